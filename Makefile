@@ -1,0 +1,73 @@
+# make demo | test | check | bench | fuzz MINUTES=30 | test-all-pythons | dev | format | clean
+# PYTHON=... chooses the interpreter a new environment is made from, VENV=... where it lies.
+
+VENV ?= .venv
+MINUTES ?= 30
+# Worker processes of the test suite.
+JOBS ?= auto
+PYTHONS ?= python3.11 python3.12 python3.13
+# Files that start with "_" are parts of other benchmarks.
+BENCHMARKS ?= $(filter-out benchmarks/_%,$(wildcard benchmarks/*.py))
+
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check
+
+.PHONY: demo test check bench fuzz test-all-pythons dev format clean
+.DELETE_ON_ERROR:
+
+demo: $(VENV)/.installed-examples
+	@$(BIN)/python examples/digits.py
+
+test: $(VENV)/.installed-test,examples
+	@$(BIN)/python -m pytest -q -n $(JOBS)
+
+check: dev
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports --no-cache
+	$(BIN)/python tools/size_report.py
+	$(BIN)/python tools/duplicates.py
+	$(BIN)/python tools/check_docs.py
+
+bench: $(VENV)/.installed-bench
+	@for file in $(BENCHMARKS); do echo "== $$file"; $(BIN)/python $$file || exit 1; done
+
+# Rounds of the property tests with a fresh seed each, until the time is over or one fails. FUZZ=1 selects the long profile.
+fuzz: $(VENV)/.installed-test,examples
+	@end=$$(( $$(date +%s) + $(MINUTES) * 60 )); round=0; \
+	while [ $$(date +%s) -lt $$end ]; do \
+	    round=$$((round + 1)); seed=$$(date +%s); echo "== round $$round, seed $$seed"; \
+	    FUZZ=1 $(BIN)/python -m pytest -q -n $(JOBS) --hypothesis-seed=$$seed tests/property || exit 1; \
+	done
+
+# Those of PYTHONS that run here. With pyenv: PYENV_VERSION=3.11.7:3.12.1:3.13.0 make test-all-pythons
+test-all-pythons:
+	@ran=; missing=; for python in $(PYTHONS); do \
+	    if ! "$$python" -c '' 2>/dev/null; then missing="$$missing $$python"; continue; fi; \
+	    echo "== $$python"; ran="$$ran $$python"; \
+	    $(MAKE) --no-print-directory test PYTHON="$$python" VENV=".venv-$$("$$python" -c \
+	        'import sys; print("%d.%d" % sys.version_info[:2])')" || exit 1; \
+	done; \
+	[ "$$ran" ] || { echo "error: none of these runs here: $(PYTHONS)" >&2; exit 1; }; \
+	echo "passed:$$ran"; [ -z "$$missing" ] || echo "not installed, not tested:$$missing"
+
+dev: $(VENV)/.installed-dev
+
+format: dev
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+clean:
+	rm -rf .venv .venv-* build dist *.egg-info .hypothesis .mypy_cache .pytest_cache .ruff_cache .import_linter_cache
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# The stamp is newer than pyproject.toml as long as the installed dependencies are those it names.
+$(VENV)/.installed-%: pyproject.toml $(VENV)/.made
+	@echo "installing autodiff-compiler[$*] into $(VENV)"
+	@$(PIP) install --editable '.[$*]'
+	@touch $@
+
+$(VENV)/.made:
+	@sh tools/make_venv.sh "$(VENV)" "$(PYTHON)"
+	@touch $@

@@ -1,0 +1,1 @@
+"""Graph-mode automatic differentiation for Python."""

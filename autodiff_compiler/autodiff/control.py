@@ -1,0 +1,294 @@
+"""Adjoints of the ops that own blocks, and of calls.
+
+The adjoint of a structured op is a structured op.  It is built as if it saw the values inside the forward op; those
+it really needs then become further results of the forward op (`remat`).  Only here are ops extended in place: the
+function being differentiated is always a private copy.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+
+from ..ir.build import Builder
+from ..ir.core import Block, Op, Value
+from ..ir.types import Type, seq
+from ..ir.walk import free_values, inline
+from ..primitives.container import Undef
+from ..primitives.control import COUNT, Call, If, Scan
+from .remat import choose, prune, take_over
+from .reverse import STRUCTURED, Cotangents, Shares, Sweep, adjoint, hint, summed, zeros_like
+
+__all__: list[str] = []
+
+_Rule = Callable[[Sweep, Builder, Op, "list[Value | None]"], Shares]
+
+
+def _rule(name: str) -> Callable[[_Rule], _Rule]:
+    def register(fn: _Rule) -> _Rule:
+        STRUCTURED[name] = fn
+        return fn
+
+    return register
+
+
+# -------------------------------------------------------------------------------------------------------------- if
+@_rule("if")
+def _if(sweep: Sweep, builder: Builder, op: Op, gs: list[Value | None]) -> Shares:
+    """An `if` whose arms yield a cotangent for every value around them that one of them used."""
+    arms: list[tuple[Builder, Cotangents]] = []
+    for block in op.blocks:
+        arm, cotangents = builder.nested(), Cotangents(sweep.active)
+        for out, g in zip(block.outs, gs, strict=True):
+            cotangents.add(arm, out, g)
+        adjoint(sweep, arm, block.ops, cotangents)
+        arms.append((arm, cotangents))
+    captured = list(dict.fromkeys(v for _, cotangents in arms for v in cotangents.pending))
+    if not captured:
+        return ()
+    for arm, cotangents in arms:
+        arm.ret(*[cotangents.pop_or_zero(arm, v) for v in captured])
+        prune(arm.block, builder.module, arm.block.outs)
+    blocks = [arm.block for arm, _ in arms]
+    _save_from_arms(op, blocks)
+    results = builder.emit_op(If, op.operands, (), blocks).results
+    return zip(captured, results, strict=True)
+
+
+def _save_from_arms(op: Op, adjoints: Sequence[Block]) -> None:
+    """Makes what the adjoint arms mention of the forward arms further results of the forward `if`.
+
+    Only one arm runs, so values of one type from both arms share a result; where there is no partner the other arm
+    yields `undef`, which holds no bytes.
+    """
+    mentions = [free_values(block) for block in adjoints]
+    outside = {v for values in mentions for v in values if v.block not in op.blocks}
+    first_new = len(op.results)
+    vacant: dict[Type, list[int]] = {}
+    for forward, block, values in zip(op.blocks, adjoints, mentions, strict=True):
+        yielded = zip(forward.outs, op.results[:first_new], strict=False)
+        at_hand = {v: r for v, r in yielded if v.block is forward}
+        own = [v for v in values if v.block is forward]
+        choice = choose(own, forward, at_hand=at_hand, visible=outside.__contains__)
+        mapping: dict[Value, Value] = {}
+        for v in choice.taken:
+            if v in at_hand:
+                mapping[v] = at_hand[v]
+                continue
+            open_slots = vacant.get(v.type) if forward is op.blocks[1] else None
+            if open_slots:
+                slot = open_slots.pop(0)
+            else:
+                slot = len(op.results)
+                op.add_result(v.type, v.name)
+                for arm in op.blocks:
+                    arm.outs.append(v)  # the other arm's is replaced below
+                if forward is op.blocks[0]:
+                    vacant.setdefault(v.type, []).append(slot)
+            forward.outs[slot] = v
+            mapping[v] = op.results[slot]
+        take_over(block, forward, mapping, choice.recomputed)
+    for arm, other in (op.blocks, op.blocks[::-1]):
+        for slot in range(first_new, len(arm.outs)):
+            if arm.outs[slot].block is other:
+                arm.outs[slot] = _undef(arm, arm.outs[slot].type)
+
+
+def _undef(block: Block, type: Type) -> Value:
+    op = Op(Undef, (), (type,), (type,), (), None, block)
+    block.ops.append(op)
+    return op.results[0]
+
+
+# ----------------------------------------------------------------------------------------------------------- loops
+@dataclass(slots=True)
+class _Loop:
+    """`while` and `scan` alike: the body, its carries and the sequences it reads."""
+
+    op: Op
+    body: Block
+    count: Value
+    index: Value | None
+    inits: Sequence[Value]
+    carries: Sequence[Value]
+    sequences: Sequence[Value]
+    elems: Sequence[Value]
+    first: int  # number of the result that is the first final carry
+    reverse: bool
+
+    @classmethod
+    def of(cls, op: Op) -> _Loop:
+        if op.defn.name == "while":
+            body = op.blocks[1]
+            return cls(op, body, op.results[0], None, op.operands, body.args, (), (), 1, False)
+        (body,), (k, reverse) = op.blocks, op.attrs
+        xs, args = op.operands, body.args
+        return cls(op, body, xs[0], args[0], xs[1 : 1 + k], args[1 : 1 + k], xs[1 + k :], args[1 + k :], 0, reverse)
+
+    @property
+    def finals(self) -> list[Value]:
+        return self.op.results[self.first : self.first + len(self.inits)]
+
+    def collected(self) -> dict[Value, Value]:
+        """What the body yields beyond its carries, and the sequences that hold it."""
+        k = len(self.inits)
+        pairs = zip(self.body.outs[k:], self.op.results[self.first + k :], strict=True)
+        return {v: xs for v, xs in pairs if v.block is self.body}
+
+    def collect(self, v: Value) -> Value:
+        """One more sequence: the values that `v` has in each trip."""
+        self.body.outs.append(v)
+        return self.op.add_result(seq(v.type), v.name)
+
+
+@dataclass(slots=True)
+class _Carry:
+    """A carry of an adjoint loop: argument, first value, what a trip yields for it, and whose cotangent its last is."""
+
+    arg: Value
+    init: Value
+    out: Value
+    of: Value
+
+
+@_rule("while")
+@_rule("scan")
+def _loop(sweep: Sweep, builder: Builder, op: Op, gs: list[Value | None]) -> Shares:
+    """A `scan` in the opposite direction.
+
+    Its carries are the cotangents of the carries and a sum for every value captured from around the loop; it reads the
+    cotangents of the sequences collected and leaves those of the sequences read.
+    """
+    loop = _Loop.of(op)
+    k = len(loop.inits)
+    trip = builder.nested([COUNT], ["i"])
+    block, cotangents = trip.block, Cotangents(sweep.active)
+    arriving = {}
+    for carry, out in zip(loop.carries, loop.body.outs[:k], strict=True):
+        if carry in sweep.active:
+            arriving[carry] = Value(carry.type, block, 0, hint(carry))
+            cotangents.add(trip, out, arriving[carry])
+    read: list[tuple[Value, Value]] = []  # sequences and their elements
+    for out, g in zip(loop.body.outs[k:], gs[loop.first + k :], strict=True):
+        if g is not None:
+            elem = Value(out.type, block, 0, hint(out))
+            read.append((g, elem))
+            cotangents.add(trip, out, elem)
+    adjoint(sweep, trip, loop.body.ops, cotangents)
+
+    carries: list[_Carry] = []
+    for init, carry, final, g in zip(loop.inits, loop.carries, loop.finals, gs[loop.first :], strict=False):
+        if carry in arriving:
+            start = zeros_like(builder, final) if g is None else g
+            carries.append(_Carry(arriving[carry], start, cotangents.pop_or_zero(trip, carry), init))
+    elems = [(xs, cotangents.pop(x)) for xs, x in zip(loop.sequences, loop.elems, strict=True)]
+    leaving = [(xs, g) for xs, g in elems if g is not None]
+    for v, g in cotangents.pending.items():
+        arg = Value(v.type, block, 0, hint(v))
+        carries.append(_Carry(arg, zeros_like(builder, v), summed(trip, arg, g), v))
+    carries = _needed(block, builder, sweep, carries, [g for _, g in leaving])
+    if not carries and not leaving:
+        return ()
+
+    block.outs = [*(c.out for c in carries), *(g for _, g in leaving)]
+    shifts, more_read = _save_from_trips(loop, block)
+    scan = _close(builder, loop, block, carries, shifts, read + more_read)
+    left = scan.results[len(carries) + len(shifts) :]
+    return [
+        *((c.of, r) for c, r in zip(carries, scan.results, strict=False)),
+        *((xs, r) for (xs, _), r in zip(leaving, left, strict=True)),
+    ]
+
+
+def _needed(
+    block: Block, builder: Builder, sweep: Sweep, carries: list[_Carry], leaving: Iterable[Value]
+) -> list[_Carry]:
+    """Drops dead ops of the adjoint body, and the carries on which no cotangent wanted outside depends."""
+    roots = [c.out for c in carries if c.of in sweep.active]
+    wanted = prune(block, builder.module, [*roots, *leaving], {c.arg: c.out for c in carries})
+    return [c for c in carries if c.of in sweep.active or c.arg in wanted]
+
+
+def _save_from_trips(loop: _Loop, block: Block) -> tuple[list[_Carry], list[tuple[Value, Value]]]:
+    """Makes what the adjoint body mentions of the forward body carries and sequences that the adjoint loop reads."""
+    body, collected = loop.body, loop.collected()
+    sequences = dict(zip(loop.elems, loop.sequences, strict=True)) | collected
+    index = loop.index
+    at_hand = sequences.keys() if index is None else {*sequences, index}
+    following: dict[Value, Value] = {}
+    for carry, out in zip(loop.carries, body.outs, strict=False):
+        following.setdefault(out, carry)
+    mentioned = [v for v in free_values(block) if v.block is body]
+    choice = choose(mentioned, body, at_hand=at_hand, visible=lambda v: True, carried=following)
+    mapping: dict[Value, Value] = {}
+    read = []
+    for v in choice.taken:
+        if v is index:
+            mapping[v] = block.args[0]
+            continue
+        xs = sequences[v] if v in sequences else loop.collect(v)
+        mapping[v] = Value(v.type, block, 0, v.name)
+        read.append((xs, mapping[v]))
+    carries = []
+    for v in choice.shifted:
+        # Going backwards, the carry's saved value of this trip is what `v` was one trip earlier.
+        carry = following[v]
+        mapping[v] = Value(v.type, block, 0, v.name)
+        carries.append(_Carry(mapping[v], loop.finals[loop.carries.index(carry)], mapping[carry], v))
+    take_over(block, body, mapping, choice.recomputed)
+    return carries, read
+
+
+def _close(
+    builder: Builder, loop: _Loop, block: Block, carries: list[_Carry], shifts: list[_Carry],
+    read: list[tuple[Value, Value]],
+) -> Op:
+    """Puts the arguments and outs of an adjoint body in order and emits the loop."""
+    k = len(carries)
+    block.args = [block.args[0], *(c.arg for c in carries + shifts), *(elem for _, elem in read)]
+    for i, arg in enumerate(block.args):
+        arg.index = i
+    block.outs = [*block.outs[:k], *(c.out for c in shifts), *block.outs[k:]]
+    operands = [loop.count, *(c.init for c in carries + shifts), *(xs for xs, _ in read)]
+    scan = builder.emit_op(Scan, operands, (k + len(shifts), not loop.reverse), (block,))
+    for result, carry in zip(scan.results, carries, strict=False):
+        result.name = carry.arg.name
+    return scan
+
+
+# ----------------------------------------------------------------------------------------------------------- calls
+@_rule("call")
+def _call(sweep: Sweep, builder: Builder, op: Op, gs: list[Value | None]) -> Shares:
+    """A call of the callee's backward function; the forward call becomes one that also returns the residuals."""
+    fn, states = op.attrs
+    wrt = tuple(i for i, x in enumerate(op.operands) if x in sweep.active)
+    seeds = tuple(j for j, g in enumerate(gs) if g is not None)
+    pair = sweep.pairs.of(fn.removeprefix("@"), wrt, seeds, op.loc)
+    if not pair.cotangents:
+        return ()
+    op.attrs = ("@" + pair.forward, states)
+    residuals = []
+    for kind, number, type, name in pair.residuals:
+        if kind == "residual":
+            residuals.append(op.add_result(type, name))
+        else:
+            residuals.append(op.operands[number] if kind == "arg" else op.results[number])
+    seeded = [g for g in gs if g is not None]
+    results = builder.emit_op(Call, [*residuals, *seeded], ("@" + pair.backward, states)).results
+    return zip([op.operands[i] for i in pair.cotangents], results, strict=True)
+
+
+# --------------------------------------------------------------------------------------------------- user overrides
+@_rule("custom_vjp")
+def _custom_vjp(sweep: Sweep, builder: Builder, op: Op, gs: list[Value | None]) -> Shares:
+    """The user's backward block, copied in place; the forward block is not looked at."""
+    cotangents = [zeros_like(builder, r) if g is None else g for g, r in zip(gs, op.results, strict=True)]
+    return zip(op.operands, inline(builder, op.blocks[1], [*op.operands, *op.results, *cotangents]), strict=True)
+
+
+@_rule("grad_map")
+def _grad_map(sweep: Sweep, builder: Builder, op: Op, gs: list[Value | None]) -> Shares:
+    """The block, applied to the cotangent."""
+    (g,) = gs
+    assert g is not None
+    return zip(op.operands, inline(builder, op.blocks[0], [g]), strict=True)

@@ -1,0 +1,239 @@
+"""Residuals: how an adjoint block gets at the values of its forward block, saved or computed again.
+
+An adjoint block is first built as if it saw the forward block.  Then dead ops are dropped (`prune`), `choose` decides
+for every forward value still mentioned how it arrives, and `take_over` puts the replacements in.  Computing again means
+copying the same ops on the same values, so it is bit-equal.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import dataclass, field
+
+from ..ir.core import Block, Module, Op, Value
+from ..ir.primitive import Effect
+from ..ir.types import Seq, TensorType, TupleType, Type
+from ..ir.walk import effect_of, ops_of
+
+__all__ = ["Choice", "choose", "prune", "take_over"]
+
+#: The most a chain of recomputed ops may cost, and what is cheaper than carrying a value from trip to trip.
+BUDGET, TRIFLE = 32, 3
+FREE = frozenset(("const", "undef", "tuple_make", "tuple_get", "seq_len", "shape_of"))
+#: Elementwise ops of about one machine instruction per element; the others (exp, tanh, ...) count as `COSTLY`.
+CHEAP = frozenset(
+    ("add", "sub", "mul", "neg", "abs", "sign", "maximum", "minimum", "select", "cast", "relu", "square",
+     "equal", "not_equal", "less", "less_equal", "greater", "greater_equal", "logical_and", "logical_or", "logical_not")
+)  # fmt: skip
+COSTLY = 8
+_UNKNOWN_SIZE = 1 << 10  # a symbolic dimension, when bytes are compared
+_UNKNOWN_TRIPS = 1 << 20
+
+
+# ------------------------------------------------------------------------------------------------------- dead ops
+def prune(
+    block: Block, module: Module, roots: Iterable[Value], carried: Mapping[Value, Value] | None = None
+) -> set[Value]:
+    """Drops the ops of a block on which neither `roots` nor any effect depends; returns the values that are needed.
+
+    `carried` leads from a loop's carry to what the block yields for it: a carry nobody needs keeps nothing alive.
+    """
+    carried = carried or {}
+    memo: dict[str, Effect] = {}
+    needed: set[Value] = set()
+    live: set[Op] = set()
+    stack: list[Value] = list(roots)
+
+    def keep(op: Op) -> None:
+        live.add(op)
+        stack.extend(op.operands)
+        for inner in op.blocks:
+            stack.extend(_mentions(inner))
+
+    for op in block.ops:
+        if effect_of(op, module, memo) > Effect.READ:
+            keep(op)
+    while stack:
+        v = stack.pop()
+        if v in needed:
+            continue
+        needed.add(v)
+        if v in carried:
+            stack.append(carried[v])
+        elif type(v.owner) is Op and v.owner.parent is block and v.owner not in live:
+            keep(v.owner)
+    block.ops = [op for op in block.ops if op in live]
+    return needed
+
+
+def _mentions(block: Block) -> Iterable[Value]:
+    """Every operand and out of a block and of the blocks inside it."""
+    yield from block.outs
+    for op in ops_of(block):
+        yield from op.operands
+        for inner in op.blocks:
+            yield from inner.outs
+
+
+# ------------------------------------------------------------------------------------------------------ the choice
+@dataclass(slots=True)
+class Choice:
+    """How the forward values that an adjoint block mentions reach it.
+
+    `taken`: handed over (saved, or at hand anyway).  `shifted`: what a trip leaves in a carry: the carry's saved
+    values, read one trip later.  `recomputed`: the ops to run again.
+    """
+
+    taken: list[Value] = field(default_factory=list)
+    shifted: list[Value] = field(default_factory=list)
+    recomputed: set[Op] = field(default_factory=set)
+
+
+def choose(
+    mentioned: Iterable[Value],
+    forward: Block,
+    *,
+    at_hand: Collection[Value] = (),
+    visible: Callable[[Value], bool],
+    carried: Mapping[Value, Value] | None = None,
+) -> Choice:
+    """Decides for every value of `forward` mentioned by the adjoint; bytes decide, then the cost of computing again.
+
+    `at_hand` are values of the block that cost nothing to hand over; `visible` says whether a value from around the
+    block is used by the adjoint anyway; `carried` leads from what a loop's body yields for a carry to the carry.
+    """
+    position = {op: i for i, op in enumerate(forward.ops)}
+    mentioned = sorted(mentioned, key=lambda v: (position.get(v.owner, -1), v.index))  # type: ignore[arg-type]
+    choice, carried = Choice(), carried or {}
+    price: dict[Value, int] = {}  # of having a value in the adjoint, for every value decided
+    for v in mentioned:
+        if v in price:
+            continue
+        chain = None if v in at_hand else _chain(v, forward, price, at_hand, visible)
+        source = carried.get(v)
+        shiftable = source in price and source not in choice.shifted
+        if chain is not None and (chain.price <= TRIFLE or not shiftable):
+            price[v] = chain.price
+            choice.recomputed |= chain.ops
+            for x in chain.leaves:
+                price[x] = 0
+            choice.taken += chain.leaves
+        elif shiftable and v not in at_hand:
+            price[v] = 0
+            choice.shifted.append(v)
+        else:
+            price[v] = 0
+            choice.taken.append(v)
+    return choice
+
+
+@dataclass(slots=True)
+class _Chain:
+    """Ops that give a value again, from values already decided and from `leaves`."""
+
+    ops: set[Op]
+    leaves: list[Value]
+    price: int
+
+
+def _chain(
+    v: Value, forward: Block, price: Mapping[Value, int], at_hand: Collection[Value], visible: Callable[[Value], bool]
+) -> _Chain | None:
+    """How to compute `v` again, or None if that would cost too much or keep as many bytes alive as saving it."""
+    chain = _Chain(set(), [], 0)
+    kept = 0
+    seen: set[Value] = set()
+    stack = [v]
+    while stack:
+        x = stack.pop()
+        if x in seen:
+            continue
+        seen.add(x)
+        if x in price:
+            chain.price += price[x]
+        elif x in at_hand:
+            chain.leaves.append(x)
+        elif x.block is not forward:
+            kept += 0 if visible(x) else _bytes(x.type)
+        else:
+            cost = _cost(x.owner) if type(x.owner) is Op else None
+            if cost is not None and chain.price + cost <= BUDGET:
+                assert type(x.owner) is Op
+                chain.price += cost
+                chain.ops.add(x.owner)
+                stack.extend(x.owner.operands)
+            elif x is v:
+                return None
+            else:
+                chain.leaves.append(x)
+                kept += _bytes(x.type)
+    return chain if chain.price <= BUDGET and (kept == 0 or kept < _bytes(v.type)) else None
+
+
+def _cost(op: Op) -> int | None:
+    """What running an op once more costs per element; None for what is never run again."""
+    defn = op.defn
+    if defn.name in FREE:
+        return 0
+    if defn.infer_blocks is not None or defn.effect is not Effect.PURE or defn.multiple:
+        return None
+    if defn.name in CHEAP or defn.view is not None:
+        return 1
+    return COSTLY if defn.scalar is not None else None
+
+
+def _bytes(type: Type) -> int:
+    if isinstance(type, TensorType):
+        size = type.dtype.itemsize
+        for d in type.shape:
+            size *= d if isinstance(d, int) else _UNKNOWN_SIZE
+        return size
+    if isinstance(type, TupleType):
+        return sum(map(_bytes, type.elems))
+    assert isinstance(type, Seq)
+    return _bytes(type.elem) * _UNKNOWN_TRIPS
+
+
+# ------------------------------------------------------------------------------------------------- the replacement
+def take_over(block: Block, forward: Block, mapping: dict[Value, Value], recomputed: set[Op]) -> None:
+    """Replaces what an adjoint block mentions of its forward block: by `mapping`, or by ops run again at first use."""
+    if recomputed:
+        position = {op: i for i, op in enumerate(forward.ops)}
+        ops: list[Op] = []
+        for op in block.ops:
+            wanted = [*op.operands, *(v for inner in op.blocks for v in _mentions(inner))]
+            _run_again(wanted, block, ops, mapping, recomputed, position)
+            ops.append(op)
+        _run_again(block.outs, block, ops, mapping, recomputed, position)
+        block.ops = ops
+    if mapping:
+        for op in ops_of(block):
+            op.operands = tuple([mapping.get(x, x) for x in op.operands])
+            for inner in op.blocks:
+                inner.outs = [mapping.get(x, x) for x in inner.outs]
+        block.outs = [mapping.get(x, x) for x in block.outs]
+
+
+def _run_again(
+    values: Iterable[Value], block: Block, ops: list[Op], mapping: dict[Value, Value], recomputed: set[Op],
+    position: Mapping[Op, int],
+) -> None:
+    """Appends to `ops` what gives those of `values` that are recomputed and not yet there, in the forward order."""
+    wanted: dict[int, Op] = {}
+    stack = [v for v in values if v.owner in recomputed and v not in mapping]
+    while stack:
+        op = stack.pop().owner
+        assert type(op) is Op
+        if position[op] in wanted:
+            continue
+        wanted[position[op]] = op
+        stack.extend(x for x in op.operands if x.owner in recomputed and x not in mapping)
+    for _, op in sorted(wanted.items()):
+        again = Op(
+            op.defn, op.operands, [r.type for r in op.results], op.attrs, (),
+            None if op.loc is None else op.loc.tagged("recomputed"), block,
+        )  # fmt: skip
+        for old, new in zip(op.results, again.results, strict=True):
+            new.name = old.name
+            mapping[old] = new
+        ops.append(again)

@@ -1,0 +1,177 @@
+"""Reverse mode: the adjoint of a list of ops, emitted as more ops.
+
+A derivative rule is ordinary code over primitives: called with a builder current, it emits.  The rules of ops that own
+blocks stand in `control`; they call `adjoint` again for the blocks inside, and emit structured ops themselves, so the
+derivative of a derivative is this same code.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from ..errors import CompileError, InternalCompilerError, NotDifferentiableError
+from ..ir.build import Builder
+from ..ir.core import Op, Value
+from ..ir.primitive import Context, F
+from ..ir.types import Seq, TensorType, TupleType, Type
+from ..primitives.control import COUNT, Scan
+from .activity import differentiable
+
+if TYPE_CHECKING:
+    from .pairs import Pairs
+
+__all__ = ["STRUCTURED", "Cotangents", "Sweep", "adjoint", "filled", "hint", "summed", "zeros_like"]
+
+
+@dataclass(frozen=True, slots=True)
+class Sweep:
+    """What holds for a whole reverse sweep, nested blocks included.
+
+    `active` are the values that a cotangent is wanted for, `pairs` the forward and backward functions made for calls.
+    """
+
+    active: set[Value]
+    pairs: Pairs
+
+
+#: The cotangents that the rule of a structured op hands out: one value, one share of its cotangent.
+Shares: TypeAlias = Iterable[tuple[Value, Value | None]]
+#: Rules of ops that own blocks, by name: `(sweep, builder, op, cotangents of its results)`.
+STRUCTURED: dict[str, Callable[[Sweep, Builder, Op, list[Value | None]], Shares]] = {}
+
+
+class Cotangents:
+    """The cotangents collected so far, by value.  A value that is absent has the cotangent zero."""
+
+    __slots__ = ("active", "pending")
+
+    def __init__(self, active: set[Value]) -> None:
+        self.active = active
+        self.pending: dict[Value, Value] = {}
+
+    def add(self, builder: Builder, x: Value, g: Value | None) -> None:
+        """Adds one share of the cotangent of `x`; an inactive value has none.  All sums are emitted here."""
+        if g is None or x not in self.active:
+            return
+        if g.type is not x.type:
+            raise InternalCompilerError(f"the cotangent of {x} has the type {g.type}", loc=builder.loc)
+        before = self.pending.get(x)
+        if before is not None:
+            g = summed(builder, before, g)
+        if g.name is None:
+            g.name = hint(x)
+        self.pending[x] = g
+
+    def pop(self, x: Value) -> Value | None:
+        return self.pending.pop(x, None)
+
+    def pop_or_zero(self, builder: Builder, x: Value) -> Value:
+        g = self.pending.pop(x, None)
+        return zeros_like(builder, x) if g is None else g
+
+
+def adjoint(sweep: Sweep, builder: Builder, ops: Sequence[Op], cotangents: Cotangents) -> None:
+    """Emits the adjoint of `ops` into `builder` and moves the cotangents of their results to what they depend on.
+
+    `ops` lie in one block, in order.  Afterwards `cotangents` holds those of values defined around `ops`.
+    Raises NotDifferentiableError where an op without a derivative is on the way.
+    """
+    pop = cotangents.pending.pop
+    with builder:
+        for op in reversed(ops):
+            gs = [pop(r, None) for r in op.results]
+            for g in gs:
+                if g is not None:
+                    break
+            else:
+                continue
+            builder.loc = None if op.loc is None else op.loc.tagged("adjoint")
+            if op.defn.infer_blocks is not None:
+                shares = STRUCTURED[op.defn.name](sweep, builder, op, gs)
+            else:
+                shares = _shares(op, gs, sweep.active)
+            for x, g in shares:
+                cotangents.add(builder, x, g)
+
+
+def _shares(op: Op, gs: list[Value | None], active: set[Value]) -> Shares:
+    """What the derivative rule of a plain op gives each of its operands."""
+    defn, operands = op.defn, op.operands
+    flags = tuple([x in active for x in operands])
+    if True not in flags:
+        return ()
+    if defn.vjp is None:
+        raise NotDifferentiableError(
+            f"`{defn.name}` has no derivative, and the gradient asked for needs it", loc=op.loc,
+            hint="put stop_gradient around its operands, or give the function a derivative of its own (bprop)",
+        )  # fmt: skip
+    context = Context(defn, op.attrs, op.results, flags)
+    try:
+        shares: Any = defn.vjp(context, gs if defn.multiple or len(gs) > 1 else gs[0], *operands)
+    except CompileError as error:
+        error.at(op.loc, "while its derivative was built")
+        raise
+    if not isinstance(shares, tuple | list):
+        shares = (shares,)
+    if len(shares) != len(operands):
+        raise InternalCompilerError(f"the rule of `{defn.name}` gives {len(shares)} cotangents", loc=op.loc)
+    return zip(operands, shares, strict=True)
+
+
+# ------------------------------------------------------------------------------------------- values of cotangents
+def hint(x: Value) -> str | None:
+    """The name under which the cotangent of `x` is printed."""
+    return None if x.name is None else f"d_{x.name}"
+
+
+def summed(builder: Builder, x: Value, y: Value) -> Value:
+    """The sum of two cotangents of one type."""
+    type = x.type
+    total: Value
+    with builder:
+        if isinstance(type, TensorType):
+            total = F.add(x, y)
+        elif isinstance(type, Seq):
+            total = F.seq_add(x, y)
+        else:
+            assert isinstance(type, TupleType)
+            parts = []
+            for i, t in enumerate(type.elems):
+                a, b = F.tuple_get(x, index=i), F.tuple_get(y, index=i)
+                parts.append(summed(builder, a, b) if differentiable(t) else a)
+            total = F.tuple_make(*parts)
+    return total
+
+
+def filled(builder: Builder, type: Type, number: float) -> Value:
+    """A value of `type` whose floats all equal `number` and whose integers are zero; `type` holds no sequence."""
+    if isinstance(type, TensorType):
+        return builder.const(number if type.dtype.is_float else 0, type)
+    if isinstance(type, TupleType):
+        parts = [filled(builder, t, number) for t in type.elems]
+        with builder:
+            return F.tuple_make(*parts)  # type: ignore[no-any-return]
+    raise InternalCompilerError(f"the length of {type} is unknown", loc=builder.loc)
+
+
+def zeros_like(builder: Builder, x: Value) -> Value:
+    """The zero cotangent of `x`; `x` itself is mentioned only where it tells the length of a sequence."""
+    type = x.type
+    if not _holds_sequence(type):
+        return filled(builder, type, 0)
+    with builder:
+        if isinstance(type, TupleType):
+            parts = [zeros_like(builder, F.tuple_get(x, index=i)) for i in range(len(type.elems))]
+            return F.tuple_make(*parts)  # type: ignore[no-any-return]
+        assert isinstance(type, Seq)
+        ragged = _holds_sequence(type.elem)
+        trip = builder.nested([COUNT, type.elem] if ragged else [COUNT], ["i", "x"] if ragged else ["i"])
+        trip.ret(zeros_like(trip, trip.block.args[1]) if ragged else filled(trip, type.elem, 0))
+        operands = (F.seq_len(x), x) if ragged else (F.seq_len(x),)
+        return builder.emit_op(Scan, operands, (0, False), (trip.block,)).results[0]
+
+
+def _holds_sequence(type: Type) -> bool:
+    return isinstance(type, Seq) or (isinstance(type, TupleType) and any(map(_holds_sequence, type.elems)))

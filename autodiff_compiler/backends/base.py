@@ -1,0 +1,59 @@
+"""What every backend offers: it turns a module into something that runs, and says which ops it can run."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Protocol, runtime_checkable
+
+from ..ir.core import Module
+from .target import Target
+
+__all__ = ["Backend", "Coverage", "Executable"]
+
+
+@runtime_checkable
+class Executable(Protocol):
+    """A compiled module: called with the arrays of the entry function, it returns its results as a tuple."""
+
+    source: str
+    filename: str
+
+    def __call__(self, *arrays: Any) -> tuple[Any, ...]: ...
+
+    def save(self, path: str) -> None:
+        """Writes the program (and its large constants) where it can be run again."""
+        ...
+
+
+@dataclass(frozen=True)
+class Coverage:
+    """How a backend runs the ops of a module: the name of each op with the way it is run, or why it cannot be.
+
+    >>> str(Coverage({"mul": "inline"}, {"grad": "must be expanded before"}))
+    'mul: inline\\ngrad: NOT COVERED (must be expanded before)'
+    """
+
+    ways: dict[str, str]
+    missing: dict[str, str]
+
+    @property
+    def complete(self) -> bool:
+        return not self.missing
+
+    def __str__(self) -> str:
+        lines = [f"{name}: {way}" for name, way in self.ways.items()]
+        return "\n".join(lines + [f"{name}: NOT COVERED ({why})" for name, why in self.missing.items()])
+
+
+class Backend(Protocol):
+    """Turns modules into programs for one kind of machine."""
+
+    target: Target
+
+    def compile(self, module: Module) -> Executable:
+        """The module as a program; InternalCompilerError where an op is left that a pass should have removed."""
+        ...
+
+    def coverage(self, module: Module) -> Coverage:
+        """Which ops of the module run natively, which fall back and which cannot run."""
+        ...

@@ -1,0 +1,278 @@
+"""NumPy kernels of primitives as code: a one-expression kernel is written in place, others become functions.
+
+What a kernel mentions besides its operands is resolved where it is defined: modules are imported by the generated file,
+constants written down, our own functions printed with their source.
+"""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import functools
+import inspect
+import textwrap
+import types
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ...dtypes import DType, from_numpy
+from ...errors import InternalCompilerError
+from ...ir.core import Op
+from .syntax import call, dotted, dtype_expr, literal, load, printed, tuple_expr
+
+__all__ = ["Support", "attributes", "kernel_expression", "result_call"]
+
+#: Nodes that `astunparse` prints right and that bind no names.
+_PLAIN = (
+    ast.Attribute, ast.BinOp, ast.BoolOp, ast.Call, ast.Compare, ast.Constant, ast.IfExp, ast.List, ast.Name, ast.Slice,
+    ast.Starred, ast.Subscript, ast.Tuple, ast.UnaryOp, ast.keyword, ast.operator, ast.cmpop, ast.boolop, ast.unaryop,
+    ast.expr_context,
+)  # fmt: skip
+
+
+def attributes(op: Op) -> dict[str, Any]:
+    """An op's attributes as kernels get them: dtypes as NumPy's."""
+    return {
+        name: value.numpy if isinstance(value, DType) else value
+        for name, value in zip(op.defn.schema, op.attrs, strict=True)
+    }
+
+
+@dataclass(frozen=True)
+class _Kernel:
+    """The source of a kernel: its definition, and its one expression if it has no more than that."""
+
+    fn: Callable[..., Any]
+    text: str
+    params: tuple[str, ...]
+    vararg: str | None
+    body: ast.expr | None
+    names: dict[str, Any]
+
+
+@functools.lru_cache(maxsize=1024)
+def _parsed(fn: Callable[..., Any]) -> _Kernel:
+    try:
+        text = textwrap.dedent(inspect.getsource(fn))
+        tree = ast.parse(text)
+    except (OSError, TypeError, SyntaxError) as error:
+        raise InternalCompilerError(f"the source of the kernel {fn!r} cannot be read: {error}") from error
+    closure = inspect.getclosurevars(fn)
+    names = {**closure.builtins, **closure.globals, **closure.nonlocals}
+    found = next(n for n in ast.walk(tree) if isinstance(n, ast.FunctionDef | ast.Lambda))
+    args = found.args
+    params = tuple(a.arg for a in (*args.posonlyargs, *args.args, *args.kwonlyargs))
+    body: ast.expr | None = None
+    if args.kwarg is None:
+        if isinstance(found, ast.Lambda):
+            body = found.body
+        else:
+            rest = found.body[1:] if ast.get_docstring(found) is not None else found.body
+            if len(rest) == 1 and isinstance(rest[0], ast.Return):
+                body = rest[0].value
+    if body is not None and not all(isinstance(n, _PLAIN) for n in ast.walk(body)):
+        body = None
+    if isinstance(found, ast.Lambda) and body is None:
+        raise InternalCompilerError(f"the kernel {text.strip()!r} must be written with def")
+    return _Kernel(fn, text, params, args.vararg.arg if args.vararg else None, body, names)
+
+
+class Support:
+    """What a generated module needs besides its own functions: imports, and functions of ours printed into it."""
+
+    def __init__(self) -> None:
+        self.imports: dict[str, str] = {"np": "import numpy as np"}
+        self.sources: dict[str, str] = {}
+        self._names: dict[Any, str] = {}
+
+    def include(self, thing: Callable[..., Any] | type, name: str | None = None) -> str:
+        """Prints a function or class of ours into the module; returns the name it has there."""
+        known = self._names.get(thing)
+        if known is not None:
+            return known
+        name = name or thing.__name__
+        if name in self.sources or name in self.imports:
+            raise InternalCompilerError(f"two functions called {name} are needed in one generated module")
+        self._names[thing] = name
+        self.sources[name] = ""  # keeps its place before what it needs is found
+        text = textwrap.dedent(inspect.getsource(thing))
+        functions = [f for f in vars(thing).values() if inspect.isfunction(f)] if isinstance(thing, type) else [thing]
+        for fn in functions:
+            for free, value in _free_names(fn).items():
+                if value is not thing:
+                    self._provide(free, value)
+        if not isinstance(thing, type):
+            text = text.replace(f"def {thing.__name__}(", f"def {name}(", 1)
+        self.sources[name] = _without_decorators(text)
+        return name
+
+    def _provide(self, name: str, value: Any) -> None:
+        """Makes a name that printed source mentions mean the same in the module."""
+        if isinstance(value, types.ModuleType):
+            self.module(name, value)
+        elif inspect.isfunction(value) or (inspect.isclass(value) and value.__module__.startswith(__package__ or "")):
+            if self.include(value) != name:
+                raise InternalCompilerError(f"{name} is another name of {value!r}")
+        else:
+            path = _public_path(value)
+            tree = dotted(path) if path else literal(value)
+            if tree is None:
+                raise InternalCompilerError(f"a kernel mentions {name} = {value!r}, which cannot be written down")
+            self.sources.setdefault(name, f"{name} = {printed(tree)}")
+
+    def module(self, name: str, module: types.ModuleType) -> None:
+        line = f"import {module.__name__}" if module.__name__ == name else f"import {module.__name__} as {name}"
+        if self.imports.setdefault(name, line) != line:
+            raise InternalCompilerError(f"{name} would mean two modules")
+
+    def expression_of(self, name: str, value: Any) -> ast.expr | None:
+        """A global of a kernel as an expression of the module."""
+        if getattr(builtins, name, None) is value:
+            return load(name)
+        if isinstance(value, types.ModuleType):
+            self.module(name, value)
+            return load(name)
+        path = _public_path(value)
+        if path is not None:
+            return dotted(path)
+        if inspect.isfunction(value):
+            return load(self.include(value))
+        return literal(value)
+
+
+def _free_names(fn: Callable[..., Any]) -> dict[str, Any]:
+    if isinstance(fn, staticmethod | classmethod):
+        fn = fn.__func__
+    found = inspect.getclosurevars(fn)
+    return {**found.globals, **found.nonlocals}
+
+
+def _public_path(value: Any) -> str | None:
+    """``np.sum`` for what NumPy itself exports under that name."""
+    name = getattr(value, "__name__", None)
+    if isinstance(name, str) and getattr(np, name, None) is value:
+        return f"np.{name}"
+    return None
+
+
+def _without_decorators(text: str) -> str:
+    """Source from its `def` or `class` on: decorators such as `staticmethod` belong to where it was defined."""
+    lines = text.rstrip().split("\n")
+    start = next(i for i, line in enumerate(lines) if line.startswith(("def ", "class ")))
+    return "\n".join(lines[start:])
+
+
+def kernel_expression(op: Op, operands: list[ast.expr], support: Support) -> tuple[ast.expr, bool]:
+    """A call of the op's NumPy kernel, and whether it was written in place (then its outermost call is NumPy's own)."""
+    fn = op.defn.numpy
+    assert fn is not None
+    attrs = attributes(op)
+    path = _public_path(fn)
+    if path is not None:
+        return call(path, *operands, **_written(op, attrs)), True
+    kernel = _parsed(fn)
+    if kernel.body is not None:
+        fixed = len(op.operands) if kernel.vararg is None else len(kernel.params) - len(attrs)
+        operand_of = dict(zip(kernel.params, operands[:fixed], strict=False))
+        if kernel.vararg is not None:
+            operand_of[kernel.vararg] = tuple_expr(operands[fixed:])
+        inlined = _Inliner(kernel, operand_of, attrs, support).visit(kernel.body)
+        if inlined is not None:
+            return inlined, True
+    name = support.include(fn, f"_{op.defn.name}")
+    return call(name, *operands, **_written(op, attrs)), False
+
+
+def _written(op: Op, attrs: dict[str, Any]) -> dict[str, ast.expr]:
+    out = {}
+    for name, value in attrs.items():
+        tree = literal(value)
+        if tree is None:
+            raise InternalCompilerError(f"{op.defn.name}: the attribute {name}={value!r} cannot be written down", loc=op.loc)
+        out[name] = tree
+    return out
+
+
+class _Inliner:
+    """Copies a kernel's expression with operands and attributes in place; attribute arithmetic is computed now."""
+
+    def __init__(
+        self, kernel: _Kernel, operands: dict[str, ast.expr], attrs: dict[str, Any], support: Support
+    ) -> None:
+        self.kernel, self.operands, self.attrs, self.support = kernel, operands, attrs, support
+
+    def visit(self, node: ast.AST) -> Any:
+        """The copy, or None where something in it cannot be written down."""
+        if isinstance(node, ast.expr):
+            folded = self._folded(node)
+            if folded is not None:
+                return folded
+        if isinstance(node, ast.Name):
+            return self._name(node.id)
+        if isinstance(node, ast.IfExp):
+            test = self.visit(node.test)
+            if isinstance(test, ast.Constant):
+                return self.visit(node.body if test.value else node.orelse)
+        if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Tuple):
+            # `astunparse` would print x[(:, 0)]
+            elems = [_spelt_slice(e) if isinstance(e, ast.Slice) else e for e in node.slice.elts]
+            node = ast.Subscript(value=node.value, slice=ast.Tuple(elts=elems, ctx=ast.Load()), ctx=node.ctx)
+        fields: dict[str, Any] = {}
+        for field in node._fields:
+            value = getattr(node, field, None)
+            if isinstance(value, ast.AST):
+                copied = self.visit(value)
+                if copied is None:
+                    return None
+            elif isinstance(value, list):
+                copied = [self.visit(v) if isinstance(v, ast.AST) else v for v in value]
+                if any(c is None and v is not None for c, v in zip(copied, value, strict=True)):
+                    return None
+            else:
+                copied = value
+            fields[field] = copied
+        return type(node)(**fields)
+
+    def _name(self, name: str) -> ast.expr | None:
+        if name in self.operands:
+            return self.operands[name]
+        if name in self.attrs:
+            value = self.attrs[name]
+            if isinstance(value, np.dtype):  # as an argument the scalar type reads better
+                return dtype_expr(from_numpy(value))
+            return literal(value)
+        if name not in self.kernel.names:
+            return None
+        return self.support.expression_of(name, self.kernel.names[name])
+
+    def _folded(self, node: ast.expr) -> ast.expr | None:
+        """The value of an expression over attributes only."""
+        if isinstance(node, ast.Name | ast.Constant | ast.Slice | ast.Starred):
+            return None
+        names = {n.id for n in ast.walk(node) if isinstance(n, ast.Name)}
+        if not names & self.attrs.keys() or names & self.operands.keys():
+            return None
+        scope = {**self.kernel.names, **self.attrs}
+        try:
+            value = eval(compile(ast.Expression(body=node), "<kernel>", "eval"), scope)
+        except Exception as error:
+            raise InternalCompilerError(f"the kernel {self.kernel.fn.__qualname__} fails: {error}") from error
+        return literal(value)
+
+
+def _spelt_slice(node: ast.Slice) -> ast.expr:
+    none = ast.Constant(value=None, kind=None)
+    parts = [node.lower or none, node.upper or none]
+    return call("slice", *parts, *([node.step] if node.step else []))
+
+
+def result_call(tree: ast.expr) -> str | None:
+    """The name of the NumPy function whose result the expression is: ``sum`` for ``np.sum(...)``."""
+    if isinstance(tree, ast.Call) and isinstance(tree.func, ast.Attribute):
+        owner = tree.func.value
+        if isinstance(owner, ast.Name) and owner.id == "np":
+            return tree.func.attr
+    return None

@@ -1,0 +1,542 @@
+"""From the ops of a function to the statements of a Python function: straight-line code.
+
+Every value gets a variable, but for three kinds that consumers absorb: constants whose elements are one number are
+written as that number, `broadcast_to` is left to NumPy's own broadcasting, and tuples are taken apart.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from ...errors import InternalCompilerError
+from ...ir.core import Block, Function, Module, Op, Value
+from ...ir.types import Seq, TensorType, TupleType, Type
+from ...ir.walk import uses
+from ...source import Loc
+from . import formula as fm
+from .formula import Applied, Leaf, Splat
+from .kernels import Support, attributes, kernel_expression, result_call
+from .program import FunctionCode, Node, Step
+from .sequences import add_sequences
+from .syntax import (
+    Var, assign, attribute, call, dotted, dtype_expr, literal, load, number, store, subscript, tuple_expr, variables,
+)  # fmt: skip
+
+__all__ = ["Absorbed", "Lowering", "ModuleCode", "Operand", "Pack", "Stretched", "UNDEF"]
+
+#: NumPy functions besides ufuncs that take `out=` and then compute the very same bits.
+_TAKES_OUT = {"sum", "max", "min", "amax", "amin", "prod", "mean", "any", "all", "concatenate", "stack", "cumsum"}
+#: Views of arrays in C order that are in C order too.
+_KEEPS_ORDER = {"reshape", "squeeze", "expand_dims", "stop_gradient"}
+#: Constants up to this many elements are written into the source.
+_SMALL = 64
+
+
+class Stretched:
+    """A `broadcast_to` that its consumers carry out themselves."""
+
+    __slots__ = ("source", "type")
+
+    def __init__(self, source: Var, type: TensorType) -> None:
+        self.source, self.type = source, type
+
+
+class Pack:
+    """A tuple whose elements are known one by one."""
+
+    __slots__ = ("elems",)
+
+    def __init__(self, elems: list[Operand]) -> None:
+        self.elems = elems
+
+
+class _Undef:
+    """A value nobody reads: it has no bytes."""
+
+
+UNDEF = _Undef()
+Absorbed: TypeAlias = Splat | Stretched | Pack | _Undef
+Operand: TypeAlias = Var | Absorbed
+
+
+class ModuleCode:
+    """What the functions of one generated module share."""
+
+    def __init__(self, module: Module, undefined: set[Value], names: dict[str, str]) -> None:
+        self.module, self.undefined, self.names = module, undefined, names
+        self.support = Support()
+        self.functions: list[FunctionCode] = []
+        #: Constants that are too large to be written: kept beside the source.
+        self.arrays: dict[str, Any] = {}
+        self.constants: dict[str, tuple[Var, ast.expr]] = {}
+        self.uses_callables = False
+        #: Per finished function, per result: whether its bytes may belong to someone else.
+        self.foreign_results: dict[str, list[bool]] = {}
+
+    def constant(self, name: str) -> Var:
+        """The module-level variable of a constant array."""
+        found = self.constants.get(name)
+        if found is None:
+            array = np.ascontiguousarray(self.module.constants[name])
+            if array.dtype.name == "bfloat16":
+                import ml_dtypes
+
+                self.support.module("ml_dtypes", ml_dtypes)
+            var = Var(None, name, foreign=True, ordered=True)
+            found = self.constants[name] = (var, self._written(name, array))
+        return found[0]
+
+    def _written(self, name: str, array: Any) -> ast.expr:
+        from ...dtypes import from_numpy
+
+        dtype = dtype_expr(from_numpy(array.dtype))
+        if array.size <= _SMALL:
+            text = literal(array.tolist() if array.dtype.name != "bfloat16" else array.astype(np.float32).tolist())
+            assert text is not None
+            return call(attribute(call("np.array", text, dtype), "reshape"), literal(array.shape) or text)
+        self.arrays[name] = array
+        stored = subscript(load("CONSTANTS"), ast.Constant(value=name, kind=None))
+        # The .npz format knows no bfloat16: it holds the bits.
+        return call(attribute(stored, "view"), dtype) if array.dtype.name == "bfloat16" else stored
+
+
+class Lowering:
+    """Lowers one function: `env` says what each value is, `block` receives the statements."""
+
+    def __init__(self, code: ModuleCode, function: Function, *, is_entry: bool) -> None:
+        self.code, self.function = code, function
+        self.support = code.support
+        self.env: dict[Value, Operand] = {}
+        self.uses = uses(function)
+        self.wanted: dict[Value, Var] = {}
+        #: What must happen as soon as a value exists: it is stored in the sequences of its loop.
+        self.pushes: dict[Value, list[Callable[[], None]]] = {}
+        self.out = FunctionCode(code.names[function.name], [], function.loc, is_entry)
+        self.block: list[Node] = self.out.body
+        self.loc: Loc | None = function.loc
+
+    # ------------------------------------------------------------------------------------------- statements
+    @contextmanager
+    def into(self, body: list[Node]) -> Iterator[list[Node]]:
+        """Statements go to `body` meanwhile."""
+        outer, self.block = self.block, body
+        try:
+            yield body
+        finally:
+            self.block = outer
+
+    def run(self, statement: ast.stmt, out: ast.Call | None = None, elementwise: bool = False) -> Step:
+        step = Step(statement, self.loc, out, elementwise)
+        self.block.append(step)
+        return step
+
+    def new(self, type: Type | None, hint: str | None, **flags: bool) -> Var:
+        return Var(type, hint, **flags)
+
+    def target(self, value: Value, hint: str | None = None) -> Var:
+        """The variable a value is assigned to: that of the result or carry it becomes, if it only becomes that."""
+        var = self.wanted.pop(value, None)
+        if var is None:
+            var = Var(value.type, value.name or hint)
+        self.env[value] = var
+        return var
+
+    def copy(self, var: Var, operand: Operand) -> None:
+        """``var = operand``: both may share bytes from now on."""
+        tree = self.expr(operand)
+        self.share(var, operand)
+        self.run(assign(store(var), tree))
+
+    def share(self, var: Var, operand: Operand) -> None:
+        """Notes that the variable may hold the operand's bytes."""
+        if isinstance(operand, Var):
+            var.share(operand)
+            var.ordered = var.ordered and operand.ordered
+        elif isinstance(operand, Stretched):
+            var.share(operand.source)
+            var.ordered = False
+        elif isinstance(operand, Pack):
+            for elem in operand.elems:
+                self.share(var, elem)
+
+    # ------------------------------------------------------------------------------------------- operands
+    def expr(self, operand: Operand) -> ast.expr:
+        """The operand as an expression that has its exact type."""
+        if isinstance(operand, Var):
+            return load(operand)
+        if isinstance(operand, Splat):
+            self._imports(operand.dtype)
+            if operand.shape == ():
+                return operand.typed()
+            shape = self._shape(operand.shape)
+            if operand.value == 0 and not np.signbit(operand.value):
+                return call("np.zeros", shape, dtype_expr(operand.dtype))
+            return call("np.full", shape, number(operand.value), dtype_expr(operand.dtype))
+        if isinstance(operand, Stretched):
+            return call("np.broadcast_to", load(operand.source), self._shape(operand.type.shape))
+        if isinstance(operand, Pack):
+            return tuple_expr(self.expr(e) for e in operand.elems)
+        return ast.Constant(value=None, kind=None)
+
+    def value(self, value: Value) -> ast.expr:
+        """The value as an expression of its exact type."""
+        return self.expr(self.env[value])
+
+    def _shape(self, shape: tuple[Any, ...]) -> ast.expr:
+        tree = literal(shape)
+        if tree is None:
+            raise InternalCompilerError(f"the NumPy backend needs sizes, not {shape}", loc=self.loc)
+        return tree
+
+    def _imports(self, dtype: Any) -> None:
+        if dtype.name == "bfloat16":
+            import ml_dtypes
+
+            self.support.module("ml_dtypes", ml_dtypes)
+
+    def materialised(self, value: Value, operand: Absorbed) -> None:
+        """Keeps an absorbed value absorbed unless somebody needs an array: then it gets a variable."""
+        self.env[value] = operand
+        wanted = self.wanted.get(value) is not None
+        if isinstance(operand, _Undef) or (isinstance(operand, Splat) and operand.shape == () and not wanted):
+            return
+        if not wanted and all(isinstance(by, Op) and self._absorbs(by) for by, _ in self.uses.get(value, ())):
+            return
+        var = self.target(value)
+        var.ordered = isinstance(operand, Splat)
+        self.share(var, operand)
+        self.run(assign(store(var), self.expr(operand)))
+        if isinstance(operand, Stretched):
+            var.set_foreign()  # its elements share bytes with each other
+
+    def _absorbs(self, op: Op) -> bool:
+        return op.defn.scalar is not None or op.defn.name in ("tuple_make", "tuple_get")
+
+    # ------------------------------------------------------------------------------------------- ops
+    def lower_block(self, block: Block) -> None:
+        for op in block.ops:
+            self.loc = op.loc or self.loc
+            self.lower(op)
+            if self.pushes:
+                for value in op.results:
+                    for push in self.pushes.pop(value, ()):
+                        push()
+
+    def lower(self, op: Op) -> None:
+        name = op.defn.name
+        special = _SPECIAL.get(name)
+        if special is not None:
+            special(self, op)
+        elif op.defn.scalar is not None and op.defn.numpy is None:
+            self.formula(op)
+        elif op.defn.numpy is not None:
+            self.kernel(op)
+        else:
+            raise InternalCompilerError(
+                f"the NumPy backend cannot run {name}: a pass should have removed it", loc=op.loc, stage="code"
+            )
+
+    # ------------------------------------------------------------------------------------------- formulas
+    def formula(self, op: Op) -> None:
+        """An elementwise op: nested calls if it is small, else one statement per call so that buffers can be reused."""
+        operands = [self.env[x] for x in op.operands]
+        out = op.results[0]
+        assert isinstance(out.type, TensorType)
+        leaves = []
+        for i, (x, operand) in enumerate(zip(op.operands, operands, strict=True)):
+            shape = operand.source.type.shape if isinstance(operand, Stretched) else x.shape  # type: ignore[union-attr]
+            splat = operand if isinstance(operand, Splat) else None
+            leaves.append(Leaf(i, x.dtype, () if splat else shape, splat))
+            self._imports(x.dtype)
+        root = fm.trace_formula(op, leaves, attributes(op))
+        if isinstance(root, Leaf):
+            self.copy(self.target(out), operands[root.index])
+            return
+        if not isinstance(root, Applied) or root.dtype is not out.dtype:
+            raise InternalCompilerError(f"the formula of {op.defn.name} makes {root!r}, not {out.type}", loc=op.loc)
+        if root.shape != out.type.shape:
+            self._unabsorb(operands, leaves, out.type)
+            root = fm.trace_formula(op, leaves, attributes(op))
+        trees: dict[Applied, ast.expr] = {}
+        ordered = all(o.ordered if isinstance(o, Var) else not isinstance(o, Stretched) or o.source.ordered for o in operands)
+        self._apply(root, trees, operands, self.target(out, op.defn.name), ordered)
+
+    def _unabsorb(self, operands: list[Operand], leaves: list[Leaf], type: TensorType) -> None:
+        """All operands together are smaller than the result: one of them is stretched here."""
+        for i, operand in enumerate(operands):
+            if not isinstance(operand, Splat):
+                assert isinstance(operand, Stretched)
+                var = Var(operand.type, None)
+                self.share(var, operand)
+                self.run(assign(store(var), self.expr(operand)))
+                operands[i], leaves[i].shape = var, type.shape
+                return
+        operand = operands[0]
+        var = Var(type, None, ordered=True)
+        full = Splat(operand.value, operand.dtype, type.shape)  # type: ignore[union-attr]
+        self.run(assign(store(var), self.expr(full)))
+        operands[0], leaves[0].shape, leaves[0].splat = var, type.shape, None
+
+    def _apply(
+        self, root: Applied, trees: dict[Applied, ast.expr], operands: list[Operand], target: Var, ordered: bool
+    ) -> None:
+        """Statements for the calls below `root`, then ``target = ...``; calls used once and small ones stay nested."""
+        stack: list[tuple[Applied, bool]] = [(root, False)]
+        while stack:
+            node, ready = stack.pop()
+            if node in trees:
+                continue
+            if not ready:
+                stack.append((node, True))
+                stack.extend((a, False) for a in reversed(node.args) if isinstance(a, Applied))
+                continue
+            var = target
+            if node is not root:
+                var = Var(_type_of(node), None)
+            large = var.nbytes >= self.code_threshold
+            tree = fm.expression(node, self._arguments(node, trees, operands), operator=not (large and node.is_ufunc))
+            if node is not root and node.uses == 1 and not large:
+                trees[node] = tree
+                continue
+            var.ordered = ordered
+            takes_out = large and node.is_ufunc and isinstance(tree, ast.Call)
+            self.run(assign(store(var), tree), tree if takes_out else None, elementwise=True)  # type: ignore[arg-type]
+            trees[node] = load(var)
+
+    def _arguments(self, node: Applied, trees: dict[Applied, ast.expr], operands: list[Operand]) -> list[ast.expr]:
+        weak = fm.weak_numbers(node)
+        out = []
+        for i, a in enumerate(node.args):
+            if isinstance(a, Applied):
+                out.append(trees[a])
+            elif isinstance(a, Leaf):
+                operand = operands[a.index]
+                if isinstance(operand, Splat):
+                    out.append(number(operand.value) if i in weak else operand.typed())
+                else:
+                    out.append(load(operand.source if isinstance(operand, Stretched) else operand))  # type: ignore[arg-type]
+            else:
+                out.append(number(a))
+        return out
+
+    code_threshold = 4096
+
+    # ------------------------------------------------------------------------------------------- kernels
+    def kernel(self, op: Op) -> None:
+        """An op with a NumPy kernel."""
+        name = op.defn.name
+        if name == "broadcast_to" and self._broadcast(op):
+            return
+        operands = [self.env[x] for x in op.operands]
+        trees = [self.expr(o) for o in operands]
+        for v in (*op.operands, *op.results):
+            if isinstance(v.type, TensorType):
+                self._imports(v.type.dtype)
+        narrow = op.operands[0].dtype if op.defn.widen and op.operands else None
+        if narrow is not None and narrow.is_float and narrow.bits == 16:
+            f32 = dotted("np.float32")
+            trees = [
+                call(attribute(t, "astype"), f32) if x.dtype is narrow else t
+                for t, x in zip(trees, op.operands, strict=True)
+            ]
+        else:
+            narrow = None
+        tree, inlined = kernel_expression(op, trees, self.support)
+        if narrow is not None:
+            tree, inlined = call(attribute(tree, "astype"), dtype_expr(narrow)), False
+        self._assign_results(op, tree, operands, inlined)
+
+    def _assign_results(self, op: Op, tree: ast.expr, operands: list[Operand], inlined: bool) -> None:
+        targets = [self.target(r, op.defn.name) for r in op.results]
+        ordered = all(not isinstance(o, Stretched) and (not isinstance(o, Var) or o.ordered) for o in operands)
+        if op.defn.view is not None:
+            source = operands[op.defn.operand_names.index(op.defn.view)]
+            for var in targets:
+                self.share(var, source)
+                var.ordered = ordered and op.defn.name in _KEEPS_ORDER
+            if op.defn.name == "broadcast_to":
+                targets[0].set_foreign()
+        else:
+            for var in targets:
+                var.ordered = ordered
+        if len(targets) == 1 and not op.defn.multiple:
+            called = result_call(tree) if inlined else None
+            ufunc = called is not None and isinstance(getattr(np, called), np.ufunc)
+            takes_out = op.defn.view is None and (ufunc or called in _TAKES_OUT)
+            large = targets[0].nbytes >= self.code_threshold
+            self.run(assign(store(targets[0]), tree), tree if takes_out and large else None)  # type: ignore[arg-type]
+        else:
+            self.run(assign(tuple_expr((store(v) for v in targets), stored=True), tree))
+
+    def _broadcast(self, op: Op) -> bool:
+        """`broadcast_to` as an absorbed value; False if its operand's nature asks for the plain kernel."""
+        operand, type = self.env[op.operands[0]], op.results[0].type
+        assert isinstance(type, TensorType)
+        if isinstance(operand, Splat):
+            self.materialised(op.results[0], Splat(operand.value, operand.dtype, type.shape))
+        elif isinstance(operand, Stretched):
+            self.materialised(op.results[0], Stretched(operand.source, type))
+        elif isinstance(operand, Var) and operand.type is not None:
+            self.materialised(op.results[0], Stretched(operand, type))
+        else:
+            return False
+        return True
+
+    # ------------------------------------------------------------------------------------------- containers
+    def const(self, op: Op) -> None:
+        value, type = op.attrs
+        if isinstance(value, str):
+            var = self.code.constant(value.removeprefix("@"))
+            constant = Var(type, op.results[0].name, foreign=True, ordered=True)
+            del constant
+            var.type = type
+            self.env[op.results[0]] = var
+        else:
+            self.materialised(op.results[0], Splat(value, type.dtype, type.shape))
+
+    def undef(self, op: Op) -> None:
+        self.env[op.results[0]] = UNDEF
+
+    def tuple_make(self, op: Op) -> None:
+        self.materialised(op.results[0], Pack([self.env[x] for x in op.operands]))
+
+    def tuple_get(self, op: Op) -> None:
+        operand, index = self.env[op.operands[0]], op.attrs[0]
+        if isinstance(operand, Pack):
+            self.env[op.results[0]] = operand.elems[index]
+            return
+        if not isinstance(operand, Var):
+            self.env[op.results[0]] = UNDEF
+            return
+        var = self.target(op.results[0])
+        self.share(var, operand)
+        self.run(assign(store(var), subscript(load(operand), ast.Constant(value=index, kind=None))))
+
+    def seq_len(self, op: Op) -> None:
+        tree, type = self.value(op.operands[0]), op.operands[0].type
+        while isinstance(type, Seq) and isinstance(type.elem, TupleType) and type.elem.elems:
+            tree, type = subscript(tree, ast.Constant(value=0, kind=None)), Seq_of(type.elem.elems[0])
+        var = self.target(op.results[0])
+        self.run(assign(store(var), call("np.int64", call("len", tree))))
+
+    def seq_add(self, op: Op) -> None:
+        x, y = [self.value(v) for v in op.operands]
+        var = self.target(op.results[0])
+        elem = op.results[0].type.elem  # type: ignore[attr-defined]
+        if isinstance(elem, TensorType):
+            tree: ast.expr = ast.BinOp(left=x, op=ast.Add(), right=y)
+        else:
+            tree = call(self.support.include(add_sequences), x, y)
+        self.run(assign(store(var), tree))
+
+    def same(self, op: Op) -> None:
+        """A tensor as a sequence or back: the bytes are the same."""
+        self.copy(self.target(op.results[0]), self.env[op.operands[0]])
+
+    # ------------------------------------------------------------------------------------------- effects
+    def array(self, value: Value) -> ast.expr:
+        """The value for someone outside: an ndarray even without dimensions."""
+        tree = self.value(value)
+        operand = self.env[value]
+        if isinstance(operand, Var):
+            operand.set_foreign()  # they may keep it
+        return call("np.asarray", tree) if isinstance(value.type, TensorType) and value.type.shape == () else tree
+
+    def host(self, name: str) -> ast.expr:
+        self.code.uses_callables = True
+        return subscript(load("CALLABLES"), ast.Constant(value=name.removeprefix("@"), kind=None))
+
+    def print_(self, op: Op) -> None:
+        parts, sep, end = (op.attr(n) for n in ("parts", "sep", "end"))
+        trees = [
+            self.value(op.operands[p]) if isinstance(p, int) else ast.Constant(value=p, kind=None) for p in parts
+        ]
+        extra = {k: ast.Constant(value=v, kind=None) for k, v, d in (("sep", sep, " "), ("end", end, "\n")) if v != d}
+        self.run(ast.Expr(value=call("print", *trees, **extra)))
+
+    def raise_(self, op: Op) -> None:
+        made = call(self.host(op.attr("exception")), *(self.array(v) for v in op.operands))
+        self.run(ast.Raise(exc=made, cause=None))
+
+    def assert_(self, op: Op) -> None:
+        from .program import Branch
+
+        condition, *operands = op.operands
+        failed: list[Node] = []
+        with self.into(failed):
+            made = call(self.host(op.attr("exception")), *(self.array(v) for v in operands))
+            self.run(ast.Raise(exc=made, cause=None))
+        test = ast.UnaryOp(op=ast.Not(), operand=self.value(condition))
+        self.block.append(Branch(test, (failed, []), self.loc))
+
+    def host_call(self, op: Op) -> None:
+        from .runtime import checked_results
+
+        made = call(self.host(op.attr("fn")), *(self.array(v) for v in op.operands))
+        if not op.results:
+            self.run(ast.Expr(value=made))
+            return
+        targets = [Var(r.type, r.name, foreign=True) for r in op.results]
+        self.env.update(zip(op.results, targets, strict=True))
+        promised = []
+        for r in op.results:
+            if not isinstance(r.type, TensorType):
+                raise InternalCompilerError(f"a host function returns arrays, not {r.type}", loc=op.loc)
+            promised.append(tuple_expr([self._shape(r.type.shape), call("np.dtype", dtype_expr(r.type.dtype))]))
+        name = ast.Constant(value=op.attr("fn").removeprefix("@"), kind=None)
+        checked = call(self.support.include(checked_results), name, made, tuple_expr(promised))
+        self.run(assign(tuple_expr((store(v) for v in targets), stored=True), checked))
+
+    # ------------------------------------------------------------------------------------------- calls
+    def call_(self, op: Op) -> None:
+        """A function of the module; it never overwrites its arguments and may return them."""
+        callee = op.attr("fn").removeprefix("@")
+        arguments = [self.value(x) for x in op.operands]
+        targets = [self.target(r) for r in op.results]
+        foreign = self.code.foreign_results.get(callee)
+        for i, var in enumerate(targets):
+            if foreign is None or foreign[i]:
+                for operand in op.operands:
+                    self.share(var, self.env[operand])
+                var.set_foreign()
+        tree = call(self.code.names[callee], *arguments)
+        if targets:
+            self.run(assign(tuple_expr((store(v) for v in targets), stored=True), tree))
+        else:
+            self.run(ast.Expr(value=tree))
+
+
+def Seq_of(elem: Type) -> Seq:
+    from ...ir.types import seq
+
+    return seq(elem)
+
+
+def _type_of(node: Applied) -> TensorType:
+    from ...ir.types import tensor
+
+    return tensor(node.dtype, node.shape)
+
+
+def _control(name: str) -> Callable[[Lowering, Op], None]:
+    def lower(lowering: Lowering, op: Op) -> None:
+        from . import control
+
+        getattr(control, name)(lowering, op)
+
+    return lower
+
+
+_SPECIAL: dict[str, Callable[[Lowering, Op], None]] = {
+    "const": Lowering.const, "undef": Lowering.undef, "tuple_make": Lowering.tuple_make,
+    "tuple_get": Lowering.tuple_get, "seq_len": Lowering.seq_len, "seq_add": Lowering.seq_add,
+    "to_seq": Lowering.same, "from_seq": Lowering.same, "print": Lowering.print_, "raise": Lowering.raise_,
+    "assert": Lowering.assert_, "host_call": Lowering.host_call, "call": Lowering.call_,
+    "if": _control("lower_if"), "while": _control("lower_while"), "scan": _control("lower_scan"),
+}  # fmt: skip
+_ = variables

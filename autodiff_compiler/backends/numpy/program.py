@@ -1,0 +1,96 @@
+"""A generated function before it is text: statements, branches and loops over variables.
+
+The lowering makes it, the plan adds `out=` and `del`, the printer writes it.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from typing import TypeAlias
+
+from ...source import Loc
+from .syntax import Var, variables
+
+__all__ = ["Branch", "Exit", "FunctionCode", "Loop", "Node", "Step", "nodes_of"]
+
+
+class Step:
+    """One statement.
+
+    `call` is the call that can write its result into a given array (`out=`), if there is one; `elementwise` says that
+    it reads an element of its operands only before it writes the same element of the result.
+    """
+
+    __slots__ = ("call", "dies", "donor", "elementwise", "loc", "node", "reads", "writes")
+
+    def __init__(self, node: ast.stmt, loc: Loc | None, call: ast.Call | None = None, elementwise: bool = False) -> None:
+        self.node, self.loc, self.call, self.elementwise = node, loc, call, elementwise
+        self.reads: list[Var] = []
+        self.writes: list[Var] = []
+        for var, stored in variables(node):
+            (self.writes if stored else self.reads).append(var)
+        if isinstance(node, ast.AugAssign):
+            self.reads += self.writes
+        self.donor: Var | None = None
+        self.dies: list[Var] = []
+
+
+class Branch:
+    """``if test: ... else: ...``"""
+
+    __slots__ = ("arms", "dies", "loc", "reads", "test")
+
+    def __init__(self, test: ast.expr, arms: tuple[list[Node], list[Node]], loc: Loc | None) -> None:
+        self.test, self.arms, self.loc = test, arms, loc
+        self.reads = [v for v, _ in variables(test)]
+        #: Variables whose last use lies in the other arm (or in the test), per arm.
+        self.dies: tuple[list[Var], list[Var]] = ([], [])
+
+
+class Loop:
+    """``for index in count: ...``, or ``while test: ...`` where there is no index."""
+
+    __slots__ = ("body", "dies", "index", "loc", "reads", "test")
+
+    def __init__(self, test: ast.expr, index: Var | None, body: list[Node], loc: Loc | None) -> None:
+        self.test, self.index, self.body, self.loc = test, index, body, loc
+        self.reads = [v for v, _ in variables(test)]
+        #: Variables the loop needs until it ends.
+        self.dies: list[Var] = []
+
+
+class Exit:
+    """``if not test: break``: the end of a loop whose condition needs several statements."""
+
+    __slots__ = ("loc", "reads", "test")
+
+    def __init__(self, test: ast.expr, loc: Loc | None) -> None:
+        self.test, self.loc = test, loc
+        self.reads = [v for v, _ in variables(test)]
+
+
+Node: TypeAlias = Step | Branch | Loop | Exit
+
+
+class FunctionCode:
+    """One `def` of the generated module."""
+
+    __slots__ = ("args", "body", "is_entry", "loc", "name", "returns")
+
+    def __init__(self, name: str, args: list[Var], loc: Loc | None, is_entry: bool) -> None:
+        self.name, self.args, self.loc, self.is_entry = name, args, loc, is_entry
+        self.body: list[Node] = []
+        #: What each result is: an expression, with the variable it came from if there is one.
+        self.returns: list[tuple[ast.expr, Var | None]] = []
+
+
+def nodes_of(body: list[Node]) -> Iterator[Node]:
+    """All nodes in the order of the text, nested ones included."""
+    for node in body:
+        yield node
+        if isinstance(node, Branch):
+            for arm in node.arms:
+                yield from nodes_of(arm)
+        elif isinstance(node, Loop):
+            yield from nodes_of(node.body)

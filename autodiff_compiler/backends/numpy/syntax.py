@@ -1,0 +1,192 @@
+"""Short names for the pieces of Python syntax that generated modules consist of.
+
+Trees are made of plain `ast` nodes.  A variable appears as an `ast.Name` whose `id` is the `Var` itself: its printed
+name is decided last, when all variables of a function are known.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import astunparse
+import numpy as np
+
+from ...dtypes import DType, from_numpy
+from ...ir.types import TensorType, Type
+
+__all__ = [
+    "Var", "assign", "attribute", "call", "dotted", "dtype_expr", "literal", "load", "number", "printed", "store",
+    "subscript", "tuple_expr", "variables",
+]
+
+
+class Var:
+    """One variable of a generated function: the type of what it holds, and which others may share its bytes.
+
+    `foreign` (kept at the root of the set of sharers): bytes that are not ours to overwrite, as those of arguments.
+    `ordered`: the array is known to be contiguous in C order.  `single`: assigned by one statement only.
+    """
+
+    __slots__ = ("_foreign", "_root", "hint", "name", "nbytes", "ordered", "single", "type")
+
+    def __init__(self, type: Type | None, hint: str | None = None, *, foreign: bool = False, ordered: bool = False) -> None:
+        self.type, self.hint, self.name = type, hint, ""
+        self.ordered, self.single = ordered, True
+        self._root: Var | None = None
+        self._foreign = foreign
+        self.nbytes = size_of(type)
+
+    def root(self) -> Var:
+        """The representative of all variables that may share bytes with this one."""
+        here = self
+        while here._root is not None:
+            if here._root._root is not None:
+                here._root = here._root._root
+            here = here._root
+        return here
+
+    @property
+    def foreign(self) -> bool:
+        return self.root()._foreign
+
+    def set_foreign(self) -> None:
+        self.root()._foreign = True
+
+    def share(self, other: Var) -> None:
+        """From now on the two may hold the same bytes."""
+        a, b = self.root(), other.root()
+        if a is not b:
+            b._root = a
+            a._foreign = a._foreign or b._foreign
+
+    def __str__(self) -> str:
+        return self.name
+
+    def __repr__(self) -> str:
+        return f"<{self.name or self.hint or '_'}: {self.type!r}>"
+
+
+def size_of(type: Type | None) -> int:
+    """The bytes of an array of that type; 0 where it is no array or its size is symbolic."""
+    if not isinstance(type, TensorType):
+        return 0
+    size = type.dtype.itemsize
+    for d in type.shape:
+        if not isinstance(d, int):
+            return 0
+        size *= d
+    return size
+
+
+# ------------------------------------------------------------------------------------------------ expressions
+def load(var: Var | str) -> ast.expr:
+    return ast.Name(id=var, ctx=ast.Load())  # type: ignore[arg-type]
+
+
+def store(var: Var | str) -> ast.expr:
+    return ast.Name(id=var, ctx=ast.Store())  # type: ignore[arg-type]
+
+
+def attribute(value: ast.expr, name: str) -> ast.expr:
+    return ast.Attribute(value=value, attr=name, ctx=ast.Load())
+
+
+def dotted(path: str) -> ast.expr:
+    """``np.linalg.solve`` as a tree."""
+    first, *rest = path.split(".")
+    tree = load(first)
+    for name in rest:
+        tree = attribute(tree, name)
+    return tree
+
+
+def call(fn: str | ast.expr, *args: ast.expr, **keywords: ast.expr) -> ast.Call:
+    return ast.Call(
+        func=dotted(fn) if isinstance(fn, str) else fn,
+        args=list(args),
+        keywords=[ast.keyword(arg=k, value=v) for k, v in keywords.items()],
+    )
+
+
+def subscript(value: ast.expr, index: ast.expr, *, stored: bool = False) -> ast.expr:
+    return ast.Subscript(value=value, slice=index, ctx=ast.Store() if stored else ast.Load())
+
+
+def tuple_expr(elems: Iterable[ast.expr], *, stored: bool = False) -> ast.expr:
+    return ast.Tuple(elts=list(elems), ctx=ast.Store() if stored else ast.Load())
+
+
+def assign(target: ast.expr, value: ast.expr) -> ast.stmt:
+    return ast.Assign(targets=[target], value=value, lineno=0)
+
+
+def dtype_expr(dtype: DType) -> ast.expr:
+    """``np.float32``, as a scalar type that makes numbers and names the dtype of arrays."""
+    if dtype.name == "bfloat16":
+        return dotted("ml_dtypes.bfloat16")
+    return dotted("np.bool_" if dtype.is_bool else f"np.{dtype.name}")
+
+
+def number(value: bool | int | float) -> ast.expr:
+    """A Python number; what has no literal is spelt ``np.nan`` and ``np.inf``."""
+    if isinstance(value, float):
+        if value != value:
+            return dotted("np.nan")
+        if value in (np.inf, -np.inf):
+            return dotted("np.inf") if value > 0 else ast.UnaryOp(op=ast.USub(), operand=dotted("np.inf"))
+    return ast.Constant(value=value, kind=None)
+
+
+def literal(value: Any) -> ast.expr | None:
+    """An attribute's value as an expression; None where it cannot be written down."""
+    if value is None or value is Ellipsis:
+        return ast.Constant(value=value, kind=None)
+    if isinstance(value, bool | int | float):
+        return number(value)
+    if isinstance(value, str):
+        return ast.Constant(value=value, kind=None)
+    if isinstance(value, np.dtype):
+        return call("np.dtype", dtype_expr(from_numpy(value)))
+    if isinstance(value, np.generic):
+        return call("np." + type(value).__name__, number(value.item()))
+    if isinstance(value, slice):
+        parts = [literal(v) for v in (value.start, value.stop, value.step)]
+        return None if None in parts else call("slice", *parts)  # type: ignore[arg-type]
+    if isinstance(value, tuple | list):
+        elems = [literal(v) for v in value]
+        if None in elems:
+            return None
+        return tuple_expr(elems) if isinstance(value, tuple) else ast.List(elts=elems, ctx=ast.Load())  # type: ignore[arg-type]
+    return None
+
+
+def variables(node: ast.AST) -> Iterator[tuple[Var, bool]]:
+    """The variables in a tree, each with whether it is assigned there."""
+    stack = [node]
+    while stack:
+        here = stack.pop()
+        if type(here) is ast.Name:
+            var: Any = here.id
+            if type(var) is Var:
+                yield var, type(here.ctx) is ast.Store
+        else:
+            for field in here._fields:
+                value = getattr(here, field, None)
+                if isinstance(value, ast.AST):
+                    stack.append(value)
+                elif type(value) is list:
+                    stack.extend(v for v in reversed(value) if isinstance(v, ast.AST))
+
+
+def printed(node: ast.AST) -> str:
+    """The text of one statement or expression, without the parentheses `astunparse` puts around everything."""
+    text: str = astunparse.unparse(node).strip()
+    start = text.find(" = (") + 3 if isinstance(node, ast.Assign) else 0
+    if start == 2 or text[start : start + 1] != "(" or text[-1] != ")":
+        return text
+    value = node.value if isinstance(node, ast.Assign | ast.Expr) else node
+    if not isinstance(value, ast.BinOp | ast.Compare | ast.UnaryOp | ast.BoolOp):
+        return text
+    return text[:start] + text[start + 1 : -1]

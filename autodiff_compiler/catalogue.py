@@ -1,0 +1,276 @@
+"""What each code of an error or warning means and what to do about it, for `explain ACnnnn`."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+__all__ = ["CATALOGUE", "Entry", "explain"]
+
+
+class Entry(NamedTuple):
+    """One code: the names of the classes that carry it, the situation, and the way out."""
+
+    classes: tuple[str, ...]
+    situation: str
+    advice: str
+
+
+_SOURCE = ("SourceUnavailableError",)
+_SYNTAX = ("UnsupportedSyntaxError",)
+_STATIC = ("StaticValueError",)
+_JOIN = ("JoinError",)
+_LOOP = ("LoopError",)
+_SIDE = ("SideEffectError",)
+_BPROP = ("BpropError",)
+_HOOK = ("HookError",)
+_CALL = ("UnsupportedCallError",)
+
+CATALOGUE: dict[str, Entry] = {
+    "AC1001": Entry(
+        _SOURCE,
+        "the function has no Python source to compile: it is written in C, made by `exec`, or typed at a prompt",
+        "put the function in a file, or wrap the call with `py_call`",
+    ),
+    "AC1002": Entry(
+        _SOURCE,
+        "the file of the function changed after it was imported, so its text is not what runs",
+        "reload the module or restart Python",
+    ),
+    "AC1101": Entry(
+        _SYNTAX,
+        "`try` is used: a graph cannot catch exceptions",
+        "test the condition before, or move the call out of the compiled function",
+    ),
+    "AC1103": Entry(
+        _SYNTAX, "the construct is not supported, or not yet", "write it another way, e.g. `match` as `if`/`elif`"
+    ),
+    "AC1104": Entry(_SYNTAX, "`raise` without an exception is used", "give the exception: `raise ValueError(...)`"),
+    "AC1105": Entry(
+        _SYNTAX, "a set is looped over, whose order is not determined", "loop over `sorted(s)` or over a tuple"
+    ),
+    "AC1106": Entry(_SYNTAX, "a generator object is kept or passed on", "use a list comprehension"),
+    "AC1107": Entry(
+        _SYNTAX, "the function would pause: `yield`, `await` or `async` is used", "return a list, or `ops.stack` of it"
+    ),
+    "AC1108": Entry(
+        _SYNTAX,
+        "`with` is used with a context manager that cannot be compiled",
+        "use a supported one, or put the `with` around the call of the compiled function",
+    ),
+    "AC1109": Entry(
+        _SYNTAX,
+        "a class, an `async def` or a decorated function is defined inside compiled code",
+        "move the definition to module level",
+    ),
+    "AC1201": Entry(("UnknownNameError",), "the name is defined nowhere", "correct the name or import it"),
+    "AC1202": Entry(
+        ("UnboundVariableError",),
+        "the variable has no value on some path that leads here: a branch without it, or a loop of no trips",
+        "give the variable a value before the branch or the loop",
+    ),
+    "AC1203": Entry(
+        ("MissingAttributeError",),
+        "the object has no attribute of this name",
+        "correct the name; attributes of a Cell are made in `__init__`",
+    ),
+    "AC1204": Entry(
+        ("ArgumentError",), "the arguments of the call do not fit the signature", "pass what the signature asks for"
+    ),
+    "AC1301": Entry(
+        ("AmbiguousTruthError",),
+        "a Tensor of several elements is used as a condition",
+        "say what is meant with `.any()` or `.all()`, or choose by element with `ops.where`",
+    ),
+    "AC1302": Entry(
+        _STATIC,
+        "a value known only at run time stands where a constant is needed: an axis, shape, dtype, key or string",
+        "pass it as a Python number, or take it from `x.shape`",
+    ),
+    "AC1303": Entry(_STATIC, "the length of a comprehension depends on data", "mask with `ops.where` instead"),
+    "AC1304": Entry(
+        _STATIC, "`is` is asked between Tensors, whose identity a graph does not have", "use `(a == b).all()`"
+    ),
+    "AC1305": Entry(
+        _STATIC,
+        "a Python container is indexed by a value known only at run time",
+        "make one Tensor with `ops.stack` and index that",
+    ),
+    "AC1306": Entry(
+        _STATIC, "the bounds of a slice are known only at run time", "use `ops.slice` with a size known before"
+    ),
+    "AC1307": Entry(
+        ("DynamicShapeError",),
+        "the size of the result depends on data, as when a mask selects elements",
+        "keep the shape: `ops.where`, `masked_fill`, or a sum with the mask",
+    ),
+    "AC1401": Entry(_JOIN, "a variable has different dtypes on two paths that meet", "cast one of them"),
+    "AC1402": Entry(_JOIN, "a variable has different shapes on two paths that meet", "bring both to one shape"),
+    "AC1403": Entry(
+        _JOIN,
+        "a container differs in length, keys or class on two paths that meet",
+        "build the same structure on both paths",
+    ),
+    "AC1404": Entry(
+        _JOIN,
+        "a variable or result is None on one path and has a value on the other",
+        "give it a value there; a missing `return` or `else` is a common cause",
+    ),
+    "AC1405": Entry(
+        _JOIN,
+        "a condition known only at run time chooses between objects that are no data: strings, functions, Cells",
+        "call both and select between the results",
+    ),
+    "AC1406": Entry(
+        _JOIN,
+        "a variable carried through a loop changes its type in the body",
+        "start with the type it ends with, using `zeros_like` or `astype`",
+    ),
+    "AC1410": Entry(
+        ("ShapeError", "DTypeError"),
+        "an operation does not accept operands of these shapes or dtypes",
+        "reshape or cast an operand as the rule in the message says",
+    ),
+    "AC1501": Entry(
+        _LOOP,
+        "the loop has too many trips to be unrolled and cannot be kept as a loop",
+        "remove the use named in the message, or shorten the loop",
+    ),
+    "AC1502": Entry(
+        _LOOP, "`keep` asks for a loop that must be unrolled", "remove the use named in the message, or drop `keep`"
+    ),
+    "AC1503": Entry(
+        _LOOP,
+        "a `while` whose condition is known when compiling never ends",
+        "let the condition depend on a Tensor or a `mutable` number",
+    ),
+    "AC1504": Entry(
+        _LOOP,
+        "a container grows or shrinks in a loop whose number of trips is known only at run time",
+        "make the Tensor before and write `t[i] = v`, or use a bound known before",
+    ),
+    "AC1505": Entry(
+        ("RecursionDepthError",),
+        "functions call each other, or statements nest, too deeply to be compiled",
+        "write the recursion as a loop, or split the function",
+    ),
+    "AC1506": Entry(("RecursionDepthError",), "a Tensor decides when a recursion ends", "write it as a `while` loop"),
+    "AC1601": Entry(
+        _SIDE,
+        "a variable outside of the compiled function is assigned",
+        "return the new value, or keep it as an attribute of a Cell",
+    ),
+    "AC1602": Entry(
+        _SIDE,
+        "a list, dict, set or array that belongs to the outside is changed",
+        "copy it first (`x = x.copy()`), or return the new one",
+    ),
+    "AC1603": Entry(
+        _SIDE, "a variable of an enclosing function is assigned through `nonlocal`", "return the value instead"
+    ),
+    "AC1604": Entry(
+        _SIDE,
+        "the call gives another answer each time, but would be made once and frozen into the graph",
+        "make the call outside and pass the answer as an argument; use random numbers from `ops`",
+    ),
+    "AC1605": Entry(_SIDE, "`set_data` or `init_data` is called in compiled code", "use `ops.assign`"),
+    "AC1606": Entry(
+        _SIDE,
+        "an attribute is assigned on an object, or with a value, that cannot be state",
+        "assign Tensors and numbers to attributes of a Cell, on every path if the attribute is new",
+    ),
+    "AC1701": Entry(
+        ("GradientError",), "a gradient is asked with respect to something that is no Tensor", "make it a Tensor"
+    ),
+    "AC1702": Entry(
+        _BPROP,
+        "`bprop` does not take the parameters of `construct` followed by `out` and `dout`",
+        "write its signature as the message shows",
+    ),
+    "AC1703": Entry(
+        _BPROP, "`bprop` does not give the gradient that was asked", "return a tuple with one entry for each parameter"
+    ),
+    "AC1704": Entry(
+        _BPROP, "an entry of the result of `bprop` has another shape or type than its input", "return the input's shape"
+    ),
+    "AC1705": Entry(
+        _BPROP,
+        "forward mode needs a `bprop` that is linear in `dout`, and this one is not",
+        "use `dout` linearly, or ask in reverse mode",
+    ),
+    "AC1706": Entry(_BPROP, "a gradient edit changes the shape of the gradient", "return the shape that came in"),
+    "AC1707": Entry(
+        _HOOK, "a hook returns another structure than it was given", "return what the message expects, or None"
+    ),
+    "AC1708": Entry(_HOOK, "a hook is registered on a Cell inside compiled code", "register it before the call"),
+    "AC1709": Entry(
+        ("NotDifferentiableError",),
+        "an operation on the way has no derivative of this order or mode",
+        "give the Cell a `bprop`, or cut the path with `stop_gradient`",
+    ),
+    "AC1801": Entry(
+        _CALL,
+        "a Tensor leaves the graph, which would also cut the gradient",
+        "use an op instead, or `py_call` with a `bprop`",
+    ),
+    "AC1802": Entry(_CALL, "a Cell overrides `__call__`", "override `construct`"),
+    "AC1803": Entry(_CALL, "a Cell or Parameter is created at each call", "create it in `__init__`"),
+    "AC1804": Entry(
+        _CALL, "an instance of a plain class is created", "use a NamedTuple, a frozen dataclass or `jit_class`"
+    ),
+    "AC1805": Entry(_CALL, "a NumPy function without a counterpart gets a Tensor", "use the nearest function of `ops`"),
+    "AC1806": Entry(
+        _CALL, "a builtin is called that has no meaning in a graph", "compute the value outside, or with `constexpr`"
+    ),
+    "AC1807": Entry(
+        _CALL,
+        "a function is called whose inside cannot be seen",
+        "wrap it with `py_call`, or with `constexpr` if its arguments are constants",
+    ),
+    "AC1808": Entry(("ParameterError",), "two Parameters have the same name", "rename one of them"),
+    "AC1901": Entry(
+        ("InternalCompilerError",), "the compiler made a mistake", "report it with the file named in the message"
+    ),
+    "AC2001": Entry(
+        ("RecompileWarning",),
+        "the function is compiled anew for each value of one number or dimension",
+        "pass it as `mutable(v)`, or keep the shape the same",
+    ),
+    "AC2002": Entry(
+        ("UnrollWarning",), "a long loop is unrolled", "remove the use named in the message so that it can be kept"
+    ),
+    "AC2003": Entry(
+        ("GradientWarning",),
+        "the gradient is zero: everything on the way is an integer or stopped",
+        "use a float input, or look for a cast or `stop_gradient` on the way",
+    ),
+    "AC2004": Entry(
+        ("BranchRaisesWarning",),
+        "a branch raises an exception whenever it is taken",
+        "look whether the branch is meant to fail",
+    ),
+    "AC2005": Entry(
+        ("BypassWarning",),
+        "a hook or gradient edit has no effect because a `bprop` goes around it",
+        "place it on the Cell itself, or do its work in the `bprop`",
+    ),
+    "AC2006": Entry(
+        ("RecompileWarning",),
+        "the function has been compiled for more than half as many signatures as are kept",
+        "look which argument changes at each call",
+    ),
+}
+
+
+def explain(code: str) -> str:
+    """The situation and the advice of one code, written ``AC1101`` or ``1101``.
+
+    Raises `KeyError` for a code that does not exist.
+
+    >>> print(explain("1802"))
+    AC1802 (UnsupportedCallError): a Cell overrides `__call__`.
+    What to do: override `construct`.
+    """
+    code = code.upper()
+    code = code if code.startswith("AC") else "AC" + code
+    entry = CATALOGUE[code]
+    return f"{code} ({', '.join(entry.classes)}): {entry.situation}.\nWhat to do: {entry.advice}."

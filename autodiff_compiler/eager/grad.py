@@ -1,0 +1,297 @@
+"""Gradients of functions that run eagerly: the backward pass over a tape, and what is made of it."""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from ..dtypes import from_numpy
+from ..errors import GradientError
+from ..ir.primitive import F
+from ..primitives.family import sum_to
+from ..runtime.parameter import Parameter, versions
+from ..runtime.storage import SHARED, holders
+from ..runtime.tensor import Array, Tensor, wrap
+from .tape import Element, Node, Source, next_order, thread
+
+__all__ = ["Tape", "differentiate", "leaves", "vjp"]
+
+
+# ------------------------------------------------------------------------------------------------ backward
+def _backward(bit: int, start: int, seeds: Sequence[tuple[Node, Tensor]]) -> dict[Source, Tensor]:
+    """Cotangents of the sources of one tape, visiting its nodes from the newest to the oldest.
+
+    Nodes older than the tape (`order > start`) belong to an earlier owner of the bit.
+    """
+    cotangents: dict[Node, Any] = {}
+    heap: list[tuple[int, Node]] = []
+    found: dict[Source, Tensor] = {}
+
+    def add(node: Node, g: Tensor) -> None:
+        old = cotangents.get(node)
+        if old is None:
+            cotangents[node] = g
+            heapq.heappush(heap, (node.order, node))
+        else:
+            cotangents[node] = old + g
+
+    for node, g in seeds:
+        add(node, g)
+    while heap:
+        _, node = heapq.heappop(heap)
+        g = cotangents.pop(node)
+        if node.__class__ is Source and node.bit == bit:
+            found[node] = g
+            continue
+        if node.__class__ is Element:
+            _add_element(cotangents, heap, node, g)
+            continue
+        parents = node.parents
+        wanted = tuple([p is not None and p.mask & bit != 0 and p.order <= start for p in parents])
+        for parent, want, array, h in zip(parents, wanted, node.arrays, node.pull(g, wanted), strict=True):
+            if want and h is not None:
+                if (
+                    h.__class__ is not Tensor or h._data.shape != array.shape or h._data.dtype is not array.dtype
+                ):
+                    h = _fitted(h, array, node, parent.__class__ is Source and parent.bit == bit)
+                    if h is None:
+                        continue
+                add(parent, h)
+    return found
+
+
+def _add_element(cotangents: dict[Node, Any], heap: list[tuple[int, Node]], node: Element, g: Tensor) -> None:
+    owner = node.parents[0]
+    gs = cotangents.get(owner)
+    if gs is None:
+        cotangents[owner] = gs = [None] * owner.count
+        heapq.heappush(heap, (owner.order, owner))
+    gs[node.index] = g if gs[node.index] is None else gs[node.index] + g
+
+
+def _fitted(g: Any, array: Array, node: Node, ends: bool) -> Tensor | None:
+    """A cotangent in the dtype and shape of its operand; None where an integer operand takes none.
+
+    Kernels broadcast by themselves, so a rule's cotangent may be larger than the operand: it is summed.  A smaller one
+    is a number that a user's rule returned: it stays as it is where it ends, and is stretched where it is used on.
+    """
+    if array.dtype.kind in "biu" and not node.reaches_integers:
+        return None
+    if not isinstance(g, Tensor):
+        if not isinstance(g, bool | int | float):
+            raise GradientError(f"a cotangent must be a Tensor, a number or None, not {type(g).__name__}")
+        g = wrap(np.asarray(g).astype(array.dtype))
+    if g._data.dtype != array.dtype:
+        g = F.cast(g, dtype=from_numpy(array.dtype))
+    shape, wanted = g._data.shape, array.shape
+    if shape == wanted:
+        return g
+    if not shape:
+        return g if ends else F.broadcast_to(g, shape=wanted)
+    if len(shape) < len(wanted) or any(n not in (1, m) for m, n in zip(shape[::-1], wanted[::-1])):
+        raise GradientError(f"a cotangent of shape {list(shape)} does not fit an operand of shape {list(wanted)}")
+    return sum_to(g, wanted)
+
+
+# ------------------------------------------------------------------------------------------------ forward
+class Tape:
+    """One differentiated call: runs `fn` on its own variables and remembers what led to the outputs.
+
+    `fn` gets a fresh Tensor for every input, so that a variable captured from outside is a constant even if it is the
+    same object.  Parameters in `weights` are variables wherever they are read.  What `fn` writes into its arguments is
+    written to the caller's Tensors when it ends.
+    """
+
+    __slots__ = ("_bit", "_start", "outputs", "sources", "targets")
+
+    def __init__(self, fn: Callable[..., Any], inputs: Sequence[Tensor], weights: Sequence[Parameter]) -> None:
+        self._bit = holders.take()
+        self._start = next_order()
+        self.sources = [_source(self._bit, x, Tensor) for x in inputs]
+        of_weights = [_source(self._bit, p, Parameter) for p in weights]
+        self.sources += of_weights
+        outer = thread.active
+        replaced = {p: p._node for p in weights}
+        aliases = [_variable(source) for source in self.sources[: len(inputs)]]
+        for p, source in zip(weights, of_weights, strict=True):
+            p._node = source
+        thread.active = outer | self._bit
+        try:
+            self.outputs = fn(*aliases)
+            #: dtype and shape of every output Tensor, and the node that made it.
+            self.targets = [(t._data.dtype, t._data.shape, t._node) for t in leaves(self.outputs)]
+        finally:
+            thread.active = outer
+            _restore_weights(replaced, of_weights, outer)
+            for x, alias, source in zip(inputs, aliases, self.sources, strict=False):
+                if alias._data is not source.arrays[0]:
+                    x._data, x._held, x._node = alias._data, alias._held, _on(alias._node, outer)
+        self.outputs = _released(self.outputs, aliases, inputs, outer)
+
+    def close(self) -> None:
+        """Gives the tape's bit back; the tape cannot be used again."""
+        if self._bit:
+            holders.give(self._bit)
+            self._bit = 0
+
+    __del__ = close
+
+    def pull(self, seeds: Sequence[Any] | None, once: bool = False) -> list[Tensor]:
+        """Gradients for all sources; `seeds` are cotangents of the outputs, ones for every float output by default.
+
+        With `once` the graph is dropped on the way, so that its memory is free as soon as it is used up.
+        """
+        pairs = []
+        targets = self.targets
+        if seeds is None:
+            seeds = [None if dtype.kind in "biu" else wrap(np.ones(shape, dtype)) for dtype, shape, _ in targets]
+        if len(seeds) != len(targets):
+            raise GradientError(f"there are {len(targets)} output tensors, but {len(seeds)} cotangents")
+        for (dtype, shape, node), seed in zip(targets, seeds, strict=True):
+            if seed is not None and dtype.kind not in "biu":
+                seed = _as_seed(seed, dtype, shape)
+                if node is not None and node.mask & self._bit and node.order <= self._start:
+                    pairs.append((node, seed))
+        if once:
+            self.targets = targets = []
+        del node, targets
+        active = thread.active
+        thread.active = active & ~self._bit
+        try:
+            found = _backward(self._bit, self._start, pairs)
+        finally:
+            thread.active = active
+        return _distinct([found.get(source) for source in self.sources], self.sources, seeds)
+
+
+def _source(bit: int, x: Any, kind: type[Tensor]) -> Source:
+    if not isinstance(x, kind):
+        raise GradientError(f"a gradient is taken with respect to {kind.__name__}s, not {type(x).__name__}")
+    x._held |= bit
+    return Source(bit, x._data, x._node)
+
+
+def _variable(source: Source) -> Tensor:
+    alias = wrap(source.arrays[0], source)
+    alias._held = source.bit
+    return alias
+
+
+def _on(node: Node | None, active: int) -> Node | None:
+    return node if node is not None and node.mask & active else None
+
+
+def _restore_weights(replaced: dict[Parameter, Node | None], sources: Sequence[Source], outer: int) -> None:
+    """Parameters that `fn` assigned keep their new place on the outer tapes, the others go back to their old one."""
+    nodes = versions.nodes
+    for (p, old), source in zip(replaced.items(), sources, strict=True):
+        if nodes.get(p) is source:
+            p._node = old
+    for p, node in list(nodes.items()):
+        if not node.mask & outer:
+            del nodes[p]
+
+
+def _as_seed(seed: Any, dtype: Any, shape: tuple[int, ...]) -> Tensor:
+    if isinstance(seed, bool | int | float):
+        return wrap(np.full(shape, seed, dtype))
+    if not isinstance(seed, Tensor):
+        raise GradientError(f"the cotangent of an output must be a Tensor, not {type(seed).__name__}")
+    if seed._data.shape != shape:
+        raise GradientError(f"the output has shape {list(shape)}, but its cotangent has {list(seed._data.shape)}")
+    return seed if seed._data.dtype == dtype else F.cast(seed, dtype=from_numpy(dtype))
+
+
+def _distinct(gradients: Sequence[Tensor | None], sources: Sequence[Source], seeds: Sequence[Any]) -> list[Tensor]:
+    """The gradients as Tensors of their own: zeros for what is unused, and no two boxes that share a write."""
+    seen = {id(s._data) for s in seeds if isinstance(s, Tensor)}
+    out = []
+    for g, source in zip(gradients, sources, strict=True):
+        if g is None:
+            g = wrap(np.zeros_like(source.arrays[0]))
+        elif id(g._data) in seen:
+            g = wrap(g._data, g._node)
+            g._held = SHARED
+        seen.add(id(g._data))
+        out.append(g)
+    return out
+
+
+# ------------------------------------------------------------------------------------------------ outputs
+def leaves(tree: Any) -> Iterator[Tensor]:
+    """The Tensors in nested tuples, lists and dicts, in order."""
+    if isinstance(tree, Tensor):
+        yield tree
+    elif isinstance(tree, tuple | list):
+        for item in tree:
+            yield from leaves(item)
+    elif isinstance(tree, dict):
+        for item in tree.values():
+            yield from leaves(item)
+
+
+def _released(outputs: Any, aliases: Sequence[Tensor], inputs: Sequence[Tensor], outer: int) -> Any:
+    """The outputs off the ended tape, with the caller's own Tensors where `fn` returned an argument."""
+    originals = {id(a): x for a, x in zip(aliases, inputs, strict=True)}
+    passed_through = False
+    for t in leaves(outputs):
+        if id(t) in originals:
+            passed_through = True
+        elif not isinstance(t, Parameter):
+            t._node = _on(t._node, outer)
+    return _replaced(outputs, originals) if passed_through else outputs
+
+
+def _replaced(tree: Any, originals: dict[int, Tensor]) -> Any:
+    if isinstance(tree, Tensor):
+        return originals.get(id(tree), tree)
+    if isinstance(tree, dict):
+        return {k: _replaced(v, originals) for k, v in tree.items()}
+    if isinstance(tree, tuple | list):
+        items = [_replaced(v, originals) for v in tree]
+        return type(tree)._make(items) if hasattr(tree, "_make") else type(tree)(items)
+    return tree
+
+
+# ------------------------------------------------------------------------------------------------ gradients
+def differentiate(
+    fn: Callable[..., Any], inputs: Sequence[Tensor], weights: Sequence[Parameter] = (),
+    seeds: Sequence[Any] | None = None,
+) -> tuple[Any, list[Tensor], list[Tensor]]:
+    """``fn(*inputs)`` and the gradients with respect to the inputs and to the Parameters in `weights`.
+
+    Seeds are cotangents of the output Tensors in the order of `leaves`: Tensors of the outputs' shapes, numbers, or None
+    for an output that is not differentiated.  By default every float output is seeded with ones.  What is unused has a
+    gradient of zeros; an integer variable has an integer gradient.
+
+    GradientError: an input that is no Tensor, a weight that is no Parameter, a seed of another shape.
+
+    >>> y, (dx,), () = differentiate(lambda x: x * x, [Tensor([1.0, 2.0])])
+    >>> y.tolist(), dx.tolist()
+    ([1.0, 4.0], [2.0, 4.0])
+    """
+    tape = Tape(fn, inputs, weights)
+    try:
+        gradients = tape.pull(seeds, once=True)
+    finally:
+        tape.close()
+    return tape.outputs, gradients[: len(inputs)], gradients[len(inputs) :]
+
+
+def vjp(
+    fn: Callable[..., Any], inputs: Sequence[Tensor], weights: Sequence[Parameter] = ()
+) -> tuple[Any, Callable[[Sequence[Any] | None], list[Tensor]]]:
+    """``fn(*inputs)`` and its pullback: cotangents of the output Tensors to those of inputs and weights.
+
+    The pullback may be called any number of times; what it computes is differentiable itself.
+
+    >>> y, pullback = vjp(lambda x: x * x, [Tensor([1.0, 2.0])])
+    >>> pullback([Tensor([10.0, 1.0])])[0].tolist()
+    [20.0, 4.0]
+    """
+    tape = Tape(fn, inputs, weights)
+    outputs, tape.outputs = tape.outputs, None
+    return outputs, tape.pull

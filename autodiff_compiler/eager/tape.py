@@ -1,0 +1,215 @@
+"""The record of what was computed: a graph of nodes that points from results to operands.
+
+Every tape owns one bit.  A node's mask says on which tapes it lies; an op is recorded if one of its operands lies on a
+tape that is active in this thread.  So nested gradients never mix: the inner tape's backward pass runs with the inner
+bit inactive and is itself recorded by the outer tapes only.
+
+Nodes hold the arrays of operands and results, never the result Tensors: there are no cycles, and a graph is freed the
+moment its last result dies.
+"""
+
+from __future__ import annotations
+
+import contextvars
+import itertools
+import threading
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from ..errors import NotDifferentiableError
+from ..ir.primitive import Attrs, Context
+from ..runtime.storage import SHARED
+from ..runtime.tensor import Array, Tensor, wrap
+
+__all__ = ["Applied", "Element", "Node", "Opaque", "Source", "next_order", "place", "record", "thread", "tracked"]
+
+
+class _Thread(threading.local):
+    """What belongs to one thread: the bits of its active tapes, and a context without floating-point warnings."""
+
+    def __init__(self) -> None:
+        self.active = 0
+        quiet = contextvars.Context()
+        quiet.run(np.seterr, all="ignore")
+        #: `quiet(f, *args)` calls f so that 1/0 is inf without a word; ten times cheaper than `np.errstate`.
+        self.quiet: Callable[..., Any] = quiet.run
+
+
+thread = _Thread()
+
+#: Numbers of nodes, counting down: the newest node is the smallest, as a heap wants it.
+next_order = itertools.count(0, -1).__next__
+
+
+class Node:
+    """One place in the graph.  `arrays` are the operands (or stand-ins of their type), `parents` the nodes that made them.
+
+    `pull(g, wanted)` gives one cotangent (or None) per parent; `wanted` says which are asked for.
+    """
+
+    __slots__ = ("arrays", "mask", "order", "parents")
+    #: Whether an integer operand may get a cotangent here.
+    reaches_integers = False
+
+    mask: int
+    order: int
+    parents: tuple[Node | None, ...]
+    arrays: tuple[Any, ...]
+
+    def pull(self, g: Any, wanted: tuple[bool, ...]) -> Sequence[Any]:
+        raise NotImplementedError
+
+
+class Source(Node):
+    """A variable of one tape: identity, except for the tape whose `bit` it is, whose cotangents end here."""
+
+    __slots__ = ("bit",)
+    reaches_integers = True
+
+    def __init__(self, bit: int, array: Array, parent: Node | None) -> None:
+        active = thread.active
+        if parent is not None and not parent.mask & active:
+            parent = None
+        self.bit, self.arrays, self.parents = bit, (array,), (parent,)
+        self.mask = bit if parent is None else bit | parent.mask & active
+        self.order = next_order()
+
+    def pull(self, g: Any, wanted: tuple[bool, ...]) -> Sequence[Any]:
+        return (g,)
+
+
+class Applied(Node):
+    """An application of a primitive."""
+
+    __slots__ = ("attrs", "outs", "plan")
+
+    def __init__(
+        self, mask: int, plan: Any, attrs: Attrs, arrays: tuple[Any, ...], parents: tuple[Node | None, ...],
+        outs: tuple[Array, ...],
+    ) -> None:
+        self.mask, self.plan, self.attrs = mask, plan, attrs
+        self.arrays, self.parents, self.outs = arrays, parents, outs
+        self.order = next_order()
+
+    @property
+    def reaches_integers(self) -> bool:  # type: ignore[override]
+        return self.plan.defn.name == "cast"
+
+    @property
+    def count(self) -> int:
+        return len(self.outs)
+
+    def pull(self, g: Any, wanted: tuple[bool, ...]) -> Sequence[Any]:
+        plan, active = self.plan, thread.active
+        defn = plan.defn
+        rule = defn.vjp
+        if rule is None:
+            raise NotDifferentiableError(
+                f"{defn.name} has no derivative", hint="use stop_gradient on its operands if none is meant"
+            )
+        operands = [
+            _alias(a, p if active and p is not None and p.mask & active else None) if a.__class__ is np.ndarray else a
+            for a, p in zip(self.arrays, self.parents, strict=True)
+        ]
+        outer = self if self.mask & active else None
+        if len(self.outs) == 1 and not defn.multiple:
+            outs = [_alias(self.outs[0], outer)]
+        else:
+            outs = [_alias(a, outer and Element(outer, i)) for i, a in enumerate(self.outs)]
+        found = rule(plan.context(defn, self.attrs, outs, wanted), g, *operands)
+        return found if found.__class__ is tuple else (found,)
+
+
+class Element(Node):
+    """Result number `index` of a node with several results; its cotangent joins theirs."""
+
+    __slots__ = ("index",)
+
+    def __init__(self, owner: Node, index: int) -> None:
+        self.parents, self.index, self.mask, self.arrays = (owner,), index, owner.mask, ()
+        self.order = next_order()
+
+
+class Opaque(Node):
+    """A computation whose derivative is a function: a call of compiled code, or a user's `bprop`."""
+
+    __slots__ = ("count", "pullback")
+    reaches_integers = True
+
+    def __init__(
+        self, mask: int, parents: tuple[Node | None, ...], arrays: tuple[Array, ...], pullback: Any, count: int,
+    ) -> None:
+        self.mask, self.parents, self.arrays, self.pullback, self.count = mask, parents, arrays, pullback, count
+        self.order = next_order()
+
+    def pull(self, g: Any, wanted: tuple[bool, ...]) -> Sequence[Any]:
+        return self.pullback(g)
+
+
+def _alias(array: Array, node: Node | None) -> Tensor:
+    tensor = wrap(array, node)
+    tensor._held = SHARED
+    return tensor
+
+
+def tracked(tensor: Tensor) -> bool:
+    """Whether what is done with a Tensor now would be recorded."""
+    node = tensor._node
+    return node is not None and node.mask & thread.active != 0
+
+
+def place(plan: Any, attrs: Attrs, operands: Sequence[Any], arrays: tuple[Any, ...], results: Sequence[Tensor]) -> None:
+    """Puts an application of a primitive on the active tapes its operands lie on, if any; marks the buffers it saves.
+
+    `arrays` are the operands as the derivative rule will see them: ndarrays, and Python numbers as they are.
+    """
+    active = thread.active
+    if not active:
+        return
+    mask, parents = 0, []
+    for x in operands:
+        node = x._node if isinstance(x, Tensor) else None
+        if node is not None:
+            on = node.mask & active
+            mask |= on
+            parents.append(node if on else None)
+        else:
+            parents.append(None)
+    outs = tuple([t._data for t in results])
+    if not mask or all(a.dtype.kind in "biu" for a in outs):  # integers carry no derivative
+        return
+    for x in operands:
+        if isinstance(x, Tensor):
+            x._held |= mask
+    node = Applied(mask, plan, attrs, arrays, tuple(parents), outs)
+    single = len(results) == 1 and not plan.defn.multiple
+    for i, t in enumerate(results):
+        t._held |= mask
+        t._node = node if single else Element(node, i)
+
+
+def record(
+    operands: Sequence[Tensor], results: Sequence[Tensor], pullback: Callable[[list[Tensor | None]], Sequence[Any]]
+) -> None:
+    """Puts one computation on the tapes as a whole.
+
+    `results` are new Tensors.  `pullback` maps their cotangents (None where there is none) to one cotangent per operand:
+    a Tensor, a number, or None.  It runs with the outer tapes active, so what it computes with Tensors is differentiated
+    again.  The buffers it keeps are its own affair: the tape keeps types only.
+    """
+    active = thread.active
+    nodes = [x._node for x in operands]
+    parents = tuple([n if n is not None and n.mask & active else None for n in nodes])
+    mask = 0
+    for node in parents:
+        if node is not None:
+            mask |= node.mask & active
+    if not mask:
+        return
+    types = tuple([np.broadcast_to(np.empty((), x._data.dtype), x._data.shape) for x in operands])
+    node = Opaque(mask, parents, types, pullback, len(results))
+    for i, t in enumerate(results):
+        if t._data.dtype.kind not in "biu":
+            t._node = Element(node, i)

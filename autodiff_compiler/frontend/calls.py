@@ -1,0 +1,256 @@
+"""Calls: who is called decides how it is compiled."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import math
+import types
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ..dtypes import DType, dtype_of
+from ..errors import SideEffectError, StaticValueError, UnsupportedCallError
+from ..ir.build import current
+from ..ir.core import Value
+from ..ir.primitive import METHODS, F
+from ..ir.types import tensor
+from ..runtime.parameter import Parameter
+from ..runtime.tensor import Tensor
+from .joins import NUMBER_DTYPE
+from .lowering import Lowering
+from .operators import BoundContainer, TensorMethod, check_local, is_ours, require_static
+from .outside import type_of
+from .scope import Closure
+from .values import LocalDict, LocalList, StateVar, TensorVar, Weak, describe, flatten, is_dynamic, is_static, map_leaves
+
+__all__ = ["INTRINSICS", "call", "intrinsic"]
+
+Intrinsic = Callable[..., Any]
+#: How compiled code runs certain functions, by the function itself or by its `__graph_name__`.
+INTRINSICS: dict[Any, Intrinsic] = {}
+
+_PURE_MODULES = {"math", "operator", "itertools", "functools", "numpy", "builtins", "_operator", "collections", "string", "re", "copy"}
+_IMPURE_MODULES = {"time", "random", "os", "posix", "uuid", "socket", "subprocess", "numpy.random", "secrets", "_random", "io", "datetime"}
+
+
+def intrinsic(*functions: Any) -> Callable[[Intrinsic], Intrinsic]:
+    """Registers how compiled code runs these functions: ``rule(lw, *args, **kwargs)`` on abstract values."""
+
+    def register(rule: Intrinsic) -> Intrinsic:
+        INTRINSICS.update(dict.fromkeys(functions, rule))
+        return rule
+
+    return register
+
+
+def call(lw: Lowering, fn: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
+    """``fn(*args, **kwargs)`` on abstract values."""
+    if type(fn) is Closure:
+        return lw.call_closure(fn, args, kwargs)
+    if type(fn) is TensorMethod:
+        return _tensor_method(lw, fn, args, kwargs)
+    if type(fn) is BoundContainer:
+        return _container_method(lw, fn, args, kwargs)
+    if is_dynamic(fn):
+        raise TypeError(f"a {describe(fn)} is not callable")
+    rule = _intrinsic_of(fn)
+    if rule is not None:
+        return rule(lw, *args, **kwargs)
+    graph_call = getattr(fn, "__graph_call__", None)
+    if graph_call is not None and not isinstance(fn, type):
+        return graph_call(lw, args, kwargs)
+    if isinstance(fn, types.MethodType):
+        return _method(lw, fn, args, kwargs)
+    if isinstance(fn, types.FunctionType):
+        if is_ours(fn):
+            return lw.native(fn, args, kwargs)
+        return lw.call_python(_unwrapped(lw, fn), args, kwargs)
+    if isinstance(fn, functools.partial):
+        return call(lw, fn.func, [*fn.args, *args], {**fn.keywords, **kwargs})
+    if isinstance(fn, type):
+        return _construct(lw, fn, args, kwargs)
+    if getattr(type(fn), "__graph_state__", None) is not None:
+        return _cell(lw, fn, args, kwargs)
+    method = getattr(type(fn), "__call__", None)
+    if isinstance(method, types.FunctionType):
+        return lw.native(fn, args, kwargs) if is_ours(type(fn)) else lw.call_python(method, [fn, *args], kwargs)
+    return _static_call(lw, fn, args, kwargs)
+
+
+def _intrinsic_of(fn: Any) -> Intrinsic | None:
+    name = getattr(fn, "__graph_name__", None)
+    if isinstance(name, str):
+        return INTRINSICS[name]
+    try:
+        return INTRINSICS.get(fn)
+    except TypeError:  # unhashable
+        return None
+
+
+def _unwrapped(lw: Lowering, fn: Any) -> Any:
+    """The function itself; a `functools.wraps` wrapper is compiled as it stands (it calls the wrapped one)."""
+    return fn
+
+
+# ---------------------------------------------------------------------------------------------------- methods
+def _tensor_method(lw: Lowering, method: TensorMethod, args: list[Any], kwargs: dict[str, Any]) -> Any:
+    owner, name = method.owner, method.name
+    if name == "item":
+        return to_number(lw, owner, None)
+    if name == "__len__":
+        return owner.type.shape[0]
+    return lw.native(method.function, [owner, *args], kwargs)
+
+
+def to_number(lw: Lowering, x: Any, kind: type | None) -> Weak:
+    """A one-element Tensor as a Python number known at run time; it carries no derivative."""
+    value = lw.unwrap(x)
+    own = bool if value.dtype.is_bool else (int if value.dtype.is_int else float)
+    kind = kind or own
+    if value.shape != ():
+        value = F.reshape(value, shape=())
+    value = F.stop_gradient(value)
+    if kind is bool and not value.dtype.is_bool:
+        return Weak(F.not_equal(value, 0), bool)
+    dtype = NUMBER_DTYPE[kind]
+    return Weak(value if value.dtype is dtype else F.cast(value, dtype=dtype), kind)
+
+
+_MUTATING = {"append", "extend", "insert", "pop", "remove", "clear", "sort", "reverse", "update", "setdefault", "popitem"}
+
+
+def _container_method(lw: Lowering, method: BoundContainer, args: list[Any], kwargs: dict[str, Any]) -> Any:
+    from .control import iterate_static
+
+    owner, name = method.owner, method.name
+    if name in _MUTATING:
+        check_local(lw, owner)
+        lw.touch(owner)
+        if name == "extend":
+            args = [list(iterate_static(lw, args[0]))]
+    if name in ("index", "count", "remove", "sort") and not is_static(owner):
+        raise StaticValueError(f"'{name}' compares elements that are known only at run time")
+    result = getattr(owner, name)(*args, **kwargs)
+    if name == "copy":
+        return LocalList(result) if isinstance(result, list) else LocalDict(result)
+    if name in ("keys", "values", "items"):
+        return tuple(result)
+    return result
+
+
+def _method(lw: Lowering, fn: types.MethodType, args: list[Any], kwargs: dict[str, Any]) -> Any:
+    function, owner = fn.__func__, fn.__self__
+    if not isinstance(function, types.FunctionType):
+        return call(lw, function, [owner, *args], kwargs)
+    if is_ours(function) and getattr(type(owner), "__graph_state__", None) is None:
+        return lw.native(fn, args, kwargs)
+    defining = next((c for c in (owner if isinstance(owner, type) else type(owner)).__mro__ if _defines(c, function)), type(owner))
+    return lw.call_python(function, [owner, *args], kwargs, (defining, owner))
+
+
+def _defines(cls: type, function: Any) -> bool:
+    found = cls.__dict__.get(function.__name__)
+    return found is function or getattr(found, "__func__", None) is function
+
+
+def _cell(lw: Lowering, cell: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
+    """A Cell's call: its `construct`."""
+    owner = next(c for c in type(cell).__mro__ if "__call__" in c.__dict__)
+    if not is_ours(owner):
+        raise UnsupportedCallError(
+            f"{type(cell).__name__} overrides __call__", code="AC1802", hint="override `construct` instead"
+        )
+    return _method(lw, cell.construct, args, kwargs)
+
+
+# ---------------------------------------------------------------------------------------------------- classes
+def _construct(lw: Lowering, cls: type, args: list[Any], kwargs: dict[str, Any]) -> Any:
+    if issubclass(cls, Tensor):
+        return _make_tensor(lw, cls, args, kwargs)
+    if getattr(cls, "__graph_state__", None) is not None:
+        raise UnsupportedCallError(
+            f"a {cls.__name__} is created in compiled code, which would make new weights at each call", code="AC1803",
+            hint="create it in __init__",
+        )
+    if issubclass(cls, tuple) and hasattr(cls, "_fields"):
+        return cls(*args, **kwargs)
+    if dataclasses.is_dataclass(cls) and cls.__dataclass_params__.frozen:  # type: ignore[attr-defined]
+        return cls(*args, **kwargs)
+    if issubclass(cls, BaseException) or is_ours(cls) or cls.__module__ in _PURE_MODULES or cls is type:
+        for x in flatten((args, tuple(kwargs.values()))):
+            require_static(x, f"an argument of {cls.__name__}")
+        return cls(*args, **kwargs)
+    raise UnsupportedCallError(
+        f"an instance of the class {cls.__name__} is created in compiled code", code="AC1804",
+        hint="use a NamedTuple or a frozen dataclass, or create it outside",
+    )
+
+
+def _make_tensor(lw: Lowering, cls: type, args: list[Any], kwargs: dict[str, Any]) -> Any:
+    """``Tensor(...)`` in compiled code: a constant, or a new Tensor made of run-time values."""
+    if issubclass(cls, Parameter):
+        raise UnsupportedCallError(
+            "a Parameter is created in compiled code, which would make a new weight at each call", code="AC1803",
+            hint="create it in __init__",
+        )
+    if is_static(args) and is_static(tuple(kwargs.values())):
+        made = cls(*map_leaves(lambda x: x, args), **kwargs)
+        return TensorVar(current().array(made.asnumpy(), type_of(made), "tensor"))
+    data = args[0]
+    dtype = args[1] if len(args) > 1 else kwargs.get("dtype")
+    return TensorVar(_as_value(lw, data, None if dtype is None else dtype_of(dtype)))
+
+
+def _as_value(lw: Lowering, data: Any, dtype: DType | None) -> Value:
+    """Nested lists of Tensors and numbers as one Tensor."""
+    if isinstance(data, list | tuple):
+        parts = [_as_value(lw, d, dtype) for d in data]
+        return _stacked(parts)
+    if type(data) is Weak:
+        value = data.value
+        dtype = dtype or dtype_of("float32" if data.kind is float else NUMBER_DTYPE[data.kind])
+    elif is_dynamic(data):
+        value = lw.unwrap(data)
+    else:
+        made = Tensor(data, dtype)
+        value = current().array(made.asnumpy(), type_of(made), "tensor")
+    return value if dtype is None or value.dtype is dtype else F.cast(value, dtype=dtype)
+
+
+def _stacked(parts: list[Value]) -> Value:
+    return F.stack(*parts, axis=-1 - parts[0].ndim)  # type: ignore[no-any-return]
+
+
+# ---------------------------------------------------------------------------------------------------- static calls
+def _static_call(lw: Lowering, fn: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
+    """A function without Python source: evaluated while compiling if it is pure and its arguments are static."""
+    name = getattr(fn, "__qualname__", None) or getattr(fn, "__name__", type(fn).__name__)
+    module = getattr(fn, "__module__", None) or getattr(getattr(fn, "__self__", None), "__name__", None) or ""
+    owner = getattr(fn, "__self__", None)
+    method_of_value = owner is not None and not isinstance(owner, types.ModuleType)
+    if module.startswith("numpy.random") or module in _IMPURE_MODULES:
+        raise SideEffectError(
+            f"{module}.{name} would be called once, while compiling, and its result frozen", code="AC1604",
+            hint="pass the value as an argument",
+        )
+    root = module.partition(".")[0]
+    pure = root in _PURE_MODULES or isinstance(fn, np.ufunc) or (method_of_value and is_static(owner))
+    if not pure or fn in _FORBIDDEN:
+        code = "AC1806" if fn in _FORBIDDEN else "AC1807"
+        raise UnsupportedCallError(f"{name}() cannot be called in compiled code", code=code, hint="call it outside of the compiled function")
+    if not is_static((args, tuple(kwargs.values()))):
+        if root == "numpy":
+            raise UnsupportedCallError(
+                f"the NumPy function {name} cannot take a Tensor in compiled code", code="AC1805", hint=f"use ops.{name}"
+            )
+        if root == "math" and name in METHODS and len(args) == 1 and type(args[0]) is Weak:
+            return Weak(getattr(F, name)(F.cast(args[0].value, dtype=NUMBER_DTYPE[float])), float)
+        dynamic = next(x for x in flatten((args, tuple(kwargs.values()))) if not is_static(x))
+        raise StaticValueError(f"an argument of {name}() must be known at compile time, this one is a {describe(dynamic)}")
+    return fn(*args, **kwargs)
+
+
+_FORBIDDEN: set[Any] = {eval, exec, compile, globals, locals, vars, dir, id, hash, input, open, breakpoint, __import__, memoryview}

@@ -1,0 +1,312 @@
+"""What a kept loop carries from trip to trip, and the types it has at the loop's head.
+
+The types are found by tracing: assume what stands at the entry, trace the body, generalise the assumption by what the
+body ends with, and repeat until it holds.  The last trace is the loop.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from ..errors import CompileError, JoinError
+from ..ir.build import Builder
+from ..ir.core import Value
+from ..ir.primitive import F, trace
+from ..ir.types import Type, tensor
+from ..source import Loc
+from .joins import NUMBER_DTYPE, Slot, fill, fits_tensor, joined_number, kind_of_number, lifted_number, same_static
+from .lowering import Diverged, Lowering, Region
+from .values import (
+    UNBOUND, MaybeUnbound, StateVar, TensorVar, Weak, content, describe, elements, rebuild, set_content,
+)
+
+__all__ = ["Body", "Cell", "Loop"]
+
+_TRACES = 16
+
+
+@dataclass
+class Cell:
+    """Something a loop changes: a name of the frame, or a compile-time object."""
+
+    name: str
+    obj: Any = None
+
+    def get(self, lw: Lowering) -> Any:
+        if self.obj is None:
+            return lw.frame.env.get(self.name, UNBOUND)
+        held = content(self.obj)
+        return TensorVar(held) if type(self.obj) is TensorVar else held
+
+    def set(self, lw: Lowering, value: Any) -> None:
+        if self.obj is not None:
+            lw.touch(self.obj)
+            set_content(self.obj, value.value if type(self.obj) is TensorVar else value)
+        elif value is UNBOUND:
+            lw.frame.env.pop(self.name, None)
+        else:
+            lw.frame.env[self.name] = value
+
+    @property
+    def internal(self) -> bool:
+        return "#" in self.name
+
+    @property
+    def label(self) -> str:
+        return f"'{self.name}'" if self.obj is None else self.name
+
+
+class _Assumed:
+    """A leaf assumed to be a Tensor of some type at the head of the loop."""
+
+    __slots__ = ("type",)
+
+    def __init__(self, type_: Any) -> None:
+        self.type = type_
+
+
+class _Late:
+    """A name without a value at the entry, to which the body gives one that is needed after the loop."""
+
+    __slots__ = ("held",)
+
+    def __init__(self, held: Any) -> None:
+        self.held = held
+
+
+@dataclass
+class Body:
+    """The last trace of a loop's body."""
+
+    builder: Builder
+    templates: list[Any]
+    types: list[Type]
+    names: list[str | None]
+    ends: list[Value]
+
+
+@dataclass
+class Loop:
+    """The carries of one loop.  `at_least_once`: the body is known to run, so what it binds has a value afterwards."""
+
+    lw: Lowering
+    names: list[str]
+    loc: Loc | None
+    at_least_once: bool
+    cells: list[Cell] = field(default_factory=list)
+    entry: list[Any] = field(default_factory=list)
+    assumed: list[Any] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        for name in self.names:
+            self._add(Cell(name))
+
+    def _add(self, cell: Cell) -> None:
+        self.cells.append(cell)
+        value = cell.get(self.lw)
+        self.entry.append(value)
+        self.assumed.append(value)
+
+    # --------------------------------------------------------------------------------------- tracing
+    def trace(self, first: list[Type], rest: list[Type], run: Callable[[list[Value], list[Value]], None]) -> Body:
+        """Traces the body to its fixpoint.  Its block takes `first`, the carries, and `rest`."""
+        for _ in range(_TRACES):
+            body, done = self._trace_once(first, rest, run)
+            if done:
+                return body
+        raise self._error("the types of what this loop carries do not settle")
+
+    def _trace_once(self, first: list[Type], rest: list[Type], run: Callable[..., None]) -> tuple[Body, bool]:
+        lw = self.lw
+        templates, types, names = self._templates()
+        builder = trace.builder.nested([*first, *types, *rest], [*([None] * len(first)), *names, *([None] * len(rest))])
+        before = lw.frame.env
+        lw.frame.env = dict(before)
+        with lw.region() as region, builder:
+            try:
+                args = builder.block.args
+                k, m = len(first), len(first) + len(types)
+                self.enter(templates, args[k:m])
+                try:
+                    run(args[:k], args[m:])
+                except Diverged:
+                    self.enter(templates, args[k:m])
+                found = [cell.get(lw) for cell in self.cells]
+                done = self._generalise(found, region)
+                ends = self.values(templates, found, builder) if done else []
+            finally:
+                lw.frame.env = before
+                lw.restore(region)
+        return Body(builder, templates, types, names, ends), done
+
+    def _templates(self) -> tuple[list[Any], list[Type], list[str | None]]:
+        types: list[Type] = []
+        names: list[str | None] = []
+        memo: dict[int, Any] = {}
+
+        def go(x: Any, cell: Cell) -> Any:
+            if id(x) in memo:
+                return memo[id(x)]
+            if type(x) is _Late:
+                return _Late(go(x.held, cell))
+            if type(x) in (TensorVar, _Assumed):
+                type_, kind = x.type, None
+            elif type(x) is Weak:
+                type_, kind = tensor(NUMBER_DTYPE[x.kind], ()), x.kind
+            else:
+                items = elements(x)
+                return x if items is None else rebuild(x, [go(i, cell) for i in items])
+            types.append(type_)
+            names.append(cell.name if cell.obj is None and not cell.internal else None)
+            memo[id(x)] = Slot(len(types) - 1, kind)
+            return memo[id(x)]
+
+        return [go(x, cell) for x, cell in zip(self.assumed, self.cells, strict=True)], types, names
+
+    def enter(self, templates: list[Any], args: Any) -> None:
+        """Gives every cell its value at the head of a trip."""
+        plain = [t.held if type(t) is _Late else t for t in templates]
+        for cell, template, value in zip(self.cells, templates, fill(plain, args), strict=True):
+            cell.set(self.lw, UNBOUND if type(template) is _Late and not cell.internal else value)
+
+    def leave(self, templates: list[Any], results: Any) -> None:
+        """Gives every cell its value after the loop."""
+        plain = [t.held if type(t) is _Late else t for t in templates]
+        for cell, template, value in zip(self.cells, templates, fill(plain, results), strict=True):
+            if template is UNBOUND:
+                value = MaybeUnbound(self.loc, f"'{cell.name}' has a value only if the loop runs")
+            cell.set(self.lw, value)
+
+    # --------------------------------------------------------------------------------------- values of slots
+    def inits(self, templates: list[Any], types: list[Type]) -> list[Value]:
+        """The carries at the entry."""
+        return self.values(templates, self.entry, trace.builder, types)
+
+    def values(
+        self, templates: list[Any], given: list[Any], builder: Builder, types: list[Type] | None = None
+    ) -> list[Value]:
+        """What the slots of the templates hold for given values of the cells."""
+        out: dict[int, Value] = {}
+
+        def go(template: Any, x: Any, label: str) -> None:
+            if type(template) is _Late:
+                template = template.held
+                if x is UNBOUND or type(x) is MaybeUnbound:
+                    undefined(template)
+                    return
+            if type(template) is Slot:
+                if x is UNBOUND or type(x) is MaybeUnbound:
+                    undefined(template)
+                elif template.index not in out:
+                    out[template.index] = self._slot_value(template, x, builder, types)
+                return
+            items = elements(template)
+            for t, i in zip(items or (), elements(x) or (), strict=True):
+                go(t, i, label)
+
+        def undefined(template: Any) -> None:
+            if type(template) is Slot:
+                with builder:
+                    out.setdefault(template.index, F.undef(type=self._types[template.index]))
+            for t in elements(template) or ():
+                undefined(t)
+
+        self._types = types if types is not None else self._types
+        for template, x, cell in zip(templates, given, self.cells, strict=True):
+            go(template, x, cell.label)
+        return [out[i] for i in range(len(out))]
+
+    def _slot_value(self, slot: Slot, x: Any, builder: Builder, types: list[Type] | None) -> Value:
+        if slot.kind is not None:
+            return lifted_number(x, slot.kind, builder)
+        if type(x) is TensorVar:
+            return x.value
+        with builder:
+            if type(x) is StateVar:
+                return F.state_read(state=x.name, type=x.type)  # type: ignore[no-any-return]
+            type_: Any = self._types[slot.index]
+            if type(x) is Weak:
+                return F.cast(x.value, dtype=type_.dtype)  # type: ignore[no-any-return]
+        return builder.const(x, type_)
+
+    # --------------------------------------------------------------------------------------- generalisation
+    def _generalise(self, found: list[Any], region: Region) -> bool:
+        """Widens the assumptions to cover what the body ends with; True if they already did."""
+        done = True
+        for i, (cell, end) in enumerate(zip(self.cells, found, strict=True)):
+            new = self._wider(self.assumed[i], end, cell.label, cell)
+            if new is not self.assumed[i]:
+                self.assumed[i], done = new, False
+        known = {id(cell.obj) for cell in self.cells}
+        changed = [(obj, before) for key, (obj, before) in region.saved.items() if key not in known]
+        for obj, before in changed:
+            now = content(obj)
+            set_content(obj, before)
+            self._add(Cell("a Tensor assigned to by index" if type(obj) is TensorVar else "a container", obj))
+            set_content(obj, now)
+            done = False
+        if done:
+            self._types = self._templates()[1]
+        return done
+
+    def _wider(self, assumed: Any, end: Any, name: str, cell: Cell) -> Any:
+        if assumed is end:
+            return assumed
+        if type(end) is MaybeUnbound or end is UNBOUND:
+            return assumed
+        if type(assumed) is MaybeUnbound:
+            assumed = UNBOUND
+        if assumed is UNBOUND:
+            return _Late(end) if cell.internal or self.at_least_once else UNBOUND
+        if type(assumed) is _Late:
+            held = self._wider(assumed.held, end, name, cell)
+            return assumed if held is assumed.held else _Late(held)
+        xs, ys = elements(assumed), elements(end)
+        if xs is not None and ys is not None:
+            if len(xs) != len(ys) or (isinstance(assumed, dict) and list(assumed) != list(end)):
+                raise self._error(f"{name} changes its size from {len(xs)} to {len(ys)}", code="AC1504")
+            new = [self._wider(x, y, f"{name}[{i}]", cell) for i, (x, y) in enumerate(zip(xs, ys, strict=True))]
+            return assumed if all(n is x for n, x in zip(new, xs, strict=True)) else rebuild(assumed, new)
+        ka, ke = kind_of_number(assumed), kind_of_number(end)
+        if ka and ke:
+            return self._wider_number(assumed, end, ka, ke, name)
+        return self._wider_tensor(assumed, end, ka, ke, name)
+
+    def _wider_number(self, assumed: Any, end: Any, ka: type, ke: type, name: str) -> Any:
+        if type(assumed) is not Weak and type(end) is not Weak and same_static(assumed, end):
+            return assumed
+        kind = joined_number(ka, ke)
+        if kind is None:
+            raise self._changes(assumed, end, name)
+        return assumed if type(assumed) is Weak and assumed.kind is kind else Weak(None, kind)  # type: ignore[arg-type]
+
+    def _wider_tensor(self, assumed: Any, end: Any, ka: type | None, ke: type | None, name: str) -> Any:
+        ta = assumed.type if type(assumed) in (TensorVar, _Assumed, StateVar) else None
+        te = end.type if type(end) in (TensorVar, StateVar) else None
+        if ta is not None and te is not None:
+            if type(assumed) is StateVar:
+                same = type(end) is StateVar and end.source is assumed.source
+                return assumed if same else _Assumed(ta)
+            if ta is te:
+                return assumed
+        elif ta is not None and ke and fits_tensor(ke, ta):
+            return assumed
+        elif te is not None and ka and fits_tensor(ka, te):
+            return _Assumed(te)
+        elif ta is None and te is None and same_static(assumed, end):
+            return assumed
+        raise self._changes(assumed, end, name)
+
+    def _changes(self, assumed: Any, end: Any, name: str) -> CompileError:
+        before = f"Tensor {assumed.type}" if type(assumed) is _Assumed else describe(assumed)
+        return self._error(
+            f"{name} is {before} when the loop begins a trip and {describe(end)} when it ends one",
+            hint="give it its final type before the loop, e.g. with ops.zeros_like or astype",
+        )
+
+    def _error(self, message: str, code: str = "AC1406", hint: str | None = None) -> CompileError:
+        return JoinError(message, code=code, loc=self.loc, hint=hint)
+
+

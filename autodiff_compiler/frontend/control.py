@@ -1,0 +1,183 @@
+"""Conditionals and iteration: static ones run while compiling, dynamic ones become `if`; loops are in `loops`."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from ..errors import BranchRaisesWarning, CompileError, StaticValueError, UnsupportedSyntaxError
+from ..ir.build import Builder
+from ..ir.core import Value
+from ..ir.primitive import METHODS, REGISTRY, trace
+from .joins import Join, fill
+from .lowering import Diverged, Lowering, statement
+from .operators import truth
+from .values import UNBOUND, LocalDict, LocalList, StateVar, TensorVar, Weak, content, describe, set_content
+
+__all__ = ["Diverged", "branch", "iterate_static"]
+
+
+@statement("If")
+def _if(lw: Lowering, node: Any) -> None:
+    condition = truth(lw, lw.expr(node.test))
+    if isinstance(condition, Weak):
+        condition = condition.value
+    if isinstance(condition, bool):
+        lw.block(node.body if condition else node.orelse)
+        return
+    lw.place(node)
+    branch(lw, condition, lambda: lw.block(node.body), lambda: lw.block(node.orelse), node=node)
+
+
+@dataclass
+class Arm:
+    """One compiled branch: its builder, the names and objects it left behind, and its value."""
+
+    builder: Builder
+    env: dict[str, Any]
+    objects: dict[int, tuple[Any, Any]]
+    result: Any
+    diverged: bool
+
+
+def run_arm(lw: Lowering, run: Callable[[], Any]) -> Arm:
+    """Compiles one branch in a block of its own; names and objects are put back afterwards."""
+    before = lw.frame.env
+    lw.frame.env = dict(before)
+    builder = trace.builder.nested()
+    result, diverged = None, False
+    with lw.region() as region, builder:
+        try:
+            result = run()
+        except Diverged:
+            diverged = True
+        except CompileError:
+            raise
+        except Exception as error:  # what Python itself raises on this path, it raises at run time
+            _raises_at_run_time(lw, error)
+            diverged = True
+        finally:
+            env, lw.frame.env = lw.frame.env, before
+            objects = lw.restore(region)
+    return Arm(builder, env, objects, result, diverged)
+
+
+def _raises_at_run_time(lw: Lowering, error: Exception) -> None:
+    from .statements import emit_raise
+
+    kind, args = type(error), error.args
+    warnings.warn(
+        BranchRaisesWarning(f"a branch always raises {kind.__name__}: {error}", loc=lw.here), stacklevel=2
+    )
+    try:
+        emit_raise(lw, lambda *operands: kind(*args))
+    except Diverged:
+        pass
+
+
+def branch(
+    lw: Lowering, condition: Value, then: Callable[[], Any], other: Callable[[], Any], *, node: Any, name: str = "the value"
+) -> Any:
+    """Compiles both branches from the same state and joins what they leave behind; gives the joined value."""
+    loc = lw.frame.tree.loc(node, lw.frame.caller)
+    a, b = run_arm(lw, then), run_arm(lw, other)
+    join = Join(a.builder, b.builder, (_end(a) or loc, _end(b) or loc))
+    if a.diverged or b.diverged:
+        survivor = b if a.diverged else a
+        template = _survivor_template(join, survivor)
+        if a.diverged and b.diverged:
+            template = (None, {}, {})
+    else:
+        template = _joined_template(lw, join, a, b, name)
+    result_template, names, objects = template
+    trace.builder.loc = loc
+    op = trace.builder.emit_op(
+        REGISTRY["if"], (condition,), (), (a.builder.ret(*join.a_outs), b.builder.ret(*join.b_outs))
+    )
+    if a.diverged and b.diverged:
+        raise Diverged
+    filled = fill((result_template, names, tuple(t for _, t in objects.values())), op.results)
+    _name_results(filled[1])
+    lw.frame.env.update(filled[1])
+    for name_ in [n for n in lw.frame.env if n in names and lw.frame.env[n] is UNBOUND]:
+        del lw.frame.env[name_]
+    for (obj, _), held in zip(objects.values(), filled[2], strict=True):
+        lw.touch(obj)
+        set_content(obj, held.value if type(obj) is TensorVar else held)
+    return filled[0]
+
+
+def _end(arm: Arm) -> Any:
+    ops = arm.builder.block.ops
+    return ops[-1].loc if ops else None
+
+
+def _name_results(env: dict[str, Any]) -> None:
+    for name, value in env.items():
+        if type(value) in (TensorVar, Weak) and value.value.name is None and "#" not in name:
+            value.value.name = name
+
+
+def _joined_template(lw: Lowering, join: Join, a: Arm, b: Arm, name: str) -> tuple[Any, dict[str, Any], dict[int, Any]]:
+    result = join.join(a.result, b.result, name)
+    names = {}
+    for n in [*a.env, *(n for n in b.env if n not in a.env)]:
+        x, y = a.env.get(n, UNBOUND), b.env.get(n, UNBOUND)
+        if x is not y:
+            names[n] = join.join(x, y, n if "#" in n else f"'{n}'")
+        elif lw.frame.env.get(n, UNBOUND) is not x:
+            names[n] = x
+    objects: dict[int, Any] = {}
+    for key in {**a.objects, **b.objects}:
+        obj = (a.objects.get(key) or b.objects[key])[0]
+        x, y = (arm.objects[key][1] if key in arm.objects else content(obj) for arm in (a, b))
+        if type(obj) is TensorVar:
+            x, y = TensorVar(x), TensorVar(y)
+        objects[key] = (obj, join.join(x, y, f"an object changed in a branch ({describe(obj)})"))
+    return result, names, objects
+
+
+def _survivor_template(join: Join, arm: Arm) -> tuple[Any, dict[str, Any], dict[int, Any]]:
+    """What is left when the other branch raises: this branch's values (the other yields `undef`)."""
+    other = join.b if arm.builder is join.a else join.a
+
+    def through(x: Any) -> Any:
+        return join.with_undef(x, other)
+
+    names = {n: through(v) for n, v in arm.env.items()}
+    objects = {}
+    for key, (obj, held) in arm.objects.items():
+        objects[key] = (obj, through(TensorVar(held) if type(obj) is TensorVar else held))
+    return through(arm.result), names, objects
+
+
+# ---------------------------------------------------------------------------------------------------- iteration
+def iterate_static(lw: Lowering, x: Any) -> Iterable[Any]:
+    """The elements of something whose length is known at compile time."""
+    if type(x) is TensorVar or type(x) is StateVar:
+        shape = x.type.shape
+        if not shape:
+            raise TypeError("iteration over a 0-d tensor")
+        if not isinstance(shape[0], int):
+            raise StaticValueError("a Tensor whose first dimension is symbolic cannot be iterated over")
+        return [lw.native(METHODS["__getitem__"], [x, i]) for i in range(shape[0])]
+    if type(x) is Weak:
+        raise TypeError(f"'{x.kind.__name__}' object is not iterable")
+    if isinstance(x, set | frozenset):
+        raise UnsupportedSyntaxError(
+            "iterating over a set has no fixed order", code="AC1105", hint="use `sorted(s)` or a tuple"
+        )
+    if isinstance(x, dict | LocalDict):
+        return list(x)
+    if isinstance(x, list | tuple) and not isinstance(x, LocalList):
+        return [lw.outside.item(x, i, v) for i, v in enumerate(x)]
+    if hasattr(x, "iterate"):
+        return x.iterate(lw)  # type: ignore[no-any-return]
+    if isinstance(x, LocalList | range | str | bytes):
+        return list(x)
+    items = list(x)
+    return [lw.outside.read(v, ("iterate", id(x), i), f"element {i}", lambda i=i: list(x)[i]) for i, v in enumerate(items)]
+
+

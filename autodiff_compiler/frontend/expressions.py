@@ -1,0 +1,291 @@
+"""The abstract value of each kind of expression."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import gast
+
+from ..errors import StaticValueError, UnsupportedSyntaxError
+from . import operators
+from .calls import call
+from .control import branch, iterate_static
+from .operators import truth
+from .lowering import Lowering, expression
+from .scope import Frame
+from .statements import make_closure, store
+from .values import LocalDict, LocalList, describe, is_static
+
+
+@expression("Constant")
+def _constant(lw: Lowering, node: Any) -> Any:
+    if isinstance(node.value, complex):
+        raise lw.refused(node)
+    return node.value
+
+
+@expression("Name")
+def _name(lw: Lowering, node: Any) -> Any:
+    return read_name(lw, lw.frame, node.id, node)
+
+
+def read_name(lw: Lowering, frame: Frame, name: str, node: Any) -> Any:
+    """The value of a name: a local one, one of an enclosing compiled function, or one of the world outside."""
+    holder = frame.holder(name)
+    if holder is not None:
+        return holder.local(name, lw.place(node))
+    bindings = frame.bindings
+    kind, value = bindings.lookup(name)
+    if kind == "builtin":
+        return value
+    key = ("cell", id(bindings.cells[name])) if kind == "closure" else ("global", id(bindings.globals), name)
+    return lw.outside.read(value, key, f"{kind} {name}", lambda: bindings.lookup(name)[1])
+
+
+@expression("Attribute")
+def _attribute(lw: Lowering, node: Any) -> Any:
+    owner = lw.expr(node.value)
+    lw.place(node)
+    return operators.attribute(lw, owner, node.attr)
+
+
+@expression("Subscript")
+def _subscript(lw: Lowering, node: Any) -> Any:
+    owner, index = lw.expr(node.value), lw.expr(node.slice)
+    lw.place(node)
+    return operators.subscript(lw, owner, index)
+
+
+@expression("Slice")
+def _slice(lw: Lowering, node: Any) -> Any:
+    bounds = [lw.expr(n) if n is not None else None for n in (node.lower, node.upper, node.step)]
+    for b in bounds:
+        if not is_static(b):
+            raise StaticValueError(
+                f"the bounds of a slice must be known at compile time, this one is a {describe(b)}", code="AC1306",
+                hint="use a slice of fixed size",
+            )
+    return slice(*bounds)
+
+
+@expression("BinOp")
+def _binop(lw: Lowering, node: Any) -> Any:
+    a, b = lw.expr(node.left), lw.expr(node.right)
+    lw.place(node)
+    return operators.binary(lw, type(node.op).__name__, a, b)
+
+
+@expression("UnaryOp")
+def _unary(lw: Lowering, node: Any) -> Any:
+    x = lw.expr(node.operand)
+    lw.place(node)
+    if isinstance(node.op, gast.Not):
+        return operators.negate(truth(lw, x))
+    return operators.unary(lw, type(node.op).__name__, x)
+
+
+@expression("Compare")
+def _compare(lw: Lowering, node: Any) -> Any:
+    left = lw.expr(node.left)
+    return _chain(lw, node, left, 0)
+
+
+def _chain(lw: Lowering, node: Any, left: Any, i: int) -> Any:
+    """Comparison number i of ``a < b < c`` and the rest, which is evaluated only if it holds."""
+    right = lw.expr(node.comparators[i])
+    lw.place(node)
+    result = operators.compare(lw, type(node.ops[i]).__name__, left, right)
+    if i + 1 == len(node.ops):
+        return result
+    return _short_circuit(lw, result, lambda: _chain(lw, node, right, i + 1), node, is_and=True)
+
+
+@expression("BoolOp")
+def _boolop(lw: Lowering, node: Any) -> Any:
+    is_and = isinstance(node.op, gast.And)
+
+    def rest(i: int) -> Any:
+        value = lw.expr(node.values[i])
+        if i + 1 == len(node.values):
+            return value
+        return _short_circuit(lw, value, lambda: rest(i + 1), node, is_and=is_and)
+
+    return rest(0)
+
+
+def _short_circuit(lw: Lowering, left: Any, right: Any, node: Any, *, is_and: bool) -> Any:
+    condition = truth(lw, left)
+    if isinstance(condition, bool):
+        return right() if condition == is_and else left
+    arms = (right, lambda: left) if is_and else (lambda: left, right)
+    return branch(lw, condition, *arms, node=node, name=f"the value of '{'and' if is_and else 'or'}'")
+
+
+@expression("IfExp")
+def _ternary(lw: Lowering, node: Any) -> Any:
+    condition = truth(lw, lw.expr(node.test))
+    if isinstance(condition, bool):
+        return lw.expr(node.body if condition else node.orelse)
+    lw.place(node)
+    return branch(
+        lw, condition, lambda: lw.expr(node.body), lambda: lw.expr(node.orelse), node=node, name="the value of the conditional"
+    )
+
+
+@expression("NamedExpr")
+def _walrus(lw: Lowering, node: Any) -> Any:
+    value = lw.expr(node.value)
+    store(lw, node.target, value)
+    return value
+
+
+@expression("Lambda")
+def _lambda(lw: Lowering, node: Any) -> Any:
+    return make_closure(lw, node)
+
+
+@expression("Call")
+def _call(lw: Lowering, node: Any) -> Any:
+    fn = lw.expr(node.func)
+    args: list[Any] = []
+    for a in node.args:
+        if isinstance(a, gast.Starred):
+            args += iterate_static(lw, lw.expr(a.value))
+        elif isinstance(a, gast.GeneratorExp):
+            args.append(_comprehension(lw, a))
+        else:
+            args.append(lw.expr(a))
+    kwargs: dict[str, Any] = {}
+    for k in node.keywords:
+        if k.arg is None:
+            kwargs |= lw.expr(k.value)
+        else:
+            kwargs[k.arg] = lw.expr(k.value)
+    lw.place(node)
+    if fn is super and not args:
+        return _super(lw, node)
+    return call(lw, fn, args, kwargs)
+
+
+def _super(lw: Lowering, node: Any) -> Any:
+    frame: Frame | None = lw.frame
+    while frame is not None and frame.method_of is None:
+        frame = frame.outer
+    if frame is None or frame.method_of is None:
+        raise UnsupportedSyntaxError("super() without arguments is possible in methods only", code="AC1103", loc=lw.place(node))
+    return super(*frame.method_of)
+
+
+# ---------------------------------------------------------------------------------------------------- displays
+def _items(lw: Lowering, nodes: list[Any]) -> list[Any]:
+    out: list[Any] = []
+    for n in nodes:
+        if isinstance(n, gast.Starred):
+            out += iterate_static(lw, lw.expr(n.value))
+        else:
+            out.append(lw.expr(n))
+    return out
+
+
+@expression("Tuple")
+def _tuple(lw: Lowering, node: Any) -> Any:
+    return tuple(_items(lw, node.elts))
+
+
+@expression("List")
+def _list(lw: Lowering, node: Any) -> Any:
+    return LocalList(_items(lw, node.elts))
+
+
+@expression("Set")
+def _set(lw: Lowering, node: Any) -> Any:
+    items = _items(lw, node.elts)
+    for i in items:
+        operators.require_static(i, "an element of a set")
+    return set(items)
+
+
+@expression("Dict")
+def _dict(lw: Lowering, node: Any) -> Any:
+    out = LocalDict()
+    for key, value in zip(node.keys, node.values, strict=True):
+        if key is None:
+            out.update(lw.expr(value))
+        else:
+            out[operators.require_static(lw.expr(key), "a dictionary key")] = lw.expr(value)
+    return out
+
+
+@expression("ListComp", "SetComp", "DictComp", "GeneratorExp")
+def _comprehension(lw: Lowering, node: Any) -> Any:
+    """Always unrolled; its targets are its own."""
+    targets = {n.id for g in node.generators for n in gast.walk(g.target) if isinstance(n, gast.Name)}
+    outer = {name: lw.frame.env[name] for name in targets if name in lw.frame.env}
+    items: list[Any] = []
+    try:
+        _generate(lw, node, 0, items)
+    finally:
+        for name in targets:
+            lw.frame.env.pop(name, None)
+        lw.frame.env |= outer
+    if isinstance(node, gast.DictComp):
+        return LocalDict(items)
+    if isinstance(node, gast.SetComp):
+        for i in items:
+            operators.require_static(i, "an element of a set")
+        return set(items)
+    return LocalList(items)
+
+
+def _generate(lw: Lowering, node: Any, depth: int, items: list[Any]) -> None:
+    if depth == len(node.generators):
+        if isinstance(node, gast.DictComp):
+            items.append((operators.require_static(lw.expr(node.key), "a dictionary key"), lw.expr(node.value)))
+        else:
+            items.append(lw.expr(node.elt))
+        return
+    generator = node.generators[depth]
+    for item in iterate_static(lw, lw.expr(generator.iter)):
+        store(lw, generator.target, item)
+        if all(_kept(lw, test) for test in generator.ifs):
+            _generate(lw, node, depth + 1, items)
+
+
+def _kept(lw: Lowering, test: Any) -> bool:
+    condition = truth(lw, lw.expr(test))
+    if not isinstance(condition, bool):
+        raise StaticValueError(
+            "how many elements a comprehension has must be known at compile time, this condition is not", code="AC1303",
+            loc=lw.place(test), hint="keep all elements and mask them with `ops.where`",
+        )
+    return condition
+
+
+@expression("JoinedStr")
+def _fstring(lw: Lowering, node: Any) -> Any:
+    return "".join(str(lw.expr(v)) for v in node.values)
+
+
+@expression("FormattedValue")
+def _formatted(lw: Lowering, node: Any) -> Any:
+    value = lw.expr(node.value)
+    if not is_static(value):
+        raise StaticValueError(
+            f"text made of a {describe(value)} is known only at run time", hint="print it, or return the value"
+        )
+    value = {115: str, 114: repr, 97: ascii}.get(node.conversion, lambda v: v)(value)
+    spec = lw.expr(node.format_spec) if node.format_spec is not None else ""
+    return format(value, spec)
+
+
+@expression("Starred")
+def _starred(lw: Lowering, node: Any) -> Any:
+    raise lw.refused(node)
+
+
+@expression("Await", "Yield", "YieldFrom")
+def _suspended(lw: Lowering, node: Any) -> Any:
+    raise lw.refused(node)
+
+
+__all__ = ["read_name"]

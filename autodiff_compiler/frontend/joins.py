@@ -1,0 +1,240 @@
+"""One value where two run-time paths meet: what an `if`, a loop head or several returns make of two values.
+
+Joining builds a *template*: the joined value with a `Slot` wherever a result of the control-flow op will stand.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+from ..dtypes import DType, bool_, float64, int64
+from ..errors import CompileError, JoinError
+from ..ir.build import Builder
+from ..ir.core import Value
+from ..ir.primitive import F
+from ..ir.types import TensorType, tensor
+from ..source import Loc
+from .values import UNBOUND, MaybeUnbound, StateVar, TensorVar, Weak, describe, elements, rebuild
+
+__all__ = ["NUMBER_DTYPE", "Join", "Slot", "fill", "joined_number", "lifted_number", "same_static"]
+
+NUMBER_DTYPE: dict[type, DType] = {bool: bool_, int: int64, float: float64}
+
+
+@dataclass(frozen=True)
+class Slot:
+    """A place in a template for result `index`: a Tensor (kind None) or a Python number of that kind."""
+
+    index: int
+    kind: type | None = None
+
+
+def fill(template: Any, results: Any) -> Any:
+    """The template with the results of the op in their slots; equal objects stay shared."""
+    made: dict[int, Any] = {}
+
+    def go(t: Any) -> Any:
+        if id(t) in made:
+            return made[id(t)]
+        if type(t) is Slot:
+            value = results[t.index]
+            out: Any = TensorVar(value) if t.kind is None else Weak(value, t.kind)
+        else:
+            items = elements(t)
+            if items is None:
+                return t
+            out = rebuild(t, [go(i) for i in items])
+        made[id(t)] = out
+        return out
+
+    return go(template)
+
+
+def same_static(a: Any, b: Any) -> bool:
+    """Whether two static values are one and the same for compiled code."""
+    if a is b:
+        return True
+    if type(a) is not type(b):
+        return False
+    if isinstance(a, float):
+        return (a == b and math.copysign(1, a) == math.copysign(1, b)) or (a != a and b != b)
+    if isinstance(a, bool | int | str | bytes | slice | range | DType):
+        return bool(a == b)
+    return callable(a) and hasattr(a, "__self__") and hasattr(a, "__func__") and bool(a == b)
+
+
+def kind_of_number(x: Any) -> type | None:
+    """bool, int or float for a Python number (known now or at run time), else None."""
+    if type(x) is Weak:
+        return x.kind
+    return type(x) if type(x) in (bool, int, float) else None
+
+
+def joined_number(a: type, b: type) -> type | None:
+    """The kind of number that holds both: equal kinds, or float for int with float."""
+    if a is b:
+        return a
+    return float if {a, b} == {int, float} else None
+
+
+def lifted_number(x: Any, kind: type, builder: Builder) -> Value:
+    """A Python number as a 0-d Value of the dtype that run-time numbers of `kind` have."""
+    dtype = NUMBER_DTYPE[kind]
+    if type(x) is Weak:
+        with builder:
+            return x.value if x.value.dtype is dtype else F.cast(x.value, dtype=dtype)  # type: ignore[no-any-return]
+    if kind is int and not -(2**63) <= int(x) < 2**63:
+        raise OverflowError(f"{x} does not fit into 64 bits, the size of an int known only at run time")
+    return builder.const(kind(x), tensor(dtype, ()))
+
+
+#: The name under which `jumps` keeps the value of an early return.
+RETURN = "return#value"
+_ORDER = {bool: 0, int: 1, float: 2}
+
+
+def fits_tensor(kind: type, t: TensorType) -> bool:
+    """Whether a Python number may become a 0-d Tensor of this type at a join."""
+    level = 0 if t.dtype.is_bool else (1 if t.dtype.is_int else 2)
+    return t.shape == () and _ORDER[kind] <= level
+
+
+class Join:
+    """Joins pairs of values; `a_outs` and `b_outs` are what the two blocks must yield for the slots."""
+
+    def __init__(self, a: Builder, b: Builder, places: tuple[Loc | None, Loc | None] = (None, None)) -> None:
+        self.a, self.b = a, b
+        self.places = places
+        self.a_outs: list[Value] = []
+        self.b_outs: list[Value] = []
+        self._memo: dict[tuple[int, int], Any] = {}
+        self._alive: list[Any] = []
+
+    def slot(self, a: Value, b: Value, kind: type | None = None) -> Slot:
+        self.a_outs.append(a)
+        self.b_outs.append(b)
+        return Slot(len(self.a_outs) - 1, kind)
+
+    def join(self, a: Any, b: Any, name: str) -> Any:
+        """The template for two values; `name` is what the user calls them (a variable, "the return value")."""
+        if a is b:
+            return a
+        key = (id(a), id(b))
+        if key not in self._memo:
+            self._alive += (a, b)
+            self._memo[key] = self._join(a, b, name)
+        return self._memo[key]
+
+    def _join(self, a: Any, b: Any, name: str) -> Any:
+        if a is UNBOUND or b is UNBOUND or type(a) is MaybeUnbound or type(b) is MaybeUnbound:
+            return self._partly_bound(a, b, name)
+        xs, ys = elements(a), elements(b)
+        if xs is not None and ys is not None:
+            return self._containers(a, b, list(xs), list(ys), name)
+        ka, kb = kind_of_number(a), kind_of_number(b)
+        if ka and kb and not (type(a) is not Weak and type(b) is not Weak and same_static(a, b)):
+            kind = joined_number(ka, kb)
+            if kind is None:
+                raise self._error("AC1401", f"{name} is {describe(a)} on one path and {describe(b)} on the other")
+            return self.slot(lifted_number(a, kind, self.a), lifted_number(b, kind, self.b), kind)
+        ta, tb = self._tensor_type(a), self._tensor_type(b)
+        if ta is None and tb is None and same_static(a, b):
+            return a
+        if type(a) is StateVar and type(b) is StateVar and a.source is b.source:
+            return a
+        if ta and tb:
+            self._check_types(ta, tb, name)
+        elif not ((ta and kb and fits_tensor(kb, ta)) or (tb and ka and fits_tensor(ka, tb))):
+            raise self._mismatch(a, b, name)
+        type_ = ta or tb
+        assert type_ is not None
+        va, vb = self._value(a, type_, self.a), self._value(b, type_, self.b)
+        if va is vb and va.block is not self.a.block:
+            return TensorVar(va)
+        return self.slot(va, vb)
+
+    def _containers(self, a: Any, b: Any, xs: list[Any], ys: list[Any], name: str) -> Any:
+        if isinstance(a, dict) and isinstance(b, dict):
+            if list(a) != list(b):
+                if set(a) != set(b):
+                    raise self._error("AC1403", f"{name} has the keys {list(a)} on one path and {list(b)} on the other")
+                ys = [b[k] for k in a]
+            paths = [f"{name}[{k!r}]" for k in a]
+        else:
+            same = isinstance(a, list) == isinstance(b, list) and getattr(a, "_fields", 0) == getattr(b, "_fields", 0)
+            if not same or len(xs) != len(ys) or isinstance(a, dict) != isinstance(b, dict):
+                raise self._error("AC1403", f"{name} is a {describe(a)} on one path and a {describe(b)} on the other")
+            paths = [f"{name}[{i}]" for i in range(len(xs))]
+        items = [self.join(x, y, p) for x, y, p in zip(xs, ys, paths, strict=True)]
+        if all(i is x for i, x in zip(items, xs, strict=True)) and not isinstance(a, list | dict):
+            return a
+        return rebuild(a, items)
+
+    def _partly_bound(self, a: Any, b: Any, name: str) -> Any:
+        bound, builder = (b, self.a) if a is UNBOUND or type(a) is MaybeUnbound else (a, self.b)
+        if "#" not in name or bound is UNBOUND or type(bound) is MaybeUnbound:
+            return MaybeUnbound(self.places[0], f"{name} has a value only on some paths")
+        # Names made by `jumps` are read only where their flag says they have a value.
+        return self.with_undef(bound, builder)
+
+    def with_undef(self, bound: Any, other: Builder) -> Any:
+        """A template for a value that the other path does not have: it yields `undef` there."""
+
+        def leaf(x: Any) -> Any:
+            t = x.value.type if type(x) is Weak else self._tensor_type(x)
+            if t is None:
+                return x
+            with other:
+                nothing = F.undef(type=t)
+            mine = self.a if other is self.b else self.b
+            value = x.value if type(x) is Weak else self._value(x, t, mine)
+            pair = (value, nothing) if other is self.b else (nothing, value)
+            return self.slot(*pair, x.kind if type(x) is Weak else None)
+
+        items = elements(bound)
+        return leaf(bound) if items is None else rebuild(bound, [self.with_undef(i, other) for i in items])
+
+    # ------------------------------------------------------------------------------------------- leaves
+    @staticmethod
+    def _tensor_type(x: Any) -> TensorType | None:
+        return x.type if type(x) in (TensorVar, StateVar) else None
+
+    @staticmethod
+    def _value(x: Any, type_: TensorType, builder: Builder) -> Value:
+        if type(x) is TensorVar:
+            return x.value
+        with builder:
+            if type(x) is StateVar:
+                return F.state_read(state=x.name, type=x.type)  # type: ignore[no-any-return]
+            if type(x) is Weak:
+                return F.cast(x.value, dtype=type_.dtype)  # type: ignore[no-any-return]
+        return builder.const(x, type_)
+
+    def _check_types(self, a: TensorType, b: TensorType, name: str) -> None:
+        if a.dtype is not b.dtype:
+            raise self._error(
+                "AC1401", f"{name} is {a} on one path and {b} on the other: dtypes differ", hint="cast one of them with astype"
+            )
+        if a.shape != b.shape:
+            where = next((i for i, (p, q) in enumerate(zip(a.shape, b.shape, strict=False)) if p != q), None)
+            why = f"dimension {where} differs" if len(a.shape) == len(b.shape) else "the numbers of dimensions differ"
+            raise self._error("AC1402", f"{name} has shape {list(a.shape)} on one path and {list(b.shape)} on the other: {why}")
+
+    def _mismatch(self, a: Any, b: Any, name: str) -> CompileError:
+        if a is None or b is None:
+            other = describe(b if a is None else a)
+            return self._error(
+                "AC1404", f"{name} is None on one path and {other} on the other",
+                hint="give it a value on every path (is a `return` or an `else` missing?)",
+            )
+        code = "AC1405" if not (self._tensor_type(a) or self._tensor_type(b)) else "AC1403"
+        hint = "call both and select between their results" if callable(a) and callable(b) else None
+        return self._error(code, f"{name} is {describe(a)} on one path and {describe(b)} on the other", hint=hint)
+
+    def _error(self, code: str, message: str, hint: str | None = None) -> CompileError:
+        spans = tuple((p, note) for p, note in zip(self.places, ("one path", "the other path"), strict=True) if p)
+        message = message.replace(RETURN, "the return value")
+        return JoinError(message, code=code, spans=spans, hint=hint)
+

@@ -1,0 +1,260 @@
+"""The state of one compilation, and the tables of rules that say what each piece of syntax does.
+
+Static values are evaluated by Python while compiling; operations on dynamic ones emit ops.  `statements`, `expressions`,
+`control` and `calls` put their rules into the tables; every rule gets the `Lowering` as its first argument.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+from ..errors import CompileError, InternalCompilerError, RecursionDepthError
+from ..ir.build import Builder
+from ..ir.core import Block, Function, Module, Value
+from ..ir.primitive import F, trace
+from ..ir.types import TensorType, tensor
+from ..source import Loc
+from . import fence, source_tree
+from .joins import NUMBER_DTYPE
+from .outside import Outside
+from .scope import Closure, Frame, Prepared, bind_arguments, prepare
+from .values import StateVar, TensorVar, Weak, content, map_leaves, serial_now, set_content
+
+__all__ = [
+    "EXPRESSIONS", "STATEMENTS", "Diverged", "Lowering", "NumberArgument", "Options", "Region", "TensorArgument", "expression",
+    "statement",
+]
+
+_DEPTH = 256
+
+Rule = Callable[["Lowering", Any], Any]
+EXPRESSIONS: dict[str, Rule] = {}
+STATEMENTS: dict[str, Rule] = {}
+
+
+def expression(*kinds: str) -> Callable[[Rule], Rule]:
+    """Registers what gives the abstract value of these kinds of expression."""
+
+    def register(rule: Rule) -> Rule:
+        EXPRESSIONS.update(dict.fromkeys(kinds, rule))
+        return rule
+
+    return register
+
+
+def statement(*kinds: str) -> Callable[[Rule], Rule]:
+    """Registers what executes these kinds of statement."""
+
+    def register(rule: Rule) -> Rule:
+        STATEMENTS.update(dict.fromkeys(kinds, rule))
+        return rule
+
+    return register
+
+
+class Diverged(Exception):
+    """The path being compiled ends here: it raises at run time."""
+
+
+@dataclass(frozen=True)
+class Options:
+    """How loops with a known number of trips are compiled (python_subset section 5)."""
+
+    unroll_limit: int = 8
+    unroll_max: int = 1024
+
+
+@dataclass(frozen=True)
+class TensorArgument:
+    """A Tensor among the arguments: only its type is known."""
+
+    type: TensorType
+
+
+@dataclass(frozen=True)
+class NumberArgument:
+    """A Python number known only at run time (`mutable`)."""
+
+    kind: type
+
+
+@dataclass
+class Region:
+    """Changes made to mutable compile-time objects since the region began: what they held then."""
+
+    start: int
+    saved: dict[int, tuple[Any, Any]] = field(default_factory=dict)
+
+
+class Lowering:
+    """One compilation of one function."""
+
+    def __init__(self, name: str, options: Options) -> None:
+        self.options = options
+        self.module = Module()
+        self.entry = Function(name, Block())
+        self.builder = Builder(self.entry.body, module=self.module)
+        self.outside = Outside(self.module, self._capture)
+        self.frame: Frame = None  # type: ignore[assignment]
+        self.regions: list[Region] = []
+        self.depth = 0
+        self.arguments: list[Any] = []
+        self.captured: list[Value] = []
+        #: loops that could not be kept, with the reason: the attempt is made once per loop and trip count
+        self.not_kept: dict[tuple[int, int], CompileError] = {}
+
+    # ------------------------------------------------------------------------------------------- arguments
+    def argument(self, spec: Any, name: str) -> Any:
+        """The abstract value of an argument; its dynamic leaves become arguments of the entry."""
+
+        def leaf(x: Any) -> Any:
+            if isinstance(x, TensorArgument):
+                var: Any = TensorVar(self.entry.body.add_arg(x.type, name))
+            elif isinstance(x, NumberArgument):
+                var = Weak(self.entry.body.add_arg(tensor(NUMBER_DTYPE[x.kind], ()), name), x.kind)
+            else:
+                return x
+            self.arguments.append(var)
+            return var
+
+        return map_leaves(leaf, spec)
+
+    def _capture(self, type_: TensorType, name: str) -> TensorVar:
+        value = Value(type_, self.entry.body, -1, name)  # gets its index when all arguments are known
+        self.captured.append(value)
+        return TensorVar(value)
+
+    # ------------------------------------------------------------------------------------------- evaluation
+    @property
+    def here(self) -> Loc | None:
+        return trace.builder.loc if trace.builder is not None else self.builder.loc
+
+    def place(self, node: Any) -> Loc:
+        """Makes a node the place that emitted ops and errors without a place refer to."""
+        loc = self.frame.tree.loc(node, self.frame.caller)
+        trace.builder.loc = loc
+        return loc
+
+    def expr(self, node: Any) -> Any:
+        """The abstract value of an expression."""
+        rule = EXPRESSIONS.get(type(node).__name__)
+        if rule is None:
+            raise self.refused(node)
+        return self._guarded(rule, node)
+
+    def exprs(self, nodes: Sequence[Any]) -> list[Any]:
+        return [self.expr(n) for n in nodes]
+
+    def stmt(self, node: Any) -> None:
+        rule = STATEMENTS.get(type(node).__name__)
+        if rule is None:
+            raise self.refused(node)
+        self.place(node)
+        self._guarded(rule, node)
+
+    def block(self, stmts: Sequence[Any]) -> None:
+        for s in stmts:
+            self.stmt(s)
+
+    def _guarded(self, rule: Callable[..., Any], node: Any) -> Any:
+        try:
+            return rule(self, node)
+        except CompileError as error:
+            if not error.spans:
+                error.at(self.frame.tree.loc(node, self.frame.caller))
+            raise
+
+    def refused(self, node: Any) -> CompileError:
+        found = fence.reject(node, self.frame.tree)
+        if found is not None:
+            return found
+        return InternalCompilerError(f"no rule for {type(node).__name__}", loc=self.frame.tree.loc(node))
+
+    # ------------------------------------------------------------------------------------------- functions
+    def run_function(self, prepared: Prepared, frame: Frame) -> Any:
+        """Compiles the body of a function in its frame and gives its result."""
+        if self.depth >= _DEPTH:
+            raise RecursionDepthError(f"{prepared.tree.function} calls itself more than {_DEPTH} deep")
+        previous, self.frame = self.frame, frame
+        self.depth += 1
+        loc = trace.builder.loc
+        try:
+            body = prepared.node.body
+            if not isinstance(body, list):
+                return self.expr(body)
+            self.block(body)
+            return frame.env.pop("return", None)
+        finally:
+            self.frame, self.depth = previous, self.depth - 1
+            trace.builder.loc = loc
+
+    def call_python(self, fn: Any, args: list[Any], kwargs: dict[str, Any], method_of: Any = None) -> Any:
+        """Compiles the call of a Python function into the current place."""
+        prepared = prepare(fn)
+        defaults = [self.outside.read(d, ("default", id(fn), i), f"default {i} of {fn.__qualname__}", lambda i=i: fn.__defaults__[i])
+                    for i, d in enumerate(fn.__defaults__ or ())]
+        kw_defaults = dict(fn.__kwdefaults__ or {})
+        caller = self.here
+        env = bind_arguments(prepared.node, fn.__name__, args, kwargs, tuple(defaults), kw_defaults, caller)
+        frame = Frame(prepared, source_tree.bindings(fn), None, caller, env, method_of)
+        return self.run_function(prepared, frame)
+
+    def call_closure(self, closure: Closure, args: list[Any], kwargs: dict[str, Any]) -> Any:
+        """Compiles the call of a function that compiled code defined."""
+        prepared, caller = closure.prepared, self.here
+        env = bind_arguments(prepared.node, closure.__name__, args, kwargs, closure.defaults, closure.kw_defaults, caller)
+        frame = Frame(prepared, closure.frame.bindings, closure.frame, caller, env, closure.frame.method_of)
+        return self.run_function(prepared, frame)
+
+    # ------------------------------------------------------------------------------------------- native code
+    def unwrap(self, x: Any) -> Any:
+        """What a function of this package gets for an abstract value: Values for Tensors."""
+
+        def leaf(v: Any) -> Any:
+            if type(v) is TensorVar:
+                return v.value
+            if type(v) is StateVar:
+                return F.state_read(state=v.name, type=v.type)
+            return v
+
+        return map_leaves(leaf, x)
+
+    def wrap(self, x: Any) -> Any:
+        """The abstract value for what such a function returned."""
+        return map_leaves(lambda v: TensorVar(v) if type(v) is Value else v, x)
+
+    def native(self, fn: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any] | None = None) -> Any:
+        """Runs a function of this package on Values: it emits ops."""
+        given = [self.unwrap(a) for a in args]
+        named = {k: self.unwrap(v) for k, v in (kwargs or {}).items()}
+        return self.wrap(fn(*given, **named))
+
+    # ------------------------------------------------------------------------------------------- mutable objects
+    def touch(self, obj: Any) -> None:
+        """To be called before a mutable compile-time object changes."""
+        for region in reversed(self.regions):
+            if id(obj) in region.saved or obj.serial >= region.start:
+                return
+            region.saved[id(obj)] = (obj, content(obj))
+
+    @contextmanager
+    def region(self) -> Iterator[Region]:
+        """Notes the objects changed inside, so that they can be put back or joined."""
+        region = Region(serial_now())
+        self.regions.append(region)
+        try:
+            yield region
+        finally:
+            self.regions.pop()
+
+    @staticmethod
+    def restore(region: Region) -> dict[int, tuple[Any, Any]]:
+        """Puts the objects of a region back to what they held before; returns what they held at its end."""
+        after = {}
+        for key, (obj, before) in region.saved.items():
+            after[key] = (obj, content(obj))
+            set_content(obj, before)
+        return after

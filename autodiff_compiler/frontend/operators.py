@@ -1,0 +1,379 @@
+"""Operators, attributes and subscripts on static and dynamic values."""
+
+from __future__ import annotations
+
+import inspect
+import operator
+import types
+from typing import Any
+
+from ..errors import (
+    AmbiguousTruthError, MissingAttributeError, SideEffectError, StaticValueError, UnsupportedCallError,
+    UnsupportedSyntaxError, did_you_mean,
+)
+from ..ir.core import Value
+from ..ir.build import current
+from ..ir.primitive import METHODS, F
+from ..ir.types import TensorType
+from ..runtime.parameter import Parameter
+from ..runtime.tensor import Tensor
+from .joins import NUMBER_DTYPE, joined_number, kind_of_number, lifted_number
+from .lowering import Lowering
+from .values import LocalDict, LocalList, StateVar, TensorVar, Weak, describe, elements, is_dynamic, is_static
+
+__all__ = ["attribute", "binary", "check_local", "compare", "is_ours", "require_static", "subscript", "truth", "unary"]
+
+_BINARY = {
+    "Add": operator.add, "Sub": operator.sub, "Mult": operator.mul, "Div": operator.truediv, "FloorDiv": operator.floordiv,
+    "Mod": operator.mod, "Pow": operator.pow, "MatMult": operator.matmul, "BitAnd": operator.and_, "BitOr": operator.or_,
+    "BitXor": operator.xor, "LShift": operator.lshift, "RShift": operator.rshift,
+}
+_SLOT = {
+    "Add": "add", "Sub": "sub", "Mult": "mul", "Div": "truediv", "FloorDiv": "floordiv", "Mod": "mod", "Pow": "pow",
+    "MatMult": "matmul", "BitAnd": "and", "BitOr": "or", "BitXor": "xor", "LShift": "lshift", "RShift": "rshift",
+}
+_COMPARE = {
+    "Eq": operator.eq, "NotEq": operator.ne, "Lt": operator.lt, "LtE": operator.le, "Gt": operator.gt, "GtE": operator.ge,
+}
+_COMPARE_SLOT = {"Eq": "__eq__", "NotEq": "__ne__", "Lt": "__lt__", "LtE": "__le__", "Gt": "__gt__", "GtE": "__ge__"}
+_WEAK = {"Add": "add", "Sub": "sub", "Mult": "mul", "Div": "div", "FloorDiv": "floordiv", "Mod": "mod", "Pow": "pow"}
+_WEAK_COMPARE = {
+    "Eq": "equal", "NotEq": "not_equal", "Lt": "less", "LtE": "less_equal", "Gt": "greater", "GtE": "greater_equal",
+}
+
+
+def is_tensor_var(x: Any) -> bool:
+    return type(x) is TensorVar or type(x) is StateVar
+
+
+def is_ours(obj: Any) -> bool:
+    """Whether a class, function or module belongs to this package (and so may run natively on Values)."""
+    module = obj.__name__ if isinstance(obj, types.ModuleType) else getattr(obj, "__module__", None)
+    root = __name__.partition(".")[0]
+    return isinstance(module, str) and (module == root or module.startswith(root + "."))
+
+
+def require_static(x: Any, what: str) -> Any:
+    """x itself, which must be known at compile time."""
+    if not is_static(x):
+        raise StaticValueError(f"{what} must be known at compile time, it is a {describe(x)}")
+    return x
+
+
+def check_local(lw: Lowering, owner: Any) -> None:
+    """Refuses changes of containers that came from outside."""
+    if not isinstance(owner, LocalList | LocalDict):
+        if isinstance(owner, list | dict | set):
+            raise SideEffectError(
+                f"a {describe(owner)} that came from outside cannot be changed in compiled code",
+                code="AC1602", hint="copy it first, or return the new value",
+            )
+        raise TypeError(f"'{type(owner).__name__}' object does not support item assignment")
+
+
+# ---------------------------------------------------------------------------------------------------- operators
+def binary(lw: Lowering, op: str, a: Any, b: Any) -> Any:
+    """``a op b``; `op` is the syntax tree's name of the operator."""
+    if is_tensor_var(a) or is_tensor_var(b):
+        return _tensor_binary(lw, _SLOT[op], a, b)
+    if kind_of_number(a) and kind_of_number(b) and (type(a) is Weak or type(b) is Weak):
+        return _number_binary(op, a, b)
+    if isinstance(a, list | tuple) or isinstance(b, list | tuple):
+        result = _BINARY[op](_plain(a), _plain(b))
+        return LocalList(result) if isinstance(result, list) else result
+    if is_dynamic(a) or is_dynamic(b):
+        raise UnsupportedSyntaxError(f"{_SLOT[op]} of {describe(a)} and {describe(b)} is not supported", code="AC1103")
+    for method, operands in ((f"__{_SLOT[op]}__", (a, b)), (f"__r{_SLOT[op]}__", (b, a))):
+        function = getattr(type(operands[0]), method, None)
+        if isinstance(function, types.FunctionType) and not is_ours(type(operands[0])):
+            result = lw.call_python(function, list(operands), {})
+            if result is not NotImplemented:
+                return result
+    return _BINARY[op](a, b)
+
+
+def _plain(x: Any) -> Any:
+    return list(x) if isinstance(x, LocalList) else x
+
+
+def _tensor_binary(lw: Lowering, slot: str, a: Any, b: Any) -> Any:
+    for x in (a, b):
+        if not (is_dynamic(x) or type(x) in (bool, int, float)) and not _array_like(x):
+            raise TypeError(f"unsupported operand types for {slot}: {describe(a)} and {describe(b)}")
+    first, name = (a, f"__{slot}__") if is_tensor_var(a) else (b, f"__r{slot}__")
+    second = b if first is a else a
+    method = METHODS.get(name)
+    if method is None:
+        raise UnsupportedCallError(f"Tensors do not support the operator '{slot}' in compiled code yet")
+    return lw.native(method, [first, second])
+
+
+def _array_like(x: Any) -> bool:
+    return isinstance(x, Tensor)
+
+
+def _number_binary(op: str, a: Any, b: Any) -> Weak:
+    """Arithmetic of Python numbers of which at least one is known only at run time."""
+    name = _WEAK.get(op)
+    if name is None:
+        raise UnsupportedSyntaxError(f"operator {_SLOT[op]} on {describe(a)} is not supported yet", code="AC1103")
+    builder = current()
+    kinds = {kind_of_number(a), kind_of_number(b)}
+    kind = float if float in kinds or op == "Div" else int
+    x, y = lifted_number(a, _wider(a, kind), builder), lifted_number(b, _wider(b, kind), builder)
+    dtype = NUMBER_DTYPE[kind]
+    x, y = (v if v.dtype is dtype else F.cast(v, dtype=dtype) for v in (x, y))
+    return Weak(getattr(F, name)(x, y), kind)
+
+
+def _wider(x: Any, kind: type) -> type:
+    own = kind_of_number(x)
+    assert own is not None
+    return kind if type(x) is not Weak else own
+
+
+def unary(lw: Lowering, op: str, x: Any) -> Any:
+    """``-x``, ``+x``, ``~x`` (``not`` is a matter of truth)."""
+    slot = {"USub": "__neg__", "UAdd": "__pos__", "Invert": "__invert__"}[op]
+    if is_tensor_var(x):
+        if op == "UAdd":
+            return x
+        return lw.native(METHODS[slot], [x])
+    if type(x) is Weak:
+        kind = int if x.kind is bool else x.kind
+        value = lifted_number(x, kind, current())
+        if op == "Invert":
+            return Weak(F.sub(F.neg(value), 1), int)
+        return Weak(F.neg(value), kind) if op == "USub" else Weak(value, kind)
+    return {"USub": operator.neg, "UAdd": operator.pos, "Invert": operator.invert}[op](x)
+
+
+def compare(lw: Lowering, op: str, a: Any, b: Any) -> Any:
+    """One comparison of a chain."""
+    if op in ("Is", "IsNot"):
+        return _identity(op == "Is", a, b)
+    if op in ("In", "NotIn"):
+        return _membership(lw, op == "In", a, b)
+    if is_tensor_var(a) or is_tensor_var(b):
+        if a is None or b is None or isinstance(a, str) or isinstance(b, str):
+            return op == "NotEq"
+        if is_tensor_var(a):
+            return lw.native(METHODS[_COMPARE_SLOT[op]], [a, b])
+        mirrored = {"Lt": "Gt", "LtE": "GtE", "Gt": "Lt", "GtE": "LtE"}.get(op, op)
+        return lw.native(METHODS[_COMPARE_SLOT[mirrored]], [b, a])
+    if kind_of_number(a) and kind_of_number(b) and (type(a) is Weak or type(b) is Weak):
+        ka, kb = kind_of_number(a), kind_of_number(b)
+        kind = joined_number(ka, kb) or max((ka, kb), key=(bool, int, float).index)  # type: ignore[arg-type]
+        builder = current()
+        x, y = (lifted_number(v, kind, builder) for v in (a, b))
+        return Weak(getattr(F, _WEAK_COMPARE[op])(x, y), bool)
+    if not is_static(a) or not is_static(b):
+        return _compare_containers(lw, op, a, b)
+    return _COMPARE[op](a, b)
+
+
+def _compare_containers(lw: Lowering, op: str, a: Any, b: Any) -> Any:
+    xs, ys = elements(a), elements(b)
+    if op not in ("Eq", "NotEq"):
+        raise UnsupportedSyntaxError(f"{describe(a)} and {describe(b)} cannot be ordered in compiled code", code="AC1103")
+    same = xs is not None and ys is not None and len(xs) == len(ys) and isinstance(a, tuple) == isinstance(b, tuple)
+    result: Any = same
+    if same:
+        for x, y in zip(xs, ys, strict=True):
+            result = both(lw, result, truth(lw, compare(lw, "Eq", x, y)))
+    return result if op == "Eq" else negate(result)
+
+
+def _identity(positive: bool, a: Any, b: Any) -> bool:
+    if is_tensor_var(a) and is_tensor_var(b):
+        raise StaticValueError("'is' between Tensors cannot be decided in compiled code", code="AC1304", hint="use `(a == b).all()`")
+    a, b = (x.source if type(x) is StateVar else x for x in (a, b))
+    return (a is b) == positive
+
+
+def _membership(lw: Lowering, positive: bool, a: Any, b: Any) -> Any:
+    if isinstance(b, dict):
+        found: Any = require_static(a, "a dictionary key") in b
+    elif is_static(a) and is_static(b):
+        found = a in b
+    else:
+        found = False
+        for item in elements(b) if elements(b) is not None else [b]:
+            found = either(lw, found, truth(lw, compare(lw, "Eq", a, item)))
+    return found if positive else negate(found)
+
+
+# ---------------------------------------------------------------------------------------------------- truth
+def truth(lw: Lowering, x: Any) -> Any:
+    """The truth value of x: a Python bool, or a bool[] Value if it is known only at run time."""
+    if type(x) is TensorVar or type(x) is StateVar:
+        value = lw.unwrap(x)
+        count = 1
+        for d in value.shape:
+            count = count * d if isinstance(d, int) else 0
+        if count != 1:
+            raise AmbiguousTruthError(
+                f"the truth value of a Tensor of shape {list(value.shape)} is not defined",
+                hint="use `.any()` or `.all()`; to select elements, `ops.where`",
+            )
+        value = value if value.shape == () else F.reshape(value, shape=())
+        return value if value.dtype.is_bool else F.not_equal(value, 0)
+    if type(x) is Weak:
+        return x.value if x.kind is bool else F.not_equal(x.value, 0)
+    if isinstance(x, Tensor):
+        return bool(x)
+    for name in ("__bool__", "__len__"):
+        method = getattr(type(x), name, None)
+        if isinstance(method, types.FunctionType) and not is_ours(type(x)):
+            return truth(lw, lw.call_python(method, [x], {}))
+    return bool(x)
+
+
+def negate(x: Any) -> Any:
+    """``not`` of a truth value."""
+    if isinstance(x, Value):
+        return Weak(F.logical_not(x), bool)
+    return Weak(F.logical_not(x.value), bool) if type(x) is Weak else not x
+
+
+def _value(x: Any) -> Any:
+    return x.value if type(x) is Weak else x
+
+
+def both(lw: Lowering, a: Any, b: Any) -> Any:
+    """``a and b`` of truth values that are both evaluated."""
+    a, b = _value(a), _value(b)
+    if isinstance(a, Value) and isinstance(b, Value):
+        return Weak(F.logical_and(a, b), bool)
+    dynamic, static = (a, b) if isinstance(a, Value) else (b, a)
+    if isinstance(dynamic, Value):
+        return Weak(dynamic, bool) if static else False
+    return a and b
+
+
+def either(lw: Lowering, a: Any, b: Any) -> Any:
+    """``a or b`` of truth values that are both evaluated."""
+    a, b = _value(a), _value(b)
+    if isinstance(a, Value) and isinstance(b, Value):
+        return Weak(F.logical_or(a, b), bool)
+    dynamic, static = (a, b) if isinstance(a, Value) else (b, a)
+    if isinstance(dynamic, Value):
+        return True if static else Weak(dynamic, bool)
+    return a or b
+
+
+# ---------------------------------------------------------------------------------------------------- attributes
+class TensorMethod:
+    """A method of a Tensor, bound: called natively."""
+
+    __slots__ = ("function", "name", "owner")
+
+    def __init__(self, name: str, owner: Any, function: Any) -> None:
+        self.name, self.owner, self.function = name, owner, function
+
+
+def attribute(lw: Lowering, owner: Any, name: str) -> Any:
+    """``owner.name``."""
+    if is_tensor_var(owner):
+        return _tensor_attribute(lw, owner, name)
+    if type(owner) is Weak:
+        if owner.kind is float and name in ("real",):
+            return owner
+        raise MissingAttributeError(f"'{name}' of a {describe(owner)} is not available in compiled code")
+    if isinstance(owner, LocalList | LocalDict) or (elements(owner) is not None and not hasattr(owner, "_fields")):
+        return BoundContainer(owner, name) if hasattr(owner, name) else _missing(owner, name)
+    try:
+        static = inspect.getattr_static(type(owner), name)
+    except AttributeError:
+        static = None
+    if isinstance(static, property) and not is_ours(type(owner)) and isinstance(static.fget, types.FunctionType):
+        if not is_ours(static.fget):
+            return lw.call_python(static.fget, [owner], {})
+    try:
+        value = getattr(owner, name)
+    except AttributeError:
+        return _missing(owner, name)
+    if isinstance(owner, types.ModuleType) and is_ours(owner):
+        return value
+    if isinstance(value, types.MethodType | types.BuiltinMethodType | types.MethodWrapperType):
+        return value
+    what = f"{getattr(owner, '__name__', type(owner).__name__)}.{name}"
+    return lw.outside.read(value, ("attribute", id(owner), name), what, lambda: getattr(owner, name))
+
+
+def _missing(owner: Any, name: str) -> Any:
+    raise MissingAttributeError(
+        f"{describe(owner)} has no attribute '{name}'", hint=did_you_mean(name, [n for n in dir(owner) if not n.startswith("__")])
+    )
+
+
+class BoundContainer:
+    """A method of a list, tuple or dict inside compiled code."""
+
+    __slots__ = ("name", "owner")
+
+    def __init__(self, owner: Any, name: str) -> None:
+        self.owner, self.name = owner, name
+
+
+def _tensor_attribute(lw: Lowering, owner: Any, name: str) -> Any:
+    type_: TensorType = owner.type
+    if name in ("shape", "dtype", "ndim"):
+        return getattr(type_, name)
+    if name == "size":
+        return operator_product(type_.shape)
+    if name == "itemsize":
+        return type_.dtype.itemsize
+    if name == "nbytes":
+        return type_.dtype.itemsize * operator_product(type_.shape)
+    if name in ("T", "mT"):
+        return lw.native(METHODS[name], [owner])
+    if name in METHODS:
+        return TensorMethod(name, owner, METHODS[name])
+    if type(owner) is StateVar and name in ("name", "requires_grad"):
+        return getattr(owner.source, name)
+    if name in ("item", "__len__"):
+        return TensorMethod(name, owner, None)
+    known = [*METHODS, "shape", "dtype", "ndim", "size"]
+    kind = Parameter if type(owner) is StateVar else Tensor
+    if hasattr(kind, name):
+        raise UnsupportedCallError(f"'{name}' of a Tensor cannot be used in compiled code", hint="use an op, or move it out of the function")
+    raise MissingAttributeError(f"Tensor has no attribute '{name}'", hint=did_you_mean(name, known))
+
+
+def operator_product(shape: Any) -> int:
+    n = 1
+    for d in shape:
+        n *= d
+    return n
+
+
+# ---------------------------------------------------------------------------------------------------- subscripts
+def subscript(lw: Lowering, owner: Any, index: Any) -> Any:
+    """``owner[index]``."""
+    if is_tensor_var(owner):
+        return lw.native(METHODS["__getitem__"], [owner, index])
+    if isinstance(owner, tuple | list | dict):
+        if not is_static(index):
+            if isinstance(owner, dict):
+                require_static(index, "a dictionary key")
+            return _dynamic_element(lw, owner, index)
+        value = owner[index]
+        if isinstance(owner, LocalList) and isinstance(index, slice):
+            return LocalList(value)
+        return lw.outside.item(owner, index, value) if not isinstance(owner, LocalList | LocalDict) else value
+    method = getattr(type(owner), "__getitem__", None)
+    if isinstance(method, types.FunctionType) and not is_ours(type(owner)):
+        return lw.call_python(method, [owner, index], {})
+    require_static(index, f"an index into a {describe(owner)}")
+    value = owner[index]
+    return lw.outside.read(value, ("index", id(owner), repr(index)), f"element {index!r}", lambda: owner[index])
+
+
+def _dynamic_element(lw: Lowering, owner: Any, index: Any) -> Any:
+    raise StaticValueError(
+        f"an index into a Python {type(owner).__name__.removeprefix('Local').lower()} must be known at compile time, it is a {describe(index)}",
+        code="AC1305", hint="stack the elements with `ops.stack`, then index the Tensor",
+    )
+
+

@@ -1,0 +1,154 @@
+"""What compiled code finds outside of itself: globals, closures, attributes.
+
+Every such read leaves a guard, so that a later change is seen at the next call; Tensors become inputs of the compiled
+function (fetched anew at each call), Parameters become state.
+"""
+
+from __future__ import annotations
+
+import types
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from ..errors import ParameterError, SideEffectError
+from ..ir.core import Module, StateInfo
+from ..ir.types import TensorType, tensor
+from ..runtime.parameter import Parameter
+from ..runtime.tensor import Tensor
+from .joins import same_static
+from .values import LocalDict, LocalList, StateVar, TensorVar
+
+__all__ = ["Capture", "Guard", "Outside", "type_of"]
+
+_LEAVES_WATCHED = 16
+
+
+def type_of(t: Tensor) -> TensorType:
+    """The IR type of a run-time Tensor."""
+    return tensor(t.dtype, t.shape)
+
+
+@dataclass(frozen=True)
+class Guard:
+    """Something read while compiling: `fetch()` must still give `expected` for the compiled code to be valid."""
+
+    what: str
+    fetch: Callable[[], Any]
+    expected: Any
+
+    def holds(self) -> bool:
+        try:
+            return matches(self.fetch(), self.expected)
+        except (AttributeError, KeyError, IndexError, ValueError):
+            return False
+
+
+def matches(now: Any, expected: Any) -> bool:
+    """Whether a value read again is, for compiled code, the one seen before."""
+    if now is expected:
+        return True
+    if isinstance(expected, _Content):
+        return expected.matches(now)
+    if isinstance(expected, TensorType):
+        return isinstance(now, Tensor) and type_of(now) is expected
+    if isinstance(expected, tuple) and isinstance(now, tuple) and type(now) is type(expected):
+        return len(now) == len(expected) and all(map(matches, now, expected))
+    return same_static(now, expected)
+
+
+class _Content:
+    """The content of an outside list, dict or set as it was read."""
+
+    def __init__(self, owner: Any) -> None:
+        self.kind = type(owner)
+        self.items = self._of(owner)
+
+    @staticmethod
+    def _of(owner: Any) -> list[Any]:
+        if isinstance(owner, dict):
+            return [*owner, *owner.values()]
+        return sorted(owner, key=repr) if isinstance(owner, set | frozenset) else list(owner)
+
+    def matches(self, now: Any) -> bool:
+        if type(now) is not self.kind:
+            return False
+        items = self._of(now)
+        return len(items) == len(self.items) and all(map(matches, items, self.items))
+
+
+@dataclass(frozen=True)
+class Capture:
+    """A Tensor found outside: fetched at each call and passed as one more argument."""
+
+    what: str
+    fetch: Callable[[], Tensor]
+    type: TensorType
+
+
+class Outside:
+    """The guards, captured Tensors and states of one compilation."""
+
+    def __init__(self, module: Module, add_argument: Callable[[TensorType, str], TensorVar]) -> None:
+        self.module = module
+        self.guards: dict[tuple[Any, ...], Guard] = {}
+        self.captures: list[Capture] = []
+        self.states: dict[str, Tensor] = {}
+        self._add_argument = add_argument
+        self._captured: dict[tuple[Any, ...], TensorVar] = {}
+        self._state_of: dict[int, StateVar] = {}
+        self._kept: list[Any] = []
+
+    def read(self, value: Any, key: tuple[Any, ...], what: str, fetch: Callable[[], Any]) -> Any:
+        """The value that compiled code sees for an object found under `key`; `fetch` finds it again."""
+        if isinstance(value, Parameter):
+            self._guard(key, what, fetch, value)
+            return self.state(value)
+        if isinstance(value, Tensor):
+            return self._capture(value, key, what, fetch)
+        if isinstance(value, types.ModuleType) or getattr(type(value), "__graph_state__", None) is not None:
+            self._guard(key, what, fetch, value)
+            return value
+        if isinstance(value, list | dict | set) and not isinstance(value, LocalList | LocalDict):
+            if len(value) > _LEAVES_WATCHED and isinstance(value, set):
+                raise SideEffectError(f"{what} is a set of {len(value)} elements: too large to be watched for changes")
+            self._guard(key, what, fetch, _Content(value))
+            return value
+        self._guard(key, what, fetch, value)
+        return value
+
+    def item(self, owner: Any, index: Any, value: Any) -> Any:
+        """An element of an outside container (whose content is guarded already)."""
+        if isinstance(value, Tensor):
+            return self.read(value, ("item", id(owner), repr(index)), f"element {index!r}", lambda: owner[index])
+        return value
+
+    def state(self, parameter: Parameter) -> StateVar:
+        """The state cell of a Parameter; one per object, under the Parameter's name."""
+        found = self._state_of.get(id(parameter))
+        if found is None:
+            name = parameter.name or "parameter"
+            if name in self.states:
+                if parameter.name and name != "parameter" and name != "Parameter":
+                    raise ParameterError(
+                        f"two Parameters of this function are both called {name!r}", hint="give one of them another name"
+                    )
+                name = f"{name}.{len(self.states)}"
+            type_ = type_of(parameter)
+            found = self._state_of[id(parameter)] = StateVar(name, type_, parameter)
+            self.states[name] = parameter
+            self.module.states[name] = StateInfo(name, type_)
+        return found
+
+    def _capture(self, value: Tensor, key: tuple[Any, ...], what: str, fetch: Callable[[], Any]) -> TensorVar:
+        found = self._captured.get(key)
+        if found is None:
+            type_ = type_of(value)
+            self._guard(key, what, fetch, type_)
+            self.captures.append(Capture(what, fetch, type_))
+            found = self._captured[key] = self._add_argument(type_, what.rpartition(".")[2])
+        return found
+
+    def _guard(self, key: tuple[Any, ...], what: str, fetch: Callable[[], Any], expected: Any) -> None:
+        if key not in self.guards:
+            self.guards[key] = Guard(what, fetch, expected)

@@ -1,0 +1,185 @@
+"""Functions being compiled and the names they see: prepared trees, frames, binding of arguments."""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass, field
+from typing import Any
+
+import gast
+
+from ..errors import ArgumentError, UnboundVariableError
+from ..source import Loc
+from . import jumps, source_tree
+from .source_tree import Bindings, SourceTree
+from .values import MaybeUnbound
+
+__all__ = ["Closure", "Frame", "Prepared", "assigned_names", "bind_arguments", "prepare", "prepare_nested"]
+
+
+@dataclass(frozen=True, eq=False)
+class Prepared:
+    """A function ready for lowering: its jump-free node and the names that are local to it."""
+
+    tree: SourceTree
+    node: Any
+    local_names: frozenset[str]
+
+
+_prepared: dict[int, tuple[Any, Prepared]] = {}
+_lock = threading.Lock()
+
+
+def prepare(fn: Any) -> Prepared:
+    """The prepared form of a Python function, made once per code object."""
+    found = _prepared.get(id(fn.__code__))
+    if found is None or found[0] is not fn.__code__:
+        found = (fn.__code__, _prepare(source_tree.load(fn)))
+        with _lock:
+            _prepared[id(fn.__code__)] = found
+    else:
+        source_tree.load(fn)  # notices a file that changed since
+    return found[1]
+
+
+def prepare_nested(tree: SourceTree, node: Any) -> Prepared:
+    """The prepared form of a function defined inside compiled code, made once per node."""
+    found = _prepared.get(id(node))
+    if found is None or found[0] is not node:
+        found = (node, _prepare(tree.inner(node)))
+        with _lock:
+            _prepared[id(node)] = found
+    return found[1]
+
+
+def _prepare(tree: SourceTree) -> Prepared:
+    node = jumps.remove_jumps(tree.node)
+    params = {a.id for a in parameters(node)}
+    body = node.body if isinstance(node.body, list) else []
+    return Prepared(tree, node, frozenset(params | assigned_names(body)))
+
+
+def parameters(node: Any) -> list[Any]:
+    """All parameter nodes of a function, in the order of its signature."""
+    a = node.args
+    return [*a.posonlyargs, *a.args, *([a.vararg] if a.vararg else []), *a.kwonlyargs, *([a.kwarg] if a.kwarg else [])]
+
+
+_SCOPES = (gast.FunctionDef, gast.AsyncFunctionDef, gast.Lambda, gast.ClassDef)
+_COMPREHENSIONS = (gast.ListComp, gast.SetComp, gast.DictComp, gast.GeneratorExp)
+
+
+def assigned_names(stmts: list[Any]) -> set[str]:
+    """Names that these statements bind in the scope they stand in (nested functions have scopes of their own)."""
+    names: set[str] = set()
+    stack: list[Any] = list(stmts)
+    while stack:
+        node = stack.pop()
+        if isinstance(node, _SCOPES):
+            if not isinstance(node, gast.Lambda):
+                names.add(node.name)
+            continue
+        if isinstance(node, _COMPREHENSIONS):
+            # The targets of a comprehension are its own; a walrus inside binds here.
+            stack += [w for w in gast.walk(node) if isinstance(w, gast.NamedExpr)]
+            continue
+        if isinstance(node, gast.Import | gast.ImportFrom):
+            names |= {(alias.asname or alias.name).partition(".")[0] for alias in node.names}
+        elif isinstance(node, gast.Name) and isinstance(node.ctx, gast.Store | gast.Del):
+            names.add(node.id)
+        stack += gast.iter_child_nodes(node)
+    return names
+
+
+@dataclass(eq=False)
+class Closure:
+    """A function made by compiled code: its tree, the frame it was defined in, and its evaluated defaults."""
+
+    prepared: Prepared
+    frame: Frame
+    defaults: tuple[Any, ...]
+    kw_defaults: dict[str, Any]
+
+    @property
+    def __name__(self) -> str:
+        return getattr(self.prepared.node, "name", "<lambda>")
+
+
+@dataclass(eq=False)
+class Frame:
+    """One call being compiled: local names and where the others come from."""
+
+    prepared: Prepared
+    bindings: Bindings
+    outer: Frame | None = None
+    caller: Loc | None = None
+    env: dict[str, Any] = field(default_factory=dict)
+    #: what `super()` without arguments means here: the class that defines the method, and self
+    method_of: tuple[type, Any] | None = None
+
+    @property
+    def tree(self) -> SourceTree:
+        return self.prepared.tree
+
+    def holder(self, name: str) -> Frame | None:
+        """The frame whose local name this is; None for names of the world outside."""
+        frame: Frame | None = self
+        while frame is not None:
+            if name in frame.env or name in frame.prepared.local_names:
+                return frame
+            frame = frame.outer
+        return None
+
+    def local(self, name: str, loc: Loc) -> Any:
+        """The value of a local name of this frame."""
+        value = self.env.get(name, self)
+        if value is self:
+            raise UnboundVariableError(f"'{name}' has no value here", loc=loc, hint=f"give '{name}' a value before this line")
+        if type(value) is MaybeUnbound:
+            spans = ((value.loc, "on the other path it gets none"),) if value.loc else ()
+            raise UnboundVariableError(value.why, loc=loc, spans=spans, hint=f"give '{name}' a value before")
+        return value
+
+
+def bind_arguments(
+    node: Any, name: str, args: list[Any], kwargs: dict[str, Any], defaults: tuple[Any, ...], kw_defaults: dict[str, Any],
+    loc: Loc | None,
+) -> dict[str, Any]:
+    """Parameter names to values, by Python's rules."""
+    a = node.args
+    positional = [p.id for p in (*a.posonlyargs, *a.args)]
+    only_positional = {p.id for p in a.posonlyargs}
+    env: dict[str, Any] = dict(zip(positional, args, strict=False))
+    if len(args) > len(positional) and a.vararg is None:
+        raise _misfit(name, f"takes {_count(len(positional))}, {len(args)} were given", loc)
+    if a.vararg is not None:
+        env[a.vararg.id] = tuple(args[len(positional) :])
+    keywords = set(positional) - only_positional | {p.id for p in a.kwonlyargs}
+    rest = {}
+    for key, value in kwargs.items():
+        if key in keywords:
+            if key in env:
+                raise _misfit(name, f"got the argument '{key}' twice", loc)
+            env[key] = value
+        elif a.kwarg is not None:
+            rest[key] = value
+        else:
+            raise _misfit(name, f"has no parameter '{key}'", loc, hint=f"its parameters are {', '.join(positional) or 'none'}")
+    if a.kwarg is not None:
+        env[a.kwarg.id] = rest
+    for p, default in zip(reversed(positional), reversed(defaults), strict=False):
+        env.setdefault(p, default)
+    for key, default in kw_defaults.items():
+        env.setdefault(key, default)
+    missing = [p for p in (*positional, *(p.id for p in a.kwonlyargs)) if p not in env]
+    if missing:
+        raise _misfit(name, f"needs {', '.join(repr(m) for m in missing)}", loc)
+    return env
+
+
+def _count(n: int) -> str:
+    return f"{n} positional argument{'s' * (n != 1)}"
+
+
+def _misfit(name: str, problem: str, loc: Loc | None, hint: str | None = None) -> ArgumentError:
+    return ArgumentError(f"{name}() {problem}", loc=loc, hint=hint)

@@ -1,0 +1,200 @@
+"""What a name may stand for while a function is being compiled.
+
+A *static* value is the Python object itself.  A *dynamic* one is known only by its type: a Tensor (`TensorVar`), a
+Python number (`Weak`), a state cell (`StateVar`).  Tuples, lists and dicts are Python's own, with such values inside;
+lists and dicts that compiled code made (and may therefore change) are `LocalList` and `LocalDict`.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from ..ir.core import Value
+from ..ir.types import TensorType
+from ..primitives.family import Weak
+from ..runtime.tensor import Tensor
+from ..source import Loc
+
+__all__ = [
+    "UNBOUND", "Leaf", "LocalDict", "LocalList", "MaybeUnbound", "StateVar", "TensorVar", "Weak", "content", "describe",
+    "flatten", "is_dynamic", "is_static", "map_leaves", "set_content", "structure",
+]
+
+_serial = itertools.count()
+
+
+class TensorVar:
+    """A Tensor known by its type: a box, shared by all names of that Tensor, around its current Value."""
+
+    __slots__ = ("serial", "value")
+
+    def __init__(self, value: Value) -> None:
+        self.value = value
+        self.serial = next(_serial)
+
+    @property
+    def type(self) -> TensorType:
+        return self.value.type  # type: ignore[return-value]
+
+    def __repr__(self) -> str:
+        return f"Tensor {self.type}"
+
+
+class StateVar:
+    """A Parameter (or other cell that outlives the call), read at the moment of use."""
+
+    __slots__ = ("name", "source", "type")
+
+    def __init__(self, name: str, type: TensorType, source: Tensor) -> None:
+        self.name, self.type, self.source = name, type, source
+
+    def __repr__(self) -> str:
+        return f"Parameter {self.name}: {self.type}"
+
+
+class LocalList(list):  # type: ignore[type-arg]
+    """A list made by compiled code."""
+
+    __slots__ = ("serial",)
+
+    def __init__(self, items: Any = ()) -> None:
+        super().__init__(items)
+        self.serial = next(_serial)
+
+
+class LocalDict(dict):  # type: ignore[type-arg]
+    """A dict made by compiled code."""
+
+    __slots__ = ("serial",)
+
+    def __init__(self, items: Any = ()) -> None:
+        super().__init__(items)
+        self.serial = next(_serial)
+
+
+class _Unbound:
+    def __repr__(self) -> str:
+        return "no value"
+
+
+UNBOUND = _Unbound()
+
+
+@dataclass(frozen=True)
+class MaybeUnbound:
+    """A name that has a value on some paths only; reading it is an error that names the place where paths differ."""
+
+    loc: Loc | None
+    why: str
+
+
+def serial_now() -> int:
+    """A number that is greater than the serial of every object made before."""
+    return next(_serial)
+
+
+def is_dynamic(x: Any) -> bool:
+    return type(x) in (TensorVar, Weak, StateVar)
+
+
+def is_static(x: Any) -> bool:
+    """Whether x holds nothing that is known only at run time."""
+    if type(x) in (TensorVar, Weak, StateVar) or isinstance(x, Tensor):
+        return False
+    if isinstance(x, tuple | list):
+        return all(map(is_static, x))
+    if isinstance(x, dict):
+        return all(map(is_static, x.values()))
+    return True
+
+
+def rebuild(like: Any, items: list[Any]) -> Any:
+    """A container of the class of `like` with other elements."""
+    if isinstance(like, LocalList):
+        return LocalList(items)
+    if isinstance(like, LocalDict):
+        return LocalDict(zip(like, items, strict=True))
+    if isinstance(like, dict):
+        return dict(zip(like, items, strict=True))
+    if isinstance(like, list):
+        return items
+    if hasattr(like, "_fields"):
+        return type(like)(*items)
+    return tuple(items)
+
+
+def elements(x: Any) -> Any:
+    """The elements of a container in order; None if x is a leaf."""
+    if isinstance(x, tuple | list):
+        return x
+    if isinstance(x, dict):
+        return list(x.values())
+    return None
+
+
+def map_leaves(fn: Callable[[Any], Any], x: Any) -> Any:
+    """Applies fn to every leaf, keeping containers (rebuilt) as they are."""
+    items = elements(x)
+    if items is None:
+        return fn(x)
+    return rebuild(x, [map_leaves(fn, i) for i in items])
+
+
+def flatten(x: Any) -> Iterator[Any]:
+    """The leaves of a value from left to right."""
+    items = elements(x)
+    if items is None:
+        yield x
+    else:
+        for i in items:
+            yield from flatten(i)
+
+
+Leaf = Any
+
+
+def structure(x: Any) -> Any:
+    """A comparable description of the containers of x (not of its leaves)."""
+    if isinstance(x, dict):
+        return ("dict", tuple(x), tuple(structure(v) for v in x.values()))
+    if isinstance(x, tuple | list):
+        kind = type(x).__qualname__ if hasattr(x, "_fields") else ("list" if isinstance(x, list) else "tuple")
+        return (kind, tuple(structure(v) for v in x))
+    return None
+
+
+def content(obj: Any) -> Any:
+    """A copy of what a mutable compile-time object holds now."""
+    if type(obj) is TensorVar:
+        return obj.value
+    return list(obj) if isinstance(obj, list) else dict(obj)
+
+
+def set_content(obj: Any, saved: Any) -> None:
+    """Puts a saved content back."""
+    if type(obj) is TensorVar:
+        obj.value = saved
+    elif isinstance(obj, list):
+        obj[:] = saved
+    else:
+        obj.clear()
+        obj.update(saved)
+
+
+def describe(x: Any) -> str:
+    """A value in the words of an error message."""
+    if type(x) is TensorVar or type(x) is StateVar:
+        return f"Tensor {x.type}"
+    if type(x) is Weak:
+        return f"{x.kind.__name__} known at run time"
+    if isinstance(x, Tensor):
+        return "Tensor"
+    if x is None or isinstance(x, bool | int | float | str):
+        return f"{type(x).__name__} {x!r}" if x is not None else "None"
+    if isinstance(x, tuple | list | dict):
+        kind = "dict" if isinstance(x, dict) else ("list" if isinstance(x, list) else "tuple")
+        return f"{kind} of {len(x)}"
+    return f"{type(x).__name__} object" if not hasattr(x, "__qualname__") else f"{type(x).__name__} {x.__qualname__}"

@@ -1,0 +1,220 @@
+"""The builder: emits ops into a block, inferring types, folding constants and numbering values on the way.
+
+    with Builder(Block([f32_4], ["x"])) as b:
+        x, = b.block.args
+        b.ret(F.tanh(x) * 2)
+
+While a builder is entered, it is the thread's current one: applying a primitive to Values emits there.
+A nested block gets a builder of its own (`b.nested(...)`), which sees the values of the blocks around it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from types import TracebackType
+from typing import Any
+
+import numpy as np
+
+from ..dtypes import DType
+from ..source import Loc
+from .core import Attrs, Block, Module, Op, Value
+from .primitive import REGISTRY, Effect, Primitive, trace
+from .types import Shape, TensorType, Type, tensor
+
+__all__ = ["Builder", "Rules", "current", "scalar_key"]
+
+#: Rewrites tried on an op before it is emitted: by name of the primitive, in order.
+Rules = dict[str, list[Callable[..., Any]]]
+
+
+def current() -> Builder:
+    """The builder entered last in this thread."""
+    builder: Builder | None = trace.builder
+    if builder is None:
+        raise RuntimeError("no builder is active: Values can only be used while a function is being built")
+    return builder
+
+
+def scalar_key(value: Any) -> Any:
+    """A dictionary key that keeps 0.0 and -0.0 apart and makes NaNs equal."""
+    if type(value) is float:
+        if value != value:
+            return "nan"
+        if value == 0.0:
+            return math.copysign(1.0, value), "zero"
+    return value
+
+
+def canonical_number(value: Any, dtype: DType) -> Any:
+    """A number as the Python value that `dtype` really holds (f32 0.1 is 0.10000000149...)."""
+    if dtype.kind == "b":
+        return bool(value)
+    if dtype.kind in "iu":
+        return int(np.asarray(int(value)).astype(dtype.numpy))
+    with np.errstate(all="ignore"):
+        value = float(value) if dtype.bits == 64 else float(np.asarray(value).astype(dtype.numpy))
+    return value if value == value else math.nan
+
+
+class Builder:
+    """Appends ops to one block.  `parent` is the builder of the block around it (its values may be mentioned)."""
+
+    __slots__ = ("_const", "_entered", "block", "loc", "module", "numbers", "parent", "rules")
+
+    def __init__(
+        self, block: Block, *, parent: Builder | None = None, module: Module | None = None,
+        rules: Rules | None = None, loc: Loc | None = None,
+    ) -> None:
+        self.block, self.parent = block, parent
+        self.module = module if module is not None else (parent.module if parent else Module())
+        self.rules = rules if rules is not None else (parent.rules if parent else None)
+        self.loc = loc if loc is not None else (parent.loc if parent else None)
+        self.numbers: dict[Any, Any] = {}
+        self._entered: list[Any] = []
+        self._const = REGISTRY.get("const")
+
+    # ------------------------------------------------------------------------------------------- scope
+    def __enter__(self) -> Builder:
+        self._entered.append(trace.builder)
+        trace.builder = self
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None
+    ) -> None:
+        trace.builder = self._entered.pop()
+
+    def nested(self, types: Sequence[Type] = (), names: Sequence[str | None] | None = None) -> Builder:
+        """A builder for a new block inside this one."""
+        return Builder(Block(types, names), parent=self)
+
+    def ret(self, *outs: Value) -> Block:
+        """Ends the block: what it yields."""
+        self.block.outs = list(outs)
+        return self.block
+
+    # ------------------------------------------------------------------------------------------- emission
+    def apply(self, defn: type[Primitive], operands: tuple[Any, ...], attrs: Attrs) -> Any:
+        """What `F.name(...)` does on Values: lifts numbers, emits, and returns a Value, a tuple of them, or None."""
+        for x in operands:
+            if x.__class__ is not Value:
+                operands = self._lift(defn, operands)
+                break
+        return self.emit(defn, operands, attrs)
+
+    def emit(self, defn: type[Primitive], operands: tuple[Value, ...], attrs: Attrs = ()) -> Any:
+        """Emits one op (or finds its value among those already visible)."""
+        if defn is self._const:
+            return self._numbered_const(attrs, (scalar_key(attrs[0]), attrs[1]), attrs[1])
+        pure = defn.effect is Effect.PURE
+        if pure:
+            key = (defn, operands, attrs)
+            scope: Builder | None = self
+            while scope is not None:
+                found = scope.numbers.get(key)
+                if found is not None:
+                    return found
+                scope = scope.parent
+        types = defn.infer_types(tuple([x.type for x in operands]), attrs)
+        op = Op(defn, operands, types, attrs, (), self.loc, self.block)
+        result: Any = self._rewritten(op) if pure else None
+        if result is None:
+            self.block.ops.append(op)
+            results = op.results
+            result = results[0] if len(results) == 1 and not defn.multiple else tuple(results)
+        if pure:
+            self.numbers[key] = result
+        return result if result != () else None
+
+    def _rewritten(self, op: Op) -> Any:
+        """The value that makes `op` unnecessary: a folded constant or the result of a rewrite rule."""
+        defn = op.defn
+        if defn.scalar is not None and op.operands:
+            for x in op.operands:
+                owner = x.owner
+                if type(owner) is not Op or owner.defn is not self._const or type(owner.attrs[0]) is str:
+                    break
+            else:
+                return self._fold(op)
+        if self.rules is not None:
+            for rule in self.rules.get(defn.name, ()):
+                found = rule(self, op, *op.operands)
+                if found is not None:
+                    return found
+        return None
+
+    def _fold(self, op: Op) -> Value | None:
+        """An elementwise op on splat constants is a splat constant; the op's own kernel computes it."""
+        from .primitive import kernel_of
+
+        arrays = [np.asarray(x.owner.attrs[0]).astype(x.dtype.numpy) for x in op.operands]  # type: ignore[union-attr]
+        kernel = kernel_of(op.defn)
+        with np.errstate(all="ignore"):
+            value = kernel(*arrays, **dict(zip(op.defn.schema, op.attrs, strict=True)))
+        out = op.results[0].type
+        return self.const(value.item() if hasattr(value, "item") else value, out)  # type: ignore[arg-type]
+
+    def emit_op(
+        self, defn: type[Primitive], operands: Sequence[Value], attrs: Attrs = (), blocks: Sequence[Block] = (),
+        types: Sequence[Type] | None = None,
+    ) -> Op:
+        """Emits an op that owns blocks (or whose result types the caller knows, as `call`); never numbered."""
+        if types is None:
+            assert defn.infer_blocks is not None
+            operand_types = tuple([x.type for x in operands])
+            types = defn.infer_blocks(operand_types, attrs, tuple(blocks), self.module)
+        op = Op(defn, tuple(operands), types, attrs, tuple(blocks), self.loc, self.block)
+        self.block.ops.append(op)
+        return op
+
+    # ------------------------------------------------------------------------------------------- constants
+    def const(self, value: Any, type: TensorType) -> Value:
+        """A tensor of `type` whose elements all equal the number `value`."""
+        value = canonical_number(value, type.dtype)
+        return self._numbered_const((value, type), (scalar_key(value), type), type)
+
+    def array(self, array: np.ndarray[Any, Any], type: TensorType, hint: str = "c") -> Value:
+        """A constant array, kept by name in the module (a splat constant where all elements are one number)."""
+        if array.size and array.ndim == 0:
+            return self.const(array.item(), type)
+        for name, known in self.module.constants.items():
+            if known is array:
+                break
+        else:
+            name = f"{hint}{len(self.module.constants)}"
+            self.module.constants[name] = array
+        return self._numbered_const(("@" + name, type), ("@" + name, type), type)
+
+    def _numbered_const(self, attrs: Attrs, key: Any, type: TensorType) -> Value:
+        key = ("const", key)
+        scope: Builder | None = self
+        while scope is not None:
+            found = scope.numbers.get(key)
+            if found is not None:
+                return found  # type: ignore[no-any-return]
+            scope = scope.parent
+        op = Op(REGISTRY["const"], (), (type,), attrs, (), self.loc, self.block)
+        self.block.ops.append(op)
+        self.numbers[key] = op.results[0]
+        return op.results[0]
+
+    def zeros(self, type: TensorType) -> Value:
+        return self.const(0, type)
+
+    def full(self, value: Any, dtype: DType, shape: Shape) -> Value:
+        return self.const(value, tensor(dtype, shape))
+
+    def _lift(self, defn: type[Primitive], operands: tuple[Any, ...]) -> tuple[Value, ...]:
+        """Python numbers among the operands become constants of the last Value's type."""
+        like = next((x.type for x in reversed(operands) if x.__class__ is Value), None)
+        out = []
+        for x in operands:
+            if x.__class__ is Value:
+                out.append(x)
+            elif isinstance(x, bool | int | float) and isinstance(like, TensorType):
+                out.append(self.const(x, like))
+            else:
+                raise TypeError(f"{defn.name}: cannot use a {type(x).__name__} as an operand while tracing")
+        return tuple(out)

@@ -1,0 +1,359 @@
+"""What a primitive is: one class that says everything about an op, and `F`, which applies it.
+
+Subclassing `Primitive` registers the class.  Its rules are plain functions and become static:
+
+``infer(x: TensorType, *, axes: Ints, keepdims: bool)``
+    Operand types to result type (a tuple for several results).  Its keyword-only parameters *are* the op's attributes;
+    their annotations name the canonical form (see `CANONICAL`).
+``scalar(k, x, ...)`` or ``numpy(x, ..., *, axes, ...)``
+    What it computes: a formula per element over a kernel builder `k` (its functions carry NumPy's names; NumPy itself is
+    one; numbers in a formula are ints, which adapt to every dtype), or a NumPy kernel.  A kernel may only use its
+    arguments, `np` and builtins, because backends print its source into generated modules; where its body is one
+    ``return`` of an expression they print that expression in place.  An attribute annotated `DType` reaches a kernel as
+    the NumPy dtype.  Operands and results are arrays or NumPy scalars; operands broadcast if the op is elementwise.
+    With ``widen = True`` the kernel never sees 16-bit floats: they are computed in float32 and rounded once.
+``vjp(c, g, x, ...)``
+    Cotangent of the result to cotangents of the operands (None: no cotangent).  `c` is a `Context`.
+``call(...)``
+    What users call: promotion, broadcasting and defaults, in terms of `F`.  It runs on Tensors and on Values alike.
+
+The same rule runs on `Value`s (emitting IR through the current builder) and on eager Tensors (running at once).
+"""
+
+from __future__ import annotations
+
+import enum
+import functools
+import re
+import threading
+from collections.abc import Callable
+from typing import Any, ClassVar, TypeAlias
+
+import numpy as np
+
+from ..dtypes import DType, dtype_of
+from .core import Attrs, Value
+from .types import Dim, Type
+
+__all__ = [
+    "METHODS", "PROPERTIES", "REGISTRY", "Context", "Effect", "F", "Ints", "Literal", "Names", "OptionalInts", "Parts",
+    "Primitive", "Types", "bind", "call", "composite", "kernel_of", "set_eager", "trace",
+]
+
+
+class Effect(enum.IntEnum):
+    """What running an op does besides computing its results; the greater includes the order of the smaller."""
+
+    PURE = 0
+    READ = 1
+    WRITE = 2
+    IO = 3
+
+
+REGISTRY: dict[str, type[Primitive]] = {}
+#: Tensor methods by name: functions whose first argument is the Tensor (or the Value that stands for it).
+METHODS: dict[str, Callable[..., Any]] = {}
+#: Attributes of a Tensor that apply a function to it (`x.T`).
+PROPERTIES: dict[str, Callable[[Any], Any]] = {}
+
+#: Operator slots that Python calls on the right operand; in METHODS they take (right, left).
+_REFLECTED = frozenset(
+    f"__r{name}__" for name in "add sub mul truediv floordiv mod pow matmul and or xor lshift rshift".split()
+)
+
+# What attributes hold: names for the annotations of `infer`, beside bool, int, str, DType, Shape, Size and Type.
+Ints: TypeAlias = tuple[int, ...]
+OptionalInts: TypeAlias = Ints | None
+Names: TypeAlias = tuple[str, ...]
+Types: TypeAlias = tuple[Type, ...]
+#: A Python number, or the "@name" of an array kept in the module.
+Literal: TypeAlias = bool | int | float | str
+#: Literal texts and operand numbers of a print.
+Parts: TypeAlias = tuple[str | int, ...]
+
+
+def _ints(v: Any) -> tuple[Any, ...]:
+    return tuple(d if type(d) is Dim else int(d) for d in v)
+
+
+#: How the annotation of an attribute makes its value canonical.
+CANONICAL: dict[str, Callable[[Any], Any]] = {
+    "Ints": _ints,
+    "Shape": _ints,
+    "int": int,
+    "bool": bool,
+    "str": str,
+    "DType": dtype_of,
+    "Type": lambda v: v,
+    "Literal": lambda v: v,
+    "Size": lambda v: v if type(v) is Dim else int(v),
+    "Names": tuple,
+    "Types": tuple,
+    "Parts": tuple,
+    "OptionalInts": lambda v: None if v is None else _ints(v),
+}
+
+_RULES = ("infer", "infer_blocks", "scalar", "numpy", "vjp", "call", "samples")
+_VARIADIC = 0x04
+
+
+class Primitive:
+    """Base of every op.  A family (a base class that is no op itself) is declared with ``abstract=True``."""
+
+    name: ClassVar[str]
+    operand_names: ClassVar[tuple[str, ...]] = ()
+    schema: ClassVar[tuple[str, ...]] = ()
+    effect: ClassVar[Effect] = Effect.PURE
+    #: Names of the blocks the op owns, in order ("then", "else").
+    regions: ClassVar[tuple[str, ...]] = ()
+    variadic: ClassVar[bool] = False
+    #: Whether `vjp` receives and `infer` returns a tuple of results even if there is one.
+    multiple: ClassVar[bool] = False
+    #: Tensor methods that apply `call`, and Python operator slots ("__add__", "__radd__").
+    methods: ClassVar[tuple[str, ...]] = ()
+    #: Operand whose bytes the result shares / may overwrite.
+    view: ClassVar[str | None] = None
+    inplace: ClassVar[str | None] = None
+    #: Whether 16-bit floats are computed in float32 and rounded once (sums of many products).
+    widen: ClassVar[bool] = False
+
+    infer: ClassVar[Callable[..., Any]]
+    infer_blocks: ClassVar[Callable[..., Any] | None] = None
+    scalar: ClassVar[Callable[..., Any] | None] = None
+    numpy: ClassVar[Callable[..., Any] | None] = None
+    vjp: ClassVar[Callable[..., Any] | None] = None
+    call: ClassVar[Callable[..., Any] | None] = None
+    samples: ClassVar[Callable[..., Any] | None] = None
+    errors: ClassVar[list[Any]] = []
+    #: Values at kinks and ties: (operands, attributes, cotangents for a cotangent of ones).
+    ties: ClassVar[list[Any]] = []
+
+    _canonical: ClassVar[tuple[Callable[[Any], Any], ...]] = ()
+    _defaults: ClassVar[dict[str, Any]] = {}
+    memo: ClassVar[dict[Any, tuple[Type, ...]]]
+
+    def __init_subclass__(cls, abstract: bool = False, **kw: Any) -> None:
+        super().__init_subclass__(**kw)
+        for rule in _RULES:
+            fn = cls.__dict__.get(rule)
+            if fn is not None and not isinstance(fn, staticmethod):
+                setattr(cls, rule, staticmethod(fn))
+        if abstract:
+            return
+        cls.name = cls.__dict__.get("name") or re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", cls.__name__.rstrip("_")).lower()
+        cls._read_schema()
+        cls.memo = {}
+        if cls.name in REGISTRY:
+            raise TypeError(f"two primitives are called {cls.name!r}")
+        REGISTRY[cls.name] = cls
+        _add_methods(cls.call or getattr(F, cls.name), cls.methods)
+
+    @classmethod
+    def _read_schema(cls) -> None:
+        infer = cls.infer
+        code = infer.__code__
+        n = code.co_argcount
+        cls.variadic = bool(code.co_flags & _VARIADIC)
+        cls.operand_names = code.co_varnames[:n]
+        cls.schema = code.co_varnames[n : n + code.co_kwonlyargcount]
+        notes = infer.__annotations__
+        cls._canonical = tuple(CANONICAL[str(notes[name])] for name in cls.schema)
+        cls._defaults = dict(infer.__kwdefaults__ or {})
+
+    @classmethod
+    def attrs_of(cls, kw: dict[str, Any]) -> Attrs:
+        """Keyword attributes as the canonical tuple in schema order."""
+        if len(kw) > len(cls.schema) or any(k not in cls.schema for k in kw):
+            extra = sorted(set(kw) - set(cls.schema))
+            raise TypeError(f"{cls.name}() has no attribute {extra[0]!r}; it has {', '.join(cls.schema) or 'none'}")
+        out = []
+        for name, canonical in zip(cls.schema, cls._canonical, strict=True):
+            if name in kw:
+                out.append(canonical(kw[name]))
+            elif name in cls._defaults:
+                out.append(cls._defaults[name])
+            else:
+                raise TypeError(f"{cls.name}() needs the attribute {name!r}")
+        return tuple(out)
+
+    @classmethod
+    def infer_types(cls, types: tuple[Type, ...], attrs: Attrs) -> tuple[Type, ...]:
+        """Result types, memoised by operand types and attributes."""
+        key = (types, attrs)
+        found = cls.memo.get(key)
+        if found is None:
+            result = cls.infer(*types, **dict(zip(cls.schema, attrs, strict=True)))
+            found = result if isinstance(result, tuple) else (() if result is None else (result,))
+            if len(cls.memo) < 4096:
+                cls.memo[key] = found
+        return found
+
+
+class Needs:
+    """Which operands want a cotangent: by position or by the operand's name."""
+
+    __slots__ = ("_defn", "_flags")
+
+    def __init__(self, defn: type[Primitive], flags: tuple[bool, ...]) -> None:
+        self._defn, self._flags = defn, flags
+
+    def __getitem__(self, i: int) -> bool:
+        return self._flags[i]
+
+    def __len__(self) -> int:
+        return len(self._flags)
+
+    def __getattr__(self, name: str) -> bool:
+        return self._flags[self._defn.operand_names.index(name)]
+
+
+class Context:
+    """What a derivative rule may ask for besides cotangents and operands.
+
+    `c.out` / `c.outs` are the op's results, `c.needs.x` says whether operand `x` wants a cotangent, and every attribute
+    of the op reads as `c.axes`.
+    """
+
+    __slots__ = ("attrs", "defn", "flags", "outs")
+
+    def __init__(self, defn: type[Primitive], attrs: Attrs, outs: Any, flags: tuple[bool, ...]) -> None:
+        self.defn, self.attrs, self.outs, self.flags = defn, attrs, outs, flags
+
+    @property
+    def out(self) -> Any:
+        return self.outs[0]
+
+    @property
+    def needs(self) -> Needs:
+        return Needs(self.defn, self.flags)
+
+    def __getattr__(self, name: str) -> Any:
+        try:
+            return self.attrs[self.defn.schema.index(name)]
+        except ValueError:
+            raise AttributeError(f"{self.defn.name} has no attribute {name!r}") from None
+
+
+def kernel_of(defn: type[Primitive]) -> Callable[..., Any]:
+    """The NumPy kernel of a primitive: its own, or its formula evaluated with NumPy.
+
+    It takes arrays and the op's attributes as they are stored; it converts dtypes and widens as the class says.
+    """
+    kernel, formula = defn.numpy, defn.scalar
+    if kernel is None:
+        if formula is None:
+            raise NotImplementedError(f"{defn.name} has no kernel: it is executed by the backends themselves")
+        kernel = functools.partial(formula, np)
+    if "DType" in [str(defn.infer.__annotations__[name]) for name in defn.schema]:
+        kernel = _with_numpy_dtypes(kernel)
+    return _widened(kernel) if defn.widen else kernel
+
+
+def _with_numpy_dtypes(kernel: Callable[..., Any]) -> Callable[..., Any]:
+    def converted(*xs: Any, **attrs: Any) -> Any:
+        return kernel(*xs, **{name: a.numpy if type(a) is DType else a for name, a in attrs.items()})
+
+    return converted
+
+
+def _widened(kernel: Callable[..., Any]) -> Callable[..., Any]:
+    def wide(*xs: Any, **attrs: Any) -> Any:
+        narrow = xs[0].dtype
+        if narrow.itemsize != 2 or narrow.kind in "iu":
+            return kernel(*xs, **attrs)
+        return kernel(*[x.astype(np.float32) if x.dtype == narrow else x for x in xs], **attrs).astype(narrow)
+
+    return wide
+
+
+# --------------------------------------------------------------------------------------------------- application
+_eager: Callable[[type[Primitive], tuple[Any, ...], Attrs], Any] | None = None
+
+
+def set_eager(run: Callable[[type[Primitive], tuple[Any, ...], Attrs], Any]) -> None:
+    """Installs what runs a primitive on Tensors; called once by `eager` when the package is imported."""
+    global _eager
+    _eager = run
+
+
+def bind(defn: type[Primitive], operands: tuple[Any, ...], attrs: Attrs) -> Any:
+    """Applies a primitive: emits it if an operand is a Value (or tracing is on and there is none), else runs it."""
+    for x in operands:
+        if x.__class__ is Value:
+            return trace.builder.apply(defn, operands, attrs)
+    if not operands and trace.builder is not None:
+        return trace.builder.apply(defn, operands, attrs)
+    if _eager is None:
+        raise RuntimeError(f"{defn.name} was applied to Tensors before the eager mode was loaded")
+    return _eager(defn, operands, attrs)
+
+
+def _applier(defn: type[Primitive]) -> Callable[..., Any]:
+    if defn.schema:
+
+        def apply(*operands: Any, **attrs: Any) -> Any:
+            return bind(defn, operands, defn.attrs_of(attrs))
+
+    else:
+
+        def apply(*operands: Any) -> Any:
+            return bind(defn, operands, ())
+
+    apply.__name__ = apply.__qualname__ = defn.name
+    apply.__doc__ = defn.__doc__
+    return apply
+
+
+class _Functions:
+    """`F.name(*operands, **attributes)` applies a primitive as it is: equal dtypes and shapes, no promotion."""
+
+    def __getattr__(self, name: str) -> Any:
+        defn = REGISTRY.get(name)
+        if defn is None:
+            raise AttributeError(f"there is no primitive {name!r}")
+        apply = _applier(defn)
+        setattr(self, name, apply)
+        return apply
+
+
+class _Public:
+    """`call.name(...)` is what users call: with promotion, broadcasting and defaults where the primitive has them."""
+
+    def __getattr__(self, name: str) -> Any:
+        defn = REGISTRY.get(name)
+        if defn is None:
+            raise AttributeError(f"there is no primitive {name!r}")
+        public = defn.call or getattr(F, name)
+        setattr(self, name, public)
+        return public
+
+
+F: Any = _Functions()
+call: Any = _Public()
+
+
+def _add_methods(public: Callable[..., Any], names: tuple[str, ...]) -> None:
+    for name in names:
+        METHODS[name] = (lambda y, x: public(x, y)) if name in _REFLECTED else public
+
+
+def composite(*methods: str, properties: tuple[str, ...] = ()) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Publishes a function written over primitives as `call.<its name>`, and as the methods and properties named."""
+
+    def register(function: Callable[..., Any]) -> Callable[..., Any]:
+        setattr(call, function.__name__, function)
+        _add_methods(function, methods)
+        for name in properties:
+            PROPERTIES[name] = function
+        return function
+
+    return register
+
+
+class _Trace(threading.local):
+    """The builder that receives ops in this thread; None while nothing is being traced."""
+
+    builder: Any = None
+
+
+trace = _Trace()

@@ -1,0 +1,324 @@
+"""Printing the IR; `ir.text` describes the form."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NoReturn, TypeAlias
+
+import numpy as np
+
+from ..dtypes import BY_SHORT, DType, from_numpy
+from ..source import Loc
+from .core import Block, Function, Module, Op, Value
+from .types import Dim, Seq, TensorType, TupleType, Type, tensor
+
+__all__ = [
+    "RESERVED", "SIZE_NAME", "WORDS", "FunctionPrinter", "Unbound", "implied_type", "literal_text", "print_function",
+    "print_module", "scan_types",
+]
+
+#: Comments by op, or by block: they go to its `yield` or `return`.
+Notes: TypeAlias = "Mapping[Op | Block, str]"
+
+_LOCATION_COLUMN = 72
+#: Constants of at most this many elements are printed with their contents.
+_SHOWN_ELEMENTS = 16
+
+_PLAIN_GLOBAL = re.compile(r"[A-Za-z_<][\w.<>-]*", re.ASCII)
+_PLAIN_FILE = re.compile(r"[\w.<>+-]+", re.ASCII)
+_PLAIN_TAG = re.compile(r"[A-Za-z_]\w*", re.ASCII)
+#: What a symbolic size may be called.
+SIZE_NAME = re.compile(r"[A-Za-z_][\w*]*", re.ASCII)
+_NOT_IN_COMMENT = re.compile(r"[^ -~]")
+_NOT_IN_NAME = re.compile(r"\W", re.ASCII)
+#: Literals that are words; a symbolic size cannot have their names.
+WORDS = {"True": True, "False": False, "None": None, "nan": float("nan"), "inf": float("inf"), "-inf": float("-inf")}
+RESERVED = frozenset([*WORDS, *BY_SHORT, "seq"])
+
+
+@dataclass(frozen=True)
+class Unbound:
+    """What a parsed module knows of a constant or a callable whose contents the text does not hold."""
+
+    name: str
+    type: TensorType | None = None
+
+    def __call__(self, *_: Any) -> NoReturn:
+        raise RuntimeError(f"@{self.name} comes from a text: bind it before running the module")
+
+
+# ----------------------------------------------------------------------------------------------------------- printing
+def print_module(module: Module, notes: Notes | None = None) -> str:
+    """The text of a module, ending in a newline; `notes` as for `print_function`."""
+    lines = []
+    for state in module.states.values():
+        kind = "" if state.kind == "parameter" else f" {{kind={json.dumps(state.kind)}}}"
+        lines.append(f"state {_global(state.name)}: {_type_text(state.type)}{kind}")
+    for name, array in module.constants.items():
+        lines.append(f"constant {_global(name)}: {_constant_text(array)}")
+    lines += [f"callable {_global(name)}" for name in module.callables]
+    parts = ["\n".join(lines)] if lines else []
+    return "\n\n".join(parts + [print_function(f, notes) for f in module]) + "\n"
+
+
+def print_function(function: Function, notes: Notes | None = None) -> str:
+    """The text of one function, without a newline at its end.
+
+    `notes` are comments put behind the first line of an op, or behind what a block yields or returns.
+
+    >>> from autodiff_compiler import primitives
+    >>> from autodiff_compiler.ir.text import parse_function
+    >>> f = parse_function("func @f(%x: f32[4]) -> (f32[4]) { %y: f32[4] = tanh %x ; return %y }")
+    >>> print(print_function(f, {f.body.ops[0]: "fused"}))
+    func @f(%x: f32[4]) -> (f32[4]) {
+      %y: f32[4] = tanh %x  // fused
+      return %y
+    }
+    """
+    printer = FunctionPrinter()
+    lines = printer.function(function)
+    for place, at in printer.line_of.items() if notes else ():
+        if notes and place in notes:
+            lines[at] += f"  // {_NOT_IN_COMMENT.sub('?', notes[place])}"
+    return "\n".join(lines)
+
+
+def literal_text(value: Any) -> str:
+    """An attribute as text; ValueError for what is no literal of the IR."""
+    kind = type(value)
+    if kind is int or kind is float or kind is bool or value is None:
+        return repr(value)
+    if kind is str:
+        return json.dumps(value)
+    if kind is tuple:
+        return f"[{','.join(map(literal_text, value))}]"
+    if kind is DType:
+        return str(value.short)
+    if kind is Dim:
+        return _size_text(value)
+    if isinstance(value, Type):
+        return _type_text(value)
+    raise ValueError(f"{value!r} of type {kind.__name__} is no literal of the IR")
+
+
+def _size_text(size: int | Dim) -> str:
+    if type(size) is Dim and (not SIZE_NAME.fullmatch(size.name) or size.name in RESERVED):
+        raise ValueError(f"a symbolic size cannot be called {size.name!r}")
+    return str(size)
+
+
+def _type_text(t: Type) -> str:
+    if isinstance(t, TensorType):
+        return f"{t.dtype.short}[{','.join(map(_size_text, t.shape))}]"
+    if isinstance(t, Seq):
+        return f"seq<{_type_text(t.elem)}>"
+    assert isinstance(t, TupleType)
+    return f"({', '.join(map(_type_text, t.elems))})"
+
+
+def _constant_text(array: Any) -> str:
+    if isinstance(array, Unbound):
+        assert array.type is not None
+        return _type_text(array.type)
+    t = tensor(from_numpy(array.dtype), array.shape)
+    if array.size > _SHOWN_ELEMENTS:
+        return _type_text(t)
+    flat = array.ravel().astype(np.float64 if t.dtype.is_float else array.dtype)
+    return f"{_type_text(t)} = {literal_text(tuple(flat.tolist()))}"
+
+
+def _global(name: str) -> str:
+    return f"@{name}" if _PLAIN_GLOBAL.fullmatch(name) else f"@{json.dumps(name)}"
+
+
+def _location_text(loc: Loc) -> str:
+    file = os.path.basename(loc.file)
+    if not _PLAIN_FILE.fullmatch(file):
+        file = json.dumps(file)
+    text = f"@ {file}:{loc.line}:{loc.col}"
+    if loc.tag:
+        text += f" {loc.tag if _PLAIN_TAG.fullmatch(loc.tag) else json.dumps(loc.tag)}"
+    return text
+
+
+class _Memo(dict[Any, str]):
+    """Texts made once per key."""
+
+    def __init__(self, make: Callable[[Any], str]) -> None:
+        super().__init__()
+        self.make = make
+
+    def __missing__(self, key: Any) -> str:
+        text: str = self.make(key)
+        self[key] = text
+        return text
+
+
+class FunctionPrinter:
+    """Prints one function; afterwards `lines` is the text and `line_of` says where each op starts.
+
+    Malformed IR is printed too (with a value nobody defined as ``%?name``), so that errors can show it.
+    """
+
+    #: How an attribute is written; an error report may take one that never refuses.
+    literal: Callable[[Any], str] = staticmethod(literal_text)
+
+    def __init__(self) -> None:
+        self.lines: list[str] = []
+        self.line_of: dict[Op | Block, int] = {}
+        self.names: dict[Value, str] = {}
+        self.types = _Memo(_type_text)
+        self.locations = _Memo(_location_text)
+        self._taken: set[str] = set()
+        self._copies: dict[str, int] = {}
+        self._numbers = 0
+
+    def function(self, function: Function) -> list[str]:
+        body = function.body
+        outs = ", ".join([self.types[x.type] for x in body.outs])
+        head = f"func {_global(function.name)}({self._definitions(body.args)}) -> ({outs}) {{"
+        self._line(head, function.loc)
+        self._ops(body, "  ")
+        self.line_of[body] = len(self.lines)
+        self.lines.append(f"  return {self._refs(body.outs)}".rstrip())
+        self.lines.append("}")
+        return self.lines
+
+    # ------------------------------------------------------------------------------------------- names
+    def _define(self, x: Value) -> str:
+        hint = x.name and _NOT_IN_NAME.sub("_", x.name)
+        if not hint:
+            name = f"%{self._numbers}"
+            self._numbers += 1
+        else:
+            name = "%_" + hint if hint[0].isdigit() else "%" + hint
+            if name in self._taken:
+                first, k = name, self._copies.get(name, 0)
+                while name in self._taken:
+                    k += 1
+                    name = f"{first}_{k}"
+                self._copies[first] = k
+            self._taken.add(name)
+        self.names[x] = name
+        return name
+
+    def _definitions(self, values: Sequence[Value]) -> str:
+        return ", ".join([f"{self._define(x)}: {self.types[x.type]}" for x in values])
+
+    def _refs(self, values: Sequence[Value]) -> str:
+        names = self.names
+        try:
+            return ", ".join([names[x] for x in values])
+        except KeyError:
+            return ", ".join([names.get(x, f"%?{x.name or ''}") for x in values])
+
+    # ------------------------------------------------------------------------------------------- ops
+    def _line(self, text: str, loc: Loc | None) -> None:
+        self.lines.append(text if loc is None else f"{text:<{_LOCATION_COLUMN}} {self.locations[loc]}")
+
+    def _ops(self, block: Block, pad: str) -> None:
+        for op in block.ops:
+            self.line_of[op] = len(self.lines)
+            left = f"{pad}{self._definitions(op.results)} = " if op.results else pad
+            if op.blocks or op.defn.infer_blocks is not None:
+                self._structured(op, left, pad)
+            else:
+                text = f"{left}{op.defn.name} {self._refs(op.operands)}" if op.operands else left + op.defn.name
+                if op.attrs:
+                    text += self._attrs(op)
+                self._line(text, op.loc)
+
+    def _attrs(self, op: Op, hidden: str = "") -> str:
+        defn = op.defn
+        if len(op.attrs) != len(defn.schema):
+            return f" {{{', '.join(map(repr, op.attrs))}}}"  # malformed
+        shown = []
+        for name, value in zip(defn.schema, op.attrs, strict=True):
+            if name == hidden or _is_implied(name, value, op):
+                continue
+            text = self.literal(value)
+            if name not in defn._defaults or text != self.literal(defn._defaults[name]):
+                shown.append(f"{name}={text}")
+        return f" {{{', '.join(shown)}}}" if shown else ""
+
+    def _structured(self, op: Op, left: str, pad: str) -> None:
+        carries, args = _carries(op), None
+        if carries is None:
+            head = self._plain_head(op)
+        elif op.defn.name == "while":
+            cond, body = op.blocks
+            head, args = f"while ({self._bindings(body.args, op.operands)})", ""
+            self.names.update(zip(cond.args, map(self.names.__getitem__, body.args), strict=True))
+        else:
+            (body,) = op.blocks
+            inits = self._bindings(body.args[1 : 1 + carries], op.operands[1 : 1 + carries])
+            elems = self._bindings(body.args[1 + carries :], op.operands[1 + carries :])
+            bindings = f"{inits} ; {elems}".lstrip() if elems else inits
+            head = f"scan {self._refs(op.operands[:1])} ({bindings}){self._attrs(op, 'carries')}"
+            args = f" ({self._define(body.args[0])})"
+        if not op.blocks:
+            self._line(left + head, op.loc)
+            return
+        regions = op.defn.regions + tuple(f"block{i}" for i in range(len(op.defn.regions), len(op.blocks)))
+        for i, (region, block) in enumerate(zip(regions, op.blocks, strict=False)):
+            own = args if args is not None else (f" ({self._definitions(block.args)})" if block.args else "")
+            if i == 0:
+                self._line(f"{left}{head} {region}{own} {{", op.loc)
+            else:
+                self.lines.append(f"{pad}}} {region}{own} {{")
+            self._ops(block, pad + "  ")
+            self.line_of[block] = len(self.lines)
+            self.lines.append(f"{pad}  yield {self._yielded(block, carries if region == 'body' else None)}".rstrip())
+        self.lines.append(pad + "}")
+
+    def _plain_head(self, op: Op) -> str:
+        if op.defn.name == "call" and op.attrs and type(op.attrs[0]) is str and op.attrs[0].startswith("@"):
+            head, attrs = f"call {_global(op.attrs[0][1:])}", self._attrs(op, "fn")
+        else:
+            head, attrs = op.defn.name, self._attrs(op)
+        return f"{head} {self._refs(op.operands)}{attrs}" if op.operands else head + attrs
+
+    def _bindings(self, args: Sequence[Value], operands: Sequence[Value]) -> str:
+        pairs = zip(args, operands, strict=True)
+        return ", ".join([f"{self._define(arg)} = {self._refs([x])}" for arg, x in pairs])
+
+    def _yielded(self, block: Block, carries: int | None) -> str:
+        if carries is None or len(block.outs) <= carries:
+            return self._refs(block.outs)
+        return f"{self._refs(block.outs[:carries])} ; {self._refs(block.outs[carries:])}".lstrip()
+
+
+def _is_implied(name: str, value: Any, op: Op) -> bool:
+    """Whether an attribute only repeats the types of the results (or of the operand)."""
+    if name == "type":
+        return value is implied_type(op.results, op.operands)
+    return name == "types" and value == tuple([x.type for x in op.results])
+
+
+def implied_type(results: Sequence[Value], operands: Sequence[Value]) -> Type | None:
+    shown = results or operands
+    return shown[0].type if len(shown) == 1 else None
+
+
+def _carries(op: Op) -> int | None:
+    """How many carries a well-formed loop has; None for another op, or one that needs the general form."""
+    types = [x.type for x in op.operands]
+    if op.defn.name == "while":
+        carries, expected = len(types), [types, types]
+    elif op.defn.name == "scan" and types and op.attrs and type(op.attrs[0]) is int and 0 <= op.attrs[0] < len(types):
+        carries = op.attrs[0]
+        if not all(isinstance(t, Seq) for t in types[1 + carries :]):
+            return None
+        expected = [scan_types(types, carries)]
+    else:
+        return None
+    return carries if [[x.type for x in b.args] for b in op.blocks] == expected else None
+
+
+def scan_types(types: Sequence[Type], carries: int) -> list[Type]:
+    """The argument types of a scan's body: index, carries, elements."""
+    return [*types[: 1 + carries], *(t.elem for t in types[1 + carries :] if isinstance(t, Seq))]

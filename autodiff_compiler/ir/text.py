@@ -1,0 +1,43 @@
+"""The text form of the IR: a printer and its inverse, ``print(parse(print(x))) == print(x)``.
+
+A module lists its states, constants and callables, then its functions; one op stands on a line::
+
+    state @w: f32[4,2]
+    constant @c0: i64[3] = [0,2,1]
+    callable @report
+
+    func @loss(%x: f32[8,4], %p: bool[]) -> (f32[8,4]) {      @ net.py:10:0
+      %k: f32[8,4] = const {value=0.5}
+      %h: f32[8,4] = mul %x, %k                                @ net.py:12:8
+      return %h
+    }
+
+Structured ops open blocks; a block ends in what it yields::
+
+    %r: f32[4] = if %p then { yield %x } else { yield %y }
+    %n: i64[], %y: f32[4], %s: seq<f32[4]> = while (%c = %x) cond { ... yield %q } body { ... yield %c2 ; %c }
+    %y: f32[4], %s: seq<f32[4]> = scan %n (%c = %x ; %e = %es) {reverse=True} body (%i) { ... yield %c2 ; %z }
+    %r: f32[4] = call @f %x, %y {states=["w"]}
+    %r: f32[4] = custom_vjp %x fwd (%a: f32[4]) { ... } bwd (%b: f32[4], %o: f32[4], %g: f32[4]) { ... }
+
+In a loop ``(%c = %x)`` names a carry and its first value (both blocks of a `while` know it by that name),
+``; %e = %es`` an element and its sequence, and the ``;`` of `yield` divides the next carries from what is collected.
+An attribute that has its default is left out, as are `type` and `types` where they repeat the types of the results
+(or, without results, of the operand).  Literals: ``1``, ``-0.5``, ``nan``, ``True``, ``None``, ``"text"``, ``f32``,
+``f32[B,4]``, ``seq<f32[]>``, ``(f32[], i64[])`` (the type of a tuple), ``[1,[2]]`` (a Python tuple) and ``B`` (a
+symbolic size).
+
+A name is its value's hint, made unique within the function; a value without one gets a number.  Reading text back, `;`
+may stand for a line break, and ``//`` starts a comment.  ``@ file:line:col tag`` ends the first line of an op; the text
+keeps no more of a location than that.
+"""
+
+from __future__ import annotations
+
+from .parser import ParseError, parse_function, parse_module
+from .printer import FunctionPrinter, Unbound, literal_text, print_function, print_module
+
+__all__ = [
+    "FunctionPrinter", "ParseError", "Unbound", "literal_text", "parse_function", "parse_module", "print_function",
+    "print_module",
+]

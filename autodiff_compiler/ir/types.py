@@ -1,0 +1,147 @@
+"""Types of the IR: tensors, tuples, and the per-trip sequences that loops leave behind.
+
+Types are interned, so `a is b` decides equality and a type is a cheap dictionary key.  A dimension is an `int` or a
+`Dim` (a size known only at run time); rules compare sizes with `same_dim` and multiply them with `dim_product`.
+"""
+
+from __future__ import annotations
+
+from typing import TypeAlias
+
+from ..dtypes import DType
+
+__all__ = ["Dim", "Seq", "Shape", "Size", "TensorType", "TupleType", "Type", "dim_product", "same_dim", "same_shape", "seq", "tensor", "tuple_of"]
+
+
+class Dim:
+    """A symbolic size, equal only to the same name."""
+
+    __slots__ = ("name",)
+    _interned: dict[str, Dim] = {}
+    name: str
+
+    def __new__(cls, name: str) -> Dim:
+        found = cls._interned.get(name)
+        if found is None:
+            found = object.__new__(cls)
+            found.name = name
+            found = cls._interned.setdefault(name, found)
+        return found
+
+    def __repr__(self) -> str:
+        return self.name
+
+    def __reduce__(self) -> tuple[type, tuple[str]]:
+        return Dim, (self.name,)
+
+
+Size: TypeAlias = int | Dim
+Shape: TypeAlias = tuple[Size, ...]
+
+
+class Type:
+    """What a Value may hold."""
+
+    __slots__ = ("__weakref__",)
+
+
+class TensorType(Type):
+    """A dense array: element type and shape.  Made by `tensor(dtype, shape)`."""
+
+    __slots__ = ("dtype", "shape")
+    dtype: DType
+    shape: Shape
+
+    @property
+    def ndim(self) -> int:
+        return len(self.shape)
+
+    def __repr__(self) -> str:
+        return f"{self.dtype.short}[{','.join(map(str, self.shape))}]"
+
+    def __reduce__(self) -> tuple[object, tuple[object, ...]]:
+        return tensor, (self.dtype, self.shape)
+
+
+class TupleType(Type):
+    """A fixed number of values of any types.  Made by `tuple_of(elems)`."""
+
+    __slots__ = ("elems",)
+    elems: tuple[Type, ...]
+
+    def __repr__(self) -> str:
+        return f"({', '.join(map(repr, self.elems))})"
+
+    def __reduce__(self) -> tuple[object, tuple[object, ...]]:
+        return tuple_of, (self.elems,)
+
+
+class Seq(Type):
+    """One value per trip of a loop; its length is the trip count.  Made by `seq(elem)`."""
+
+    __slots__ = ("elem",)
+    elem: Type
+
+    def __repr__(self) -> str:
+        return f"seq<{self.elem!r}>"
+
+    def __reduce__(self) -> tuple[object, tuple[object, ...]]:
+        return seq, (self.elem,)
+
+
+_TENSORS: dict[tuple[DType, Shape], TensorType] = {}
+_TUPLES: dict[tuple[Type, ...], TupleType] = {}
+_SEQS: dict[Type, Seq] = {}
+
+
+def tensor(dtype: DType, shape: Shape) -> TensorType:
+    found = _TENSORS.get((dtype, shape))
+    if found is None:
+        # NumPy integers and bools would print differently and compare equal: keep plain ints only.
+        shape = tuple(d if type(d) is Dim else int(d) for d in shape)  # type: ignore[arg-type]
+        found = TensorType()
+        found.dtype, found.shape = dtype, shape
+        found = _TENSORS.setdefault((dtype, shape), found)
+    return found
+
+
+def tuple_of(elems: tuple[Type, ...]) -> TupleType:
+    found = _TUPLES.get(elems)
+    if found is None:
+        found = TupleType()
+        found.elems = elems
+        found = _TUPLES.setdefault(elems, found)
+    return found
+
+
+def seq(elem: Type) -> Seq:
+    found = _SEQS.get(elem)
+    if found is None:
+        found = Seq()
+        found.elem = elem
+        found = _SEQS.setdefault(elem, found)
+    return found
+
+
+def same_dim(a: Size, b: Size) -> bool:
+    """Whether two sizes are known to be equal."""
+    return a is b or (type(a) is int and type(b) is int and a == b)
+
+
+def same_shape(a: Shape, b: Shape) -> bool:
+    return a == b
+
+
+def dim_product(shape: Shape) -> Size:
+    """The number of elements; a symbolic size survives only as `k * 1`, else the product is a new name."""
+    known, names = 1, []
+    for d in shape:
+        if type(d) is int:
+            known *= d
+        else:
+            names.append(str(d))
+    if not names or known == 0:
+        return known
+    if known == 1 and len(names) == 1:
+        return Dim(names[0])
+    return Dim("*".join(sorted(names) + ([str(known)] if known != 1 else [])))

@@ -1,0 +1,231 @@
+"""Going over the IR: uses, nested ops, effects, free values; and copying it into a builder."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import TypeAlias
+
+from ..source import Loc
+from .build import Builder, Rules
+from .core import Block, Function, Module, Op, Value
+from .primitive import Effect
+
+__all__ = ["Cloner", "Use", "clone_function", "count_ops", "effect_of", "free_values", "inline", "ops_of", "uses"]
+
+#: Who mentions a value (an op as an operand, a block among its outs) and at which position.
+Use: TypeAlias = "tuple[Op | Block, int]"
+
+
+def ops_of(block: Block) -> Iterator[Op]:
+    """All ops of a block and of the blocks inside it; an op comes before its contents, in the order of the text."""
+    stack = [iter(block.ops)]
+    while stack:
+        for op in stack[-1]:
+            yield op
+            if op.blocks:
+                stack.extend(iter(b.ops) for b in reversed(op.blocks))
+                break
+        else:
+            stack.pop()
+
+
+def count_ops(function: Function) -> int:
+    """The number of ops, nested ones included."""
+    return sum(1 for _ in ops_of(function.body))
+
+
+def uses(function: Function | Block) -> dict[Value, list[Use]]:
+    """Who mentions each value, in the order of the text; a value nobody mentions has no entry."""
+    found: dict[Value, list[Use]] = {}
+
+    def visit(block: Block) -> None:
+        for op in block.ops:
+            for i, x in enumerate(op.operands):
+                if x in found:
+                    found[x].append((op, i))
+                else:
+                    found[x] = [(op, i)]
+            for inner in op.blocks:
+                visit(inner)
+        for i, x in enumerate(block.outs):
+            found.setdefault(x, []).append((block, i))
+
+    visit(function.body if isinstance(function, Function) else function)
+    return found
+
+
+def free_values(block: Block) -> list[Value]:
+    """The values a block mentions (or a block inside it) that are defined around it, in order of first mention."""
+    known: set[Value] = set()  # defined inside, or already found
+    free: list[Value] = []
+
+    def mention(values: Sequence[Value]) -> None:
+        for x in values:
+            if x not in known:
+                known.add(x)
+                free.append(x)
+
+    def visit(block: Block) -> None:
+        known.update(block.args)
+        for op in block.ops:
+            mention(op.operands)
+            for inner in op.blocks:
+                visit(inner)
+            known.update(op.results)
+        mention(block.outs)
+
+    visit(block)
+    return free
+
+
+def effect_of(op: Op, module: Module, memo: dict[str, Effect]) -> Effect:
+    """What running an op does: the union of its own effect, its blocks' and those of the functions it calls.
+
+    `memo` keeps the effects of functions by name; the caller owns it and drops it when the module changes.
+    """
+    if not op.blocks and op.defn.infer_blocks is None:
+        return op.defn.effect
+    effect = op.defn.effect
+    if op.defn.name == "call":
+        effect = max(effect, _effect_of_function(_callee(op), module, memo))
+    for block in op.blocks:
+        for inner in ops_of(block):
+            effect = max(effect, inner.defn.effect)
+            if inner.defn.name == "call":
+                effect = max(effect, _effect_of_function(_callee(inner), module, memo))
+    return effect
+
+
+def _callee(op: Op) -> str:
+    name: str = op.attrs[0]
+    return name.removeprefix("@")
+
+
+def _effect_of_function(name: str, module: Module, memo: dict[str, Effect]) -> Effect:
+    known = memo.get(name)
+    if known is not None:
+        return known
+    effect = Effect.PURE
+    pending, seen = [name], {name}
+    while pending:
+        for op in ops_of(module.functions[pending.pop()].body):
+            effect = max(effect, op.defn.effect)
+            if op.defn.name != "call":
+                continue
+            callee = _callee(op)
+            if callee in memo:
+                effect = max(effect, memo[callee])
+            elif callee not in seen:
+                seen.add(callee)
+                pending.append(callee)
+    memo[name] = effect
+    return effect
+
+
+# ------------------------------------------------------------------------------------------------------------ copying
+class Cloner:
+    """Emits copies of ops into a builder, which infers, folds, numbers and rewrites them again.
+
+    `mapping` leads from old values to new ones; a value it does not know stands for itself (it lies around the copy).
+    Names and locations are kept, `relocate` may change the latter.  Passes override `clone_op` or `clone_structured`
+    for the ops they treat differently; nested blocks are copied by a cloner of the same class (`nested`).
+    """
+
+    def __init__(
+        self,
+        builder: Builder,
+        mapping: dict[Value, Value] | None = None,
+        relocate: Callable[[Loc | None], Loc | None] | None = None,
+    ) -> None:
+        self.builder = builder
+        self.mapping: dict[Value, Value] = {} if mapping is None else mapping
+        self.relocate = relocate
+
+    def nested(self, builder: Builder) -> Cloner:
+        """The cloner of a block inside; it shares the mapping."""
+        return type(self)(builder, self.mapping, self.relocate)
+
+    def clone_ops(self, block: Block) -> list[Value]:
+        """Copies every op of a block; returns the new values of its outs."""
+        builder, clone_op = self.builder, self.clone_op
+        before = builder.loc
+        with builder:
+            for op in block.ops:
+                clone_op(op)
+        builder.loc = before
+        mapping = self.mapping
+        return [mapping.get(x, x) for x in block.outs]
+
+    def clone_op(self, op: Op) -> None:
+        """Copies one op and maps its results."""
+        builder, mapping = self.builder, self.mapping
+        builder.loc = op.loc if self.relocate is None else self.relocate(op.loc)
+        operands = tuple([mapping.get(x, x) for x in op.operands])
+        if op.defn.infer_blocks is not None:
+            self.map_results(op, self.clone_structured(op, operands))
+            return
+        found = builder.emit(op.defn, operands, op.attrs)
+        if found.__class__ is Value:
+            old = op.results[0]
+            mapping[old] = found
+            if found.name is None and old.name is not None and found.owner.__class__ is Op:
+                found.name = old.name
+        elif found is not None:
+            self.map_results(op, found)
+
+    def clone_structured(self, op: Op, operands: tuple[Value, ...]) -> Sequence[Value]:
+        """Copies an op that owns blocks, or a call; returns the results of the copy."""
+        blocks = [self.clone_block(b) for b in op.blocks]
+        # A call cannot be inferred while the new module lacks its callee; the types follow from the operands'.
+        unchanged = not blocks and all(x.type is y.type for x, y in zip(op.operands, operands, strict=True))
+        types = [r.type for r in op.results] if unchanged else None
+        return self.builder.emit_op(op.defn, operands, op.attrs, blocks, types).results
+
+    def clone_block(self, block: Block) -> Block:
+        """The copy of a block inside the op being copied, to be owned by the new op."""
+        builder = self.builder.nested([x.type for x in block.args], [x.name for x in block.args])
+        self.mapping.update(zip(block.args, builder.block.args, strict=True))
+        return builder.ret(*self.nested(builder).clone_ops(block))
+
+    def map_results(self, op: Op, results: Sequence[Value]) -> None:
+        """Says which new values stand for the results of `op`; they inherit its names."""
+        for old, new in zip(op.results, results, strict=True):
+            self.mapping[old] = new
+            if new.name is None and old.name is not None and new.owner.__class__ is Op:
+                new.name = old.name
+
+
+def inline(
+    builder: Builder,
+    block: Block,
+    operands: Sequence[Value],
+    mapping: dict[Value, Value] | None = None,
+    caller: Loc | None = None,
+) -> list[Value]:
+    """Copies a block's ops into a builder with `operands` for its arguments; returns what it yields.
+
+    With `caller`, every copied location gets that place at the outer end of its chain of calls.
+    """
+    mapping = {} if mapping is None else mapping
+    mapping.update(zip(block.args, operands, strict=True))
+    return Cloner(builder, mapping, None if caller is None else _called_from(caller)).clone_ops(block)
+
+
+def _called_from(caller: Loc) -> Callable[[Loc | None], Loc | None]:
+    known: dict[Loc | None, Loc | None] = {None: caller}
+
+    def extended(loc: Loc | None) -> Loc | None:
+        if loc not in known:
+            assert loc is not None
+            known[loc] = loc._replace(caller=extended(loc.caller))
+        return known[loc]
+
+    return extended
+
+
+def clone_function(function: Function, module: Module | None = None, rules: Rules | None = None) -> Function:
+    """A copy of a function, built anew (so folded, numbered and rewritten by `rules`)."""
+    body = Block([x.type for x in function.args], [x.name for x in function.args])
+    builder = Builder(body, module=module, rules=rules)
+    builder.ret(*inline(builder, function.body, body.args))
+    return Function(function.name, body, function.loc)

@@ -1,0 +1,149 @@
+"""Runs passes over a module: the list of passes, their times, dumps and checks.
+
+A pass is a function from Module to Module, declared by name with `module_pass`; a pipeline is a list of names.  Layers
+above declare passes of their own (the derivative, `expand_grad`) before they run a pipeline that names them.
+"""
+
+from __future__ import annotations
+
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeAlias
+
+from ..errors import CompileError, InternalCompilerError
+from ..ir.core import Block, Function, Module, Op
+from ..ir.text import FunctionPrinter, print_module
+from ..ir.verify import verify as check
+from ..ir.walk import count_ops, ops_of
+
+__all__ = ["NOTES", "PASSES", "PIPELINE", "PLANNING", "STAGES", "Pass", "PassReport", "dump", "module_pass", "run"]
+
+Pass: TypeAlias = Callable[[Module], Module]
+#: What a dump prints behind an op, or behind the last line of a block.
+Notes: TypeAlias = dict[Op | Block, str]
+#: The name of a pass, or names to be repeated as long as the module holds a `grad`.
+Step: TypeAlias = str | tuple[str, ...]
+
+PASSES: dict[str, Pass] = {}
+#: By name of a pass: what it found out about a function, shown in its dump.
+NOTES: dict[str, Callable[[Function], Notes]] = {}
+
+#: From the frontend's module to what every backend takes.
+PIPELINE: list[Step] = [
+    "lift_state", "simplify", ("expand_grad", "lift_state", "simplify"), "inline", "simplify", "dce", "licm",
+]
+#: What follows for a backend that wants it.
+PLANNING: list[Step] = ["fuse", "plan_memory"]
+
+
+@dataclass(frozen=True)
+class PassReport:
+    """What one pass took and did: ops count nested ones in all functions."""
+
+    name: str
+    seconds: float
+    before: int
+    after: int
+
+
+def module_pass(name: str, notes: Callable[[Function], Notes] | None = None) -> Callable[[Pass], Pass]:
+    """Declares a pass; `notes` says what its dump shows besides the IR."""
+
+    def register(fn: Pass) -> Pass:
+        PASSES[name] = fn
+        if notes is not None:
+            NOTES[name] = notes
+        return fn
+
+    return register
+
+
+def run(
+    module: Module,
+    pipeline: Sequence[Step],
+    *,
+    dump_dir: str | Path | None = None,
+    verify: bool = False,
+    observe: Callable[[PassReport, Module], None] | None = None,
+) -> tuple[Module, list[PassReport]]:
+    """Runs the passes of a pipeline in order; returns the module and a report per pass that ran.
+
+    With `dump_dir` every pass leaves ``NN_name.ir`` there (00 is the input); with `verify` every result is checked;
+    `observe` is called after each pass.  A CompileError of the user's program passes through; any other failure of a
+    pass leaves ``NN_name.before.ir`` (and ``.after.ir``) and raises InternalCompilerError, which names both.
+    """
+    folder = None if dump_dir is None else Path(dump_dir)
+    if folder is not None:
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / "00_input.ir").write_text(dump(module), encoding="ascii")
+    reports: list[PassReport] = []
+    for name in _steps(pipeline, lambda: module):
+        number = len(reports) + 1
+        before, start = module, time.perf_counter()
+        after: Module | None = None
+        try:
+            after = PASSES[name](before)
+            seconds = time.perf_counter() - start
+            if verify:
+                check(after)
+        except Exception as error:
+            if isinstance(error, CompileError) and not isinstance(error, InternalCompilerError) and after is None:
+                raise
+            raise _failure(f"{number:02d}_{name}", before, after, folder, error) from error
+        module = after
+        reports.append(PassReport(name, seconds, _size(before), _size(module)))
+        if folder is not None:
+            (folder / f"{number:02d}_{name}.ir").write_text(dump(module, name), encoding="ascii")
+        if observe is not None:
+            observe(reports[-1], module)
+    return module, reports
+
+
+def dump(module: Module, name: str | None = None) -> str:
+    """The text of a module; with the name of a pass, what that pass found out stands behind the lines as comments."""
+    describe = NOTES.get(name or "")
+    if describe is None:
+        return print_module(module)
+    parts = [print_module(module.like())]
+    for function in module:
+        printer = FunctionPrinter()
+        lines = printer.function(function)
+        for where, note in describe(function).items():
+            lines[printer.line_of[where]] += f"  // {note}"
+        parts.append("\n".join(lines) + "\n")
+    return "\n".join(parts).lstrip("\n")
+
+
+def _steps(pipeline: Sequence[Step], module: Callable[[], Module]) -> Iterator[str]:
+    for step in pipeline:
+        if isinstance(step, str):
+            yield step
+            continue
+        while any(op.defn.name == "grad" for function in module() for op in ops_of(function.body)):
+            yield from step
+
+
+def _size(module: Module) -> int:
+    return sum(map(count_ops, module))
+
+
+def _failure(
+    stem: str, before: Module, after: Module | None, folder: Path | None, error: Exception
+) -> InternalCompilerError:
+    """The report of a pass that failed, with the module as it was and as it became left in files."""
+    folder = folder if folder is not None else Path(tempfile.mkdtemp(prefix="autodiff_compiler_"))
+    files = []
+    for suffix, state in (("before", before), ("after", after)):
+        if state is not None:
+            path = folder / f"{stem}.{suffix}.ir"
+            path.write_text(print_module(state), encoding="ascii")
+            files.append(str(path))
+    what = "failed" if after is None else "made a module that is not valid"
+    return InternalCompilerError(
+        f"the pass {stem.split('_', 1)[1]} {what}: {error}",
+        notes=[f"left for a report: {' and '.join(files)}"],
+        stage=stem.split("_", 1)[1],
+    )

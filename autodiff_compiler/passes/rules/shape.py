@@ -1,0 +1,95 @@
+"""Shapes: what only renames positions disappears where it changes nothing, and joins its like.
+
+A broadcast of a broadcast becomes one, so its derivative sums once: the one rule that may round a derivative anew.
+Sums are not merged: the order of their additions is part of the value.
+"""
+
+from __future__ import annotations
+
+from ...ir.core import Value
+from ...ir.primitive import F
+from .registry import is_exactly, rule, same
+
+_RESHAPING = ("reshape", "squeeze", "expand_dims")
+
+
+@rule(*_RESHAPING, "broadcast_to")
+def shape_kept(b, op, x):
+    """reshape(x, shape of x) => x, and back to the shape that x was reshaped from"""
+    t, root = op.results[0].type, x
+    if op.defn.name != "broadcast_to":
+        root = _before_reshaping(x)
+    if root.type is t: return same(root)
+
+
+@rule("reshape")
+def reshape_reshape(b, op, x):
+    """reshape(reshape(x)) => reshape(x)"""
+    root = _before_reshaping(x)
+    if root is not x: return b.emit(op.defn, (root,), op.attrs)
+
+
+def _before_reshaping(x: Value) -> Value:
+    """What x was before the ops that keep the order of its elements."""
+    while x.op is not None and x.op.defn.name in _RESHAPING:
+        x = x.op.operands[0]
+    return x
+
+
+@rule("broadcast_to")
+def broadcast_broadcast(b, op, x):
+    """broadcast_to(broadcast_to(x)) => broadcast_to(x)"""
+    if x.made_by("broadcast_to"): return b.emit(op.defn, x.op.operands, op.attrs)
+
+
+@rule("transpose")
+def transpose_kept(b, op, x):
+    """transpose(x, identity) => x"""
+    order = op.attrs[0]
+    if all(a % len(order) == i for i, a in enumerate(order)): return same(x)
+
+
+@rule("transpose")
+def transpose_transpose(b, op, x):
+    """transpose(transpose(x)) => transpose(x), or x"""
+    if not x.made_by("transpose"): return None
+    first, then = x.op.attrs[0], op.attrs[0]
+    return b.emit(op.defn, x.op.operands, (tuple(first[a] for a in then),))
+
+
+@rule(*_RESHAPING, "broadcast_to", "transpose")
+def rearranged_constant(b, op, x):
+    """reshape(constant) => constant of the other shape"""
+    if x.constant is not None: return b.const(x.constant, op.results[0].type)
+
+
+@rule("concat")
+def concat_one(b, op, *xs):
+    """concat(x) => x"""
+    if len(xs) == 1: return same(xs[0])
+
+
+@rule("concat", "stack")
+def joined_constants(b, op, *xs):
+    """concat(c, c) => c of the whole shape"""
+    c = xs[0].constant
+    if c is not None and all(x.constant is not None and is_exactly(x, c) for x in xs):
+        return b.const(c, op.results[0].type)
+
+
+@rule("stack")
+def stack_one(b, op, *xs):
+    """stack(x) => reshape(x)"""
+    if len(xs) == 1: return F.reshape(xs[0], shape=op.results[0].shape)
+
+
+@rule("sum", "mean", "max", "min")
+def reduce_nothing(b, op, x):
+    """sum(x, no axes) => x"""
+    if op.attr("axes") == () and op.results[0].type is x.type: return same(x)
+
+
+@rule("sum")
+def sum_zeros(b, op, x):
+    """sum(zeros) => zeros"""
+    if is_exactly(x, 0.0): return b.const(0, op.results[0].type)

@@ -1,0 +1,30 @@
+"""The primitives: every op of the IR, one class each.  Importing this package registers them all."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..ir.core import Value
+from ..ir.primitive import REGISTRY, F, call
+from . import (
+    autodiff, compare, container, control, create, effect, elementwise, index, linalg, neural, reduce, shape, state,
+    subscript,
+)
+
+__all__ = ["REGISTRY", "F", "call"]
+
+
+def _attach_operators() -> None:
+    """Arithmetic of Values in derivative rules: strict, between equal types (a number becomes a constant)."""
+
+    def binary(name: str) -> tuple[Any, Any]:
+        return (lambda x, y: getattr(F, name)(x, y)), (lambda x, y: getattr(F, name)(y, x))
+
+    for slot, name in (("add", "add"), ("sub", "sub"), ("mul", "mul"), ("truediv", "div")):
+        forward, reflected = binary(name)
+        setattr(Value, f"__{slot}__", forward)
+        setattr(Value, f"__r{slot}__", reflected)
+    Value.__neg__ = lambda x: F.neg(x)  # type: ignore[attr-defined]
+
+
+_attach_operators()

@@ -1,0 +1,81 @@
+"""Derivatives and what users do to them, as ops: they are differentiated again like everything else."""
+
+from __future__ import annotations
+
+from ..ir.core import Block, Module
+from ..ir.primitive import Primitive
+from ..ir.types import Type
+from .family import require, same_type
+
+
+class StopGradient(Primitive):
+    """The same value; no cotangent passes, at any order."""
+
+    infer = same_type
+
+    def numpy(x):
+        return x
+
+    view = "x"
+
+    def vjp(c, g, x):
+        return None
+
+
+class Grad(Primitive):
+    """``%outs..., %d... = grad %x..., %seeds... {wrt=[...], seeds=[...], wrt_states=[...]} body (%x...) {yield outs...}``.
+
+    The body's results, then the cotangent of every operand listed in `wrt` and of every state in `wrt_states`.
+    `seeds` lists the results that the trailing operands are cotangents of; with ``seeds=None`` every float result
+    is seeded with ones.
+    """
+
+    regions = ("body",)
+    multiple = True
+
+    def infer(*operands: Type, wrt: Ints, seeds: OptionalInts = None, wrt_states: Names = ()):
+        raise TypeError("grad is inferred from its block")
+
+    def infer_blocks(types: tuple[Type, ...], attrs, blocks: tuple[Block, ...], module: Module):
+        (body,) = blocks
+        wrt, seeds, wrt_states = attrs
+        args = [v.type for v in body.args]
+        require(args == list(types[: len(args)]), f"body of grad takes {args}, got {types}")
+        given = list(types[len(args) :])
+        wanted = [body.outs[i].type for i in seeds or ()]
+        require(given == wanted, f"cotangents are {given}, the results seeded are {wanted}")
+        states = tuple(module.states[name].type for name in wrt_states)
+        return *(v.type for v in body.outs), *(args[i] for i in wrt), *states
+
+
+class CustomVjp(Primitive):
+    """``%r... = custom_vjp %x... fwd (%x...) {yield r...} bwd (%x..., %r..., %g...) {yield d...}``: a user's `bprop`."""
+
+    regions = ("fwd", "bwd")
+    multiple = True
+
+    def infer(*operands: Type):
+        raise TypeError("custom_vjp is inferred from its blocks")
+
+    def infer_blocks(types: tuple[Type, ...], attrs, blocks: tuple[Block, ...], module: Module):
+        fwd, bwd = blocks
+        require([v.type for v in fwd.args] == list(types), f"fwd takes {fwd.args}, got {types}")
+        outs = [v.type for v in fwd.outs]
+        require([v.type for v in bwd.args] == [*types, *outs, *outs], f"bwd takes {bwd.args}")
+        require([v.type for v in bwd.outs] == list(types), f"bwd yields {bwd.outs}, not a cotangent per operand {types}")
+        return tuple(outs)
+
+
+class GradMap(Primitive):
+    """The same value; its cotangent passes through the block: gradient edits and compiled hooks."""
+
+    regions = ("bwd",)
+
+    def infer(x: Type):
+        raise TypeError("grad_map is inferred from its block")
+
+    def infer_blocks(types: tuple[Type, ...], attrs, blocks: tuple[Block, ...], module: Module):
+        (bwd,) = blocks
+        require([v.type for v in bwd.args] == list(types), f"the block of grad_map takes {bwd.args}, got {types}")
+        require([v.type for v in bwd.outs] == list(types), f"the block of grad_map yields {bwd.outs}, not {types}")
+        return types

@@ -1,0 +1,217 @@
+"""Comparison, logic and bit operations.  None of them has a derivative."""
+
+from __future__ import annotations
+
+from ..ir.primitive import F, Primitive
+from ..ir.types import TensorType
+from .family import as_tensor, binary, broadcasting, comparison, promoted, require_dtype
+
+
+class Equal(Primitive):
+    """Whether two elements are equal (nan is not)."""
+
+    infer = comparison
+    scalar = lambda k, x, y: k.equal(x, y)
+    call = broadcasting("equal")
+    methods = ("__eq__", "equal", "eq")
+
+    def vjp(c, g, x, y):
+        return None, None
+
+
+class NotEqual(Primitive):
+    """Whether two elements differ (nan differs from itself)."""
+
+    infer = comparison
+    scalar = lambda k, x, y: k.not_equal(x, y)
+    call = broadcasting("not_equal")
+    methods = ("__ne__", "not_equal", "ne")
+
+    def vjp(c, g, x, y):
+        return None, None
+
+
+class Less(Primitive):
+    """Whether x < y, element by element."""
+
+    infer = comparison
+    scalar = lambda k, x, y: k.less(x, y)
+    call = broadcasting("less")
+    methods = ("__lt__", "less", "lt")
+
+    def vjp(c, g, x, y):
+        return None, None
+
+
+class LessEqual(Primitive):
+    """Whether x <= y, element by element."""
+
+    infer = comparison
+    scalar = lambda k, x, y: k.less_equal(x, y)
+    call = broadcasting("less_equal")
+    methods = ("__le__", "less_equal", "le")
+
+    def vjp(c, g, x, y):
+        return None, None
+
+
+class Greater(Primitive):
+    """Whether x > y, element by element."""
+
+    infer = comparison
+    scalar = lambda k, x, y: k.greater(x, y)
+    call = broadcasting("greater")
+    methods = ("__gt__", "greater", "gt")
+
+    def vjp(c, g, x, y):
+        return None, None
+
+
+class GreaterEqual(Primitive):
+    """Whether x >= y, element by element."""
+
+    infer = comparison
+    scalar = lambda k, x, y: k.greater_equal(x, y)
+    call = broadcasting("greater_equal")
+    methods = ("__ge__", "greater_equal", "ge")
+
+    def vjp(c, g, x, y):
+        return None, None
+
+
+# ------------------------------------------------------------------------------------------------ logic
+def truth(x):
+    """A tensor of bools: whether every element differs from zero."""
+    x = as_tensor(x)
+    return x if x.dtype.is_bool else F.not_equal(x, 0)
+
+
+def _bools(x: TensorType, y: TensorType):
+    require_dtype(binary(x, y).dtype.is_bool, f"not defined for {x.dtype.name}: {x}", hint="compare it with 0 first")
+    return x
+
+
+def _logical(name):
+    def public(x, y):
+        return getattr(F, name)(*promoted(truth(x), truth(y)))
+
+    return public
+
+
+class LogicalAnd(Primitive):
+    """Whether both bools hold; numbers hold where they are not zero."""
+
+    infer = _bools
+    scalar = lambda k, x, y: k.logical_and(x, y)
+    call = _logical("logical_and")
+    methods = ("logical_and",)
+
+
+class LogicalOr(Primitive):
+    """Whether either bool holds; numbers hold where they are not zero."""
+
+    infer = _bools
+    scalar = lambda k, x, y: k.logical_or(x, y)
+    call = _logical("logical_or")
+    methods = ("logical_or",)
+
+
+class LogicalXor(Primitive):
+    """Whether exactly one of two bools holds; numbers hold where they are not zero."""
+
+    infer = _bools
+    scalar = lambda k, x, y: k.logical_xor(x, y)
+    call = _logical("logical_xor")
+    methods = ("logical_xor",)
+
+
+class LogicalNot(Primitive):
+    """Whether a bool does not hold; numbers hold where they are not zero."""
+
+    def infer(x: TensorType):
+        require_dtype(x.dtype.is_bool, f"not defined for {x.dtype.name}: {x}", hint="compare it with 0 first")
+        return x
+
+    scalar = lambda k, x: k.logical_not(x)
+    call = lambda x: F.logical_not(truth(x))
+    methods = ("logical_not",)
+
+
+# ------------------------------------------------------------------------------------------------ bits
+def _ints(x: TensorType, y: TensorType):
+    require_dtype(binary(x, y).dtype.is_int, f"not defined for {x.dtype.name}: {x}")
+    return x
+
+
+def _bitwise(name, of_bools=None):
+    """Bit operations of integers; of bools, the logical operation of the same name."""
+
+    def public(x, y):
+        x, y = promoted(x, y)
+        dtype = getattr(x, "dtype", None) or y.dtype
+        require_dtype(not dtype.is_float, f"{name} is not defined for {dtype.name}")
+        return getattr(F, of_bools if of_bools and dtype.is_bool else name)(x, y)
+
+    return public
+
+
+class BitwiseAnd(Primitive):
+    """Bits set in both integers; of bools `logical_and`."""
+
+    infer = _ints
+    scalar = lambda k, x, y: k.bitwise_and(x, y)
+    call = _bitwise("bitwise_and", "logical_and")
+    methods = ("__and__", "__rand__", "bitwise_and")
+
+
+class BitwiseOr(Primitive):
+    """Bits set in either integer; of bools `logical_or`."""
+
+    infer = _ints
+    scalar = lambda k, x, y: k.bitwise_or(x, y)
+    call = _bitwise("bitwise_or", "logical_or")
+    methods = ("__or__", "__ror__", "bitwise_or")
+
+
+class BitwiseXor(Primitive):
+    """Bits set in exactly one of two integers; of bools `logical_xor`."""
+
+    infer = _ints
+    scalar = lambda k, x, y: k.bitwise_xor(x, y)
+    call = _bitwise("bitwise_xor", "logical_xor")
+    methods = ("__xor__", "__rxor__", "bitwise_xor")
+
+
+def _invert(x):
+    x = as_tensor(x)
+    return F.logical_not(x) if x.dtype.is_bool else F.invert(x)
+
+
+class Invert(Primitive):
+    """Every bit of an integer flipped; of bools `logical_not`."""
+
+    def infer(x: TensorType):
+        require_dtype(x.dtype.is_int, f"not defined for {x.dtype.name}: {x}")
+        return x
+
+    scalar = lambda k, x: k.invert(x)
+    call = _invert
+    methods = ("__invert__",)
+
+
+class LeftShift(Primitive):
+    """Bits of an integer moved up; 0 once the shift reaches the width."""
+
+    infer = _ints
+    scalar = lambda k, x, y: k.left_shift(x, y)
+    call = _bitwise("left_shift")
+    methods = ("__lshift__", "__rlshift__")
+
+
+class RightShift(Primitive):
+    """Bits of an integer moved down, copying the sign."""
+
+    infer = _ints
+    scalar = lambda k, x, y: k.right_shift(x, y)
+    call = _bitwise("right_shift")
+    methods = ("__rshift__", "__rrshift__")

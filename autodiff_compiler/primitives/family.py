@@ -1,0 +1,347 @@
+"""What primitives of one kind share: type rules, promotion and broadcasting of operands, shapes of results."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from ..dtypes import DType, bfloat16, bool_, default_of_python, float32, from_numpy, int64, promote, promote_scalar
+from ..errors import DTypeError, ShapeError, StaticValueError
+from ..ir.core import Value
+from ..ir.primitive import F, trace
+from ..ir.types import Dim, Shape, TensorType, TupleType, Type, same_dim, same_shape, tensor
+
+__all__ = [
+    "Weak", "as_shape", "as_tensor", "binary", "broadcast_shapes", "broadcasting", "broadcast_to", "cast", "comparison",
+    "constant", "expand", "float_binary", "float_unary", "floating", "is_tensor", "like", "normal_axes", "normal_axis",
+    "number_binary", "number_of", "number_unary", "promoted", "promoted_dtype", "require", "require_dtype", "same_type", "static_int",
+    "sum_to", "unary", "zeros_like", "zeros_of",
+]
+
+
+class Weak:
+    """A Python number that is known only at run time: a 0-d Value and the Python type it stands for.
+
+    With Tensors it is weak, as a Python number is: it never raises the Tensor's precision.
+    """
+
+    __slots__ = ("kind", "value")
+
+    def __init__(self, value: Value, kind: type) -> None:
+        self.value, self.kind = value, kind
+
+    def __repr__(self) -> str:
+        return f"<run-time {self.kind.__name__}>"
+
+
+# ------------------------------------------------------------------------------------------------ requirements
+def require(condition: bool, message: str, hint: str | None = None) -> None:
+    """Refuses operands whose shapes do not fit."""
+    if not condition:
+        raise ShapeError(message, hint=hint)
+
+
+def require_dtype(condition: bool, message: str, hint: str | None = None) -> None:
+    """Refuses operands whose element types do not fit."""
+    if not condition:
+        raise DTypeError(message, hint=hint)
+
+
+def static_int(x: Any, parameter: str) -> int:
+    """An argument that must be a constant, as an int; StaticValueError where it is known only at run time."""
+    if x.__class__ is Value or x.__class__ is Weak:
+        raise StaticValueError(
+            f"`{parameter}` must be a constant, but its value is known only at run time",
+            hint="pass it as a Python number, or take it from a shape",
+        )
+    if isinstance(x, bool):
+        raise TypeError(f"`{parameter}` must be an int, not a bool")
+    return operator.index(x)
+
+
+def normal_axis(axis: Any, ndim: int, parameter: str = "axis") -> int:
+    """One axis as a user writes it, as a negative number."""
+    i = static_int(axis, parameter)
+    require(-ndim <= i < ndim, f"axis {i} does not exist: the tensor has {ndim} dimension{'s' * (ndim != 1)}")
+    return i - ndim if i >= 0 else i
+
+
+def normal_axes(axes: Any, ndim: int, parameter: str = "axis") -> tuple[int, ...]:
+    """Axes as a user writes them (an int, several, None for all) as sorted negative numbers."""
+    if axes is None:
+        return tuple(range(-ndim, 0))
+    if not isinstance(axes, tuple | list):
+        axes = (axes,)
+    out = tuple(sorted([normal_axis(a, ndim, parameter) for a in axes]))
+    require(len(set(out)) == len(out), f"axis {axes} names one axis twice")
+    return out
+
+
+def as_shape(sizes: Sequence[Any], parameter: str = "shape") -> Shape:
+    """A shape as a user writes it: an int, several, or one tuple or list of them (symbolic sizes pass)."""
+    if len(sizes) == 1 and isinstance(sizes[0], tuple | list):
+        sizes = sizes[0]
+    return tuple(d if type(d) is Dim else static_int(d, parameter) for d in sizes)
+
+
+def broadcast_shapes(shapes: list[Shape], what: str = "operands") -> Shape:
+    """NumPy's broadcasting: sizes align from the right, 1 stretches."""
+    first = shapes[0]
+    if all(s == first for s in shapes):
+        return first
+    ndim = max(map(len, shapes))
+    out = []
+    for i in range(-ndim, 0):
+        size: Any = 1
+        for s in shapes:
+            if -i <= len(s):
+                d = s[i]
+                if d == 1 or d is size or d == size:
+                    continue
+                if size != 1:
+                    text = " and ".join(str(list(x)).replace(" ", "") for x in shapes)
+                    raise ShapeError(
+                        f"{what} of shapes {text} do not broadcast: {size} != {d}",
+                        hint="sizes are aligned from the right and must be equal or 1; use reshape or expand_dims",
+                    )
+                size = d
+        out.append(size)
+    return tuple(out)
+
+
+# ------------------------------------------------------------------------------------------------ type rules
+def same_type(*operands: TensorType) -> TensorType:
+    """The one type that all operands have."""
+    first = operands[0]
+    for t in operands:
+        if t is not first:
+            require_dtype(t.dtype is first.dtype, f"dtypes differ: {first} and {t}")
+            require(False, f"shapes differ: {first} and {t}")
+    return first
+
+
+# Rules name their operands, because `c.needs.x` and error messages do.
+def unary(x: TensorType) -> TensorType:
+    """Any element type, kept."""
+    return x
+
+
+def binary(x: TensorType, y: TensorType) -> TensorType:
+    """Two operands of one type, kept."""
+    return x if x is y else same_type(x, y)
+
+
+def number_unary(x: TensorType) -> TensorType:
+    """Integers and floats, kept."""
+    require_dtype(not x.dtype.is_bool, f"not defined for bools: {x}", hint="cast it to a number first")
+    return x
+
+
+def number_binary(x: TensorType, y: TensorType) -> TensorType:
+    """Two operands of one type, integers or floats, kept."""
+    return number_unary(binary(x, y))
+
+
+def float_unary(x: TensorType) -> TensorType:
+    """Floats, kept."""
+    require_dtype(x.dtype.is_float, f"not defined for {x.dtype.name}: {x}", hint="cast it to a float first")
+    return x
+
+
+def float_binary(x: TensorType, y: TensorType) -> TensorType:
+    """Two operands of one float type, kept."""
+    return float_unary(binary(x, y))
+
+
+def comparison(x: TensorType, y: TensorType) -> TensorType:
+    """Two operands of one type; a bool for every pair of elements."""
+    return tensor(bool_, binary(x, y).shape)
+
+
+# ------------------------------------------------------------------------------------------------ operands
+def is_tensor(x: Any) -> bool:
+    """Whether x is a Tensor, or a Value that stands for one (anything with our dtype)."""
+    return isinstance(getattr(x, "dtype", None), DType)
+
+
+def constant(value: Any, type: TensorType) -> Any:
+    """A constant number or array: a Value while tracing, else a Tensor."""
+    builder = trace.builder
+    if builder is None:
+        return F.const(value=value, type=type)
+    return builder.array(value, type) if isinstance(value, np.ndarray) else builder.const(value, type)
+
+
+def like(number: Any, x: Any) -> Any:
+    """A number as a constant that combines with x: of its dtype, and in IR of its shape."""
+    if x.__class__ is Value:
+        return trace.builder.const(number, x.type)
+    return F.const(value=number, type=tensor(x.dtype, ()))
+
+
+def number_of(x: Any) -> Any:
+    """The Python number that x is, or that every element of the constant x is; else None."""
+    if x.__class__ is Value:
+        return x.constant
+    return x if isinstance(x, bool | int | float) else None
+
+
+def zeros_like(x: Any) -> Any:
+    """Zeros of the type of a Tensor or Value."""
+    if x.__class__ is Value:
+        return trace.builder.const(0, x.type)
+    return F.const(value=0, type=tensor(x.dtype, x.shape))
+
+
+def as_tensor(x: Any, parameter: str = "x") -> Any:
+    """An operand that may be given as a number or an array, as a Tensor or Value."""
+    if is_tensor(x):
+        return x
+    if x.__class__ is Weak:
+        return cast(x.value, {bool: bool_, int: int64, float: float32}[x.kind])
+    if isinstance(x, np.ndarray):
+        return constant(x, tensor(from_numpy(x.dtype), x.shape))
+    x = _plain(x)
+    if not isinstance(x, bool | int | float):
+        raise DTypeError(f"`{parameter}` must be a Tensor, not {type(x).__name__}")
+    return constant(x, tensor(default_of_python(x), ()))
+
+
+def cast(x: Any, dtype: DType) -> Any:
+    return x if x.dtype is dtype else F.cast(x, dtype=dtype)
+
+
+def promoted_dtype(*xs: Any) -> list[Any]:
+    """Tensors or Values at their common dtype."""
+    dtype = xs[0].dtype
+    for x in xs:
+        dtype = promote(dtype, x.dtype)
+    return [cast(x, dtype) for x in xs]
+
+
+def broadcast_to(x: Any, shape: Shape) -> Any:
+    return x if same_shape(x.shape, shape) else F.broadcast_to(x, shape=shape)
+
+
+def expand(x: Any, axes: tuple[int, ...], shape: Shape, keepdims: bool = False) -> Any:
+    """Undoes the loss of dimensions of a reduction: the result over `axes`, stretched to `shape` again."""
+    if axes and not keepdims:
+        x = F.expand_dims(x, axes=axes)
+    return broadcast_to(x, shape)
+
+
+def sum_to(g: Any, shape: Shape) -> Any:
+    """Sums a cotangent over the dimensions in which an operand of `shape` was stretched."""
+    if same_shape(g.shape, shape):
+        return g
+    n = len(shape)
+    extra = tuple(range(-g.ndim, -n))
+    stretched = tuple([i for i in range(-n, 0) if not same_dim(shape[i], g.shape[i])])
+    if stretched:
+        g = F.sum(g, axes=stretched, keepdims=True)
+    return F.sum(g, axes=extra, keepdims=False) if extra else g
+
+
+def promoted(*xs: Any, floating: bool = False) -> list[Any]:
+    """The operands of an elementwise op at their common dtype and, while tracing, their common shape.
+
+    Numbers are weak: they take the Tensors' dtype unless their kind is higher.  Eager kernels broadcast by themselves,
+    so outside of tracing Tensors keep their shapes and numbers stay numbers.
+    """
+    first = xs[0]
+    if trace.builder is None and is_tensor(first) and (not floating or first.dtype.is_float):
+        dtype, shape = first.dtype, first.shape
+        for x in xs:
+            if getattr(x, "dtype", None) is not dtype or x.shape != shape:
+                break
+        else:
+            return list(xs)
+    xs = tuple([_plain(x) for x in xs])
+    dtype = _common_dtype(xs)
+    if floating and not dtype.is_float:
+        dtype = float32
+    shape = broadcast_shapes([x.shape for x in xs if is_tensor(x)] or [()])
+    numbers_only = not any(is_tensor(x) for x in xs)
+    if trace.builder is not None and (numbers_only or any(x.__class__ is Value or x.__class__ is Weak for x in xs)):
+        return [_lifted(x, dtype, shape) for x in xs]
+    if numbers_only or dtype is bfloat16:  # NumPy promotes bfloat16 with a Python float to float32
+        return [cast(x, dtype) if is_tensor(x) else constant(_number(x, dtype), tensor(dtype, ())) for x in xs]
+    return [cast(x, dtype) if is_tensor(x) else _number(x, dtype) for x in xs]
+
+
+def _plain(x: Any) -> Any:
+    """NumPy scalars as Python numbers, arrays as constants; everything else as it is."""
+    if isinstance(x, np.generic):
+        return x.item()
+    if isinstance(x, np.ndarray):
+        return constant(x, tensor(from_numpy(x.dtype), x.shape))
+    return x
+
+
+def _common_dtype(xs: tuple[Any, ...]) -> DType:
+    dtype: DType | None = None
+    for x in xs:
+        d = getattr(x, "dtype", None)
+        if isinstance(d, DType):
+            dtype = d if dtype is None else promote(dtype, d)
+    kinds = [x.kind if x.__class__ is Weak else type(x) for x in xs if not is_tensor(x)]
+    for kind in kinds:
+        require_dtype(kind in (bool, int, float), f"cannot combine a Tensor with a {kind.__name__}")
+    if dtype is None:
+        kind = max(kinds, key=(bool, int, float).index)
+        return {bool: bool_, int: int64, float: float32}[kind]
+    for kind in kinds:
+        dtype = promote_scalar(dtype, kind)
+    return dtype
+
+
+def _number(x: Any, dtype: DType) -> Any:
+    if dtype.is_float:
+        return float(x)
+    if dtype.is_bool:
+        return bool(x)
+    lowest = 0 if dtype.kind == "u" else -(1 << dtype.bits - 1)
+    if not lowest <= x < lowest + (1 << dtype.bits):
+        raise OverflowError(f"{x} does not fit in {dtype.name}")
+    return int(x)
+
+
+def _lifted(x: Any, dtype: DType, shape: Shape) -> Any:
+    if x.__class__ is Weak:
+        x = x.value
+    elif not is_tensor(x):
+        return trace.builder.const(_number(x, dtype), tensor(dtype, shape))
+    return broadcast_to(cast(x, dtype), shape)
+
+
+# ------------------------------------------------------------------------------------------------ public forms
+def broadcasting(name: str, *, floating: bool = False) -> Callable[..., Any]:
+    """The user-facing form of an elementwise primitive of two operands: they are promoted and broadcast first."""
+
+    def public(x: Any, y: Any) -> Any:
+        return getattr(F, name)(*promoted(x, y, floating=floating))
+
+    public.__name__ = public.__qualname__ = name
+    return public
+
+
+def floating(name: str) -> Callable[..., Any]:
+    """The user-facing form of a function on real numbers: integers and bools become float32 first."""
+
+    def public(x: Any) -> Any:
+        return getattr(F, name)(*promoted(x, floating=True))
+
+    public.__name__ = public.__qualname__ = name
+    return public
+
+
+def zeros_of(type: Type) -> Any:
+    """Zeros of a type; a tuple's elements one by one."""
+    if isinstance(type, TupleType):
+        return F.tuple_make(*[zeros_of(t) for t in type.elems])
+    if isinstance(type, TensorType):
+        return constant(0, type)
+    raise TypeError(f"there is no zero of type {type}")

@@ -1,0 +1,181 @@
+"""Reductions over axes.  `axes` are stored as negative numbers; each runs over all of them in `call` by default."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..dtypes import bool_, dtype_of, float32, int64
+from ..ir.primitive import F, Ints, Primitive, composite
+from ..ir.types import TensorType, dim_product, tensor
+from .compare import truth
+from .family import as_tensor, broadcast_to, cast, expand, normal_axes, normal_axis, require, require_dtype
+from .shape import size_of
+
+
+def reduced_shape(shape, axes, keepdims):
+    """The shape that is left after reducing `axes` (negative)."""
+    require(all(-len(shape) <= a < 0 for a in axes), f"axes {list(axes)} do not exist in shape {list(shape)}")
+    gone = {len(shape) + a for a in axes}
+    if keepdims:
+        return tuple([1 if i in gone else d for i, d in enumerate(shape)])
+    return tuple([d for i, d in enumerate(shape) if i not in gone])
+
+
+def _sum(x, axis=None, dtype=None, keepdims=False):
+    x = as_tensor(x)
+    if dtype is not None:
+        x = cast(x, dtype_of(dtype))
+    elif not x.dtype.is_float:
+        x = cast(x, int64)
+    return F.sum(x, axes=normal_axes(axis, x.ndim), keepdims=keepdims)
+
+
+class Sum(Primitive):
+    """Sum over axes; smaller integers and bools are summed as int64."""
+
+    def infer(x: TensorType, *, axes: Ints, keepdims: bool = False):
+        require_dtype(
+            x.dtype.is_float or x.dtype is int64, f"not defined for {x.dtype.name}: {x}", hint="cast it to int64 first"
+        )
+        return tensor(x.dtype, reduced_shape(x.shape, axes, keepdims))
+
+    def numpy(x, *, axes, keepdims):
+        return np.sum(x, axis=axes, keepdims=keepdims)
+
+    widen = True
+    call = _sum
+    methods = ("sum",)
+
+    def vjp(c, g, x):
+        return expand(g, c.axes, x.shape, c.keepdims)
+
+
+@composite("mean")
+def mean(x, axis=None, keepdims=False, keep_dims=False):
+    """Mean over axes (all by default); integers and bools become float32 first, an empty mean is nan.
+
+    `keep_dims` is MindSpore's name of `keepdims`.
+    """
+    x = as_tensor(x)
+    if not x.dtype.is_float:
+        x = cast(x, float32)
+    axes = normal_axes(axis, x.ndim)
+    total = F.sum(x, axes=axes, keepdims=keepdims or keep_dims)
+    return total / size_of(x, axes, total)
+
+
+class Max(Primitive):
+    """Greatest element over axes, nan if there is one; ties share the cotangent evenly."""
+
+    def infer(x: TensorType, *, axes: Ints, keepdims: bool = False):
+        return _extreme_type(x, axes, keepdims)
+
+    def numpy(x, *, axes, keepdims):
+        return np.max(x, axis=axes, keepdims=keepdims)
+
+    call = lambda x, axis=None, keepdims=False: _extreme("max", x, axis, keepdims)
+    methods = ("max", "amax")
+
+    def vjp(c, g, x):
+        return _shared(c, g, x)
+
+
+class Min(Primitive):
+    """Smallest element over axes, nan if there is one; ties share the cotangent evenly."""
+
+    def infer(x: TensorType, *, axes: Ints, keepdims: bool = False):
+        return _extreme_type(x, axes, keepdims)
+
+    def numpy(x, *, axes, keepdims):
+        return np.min(x, axis=axes, keepdims=keepdims)
+
+    call = lambda x, axis=None, keepdims=False: _extreme("min", x, axis, keepdims)
+    methods = ("min", "amin")
+
+    def vjp(c, g, x):
+        return _shared(c, g, x)
+
+
+def _extreme_type(x, axes, keepdims):
+    require(all(x.shape[a] != 0 for a in axes), f"an empty tensor has no extreme element: {x} over axes {list(axes)}")
+    return tensor(x.dtype, reduced_shape(x.shape, axes, keepdims))
+
+
+def _extreme(name, x, axis, keepdims):
+    x = as_tensor(x)
+    return getattr(F, name)(x, axes=normal_axes(axis, x.ndim), keepdims=keepdims)
+
+
+def _shared(c, g, x):
+    if not c.axes:
+        return g
+    winners = F.equal(x, expand(c.out, c.axes, x.shape, c.keepdims))
+    count = F.sum(F.cast(winners, dtype=x.dtype), axes=c.axes, keepdims=c.keepdims)
+    return F.select(winners, expand(g / count, c.axes, x.shape, c.keepdims), 0)
+
+
+class Any(Primitive):
+    """Whether any bool over the axes holds; numbers hold where they are not zero."""
+
+    def infer(x: TensorType, *, axes: Ints, keepdims: bool = False):
+        require_dtype(x.dtype is bool_, f"not defined for {x.dtype.name}: {x}", hint="compare it with 0 first")
+        return tensor(bool_, reduced_shape(x.shape, axes, keepdims))
+
+    def numpy(x, *, axes, keepdims):
+        return np.any(x, axis=axes, keepdims=keepdims)
+
+    call = lambda x, axis=None, keepdims=False, keep_dims=False: _quantified("any", x, axis, keepdims or keep_dims)
+    methods = ("any",)
+
+
+class All(Primitive):
+    """Whether every bool over the axes holds; numbers hold where they are not zero."""
+
+    def infer(x: TensorType, *, axes: Ints, keepdims: bool = False):
+        require_dtype(x.dtype is bool_, f"not defined for {x.dtype.name}: {x}", hint="compare it with 0 first")
+        return tensor(bool_, reduced_shape(x.shape, axes, keepdims))
+
+    def numpy(x, *, axes, keepdims):
+        return np.all(x, axis=axes, keepdims=keepdims)
+
+    call = lambda x, axis=None, keepdims=False, keep_dims=False: _quantified("all", x, axis, keepdims or keep_dims)
+    methods = ("all",)
+
+
+def _quantified(name, x, axis, keepdims):
+    x = truth(x)
+    return getattr(F, name)(x, axes=normal_axes(axis, x.ndim), keepdims=keepdims)
+
+
+class Argmax(Primitive):
+    """Index (int64) of the greatest element along an axis, the first of several; of the flat tensor by default."""
+
+    def infer(x: TensorType, *, axis: int, keepdims: bool = False):
+        return tensor(int64, _extreme_type(x, (axis,), keepdims).shape)
+
+    def numpy(x, *, axis, keepdims):
+        return np.argmax(x, axis=axis, keepdims=keepdims)
+
+    call = lambda x, axis=None, keepdims=False: _position("argmax", x, axis, keepdims)
+    methods = ("argmax",)
+
+
+class Argmin(Primitive):
+    """Index (int64) of the smallest element along an axis, the first of several; of the flat tensor by default."""
+
+    def infer(x: TensorType, *, axis: int, keepdims: bool = False):
+        return tensor(int64, _extreme_type(x, (axis,), keepdims).shape)
+
+    def numpy(x, *, axis, keepdims):
+        return np.argmin(x, axis=axis, keepdims=keepdims)
+
+    call = lambda x, axis=None, keepdims=False: _position("argmin", x, axis, keepdims)
+    methods = ("argmin",)
+
+
+def _position(name, x, axis, keepdims):
+    x = as_tensor(x)
+    if axis is not None:
+        return getattr(F, name)(x, axis=normal_axis(axis, x.ndim), keepdims=keepdims)
+    flat = getattr(F, name)(F.reshape(x, shape=(dim_product(x.shape),)), axis=-1)
+    return F.reshape(flat, shape=(1,) * x.ndim) if keepdims else flat

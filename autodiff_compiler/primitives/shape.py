@@ -1,0 +1,313 @@
+"""Ops that move elements without computing on them, and the sizes of tensors as values."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..dtypes import int64
+from ..errors import DynamicShapeError, ShapeError
+from ..ir.primitive import F, Ints, Primitive, composite
+from ..ir.types import Dim, Shape, TensorType, dim_product, same_dim, tensor
+from .family import (
+    as_shape, as_tensor, broadcast_to, cast, normal_axes, normal_axis, promoted_dtype, require, same_type,
+    sum_to,
+)
+
+
+# ------------------------------------------------------------------------------------------------ one operand
+def _reshape(x, *shape):
+    x = as_tensor(x)
+    return F.reshape(x, shape=_completed(as_shape(shape), x.shape))
+
+
+def _completed(shape, source):
+    """The shape with its one -1 replaced by the size that fits; equal symbolic sizes cancel."""
+    if -1 not in shape:
+        return shape
+    require(shape.count(-1) == 1, f"shape {list(shape)} leaves more than one size open")
+    rest, names = 1, [d for d in source if type(d) is Dim]
+    for d in shape:
+        if type(d) is not Dim:
+            rest *= d if d != -1 else 1
+        elif d in names:
+            names.remove(d)
+        else:
+            raise DynamicShapeError(f"the size that -1 stands for in {list(shape)} cannot be found from {list(source)}")
+    total = dim_product(tuple([d for d in source if type(d) is not Dim]))
+    if names:
+        if len(names) > 1 or total != rest:
+            raise DynamicShapeError(f"the size that -1 stands for in {list(shape)} cannot be found from {list(source)}")
+        missing = names[0]
+    else:
+        require(rest != 0 and total % rest == 0, f"a tensor of shape {list(source)} cannot be reshaped to {list(shape)}")
+        missing = total // rest
+    return tuple([missing if d == -1 else d for d in shape])
+
+
+class Reshape(Primitive):
+    """The same elements in row-major order under another shape; one size may be -1 in `call`."""
+
+    def infer(x: TensorType, *, shape: Shape):
+        fits = same_dim(dim_product(x.shape), dim_product(shape)) and all(type(d) is Dim or d >= 0 for d in shape)
+        require(fits, f"a tensor of shape {list(x.shape)} cannot be reshaped to {list(shape)}")
+        return tensor(x.dtype, shape)
+
+    def numpy(x, *, shape):
+        return np.reshape(x, shape)
+
+    view = "x"
+    call = _reshape
+    methods = ("reshape", "view")
+
+    def vjp(c, g, x):
+        return F.reshape(g, shape=x.shape)
+
+
+@composite("flatten", "ravel")
+def flatten(x):
+    """All elements in row-major order, in one dimension."""
+    x = as_tensor(x)
+    return F.reshape(x, shape=(dim_product(x.shape),))
+
+
+def _transpose(x, *axes):
+    x = as_tensor(x)
+    if len(axes) == 1 and (axes[0] is None or isinstance(axes[0], tuple | list)):
+        axes = axes[0] or ()
+    order = tuple([normal_axis(a, x.ndim) for a in axes]) or tuple(range(-1, -x.ndim - 1, -1))
+    require(
+        sorted(order) == list(range(-x.ndim, 0)), f"axes {list(axes)} do not order {x.ndim} dimensions: each one once"
+    )
+    return permuted(x, order)
+
+
+def permuted(x, order):
+    """`x` with its dimensions in another order (negative axes); itself where the order is the same."""
+    return x if order == tuple(range(-x.ndim, 0)) else F.transpose(x, axes=order)
+
+
+class Transpose(Primitive):
+    """The dimensions in another order, `axes`; reversed by default."""
+
+    def infer(x: TensorType, *, axes: Ints):
+        require(sorted(axes) == list(range(-x.ndim, 0)), f"axes {list(axes)} do not order the dimensions of {x}")
+        return tensor(x.dtype, tuple([x.shape[a] for a in axes]))
+
+    def numpy(x, *, axes):
+        return np.transpose(x, axes)
+
+    view = "x"
+    call = _transpose
+    methods = ("transpose", "permute")
+
+    def vjp(c, g, x):
+        n = len(c.axes)
+        return F.transpose(g, axes=tuple([c.axes.index(i) - n for i in range(-n, 0)]))
+
+
+@composite(properties=("T",))
+def reversed_dims(x):
+    """All dimensions in reverse order."""
+    return _transpose(x)
+
+
+@composite("swapaxes")
+def swapaxes(x, axis0, axis1):
+    """Two dimensions exchanged."""
+    x = as_tensor(x)
+    a, b = normal_axis(axis0, x.ndim, "axis0"), normal_axis(axis1, x.ndim, "axis1")
+    order = list(range(-x.ndim, 0))
+    order[a], order[b] = b, a
+    return permuted(x, tuple(order))
+
+
+@composite(properties=("mT",))
+def matrix_transpose(x):
+    """The last two dimensions exchanged: every matrix of a batch transposed."""
+    require(x.ndim >= 2, f"only matrices can be transposed so, not a tensor of {x.ndim} dimensions")
+    return swapaxes(x, -1, -2)
+
+
+def _broadcast_to(x, *shape):
+    x = as_tensor(x)
+    shape = as_shape(shape)
+    lead = len(shape) - x.ndim
+    require(lead >= 0, f"a tensor of shape {list(x.shape)} does not broadcast to {list(shape)}")
+    shape = tuple([x.shape[i - lead] if type(d) is int and d == -1 and i >= lead else d for i, d in enumerate(shape)])
+    return broadcast_to(x, shape)
+
+
+class BroadcastTo(Primitive):
+    """The tensor repeated along new leading dimensions and dimensions of size 1; -1 in `call` keeps a size."""
+
+    def infer(x: TensorType, *, shape: Shape):
+        lead = len(shape) - x.ndim
+        fits = lead >= 0 and all(same_dim(d, n) or d == 1 for d, n in zip(x.shape, shape[lead:], strict=True))
+        require(fits, f"a tensor of shape {list(x.shape)} does not broadcast to {list(shape)}")
+        return tensor(x.dtype, shape)
+
+    def numpy(x, *, shape):
+        return np.broadcast_to(x, shape)
+
+    view = "x"
+    call = _broadcast_to
+    methods = ("broadcast_to", "expand")
+
+    def vjp(c, g, x):
+        return sum_to(g, x.shape)
+
+
+def _squeeze(x, axis=None):
+    x = as_tensor(x)
+    axes = tuple([i for i in range(-x.ndim, 0) if x.shape[i] == 1]) if axis is None else normal_axes(axis, x.ndim)
+    return F.squeeze(x, axes=axes) if axes else x
+
+
+class Squeeze(Primitive):
+    """Dimensions of size 1 taken away; all of them by default."""
+
+    def infer(x: TensorType, *, axes: Ints):
+        for a in axes:
+            require(x.shape[a] == 1, f"only dimensions of size 1 can be squeezed: axis {a} of {x} has {x.shape[a]}")
+        gone = {x.ndim + a for a in axes}
+        return tensor(x.dtype, tuple([d for i, d in enumerate(x.shape) if i not in gone]))
+
+    def numpy(x, *, axes):
+        return np.squeeze(x, axes)
+
+    view = "x"
+    call = _squeeze
+    methods = ("squeeze",)
+
+    def vjp(c, g, x):
+        return F.expand_dims(g, axes=c.axes)
+
+
+def _expand_dims(x, axis):
+    x = as_tensor(x)
+    count = len(axis) if isinstance(axis, tuple | list) else 1
+    return F.expand_dims(x, axes=normal_axes(axis, x.ndim + count))
+
+
+class ExpandDims(Primitive):
+    """New dimensions of size 1 at the given places of the result."""
+
+    def infer(x: TensorType, *, axes: Ints):
+        n = x.ndim + len(axes)
+        require(all(-n <= a < 0 for a in axes), f"axes {list(axes)} do not exist in a result of {n} dimensions")
+        sizes = iter(x.shape)
+        return tensor(x.dtype, tuple([1 if i in axes else next(sizes) for i in range(-n, 0)]))
+
+    def numpy(x, *, axes):
+        return np.expand_dims(x, axes)
+
+    view = "x"
+    call = _expand_dims
+    methods = ("expand_dims", "unsqueeze")
+
+    def vjp(c, g, x):
+        return F.squeeze(g, axes=c.axes)
+
+
+# ------------------------------------------------------------------------------------------------ several operands
+def _joined(tensors, what):
+    """Tensors at their common dtype."""
+    xs = [as_tensor(t, "tensors") for t in tensors]
+    if not xs:
+        raise ShapeError(f"{what} needs at least one tensor")
+    return promoted_dtype(*xs)
+
+
+def _concat(tensors, axis=0):
+    xs = _joined(tensors, "concat")
+    require(xs[0].ndim > 0, "tensors without dimensions cannot be concatenated: use stack")
+    return F.concat(*xs, axis=normal_axis(axis, xs[0].ndim))
+
+
+class Concat(Primitive):
+    """Tensors joined along an existing dimension."""
+
+    def infer(*xs: TensorType, axis: int):
+        first = xs[0]
+        require(-first.ndim <= axis < 0, f"axis {axis} does not exist in {first}")
+        total = 0
+        for t in xs:
+            same = t.ndim == first.ndim and all(
+                same_dim(m, n) for i, (m, n) in enumerate(zip(t.shape, first.shape, strict=True)) if i != t.ndim + axis
+            )
+            require(same and t.dtype is first.dtype, f"{first} and {t} cannot be joined along axis {axis}")
+            require(type(t.shape[axis]) is int, f"axis {axis} of {t} has no known size to be joined along")
+            total += t.shape[axis]
+        at = first.ndim + axis
+        return tensor(first.dtype, (*first.shape[:at], total, *first.shape[at + 1 :]))
+
+    def numpy(*xs, axis):
+        return np.concatenate(xs, axis=axis)
+
+    call = _concat
+
+    def vjp(c, g, *xs):
+        parts, start = [], 0
+        for i, x in enumerate(xs):
+            size = x.shape[c.axis]
+            parts.append(
+                F.slice(g, axes=(c.axis,), starts=(start,), stops=(start + size,), steps=(1,)) if c.needs[i] else None
+            )
+            start += size
+        return tuple(parts)
+
+
+def _stack(tensors, axis=0):
+    xs = _joined(tensors, "stack")
+    return F.stack(*xs, axis=normal_axis(axis, xs[0].ndim + 1))
+
+
+class Stack(Primitive):
+    """Tensors of one shape joined along a new dimension."""
+
+    def infer(*xs: TensorType, axis: int):
+        first = same_type(*xs)
+        require(-first.ndim - 1 <= axis < 0, f"axis {axis} does not exist in a stack of {first}")
+        at = first.ndim + 1 + axis
+        return tensor(first.dtype, (*first.shape[:at], len(xs), *first.shape[at:]))
+
+    def numpy(*xs, axis):
+        return np.stack(xs, axis=axis)
+
+    call = _stack
+
+    def vjp(c, g, *xs):
+        def part(i):
+            row = F.slice(g, axes=(c.axis,), starts=(i,), stops=(i + 1,), steps=(1,))
+            return F.squeeze(row, axes=(c.axis,))
+
+        return tuple([part(i) if c.needs[i] else None for i in range(len(xs))])
+
+
+# ------------------------------------------------------------------------------------------------ sizes
+class ShapeOf(Primitive):
+    """The size of one dimension, as an int64 scalar."""
+
+    def infer(x: TensorType, *, axis: int):
+        require(-x.ndim <= axis < 0, f"axis {axis} does not exist in {x}")
+        return tensor(int64, ())
+
+    def numpy(x, *, axis):
+        return np.int64(x.shape[axis])
+
+    call = lambda x, axis: F.shape_of(x, axis=normal_axis(axis, x.ndim))
+
+    def vjp(c, g, x):
+        return None
+
+
+def size_of(x, axes, like):
+    """How many elements lie in `axes` of x: a number where it is known, else a scalar of the dtype and shape of `like`."""
+    known = dim_product(tuple([x.shape[a] for a in axes]))
+    if type(known) is int:
+        return known
+    sizes = [F.shape_of(x, axis=a) for a in axes]
+    total = sizes[0]
+    for size in sizes[1:]:
+        total = total * size
+    return broadcast_to(cast(total, like.dtype), like.shape)

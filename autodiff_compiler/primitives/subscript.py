@@ -1,0 +1,255 @@
+"""`x[index]` and its functional assignment: NumPy's rules for ints, slices, None, `...` and integer tensors.
+
+An index becomes at most three ops: a strided slice (ints are slices of size 1), one gather over the dimensions that
+integer tensors and run-time ints select (merged into one), and the removal or insertion of dimensions of size 1.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..dtypes import int64
+from ..errors import DTypeError, DynamicShapeError, StaticValueError
+from ..ir.core import Value
+from ..ir.primitive import F, composite, trace
+from ..ir.types import dim_product
+from .family import Weak, as_tensor, broadcast_shapes, broadcast_to, cast, is_tensor, require
+from .compare import truth
+from .index import checked
+from .shape import permuted
+
+
+@dataclass
+class _Plan:
+    """What an index does to each dimension of the tensor (`axes`) and where the result gets its dimensions from."""
+
+    #: Per dimension: None (kept), (start, stop, step), or an index still to be gathered.
+    axes: list[Any]
+    #: Per dimension of the result in order: its dimension of the tensor, "new", or "index" (the gathered block).
+    layout: list[Any]
+    #: Dimensions that a static int selects: slices of size 1 that disappear.
+    dropped: list[int]
+
+
+def _is_index(item: Any) -> bool:
+    return item.__class__ is Weak or is_tensor(item)
+
+
+def _items(index: Any) -> list[Any]:
+    """The parts of an index: lists and arrays as arrays, NumPy ints as ints, masks known now as their positions."""
+    items = []
+    for item in index if isinstance(index, tuple) else (index,):
+        if isinstance(item, list):
+            item = np.asarray(item) if item else np.zeros(0, np.int64)
+        if isinstance(item, np.generic):
+            item = item.item()
+        if isinstance(item, bool):
+            raise TypeError("a bool cannot index a tensor; use x.expand_dims(0) or a mask tensor")
+        if is_tensor(item) and item.dtype.is_bool and item.__class__ is not Value:
+            item = np.asarray(item)
+        if isinstance(item, np.ndarray) and item.dtype == bool:
+            items.extend(item.nonzero())
+        else:
+            items.append(item)
+    return items
+
+
+def _plan(shape: tuple[Any, ...], index: Any) -> _Plan:
+    items = _items(index)
+    used = sum(item is not None and item is not Ellipsis for item in items)
+    if used > len(shape):
+        raise IndexError(f"too many indices: the tensor has {len(shape)} dimensions, but {used} were indexed")
+    dots = [i for i, item in enumerate(items) if item is Ellipsis]
+    if len(dots) > 1:
+        raise IndexError("an index can only have a single ellipsis ('...')")
+    at = dots[0] if dots else len(items)
+    items[at : at + 1] = [slice(None)] * (len(shape) - used)
+    arrays = any(isinstance(item, np.ndarray) or (is_tensor(item) and item.ndim) for item in items)
+    plan = _Plan([], [], [])
+    runs = 0  # of neighbouring gathered dimensions; NumPy puts the block first if there are several
+    gathering = False
+    for item in items:
+        gathered = _is_index(item) or isinstance(item, np.ndarray) or (arrays and isinstance(item, int))
+        if gathered and not gathering:
+            runs += 1
+            plan.layout.append("index")
+        gathering = gathered
+        axis = len(plan.axes)
+        if item is None:
+            plan.layout.append("new")
+        elif isinstance(item, slice):
+            plan.axes.append(_slice(item, shape[axis]))
+            plan.layout.append(axis)
+        elif gathered:
+            plan.axes.append(checked(item, shape[axis]))
+        else:
+            plan.axes.append(_one(item, shape[axis], axis))
+            plan.dropped.append(axis)
+    if runs > 1:
+        plan.layout = ["index", *[d for d in plan.layout if d != "index"]]
+    return plan
+
+
+def _slice(item: slice, size: Any) -> Any:
+    for bound in (item.start, item.stop, item.step):
+        if bound.__class__ is Value or bound.__class__ is Weak:
+            raise StaticValueError(
+                "slice bounds must be constants, but one is known only at run time", code="AC1306",
+                hint="index with an integer tensor, e.g. x[start + arange(n)], or mask with where",
+            )
+    if item.start is None and item.stop is None and item.step in (None, 1):
+        return None
+    require(type(size) is int, "a dimension of symbolic size cannot be sliced yet")
+    start, stop, step = item.indices(size)
+    count = len(range(start, stop, step))
+    if count == 0:
+        return 0, 0, 1
+    return None if (start, count, step) == (0, size, 1) else (start, stop, step)
+
+
+def _one(item: Any, size: Any, axis: int) -> tuple[int, int, int]:
+    if not hasattr(item, "__index__"):
+        raise TypeError(f"a tensor is indexed by ints, slices, None, `...` and integer tensors, not {type(item).__name__}")
+    i = item.__index__()
+    require(type(size) is int, "a dimension of symbolic size cannot be indexed yet")
+    if not -size <= i < size:
+        raise IndexError(f"index {i} is out of bounds for axis {axis} with size {size}")
+    i += size if i < 0 else 0
+    return i, i + 1, 1
+
+
+# ------------------------------------------------------------------------------------------------ stages
+def _slice_attrs(plan: _Plan) -> dict[str, tuple[int, ...]] | None:
+    n = len(plan.axes)
+    parts = [(i - n, *entry) for i, entry in enumerate(plan.axes) if isinstance(entry, tuple)]
+    if not parts:
+        return None
+    axes, starts, stops, steps = zip(*parts, strict=True)
+    return {"axes": axes, "starts": starts, "stops": stops, "steps": steps}
+
+
+@dataclass
+class _Gathered:
+    """The sliced tensor with the dimensions to gather side by side and merged into one."""
+
+    order: tuple[int, ...]  # permutation that brought them together (negative axes)
+    wide: tuple[Any, ...]  # shape before merging
+    merged: tuple[Any, ...]
+    axis: int  # the merged dimension, negative
+    index: Any  # positions along it
+
+
+def _gathering(shape: tuple[Any, ...], plan: _Plan) -> _Gathered | None:
+    n = len(shape)
+    chosen = [i for i, entry in enumerate(plan.axes) if entry is not None and not isinstance(entry, tuple)]
+    if not chosen:
+        return None
+    first = chosen[0] if plan.layout[0] != "index" or chosen[0] == 0 else 0
+    rest = [i for i in range(n) if i not in chosen]
+    order = [*rest[:first], *chosen, *rest[first:]]
+    wide = tuple([shape[i] for i in order])
+    sizes = [shape[i] for i in chosen]
+    indices = [plan.axes[i] for i in chosen]
+    common = broadcast_shapes([i.shape for i in indices], "index tensors")
+    position = broadcast_to(indices[0], common)
+    for index, size in zip(indices[1:], sizes[1:], strict=True):
+        position = position * size + broadcast_to(index, common)
+    merged = (*wide[:first], dim_product(tuple(sizes)), *wide[first + len(chosen) :])
+    return _Gathered(tuple([i - n for i in order]), wide, merged, first - len(merged), position)
+
+
+def _merged(x: Any, stage: _Gathered) -> Any:
+    x = permuted(x, stage.order)
+    return x if x.shape == stage.merged else F.reshape(x, shape=stage.merged)
+
+
+def _unmerged(x: Any, stage: _Gathered) -> Any:
+    x = x if x.shape == stage.wide else F.reshape(x, shape=stage.wide)
+    n = len(stage.order)
+    return permuted(x, tuple([stage.order.index(i) - n for i in range(-n, 0)]))
+
+
+def _final_shape(shape: tuple[Any, ...], plan: _Plan, stage: _Gathered | None) -> tuple[Any, ...]:
+    out: list[Any] = []
+    for d in plan.layout:
+        if d == "index":
+            assert stage is not None
+            out.extend(stage.index.shape)
+        else:
+            out.append(1 if d == "new" else shape[d])
+    return tuple(out)
+
+
+@composite("__getitem__")
+def getitem(x, index):
+    """`x[index]` by NumPy's rules; always a new tensor, never a view that writes through.
+
+    A mask known only at run time has no result of known size: DynamicShapeError.
+    """
+    x = as_tensor(x)
+    _refuse_mask(index)
+    plan = _plan(x.shape, index)
+    attrs = _slice_attrs(plan)
+    if attrs is not None:
+        x = F.slice(x, **attrs)
+    shape, stage = x.shape, _gathering(x.shape, plan)
+    if stage is not None:
+        x = F.gather(_merged(x, stage), stage.index, axis=stage.axis)
+    final = _final_shape(shape, plan, stage)
+    return x if x.shape == final else F.reshape(x, shape=final)
+
+
+def _refuse_mask(index: Any) -> None:
+    for item in index if isinstance(index, tuple) else (index,):
+        if item.__class__ is Value and item.dtype.is_bool:
+            raise DynamicShapeError(
+                "indexing with a mask gives a result whose size depends on data", code="AC1307",
+                hint="use where(mask, x, 0), masked_fill, or a sum over the masked elements",
+            )
+
+
+def setitem(x, index, value):
+    """`x` with `x[index]` replaced by `value`, which is cast to x's dtype and broadcast: a new tensor."""
+    x = as_tensor(x)
+    mask = index[0] if isinstance(index, tuple) and len(index) == 1 else index
+    if is_tensor(mask) and mask.dtype.is_bool:
+        return _masked(x, mask, value)
+    _refuse_mask(index)
+    value = cast(as_tensor(value, "value"), x.dtype)
+    plan = _plan(x.shape, index)
+    attrs = _slice_attrs(plan)
+    part = F.slice(x, **attrs) if attrs is not None else x
+    stage = _gathering(part.shape, plan)
+    final = _final_shape(part.shape, plan, stage)
+    while value.ndim > len(final) and value.shape[0] == 1:
+        value = F.squeeze(value, axes=(-value.ndim,))  # NumPy's leniency in assignments
+    value = broadcast_to(value, broadcast_shapes([value.shape, final], "value and indexed part"))
+    require(value.shape == final, f"a value of shape {list(value.shape)} does not fit a part of shape {list(final)}")
+    if stage is None:
+        update = value if value.shape == part.shape else F.reshape(value, shape=part.shape)
+    else:
+        base = _merged(part, stage)
+        at = base.ndim + stage.axis
+        wanted = (*base.shape[:at], *stage.index.shape, *base.shape[at + 1 :])
+        value = value if value.shape == wanted else F.reshape(value, shape=wanted)
+        update = _unmerged(F.scatter_update(base, stage.index, value, axis=stage.axis), stage)
+    return update if attrs is None else F.slice_update(x, update, **attrs)
+
+
+def _masked(x: Any, mask: Any, value: Any) -> Any:
+    value = cast(as_tensor(value, "value"), x.dtype)
+    trailing = x.ndim - mask.ndim
+    require(trailing >= 0 and mask.shape == x.shape[: mask.ndim], f"a mask of {list(mask.shape)} does not fit {list(x.shape)}")
+    if value.ndim > trailing:
+        if mask.__class__ is Value:
+            raise DynamicShapeError(
+                "the number of masked elements depends on data, so only a value for all of them can be assigned",
+                code="AC1307", hint="use where(mask, value, x) with a value of x's shape",
+            )
+        return setitem(x, np.asarray(mask), value)
+    if trailing:
+        mask = F.expand_dims(mask, axes=tuple(range(-trailing, 0)))
+    return F.select(broadcast_to(mask, x.shape), broadcast_to(value, x.shape), x)

@@ -1,0 +1,191 @@
+"""Parameters: named Tensors that outlive a call and that training changes."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from ..dtypes import promote
+from . import epoch
+from .tensor import Array, Tensor, array_of
+
+__all__ = ["DEFAULT_NAME", "Parameter", "ParameterTuple", "versions"]
+
+#: The name of a Parameter to which neither the user nor a Cell gave one.
+DEFAULT_NAME = "Parameter"
+
+
+class _Versions(threading.local):
+    """What each Parameter holds on the tapes of this thread: the node of its current value.
+
+    A Parameter is one object for all threads, but each thread differentiates for itself; so its place on a tape is kept
+    here and not in the Parameter.  Parameters without an entry are constants.
+    """
+
+    def __init__(self) -> None:
+        self.nodes: dict[Parameter, Any] = {}
+
+
+versions = _Versions()
+
+
+class Parameter(Tensor):
+    """A Tensor with a name that a network trains.
+
+    `default_input` is anything a Tensor can be made from; it is copied.  A Parameter with `requires_grad=False` is left
+    out of `trainable_params`.  `layerwise_parallel`, `parallel_optimizer`, `storage_format` and `device` are kept for
+    the caller; they change nothing here.
+
+    >>> Parameter([1.0, 2.0], name="w")
+    Parameter (name=w, shape=(2,), dtype=Float32, requires_grad=True)
+    """
+
+    __slots__ = ("_name", "_requires_grad", "device", "layerwise_parallel", "parallel_optimizer", "storage_format")
+
+    def __init__(
+        self, default_input: Any, name: str | None = None, requires_grad: bool = True, layerwise_parallel: bool = False,
+        parallel_optimizer: bool = True, storage_format: str = "", device: str | None = None,
+    ) -> None:
+        self._data: Array = array_of(default_input)
+        self._held = 0
+        self.name = name
+        self._requires_grad = _checked_flag(requires_grad)
+        self.layerwise_parallel, self.parallel_optimizer = layerwise_parallel, parallel_optimizer
+        self.storage_format, self.device = storage_format, device
+
+    @property
+    def _node(self) -> Any:
+        return versions.nodes.get(self)
+
+    @_node.setter
+    def _node(self, node: Any) -> None:
+        if node is None:
+            versions.nodes.pop(self, None)
+        else:
+            versions.nodes[self] = node
+
+    @property
+    def name(self) -> str:
+        """The name; "Parameter" if none was given."""
+        return self._name or DEFAULT_NAME
+
+    @name.setter
+    def name(self, name: str | None) -> None:
+        if name is not None and not isinstance(name, str):
+            raise TypeError(f"the name of a Parameter must be a string, not {type(name).__name__}")
+        self._name = name
+
+    @property
+    def requires_grad(self) -> bool:
+        """Whether training changes this Parameter."""
+        return self._requires_grad
+
+    @requires_grad.setter
+    def requires_grad(self, flag: bool) -> None:
+        if _checked_flag(flag) is not self._requires_grad:
+            self._requires_grad = flag
+            epoch.bump()
+
+    @property
+    def data(self) -> Parameter:
+        """The Parameter itself, as in MindSpore."""
+        return self
+
+    def set_data(self, data: Any, slice_shape: bool = False) -> Parameter:
+        """Replaces the value, and returns the Parameter.
+
+        The dtype stays: lower ones are cast, higher ones are a TypeError.  Another shape is a ValueError unless
+        `slice_shape` is true.  On a tape the new value is a constant.
+
+        >>> p = Parameter([1.0, 2.0]); p.set_data([3, 4]).tolist()
+        [3.0, 4.0]
+        """
+        array = data._data if isinstance(data, Tensor) else array_of(data)
+        given = data.dtype if isinstance(data, Tensor) else Tensor(array).dtype
+        if promote(self.dtype, given) is not self.dtype:
+            raise TypeError(f"Parameter {self.name} holds {self.dtype.name}, {given.name} does not fit: cast it first")
+        if array.shape == self.shape:
+            self._write(array)
+        elif not slice_shape:
+            raise ValueError(f"Parameter {self.name} has shape {self.shape}, the data has {array.shape}")
+        else:
+            self._data = array.astype(self._data.dtype)
+            self._held = 0
+            epoch.bump()
+        self._node = None
+        return self
+
+    def _write(self, array: Array) -> None:
+        target = self._own()
+        with np.errstate(all="ignore"):
+            target[...] = array
+
+    def clone(self, init: Any = "same") -> Parameter:
+        """A new Parameter of the same description; `init` "same" copies the values, "zeros", "ones" or a number fill.
+
+        >>> Parameter([1.0, 2.0], name="w").clone(init="zeros").tolist()
+        [0.0, 0.0]
+        """
+        new: Parameter = object.__new__(type(self))
+        new._data, new._held = self._data.copy(), 0
+        for slot in Parameter.__slots__:
+            setattr(new, slot, getattr(self, slot))
+        if init != "same":
+            fill = {"zeros": 0, "ones": 1}.get(init) if isinstance(init, str) else init
+            if not isinstance(fill, int | float):
+                raise ValueError(f"`init` of clone() must be 'same', 'zeros', 'ones' or a number, not {init!r}")
+            new._data[...] = fill
+        return new
+
+    def __copy__(self) -> Parameter:
+        return self.clone()
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Parameter:
+        return self.clone()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        rest = (self.layerwise_parallel, self.parallel_optimizer, self.storage_format, self.device)
+        return type(self), (self._data, self._name, self.requires_grad, *rest)
+
+    def __repr__(self) -> str:
+        facts = f"shape={self.shape}, dtype={self.dtype}, requires_grad={self.requires_grad}"
+        return f"Parameter (name={self.name}, {facts})"
+
+    __str__ = __repr__
+
+
+def _checked_flag(flag: bool) -> bool:
+    if not isinstance(flag, bool):
+        raise TypeError(f"`requires_grad` must be a bool, not {type(flag).__name__}")
+    return flag
+
+
+class ParameterTuple(tuple[Parameter, ...]):
+    """Parameters in a fixed order; TypeError if one is none, ValueError if one stands twice.
+
+    >>> ParameterTuple([Parameter(1.0, name="a"), Parameter(2.0, name="b")]).clone("moments")[1].name
+    'moments.b'
+    """
+
+    __slots__ = ()
+
+    def __new__(cls, parameters: Iterable[Parameter] = ()) -> ParameterTuple:
+        items = tuple(parameters)
+        for p in items:
+            if not isinstance(p, Parameter):
+                raise TypeError(f"a ParameterTuple holds Parameters, not {type(p).__name__}")
+        if len({id(p) for p in items}) != len(items):
+            raise ValueError("a ParameterTuple holds every Parameter once")
+        return super().__new__(cls, items)
+
+    def clone(self, prefix: str, init: Any = "same") -> ParameterTuple:
+        """Clones of all Parameters, named ``prefix.name``."""
+        out = []
+        for p in self:
+            new = p.clone(init)
+            new.name = f"{prefix}.{p.name}"
+            out.append(new)
+        return ParameterTuple(out)

@@ -1,0 +1,293 @@
+"""The Tensor: a box over an ndarray, with what NumPy, Python and other frameworks expect of an array.
+
+Operators and most methods are attached by `eager` from the primitives that declare them; what stands here needs no
+derivative, or leaves the system of derivatives on purpose (`asnumpy`, `item`, `float`).
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Iterator
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from ..dtypes import DType, bool_, dtype_of, float32, from_numpy, int64
+from ..errors import AmbiguousTruthError
+from .storage import holders
+from .text import tensor_repr
+
+__all__ = ["Array", "Tensor", "array_of", "wrap"]
+
+Array: TypeAlias = np.ndarray[Any, Any]
+
+
+class Tensor:
+    """A dense array of any rank whose operations can be differentiated and compiled.
+
+    `input_data` is a number, a (nested) list or tuple of numbers, an ndarray, a NumPy scalar or a Tensor; it is copied.
+    Python floats become float32, ints int64, bools bool; arrays keep their dtype unless `dtype` is given.  Without
+    `input_data`, `init` fills an array of `shape` and `dtype`: a number, or a function that is given the ndarray.
+
+    TypeError: what is no number (strings, None, complex, ragged lists).  ValueError: `shape` differs from the data's.
+
+    >>> Tensor([1.0, 2.0])
+    Tensor(shape=[2], dtype=Float32, value= [ 1.00000000e+00,  2.00000000e+00])
+    >>> Tensor(shape=(2,), dtype=int64, init=7).tolist()
+    [7, 7]
+    """
+
+    # Compiled code reads the buffer through the first slot.  `_node` is the op on a tape that made this Tensor (or
+    # None), `_held` the holders of its buffer (see `storage`).
+    __slots__ = ("_data", "_node", "_held", "__weakref__")  # noqa: RUF023
+    _data: Array
+    _node: Any
+    _held: int
+
+    __hash__ = object.__hash__
+    __array_priority__ = 1000.0
+
+    def __init__(
+        self, input_data: Any = None, dtype: Any = None, shape: tuple[int, ...] | int | None = None,
+        init: float | Callable[[Array], object] | None = None,
+    ) -> None:
+        wanted = None if dtype is None else dtype_of(dtype)
+        if shape is not None:
+            shape = (shape,) if isinstance(shape, int) else tuple(shape)
+        if init is not None:
+            self._data = _initial(input_data, wanted, shape, init)
+        else:
+            self._data = array_of(input_data, wanted)
+            if shape is not None and shape != self._data.shape:
+                raise ValueError(f"`shape` is {shape}, but the data has shape {self._data.shape}")
+        self._node = None
+        self._held = 0
+
+    @staticmethod
+    def from_numpy(array: Array) -> Tensor:
+        """A Tensor over the memory of an ndarray: each sees what is written to the other.
+
+        TypeError: dtypes without a Tensor dtype (complex, strings, objects).
+
+        >>> a = np.zeros(2); t = Tensor.from_numpy(a); a[0] = 5; t.tolist()
+        [5.0, 0.0]
+        """
+        if not isinstance(array, np.ndarray):
+            raise TypeError(f"from_numpy() takes an ndarray, not {type(array).__name__}")
+        return wrap(_native(np.asarray(array)))
+
+    @staticmethod
+    def from_dlpack(source: Any) -> Tensor:
+        """A Tensor over the memory of any object with `__dlpack__` (on the CPU).
+
+        >>> Tensor.from_dlpack(np.arange(3)).tolist()
+        [0, 1, 2]
+        """
+        return wrap(_native(np.from_dlpack(source)))
+
+    # ------------------------------------------------------------------------------------------- description
+    @property
+    def dtype(self) -> DType:
+        """The element type."""
+        return from_numpy(self._data.dtype)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The sizes of the dimensions."""
+        shape: tuple[int, ...] = self._data.shape
+        return shape
+
+    @property
+    def ndim(self) -> int:
+        """The number of dimensions."""
+        return self._data.ndim
+
+    @property
+    def size(self) -> int:
+        """The number of elements."""
+        return self._data.size
+
+    @property
+    def itemsize(self) -> int:
+        """Bytes of one element."""
+        return self._data.itemsize
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of all elements."""
+        return self._data.nbytes
+
+    # ------------------------------------------------------------------------------------------- leaving
+    def asnumpy(self) -> Array:
+        """The elements as an ndarray that shares this Tensor's memory: writing to it changes the Tensor.
+
+        >>> t = Tensor([1.0, 2.0]); t.asnumpy()[0] = 5; t.tolist()
+        [5.0, 2.0]
+        """
+        return self._own()
+
+    numpy = asnumpy
+
+    def item(self) -> bool | int | float:
+        """The single element as a Python number; ValueError if there is not exactly one."""
+        if self._data.size != 1:
+            raise ValueError(f"only a tensor of one element has an item(); this one has shape {self.shape}")
+        value: bool | int | float = self._data.item()
+        return value
+
+    def tolist(self) -> Any:
+        """The elements as nested lists of Python numbers (a bare number for a 0-d Tensor)."""
+        return self._data.tolist()
+
+    def _own(self) -> Array:
+        """The buffer, after a copy if a live tape or another Tensor holds it too: safe to write to."""
+        data = self._data
+        if self._held & holders.live or not data.flags.writeable:
+            self._data = data = data.copy()
+            self._held = 0
+        return data
+
+    # ------------------------------------------------------------------------------------------- protocols
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:
+        data = self._data if copy else self._own()
+        if dtype is not None and np.dtype(dtype) != data.dtype:
+            if copy is False:
+                raise ValueError(f"converting {self.dtype.name} to {np.dtype(dtype)} needs a copy")
+            return data.astype(dtype)
+        return data.copy() if copy else data
+
+    def __buffer__(self, flags: int) -> memoryview:
+        return memoryview(self._own())  # type: ignore[arg-type]  # NumPy declares it from Python 3.12 on
+
+    def __dlpack__(self, **options: Any) -> Any:
+        return self._own().__dlpack__(**options)
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        kind, index = self._data.__dlpack_device__()
+        return int(kind), int(index)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return wrap, (self._data,)
+
+    def copy(self) -> Tensor:
+        """The same values in memory of their own; gradients pass."""
+        return wrap(self._data.copy(), self._node)
+
+    __copy__ = copy
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Tensor:
+        return self.copy()
+
+    def __len__(self) -> int:
+        if self._data.ndim == 0:
+            raise TypeError("a tensor without dimensions has no len()")
+        return len(self._data)
+
+    def __iter__(self) -> Iterator[Tensor]:
+        if self._data.ndim == 0:
+            raise TypeError("a tensor without dimensions cannot be iterated over or unpacked")
+        return (self[i] for i in range(len(self._data)))  # type: ignore[index]  # attached by `eager`
+
+    def __bool__(self) -> bool:
+        if self._data.size != 1:
+            raise AmbiguousTruthError(
+                f"a tensor of shape {list(self.shape)} has no truth value: only one of exactly one element has",
+                hint="reduce it first with .any() or .all()",
+            )
+        return bool(self._data.item())
+
+    def __int__(self) -> int:
+        return int(self.item())
+
+    def __float__(self) -> float:
+        return float(self.item())
+
+    def __index__(self) -> int:
+        value = self.item()
+        if not isinstance(value, int) or isinstance(value, bool):
+            raise TypeError(f"only an integer tensor can be an index, not one of {self.dtype.name}")
+        return operator.index(value)
+
+    def __format__(self, spec: str) -> str:
+        return format(self._data, spec) if spec else str(self)
+
+    def __str__(self) -> str:
+        return str(self._data)
+
+    def __repr__(self) -> str:
+        return tensor_repr(self._data, self.dtype)
+
+
+_new = Tensor.__new__
+
+
+def wrap(data: Array, node: Any = None) -> Tensor:
+    """A Tensor over an ndarray of a supported dtype in native byte order, unchecked."""
+    tensor = _new(Tensor)
+    tensor._data = data
+    tensor._node = node
+    tensor._held = 0
+    return tensor
+
+
+def _native(array: Array) -> Array:
+    """The array itself, or a copy in native byte order."""
+    from_numpy(array.dtype)
+    return array if array.dtype.isnative else array.astype(array.dtype.newbyteorder("="))
+
+
+def array_of(data: Any, dtype: DType | None = None) -> Array:
+    """A new array with the contents of anything a Tensor can be made from."""
+    if isinstance(data, Tensor):
+        array = data._data
+    elif isinstance(data, np.ndarray | np.generic):
+        array = _native(np.asarray(data))
+    elif isinstance(data, bool):
+        array = np.array(data)
+    elif isinstance(data, int | float):
+        array = _numbers(data)
+    elif isinstance(data, list | tuple):
+        _refuse_tensors(data)
+        array = _numbers(data)
+    else:
+        raise TypeError(f"a Tensor is made from numbers, lists of numbers or arrays, not from {type(data).__name__}")
+    if dtype is None:
+        weak = isinstance(data, float | list | tuple) and not isinstance(data, np.generic)
+        dtype = float32 if weak and array.dtype == np.float64 else from_numpy(array.dtype)
+    with np.errstate(all="ignore"):
+        return np.array(array, dtype=dtype.numpy)
+
+
+def _numbers(data: Any) -> Array:
+    try:
+        array = np.array(data)
+    except (ValueError, OverflowError) as error:
+        raise TypeError(f"this {type(data).__name__} is not a rectangular block of numbers: {error}") from None
+    if array.dtype.kind not in "biuf" and array.dtype.name != "bfloat16":
+        raise TypeError(f"a Tensor is made from numbers, this {type(data).__name__} holds {array.dtype}")
+    if array.dtype == np.uint64:
+        raise TypeError(f"{data!r} holds integers that do not fit in {int64.name}")
+    return array
+
+
+def _refuse_tensors(data: Any) -> None:
+    for x in data:
+        if isinstance(x, Tensor):
+            raise TypeError("a list of Tensors is not data: join them with ops.stack, which keeps gradients")
+        if isinstance(x, list | tuple):
+            _refuse_tensors(x)
+
+
+def _initial(data: Any, dtype: DType | None, shape: tuple[int, ...] | None, init: Any) -> Array:
+    if data is not None:
+        raise ValueError("give `input_data` or `init`, not both")
+    if dtype is None or shape is None:
+        raise ValueError("`init` needs `shape` and `dtype`")
+    array: Array = np.zeros(shape, dtype.numpy)
+    if callable(init):
+        init(array)
+    elif isinstance(init, int | float):
+        array[...] = init if dtype is not bool_ else bool(init)
+    else:
+        raise TypeError(f"`init` must be a number or a function that fills an ndarray, not {type(init).__name__}")
+    return array
