@@ -185,16 +185,23 @@ def _loop(sweep: Sweep, builder: Builder, op: Op, gs: list[Value | None]) -> Sha
     leaving = [(xs, g) for xs, g in elems if g is not None]
     for v, g in cotangents.pending.items():
         arg = Value(v.type, block, 0, hint(v))
-        carries.append(_Carry(arg, zeros_like(builder, v), summed(trip, arg, g), v))
+        total = summed(trip, arg, g)
+        total.name = arg.name
+        carries.append(_Carry(arg, zeros_like(builder, v), total, v))
     carries = _needed(block, builder, sweep, carries, [g for _, g in leaving])
+    # What every trip passes on unchanged (the cotangent of a sum over the trips) is its first value throughout.
+    constant = {c.arg: c.init for c in carries if c.out is c.arg}
+    through = [(c.of, c.init) for c in carries if c.arg in constant]
+    carries = [c for c in carries if c.arg not in constant]
     if not carries and not leaving:
-        return ()
+        return through
 
     block.outs = [*(c.out for c in carries), *(g for _, g in leaving)]
-    shifts, more_read = _save_from_trips(loop, block)
+    shifts, more_read = _save_from_trips(loop, block, constant)
     scan = _close(builder, loop, block, carries, shifts, read + more_read)
     left = scan.results[len(carries) + len(shifts) :]
     return [
+        *through,
         *((c.of, r) for c, r in zip(carries, scan.results, strict=False)),
         *((xs, r) for (xs, _), r in zip(leaving, left, strict=True)),
     ]
@@ -209,8 +216,13 @@ def _needed(
     return [c for c in carries if c.of in sweep.active or c.arg in wanted]
 
 
-def _save_from_trips(loop: _Loop, block: Block) -> tuple[list[_Carry], list[tuple[Value, Value]]]:
-    """Makes what the adjoint body mentions of the forward body carries and sequences that the adjoint loop reads."""
+def _save_from_trips(
+    loop: _Loop, block: Block, constant: dict[Value, Value]
+) -> tuple[list[_Carry], list[tuple[Value, Value]]]:
+    """Makes what the adjoint body mentions of the forward body carries and sequences that the adjoint loop reads.
+
+    `constant` are replacements for arguments of the adjoint body itself.
+    """
     body, collected = loop.body, loop.collected()
     sequences = dict(zip(loop.elems, loop.sequences, strict=True)) | collected
     index = loop.index
@@ -220,7 +232,7 @@ def _save_from_trips(loop: _Loop, block: Block) -> tuple[list[_Carry], list[tupl
         following.setdefault(out, carry)
     mentioned = [v for v in free_values(block) if v.block is body]
     choice = choose(mentioned, body, at_hand=at_hand, visible=lambda v: True, carried=following)
-    mapping: dict[Value, Value] = {}
+    mapping = dict(constant)
     read = []
     for v in choice.taken:
         if v is index:

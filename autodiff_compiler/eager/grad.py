@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import heapq
 from collections.abc import Callable, Iterator, Sequence
+from heapq import heappop, heappush
 from typing import Any
 
 import numpy as np
@@ -21,27 +21,20 @@ __all__ = ["Tape", "differentiate", "leaves", "vjp"]
 
 
 # ------------------------------------------------------------------------------------------------ backward
-def _backward(bit: int, start: int, seeds: Sequence[tuple[Node, Tensor]]) -> dict[Source, Tensor]:
+def _backward(bit: int, start: int, seeds: list[tuple[Node, Tensor]]) -> dict[Source, Tensor]:
     """Cotangents of the sources of one tape, visiting its nodes from the newest to the oldest.
 
-    Nodes older than the tape (`order > start`) belong to an earlier owner of the bit.
+    Nodes older than the tape (`order > start`) belong to an earlier owner of the bit.  `seeds` is used up, so that a
+    graph nobody else holds is freed on the way.
     """
     cotangents: dict[Node, Any] = {}
     heap: list[tuple[int, Node]] = []
     found: dict[Source, Tensor] = {}
-
-    def add(node: Node, g: Tensor) -> None:
-        old = cotangents.get(node)
-        if old is None:
-            cotangents[node] = g
-            heapq.heappush(heap, (node.order, node))
-        else:
-            cotangents[node] = old + g
-
-    for node, g in seeds:
-        add(node, g)
+    while seeds:
+        node, g = seeds.pop()
+        _add(cotangents, heap, node, g)
     while heap:
-        _, node = heapq.heappop(heap)
+        node = heappop(heap)[1]
         g = cotangents.pop(node)
         if node.__class__ is Source and node.bit == bit:
             found[node] = g
@@ -49,18 +42,26 @@ def _backward(bit: int, start: int, seeds: Sequence[tuple[Node, Tensor]]) -> dic
         if node.__class__ is Element:
             _add_element(cotangents, heap, node, g)
             continue
-        parents = node.parents
-        wanted = tuple([p is not None and p.mask & bit != 0 and p.order <= start for p in parents])
-        for parent, want, array, h in zip(parents, wanted, node.arrays, node.pull(g, wanted), strict=True):
-            if want and h is not None:
-                if (
-                    h.__class__ is not Tensor or h._data.shape != array.shape or h._data.dtype is not array.dtype
-                ):
-                    h = _fitted(h, array, node, parent.__class__ is Source and parent.bit == bit)
-                    if h is None:
-                        continue
-                add(parent, h)
+        wanted = tuple([p is not None and p.mask & bit != 0 and p.order <= start for p in node.parents])
+        pulled = node.pull(g, wanted)
+        for parent, want, array, h in zip(node.parents, wanted, node.arrays, pulled, strict=True):
+            if not want or h is None:
+                continue
+            if h.__class__ is not Tensor or h._data.shape != array.shape or h._data.dtype is not array.dtype:
+                h = _fitted(h, array, node, parent.__class__ is Source and parent.bit == bit)
+                if h is None:
+                    continue
+            _add(cotangents, heap, parent, h)
     return found
+
+
+def _add(cotangents: dict[Node, Any], heap: list[tuple[int, Node]], node: Node, g: Tensor) -> None:
+    old = cotangents.get(node)
+    if old is None:
+        cotangents[node] = g
+        heappush(heap, (node.order, node))
+    else:
+        cotangents[node] = old + g
 
 
 def _add_element(cotangents: dict[Node, Any], heap: list[tuple[int, Node]], node: Element, g: Tensor) -> None:
@@ -68,7 +69,7 @@ def _add_element(cotangents: dict[Node, Any], heap: list[tuple[int, Node]], node
     gs = cotangents.get(owner)
     if gs is None:
         cotangents[owner] = gs = [None] * owner.count
-        heapq.heappush(heap, (owner.order, owner))
+        heappush(heap, (owner.order, owner))
     gs[node.index] = g if gs[node.index] is None else gs[node.index] + g
 
 
@@ -107,29 +108,39 @@ class Tape:
 
     __slots__ = ("_bit", "_start", "outputs", "sources", "targets")
 
-    def __init__(self, fn: Callable[..., Any], inputs: Sequence[Tensor], weights: Sequence[Parameter]) -> None:
+    def __init__(
+        self, fn: Callable[..., Any], inputs: Sequence[Tensor], weights: Sequence[Parameter] = (),
+        of: Callable[[Any], Any] | None = None,
+    ) -> None:
         self._bit = holders.take()
-        self._start = next_order()
-        self.sources = [_source(self._bit, x, Tensor) for x in inputs]
-        of_weights = [_source(self._bit, p, Parameter) for p in weights]
-        self.sources += of_weights
-        outer = thread.active
-        replaced = {p: p._node for p in weights}
-        aliases = [_variable(source) for source in self.sources[: len(inputs)]]
-        for p, source in zip(weights, of_weights, strict=True):
-            p._node = source
-        thread.active = outer | self._bit
         try:
-            self.outputs = fn(*aliases)
-            #: dtype and shape of every output Tensor, and the node that made it.
-            self.targets = [(t._data.dtype, t._data.shape, t._node) for t in leaves(self.outputs)]
+            self._run(fn, inputs, weights, of)
+        except BaseException:
+            self.close()
+            raise
+
+    def _run(self, fn: Any, inputs: Sequence[Tensor], weights: Sequence[Parameter], of: Any) -> None:
+        bit, outer, self._start = self._bit, thread.state.active, next_order()
+        of_inputs = [_source(bit, x, Tensor) for x in inputs]
+        of_weights = {p: _source(bit, p, Parameter) for p in weights}
+        self.sources = of_inputs + [of_weights[p] for p in weights]
+        aliases = [_variable(source) for source in of_inputs]
+        before = {p: p._node for p in of_weights}
+        for p, source in of_weights.items():
+            p._node = source
+        thread.state.active = outer | bit
+        try:
+            outputs = fn(*aliases)
+            differentiated = outputs if of is None else of(outputs)
+            #: dtype and shape of every output Tensor that is differentiated, and the node that made it.
+            self.targets = [(t._data.dtype, t._data.shape, t._node) for t in leaves(differentiated)]
         finally:
-            thread.active = outer
-            _restore_weights(replaced, of_weights, outer)
-            for x, alias, source in zip(inputs, aliases, self.sources, strict=False):
+            thread.state.active = outer
+            _restore_weights(of_weights, before, outer)
+            for x, alias, source in zip(inputs, aliases, of_inputs, strict=True):
                 if alias._data is not source.arrays[0]:
                     x._data, x._held, x._node = alias._data, alias._held, _on(alias._node, outer)
-        self.outputs = _released(self.outputs, aliases, inputs, outer)
+        self.outputs = _released(outputs, aliases, inputs, outer)
 
     def close(self) -> None:
         """Gives the tape's bit back; the tape cannot be used again."""
@@ -144,27 +155,29 @@ class Tape:
 
         With `once` the graph is dropped on the way, so that its memory is free as soon as it is used up.
         """
-        pairs = []
         targets = self.targets
+        if once:
+            self.targets = []
         if seeds is None:
             seeds = [None if dtype.kind in "biu" else wrap(np.ones(shape, dtype)) for dtype, shape, _ in targets]
         if len(seeds) != len(targets):
             raise GradientError(f"there are {len(targets)} output tensors, but {len(seeds)} cotangents")
-        for (dtype, shape, node), seed in zip(targets, seeds, strict=True):
-            if seed is not None and dtype.kind not in "biu":
-                seed = _as_seed(seed, dtype, shape)
-                if node is not None and node.mask & self._bit and node.order <= self._start:
-                    pairs.append((node, seed))
-        if once:
-            self.targets = targets = []
-        del node, targets
-        active = thread.active
-        thread.active = active & ~self._bit
+        pairs = [
+            (node, _as_seed(seed, dtype, shape))
+            for (dtype, shape, node), seed in zip(targets, seeds, strict=True)
+            if seed is not None and dtype.kind not in "biu" and self._reaches(node)
+        ]
+        del targets
+        active = thread.state.active
+        thread.state.active = active & ~self._bit
         try:
             found = _backward(self._bit, self._start, pairs)
         finally:
-            thread.active = active
+            thread.state.active = active
         return _distinct([found.get(source) for source in self.sources], self.sources, seeds)
+
+    def _reaches(self, node: Node | None) -> bool:
+        return node is not None and node.mask & self._bit != 0 and node.order <= self._start
 
 
 def _source(bit: int, x: Any, kind: type[Tensor]) -> Source:
@@ -184,12 +197,12 @@ def _on(node: Node | None, active: int) -> Node | None:
     return node if node is not None and node.mask & active else None
 
 
-def _restore_weights(replaced: dict[Parameter, Node | None], sources: Sequence[Source], outer: int) -> None:
+def _restore_weights(sources: dict[Parameter, Source], before: dict[Parameter, Node | None], outer: int) -> None:
     """Parameters that `fn` assigned keep their new place on the outer tapes, the others go back to their old one."""
     nodes = versions.nodes
-    for (p, old), source in zip(replaced.items(), sources, strict=True):
+    for p, source in sources.items():
         if nodes.get(p) is source:
-            p._node = old
+            p._node = before[p]
     for p, node in list(nodes.items()):
         if not node.mask & outer:
             del nodes[p]
@@ -259,11 +272,12 @@ def _replaced(tree: Any, originals: dict[int, Tensor]) -> Any:
 # ------------------------------------------------------------------------------------------------ gradients
 def differentiate(
     fn: Callable[..., Any], inputs: Sequence[Tensor], weights: Sequence[Parameter] = (),
-    seeds: Sequence[Any] | None = None,
+    seeds: Sequence[Any] | None = None, of: Callable[[Any], Any] | None = None,
 ) -> tuple[Any, list[Tensor], list[Tensor]]:
     """``fn(*inputs)`` and the gradients with respect to the inputs and to the Parameters in `weights`.
 
-    Seeds are cotangents of the output Tensors in the order of `leaves`: Tensors of the outputs' shapes, numbers, or None
+    `of` picks the part of the outputs that is differentiated (all by default; with auxiliary outputs
+    ``lambda out: out[0]``).  Seeds are cotangents of its Tensors in the order of `leaves`: Tensors of the outputs' shapes, numbers, or None
     for an output that is not differentiated.  By default every float output is seeded with ones.  What is unused has a
     gradient of zeros; an integer variable has an integer gradient.
 
@@ -273,7 +287,7 @@ def differentiate(
     >>> y.tolist(), dx.tolist()
     ([1.0, 4.0], [2.0, 4.0])
     """
-    tape = Tape(fn, inputs, weights)
+    tape = Tape(fn, inputs, weights, of)
     try:
         gradients = tape.pull(seeds, once=True)
     finally:

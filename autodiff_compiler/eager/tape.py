@@ -19,24 +19,35 @@ from typing import Any
 import numpy as np
 
 from ..errors import NotDifferentiableError
-from ..ir.primitive import Attrs, Context
+from ..ir.primitive import Attrs
 from ..runtime.storage import SHARED
 from ..runtime.tensor import Array, Tensor, wrap
 
-__all__ = ["Applied", "Element", "Node", "Opaque", "Source", "next_order", "place", "record", "thread", "tracked"]
+__all__ = [
+    "Applied", "Element", "Node", "Opaque", "Source", "State", "next_order", "place", "record", "thread",
+    "tracked",
+]
 
 
-class _Thread(threading.local):
-    """What belongs to one thread: the bits of its active tapes, and a context without floating-point warnings."""
+class State:
+    """What belongs to one thread: the bits of its active tapes, and a way to compute without warnings."""
+
+    __slots__ = ("active", "quiet")
 
     def __init__(self) -> None:
         self.active = 0
-        quiet = contextvars.Context()
-        quiet.run(np.seterr, all="ignore")
-        #: `quiet(f, *args)` calls f so that 1/0 is inf without a word; ten times cheaper than `np.errstate`.
-        self.quiet: Callable[..., Any] = quiet.run
+        context = contextvars.Context()
+        context.run(np.seterr, all="ignore")
+        #: `quiet(f, *args)` calls f so that 1/0 is inf without a word; far cheaper than entering `np.errstate`.
+        self.quiet: Callable[..., Any] = context.run
 
 
+class _Thread(threading.local):
+    def __init__(self) -> None:
+        self.state = State()
+
+
+#: `thread.state` is the `State` of this thread.
 thread = _Thread()
 
 #: Numbers of nodes, counting down: the newest node is the smallest, as a heap wants it.
@@ -69,7 +80,7 @@ class Source(Node):
     reaches_integers = True
 
     def __init__(self, bit: int, array: Array, parent: Node | None) -> None:
-        active = thread.active
+        active = thread.state.active
         if parent is not None and not parent.mask & active:
             parent = None
         self.bit, self.arrays, self.parents = bit, (array,), (parent,)
@@ -102,24 +113,29 @@ class Applied(Node):
         return len(self.outs)
 
     def pull(self, g: Any, wanted: tuple[bool, ...]) -> Sequence[Any]:
-        plan, active = self.plan, thread.active
-        defn = plan.defn
-        rule = defn.vjp
-        if rule is None:
+        plan, active = self.plan, thread.state.active
+        if plan.vjp is None:
             raise NotDifferentiableError(
-                f"{defn.name} has no derivative", hint="use stop_gradient on its operands if none is meant"
+                f"{plan.defn.name} has no derivative", hint="use stop_gradient on its operands if none is meant"
             )
-        operands = [
-            _alias(a, p if active and p is not None and p.mask & active else None) if a.__class__ is np.ndarray else a
-            for a, p in zip(self.arrays, self.parents, strict=True)
-        ]
-        outer = self if self.mask & active else None
-        if len(self.outs) == 1 and not defn.multiple:
-            outs = [_alias(self.outs[0], outer)]
-        else:
-            outs = [_alias(a, outer and Element(outer, i)) for i, a in enumerate(self.outs)]
-        found = rule(plan.context(defn, self.attrs, outs, wanted), g, *operands)
+        operands = []
+        for array, parent in zip(self.arrays, self.parents):
+            if array.__class__ is np.ndarray:
+                array = wrap(array, parent if active and parent is not None and parent.mask & active else None)
+                array._held = SHARED
+            operands.append(array)
+        found = plan.vjp(plan.context(self, wanted), g, *operands)
         return found if found.__class__ is tuple else (found,)
+
+    def results(self) -> list[Tensor]:
+        """The results as Tensors; on the tapes that are active now and that this node lies on."""
+        node = self if self.mask & thread.state.active else None
+        tensors = []
+        for i, out in enumerate(self.outs):
+            tensor = wrap(out, Element(node, i) if node is not None and self.plan.defn.multiple else node)
+            tensor._held = SHARED
+            tensors.append(tensor)
+        return tensors
 
 
 class Element(Node):
@@ -148,46 +164,50 @@ class Opaque(Node):
         return self.pullback(g)
 
 
-def _alias(array: Array, node: Node | None) -> Tensor:
-    tensor = wrap(array, node)
-    tensor._held = SHARED
-    return tensor
-
-
 def tracked(tensor: Tensor) -> bool:
     """Whether what is done with a Tensor now would be recorded."""
     node = tensor._node
-    return node is not None and node.mask & thread.active != 0
+    return node is not None and node.mask & thread.state.active != 0
 
 
-def place(plan: Any, attrs: Attrs, operands: Sequence[Any], arrays: tuple[Any, ...], results: Sequence[Tensor]) -> None:
+def place(
+    plan: Any, attrs: Attrs, operands: Sequence[Any], arrays: tuple[Any, ...], results: Sequence[Tensor], active: int
+) -> None:
     """Puts an application of a primitive on the active tapes its operands lie on, if any; marks the buffers it saves.
 
     `arrays` are the operands as the derivative rule will see them: ndarrays, and Python numbers as they are.
     """
-    active = thread.active
-    if not active:
-        return
-    mask, parents = 0, []
+    mask = 0
+    parents: list[Node | None] = []
     for x in operands:
         node = x._node if isinstance(x, Tensor) else None
         if node is not None:
             on = node.mask & active
-            mask |= on
-            parents.append(node if on else None)
-        else:
-            parents.append(None)
-    outs = tuple([t._data for t in results])
-    if not mask or all(a.dtype.kind in "biu" for a in outs):  # integers carry no derivative
+            if on:
+                mask |= on
+            else:
+                node = None
+        parents.append(node)
+    if not mask:
         return
+    outs = tuple([t._data for t in results])
+    for out in outs:
+        if out.dtype.kind not in "biu":
+            break
+    else:
+        return  # integers carry no derivative
     for x in operands:
         if isinstance(x, Tensor):
             x._held |= mask
     node = Applied(mask, plan, attrs, arrays, tuple(parents), outs)
-    single = len(results) == 1 and not plan.defn.multiple
-    for i, t in enumerate(results):
-        t._held |= mask
-        t._node = node if single else Element(node, i)
+    if not plan.defn.multiple:
+        tensor = results[0]
+        tensor._held |= mask
+        tensor._node = node
+        return
+    for i, tensor in enumerate(results):
+        tensor._held |= mask
+        tensor._node = Element(node, i)
 
 
 def record(
@@ -199,7 +219,7 @@ def record(
     a Tensor, a number, or None.  It runs with the outer tapes active, so what it computes with Tensors is differentiated
     again.  The buffers it keeps are its own affair: the tape keeps types only.
     """
-    active = thread.active
+    active = thread.state.active
     nodes = [x._node for x in operands]
     parents = tuple([n if n is not None and n.mask & active else None for n in nodes])
     mask = 0

@@ -7,7 +7,7 @@ from typing import Any
 import gast
 
 from ..errors import StaticValueError, UnsupportedSyntaxError
-from . import operators
+from . import fence, operators
 from .calls import call
 from .control import branch, iterate_static
 from .operators import truth
@@ -151,7 +151,7 @@ def _call(lw: Lowering, node: Any) -> Any:
     for a in node.args:
         if isinstance(a, gast.Starred):
             args += iterate_static(lw, lw.expr(a.value))
-        elif isinstance(a, gast.GeneratorExp):
+        elif isinstance(a, gast.GeneratorExp) and fence.consumes_generator(node):
             args.append(_comprehension(lw, a))
         else:
             args.append(lw.expr(a))
@@ -216,7 +216,12 @@ def _dict(lw: Lowering, node: Any) -> Any:
     return out
 
 
-@expression("ListComp", "SetComp", "DictComp", "GeneratorExp")
+@expression("GeneratorExp")
+def _generator(lw: Lowering, node: Any) -> Any:
+    raise lw.refused(node)
+
+
+@expression("ListComp", "SetComp", "DictComp")
 def _comprehension(lw: Lowering, node: Any) -> Any:
     """Always unrolled; its targets are its own."""
     targets = {n.id for g in node.generators for n in gast.walk(g.target) if isinstance(n, gast.Name)}

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..errors import CompileError, InternalCompilerError, RecursionDepthError
+from ..errors import CompileError, RecursionDepthError
 from ..ir.build import Builder
 from ..ir.core import Block, Function, Module, Value
 from ..ir.primitive import F, trace
@@ -168,10 +168,7 @@ class Lowering:
             raise
 
     def refused(self, node: Any) -> CompileError:
-        found = fence.reject(node, self.frame.tree)
-        if found is not None:
-            return found
-        return InternalCompilerError(f"no rule for {type(node).__name__}", loc=self.frame.tree.loc(node))
+        return fence.reject(node, self.frame.tree) or fence.missing(node, self.frame.tree)
 
     # ------------------------------------------------------------------------------------------- functions
     def run_function(self, prepared: Prepared, frame: Frame) -> Any:
@@ -208,6 +205,23 @@ class Lowering:
         env = bind_arguments(prepared.node, closure.__name__, args, kwargs, closure.defaults, closure.kw_defaults, caller)
         frame = Frame(prepared, closure.frame.bindings, closure.frame, caller, env, closure.frame.method_of)
         return self.run_function(prepared, frame)
+
+    def call(self, fn: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+        """``fn(*args, **kwargs)`` on abstract values; for objects that say how they are compiled (`__graph_call__`)."""
+        from .calls import call  # the rules of calls are written in terms of this class
+
+        return call(self, fn, list(args), kwargs)
+
+    @staticmethod
+    def is_tensor(x: Any) -> bool:
+        """Whether an abstract value is a Tensor."""
+        return type(x) in (TensorVar, StateVar)
+
+    def differentiate(self, *args: Any, **kwargs: Any) -> Any:
+        """A derivative inside compiled code; see `derivatives.differentiate`."""
+        from .derivatives import differentiate
+
+        return differentiate(self, *args, **kwargs)
 
     # ------------------------------------------------------------------------------------------- native code
     def unwrap(self, x: Any) -> Any:

@@ -293,12 +293,13 @@ def attribute(lw: Lowering, owner: Any, name: str) -> Any:
         value = getattr(owner, name)
     except AttributeError:
         return _missing(owner, name)
-    if isinstance(owner, types.ModuleType) and is_ours(owner):
+    if (isinstance(owner, types.ModuleType) and is_ours(owner)) or is_dynamic(value):
         return value
     if isinstance(value, types.MethodType | types.BuiltinMethodType | types.MethodWrapperType):
         return value
     what = f"{getattr(owner, '__name__', type(owner).__name__)}.{name}"
-    return lw.outside.read(value, ("attribute", id(owner), name), what, lambda: getattr(owner, name))
+    watched = getattr(type(owner), "__graph_state__", None) is not None
+    return lw.outside.read(value, ("attribute", id(owner), name), what, lambda: getattr(owner, name), watched=watched)
 
 
 def _missing(owner: Any, name: str) -> Any:

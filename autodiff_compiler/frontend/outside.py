@@ -36,6 +36,8 @@ class Guard:
     what: str
     fetch: Callable[[], Any]
     expected: Any
+    #: whether every change of it moves the process-wide epoch (attributes of Cells)
+    watched: bool = False
 
     def holds(self) -> bool:
         try:
@@ -99,22 +101,24 @@ class Outside:
         self._state_of: dict[int, StateVar] = {}
         self._kept: list[Any] = []
 
-    def read(self, value: Any, key: tuple[Any, ...], what: str, fetch: Callable[[], Any]) -> Any:
+    def read(
+        self, value: Any, key: tuple[Any, ...], what: str, fetch: Callable[[], Any], *, watched: bool = False
+    ) -> Any:
         """The value that compiled code sees for an object found under `key`; `fetch` finds it again."""
         if isinstance(value, Parameter):
-            self._guard(key, what, fetch, value)
+            self._guard(key, what, fetch, value, watched)
             return self.state(value)
         if isinstance(value, Tensor):
             return self._capture(value, key, what, fetch)
         if isinstance(value, types.ModuleType) or getattr(type(value), "__graph_state__", None) is not None:
-            self._guard(key, what, fetch, value)
+            self._guard(key, what, fetch, value, watched)
             return value
         if isinstance(value, list | dict | set) and not isinstance(value, LocalList | LocalDict):
             if len(value) > _LEAVES_WATCHED and isinstance(value, set):
                 raise SideEffectError(f"{what} is a set of {len(value)} elements: too large to be watched for changes")
             self._guard(key, what, fetch, _Content(value))
             return value
-        self._guard(key, what, fetch, value)
+        self._guard(key, what, fetch, value, watched)
         return value
 
     def item(self, owner: Any, index: Any, value: Any) -> Any:
@@ -149,6 +153,6 @@ class Outside:
             found = self._captured[key] = self._add_argument(type_, what.rpartition(".")[2])
         return found
 
-    def _guard(self, key: tuple[Any, ...], what: str, fetch: Callable[[], Any], expected: Any) -> None:
+    def _guard(self, key: tuple[Any, ...], what: str, fetch: Callable[[], Any], expected: Any, watched: bool = False) -> None:
         if key not in self.guards:
-            self.guards[key] = Guard(what, fetch, expected)
+            self.guards[key] = Guard(what, fetch, expected, watched)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import weakref
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -24,32 +25,33 @@ class Prepared:
     tree: SourceTree
     node: Any
     local_names: frozenset[str]
+    #: the functions defined inside, by the id of their node in `node`
+    nested: dict[int, Prepared] = field(default_factory=dict)
 
 
-_prepared: dict[int, tuple[Any, Prepared]] = {}
+_prepared: dict[int, tuple[weakref.ref[Any], Prepared]] = {}
 _lock = threading.Lock()
 
 
 def prepare(fn: Any) -> Prepared:
-    """The prepared form of a Python function, made once per code object."""
-    found = _prepared.get(id(fn.__code__))
-    if found is None or found[0] is not fn.__code__:
-        found = (fn.__code__, _prepare(source_tree.load(fn)))
-        with _lock:
-            _prepared[id(fn.__code__)] = found
-    else:
-        source_tree.load(fn)  # notices a file that changed since
-    return found[1]
+    """The prepared form of a Python function, made once per code object and forgotten with it."""
+    code = fn.__code__
+    found = _prepared.get(id(code))
+    if found is not None and found[0]() is code:
+        return found[1]
+    made = _prepare(source_tree.load(fn))
+    key = id(code)
+    with _lock:
+        _prepared[key] = (weakref.ref(code, lambda _: _prepared.pop(key, None)), made)
+    return made
 
 
-def prepare_nested(tree: SourceTree, node: Any) -> Prepared:
-    """The prepared form of a function defined inside compiled code, made once per node."""
-    found = _prepared.get(id(node))
-    if found is None or found[0] is not node:
-        found = (node, _prepare(tree.inner(node)))
-        with _lock:
-            _prepared[id(node)] = found
-    return found[1]
+def prepare_nested(outer: Prepared, node: Any) -> Prepared:
+    """The prepared form of a function defined inside another, made once per node."""
+    found = outer.nested.get(id(node))
+    if found is None:
+        found = outer.nested.setdefault(id(node), _prepare(outer.tree.inner(node)))
+    return found
 
 
 def _prepare(tree: SourceTree) -> Prepared:

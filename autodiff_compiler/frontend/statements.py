@@ -12,7 +12,7 @@ from ..errors import ArgumentError, JoinError, SideEffectError, UnsupportedSynta
 from ..ir.build import current
 from ..ir.core import Value
 from ..ir.primitive import METHODS, F
-from . import operators
+from . import fence, operators
 from .control import Diverged, iterate_static
 from .lowering import Lowering, statement
 from .scope import Closure, prepare_nested
@@ -50,8 +50,9 @@ def _import(lw: Lowering, node: Any) -> None:
 
 @statement("Global", "Nonlocal")
 def _outer_name(lw: Lowering, node: Any) -> None:
-    error = lw.refused(node)
-    raise error
+    error = fence.reject(node, lw.frame.tree)  # None where the name is only read
+    if error is not None:
+        raise error
 
 
 @statement("FunctionDef")
@@ -66,7 +67,7 @@ def make_closure(lw: Lowering, node: Any) -> Closure:
     defaults = tuple(lw.exprs(node.args.defaults))
     pairs = zip(node.args.kwonlyargs, node.args.kw_defaults, strict=True)
     kw_defaults = {p.id: lw.expr(d) for p, d in pairs if d is not None}
-    return Closure(prepare_nested(lw.frame.tree, node), lw.frame, defaults, kw_defaults)
+    return Closure(prepare_nested(lw.frame.prepared, node), lw.frame, defaults, kw_defaults)
 
 
 # ---------------------------------------------------------------------------------------------------- assignment

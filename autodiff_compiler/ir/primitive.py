@@ -6,11 +6,11 @@ Subclassing `Primitive` registers the class.  Its rules are plain functions and 
     Operand types to result type (a tuple for several results).  Its keyword-only parameters *are* the op's attributes;
     their annotations name the canonical form (see `CANONICAL`).
 ``scalar(k, x, ...)`` or ``numpy(x, ..., *, axes, ...)``
-    What it computes: a formula per element over a kernel builder `k` (its functions carry NumPy's names; NumPy itself is
-    one; numbers in a formula are ints, which adapt to every dtype), or a NumPy kernel.  A kernel may only use its
+    What it computes: a formula per element over a kernel builder `k` (its functions carry NumPy's names; NumPy itself
+    is one; numbers in a formula are ints, which adapt to every dtype), or a NumPy kernel.  A kernel may only use its
     arguments, `np` and builtins, because backends print its source into generated modules; where its body is one
-    ``return`` of an expression they print that expression in place.  An attribute annotated `DType` reaches a kernel as
-    the NumPy dtype.  Operands and results are arrays or NumPy scalars; operands broadcast if the op is elementwise.
+    ``return`` of an expression they print that expression in place.  An attribute annotated `DType` reaches a kernel
+    as the NumPy dtype.  Operands and results are arrays or NumPy scalars; operands broadcast if the op is elementwise.
     With ``widen = True`` the kernel never sees 16-bit floats: they are computed in float32 and rounded once.
 ``vjp(c, g, x, ...)``
     Cotangent of the result to cotangents of the operands (None: no cotangent).  `c` is a `Context`.
@@ -53,13 +53,14 @@ class Effect(enum.IntEnum):
 REGISTRY: dict[str, type[Primitive]] = {}
 #: Tensor methods by name: functions whose first argument is the Tensor (or the Value that stands for it).
 METHODS: dict[str, Callable[..., Any]] = {}
-#: Attributes of a Tensor that apply a function to it (`x.T`).
-PROPERTIES: dict[str, Callable[[Any], Any]] = {}
+#: Those of METHODS that are attributes of a Tensor, read without a call (`x.T`).
+PROPERTIES: set[str] = set()
 
-#: Operator slots that Python calls on the right operand; in METHODS they take (right, left).
-_REFLECTED = frozenset(
-    f"__r{name}__" for name in "add sub mul truediv floordiv mod pow matmul and or xor lshift rshift".split()
+_OPERATORS = (
+    "add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul", "and", "or", "xor", "lshift", "rshift",
 )
+#: Operator slots that Python calls on the right operand; in METHODS they take (right, left).
+_REFLECTED = frozenset(f"__r{name}__" for name in _OPERATORS)
 
 # What attributes hold: names for the annotations of `infer`, beside bool, int, str, DType, Shape, Size and Type.
 Ints: TypeAlias = tuple[int, ...]
@@ -73,7 +74,7 @@ Parts: TypeAlias = tuple[str | int, ...]
 
 
 def _ints(v: Any) -> tuple[Any, ...]:
-    return tuple(d if type(d) is Dim else int(d) for d in v)
+    return tuple([d if type(d) is Dim else int(d) for d in v])
 
 
 #: How the annotation of an attribute makes its value canonical.
@@ -163,17 +164,18 @@ class Primitive:
     @classmethod
     def attrs_of(cls, kw: dict[str, Any]) -> Attrs:
         """Keyword attributes as the canonical tuple in schema order."""
-        if len(kw) > len(cls.schema) or any(k not in cls.schema for k in kw):
-            extra = sorted(set(kw) - set(cls.schema))
-            raise TypeError(f"{cls.name}() has no attribute {extra[0]!r}; it has {', '.join(cls.schema) or 'none'}")
-        out = []
-        for name, canonical in zip(cls.schema, cls._canonical, strict=True):
+        out, given = [], 0
+        for name, canonical in zip(cls.schema, cls._canonical):
             if name in kw:
                 out.append(canonical(kw[name]))
+                given += 1
             elif name in cls._defaults:
                 out.append(cls._defaults[name])
             else:
                 raise TypeError(f"{cls.name}() needs the attribute {name!r}")
+        if given != len(kw):
+            extra = sorted(set(kw) - set(cls.schema))
+            raise TypeError(f"{cls.name}() has no attribute {extra[0]!r}; it has {', '.join(cls.schema) or 'none'}")
         return tuple(out)
 
     @classmethod
@@ -342,9 +344,8 @@ def composite(*methods: str, properties: tuple[str, ...] = ()) -> Callable[[Call
 
     def register(function: Callable[..., Any]) -> Callable[..., Any]:
         setattr(call, function.__name__, function)
-        _add_methods(function, methods)
-        for name in properties:
-            PROPERTIES[name] = function
+        _add_methods(function, methods + properties)
+        PROPERTIES.update(properties)
         return function
 
     return register

@@ -17,8 +17,16 @@ from .core import Block, Function, Module, Op, Value
 from .types import Dim, Seq, TensorType, TupleType, Type, tensor
 
 __all__ = [
-    "RESERVED", "SIZE_NAME", "WORDS", "FunctionPrinter", "Unbound", "implied_type", "literal_text", "print_function",
-    "print_module", "scan_types",
+    "RESERVED",
+    "SIZE_NAME",
+    "WORDS",
+    "FunctionPrinter",
+    "Unbound",
+    "implied_type",
+    "literal_text",
+    "print_function",
+    "print_module",
+    "scan_types",
 ]
 
 #: Comments by op, or by block: they go to its `yield` or `return`.

@@ -38,6 +38,12 @@ from .parser import ParseError, parse_function, parse_module
 from .printer import FunctionPrinter, Unbound, literal_text, print_function, print_module
 
 __all__ = [
-    "FunctionPrinter", "ParseError", "Unbound", "literal_text", "parse_function", "parse_module", "print_function",
+    "FunctionPrinter",
+    "ParseError",
+    "Unbound",
+    "literal_text",
+    "parse_function",
+    "parse_module",
+    "print_function",
     "print_module",
 ]

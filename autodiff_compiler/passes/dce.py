@@ -103,7 +103,7 @@ class _Liveness:
         while stack:
             x = stack.pop()
             owner = x.owner
-            if owner.__class__ is Block:
+            if not isinstance(owner, Op):
                 if owner.parent is not None and owner.parent.defn.name in _LOOPS:
                     self._carry(owner.parent, x.index)
                 continue
@@ -196,12 +196,14 @@ class _Copy:
         for op in old.ops:
             if op not in live:
                 continue
-            if op.defn.infer_blocks is None:
+            if op.defn.infer_blocks is not None:
+                copy = self._structured(op, new)
+            else:
                 operands = tuple([mapping[x] for x in op.operands])
                 copy = Op(op.defn, operands, [x.type for x in op.results], op.attrs, (), op.loc, new)
-                self._map(op.results, copy.results)
-            else:
-                copy = self._structured(op, new)
+                for x, y in zip(op.results, copy.results):  # noqa: B905 - the inner loop of every compilation
+                    y.name = x.name
+                    mapping[x] = y
             append(copy)
         new.outs = [mapping[x] for x in outs]
         return new

@@ -14,7 +14,7 @@ from ..ir.build import Builder
 from ..ir.core import Block, Function, Module, Op, Value
 from ..ir.walk import Cloner, count_ops, ops_of
 from ..ir.walk import inline as copy_into
-from .manager import module_pass
+from .manager import has_grad, module_pass
 
 __all__ = ["SMALL", "callees_first", "inline"]
 
@@ -29,7 +29,7 @@ def inline(module: Module) -> Module:
     A call that still binds states stays.  Raises RecursionDepthError where functions call each other in a circle.
     """
     order = callees_first(module)
-    final = not any(op.defn.name == "grad" for function in module for op in ops_of(function.body))
+    final = not has_grad(module)
     calls: dict[str, int] = {}
     for function in module:
         for op in ops_of(function.body):
@@ -38,7 +38,7 @@ def inline(module: Module) -> Module:
     made = module.like()
     for name in order:
         made.add(_Inliner.function(module.functions[name], made, calls, final))
-    reached = {op_name for f in made for op in ops_of(f.body) if op.defn.name == "call" for op_name in (_callee(op),)}
+    reached = {_callee(op) for function in made for op in ops_of(function.body) if op.defn.name == "call"}
     new = module.like()
     for name in module.functions:
         if name == module.entry.name or name in reached:

@@ -1,7 +1,8 @@
 """Moves what a loop computes anew on every trip, though it never changes, in front of the loop.
 
-Only pure ops without blocks move, and only those that cannot fail: a loop that makes no trip must not raise.  An op
-inside an `if` stays there, unless the loop lies in the `if` with it.
+Only pure ops without blocks move.  They cannot fail, so a loop that makes no trip does not begin to: what may fail (an
+index out of bounds) is checked by an op with an effect, which stays, and with it all that depends on it.  An op inside
+an `if` stays there, unless the loop lies in the `if` with it.
 """
 
 from __future__ import annotations
@@ -12,11 +13,7 @@ from ..ir.primitive import Effect
 from ..ir.walk import Cloner
 from .manager import module_pass
 
-__all__ = ["MAY_FAIL", "licm"]
-
-#: Pure primitives whose kernels refuse some operands at run time.
-MAY_FAIL = frozenset({"from_seq", "seq_add"})
-
+__all__ = ["licm"]
 
 @module_pass("licm")
 def licm(module: Module) -> Module:
@@ -54,7 +51,7 @@ class _Mover(Cloner):
 
     def clone_op(self, op: Op) -> None:
         defn = op.defn
-        if not self.free or defn.infer_blocks is not None or defn.effect is not Effect.PURE or defn.name in MAY_FAIL:
+        if not self.free or defn.infer_blocks is not None or defn.effect is not Effect.PURE:
             super().clone_op(op)
             return
         target = self._target([self.mapping.get(x, x) for x in op.operands])

@@ -8,28 +8,29 @@ from __future__ import annotations
 
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeAlias
 
 from ..errors import CompileError, InternalCompilerError
-from ..ir.core import Block, Function, Module, Op
+from ..ir.core import Block, Function, Module, Op, Value
 from ..ir.text import FunctionPrinter, print_module
 from ..ir.verify import verify as check
 from ..ir.walk import count_ops, ops_of
 
-__all__ = ["NOTES", "PASSES", "PIPELINE", "PLANNING", "STAGES", "Pass", "PassReport", "dump", "module_pass", "run"]
+__all__ = ["NOTES", "PASSES", "PIPELINE", "PLANNING", "Pass", "PassReport", "dump", "has_grad", "module_pass", "run"]
 
 Pass: TypeAlias = Callable[[Module], Module]
 #: What a dump prints behind an op, or behind the last line of a block.
 Notes: TypeAlias = dict[Op | Block, str]
+Describe: TypeAlias = Callable[[Function, dict[Value, str]], Notes]
 #: The name of a pass, or names to be repeated as long as the module holds a `grad`.
 Step: TypeAlias = str | tuple[str, ...]
 
 PASSES: dict[str, Pass] = {}
-#: By name of a pass: what it found out about a function, shown in its dump.
-NOTES: dict[str, Callable[[Function], Notes]] = {}
+#: By name of a pass: what it found out about a function (whose values have these names), shown in its dump.
+NOTES: dict[str, Describe] = {}
 
 #: From the frontend's module to what every backend takes.
 PIPELINE: list[Step] = [
@@ -49,7 +50,7 @@ class PassReport:
     after: int
 
 
-def module_pass(name: str, notes: Callable[[Function], Notes] | None = None) -> Callable[[Pass], Pass]:
+def module_pass(name: str, notes: Describe | None = None) -> Callable[[Pass], Pass]:
     """Declares a pass; `notes` says what its dump shows besides the IR."""
 
     def register(fn: Pass) -> Pass:
@@ -80,26 +81,47 @@ def run(
         folder.mkdir(parents=True, exist_ok=True)
         (folder / "00_input.ir").write_text(dump(module), encoding="ascii")
     reports: list[PassReport] = []
-    for name in _steps(pipeline, lambda: module):
-        number = len(reports) + 1
-        before, start = module, time.perf_counter()
+    finished: set[str] = set()
+    steps = list(reversed(pipeline))
+    while steps:
+        step = steps.pop()
+        if not isinstance(step, str):
+            if has_grad(module):
+                steps += [step, *reversed(step)]
+            continue
+        before, stem, start = module, f"{len(reports) + 1:02d}_{step}", time.perf_counter()
         after: Module | None = None
         try:
-            after = PASSES[name](before)
+            after = PASSES[step](before)
             seconds = time.perf_counter() - start
+            finished.add(step)
             if verify:
-                check(after)
+                check(after, _stage(after, finished))
         except Exception as error:
-            if isinstance(error, CompileError) and not isinstance(error, InternalCompilerError) and after is None:
+            if isinstance(error, CompileError) and not isinstance(error, InternalCompilerError):
                 raise
-            raise _failure(f"{number:02d}_{name}", before, after, folder, error) from error
+            raise _failure(stem, before, after, folder, error) from error
         module = after
-        reports.append(PassReport(name, seconds, _size(before), _size(module)))
+        reports.append(PassReport(step, seconds, _size(before), _size(module)))
         if folder is not None:
-            (folder / f"{number:02d}_{name}.ir").write_text(dump(module, name), encoding="ascii")
+            (folder / f"{stem}.ir").write_text(dump(module, step), encoding="ascii")
         if observe is not None:
             observe(reports[-1], module)
     return module, reports
+
+
+def has_grad(module: Module) -> bool:
+    """Whether a derivative is still to be expanded."""
+    return any(op.defn.name == "grad" for function in module for op in ops_of(function.body))
+
+
+def _stage(module: Module, finished: set[str]) -> str:
+    """The stage of the verifier that a module has reached once these passes have run."""
+    if "lift_state" not in finished or has_grad(module):  # what runs under a `grad` may still keep cells
+        return "LOWERED"
+    if "inline" not in finished:
+        return "PURE"
+    return "FUSED" if "fuse" in finished else "FIRST_ORDER"
 
 
 def dump(module: Module, name: str | None = None) -> str:
@@ -111,19 +133,10 @@ def dump(module: Module, name: str | None = None) -> str:
     for function in module:
         printer = FunctionPrinter()
         lines = printer.function(function)
-        for where, note in describe(function).items():
+        for where, note in describe(function, printer.names).items():
             lines[printer.line_of[where]] += f"  // {note}"
         parts.append("\n".join(lines) + "\n")
     return "\n".join(parts).lstrip("\n")
-
-
-def _steps(pipeline: Sequence[Step], module: Callable[[], Module]) -> Iterator[str]:
-    for step in pipeline:
-        if isinstance(step, str):
-            yield step
-            continue
-        while any(op.defn.name == "grad" for function in module() for op in ops_of(function.body)):
-            yield from step
 
 
 def _size(module: Module) -> int:

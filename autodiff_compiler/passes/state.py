@@ -16,9 +16,9 @@ that states have by then: an exception in the middle of a call leaves the states
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from ..errors import InternalCompilerError
+from ..errors import InternalCompilerError, NotDifferentiableError
 from ..ir.build import Builder
 from ..ir.core import Block, Function, Module, Op, Value
 from ..ir.primitive import REGISTRY
@@ -62,8 +62,7 @@ def lift_state(module: Module) -> Module:
             made.functions[name] = _lifted_entry(function, context)
         else:
             made.functions[name] = _lifted(function, context)
-    new = made.like({name: made.functions[name] for name in module.functions})
-    return new
+    return made.like({name: made.functions[name] for name in module.functions})
 
 
 class _Context:
@@ -92,7 +91,7 @@ def _lifted(function: Function, context: _Context) -> Function:
     names = context.values(function.name)
     if not context.touches[function.name].forward:
         return function
-    body, lifter, args = _start(function, context, {})
+    body, lifter = _start(function, context, {})
     for name in names:
         lifter.env[name] = body.add_arg(context.touches[function.name].types[name], name)
     outs = lifter.clone_ops(function.body)
@@ -112,7 +111,7 @@ def _lifted_entry(function: Function, context: _Context) -> Function:
     if unknown:
         raise InternalCompilerError(f"the module does not know the states {sorted(unknown)}")
     before = dict(zip(module.inputs, function.args[len(function.args) - len(module.inputs) :], strict=True))
-    body, lifter, args = _start(function, context, before)
+    body, lifter = _start(function, context, before)
     for name in (n for n in module.states if n in fresh or n in before):
         arg = body.add_arg(module.states[name].type, name)
         lifter.env[name] = arg
@@ -128,13 +127,13 @@ def _lifted_entry(function: Function, context: _Context) -> Function:
     return Function(function.name, body, function.loc)
 
 
-def _start(function: Function, context: _Context, without: dict[str, Value]) -> tuple[Block, _Lifter, list[Value]]:
+def _start(function: Function, context: _Context, without: dict[str, Value]) -> tuple[Block, _Lifter]:
     """A lifter for the copy of a function, whose arguments are the old ones but those of states."""
     args = [x for x in function.args if x not in without.values()]
     body = Block([x.type for x in args], [x.name for x in args])
     lifter = _Lifter(Builder(body, module=context.module), dict(zip(args, body.args, strict=True)))
     lifter.context, lifter.env = context, {}
-    return body, lifter, args
+    return body, lifter
 
 
 class _Lifter(Cloner):
@@ -321,19 +320,18 @@ class _Lifter(Cloner):
         (body,) = op.blocks
         wrt, seeds, wrt_states = op.attrs
         found = self.touches(body)
-        cells = self.context.held(found)  # an inner `grad` comes first: what it holds stays a cell in this body too
-        lifted = [n for n in found.types if n in found.forward and n not in cells]
-        asked = [n for n in wrt_states if n not in cells]
-        types = {n: self.context.module.states[n].type for n in asked}
-        inputs = {n: self.get(n, types[n]) for n in asked}
+        self._refuse_cells(op, found)
+        lifted = [n for n in found.types if n in found.forward and n not in self.context.held(found)]
+        inputs = {n: self.get(n, self.context.module.states[n].type) for n in wrt_states}
         k = len(body.args)
         builder = self.builder.nested(
-            [*(x.type for x in body.args), *types.values()], [*(x.name for x in body.args), *asked]
+            [*(x.type for x in body.args), *(x.type for x in inputs.values())],
+            [*(x.name for x in body.args), *wrt_states],
         )
         args = builder.block.args
         self.mapping.update(zip(body.args, args[:k], strict=True))
         start = {n: self.get(n, found.types[n]) for n in lifted if n not in inputs}
-        start.update(zip(asked, args[k:], strict=True))
+        start.update(zip(wrt_states, args[k:], strict=True))
         inner = self._inside(builder, start)
         outs = inner.clone_ops(body)
         changed = [n for n, x in start.items() if inner.env[n] is not x]
@@ -348,13 +346,24 @@ class _Lifter(Cloner):
         if returned and seeds is None:
             seeds, ones = self._ones(outs)
             ins += ones
-        attrs = ((*wrt, *range(k, k + len(asked))), seeds, tuple(n for n in wrt_states if n in cells))
+        attrs = ((*wrt, *range(k, k + len(wrt_states))), seeds, ())
         results = self.builder.emit_op(op.defn, ins, attrs, (builder.block,)).results
-        m = len(outs)
-        for n, x in zip(returned, results[m : m + len(returned)], strict=True):
+        m, e = len(outs), len(returned)
+        for n, x in zip(returned, results[m : m + e], strict=True):
             self._hint(x, n)
             self.set(n, x)
-        return [*results[:m], *self._in_order(results[m + len(returned) :], len(wrt), wrt_states, asked)]
+        return [*results[:m], *results[m + e :]]
+
+    def _refuse_cells(self, op: Op, found: Touches) -> None:
+        """A float that an inner `grad` keeps a cell inside this one would lose the derivatives that pass through it."""
+        for n in self.context.held(found):
+            type = found.types[n]
+            if not isinstance(type, TensorType) or type.dtype.is_float:
+                raise NotDifferentiableError(
+                    f"the state {n} is used by a bprop or hook under a second derivative, and it changes",
+                    loc=op.loc,
+                    hint="pass its value as an argument instead",
+                )
 
     def _ones(self, outs: Sequence[Value]) -> tuple[tuple[int, ...], list[Value]]:
         """The seeds that a `grad` without any means: ones for every float result of the user's."""
@@ -365,9 +374,3 @@ class _Lifter(Cloner):
             if x.dtype.is_float:
                 seeds.append(i)
         return tuple(seeds), [self.builder.const(1, outs[i].type) for i in seeds]  # type: ignore[arg-type]
-
-    def _in_order(self, results: Sequence[Value], wrt: int, states: Sequence[str], asked: Sequence[str]) -> list[Any]:
-        """Cotangents in the old order: operands, then states, of which those `asked` have become operands."""
-        became = dict(zip(asked, results[wrt : wrt + len(asked)], strict=True))
-        rest = iter(results[wrt + len(asked) :])
-        return [*results[:wrt], *(became[n] if n in became else next(rest) for n in states)]

@@ -116,7 +116,7 @@ def specialised(module: Module) -> Module:
     copies = _Copies(known)
     for name, function in module.functions.items():
         if any(_needs_copy(op, known) for op in ops_of(function.body)):
-            _Renamer.function(function, {}, name, new, known, copies)
+            _Renamer.function(function, {}, name, new, copies)
     return new
 
 

@@ -7,7 +7,19 @@ from typing import Any
 from ..ir.core import Value
 from ..ir.primitive import REGISTRY, F, call
 from . import (
-    autodiff, compare, container, control, create, effect, elementwise, index, linalg, neural, reduce, shape, state,
+    autodiff,
+    compare,
+    container,
+    control,
+    create,
+    effect,
+    elementwise,
+    index,
+    linalg,
+    neural,
+    reduce,
+    shape,
+    state,
     subscript,
 )
 

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from ..ir.primitive import F, Primitive
 from ..ir.types import TensorType
 from .family import as_tensor, binary, broadcasting, comparison, promoted, require_dtype
+from .samples import D2, F2, F3, bools, ints
 
 
 class Equal(Primitive):
@@ -18,6 +21,13 @@ class Equal(Primitive):
     def vjp(c, g, x, y):
         return None, None
 
+    def samples(rng):
+        yield rng(2, 3), rng(2, 3)
+        x = rng.ints(2, 3).astype(np.float64)
+        yield x, x
+
+    errors = [((F2, D2), {}, "dtypes differ"), ((F2, F3), {}, "shapes differ")]
+
 
 class NotEqual(Primitive):
     """Whether two elements differ (nan differs from itself)."""
@@ -29,6 +39,13 @@ class NotEqual(Primitive):
 
     def vjp(c, g, x, y):
         return None, None
+
+    def samples(rng):
+        yield rng(2, 3), rng(2, 3)
+        x = rng.ints(2, 3).astype(np.float64)
+        yield x, x
+
+    errors = [((F2, D2), {}, "dtypes differ"), ((F2, F3), {}, "shapes differ")]
 
 
 class Less(Primitive):
@@ -42,6 +59,13 @@ class Less(Primitive):
     def vjp(c, g, x, y):
         return None, None
 
+    def samples(rng):
+        yield rng(2, 3), rng(2, 3)
+        x = rng.ints(2, 3).astype(np.float64)
+        yield x, x
+
+    errors = [((F2, D2), {}, "dtypes differ"), ((F2, F3), {}, "shapes differ")]
+
 
 class LessEqual(Primitive):
     """Whether x <= y, element by element."""
@@ -53,6 +77,13 @@ class LessEqual(Primitive):
 
     def vjp(c, g, x, y):
         return None, None
+
+    def samples(rng):
+        yield rng(2, 3), rng(2, 3)
+        x = rng.ints(2, 3).astype(np.float64)
+        yield x, x
+
+    errors = [((F2, D2), {}, "dtypes differ"), ((F2, F3), {}, "shapes differ")]
 
 
 class Greater(Primitive):
@@ -66,6 +97,13 @@ class Greater(Primitive):
     def vjp(c, g, x, y):
         return None, None
 
+    def samples(rng):
+        yield rng(2, 3), rng(2, 3)
+        x = rng.ints(2, 3).astype(np.float64)
+        yield x, x
+
+    errors = [((F2, D2), {}, "dtypes differ"), ((F2, F3), {}, "shapes differ")]
+
 
 class GreaterEqual(Primitive):
     """Whether x >= y, element by element."""
@@ -77,6 +115,13 @@ class GreaterEqual(Primitive):
 
     def vjp(c, g, x, y):
         return None, None
+
+    def samples(rng):
+        yield rng(2, 3), rng(2, 3)
+        x = rng.ints(2, 3).astype(np.float64)
+        yield x, x
+
+    errors = [((F2, D2), {}, "dtypes differ"), ((F2, F3), {}, "shapes differ")]
 
 
 # ------------------------------------------------------------------------------------------------ logic
@@ -106,6 +151,9 @@ class LogicalAnd(Primitive):
     call = _logical("logical_and")
     methods = ("logical_and",)
 
+    samples = bools()
+    errors = [((F2, F2), {}, "not defined for float32")]
+
 
 class LogicalOr(Primitive):
     """Whether either bool holds; numbers hold where they are not zero."""
@@ -115,6 +163,9 @@ class LogicalOr(Primitive):
     call = _logical("logical_or")
     methods = ("logical_or",)
 
+    samples = bools()
+    errors = [((F2, F2), {}, "not defined for float32")]
+
 
 class LogicalXor(Primitive):
     """Whether exactly one of two bools holds; numbers hold where they are not zero."""
@@ -123,6 +174,9 @@ class LogicalXor(Primitive):
     scalar = lambda k, x, y: k.logical_xor(x, y)
     call = _logical("logical_xor")
     methods = ("logical_xor",)
+
+    samples = bools()
+    errors = [((F2, F2), {}, "not defined for float32")]
 
 
 class LogicalNot(Primitive):
@@ -135,6 +189,9 @@ class LogicalNot(Primitive):
     scalar = lambda k, x: k.logical_not(x)
     call = lambda x: F.logical_not(truth(x))
     methods = ("logical_not",)
+
+    samples = bools(operands=1)
+    errors = [((F2,), {}, "not defined for float32")]
 
 
 # ------------------------------------------------------------------------------------------------ bits
@@ -163,6 +220,9 @@ class BitwiseAnd(Primitive):
     call = _bitwise("bitwise_and", "logical_and")
     methods = ("__and__", "__rand__", "bitwise_and")
 
+    samples = ints()
+    errors = [((F2, F2), {}, "not defined for float32")]
+
 
 class BitwiseOr(Primitive):
     """Bits set in either integer; of bools `logical_or`."""
@@ -172,6 +232,9 @@ class BitwiseOr(Primitive):
     call = _bitwise("bitwise_or", "logical_or")
     methods = ("__or__", "__ror__", "bitwise_or")
 
+    samples = ints()
+    errors = [((F2, F2), {}, "not defined for float32")]
+
 
 class BitwiseXor(Primitive):
     """Bits set in exactly one of two integers; of bools `logical_xor`."""
@@ -180,6 +243,9 @@ class BitwiseXor(Primitive):
     scalar = lambda k, x, y: k.bitwise_xor(x, y)
     call = _bitwise("bitwise_xor", "logical_xor")
     methods = ("__xor__", "__rxor__", "bitwise_xor")
+
+    samples = ints()
+    errors = [((F2, F2), {}, "not defined for float32")]
 
 
 def _invert(x):
@@ -198,6 +264,9 @@ class Invert(Primitive):
     call = _invert
     methods = ("__invert__",)
 
+    samples = ints(operands=1)
+    errors = [((F2,), {}, "not defined for float32")]
+
 
 class LeftShift(Primitive):
     """Bits of an integer moved up; 0 once the shift reaches the width."""
@@ -207,6 +276,9 @@ class LeftShift(Primitive):
     call = _bitwise("left_shift")
     methods = ("__lshift__", "__rlshift__")
 
+    samples = ints(0, 6)
+    errors = [((F2, F2), {}, "not defined for float32")]
+
 
 class RightShift(Primitive):
     """Bits of an integer moved down, copying the sign."""
@@ -215,3 +287,6 @@ class RightShift(Primitive):
     scalar = lambda k, x, y: k.right_shift(x, y)
     call = _bitwise("right_shift")
     methods = ("__rshift__", "__rrshift__")
+
+    samples = ints(0, 6)
+    errors = [((F2, F2), {}, "not defined for float32")]

@@ -9,7 +9,7 @@ from __future__ import annotations
 from ..dtypes import bool_, int64
 from ..errors import ShapeError
 from ..ir.core import Block, Module
-from ..ir.primitive import Primitive
+from ..ir.primitive import Names, Primitive
 from ..ir.types import Seq, TensorType, Type, seq, tensor
 from .family import require, require_dtype
 

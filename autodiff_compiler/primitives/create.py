@@ -23,6 +23,11 @@ class Iota(Primitive):
     def numpy(*, start, step, size, dtype):
         return (np.arange(size) * step + start).astype(dtype)
 
+    def samples(rng):
+        yield ({"start": 2, "step": 3, "size": 4, "dtype": "int64"},)
+        yield ({"start": 0.5, "step": -0.25, "size": 3, "dtype": "float32"},)
+        yield ({"start": 0, "step": 1, "size": 0, "dtype": "float64"},)
+
 
 def _filled(shape, value, dtype):
     return constant(value, tensor(dtype, as_shape((shape,) if isinstance(shape, int) else (tuple(shape),))))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..dtypes import bool_
-from ..ir.primitive import Effect, Primitive
+from ..ir.primitive import Effect, Parts, Primitive, Types
 from ..ir.types import TensorType, Type, tensor
 from .family import require_dtype
 

@@ -6,19 +6,35 @@ the NumPy kernel, the body of native loops and of fused groups are made from it.
 
 from __future__ import annotations
 
-import numpy as np
-
 import math
+
+import numpy as np
 
 from ..dtypes import DType, bool_, dtype_of
 from ..ir.core import Value
-from ..ir.primitive import F, Primitive, composite
+from ..ir.primitive import METHODS, F, Primitive, composite
 from ..ir.types import TensorType, tensor
 from .compare import truth
 from .family import (
-    as_tensor, binary, broadcast_shapes, broadcast_to, broadcasting, cast, float_binary, float_unary, floating, is_tensor,
-    like, number_binary, number_of, number_unary, promoted, require_dtype, unary,
+    as_tensor,
+    binary,
+    broadcast_shapes,
+    broadcast_to,
+    broadcasting,
+    cast,
+    float_binary,
+    float_unary,
+    floating,
+    is_tensor,
+    like,
+    number_binary,
+    number_of,
+    number_unary,
+    promoted,
+    require_dtype,
+    unary,
 )
+from .samples import B2, D2, F2, F3, I2, ints, real
 
 
 class Add(Primitive):
@@ -32,17 +48,23 @@ class Add(Primitive):
     def vjp(c, g, x, y):
         return g, g
 
+    samples = real(operands=2)
+    errors = [((F2, D2), {}, "dtypes differ"), ((F2, F3), {}, "shapes differ")]
+
 
 class Sub(Primitive):
     """Difference of two tensors."""
 
     infer = number_binary
     scalar = lambda k, x, y: k.subtract(x, y)
-    call = broadcasting("sub")
+    call = broadcasting("sub", bools=False)
     methods = ("__sub__", "__rsub__", "sub", "subtract")
 
     def vjp(c, g, x, y):
         return g, (-g if c.needs.y else None)
+
+    samples = real(operands=2)
+    errors = [((F2, D2), {}, "dtypes differ"), ((F2, F3), {}, "shapes differ"), ((B2, B2), {}, "not defined for bool")]
 
 
 class Mul(Primitive):
@@ -55,6 +77,9 @@ class Mul(Primitive):
 
     def vjp(c, g, x, y):
         return (g * y if c.needs.x else None), (g * x if c.needs.y else None)
+
+    samples = real(operands=2)
+    errors = [((F2, D2), {}, "dtypes differ"), ((F2, F3), {}, "shapes differ")]
 
 
 class Div(Primitive):
@@ -69,6 +94,10 @@ class Div(Primitive):
         q = g / y
         return q, (-(q * c.out) if c.needs.y else None)
 
+    samples = real(0.5, 2.0, operands=2)
+    errors = [((I2, I2), {}, "not defined for int32"), ((F2, F3), {}, "shapes differ")]
+    ties = [(([1.0, -1.0], [0.0, 0.0]), {}, ([math.inf, math.inf], [-math.inf, math.inf]))]
+
 
 class Neg(Primitive):
     """The negative of every element."""
@@ -81,17 +110,23 @@ class Neg(Primitive):
     def vjp(c, g, x):
         return -g
 
+    samples = real()
+    errors = [((B2,), {}, "not defined for bool")]
+
 
 class Floordiv(Primitive):
     """Quotient rounded towards minus infinity; an integer divided by zero gives 0, as in NumPy."""
 
     infer = number_binary
     scalar = lambda k, x, y: k.floor_divide(x, y)
-    call = broadcasting("floordiv")
+    call = broadcasting("floordiv", bools=False)
     methods = ("__floordiv__", "__rfloordiv__", "floor_divide")
 
     def vjp(c, g, x, y):
         return None, None
+
+    samples = real(0.5, 4.0, operands=2)
+    errors = [((F2, D2), {}, "dtypes differ"), ((F2, F3), {}, "shapes differ"), ((B2, B2), {}, "not defined for bool")]
 
 
 class Mod(Primitive):
@@ -99,11 +134,18 @@ class Mod(Primitive):
 
     infer = number_binary
     scalar = lambda k, x, y: k.remainder(x, y)
-    call = broadcasting("mod")
+    call = broadcasting("mod", bools=False)
     methods = ("__mod__", "__rmod__", "remainder")
 
     def vjp(c, g, x, y):
         return g, (-(g * F.floordiv(x, y)) if c.needs.y else None)
+
+    def samples(rng):  # quotients stay away from whole numbers, where the remainder jumps
+        whole, part, y = rng.ints(2, 3), rng(2, 3, low=0.2, high=0.8), rng(2, 3, low=1.0, high=2.0)
+        yield (whole + part) * y, y
+        yield -(whole + part) * y, -y
+
+    errors = [((F2, D2), {}, "dtypes differ"), ((F2, F3), {}, "shapes differ"), ((B2, B2), {}, "not defined for bool")]
 
 
 def _pow(x, y):
@@ -111,18 +153,19 @@ def _pow(x, y):
         raise ValueError(f"an integer tensor to the power {y} is no integer: cast it to a float first")
     x, y = promoted(x, y)
     dtype = x.dtype if is_tensor(x) else y.dtype
-    if number_of(y) == 2 and not dtype.is_bool:
+    require_dtype(not dtype.is_bool, "pow is not defined for bools", hint="cast one of them to a number first")
+    if number_of(y) == 2:
         return F.mul(x, x)  # correctly rounded, and many times faster than a general power
-    if dtype.is_float:
-        return F.pow(x, y)
-    # The kernel is more than one call of NumPy: a bare number in it would not take the other operand's dtype.
-    return F.int_pow(x if is_tensor(x) else like(x, y), y if is_tensor(y) else like(y, x))
+    return F.pow(x, y) if dtype.is_float else F.int_pow(x, y)
 
 
 class Pow(Primitive):
-    """Power of floats; x**0 is 1 everywhere, a negative number to a fractional power is nan."""
+    """Power; x**0 is 1 everywhere, a negative number to a fractional power is nan.
 
-    infer = float_binary
+    Of integers it raises ValueError at a negative exponent, as Python would leave the integers; `call` takes `int_pow`.
+    """
+
+    infer = number_binary
     scalar = lambda k, x, y: k.power(x, y)
     call = _pow
     methods = ("__pow__", "__rpow__", "pow")
@@ -130,11 +173,27 @@ class Pow(Primitive):
     def vjp(c, g, x, y):
         return (_pow_by_base(g, x, y) if c.needs.x else None), (_pow_by_exponent(c, g, x, y) if c.needs.y else None)
 
+    def samples(rng):
+        yield rng(2, 3, low=0.5, high=2.0), rng(2, 3)
+        yield rng(low=0.5), rng()
+        yield rng(3, low=0.5), np.array([2.0, 3.0, -1.0])
+
+    errors = [((F2, D2), {}, "dtypes differ"), ((F2, F3), {}, "shapes differ"), ((B2, B2), {}, "not defined for bool")]
+    ties = [
+        (([0.0], [0.0]), {}, ([0.0], [0.0])),
+        (([0.0], [1.0]), {}, ([1.0], [0.0])),
+        (([0.0], [2.0]), {}, ([0.0], [0.0])),
+        (([0.0], [0.5]), {}, ([math.inf], [0.0])),
+        (([0.0], [-1.0]), {}, ([-math.inf], [-math.inf])),
+        (([3.0], [0.0]), {}, ([0.0], [math.log(3.0)])),
+        (([-2.0], [3.0]), {}, ([12.0], [math.nan])),
+    ]
+
 
 def _pow_by_base(g, x, y):
     n = number_of(y)
     if n is not None:
-        return None if n == 0 else g * (F.pow(x, like(n - 1, x)) * like(n, x))
+        return None if n == 0 else g * (F.pow(x, n - 1) * n)
     # At 0**0 the factor x**(y-1) is infinite where the derivative is y = 0.
     corner = F.logical_and(F.equal(x, 0), F.equal(y, 0))
     return g * (y * F.pow(x, F.select(corner, 1, y) - 1))
@@ -144,7 +203,7 @@ def _pow_by_exponent(c, g, x, y):
     base = number_of(x)
     if base is not None:
         if base > 0:
-            return g * (c.out * like(math.log(base), y))
+            return g * (c.out * math.log(base))
         x = like(base, y)
     # 0**y is constant for y >= 0 (its one jump aside): no -inf from log(0).
     flat = F.logical_and(F.equal(x, 0), F.greater_equal(y, 0))
@@ -161,6 +220,9 @@ class IntPow(Primitive):
     def numpy(x, y):
         return np.where(y >= 0, np.power(x, np.maximum(y, 0)), np.where((x == 1) | (x == -1), np.power(x, y & 1), 0))
 
+    samples = ints(-3, 4)
+    errors = [((F2, F2), {}, "not defined for float32")]
+
 
 class Exp(Primitive):
     """e to the power of every element."""
@@ -172,6 +234,9 @@ class Exp(Primitive):
 
     def vjp(c, g, x):
         return g * c.out
+
+    samples = real()
+    errors = [((I2,), {}, "not defined for int32")]
 
 
 class Log(Primitive):
@@ -185,6 +250,10 @@ class Log(Primitive):
     def vjp(c, g, x):
         return g / x
 
+    samples = real(0.3, 3.0)
+    errors = [((I2,), {}, "not defined for int32")]
+    ties = [(([0.0],), {}, ([math.inf],))]
+
 
 class Sqrt(Primitive):
     """Square root of every element: nan below 0; its derivative at 0 is inf."""
@@ -196,6 +265,10 @@ class Sqrt(Primitive):
 
     def vjp(c, g, x):
         return g / (c.out * 2)
+
+    samples = real(0.3, 3.0)
+    errors = [((I2,), {}, "not defined for int32")]
+    ties = [(([0.0],), {}, ([math.inf],))]
 
 
 class Tanh(Primitive):
@@ -209,6 +282,9 @@ class Tanh(Primitive):
     def vjp(c, g, x):
         return g * (1 - c.out * c.out)
 
+    samples = real(-3, 3)
+    errors = [((I2,), {}, "not defined for int32")]
+
 
 class Sigmoid(Primitive):
     """1 / (1 + exp(-x)), without overflow and with full relative precision on both sides."""
@@ -220,6 +296,10 @@ class Sigmoid(Primitive):
 
     def vjp(c, g, x):
         return g * (c.out * (1 - c.out))
+
+    samples = real(-4, 4)
+    errors = [((I2,), {}, "not defined for int32")]
+    ties = [(([0.0, 800.0, -800.0],), {}, ([0.25, 0.0, 0.0],))]
 
 
 class Sin(Primitive):
@@ -233,6 +313,9 @@ class Sin(Primitive):
     def vjp(c, g, x):
         return g * F.cos(x)
 
+    samples = real(-4, 4)
+    errors = [((I2,), {}, "not defined for int32")]
+
 
 class Cos(Primitive):
     """Cosine of every element, in radians."""
@@ -244,6 +327,9 @@ class Cos(Primitive):
 
     def vjp(c, g, x):
         return -(g * F.sin(x))
+
+    samples = real(-4, 4)
+    errors = [((I2,), {}, "not defined for int32")]
 
 
 class Abs(Primitive):
@@ -257,6 +343,12 @@ class Abs(Primitive):
     def vjp(c, g, x):
         return g * F.sign(x)
 
+    def samples(rng):
+        yield (rng.distinct(2, 3),)
+        yield (rng.distinct(),)
+
+    ties = [(([0.0, -0.0, 2.0, -2.0],), {}, ([0.0, 0.0, 1.0, -1.0],))]
+
 
 class Sign(Primitive):
     """-1, 0 or 1 for every element; nan stays."""
@@ -269,6 +361,12 @@ class Sign(Primitive):
     def vjp(c, g, x):
         return None
 
+    def samples(rng):
+        yield (rng.distinct(2, 3),)
+        yield (rng.distinct(),)
+
+    errors = [((B2,), {}, "not defined for bool")]
+
 
 class Relu(Primitive):
     """max(x, 0) for every element; its derivative at 0 is 0."""
@@ -280,6 +378,13 @@ class Relu(Primitive):
 
     def vjp(c, g, x):
         return F.select(F.greater(x, 0), g, 0)
+
+    def samples(rng):
+        yield (rng.distinct(2, 3),)
+        yield (rng.distinct(),)
+
+    errors = [((B2,), {}, "not defined for bool")]
+    ties = [(([0.0, 2.0, -2.0],), {}, ([0.0, 1.0, 0.0],))]
 
 
 def _winners_share(loses, x, y, g):
@@ -299,6 +404,13 @@ class Maximum(Primitive):
         gx = _winners_share(F.less(x, y), x, y, g) if c.needs.x else None
         return gx, (_winners_share(F.greater(x, y), x, y, g) if c.needs.y else None)
 
+    def samples(rng):
+        x = rng.distinct(2, 2, 3)
+        yield x[0], x[1]
+
+    errors = [((F2, D2), {}, "dtypes differ"), ((F2, F3), {}, "shapes differ")]
+    ties = [(([1.0, 2.0, 0.0], [1.0, 1.0, 3.0]), {}, ([0.5, 1.0, 0.0], [0.5, 0.0, 1.0]))]
+
 
 class Minimum(Primitive):
     """The smaller of two elements, nan if either is; at a tie the cotangent is halved."""
@@ -311,6 +423,13 @@ class Minimum(Primitive):
     def vjp(c, g, x, y):
         gx = _winners_share(F.greater(x, y), x, y, g) if c.needs.x else None
         return gx, (_winners_share(F.less(x, y), x, y, g) if c.needs.y else None)
+
+    def samples(rng):
+        x = rng.distinct(2, 2, 3)
+        yield x[0], x[1]
+
+    errors = [((F2, D2), {}, "dtypes differ"), ((F2, F3), {}, "shapes differ")]
+    ties = [(([1.0, 2.0, 0.0], [1.0, 1.0, 3.0]), {}, ([0.5, 0.0, 1.0], [0.5, 1.0, 0.0]))]
 
 
 def _where(condition, x, y):
@@ -336,6 +455,12 @@ class Select(Primitive):
         gx = F.select(condition, g, 0) if c.needs.x else None
         return None, gx, (F.select(condition, 0, g) if c.needs.y else None)
 
+    def samples(rng):
+        yield rng.bools(2, 3), rng(2, 3), rng(2, 3)
+        yield rng.bools(), rng(), rng()
+
+    errors = [((F2, F2, F2), {}, "dtypes differ"), ((B2, F2, F3), {}, "shapes differ")]
+
 
 def _astype(x, dtype):
     return cast(as_tensor(x), dtype_of(dtype))
@@ -356,11 +481,19 @@ class Cast(Primitive):
     def vjp(c, g, x):
         return F.cast(g, dtype=x.dtype) if c.dtype.is_float else None
 
+    def samples(rng):
+        yield rng(2, 3), {"dtype": "float64"}
+        yield rng(2, 3, low=0.0, high=100.0), {"dtype": "int64"}
+        yield rng.ints(2, 3), {"dtype": "float64"}
 
-@composite("where")
-def where(x, condition, y):
-    """The elements of `x` where the condition holds, else those of `y` (a method of `x`)."""
+
+@composite()
+def where(condition, x, y):
+    """The elements of `x` where the condition holds, else those of `y`; both sides are computed."""
     return _where(condition, x, y)
+
+
+METHODS["where"] = lambda x, condition, y: _where(condition, x, y)
 
 
 @composite("masked_fill")

@@ -8,17 +8,17 @@ from typing import Any
 
 import numpy as np
 
-from ..dtypes import DType, bfloat16, bool_, default_of_python, float32, from_numpy, int64, promote, promote_scalar
+from ..dtypes import DType, bool_, default_of_python, float32, from_numpy, int64, promote, promote_scalar
 from ..errors import DTypeError, ShapeError, StaticValueError
 from ..ir.core import Value
 from ..ir.primitive import F, trace
 from ..ir.types import Dim, Shape, TensorType, TupleType, Type, same_dim, same_shape, tensor
 
 __all__ = [
-    "Weak", "as_shape", "as_tensor", "binary", "broadcast_shapes", "broadcasting", "broadcast_to", "cast", "comparison",
+    "Weak", "as_shape", "as_tensor", "binary", "broadcast_shapes", "broadcast_to", "broadcasting", "cast", "comparison",
     "constant", "expand", "float_binary", "float_unary", "floating", "is_tensor", "like", "normal_axes", "normal_axis",
-    "number_binary", "number_of", "number_unary", "promoted", "promoted_dtype", "require", "require_dtype", "same_type", "static_int",
-    "sum_to", "unary", "zeros_like", "zeros_of",
+    "number_binary", "number_of", "number_unary", "promoted", "promoted_dtype", "require", "require_dtype", "same_type",
+    "static_int", "sum_to", "unary", "zeros_like", "zeros_of",
 ]
 
 
@@ -249,7 +249,7 @@ def promoted(*xs: Any, floating: bool = False) -> list[Any]:
     """The operands of an elementwise op at their common dtype and, while tracing, their common shape.
 
     Numbers are weak: they take the Tensors' dtype unless their kind is higher.  Eager kernels broadcast by themselves,
-    so outside of tracing Tensors keep their shapes and numbers stay numbers.
+    so outside of tracing Tensors keep their shapes and numbers stay numbers (of the right kind).
     """
     first = xs[0]
     if trace.builder is None and is_tensor(first) and (not floating or first.dtype.is_float):
@@ -267,8 +267,8 @@ def promoted(*xs: Any, floating: bool = False) -> list[Any]:
     numbers_only = not any(is_tensor(x) for x in xs)
     if trace.builder is not None and (numbers_only or any(x.__class__ is Value or x.__class__ is Weak for x in xs)):
         return [_lifted(x, dtype, shape) for x in xs]
-    if numbers_only or dtype is bfloat16:  # NumPy promotes bfloat16 with a Python float to float32
-        return [cast(x, dtype) if is_tensor(x) else constant(_number(x, dtype), tensor(dtype, ())) for x in xs]
+    if numbers_only:
+        return [constant(_number(x, dtype), tensor(dtype, ())) for x in xs]
     return [cast(x, dtype) if is_tensor(x) else _number(x, dtype) for x in xs]
 
 
@@ -318,11 +318,15 @@ def _lifted(x: Any, dtype: DType, shape: Shape) -> Any:
 
 
 # ------------------------------------------------------------------------------------------------ public forms
-def broadcasting(name: str, *, floating: bool = False) -> Callable[..., Any]:
+def broadcasting(name: str, *, floating: bool = False, bools: bool = True) -> Callable[..., Any]:
     """The user-facing form of an elementwise primitive of two operands: they are promoted and broadcast first."""
 
     def public(x: Any, y: Any) -> Any:
-        return getattr(F, name)(*promoted(x, y, floating=floating))
+        x, y = promoted(x, y, floating=floating)
+        if not bools:
+            refused = (x if is_tensor(x) else y).dtype.is_bool
+            require_dtype(not refused, f"{name} is not defined for bools", hint="cast one of them to a number first")
+        return getattr(F, name)(x, y)
 
     public.__name__ = public.__qualname__ = name
     return public

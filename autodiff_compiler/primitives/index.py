@@ -12,9 +12,18 @@ from ..dtypes import int64
 from ..ir.primitive import Effect, F, Ints, Primitive
 from ..ir.types import TensorType, same_dim, tensor
 from .family import (
-    as_tensor, broadcast_shapes, broadcast_to, cast, constant, normal_axis, promoted_dtype, require, require_dtype,
+    as_tensor,
+    broadcast_shapes,
+    broadcast_to,
+    cast,
+    constant,
+    normal_axis,
+    promoted_dtype,
+    require,
+    require_dtype,
     zeros_like,
 )
+from .samples import D2, F2, F3, I2, L2, M23
 
 
 # ------------------------------------------------------------------------------------------------ slices
@@ -38,7 +47,7 @@ class Slice(Primitive):
 
     def numpy(x, *, axes, starts, stops, steps):
         index = [slice(None)] * x.ndim
-        for axis, start, stop, step in zip(axes, starts, stops, steps):
+        for axis, start, stop, step in zip(axes, starts, stops, steps, strict=True):
             index[axis] = slice(start, stop if stop >= 0 else None, step)
         return x[tuple(index)]
 
@@ -46,6 +55,13 @@ class Slice(Primitive):
 
     def vjp(c, g, x):
         return F.slice_update(zeros_like(x), g, axes=c.axes, starts=c.starts, stops=c.stops, steps=c.steps)
+
+    def samples(rng):
+        yield rng(3, 4), {"axes": (-2, -1), "starts": (1, 3), "stops": (3, -1), "steps": (1, -2)}
+        yield rng(5), {"axes": (-1,), "starts": (0,), "stops": (5,), "steps": (2,)}
+        yield rng(5), {"axes": (-1,), "starts": (0,), "stops": (0,), "steps": (1,)}
+
+    errors = [((F2,), {"axes": (-1,), "starts": (0,), "stops": (3,), "steps": (1,)}, "leaves the 2 elements")]
 
 
 class SliceUpdate(Primitive):
@@ -59,7 +75,7 @@ class SliceUpdate(Primitive):
 
     def numpy(x, update, *, axes, starts, stops, steps):
         index = [slice(None)] * x.ndim
-        for axis, start, stop, step in zip(axes, starts, stops, steps):
+        for axis, start, stop, step in zip(axes, starts, stops, steps, strict=True):
             index[axis] = slice(start, stop if stop >= 0 else None, step)
         out = x.copy()
         out[tuple(index)] = update
@@ -71,6 +87,15 @@ class SliceUpdate(Primitive):
         where = {"axes": c.axes, "starts": c.starts, "stops": c.stops, "steps": c.steps}
         gx = F.slice_update(g, zeros_like(update), **where) if c.needs.x else None
         return gx, (F.slice(g, **where) if c.needs.update else None)
+
+    def samples(rng):
+        yield rng(3, 4), rng(2, 2), {"axes": (-2, -1), "starts": (1, 3), "stops": (3, -1), "steps": (1, -2)}
+        yield rng(5), rng(3), {"axes": (-1,), "starts": (0,), "stops": (5,), "steps": (2,)}
+
+    errors = [
+        ((F3, F3), {"axes": (-1,), "starts": (0,), "stops": (2,), "steps": (1,)}, "is f32[2], not f32[3]"),
+        ((F3, D2), {"axes": (-1,), "starts": (0,), "stops": (2,), "steps": (1,)}, "cannot hold"),
+    ]
 
 
 # ------------------------------------------------------------------------------------------------ integer tensors
@@ -96,6 +121,13 @@ class CheckIndex(Primitive):
 
     def vjp(c, g, index):
         return None
+
+    def samples(rng):
+        yield rng.ints(2, 3, low=-4, high=4), {"size": 4}
+        yield rng.ints(low=-4, high=4), {"size": 4}
+        yield rng.ints(0), {"size": 4}
+
+    errors = [((F2,), {"size": 2}, "must be an integer")]
 
 
 def checked(index, size, *, negative=True):
@@ -135,6 +167,13 @@ class Gather(Primitive):
 
     def vjp(c, g, x, index):
         return F.scatter_add(zeros_like(x), index, g, axis=c.axis), None
+
+    def samples(rng):
+        yield rng(4, 3), rng.ints(2, 3, low=0, high=4), {"axis": -2}
+        yield rng(4, 3), rng.ints(low=0, high=3), {"axis": -1}
+        yield rng(4), rng.ints(0), {"axis": -1}
+
+    errors = [((F2, I2), {"axis": -1}, "must be int64"), ((F2, L2), {"axis": -2}, "does not exist")]
 
 
 def dynamic_index(x, i, axis=0):
@@ -180,6 +219,13 @@ class ScatterAdd(Primitive):
     def vjp(c, g, x, index, updates):
         return g, None, (F.gather(g, index, axis=c.axis) if c.needs.updates else None)
 
+    def samples(rng):
+        yield rng(4, 2), np.array([1, 3, 1]), rng(3, 2), {"axis": -2}
+        yield rng(2, 3), np.array(2), rng(2), {"axis": -1}
+        yield rng(2, 3), np.array([[0, 1], [1, 1]]), rng(2, 2, 2), {"axis": -1}
+
+    errors = [((F3, L2, F3), {"axis": -1}, "are f32[2], not f32[3]")]
+
 
 class ScatterUpdate(Primitive):
     """`x` with the slices at the positions in `index` replaced; of repeated positions the last one counts."""
@@ -203,6 +249,15 @@ class ScatterUpdate(Primitive):
         if index.ndim:
             gu = F.select(_last_writer(index, x.shape[c.axis], updates.shape, c.axis), gu, 0)
         return gx, None, gu
+
+    def samples(rng):
+        yield rng(4, 2), np.array([1, 3, 1]), rng(3, 2), {"axis": -2}
+        yield rng(2, 3), np.array(2), rng(2), {"axis": -1}
+        yield rng(2, 3), np.array([[0, 1], [1, 1]]), rng(2, 2, 2), {"axis": -1}
+
+    errors = [((F3, L2, F3), {"axis": -1}, "are f32[2], not f32[3]")]
+    # The last of the updates of one place is what remains.
+    ties = [(([0.0, 0.0], [1, 1], [5.0, 6.0]), {"axis": -1}, ([1.0, 0.0], None, [0.0, 1.0]))]
 
 
 def _last_writer(index, size, shape, axis):
@@ -255,6 +310,12 @@ class TakeAlongAxis(Primitive):
     def vjp(c, g, x, index):
         return F.add_along_axis(zeros_like(x), index, g, axis=c.axis), None
 
+    def samples(rng):
+        yield rng(3, 4), rng.ints(3, 2, low=0, high=4), {"axis": -1}
+        yield rng(3, 4), rng.ints(1, 4, low=0, high=3), {"axis": -2}
+
+    errors = [((F2, I2), {"axis": -1}, "must be int64"), ((M23, L2), {"axis": -1}, "does not index")]
+
 
 def _add_along_axis(x, index, updates, axis=-1):
     x, updates = promoted_dtype(as_tensor(x), as_tensor(updates, "updates"))
@@ -287,3 +348,10 @@ class AddAlongAxis(Primitive):
 
     def vjp(c, g, x, index, updates):
         return g, None, (F.take_along_axis(g, index, axis=c.axis) if c.needs.updates else None)
+
+    def samples(rng):
+        yield rng(3, 4), rng.ints(3, 2, low=0, high=4), rng(3, 2), {"axis": -1}
+        yield rng(2, 3), np.array([[1, 1], [0, 2]]), rng(2, 2), {"axis": -1}
+        yield rng(3, 4), rng.ints(1, 4, low=0, high=3), rng(1, 4), {"axis": -2}
+
+    errors = [((F2, L2, F3), {"axis": -1}, "shapes differ")]

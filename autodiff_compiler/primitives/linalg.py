@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
+from ..dtypes import float32
 from ..ir.primitive import F, Primitive
 from ..ir.types import TensorType, dim_product, same_dim, same_shape, tensor
 from .family import as_tensor, broadcast_shapes, broadcast_to, promoted_dtype, require, require_dtype
+from .samples import F2
 from .shape import matrix_transpose
 
 
@@ -63,3 +65,14 @@ class Matmul(Primitive):
     def vjp(c, g, a, b):
         ga = F.matmul(g, matrix_transpose(b)) if c.needs.a else None
         return ga, (F.matmul(matrix_transpose(a), g) if c.needs.b else None)
+
+    def samples(rng):
+        yield rng(3, 4), rng(4, 2)
+        yield rng(2, 3, 4), rng(2, 4, 1)
+        yield rng(2, 0), rng(0, 3)
+
+    errors = [
+        ((tensor(float32, (2, 3)), tensor(float32, (4, 5))), {}, "inner sizes differ: [2,3] @ [4,5]: 3 != 4"),
+        ((tensor(float32, (2, 2)), F2), {}, "two dimensions"),
+        ((tensor(float32, (1, 2, 2)), tensor(float32, (3, 2, 2))), {}, "batch dimensions differ"),
+    ]

@@ -9,6 +9,7 @@ from ..ir.types import TensorType
 from .family import as_tensor, cast, expand, float_unary, normal_axis, promoted, require, require_dtype
 from .index import checked
 from .reduce import mean
+from .samples import EMPTY, I2
 
 
 def _along(name):
@@ -43,6 +44,13 @@ class Softmax(Primitive):
         total = F.sum(g * c.out, axes=(c.axis,), keepdims=True)
         return c.out * (g - expand(total, (c.axis,), x.shape, keepdims=True))
 
+    def samples(rng):
+        yield rng(2, 3), {"axis": -1}
+        yield rng(3, 2), {"axis": -2}
+        yield 1000 * rng(3), {"axis": -1}
+
+    errors = [((I2,), {"axis": -1}, "not defined for int32"), ((EMPTY,), {"axis": -1}, "is empty")]
+
 
 class LogSoftmax(Primitive):
     """Logarithm of softmax along an axis: x - log(sum(exp(x))), without overflow."""
@@ -61,6 +69,13 @@ class LogSoftmax(Primitive):
     def vjp(c, g, x):
         total = F.sum(g, axes=(c.axis,), keepdims=True)
         return g - F.exp(c.out) * expand(total, (c.axis,), x.shape, keepdims=True)
+
+    def samples(rng):
+        yield rng(2, 3), {"axis": -1}
+        yield rng(3, 2), {"axis": -2}
+        yield 1000 * rng(3), {"axis": -1}
+
+    errors = [((I2,), {"axis": -1}, "not defined for int32"), ((EMPTY,), {"axis": -1}, "is empty")]
 
 
 def _reduced(loss, reduction):
@@ -105,5 +120,6 @@ def cross_entropy(logits, labels, axis=-1, reduction="mean"):
     if labels.dtype.is_int:
         return nll_loss(logp, labels, axis, reduction)
     require_dtype(labels.dtype.is_float, f"labels must be integers or probabilities, not {labels.dtype.name}")
-    require(labels.shape == logits.shape, f"probabilities of shape {list(labels.shape)} do not fit {list(logits.shape)}")
+    fits = labels.shape == logits.shape
+    require(fits, f"probabilities of shape {list(labels.shape)} do not fit logits of shape {list(logits.shape)}")
     return _reduced(-F.sum(logp * cast(labels, logp.dtype), axes=(axis,)), reduction)

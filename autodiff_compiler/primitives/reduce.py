@@ -8,7 +8,8 @@ from ..dtypes import bool_, dtype_of, float32, int64
 from ..ir.primitive import F, Ints, Primitive, composite
 from ..ir.types import TensorType, dim_product, tensor
 from .compare import truth
-from .family import as_tensor, broadcast_to, cast, expand, normal_axes, normal_axis, require, require_dtype
+from .family import as_tensor, cast, expand, normal_axes, normal_axis, require, require_dtype
+from .samples import EMPTY, F2, I2
 from .shape import size_of
 
 
@@ -49,6 +50,15 @@ class Sum(Primitive):
     def vjp(c, g, x):
         return expand(g, c.axes, x.shape, c.keepdims)
 
+    def samples(rng):
+        yield rng(2, 3), {"axes": (-1,)}
+        yield rng(2, 3, 2), {"axes": (-3, -1), "keepdims": True}
+        yield rng(2, 3), {"axes": (-2, -1)}
+        yield rng(), {"axes": ()}
+        yield rng(0, 3), {"axes": (-2,)}
+
+    errors = [((I2,), {"axes": (-1,)}, "not defined for int32"), ((F2,), {"axes": (-2,)}, "do not exist")]
+
 
 @composite("mean")
 def mean(x, axis=None, keepdims=False, keep_dims=False):
@@ -79,6 +89,18 @@ class Max(Primitive):
     def vjp(c, g, x):
         return _shared(c, g, x)
 
+    def samples(rng):
+        yield rng.distinct(2, 3), {"axes": (-1,)}
+        yield rng.distinct(2, 3, 2), {"axes": (-3, -1), "keepdims": True}
+        yield rng.distinct(2, 3), {"axes": (-2, -1)}
+        yield rng(), {"axes": ()}
+
+    errors = [((EMPTY,), {"axes": (-1,)}, "no extreme element"), ((F2,), {"axes": (-2,)}, "do not exist")]
+    ties = [
+        (([[1.0, 1.0, 0.0]],), {"axes": (-1,)}, ([[0.5, 0.5, 0.0]],)),
+        (([[1.0, 1.0], [1.0, 1.0]],), {"axes": (-2, -1)}, ([[0.25, 0.25], [0.25, 0.25]],)),
+    ]
+
 
 class Min(Primitive):
     """Smallest element over axes, nan if there is one; ties share the cotangent evenly."""
@@ -95,10 +117,23 @@ class Min(Primitive):
     def vjp(c, g, x):
         return _shared(c, g, x)
 
+    def samples(rng):
+        yield rng.distinct(2, 3), {"axes": (-1,)}
+        yield rng.distinct(2, 3, 2), {"axes": (-3, -1), "keepdims": True}
+        yield rng.distinct(2, 3), {"axes": (-2, -1)}
+        yield rng(), {"axes": ()}
+
+    errors = [((EMPTY,), {"axes": (-1,)}, "no extreme element"), ((F2,), {"axes": (-2,)}, "do not exist")]
+    ties = [
+        (([[-1.0, -1.0, 0.0]],), {"axes": (-1,)}, ([[0.5, 0.5, 0.0]],)),
+        (([[1.0, 1.0], [1.0, 1.0]],), {"axes": (-2, -1)}, ([[0.25, 0.25], [0.25, 0.25]],)),
+    ]
+
 
 def _extreme_type(x, axes, keepdims):
+    result = tensor(x.dtype, reduced_shape(x.shape, axes, keepdims))
     require(all(x.shape[a] != 0 for a in axes), f"an empty tensor has no extreme element: {x} over axes {list(axes)}")
-    return tensor(x.dtype, reduced_shape(x.shape, axes, keepdims))
+    return result
 
 
 def _extreme(name, x, axis, keepdims):
@@ -127,6 +162,13 @@ class Any(Primitive):
     call = lambda x, axis=None, keepdims=False, keep_dims=False: _quantified("any", x, axis, keepdims or keep_dims)
     methods = ("any",)
 
+    def samples(rng):
+        yield rng.bools(2, 3), {"axes": (-1,)}
+        yield rng.bools(2, 3), {"axes": (-2, -1), "keepdims": True}
+        yield rng.bools(0, 3), {"axes": (-2,)}
+
+    errors = [((F2,), {"axes": (-1,)}, "not defined for float32")]
+
 
 class All(Primitive):
     """Whether every bool over the axes holds; numbers hold where they are not zero."""
@@ -140,6 +182,13 @@ class All(Primitive):
 
     call = lambda x, axis=None, keepdims=False, keep_dims=False: _quantified("all", x, axis, keepdims or keep_dims)
     methods = ("all",)
+
+    def samples(rng):
+        yield rng.bools(2, 3), {"axes": (-1,)}
+        yield rng.bools(2, 3), {"axes": (-2, -1), "keepdims": True}
+        yield rng.bools(0, 3), {"axes": (-2,)}
+
+    errors = [((F2,), {"axes": (-1,)}, "not defined for float32")]
 
 
 def _quantified(name, x, axis, keepdims):
@@ -159,6 +208,12 @@ class Argmax(Primitive):
     call = lambda x, axis=None, keepdims=False: _position("argmax", x, axis, keepdims)
     methods = ("argmax",)
 
+    def samples(rng):
+        yield rng.distinct(2, 3), {"axis": -1}
+        yield rng.distinct(2, 3), {"axis": -2, "keepdims": True}
+
+    errors = [((EMPTY,), {"axis": -1}, "no extreme element")]
+
 
 class Argmin(Primitive):
     """Index (int64) of the smallest element along an axis, the first of several; of the flat tensor by default."""
@@ -171,6 +226,12 @@ class Argmin(Primitive):
 
     call = lambda x, axis=None, keepdims=False: _position("argmin", x, axis, keepdims)
     methods = ("argmin",)
+
+    def samples(rng):
+        yield rng.distinct(2, 3), {"axis": -1}
+        yield rng.distinct(2, 3), {"axis": -2, "keepdims": True}
+
+    errors = [((EMPTY,), {"axis": -1}, "no extreme element")]
 
 
 def _position(name, x, axis, keepdims):

@@ -9,9 +9,18 @@ from ..errors import DynamicShapeError, ShapeError
 from ..ir.primitive import F, Ints, Primitive, composite
 from ..ir.types import Dim, Shape, TensorType, dim_product, same_dim, tensor
 from .family import (
-    as_shape, as_tensor, broadcast_to, cast, normal_axes, normal_axis, promoted_dtype, require, same_type,
+    as_shape,
+    as_tensor,
+    broadcast_to,
+    cast,
+    normal_axes,
+    normal_axis,
+    promoted_dtype,
+    require,
+    same_type,
     sum_to,
 )
+from .samples import D2, F2, F3
 
 
 # ------------------------------------------------------------------------------------------------ one operand
@@ -39,7 +48,8 @@ def _completed(shape, source):
             raise DynamicShapeError(f"the size that -1 stands for in {list(shape)} cannot be found from {list(source)}")
         missing = names[0]
     else:
-        require(rest != 0 and total % rest == 0, f"a tensor of shape {list(source)} cannot be reshaped to {list(shape)}")
+        fits = rest != 0 and total % rest == 0
+        require(fits, f"a tensor of shape {list(source)} cannot be reshaped to {list(shape)}")
         missing = total // rest
     return tuple([missing if d == -1 else d for d in shape])
 
@@ -61,6 +71,13 @@ class Reshape(Primitive):
 
     def vjp(c, g, x):
         return F.reshape(g, shape=x.shape)
+
+    def samples(rng):
+        yield rng(2, 3), {"shape": (3, 1, 2)}
+        yield rng(1), {"shape": ()}
+        yield rng(0, 2), {"shape": (4, 0)}
+
+    errors = [((F2,), {"shape": (3,)}, "cannot be reshaped"), ((F2,), {"shape": (-1,)}, "cannot be reshaped")]
 
 
 @composite("flatten", "ravel")
@@ -103,6 +120,12 @@ class Transpose(Primitive):
     def vjp(c, g, x):
         n = len(c.axes)
         return F.transpose(g, axes=tuple([c.axes.index(i) - n for i in range(-n, 0)]))
+
+    def samples(rng):
+        yield rng(2, 3, 4), {"axes": (-1, -3, -2)}
+        yield rng(2, 3), {"axes": (-1, -2)}
+
+    errors = [((F2,), {"axes": (-1, -1)}, "do not order")]
 
 
 @composite(properties=("T",))
@@ -151,10 +174,17 @@ class BroadcastTo(Primitive):
 
     view = "x"
     call = _broadcast_to
-    methods = ("broadcast_to", "expand")
+    methods = ("broadcast_to",)
 
     def vjp(c, g, x):
         return sum_to(g, x.shape)
+
+    def samples(rng):
+        yield rng(1, 3), {"shape": (2, 2, 3)}
+        yield rng(), {"shape": (2,)}
+        yield rng(2, 1), {"shape": (2, 0)}
+
+    errors = [((F2,), {"shape": (3,)}, "does not broadcast"), ((F2,), {"shape": ()}, "does not broadcast")]
 
 
 def _squeeze(x, axis=None):
@@ -182,6 +212,12 @@ class Squeeze(Primitive):
     def vjp(c, g, x):
         return F.expand_dims(g, axes=c.axes)
 
+    def samples(rng):
+        yield rng(1, 3, 1), {"axes": (-3, -1)}
+        yield rng(1, 3, 1), {"axes": (-1,)}
+
+    errors = [((F2,), {"axes": (-1,)}, "size 1")]
+
 
 def _expand_dims(x, axis):
     x = as_tensor(x)
@@ -207,6 +243,12 @@ class ExpandDims(Primitive):
 
     def vjp(c, g, x):
         return F.squeeze(g, axes=c.axes)
+
+    def samples(rng):
+        yield rng(3), {"axes": (-3, -1)}
+        yield rng(), {"axes": (-1,)}
+
+    errors = [((F2,), {"axes": (-3,)}, "do not exist")]
 
 
 # ------------------------------------------------------------------------------------------------ several operands
@@ -256,6 +298,12 @@ class Concat(Primitive):
             start += size
         return tuple(parts)
 
+    def samples(rng):
+        yield rng(2, 3), rng(1, 3), {"axis": -2}
+        yield rng(2, 1), rng(2, 2), rng(2, 0), {"axis": -1}
+
+    errors = [((F2, D2), {"axis": -1}, "cannot be joined"), ((F2, F2), {"axis": -2}, "does not exist")]
+
 
 def _stack(tensors, axis=0):
     xs = _joined(tensors, "stack")
@@ -283,6 +331,12 @@ class Stack(Primitive):
 
         return tuple([part(i) if c.needs[i] else None for i in range(len(xs))])
 
+    def samples(rng):
+        yield rng(2, 3), rng(2, 3), {"axis": -2}
+        yield rng(), rng(), rng(), {"axis": -1}
+
+    errors = [((F2, F3), {"axis": -1}, "shapes differ"), ((F2, F2), {"axis": -3}, "does not exist")]
+
 
 # ------------------------------------------------------------------------------------------------ sizes
 class ShapeOf(Primitive):
@@ -300,9 +354,14 @@ class ShapeOf(Primitive):
     def vjp(c, g, x):
         return None
 
+    def samples(rng):
+        yield rng(2, 3), {"axis": -2}
+
+    errors = [((F2,), {"axis": -2}, "does not exist")]
+
 
 def size_of(x, axes, like):
-    """How many elements lie in `axes` of x: a number where it is known, else a scalar of the dtype and shape of `like`."""
+    """How many elements lie in `axes` of x: a number where it is known, else a Value of the type of `like`."""
     known = dim_product(tuple([x.shape[a] for a in axes]))
     if type(known) is int:
         return known

@@ -11,13 +11,11 @@ from typing import Any
 
 import numpy as np
 
-from ..dtypes import int64
-from ..errors import DTypeError, DynamicShapeError, StaticValueError
+from ..errors import DynamicShapeError, StaticValueError
 from ..ir.core import Value
-from ..ir.primitive import F, composite, trace
+from ..ir.primitive import F, composite
 from ..ir.types import dim_product
 from .family import Weak, as_tensor, broadcast_shapes, broadcast_to, cast, is_tensor, require
-from .compare import truth
 from .index import checked
 from .shape import permuted
 
@@ -39,7 +37,7 @@ def _is_index(item: Any) -> bool:
 
 
 def _items(index: Any) -> list[Any]:
-    """The parts of an index: lists and arrays as arrays, NumPy ints as ints, masks known now as their positions."""
+    """The parts of an index: lists and masks (whose elements are known now) as arrays, NumPy ints as ints."""
     items = []
     for item in index if isinstance(index, tuple) else (index,):
         if isinstance(item, list):
@@ -48,18 +46,19 @@ def _items(index: Any) -> list[Any]:
             item = item.item()
         if isinstance(item, bool):
             raise TypeError("a bool cannot index a tensor; use x.expand_dims(0) or a mask tensor")
-        if is_tensor(item) and item.dtype.is_bool and item.__class__ is not Value:
+        if is_tensor(item) and item.dtype.is_bool:
             item = np.asarray(item)
-        if isinstance(item, np.ndarray) and item.dtype == bool:
-            items.extend(item.nonzero())
-        else:
-            items.append(item)
+        items.append(item)
     return items
+
+
+def _is_mask(item: Any) -> bool:
+    return isinstance(item, np.ndarray) and item.dtype == bool
 
 
 def _plan(shape: tuple[Any, ...], index: Any) -> _Plan:
     items = _items(index)
-    used = sum(item is not None and item is not Ellipsis for item in items)
+    used = sum([item.ndim if _is_mask(item) else item is not None and item is not Ellipsis for item in items])
     if used > len(shape):
         raise IndexError(f"too many indices: the tensor has {len(shape)} dimensions, but {used} were indexed")
     dots = [i for i, item in enumerate(items) if item is Ellipsis]
@@ -72,6 +71,10 @@ def _plan(shape: tuple[Any, ...], index: Any) -> _Plan:
     runs = 0  # of neighbouring gathered dimensions; NumPy puts the block first if there are several
     gathering = False
     for item in items:
+        if _is_mask(item):
+            here = shape[len(plan.axes) : len(plan.axes) + item.ndim]
+            if item.shape != here:
+                raise IndexError(f"a mask of shape {list(item.shape)} does not fit dimensions of sizes {list(here)}")
         gathered = _is_index(item) or isinstance(item, np.ndarray) or (arrays and isinstance(item, int))
         if gathered and not gathering:
             runs += 1
@@ -84,7 +87,8 @@ def _plan(shape: tuple[Any, ...], index: Any) -> _Plan:
             plan.axes.append(_slice(item, shape[axis]))
             plan.layout.append(axis)
         elif gathered:
-            plan.axes.append(checked(item, shape[axis]))
+            for i, part in enumerate(item.nonzero() if _is_mask(item) else (item,)):
+                plan.axes.append(checked(part, shape[axis + i]))
         else:
             plan.axes.append(_one(item, shape[axis], axis))
             plan.dropped.append(axis)
@@ -112,7 +116,8 @@ def _slice(item: slice, size: Any) -> Any:
 
 def _one(item: Any, size: Any, axis: int) -> tuple[int, int, int]:
     if not hasattr(item, "__index__"):
-        raise TypeError(f"a tensor is indexed by ints, slices, None, `...` and integer tensors, not {type(item).__name__}")
+        kind = type(item).__name__
+        raise TypeError(f"a tensor is indexed by ints, slices, None, `...` and integer tensors, not {kind}")
     i = item.__index__()
     require(type(size) is int, "a dimension of symbolic size cannot be indexed yet")
     if not -size <= i < size:
@@ -211,6 +216,7 @@ def _refuse_mask(index: Any) -> None:
             )
 
 
+@composite("__setitem__")
 def setitem(x, index, value):
     """`x` with `x[index]` replaced by `value`, which is cast to x's dtype and broadcast: a new tensor."""
     x = as_tensor(x)
@@ -242,7 +248,8 @@ def setitem(x, index, value):
 def _masked(x: Any, mask: Any, value: Any) -> Any:
     value = cast(as_tensor(value, "value"), x.dtype)
     trailing = x.ndim - mask.ndim
-    require(trailing >= 0 and mask.shape == x.shape[: mask.ndim], f"a mask of {list(mask.shape)} does not fit {list(x.shape)}")
+    fits = trailing >= 0 and mask.shape == x.shape[: mask.ndim]
+    require(fits, f"a mask of shape {list(mask.shape)} does not fit a tensor of shape {list(x.shape)}")
     if value.ndim > trailing:
         if mask.__class__ is Value:
             raise DynamicShapeError(

@@ -15,16 +15,22 @@ class Undefined:
 class Interpreter:
     """Runs functions of a module on arrays; counts the elements pushed into sequences."""
 
-    def __init__(self, module):
+    def __init__(self, module, complex_step=False):
         self.module = module
+        # With complex numbers in the place of f64 the imaginary part of f(x + i*h*r) / h is an exact derivative.
+        self.complex_step = complex_step
         self.pushed = 0  # numbers saved, trip by trip
         self.calls: list[tuple] = []  # what effect ops did
 
     def run(self, name=None, *args):
         function = self.module.entry if name is None else self.module.functions[name]
-        args = [np.asarray(x, a.type.dtype.numpy) if isinstance(a.type, TensorType) else x for x, a in zip(args, function.args, strict=True)]
+        pairs = zip(args, function.args, strict=True)
+        args = [x if isinstance(x, list) else np.asarray(x, self.dtype(a.type)) for x, a in pairs]
         with np.errstate(all="ignore"):
             return self.block(function.body, args, {})
+
+    def dtype(self, type):
+        return np.dtype(complex) if self.complex_step and type.dtype.is_float else type.dtype.numpy
 
     def block(self, block, args, env):
         env.update(zip(block.args, args, strict=True))
@@ -32,7 +38,8 @@ class Interpreter:
             results = self.op(op, [env[x] for x in op.operands], env)
             for r, value in zip(op.results, results, strict=True):
                 if isinstance(r.type, TensorType) and not isinstance(value, Undefined):
-                    assert value.dtype == r.type.dtype.numpy and value.shape == r.type.shape, (op, value)
+                    assert value.dtype in (r.type.dtype.numpy, self.dtype(r.type)), (op, value)
+                    assert value.shape == r.type.shape, (op, value)
                 env[r] = value
         return [env[x] for x in block.outs]
 
@@ -52,7 +59,7 @@ class Interpreter:
         return (np.full(type.shape, value, type.dtype.numpy),)
 
     def op_undef(self, op, xs, env):
-        return (Undefined(),)
+        return (_undefined(op.attrs[0]),)
 
     def op_tuple_make(self, op, xs, env):
         return (tuple(xs),)
@@ -78,7 +85,7 @@ class Interpreter:
     def op_from_seq(self, op, xs, env):
         type = op.results[0].type
         assert len(xs[0]) == op.attrs[0]
-        return (np.array(xs[0], type.dtype.numpy).reshape(type.shape),)
+        return (np.array(xs[0], self.dtype(type)).reshape(type.shape),)
 
     def op_if(self, op, xs, env):
         return self.block(op.blocks[0 if xs[0] else 1], [], env)
@@ -121,6 +128,13 @@ class Interpreter:
     def op_print(self, op, xs, env):
         self.calls.append(("print", *[float(x) for x in xs]))
         return ()
+
+
+def _undefined(type):
+    """An undefined sequence is empty, so that the zero cotangent of one has a length."""
+    if isinstance(type, TensorType):
+        return Undefined()
+    return tuple(map(_undefined, type.elems)) if isinstance(type, TupleType) else []
 
 
 def _size(type):

@@ -14,7 +14,13 @@ from autodiff_compiler.dtypes import bfloat16, bool_, float32, float64, int64
 from autodiff_compiler.ir.build import Builder, scalar_key
 from autodiff_compiler.ir.core import Block, Function, Module, StateInfo, Value
 from autodiff_compiler.ir.text import (
-    ParseError, Unbound, literal_text, parse_function, parse_module, print_function, print_module,
+    ParseError,
+    Unbound,
+    literal_text,
+    parse_function,
+    parse_module,
+    print_function,
+    print_module,
 )
 from autodiff_compiler.ir.types import Dim, seq, tensor, tuple_of
 from autodiff_compiler.ir.verify import verify
@@ -40,8 +46,9 @@ def lines(ops: str) -> list[str]:
 EXACT = {
     "no results": '  print %x {parts=["x = ",0]}',
     "several results": '  %a: f32[4], %b: i64[] = host_call %x {fn="@g"}',
-    "constants": "  %a: f32[4] = const {value=-0.0}\n  %b: f64[] = const {value=nan}\n  %0: bool[] = const {value=True}",
-    "infinities": "  %a: f32[] = const {value=inf}\n  %b: f32[] = const {value=-inf}\n  %0: f64[] = const {value=1e-30}",
+    "constants": "  %a: f32[4] = const {value=-0.0}\n  %b: f64[] = const {value=nan}",
+    "infinities": "  %a: f32[] = const {value=inf}\n  %b: f32[] = const {value=-inf}",
+    "truths and exponents": "  %a: bool[] = const {value=True}\n  %b: f64[] = const {value=1e-30}",
     "integers": "  %a: i64[] = const {value=-9223372036854775808}\n  %b: u8[2,3] = const {value=255}",
     "the type of a constant stands once": '  %a: f32[2,3] = const {value="@c0"}\n  %b: seq<seq<f32[]>> = undef',
     "states": '  %a: f32[4] = state_read {state="l.0.w"}\n  state_write %x {state="l.0.w"}',
@@ -314,6 +321,7 @@ WRONG = {
     ),
     "an element that is no sequence": ("scan %n (; %e = %x) body (%i) { yield }", "2:1", "reads its elements from seq"),
     "a scan without count": ("scan (%e = %x) body (%i) { yield }", "2:1", "scan takes the trip count"),
+    "a number as an operand": ("%a: f32[4] = add %x, 2.0", "2:22", "expected a value like %x, found 2.0"),
     "a stray sign": ("%a: f32[4] = tanh %x ?", "2:22", "there is no primitive ?"),
     "return inside a block": ("if %p then { return } else { yield }", "2:14", "there is no primitive return"),
 }  # fmt: skip
@@ -430,7 +438,9 @@ def test_a_malformed_loop_is_printed_in_the_general_form_and_read_back() -> None
     cond.ret(p)
     body.ret(body.block.args[0])
     b.emit_op(REGISTRY["while"], (x,), (), (cond.block, body.block), (tensor(int64, ()),))
+    b.emit_op(REGISTRY["scan"], (x, x), (0, False), (b.nested().ret(),), ())  # its element is no sequence
     text = print_function(Function("f", b.ret()))
+    assert "scan %x, %x {carries=0} body {\n" in text
     assert "while %x cond {\n    yield %p\n  } body (%c: i64[]) {\n    yield %c\n" in text
     assert print_function(parse_function(text)) == text
 

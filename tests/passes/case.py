@@ -1,13 +1,13 @@
 """Text-in/text-out cases of passes: `cases/*.ir`, run by `test_cases.py`::
 
-    // pass: simplify                       one name, or several divided by commas
-    // name: multiplying by one disappears  the fact that the case shows
-    // stage: PURE                          optional: what the result must fulfil besides being well formed
-    func @f(%x: f32[4]) -> (f32[4]) { ... }
-    // ---
-    func @f(%x: f32[4]) -> (f32[4]) {       the exact print of the result
-      return %x
-    }
+// pass: simplify                       one name, or several divided by commas
+// name: multiplying by one disappears  the fact that the case shows
+// stage: PURE                          optional: what the result must fulfil besides being well formed
+func @f(%x: f32[4]) -> (f32[4]) { ... }
+// ---
+func @f(%x: f32[4]) -> (f32[4]) {       the exact print of the result
+  return %x
+}
 """
 
 from __future__ import annotations
@@ -15,7 +15,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from autodiff_compiler import passes, primitives  # noqa: F401  # they register passes and ops
+import autodiff_compiler.passes
+import autodiff_compiler.primitives  # noqa: F401  # registers the ops, as the line before does the passes
 from autodiff_compiler.ir.text import parse_module, print_module
 from autodiff_compiler.ir.verify import verify
 from autodiff_compiler.passes.manager import PASSES

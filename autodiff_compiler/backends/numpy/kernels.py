@@ -21,6 +21,7 @@ import numpy as np
 from ...dtypes import DType, from_numpy
 from ...errors import InternalCompilerError
 from ...ir.core import Op
+from ...ir.types import TensorType
 from .syntax import call, dotted, dtype_expr, literal, load, printed, tuple_expr
 
 __all__ = ["Support", "attributes", "kernel_expression", "result_call"]
@@ -128,6 +129,11 @@ class Support:
         if self.imports.setdefault(name, line) != line:
             raise InternalCompilerError(f"{name} would mean two modules")
 
+    def dtype(self, dtype: DType) -> None:
+        """Imports what the name of a dtype needs."""
+        if dtype.name == "bfloat16":
+            self.imports.setdefault("ml_dtypes", "import ml_dtypes")
+
     def expression_of(self, name: str, value: Any) -> ast.expr | None:
         """A global of a kernel as an expression of the module."""
         if getattr(builtins, name, None) is value:
@@ -183,6 +189,11 @@ def kernel_expression(op: Op, operands: list[ast.expr], support: Support) -> tup
         if inlined is not None:
             return inlined, True
     name = support.include(fn, f"_{op.defn.name}")
+    # A value without dimensions may be a NumPy scalar, which a kernel could not write to.
+    operands = [
+        call("np.asarray", tree) if isinstance(x.type, TensorType) and x.type.shape == () else tree
+        for tree, x in zip(operands, op.operands, strict=True)
+    ]
     return call(name, *operands, **_written(op, attrs)), False
 
 

@@ -13,22 +13,25 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from ...dtypes import DType, from_numpy
 from ...errors import InternalCompilerError
 from ...ir.core import Block, Function, Module, Op, Value
-from ...ir.types import Seq, TensorType, TupleType, Type
+from ...ir.types import Seq, TensorType, TupleType, Type, seq, tensor
 from ...ir.walk import uses
 from ...source import Loc
 from . import formula as fm
 from .formula import Applied, Leaf, Splat
 from .kernels import Support, attributes, kernel_expression, result_call
-from .program import FunctionCode, Node, Step
-from .sequences import add_sequences
+from .program import Branch, FunctionCode, Node, Step
+from .runtime import add_sequences, checked_results
 from .syntax import (
-    Var, assign, attribute, call, dotted, dtype_expr, literal, load, number, store, subscript, tuple_expr, variables,
+    Var, assign, attribute, call, dotted, dtype_expr, literal, load, number, store, subscript, tuple_expr,
 )  # fmt: skip
 
-__all__ = ["Absorbed", "Lowering", "ModuleCode", "Operand", "Pack", "Stretched", "UNDEF"]
+__all__ = ["CONTROL", "SPECIAL", "UNDEF", "Lowering", "ModuleCode", "Operand", "Pack", "Stretched"]
 
+#: How structured ops are lowered: `control` enters itself here, because blocks need this module again.
+CONTROL: dict[str, Callable[[Lowering, Op], None]] = {}
 #: NumPy functions besides ufuncs that take `out=` and then compute the very same bits.
 _TAKES_OUT = {"sum", "max", "min", "amax", "amin", "prod", "mean", "any", "all", "concatenate", "stack", "cumsum"}
 #: Views of arrays in C order that are in C order too.
@@ -64,6 +67,11 @@ Absorbed: TypeAlias = Splat | Stretched | Pack | _Undef
 Operand: TypeAlias = Var | Absorbed
 
 
+def in_order(operand: Operand) -> bool:
+    """Whether the operand, as an array, is known to be contiguous in C order."""
+    return operand.ordered if isinstance(operand, Var) else not isinstance(operand, Stretched)
+
+
 class ModuleCode:
     """What the functions of one generated module share."""
 
@@ -75,25 +83,21 @@ class ModuleCode:
         self.arrays: dict[str, Any] = {}
         self.constants: dict[str, tuple[Var, ast.expr]] = {}
         self.uses_callables = False
-        #: Per finished function, per result: whether its bytes may belong to someone else.
-        self.foreign_results: dict[str, list[bool]] = {}
+        #: Per finished function, per result: None where its bytes may belong to someone else, else a number that
+        #: results with common bytes have in common.
+        self.results: dict[str, list[int | None]] = {}
 
-    def constant(self, name: str) -> Var:
+    def constant(self, name: str, type: Type) -> Var:
         """The module-level variable of a constant array."""
         found = self.constants.get(name)
         if found is None:
             array = np.ascontiguousarray(self.module.constants[name])
-            if array.dtype.name == "bfloat16":
-                import ml_dtypes
-
-                self.support.module("ml_dtypes", ml_dtypes)
-            var = Var(None, name, foreign=True, ordered=True)
+            self.support.dtype(from_numpy(array.dtype))
+            var = Var(type, name, foreign=True, ordered=True)
             found = self.constants[name] = (var, self._written(name, array))
         return found[0]
 
     def _written(self, name: str, array: Any) -> ast.expr:
-        from ...dtypes import from_numpy
-
         dtype = dtype_expr(from_numpy(array.dtype))
         if array.size <= _SMALL:
             text = literal(array.tolist() if array.dtype.name != "bfloat16" else array.astype(np.float32).tolist())
@@ -138,11 +142,11 @@ class Lowering:
     def new(self, type: Type | None, hint: str | None, **flags: bool) -> Var:
         return Var(type, hint, **flags)
 
-    def target(self, value: Value, hint: str | None = None) -> Var:
+    def target(self, value: Value, fallback: str = "t") -> Var:
         """The variable a value is assigned to: that of the result or carry it becomes, if it only becomes that."""
         var = self.wanted.pop(value, None)
         if var is None:
-            var = Var(value.type, value.name or hint)
+            var = Var(value.type, value.name, fallback=fallback)
         self.env[value] = var
         return var
 
@@ -150,19 +154,24 @@ class Lowering:
         """``var = operand``: both may share bytes from now on."""
         tree = self.expr(operand)
         self.share(var, operand)
+        self.order(var, in_order(operand))
         self.run(assign(store(var), tree))
+
+    def order(self, var: Var, ordered: bool) -> None:
+        """Notes whether an assignment leaves the variable in C order: with several, all of them must."""
+        var.ordered = ordered and (var.ordered or not var.joined)
 
     def share(self, var: Var, operand: Operand) -> None:
         """Notes that the variable may hold the operand's bytes."""
         if isinstance(operand, Var):
             var.share(operand)
-            var.ordered = var.ordered and operand.ordered
         elif isinstance(operand, Stretched):
             var.share(operand.source)
-            var.ordered = False
         elif isinstance(operand, Pack):
             for elem in operand.elems:
                 self.share(var, elem)
+        elif operand is UNDEF:
+            var.set_foreign()  # there may be no bytes to write to
 
     # ------------------------------------------------------------------------------------------- operands
     def expr(self, operand: Operand) -> ast.expr:
@@ -170,15 +179,15 @@ class Lowering:
         if isinstance(operand, Var):
             return load(operand)
         if isinstance(operand, Splat):
-            self._imports(operand.dtype)
+            dtype = self.dtype(operand.dtype)
             if operand.shape == ():
                 return operand.typed()
-            shape = self._shape(operand.shape)
+            shape = tuple_expr(self.dims(operand.shape))
             if operand.value == 0 and not np.signbit(operand.value):
-                return call("np.zeros", shape, dtype_expr(operand.dtype))
-            return call("np.full", shape, number(operand.value), dtype_expr(operand.dtype))
+                return call("np.zeros", shape, dtype)
+            return call("np.full", shape, number(operand.value), dtype)
         if isinstance(operand, Stretched):
-            return call("np.broadcast_to", load(operand.source), self._shape(operand.type.shape))
+            return call("np.broadcast_to", load(operand.source), tuple_expr(self.dims(operand.type.shape)))
         if isinstance(operand, Pack):
             return tuple_expr(self.expr(e) for e in operand.elems)
         return ast.Constant(value=None, kind=None)
@@ -187,17 +196,15 @@ class Lowering:
         """The value as an expression of its exact type."""
         return self.expr(self.env[value])
 
-    def _shape(self, shape: tuple[Any, ...]) -> ast.expr:
-        tree = literal(shape)
-        if tree is None:
-            raise InternalCompilerError(f"the NumPy backend needs sizes, not {shape}", loc=self.loc)
-        return tree
+    def dims(self, shape: tuple[Any, ...]) -> list[ast.expr]:
+        for d in shape:
+            if type(d) is not int:
+                raise InternalCompilerError(f"the NumPy backend needs sizes, not {shape}", loc=self.loc)
+        return [number(d) for d in shape]
 
-    def _imports(self, dtype: Any) -> None:
-        if dtype.name == "bfloat16":
-            import ml_dtypes
-
-            self.support.module("ml_dtypes", ml_dtypes)
+    def dtype(self, dtype: DType) -> ast.expr:
+        self.support.dtype(dtype)
+        return dtype_expr(dtype)
 
     def materialised(self, value: Value, operand: Absorbed) -> None:
         """Keeps an absorbed value absorbed unless somebody needs an array: then it gets a variable."""
@@ -208,9 +215,7 @@ class Lowering:
         if not wanted and all(isinstance(by, Op) and self._absorbs(by) for by, _ in self.uses.get(value, ())):
             return
         var = self.target(value)
-        var.ordered = isinstance(operand, Splat)
-        self.share(var, operand)
-        self.run(assign(store(var), self.expr(operand)))
+        self.copy(var, operand)
         if isinstance(operand, Stretched):
             var.set_foreign()  # its elements share bytes with each other
 
@@ -229,9 +234,11 @@ class Lowering:
 
     def lower(self, op: Op) -> None:
         name = op.defn.name
-        special = _SPECIAL.get(name)
+        special = SPECIAL.get(name)
         if special is not None:
             special(self, op)
+        elif name in CONTROL:
+            CONTROL[name](self, op)
         elif op.defn.scalar is not None and op.defn.numpy is None:
             self.formula(op)
         elif op.defn.numpy is not None:
@@ -252,7 +259,7 @@ class Lowering:
             shape = operand.source.type.shape if isinstance(operand, Stretched) else x.shape  # type: ignore[union-attr]
             splat = operand if isinstance(operand, Splat) else None
             leaves.append(Leaf(i, x.dtype, () if splat else shape, splat))
-            self._imports(x.dtype)
+            self.support.dtype(x.dtype)
         root = fm.trace_formula(op, leaves, attributes(op))
         if isinstance(root, Leaf):
             self.copy(self.target(out), operands[root.index])
@@ -263,7 +270,7 @@ class Lowering:
             self._unabsorb(operands, leaves, out.type)
             root = fm.trace_formula(op, leaves, attributes(op))
         trees: dict[Applied, ast.expr] = {}
-        ordered = all(o.ordered if isinstance(o, Var) else not isinstance(o, Stretched) or o.source.ordered for o in operands)
+        ordered = all(in_order(o.source if isinstance(o, Stretched) else o) for o in operands)
         self._apply(root, trees, operands, self.target(out, op.defn.name), ordered)
 
     def _unabsorb(self, operands: list[Operand], leaves: list[Leaf], type: TensorType) -> None:
@@ -272,14 +279,12 @@ class Lowering:
             if not isinstance(operand, Splat):
                 assert isinstance(operand, Stretched)
                 var = Var(operand.type, None)
-                self.share(var, operand)
-                self.run(assign(store(var), self.expr(operand)))
+                self.copy(var, operand)
                 operands[i], leaves[i].shape = var, type.shape
                 return
         operand = operands[0]
-        var = Var(type, None, ordered=True)
-        full = Splat(operand.value, operand.dtype, type.shape)  # type: ignore[union-attr]
-        self.run(assign(store(var), self.expr(full)))
+        var = Var(type, None)
+        self.copy(var, Splat(operand.value, operand.dtype, type.shape))  # type: ignore[union-attr]
         operands[0], leaves[0].shape, leaves[0].splat = var, type.shape, None
 
     def _apply(
@@ -297,13 +302,13 @@ class Lowering:
                 continue
             var = target
             if node is not root:
-                var = Var(_type_of(node), None)
-            large = var.nbytes >= self.code_threshold
+                var = Var(tensor(node.dtype, node.shape), None)
+            large = var.nbytes >= self.reuse_bytes
             tree = fm.expression(node, self._arguments(node, trees, operands), operator=not (large and node.is_ufunc))
             if node is not root and node.uses == 1 and not large:
                 trees[node] = tree
                 continue
-            var.ordered = ordered
+            self.order(var, ordered)
             takes_out = large and node.is_ufunc and isinstance(tree, ast.Call)
             self.run(assign(store(var), tree), tree if takes_out else None, elementwise=True)  # type: ignore[arg-type]
             trees[node] = load(var)
@@ -324,7 +329,7 @@ class Lowering:
                 out.append(number(a))
         return out
 
-    code_threshold = 4096
+    reuse_bytes = 4096
 
     # ------------------------------------------------------------------------------------------- kernels
     def kernel(self, op: Op) -> None:
@@ -336,7 +341,7 @@ class Lowering:
         trees = [self.expr(o) for o in operands]
         for v in (*op.operands, *op.results):
             if isinstance(v.type, TensorType):
-                self._imports(v.type.dtype)
+                self.support.dtype(v.type.dtype)
         narrow = op.operands[0].dtype if op.defn.widen and op.operands else None
         if narrow is not None and narrow.is_float and narrow.bits == 16:
             f32 = dotted("np.float32")
@@ -353,22 +358,22 @@ class Lowering:
 
     def _assign_results(self, op: Op, tree: ast.expr, operands: list[Operand], inlined: bool) -> None:
         targets = [self.target(r, op.defn.name) for r in op.results]
-        ordered = all(not isinstance(o, Stretched) and (not isinstance(o, Var) or o.ordered) for o in operands)
+        ordered = all(in_order(o) for o in operands)
         if op.defn.view is not None:
             source = operands[op.defn.operand_names.index(op.defn.view)]
             for var in targets:
                 self.share(var, source)
-                var.ordered = ordered and op.defn.name in _KEEPS_ORDER
+                self.order(var, ordered and op.defn.name in _KEEPS_ORDER)
             if op.defn.name == "broadcast_to":
                 targets[0].set_foreign()
         else:
             for var in targets:
-                var.ordered = ordered
+                self.order(var, ordered)
         if len(targets) == 1 and not op.defn.multiple:
             called = result_call(tree) if inlined else None
             ufunc = called is not None and isinstance(getattr(np, called), np.ufunc)
             takes_out = op.defn.view is None and (ufunc or called in _TAKES_OUT)
-            large = targets[0].nbytes >= self.code_threshold
+            large = targets[0].nbytes >= self.reuse_bytes
             self.run(assign(store(targets[0]), tree), tree if takes_out and large else None)  # type: ignore[arg-type]
         else:
             self.run(assign(tuple_expr((store(v) for v in targets), stored=True), tree))
@@ -391,11 +396,7 @@ class Lowering:
     def const(self, op: Op) -> None:
         value, type = op.attrs
         if isinstance(value, str):
-            var = self.code.constant(value.removeprefix("@"))
-            constant = Var(type, op.results[0].name, foreign=True, ordered=True)
-            del constant
-            var.type = type
-            self.env[op.results[0]] = var
+            self.env[op.results[0]] = self.code.constant(value.removeprefix("@"), type)
         else:
             self.materialised(op.results[0], Splat(value, type.dtype, type.shape))
 
@@ -420,7 +421,7 @@ class Lowering:
     def seq_len(self, op: Op) -> None:
         tree, type = self.value(op.operands[0]), op.operands[0].type
         while isinstance(type, Seq) and isinstance(type.elem, TupleType) and type.elem.elems:
-            tree, type = subscript(tree, ast.Constant(value=0, kind=None)), Seq_of(type.elem.elems[0])
+            tree, type = subscript(tree, ast.Constant(value=0, kind=None)), seq(type.elem.elems[0])
         var = self.target(op.results[0])
         self.run(assign(store(var), call("np.int64", call("len", tree))))
 
@@ -464,8 +465,6 @@ class Lowering:
         self.run(ast.Raise(exc=made, cause=None))
 
     def assert_(self, op: Op) -> None:
-        from .program import Branch
-
         condition, *operands = op.operands
         failed: list[Node] = []
         with self.into(failed):
@@ -475,8 +474,6 @@ class Lowering:
         self.block.append(Branch(test, (failed, []), self.loc))
 
     def host_call(self, op: Op) -> None:
-        from .runtime import checked_results
-
         made = call(self.host(op.attr("fn")), *(self.array(v) for v in op.operands))
         if not op.results:
             self.run(ast.Expr(value=made))
@@ -487,7 +484,7 @@ class Lowering:
         for r in op.results:
             if not isinstance(r.type, TensorType):
                 raise InternalCompilerError(f"a host function returns arrays, not {r.type}", loc=op.loc)
-            promised.append(tuple_expr([self._shape(r.type.shape), call("np.dtype", dtype_expr(r.type.dtype))]))
+            promised.append(tuple_expr([tuple_expr(self.dims(r.type.shape)), call("np.dtype", self.dtype(r.type.dtype))]))
         name = ast.Constant(value=op.attr("fn").removeprefix("@"), kind=None)
         checked = call(self.support.include(checked_results), name, made, tuple_expr(promised))
         self.run(assign(tuple_expr((store(v) for v in targets), stored=True), checked))
@@ -498,12 +495,15 @@ class Lowering:
         callee = op.attr("fn").removeprefix("@")
         arguments = [self.value(x) for x in op.operands]
         targets = [self.target(r) for r in op.results]
-        foreign = self.code.foreign_results.get(callee)
+        groups = self.code.results.get(callee, [None] * len(targets))  # of a recursive call nothing is known
         for i, var in enumerate(targets):
-            if foreign is None or foreign[i]:
+            self.order(var, False)
+            if groups[i] is None:
                 for operand in op.operands:
                     self.share(var, self.env[operand])
                 var.set_foreign()
+            else:
+                var.share(targets[groups.index(groups[i])])
         tree = call(self.code.names[callee], *arguments)
         if targets:
             self.run(assign(tuple_expr((store(v) for v in targets), stored=True), tree))
@@ -511,32 +511,9 @@ class Lowering:
             self.run(ast.Expr(value=tree))
 
 
-def Seq_of(elem: Type) -> Seq:
-    from ...ir.types import seq
-
-    return seq(elem)
-
-
-def _type_of(node: Applied) -> TensorType:
-    from ...ir.types import tensor
-
-    return tensor(node.dtype, node.shape)
-
-
-def _control(name: str) -> Callable[[Lowering, Op], None]:
-    def lower(lowering: Lowering, op: Op) -> None:
-        from . import control
-
-        getattr(control, name)(lowering, op)
-
-    return lower
-
-
-_SPECIAL: dict[str, Callable[[Lowering, Op], None]] = {
+SPECIAL: dict[str, Callable[[Lowering, Op], None]] = {
     "const": Lowering.const, "undef": Lowering.undef, "tuple_make": Lowering.tuple_make,
     "tuple_get": Lowering.tuple_get, "seq_len": Lowering.seq_len, "seq_add": Lowering.seq_add,
     "to_seq": Lowering.same, "from_seq": Lowering.same, "print": Lowering.print_, "raise": Lowering.raise_,
     "assert": Lowering.assert_, "host_call": Lowering.host_call, "call": Lowering.call_,
-    "if": _control("lower_if"), "while": _control("lower_while"), "scan": _control("lower_scan"),
 }  # fmt: skip
-_ = variables

@@ -7,6 +7,7 @@ name is decided last, when all variables of a function are known.
 from __future__ import annotations
 
 import ast
+import itertools
 from collections.abc import Iterable, Iterator
 from typing import Any
 
@@ -22,20 +23,29 @@ __all__ = [
 ]
 
 
+_numbers = itertools.count()
+
+
 class Var:
     """One variable of a generated function: the type of what it holds, and which others may share its bytes.
 
     `foreign` (kept at the root of the set of sharers): bytes that are not ours to overwrite, as those of arguments.
-    `ordered`: the array is known to be contiguous in C order.  `single`: assigned by one statement only.
+    `ordered`: the array is known to be contiguous in C order.  `joined`: several statements may assign it.
+    `hint`: the name the user's program suggests; `fallback`: one for where it suggests none.
     """
 
-    __slots__ = ("_foreign", "_root", "hint", "name", "nbytes", "ordered", "single", "type")
+    __slots__ = ("_foreign", "_name", "_named_by", "_root", "fallback", "hint", "joined", "nbytes", "number", "ordered", "type")
 
-    def __init__(self, type: Type | None, hint: str | None = None, *, foreign: bool = False, ordered: bool = False) -> None:
-        self.type, self.hint, self.name = type, hint, ""
-        self.ordered, self.single = ordered, True
+    def __init__(
+        self, type: Type | None, hint: str | None = None, *, foreign: bool = False, ordered: bool = False,
+        joined: bool = False, fallback: str = "t",
+    ) -> None:
+        self.type, self.hint, self.fallback, self._name = type, hint, fallback, ""
+        self.ordered, self.joined = ordered, joined
         self._root: Var | None = None
+        self._named_by: Var | None = None
         self._foreign = foreign
+        self.number = next(_numbers)
         self.nbytes = size_of(type)
 
     def root(self) -> Var:
@@ -61,11 +71,34 @@ class Var:
             b._root = a
             a._foreign = a._foreign or b._foreign
 
+    def namesake(self) -> Var:
+        """The variable whose name this one has: itself unless the plan made several variables one."""
+        here = self
+        while here._named_by is not None:
+            here = here._named_by
+        return here
+
+    def rename(self, other: Var) -> None:
+        """From now on the two have one name: their lives do not overlap."""
+        mine, theirs = self.namesake(), other.namesake()
+        if mine is not theirs:
+            mine._named_by = theirs
+            theirs.hint = theirs.hint or mine.hint
+            theirs.fallback = mine.fallback
+
+    @property
+    def name(self) -> str:
+        return self.namesake()._name
+
+    @name.setter
+    def name(self, name: str) -> None:
+        self.namesake()._name = name
+
     def __str__(self) -> str:
         return self.name
 
     def __repr__(self) -> str:
-        return f"<{self.name or self.hint or '_'}: {self.type!r}>"
+        return f"<{self.name or self.namesake().hint or '_'}: {self.type!r}>"
 
 
 def size_of(type: Type | None) -> int:

@@ -10,8 +10,7 @@ import math
 import numpy as np
 
 from ...ir.core import Value
-from ...ir.primitive import F
-from .registry import is_exactly, rule, same
+from .registry import emit, is_exactly, rule, same
 
 
 def _is_float(x: Value) -> bool:
@@ -23,26 +22,26 @@ def add_zero(b, op, x, y):
     """add(x, -0.0) => x;  add(x, 0) => x for integers and bools"""
     for a, c in ((x, y), (y, x)):
         if is_exactly(c, -0.0) if _is_float(x) else c.is_const(0):
-            return same(a)
+            return same(b, a)
 
 
 @rule("add")
 def add_negated(b, op, x, y):
     """add(x, neg(y)) => sub(x, y)"""
-    if y.made_by("neg"): return F.sub(x, y.op.operands[0])
-    if x.made_by("neg"): return F.sub(y, x.op.operands[0])
+    if y.made_by("neg"): return emit(b, "sub", x, y.op.operands[0])
+    if x.made_by("neg"): return emit(b, "sub", y, x.op.operands[0])
 
 
 @rule("sub")
 def sub_zero(b, op, x, y):
     """sub(x, 0.0) => x"""
-    if is_exactly(y, 0.0): return same(x)
+    if is_exactly(y, 0.0): return same(b, x)
 
 
 @rule("sub")
 def sub_negated(b, op, x, y):
     """sub(x, neg(y)) => add(x, y)"""
-    if y.made_by("neg"): return F.add(x, y.op.operands[0])
+    if y.made_by("neg"): return emit(b, "add", x, y.op.operands[0])
 
 
 @rule("sub")
@@ -54,14 +53,14 @@ def sub_self(b, op, x, y):
 @rule("neg")
 def neg_neg(b, op, x):
     """neg(neg(x)) => x"""
-    if x.made_by("neg"): return same(x.op.operands[0])
+    if x.made_by("neg"): return same(b, x.op.operands[0])
 
 
 @rule("mul")
 def mul_one(b, op, x, y):
     """mul(x, 1) => x"""
-    if y.is_const(1): return same(x)
-    if x.is_const(1): return same(y)
+    if y.is_const(1): return same(b, x)
+    if x.is_const(1): return same(b, y)
 
 
 @rule("mul")
@@ -73,7 +72,7 @@ def mul_zero(b, op, x, y):
 @rule("mul")
 def mul_negated(b, op, x, y):
     """mul(neg(x), neg(y)) => mul(x, y)"""
-    if x.made_by("neg") and y.made_by("neg"): return F.mul(x.op.operands[0], y.op.operands[0])
+    if x.made_by("neg") and y.made_by("neg"): return emit(b, "mul", x.op.operands[0], y.op.operands[0])
 
 
 @rule("div")
@@ -89,7 +88,7 @@ def div_power_of_two(b, op, x, y):
     if c is None or not _is_float(x) or c == 0 or not math.isfinite(c) or abs(math.frexp(c)[0]) != 0.5: return None
     # Half, bfloat16 and single have at least 14 such exponents on either side; a reciprocal beyond is not worth a test.
     limit = {16: 13, 32: 125, 64: 1021}[x.dtype.bits]
-    if abs(math.frexp(c)[1]) < limit: return F.mul(x, b.const(1.0 / c, y.type))
+    if abs(math.frexp(c)[1]) < limit: return emit(b, "mul", x, b.const(1.0 / c, y.type))
 
 
 @rule("abs")
@@ -102,35 +101,35 @@ def abs_abs(b, op, x):
 @rule("select")
 def select_constant(b, op, c, x, y):
     """select(True, x, y) => x"""
-    if c.constant is not None: return same(x if c.constant else y)
+    if c.constant is not None: return same(b, x if c.constant else y)
 
 
 @rule("select")
 def select_equal(b, op, c, x, y):
     """select(c, x, x) => x"""
-    if x is y: return same(x)
+    if x is y: return same(b, x)
 
 
 @rule("select")
 def select_inverted(b, op, c, x, y):
     """select(logical_not(c), x, y) => select(c, y, x)"""
-    if c.made_by("logical_not") and c.op.operands[0].dtype.is_bool: return F.select(c.op.operands[0], y, x)
+    if c.made_by("logical_not") and c.op.operands[0].dtype.is_bool: return emit(b, "select", c.op.operands[0], y, x)
 
 
 @rule("logical_not")
 def not_not(b, op, x):
     """logical_not(logical_not(p)) => p for bools"""
-    if x.made_by("logical_not") and x.op.operands[0].dtype.is_bool: return same(x.op.operands[0])
+    if x.made_by("logical_not") and x.op.operands[0].dtype.is_bool: return same(b, x.op.operands[0])
 
 
 @rule("logical_and", "logical_or")
 def and_or(b, op, x, y):
     """logical_and(p, True) => p;  logical_and(p, False) => False;  logical_and(p, p) => p for bools; or likewise"""
     if not (x.dtype.is_bool and y.dtype.is_bool): return None
-    if x is y: return same(x)
+    if x is y: return same(b, x)
     neutral = op.defn.name == "logical_and"
     for p, c in ((x, y), (y, x)):
-        if c.constant is not None: return same(p) if c.constant == neutral else b.const(not neutral, x.type)
+        if c.constant is not None: return same(b, p) if c.constant == neutral else b.const(not neutral, x.type)
 
 
 @rule("equal", "less_equal", "greater_equal")
@@ -148,8 +147,8 @@ def compare_self_strictly(b, op, x, y):
 # ------------------------------------------------------------------------------------------------ casts
 @rule("cast")
 def cast_same(b, op, x):
-    """cast(x, dtype of x) => x for floats: an integer cast to its own dtype ends a gradient"""
-    if op.results[0].type is x.type: return same(x)
+    """cast(x, dtype of x) => x"""
+    if op.results[0].type is x.type: return same(b, x)
 
 
 @rule("cast")

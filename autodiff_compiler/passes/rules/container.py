@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from ...ir.core import Value
-from ...ir.primitive import F
 from ...ir.types import TensorType
-from .registry import rule
+from .registry import emit, rule
 
 
 @rule("tuple_get")
@@ -63,4 +62,4 @@ def add_slices(b, op, xs, ys):
     """seq_add(to_seq(x), to_seq(y)) => to_seq(add(x, y))"""
     if not (xs.made_by("to_seq") and ys.made_by("to_seq")): return None
     x, y = xs.op.operands[0], ys.op.operands[0]
-    if isinstance(x.type, TensorType) and x.type is y.type: return F.to_seq(F.add(x, y))
+    if isinstance(x.type, TensorType) and x.type is y.type: return emit(b, "to_seq", emit(b, "add", x, y))

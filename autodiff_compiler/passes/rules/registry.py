@@ -10,16 +10,16 @@ import math
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from ...ir.build import Rules
+from ...ir.build import Builder, Rules
 from ...ir.core import Op, Value
-from ...ir.primitive import F
+from ...ir.primitive import REGISTRY
 from ...ir.types import TensorType
 
-__all__ = ["RULES", "STRUCTURED", "inactive", "is_exactly", "rule", "same", "structured"]
+__all__ = ["RULES", "STRUCTURED", "emit", "inactive", "is_exactly", "rule", "same", "structured"]
 
 Rule = TypeVar("Rule", bound=Callable[..., Any])
 
-#: ``rule(builder, op, *operands)``: what replaces a pure op without blocks (its builder is entered), or None.
+#: ``rule(builder, op, *operands)``: what replaces a pure op without blocks or None.
 RULES: Rules = {}
 #: ``rule(sweep, op, operands)``: the results that replace an op with blocks, or None.
 STRUCTURED: Rules = {}
@@ -52,20 +52,24 @@ def is_exactly(x: Value, number: float) -> bool:
     return value != 0 or not isinstance(value, float) or math.copysign(1.0, value) == math.copysign(1.0, number)
 
 
+def emit(b: Builder, name: str, *operands: Value, **attrs: Any) -> Any:
+    """Applies a primitive in the builder that asked for the rule, whichever is entered."""
+    defn = REGISTRY[name]
+    return b.emit(defn, operands, defn.attrs_of(attrs))
+
+
 def inactive(x: Value) -> bool:
-    """Whether no gradient can be asked of the integer or bool `x`: it is no argument, nor a view of one."""
-    while type(x.owner) is Op and x.owner.defn.view is not None and x.owner.defn.name != "stop_gradient":
-        x = x.owner.operands[0]
+    """Whether no gradient can be asked of the integer or bool `x`: it is no argument."""
     return type(x.owner) is Op
 
 
-def same(x: Value) -> Value:
+def same(b: Builder, x: Value) -> Value:
     """`x` in the place of a result that equals it.
 
     A gradient may be asked of an integer argument through a later cast to float, but not of integer arithmetic on it:
     there the argument itself would bring a gradient that the program does not have.
     """
     if isinstance(x.type, TensorType) and not x.dtype.is_float and not inactive(x):
-        stopped: Value = F.stop_gradient(x)
+        stopped: Value = emit(b, "stop_gradient", x)
         return stopped
     return x

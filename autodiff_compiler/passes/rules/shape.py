@@ -7,8 +7,7 @@ Sums are not merged: the order of their additions is part of the value.
 from __future__ import annotations
 
 from ...ir.core import Value
-from ...ir.primitive import F
-from .registry import is_exactly, rule, same
+from .registry import emit, is_exactly, rule, same
 
 _RESHAPING = ("reshape", "squeeze", "expand_dims")
 
@@ -19,7 +18,7 @@ def shape_kept(b, op, x):
     t, root = op.results[0].type, x
     if op.defn.name != "broadcast_to":
         root = _before_reshaping(x)
-    if root.type is t: return same(root)
+    if root.type is t: return same(b, root)
 
 
 @rule("reshape")
@@ -46,7 +45,7 @@ def broadcast_broadcast(b, op, x):
 def transpose_kept(b, op, x):
     """transpose(x, identity) => x"""
     order = op.attrs[0]
-    if all(a % len(order) == i for i, a in enumerate(order)): return same(x)
+    if all(a % len(order) == i for i, a in enumerate(order)): return same(b, x)
 
 
 @rule("transpose")
@@ -57,7 +56,13 @@ def transpose_transpose(b, op, x):
     return b.emit(op.defn, x.op.operands, (tuple(first[a] for a in then),))
 
 
-@rule(*_RESHAPING, "broadcast_to", "transpose")
+@rule("slice")
+def slice_whole(b, op, x):
+    """slice(x, all of x) => x"""
+    if op.results[0].type is x.type and all(step == 1 for step in op.attr("steps")): return same(b, x)
+
+
+@rule(*_RESHAPING, "broadcast_to", "transpose", "slice")
 def rearranged_constant(b, op, x):
     """reshape(constant) => constant of the other shape"""
     if x.constant is not None: return b.const(x.constant, op.results[0].type)
@@ -66,7 +71,7 @@ def rearranged_constant(b, op, x):
 @rule("concat")
 def concat_one(b, op, *xs):
     """concat(x) => x"""
-    if len(xs) == 1: return same(xs[0])
+    if len(xs) == 1: return same(b, xs[0])
 
 
 @rule("concat", "stack")
@@ -80,13 +85,13 @@ def joined_constants(b, op, *xs):
 @rule("stack")
 def stack_one(b, op, *xs):
     """stack(x) => reshape(x)"""
-    if len(xs) == 1: return F.reshape(xs[0], shape=op.results[0].shape)
+    if len(xs) == 1: return emit(b, "reshape", xs[0], shape=op.results[0].shape)
 
 
-@rule("sum", "mean", "max", "min")
+@rule("sum", "max", "min", "any", "all")
 def reduce_nothing(b, op, x):
     """sum(x, no axes) => x"""
-    if op.attr("axes") == () and op.results[0].type is x.type: return same(x)
+    if op.attr("axes") == () and op.results[0].type is x.type: return same(b, x)
 
 
 @rule("sum")

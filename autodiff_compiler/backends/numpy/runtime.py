@@ -1,4 +1,4 @@
-"""What generated programs use at run time for sequences of sequences; printed into those that need it.
+"""What generated programs call at run time; printed into those that need it.
 
 A sequence of arrays is one array with a leading dimension for the trips.  A sequence of such sequences, whose lengths
 may differ, is a `Ragged`.
@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["Ragged", "add_sequences"]
+__all__ = ["Ragged", "add_sequences", "checked_results"]
 
 
 class Ragged:
@@ -86,3 +86,16 @@ def _empty_like(payload: Any) -> Any:
     if isinstance(payload, Ragged):
         return Ragged(_empty_like(payload.payload), 0)
     return np.empty((0, *payload.shape[1:]), payload.dtype)
+
+
+def checked_results(name: str, results: Any, promised: Any) -> tuple[Any, ...]:
+    """What a host function returned as arrays of the promised shapes and dtypes; TypeError if it did not keep to them."""
+    if not isinstance(results, tuple | list):
+        results = () if results is None else (results,)
+    if len(results) != len(promised):
+        raise TypeError(f"{name} returned {len(results)} values, it promised {len(promised)}")
+    arrays = tuple([np.asarray(r) for r in results])
+    for i, (array, (shape, dtype)) in enumerate(zip(arrays, promised, strict=True)):
+        if array.shape != shape or array.dtype != dtype:
+            raise TypeError(f"result {i} of {name} is {array.dtype}{list(array.shape)}, it promised {dtype}{list(shape)}")
+    return arrays

@@ -1,0 +1,173 @@
+"""The NumPy backend: modules to Python source over NumPy, run or saved."""
+
+from __future__ import annotations
+
+import itertools
+import linecache
+import os
+import weakref
+from typing import Any
+
+import numpy as np
+
+from ...errors import InternalCompilerError
+from ...ir.core import Function, Module, Op, Value
+from ...ir.types import TensorType
+from ...ir.walk import ops_of
+from ..base import Coverage
+from ..target import Target
+from . import control  # noqa: F401  (enters the lowering of structured ops)
+from .lower import CONTROL, SPECIAL, UNDEF, Lowering, ModuleCode
+from .plan import plan_buffers
+from .printer import Namer, module_text
+from .program import FunctionCode
+from .syntax import Var, assign, call, load, store, subscript, tuple_expr
+from .undefined import undefined_values
+
+__all__ = ["NumpyBackend", "NumpyProgram"]
+
+_numbers = itertools.count()
+
+
+class NumpyProgram:
+    """A compiled module: `program(*arrays)` runs it and returns a tuple of ndarrays.
+
+    `source` is its text, `filename` the name under which tracebacks and debuggers know it, `run` the entry function
+    itself.
+    """
+
+    def __init__(self, source: str, entry: str, arrays: dict[str, Any], callables: dict[str, Any]) -> None:
+        self.source, self.arrays = source, arrays
+        self.filename = f"<numpy program {entry} #{next(_numbers)}>"
+        # No modification time: `linecache.checkcache` leaves such entries alone.
+        linecache.cache[self.filename] = (len(source), None, source.splitlines(keepends=True), self.filename)
+        weakref.finalize(self, linecache.cache.pop, self.filename, None)
+        self.namespace: dict[str, Any] = {"__name__": entry, "__file__": self.filename}
+        self.namespace |= {"CONSTANTS": arrays, "CALLABLES": callables}
+        exec(compile(source, self.filename, "exec"), self.namespace)
+        self.run = self.namespace[entry]
+
+    def __call__(self, *arrays: Any) -> tuple[Any, ...]:
+        return self.run(*arrays)  # type: ignore[no-any-return]
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Writes the source to `path` (a .py file) and large constants beside it, as .npz."""
+        path = os.fspath(path)
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(self.source)
+        if self.arrays:
+            stored = {k: a.view(np.uint16) if a.dtype.name == "bfloat16" else a for k, a in self.arrays.items()}
+            np.savez(path.removesuffix(".py") + ".npz", **stored)
+
+
+class NumpyBackend:
+    """Readable Python over NumPy kernels; it runs everywhere and computes what eager mode computes, bit for bit.
+
+    >>> from autodiff_compiler.dtypes import float32
+    >>> from autodiff_compiler.ir.build import Builder
+    >>> from autodiff_compiler.ir.core import Block, Function, Module
+    >>> from autodiff_compiler.ir.types import tensor
+    >>> from autodiff_compiler.primitives import F
+    >>> with Builder(Block([tensor(float32, (2,))], ["x"])) as b:
+    ...     _ = b.ret(F.tanh(b.block.args[0]))
+    >>> program = NumpyBackend().compile(Module({"f": Function("f", b.block)}))
+    >>> program(np.zeros(2, np.float32))
+    (array([0., 0.], dtype=float32),)
+    """
+
+    target = Target("numpy")
+
+    def compile(self, module: Module) -> NumpyProgram:
+        """The module as a program; InternalCompilerError where an op is left that a pass should have removed."""
+        namer = Namer()
+        names = {function.name: namer.name(function.name) for function in module}
+        code = ModuleCode(module, undefined_values(module), names)
+        done: dict[str, FunctionCode] = {}
+        for function in _callees_first(module):
+            done[function.name] = self._function(code, function, is_entry=function is module.entry)
+        code.functions = [done[function.name] for function in module if function.name in done]
+        source = module_text(code, module)
+        return NumpyProgram(source, names[module.entry.name], code.arrays, module.callables)
+
+    def _function(self, code: ModuleCode, function: Function, *, is_entry: bool) -> FunctionCode:
+        low = Lowering(code, function, is_entry=is_entry)
+        for arg in function.args:
+            var = Var(arg.type, arg.name, foreign=True, ordered=True, joined=True)
+            low.out.args.append(var)
+            low.env[arg] = var
+            if is_entry and isinstance(arg.type, TensorType) and arg.type.shape == () and low.uses.get(arg):
+                # As NumPy scalars, values without dimensions are computed with ten times as fast.
+                low.run(assign(store(var), subscript(load(var), tuple_expr([]))))
+        low.lower_block(function.body)
+        low.loc = None
+        plan_buffers(low.out, [_variable(low, v) for v in function.outs])
+        self._returns(low, function.outs)
+        variables = [_variable(low, v) for v in function.outs]
+        code.results[function.name] = [None if v is None or v.foreign else id(v.root()) for v in variables]
+        return low.out
+
+    def _returns(self, low: Lowering, outs: list[Value]) -> None:
+        """The results; those of the entry are arrays that belong to the caller alone."""
+        given: set[Var] = set()
+        for value in outs:
+            tree, var = low.value(value), _variable(low, value)
+            if low.env[value] is UNDEF and low.out.is_entry:
+                raise InternalCompilerError(f"result {value.name or value.index} of {low.function.name} is undefined")
+            if low.out.is_entry and isinstance(value.type, TensorType):
+                if var is not None and (var.foreign or var.root() in given):
+                    tree = call("np.array", tree)
+                elif value.type.shape == ():
+                    tree = call("np.asarray", tree)
+            if var is not None:
+                given.add(var.root())
+            low.out.returns.append((tree, var))
+
+    def coverage(self, module: Module) -> Coverage:
+        """Which ops of the module the backend runs, and how."""
+        ways: dict[str, str] = {}
+        missing: dict[str, str] = {}
+        for function in module:
+            for op in ops_of(function.body):
+                way = _way(op)
+                if way is None:
+                    missing[op.defn.name] = "it has no kernel: a pass must remove it before"
+                else:
+                    ways[op.defn.name] = way
+        return Coverage(dict(sorted(ways.items())), dict(sorted(missing.items())))
+
+
+def _way(op: Op) -> str | None:
+    defn = op.defn
+    if defn.name in CONTROL:
+        return "Python control flow"
+    if defn.name in SPECIAL:
+        return "Python"
+    if defn.numpy is not None:
+        return "NumPy kernel"
+    return "NumPy formula" if defn.scalar is not None else None
+
+
+def _variable(low: Lowering, value: Value) -> Var | None:
+    operand = low.env[value]
+    return operand if isinstance(operand, Var) else None
+
+
+def _callees_first(module: Module) -> list[Function]:
+    """The functions the entry needs, each after those it calls."""
+    done: dict[str, Function] = {}
+    open_: set[str] = set()
+
+    def visit(function: Function) -> None:
+        if function.name in done or function.name in open_:
+            return
+        open_.add(function.name)
+        for op in ops_of(function.body):
+            if op.defn.name == "call":
+                callee = module.functions.get(op.attr("fn").removeprefix("@"))
+                if callee is None:
+                    raise InternalCompilerError(f"the module has no function {op.attr('fn')}", loc=op.loc)
+                visit(callee)
+        done[function.name] = function
+
+    visit(module.entry)
+    return list(done.values())

@@ -1,0 +1,280 @@
+"""The buffer plan: large results are written over arrays that nobody needs any more, and large arrays are let go early.
+
+Variables that may share bytes form sets (`Var.share`).  A call may write its result over the bytes of a dead variable
+if no live variable is in its set, nor in the result's.  The result then joins the set, so sets grow while decisions are
+made; therefore all decisions are checked again with the final sets, and those that do not hold are taken back.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable
+
+from ...ir.types import Seq, TensorType
+from .program import Branch, Exit, FunctionCode, Loop, Node, Step, nodes_of
+from .syntax import Var, load
+
+__all__ = ["plan_buffers"]
+
+
+def plan_buffers(function: FunctionCode, results: Iterable[Var | None], reuse_bytes: int = 4096) -> None:
+    """Adds `out=` and `del` to the statements of a function."""
+    if not any(_worth(v, reuse_bytes) for n in nodes_of(function.body) if isinstance(n, Step) for v in n.writes):
+        return
+    live_out = {v for v in results if v is not None}
+    Liveness().run(function.body, set(live_out))
+    for decide in (True, False):
+        walk = _Walk(function.args, reuse_bytes, decide=decide)
+        walk.run(function.body)
+    steps = [n for n in nodes_of(function.body) if isinstance(n, Step) and n.donor is not None]
+    for step in steps:
+        assert step.donor is not None and step.call is not None
+        step.call.keywords.append(ast.keyword(arg="out", value=load(step.donor)))
+        step.reads.append(step.donor)
+    Liveness().run(function.body, set(live_out))
+    for step in steps:
+        _merge_names(step)
+    _Deleter(set(function.args), reuse_bytes).run(function.body, inside=False)
+
+
+def _worth(var: Var, reuse_bytes: int) -> bool:
+    return var.nbytes >= reuse_bytes or isinstance(var.type, Seq)
+
+
+def _merge_names(step: Step) -> None:
+    """``h = np.exp(t, out=t)`` becomes ``h = np.exp(h, out=h)`` where t is over: no second name keeps the array."""
+    donor, (result,) = step.donor, step.writes
+    assert donor is not None
+    if donor.joined or result.joined or donor not in step.dies:
+        return
+    a, b = donor.namesake(), result.namesake()
+    if a.joined or b.joined or (a.hint and b.hint and a.hint != b.hint):
+        return
+    donor.rename(result)
+
+
+# ------------------------------------------------------------------------------------------------ liveness
+class Liveness:
+    """Which variables each statement is the last to need: one backward sweep that fills in `dies`."""
+
+    def __init__(self) -> None:
+        self._exposed: dict[int, set[Var]] = {}
+        self._loops: list[tuple[Loop, set[Var], set[Var]]] = []
+
+    def run(self, body: list[Node], live: set[Var]) -> set[Var]:
+        """`live` after the body becomes what is live before it (the same set, changed)."""
+        for node in reversed(body):
+            if isinstance(node, Step):
+                node.dies = [v for v in dict.fromkeys((*node.writes, *node.reads)) if v not in live]
+                live.difference_update(node.writes)
+                live.update(node.reads)
+            elif isinstance(node, Branch):
+                befores = [self.run(arm, set(live)) for arm in node.arms]
+                either = befores[0] | befores[1]
+                either.update(node.reads)
+                node.dies = (sorted_vars(either - befores[0]), sorted_vars(either - befores[1]))
+                live.clear()
+                live.update(either)
+            elif isinstance(node, Exit):
+                _, after, dies = self._loops[-1]
+                live.update(node.reads)
+                dies |= live - after
+                live |= after
+            else:
+                self._loop(node, live)
+        return live
+
+    def _loop(self, node: Loop, live: set[Var]) -> None:
+        after = set(live)
+        top = after | self.exposed(node.body)
+        if node.index is None:
+            top.update(node.reads)
+        if node.index is not None:
+            top.discard(node.index)
+        dies = top - after
+        self._loops.append((node, after, dies))
+        before = self.run(node.body, set(top))
+        self._loops.pop()
+        node.dies = sorted_vars(dies)
+        live |= before
+        live.update(node.reads)
+        if node.index is not None:
+            live.discard(node.index)
+
+    def exposed(self, body: list[Node]) -> set[Var]:
+        """What a body reads before it assigns it."""
+        found = self._exposed.get(id(body))
+        if found is None:
+            found, assigned = set(), set()
+            for node in body:
+                reads = set(node.reads)
+                if isinstance(node, Branch):
+                    reads |= self.exposed(node.arms[0]) | self.exposed(node.arms[1])
+                elif isinstance(node, Loop):
+                    reads |= self.exposed(node.body) - {node.index}  # type: ignore[arg-type]
+                found |= reads - assigned
+                if isinstance(node, Step):
+                    assigned.update(node.writes)
+            self._exposed[id(body)] = found
+        return found
+
+
+def sorted_vars(variables: Iterable[Var]) -> list[Var]:
+    """In an order that does not depend on addresses."""
+    return sorted(variables, key=lambda v: v.number)
+
+
+# ------------------------------------------------------------------------------------------------ reuse
+class _Walk:
+    """A forward sweep that knows what is live: chooses donors, or (`decide=False`) takes back those that do not hold."""
+
+    def __init__(self, args: list[Var], reuse_bytes: int, *, decide: bool) -> None:
+        self.reuse_bytes, self.decide = reuse_bytes, decide
+        self.live: set[Var] = set()
+        #: Live variables per set of sharers, by its root.
+        self.count: dict[Var, int] = {}
+        #: Dead variables per type, innermost block last.
+        self.free: list[dict[TensorType, list[Var]]] = [{}]
+        for arg in args:
+            self._born(arg)
+
+    def _born(self, var: Var) -> None:
+        if var not in self.live:
+            self.live.add(var)
+            root = var.root()
+            self.count[root] = self.count.get(root, 0) + 1
+
+    def _kill(self, var: Var) -> None:
+        if var not in self.live:
+            return
+        self.live.remove(var)
+        self.count[var.root()] -= 1
+        if self.decide and var.nbytes >= self.reuse_bytes and var.ordered:
+            assert isinstance(var.type, TensorType)
+            self.free[-1].setdefault(var.type, []).append(var)
+
+    def run(self, body: list[Node]) -> None:
+        for node in body:
+            if isinstance(node, Step):
+                self._step(node)
+            elif isinstance(node, Branch):
+                before = set(node.dies[0]), set(node.dies[1])
+                live = self.live
+                joined: set[Var] = set()
+                for arm, dies in zip(node.arms, before, strict=True):
+                    self._restore(live)
+                    self._nested(arm, dies)
+                    joined |= self.live
+                self._restore(joined)
+            elif isinstance(node, Loop):
+                if node.index is not None:
+                    self._born(node.index)
+                self._nested(node.body, ())
+                if node.index is not None:
+                    self._kill(node.index)
+                for var in node.dies:
+                    self._kill(var)
+
+    def _restore(self, live: set[Var]) -> None:
+        self.live = set(live)
+        self.count = {}
+        for var in self.live:
+            root = var.root()
+            self.count[root] = self.count.get(root, 0) + 1
+
+    def _nested(self, body: list[Node], dies: Iterable[Var]) -> None:
+        self.free.append({})
+        for var in dies:
+            self._kill(var)
+        self.run(body)
+        self.free.pop()
+
+    def _step(self, step: Step) -> None:
+        # What this statement alone still reads is dead once it has written its result.
+        for var in step.dies:
+            self._kill(var)
+        for var in step.writes:
+            self._kill_quietly(var)
+        if step.call is not None and len(step.writes) == 1:
+            if self.decide:
+                step.donor = self._donor(step, step.writes[0])
+                if step.donor is not None:
+                    self._share(step.donor, step.writes[0])
+            elif step.donor is not None and not self._fits(step, step.donor):
+                step.donor = None
+        for var in step.writes:
+            if var not in step.dies:
+                self._born(var)
+
+    def _kill_quietly(self, var: Var) -> None:
+        """The variable is assigned anew: what it held is no buffer of that name any more."""
+        if var in self.live:
+            self.live.remove(var)
+            self.count[var.root()] -= 1
+
+    def _share(self, a: Var, b: Var) -> None:
+        x, y = a.root(), b.root()
+        if x is not y:
+            total = self.count.pop(x, 0) + self.count.pop(y, 0)
+            a.share(b)
+            self.count[a.root()] = total
+
+    def _donor(self, step: Step, result: Var) -> Var | None:
+        if not isinstance(result.type, TensorType) or not result.ordered:
+            return None
+        for scope in reversed(self.free):
+            dead = scope.get(result.type, [])
+            for i in range(len(dead) - 1, max(-1, len(dead) - 9), -1):
+                if self._fits(step, dead[i]):
+                    return dead.pop(i)
+        return None
+
+    def _fits(self, step: Step, donor: Var) -> bool:
+        """Whether the donor's bytes, and whatever may share the result's, are nobody's any more."""
+        mine, theirs = donor.root(), step.writes[0].root()
+        if donor in self.live or donor.foreign or self.count.get(mine, 0) or self.count.get(theirs, 0):
+            return False
+        return step.elementwise or all(v.root() not in (mine, theirs) for v in step.reads)
+
+
+# ------------------------------------------------------------------------------------------------ del
+class _Deleter:
+    """Inserts `del` after the last use of a large array, where more arrays are made afterwards."""
+
+    def __init__(self, kept: set[Var], reuse_bytes: int) -> None:
+        self.kept, self.reuse_bytes = kept, reuse_bytes
+
+    def run(self, body: list[Node], *, inside: bool) -> None:
+        last = len(body) if inside else self._last_allocation(body)
+        out: list[Node] = []
+        for i, node in enumerate(body):
+            out.append(node)
+            if isinstance(node, Branch):
+                for arm, dies in zip(node.arms, node.dies, strict=True):
+                    self.run(arm, inside=True)
+                    if arm and i <= last:
+                        arm[:0] = self._statement(dies, (), node)
+            elif isinstance(node, Loop):
+                self.run(node.body, inside=True)
+                if i < last:
+                    out += self._statement(node.dies, (), node)
+            elif isinstance(node, Step) and i < last:
+                out += self._statement(node.dies, node.writes, node)
+        body[:] = out
+
+    def _last_allocation(self, body: list[Node]) -> int:
+        return max(
+            (i for i, n in enumerate(body) if not isinstance(n, Step) or any(_worth(v, self.reuse_bytes) for v in n.writes)),
+            default=-1,
+        )
+
+    def _statement(self, dies: list[Var], writes: Iterable[Var], node: Node) -> list[Node]:
+        reborn = {w.namesake() for w in writes if w not in dies}
+        names = {
+            v.namesake(): v for v in dies
+            if v not in self.kept and _worth(v, self.reuse_bytes) and v.namesake() not in reborn
+        }  # fmt: skip
+        if not names:
+            return []
+        targets: list[ast.expr] = [ast.Name(id=v, ctx=ast.Del()) for v in names.values()]  # type: ignore[arg-type]
+        return [Step(ast.Delete(targets=targets), None)]

@@ -1,0 +1,176 @@
+"""The text of a generated module: statements with the user's lines beside them."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import keyword
+import os
+import re
+from collections.abc import Iterable
+
+from ...ir.core import Module
+from ...source import Loc, line_of
+from .lower import ModuleCode
+from .program import Branch, Exit, FunctionCode, Loop, Node, Step, nodes_of
+from .syntax import Var, printed, tuple_expr, variables
+
+__all__ = ["Namer", "module_text"]
+
+_TAKEN = {*keyword.kwlist, *dir(builtins), "np", "ml_dtypes", "scipy", "CONSTANTS", "CALLABLES"}
+
+
+class Namer:
+    """Makes names from hints, each once: ``h``, ``h_1``, ..."""
+
+    def __init__(self, taken: Iterable[str] = ()) -> None:
+        self._taken = {*_TAKEN, *taken}
+        self._next: dict[str, int] = {}
+
+    def name(self, hint: str) -> str:
+        base = re.sub(r"\W", "_", hint, flags=re.ASCII).strip("_") or "t"
+        if base[0].isdigit():
+            base = "t" + base
+        name = base
+        while name in self._taken:
+            self._next[base] = self._next.get(base, 0) + 1
+            name = f"{base}_{self._next[base]}"
+        self._taken.add(name)
+        return name
+
+
+def module_text(code: ModuleCode, module: Module) -> str:
+    """The whole file."""
+    reserved = {*code.names.values(), *code.support.sources, *code.support.imports}
+    constants = Namer(reserved)
+    for var, _ in code.constants.values():
+        var.name = constants.name(var.hint or var.fallback)
+        reserved.add(var.name)
+    parts = [_header(code, module), "\n".join(sorted(code.support.imports.values()))]
+    bound = _bound_outside(code)
+    if bound:
+        parts.append(bound)
+    parts += [source if source.startswith(("def ", "class ")) is False else "\n" + source for source in code.support.sources.values()]
+    if code.constants:
+        parts.append("\n".join(f"{var} = {printed(tree)}" for var, tree in code.constants.values()))
+    for function in code.functions:
+        parts.append("\n" + "\n".join(_Writer(function, reserved).lines))
+    return "\n\n".join(parts) + "\n"
+
+
+def _header(code: ModuleCode, module: Module) -> str:
+    entry = module.entry
+    args = ", ".join(f"{a.name or 'x'}: {a.type!r}" for a in entry.args)
+    results = ", ".join(repr(v.type) for v in entry.outs)
+    needs = [name for name in ("ml_dtypes", "scipy") if any(name in line for line in code.support.imports.values())]
+    lines = [
+        f'"""`{code.names[entry.name]}`, written by the NumPy backend of autodiff_compiler.',
+        "",
+        "To run it, import this file and call the function with NumPy arrays; it returns a tuple:",
+        "",
+        f"    {code.names[entry.name]}({args}) -> ({results})",
+        "",
+        f"It needs {' and '.join(['NumPy', *needs])} only.  A comment names the line of the program that a statement is from.",
+        '"""',
+    ]
+    return "\n".join(lines)
+
+
+def _bound_outside(code: ModuleCode) -> str:
+    lines = []
+    if code.arrays:
+        lines += [
+            'if "CONSTANTS" not in globals():  # whoever runs this text from memory brings them along',
+            '    CONSTANTS = np.load(__file__.removesuffix(".py") + ".npz")',
+        ]
+    if code.uses_callables:
+        lines += [
+            'if "CALLABLES" not in globals():  # functions of the program that it calls back, by name',
+            "    CALLABLES = {}",
+        ]
+    return "\n".join(lines)
+
+
+class _Writer:
+    """The lines of one function."""
+
+    def __init__(self, function: FunctionCode, reserved: set[str]) -> None:
+        self.lines: list[str] = []
+        self._comments: dict[Loc, str] = {}
+        _name_variables(function, Namer(reserved))
+        if function.is_entry:
+            self.lines.append('@np.errstate(all="ignore")  # inf and nan are values like others')
+        self._line(0, f"def {function.name}({', '.join(map(str, function.args))}):", function.loc)
+        self._body(function.body, 1)
+        results = printed(tuple_expr(tree for tree, _ in function.returns))
+        self._line(1, f"return {results}", None)
+
+    def _line(self, depth: int, text: str, loc: Loc | None) -> None:
+        comment = self._comment(loc) if loc is not None else ""
+        self.lines.append("    " * depth + text + (f"  # {comment}" if comment else ""))
+
+    def _comment(self, loc: Loc) -> str:
+        found = self._comments.get(loc)
+        if found is None:
+            tag = f" {loc.tag}" if loc.tag else ""
+            line = line_of(loc.file, loc.line).strip()
+            found = f"{os.path.basename(loc.file)}:{loc.line}{tag}" + (f": {line}" if line else "")
+            self._comments[loc] = found
+        return found
+
+    def _body(self, body: list[Node], depth: int) -> None:
+        if not body:
+            self._line(depth, "pass", None)
+        for node in body:
+            if isinstance(node, Step):
+                self._line(depth, printed(node.node), node.loc)
+            elif isinstance(node, Exit):
+                self._line(depth, f"if not {_wrapped(node.test)}:", node.loc)
+                self._line(depth + 1, "break", None)
+            elif isinstance(node, Branch):
+                self._branch(node, depth)
+            else:
+                head = f"for {node.index} in {printed(node.test)}:" if node.index else f"while {printed(node.test)}:"
+                self._line(depth, head, node.loc)
+                self._body(node.body, depth + 1)
+
+    def _branch(self, node: Branch, depth: int) -> None:
+        then, other = node.arms
+        if not then and not other:
+            return
+        if not then:
+            self._line(depth, f"if not {_wrapped(node.test)}:", node.loc)
+            self._body(other, depth + 1)
+            return
+        self._line(depth, f"if {printed(node.test)}:", node.loc)
+        self._body(then, depth + 1)
+        if other:
+            self._line(depth, "else:", None)
+            self._body(other, depth + 1)
+
+
+def _wrapped(tree: ast.expr) -> str:
+    text = printed(tree)
+    return text if isinstance(tree, ast.Name | ast.Call | ast.Subscript) else f"({text})"
+
+
+def _name_variables(function: FunctionCode, namer: Namer) -> None:
+    """Names all variables of a function in the order of the text."""
+
+    def name(var: Var | None) -> None:
+        if var is not None and not var.name:
+            var.name = namer.name(var.namesake().hint or var.namesake().fallback)
+
+    for var in function.args:
+        name(var)
+    for node in nodes_of(function.body):
+        if isinstance(node, Step):
+            for var, _ in sorted(variables(node.node), key=lambda found: not found[1]):
+                name(var)
+        elif isinstance(node, Loop):
+            name(node.index)
+        if not isinstance(node, Step):
+            for var in node.reads:
+                name(var)
+
+

@@ -1,0 +1,76 @@
+"""What compilation made of one call: source, IR at every stage, generated code, and what was decided."""
+
+from __future__ import annotations
+
+import inspect
+from typing import Any
+
+from ..ir.text import print_module
+from ..ir.walk import count_ops, ops_of
+from ..passes.manager import dump
+from .pipeline import planned
+from .specialised import Specialised
+
+__all__ = ["Artifact", "STAGES"]
+
+#: source: the user's text; front: as lowered; adjoint: derivatives expanded; opt: after all passes; plan: fused and
+#: planned; code: the generated program.
+STAGES = ("source", "front", "adjoint", "opt", "plan", "code")
+
+
+class Artifact:
+    """Returned by ``fn.lower(*args)``."""
+
+    def __init__(self, name: str, fn: Any, arguments: str, compiled: Specialised) -> None:
+        self._name, self._fn, self._arguments, self._compiled = name, fn, arguments, compiled
+
+    def ir(self, stage: str = "opt") -> str:
+        """The text of one stage, with a header; ValueError for a stage that does not exist."""
+        if stage not in STAGES:
+            raise ValueError(f"stage must be one of {', '.join(STAGES)}, not {stage!r}")
+        if stage == "source":
+            return self.source()
+        if stage == "code":
+            return self.code()
+        stages = self._compiled.program.stages
+        header = f"// stage {stage} of {self._name}({self._arguments})\n"
+        if stage == "plan":
+            return header + dump(planned(stages.opt), "plan_memory")
+        return header + print_module(getattr(stages, stage))
+
+    def source(self) -> str:
+        """The user's source of the function."""
+        fn = getattr(self._fn, "fn", self._fn)  # a derivative shows the function it is taken of
+        construct = getattr(type(fn), "construct", None)
+        try:
+            return inspect.getsource(construct or inspect.unwrap(fn))
+        except (OSError, TypeError):
+            return f"# no source of {self._name}\n"
+
+    def code(self) -> str:
+        """The generated program: a Python module over NumPy that runs without this package."""
+        return self._compiled.program.executable.source
+
+    def save(self, path: str) -> None:
+        """Writes the generated program to a file."""
+        self._compiled.program.executable.save(path)
+
+    def explain(self) -> str:
+        """What was compiled, what it depends on, and what every pass did."""
+        lowered, stages = self._compiled.lowered, self._compiled.program.stages
+        lines = [f"{self._name}({self._arguments})", "", "depends on (checked at every call):"]
+        lines += [f"  {g.what}" for g in lowered.guards] or ["  nothing but its arguments"]
+        lines += ["", "Tensors found outside (read at every call):"]
+        lines += [f"  {c.what}: {c.type!r}" for c in lowered.captures] or ["  none"]
+        lines += ["", "states:"]
+        written = set(stages.opt.outputs)
+        lines += [f"  {n}: {'read and written' if n in written else 'read'}" for n in stages.opt.inputs] or ["  none"]
+        lines += ["", f"{'pass':<14}{'ms':>8}{'ops before':>12}{'ops after':>11}"]
+        lines += [f"{r.name:<14}{r.seconds * 1e3:>8.2f}{r.before:>12}{r.after:>11}" for r in stages.reports]
+        loops = [op for f in stages.opt for op in ops_of(f.body) if op.defn.name in ("while", "scan")]
+        lines += ["", f"{sum(map(count_ops, stages.opt))} ops, {len(loops)} loops kept"]
+        lines += [f"  {op.defn.name} at {op.loc}" for op in loops]
+        return "\n".join(lines) + "\n"
+
+    def __repr__(self) -> str:
+        return f"<compiled {self._name}({self._arguments})>"

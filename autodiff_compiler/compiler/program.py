@@ -1,0 +1,150 @@
+"""A module as something that runs on Tensors: once as it is, on a tape together with its derivative."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ..autodiff.pairs import Residual
+from ..autodiff.split import Split, split
+from ..backends.base import Executable
+from ..eager.tape import record, tracked
+from ..ir.build import Builder
+from ..ir.core import Block, Function, Module
+from ..ir.primitive import REGISTRY, Effect
+from ..ir.walk import Cloner
+from ..runtime.tensor import Tensor, wrap
+from .pipeline import Stages, build, optimise
+
+__all__ = ["Program"]
+
+
+class Program:
+    """A frontend's module, compiled when first needed.
+
+    Its inputs are the entry's arguments and then the states it reads; its results the entry's and then the states it
+    writes.  Derivatives of a call are programs as well, made once per set of tracked inputs.
+    """
+
+    def __init__(self, module: Module) -> None:
+        self.front = module
+        self._lock = threading.RLock()
+        self._stages: Stages | None = None
+        self._executable: Executable | None = None
+        self._splits: dict[tuple[int, ...], _Parts] = {}
+        self._pullbacks: dict[tuple[int, ...], Program] = {}
+
+    @property
+    def stages(self) -> Stages:
+        with self._lock:
+            if self._stages is None:
+                self._stages = optimise(self.front)
+            return self._stages
+
+    @property
+    def executable(self) -> Executable:
+        found = self._executable
+        if found is None:
+            with self._lock:
+                if self._executable is None:
+                    self._executable = build(self.stages.opt)
+                found = self._executable
+        return found
+
+    def __call__(self, tensors: Sequence[Tensor]) -> list[Tensor]:
+        """Runs the program; what lies on an active tape is recorded as one node."""
+        active = tuple([i for i, t in enumerate(tensors) if t._node is not None and tracked(t)])
+        if not active:
+            return [wrap(a) for a in self.executable(*[t._data for t in tensors])]
+        return self._recorded(tensors, active)
+
+    # ------------------------------------------------------------------------------------------- derivatives
+    def _recorded(self, tensors: Sequence[Tensor], active: tuple[int, ...]) -> list[Tensor]:
+        parts = self._parts(active)
+        arrays = [t._data for t in tensors]
+        found = parts.forward(*arrays)
+        n = len(self.stages.opt.entry.outs)
+        results = [wrap(a) for a in found[:n]]
+        kept = [_residual(r, arrays, found, n) for r in parts.split.residuals]
+        operands = [tensors[i] for i in active]
+        inputs = list(tensors)
+        aliases = [wrap(t._data, t._node) for t in inputs]
+
+        def pullback(cotangents: list[Tensor | None]) -> Sequence[Tensor | None]:
+            seeds = [_seed(cotangents[j], found[j]) for j in parts.split.seeds]
+            if any(map(tracked, aliases)) or any(map(tracked, seeds)):
+                return self._pullback(active)([*aliases, *seeds])
+            grads = parts.backward(*kept, *[s._data for s in seeds])
+            by_input = dict(zip(parts.split.cotangents, map(wrap, grads), strict=True))
+            return [by_input.get(i) for i in active]
+
+        for t in inputs:
+            t._held |= 1  # the residuals may be the inputs' own buffers
+        record(operands, results, pullback)
+        return results
+
+    def _parts(self, active: tuple[int, ...]) -> _Parts:
+        with self._lock:
+            if active not in self._splits:
+                self._splits[active] = _Parts(split(self.stages.adjoint, active))
+            return self._splits[active]
+
+    def _pullback(self, active: tuple[int, ...]) -> Program:
+        """The program from inputs and cotangents of the float results to the cotangents of the `active` inputs.
+
+        It computes the forward part again (without its effects), so that it can itself be differentiated.
+        """
+        with self._lock:
+            if active not in self._pullbacks:
+                self._pullbacks[active] = Program(_pullback_module(self.stages.adjoint, active, self._parts(active).split))
+            return self._pullbacks[active]
+
+
+class _Parts:
+    """Forward and backward executables of a recorded call."""
+
+    def __init__(self, made: Split) -> None:
+        self.split = made
+        self.forward = build(optimise(made.forward).opt)
+        self.backward = build(optimise(made.backward).opt)
+
+
+def _residual(residual: Residual, arrays: list[Any], found: tuple[Any, ...], n: int) -> Any:
+    if residual.kind == "arg":
+        return arrays[residual.number]
+    return found[residual.number] if residual.kind == "out" else found[n + residual.number]
+
+
+def _seed(g: Tensor | None, result: Any) -> Tensor:
+    return wrap(np.zeros_like(result)) if g is None else g
+
+
+def _pullback_module(module: Module, active: tuple[int, ...], made: Split) -> Module:
+    entry = module.entry
+    out = module.like({})
+    types = [a.type for a in entry.args]
+    seeds = [entry.outs[j].type for j in made.seeds]
+    function = Function(f"{entry.name}.pullback", Block([*types, *seeds], [a.name for a in entry.args] + [None] * len(seeds)))
+    builder = Builder(function.body, module=out)
+    with builder:
+        inner = builder.nested(types, [a.name for a in entry.args])
+        cloner = _Silent(inner, dict(zip(entry.args, inner.block.args, strict=True)))
+        with inner:
+            outs = cloner.clone_ops(entry.body)
+        inner.ret(*outs)
+        op = builder.emit_op(REGISTRY["grad"], function.args, (active, tuple(made.seeds), ()), (inner.block,))
+        builder.ret(*op.results[len(outs) :])
+    out.functions = {function.name: function, **{k: v for k, v in module.functions.items() if k != entry.name}}
+    return out
+
+
+class _Silent(Cloner):
+    """Copies ops without what they do to the outside."""
+
+    def clone_op(self, op: Any) -> Any:
+        if op.defn.effect is Effect.IO and not op.results:
+            return ()
+        return super().clone_op(op)

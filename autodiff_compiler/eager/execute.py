@@ -1,0 +1,263 @@
+"""Running primitives on Tensors, one at a time: kernel, result, record.
+
+`run` is the general way and is installed under `F`.  It trusts the kernels: they broadcast and check shapes by
+themselves, and only if one raises do the type rules say why.  What NumPy would do silently and we do not (mixing dtypes)
+is checked first, once per combination of dtypes.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ..dtypes import from_numpy
+from ..errors import UnsupportedCallError
+from ..ir.primitive import Attrs, Context, F, Needs, Primitive, kernel_of, set_eager
+from ..ir.types import TensorType, tensor
+from ..primitives.family import broadcast_shapes
+from ..runtime.storage import SHARED
+from ..runtime.tensor import Array, Tensor, wrap
+from .tape import Applied, place, thread
+
+__all__ = ["Plan", "plan_of", "run"]
+
+
+class Plan:
+    """What running one primitive needs, prepared once."""
+
+    __slots__ = ("accepted", "context", "defn", "kernel", "special", "ufunc", "vjp")
+
+    def __init__(self, defn: type[Primitive]) -> None:
+        self.defn, self.vjp = defn, defn.vjp
+        self.special: Callable[..., Any] | None = _SPECIAL.get(defn.name)
+        self.kernel: Callable[..., Any] | None = None
+        if self.special is None:
+            try:
+                self.kernel = kernel_of(defn)
+            except NotImplementedError:
+                self.special = functools.partial(_compiled_only, defn)
+        #: The NumPy ufunc the formula is, if it is one: called without a detour through the formula.
+        self.ufunc = _ufunc_of(defn)
+        if self.ufunc is not None and not defn.widen:
+            self.kernel = self.ufunc
+        #: Combinations of operand dtypes the type rule has accepted.
+        self.accepted: set[Any] = set()
+        self.context = _context_of(defn)
+
+
+_plans: dict[type[Primitive], Plan] = {}
+
+
+def plan_of(defn: type[Primitive]) -> Plan:
+    plan = _plans.get(defn)
+    if plan is None:
+        plan = _plans[defn] = Plan(defn)
+    return plan
+
+
+def run(defn: type[Primitive], operands: tuple[Any, ...], attrs: Attrs) -> Any:
+    """Applies a primitive to Tensors (and Python numbers) now."""
+    plan = _plans.get(defn) or plan_of(defn)
+    if plan.special is not None:
+        return plan.special(*operands, **dict(zip(defn.schema, attrs, strict=True)))
+    state = thread.state
+    arrays: list[Any] = []
+    numbers = False
+    for x in operands:
+        if isinstance(x, Tensor):
+            arrays.append(x._data)
+        else:
+            arrays.append(None)
+            numbers = True
+    if numbers:
+        _fill_numbers(defn, operands, arrays)
+    key = arrays[0].dtype if len(arrays) == 1 else tuple([a.dtype for a in arrays])
+    if key not in plan.accepted:
+        _check_dtypes(plan, arrays, attrs, key)
+    try:
+        if attrs:
+            out = state.quiet(plan.kernel, *arrays, **dict(zip(defn.schema, attrs)))
+        else:
+            out = state.quiet(plan.kernel, *arrays)
+    except Exception as error:
+        out = _retried(plan, arrays, attrs, error)
+    results = [_result(r, operands, arrays) for r in out] if defn.multiple else (_result(out, operands, arrays),)
+    if state.active:
+        saved = tuple([a if isinstance(x, Tensor) else x for x, a in zip(operands, arrays)]) if numbers else tuple(arrays)
+        place(plan, attrs, operands, saved, results, state.active)
+    return tuple(results) if defn.multiple else results[0]
+
+
+def _result(out: Any, operands: tuple[Any, ...], arrays: list[Any]) -> Tensor:
+    """A Tensor over what a kernel returned; where that is a view of an operand, neither is written to in place."""
+    if out.__class__ is not np.ndarray:
+        return wrap(np.asarray(out))  # NumPy makes scalars of 0-d results
+    tensor = wrap(out)
+    if out.base is None:
+        for a in arrays:
+            if a is out:
+                break
+        else:
+            return tensor
+    for x, a in zip(operands, arrays, strict=True):
+        if isinstance(x, Tensor) and np.may_share_memory(out, a):
+            x._held |= SHARED
+            tensor._held = SHARED
+    return tensor
+
+
+def _fill_numbers(defn: type[Primitive], operands: tuple[Any, ...], arrays: list[Any]) -> None:
+    """Python numbers as arrays of the last Tensor's dtype, as the builder makes constants of them."""
+    like = next((a for a in reversed(arrays) if a is not None), None)
+    for i, x in enumerate(operands):
+        if arrays[i] is None:
+            if like is None or not isinstance(x, bool | int | float):
+                raise TypeError(f"{defn.name}: cannot use a {type(x).__name__} as an operand")
+            arrays[i] = thread.state.quiet(_number, x, like.dtype)
+
+
+def _number(x: Any, dtype: Any) -> Array:
+    return np.asarray(x).astype(dtype)
+
+
+# ------------------------------------------------------------------------------------------------ errors
+def _type_of(array: Array) -> TensorType:
+    return tensor(from_numpy(array.dtype), array.shape)
+
+
+def _check_dtypes(plan: Plan, arrays: list[Array], attrs: Attrs, key: Any) -> None:
+    """Refuses dtypes that the type rule does not accept, which NumPy might promote."""
+    if arrays:
+        if plan.defn.scalar is not None:  # shapes broadcast in the kernel: only the dtypes count
+            dtypes = [from_numpy(a.dtype) for a in arrays]
+            try:
+                plan.defn.infer_types(tuple([tensor(d, ()) for d in dtypes]), attrs)
+            except Exception:
+                plan.defn.infer_types(tuple([_type_of(a) for a in arrays]), attrs)
+                raise
+        else:
+            plan.defn.infer_types(tuple([_type_of(a) for a in arrays]), attrs)
+    plan.accepted.add(key)
+
+
+def _retried(plan: Plan, arrays: list[Array], attrs: Attrs, error: Exception) -> Any:
+    """The kernel's result after all, or the reason in our own words why there is none."""
+    defn = plan.defn
+    if isinstance(error, RuntimeError) and "already entered" in str(error):
+        # A signal handler or a debugger runs in the middle of another kernel of this thread.
+        with np.errstate(all="ignore"):
+            return plan.kernel(*arrays, **dict(zip(defn.schema, attrs, strict=True)))
+    if defn.scalar is not None:
+        broadcast_shapes([a.shape for a in arrays])
+    else:
+        defn.infer_types(tuple([_type_of(a) for a in arrays]), attrs)
+    raise error
+
+
+# ------------------------------------------------------------------------------------------------ without a kernel
+def _const(*, value: Any, type: TensorType) -> Tensor:
+    if isinstance(value, str):
+        raise UnsupportedCallError(f"the constant {value} belongs to a compiled module")
+    if isinstance(value, np.ndarray):
+        return wrap(value.astype(type.dtype.numpy))
+    return wrap(thread.state.quiet(_full, type, value))
+
+
+def _full(type: TensorType, value: Any) -> Array:
+    return np.full(type.shape, np.asarray(value).astype(type.dtype.numpy))
+
+
+def _stop_gradient(x: Any) -> Tensor:
+    stopped = wrap(x._data)
+    stopped._held = SHARED
+    x._held |= SHARED
+    return stopped
+
+
+def _from_seq(xs: list[Tensor], *, length: int) -> Tensor:
+    if len(xs) != length:
+        raise ValueError(f"a sequence of {len(xs)} tensors does not make {length} slices")
+    return F.stack(*xs, axis=-xs[0].ndim - 1)
+
+
+#: Ops that hold or move values only: a tuple of the IR is a tuple of Tensors here, a sequence a list.
+_SPECIAL: dict[str, Callable[..., Any]] = {
+    "const": _const,
+    "stop_gradient": _stop_gradient,
+    "tuple_make": lambda *elems: elems,
+    "tuple_get": lambda x, *, index: x[index],
+    "seq_len": lambda xs: wrap(np.asarray(len(xs), np.int64)),
+    "seq_add": lambda xs, ys: [x + y for x, y in zip(xs, ys, strict=True)],
+    "to_seq": lambda x: list(x),
+    "from_seq": _from_seq,
+}
+
+
+def _compiled_only(defn: type[Primitive], *operands: Any, **attrs: Any) -> Any:
+    raise UnsupportedCallError(f"{defn.name} exists in compiled code only: eager code uses Python's own statement")
+
+
+# ------------------------------------------------------------------------------------------------ plans
+class _Probe:
+    """A kernel builder that notes the one call a formula makes."""
+
+    def __getattr__(self, name: str) -> Callable[..., Any]:
+        return lambda *args: (name, args)
+
+
+def _ufunc_of(defn: type[Primitive]) -> Any:
+    if defn.scalar is None or defn.schema:
+        return None
+    operands = tuple([object() for _ in defn.operand_names])
+    try:
+        found = defn.scalar(_Probe(), *operands)
+    except Exception:  # the formula computes with its operands: it is more than one call
+        return None
+    if isinstance(found, tuple) and len(found) == 2 and found[1] == operands:
+        function = getattr(np, found[0], None)
+        return function if isinstance(function, np.ufunc) else None
+    return None
+
+
+def _context_of(defn: type[Primitive]) -> type[Context]:
+    """The `Context` of one primitive over a node: everything is looked up when it is asked for, attributes by position."""
+    names = defn.operand_names
+    by_flags: dict[tuple[bool, ...], Any] = {}
+
+    def __init__(self: Any, node: Applied, flags: tuple[bool, ...]) -> None:
+        self._node, self.flags = node, flags
+
+    def needs(self: Any) -> Any:
+        found = by_flags.get(self.flags)
+        if found is None:
+            found = Needs(defn, self.flags) if defn.variadic else _Flags(names, self.flags)
+            by_flags[self.flags] = found
+        return found
+
+    members: dict[str, Any] = {
+        "__slots__": ("_node",), "__init__": __init__, "defn": defn, "needs": property(needs),
+        "attrs": property(lambda c: c._node.attrs), "outs": property(lambda c: c._node.results()),
+    }
+    for i, name in enumerate(defn.schema):
+        members[name] = property(lambda c, i=i: c._node.attrs[i])
+    return type("Context", (Context,), members)
+
+
+class _Flags:
+    """`Needs` with its answers as plain attributes."""
+
+    def __init__(self, names: tuple[str, ...], flags: tuple[bool, ...]) -> None:
+        self._flags = flags
+        self.__dict__.update(zip(names, flags, strict=True))
+
+    def __getitem__(self, i: int) -> bool:
+        return self._flags[i]
+
+    def __len__(self) -> int:
+        return len(self._flags)
+
+
+set_eager(run)

@@ -1,0 +1,283 @@
+"""Operators and methods of eager Tensors: the fast ways, and attaching what the primitives publish.
+
+Most operators meet two Tensors of one dtype, or a Tensor and a Python number of no higher kind.  Promotion has nothing to
+do then, so the kernel is called at once.  Everything else takes the public function of the primitive.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ..dtypes import promote, promote_scalar
+from ..errors import DTypeError, ShapeError
+from ..ir.core import Value
+from ..ir.primitive import METHODS, PROPERTIES, REGISTRY, F, call
+from ..primitives.family import cast
+from ..primitives.subscript import setitem
+from ..runtime.parameter import Parameter
+from ..runtime.storage import SHARED
+from ..runtime.tensor import Tensor, wrap
+from .execute import Plan, plan_of
+from .tape import place, thread, tracked
+
+__all__ = ["assign"]
+
+_FLOATS = frozenset(map(np.dtype, ("float16", "float32", "float64")))
+_NUMBERS = _FLOATS | frozenset(map(np.dtype, ("int8", "int16", "int32", "int64", "uint8")))
+#: Operators without promotion for operands of one dtype: primitive and the dtypes it takes as they are.
+_FAST = {
+    "__add__": ("add", _NUMBERS), "__sub__": ("sub", _NUMBERS), "__mul__": ("mul", _NUMBERS), "__truediv__": ("div", _FLOATS),
+    "__lt__": ("less", _NUMBERS), "__le__": ("less_equal", _NUMBERS), "__gt__": ("greater", _NUMBERS),
+    "__ge__": ("greater_equal", _NUMBERS), "__eq__": ("equal", _NUMBERS), "__ne__": ("not_equal", _NUMBERS),
+}
+_FAST_REFLECTED = {"__radd__": "add", "__rsub__": "sub", "__rmul__": "mul", "__rtruediv__": "div"}
+#: Functions of one operand that keep a float dtype.
+_FAST_UNARY = {
+    "__neg__": "neg", "__abs__": "abs", "exp": "exp", "log": "log", "sqrt": "sqrt", "tanh": "tanh", "sin": "sin",
+    "cos": "cos", "sigmoid": "sigmoid", "relu": "relu",
+}
+_BINARY_SLOTS = frozenset(
+    f"__{r}{name}__" for r in ("", "r") for name in
+    ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul", "and", "or", "xor", "lshift", "rshift")
+) | {"__lt__", "__le__", "__gt__", "__ge__", "__eq__", "__ne__"}
+_OPERANDS = (Tensor, bool, int, float, np.ndarray, np.generic, Value)
+
+
+def _general(public: Callable[..., Any]) -> Callable[..., Any]:
+    """An operator through the public function; Python tries the other operand's class where it is none of ours."""
+
+    def operator(x: Tensor, y: Any) -> Any:
+        return public(x, y) if isinstance(y, _OPERANDS) else NotImplemented
+
+    return operator
+
+
+def _new_result(plan: Plan, out: Any, operands: tuple[Any, ...], arrays: tuple[Any, ...], active: int) -> Tensor:
+    tensor = wrap(out if out.__class__ is np.ndarray else np.asarray(out))
+    if active:
+        place(plan, (), operands, arrays, (tensor,), active)
+    return tensor
+
+
+def _fast_binary(name: str, dtypes: frozenset[Any], general: Callable[..., Any]) -> Callable[..., Any]:
+    plan = plan_of(REGISTRY[name])
+    kernel = plan.ufunc
+    ndarray, asarray = np.ndarray, np.asarray
+
+    def operator(x: Tensor, y: Any) -> Any:
+        a, state = x._data, thread.state
+        dtype = a.dtype
+        if isinstance(y, Tensor):
+            b = kept = y._data
+            if b.dtype is not dtype or dtype not in dtypes:
+                return general(x, y)
+        elif (y.__class__ is float and dtype in _FLOATS) or (y.__class__ is int and dtype in dtypes):
+            kept = y
+            try:
+                b = state.quiet(asarray, y, dtype)
+            except OverflowError:
+                return general(x, y)
+        else:
+            return general(x, y)
+        try:
+            out = state.quiet(kernel, a, b)
+        except Exception:
+            return general(x, y)
+        tensor = wrap(out if out.__class__ is ndarray else asarray(out))
+        if state.active:
+            place(plan, (), (x, y), (a, kept), (tensor,), state.active)
+        return tensor
+
+    return operator
+
+
+def _fast_reflected(name: str, dtypes: frozenset[Any], general: Callable[..., Any]) -> Callable[..., Any]:
+    plan = plan_of(REGISTRY[name])
+    kernel = plan.ufunc
+
+    def operator(x: Tensor, y: Any) -> Any:
+        a, state = x._data, thread.state
+        dtype = a.dtype
+        if not ((y.__class__ is float and dtype in _FLOATS) or (y.__class__ is int and dtype in dtypes)):
+            return general(x, y)
+        try:
+            out = state.quiet(kernel, state.quiet(np.asarray, y, dtype), a)
+        except Exception:
+            return general(x, y)
+        return _new_result(plan, out, (y, x), (y, a), state.active)
+
+    return operator
+
+
+def _fast_unary(name: str, general: Callable[..., Any]) -> Callable[..., Any]:
+    plan = plan_of(REGISTRY[name])
+    kernel = plan.kernel
+
+    def method(x: Tensor) -> Tensor:
+        a, state = x._data, thread.state
+        if a.dtype not in _FLOATS:
+            return general(x)
+        try:
+            out = state.quiet(kernel, a)
+        except Exception:
+            return general(x)
+        return _new_result(plan, out, (x,), (a,), state.active)
+
+    return method
+
+
+def _fast_matmul(general: Callable[..., Any]) -> Callable[..., Any]:
+    plan = plan_of(REGISTRY["matmul"])
+    dtypes = _FLOATS - {np.dtype("float16")}  # those are widened
+
+    def operator(x: Tensor, y: Any) -> Any:
+        if not isinstance(y, Tensor):
+            return general(x, y)
+        a, b, state = x._data, y._data, thread.state
+        if a.dtype is not b.dtype or a.dtype not in dtypes or a.ndim != 2 or b.ndim != 2:
+            return general(x, y)
+        try:
+            out = state.quiet(np.matmul, a, b)
+        except Exception:
+            return general(x, y)
+        return _new_result(plan, out, (x, y), (a, b), state.active)
+
+    return operator
+
+
+_PLAIN_INDICES = (int, slice, type(None), type(Ellipsis))
+
+
+def _fast_getitem(general: Callable[..., Any]) -> Callable[..., Any]:
+    """Basic indexing off the tapes is NumPy's own: the result shows the same bytes, which are copied before a write."""
+
+    def get_item(x: Tensor, index: Any) -> Tensor:
+        for item in index if index.__class__ is tuple else (index,):
+            if item.__class__ not in _PLAIN_INDICES:
+                return general(x, index)
+        if x._node is not None:
+            return general(x, index)
+        try:
+            out = x._data[index]
+        except IndexError:
+            return general(x, index)  # says in our own words what does not fit
+        if out.__class__ is not np.ndarray:
+            return wrap(np.asarray(out))
+        part = wrap(out)
+        x._held |= SHARED
+        part._held = SHARED
+        return part
+
+    return get_item
+
+
+# ------------------------------------------------------------------------------------------------ writing
+def assign(target: Tensor, value: Any) -> Tensor:
+    """Gives a Tensor or Parameter a new value of its shape and dtype, and returns it.
+
+    On a tape the derivative of what follows reaches the value.  Numbers fill; lower dtypes are cast.
+    ShapeError, DTypeError: a value of another shape, or of a higher dtype.
+
+    >>> p = Parameter([1.0, 2.0]); assign(p, p * 2).tolist()
+    [2.0, 4.0]
+    """
+    dtype = target.dtype
+    if not isinstance(value, Tensor):
+        value = Tensor(value) if not isinstance(value, bool | int | float) else call.full(
+            target.shape, value, promote_scalar(dtype, type(value))
+        )
+    if promote(dtype, value.dtype) is not dtype:
+        raise DTypeError(f"a tensor of {dtype.name} cannot be assigned {value.dtype.name}", hint="cast the value first")
+    if value.shape != target.shape:
+        raise ShapeError(f"a tensor of shape {list(target.shape)} cannot be assigned shape {list(value.shape)}")
+    value = cast(value, dtype)
+    if value is not target:
+        source = value._data
+        if np.may_share_memory(source, target._data):
+            source = source.copy()
+        target._own()[...] = source
+        target._node = value._node if tracked(value) else None
+    return target
+
+
+def _set_item(x: Tensor, index: Any, value: Any) -> None:
+    """``x[index] = value``: in place, in a copy if a tape or another Tensor holds the buffer."""
+    if not tracked(x) and not (isinstance(value, Tensor) and tracked(value)):
+        place_of, array = _raw_index(index), _raw_value(value)
+        if place_of is not None and array is not None:
+            target = x._own()
+            try:
+                thread.state.quiet(_write, target, place_of[0], array)
+            except Exception:
+                setitem(x, index, value)  # says in our own words what does not fit
+                raise
+            x._node = None
+            return
+    new = setitem(x, index, value)
+    x._data, x._held, x._node = new._data, new._held, new._node
+
+
+def _write(target: Any, index: Any, array: Any) -> None:
+    target[index] = array.astype(target.dtype)
+
+
+def _raw_index(index: Any) -> tuple[Any] | None:
+    """An index as NumPy takes it, in a tuple of one; None if it needs a closer look."""
+    items = []
+    for item in index if isinstance(index, tuple) else (index,):
+        if isinstance(item, Tensor):
+            item = item._data
+        if isinstance(item, bool) or (isinstance(item, np.ndarray) and item.dtype.kind not in "biu"):
+            return None
+        if not isinstance(item, int | slice | np.ndarray) and item is not None and item is not Ellipsis:
+            return None
+        items.append(item)
+    return (tuple(items),)
+
+
+def _raw_value(value: Any) -> Any:
+    if isinstance(value, Tensor):
+        return value._data
+    return np.asarray(value) if isinstance(value, bool | int | float) else None
+
+
+def _in_place(operator: Callable[..., Any]) -> Callable[..., Any]:
+    """``p += v`` assigns a Parameter; a plain Tensor has no such operator, so Python binds the name anew."""
+
+    def update(p: Parameter, value: Any) -> Any:
+        result = operator(p, value)
+        return result if result is NotImplemented else assign(p, result)
+
+    return update
+
+
+# ------------------------------------------------------------------------------------------------ attaching
+def _attach() -> None:
+    for name, public in METHODS.items():
+        if name in Tensor.__dict__:
+            raise TypeError(f"Tensor has a method {name!r} of its own")
+        setattr(Tensor, name, property(public) if name in PROPERTIES else _method(name, public))
+    for name in ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul", "and", "or", "xor", "lshift", "rshift"):
+        setattr(Parameter, f"__i{name}__", _in_place(getattr(Tensor, f"__{name}__")))
+    Tensor.__setitem__ = _set_item  # type: ignore[attr-defined]
+    Tensor.assign_value = assign  # type: ignore[attr-defined]
+
+
+def _method(name: str, public: Callable[..., Any]) -> Callable[..., Any]:
+    if name == "__getitem__":
+        return _fast_getitem(public)
+    if name not in _BINARY_SLOTS:
+        return _fast_unary(_FAST_UNARY[name], public) if name in _FAST_UNARY else public
+    general = _general(public)
+    if name in _FAST:
+        return _fast_binary(*_FAST[name], general)
+    if name in _FAST_REFLECTED:
+        primitive = _FAST_REFLECTED[name]
+        return _fast_reflected(primitive, _FLOATS if primitive == "div" else _NUMBERS, general)
+    return _fast_matmul(general) if name == "__matmul__" else general
+
+
+_attach()

@@ -1,0 +1,273 @@
+"""`grad`, `value_and_grad`, `GradOperation`: derivatives with MindSpore's arguments, in eager and in compiled code."""
+
+from __future__ import annotations
+
+import operator
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from ..compiler.specialise import Identity
+from ..config import GRAPH_MODE, context, jit_disabled
+from ..eager.grad import leaves as tensors_of
+from ..eager.grad import vjp
+from ..errors import GradientError
+from ..runtime.parameter import Parameter
+from ..runtime.tensor import Tensor, wrap
+from .jit import JitFunction, jit
+
+__all__ = ["Gradient", "GradOperation", "grad", "value_and_grad"]
+
+
+def positions_of(grad_position: Any) -> tuple[int, ...] | None:
+    """A checked `grad_position`: None, or numbers of parameters."""
+    if grad_position is None:
+        return None
+    if isinstance(grad_position, bool) or not isinstance(grad_position, int | tuple):
+        raise TypeError(f"grad_position must be an int, a tuple of ints or None, not {type(grad_position).__name__}")
+    positions = grad_position if isinstance(grad_position, tuple) else (grad_position,)
+    for p in positions:
+        if isinstance(p, bool) or not isinstance(p, int):
+            raise TypeError(f"grad_position must hold ints, not {type(p).__name__}")
+        if operator.index(p) < 0:
+            raise ValueError(f"grad_position must not be negative, got {p}")
+    if len(set(positions)) != len(positions):
+        raise ValueError(f"grad_position {positions} names one position twice")
+    return positions
+
+
+def weights_of(weights: Any) -> tuple[Parameter, ...] | None:
+    """Checked `weights`: None, or the Parameters in a tuple."""
+    if weights is None:
+        return None
+    items = (weights,) if isinstance(weights, Parameter) else tuple(weights)
+    for w in items:
+        if not isinstance(w, Parameter):
+            raise TypeError(f"weights must be Parameters, not {type(w).__name__}")
+    return items
+
+
+class Gradient:
+    """The derivative of a function, as a function of the same arguments.
+
+    `positions` None means all Tensor arguments (`GradOperation(get_all=True)`).  `shape` puts the gradients of inputs
+    and weights together.
+    """
+
+    def __init__(
+        self, fn: Any, positions: tuple[int, ...] | None, weights: tuple[Parameter, ...] | None,
+        shape: Callable[[list[Any], list[Any]], Any], *, has_aux: bool = False, with_value: bool = False,
+        sens: bool = False, by_all: bool = False,
+    ) -> None:
+        self.fn, self.positions, self.weights, self.shape = fn, positions, weights, shape
+        self.has_aux, self.with_value, self.sens, self.by_all = has_aux, with_value, sens, by_all
+        self.__name__ = f"grad_{getattr(fn, '__name__', type(fn).__name__)}".replace("<lambda>", "lambda")
+        self._jit: JitFunction | None = None
+
+    # ------------------------------------------------------------------------------------------- calling
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if context.mode == GRAPH_MODE and not jit_disabled():
+            return self.compiled()(*args, **kwargs)
+        args, sens = self._split(args)
+        args = tuple(wrap(np.asarray(a)) if isinstance(a, np.ndarray) else a for a in args)
+        chosen = self._chosen(args, lambda x: isinstance(x, Tensor))
+        inputs = [args[p] for p in chosen]
+
+        def run(*aliases: Tensor) -> Any:
+            given = list(args)
+            for p, alias in zip(chosen, aliases, strict=True):
+                given[p] = alias
+            return self.fn(*given, **kwargs)
+
+        weights = self.weights or ()
+        outputs, pullback = vjp(run, inputs, weights)
+        grads = pullback(self._seeds(outputs, sens))
+        by_position = dict(zip(chosen, grads, strict=False))
+        return self._result(outputs, by_position, grads[len(inputs) :])
+
+    def compiled(self) -> JitFunction:
+        """The compiled form of this derivative."""
+        if self._jit is None:
+            self._jit = jit(self)
+        return self._jit
+
+    def __graph_call__(self, lw: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
+        given, sens = self._split(tuple(args))
+        chosen = self._chosen(given, lw.is_tensor)
+        select = (lambda result: _main_of(result)) if self.has_aux else None
+        outputs, grads, weight_grads = lw.differentiate(
+            self.fn, given, kwargs, [given[p] for p in chosen], self.weights or (), select, sens
+        )
+        return self._result(outputs, dict(zip(chosen, grads, strict=True)), weight_grads)
+
+    # ------------------------------------------------------------------------------------------- parts
+    def _split(self, args: tuple[Any, ...]) -> tuple[tuple[Any, ...], Any]:
+        if not self.sens:
+            return args, None
+        if not args:
+            raise TypeError("with sens_param the last argument is the sensitivity, none was given")
+        return args[:-1], args[-1]
+
+    def _chosen(self, args: tuple[Any, ...], is_tensor: Callable[[Any], bool]) -> list[int]:
+        """The numbers of the arguments to differentiate by."""
+        if self.by_all:
+            return [i for i, x in enumerate(args) if is_tensor(x)]
+        chosen = []
+        for p in self.positions or ():
+            if p >= len(args):
+                raise ValueError(f"grad_position {p} does not exist: {len(args)} positional arguments were given")
+            if is_tensor(args[p]):
+                chosen.append(p)
+            elif not isinstance(args[p], bool | int | float | tuple | list | dict) and len(self.positions or ()) == 1:
+                raise GradientError(
+                    f"argument {p} is a {type(args[p]).__name__}: only the derivative by a Tensor can be taken",
+                    hint="make it a Tensor, or choose another grad_position",
+                )
+        return chosen
+
+    def _seeds(self, outputs: Any, sens: Any) -> list[Any] | None:
+        """Cotangents of all output Tensors: the sensitivity, or ones for every float one that is differentiated."""
+        if sens is not None:
+            given = list(tensors_of(sens))
+            expected = list(tensors_of(outputs))
+            if len(given) != len(expected):
+                raise GradientError(f"{len(given)} sensitivities were given for {len(expected)} outputs")
+            return given
+        if not self.has_aux:
+            return None
+        main = list(tensors_of(_main_of(outputs)))
+        seeds = [wrap(np.ones_like(t._data)) if t.dtype.is_float else None for t in main]
+        return [*seeds, *([None] * (len(list(tensors_of(outputs))) - len(main)))]
+
+    def _result(self, outputs: Any, by_position: dict[int, Any], weight_grads: Sequence[Any]) -> Any:
+        if self.by_all:
+            inputs = list(by_position.values())
+        else:
+            inputs = [by_position.get(p, ()) for p in self.positions or ()]
+        gradients = self.shape(inputs, list(weight_grads))
+        if self.with_value:
+            return outputs, gradients
+        if self.has_aux:
+            return gradients, tuple(outputs[1:])
+        return gradients
+
+
+def _main_of(outputs: Any) -> Any:
+    if not isinstance(outputs, tuple) or len(outputs) < 2:
+        raise ValueError("with has_aux the function must return at least two values: the first is differentiated")
+    return outputs[0]
+
+
+def _structure(grad_position: Any, weights: Any) -> Callable[[list[Any], list[Any]], Any]:
+    """How MindSpore puts gradients together: bare for an int position and a single Parameter, tuples otherwise."""
+
+    def of_inputs(grads: list[Any]) -> Any:
+        return grads[0] if len(grads) == 1 else tuple(grads)
+
+    def of_weights(grads: list[Any]) -> Any:
+        return grads[0] if isinstance(weights, Parameter) else tuple(grads)
+
+    if weights is None:
+        return lambda inputs, w: of_inputs(inputs)
+    if grad_position is None:
+        return lambda inputs, w: of_weights(w)
+    return lambda inputs, w: (of_inputs(inputs), of_weights(w))
+
+
+#: Derivatives made before, so that `grad(f)` inside a training loop finds its compiled form again.
+_MADE_KEPT = 256
+_made: OrderedDict[Any, Gradient] = OrderedDict()
+
+
+def _gradient(fn: Any, grad_position: Any, weights: Any, has_aux: bool, with_value: bool) -> Gradient:
+    positions, chosen = positions_of(grad_position), weights_of(weights)
+    if positions is None and chosen is None:
+        raise ValueError("grad_position and weights must not both be None: there would be nothing to differentiate by")
+    if not callable(fn):
+        raise TypeError(f"the function to differentiate must be callable, not a {type(fn).__name__}")
+    same_weights = None if chosen is None else tuple(map(Identity, chosen))
+    key = (Identity(fn), grad_position, same_weights, isinstance(weights, Parameter), has_aux, with_value)
+    found = _made.get(key)
+    if found is None:
+        found = Gradient(fn, positions, chosen, _structure(grad_position, weights), has_aux=has_aux, with_value=with_value)
+        _made[key] = found
+        if len(_made) > _MADE_KEPT:
+            _made.popitem(last=False)
+    return found
+
+
+def grad(
+    fn: Callable[..., Any], grad_position: int | tuple[int, ...] | None = 0, weights: Any = None, has_aux: bool = False,
+    return_ids: bool = False,
+) -> Gradient:
+    """The derivative of `fn` by its arguments at `grad_position` and by the Parameters in `weights`.
+
+    The result takes the arguments of `fn`.  It returns a Tensor for an int position, a tuple for several; with `weights`
+    a pair of both (only the weights' for ``grad_position=None``).  Several float outputs are summed; with `has_aux` only
+    the first is differentiated and the others are returned beside the gradient.
+
+    ValueError: neither positions nor weights, negative or repeated positions.  GradientError: an argument that holds no
+    Tensor.
+
+    >>> from autodiff_compiler import Tensor
+    >>> grad(lambda x: x * x)(Tensor([3.0])).tolist()
+    [6.0]
+    """
+    _no_ids(return_ids)
+    return _gradient(fn, grad_position, weights, has_aux, False)
+
+
+def value_and_grad(
+    fn: Callable[..., Any], grad_position: int | tuple[int, ...] | None = 0, weights: Any = None, has_aux: bool = False,
+    return_ids: bool = False,
+) -> Gradient:
+    """Like `grad`, returning ``(fn(...), gradient)``; the function runs once.
+
+    >>> from autodiff_compiler import Tensor
+    >>> y, g = value_and_grad(lambda x: x * x)(Tensor([3.0]))
+    >>> y.tolist(), g.tolist()
+    ([9.0], [6.0])
+    """
+    _no_ids(return_ids)
+    return _gradient(fn, grad_position, weights, has_aux, True)
+
+
+def _no_ids(return_ids: bool) -> None:
+    if return_ids:
+        raise NotImplementedError("return_ids is not supported: gradients come in the order they were asked for")
+
+
+class GradOperation:
+    """MindSpore's older form of `grad`: ``GradOperation(get_all=True)(fn)(x, y)``.
+
+    `get_all`: by all Tensor arguments (a tuple) instead of the first; `get_by_list`: by Parameters, given to the second
+    call; `sens_param`: the last argument of the third call is the cotangent of the output.
+
+    >>> from autodiff_compiler import Tensor
+    >>> dx, dy = GradOperation(get_all=True)(lambda x, y: x * y)(Tensor(2.0), Tensor(3.0))
+    >>> dx.item(), dy.item()
+    (3.0, 2.0)
+    """
+
+    def __init__(self, get_all: bool = False, get_by_list: bool = False, sens_param: bool = False) -> None:
+        for name, value in (("get_all", get_all), ("get_by_list", get_by_list), ("sens_param", sens_param)):
+            if not isinstance(value, bool):
+                raise TypeError(f"{name} must be a bool, not {type(value).__name__}")
+        self.get_all, self.get_by_list, self.sens_param = get_all, get_by_list, sens_param
+
+    def __call__(self, fn: Any, weights: Any = None) -> Gradient:
+        if self.get_by_list and weights is None:
+            raise ValueError("get_by_list needs the Parameters as second argument")
+        chosen = weights_of(weights) if self.get_by_list else None
+        positions = () if self.get_by_list and not self.get_all else (0,)
+
+        def shape(inputs: list[Any], weight_grads: list[Any]) -> Any:
+            of_inputs = tuple(inputs) if self.get_all else (inputs[0] if inputs else ())
+            if not self.get_by_list:
+                return of_inputs
+            of_weights = weight_grads[0] if isinstance(weights, Parameter) else tuple(weight_grads)
+            return (of_inputs, of_weights) if self.get_all else of_weights
+
+        return Gradient(fn, positions, chosen, shape, sens=self.sens_param, by_all=self.get_all)

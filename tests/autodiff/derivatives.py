@@ -1,0 +1,101 @@
+"""Derivatives of small programs of any order, and what they are compared with.
+
+The `order`-th directional derivative of a program is again a program, built from nested `grad` ops.  It is compared with
+the complex step of the one before (exact to rounding, so no step size hides an error) or with a closed form.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+import autodiff_compiler.primitives  # registers the ops
+from autodiff_compiler.autodiff import expand_grads
+from autodiff_compiler.dtypes import float64
+from autodiff_compiler.ir.build import Builder
+from autodiff_compiler.ir.core import Block, Function, Module
+from autodiff_compiler.ir.primitive import F
+from autodiff_compiler.ir.text import parse_module, print_module
+from autodiff_compiler.ir.types import tensor
+from autodiff_compiler.ir.verify import verify
+from autodiff_compiler.ir.walk import inline
+from autodiff_compiler.primitives.autodiff import Grad
+from tests.autodiff.interpreter import Interpreter
+
+STEP = 1e-30
+
+
+def expanded(module, stage="FIRST_ORDER"):
+    """The module without `grad`, verified, with the text round trip checked and the input left alone."""
+    verify(module)
+    before = print_module(module)
+    result = expand_grads(module)
+    assert print_module(module) == before
+    verify(result, stage)
+    text = print_module(result)
+    assert print_module(parse_module(text)) == text
+    return result
+
+
+def parsed(text):
+    module = parse_module(text)
+    verify(module)
+    return module
+
+
+def directions(function):
+    """A fixed direction for every argument: irregular numbers for f64, None for what has no derivative."""
+    rng = np.random.default_rng(7)
+    return [rng.uniform(0.5, 1.5, a.type.shape) if a.type.dtype is float64 else None for a in function.args]
+
+
+def directional(module, order):
+    """A module whose entry computes the order-th derivative of the (one, scalar) result along `directions`."""
+    entry = module.entry
+    rs = directions(entry)
+    wrt = tuple(i for i, r in enumerate(rs) if r is not None)
+    out = module.like(dict(module.functions))
+    types, names = [a.type for a in entry.args], [a.name for a in entry.args]
+    builder = Builder(Block(types, names), module=out)
+
+    def emit(builder, args, order):
+        if order == 0:
+            (result,) = inline(builder, entry.body, args)
+            return result
+        inner = builder.nested(types, names)
+        inner.ret(emit(inner, inner.block.args, order - 1))
+        op = builder.emit_op(Grad, args, (wrt, None, ()), (inner.block,))
+        with builder:
+            total = builder.const(0.0, tensor(float64, ()))
+            for i, d in zip(wrt, op.results[1:], strict=True):
+                r = builder.array(np.asarray(rs[i]), types[i])
+                part = F.mul(d, r)
+                total = F.add(total, F.sum(part, axes=tuple(range(-part.ndim, 0))) if part.ndim else part)
+        return total
+
+    function = Function("main", builder.block)
+    builder.ret(emit(builder, builder.block.args, order))
+    return Module({"main": function, **out.functions}, out.constants, out.states, out.callables)
+
+
+def check_orders(module, args, orders=3, rtol=1e-9):
+    """Each derivative up to an order against the complex step of the derivative one order lower."""
+    rs = directions(module.entry)
+    lower = module
+    for order in range(1, orders + 1):
+        higher = expanded(directional(module, order))
+        stepped = [a if r is None else np.asarray(a) + 1j * STEP * r for a, r in zip(args, rs, strict=True)]
+        (value,) = Interpreter(lower, complex_step=True).run(None, *stepped)
+        (found,) = Interpreter(higher).run(None, *args)
+        np.testing.assert_allclose(found, value.imag / STEP, rtol=rtol, atol=1e-12, err_msg=f"order {order}")
+        lower = higher
+
+
+def central_difference(module, args, h=1e-6):
+    """The directional derivative of the entry's result by central differences."""
+    rs = directions(module.entry)
+
+    def at(t):
+        moved = [a if r is None else np.asarray(a) + t * r for a, r in zip(args, rs, strict=True)]
+        return Interpreter(module).run(None, *moved)[0]
+
+    return (at(h) - at(-h)) / (2 * h)

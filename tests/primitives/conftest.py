@@ -1,0 +1,78 @@
+"""A graph evaluated the plain way: ops in order, one kernel each, and a straight-line adjoint of the rules alone.
+
+Neither `autodiff` nor a backend takes part, so what fails here is a primitive.
+"""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+import autodiff_compiler.eager  # noqa: F401  (installs what runs primitives on Tensors)
+from autodiff_compiler.dtypes import from_numpy
+from autodiff_compiler.ir.build import Builder
+from autodiff_compiler.ir.core import Block
+from autodiff_compiler.ir.primitive import Context, kernel_of
+from autodiff_compiler.ir.types import tensor
+
+
+def _type_of(array):
+    return tensor(from_numpy(array.dtype), array.shape)
+
+
+def run(fn, *arrays):
+    """Builds the graph of `fn` on operands of the arrays' types and evaluates it; returns a list of arrays."""
+    builder = Builder(Block([_type_of(np.asarray(a)) for a in arrays]))
+    with builder as b:
+        outs = fn(*b.block.args)
+        outs = list(outs) if isinstance(outs, tuple | list) else [outs]
+    known = dict(zip(builder.block.args, map(np.asarray, arrays), strict=True))
+    for op in builder.block.ops:
+        if op.defn.name == "const":
+            value, type_ = op.attrs
+            if isinstance(value, str):
+                value = builder.module.constants[value.removeprefix("@")]
+            results = [np.broadcast_to(np.asarray(value, type_.dtype.numpy), type_.shape)]
+        else:
+            attrs = dict(zip(op.defn.schema, op.attrs, strict=True))
+            with np.errstate(all="ignore"):
+                results = [kernel_of(op.defn)(*[known[x] for x in op.operands], **attrs)]
+        for value, array in zip(op.results, results, strict=True):
+            assert _type_of(array) is value.type, f"{op}: the kernel made {_type_of(array)}"
+            known[value] = np.asarray(array)
+    return [known[v] for v in outs]
+
+
+def pull(builder, outs, cotangents, wrt):
+    """Cotangents of `wrt` for those of `outs`, by the rules of the ops emitted so far; None where there is none."""
+    found = {}
+
+    def add(value, g):
+        if g is not None:
+            found[value] = found[value] + g if value in found else g
+
+    for value, g in zip(outs, cotangents, strict=True):
+        add(value, g)
+    active = set(wrt)
+    ops = list(builder.block.ops)
+    for op in ops:
+        if any(x in active for x in op.operands):
+            active.update(op.results)
+    for op in reversed(ops):
+        g = found.get(op.results[0])
+        if g is None or op.results[0] not in active:
+            continue
+        needs = tuple([x in active for x in op.operands])
+        pulled = op.defn.vjp(Context(op.defn, op.attrs, op.results, needs), g, *op.operands)
+        for x, h, need in zip(op.operands, pulled if isinstance(pulled, tuple) else (pulled,), needs, strict=True):
+            if need:
+                assert h is None or h.type is x.type, f"{op}: cotangent of type {h.type} for {x.type}"
+                add(x, h)
+    return [found.get(x) for x in wrt]
+
+
+@pytest.fixture
+def graph():
+    return SimpleNamespace(run=run, pull=pull)
