@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -100,12 +101,15 @@ def get_context(attr_key: str) -> Any:
     return context.get(attr_key)
 
 
-_disabled = 0
+_disabled = int(os.environ.get("AC_DISABLE_JIT", "") not in ("", "0"))
 
 
 @contextmanager
 def disable_jit() -> Iterator[None]:
-    """Runs everything eagerly inside, also what is decorated with `jit`: for debuggers."""
+    """Runs everything eagerly inside, also what is decorated with `jit`: for debuggers.
+
+    The environment variable AC_DISABLE_JIT=1 does the same for a whole process.
+    """
     global _disabled
     _disabled += 1
     try:
@@ -115,7 +119,5 @@ def disable_jit() -> Iterator[None]:
 
 
 def jit_disabled() -> bool:
-    """Whether `disable_jit()` is active or the environment says AC_DISABLE_JIT=1."""
-    import os
-
-    return _disabled > 0 or os.environ.get("AC_DISABLE_JIT", "") not in ("", "0")
+    """Whether compiled functions run eagerly now."""
+    return _disabled > 0

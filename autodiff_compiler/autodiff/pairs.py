@@ -104,7 +104,7 @@ def _save(forward: Function, original: list[Value], backward: Block, arriving: l
     body = forward.body
     outs = {v: j for j, v in enumerate(original) if v.block is body}
     mentioned = [v for v in free_values(backward) if v.block is body]
-    choice = choose(mentioned, body, at_hand=outs, visible=lambda v: True)
+    choice = choose(mentioned, body, at_hand={*outs, *body.args}, visible=lambda v: True, once=True)
     mapping: dict[Value, Value] = {}
     args: list[Value] = []
     residuals = []

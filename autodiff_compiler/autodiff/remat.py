@@ -17,7 +17,8 @@ from ..ir.walk import effect_of, ops_of
 
 __all__ = ["Choice", "choose", "prune", "take_over"]
 
-#: The most a chain of recomputed ops may cost, and what is cheaper than carrying a value from trip to trip.
+#: The most a chain of recomputed ops may cost where each value saved is saved again and again, and what is cheaper
+#: than carrying a value from trip to trip.
 BUDGET, TRIFLE = 32, 3
 FREE = frozenset(("const", "undef", "tuple_make", "tuple_get", "seq_len", "shape_of"))
 #: Elementwise ops of about one machine instruction per element; the others (exp, tanh, ...) count as `COSTLY`.
@@ -96,12 +97,15 @@ def choose(
     at_hand: Collection[Value] = (),
     visible: Callable[[Value], bool],
     carried: Mapping[Value, Value] | None = None,
+    once: bool = False,
 ) -> Choice:
     """Decides for every value of `forward` mentioned by the adjoint; bytes decide, then the cost of computing again.
 
     `at_hand` are values of the block that cost nothing to hand over; `visible` says whether a value from around the
     block is used by the adjoint anyway; `carried` leads from what a loop's body yields for a carry to the carry.
+    With `once` a value is saved only once (not in every trip of a loop), so that nothing costly is computed twice.
     """
+    budget = COSTLY - 1 if once else BUDGET
     position = {op: i for i, op in enumerate(forward.ops)}
     mentioned = sorted(mentioned, key=lambda v: (position.get(v.owner, -1), v.index))  # type: ignore[arg-type]
     choice, carried = Choice(), carried or {}
@@ -109,7 +113,7 @@ def choose(
     for v in mentioned:
         if v in price:
             continue
-        chain = None if v in at_hand else _chain(v, forward, price, at_hand, visible)
+        chain = None if v in at_hand else _chain(v, forward, price, at_hand, visible, budget)
         source = carried.get(v)
         shiftable = source in price and source not in choice.shifted
         if chain is not None and (chain.price <= TRIFLE or not shiftable):
@@ -137,7 +141,8 @@ class _Chain:
 
 
 def _chain(
-    v: Value, forward: Block, price: Mapping[Value, int], at_hand: Collection[Value], visible: Callable[[Value], bool]
+    v: Value, forward: Block, price: Mapping[Value, int], at_hand: Collection[Value], visible: Callable[[Value], bool],
+    budget: int,
 ) -> _Chain | None:
     """How to compute `v` again, or None if that would cost too much or keep as many bytes alive as saving it."""
     chain = _Chain(set(), [], 0)
@@ -157,7 +162,7 @@ def _chain(
             kept += 0 if visible(x) else _bytes(x.type)
         else:
             cost = _cost(x.owner) if type(x.owner) is Op else None
-            if cost is not None and chain.price + cost <= BUDGET:
+            if cost is not None and chain.price + cost <= budget:
                 assert type(x.owner) is Op
                 chain.price += cost
                 chain.ops.add(x.owner)
@@ -167,7 +172,7 @@ def _chain(
             else:
                 chain.leaves.append(x)
                 kept += _bytes(x.type)
-    return chain if chain.price <= BUDGET and (kept == 0 or kept < _bytes(v.type)) else None
+    return chain if chain.price <= budget and (kept == 0 or kept < _bytes(v.type)) else None
 
 
 def _cost(op: Op) -> int | None:

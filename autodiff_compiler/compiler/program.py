@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,7 +11,7 @@ import numpy as np
 from ..autodiff.pairs import Residual
 from ..autodiff.split import Split, split
 from ..backends.base import Executable
-from ..eager.tape import record, tracked
+from ..eager.tape import record, thread, tracked
 from ..ir.build import Builder
 from ..ir.core import Block, Function, Module
 from ..ir.primitive import REGISTRY, Effect
@@ -33,7 +33,9 @@ class Program:
         self.front = module
         self._lock = threading.RLock()
         self._stages: Stages | None = None
-        self._executable: Executable | None = None
+        self._run: Executable | None = None
+        #: the bare function, once compiled, of a program that calls nothing but NumPy
+        self._pure: Callable[..., tuple[Any, ...]] | None = None
         self._splits: dict[tuple[int, ...], _Parts] = {}
         self._pullbacks: dict[tuple[int, ...], Program] = {}
 
@@ -46,20 +48,24 @@ class Program:
 
     @property
     def executable(self) -> Executable:
-        found = self._executable
-        if found is None:
-            with self._lock:
-                if self._executable is None:
-                    self._executable = build(self.stages.opt)
-                found = self._executable
-        return found
+        with self._lock:
+            if self._run is None:
+                self._run = build(self.stages.opt)
+                if not self.front.callables:
+                    self._pure = getattr(self._run.run, "__wrapped__", None)
+            return self._run
 
     def __call__(self, tensors: Sequence[Tensor]) -> list[Tensor]:
         """Runs the program; what lies on an active tape is recorded as one node."""
-        active = tuple([i for i, t in enumerate(tensors) if t._node is not None and tracked(t)])
-        if not active:
-            return [wrap(a) for a in self.executable(*[t._data for t in tensors])]
-        return self._recorded(tensors, active)
+        state = thread.state
+        if state.active:
+            active = tuple([i for i, t in enumerate(tensors) if tracked(t)])
+            if active:
+                return self._recorded(tensors, active)
+        pure = self._pure
+        if pure is not None:
+            return [wrap(a) for a in state.quiet(pure, *[t._data for t in tensors])]
+        return [wrap(a) for a in self.executable(*[t._data for t in tensors])]
 
     # ------------------------------------------------------------------------------------------- derivatives
     def _recorded(self, tensors: Sequence[Tensor], active: tuple[int, ...]) -> list[Tensor]:

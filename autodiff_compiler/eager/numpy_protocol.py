@@ -57,7 +57,11 @@ def _array_ufunc(self: Tensor, ufunc: np.ufunc, method: str, *inputs: Any, **opt
     if name is not None and method == "__call__" and not options:
         return getattr(call, name)(*[x if isinstance(x, Tensor) else _operand(x) for x in inputs])
     spelled = f"np.{ufunc.__name__}" + ("" if method == "__call__" else f".{method}")
-    return _without_gradient(spelled, getattr(ufunc, method), inputs, options)
+    out = options.get("out", ())
+    if any(isinstance(x, Tensor) for x in out):
+        raise TypeError(f"{spelled} cannot write to a Tensor: use its result, or assign(t, ...)")
+    result = _without_gradient(spelled, getattr(ufunc, method), inputs, options)
+    return result if not out else out[0] if len(out) == 1 else out
 
 
 def _operand(x: Any) -> Any:
@@ -66,7 +70,7 @@ def _operand(x: Any) -> Any:
 
 def _array_function(self: Tensor, func: Callable[..., Any], types: Any, args: Any, options: dict[str, Any]) -> Any:
     ours = _FUNCTIONS.get(func)
-    if ours is not None:
+    if ours is not None and options.keys() <= set(ours.__code__.co_varnames):
         return ours(*args, **options)
     return _without_gradient(f"np.{func.__name__}", func, args, options)
 

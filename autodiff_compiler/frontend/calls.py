@@ -67,7 +67,7 @@ def call(lw: Lowering, fn: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
     if isinstance(fn, types.FunctionType):
         if is_ours(fn):
             return lw.native(fn, args, kwargs)
-        return lw.call_python(_unwrapped(lw, fn), args, kwargs)
+        return lw.call_python(fn, args, kwargs)
     if isinstance(fn, functools.partial):
         return call(lw, fn.func, [*fn.args, *args], {**fn.keywords, **kwargs})
     if isinstance(fn, type):
@@ -88,11 +88,6 @@ def _intrinsic_of(fn: Any) -> Intrinsic | None:
         return INTRINSICS.get(fn)
     except TypeError:  # unhashable
         return None
-
-
-def _unwrapped(lw: Lowering, fn: Any) -> Any:
-    """The function itself; a `functools.wraps` wrapper is compiled as it stands (it calls the wrapped one)."""
-    return fn
 
 
 # ---------------------------------------------------------------------------------------------------- methods
@@ -175,7 +170,7 @@ def _construct(lw: Lowering, cls: type, args: list[Any], kwargs: dict[str, Any])
             f"a {cls.__name__} is created in compiled code, which would make new weights at each call", code="AC1803",
             hint="create it in __init__",
         )
-    if issubclass(cls, tuple) and hasattr(cls, "_fields"):
+    if (issubclass(cls, tuple) and hasattr(cls, "_fields")) or cls is functools.partial:
         return cls(*args, **kwargs)
     if dataclasses.is_dataclass(cls) and cls.__dataclass_params__.frozen:  # type: ignore[attr-defined]
         return cls(*args, **kwargs)

@@ -11,6 +11,7 @@ from ..errors import BranchRaisesWarning, CompileError, StaticValueError, Unsupp
 from ..ir.build import Builder
 from ..ir.core import Value
 from ..ir.primitive import METHODS, REGISTRY, trace
+from ..source import Loc
 from .joins import Join, fill
 from .lowering import Diverged, Lowering, statement
 from .operators import truth
@@ -37,6 +38,7 @@ class Arm:
 
     builder: Builder
     env: dict[str, Any]
+    places: dict[str, Loc]
     objects: dict[int, tuple[Any, Any]]
     result: Any
     diverged: bool
@@ -44,8 +46,8 @@ class Arm:
 
 def run_arm(lw: Lowering, run: Callable[[], Any]) -> Arm:
     """Compiles one branch in a block of its own; names and objects are put back afterwards."""
-    before = lw.frame.env
-    lw.frame.env = dict(before)
+    before, places_before = lw.frame.env, lw.frame.places
+    lw.frame.env, lw.frame.places = dict(before), dict(places_before)
     builder = trace.builder.nested()
     result, diverged = None, False
     with lw.region() as region, builder:
@@ -60,8 +62,9 @@ def run_arm(lw: Lowering, run: Callable[[], Any]) -> Arm:
             diverged = True
         finally:
             env, lw.frame.env = lw.frame.env, before
+            places, lw.frame.places = lw.frame.places, places_before
             objects = lw.restore(region)
-    return Arm(builder, env, objects, result, diverged)
+    return Arm(builder, env, places, objects, result, diverged)
 
 
 def _raises_at_run_time(lw: Lowering, error: Exception) -> None:
@@ -83,7 +86,7 @@ def branch(
     """Compiles both branches from the same state and joins what they leave behind; gives the joined value."""
     loc = lw.frame.tree.loc(node, lw.frame.caller)
     a, b = run_arm(lw, then), run_arm(lw, other)
-    join = Join(a.builder, b.builder, (_end(a) or loc, _end(b) or loc))
+    join = Join(a.builder, b.builder, (loc, None))
     if a.diverged or b.diverged:
         survivor = b if a.diverged else a
         template = _survivor_template(join, survivor)
@@ -109,11 +112,6 @@ def branch(
     return filled[0]
 
 
-def _end(arm: Arm) -> Any:
-    ops = arm.builder.block.ops
-    return ops[-1].loc if ops else None
-
-
 def _name_results(env: dict[str, Any]) -> None:
     for name, value in env.items():
         if type(value) in (TensorVar, Weak) and value.value.name is None and "#" not in name:
@@ -122,10 +120,12 @@ def _name_results(env: dict[str, Any]) -> None:
 
 def _joined_template(lw: Lowering, join: Join, a: Arm, b: Arm, name: str) -> tuple[Any, dict[str, Any], dict[int, Any]]:
     result = join.join(a.result, b.result, name)
+    elsewhere = join.places[0]
     names = {}
     for n in [*a.env, *(n for n in b.env if n not in a.env)]:
         x, y = a.env.get(n, UNBOUND), b.env.get(n, UNBOUND)
         if x is not y:
+            join.places = a.places.get(n, elsewhere), b.places.get(n, elsewhere)
             names[n] = join.join(x, y, n if "#" in n else f"'{n}'")
         elif lw.frame.env.get(n, UNBOUND) is not x:
             names[n] = x

@@ -234,7 +234,8 @@ class Join:
         return self._error(code, f"{name} is {describe(a)} on one path and {describe(b)} on the other", hint=hint)
 
     def _error(self, code: str, message: str, hint: str | None = None) -> CompileError:
-        spans = tuple((p, note) for p, note in zip(self.places, ("one path", "the other path"), strict=True) if p)
+        one, other = self.places
+        spans = ((one, "one path"), (other, "the other path")) if one and other and one != other else ((one, ""),) if one else ()
         message = message.replace(RETURN, "the return value")
         return JoinError(message, code=code, spans=spans, hint=hint)
 

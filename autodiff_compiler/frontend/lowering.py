@@ -213,6 +213,11 @@ class Lowering:
         return call(self, fn, list(args), kwargs)
 
     @staticmethod
+    def objects(x: Any) -> Any:
+        """Abstract values with Parameters as the objects they are, for code that wants the object and not its value."""
+        return map_leaves(lambda v: v.source if type(v) is StateVar else v, x)
+
+    @staticmethod
     def is_tensor(x: Any) -> bool:
         """Whether an abstract value is a Tensor."""
         return type(x) in (TensorVar, StateVar)

@@ -106,6 +106,9 @@ class Closure:
     def __name__(self) -> str:
         return getattr(self.prepared.node, "name", "<lambda>")
 
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        raise TypeError(f"{self.__name__}() exists in compiled code only and cannot be called by code that runs now")
+
 
 @dataclass(eq=False)
 class Frame:
@@ -116,6 +119,8 @@ class Frame:
     outer: Frame | None = None
     caller: Loc | None = None
     env: dict[str, Any] = field(default_factory=dict)
+    #: where each name was assigned last on the path being compiled, for errors
+    places: dict[str, Loc] = field(default_factory=dict)
     #: what `super()` without arguments means here: the class that defines the method, and self
     method_of: tuple[type, Any] | None = None
 

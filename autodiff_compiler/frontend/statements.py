@@ -125,6 +125,7 @@ def store(lw: Lowering, target: Any, value: Any) -> None:
         if named is not None and named.name is None and "#" not in target.id:
             named.name = target.id
         lw.frame.env[target.id] = value
+        lw.frame.places[target.id] = lw.frame.tree.loc(target, lw.frame.caller)
     elif isinstance(target, gast.Tuple | gast.List):
         _unpack(lw, target.elts, value, target)
     elif isinstance(target, gast.Attribute):

@@ -136,10 +136,14 @@ def dim_product(shape: Shape) -> Size:
     """The number of elements; a symbolic size survives only as `k * 1`, else the product is a new name."""
     known, names = 1, []
     for d in shape:
-        if type(d) is int:
+        if not isinstance(d, Dim):
             known *= d
         else:
-            names.append(str(d))
+            for factor in d.name.split("*"):  # d may be a product itself
+                if factor.isdecimal():
+                    known *= int(factor)
+                else:
+                    names.append(factor)
     if not names or known == 0:
         return known
     if known == 1 and len(names) == 1:

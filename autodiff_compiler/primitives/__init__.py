@@ -36,7 +36,7 @@ def _attach_operators() -> None:
         forward, reflected = binary(name)
         setattr(Value, f"__{slot}__", forward)
         setattr(Value, f"__r{slot}__", reflected)
-    Value.__neg__ = lambda x: F.neg(x)  # type: ignore[attr-defined]
+    setattr(Value, "__neg__", lambda x: F.neg(x))  # noqa: B010  (a plain assignment to a slot confuses mypy)
 
 
 _attach_operators()

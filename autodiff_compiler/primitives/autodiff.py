@@ -24,7 +24,7 @@ class StopGradient(Primitive):
 
 
 class Grad(Primitive):
-    """``%outs..., %d... = grad %x..., %seeds... {wrt=[...], seeds=[...], wrt_states=[...]} body (%x...) {yield outs...}``.
+    """``%outs..., %d... = grad %x..., %seeds... {wrt=[..], seeds=[..], wrt_states=[..]} body (%x...) {yield outs...}``.
 
     The body's results, then the cotangent of every operand listed in `wrt` and of every state in `wrt_states`.
     `seeds` lists the results that the trailing operands are cotangents of; with ``seeds=None`` every float result
@@ -50,7 +50,7 @@ class Grad(Primitive):
 
 
 class CustomVjp(Primitive):
-    """``%r... = custom_vjp %x... fwd (%x...) {yield r...} bwd (%x..., %r..., %g...) {yield d...}``: a user's `bprop`."""
+    """``%r... = custom_vjp %x... fwd (%x...) {yield r...} bwd (%x..., %r..., %g...) {yield d...}``: a `bprop`."""
 
     regions = ("fwd", "bwd")
     multiple = True
@@ -63,7 +63,8 @@ class CustomVjp(Primitive):
         require([v.type for v in fwd.args] == list(types), f"fwd takes {fwd.args}, got {types}")
         outs = [v.type for v in fwd.outs]
         require([v.type for v in bwd.args] == [*types, *outs, *outs], f"bwd takes {bwd.args}")
-        require([v.type for v in bwd.outs] == list(types), f"bwd yields {bwd.outs}, not a cotangent per operand {types}")
+        fits = [v.type for v in bwd.outs] == list(types)
+        require(fits, f"bwd yields {bwd.outs}, not a cotangent per operand {types}")
         return tuple(outs)
 
 

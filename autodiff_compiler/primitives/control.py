@@ -18,7 +18,7 @@ COUNT = tensor(int64, ())
 
 
 class If(Primitive):
-    """``%r... = if %pred then {... yield a...} else {... yield b...}``: runs one of two blocks of equal result types."""
+    """``%r... = if %pred then {.. yield a...} else {.. yield b...}``: runs one of two blocks of equal result types."""
 
     regions = ("then", "else")
     multiple = True
@@ -57,7 +57,7 @@ class While(Primitive):
 
 
 class Scan(Primitive):
-    """``%c..., %ys... = scan %n, %inits..., %xs... {carries=k, reverse=...} body (%i, %c..., %x...) {yield c..., y...}``.
+    """``%c.., %ys.. = scan %n, %inits.., %xs.. {carries=k, reverse=..} body (%i, %c.., %x..) {yield c.., y..}``.
 
     Runs the body `n` times (none if n <= 0).  `%i` is the trip's index; operands after the carries are Seqs whose
     element of the trip the body gets; what it yields beyond the carries is collected into Seqs.  With ``reverse`` the

@@ -149,12 +149,13 @@ class Mod(Primitive):
 
 
 def _pow(x, y):
-    if not isinstance(y, bool) and isinstance(y, int) and is_tensor(x) and x.dtype.is_int and y < 0:
+    if isinstance(y, int) and is_tensor(x) and x.dtype.is_int and y < 0:
         raise ValueError(f"an integer tensor to the power {y} is no integer: cast it to a float first")
+    square = isinstance(y, int | float) and y == 2
     x, y = promoted(x, y)
     dtype = x.dtype if is_tensor(x) else y.dtype
     require_dtype(not dtype.is_bool, "pow is not defined for bools", hint="cast one of them to a number first")
-    if number_of(y) == 2:
+    if square:
         return F.mul(x, x)  # correctly rounded, and many times faster than a general power
     return F.pow(x, y) if dtype.is_float else F.int_pow(x, y)
 
@@ -202,9 +203,9 @@ def _pow_by_base(g, x, y):
 def _pow_by_exponent(c, g, x, y):
     base = number_of(x)
     if base is not None:
-        if base > 0:
-            return g * (c.out * math.log(base))
         x = like(base, y)
+        if base > 0:
+            return g * (c.out * F.log(x))
     # 0**y is constant for y >= 0 (its one jump aside): no -inf from log(0).
     flat = F.logical_and(F.equal(x, 0), F.greater_equal(y, 0))
     return g * (c.out * F.log(F.select(flat, 1, x)))

@@ -1,6 +1,6 @@
 """What primitives say about their own tests: draws of operands, and makers of common samples.
 
-``samples(rng)`` of a primitive yields tuples of operands, optionally followed by a dict of attributes; `rng` is a `Draw`.
+``samples(rng)`` of a primitive yields tuples of operands, which may end with a dict of attributes; `rng` is a `Draw`.
 Operands are float64 unless the op needs integers or bools, and stay away from kinks: those have closed-form `ties`.
 """
 

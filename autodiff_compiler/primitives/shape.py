@@ -58,7 +58,7 @@ class Reshape(Primitive):
     """The same elements in row-major order under another shape; one size may be -1 in `call`."""
 
     def infer(x: TensorType, *, shape: Shape):
-        fits = same_dim(dim_product(x.shape), dim_product(shape)) and all(type(d) is Dim or d >= 0 for d in shape)
+        fits = same_dim(dim_product(x.shape), dim_product(shape)) and all(isinstance(d, Dim) or d >= 0 for d in shape)
         require(fits, f"a tensor of shape {list(x.shape)} cannot be reshaped to {list(shape)}")
         return tensor(x.dtype, shape)
 
@@ -278,8 +278,10 @@ class Concat(Primitive):
                 same_dim(m, n) for i, (m, n) in enumerate(zip(t.shape, first.shape, strict=True)) if i != t.ndim + axis
             )
             require(same and t.dtype is first.dtype, f"{first} and {t} cannot be joined along axis {axis}")
-            require(type(t.shape[axis]) is int, f"axis {axis} of {t} has no known size to be joined along")
-            total += t.shape[axis]
+            size = t.shape[axis]
+            if isinstance(size, Dim):
+                raise ShapeError(f"axis {axis} of {t} has no known size to be joined along")
+            total += size
         at = first.ndim + axis
         return tensor(first.dtype, (*first.shape[:at], total, *first.shape[at + 1 :]))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import operator
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
@@ -181,12 +182,16 @@ _MADE_KEPT = 256
 _made: OrderedDict[Any, Gradient] = OrderedDict()
 
 
-def _gradient(fn: Any, grad_position: Any, weights: Any, has_aux: bool, with_value: bool) -> Gradient:
+def _gradient(
+    fn: Any, grad_position: Any, weights: Any, has_aux: bool, with_value: bool, cached: bool = True
+) -> Gradient:
     positions, chosen = positions_of(grad_position), weights_of(weights)
     if positions is None and chosen is None:
         raise ValueError("grad_position and weights must not both be None: there would be nothing to differentiate by")
     if not callable(fn):
         raise TypeError(f"the function to differentiate must be callable, not a {type(fn).__name__}")
+    if not cached:
+        return Gradient(fn, positions, chosen, _structure(grad_position, weights), has_aux=has_aux, with_value=with_value)
     same_weights = None if chosen is None else tuple(map(Identity, chosen))
     key = (Identity(fn), grad_position, same_weights, isinstance(weights, Parameter), has_aux, with_value)
     found = _made.get(key)
@@ -239,6 +244,23 @@ def _no_ids(return_ids: bool) -> None:
         raise NotImplementedError("return_ids is not supported: gradients come in the order they were asked for")
 
 
+def _in_compiled_code(with_value: bool) -> Callable[..., Gradient]:
+    """How compiled code runs `grad` and `value_and_grad`: its functions live as long as the compilation."""
+
+    def graph_call(lw: Any, args: list[Any], kwargs: dict[str, Any]) -> Gradient:
+        bound = _SIGNATURE.bind(*lw.objects(args), **lw.objects(kwargs))
+        bound.apply_defaults()
+        fn, grad_position, weights, has_aux, _ = bound.arguments.values()
+        return _gradient(fn, grad_position, weights, has_aux, with_value, cached=False)
+
+    return graph_call
+
+
+_SIGNATURE = inspect.signature(grad)
+grad.__graph_call__ = _in_compiled_code(False)  # type: ignore[attr-defined]
+value_and_grad.__graph_call__ = _in_compiled_code(True)  # type: ignore[attr-defined]
+
+
 class GradOperation:
     """MindSpore's older form of `grad`: ``GradOperation(get_all=True)(fn)(x, y)``.
 
@@ -256,6 +278,9 @@ class GradOperation:
             if not isinstance(value, bool):
                 raise TypeError(f"{name} must be a bool, not {type(value).__name__}")
         self.get_all, self.get_by_list, self.sens_param = get_all, get_by_list, sens_param
+
+    def __graph_call__(self, lw: Any, args: list[Any], kwargs: dict[str, Any]) -> Gradient:
+        return self(*lw.objects(args), **lw.objects(kwargs))
 
     def __call__(self, fn: Any, weights: Any = None) -> Gradient:
         if self.get_by_list and weights is None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import os
 import threading
 import types
 from collections import OrderedDict
@@ -13,6 +14,7 @@ from ..compiler.artifact import Artifact
 from ..compiler.specialise import Key, described, signature
 from ..compiler.specialised import Specialised, specialise
 from ..config import jit_disabled
+from ..errors import CompileError
 from ..frontend.lower import Options
 
 __all__ = ["JitFunction", "jit"]
@@ -53,7 +55,13 @@ class JitFunction:
             for entry in self._entries.get(key, ()):
                 if entry.valid():
                     return entry
-            entry = specialise(self._fn, args, kwargs, self._options, self._name)
+            try:
+                entry = specialise(self._fn, args, kwargs, self._options, self._name)
+            except CompileError as error:
+                if os.environ.get("AC_FULL_TRACEBACK"):
+                    raise
+                # The compiler's own frames say nothing about the user's mistake.
+                raise error.with_traceback(None) from None
             self._compiles += 1
             # Entries are replaced, never changed: other threads may be iterating over them.
             self._entries[key] = [entry, *[e for e in self._entries.get(key, ()) if e.valid()][:7]]

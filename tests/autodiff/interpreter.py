@@ -25,9 +25,14 @@ class Interpreter:
     def run(self, name=None, *args):
         function = self.module.entry if name is None else self.module.functions[name]
         pairs = zip(args, function.args, strict=True)
-        args = [x if isinstance(x, list) else np.asarray(x, self.dtype(a.type)) for x, a in pairs]
+        args = [self.argument(x, a.type) for x, a in pairs]
         with np.errstate(all="ignore"):
             return self.block(function.body, args, {})
+
+    def argument(self, x, type):
+        if isinstance(x, Undefined) or not isinstance(type, TensorType):
+            return x
+        return np.asarray(x, self.dtype(type))
 
     def dtype(self, type):
         return np.dtype(complex) if self.complex_step and type.dtype.is_float else type.dtype.numpy

@@ -60,7 +60,6 @@ def test_two_tensors_meet_at_the_higher_dtype(both, low, high):
 )  # fmt: skip
 def test_mixed_dtypes(both, a, b, expected):
     assert both(call.add, _ones(a), _ones(b)).dtype == expected.numpy
-    assert both(call.concat, _ones(a)).dtype == a.numpy if False else True
     assert both(lambda x, y: call.concat([x, y]), _ones(a), _ones(b)).dtype == expected.numpy
 
 
@@ -147,9 +146,13 @@ UNARY = {
 
 @pytest.mark.parametrize("name", UNARY)
 def test_functions_of_one_operand(both, name):
-    special_values = [0.5, 2.0, 0.0, -0.0, math.inf, math.nan] + ([-math.inf, -3.0] if name not in ("log", "sqrt") else [])
+    special_values = [0.5, 2.0, 0.0, -0.0, math.inf, math.nan] + (
+        [-math.inf, -3.0] if name not in ("log", "sqrt") else []
+    )
     with np.errstate(all="ignore"):
-        np.testing.assert_allclose(both(getattr(call, name), special_values), UNARY[name](np.array(special_values)), rtol=1e-15)
+        np.testing.assert_allclose(
+            both(getattr(call, name), special_values), UNARY[name](np.array(special_values)), rtol=1e-15
+        )
         for shape in ((), (0, 3), (1, 1)):
             x = np.full(shape, 0.25)
             np.testing.assert_allclose(both(getattr(call, name), x), UNARY[name](x), rtol=1e-15)
@@ -265,7 +268,8 @@ def test_bad_axes_are_refused():
 # ------------------------------------------------------------------------------------------------ matmul
 MATMUL = [
     ((3,), (3,)), ((2, 3), (3,)), ((3,), (3, 2)), ((2, 3), (3, 4)), ((5, 2, 3), (3, 4)), ((5, 2, 3), (5, 3, 4)),
-    ((5, 1, 2, 3), (4, 3, 2)), ((2, 3), (5, 3, 4)), ((5, 2, 3), (3,)), ((3,), (5, 3, 2)), ((0, 3), (3, 2)), ((2, 0), (0, 3)),
+    ((5, 1, 2, 3), (4, 3, 2)), ((2, 3), (5, 3, 4)), ((5, 2, 3), (3,)), ((3,), (5, 3, 2)), ((0, 3), (3, 2)),
+    ((2, 0), (0, 3)),
 ]  # fmt: skip
 
 
@@ -352,13 +356,17 @@ def test_a_run_time_value_is_no_attribute(graph):
 def test_constructors(both):
     anchor = np.zeros((2, 3), np.int16)  # only so that there is something to trace
     cases = [
-        (lambda t: call.zeros((2, 3)), np.zeros((2, 3), np.float32)), (lambda t: call.ones(2, dt.int8), np.ones(2, np.int8)),
+        (lambda t: call.zeros((2, 3)), np.zeros((2, 3), np.float32)),
+        (lambda t: call.ones(2, dt.int8), np.ones(2, np.int8)),
         (lambda t: call.full((2,), 7), np.full(2, 7)), (lambda t: call.full((2,), 0.5), np.full(2, 0.5, np.float32)),
-        (lambda t: call.full((), True), np.array(True)), (lambda t: call.full(2, t[0, 0]), np.zeros(2, np.int16)),
+        (lambda t: call.full((), True), np.array(True)),
+        (lambda t: call.full(2, call.getitem(t, (0, 0))), np.zeros(2, np.int16)),
         (lambda t: call.zeros_like(t), anchor), (lambda t: call.ones_like(t, dt.float64), np.ones((2, 3))),
         (lambda t: call.full_like(t, 4), np.full_like(anchor, 4)), (lambda t: call.arange(4), np.arange(4)),
-        (lambda t: call.arange(1, 4.5, 0.5), np.arange(1, 4.5, 0.5, np.float32)), (lambda t: call.arange(5, 0, -2), [5, 3, 1]),
-        (lambda t: call.arange(3, 1), np.arange(0)), (lambda t: call.arange(3, dtype=dt.float16), np.arange(3, dtype=np.float16)),
+        (lambda t: call.arange(1, 4.5, 0.5), np.arange(1, 4.5, 0.5, np.float32)),
+        (lambda t: call.arange(5, 0, -2), [5, 3, 1]),
+        (lambda t: call.arange(3, 1), np.arange(0)),
+        (lambda t: call.arange(3, dtype=dt.float16), np.arange(3, dtype=np.float16)),
     ]  # fmt: skip
     for fn, expected in cases:
         found = both(fn, anchor)
@@ -384,12 +392,18 @@ def test_softmax_and_cross_entropy(both):
     x = np.array([[1000.0, 1001.0, -1000.0], [0.0, 0.0, 0.0]])
     for axis in (0, -1):
         np.testing.assert_allclose(both(lambda t: call.softmax(t, axis), x), special.softmax(x, axis), rtol=1e-14)
-        np.testing.assert_allclose(both(lambda t: call.log_softmax(t, axis), x), special.log_softmax(x, axis), rtol=1e-14)
+        np.testing.assert_allclose(
+            both(lambda t: call.log_softmax(t, axis), x), special.log_softmax(x, axis), rtol=1e-14
+        )
     labels = np.array([1, 2], np.int32)
     expected = -special.log_softmax(x, -1)[[0, 1], labels]
-    np.testing.assert_allclose(both(lambda t, y: call.cross_entropy(t, y, reduction="none"), x, labels), expected, rtol=1e-14)
+    np.testing.assert_allclose(
+        both(lambda t, y: call.cross_entropy(t, y, reduction="none"), x, labels), expected, rtol=1e-14
+    )
     np.testing.assert_allclose(both(call.cross_entropy, x, labels), expected.mean(), rtol=1e-14)
-    np.testing.assert_allclose(both(lambda t, y: call.cross_entropy(t, y, 0, "sum"), x.T, labels), expected.sum(), rtol=1e-14)
+    np.testing.assert_allclose(
+        both(lambda t, y: call.cross_entropy(t, y, 0, "sum"), x.T, labels), expected.sum(), rtol=1e-14
+    )
     np.testing.assert_allclose(both(call.cross_entropy, x, np.eye(3)[labels]), expected.mean(), rtol=1e-14)
     _, (dx,), _ = eager.differentiate(lambda t: call.cross_entropy(t, Tensor(labels)), [Tensor(x)])
     np.testing.assert_allclose(dx.asnumpy(), (special.softmax(x, -1) - np.eye(3)[labels]) / 2, atol=1e-16)

@@ -18,9 +18,9 @@ from autodiff_compiler.runtime.tensor import Tensor
 
 #: What backends, `autodiff` and `passes` treat themselves, and so test themselves.
 WITHOUT_SAMPLES = {
-    "assert", "call", "const", "custom_vjp", "from_seq", "grad", "grad_map", "host_call", "if", "print", "raise", "scan",
-    "seq_add", "seq_len", "state_read", "state_write", "stop_gradient", "to_seq", "tuple_get", "tuple_make", "undef",
-    "while",
+    "assert", "call", "const", "custom_vjp", "from_seq", "grad", "grad_map", "host_call", "if", "print", "raise",
+    "scan", "seq_add", "seq_len", "state_read", "state_write", "stop_gradient", "to_seq", "tuple_get", "tuple_make",
+    "undef", "while",
 }  # fmt: skip
 
 

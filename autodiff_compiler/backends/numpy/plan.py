@@ -58,7 +58,7 @@ class Liveness:
     """Which variables each statement is the last to need: one backward sweep that fills in `dies`."""
 
     def __init__(self) -> None:
-        self._exposed: dict[int, set[Var]] = {}
+        self._summaries: dict[int, tuple[set[Var], set[Var]]] = {}
         self._loops: list[tuple[Loop, set[Var], set[Var]]] = []
 
     def run(self, body: list[Node], live: set[Var]) -> set[Var]:
@@ -103,20 +103,30 @@ class Liveness:
 
     def exposed(self, body: list[Node]) -> set[Var]:
         """What a body reads before it assigns it."""
-        found = self._exposed.get(id(body))
-        if found is None:
-            found, assigned = set(), set()
-            for node in body:
-                reads = set(node.reads)
-                if isinstance(node, Branch):
-                    reads |= self.exposed(node.arms[0]) | self.exposed(node.arms[1])
-                elif isinstance(node, Loop):
-                    reads |= self.exposed(node.body) - {node.index}  # type: ignore[arg-type]
-                found |= reads - assigned
-                if isinstance(node, Step):
-                    assigned.update(node.writes)
-            self._exposed[id(body)] = found
-        return found
+        return self._summary(body)[0]
+
+    def _summary(self, body: list[Node]) -> tuple[set[Var], set[Var]]:
+        """What a body reads before it assigns it, and what it assigns on every path."""
+        known = self._summaries.get(id(body))
+        if known is not None:
+            return known
+        exposed: set[Var] = set()
+        assigned: set[Var] = set()
+        for node in body:
+            reads, writes = set(node.reads), set[Var]()
+            if isinstance(node, Step):
+                writes.update(node.writes)
+            elif isinstance(node, Branch):
+                (then, in_then), (other, in_other) = (self._summary(arm) for arm in node.arms)
+                reads |= then | other
+                writes = in_then & in_other
+            elif isinstance(node, Loop):
+                reads |= self.exposed(node.body)
+                reads.discard(node.index)  # type: ignore[arg-type]
+            exposed |= reads - assigned
+            assigned |= writes
+        self._summaries[id(body)] = exposed, assigned
+        return exposed, assigned
 
 
 def sorted_vars(variables: Iterable[Var]) -> list[Var]:

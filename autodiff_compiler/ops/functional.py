@@ -1,0 +1,444 @@
+"""MindSpore's functional names over the primitives' public functions.
+
+Everything here promotes and broadcasts as `Tensor` operators do, runs on eager Tensors and, in compiled code, on IR
+values.  Axes, shapes and dtypes must be Python values; a Tensor there is a StaticValueError in compiled code.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from ..dtypes import dtype_of
+from ..errors import ShapeError, UnsupportedCallError
+from ..ir.primitive import call
+from ..primitives.family import as_tensor, promoted, require
+
+__all__ = [
+    "abs", "absolute", "add", "all", "amax", "amin", "any", "arange", "argmax", "argmin", "bitwise_and",
+    "bitwise_or", "bitwise_xor", "broadcast_to", "cast", "cat", "clip_by_value", "concat", "cos", "cross_entropy",
+    "div", "divide", "dot", "eq", "equal", "exp", "expand_dims", "flatten", "floor_div", "floor_divide",
+    "floor_mod", "full", "full_like", "gather", "ge", "greater", "greater_equal", "gt", "l1_loss", "le", "less",
+    "less_equal", "log", "log_softmax", "logical_and", "logical_not", "logical_or", "logical_xor", "lt",
+    "masked_fill", "matmul", "max", "maximum", "mean", "min", "minimum", "mse_loss", "mul", "multiply", "ne", "neg",
+    "negative", "nll_loss", "not_equal", "one_hot", "ones", "ones_like", "permute", "pow", "rank", "reduce_max",
+    "reduce_mean", "reduce_min", "reduce_sum", "relu", "remainder", "reshape", "select", "shape", "sigmoid", "sign",
+    "sin", "softmax", "sqrt", "square", "squeeze", "stack", "stop_gradient", "sub", "subtract", "sum", "swapaxes",
+    "tanh", "transpose", "true_divide", "unsqueeze", "where", "zeros", "zeros_like",
+]
+
+_Function = Callable[..., Any]
+
+
+def _unary(name: str) -> _Function:
+    """The function of one operand that applies the primitive `name`."""
+    public = getattr(call, name)
+
+    def function(input: Any) -> Any:
+        return public(input)
+
+    return _named(function, name)
+
+
+def _binary(name: str) -> _Function:
+    """The function of two operands that applies the primitive `name` to their common dtype and shape."""
+    public = getattr(call, name)
+
+    def function(input: Any, other: Any) -> Any:
+        return public(input, other)
+
+    return _named(function, name)
+
+
+def _named(function: _Function, name: str) -> _Function:
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = getattr(call, name).__doc__
+    return function
+
+
+# ------------------------------------------------------------------------------------------------ elementwise
+abs = absolute = _unary("abs")
+neg = negative = _unary("neg")
+sign = _unary("sign")
+exp, log, sqrt = _unary("exp"), _unary("log"), _unary("sqrt")
+sin, cos, tanh, sigmoid = _unary("sin"), _unary("cos"), _unary("tanh"), _unary("sigmoid")
+relu = _unary("relu")
+logical_not = _unary("logical_not")
+
+add, mul = _binary("add"), _binary("mul")
+sub = subtract = _binary("sub")
+multiply = mul
+floor_div = floor_divide = _binary("floordiv")
+floor_mod = remainder = _binary("mod")
+maximum, minimum = _binary("maximum"), _binary("minimum")
+matmul = _binary("matmul")
+equal = eq = _binary("equal")
+not_equal = ne = _binary("not_equal")
+less = lt = _binary("less")
+less_equal = le = _binary("less_equal")
+greater = gt = _binary("greater")
+greater_equal = ge = _binary("greater_equal")
+logical_and, logical_or, logical_xor = _binary("logical_and"), _binary("logical_or"), _binary("logical_xor")
+bitwise_and, bitwise_or, bitwise_xor = _binary("bitwise_and"), _binary("bitwise_or"), _binary("bitwise_xor")
+
+
+def div(input: Any, other: Any, *, rounding_mode: str | None = None) -> Any:
+    """True quotient; with ``rounding_mode="floor"`` the quotient rounded towards minus infinity."""
+    if rounding_mode is None:
+        return call.div(input, other)
+    if rounding_mode == "floor":
+        return call.floordiv(input, other)
+    raise ValueError(f"rounding_mode must be None or 'floor', not {rounding_mode!r}")
+
+
+divide = true_divide = div
+
+
+def pow(input: Any, exponent: Any) -> Any:
+    """`input` to the power of `exponent`, element by element."""
+    return call.pow(input, exponent)
+
+
+def square(input: Any) -> Any:
+    """Every element times itself."""
+    return call.mul(input, input)
+
+
+def clip_by_value(x: Any, clip_value_min: Any = None, clip_value_max: Any = None) -> Any:
+    """Elements below the lower bound and above the upper one replaced by it; at a bound the cotangent is halved."""
+    if clip_value_min is None and clip_value_max is None:
+        raise ValueError("clip_by_value needs at least one bound")
+    if clip_value_max is not None:
+        x = call.minimum(x, clip_value_max)
+    return x if clip_value_min is None else call.maximum(x, clip_value_min)
+
+
+def where(condition: Any, input: Any, other: Any) -> Any:
+    """The elements of `input` where the condition holds, else those of `other`; both sides are computed."""
+    return call.where(condition, input, other)
+
+
+def select(condition: Any, input: Any, other: Any) -> Any:
+    """MindSpore's older name of `where`."""
+    return call.where(condition, input, other)
+
+
+def masked_fill(input_x: Any, mask: Any, value: Any) -> Any:
+    """`input_x` with `value` where the mask holds."""
+    return call.masked_fill(input_x, mask, value)
+
+
+def cast(input: Any, dtype: Any) -> Any:
+    """The same numbers in another dtype; a cast to an integer or bool ends the derivative."""
+    return call.cast(input, dtype)
+
+
+def stop_gradient(value: Any) -> Any:
+    """The same value; no derivative passes through it, at any order.
+
+    >>> from autodiff_compiler import Tensor
+    >>> stop_gradient(Tensor([1.0, 2.0])).tolist()
+    [1.0, 2.0]
+    """
+    return call.stop_gradient(as_tensor(value, "value"))
+
+
+# ------------------------------------------------------------------------------------------------ reductions
+def sum(input: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Any:
+    """Sum over dimensions (all by default); smaller integers and bools are summed as int64."""
+    return call.sum(input, dim, dtype, keepdim)
+
+
+def mean(x: Any, axis: Any = None, keep_dims: bool = False) -> Any:
+    """Mean over axes (all by default)."""
+    return call.mean(x, axis, keep_dims)
+
+
+def max(input: Any, axis: Any = None, keepdims: bool = False) -> tuple[Any, Any]:
+    """Greatest elements along an axis and where they stand (the first of several); the whole cotangent goes there.
+
+    Without an axis: the greatest of all elements, and 0.
+    """
+    return _extreme(call.max, call.argmax, input, axis, keepdims)
+
+
+def min(input: Any, axis: Any = None, keepdims: bool = False) -> tuple[Any, Any]:
+    """Smallest elements along an axis and where they stand (the first of several); see `max`."""
+    return _extreme(call.min, call.argmin, input, axis, keepdims)
+
+
+def _extreme(of_all: _Function, position: _Function, x: Any, axis: Any, keepdims: bool) -> tuple[Any, Any]:
+    x = as_tensor(x, "input")
+    if axis is None:
+        return of_all(x), call.full((), 0, dtype_of("int64"))
+    index = position(x, axis, True)
+    values = call.take_along_axis(x, index, axis)
+    return (values, index) if keepdims else (call.squeeze(values, axis), call.squeeze(index, axis))
+
+
+def amax(input: Any, axis: Any = None, keepdims: bool = False) -> Any:
+    """Greatest element over axes (all by default); ties share the cotangent evenly."""
+    return call.max(input, axis, keepdims)
+
+
+def amin(input: Any, axis: Any = None, keepdims: bool = False) -> Any:
+    """Smallest element over axes (all by default); ties share the cotangent evenly."""
+    return call.min(input, axis, keepdims)
+
+
+def reduce_sum(x: Any, axis: Any = ()) -> Any:
+    """Sum over axes, all for an empty tuple; integers keep their dtype."""
+    x = as_tensor(x)
+    total = call.sum(x, _axes(axis))
+    return call.cast(total, x.dtype) if x.dtype.is_int else total
+
+
+def reduce_mean(x: Any, axis: Any = ()) -> Any:
+    """Mean over axes, all for an empty tuple."""
+    return call.mean(x, _axes(axis))
+
+
+def reduce_max(x: Any, axis: Any = ()) -> Any:
+    """Greatest element over axes, all for an empty tuple; ties share the cotangent evenly."""
+    return call.max(x, _axes(axis))
+
+
+def reduce_min(x: Any, axis: Any = ()) -> Any:
+    """Smallest element over axes, all for an empty tuple; ties share the cotangent evenly."""
+    return call.min(x, _axes(axis))
+
+
+def _axes(axis: Any) -> Any:
+    return None if isinstance(axis, tuple | list) and len(axis) == 0 else axis
+
+
+def all(input: Any, axis: Any = None, keep_dims: bool = False) -> Any:
+    """Whether every element over the axes (all by default) holds; numbers hold where they are not zero."""
+    return call.all(input, axis, keep_dims)
+
+
+def any(input: Any, axis: Any = None, keep_dims: bool = False) -> Any:
+    """Whether any element over the axes (all by default) holds; numbers hold where they are not zero."""
+    return call.any(input, axis, keep_dims)
+
+
+def argmax(input: Any, dim: Any = None, keepdim: bool = False) -> Any:
+    """Index (int64) of the greatest element along a dimension, of the flat tensor by default."""
+    return call.argmax(input, dim, keepdim)
+
+
+def argmin(input: Any, axis: Any = None, keepdims: bool = False) -> Any:
+    """Index (int64) of the smallest element along an axis, of the flat tensor by default."""
+    return call.argmin(input, axis, keepdims)
+
+
+def dot(input: Any, other: Any) -> Any:
+    """Product of vectors and matrices, as `matmul`; ShapeError for more dimensions."""
+    x, y = as_tensor(input, "input"), as_tensor(other, "other")
+    if not (1 <= x.ndim <= 2 and 1 <= y.ndim <= 2):
+        raise ShapeError(
+            f"dot takes tensors of one or two dimensions, not of {x.ndim} and {y.ndim}", hint="use matmul for batches"
+        )
+    return call.matmul(x, y)
+
+
+# ------------------------------------------------------------------------------------------------ shapes
+def shape(input_x: Any) -> tuple[Any, ...]:
+    """The sizes of the dimensions."""
+    return tuple(input_x.shape)
+
+
+def rank(input_x: Any) -> int:
+    """The number of dimensions."""
+    return len(input_x.shape)
+
+
+def reshape(input: Any, shape: Any) -> Any:
+    """The same elements in row-major order under another shape; one size may be -1."""
+    return call.reshape(input, shape)
+
+
+def flatten(input: Any, order: str = "C", *, start_dim: int = 1, end_dim: int = -1) -> Any:
+    """The dimensions from `start_dim` to `end_dim` made one; a tensor with less than two stays in one dimension."""
+    if order != "C":
+        raise UnsupportedCallError(f"flatten in the order {order!r} is not available", hint="transpose first")
+    x = as_tensor(input, "input")
+    if x.ndim < 2:
+        return call.reshape(x, (-1,))
+    first, last = start_dim % x.ndim, end_dim % x.ndim
+    bounds_exist = -x.ndim <= start_dim < x.ndim and -x.ndim <= end_dim < x.ndim
+    require(bounds_exist and first <= last, f"dimensions {start_dim} to {end_dim} do not exist in {x.ndim} dimensions")
+    return call.reshape(x, (*x.shape[:first], -1, *x.shape[last + 1 :]))
+
+
+def transpose(input: Any, dims: Any) -> Any:
+    """The dimensions in the order `dims`."""
+    return call.transpose(input, dims)
+
+
+def permute(input: Any, axis: Any) -> Any:
+    """The dimensions in the order `axis`."""
+    return call.transpose(input, axis)
+
+
+def swapaxes(input: Any, axis0: int, axis1: int) -> Any:
+    """Two dimensions exchanged."""
+    return call.swapaxes(input, axis0, axis1)
+
+
+def broadcast_to(input: Any, shape: Any) -> Any:
+    """The tensor repeated along new leading dimensions and those of size 1; -1 keeps a size."""
+    return call.broadcast_to(input, shape)
+
+
+def squeeze(input: Any, axis: Any = None) -> Any:
+    """Dimensions of size 1 taken away, all of them by default."""
+    return call.squeeze(input, axis)
+
+
+def expand_dims(input_x: Any, axis: Any) -> Any:
+    """A new dimension of size 1 at `axis` of the result."""
+    return call.expand_dims(input_x, axis)
+
+
+def unsqueeze(input: Any, dim: Any) -> Any:
+    """A new dimension of size 1 at `dim` of the result."""
+    return call.expand_dims(input, dim)
+
+
+def concat(tensors: Sequence[Any], axis: int = 0) -> Any:
+    """Tensors joined along an existing dimension."""
+    return call.concat(tensors, axis)
+
+
+cat = concat
+
+
+def stack(tensors: Sequence[Any], axis: int = 0) -> Any:
+    """Tensors of one shape joined along a new dimension."""
+    return call.stack(tensors, axis)
+
+
+def gather(input_params: Any, input_indices: Any, axis: int, batch_dims: int = 0) -> Any:
+    """Slices along an axis at the given positions, whose shape takes the axis' place; IndexError outside."""
+    if batch_dims != 0:
+        raise UnsupportedCallError(f"gather with batch_dims={batch_dims} is not available yet")
+    return call.gather(input_params, input_indices, axis)
+
+
+# ------------------------------------------------------------------------------------------------ creation
+def zeros(size: Any, dtype: Any = None) -> Any:
+    """A tensor of zeros, float32 by default."""
+    return call.zeros(size, dtype)
+
+
+def ones(shape: Any, dtype: Any = None) -> Any:
+    """A tensor of ones, float32 by default."""
+    return call.ones(shape, dtype)
+
+
+def full(size: Any, fill_value: Any, *, dtype: Any = None) -> Any:
+    """A tensor whose elements all are `fill_value`."""
+    return call.full(size, fill_value, dtype)
+
+
+def zeros_like(input: Any, *, dtype: Any = None) -> Any:
+    """Zeros of the shape of `input`, and of its dtype by default."""
+    return call.zeros_like(input, dtype)
+
+
+def ones_like(input: Any, *, dtype: Any = None) -> Any:
+    """Ones of the shape of `input`, and of its dtype by default."""
+    return call.ones_like(input, dtype)
+
+
+def full_like(input: Any, fill_value: Any, *, dtype: Any = None) -> Any:
+    """`fill_value` in the shape of `input`, and of its dtype by default."""
+    return call.full_like(input, fill_value, dtype)
+
+
+def arange(start: Any = 0, end: Any = None, step: Any = 1, *, dtype: Any = None) -> Any:
+    """The numbers from start (0 if only one argument is given) up to before end."""
+    return call.arange(start, end, step, dtype)
+
+
+def one_hot(indices: Any, depth: int, on_value: Any = 1, off_value: Any = 0, axis: int = -1) -> Any:
+    """A new dimension of size `depth` at `axis`: `on_value` at the position each index names, elsewhere `off_value`.
+
+    An index outside of 0 ... depth - 1 names no position.
+
+    >>> from autodiff_compiler import Tensor
+    >>> one_hot(Tensor([1, 3]), 3).tolist()
+    [[0, 1, 0], [0, 0, 0]]
+    """
+    index = as_tensor(indices, "indices")
+    require(-index.ndim - 1 <= axis <= index.ndim, f"axis {axis} does not exist in {index.ndim + 1} dimensions")
+    after = -1 - axis if axis < 0 else index.ndim - axis
+    positions = call.reshape(call.arange(depth), (depth, *(1,) * after))
+    return call.where(call.equal(call.expand_dims(index, axis), positions), on_value, off_value)
+
+
+# ------------------------------------------------------------------------------------------------ neural networks
+def softmax(input: Any, axis: int = -1, *, dtype: Any = None) -> Any:
+    """exp(x) divided by its sum along an axis, without overflow."""
+    return call.softmax(input if dtype is None else call.cast(input, dtype), axis)
+
+
+def log_softmax(logits: Any, axis: int = -1) -> Any:
+    """Logarithm of softmax along an axis, without overflow."""
+    return call.log_softmax(logits, axis)
+
+
+def cross_entropy(
+    input: Any, target: Any, weight: Any = None, ignore_index: int = -100, reduction: str = "mean",
+    label_smoothing: float = 0.0,
+) -> Any:
+    """Cross entropy of logits [N, C, ...] against integer classes [N, ...] or probabilities of the logits' shape.
+
+    A class outside of 0 ... C - 1 raises IndexError.
+
+    >>> from autodiff_compiler import Tensor
+    >>> cross_entropy(Tensor([[0.0, 0.0]]), Tensor([1]))
+    Tensor(shape=[], dtype=Float32, value= 0.693147)
+    """
+    _only_defaults("cross_entropy", weight=weight, ignore_index=ignore_index, label_smoothing=label_smoothing)
+    logits = as_tensor(input, "input")
+    return call.cross_entropy(logits, target, 1 if logits.ndim > 1 else 0, reduction)
+
+
+def nll_loss(
+    inputs: Any, target: Any, weight: Any = None, ignore_index: int = -100, reduction: str = "mean",
+    label_smoothing: float = 0.0,
+) -> Any:
+    """Negative log-likelihood of log-probabilities [N, C, ...] for integer classes [N, ...]."""
+    _only_defaults("nll_loss", weight=weight, ignore_index=ignore_index, label_smoothing=label_smoothing)
+    logp = as_tensor(inputs, "inputs")
+    return call.nll_loss(logp, target, 1 if logp.ndim > 1 else 0, reduction)
+
+
+def _only_defaults(name: str, **given: Any) -> None:
+    for parameter, default in (("weight", None), ("ignore_index", -100), ("label_smoothing", 0.0)):
+        value = given[parameter]
+        if (value is not None) if default is None else value != default:
+            raise UnsupportedCallError(f"`{parameter}` of {name} is not available yet")
+
+
+def mse_loss(input: Any, target: Any, reduction: str = "mean") -> Any:
+    """Squared difference of two tensors: its mean, its sum, or (``reduction="none"``) element by element."""
+    difference = call.sub(*promoted(input, target, floating=True))
+    return _reduced(call.mul(difference, difference), reduction)
+
+
+def l1_loss(input: Any, target: Any, reduction: str = "mean") -> Any:
+    """Absolute difference of two tensors: its mean, its sum, or (``reduction="none"``) element by element."""
+    return _reduced(call.abs(call.sub(*promoted(input, target, floating=True))), reduction)
+
+
+def _reduced(loss: Any, reduction: str) -> Any:
+    if reduction == "mean":
+        return call.mean(loss)
+    if reduction == "sum":
+        return call.sum(loss)
+    if reduction == "none":
+        return loss
+    raise ValueError(f"reduction must be 'mean', 'sum' or 'none', not {reduction!r}")
