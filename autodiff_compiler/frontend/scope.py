@@ -119,10 +119,10 @@ class Frame:
     outer: Frame | None = None
     caller: Loc | None = None
     env: dict[str, Any] = field(default_factory=dict)
-    #: where each name was assigned last on the path being compiled, for errors
-    places: dict[str, Loc] = field(default_factory=dict)
     #: what `super()` without arguments means here: the class that defines the method, and self
     method_of: tuple[type, Any] | None = None
+    #: where each name was assigned last on the path being compiled, for errors
+    places: dict[str, Loc] = field(default_factory=dict)
 
     @property
     def tree(self) -> SourceTree:
