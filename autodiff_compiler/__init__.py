@@ -13,18 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from . import eager as _eager  # noqa: F401  (attaches the operators of Tensor)
 from .config import GRAPH_MODE, PYNATIVE_MODE, disable_jit, get_context, set_context
-from .dtypes import (
-    bfloat16,
-    bool_,
-    float16,
-    float32,
-    float64,
-    int8,
-    int16,
-    int32,
-    int64,
-    uint8,
-)
+from .dtypes import bfloat16, bool_, float16, float32, float64, int8, int16, int32, int64, uint8
 from .errors import CompileError
 from .runtime.parameter import Parameter, ParameterTuple
 from .runtime.tensor import Tensor
@@ -33,6 +22,7 @@ if TYPE_CHECKING:
     from . import nn, ops
     from .transforms.grad import GradOperation, grad, value_and_grad
     from .transforms.jit import jit
+    from .transforms.loops import keep, unroll
 
 __version__ = "0.1.0"
 
@@ -42,6 +32,8 @@ _LAZY = {
     "grad": "transforms.grad",
     "value_and_grad": "transforms.grad",
     "GradOperation": "transforms.grad",
+    "keep": "transforms.loops",
+    "unroll": "transforms.loops",
     "stop_gradient": "ops",
     "nn": "",
     "ops": "",
@@ -49,9 +41,35 @@ _LAZY = {
 }
 
 __all__ = [
-    "GRAPH_MODE", "PYNATIVE_MODE", "CompileError", "GradOperation", "Parameter", "ParameterTuple", "Tensor", "bfloat16", "bool_",
-    "disable_jit", "float16", "float32", "float64", "get_context", "grad", "int8", "int16", "int32", "int64", "jit", "nn", "ops",
-    "set_context", "stop_gradient", "tensor", "uint8", "value_and_grad",
+    "GRAPH_MODE",
+    "PYNATIVE_MODE",
+    "CompileError",
+    "GradOperation",
+    "Parameter",
+    "ParameterTuple",
+    "Tensor",
+    "bfloat16",
+    "bool_",
+    "disable_jit",
+    "float16",
+    "float32",
+    "float64",
+    "get_context",
+    "grad",
+    "int8",
+    "int16",
+    "int32",
+    "int64",
+    "jit",
+    "keep",
+    "nn",
+    "ops",
+    "set_context",
+    "stop_gradient",
+    "tensor",
+    "uint8",
+    "unroll",
+    "value_and_grad",
 ]
 
 

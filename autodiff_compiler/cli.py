@@ -47,7 +47,9 @@ def _parser() -> argparse.ArgumentParser:
     dump = commands.add_parser("dump", help="print the IR and the generated code of a function")
     dump.add_argument("target", help="file.py:function")
     dump.add_argument("--args", default="", help='types of the arguments, e.g. "f32[32,784] i64[32] 3 True"')
-    dump.add_argument("--grad", type=int, action="append", metavar="N", help="dump the derivative by argument N (may be repeated)")
+    dump.add_argument(
+        "--grad", type=int, action="append", metavar="N", help="dump the derivative by argument N (may be repeated)"
+    )
     dump.add_argument("--stage", default="opt", help="source, front, adjoint, opt, plan, code, explain or all")
     dump.set_defaults(run=_dump)
     explanation = commands.add_parser("explain", help="what an error code means and what to do")
@@ -92,7 +94,8 @@ def _load(target: str) -> Any:
         raise _Usage(f"there is no file {path}")
     sys.path.insert(0, os.path.dirname(os.path.abspath(path)))
     spec = importlib.util.spec_from_file_location(os.path.splitext(os.path.basename(path))[0], path)
-    assert spec is not None and spec.loader is not None
+    assert spec is not None
+    assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     sys.modules[spec.name] = module
     spec.loader.exec_module(module)

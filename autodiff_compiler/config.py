@@ -15,14 +15,32 @@ PYNATIVE_MODE = 1
 
 #: Settings of MindSpore that change nothing here: accepted, kept, given back.
 _KEPT = {
-    "device_id": 0, "max_call_depth": 1000, "pynative_synchronize": False, "jit_config": None, "enable_graph_kernel": False,
-    "graph_kernel_flags": "", "deterministic": "OFF", "memory_optimize_level": "O0", "max_device_memory": "1024GB",
-    "enable_compile_cache": False, "compile_cache_path": "", "runtime_num_threads": 30, "precompile_only": False,
-    "jit_syntax_level": 2, "debug_level": "RELEASE", "jit_level": "O0", "exec_order": "",
+    "device_id": 0,
+    "max_call_depth": 1000,
+    "pynative_synchronize": False,
+    "jit_config": None,
+    "enable_graph_kernel": False,
+    "graph_kernel_flags": "",
+    "deterministic": "OFF",
+    "memory_optimize_level": "O0",
+    "max_device_memory": "1024GB",
+    "enable_compile_cache": False,
+    "compile_cache_path": "",
+    "runtime_num_threads": 30,
+    "precompile_only": False,
+    "jit_syntax_level": 2,
+    "debug_level": "RELEASE",
+    "jit_level": "O0",
+    "exec_order": "",
 }
 _SETTINGS = {
-    "mode": PYNATIVE_MODE, "device_target": "CPU", "save_graphs": False, "save_graphs_path": "", "verify": False,
-    "optimize": 2, "backend": "numpy",
+    "mode": PYNATIVE_MODE,
+    "device_target": "CPU",
+    "save_graphs": False,
+    "save_graphs_path": "",
+    "verify": False,
+    "optimize": 2,
+    "backend": "numpy",
 }
 
 

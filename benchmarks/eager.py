@@ -19,9 +19,9 @@ import numpy as np
 
 sys.path.insert(0, str(pathlib.Path(__file__).parents[1]))  # runs from a checkout that is not installed
 
-import autodiff_compiler.primitives  # noqa: E402, F401
-from autodiff_compiler.eager import differentiate  # noqa: E402
-from autodiff_compiler.runtime import Tensor  # noqa: E402
+import autodiff_compiler.primitives  # noqa: F401
+from autodiff_compiler.eager import differentiate
+from autodiff_compiler.runtime import Tensor
 
 
 def interleaved(functions: list[Callable[[], Any]], rounds: int = 15, seconds: float = 0.02) -> list[float]:
@@ -71,15 +71,21 @@ def gradient_rows() -> list[tuple[str, float, float]]:
     ours = mlp_of(lambda a, b: a @ b, lambda a: a.tanh(), lambda a: a.sum())
     theirs = mlp_of(anp.dot, anp.tanh, anp.sum)
     peer = autograd.value_and_grad(theirs, argnum=(2, 3, 4, 5))
-    rows = [("value_and_grad of MLP 8-16-1, batch 16", *interleaved([
-        lambda: differentiate(lambda *w: ours(x, target, *w), weights), lambda: peer(*arrays),
-    ]))]
+    rows = [
+        (
+            "value_and_grad of MLP 8-16-1, batch 16",
+            *interleaved([lambda: differentiate(lambda *w: ours(x, target, *w), weights), lambda: peer(*arrays)]),
+        )
+    ]
     vector = np.linspace(-1, 1, 16, dtype=np.float32)
     tensor, chain = Tensor(vector), chain_of(lambda a: a.tanh(), lambda a: a.sum())
     peer_chain = autograd.value_and_grad(chain_of(anp.tanh, anp.sum))
-    rows.append(("value_and_grad of a chain of 10 ops", *interleaved([
-        lambda: differentiate(chain, [tensor]), lambda: peer_chain(vector),
-    ])))
+    rows.append(
+        (
+            "value_and_grad of a chain of 10 ops",
+            *interleaved([lambda: differentiate(chain, [tensor]), lambda: peer_chain(vector)]),
+        )
+    )
     peer_second = autograd.grad(lambda v: anp.sum(autograd.grad(chain_of(anp.tanh, anp.sum))(v)))
 
     def second() -> Any:
@@ -94,9 +100,12 @@ def forward_rows() -> list[tuple[str, float, float]]:
     w = np.ones((8, 4), np.float32)
     x, y, m = Tensor(a), Tensor(b), Tensor(w)
     cases: list[tuple[str, Callable[[], Any], Callable[[], Any]]] = [
-        ("x + y", lambda: x + y, lambda: a + b), ("x * 2.0", lambda: x * 2.0, lambda: a * 2.0),
-        ("x.tanh()", lambda: x.tanh(), lambda: np.tanh(a)), ("x @ m", lambda: x @ m, lambda: a @ w),
-        ("x.sum(0)", lambda: x.sum(0), lambda: a.sum(0)), ("x[3]", lambda: x[3], lambda: a[3]),
+        ("x + y", lambda: x + y, lambda: a + b),
+        ("x * 2.0", lambda: x * 2.0, lambda: a * 2.0),
+        ("x.tanh()", lambda: x.tanh(), lambda: np.tanh(a)),
+        ("x @ m", lambda: x @ m, lambda: a @ w),
+        ("x.sum(0)", lambda: x.sum(0), lambda: a.sum(0)),
+        ("x[3]", lambda: x[3], lambda: a[3]),
         ("x.reshape(8, 16)", lambda: x.reshape(8, 16), lambda: a.reshape(8, 16)),
         ("x.astype('float64')", lambda: x.astype("float64"), lambda: a.astype("float64")),
     ]

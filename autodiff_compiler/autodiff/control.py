@@ -69,7 +69,7 @@ def _save_from_arms(op: Op, adjoints: Sequence[Block]) -> None:
         yielded = zip(forward.outs, op.results[:first_new], strict=False)
         at_hand = {v: r for v, r in yielded if v.block is forward}
         own = [v for v in values if v.block is forward]
-        choice = choose(own, forward, at_hand=at_hand, visible=outside.__contains__)
+        choice = choose(own, forward, at_hand=at_hand, visible=outside.__contains__, once=not _repeated(op))
         mapping: dict[Value, Value] = {}
         for v in choice.taken:
             if v in at_hand:
@@ -92,6 +92,16 @@ def _save_from_arms(op: Op, adjoints: Sequence[Block]) -> None:
         for slot in range(first_new, len(arm.outs)):
             if arm.outs[slot].block is other:
                 arm.outs[slot] = _undef(arm, arm.outs[slot].type)
+
+
+def _repeated(op: Op) -> bool:
+    """Whether an op stands in a loop."""
+    around = op.parent.parent if op.parent is not None else None
+    while around is not None:
+        if around.defn.name in ("while", "scan"):
+            return True
+        around = around.parent.parent if around.parent is not None else None
+    return False
 
 
 def _undef(block: Block, type: Type) -> Value:

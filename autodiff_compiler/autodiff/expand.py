@@ -1,4 +1,4 @@
-"""`grad` ops become the ops they stand for; what users did to derivatives is resolved after the last of them."""
+"""`grad` ops become the ops they stand for, innermost first."""
 
 from __future__ import annotations
 
@@ -12,36 +12,25 @@ from .pairs import Pairs
 from .remat import prune
 from .reverse import Cotangents, Sweep, adjoint, filled, hint, zeros_like
 
-__all__ = ["drop_overrides", "drop_unreachable", "expand_grads"]
-
-_OVERRIDES = ("custom_vjp", "grad_map")
+__all__ = ["drop_unreachable", "expand_grads"]
 
 
-def expand_grads(module: Module, rules: Rules | None = None, *, keep_overrides: bool = False) -> Module:
-    """The module with every `grad` op expanded, innermost first; the module given stays as it is.
+def expand_grads(module: Module, rules: Rules | None = None) -> Module:
+    """The module with its `grad` ops expanded, innermost first; the module given stays as it is.
 
-    Afterwards no derivative can be taken any more: `custom_vjp` is its forward block, `grad_map` the identity, unless
-    `keep_overrides` says that another derivative follows.  State must have been lifted (`wrt_states` is empty).
+    State must have been lifted (`wrt_states` is empty).  A user's backward block that comes to life inside another
+    `grad` may bring states along: that outer `grad` waits, for the next run, until those are lifted.
     Raises NotDifferentiableError where an op without a derivative is on the way.
     """
     work = module.like(dict(module.functions))
     pairs = Pairs(work)
+    nesting: set[str] = set()  # functions that hold a `grad`, or call one that does
     for name in _callees_first(module):
         function = module.functions[name]
-        if _mentions(function, ("grad",)):
-            work.functions[name] = _rebuilt(function, _Expander(_builder(function, work, rules), pairs))
-    if not keep_overrides:
-        work = drop_overrides(work, rules)
+        if _holds_grad(function.body, nesting):
+            nesting.add(name)
+            work.functions[name] = _rebuilt(function, work, pairs, nesting, rules)
     return drop_unreachable(work)
-
-
-def drop_overrides(module: Module, rules: Rules | None = None) -> Module:
-    """The module after the last derivative: `custom_vjp` is its forward block and `grad_map` the identity."""
-    work = module.like(dict(module.functions))
-    for name, function in module.functions.items():
-        if _mentions(function, _OVERRIDES):
-            work.functions[name] = _rebuilt(function, _Resolver(_builder(function, work, rules)))
-    return work
 
 
 def drop_unreachable(module: Module) -> Module:
@@ -50,8 +39,8 @@ def drop_unreachable(module: Module) -> Module:
     return module.like({name: f for name, f in module.functions.items() if name in reachable})
 
 
-def _mentions(function: Function, names: tuple[str, ...]) -> bool:
-    return any(op.defn.name in names for op in ops_of(function.body))
+def _holds_grad(block: Block, nesting: set[str]) -> bool:
+    return any(op.defn.name == "grad" or _callee(op) in nesting for op in ops_of(block))
 
 
 def _callees_first(module: Module) -> Iterator[str]:
@@ -74,33 +63,35 @@ def _callees_first(module: Module) -> Iterator[str]:
 
 def _callees(function: Function) -> Iterator[str]:
     for op in ops_of(function.body):
-        if op.defn.name == "call":
-            name: str = op.attrs[0]
-            yield name.removeprefix("@")
+        callee = _callee(op)
+        if callee is not None:
+            yield callee
 
 
-def _builder(function: Function, module: Module, rules: Rules | None) -> Builder:
+def _callee(op: Op) -> str | None:
+    return op.attrs[0].removeprefix("@") if op.defn.name == "call" else None
+
+
+def _rebuilt(function: Function, module: Module, pairs: Pairs, nesting: set[str], rules: Rules | None) -> Function:
     body = Block([x.type for x in function.args], [x.name for x in function.args])
-    return Builder(body, module=module, rules=rules)
-
-
-def _rebuilt(function: Function, cloner: Cloner) -> Function:
-    block = cloner.builder.block
-    cloner.mapping.update(zip(function.args, block.args, strict=True))
-    cloner.builder.ret(*cloner.clone_ops(function.body))
-    return Function(function.name, block, function.loc)
+    builder = Builder(body, module=module, rules=rules)
+    expander = _Expander(builder, pairs, nesting, dict(zip(function.args, body.args, strict=True)))
+    builder.ret(*expander.clone_ops(function.body))
+    return Function(function.name, body, function.loc)
 
 
 # ------------------------------------------------------------------------------------------------------------ grad
 class _Expander(Cloner):
     """Copies a function and puts the forward and adjoint ops of every `grad` in its place."""
 
-    def __init__(self, builder: Builder, pairs: Pairs, mapping: dict[Value, Value] | None = None) -> None:
+    def __init__(
+        self, builder: Builder, pairs: Pairs, nesting: set[str], mapping: dict[Value, Value]
+    ) -> None:
         super().__init__(builder, mapping)
-        self.pairs = pairs
+        self.pairs, self.nesting = pairs, nesting
 
     def nested(self, builder: Builder) -> _Expander:
-        return _Expander(builder, self.pairs, self.mapping)
+        return _Expander(builder, self.pairs, self.nesting, self.mapping)
 
     def clone_structured(self, op: Op, operands: tuple[Value, ...]) -> Sequence[Value]:
         if op.defn.name != "grad":
@@ -114,6 +105,8 @@ class _Expander(Cloner):
         block = builder.block
         self.mapping.update(zip(body.args, block.args, strict=True))
         builder.ret(*self.nested(builder).clone_ops(body))
+        if _holds_grad(body, self.nesting) and _waits(block, builder.module):
+            return self.builder.emit_op(op.defn, operands, op.attrs, (block,)).results
         given = _ones(builder, block.outs) if seeds is None else dict(zip(seeds, operands[n:], strict=True))
         cotangents = self._differentiated(builder, wrt, given)
         block.outs = [*block.outs, *cotangents]
@@ -157,15 +150,17 @@ def _splice(block: Block, operands: Sequence[Value], target: Block) -> list[Valu
     return [mapping.get(x, x) for x in block.outs]
 
 
-# ------------------------------------------------------------------------------------------------------- overrides
-class _Resolver(Cloner):
-    """Copies a function without what its author did to derivatives."""
-
-    def clone_structured(self, op: Op, operands: tuple[Value, ...]) -> Sequence[Value]:
-        if op.defn.name == "grad_map":
-            return operands
-        if op.defn.name == "custom_vjp":
-            block = op.blocks[0]
-            self.mapping.update(zip(block.args, operands, strict=True))
-            return self.clone_ops(block)
-        return super().clone_structured(op, operands)
+def _waits(block: Block, module: Module) -> bool:
+    """Whether a block, or what it calls, still holds a `grad`, or states outside of blocks that run backward."""
+    seen: set[str] = set()
+    blocks = [block]
+    while blocks:
+        for op in blocks.pop().ops:
+            if op.defn.name in ("grad", "state_read", "state_write"):
+                return True
+            callee = _callee(op)
+            if callee is not None and callee not in seen:
+                seen.add(callee)
+                blocks.append(module.functions[callee].body)
+            blocks += [inner for region, inner in zip(op.defn.regions, op.blocks, strict=True) if region != "bwd"]
+    return False

@@ -89,7 +89,10 @@ def adjoint(sweep: Sweep, builder: Builder, ops: Sequence[Op], cotangents: Cotan
                 continue
             builder.loc = None if op.loc is None else op.loc.tagged("adjoint")
             if op.defn.infer_blocks is not None:
-                shares = STRUCTURED[op.defn.name](sweep, builder, op, gs)
+                rule = STRUCTURED.get(op.defn.name)
+                if rule is None:
+                    raise InternalCompilerError(f"`{op.defn.name}` is differentiated too late", loc=op.loc)
+                shares = rule(sweep, builder, op, gs)
             else:
                 shares = _shares(op, gs, sweep.active)
             for x, g in shares:

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ..ir.build import Rules
 from ..ir.core import Module
 from .activity import differentiable
-from .expand import drop_overrides, drop_unreachable, expand_grads
+from .expand import drop_unreachable
 from .pairs import Pairs, Residual
 
 __all__ = ["Split", "split"]
@@ -30,17 +29,21 @@ class Split:
     cotangents: tuple[int, ...]
 
 
-def split(module: Module, wrt: Sequence[int], rules: Rules | None = None) -> Split:
-    """Cuts the entry of a module; `wrt` numbers the arguments whose cotangents are wanted.
+def split(module: Module, wrt: Sequence[int]) -> Split:
+    """Cuts the entry of a module, which stays as it is; `wrt` numbers the arguments whose cotangents are wanted.
 
-    `grad` ops inside are expanded first; the module given stays as it is.
+    The module has no `grad` ops any more, but still the user's overrides (`custom_vjp`, `grad_map`).
     Raises NotDifferentiableError where an op without a derivative is on the way.
     """
-    work = expand_grads(module, rules, keep_overrides=True)
+    work = module.like(dict(module.functions))
     entry = work.entry
     pair = Pairs(work).of(entry.name, wrt, [j for j, v in enumerate(entry.outs) if differentiable(v.type)])
-    parts = []
-    for name in (pair.forward, pair.backward):
-        part = work.like({name: work.functions[name], **work.functions})
-        parts.append(drop_unreachable(drop_overrides(drop_unreachable(part), rules)))
-    return Split(parts[0], parts[1], pair.residuals, pair.seeds, pair.cotangents)
+    forward, backward = (_part(work, name) for name in (pair.forward, pair.backward))
+    return Split(forward, backward, pair.residuals, pair.seeds, pair.cotangents)
+
+
+def _part(module: Module, name: str) -> Module:
+    """The module with another entry."""
+    part = drop_unreachable(module.like({name: module.functions[name], **module.functions}))
+    part.inputs = part.outputs = ()  # its arguments and results are told by `Split`
+    return part

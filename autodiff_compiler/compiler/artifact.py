@@ -11,7 +11,7 @@ from ..passes.manager import dump
 from .pipeline import planned
 from .specialised import Specialised
 
-__all__ = ["Artifact", "STAGES"]
+__all__ = ["STAGES", "Artifact"]
 
 #: source: the user's text; front: as lowered; adjoint: derivatives expanded; opt: after all passes; plan: fused and
 #: planned; code: the generated program.

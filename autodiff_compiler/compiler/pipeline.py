@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import itertools
 import os
-from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
 
 from ..autodiff.expand import expand_grads
 from ..backends.base import Executable
@@ -59,5 +57,3 @@ def _dump_dir(module: Module) -> str | None:
     if not context.save_graphs:
         return None
     return os.path.join(context.save_graphs_path or "graphs", f"{next(_numbers):03d}_{module.entry.name}")
-
-

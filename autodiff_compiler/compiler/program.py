@@ -105,7 +105,9 @@ class Program:
         """
         with self._lock:
             if active not in self._pullbacks:
-                self._pullbacks[active] = Program(_pullback_module(self.stages.adjoint, active, self._parts(active).split))
+                self._pullbacks[active] = Program(
+                    _pullback_module(self.stages.adjoint, active, self._parts(active).split)
+                )
             return self._pullbacks[active]
 
 
@@ -133,7 +135,9 @@ def _pullback_module(module: Module, active: tuple[int, ...], made: Split) -> Mo
     out = module.like({})
     types = [a.type for a in entry.args]
     seeds = [entry.outs[j].type for j in made.seeds]
-    function = Function(f"{entry.name}.pullback", Block([*types, *seeds], [a.name for a in entry.args] + [None] * len(seeds)))
+    function = Function(
+        f"{entry.name}.pullback", Block([*types, *seeds], [a.name for a in entry.args] + [None] * len(seeds))
+    )
     builder = Builder(function.body, module=out)
     with builder:
         inner = builder.nested(types, [a.name for a in entry.args])

@@ -40,10 +40,7 @@ class Specialised:
             if not all(g.holds() for g in self._watched):
                 return False
             self._epoch = now
-        for g in self._checked:
-            if not g.holds():
-                return False
-        return True
+        return all(g.holds() for g in self._checked)
 
     def __call__(self, leaves: list[Tensor]) -> Any:
         tensors = leaves
@@ -97,5 +94,3 @@ def _finisher(template: Any) -> Callable[[list[Tensor], list[Tensor]], Any]:
     if type(template) is State:
         return lambda results, leaves: template.source
     return lambda results, leaves: template
-
-

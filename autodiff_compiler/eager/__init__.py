@@ -5,10 +5,10 @@ Importing this package gives `Tensor` its operators and methods.
 
 from __future__ import annotations
 
-from . import numpy_protocol, operators
+from . import numpy_protocol as _numpy_protocol  # gives Tensors the protocol
 from .execute import run
 from .grad import Tape, differentiate, leaves, vjp
 from .operators import assign
 from .tape import record, tracked
 
-__all__ = ["Tape", "assign", "differentiate", "leaves", "numpy_protocol", "operators", "record", "run", "tracked", "vjp"]
+__all__ = ["Tape", "assign", "differentiate", "leaves", "record", "run", "tracked", "vjp"]

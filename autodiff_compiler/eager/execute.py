@@ -1,8 +1,8 @@
 """Running primitives on Tensors, one at a time: kernel, result, record.
 
 `run` is the general way and is installed under `F`.  It trusts the kernels: they broadcast and check shapes by
-themselves, and only if one raises do the type rules say why.  What NumPy would do silently and we do not (mixing dtypes)
-is checked first, once per combination of dtypes.
+themselves, and only if one raises do the type rules say why.  What NumPy would do silently and we do not, mixing
+dtypes, is checked first, once per combination of dtypes.
 """
 
 from __future__ import annotations
@@ -15,7 +15,8 @@ import numpy as np
 
 from ..dtypes import from_numpy
 from ..errors import UnsupportedCallError
-from ..ir.primitive import Attrs, Context, F, Needs, Primitive, kernel_of, set_eager
+from ..ir.core import Attrs
+from ..ir.primitive import Context, F, Needs, Primitive, kernel_of, set_eager
 from ..ir.types import TensorType, tensor
 from ..primitives.family import broadcast_shapes
 from ..runtime.storage import SHARED
@@ -33,7 +34,7 @@ class Plan:
     def __init__(self, defn: type[Primitive]) -> None:
         self.defn, self.vjp = defn, defn.vjp
         self.special: Callable[..., Any] | None = _SPECIAL.get(defn.name)
-        self.kernel: Callable[..., Any] | None = None
+        self.kernel: Any = None
         if self.special is None:
             try:
                 self.kernel = kernel_of(defn)
@@ -79,14 +80,16 @@ def run(defn: type[Primitive], operands: tuple[Any, ...], attrs: Attrs) -> Any:
         _check_dtypes(plan, arrays, attrs, key)
     try:
         if attrs:
-            out = state.quiet(plan.kernel, *arrays, **dict(zip(defn.schema, attrs)))
+            out = state.quiet(plan.kernel, *arrays, **dict(zip(defn.schema, attrs, strict=True)))
         else:
             out = state.quiet(plan.kernel, *arrays)
     except Exception as error:
         out = _retried(plan, arrays, attrs, error)
     results = [_result(r, operands, arrays) for r in out] if defn.multiple else (_result(out, operands, arrays),)
     if state.active:
-        saved = tuple([a if isinstance(x, Tensor) else x for x, a in zip(operands, arrays)]) if numbers else tuple(arrays)
+        saved = tuple(arrays)
+        if numbers:
+            saved = tuple([a if isinstance(x, Tensor) else x for x, a in zip(operands, arrays, strict=True)])
         place(plan, attrs, operands, saved, results, state.active)
     return tuple(results) if defn.multiple else results[0]
 
@@ -223,7 +226,7 @@ def _ufunc_of(defn: type[Primitive]) -> Any:
 
 
 def _context_of(defn: type[Primitive]) -> type[Context]:
-    """The `Context` of one primitive over a node: everything is looked up when it is asked for, attributes by position."""
+    """The `Context` of one primitive over a node; everything is looked up when it is asked for."""
     names = defn.operand_names
     by_flags: dict[tuple[bool, ...], Any] = {}
 
@@ -238,12 +241,20 @@ def _context_of(defn: type[Primitive]) -> type[Context]:
         return found
 
     members: dict[str, Any] = {
-        "__slots__": ("_node",), "__init__": __init__, "defn": defn, "needs": property(needs),
-        "attrs": property(lambda c: c._node.attrs), "outs": property(lambda c: c._node.results()),
+        "__slots__": ("_node",),
+        "__init__": __init__,
+        "defn": defn,
+        "needs": property(needs),
+        "attrs": property(lambda c: c._node.attrs),
+        "outs": property(lambda c: c._node.results()),
     }
     for i, name in enumerate(defn.schema):
-        members[name] = property(lambda c, i=i: c._node.attrs[i])
+        members[name] = property(functools.partial(_attribute, i))
     return type("Context", (Context,), members)
+
+
+def _attribute(i: int, context: Any) -> Any:
+    return context._node.attrs[i]
 
 
 class _Flags:

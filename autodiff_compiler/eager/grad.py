@@ -31,8 +31,8 @@ def _backward(bit: int, start: int, seeds: list[tuple[Node, Tensor]]) -> dict[So
     heap: list[tuple[int, Node]] = []
     found: dict[Source, Tensor] = {}
     while seeds:
-        node, g = seeds.pop()
-        _add(cotangents, heap, node, g)
+        _add(cotangents, heap, *seeds.pop())
+    node: Any
     while heap:
         node = heappop(heap)[1]
         g = cotangents.pop(node)
@@ -65,7 +65,7 @@ def _add(cotangents: dict[Node, Any], heap: list[tuple[int, Node]], node: Node, 
 
 
 def _add_element(cotangents: dict[Node, Any], heap: list[tuple[int, Node]], node: Element, g: Tensor) -> None:
-    owner = node.parents[0]
+    owner = node.owner
     gs = cotangents.get(owner)
     if gs is None:
         cotangents[owner] = gs = [None] * owner.count
@@ -92,7 +92,7 @@ def _fitted(g: Any, array: Array, node: Node, ends: bool) -> Tensor | None:
         return g
     if not shape:
         return g if ends else F.broadcast_to(g, shape=wanted)
-    if len(shape) < len(wanted) or any(n not in (1, m) for m, n in zip(shape[::-1], wanted[::-1])):
+    if len(shape) < len(wanted) or any(n not in (1, m) for m, n in zip(shape[::-1], wanted[::-1], strict=False)):
         raise GradientError(f"a cotangent of shape {list(shape)} does not fit an operand of shape {list(wanted)}")
     return sum_to(g, wanted)
 
@@ -109,7 +109,10 @@ class Tape:
     __slots__ = ("_bit", "_start", "outputs", "sources", "targets")
 
     def __init__(
-        self, fn: Callable[..., Any], inputs: Sequence[Tensor], weights: Sequence[Parameter] = (),
+        self,
+        fn: Callable[..., Any],
+        inputs: Sequence[Tensor],
+        weights: Sequence[Parameter] = (),
         of: Callable[[Any], Any] | None = None,
     ) -> None:
         self._bit = holders.take()
@@ -138,7 +141,7 @@ class Tape:
             thread.state.active = outer
             _restore_weights(of_weights, before, outer)
             for x, alias, source in zip(inputs, aliases, of_inputs, strict=True):
-                if alias._data is not source.arrays[0]:
+                if alias._node is not source:  # every write gives a Tensor a new place on the tapes
                     x._data, x._held, x._node = alias._data, alias._held, _on(alias._node, outer)
         self.outputs = _released(outputs, aliases, inputs, outer)
 
@@ -271,15 +274,18 @@ def _replaced(tree: Any, originals: dict[int, Tensor]) -> Any:
 
 # ------------------------------------------------------------------------------------------------ gradients
 def differentiate(
-    fn: Callable[..., Any], inputs: Sequence[Tensor], weights: Sequence[Parameter] = (),
-    seeds: Sequence[Any] | None = None, of: Callable[[Any], Any] | None = None,
+    fn: Callable[..., Any],
+    inputs: Sequence[Tensor],
+    weights: Sequence[Parameter] = (),
+    seeds: Sequence[Any] | None = None,
+    of: Callable[[Any], Any] | None = None,
 ) -> tuple[Any, list[Tensor], list[Tensor]]:
     """``fn(*inputs)`` and the gradients with respect to the inputs and to the Parameters in `weights`.
 
-    `of` picks the part of the outputs that is differentiated (all by default; with auxiliary outputs
-    ``lambda out: out[0]``).  Seeds are cotangents of its Tensors in the order of `leaves`: Tensors of the outputs' shapes, numbers, or None
-    for an output that is not differentiated.  By default every float output is seeded with ones.  What is unused has a
-    gradient of zeros; an integer variable has an integer gradient.
+    `of` picks the part of the outputs that is differentiated: all by default, ``lambda out: out[0]`` with auxiliary
+    outputs.  Seeds are cotangents of its Tensors in the order of `leaves`: Tensors of the outputs' shapes, numbers, or
+    None for an output that is not differentiated.  By default every float output is seeded with ones.  What is unused
+    has a gradient of zeros; an integer variable has an integer gradient.
 
     GradientError: an input that is no Tensor, a weight that is no Parameter, a seed of another shape.
 

@@ -1,7 +1,7 @@
 """Operators and methods of eager Tensors: the fast ways, and attaching what the primitives publish.
 
-Most operators meet two Tensors of one dtype, or a Tensor and a Python number of no higher kind.  Promotion has nothing to
-do then, so the kernel is called at once.  Everything else takes the public function of the primitive.
+Most operators meet two Tensors of one dtype, or a Tensor and a Python number of no higher kind.  Promotion has nothing
+to do then, so the kernel is called at once.  Everything else takes the public function of the primitive.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import numpy as np
 from ..dtypes import promote, promote_scalar
 from ..errors import DTypeError, ShapeError
 from ..ir.core import Value
-from ..ir.primitive import METHODS, PROPERTIES, REGISTRY, F, call
+from ..ir.primitive import METHODS, PROPERTIES, REGISTRY, call
 from ..primitives.family import cast
 from ..primitives.subscript import setitem
 from ..runtime.parameter import Parameter
@@ -29,20 +29,54 @@ _FLOATS = frozenset(map(np.dtype, ("float16", "float32", "float64")))
 _NUMBERS = _FLOATS | frozenset(map(np.dtype, ("int8", "int16", "int32", "int64", "uint8")))
 #: Operators without promotion for operands of one dtype: primitive and the dtypes it takes as they are.
 _FAST = {
-    "__add__": ("add", _NUMBERS), "__sub__": ("sub", _NUMBERS), "__mul__": ("mul", _NUMBERS), "__truediv__": ("div", _FLOATS),
-    "__lt__": ("less", _NUMBERS), "__le__": ("less_equal", _NUMBERS), "__gt__": ("greater", _NUMBERS),
-    "__ge__": ("greater_equal", _NUMBERS), "__eq__": ("equal", _NUMBERS), "__ne__": ("not_equal", _NUMBERS),
+    "__add__": ("add", _NUMBERS),
+    "__sub__": ("sub", _NUMBERS),
+    "__mul__": ("mul", _NUMBERS),
+    "__truediv__": ("div", _FLOATS),
+    "__lt__": ("less", _NUMBERS),
+    "__le__": ("less_equal", _NUMBERS),
+    "__gt__": ("greater", _NUMBERS),
+    "__ge__": ("greater_equal", _NUMBERS),
+    "__eq__": ("equal", _NUMBERS),
+    "__ne__": ("not_equal", _NUMBERS),
 }
 _FAST_REFLECTED = {"__radd__": "add", "__rsub__": "sub", "__rmul__": "mul", "__rtruediv__": "div"}
 #: Functions of one operand that keep a float dtype.
 _FAST_UNARY = {
-    "__neg__": "neg", "__abs__": "abs", "exp": "exp", "log": "log", "sqrt": "sqrt", "tanh": "tanh", "sin": "sin",
-    "cos": "cos", "sigmoid": "sigmoid", "relu": "relu",
+    "__neg__": "neg",
+    "__abs__": "abs",
+    "exp": "exp",
+    "log": "log",
+    "sqrt": "sqrt",
+    "tanh": "tanh",
+    "sin": "sin",
+    "cos": "cos",
+    "sigmoid": "sigmoid",
+    "relu": "relu",
 }
-_BINARY_SLOTS = frozenset(
-    f"__{r}{name}__" for r in ("", "r") for name in
-    ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul", "and", "or", "xor", "lshift", "rshift")
-) | {"__lt__", "__le__", "__gt__", "__ge__", "__eq__", "__ne__"}
+_ARITHMETIC = [
+    "add",
+    "sub",
+    "mul",
+    "truediv",
+    "floordiv",
+    "mod",
+    "pow",
+    "matmul",
+    "and",
+    "or",
+    "xor",
+    "lshift",
+    "rshift",
+]
+_BINARY_SLOTS = frozenset(f"__{r}{name}__" for r in ("", "r") for name in _ARITHMETIC) | {
+    "__lt__",
+    "__le__",
+    "__gt__",
+    "__ge__",
+    "__eq__",
+    "__ne__",
+}
 _OPERANDS = (Tensor, bool, int, float, np.ndarray, np.generic, Value)
 
 
@@ -68,6 +102,8 @@ def _fast_binary(name: str, dtypes: frozenset[Any], general: Callable[..., Any])
     ndarray, asarray = np.ndarray, np.asarray
 
     def operator(x: Tensor, y: Any) -> Any:
+        b: Any
+        kept: Any
         a, state = x._data, thread.state
         dtype = a.dtype
         if isinstance(y, Tensor):
@@ -186,9 +222,8 @@ def assign(target: Tensor, value: Any) -> Tensor:
     """
     dtype = target.dtype
     if not isinstance(value, Tensor):
-        value = Tensor(value) if not isinstance(value, bool | int | float) else call.full(
-            target.shape, value, promote_scalar(dtype, type(value))
-        )
+        number = isinstance(value, bool | int | float)
+        value = call.full(target.shape, value, promote_scalar(dtype, type(value))) if number else Tensor(value)
     if promote(dtype, value.dtype) is not dtype:
         raise DTypeError(f"a tensor of {dtype.name} cannot be assigned {value.dtype.name}", hint="cast the value first")
     if value.shape != target.shape:
@@ -204,28 +239,30 @@ def assign(target: Tensor, value: Any) -> Tensor:
 
 
 def _set_item(x: Tensor, index: Any, value: Any) -> None:
-    """``x[index] = value``: in place, in a copy if a tape or another Tensor holds the buffer."""
-    if not tracked(x) and not (isinstance(value, Tensor) and tracked(value)):
-        place_of, array = _raw_index(index), _raw_value(value)
-        if place_of is not None and array is not None:
-            target = x._own()
-            try:
-                thread.state.quiet(_write, target, place_of[0], array)
-            except Exception:
-                setitem(x, index, value)  # says in our own words what does not fit
-                raise
-            x._node = None
-            return
-    new = setitem(x, index, value)
-    x._data, x._held, x._node = new._data, new._held, new._node
+    """``x[index] = value``: in place, or in a copy if a tape or another Tensor holds the buffer."""
+    if tracked(x) or (isinstance(value, Tensor) and tracked(value)):
+        new = setitem(x, index, value)
+        x._data, x._held, x._node = new._data, new._held, new._node
+        return
+    place_of, array = _raw_index(index), _raw_value(value)
+    if place_of is None or array is None:
+        x._own()[...] = setitem(x, index, value)._data
+    else:
+        target = x._own()
+        try:
+            thread.state.quiet(_write, target, place_of, array)
+        except Exception:
+            setitem(x, index, value)  # says in our own words what does not fit
+            raise
+    x._node = None
 
 
 def _write(target: Any, index: Any, array: Any) -> None:
     target[index] = array.astype(target.dtype)
 
 
-def _raw_index(index: Any) -> tuple[Any] | None:
-    """An index as NumPy takes it, in a tuple of one; None if it needs a closer look."""
+def _raw_index(index: Any) -> tuple[Any, ...] | None:
+    """An index as NumPy takes it; None if it needs a closer look."""
     items = []
     for item in index if isinstance(index, tuple) else (index,):
         if isinstance(item, Tensor):
@@ -235,7 +272,7 @@ def _raw_index(index: Any) -> tuple[Any] | None:
         if not isinstance(item, int | slice | np.ndarray) and item is not None and item is not Ellipsis:
             return None
         items.append(item)
-    return (tuple(items),)
+    return tuple(items)
 
 
 def _raw_value(value: Any) -> Any:
@@ -260,10 +297,10 @@ def _attach() -> None:
         if name in Tensor.__dict__:
             raise TypeError(f"Tensor has a method {name!r} of its own")
         setattr(Tensor, name, property(public) if name in PROPERTIES else _method(name, public))
-    for name in ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul", "and", "or", "xor", "lshift", "rshift"):
+    for name in _ARITHMETIC:
         setattr(Parameter, f"__i{name}__", _in_place(getattr(Tensor, f"__{name}__")))
-    Tensor.__setitem__ = _set_item  # type: ignore[attr-defined]
-    Tensor.assign_value = assign  # type: ignore[attr-defined]
+    for name, function in (("__setitem__", _set_item), ("assign_value", assign)):
+        setattr(Tensor, name, function)
 
 
 def _method(name: str, public: Callable[..., Any]) -> Callable[..., Any]:

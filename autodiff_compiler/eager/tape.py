@@ -19,12 +19,21 @@ from typing import Any
 import numpy as np
 
 from ..errors import NotDifferentiableError
-from ..ir.primitive import Attrs
+from ..ir.core import Attrs
 from ..runtime.storage import SHARED
 from ..runtime.tensor import Array, Tensor, wrap
 
 __all__ = [
-    "Applied", "Element", "Node", "Opaque", "Source", "State", "next_order", "place", "record", "thread",
+    "Applied",
+    "Element",
+    "Node",
+    "Opaque",
+    "Source",
+    "State",
+    "next_order",
+    "place",
+    "record",
+    "thread",
     "tracked",
 ]
 
@@ -55,7 +64,7 @@ next_order = itertools.count(0, -1).__next__
 
 
 class Node:
-    """One place in the graph.  `arrays` are the operands (or stand-ins of their type), `parents` the nodes that made them.
+    """One place in the graph: `arrays` are the operands (or stand-ins of their type), `parents` what made them.
 
     `pull(g, wanted)` gives one cotangent (or None) per parent; `wanted` says which are asked for.
     """
@@ -97,7 +106,12 @@ class Applied(Node):
     __slots__ = ("attrs", "outs", "plan")
 
     def __init__(
-        self, mask: int, plan: Any, attrs: Attrs, arrays: tuple[Any, ...], parents: tuple[Node | None, ...],
+        self,
+        mask: int,
+        plan: Any,
+        attrs: Attrs,
+        arrays: tuple[Any, ...],
+        parents: tuple[Node | None, ...],
         outs: tuple[Array, ...],
     ) -> None:
         self.mask, self.plan, self.attrs = mask, plan, attrs
@@ -119,7 +133,7 @@ class Applied(Node):
                 f"{plan.defn.name} has no derivative", hint="use stop_gradient on its operands if none is meant"
             )
         operands = []
-        for array, parent in zip(self.arrays, self.parents):
+        for array, parent in zip(self.arrays, self.parents, strict=True):
             if array.__class__ is np.ndarray:
                 array = wrap(array, parent if active and parent is not None and parent.mask & active else None)
                 array._held = SHARED
@@ -141,10 +155,10 @@ class Applied(Node):
 class Element(Node):
     """Result number `index` of a node with several results; its cotangent joins theirs."""
 
-    __slots__ = ("index",)
+    __slots__ = ("index", "owner")
 
-    def __init__(self, owner: Node, index: int) -> None:
-        self.parents, self.index, self.mask, self.arrays = (owner,), index, owner.mask, ()
+    def __init__(self, owner: Applied | Opaque, index: int) -> None:
+        self.owner, self.index, self.mask = owner, index, owner.mask
         self.order = next_order()
 
 
@@ -155,7 +169,7 @@ class Opaque(Node):
     reaches_integers = True
 
     def __init__(
-        self, mask: int, parents: tuple[Node | None, ...], arrays: tuple[Array, ...], pullback: Any, count: int,
+        self, mask: int, parents: tuple[Node | None, ...], arrays: tuple[Array, ...], pullback: Any, count: int
     ) -> None:
         self.mask, self.parents, self.arrays, self.pullback, self.count = mask, parents, arrays, pullback, count
         self.order = next_order()
@@ -215,9 +229,9 @@ def record(
 ) -> None:
     """Puts one computation on the tapes as a whole.
 
-    `results` are new Tensors.  `pullback` maps their cotangents (None where there is none) to one cotangent per operand:
-    a Tensor, a number, or None.  It runs with the outer tapes active, so what it computes with Tensors is differentiated
-    again.  The buffers it keeps are its own affair: the tape keeps types only.
+    `results` are new Tensors.  `pullback` maps their cotangents (None where there is none) to one cotangent per
+    operand: a Tensor, a number, or None.  It runs with the outer tapes active, so what it computes with Tensors is
+    differentiated again.  The buffers it keeps are its own affair: the tape keeps types only.
     """
     active = thread.state.active
     nodes = [x._node for x in operands]

@@ -7,7 +7,8 @@ import functools
 from typing import Any
 
 from ..errors import StaticValueError, UnsupportedCallError
-from ..ir.primitive import METHODS, F, call as public
+from ..ir.primitive import METHODS, F
+from ..ir.primitive import call as public
 from ..runtime.parameter import Parameter
 from ..runtime.tensor import Tensor
 from . import operators
@@ -284,7 +285,9 @@ def _text(name: str) -> Any:
     def rule(lw: Lowering, *args: Any) -> Any:
         if not is_static(args):
             dynamic = next(a for a in args if not is_static(a))
-            raise StaticValueError(f"text made of a {describe(dynamic)} is known only at run time", hint="print it, or return the value")
+            raise StaticValueError(
+                f"text made of a {describe(dynamic)} is known only at run time", hint="print it, or return the value"
+            )
         return fn(*args)
 
     return rule
@@ -304,18 +307,30 @@ def _print(lw: Lowering, *args: Any, sep: str | None = " ", end: str | None = "\
             operands.append(a.value if type(a) is Weak else lw.unwrap(a))
         else:
             if not is_static(a):
-                raise UnsupportedCallError("a container of run-time values cannot be printed in compiled code yet", code="AC1302", hint="print its elements")
+                raise UnsupportedCallError(
+                    "a container of run-time values cannot be printed in compiled code yet",
+                    code="AC1302",
+                    hint="print its elements",
+                )
             parts.append(str(a))
     F.print(*operands, parts=tuple(parts), sep=" " if sep is None else sep, end="\n" if end is None else end)
 
 
 @intrinsic("assign")
-def _assign(lw: Lowering, target: Any, value: Any) -> Any:
+def _assign(lw: Lowering, variable: Any, value: Any) -> Any:
     from .statements import assign_state
 
-    if type(target) is not StateVar:
-        raise TypeError(f"assign() needs a Parameter, got a {describe(target)}")
-    assign_state(lw, target, value)
-    return target
+    if type(variable) is not StateVar:
+        raise TypeError(f"assign() needs a Parameter, got a {describe(variable)}")
+    assign_state(lw, variable, value)
+    return variable
 
 
+@intrinsic("assign_add")
+def _assign_add(lw: Lowering, variable: Any, value: Any) -> Any:
+    return _assign(lw, variable, operators.binary(lw, "Add", variable, value))
+
+
+@intrinsic("assign_sub")
+def _assign_sub(lw: Lowering, variable: Any, value: Any) -> Any:
+    return _assign(lw, variable, operators.binary(lw, "Sub", variable, value))

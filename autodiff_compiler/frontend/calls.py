@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-import math
 import types
 from collections.abc import Callable
 from typing import Any
@@ -16,7 +15,6 @@ from ..errors import SideEffectError, StaticValueError, UnsupportedCallError
 from ..ir.build import current
 from ..ir.core import Value
 from ..ir.primitive import METHODS, F
-from ..ir.types import tensor
 from ..runtime.parameter import Parameter
 from ..runtime.tensor import Tensor
 from .joins import NUMBER_DTYPE
@@ -24,7 +22,7 @@ from .lowering import Lowering
 from .operators import BoundContainer, TensorMethod, check_local, is_ours, require_static
 from .outside import type_of
 from .scope import Closure
-from .values import LocalDict, LocalList, StateVar, TensorVar, Weak, describe, flatten, is_dynamic, is_static, map_leaves
+from .values import LocalDict, LocalList, TensorVar, Weak, describe, flatten, is_dynamic, is_static, map_leaves
 
 __all__ = ["INTRINSICS", "call", "intrinsic"]
 
@@ -32,8 +30,33 @@ Intrinsic = Callable[..., Any]
 #: How compiled code runs certain functions, by the function itself or by its `__graph_name__`.
 INTRINSICS: dict[Any, Intrinsic] = {}
 
-_PURE_MODULES = {"math", "operator", "itertools", "functools", "numpy", "builtins", "_operator", "collections", "string", "re", "copy"}
-_IMPURE_MODULES = {"time", "random", "os", "posix", "uuid", "socket", "subprocess", "numpy.random", "secrets", "_random", "io", "datetime"}
+_PURE_MODULES = {
+    "math",
+    "operator",
+    "itertools",
+    "functools",
+    "numpy",
+    "builtins",
+    "_operator",
+    "collections",
+    "string",
+    "re",
+    "copy",
+}
+_IMPURE_MODULES = {
+    "time",
+    "random",
+    "os",
+    "posix",
+    "uuid",
+    "socket",
+    "subprocess",
+    "numpy.random",
+    "secrets",
+    "_random",
+    "io",
+    "datetime",
+}
 
 
 def intrinsic(*functions: Any) -> Callable[[Intrinsic], Intrinsic]:
@@ -114,7 +137,19 @@ def to_number(lw: Lowering, x: Any, kind: type | None) -> Weak:
     return Weak(value if value.dtype is dtype else F.cast(value, dtype=dtype), kind)
 
 
-_MUTATING = {"append", "extend", "insert", "pop", "remove", "clear", "sort", "reverse", "update", "setdefault", "popitem"}
+_MUTATING = {
+    "append",
+    "extend",
+    "insert",
+    "pop",
+    "remove",
+    "clear",
+    "sort",
+    "reverse",
+    "update",
+    "setdefault",
+    "popitem",
+}
 
 
 def _container_method(lw: Lowering, method: BoundContainer, args: list[Any], kwargs: dict[str, Any]) -> Any:
@@ -142,7 +177,9 @@ def _method(lw: Lowering, fn: types.MethodType, args: list[Any], kwargs: dict[st
         return call(lw, function, [owner, *args], kwargs)
     if is_ours(function) and getattr(type(owner), "__graph_state__", None) is None:
         return lw.native(fn, args, kwargs)
-    defining = next((c for c in (owner if isinstance(owner, type) else type(owner)).__mro__ if _defines(c, function)), type(owner))
+    defining = next(
+        (c for c in (owner if isinstance(owner, type) else type(owner)).__mro__ if _defines(c, function)), type(owner)
+    )
     return lw.call_python(function, [owner, *args], kwargs, (defining, owner))
 
 
@@ -167,7 +204,8 @@ def _construct(lw: Lowering, cls: type, args: list[Any], kwargs: dict[str, Any])
         return _make_tensor(lw, cls, args, kwargs)
     if getattr(cls, "__graph_state__", None) is not None:
         raise UnsupportedCallError(
-            f"a {cls.__name__} is created in compiled code, which would make new weights at each call", code="AC1803",
+            f"a {cls.__name__} is created in compiled code, which would make new weights at each call",
+            code="AC1803",
             hint="create it in __init__",
         )
     if (issubclass(cls, tuple) and hasattr(cls, "_fields")) or cls is functools.partial:
@@ -179,7 +217,8 @@ def _construct(lw: Lowering, cls: type, args: list[Any], kwargs: dict[str, Any])
             require_static(x, f"an argument of {cls.__name__}")
         return cls(*args, **kwargs)
     raise UnsupportedCallError(
-        f"an instance of the class {cls.__name__} is created in compiled code", code="AC1804",
+        f"an instance of the class {cls.__name__} is created in compiled code",
+        code="AC1804",
         hint="use a NamedTuple or a frozen dataclass, or create it outside",
     )
 
@@ -188,7 +227,8 @@ def _make_tensor(lw: Lowering, cls: type, args: list[Any], kwargs: dict[str, Any
     """``Tensor(...)`` in compiled code: a constant, or a new Tensor made of run-time values."""
     if issubclass(cls, Parameter):
         raise UnsupportedCallError(
-            "a Parameter is created in compiled code, which would make a new weight at each call", code="AC1803",
+            "a Parameter is created in compiled code, which would make a new weight at each call",
+            code="AC1803",
             hint="create it in __init__",
         )
     if is_static(args) and is_static(tuple(kwargs.values())):
@@ -228,24 +268,46 @@ def _static_call(lw: Lowering, fn: Any, args: list[Any], kwargs: dict[str, Any])
     method_of_value = owner is not None and not isinstance(owner, types.ModuleType)
     if module.startswith("numpy.random") or module in _IMPURE_MODULES:
         raise SideEffectError(
-            f"{module}.{name} would be called once, while compiling, and its result frozen", code="AC1604",
+            f"{module}.{name} would be called once, while compiling, and its result frozen",
+            code="AC1604",
             hint="pass the value as an argument",
         )
     root = module.partition(".")[0]
     pure = root in _PURE_MODULES or isinstance(fn, np.ufunc) or (method_of_value and is_static(owner))
     if not pure or fn in _FORBIDDEN:
         code = "AC1806" if fn in _FORBIDDEN else "AC1807"
-        raise UnsupportedCallError(f"{name}() cannot be called in compiled code", code=code, hint="call it outside of the compiled function")
+        raise UnsupportedCallError(
+            f"{name}() cannot be called in compiled code", code=code, hint="call it outside of the compiled function"
+        )
     if not is_static((args, tuple(kwargs.values()))):
         if root == "numpy":
             raise UnsupportedCallError(
-                f"the NumPy function {name} cannot take a Tensor in compiled code", code="AC1805", hint=f"use ops.{name}"
+                f"the NumPy function {name} cannot take a Tensor in compiled code",
+                code="AC1805",
+                hint=f"use ops.{name}",
             )
         if root == "math" and name in METHODS and len(args) == 1 and type(args[0]) is Weak:
             return Weak(getattr(F, name)(F.cast(args[0].value, dtype=NUMBER_DTYPE[float])), float)
         dynamic = next(x for x in flatten((args, tuple(kwargs.values()))) if not is_static(x))
-        raise StaticValueError(f"an argument of {name}() must be known at compile time, this one is a {describe(dynamic)}")
+        raise StaticValueError(
+            f"an argument of {name}() must be known at compile time, this one is a {describe(dynamic)}"
+        )
     return fn(*args, **kwargs)
 
 
-_FORBIDDEN: set[Any] = {eval, exec, compile, globals, locals, vars, dir, id, hash, input, open, breakpoint, __import__, memoryview}
+_FORBIDDEN: set[Any] = {
+    eval,
+    exec,
+    compile,
+    globals,
+    locals,
+    vars,
+    dir,
+    id,
+    hash,
+    input,
+    open,
+    breakpoint,
+    __import__,
+    memoryview,
+}

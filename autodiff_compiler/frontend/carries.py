@@ -18,9 +18,7 @@ from ..ir.types import Type, tensor
 from ..source import Loc
 from .joins import NUMBER_DTYPE, Slot, fill, fits_tensor, joined_number, kind_of_number, lifted_number, same_static
 from .lowering import Diverged, Lowering, Region
-from .values import (
-    UNBOUND, MaybeUnbound, StateVar, TensorVar, Weak, content, describe, elements, rebuild, set_content,
-)
+from .values import UNBOUND, MaybeUnbound, StateVar, TensorVar, Weak, content, describe, elements, rebuild, set_content
 
 __all__ = ["Body", "Cell", "Loop"]
 
@@ -308,5 +306,3 @@ class Loop:
 
     def _error(self, message: str, code: str = "AC1406", hint: str | None = None) -> CompileError:
         return JoinError(message, code=code, loc=self.loc, hint=hint)
-
-

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import warnings
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -71,17 +72,19 @@ def _raises_at_run_time(lw: Lowering, error: Exception) -> None:
     from .statements import emit_raise
 
     kind, args = type(error), error.args
-    warnings.warn(
-        BranchRaisesWarning(f"a branch always raises {kind.__name__}: {error}", loc=lw.here), stacklevel=2
-    )
-    try:
+    warnings.warn(BranchRaisesWarning(f"a branch always raises {kind.__name__}: {error}", loc=lw.here), stacklevel=2)
+    with contextlib.suppress(Diverged):
         emit_raise(lw, lambda *operands: kind(*args))
-    except Diverged:
-        pass
 
 
 def branch(
-    lw: Lowering, condition: Value, then: Callable[[], Any], other: Callable[[], Any], *, node: Any, name: str = "the value"
+    lw: Lowering,
+    condition: Value,
+    then: Callable[[], Any],
+    other: Callable[[], Any],
+    *,
+    node: Any,
+    name: str = "the value",
 ) -> Any:
     """Compiles both branches from the same state and joins what they leave behind; gives the joined value."""
     loc = lw.frame.tree.loc(node, lw.frame.caller)
@@ -178,6 +181,6 @@ def iterate_static(lw: Lowering, x: Any) -> Iterable[Any]:
     if isinstance(x, LocalList | range | str | bytes):
         return list(x)
     items = list(x)
-    return [lw.outside.read(v, ("iterate", id(x), i), f"element {i}", lambda i=i: list(x)[i]) for i, v in enumerate(items)]
-
-
+    return [
+        lw.outside.read(v, ("iterate", id(x), i), f"element {i}", lambda i=i: list(x)[i]) for i, v in enumerate(items)
+    ]

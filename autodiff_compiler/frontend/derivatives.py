@@ -16,8 +16,14 @@ __all__ = ["differentiate"]
 
 
 def differentiate(
-    lw: Lowering, fn: Any, args: Sequence[Any], kwargs: dict[str, Any], wrt: Sequence[Any], weights: Sequence[Any] = (),
-    select: Any = None, sens: Any = None,
+    lw: Lowering,
+    fn: Any,
+    args: Sequence[Any],
+    kwargs: dict[str, Any],
+    wrt: Sequence[Any],
+    weights: Sequence[Any] = (),
+    select: Any = None,
+    sens: Any = None,
 ) -> tuple[Any, list[Any], list[Any]]:
     """``fn(*args, **kwargs)`` and its derivatives.
 

@@ -10,8 +10,8 @@ from ..errors import StaticValueError, UnsupportedSyntaxError
 from . import fence, operators
 from .calls import call
 from .control import branch, iterate_static
-from .operators import truth
 from .lowering import Lowering, expression
+from .operators import truth
 from .scope import Frame
 from .statements import make_closure, store
 from .values import LocalDict, LocalList, describe, is_static
@@ -62,7 +62,8 @@ def _slice(lw: Lowering, node: Any) -> Any:
     for b in bounds:
         if not is_static(b):
             raise StaticValueError(
-                f"the bounds of a slice must be known at compile time, this one is a {describe(b)}", code="AC1306",
+                f"the bounds of a slice must be known at compile time, this one is a {describe(b)}",
+                code="AC1306",
                 hint="use a slice of fixed size",
             )
     return slice(*bounds)
@@ -128,7 +129,12 @@ def _ternary(lw: Lowering, node: Any) -> Any:
         return lw.expr(node.body if condition else node.orelse)
     lw.place(node)
     return branch(
-        lw, condition, lambda: lw.expr(node.body), lambda: lw.expr(node.orelse), node=node, name="the value of the conditional"
+        lw,
+        condition,
+        lambda: lw.expr(node.body),
+        lambda: lw.expr(node.orelse),
+        node=node,
+        name="the value of the conditional",
     )
 
 
@@ -172,7 +178,9 @@ def _super(lw: Lowering, node: Any) -> Any:
     while frame is not None and frame.method_of is None:
         frame = frame.outer
     if frame is None or frame.method_of is None:
-        raise UnsupportedSyntaxError("super() without arguments is possible in methods only", code="AC1103", loc=lw.place(node))
+        raise UnsupportedSyntaxError(
+            "super() without arguments is possible in methods only", code="AC1103", loc=lw.place(node)
+        )
     return super(*frame.method_of)
 
 
@@ -260,8 +268,10 @@ def _kept(lw: Lowering, test: Any) -> bool:
     condition = truth(lw, lw.expr(test))
     if not isinstance(condition, bool):
         raise StaticValueError(
-            "how many elements a comprehension has must be known at compile time, this condition is not", code="AC1303",
-            loc=lw.place(test), hint="keep all elements and mask them with `ops.where`",
+            "how many elements a comprehension has must be known at compile time, this condition is not",
+            code="AC1303",
+            loc=lw.place(test),
+            hint="keep all elements and mask them with `ops.where`",
         )
     return condition
 

@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from ..dtypes import int64
 from ..errors import LoopError, StaticValueError
 from ..ir.build import current
 from ..ir.core import Value
 from ..ir.primitive import METHODS, F
 from ..ir.types import tensor
-from ..dtypes import int64
 from .control import iterate_static
 from .joins import lifted_number
 from .lowering import Lowering

@@ -215,18 +215,23 @@ class Join:
     def _check_types(self, a: TensorType, b: TensorType, name: str) -> None:
         if a.dtype is not b.dtype:
             raise self._error(
-                "AC1401", f"{name} is {a} on one path and {b} on the other: dtypes differ", hint="cast one of them with astype"
+                "AC1401",
+                f"{name} is {a} on one path and {b} on the other: dtypes differ",
+                hint="cast one of them with astype",
             )
         if a.shape != b.shape:
             where = next((i for i, (p, q) in enumerate(zip(a.shape, b.shape, strict=False)) if p != q), None)
             why = f"dimension {where} differs" if len(a.shape) == len(b.shape) else "the numbers of dimensions differ"
-            raise self._error("AC1402", f"{name} has shape {list(a.shape)} on one path and {list(b.shape)} on the other: {why}")
+            raise self._error(
+                "AC1402", f"{name} has shape {list(a.shape)} on one path and {list(b.shape)} on the other: {why}"
+            )
 
     def _mismatch(self, a: Any, b: Any, name: str) -> CompileError:
         if a is None or b is None:
             other = describe(b if a is None else a)
             return self._error(
-                "AC1404", f"{name} is None on one path and {other} on the other",
+                "AC1404",
+                f"{name} is None on one path and {other} on the other",
                 hint="give it a value on every path (is a `return` or an `else` missing?)",
             )
         code = "AC1405" if not (self._tensor_type(a) or self._tensor_type(b)) else "AC1403"
@@ -235,7 +240,12 @@ class Join:
 
     def _error(self, code: str, message: str, hint: str | None = None) -> CompileError:
         one, other = self.places
-        spans = ((one, "one path"), (other, "the other path")) if one and other and one != other else ((one, ""),) if one else ()
+        spans = (
+            ((one, "one path"), (other, "the other path"))
+            if one and other and one != other
+            else ((one, ""),)
+            if one
+            else ()
+        )
         message = message.replace(RETURN, "the return value")
         return JoinError(message, code=code, spans=spans, hint=hint)
-

@@ -53,14 +53,19 @@ def _keep_or_unroll(lw: Lowering, node: Any, iteration: Iteration, n: int) -> No
             return
         lw.not_kept[key] = problem
     if iteration.force_keep:
-        raise LoopError(f"this loop cannot be kept: {problem.message}", code="AC1502", spans=problem.spans, hint=problem.hint)
+        raise LoopError(
+            f"this loop cannot be kept: {problem.message}", code="AC1502", spans=problem.spans, hint=problem.hint
+        )
     if n > lw.options.unroll_max:
         raise LoopError(
-            f"a loop of {n} trips is too long to unroll and cannot be kept: {problem.message}", spans=problem.spans,
+            f"a loop of {n} trips is too long to unroll and cannot be kept: {problem.message}",
+            spans=problem.spans,
             hint=problem.hint,
         )
     if n > _WARN_TRIPS:
-        warnings.warn(UnrollWarning(f"a loop of {n} trips is unrolled: {problem.message}", loc=lw.place(node)), stacklevel=2)
+        warnings.warn(
+            UnrollWarning(f"a loop of {n} trips is unrolled: {problem.message}", loc=lw.place(node)), stacklevel=2
+        )
     lw.place(node)
     _unroll(lw, node, list(iteration.static_items(lw)))
 
@@ -246,7 +251,9 @@ def _run_trips(lw: Lowering, node: Any, limit: int) -> None:
 def _keep_while(lw: Lowering, node: Any) -> None:
     if any(isinstance(n, gast.NamedExpr) for n in gast.walk(node.test)):
         raise UnsupportedSyntaxError(
-            "':=' in the condition of a loop that runs at run time", code="AC1103", loc=lw.place(node.test),
+            "':=' in the condition of a loop that runs at run time",
+            code="AC1103",
+            loc=lw.place(node.test),
             hint="assign before the loop and at the end of its body",
         )
     loop = Loop(lw, _names(node), lw.here, False)
@@ -258,8 +265,10 @@ def _keep_while(lw: Lowering, node: Any) -> None:
     cond = _condition(loop, body, [], lambda args: truth(lw, lw.expr(node.test)))
     if cond.outs[0].constant is True:
         raise LoopError(
-            "this `while` never ends: its condition does not depend on anything known only at run time", code="AC1503",
-            loc=lw.place(node.test), hint="make the number it depends on dynamic, e.g. with `mutable`, or use a `break`",
+            "this `while` never ends: its condition does not depend on anything known only at run time",
+            code="AC1503",
+            loc=lw.place(node.test),
+            hint="make the number it depends on dynamic, e.g. with `mutable`, or use a `break`",
         )
     inits = loop.inits(body.templates, body.types)
     lw.place(node)

@@ -97,7 +97,7 @@ def _result(lowering: Lowering, returned: Any) -> tuple[Any, list[Value]]:
     outs: list[Value] = []
     places: dict[tuple[Value, type | None], int] = {}
     arguments = {id(a): i for i, a in enumerate(lowering.arguments)}
-    entry_args = {v for v in lowering.entry.args}
+    entry_args = set(lowering.entry.args)
 
     def out(value: Value, kind: type | None) -> Out:
         key = (value, kind)

@@ -24,7 +24,15 @@ from .scope import Closure, Frame, Prepared, bind_arguments, prepare
 from .values import StateVar, TensorVar, Weak, content, map_leaves, serial_now, set_content
 
 __all__ = [
-    "EXPRESSIONS", "STATEMENTS", "Diverged", "Lowering", "NumberArgument", "Options", "Region", "TensorArgument", "expression",
+    "EXPRESSIONS",
+    "STATEMENTS",
+    "Diverged",
+    "Lowering",
+    "NumberArgument",
+    "Options",
+    "Region",
+    "TensorArgument",
+    "expression",
     "statement",
 ]
 
@@ -191,8 +199,12 @@ class Lowering:
     def call_python(self, fn: Any, args: list[Any], kwargs: dict[str, Any], method_of: Any = None) -> Any:
         """Compiles the call of a Python function into the current place."""
         prepared = prepare(fn)
-        defaults = [self.outside.read(d, ("default", id(fn), i), f"default {i} of {fn.__qualname__}", lambda i=i: fn.__defaults__[i])
-                    for i, d in enumerate(fn.__defaults__ or ())]
+        defaults = [
+            self.outside.read(
+                d, ("default", id(fn), i), f"default {i} of {fn.__qualname__}", lambda i=i: fn.__defaults__[i]
+            )
+            for i, d in enumerate(fn.__defaults__ or ())
+        ]
         kw_defaults = dict(fn.__kwdefaults__ or {})
         caller = self.here
         env = bind_arguments(prepared.node, fn.__name__, args, kwargs, tuple(defaults), kw_defaults, caller)
@@ -202,7 +214,9 @@ class Lowering:
     def call_closure(self, closure: Closure, args: list[Any], kwargs: dict[str, Any]) -> Any:
         """Compiles the call of a function that compiled code defined."""
         prepared, caller = closure.prepared, self.here
-        env = bind_arguments(prepared.node, closure.__name__, args, kwargs, closure.defaults, closure.kw_defaults, caller)
+        env = bind_arguments(
+            prepared.node, closure.__name__, args, kwargs, closure.defaults, closure.kw_defaults, caller
+        )
         frame = Frame(prepared, closure.frame.bindings, closure.frame, caller, env, closure.frame.method_of)
         return self.run_function(prepared, frame)
 

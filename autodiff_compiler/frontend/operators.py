@@ -8,11 +8,16 @@ import types
 from typing import Any
 
 from ..errors import (
-    AmbiguousTruthError, MissingAttributeError, SideEffectError, StaticValueError, UnsupportedCallError,
-    UnsupportedSyntaxError, did_you_mean,
+    AmbiguousTruthError,
+    MissingAttributeError,
+    SideEffectError,
+    StaticValueError,
+    UnsupportedCallError,
+    UnsupportedSyntaxError,
+    did_you_mean,
 )
-from ..ir.core import Value
 from ..ir.build import current
+from ..ir.core import Value
 from ..ir.primitive import METHODS, F
 from ..ir.types import TensorType
 from ..runtime.parameter import Parameter
@@ -24,21 +29,52 @@ from .values import LocalDict, LocalList, StateVar, TensorVar, Weak, describe, e
 __all__ = ["attribute", "binary", "check_local", "compare", "is_ours", "require_static", "subscript", "truth", "unary"]
 
 _BINARY = {
-    "Add": operator.add, "Sub": operator.sub, "Mult": operator.mul, "Div": operator.truediv, "FloorDiv": operator.floordiv,
-    "Mod": operator.mod, "Pow": operator.pow, "MatMult": operator.matmul, "BitAnd": operator.and_, "BitOr": operator.or_,
-    "BitXor": operator.xor, "LShift": operator.lshift, "RShift": operator.rshift,
+    "Add": operator.add,
+    "Sub": operator.sub,
+    "Mult": operator.mul,
+    "Div": operator.truediv,
+    "FloorDiv": operator.floordiv,
+    "Mod": operator.mod,
+    "Pow": operator.pow,
+    "MatMult": operator.matmul,
+    "BitAnd": operator.and_,
+    "BitOr": operator.or_,
+    "BitXor": operator.xor,
+    "LShift": operator.lshift,
+    "RShift": operator.rshift,
 }
 _SLOT = {
-    "Add": "add", "Sub": "sub", "Mult": "mul", "Div": "truediv", "FloorDiv": "floordiv", "Mod": "mod", "Pow": "pow",
-    "MatMult": "matmul", "BitAnd": "and", "BitOr": "or", "BitXor": "xor", "LShift": "lshift", "RShift": "rshift",
+    "Add": "add",
+    "Sub": "sub",
+    "Mult": "mul",
+    "Div": "truediv",
+    "FloorDiv": "floordiv",
+    "Mod": "mod",
+    "Pow": "pow",
+    "MatMult": "matmul",
+    "BitAnd": "and",
+    "BitOr": "or",
+    "BitXor": "xor",
+    "LShift": "lshift",
+    "RShift": "rshift",
 }
 _COMPARE = {
-    "Eq": operator.eq, "NotEq": operator.ne, "Lt": operator.lt, "LtE": operator.le, "Gt": operator.gt, "GtE": operator.ge,
+    "Eq": operator.eq,
+    "NotEq": operator.ne,
+    "Lt": operator.lt,
+    "LtE": operator.le,
+    "Gt": operator.gt,
+    "GtE": operator.ge,
 }
 _COMPARE_SLOT = {"Eq": "__eq__", "NotEq": "__ne__", "Lt": "__lt__", "LtE": "__le__", "Gt": "__gt__", "GtE": "__ge__"}
 _WEAK = {"Add": "add", "Sub": "sub", "Mult": "mul", "Div": "div", "FloorDiv": "floordiv", "Mod": "mod", "Pow": "pow"}
 _WEAK_COMPARE = {
-    "Eq": "equal", "NotEq": "not_equal", "Lt": "less", "LtE": "less_equal", "Gt": "greater", "GtE": "greater_equal",
+    "Eq": "equal",
+    "NotEq": "not_equal",
+    "Lt": "less",
+    "LtE": "less_equal",
+    "Gt": "greater",
+    "GtE": "greater_equal",
 }
 
 
@@ -66,7 +102,8 @@ def check_local(lw: Lowering, owner: Any) -> None:
         if isinstance(owner, list | dict | set):
             raise SideEffectError(
                 f"a {describe(owner)} that came from outside cannot be changed in compiled code",
-                code="AC1602", hint="copy it first, or return the new value",
+                code="AC1602",
+                hint="copy it first, or return the new value",
             )
         raise TypeError(f"'{type(owner).__name__}' object does not support item assignment")
 
@@ -175,7 +212,9 @@ def compare(lw: Lowering, op: str, a: Any, b: Any) -> Any:
 def _compare_containers(lw: Lowering, op: str, a: Any, b: Any) -> Any:
     xs, ys = elements(a), elements(b)
     if op not in ("Eq", "NotEq"):
-        raise UnsupportedSyntaxError(f"{describe(a)} and {describe(b)} cannot be ordered in compiled code", code="AC1103")
+        raise UnsupportedSyntaxError(
+            f"{describe(a)} and {describe(b)} cannot be ordered in compiled code", code="AC1103"
+        )
     same = xs is not None and ys is not None and len(xs) == len(ys) and isinstance(a, tuple) == isinstance(b, tuple)
     result: Any = same
     if same:
@@ -186,7 +225,9 @@ def _compare_containers(lw: Lowering, op: str, a: Any, b: Any) -> Any:
 
 def _identity(positive: bool, a: Any, b: Any) -> bool:
     if is_tensor_var(a) and is_tensor_var(b):
-        raise StaticValueError("'is' between Tensors cannot be decided in compiled code", code="AC1304", hint="use `(a == b).all()`")
+        raise StaticValueError(
+            "'is' between Tensors cannot be decided in compiled code", code="AC1304", hint="use `(a == b).all()`"
+        )
     a, b = (x.source if type(x) is StateVar else x for x in (a, b))
     return (a is b) == positive
 
@@ -304,7 +345,8 @@ def attribute(lw: Lowering, owner: Any, name: str) -> Any:
 
 def _missing(owner: Any, name: str) -> Any:
     raise MissingAttributeError(
-        f"{describe(owner)} has no attribute '{name}'", hint=did_you_mean(name, [n for n in dir(owner) if not n.startswith("__")])
+        f"{describe(owner)} has no attribute '{name}'",
+        hint=did_you_mean(name, [n for n in dir(owner) if not n.startswith("__")]),
     )
 
 
@@ -338,7 +380,9 @@ def _tensor_attribute(lw: Lowering, owner: Any, name: str) -> Any:
     known = [*METHODS, "shape", "dtype", "ndim", "size"]
     kind = Parameter if type(owner) is StateVar else Tensor
     if hasattr(kind, name):
-        raise UnsupportedCallError(f"'{name}' of a Tensor cannot be used in compiled code", hint="use an op, or move it out of the function")
+        raise UnsupportedCallError(
+            f"'{name}' of a Tensor cannot be used in compiled code", hint="use an op, or move it out of the function"
+        )
     raise MissingAttributeError(f"Tensor has no attribute '{name}'", hint=did_you_mean(name, known))
 
 
@@ -374,7 +418,6 @@ def subscript(lw: Lowering, owner: Any, index: Any) -> Any:
 def _dynamic_element(lw: Lowering, owner: Any, index: Any) -> Any:
     raise StaticValueError(
         f"an index into a Python {type(owner).__name__.removeprefix('Local').lower()} must be known at compile time, it is a {describe(index)}",
-        code="AC1305", hint="stack the elements with `ops.stack`, then index the Tensor",
+        code="AC1305",
+        hint="stack the elements with `ops.stack`, then index the Tensor",
     )
-
-

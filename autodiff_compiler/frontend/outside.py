@@ -135,7 +135,8 @@ class Outside:
             if name in self.states:
                 if parameter.name and name != "parameter" and name != "Parameter":
                     raise ParameterError(
-                        f"two Parameters of this function are both called {name!r}", hint="give one of them another name"
+                        f"two Parameters of this function are both called {name!r}",
+                        hint="give one of them another name",
                     )
                 name = f"{name}.{len(self.states)}"
             type_ = type_of(parameter)
@@ -153,6 +154,8 @@ class Outside:
             found = self._captured[key] = self._add_argument(type_, what.rpartition(".")[2])
         return found
 
-    def _guard(self, key: tuple[Any, ...], what: str, fetch: Callable[[], Any], expected: Any, watched: bool = False) -> None:
+    def _guard(
+        self, key: tuple[Any, ...], what: str, fetch: Callable[[], Any], expected: Any, watched: bool = False
+    ) -> None:
         if key not in self.guards:
             self.guards[key] = Guard(what, fetch, expected, watched)

@@ -141,7 +141,9 @@ class Frame:
         """The value of a local name of this frame."""
         value = self.env.get(name, self)
         if value is self:
-            raise UnboundVariableError(f"'{name}' has no value here", loc=loc, hint=f"give '{name}' a value before this line")
+            raise UnboundVariableError(
+                f"'{name}' has no value here", loc=loc, hint=f"give '{name}' a value before this line"
+            )
         if type(value) is MaybeUnbound:
             spans = ((value.loc, "on the other path it gets none"),) if value.loc else ()
             raise UnboundVariableError(value.why, loc=loc, spans=spans, hint=f"give '{name}' a value before")
@@ -149,7 +151,12 @@ class Frame:
 
 
 def bind_arguments(
-    node: Any, name: str, args: list[Any], kwargs: dict[str, Any], defaults: tuple[Any, ...], kw_defaults: dict[str, Any],
+    node: Any,
+    name: str,
+    args: list[Any],
+    kwargs: dict[str, Any],
+    defaults: tuple[Any, ...],
+    kw_defaults: dict[str, Any],
     loc: Loc | None,
 ) -> dict[str, Any]:
     """Parameter names to values, by Python's rules."""
@@ -171,7 +178,9 @@ def bind_arguments(
         elif a.kwarg is not None:
             rest[key] = value
         else:
-            raise _misfit(name, f"has no parameter '{key}'", loc, hint=f"its parameters are {', '.join(positional) or 'none'}")
+            raise _misfit(
+                name, f"has no parameter '{key}'", loc, hint=f"its parameters are {', '.join(positional) or 'none'}"
+            )
     if a.kwarg is not None:
         env[a.kwarg.id] = rest
     for p, default in zip(reversed(positional), reversed(defaults), strict=False):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib
-import traceback
 from typing import Any
 
 import gast
@@ -95,7 +94,10 @@ def _augmented(lw: Lowering, node: Any) -> None:
             return
         lw.place(node)
         if type(old) is StateVar:
-            raise SideEffectError(f"'{target.id} {_SIGN.get(op, op)}= ...' would rebind a Parameter", hint="use ops.assign(parameter, value)")
+            raise SideEffectError(
+                f"'{target.id} {_SIGN.get(op, op)}= ...' would rebind a Parameter",
+                hint="use ops.assign(parameter, value)",
+            )
         store(lw, target, operators.binary(lw, op, old, value))
     elif isinstance(target, gast.Attribute):
         owner = lw.expr(target.value)
@@ -170,7 +172,9 @@ def set_item(lw: Lowering, owner: Any, index: Any, value: Any) -> None:
         return
     if type(owner) is StateVar:
         current = lw.unwrap(owner)
-        F.state_write(METHODS["__setitem__"](current, lw.unwrap(index), lw.unwrap(value)), state=owner.name, type=owner.type)
+        F.state_write(
+            METHODS["__setitem__"](current, lw.unwrap(index), lw.unwrap(value)), state=owner.name, type=owner.type
+        )
         return
     operators.check_local(lw, owner)
     operators.require_static(index, "an index into a Python container")
@@ -290,7 +294,9 @@ def _with(lw: Lowering, node: Any) -> None:
         manager = lw.expr(item.context_expr)
         if not isinstance(manager, nullcontext):
             raise UnsupportedSyntaxError(
-                f"'with' of a {describe(manager)} cannot be used in compiled code", code="AC1108", loc=lw.place(item.context_expr),
+                f"'with' of a {describe(manager)} cannot be used in compiled code",
+                code="AC1108",
+                loc=lw.place(item.context_expr),
                 hint="contextlib.nullcontext is supported so far",
             )
         if item.optional_vars is not None:

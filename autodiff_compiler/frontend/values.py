@@ -19,8 +19,22 @@ from ..runtime.tensor import Tensor
 from ..source import Loc
 
 __all__ = [
-    "UNBOUND", "Leaf", "LocalDict", "LocalList", "MaybeUnbound", "StateVar", "TensorVar", "Weak", "content", "describe",
-    "flatten", "is_dynamic", "is_static", "map_leaves", "set_content", "structure",
+    "UNBOUND",
+    "Leaf",
+    "LocalDict",
+    "LocalList",
+    "MaybeUnbound",
+    "StateVar",
+    "TensorVar",
+    "Weak",
+    "content",
+    "describe",
+    "flatten",
+    "is_dynamic",
+    "is_static",
+    "map_leaves",
+    "set_content",
+    "structure",
 ]
 
 _serial = itertools.count()

@@ -1,0 +1,26 @@
+"""Networks: Cells, layers, losses, and MindSpore's optimizers (which live in `optim`)."""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+from .cell import Cell
+from .containers import CellList, SequentialCell
+from .layers import Dense, Flatten, Identity, LogSoftmax, ReLU, Sigmoid, Softmax, Tanh, get_activation
+from .losses import CrossEntropyLoss, L1Loss, LossBase, MSELoss, SoftmaxCrossEntropyWithLogits
+
+_OPTIMIZERS = ("Adam", "Momentum", "Optimizer", "SGD")
+
+__all__ = [
+    "Adam", "Cell", "CellList", "CrossEntropyLoss", "Dense", "Flatten", "Identity", "L1Loss", "LogSoftmax", "LossBase",
+    "MSELoss", "Momentum", "Optimizer", "ReLU", "SGD", "SequentialCell", "Sigmoid", "Softmax",
+    "SoftmaxCrossEntropyWithLogits", "Tanh", "get_activation",
+]
+
+
+def __getattr__(name: str) -> Any:
+    # An optimizer is a Cell, so `optim` imports this package; importing it here as well would make a cycle.
+    if name in _OPTIMIZERS:
+        return getattr(importlib.import_module("..optim", __name__), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

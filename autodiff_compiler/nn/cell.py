@@ -17,6 +17,7 @@ from ..errors import ParameterError, UnsupportedCallError
 from ..runtime import epoch
 from ..runtime.parameter import DEFAULT_NAME, Parameter, ParameterTuple
 from ..runtime.tensor import Tensor
+from ..transforms.jit import jit
 
 __all__ = ["Cell"]
 
@@ -55,8 +56,6 @@ class Cell:
             return self.construct(*args, **kwargs)
         compiled = self._compiled
         if compiled is None:
-            from ..transforms.jit import jit
-
             compiled = self.__dict__["_compiled"] = jit(self)
         return compiled(*args, **kwargs)
 

@@ -36,7 +36,7 @@ class MemoryPlan:
     dies: dict[Op, list[Value]] = field(default_factory=dict)
     overwrites: dict[Value, Value] = field(default_factory=dict)
     takes: dict[Value, Value] = field(default_factory=dict)
-    owned: set[Value] = field(default_factory=set)
+    owned: list[Value] = field(default_factory=list)
 
     def root(self, x: Value) -> Value:
         """The value whose bytes x shows."""
@@ -142,7 +142,8 @@ def _plan_inner(plan: MemoryPlan, op: Op) -> None:
                 if isinstance(arg.type, TensorType) and fresh:
                     owned.add(arg)
         _plan_block(plan, block, owned)
-        plan.owned |= owned & set(plan.overwrites.values())
+        overwritten = set(plan.overwrites.values())
+        plan.owned += [x for x in block.args if x in owned and x in overwritten]
 
 
 def _held(plan: MemoryPlan, block: Block) -> set[Value]:

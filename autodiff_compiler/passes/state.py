@@ -155,7 +155,9 @@ class _Lifter(Cloner):
         """The current version of a state."""
         value = self.env.get(state)
         if value is None:
-            value = self.builder.emit(REGISTRY["state_read"], (), (state, type))
+            read: Value = self.builder.emit(REGISTRY["state_read"], (), (state, type))
+            self._hint(read, state)
+            return read
         return value
 
     def set(self, state: str, value: Value) -> None:

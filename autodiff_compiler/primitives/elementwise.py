@@ -10,7 +10,7 @@ import math
 
 import numpy as np
 
-from ..dtypes import DType, bool_, dtype_of
+from ..dtypes import DType, bool_, dtype_of, promote_scalar
 from ..ir.core import Value
 from ..ir.primitive import METHODS, F, Primitive, composite
 from ..ir.types import TensorType, tensor
@@ -151,12 +151,13 @@ class Mod(Primitive):
 def _pow(x, y):
     if isinstance(y, int) and is_tensor(x) and x.dtype.is_int and y < 0:
         raise ValueError(f"an integer tensor to the power {y} is no integer: cast it to a float first")
-    square = isinstance(y, int | float) and y == 2
+    if isinstance(y, int | float) and y == 2:
+        if not is_tensor(x) or x.dtype is not promote_scalar(x.dtype, type(y)):
+            x, _ = promoted(x, y)
+        return F.mul(x, x)  # correctly rounded, and many times faster than a general power
     x, y = promoted(x, y)
     dtype = x.dtype if is_tensor(x) else y.dtype
     require_dtype(not dtype.is_bool, "pow is not defined for bools", hint="cast one of them to a number first")
-    if square:
-        return F.mul(x, x)  # correctly rounded, and many times faster than a general power
     return F.pow(x, y) if dtype.is_float else F.int_pow(x, y)
 
 

@@ -117,7 +117,8 @@ class CheckIndex(Primitive):
             low, high = int(index.min()), int(index.max())
             if low < lowest or high >= size:
                 raise IndexError(f"index {low if low < lowest else high} is out of bounds for size {size}")
-        return np.where(index < 0, index + np.int64(size), index)
+        index = index.astype(int)  # before the sum: an int8 could not hold it
+        return np.where(index < 0, index + size, index)
 
     def vjp(c, g, index):
         return None

@@ -41,7 +41,7 @@ class Sum(Primitive):
         return tensor(x.dtype, reduced_shape(x.shape, axes, keepdims))
 
     def numpy(x, *, axes, keepdims):
-        return np.sum(x, axis=axes, keepdims=keepdims)
+        return np.add.reduce(x, axis=axes, keepdims=keepdims)
 
     widen = True
     call = _sum
@@ -81,7 +81,7 @@ class Max(Primitive):
         return _extreme_type(x, axes, keepdims)
 
     def numpy(x, *, axes, keepdims):
-        return np.max(x, axis=axes, keepdims=keepdims)
+        return np.maximum.reduce(x, axis=axes, keepdims=keepdims)
 
     call = lambda x, axis=None, keepdims=False: _extreme("max", x, axis, keepdims)
     methods = ("max", "amax")
@@ -109,7 +109,7 @@ class Min(Primitive):
         return _extreme_type(x, axes, keepdims)
 
     def numpy(x, *, axes, keepdims):
-        return np.min(x, axis=axes, keepdims=keepdims)
+        return np.minimum.reduce(x, axis=axes, keepdims=keepdims)
 
     call = lambda x, axis=None, keepdims=False: _extreme("min", x, axis, keepdims)
     methods = ("min", "amin")
@@ -157,7 +157,7 @@ class Any(Primitive):
         return tensor(bool_, reduced_shape(x.shape, axes, keepdims))
 
     def numpy(x, *, axes, keepdims):
-        return np.any(x, axis=axes, keepdims=keepdims)
+        return np.logical_or.reduce(x, axis=axes, keepdims=keepdims)
 
     call = lambda x, axis=None, keepdims=False, keep_dims=False: _quantified("any", x, axis, keepdims or keep_dims)
     methods = ("any",)
@@ -178,7 +178,7 @@ class All(Primitive):
         return tensor(bool_, reduced_shape(x.shape, axes, keepdims))
 
     def numpy(x, *, axes, keepdims):
-        return np.all(x, axis=axes, keepdims=keepdims)
+        return np.logical_and.reduce(x, axis=axes, keepdims=keepdims)
 
     call = lambda x, axis=None, keepdims=False, keep_dims=False: _quantified("all", x, axis, keepdims or keep_dims)
     methods = ("all",)

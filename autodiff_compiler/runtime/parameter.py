@@ -46,8 +46,14 @@ class Parameter(Tensor):
     __slots__ = ("_name", "_requires_grad", "device", "layerwise_parallel", "parallel_optimizer", "storage_format")
 
     def __init__(
-        self, default_input: Any, name: str | None = None, requires_grad: bool = True, layerwise_parallel: bool = False,
-        parallel_optimizer: bool = True, storage_format: str = "", device: str | None = None,
+        self,
+        default_input: Any,
+        name: str | None = None,
+        requires_grad: bool = True,
+        layerwise_parallel: bool = False,
+        parallel_optimizer: bool = True,
+        storage_format: str = "",
+        device: str | None = None,
     ) -> None:
         self._data: Array = array_of(default_input)
         self._held = 0

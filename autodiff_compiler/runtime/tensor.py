@@ -48,7 +48,10 @@ class Tensor:
     __array_priority__ = 1000.0
 
     def __init__(
-        self, input_data: Any = None, dtype: Any = None, shape: tuple[int, ...] | int | None = None,
+        self,
+        input_data: Any = None,
+        dtype: Any = None,
+        shape: tuple[int, ...] | int | None = None,
         init: float | Callable[[Array], object] | None = None,
     ) -> None:
         wanted = None if dtype is None else dtype_of(dtype)

@@ -19,7 +19,7 @@ from ..runtime.parameter import Parameter
 from ..runtime.tensor import Tensor, wrap
 from .jit import JitFunction, jit
 
-__all__ = ["Gradient", "GradOperation", "grad", "value_and_grad"]
+__all__ = ["GradOperation", "Gradient", "grad", "value_and_grad"]
 
 
 def positions_of(grad_position: Any) -> tuple[int, ...] | None:
@@ -58,9 +58,16 @@ class Gradient:
     """
 
     def __init__(
-        self, fn: Any, positions: tuple[int, ...] | None, weights: tuple[Parameter, ...] | None,
-        shape: Callable[[list[Any], list[Any]], Any], *, has_aux: bool = False, with_value: bool = False,
-        sens: bool = False, by_all: bool = False,
+        self,
+        fn: Any,
+        positions: tuple[int, ...] | None,
+        weights: tuple[Parameter, ...] | None,
+        shape: Callable[[list[Any], list[Any]], Any],
+        *,
+        has_aux: bool = False,
+        with_value: bool = False,
+        sens: bool = False,
+        by_all: bool = False,
     ) -> None:
         self.fn, self.positions, self.weights, self.shape = fn, positions, weights, shape
         self.has_aux, self.with_value, self.sens, self.by_all = has_aux, with_value, sens, by_all
@@ -191,12 +198,16 @@ def _gradient(
     if not callable(fn):
         raise TypeError(f"the function to differentiate must be callable, not a {type(fn).__name__}")
     if not cached:
-        return Gradient(fn, positions, chosen, _structure(grad_position, weights), has_aux=has_aux, with_value=with_value)
+        return Gradient(
+            fn, positions, chosen, _structure(grad_position, weights), has_aux=has_aux, with_value=with_value
+        )
     same_weights = None if chosen is None else tuple(map(Identity, chosen))
     key = (Identity(fn), grad_position, same_weights, isinstance(weights, Parameter), has_aux, with_value)
     found = _made.get(key)
     if found is None:
-        found = Gradient(fn, positions, chosen, _structure(grad_position, weights), has_aux=has_aux, with_value=with_value)
+        found = Gradient(
+            fn, positions, chosen, _structure(grad_position, weights), has_aux=has_aux, with_value=with_value
+        )
         _made[key] = found
         if len(_made) > _MADE_KEPT:
             _made.popitem(last=False)
@@ -204,7 +215,10 @@ def _gradient(
 
 
 def grad(
-    fn: Callable[..., Any], grad_position: int | tuple[int, ...] | None = 0, weights: Any = None, has_aux: bool = False,
+    fn: Callable[..., Any],
+    grad_position: int | tuple[int, ...] | None = 0,
+    weights: Any = None,
+    has_aux: bool = False,
     return_ids: bool = False,
 ) -> Gradient:
     """The derivative of `fn` by its arguments at `grad_position` and by the Parameters in `weights`.
@@ -225,7 +239,10 @@ def grad(
 
 
 def value_and_grad(
-    fn: Callable[..., Any], grad_position: int | tuple[int, ...] | None = 0, weights: Any = None, has_aux: bool = False,
+    fn: Callable[..., Any],
+    grad_position: int | tuple[int, ...] | None = 0,
+    weights: Any = None,
+    has_aux: bool = False,
     return_ids: bool = False,
 ) -> Gradient:
     """Like `grad`, returning ``(fn(...), gradient)``; the function runs once.

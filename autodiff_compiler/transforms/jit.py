@@ -126,8 +126,16 @@ class _Bound:
 
 
 def jit(
-    function: Callable[..., Any] | None = None, *, capture_mode: str = "ast", jit_level: str = "O0", dynamic: int = 0,
-    fullgraph: bool = False, backend: str = "", unroll_limit: int = 8, unroll_max: int = 1024, **options: Any,
+    function: Callable[..., Any] | None = None,
+    *,
+    capture_mode: str = "ast",
+    jit_level: str = "O0",
+    dynamic: int = 0,
+    fullgraph: bool = False,
+    backend: str = "",
+    unroll_limit: int = 8,
+    unroll_max: int = 1024,
+    **options: Any,
 ) -> Any:
     """Compiles a function, method or Cell: Python control flow on Tensors becomes part of one program.
 
@@ -157,5 +165,3 @@ def jit(
     if not callable(function):
         raise TypeError(f"jit() takes a function or a Cell, not a {type(function).__name__}")
     return JitFunction(function, chosen)
-
-

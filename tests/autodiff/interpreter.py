@@ -130,6 +130,12 @@ class Interpreter:
     def op_stop_gradient(self, op, xs, env):
         return xs
 
+    def op_custom_vjp(self, op, xs, env):
+        return self.block(op.blocks[0], xs, env)
+
+    def op_grad_map(self, op, xs, env):
+        return xs
+
     def op_print(self, op, xs, env):
         self.calls.append(("print", *[float(x) for x in xs]))
         return ()

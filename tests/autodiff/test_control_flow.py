@@ -56,7 +56,7 @@ PROGRAMS = {
     "while with an integer carry, a flag that breaks, and an unused carry": (
         """func @f(%x: f64[], %n: i64[]) -> (f64[]) {
           %zero: i64[] = const {value=0}; %no: bool[] = const {value=False}
-          %trips: i64[], %k: i64[], %stop: bool[], %y: f64[], %unused: f64[] = while (%i = %zero, %b = %no, %c = %x, %u = %x)
+          %n1: i64[], %k: i64[], %b1: bool[], %y: f64[], %u1: f64[] = while (%i = %zero, %b = %no, %c = %x, %u = %x)
             cond { %l: bool[] = less %i, %n; %g: bool[] = logical_not %b; %p: bool[] = logical_and %l, %g; yield %p }
             body {
               %one: i64[] = const {value=1}
@@ -199,12 +199,16 @@ PROGRAMS = {
           %xs: seq<f64[]> = to_seq %x; %n: i64[] = seq_len %xs
           %a: f64[], %s: seq<seq<f64[]>> = scan %n (%c = %w) body (%i) {
             %k: i64[] = const {value=1}; %m: i64[] = add %i, %k
-            %d: f64[], %t: seq<f64[]> = scan %m (%b = %c) body (%j) { %u: f64[] = sin %b; %v: f64[] = mul %u, %w; yield %v ; %u }
+            %d: f64[], %t: seq<f64[]> = scan %m (%b = %c) body (%j) {
+              %u: f64[] = sin %b; %v: f64[] = mul %u, %w; yield %v ; %u
+            }
             yield %d ; %t
           }
           %o: f64[] = scan %n (%c2 = %a ; %t2 = %s, %e = %xs) body (%i2) {
             %l: i64[] = seq_len %t2
-            %d2: f64[] = scan %l (%b2 = %c2 ; %u2 = %t2) body (%j2) { %y: f64[] = mul %u2, %e; %z: f64[] = add %b2, %y; yield %z }
+            %d2: f64[] = scan %l (%b2 = %c2 ; %u2 = %t2) body (%j2) {
+              %y: f64[] = mul %u2, %e; %z: f64[] = add %b2, %y; yield %z
+            }
             yield %d2
           }
           return %o

@@ -5,14 +5,16 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from autodiff_compiler.autodiff import drop_overrides, expand_grads
+from autodiff_compiler.autodiff import expand_grads
 from autodiff_compiler.autodiff.activity import active_values
 from autodiff_compiler.errors import NotDifferentiableError
-from autodiff_compiler.ir.text import parse_module, print_module
+from autodiff_compiler.ir.text import parse_module
 from autodiff_compiler.ir.verify import verify
 from autodiff_compiler.ir.walk import ops_of
+from autodiff_compiler.passes.manager import has_grad
+from autodiff_compiler.passes.state import lift_state, state_plan
 from autodiff_compiler.source import Loc
-from tests.autodiff.derivatives import check_orders, expanded, parsed
+from tests.autodiff.derivatives import expanded, parsed
 from tests.autodiff.interpreter import Interpreter, run
 
 
@@ -50,14 +52,16 @@ def test_one_result_listed_twice_is_seeded_twice():
 
 def test_an_unused_input_has_zeros_of_its_type():
     text = """func @f(%x: f32[2,3], %y: f64[], %n: i32[2]) -> (f32[2,3], f64[], i32[2]) {
-      %o: f64[], %dx: f32[2,3], %dy: f64[], %dn: i32[2] = grad %x, %y, %n {wrt=[0,1,2]} body (%a: f32[2,3], %b: f64[], %c: i32[2]) {
-        yield %b
-      }
+      %o: f64[], %dx: f32[2,3], %dy: f64[], %dn: i32[2] = grad %x, %y, %n {wrt=[0,1,2]}
+        body (%a: f32[2,3], %b: f64[], %c: i32[2]) { yield %b }
       return %dx, %dy, %dn
     }"""
     dx, dy, dn = run(expanded(parsed(text)), np.ones((2, 3)), 1.0, [1, 2])
-    assert dx.tolist() == [[0.0] * 3] * 2 and dx.dtype == np.float32
-    assert dy == 1.0 and dn.tolist() == [0, 0] and dn.dtype == np.int32
+    assert dx.tolist() == [[0.0] * 3] * 2
+    assert dx.dtype == np.float32
+    assert dy == 1.0
+    assert dn.tolist() == [0, 0]
+    assert dn.dtype == np.int32
 
 
 def test_an_integer_input_gets_what_flows_through_its_casts():
@@ -140,7 +144,9 @@ def test_a_while_trains_on_a_gradient_and_is_differentiated():
       %o: f64[], %dx: f64[] = grad %x {wrt=[0]} body (%t: f64[]) {
         %zero: f64[] = const {value=0.0}; %lr: f64[] = const {value=0.1}
         %w: f64[] = scan %n (%v = %zero) body (%i) {
-          %l: f64[], %g: f64[] = grad %v {wrt=[0]} body (%u: f64[]) { %d: f64[] = sub %u, %t; %s: f64[] = mul %d, %d; yield %s }
+          %l: f64[], %g: f64[] = grad %v {wrt=[0]} body (%u: f64[]) {
+            %d: f64[] = sub %u, %t; %s: f64[] = mul %d, %d; yield %s
+          }
           %step: f64[] = mul %g, %lr
           %v2: f64[] = sub %v, %step
           yield %v2
@@ -153,12 +159,7 @@ def test_a_while_trains_on_a_gradient_and_is_differentiated():
 
 
 def test_stop_gradient_ends_every_order():
-    module = parsed("""func @f(%x: f64[]) -> (f64[]) {
-      %s: f64[] = stop_gradient %x; %a: f64[] = mul %s, %x; %b: f64[] = sin %a; return %b
-    }""")
-    text = print_module(module).replace("stop_gradient", "neg")
-    check_orders(parsed(text), (0.4,))
-    grads = """func @main(%x: f64[]) -> (f64[], f64[]) {
+    text = """func @main(%x: f64[]) -> (f64[], f64[]) {
       %d: f64[], %dd: f64[] = grad %x {wrt=[0]} body (%y: f64[]) {
         %o: f64[], %e: f64[] = grad %y {wrt=[0]} body (%z: f64[]) {
           %s: f64[] = stop_gradient %z; %a: f64[] = mul %s, %z; %b: f64[] = sin %a; yield %b
@@ -167,12 +168,13 @@ def test_stop_gradient_ends_every_order():
       }
       return %d, %dd
     }"""
-    # sin(k z) at k = z, twice by z only: k cos(k z), then -k k sin(k z); stop_gradient(z) counts as constant both times.
-    assert results(grads, 0.4) == [pytest.approx(0.4 * np.cos(0.16)), pytest.approx(-0.16 * np.sin(0.16))]
+    # sin(k z) at k = z, twice by z only: k cos(k z), then -k k sin(k z); k counts as constant both times.
+    assert results(text, 0.4) == [pytest.approx(0.4 * np.cos(0.16)), pytest.approx(-0.16 * np.sin(0.16))]
 
 
 OVERRIDE = """func @main(%x: f64[], %w: f64[], %n: i64[]) -> (f64[], f64[], f64[], f64[]) {
-  %d: f64[], %y: f64[], %dw: f64[], %dd: f64[] = grad %x {wrt=[0], seeds=[0]SEED} body (%x1: f64[]) {
+  %one: f64[] = const {value=1.0}
+  %d: f64[], %y: f64[], %dw: f64[], %dd: f64[] = grad %x, %one {wrt=[0], seeds=[0]} body (%x1: f64[]) {
     %o: f64[], %dx: f64[], %dv: f64[] = grad %x1, %w {wrt=[0,1]} body (%x2: f64[], %v: f64[]) {
       %r: f64[] = scan %n (%c = %x2) body (%i) {
         %k: f64[] = custom_vjp %c fwd (%a: f64[]) { %e: f64[] = sin %a; %p: f64[] = mul %e, %v; yield %p }
@@ -188,13 +190,10 @@ OVERRIDE = """func @main(%x: f64[], %w: f64[], %n: i64[]) -> (f64[], f64[], f64[
 
 
 def test_custom_vjp_replaces_the_derivative_and_is_differentiated_again():
-    text = OVERRIDE.replace("grad %x {wrt", "grad %x, %one {wrt").replace("SEED", "").replace(
-        "-> (f64[], f64[], f64[], f64[]) {", "-> (f64[], f64[], f64[], f64[]) { %one: f64[] = const {value=1.0}", 1
-    )
-    y, d, dw, dd = results(text, 0.6, 0.5, 1)
+    y, d, dw, dd = results(OVERRIDE, 0.6, 0.5, 1)
     # One trip: value w sin(x), "derivative" x, whose derivative is 1; the captured w gets nothing.
     assert (y, d, dw, dd) == (pytest.approx(0.5 * np.sin(0.6)), 0.6, 0.0, 1.0)
-    y, d, dw, dd = results(text, 0.6, 0.5, 2)
+    y, d, dw, dd = results(OVERRIDE, 0.6, 0.5, 2)
     # Two trips: c1 = w sin(x), d = x * c1; c1 is differentiated by the override again: d' = c1 + x * x.
     c1 = 0.5 * np.sin(0.6)
     assert (d, dw, dd) == (pytest.approx(0.6 * c1), 0.0, pytest.approx(c1 + 0.36))
@@ -226,20 +225,46 @@ def test_grad_map_edits_the_cotangent_last_placed_first():
     assert results(text, 0.6, 3.0) == [0.6, (1.0 + 3.0) * 3.0]
 
 
-def test_overrides_disappear_after_the_last_derivative_only():
-    text = """func @f(%x: f64[]) -> (f64[]) {
-      %a: f64[] = grad_map %x bwd (%g: f64[]) { %h: f64[] = neg %g; yield %h }
-      %b: f64[] = custom_vjp %a fwd (%p: f64[]) { %q: f64[] = sin %p; yield %q }
-        bwd (%r: f64[], %s: f64[], %t: f64[]) { yield %t }
-      return %b
-    }"""
-    module = parsed(text)
-    kept = expand_grads(module, keep_overrides=True)
-    assert print_module(kept) == print_module(module)
-    done = drop_overrides(kept)
-    verify(done, "FIRST_ORDER")
-    assert [op.defn.name for op in ops_of(done.entry.body)] == ["sin"]
-    assert print_module(expand_grads(module)) == print_module(done)
+STATES = """state @w: f64[]
+func @main(%x: f64[]) -> (f64[], f64[]) {
+  %d: f64[], %dx: f64[], %dw: f64[] = grad %x {wrt=[0], wrt_states=["w"]} body (%x1: f64[]) {
+    %o: f64[], %e: f64[] = grad %x1 {wrt=[0]} body (%x2: f64[]) { BODY }
+    yield %e
+  }
+  return %dx, %dw
+}
+"""
+USED = """%k: f64[] = custom_vjp %x2 fwd (%a: f64[]) { %e2: f64[] = sin %a; yield %e2 }
+      bwd (%b: f64[], %out: f64[], %g: f64[]) {
+        %v: f64[] = state_read {state="w"}; %q: f64[] = mul %b, %g; %q2: f64[] = mul %q, %v; yield %q2
+      }
+    yield %k"""
+
+
+def lifted_in_turns(called):
+    """Both derivatives of a rule that gives x * w, at x = 0.6 and w = 5; `lift_state` runs after each expansion."""
+    text = STATES.replace("BODY", "%k: f64[] = call @g %x2; yield %k" if called else USED)
+    if called:
+        text += "func @g(%x2: f64[]) -> (f64[]) { BODY }".replace("BODY", USED.replace("yield %k", "return %k"))
+    module, runs = lift_state(parsed(text)), 0
+    while has_grad(module):
+        module, runs = lift_state(expand_grads(module)), runs + 1
+        verify(module)
+    verify(module, "PURE")
+    assert runs == 2
+    assert state_plan(module).inputs == ("w",)
+    return [float(v) for v in run(module, 0.6, 5.0)]
+
+
+@pytest.mark.parametrize("called", [False, True])
+def test_an_outer_grad_waits_until_states_of_inner_backward_rules_are_lifted(called):
+    assert lifted_in_turns(called)[0] == 5.0
+
+
+@pytest.mark.xfail(reason="lift_state forgets which argument of the outer grad stands for a state", strict=True)
+@pytest.mark.parametrize("called", [False, True])
+def test_the_derivative_by_a_state_that_an_inner_backward_rule_reads(called):
+    assert lifted_in_turns(called)[1] == 0.6
 
 
 HOST = """callable @h

@@ -46,8 +46,9 @@ class Writer:
         return scope
 
     def unary(self, b, scope, depth):
+        name = self.draw(st.sampled_from(["sin", "tanh", "neg"]))
         with b:
-            scope["real"].append(getattr(F, self.draw(st.sampled_from(["sin", "tanh", "neg"])))(self.choose(scope["real"])))
+            scope["real"].append(getattr(F, name)(self.choose(scope["real"])))
 
     def binary(self, b, scope, depth):
         name = self.draw(st.sampled_from(["mul", "add", "sub"]))

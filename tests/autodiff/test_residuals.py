@@ -125,7 +125,8 @@ def test_only_the_asked_carry_is_followed():
     module = parsed(text)
     derivative = expanded(directional(module, 1))
     backward = ops_named(derivative, "scan")[-1]
-    assert backward.attr("carries") == 1 and not ops_named(derivative, "cos")
+    assert backward.attr("carries") == 1
+    assert not ops_named(derivative, "cos")
 
 
 def test_the_arms_of_an_if_share_what_they_save():
@@ -139,7 +140,8 @@ def test_the_arms_of_an_if_share_what_they_save():
     module = parsed(text)
     derivative = expanded(directional(module, 1))
     forward, backward = ops_named(derivative, "if")
-    assert len(forward.results) == 2 and not ops_named(derivative, "undef")
+    assert len(forward.results) == 2
+    assert not ops_named(derivative, "undef")
     assert forward.results[1] in {x for block in backward.blocks for op in ops_of(block) for x in op.operands}
     for p in (True, False):
         check_orders(module, (0.3, p, np.arange(4.0)), orders=3)
@@ -147,7 +149,8 @@ def test_the_arms_of_an_if_share_what_they_save():
 
 def test_what_one_arm_alone_saves_is_undefined_in_the_other():
     text = """func @f(%x: f64[2,2], %p: bool[]) -> (f64[]) {
-      %r: f64[2,2] = if %p then { %a: f64[2,2] = matmul %x, %x; %t: f64[2,2] = tanh %a; %m: f64[2,2] = matmul %t, %t; yield %m }
+      %r: f64[2,2] = if %p
+        then { %a: f64[2,2] = matmul %x, %x; %t: f64[2,2] = tanh %a; %m: f64[2,2] = matmul %t, %t; yield %m }
         else { yield %x }
       %s: f64[] = sum %r {axes=[-2,-1]}
       return %s
@@ -187,15 +190,16 @@ def test_recomputed_chains_are_bounded():
 def test_size_is_linear_in_sequential_ifs():
     def size(n):
         body = "".join(
-            f"%q{i}: bool[] = less %y{i}, %w; %y{i + 1}: f64[] = if %q{i} then {{ %a{i}: f64[] = mul %y{i}, %w; yield %a{i} }} "
-            f"else {{ %b{i}: f64[] = sin %y{i}; yield %b{i} }};"
+            f"%q{i}: bool[] = less %y{i}, %w; %y{i + 1}: f64[] = if %q{i} "
+            f"then {{ %a{i}: f64[] = mul %y{i}, %w; yield %a{i} }} else {{ %b{i}: f64[] = sin %y{i}; yield %b{i} }};"
             for i in range(n)
         ).replace("%y0", "%x")
         module = parsed(f"func @f(%x: f64[], %w: f64[]) -> (f64[]) {{ {body} return %y{n} }}")
         return [count_ops(expanded(directional(module, order)).entry) for order in (1, 2)]
 
     (small1, small2), (middle1, middle2), (large1, large2) = size(12), size(24), size(48)
-    assert large1 - middle1 == 2 * (middle1 - small1) and large2 - middle2 == 2 * (middle2 - small2)
+    assert large1 - middle1 == 2 * (middle1 - small1)
+    assert large2 - middle2 == 2 * (middle2 - small2)
     assert small1 < 12 * 20
 
 
@@ -234,7 +238,6 @@ def test_calls_of_one_function_share_one_pair():
     # tanh(x * w) is the result and x, w are arguments: nothing more is returned.
     assert len(derivative.functions["g.fwd"].outs) == 1
     check_orders(module, (0.3, 0.7), orders=3)
-    assert float(run(derivative, 0.3, 0.7)[0]) == pytest.approx(float(run(expanded(directional(module, 1)), 0.3, 0.7)[0]))
 
 
 def test_a_call_with_other_active_arguments_gets_a_pair_of_its_own():

@@ -6,10 +6,11 @@ import numpy as np
 import pytest
 
 from autodiff_compiler.autodiff import split
+from autodiff_compiler.errors import InternalCompilerError
 from autodiff_compiler.ir.text import parse_module, print_module
 from autodiff_compiler.ir.verify import verify
 from autodiff_compiler.ir.walk import ops_of
-from tests.autodiff.derivatives import central_difference, directions, parsed
+from tests.autodiff.derivatives import central_difference, directions, expanded, parsed
 from tests.autodiff.interpreter import run
 from tests.autodiff.test_control_flow import PROGRAMS
 
@@ -17,7 +18,7 @@ from tests.autodiff.test_control_flow import PROGRAMS
 def gradients(parts, args, seeds):
     """What `forward` then `backward` give: results, and cotangents by argument."""
     for part in (parts.forward, parts.backward):
-        verify(part, "FIRST_ORDER")
+        verify(part, "PURE")
         text = print_module(part)
         assert print_module(parse_module(text)) == text
     results = run(parts.forward, *args)
@@ -55,7 +56,8 @@ def test_arguments_and_results_are_no_extra_residuals():
     parts = split(parsed(TEXT), [0, 1, 2])
     # tanh' and the first product need t, which is a result; that product w, too; the second product needs o alone.
     assert {(r.kind, r.number) for r in parts.residuals} == {("out", 0), ("arg", 1), ("residual", 0)}
-    assert parts.seeds == (0, 2) and parts.cotangents == (0, 1)
+    assert parts.seeds == (0, 2)
+    assert parts.cotangents == (0, 1)
     assert [len(f.outs) for f in (parts.forward.entry, parts.backward.entry)] == [4, 2]
     x, w, g0, g2 = np.arange(3.0) / 3, np.arange(3.0) + 1, np.ones(3), np.arange(3.0)
     _, found = gradients(parts, (x, w, 0.0, 5), [g0, g2])
@@ -66,28 +68,40 @@ def test_arguments_and_results_are_no_extra_residuals():
     np.testing.assert_allclose(found[1], (g2 @ t) * (t * total + (w @ t)))
 
 
-def test_overrides_act_in_the_backward_part_and_vanish_from_both():
+def test_overrides_act_in_the_backward_part():
     parts = split(parsed("""func @f(%x: f64[]) -> (f64[]) {
       %a: f64[] = grad_map %x bwd (%g: f64[]) { %h: f64[] = neg %g; yield %h }
       %b: f64[] = custom_vjp %a fwd (%p: f64[]) { %q: f64[] = sin %p; yield %q }
         bwd (%r: f64[], %s: f64[], %t: f64[]) { %u: f64[] = mul %r, %t; yield %u }
       return %b
     }"""), [0])  # fmt: skip
-    assert [op.defn.name for op in ops_of(parts.forward.entry.body)] == ["sin"]
+    assert [op.defn.name for op in ops_of(parts.backward.entry.body)] == ["mul", "neg"]
     results, found = gradients(parts, (0.4,), [1.0])
-    assert float(results[0]) == np.sin(0.4) and float(found[0]) == -0.4
+    assert float(results[0]) == np.sin(0.4)
+    assert float(found[0]) == -0.4
 
 
-def test_grad_inside_is_expanded_first_and_callees_come_along():
-    parts = split(parsed("""func @f(%x: f64[]) -> (f64[]) {
+def test_expanded_gradients_are_cut_and_callees_come_along():
+    parts = split(expanded(parsed("""func @f(%x: f64[]) -> (f64[]) {
       %o: f64[], %d: f64[] = grad %x {wrt=[0]} body (%a: f64[]) { %b: f64[] = call @g %a; yield %b }
       return %d
     }
-    func @g(%x: f64[]) -> (f64[]) { %s: f64[] = sin %x; %m: f64[] = mul %s, %x; return %m }"""), [0])  # fmt: skip
+    func @g(%x: f64[]) -> (f64[]) { %s: f64[] = sin %x; %m: f64[] = mul %s, %x; return %m }""")), [0])  # fmt: skip
     _, found = gradients(parts, (0.4,), [1.0])
     np.testing.assert_allclose(found[0], 2 * np.cos(0.4) - 0.4 * np.sin(0.4))
 
 
+def test_a_module_with_a_grad_left_is_refused():
+    module = parsed("""func @f(%x: f64[]) -> (f64[]) {
+      %o: f64[], %d: f64[] = grad %x {wrt=[0]} body (%a: f64[]) { %b: f64[] = sin %a; yield %b }
+      return %d
+    }""")
+    with pytest.raises(InternalCompilerError, match="too late"):
+        split(module, [0])
+
+
 def test_a_function_without_float_results_has_no_cotangents():
     parts = split(parsed("func @f(%x: f64[]) -> (bool[]) { %p: bool[] = less %x, %x; return %p }"), [0])
-    assert parts.seeds == () and parts.cotangents == () and not parts.backward.entry.body.ops
+    assert parts.seeds == ()
+    assert parts.cotangents == ()
+    assert not parts.backward.entry.body.ops

@@ -1,6 +1,7 @@
 """A naive interpreter of the IR, and random programs: what generated code is compared with.
 
-The interpreter runs every op with its kernel on fresh copies, keeps sequences as Python lists and never reuses a byte.
+The interpreter runs every op with its kernel as eager mode does, keeps sequences as Python lists and never writes to
+an array it has made.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from autodiff_compiler.dtypes import bool_, float32, int64
-from autodiff_compiler.ir.build import Builder
+from autodiff_compiler.ir.build import Builder, current
 from autodiff_compiler.ir.core import Block, Function, Module
 from autodiff_compiler.ir.primitive import REGISTRY, kernel_of
 from autodiff_compiler.ir.types import Seq, TensorType, tensor
@@ -36,10 +37,6 @@ def _block(module, block, env):
     return [env[v] for v in block.outs]
 
 
-def _fresh(x):
-    return np.array(x) if isinstance(x, np.ndarray | np.generic) else x
-
-
 def _op(module, op, xs, env):
     name, attrs = op.defn.name, dict(zip(op.defn.schema, op.attrs, strict=True))
     if name == "const":
@@ -63,22 +60,30 @@ def _op(module, op, xs, env):
         elem = op.operands[0].type.elem
         return [np.array(xs[0], elem.dtype.numpy).reshape((len(xs[0]), *elem.shape))]
     if name == "call":
-        return _call(module, module.functions[attrs["fn"].removeprefix("@")], [_fresh(x) for x in xs])
+        return _call(module, module.functions[attrs["fn"].removeprefix("@")], xs)
     if name == "if":
         return _block(module, op.blocks[0 if xs[0] else 1], dict(env))
     if name == "while":
         return _while(module, op, xs, env)
     if name == "scan":
         return _scan(module, op, xs, env, attrs)
+    if op.defn.scalar is not None:  # numbers are numbers: a full array of them could change the layout of the result
+        xs = [x.ravel()[0] if v.constant is not None else x for x, v in zip(xs, op.operands, strict=True)]
+        if np.broadcast_shapes(*[np.shape(x) for x in xs]) != op.results[0].type.shape:
+            xs[0] = np.full(op.results[0].type.shape, xs[0])
     result = kernel_of(op.defn)(*[np.asarray(x) for x in xs], **attrs)
-    results = list(result) if op.defn.multiple else [result]
-    return [np.array(r) for r in results]
+    return [np.asarray(r) for r in (result if op.defn.multiple else [result])]
 
 
 def _added(x, y):
     if isinstance(x, list | tuple):
         return type(x)(_added(a, b) for a, b in zip(x, y, strict=True))
     return x + y
+
+
+def _kept(value):
+    """What a sequence holds: a copy in C order."""
+    return np.array(value, order="C") if isinstance(value, np.ndarray) else value
 
 
 def _while(module, op, carries, env):
@@ -89,7 +94,7 @@ def _while(module, op, carries, env):
         outs = _block(module, body, {**env, **dict(zip(body.args, carries, strict=True))})
         carries = outs[:k]
         for kept, value in zip(saved, outs[k:], strict=True):
-            kept.append(value)
+            kept.append(_kept(value))
         trips += 1
     return [np.array(trips, np.int64), *carries, *saved]
 
@@ -104,7 +109,7 @@ def _scan(module, op, xs, env, attrs):
         outs = _block(module, body, {**env, **dict(zip(body.args, args, strict=True))})
         carries = outs[:k]
         for kept, value in zip(saved, outs[k:], strict=True):
-            kept[i] = value
+            kept[i] = _kept(value)
     return [*carries, *saved]
 
 
@@ -181,10 +186,6 @@ class ProgramMaker:
         return self.random.choice([lambda: x * 0.5, lambda: 1 - x, lambda: x + y * x])()
 
     def _const(self, values, t, x, y):
-        b = x.block and None
-        del b
-        from autodiff_compiler.ir.build import current
-
         return current().const(self.random.choice([0.0, -0.0, 1.0, 0.25]), t)
 
     def _sum(self, values, t, x, y):

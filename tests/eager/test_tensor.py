@@ -19,9 +19,19 @@ from autodiff_compiler.runtime import Parameter, ParameterTuple, Tensor, epoch
 @pytest.mark.parametrize(
     ("data", "dtype"),
     [
-        (1, dt.int64), (1.0, dt.float32), (True, dt.bool_), ([1.0, 2], dt.float32), ([1, 2], dt.int64), ([], dt.float32),
-        ([True, False], dt.bool_), (((1, 2), (3, 4)), dt.int64), (np.zeros(2), dt.float64), (np.float64(1), dt.float64),
-        (np.zeros(2, np.float16), dt.float16), (np.zeros(2, ml_dtypes.bfloat16), dt.bfloat16), (np.int8(1), dt.int8),
+        (1, dt.int64),
+        (1.0, dt.float32),
+        (True, dt.bool_),
+        ([1.0, 2], dt.float32),
+        ([1, 2], dt.int64),
+        ([], dt.float32),
+        ([True, False], dt.bool_),
+        (((1, 2), (3, 4)), dt.int64),
+        (np.zeros(2), dt.float64),
+        (np.float64(1), dt.float64),
+        (np.zeros(2, np.float16), dt.float16),
+        (np.zeros(2, ml_dtypes.bfloat16), dt.bfloat16),
+        (np.int8(1), dt.int8),
     ],
 )  # the table measured on MindSpore, see docs
 def test_the_dtype_of_data(data, dtype):

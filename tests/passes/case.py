@@ -15,6 +15,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+import autodiff_compiler.compiler.pipeline  # declares the pass expand_grad
 import autodiff_compiler.passes
 import autodiff_compiler.primitives  # noqa: F401  # registers the ops, as the line before does the passes
 from autodiff_compiler.ir.text import parse_module, print_module

@@ -92,7 +92,7 @@ class NumpyBackend:
     def _function(self, code: ModuleCode, function: Function, *, is_entry: bool) -> FunctionCode:
         low = Lowering(code, function, is_entry=is_entry)
         for arg in function.args:
-            var = Var(arg.type, arg.name, foreign=True, ordered=True, joined=True)
+            var = Var(arg.type, arg.name, foreign=True, joined=True)
             low.out.args.append(var)
             low.env[arg] = var
             if is_entry and isinstance(arg.type, TensorType) and arg.type.shape == () and low.uses.get(arg):

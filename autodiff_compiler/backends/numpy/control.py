@@ -33,7 +33,7 @@ def none() -> ast.expr:
 # ------------------------------------------------------------------------------------------------ if
 def lower_if(low: Lowering, op: Op) -> None:
     test = low.value(op.operands[0])
-    results = [Var(r.type, r.name, ordered=True, joined=True) for r in op.results]
+    results = [Var(r.type, r.name, joined=True) for r in op.results]
     arms: list[list[Node]] = []
     for block in op.blocks:
         with low.into([]) as body:
@@ -64,7 +64,7 @@ class _Carries:
         self.low, self.body = low, body
         self.vars: list[Var] = []
         for init, arg, result in zip(inits, args, results, strict=True):
-            var = Var(arg.type, arg.name or result.name, ordered=True, joined=True)
+            var = Var(arg.type, arg.name or result.name, joined=True)
             self.vars.append(var)
             low.copy(var, low.env[init])
             low.env[arg] = var
@@ -115,7 +115,7 @@ class _Carries:
         trees = [low.expr(operand) for _, operand in pairs]
         for var, operand in pairs:
             low.share(var, operand)
-            low.order(var, isinstance(operand, Var) and operand.ordered)
+            low.order(var, [operand])
         low.run(assign(tuple_expr((store(var) for var, _ in pairs), stored=True), tuple_expr(trees)))
 
 
@@ -135,7 +135,7 @@ class _Store:
             if not elem.elems:
                 raise InternalCompilerError("a loop cannot collect empty tuples", loc=self.low.loc)
             return Pack([self._open(t, hint, room) for t in elem.elems])
-        var = Var(None, hint or "saved", foreign=True, ordered=True)
+        var = Var(None, hint or "saved", foreign=True)
         self.parts.append((var, elem))
         if isinstance(elem, Seq):
             trips = number(0) if self.growing else room
@@ -315,7 +315,7 @@ def _trip_values(low: Lowering, body: Block, k: int, xs: Sequence[Value], index:
     for arg, x in zip(body.args[1 + k :], xs, strict=True):
         if not low.uses.get(arg):
             continue
-        var = Var(arg.type, arg.name or "x", foreign=True, ordered=True)
+        var = Var(arg.type, arg.name or "x", foreign=True)
         low.env[arg] = var
         low.run(assign(store(var), _element(low, low.value(x), arg.type, index)))
 

@@ -7,7 +7,7 @@ written as that number, `broadcast_to` is left to NumPy's own broadcasting, and 
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any, TypeAlias
 
@@ -67,11 +67,6 @@ Absorbed: TypeAlias = Splat | Stretched | Pack | _Undef
 Operand: TypeAlias = Var | Absorbed
 
 
-def in_order(operand: Operand) -> bool:
-    """Whether the operand, as an array, is known to be contiguous in C order."""
-    return operand.ordered if isinstance(operand, Var) else not isinstance(operand, Stretched)
-
-
 class ModuleCode:
     """What the functions of one generated module share."""
 
@@ -93,7 +88,7 @@ class ModuleCode:
         if found is None:
             array = np.ascontiguousarray(self.module.constants[name])
             self.support.dtype(from_numpy(array.dtype))
-            var = Var(type, name, foreign=True, ordered=True)
+            var = Var(type, name, foreign=True)
             found = self.constants[name] = (var, self._written(name, array))
         return found[0]
 
@@ -154,12 +149,16 @@ class Lowering:
         """``var = operand``: both may share bytes from now on."""
         tree = self.expr(operand)
         self.share(var, operand)
-        self.order(var, in_order(operand))
+        self.order(var, [operand])
         self.run(assign(store(var), tree))
 
-    def order(self, var: Var, ordered: bool) -> None:
-        """Notes whether an assignment leaves the variable in C order: with several, all of them must."""
-        var.ordered = ordered and (var.ordered or not var.joined)
+    def order(self, var: Var, operands: Iterable[Operand]) -> None:
+        """The variable is in C order if the operands, as arrays, are."""
+        for operand in operands:
+            if isinstance(operand, Var):
+                var.follow(operand)
+            elif isinstance(operand, Stretched):
+                var.lose_order()
 
     def share(self, var: Var, operand: Operand) -> None:
         """Notes that the variable may hold the operand's bytes."""
@@ -270,8 +269,7 @@ class Lowering:
             self._unabsorb(operands, leaves, out.type)
             root = fm.trace_formula(op, leaves, attributes(op))
         trees: dict[Applied, ast.expr] = {}
-        ordered = all(in_order(o.source if isinstance(o, Stretched) else o) for o in operands)
-        self._apply(root, trees, operands, self.target(out, op.defn.name), ordered)
+        self._apply(root, trees, operands, self.target(out, op.defn.name))
 
     def _unabsorb(self, operands: list[Operand], leaves: list[Leaf], type: TensorType) -> None:
         """All operands together are smaller than the result: one of them is stretched here."""
@@ -288,7 +286,7 @@ class Lowering:
         operands[0], leaves[0].shape, leaves[0].splat = var, type.shape, None
 
     def _apply(
-        self, root: Applied, trees: dict[Applied, ast.expr], operands: list[Operand], target: Var, ordered: bool
+        self, root: Applied, trees: dict[Applied, ast.expr], operands: list[Operand], target: Var
     ) -> None:
         """Statements for the calls below `root`, then ``target = ...``; calls used once and small ones stay nested."""
         stack: list[tuple[Applied, bool]] = [(root, False)]
@@ -308,7 +306,7 @@ class Lowering:
             if node is not root and node.uses == 1 and not large:
                 trees[node] = tree
                 continue
-            self.order(var, ordered)
+            self.order(var, [o.source if isinstance(o, Stretched) else o for o in operands])
             takes_out = large and node.is_ufunc and isinstance(tree, ast.Call)
             self.run(assign(store(var), tree), tree if takes_out else None, elementwise=True)  # type: ignore[arg-type]
             trees[node] = load(var)
@@ -358,17 +356,18 @@ class Lowering:
 
     def _assign_results(self, op: Op, tree: ast.expr, operands: list[Operand], inlined: bool) -> None:
         targets = [self.target(r, op.defn.name) for r in op.results]
-        ordered = all(in_order(o) for o in operands)
         if op.defn.view is not None:
             source = operands[op.defn.operand_names.index(op.defn.view)]
             for var in targets:
                 self.share(var, source)
-                self.order(var, ordered and op.defn.name in _KEEPS_ORDER)
+                self.order(var, operands)
+                if op.defn.name not in _KEEPS_ORDER:
+                    var.lose_order()
             if op.defn.name == "broadcast_to":
                 targets[0].set_foreign()
         else:
             for var in targets:
-                self.order(var, ordered)
+                self.order(var, operands)
         if len(targets) == 1 and not op.defn.multiple:
             called = result_call(tree) if inlined else None
             ufunc = called is not None and isinstance(getattr(np, called), np.ufunc)
@@ -423,7 +422,12 @@ class Lowering:
         while isinstance(type, Seq) and isinstance(type.elem, TupleType) and type.elem.elems:
             tree, type = subscript(tree, ast.Constant(value=0, kind=None)), seq(type.elem.elems[0])
         var = self.target(op.results[0])
-        self.run(assign(store(var), call("np.int64", call("len", tree))))
+        length = call("len", tree)
+        if op.operands[0] in self.code.undefined:  # an undefined sequence is empty: its zero cotangent has a length
+            nothing = ast.Constant(value=None, kind=None)
+            test = ast.Compare(left=self.value(op.operands[0]), ops=[ast.Is()], comparators=[nothing])
+            length = ast.IfExp(test=test, body=number(0), orelse=length)
+        self.run(assign(store(var), call("np.int64", length)))
 
     def seq_add(self, op: Op) -> None:
         x, y = [self.value(v) for v in op.operands]
@@ -479,6 +483,8 @@ class Lowering:
             self.run(ast.Expr(value=made))
             return
         targets = [Var(r.type, r.name, foreign=True) for r in op.results]
+        for var in targets:
+            var.lose_order()
         self.env.update(zip(op.results, targets, strict=True))
         promised = []
         for r in op.results:
@@ -497,7 +503,7 @@ class Lowering:
         targets = [self.target(r) for r in op.results]
         groups = self.code.results.get(callee, [None] * len(targets))  # of a recursive call nothing is known
         for i, var in enumerate(targets):
-            self.order(var, False)
+            var.lose_order()
             if groups[i] is None:
                 for operand in op.operands:
                     self.share(var, self.env[operand])

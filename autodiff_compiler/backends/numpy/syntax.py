@@ -30,18 +30,19 @@ class Var:
     """One variable of a generated function: the type of what it holds, and which others may share its bytes.
 
     `foreign` (kept at the root of the set of sharers): bytes that are not ours to overwrite, as those of arguments.
-    `ordered`: the array is known to be contiguous in C order.  `joined`: several statements may assign it.
+    `ordered`: the array is contiguous in C order, so far as is known yet.  `joined`: several statements may assign it.
     `hint`: the name the user's program suggests; `fallback`: one for where it suggests none.
     """
 
-    __slots__ = ("_foreign", "_name", "_named_by", "_root", "fallback", "hint", "joined", "nbytes", "number", "ordered", "type")
+    __slots__ = ("_followers", "_foreign", "_name", "_named_by", "_root", "fallback", "hint", "joined", "nbytes", "number", "ordered", "type")
 
     def __init__(
-        self, type: Type | None, hint: str | None = None, *, foreign: bool = False, ordered: bool = False,
+        self, type: Type | None, hint: str | None = None, *, foreign: bool = False,
         joined: bool = False, fallback: str = "t",
     ) -> None:
         self.type, self.hint, self.fallback, self._name = type, hint, fallback, ""
-        self.ordered, self.joined = ordered, joined
+        self.ordered, self.joined = True, joined
+        self._followers: list[Var] = []
         self._root: Var | None = None
         self._named_by: Var | None = None
         self._foreign = foreign
@@ -96,6 +97,21 @@ class Var:
 
     def __str__(self) -> str:
         return self.name
+
+    def lose_order(self) -> None:
+        """The array may be in another order than C, and with it those that take its order over."""
+        stack = [self]
+        while stack:
+            here = stack.pop()
+            if here.ordered:
+                here.ordered = False
+                stack += here._followers
+
+    def follow(self, other: Var) -> None:
+        """This variable's arrays are laid out as those of `other`."""
+        other._followers.append(self)
+        if not other.ordered:
+            self.lose_order()
 
     def __repr__(self) -> str:
         return f"<{self.name or self.namesake().hint or '_'}: {self.type!r}>"
