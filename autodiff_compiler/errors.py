@@ -114,6 +114,13 @@ class CompileError(Exception):
             self.spans = ((loc, note),)
         return self
 
+    def again(self, loc: Loc | None, note: str) -> Self:
+        """The same error once more, with one more place at its end."""
+        spans = (*self.spans, *(((loc, note),) if loc is not None else ()))
+        return type(self)(
+            self.message, code=self.code, spans=spans, notes=self.notes, hint=self.hint, chain=self._chain, stage=self.stage
+        )
+
     def __str__(self) -> str:
         head = f"[{self.code}] {self.message}" if self.code else self.message
         return "\n".join([head, *self._body()])

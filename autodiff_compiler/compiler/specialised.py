@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import gc
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from ..frontend.lower import Arg, Lowered, Options, Out, State, lower
@@ -18,7 +20,7 @@ __all__ = ["Specialised", "specialise"]
 class Specialised:
     """One entry of a compiled function's cache."""
 
-    def __init__(self, lowered: Lowered, leaves: int) -> None:
+    def __init__(self, lowered: Lowered) -> None:
         self.lowered = lowered
         self.program = Program(lowered.module)
         self._epoch = epoch.current()
@@ -63,8 +65,20 @@ def specialise(fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any], options: 
     """Compiles a function for the types and static values of these arguments."""
     specs = [specification(a) for a in args]
     named = {k: specification(v) for k, v in kwargs.items()}
-    lowered = lower(fn, specs, named, options, name)
-    return Specialised(lowered, len(lowered.argument_types))
+    with _collector_paused():
+        return Specialised(lower(fn, specs, named, options, name))
+
+
+@contextmanager
+def _collector_paused() -> Iterator[None]:
+    """A compilation makes many objects that live until its end: looking for garbage among them costs a third."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
 
 
 def _finisher(template: Any) -> Callable[[list[Tensor], list[Tensor]], Any]:

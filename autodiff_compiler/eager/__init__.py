@@ -5,7 +5,7 @@ Importing this package gives `Tensor` its operators and methods.
 
 from __future__ import annotations
 
-from . import numpy_protocol as _numpy_protocol  # gives Tensors the protocol
+from . import numpy_protocol as numpy_protocol  # importing it gives Tensors the protocol
 from .execute import run
 from .grad import Tape, differentiate, leaves, vjp
 from .operators import assign

@@ -21,7 +21,7 @@ from ..ir.types import TensorType, tensor
 from ..primitives.family import broadcast_shapes
 from ..runtime.storage import SHARED
 from ..runtime.tensor import Array, Tensor, wrap
-from .tape import Applied, place, thread
+from .tape import Applied, place, quietly, reentered, thread
 
 __all__ = ["Plan", "plan_of", "run"]
 
@@ -119,7 +119,7 @@ def _fill_numbers(defn: type[Primitive], operands: tuple[Any, ...], arrays: list
         if arrays[i] is None:
             if like is None or not isinstance(x, bool | int | float):
                 raise TypeError(f"{defn.name}: cannot use a {type(x).__name__} as an operand")
-            arrays[i] = thread.state.quiet(_number, x, like.dtype)
+            arrays[i] = quietly(_number, x, like.dtype)
 
 
 def _number(x: Any, dtype: Any) -> Array:
@@ -149,8 +149,7 @@ def _check_dtypes(plan: Plan, arrays: list[Array], attrs: Attrs, key: Any) -> No
 def _retried(plan: Plan, arrays: list[Array], attrs: Attrs, error: Exception) -> Any:
     """The kernel's result after all, or the reason in our own words why there is none."""
     defn = plan.defn
-    if isinstance(error, RuntimeError) and "already entered" in str(error):
-        # A signal handler or a debugger runs in the middle of another kernel of this thread.
+    if reentered(error):
         with np.errstate(all="ignore"):
             return plan.kernel(*arrays, **dict(zip(defn.schema, attrs, strict=True)))
     if defn.scalar is not None:
@@ -166,7 +165,7 @@ def _const(*, value: Any, type: TensorType) -> Tensor:
         raise UnsupportedCallError(f"the constant {value} belongs to a compiled module")
     if isinstance(value, np.ndarray):
         return wrap(value.astype(type.dtype.numpy))
-    return wrap(thread.state.quiet(_full, type, value))
+    return wrap(quietly(_full, type, value))
 
 
 def _full(type: TensorType, value: Any) -> Array:

@@ -21,7 +21,7 @@ from ..runtime.parameter import Parameter
 from ..runtime.storage import SHARED
 from ..runtime.tensor import Tensor, wrap
 from .execute import Plan, plan_of
-from .tape import place, thread, tracked
+from .tape import place, quietly, thread, tracked
 
 __all__ = ["assign"]
 
@@ -114,7 +114,7 @@ def _fast_binary(name: str, dtypes: frozenset[Any], general: Callable[..., Any])
             kept = y
             try:
                 b = state.quiet(asarray, y, dtype)
-            except OverflowError:
+            except Exception:  # an int that does not fit
                 return general(x, y)
         else:
             return general(x, y)
@@ -222,8 +222,9 @@ def assign(target: Tensor, value: Any) -> Tensor:
     """
     dtype = target.dtype
     if not isinstance(value, Tensor):
-        number = isinstance(value, bool | int | float)
-        value = call.full(target.shape, value, promote_scalar(dtype, type(value))) if number else Tensor(value)
+        kind: Any = type(value)
+        number = kind in (bool, int, float)
+        value = call.full(target.shape, value, promote_scalar(dtype, kind)) if number else Tensor(value)
     if promote(dtype, value.dtype) is not dtype:
         raise DTypeError(f"a tensor of {dtype.name} cannot be assigned {value.dtype.name}", hint="cast the value first")
     if value.shape != target.shape:
@@ -250,7 +251,7 @@ def _set_item(x: Tensor, index: Any, value: Any) -> None:
     else:
         target = x._own()
         try:
-            thread.state.quiet(_write, target, place_of, array)
+            quietly(_write, target, place_of, array)
         except Exception:
             setitem(x, index, value)  # says in our own words what does not fit
             raise

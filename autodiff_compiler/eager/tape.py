@@ -32,7 +32,9 @@ __all__ = [
     "State",
     "next_order",
     "place",
+    "quietly",
     "record",
+    "reentered",
     "thread",
     "tracked",
 ]
@@ -58,6 +60,23 @@ class _Thread(threading.local):
 
 #: `thread.state` is the `State` of this thread.
 thread = _Thread()
+
+
+def reentered(error: Exception) -> bool:
+    """Whether `quiet` refused because it is running: a signal handler or debugger works in the middle of a kernel."""
+    return isinstance(error, RuntimeError) and "already entered" in str(error)
+
+
+def quietly(f: Callable[..., Any], *args: Any) -> Any:
+    """``f(*args)`` without floating-point warnings, also in the middle of a kernel."""
+    try:
+        return thread.state.quiet(f, *args)
+    except RuntimeError as error:
+        if not reentered(error):
+            raise
+    with np.errstate(all="ignore"):
+        return f(*args)
+
 
 #: Numbers of nodes, counting down: the newest node is the smallest, as a heap wants it.
 next_order = itertools.count(0, -1).__next__

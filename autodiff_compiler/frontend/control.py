@@ -30,7 +30,14 @@ def _if(lw: Lowering, node: Any) -> None:
         lw.block(node.body if condition else node.orelse)
         return
     lw.place(node)
-    branch(lw, condition, lambda: lw.block(node.body), lambda: lw.block(node.orelse), node=node)
+    branch(
+        lw,
+        condition,
+        lambda: lw.block(node.body),
+        lambda: lw.block(node.orelse),
+        node=node,
+        other_returned=jumps.asks_return(node.test),
+    )
 
 
 @dataclass
@@ -85,10 +92,15 @@ def branch(
     *,
     node: Any,
     name: str = "the value",
+    other_returned: bool = False,
 ) -> Any:
-    """Compiles both branches from the same state and joins what they leave behind; gives the joined value."""
+    """Compiles both branches from the same state and joins what they leave behind; gives the joined value.
+
+    `other_returned`: the function has returned when the second branch is taken.
+    """
     loc = lw.frame.tree.loc(node, lw.frame.caller)
     a, b = run_arm(lw, then), run_arm(lw, other)
+    b.returned |= other_returned
     join = Join(a.builder, b.builder, (loc, None))
     if a.diverged or b.diverged:
         survivor = b if a.diverged else a
@@ -129,7 +141,7 @@ def _joined_template(lw: Lowering, join: Join, a: Arm, b: Arm, name: str) -> tup
         x, y = a.env.get(n, UNBOUND), b.env.get(n, UNBOUND)
         if x is not y:
             join.places = a.places.get(n, elsewhere), b.places.get(n, elsewhere)
-            names[n] = join.join(x, y, n if "#" in n else f"'{n}'")
+            names[n] = _joined_name(join, a, b, n)
         elif lw.frame.env.get(n, UNBOUND) is not x:
             names[n] = x
     objects: dict[int, Any] = {}
@@ -140,6 +152,18 @@ def _joined_template(lw: Lowering, join: Join, a: Arm, b: Arm, name: str) -> tup
             x, y = TensorVar(x), TensorVar(y)
         objects[key] = (obj, join.join(x, y, f"an object changed in a branch ({describe(obj)})"))
     return result, names, objects
+
+
+def _joined_name(join: Join, a: Arm, b: Arm, name: str) -> Any:
+    x, y = a.env.get(name, UNBOUND), b.env.get(name, UNBOUND)
+    if "#" in name:
+        return join.join(x, y, name)
+    if a.returned is not b.returned:  # nobody reads the user's names where the function has returned
+        return join.with_undef(y, join.a) if a.returned else join.with_undef(x, join.b)
+    try:
+        return join.join(x, y, f"'{name}'")
+    except CompileError as error:  # of interest only to who reads it
+        return MaybeUnbound(None, "", error)
 
 
 def _survivor_template(join: Join, arm: Arm) -> tuple[Any, dict[str, Any], dict[int, Any]]:

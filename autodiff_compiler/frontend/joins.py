@@ -173,6 +173,9 @@ class Join:
         return rebuild(a, items)
 
     def _partly_bound(self, a: Any, b: Any, name: str) -> Any:
+        for x in (a, b):
+            if type(x) is MaybeUnbound and x.error is not None:
+                return x
         bound, builder = (b, self.a) if a is UNBOUND or type(a) is MaybeUnbound else (a, self.b)
         if "#" not in name or bound is UNBOUND or type(bound) is MaybeUnbound:
             return MaybeUnbound(self.places[0], f"{name} has a value only on some paths")
@@ -180,21 +183,28 @@ class Join:
         return self.with_undef(bound, builder)
 
     def with_undef(self, bound: Any, other: Builder) -> Any:
-        """A template for a value that the other path does not have: it yields `undef` there."""
+        """A template for a value that the other path does not have: it yields `undef` there.
 
-        def leaf(x: Any) -> Any:
-            t = x.value.type if type(x) is Weak else self._tensor_type(x)
-            if t is None:
-                return x
-            with other:
-                nothing = F.undef(type=t)
-            mine = self.a if other is self.b else self.b
-            value = x.value if type(x) is Weak else self._value(x, t, mine)
-            pair = (value, nothing) if other is self.b else (nothing, value)
-            return self.slot(*pair, x.kind if type(x) is Weak else None)
+        What was made before the paths parted is left as it is, so that its aliases stay aliases.
+        """
+        key = (id(bound), 0)
+        if key not in self._memo:
+            self._alive.append(bound)
+            self._memo[key] = self._with_undef(bound, other)
+        return self._memo[key]
 
+    def _with_undef(self, bound: Any, other: Builder) -> Any:
         items = elements(bound)
-        return leaf(bound) if items is None else rebuild(bound, [self.with_undef(i, other) for i in items])
+        if items is not None:
+            new = [self.with_undef(i, other) for i in items]
+            return bound if all(n is i for n, i in zip(new, items, strict=True)) else rebuild(bound, new)
+        mine = self.a if other is self.b else self.b
+        if type(bound) not in (TensorVar, Weak) or bound.value.block is not mine.block:
+            return bound
+        with other:
+            nothing = F.undef(type=bound.value.type)
+        pair = (bound.value, nothing) if other is self.b else (nothing, bound.value)
+        return self.slot(*pair, bound.kind if type(bound) is Weak else None)
 
     # ------------------------------------------------------------------------------------------- leaves
     @staticmethod

@@ -144,6 +144,8 @@ class Frame:
             raise UnboundVariableError(
                 f"'{name}' has no value here", loc=loc, hint=f"give '{name}' a value before this line"
             )
+        if type(value) is MaybeUnbound and value.error is not None:
+            raise value.error.again(loc, "read here")
         if type(value) is MaybeUnbound:
             spans = ((value.loc, "on the other path it gets none"),) if value.loc else ()
             raise UnboundVariableError(value.why, loc=loc, spans=spans, hint=f"give '{name}' a value before")

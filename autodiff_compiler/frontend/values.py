@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from ..errors import CompileError
 from ..ir.core import Value
 from ..ir.types import TensorType
 from ..primitives.family import Weak
@@ -99,10 +100,14 @@ UNBOUND = _Unbound()
 
 @dataclass(frozen=True)
 class MaybeUnbound:
-    """A name that has a value on some paths only; reading it is an error that names the place where paths differ."""
+    """A name without a usable value: reading it is an error that names the place where paths differ.
+
+    It has a value on some paths only, or (then `error` says so) values of different types.
+    """
 
     loc: Loc | None
     why: str
+    error: CompileError | None = None
 
 
 def serial_now() -> int:

@@ -13,9 +13,27 @@ from .losses import CrossEntropyLoss, L1Loss, LossBase, MSELoss, SoftmaxCrossEnt
 _OPTIMIZERS = ("Adam", "Momentum", "Optimizer", "SGD")
 
 __all__ = [
-    "Adam", "Cell", "CellList", "CrossEntropyLoss", "Dense", "Flatten", "Identity", "L1Loss", "LogSoftmax", "LossBase",
-    "MSELoss", "Momentum", "Optimizer", "ReLU", "SGD", "SequentialCell", "Sigmoid", "Softmax",
-    "SoftmaxCrossEntropyWithLogits", "Tanh", "get_activation",
+    "SGD",
+    "Adam",
+    "Cell",
+    "CellList",
+    "CrossEntropyLoss",
+    "Dense",
+    "Flatten",
+    "Identity",
+    "L1Loss",
+    "LogSoftmax",
+    "LossBase",
+    "MSELoss",
+    "Momentum",
+    "Optimizer",
+    "ReLU",
+    "SequentialCell",
+    "Sigmoid",
+    "Softmax",
+    "SoftmaxCrossEntropyWithLogits",
+    "Tanh",
+    "get_activation",
 ]
 
 

@@ -25,8 +25,8 @@ __all__ = ["Cell"]
 class Cell:
     """Base of networks: subclasses set Parameters and Cells as attributes in `__init__` and compute in `construct`.
 
-    Calling a Cell runs `construct`: eagerly in PYNATIVE_MODE, compiled in GRAPH_MODE.  A Parameter inside of children is
-    named by its attribute path (`fc.weight`); with ``auto_prefix=False`` a Cell adds nothing to its children's names.
+    Calling a Cell runs `construct`: eagerly in PYNATIVE_MODE, compiled in GRAPH_MODE.  A Parameter inside of children
+    is named by its attribute path (`fc.weight`); with ``auto_prefix=False`` a Cell adds nothing to those names.
 
     >>> from autodiff_compiler import Parameter, Tensor
     >>> class Scale(Cell):
@@ -40,11 +40,18 @@ class Cell:
     ([2.0, 6.0], ['factor'])
     """
 
+    _auto_prefix: bool
+    #: The path of this Cell with a dot at its end, once it is a part of another.
+    _prefix: str
+    _compiled: Any
+    training: bool
+    requires_grad: bool
+
     def __init__(self, auto_prefix: bool = True, flags: dict[str, Any] | None = None) -> None:
         if hasattr(type(self), "bprop"):
             raise UnsupportedCallError(f"{type(self).__name__} defines `bprop`, which is not available yet")
-        fresh = {"_auto_prefix": auto_prefix, "_prefix": "", "_compiled": None, "training": False, "requires_grad": False}
-        self.__dict__.update(fresh | (flags or {}))
+        self.__dict__.update(_auto_prefix=auto_prefix, _prefix="", _compiled=None, training=False, requires_grad=False)
+        self.__dict__.update(flags or {})
 
     # ------------------------------------------------------------------------------------------- calling
     def construct(self, *args: Any, **kwargs: Any) -> Any:
@@ -76,7 +83,9 @@ class Cell:
             assign(current, value)
             return
         elif isinstance(current, Cell) and value is not None:
-            raise TypeError(f"{name!r} is a Cell: it can be replaced by a Cell or None, not by a {type(value).__name__}")
+            raise TypeError(
+                f"{name!r} is a Cell: it can be replaced by a Cell or None, not by a {type(value).__name__}"
+            )
         object.__setattr__(self, name, value)
         epoch.bump()
 

@@ -47,7 +47,7 @@ _BY_NAME |= {"zero": _BY_NAME["zeros"], "one": _BY_NAME["ones"]}
 
 
 def initial(value: Any, shape: Shape, dtype: DType) -> Tensor:
-    """A Tensor of a shape and dtype from a number, a name ("zeros", "he_uniform", ...), a Tensor or a function of the shape.
+    """A Tensor of a shape and dtype from a number, a name ("zeros"), a Tensor, or a function of the shape.
 
     ValueError: an unknown name, or a Tensor of another shape.
 

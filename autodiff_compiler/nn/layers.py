@@ -26,9 +26,18 @@ class Dense(Cell):
     [[3.0]]
     """
 
+    weight: Any
+    bias: Any
+
     def __init__(
-        self, in_channels: int, out_channels: int, weight_init: Any = None, bias_init: Any = None, has_bias: bool = True,
-        activation: Any = None, dtype: Any = float32,
+        self,
+        in_channels: int,
+        out_channels: int,
+        weight_init: Any = None,
+        bias_init: Any = None,
+        has_bias: bool = True,
+        activation: Any = None,
+        dtype: Any = float32,
     ) -> None:
         super().__init__()
         self.in_channels = _positive("in_channels", in_channels)
@@ -136,7 +145,11 @@ class LogSoftmax(_AlongAxis):
 
 
 _ACTIVATIONS: dict[str, type[Cell]] = {
-    "relu": ReLU, "tanh": Tanh, "sigmoid": Sigmoid, "softmax": Softmax, "logsoftmax": LogSoftmax,
+    "relu": ReLU,
+    "tanh": Tanh,
+    "sigmoid": Sigmoid,
+    "softmax": Softmax,
+    "logsoftmax": LogSoftmax,
 }
 
 

@@ -14,6 +14,7 @@ from ..errors import ShapeError, UnsupportedCallError
 from ..ir.primitive import call
 from ..primitives.family import as_tensor, promoted, require
 
+# fmt: off
 __all__ = [
     "abs", "absolute", "add", "all", "amax", "amin", "any", "arange", "argmax", "argmin", "bitwise_and",
     "bitwise_or", "bitwise_xor", "broadcast_to", "cast", "cat", "clip_by_value", "concat", "cos", "cross_entropy",
@@ -26,6 +27,7 @@ __all__ = [
     "sin", "softmax", "sqrt", "square", "squeeze", "stack", "stop_gradient", "sub", "subtract", "sum", "swapaxes",
     "tanh", "transpose", "true_divide", "unsqueeze", "where", "zeros", "zeros_like",
 ]
+# fmt: on
 
 _Function = Callable[..., Any]
 
@@ -390,7 +392,11 @@ def log_softmax(logits: Any, axis: int = -1) -> Any:
 
 
 def cross_entropy(
-    input: Any, target: Any, weight: Any = None, ignore_index: int = -100, reduction: str = "mean",
+    input: Any,
+    target: Any,
+    weight: Any = None,
+    ignore_index: int = -100,
+    reduction: str = "mean",
     label_smoothing: float = 0.0,
 ) -> Any:
     """Cross entropy of logits [N, C, ...] against integer classes [N, ...] or probabilities of the logits' shape.
@@ -407,7 +413,11 @@ def cross_entropy(
 
 
 def nll_loss(
-    inputs: Any, target: Any, weight: Any = None, ignore_index: int = -100, reduction: str = "mean",
+    inputs: Any,
+    target: Any,
+    weight: Any = None,
+    ignore_index: int = -100,
+    reduction: str = "mean",
     label_smoothing: float = 0.0,
 ) -> Any:
     """Negative log-likelihood of log-probabilities [N, C, ...] for integer classes [N, ...]."""

@@ -19,8 +19,8 @@ class Adam(Optimizer):
     """Adam: steps scaled by running means of the gradient and of its square.
 
     In step t = 1, 2, ...: ``m = beta1 * m + (1 - beta1) * g``, ``v = beta2 * v + (1 - beta2) * g**2``,
-    ``p -= lr * sqrt(1 - beta2**t) / (1 - beta1**t) * m / (sqrt(v) + eps)``.  With `use_nesterov` the m of the last line is
-    ``beta1 * m + (1 - beta1) * g``; with `use_amsgrad` its v is the greatest so far.
+    ``p -= lr * sqrt(1 - beta2**t) / (1 - beta1**t) * m / (sqrt(v) + eps)``.  With `use_nesterov` the last m is replaced
+    by ``beta1 * m + (1 - beta1) * g``; with `use_amsgrad` the last v by the greatest so far.
 
     State as Parameters: `moment1.X` (m), `moment2.X` (v), `vhat.X`, and the powers `beta1_power`, `beta2_power`.
 
@@ -29,10 +29,22 @@ class Adam(Optimizer):
     0.75
     """
 
+    beta1_power: Any
+    beta2_power: Any
+
     def __init__(
-        self, params: Iterable[Parameter], learning_rate: Any = 1e-3, beta1: float = 0.9, beta2: float = 0.999,
-        eps: float = 1e-8, use_locking: bool = False, use_nesterov: bool = False, weight_decay: float = 0.0,
-        loss_scale: float = 1.0, use_amsgrad: bool = False, **kwargs: Any,
+        self,
+        params: Iterable[Parameter],
+        learning_rate: Any = 1e-3,
+        beta1: float = 0.9,
+        beta2: float = 0.999,
+        eps: float = 1e-8,
+        use_locking: bool = False,
+        use_nesterov: bool = False,
+        weight_decay: float = 0.0,
+        loss_scale: float = 1.0,
+        use_amsgrad: bool = False,
+        **kwargs: Any,
     ) -> None:
         super().__init__(learning_rate, params, weight_decay, loss_scale)
         for name in kwargs:

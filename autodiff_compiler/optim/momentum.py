@@ -26,8 +26,14 @@ class SGD(Optimizer):
     """
 
     def __init__(
-        self, params: Iterable[Parameter], learning_rate: Any = 0.1, momentum: float = 0.0, dampening: float = 0.0,
-        weight_decay: float = 0.0, nesterov: bool = False, loss_scale: float = 1.0,
+        self,
+        params: Iterable[Parameter],
+        learning_rate: Any = 0.1,
+        momentum: float = 0.0,
+        dampening: float = 0.0,
+        weight_decay: float = 0.0,
+        nesterov: bool = False,
+        loss_scale: float = 1.0,
     ) -> None:
         super().__init__(learning_rate, params, weight_decay, loss_scale)
         momentum = checked_number("momentum", momentum, least=0.0)
@@ -71,8 +77,13 @@ class Momentum(Optimizer):
     """
 
     def __init__(
-        self, params: Iterable[Parameter], learning_rate: Any, momentum: float, weight_decay: float = 0.0,
-        loss_scale: float = 1.0, use_nesterov: bool = False,
+        self,
+        params: Iterable[Parameter],
+        learning_rate: Any,
+        momentum: float,
+        weight_decay: float = 0.0,
+        loss_scale: float = 1.0,
+        use_nesterov: bool = False,
     ) -> None:
         super().__init__(learning_rate, params, weight_decay, loss_scale)
         momentum = checked_number("momentum", momentum, least=0.0)

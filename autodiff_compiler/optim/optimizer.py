@@ -26,6 +26,9 @@ class Optimizer(Cell):
     `parameters` are the trained Parameters; `learning_rate` (unless it is a Cell) and `global_step` are Parameters too.
     """
 
+    learning_rate: Any
+    global_step: Any
+
     def __init__(
         self, learning_rate: Any, parameters: Iterable[Parameter], weight_decay: float = 0.0, loss_scale: float = 1.0
     ) -> None:

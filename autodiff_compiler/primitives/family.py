@@ -343,9 +343,9 @@ def floating(name: str) -> Callable[..., Any]:
 
 
 def zeros_of(type: Type) -> Any:
-    """Zeros of a type; a tuple's elements one by one."""
+    """Zeros of a type: a tuple's elements one by one; an undefined sequence reads as an empty one."""
     if isinstance(type, TupleType):
         return F.tuple_make(*[zeros_of(t) for t in type.elems])
     if isinstance(type, TensorType):
         return constant(0, type)
-    raise TypeError(f"there is no zero of type {type}")
+    return F.undef(type=type)

@@ -12,8 +12,8 @@ import numpy as np
 
 from ..compiler.specialise import Identity
 from ..config import GRAPH_MODE, context, jit_disabled
+from ..eager.grad import differentiate
 from ..eager.grad import leaves as tensors_of
-from ..eager.grad import vjp
 from ..errors import GradientError
 from ..runtime.parameter import Parameter
 from ..runtime.tensor import Tensor, wrap
@@ -35,7 +35,7 @@ def positions_of(grad_position: Any) -> tuple[int, ...] | None:
         if operator.index(p) < 0:
             raise ValueError(f"grad_position must not be negative, got {p}")
     if len(set(positions)) != len(positions):
-        raise ValueError(f"grad_position {positions} names one position twice")
+        raise ValueError(f"grad_position {positions} names one position twice: a duplicate")
     return positions
 
 
@@ -89,11 +89,9 @@ class Gradient:
                 given[p] = alias
             return self.fn(*given, **kwargs)
 
-        weights = self.weights or ()
-        outputs, pullback = vjp(run, inputs, weights)
-        grads = pullback(self._seeds(outputs, sens))
-        by_position = dict(zip(chosen, grads, strict=False))
-        return self._result(outputs, by_position, grads[len(inputs) :])
+        main = _main_of if self.has_aux else None
+        outputs, grads, of_weights = differentiate(run, inputs, self.weights or (), self._seeds(sens), main)
+        return self._result(outputs, dict(zip(chosen, grads, strict=True)), of_weights)
 
     def compiled(self) -> JitFunction:
         """The compiled form of this derivative."""
@@ -135,19 +133,10 @@ class Gradient:
                 )
         return chosen
 
-    def _seeds(self, outputs: Any, sens: Any) -> list[Any] | None:
-        """Cotangents of all output Tensors: the sensitivity, or ones for every float one that is differentiated."""
-        if sens is not None:
-            given = list(tensors_of(sens))
-            expected = list(tensors_of(outputs))
-            if len(given) != len(expected):
-                raise GradientError(f"{len(given)} sensitivities were given for {len(expected)} outputs")
-            return given
-        if not self.has_aux:
-            return None
-        main = list(tensors_of(_main_of(outputs)))
-        seeds = [wrap(np.ones_like(t._data)) if t.dtype.is_float else None for t in main]
-        return [*seeds, *([None] * (len(list(tensors_of(outputs))) - len(main)))]
+    @staticmethod
+    def _seeds(sens: Any) -> list[Any] | None:
+        """Cotangents of the output Tensors: the given ones, or None for ones everywhere."""
+        return None if sens is None else list(tensors_of(sens))
 
     def _result(self, outputs: Any, by_position: dict[int, Any], weight_grads: Sequence[Any]) -> Any:
         if self.by_all:

@@ -9,6 +9,8 @@ import pytest
 
 import autodiff_compiler.dtypes as dt
 from autodiff_compiler.eager import differentiate
+from autodiff_compiler.eager.execute import plan_of
+from autodiff_compiler.eager.tape import thread
 from autodiff_compiler.errors import CompileError, DTypeError, ShapeError, UnsupportedCallError
 from autodiff_compiler.ir.primitive import METHODS, REGISTRY, F, call
 from autodiff_compiler.ir.types import tensor
@@ -112,6 +114,19 @@ def test_nothing_warns_and_nothing_raises_on_infinite_results():
         assert x.tolist()[0] == np.inf
 
 
+def test_computing_in_the_middle_of_a_kernel():
+    """As a signal handler or a debugger does."""
+
+    def handler():
+        x = Tensor([3e38, 1.0])
+        x[1] = 1e300
+        return (x * 10 + x.tanh() + 1 / Tensor([0.0])).tolist() + call.full((1,), 1e300).tolist()
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert thread.state.quiet(handler) == handler() == [np.inf] * 3
+
+
 def test_results_without_dimensions_are_tensors_over_arrays():
     x = Tensor(2.0)
     for out in (x + x, x.tanh(), Tensor([1.0]).sum(), Tensor([1.0])[0], x * 2):
@@ -190,8 +205,6 @@ def test_constants_and_containers():
 
 
 def test_every_primitive_can_be_planned():
-    from autodiff_compiler.eager.execute import plan_of
-
     for defn in REGISTRY.values():
         plan = plan_of(defn)
         assert (plan.kernel is None) != (plan.special is None), defn.name

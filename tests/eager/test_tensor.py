@@ -293,10 +293,9 @@ def test_parameter_tuple():
 def test_parameters_die_with_their_last_reference():
     gc.disable()
     try:
-        p = Parameter([1.0])
-        differentiate(lambda: p * p, [], [p])
-        dead = weakref.ref(p)
-        del p
+        kept = [Parameter([1.0])]
+        differentiate(lambda: kept[0] * 2, [], kept)
+        dead = weakref.ref(kept.pop())
         assert dead() is None
     finally:
         gc.enable()

@@ -36,7 +36,7 @@ class _Writer:
         return found[-1 - min(self.draw(st.integers(0, 4)), len(found) - 1)]
 
     def block(self, known: list[tuple[str, str]], depth: int) -> list[str]:
-        known = known  # the caller's list grows: it asks for results afterwards
+        """Some ops; the list of the caller grows, since it asks for results afterwards."""
         lines: list[str] = []
         kinds = ["arithmetic"] * 6 + ["constant", "constant", "compare", "shape", "cast", "container", "integer", "show"]
         if depth < 2:
@@ -205,8 +205,11 @@ def programs(draw: Callable[..., Any], states: bool = False) -> Module:
     entry = _Writer(draw, states, "g")
     known = [(f"%{n}", t) for n, t in ARGS]
     lines = entry.block(known, 0)
-    outs = [entry.pick(known, t) for t in (VECTOR, VECTOR, SCALAR, COUNT, TRUTH)]
-    head = f"func @f({', '.join(f'%{n}: {t}' for n, t in ARGS)}) -> ({VECTOR}, {VECTOR}, {SCALAR}, {COUNT}, {TRUTH}) {{"
+    results = [(entry.pick(known, t), t) for t in (VECTOR, VECTOR, SCALAR, COUNT, TRUTH)]
+    if draw(st.booleans()):
+        results = known  # nothing at the top is dead
+    outs, types = [n for n, _ in results], ", ".join(t for _, t in results)
+    head = f"func @f({', '.join(f'%{n}: {t}' for n, t in ARGS)}) -> ({types}) {{"
     cells = [f"state @a: {VECTOR}", f"state @b: {VECTOR}"] if states else []
     return parse_module("\n".join([*cells, head, *lines, f"return {', '.join(outs)}", "}", *g]) + "\n")
 

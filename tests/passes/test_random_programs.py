@@ -33,7 +33,7 @@ def check(module: Module, names: list[str], seed: int) -> None:
 
 @pytest.mark.parametrize("name", ["simplify", "dce", "inline", "licm", "fuse"])
 @given(module=programs(), seed=st.integers(0, 1000))
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=100, deadline=None)
 def test_a_pass_keeps_what_a_program_does(name: str, module: Module, seed: int) -> None:
     before = print_module(module)
     check(module, [name], seed)
@@ -41,7 +41,7 @@ def test_a_pass_keeps_what_a_program_does(name: str, module: Module, seed: int) 
 
 
 @given(module=programs(), seed=st.integers(0, 1000))
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=100, deadline=None)
 def test_passes_after_each_other_keep_what_a_program_does(module: Module, seed: int) -> None:
     check(module, ["simplify", "inline", "simplify", "licm", "simplify", "fuse", "plan_memory", "dce"], seed)
 
