@@ -15,6 +15,7 @@ from ..eager.tape import record, thread, tracked
 from ..ir.build import Builder
 from ..ir.core import Block, Function, Module
 from ..ir.primitive import REGISTRY, Effect
+from ..ir.types import Seq, TupleType, Type, seq
 from ..ir.walk import Cloner
 from ..runtime.tensor import Tensor, wrap
 from .pipeline import Stages, build, optimise
@@ -123,7 +124,16 @@ class _Parts:
 def _residual(residual: Residual, arrays: list[Any], found: tuple[Any, ...], n: int) -> Any:
     if residual.kind == "arg":
         return arrays[residual.number]
-    return found[residual.number] if residual.kind == "out" else found[n + residual.number]
+    kept = found[residual.number] if residual.kind == "out" else found[n + residual.number]
+    return _absent(residual.type) if kept is None else kept
+
+
+def _absent(type: Type) -> Any:
+    """Stands for a residual of a path that was not taken: nobody reads it, but a sequence has a length."""
+    if isinstance(type, Seq):
+        inner = type.elem
+        return tuple([_absent(seq(t)) for t in inner.elems]) if isinstance(inner, TupleType) else ()
+    return tuple(map(_absent, type.elems)) if isinstance(type, TupleType) else np.zeros(())
 
 
 def _seed(g: Tensor | None, result: Any) -> Tensor:

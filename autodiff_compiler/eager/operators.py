@@ -300,7 +300,14 @@ def _attach() -> None:
         setattr(Tensor, name, property(public) if name in PROPERTIES else _method(name, public))
     for name in _ARITHMETIC:
         setattr(Parameter, f"__i{name}__", _in_place(getattr(Tensor, f"__{name}__")))
-    for name, function in (("__setitem__", _set_item), ("assign_value", assign)):
+    own: dict[str, Callable[..., Any]] = {
+        "__setitem__": _set_item,
+        "assign_value": assign,
+        "__pos__": lambda x: x,
+        "__divmod__": lambda x, y: (x // y, x % y),
+        "__rdivmod__": lambda x, y: (y // x, y % x),
+    }
+    for name, function in own.items():
         setattr(Tensor, name, function)
 
 

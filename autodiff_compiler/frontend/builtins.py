@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import builtins
 import functools
+import operator
 from typing import Any
 
 from ..errors import StaticValueError, UnsupportedCallError
@@ -206,6 +207,22 @@ def _pow(lw: Lowering, x: Any, y: Any) -> Any:
 @intrinsic(divmod)
 def _divmod(lw: Lowering, x: Any, y: Any) -> Any:
     return operators.binary(lw, "FloorDiv", x, y), operators.binary(lw, "Mod", x, y)
+
+
+def _operator_function(op: str) -> Any:
+    return lambda lw, x, y: operators.binary(lw, op, x, y)
+
+
+for _function, _op in (
+    (operator.add, "Add"), (operator.sub, "Sub"), (operator.mul, "Mult"), (operator.truediv, "Div"),
+    (operator.floordiv, "FloorDiv"), (operator.mod, "Mod"), (operator.pow, "Pow"), (operator.matmul, "MatMult"),
+):  # fmt: skip
+    intrinsic(_function)(_operator_function(_op))
+
+
+@intrinsic(functools.reduce)
+def _reduce(lw: Lowering, fn: Any, x: Any, *initial: Any) -> Any:
+    return functools.reduce(lambda a, b: call(lw, fn, [a, b], {}), iterate_static(lw, x), *initial)
 
 
 @intrinsic(round)

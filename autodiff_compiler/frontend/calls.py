@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import functools
 import types
@@ -120,6 +121,8 @@ def _tensor_method(lw: Lowering, method: TensorMethod, args: list[Any], kwargs: 
         return to_number(lw, owner, None)
     if name == "__len__":
         return owner.type.shape[0]
+    if name == "copy":
+        return TensorVar(lw.unwrap(owner))
     return lw.native(method.function, [owner, *args], kwargs)
 
 
@@ -208,7 +211,7 @@ def _construct(lw: Lowering, cls: type, args: list[Any], kwargs: dict[str, Any])
             code="AC1803",
             hint="create it in __init__",
         )
-    if (issubclass(cls, tuple) and hasattr(cls, "_fields")) or cls is functools.partial:
+    if (issubclass(cls, tuple) and hasattr(cls, "_fields")) or cls in (functools.partial, contextlib.nullcontext):
         return cls(*args, **kwargs)
     if dataclasses.is_dataclass(cls) and cls.__dataclass_params__.frozen:  # type: ignore[attr-defined]
         return cls(*args, **kwargs)

@@ -18,7 +18,10 @@ from ..ir.types import Type, tensor
 from ..source import Loc
 from .joins import NUMBER_DTYPE, Slot, fill, fits_tensor, joined_number, kind_of_number, lifted_number, same_static
 from .lowering import Diverged, Lowering, Region
-from .values import UNBOUND, MaybeUnbound, StateVar, TensorVar, Weak, content, describe, elements, rebuild, set_content
+from .values import (
+    EITHER, OUTSIDE, UNBOUND, MaybeUnbound, StateVar, TensorVar, Weak, content, describe, elements, flatten, rebuild,
+    set_content,
+)  # fmt: skip
 
 __all__ = ["Body", "Cell", "Loop"]
 
@@ -59,19 +62,19 @@ class Cell:
 class _Assumed:
     """A leaf assumed to be a Tensor of some type at the head of the loop."""
 
-    __slots__ = ("type",)
+    __slots__ = ("locked", "type")
 
-    def __init__(self, type_: Any) -> None:
-        self.type = type_
+    def __init__(self, type_: Any, locked: str) -> None:
+        self.type, self.locked = type_, locked
 
 
 class _Late:
     """A name without a value at the entry, to which the body gives one that is needed after the loop."""
 
-    __slots__ = ("held",)
+    __slots__ = ("head", "held")
 
-    def __init__(self, held: Any) -> None:
-        self.held = held
+    def __init__(self, held: Any, head: Any = UNBOUND) -> None:
+        self.held, self.head = held, head
 
 
 @dataclass
@@ -83,6 +86,7 @@ class Body:
     types: list[Type]
     names: list[str | None]
     ends: list[Value]
+    found: list[Any]
 
 
 @dataclass
@@ -137,7 +141,7 @@ class Loop:
             finally:
                 lw.frame.env = before
                 lw.restore(region)
-        return Body(builder, templates, types, names, ends), done
+        return Body(builder, templates, types, names, ends, found), done
 
     def _templates(self) -> tuple[list[Any], list[Type], list[str | None]]:
         types: list[Type] = []
@@ -148,7 +152,7 @@ class Loop:
             if id(x) in memo:
                 return memo[id(x)]
             if type(x) is _Late:
-                return _Late(go(x.held, cell))
+                return _Late(go(x.held, cell), x.head)
             if type(x) in (TensorVar, _Assumed):
                 type_, kind = x.type, None
             elif type(x) is Weak:
@@ -158,23 +162,34 @@ class Loop:
                 return x if items is None else rebuild(x, [go(i, cell) for i in items])
             types.append(type_)
             names.append(cell.name if cell.obj is None and not cell.internal else None)
-            memo[id(x)] = Slot(len(types) - 1, kind)
+            memo[id(x)] = Slot(len(types) - 1, kind, self._locked(x, cell))
             return memo[id(x)]
 
         return [go(x, cell) for x, cell in zip(self.assumed, self.cells, strict=True)], types, names
+
+    def _locked(self, x: Any, cell: Cell) -> str:
+        """Why the elements of a carried Tensor cannot be assigned: in the first trip it may have other names."""
+        if type(x) is not TensorVar or x.locked or cell.obj is x:
+            return "" if type(x) is Weak else getattr(x, "locked", "")
+        frame = self.lw.frame
+        held = sum(leaf is x for name, value in frame.env.items() if name != cell.name for leaf in flatten(value))
+        return EITHER if held or x.serial < frame.serial else ""
 
     def enter(self, templates: list[Any], args: Any) -> None:
         """Gives every cell its value at the head of a trip."""
         plain = [t.held if type(t) is _Late else t for t in templates]
         for cell, template, value in zip(self.cells, templates, fill(plain, args), strict=True):
-            cell.set(self.lw, UNBOUND if type(template) is _Late and not cell.internal else value)
+            cell.set(self.lw, template.head if type(template) is _Late and not cell.internal else value)
 
-    def leave(self, templates: list[Any], results: Any) -> None:
+    def leave(self, body: Body, results: Any) -> None:
         """Gives every cell its value after the loop."""
-        plain = [t.held if type(t) is _Late else t for t in templates]
-        for cell, template, value in zip(self.cells, templates, fill(plain, results), strict=True):
+        plain = [t.held if type(t) is _Late else t for t in body.templates]
+        values = fill(plain, results)
+        for cell, template, value, end in zip(self.cells, body.templates, values, body.found, strict=True):
             if template is UNBOUND:
                 value = MaybeUnbound(self.loc, f"'{cell.name}' has a value only if the loop runs")
+            elif self.at_least_once and type(value) is type(end) is TensorVar:
+                value.locked = end.locked
             cell.set(self.lw, value)
 
     # --------------------------------------------------------------------------------------- values of slots
@@ -234,7 +249,12 @@ class Loop:
         """Widens the assumptions to cover what the body ends with; True if they already did."""
         done = True
         for i, (cell, end) in enumerate(zip(self.cells, found, strict=True)):
-            new = self._wider(self.assumed[i], end, cell.label, cell)
+            try:
+                new = self._wider(self.assumed[i], end, cell.label, cell)
+            except JoinError as error:
+                if cell.obj is not None or cell.internal:
+                    raise
+                new = MaybeUnbound(None, "", error)  # of interest only to who reads it
             if new is not self.assumed[i]:
                 self.assumed[i], done = new, False
         known = {id(cell.obj) for cell in self.cells}
@@ -252,15 +272,17 @@ class Loop:
     def _wider(self, assumed: Any, end: Any, name: str, cell: Cell) -> Any:
         if assumed is end:
             return assumed
+        if type(assumed) is MaybeUnbound or assumed is UNBOUND:
+            if type(end) is MaybeUnbound or end is UNBOUND:
+                return assumed
+            return _Late(end, assumed) if cell.internal or self.at_least_once else assumed
         if type(end) is MaybeUnbound or end is UNBOUND:
-            return assumed
-        if type(assumed) is MaybeUnbound:
-            assumed = UNBOUND
-        if assumed is UNBOUND:
-            return _Late(end) if cell.internal or self.at_least_once else UNBOUND
+            if cell.internal:
+                return assumed
+            return MaybeUnbound(self.loc, f"{name} has no value after a trip of the loop") if end is UNBOUND else end
         if type(assumed) is _Late:
             held = self._wider(assumed.held, end, name, cell)
-            return assumed if held is assumed.held else _Late(held)
+            return assumed if held is assumed.held else _Late(held, assumed.head)
         xs, ys = elements(assumed), elements(end)
         if xs is not None and ys is not None:
             if len(xs) != len(ys) or (isinstance(assumed, dict) and list(assumed) != list(end)):
@@ -286,13 +308,14 @@ class Loop:
         if ta is not None and te is not None:
             if type(assumed) is StateVar:
                 same = type(end) is StateVar and end.source is assumed.source
-                return assumed if same else _Assumed(ta)
+                return assumed if same else _Assumed(ta, OUTSIDE)
             if ta is te:
-                return assumed
+                locked = getattr(end, "locked", OUTSIDE)
+                return assumed if assumed.locked or not locked else _Assumed(ta, locked)
         elif ta is not None and ke and fits_tensor(ke, ta):
             return assumed
         elif te is not None and ka and fits_tensor(ka, te):
-            return _Assumed(te)
+            return _Assumed(te, getattr(end, "locked", OUTSIDE))
         elif ta is None and te is None and same_static(assumed, end):
             return assumed
         raise self._changes(assumed, end, name)

@@ -13,10 +13,11 @@ from ..ir.build import Builder
 from ..ir.core import Value
 from ..ir.primitive import METHODS, REGISTRY, trace
 from ..source import Loc
+from . import jumps
 from .joins import Join, fill
 from .lowering import Diverged, Lowering, statement
 from .operators import truth
-from .values import UNBOUND, LocalDict, LocalList, StateVar, TensorVar, Weak, content, describe, set_content
+from .values import UNBOUND, LocalDict, LocalList, MaybeUnbound, StateVar, TensorVar, Weak, content, describe, set_content
 
 __all__ = ["Diverged", "branch", "iterate_static"]
 
@@ -50,6 +51,10 @@ class Arm:
     objects: dict[int, tuple[Any, Any]]
     result: Any
     diverged: bool
+    #: the function has returned when this branch has run
+    returned: bool
+    #: smaller than the serial of what this branch or the other made
+    start: int
 
 
 def run_arm(lw: Lowering, run: Callable[[], Any]) -> Arm:
@@ -72,7 +77,7 @@ def run_arm(lw: Lowering, run: Callable[[], Any]) -> Arm:
             env, lw.frame.env = lw.frame.env, before
             places, lw.frame.places = lw.frame.places, places_before
             objects = lw.restore(region)
-    return Arm(builder, env, places, objects, result, diverged)
+    return Arm(builder, env, places, objects, result, diverged, env.get(jumps.RETURNED) is True, region.start)
 
 
 def _raises_at_run_time(lw: Lowering, error: Exception) -> None:
@@ -101,7 +106,7 @@ def branch(
     loc = lw.frame.tree.loc(node, lw.frame.caller)
     a, b = run_arm(lw, then), run_arm(lw, other)
     b.returned |= other_returned
-    join = Join(a.builder, b.builder, (loc, None))
+    join = Join(a.builder, b.builder, (loc, None), a.start)
     if a.diverged or b.diverged:
         survivor = b if a.diverged else a
         template = _survivor_template(join, survivor)

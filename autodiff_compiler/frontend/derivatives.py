@@ -10,7 +10,7 @@ from ..ir.core import Value
 from ..ir.primitive import REGISTRY, trace
 from .calls import call
 from .lowering import Lowering
-from .values import StateVar, TensorVar, Weak, describe, flatten, map_leaves
+from .values import OUTSIDE, StateVar, TensorVar, Weak, describe, flatten, map_leaves
 
 __all__ = ["differentiate"]
 
@@ -41,14 +41,14 @@ def differentiate(
     operands = list(inputs.values())
     loc = trace.builder.loc
     builder = trace.builder.nested([v.type for v in operands], [v.name for v in operands])
-    boxes = {key: TensorVar(arg) for key, arg in zip(order, builder.block.args, strict=True)}
+    boxes = {key: TensorVar(arg, OUTSIDE) for key, arg in zip(order, builder.block.args, strict=True)}
 
     def inside(x: Any) -> Any:
         return map_leaves(lambda v: boxes.get(id(v), v), x)
 
     with lw.region() as region, builder:
         result = call(lw, fn, [inside(a) for a in args], {k: inside(v) for k, v in kwargs.items()})
-        if any(id(obj) not in {id(b) for b in boxes.values()} for obj, _ in region.saved.values()):
+        if region.saved:
             lw.restore(region)
             raise SideEffectError("a function that is differentiated changes an object made outside of it", loc=loc)
         outs, slots = _outputs(lw, result)
@@ -73,7 +73,7 @@ def _outputs(lw: Lowering, result: Any) -> tuple[list[Value], set[int]]:
 
 def _rewrap(leaf: Any, values: Any) -> Any:
     value = next(values)
-    return Weak(value, leaf.kind) if type(leaf) is Weak else TensorVar(value)
+    return Weak(value, leaf.kind) if type(leaf) is Weak else TensorVar(value, getattr(leaf, "locked", OUTSIDE))
 
 
 def _seeds(

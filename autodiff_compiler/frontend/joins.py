@@ -16,7 +16,7 @@ from ..ir.core import Value
 from ..ir.primitive import F
 from ..ir.types import TensorType, tensor
 from ..source import Loc
-from .values import UNBOUND, MaybeUnbound, StateVar, TensorVar, Weak, describe, elements, rebuild
+from .values import EITHER, UNBOUND, MaybeUnbound, StateVar, TensorVar, Weak, describe, elements, rebuild
 
 __all__ = ["NUMBER_DTYPE", "Join", "Slot", "fill", "joined_number", "lifted_number", "same_static"]
 
@@ -29,6 +29,7 @@ class Slot:
 
     index: int
     kind: type | None = None
+    locked: str = ""
 
 
 def fill(template: Any, results: Any) -> Any:
@@ -40,7 +41,7 @@ def fill(template: Any, results: Any) -> Any:
             return made[id(t)]
         if type(t) is Slot:
             value = results[t.index]
-            out: Any = TensorVar(value) if t.kind is None else Weak(value, t.kind)
+            out: Any = TensorVar(value, t.locked) if t.kind is None else Weak(value, t.kind)
         else:
             items = elements(t)
             if items is None:
@@ -104,18 +105,26 @@ def fits_tensor(kind: type, t: TensorType) -> bool:
 class Join:
     """Joins pairs of values; `a_outs` and `b_outs` are what the two blocks must yield for the slots."""
 
-    def __init__(self, a: Builder, b: Builder, places: tuple[Loc | None, Loc | None] = (None, None)) -> None:
+    def __init__(self, a: Builder, b: Builder, places: tuple[Loc | None, Loc | None], start: int) -> None:
         self.a, self.b = a, b
         self.places = places
+        self._start = start  # objects with a smaller serial were made before the paths parted
         self.a_outs: list[Value] = []
         self.b_outs: list[Value] = []
         self._memo: dict[tuple[int, int], Any] = {}
         self._alive: list[Any] = []
 
-    def slot(self, a: Value, b: Value, kind: type | None = None) -> Slot:
+    def slot(self, a: Value, b: Value, kind: type | None = None, locked: str = "") -> Slot:
         self.a_outs.append(a)
         self.b_outs.append(b)
-        return Slot(len(self.a_outs) - 1, kind)
+        return Slot(len(self.a_outs) - 1, kind, locked)
+
+    def _locked(self, *boxes: Any) -> str:
+        """Why the elements of a Tensor that is one of these cannot be assigned."""
+        for x in boxes:
+            if type(x) is TensorVar and (x.locked or x.serial < self._start):
+                return x.locked or EITHER
+        return ""
 
     def join(self, a: Any, b: Any, name: str) -> Any:
         """The template for two values; `name` is what the user calls them (a variable, "the return value")."""
@@ -152,8 +161,8 @@ class Join:
         assert type_ is not None
         va, vb = self._value(a, type_, self.a), self._value(b, type_, self.b)
         if va is vb and va.block is not self.a.block:
-            return TensorVar(va)
-        return self.slot(va, vb)
+            return TensorVar(va, self._locked(a, b))
+        return self.slot(va, vb, locked=self._locked(a, b))
 
     def _containers(self, a: Any, b: Any, xs: list[Any], ys: list[Any], name: str) -> Any:
         if isinstance(a, dict) and isinstance(b, dict):
@@ -204,7 +213,7 @@ class Join:
         with other:
             nothing = F.undef(type=bound.value.type)
         pair = (bound.value, nothing) if other is self.b else (nothing, bound.value)
-        return self.slot(*pair, bound.kind if type(bound) is Weak else None)
+        return self.slot(*pair, bound.kind) if type(bound) is Weak else self.slot(*pair, locked=bound.locked)
 
     # ------------------------------------------------------------------------------------------- leaves
     @staticmethod

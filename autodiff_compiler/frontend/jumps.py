@@ -22,10 +22,10 @@ import gast
 
 from ..errors import RecursionDepthError
 
-__all__ = ["RETURN_VALUE", "remove_jumps"]
+__all__ = ["RETURNED", "RETURN_VALUE", "asks_return", "remove_jumps"]
 
 RETURN_VALUE: Final = "return#value"
-_RET: Final = "ret#1"
+RETURNED: Final = "ret#1"
 
 # Moving the rest into an arm nests one level per `if`.  Beyond this depth guards are put one after the
 # other wherever no variable crosses them; a variable that does would need a value on paths that have left.
@@ -155,9 +155,9 @@ class _Remover:
         if not returns:
             return _filled(self.block(body, _Context()), body[0])
         out = self.block(body, _Context(tail=True))
-        if any(_asks(s, _RET) for s in out):
+        if any(_asks(s, RETURNED) for s in out):
             after_docstring = 1 if _is_docstring(body[0]) else 0
-            out.insert(after_docstring, _assign(_RET, False, returns[0]))
+            out.insert(after_docstring, _assign(RETURNED, False, returns[0]))
         value = gast.copy_location(_name(RETURN_VALUE, gast.Load()), returns[-1])
         return [*out, gast.copy_location(gast.Return(value), returns[-1])]
 
@@ -201,7 +201,7 @@ class _Remover:
         if isinstance(stmt, gast.Return):
             out.append(_assign(RETURN_VALUE, stmt.value, stmt))
             if "ret" in context.watch:
-                out.append(_assign(_RET, True, stmt))
+                out.append(_assign(RETURNED, True, stmt))
         elif isinstance(stmt, gast.Break):
             out.append(_assign(self._flag("brk", context), True, stmt))
         elif "cont" in context.watch:
@@ -247,7 +247,7 @@ class _Remover:
         if "brk" in kinds:
             self._breaks += 1
             loop.brk = f"brk#{self._breaks}"
-        stop = (*((loop.brk,) if loop.brk else ()), *((_RET,) if "ret" in kinds else ()))
+        stop = (*((loop.brk,) if loop.brk else ()), *((RETURNED,) if "ret" in kinds else ()))
         body = self.block(stmt.body, _Context(loop, kinds & {"ret", "brk"}, False, context.depth))
         if loop.cont:
             body.insert(0, _assign(loop.cont, False, stmt))
@@ -338,7 +338,7 @@ class _Remover:
 
     def _flag(self, kind: str, context: _Context) -> str:
         if kind == "ret":
-            return _RET
+            return RETURNED
         loop = context.loop
         assert loop is not None  # the parser refuses `break` and `continue` outside of loops
         if kind == "cont":
@@ -386,6 +386,11 @@ def _rebuilt(stmt: Any, **changed: Any) -> Any:
 
 def _always_true(test: Any) -> bool:
     return isinstance(test, gast.Constant) and bool(test.value)
+
+
+def asks_return(test: Any) -> bool:
+    """Whether a test made here asks exactly that the function has not returned."""
+    return isinstance(test, gast.UnaryOp) and isinstance(test.operand, gast.Name) and test.operand.id == RETURNED
 
 
 def _is_docstring(stmt: Any) -> bool:

@@ -16,6 +16,7 @@ from ..ir.types import tensor
 from .carries import Loop
 from .control import branch
 from .iteration import Iteration, iteration_of
+from .jumps import RETURNED
 from .lowering import Diverged, Lowering, Region, statement
 from .operators import negate, truth
 from .scope import assigned_names
@@ -110,6 +111,7 @@ def _unroll(lw: Lowering, node: Any, items: list[Any]) -> None:
         store(lw, node.target, item)
         lw.block(node.body)
 
+    only_return = getattr(node, "stop_flags", ()) == (RETURNED,)
     for item in items:
         stopped = _stopped(lw, node)
         if stopped is True:
@@ -119,7 +121,7 @@ def _unroll(lw: Lowering, node: Any, items: list[Any]) -> None:
         else:
             lw.place(node)
             go_on = negate(stopped).value
-            branch(lw, go_on, lambda item=item: trip(item), lambda: None, node=node)
+            branch(lw, go_on, lambda item=item: trip(item), lambda: None, node=node, other_returned=only_return)
 
 
 def _stopped(lw: Lowering, node: Any) -> Any:
@@ -209,7 +211,7 @@ def _leave(loop: Loop, body: Any, results: Any) -> None:
     for value, name in zip(results, body.names, strict=False):
         if value.name is None:
             value.name = name
-    loop.leave(body.templates, results)
+    loop.leave(body, results)
 
 
 # ---------------------------------------------------------------------------------------------------- while

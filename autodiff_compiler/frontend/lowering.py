@@ -16,12 +16,13 @@ from ..ir.build import Builder
 from ..ir.core import Block, Function, Module, Value
 from ..ir.primitive import F, trace
 from ..ir.types import TensorType, tensor
+from ..runtime.parameter import Parameter
 from ..source import Loc
 from . import fence, source_tree
 from .joins import NUMBER_DTYPE
 from .outside import Outside
 from .scope import Closure, Frame, Prepared, bind_arguments, prepare
-from .values import StateVar, TensorVar, Weak, content, map_leaves, serial_now, set_content
+from .values import OUTSIDE, StateVar, TensorVar, Weak, content, map_leaves, serial_now, set_content
 
 __all__ = [
     "EXPRESSIONS",
@@ -120,9 +121,11 @@ class Lowering:
 
         def leaf(x: Any) -> Any:
             if isinstance(x, TensorArgument):
-                var: Any = TensorVar(self.entry.body.add_arg(x.type, name))
+                var: Any = TensorVar(self.entry.body.add_arg(x.type, name), OUTSIDE)
             elif isinstance(x, NumberArgument):
                 var = Weak(self.entry.body.add_arg(tensor(NUMBER_DTYPE[x.kind], ()), name), x.kind)
+            elif isinstance(x, Parameter):
+                return self.outside.state(x)
             else:
                 return x
             self.arguments.append(var)
@@ -133,7 +136,7 @@ class Lowering:
     def _capture(self, type_: TensorType, name: str) -> TensorVar:
         value = Value(type_, self.entry.body, -1, name)  # gets its index when all arguments are known
         self.captured.append(value)
-        return TensorVar(value)
+        return TensorVar(value, OUTSIDE)
 
     # ------------------------------------------------------------------------------------------- evaluation
     @property

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import inspect
 import operator
+import os
 import types
 from typing import Any
+
+import numpy as np
 
 from ..errors import (
     AmbiguousTruthError,
@@ -24,6 +27,7 @@ from ..runtime.parameter import Parameter
 from ..runtime.tensor import Tensor
 from .joins import NUMBER_DTYPE, joined_number, kind_of_number, lifted_number
 from .lowering import Lowering
+from .outside import type_of
 from .values import LocalDict, LocalList, StateVar, TensorVar, Weak, describe, elements, is_dynamic, is_static
 
 __all__ = ["attribute", "binary", "check_local", "compare", "is_ours", "require_static", "subscript", "truth", "unary"]
@@ -78,12 +82,17 @@ _WEAK_COMPARE = {
 }
 
 
+_PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
+
+
 def is_tensor_var(x: Any) -> bool:
     return type(x) is TensorVar or type(x) is StateVar
 
 
 def is_ours(obj: Any) -> bool:
     """Whether a class, function or module belongs to this package (and so may run natively on Values)."""
+    if isinstance(obj, types.FunctionType):  # the file decides: an example in a docstring has its module's name
+        return obj.__code__.co_filename.startswith(_PACKAGE)
     module = obj.__name__ if isinstance(obj, types.ModuleType) else getattr(obj, "__module__", None)
     root = __name__.partition(".")[0]
     return isinstance(module, str) and (module == root or module.startswith(root + "."))
@@ -111,6 +120,9 @@ def check_local(lw: Lowering, owner: Any) -> None:
 # ---------------------------------------------------------------------------------------------------- operators
 def binary(lw: Lowering, op: str, a: Any, b: Any) -> Any:
     """``a op b``; `op` is the syntax tree's name of the operator."""
+    result = _user_binary(lw, op, a, b)
+    if result is not NotImplemented:
+        return result
     if is_tensor_var(a) or is_tensor_var(b):
         return _tensor_binary(lw, _SLOT[op], a, b)
     if kind_of_number(a) and kind_of_number(b) and (type(a) is Weak or type(b) is Weak):
@@ -120,13 +132,18 @@ def binary(lw: Lowering, op: str, a: Any, b: Any) -> Any:
         return LocalList(result) if isinstance(result, list) else result
     if is_dynamic(a) or is_dynamic(b):
         raise UnsupportedSyntaxError(f"{_SLOT[op]} of {describe(a)} and {describe(b)} is not supported", code="AC1103")
+    return _BINARY[op](a, b)
+
+
+def _user_binary(lw: Lowering, op: str, a: Any, b: Any) -> Any:
+    """``a op b`` by the methods of a user's class; NotImplemented if there are none."""
     for method, operands in ((f"__{_SLOT[op]}__", (a, b)), (f"__r{_SLOT[op]}__", (b, a))):
         function = getattr(type(operands[0]), method, None)
         if isinstance(function, types.FunctionType) and not is_ours(type(operands[0])):
             result = lw.call_python(function, list(operands), {})
             if result is not NotImplemented:
                 return result
-    return _BINARY[op](a, b)
+    return NotImplemented
 
 
 def _plain(x: Any) -> Any:
@@ -134,8 +151,9 @@ def _plain(x: Any) -> Any:
 
 
 def _tensor_binary(lw: Lowering, slot: str, a: Any, b: Any) -> Any:
+    a, b = (operand(x) for x in (a, b))
     for x in (a, b):
-        if not (is_dynamic(x) or type(x) in (bool, int, float)) and not _array_like(x):
+        if not (is_dynamic(x) or type(x) in (bool, int, float)) and not isinstance(x, Tensor):
             raise TypeError(f"unsupported operand types for {slot}: {describe(a)} and {describe(b)}")
     first, name = (a, f"__{slot}__") if is_tensor_var(a) else (b, f"__r{slot}__")
     second = b if first is a else a
@@ -145,8 +163,14 @@ def _tensor_binary(lw: Lowering, slot: str, a: Any, b: Any) -> Any:
     return lw.native(method, [first, second])
 
 
-def _array_like(x: Any) -> bool:
-    return isinstance(x, Tensor)
+def operand(x: Any) -> Any:
+    """An operand of a Tensor operator: NumPy's scalars are Python numbers, its arrays constant Tensors."""
+    if isinstance(x, np.generic):
+        return x.item()
+    if not isinstance(x, np.ndarray):
+        return x
+    made = Tensor(x)
+    return TensorVar(current().array(made.asnumpy(), type_of(made), "array"))
 
 
 def _number_binary(op: str, a: Any, b: Any) -> Weak:
@@ -192,6 +216,7 @@ def compare(lw: Lowering, op: str, a: Any, b: Any) -> Any:
     if op in ("In", "NotIn"):
         return _membership(lw, op == "In", a, b)
     if is_tensor_var(a) or is_tensor_var(b):
+        a, b = operand(a), operand(b)
         if a is None or b is None or isinstance(a, str) or isinstance(b, str):
             return op == "NotEq"
         if is_tensor_var(a):
@@ -375,7 +400,7 @@ def _tensor_attribute(lw: Lowering, owner: Any, name: str) -> Any:
         return TensorMethod(name, owner, METHODS[name])
     if type(owner) is StateVar and name in ("name", "requires_grad"):
         return getattr(owner.source, name)
-    if name in ("item", "__len__"):
+    if name in ("item", "__len__", "copy"):
         return TensorMethod(name, owner, None)
     known = [*METHODS, "shape", "dtype", "ndim", "size"]
     kind = Parameter if type(owner) is StateVar else Tensor

@@ -13,7 +13,7 @@ from ..errors import ArgumentError, UnboundVariableError
 from ..source import Loc
 from . import jumps, source_tree
 from .source_tree import Bindings, SourceTree
-from .values import MaybeUnbound
+from .values import MaybeUnbound, serial_now
 
 __all__ = ["Closure", "Frame", "Prepared", "assigned_names", "bind_arguments", "prepare", "prepare_nested"]
 
@@ -121,6 +121,8 @@ class Frame:
     env: dict[str, Any] = field(default_factory=dict)
     #: what `super()` without arguments means here: the class that defines the method, and self
     method_of: tuple[type, Any] | None = None
+    #: greater than the serial of every object made before this call
+    serial: int = field(default_factory=serial_now)
     #: where each name was assigned last on the path being compiled, for errors
     places: dict[str, Loc] = field(default_factory=dict)
 

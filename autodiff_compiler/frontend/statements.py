@@ -161,9 +161,10 @@ def _unpack(lw: Lowering, targets: list[Any], value: Any, node: Any) -> None:
 def set_item(lw: Lowering, owner: Any, index: Any, value: Any) -> None:
     """``owner[index] = value``."""
     if type(owner) is TensorVar:
-        if owner.value.block is lw.entry.body and owner.value in lw.entry.args + lw.captured:
+        if owner.locked:
             raise SideEffectError(
-                "an element of a Tensor that came from outside cannot be assigned in compiled code yet",
+                f"an element of a Tensor that {owner.locked} cannot be assigned in compiled code yet",
+                code="AC1602",
                 hint="copy it first: `x = x.copy()`, and return the copy",
             )
         lw.touch(owner)

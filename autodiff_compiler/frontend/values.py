@@ -20,6 +20,8 @@ from ..runtime.tensor import Tensor
 from ..source import Loc
 
 __all__ = [
+    "EITHER",
+    "OUTSIDE",
     "UNBOUND",
     "Leaf",
     "LocalDict",
@@ -42,12 +44,16 @@ _serial = itertools.count()
 
 
 class TensorVar:
-    """A Tensor known by its type: a box, shared by all names of that Tensor, around its current Value."""
+    """A Tensor known by its type: a box, shared by all names of that Tensor, around its current Value.
 
-    __slots__ = ("serial", "value")
+    `locked` says why its elements cannot be assigned: somebody whom this box does not know may hold the Tensor too.
+    """
 
-    def __init__(self, value: Value) -> None:
+    __slots__ = ("locked", "serial", "value")
+
+    def __init__(self, value: Value, locked: str = "") -> None:
         self.value = value
+        self.locked = locked
         self.serial = next(_serial)
 
     @property
@@ -96,6 +102,10 @@ class _Unbound:
 
 
 UNBOUND = _Unbound()
+
+#: Reasons for locking a Tensor.
+OUTSIDE = "came from outside"
+EITHER = "is one of several, chosen at run time,"
 
 
 @dataclass(frozen=True)

@@ -57,8 +57,8 @@ class Adam(Optimizer):
         self.eps = checked_number("eps", eps, above=0.0)
         self.use_nesterov, self.use_amsgrad = use_nesterov, use_amsgrad
         # 1 - beta2**t of the first steps is a small difference of large numbers: float32 would lose its digits.
-        self.beta1_power = Parameter(Tensor([1.0], float64), "beta1_power", requires_grad=False)
-        self.beta2_power = Parameter(Tensor([1.0], float64), "beta2_power", requires_grad=False)
+        self.beta1_power = Parameter(Tensor(1.0, float64), "beta1_power", requires_grad=False)
+        self.beta2_power = Parameter(Tensor(1.0, float64), "beta2_power", requires_grad=False)
         self.moment1 = self.moments_like("moment1")
         self.moment2 = self.moments_like("moment2")
         self.vhat = self.moments_like("vhat") if use_amsgrad else self.moment2
@@ -69,7 +69,7 @@ class Adam(Optimizer):
         ops.assign(self.beta1_power, self.beta1_power * self.beta1)
         ops.assign(self.beta2_power, self.beta2_power * self.beta2)
         correction = ops.sqrt(1.0 - self.beta2_power) / (1.0 - self.beta1_power)
-        lr = lr * ops.reshape(ops.cast(correction, float32), ())
+        lr = lr * ops.cast(correction, float32)
         ops.assign_add(self.global_step, 1)
         state = zip(self.parameters, gradients, self.moment1, self.moment2, self.vhat, strict=True)
         return tuple([self._step(p, g, m, v, vhat, lr) for p, g, m, v, vhat in state])

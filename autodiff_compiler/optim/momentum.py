@@ -50,7 +50,7 @@ class SGD(Optimizer):
         gradients, lr = self.prepared(gradients), self.get_lr()
         share = 1.0
         if self.dampening != 0.0:
-            share = ops.where(ops.reshape(self.global_step, ()) == 0, 1.0, 1.0 - self.dampening)
+            share = ops.where(self.global_step == 0, 1.0, 1.0 - self.dampening)
         trained = tuple(
             [self._step(p, g, v, lr, share) for p, g, v in zip(self.parameters, gradients, self.accum, strict=True)]
         )

@@ -39,7 +39,7 @@ class Optimizer(Cell):
         self.loss_scale = checked_number("loss_scale", loss_scale, above=0.0)
         self.learning_rate = rate if isinstance(rate, Cell) else Parameter(rate, "learning_rate", requires_grad=False)
         self.rate_is_cell = isinstance(rate, Cell)
-        self.global_step = Parameter(Tensor([0], int32), "global_step", requires_grad=False)
+        self.global_step = Parameter(Tensor(0, int32), "global_step", requires_grad=False)
         self.parameters = ParameterTuple(parameters)
         self.decay_flags = tuple("beta" not in p.name and "gamma" not in p.name for p in parameters)
 
@@ -50,7 +50,7 @@ class Optimizer(Cell):
         if self.learning_rate.ndim == 0:
             return self.learning_rate
         last = self.learning_rate.shape[0] - 1
-        return ops.reshape(ops.gather(self.learning_rate, ops.minimum(self.global_step, last), 0), ())
+        return ops.gather(self.learning_rate, ops.minimum(self.global_step, last), 0)
 
     def prepared(self, gradients: Sequence[Any]) -> list[Any]:
         """The gradients, one per Parameter, unscaled and with weight decay."""

@@ -7,6 +7,19 @@ from .manager import PASSES, PIPELINE, PLANNING, PassReport, dump, run
 from .state import StatePlan, state_plan
 
 __all__ = [
-    "PASSES", "PIPELINE", "PLANNING", "PassReport", "StatePlan", "dce", "dump", "fuse", "inline", "licm", "memory",
-    "run", "simplify", "state", "state_plan",
+    "PASSES",
+    "PIPELINE",
+    "PLANNING",
+    "PassReport",
+    "StatePlan",
+    "dce",
+    "dump",
+    "fuse",
+    "inline",
+    "licm",
+    "memory",
+    "run",
+    "simplify",
+    "state",
+    "state_plan",
 ]

@@ -15,6 +15,7 @@ from .manager import module_pass
 
 __all__ = ["licm"]
 
+
 @module_pass("licm")
 def licm(module: Module) -> Module:
     """The module with loop-invariant ops in front of their loops."""

@@ -34,7 +34,13 @@ NOTES: dict[str, Describe] = {}
 
 #: From the frontend's module to what every backend takes.
 PIPELINE: list[Step] = [
-    "lift_state", "simplify", ("expand_grad", "lift_state", "simplify"), "inline", "simplify", "dce", "licm",
+    "lift_state",
+    "simplify",
+    ("expand_grad", "lift_state", "simplify"),
+    "inline",
+    "simplify",
+    "dce",
+    "licm",
 ]
 #: What follows for a backend that wants it.
 PLANNING: list[Step] = ["fuse", "plan_memory"]

@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from ..ir.core import Block, Function, Module, Op, Value
+from ..ir.primitive import Effect
 from ..ir.types import TensorType, dim_product
 from ..ir.walk import free_values, ops_of
 from .manager import Notes, module_pass
@@ -113,6 +114,7 @@ def _made(block: Block) -> set[Value]:
         x
         for op in block.ops
         if op.defn.view is None and op.defn.infer_blocks is None and op.defn.name not in _SHARING
+        if op.defn.effect is Effect.PURE  # a host function or a check may return what it was given
         for x in op.results
         if isinstance(x.type, TensorType)
     }
@@ -142,7 +144,7 @@ def _plan_inner(plan: MemoryPlan, op: Op) -> None:
                 if isinstance(arg.type, TensorType) and fresh:
                     owned.add(arg)
         _plan_block(plan, block, owned)
-        overwritten = set(plan.overwrites.values())
+        overwritten = {plan.overwrites.get(r) for inside in block.ops for r in inside.results}
         plan.owned += [x for x in block.args if x in owned and x in overwritten]
 
 

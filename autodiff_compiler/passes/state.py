@@ -23,7 +23,7 @@ from ..ir.build import Builder
 from ..ir.core import Block, Function, Module, Op, Value
 from ..ir.primitive import REGISTRY
 from ..ir.types import TensorType, Type
-from ..ir.walk import Cloner
+from ..ir.walk import Cloner, ops_of
 from .inline import callees_first
 from .manager import module_pass
 from .touches import Touches, binding, specialised, touches_of, touches_of_blocks
@@ -50,10 +50,12 @@ def lift_state(module: Module) -> Module:
     """The module with states as values; running it again lifts only what expansion has brought to life since."""
     module = specialised(module)
     known = touches_of(module)
-    if not any(t.forward for t in known.values()):
-        return module
     entry = known[module.entry.name]
     changing = {n for n in entry.written | entry.deferred_written if n in entry.deferred}
+    if changing:
+        _refuse_cells_asked(module, known, changing)
+    if not any(t.forward for t in known.values()):
+        return module
     made = module.like()
     context = _Context(made, known, changing)
     for name in callees_first(module):
@@ -63,6 +65,19 @@ def lift_state(module: Module) -> Module:
         else:
             made.functions[name] = _lifted(function, context)
     return made.like({name: made.functions[name] for name in module.functions})
+
+
+def _refuse_cells_asked(module: Module, known: dict[str, Touches], changing: set[str]) -> None:
+    """No gradient can be asked of a state that stays a cell in the very block that is differentiated."""
+    for op in (op for function in module for op in ops_of(function.body) if op.defn.name == "grad"):
+        cells = touches_of_blocks(list(op.blocks), module, known).pending & changing
+        for n in op.attr("wrt_states"):
+            if n in cells:
+                raise NotDifferentiableError(
+                    f"a second derivative is asked of the state {n}, which changes and is used by a bprop or hook",
+                    loc=op.loc,
+                    hint="pass its value to the bprop or hook another way",
+                )
 
 
 class _Context:
@@ -322,7 +337,6 @@ class _Lifter(Cloner):
         (body,) = op.blocks
         wrt, seeds, wrt_states = op.attrs
         found = self.touches(body)
-        self._refuse_cells(op, found)
         lifted = [n for n in found.types if n in found.forward and n not in self.context.held(found)]
         inputs = {n: self.get(n, self.context.module.states[n].type) for n in wrt_states}
         k = len(body.args)
@@ -355,17 +369,6 @@ class _Lifter(Cloner):
             self._hint(x, n)
             self.set(n, x)
         return [*results[:m], *results[m + e :]]
-
-    def _refuse_cells(self, op: Op, found: Touches) -> None:
-        """A float that an inner `grad` keeps a cell inside this one would lose the derivatives that pass through it."""
-        for n in self.context.held(found):
-            type = found.types[n]
-            if not isinstance(type, TensorType) or type.dtype.is_float:
-                raise NotDifferentiableError(
-                    f"the state {n} is used by a bprop or hook under a second derivative, and it changes",
-                    loc=op.loc,
-                    hint="pass its value as an argument instead",
-                )
 
     def _ones(self, outs: Sequence[Value]) -> tuple[tuple[int, ...], list[Value]]:
         """The seeds that a `grad` without any means: ones for every float result of the user's."""

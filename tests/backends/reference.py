@@ -173,7 +173,7 @@ class ProgramMaker:
         x, y = self.pick(values, t), self.pick(values, t)
         choice = self.random.choice(
             ["add", "sub", "mul", "maximum", "tanh", "sigmoid", "sin", "select", "const", "sum", "matmul", "transpose",
-             "broadcast", "reshape", "half", "tuple", "concat", "stop", "column", "count"]
+             "broadcast", "reshape", "half", "tuple", "concat", "stop", "column", "count", "scatter", "scatter", "update"]
         )  # fmt: skip
         return getattr(self, f"_{choice}")(values, t, x, y) if hasattr(self, f"_{choice}") else (
             getattr(F, choice)(x, y) if choice in ("add", "sub", "mul", "maximum") else getattr(F, choice)(x)
@@ -215,6 +215,14 @@ class ProgramMaker:
     def _concat(self, values, t, x, y):
         r = self.pick(values, ROW)
         return F.sum(F.stack(r, r, self.pick(values, ROW), axis=-2), axes=(-2,))
+
+    def _scatter(self, values, t, x, y):
+        index = F.check_index(F.mod(self.pick(values, COUNT), 40), size=40)
+        return F.scatter_add(self.pick(values, MATRIX), index, self.pick(values, ROW), axis=-2)
+
+    def _update(self, values, t, x, y):
+        rows = F.slice(self.pick(values, MATRIX), axes=(-2,), starts=(3,), stops=(23,), steps=(2,))
+        return F.slice_update(self.pick(values, MATRIX), rows, axes=(-2,), starts=(0,), stops=(10,), steps=(1,)), rows
 
     def _stop(self, values, t, x, y):
         return F.stop_gradient(x)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from hypothesis import strategies as st
 
-import autodiff_compiler.primitives  # registers the ops
+import autodiff_compiler.primitives  # noqa: F401  (registers the ops)
 from autodiff_compiler.ir.core import Module
 from autodiff_compiler.ir.text import parse_module
 from autodiff_compiler.ir.walk import ops_of
@@ -38,7 +38,16 @@ class _Writer:
     def block(self, known: list[tuple[str, str]], depth: int) -> list[str]:
         """Some ops; the list of the caller grows, since it asks for results afterwards."""
         lines: list[str] = []
-        kinds = ["arithmetic"] * 6 + ["constant", "constant", "compare", "shape", "cast", "container", "integer", "show"]
+        kinds = ["arithmetic"] * 6 + [
+            "constant",
+            "constant",
+            "compare",
+            "shape",
+            "cast",
+            "container",
+            "integer",
+            "show",
+        ]
         if depth < 2:
             kinds += ["if_", "if_", "scan", "scan", "while_"]
         if self.states:
@@ -195,8 +204,11 @@ class _Writer:
 
 
 @st.composite
-def programs(draw: Callable[..., Any], states: bool = False) -> Module:
-    """A module whose entry takes `ARGS`, and which may call a second function; with states `a` and `b` if asked."""
+def programs(draw: Callable[..., Any], states: bool = False, everything: bool | None = None) -> Module:
+    """A module whose entry takes `ARGS`, and which may call a second function; with states `a` and `b` if asked.
+
+    The entry returns five of its values or all of them, unless `everything` is False.
+    """
     callee = _Writer(draw, states, None)
     inside = [("%x", VECTOR), ("%s", SCALAR), ("%n", COUNT), ("%p", TRUTH)]
     start = ["%n: i64[] = const {value=2}", "%p: bool[] = const {value=True}"]
@@ -206,7 +218,7 @@ def programs(draw: Callable[..., Any], states: bool = False) -> Module:
     known = [(f"%{n}", t) for n, t in ARGS]
     lines = entry.block(known, 0)
     results = [(entry.pick(known, t), t) for t in (VECTOR, VECTOR, SCALAR, COUNT, TRUTH)]
-    if draw(st.booleans()):
+    if everything is None and draw(st.booleans()):
         results = known  # nothing at the top is dead
     outs, types = [n for n, _ in results], ", ".join(t for _, t in results)
     head = f"func @f({', '.join(f'%{n}: {t}' for n, t in ARGS)}) -> ({types}) {{"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ast
+import contextlib
 import itertools
 import linecache
 import os
@@ -27,6 +29,9 @@ from .undefined import undefined_values
 __all__ = ["NumpyBackend", "NumpyProgram"]
 
 _numbers = itertools.count()
+#: Names of programs that are no more.  The collector may run while somebody goes through `linecache.cache`, so their
+#: entries leave it when the next program enters.
+_gone: list[str] = []
 
 
 class NumpyProgram:
@@ -39,9 +44,12 @@ class NumpyProgram:
     def __init__(self, source: str, entry: str, arrays: dict[str, Any], callables: dict[str, Any]) -> None:
         self.source, self.arrays = source, arrays
         self.filename = f"<numpy program {entry} #{next(_numbers)}>"
+        with contextlib.suppress(IndexError):  # until it is empty; other threads may do the same
+            while True:
+                linecache.cache.pop(_gone.pop(), None)
         # No modification time: `linecache.checkcache` leaves such entries alone.
         linecache.cache[self.filename] = (len(source), None, source.splitlines(keepends=True), self.filename)
-        weakref.finalize(self, linecache.cache.pop, self.filename, None)
+        weakref.finalize(self, _gone.append, self.filename)
         self.namespace: dict[str, Any] = {"__name__": entry, "__file__": self.filename}
         self.namespace |= {"CONSTANTS": arrays, "CALLABLES": callables}
         exec(compile(source, self.filename, "exec"), self.namespace)
@@ -111,13 +119,15 @@ class NumpyBackend:
         given: set[Var] = set()
         for value in outs:
             tree, var = low.value(value), _variable(low, value)
-            if low.env[value] is UNDEF and low.out.is_entry:
-                raise InternalCompilerError(f"result {value.name or value.index} of {low.function.name} is undefined")
-            if low.out.is_entry and isinstance(value.type, TensorType):
+            if low.out.is_entry and isinstance(value.type, TensorType) and low.env[value] is not UNDEF:
+                plain = tree
                 if var is not None and (var.foreign or var.root() in given):
                     tree = call("np.array", tree)
                 elif value.type.shape == ():
                     tree = call("np.asarray", tree)
+                if tree is not plain and value in low.code.undefined:
+                    exists = ast.Compare(left=plain, ops=[ast.IsNot()], comparators=[ast.Constant(value=None, kind=None)])
+                    tree = ast.IfExp(test=exists, body=tree, orelse=ast.Constant(value=None, kind=None))
             if var is not None:
                 given.add(var.root())
             low.out.returns.append((tree, var))

@@ -66,10 +66,20 @@ class _Carries:
         for init, arg, result in zip(inits, args, results, strict=True):
             var = Var(arg.type, arg.name or result.name, joined=True)
             self.vars.append(var)
-            low.copy(var, low.env[init])
+            operand = low.env[init]
+            if isinstance(operand, Var) and self._overwritten(arg) and (operand.foreign or len(low.uses[init]) > 1):
+                # One copy before the loop, so that every trip can write into it.
+                low.run(assign(store(var), call("np.array", low.expr(operand))))
+            else:
+                low.copy(var, operand)
             low.env[arg] = var
             low.env[result] = var
         self.args = list(args)
+
+    def _overwritten(self, arg: Value) -> bool:
+        """Whether an op that can write into its operand takes the carry."""
+        users = (user for user, i in self.low.uses.get(arg, ()) if isinstance(user, Op))
+        return any(u.defn.inplace and u.operands[u.defn.operand_names.index(u.defn.inplace)] is arg for u in users)
 
     def want(self) -> None:
         """The next value is assigned to the carry at once where the old one is not needed any more."""
@@ -316,6 +326,8 @@ def _trip_values(low: Lowering, body: Block, k: int, xs: Sequence[Value], index:
         if not low.uses.get(arg):
             continue
         var = Var(arg.type, arg.name or "x", foreign=True)
+        if var.nbytes >= low.reuse_bytes:
+            low.show(var, low.env[x])
         low.env[arg] = var
         low.run(assign(store(var), _element(low, low.value(x), arg.type, index)))
 

@@ -24,7 +24,7 @@ from ...ir.core import Op
 from ...ir.types import TensorType
 from .syntax import call, dotted, dtype_expr, literal, load, printed, tuple_expr
 
-__all__ = ["Support", "attributes", "kernel_expression", "result_call"]
+__all__ = ["Support", "attributes", "kernel_expression", "overwriting_kernel", "result_call"]
 
 #: Nodes that `astunparse` prints right and that bind no names.
 _PLAIN = (
@@ -89,17 +89,22 @@ class Support:
         self.sources: dict[str, str] = {}
         self._names: dict[Any, str] = {}
 
-    def include(self, thing: Callable[..., Any] | type, name: str | None = None) -> str:
-        """Prints a function or class of ours into the module; returns the name it has there."""
-        known = self._names.get(thing)
+    def include(
+        self, thing: Callable[..., Any] | type, name: str | None = None, change: tuple[str, str] = ("", "")
+    ) -> str:
+        """Prints a function or class of ours into the module; returns the name it has there.
+
+        `change` is a piece of the source and what stands for it instead.
+        """
+        known = self._names.get((thing, change))
         if known is not None:
             return known
         name = name or thing.__name__
         if name in self.sources or name in self.imports:
             raise InternalCompilerError(f"two functions called {name} are needed in one generated module")
-        self._names[thing] = name
+        self._names[thing, change] = name
         self.sources[name] = ""  # keeps its place before what it needs is found
-        text = textwrap.dedent(inspect.getsource(thing))
+        text = textwrap.dedent(inspect.getsource(thing)).replace(*change)
         functions = [f for f in vars(thing).values() if inspect.isfunction(f)] if isinstance(thing, type) else [thing]
         for fn in functions:
             for free, value in _free_names(fn).items():
@@ -195,6 +200,16 @@ def kernel_expression(op: Op, operands: list[ast.expr], support: Support) -> tup
         for tree, x in zip(operands, op.operands, strict=True)
     ]
     return call(name, *operands, **_written(op, attrs)), False
+
+
+def overwriting_kernel(op: Op, support: Support) -> str | None:
+    """The op's kernel as a function that writes into the operand `inplace` names, if it starts from a copy of it."""
+    fn, name = op.defn.numpy, op.defn.inplace
+    assert fn is not None
+    copied = f"= {name}.copy()"
+    if _parsed(fn).text.count(copied) != 1:
+        return None
+    return support.include(fn, f"_{op.defn.name}_into", (copied, f"= {name}"))
 
 
 def _written(op: Op, attrs: dict[str, Any]) -> dict[str, ast.expr]:

@@ -21,7 +21,7 @@ from ...ir.walk import uses
 from ...source import Loc
 from . import formula as fm
 from .formula import Applied, Leaf, Splat
-from .kernels import Support, attributes, kernel_expression, result_call
+from .kernels import Support, attributes, kernel_expression, overwriting_kernel, result_call
 from .program import Branch, FunctionCode, Node, Step
 from .runtime import add_sequences, checked_results
 from .syntax import (
@@ -147,6 +147,8 @@ class Lowering:
 
     def copy(self, var: Var, operand: Operand) -> None:
         """``var = operand``: both may share bytes from now on."""
+        if not var.joined:
+            self.show(var, operand)
         tree = self.expr(operand)
         self.share(var, operand)
         self.order(var, [operand])
@@ -171,6 +173,13 @@ class Lowering:
                 self.share(var, elem)
         elif operand is UNDEF:
             var.set_foreign()  # there may be no bytes to write to
+
+    def show(self, var: Var, operand: Operand) -> None:
+        """The variable is a view of the operand."""
+        if isinstance(operand, Stretched):
+            operand = operand.source
+        if isinstance(operand, Var):
+            var.base = operand
 
     # ------------------------------------------------------------------------------------------- operands
     def expr(self, operand: Operand) -> ast.expr:
@@ -360,6 +369,7 @@ class Lowering:
             source = operands[op.defn.operand_names.index(op.defn.view)]
             for var in targets:
                 self.share(var, source)
+                self.show(var, source)
                 self.order(var, operands)
                 if op.defn.name not in _KEEPS_ORDER:
                     var.lose_order()
@@ -373,9 +383,24 @@ class Lowering:
             ufunc = called is not None and isinstance(getattr(np, called), np.ufunc)
             takes_out = op.defn.view is None and (ufunc or called in _TAKES_OUT)
             large = targets[0].nbytes >= self.reuse_bytes
-            self.run(assign(store(targets[0]), tree), tree if takes_out and large else None)  # type: ignore[arg-type]
+            step = self.run(assign(store(targets[0]), tree), tree if takes_out and large else None)  # type: ignore[arg-type]
+            if op.defn.inplace is not None and large and isinstance(tree, ast.Call):
+                self._overwrites(op, step, tree, operands)
         else:
             self.run(assign(tuple_expr((store(v) for v in targets), stored=True), tree))
+
+    def _overwrites(self, op: Op, step: Step, tree: ast.Call, operands: list[Operand]) -> None:
+        """Notes that the op can write into the operand `Primitive.inplace` names."""
+        operand = operands[op.defn.operand_names.index(op.defn.inplace or "")]
+        if not isinstance(operand, Var) or isinstance(tree.func, ast.Attribute):
+            return
+
+        def overwrite() -> None:
+            name = overwriting_kernel(op, self.support)
+            if name is not None:
+                tree.func = load(name)
+
+        step.call, step.into = tree, (operand, overwrite)
 
     def _broadcast(self, op: Op) -> bool:
         """`broadcast_to` as an absorbed value; False if its operand's nature asks for the plain kernel."""

@@ -29,12 +29,15 @@ def plan_buffers(function: FunctionCode, results: Iterable[Var | None], reuse_by
     steps = [n for n in nodes_of(function.body) if isinstance(n, Step) and n.donor is not None]
     for step in steps:
         assert step.donor is not None and step.call is not None
+        if step.into is not None:
+            step.into[1]()
+            continue
         step.call.keywords.append(ast.keyword(arg="out", value=load(step.donor)))
         step.reads.append(step.donor)
     Liveness().run(function.body, set(live_out))
     for step in steps:
         _merge_names(step)
-    _Deleter(set(function.args), reuse_bytes).run(function.body, inside=False)
+    _Deleter(function, reuse_bytes).run(function.body, inside=False)
 
 
 def _worth(var: Var, reuse_bytes: int) -> bool:
@@ -232,6 +235,10 @@ class _Walk:
     def _donor(self, step: Step, result: Var) -> Var | None:
         if not isinstance(result.type, TensorType) or not result.ordered:
             return None
+        if step.into is not None:
+            operand = step.into[0]
+            fits = operand in step.dies and operand.ordered and self._fits(step, operand)
+            return operand if fits else None
         for scope in reversed(self.free):
             dead = scope.get(result.type, [])
             for i in range(len(dead) - 1, max(-1, len(dead) - 9), -1):
@@ -244,47 +251,86 @@ class _Walk:
         mine, theirs = donor.root(), step.writes[0].root()
         if donor in self.live or donor.foreign or self.count.get(mine, 0) or self.count.get(theirs, 0):
             return False
-        return step.elementwise or all(v.root() not in (mine, theirs) for v in step.reads)
+        if step.elementwise:
+            return True
+        reads = list(step.reads)
+        if step.into is not None:
+            reads.remove(donor)
+        return all(v.root() not in (mine, theirs) for v in reads)
 
 
 # ------------------------------------------------------------------------------------------------ del
 class _Deleter:
-    """Inserts `del` after the last use of a large array, where more arrays are made afterwards."""
+    """Inserts `del` after the last use of a large array, where more arrays are made afterwards.
 
-    def __init__(self, kept: set[Var], reuse_bytes: int) -> None:
-        self.kept, self.reuse_bytes = kept, reuse_bytes
+    A view keeps the array it shows: their names go together, when the last of them is not needed any more.
+    """
+
+    def __init__(self, function: FunctionCode, reuse_bytes: int) -> None:
+        self.args, self.reuse_bytes = set(function.args), reuse_bytes
+        self.alive: set[Var] = set()
+        self.groups: dict[Var, list[Var]] = {}
+        for node in nodes_of(function.body):
+            if isinstance(node, Step):
+                for var in node.writes:
+                    self.groups.setdefault(_shown(var), []).append(var)
 
     def run(self, body: list[Node], *, inside: bool) -> None:
         last = len(body) if inside else self._last_allocation(body)
+        here = {v for node in body if isinstance(node, Step) for v in node.writes}
+        waiting: dict[Var, list[Var]] = {}
         out: list[Node] = []
         for i, node in enumerate(body):
             out.append(node)
             if isinstance(node, Branch):
                 for arm, dies in zip(node.arms, node.dies, strict=True):
+                    before = set(self.alive)
+                    start = self._statement(dies, (), set(), waiting) if arm else []
                     self.run(arm, inside=True)
-                    if arm and i <= last:
-                        arm[:0] = self._statement(dies, (), node)
+                    arm[:0] = start if i <= last else []
+                    self.alive = before
+                self.alive.difference_update(*node.dies)
             elif isinstance(node, Loop):
                 self.run(node.body, inside=True)
-                if i < last:
-                    out += self._statement(node.dies, (), node)
-            elif isinstance(node, Step) and i < last:
-                out += self._statement(node.dies, node.writes, node)
+                out += self._statement(node.dies, (), here, waiting) if i < last else []
+            elif isinstance(node, Step):
+                self.alive.update(v for v in node.writes if v not in node.dies)
+                out += self._statement(node.dies, node.writes, here, waiting) if i < last else []
         body[:] = out
 
     def _last_allocation(self, body: list[Node]) -> int:
-        return max(
-            (i for i, n in enumerate(body) if not isinstance(n, Step) or any(_worth(v, self.reuse_bytes) for v in n.writes)),
-            default=-1,
-        )
+        last = -1
+        for i, node in enumerate(body):
+            if not isinstance(node, Step) or any(_worth(v, self.reuse_bytes) for v in node.writes):
+                last = i
+        return last
 
-    def _statement(self, dies: list[Var], writes: Iterable[Var], node: Node) -> list[Node]:
-        reborn = {w.namesake() for w in writes if w not in dies}
-        names = {
-            v.namesake(): v for v in dies
-            if v not in self.kept and _worth(v, self.reuse_bytes) and v.namesake() not in reborn
-        }  # fmt: skip
-        if not names:
+    def _statement(
+        self, dies: list[Var], writes: Iterable[Var], here: set[Var], waiting: dict[Var, list[Var]]
+    ) -> list[Node]:
+        self.alive.difference_update(dies)
+        gone: dict[Var, Var] = {}
+        for var in dies:
+            shown = _shown(var)
+            group = self.groups.get(shown, [])
+            if shown in self.args or not any(_worth(v, self.reuse_bytes) for v in group):
+                continue
+            if var in here and any(v in self.alive and v in here for v in group):
+                waiting.setdefault(shown, []).append(var)
+                continue
+            for v in (*waiting.pop(shown, ()), var):
+                gone[v.namesake()] = v
+        for var in writes:
+            if var not in dies:
+                gone.pop(var.namesake(), None)
+        if not gone:
             return []
-        targets: list[ast.expr] = [ast.Name(id=v, ctx=ast.Del()) for v in names.values()]  # type: ignore[arg-type]
+        targets: list[ast.expr] = [ast.Name(id=v, ctx=ast.Del()) for v in gone.values()]  # type: ignore[arg-type]
         return [Step(ast.Delete(targets=targets), None)]
+
+
+def _shown(var: Var) -> Var:
+    """The variable whose bytes the variable shows in the end."""
+    while var.base is not None:
+        var = var.base
+    return var

@@ -6,7 +6,7 @@ The lowering makes it, the plan adds `out=` and `del`, the printer writes it.
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import TypeAlias
 
 from ...source import Loc
@@ -19,10 +19,11 @@ class Step:
     """One statement.
 
     `call` is the call that can write its result into a given array (`out=`), if there is one; `elementwise` says that
-    it reads an element of its operands only before it writes the same element of the result.
+    it reads an element of its operands only before it writes the same element of the result.  `into`: an operand that
+    the call may overwrite, and what makes it do so.
     """
 
-    __slots__ = ("call", "dies", "donor", "elementwise", "loc", "node", "reads", "writes")
+    __slots__ = ("call", "dies", "donor", "elementwise", "into", "loc", "node", "reads", "writes")
 
     def __init__(self, node: ast.stmt, loc: Loc | None, call: ast.Call | None = None, elementwise: bool = False) -> None:
         self.node, self.loc, self.call, self.elementwise = node, loc, call, elementwise
@@ -32,6 +33,7 @@ class Step:
             (self.writes if stored else self.reads).append(var)
         if isinstance(node, ast.AugAssign):
             self.reads += self.writes
+        self.into: tuple[Var, Callable[[], None]] | None = None
         self.donor: Var | None = None
         self.dies: list[Var] = []
 

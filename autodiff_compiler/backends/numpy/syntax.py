@@ -34,7 +34,7 @@ class Var:
     `hint`: the name the user's program suggests; `fallback`: one for where it suggests none.
     """
 
-    __slots__ = ("_followers", "_foreign", "_name", "_named_by", "_root", "fallback", "hint", "joined", "nbytes", "number", "ordered", "type")
+    __slots__ = ("_followers", "_foreign", "_name", "_named_by", "_root", "base", "fallback", "hint", "joined", "nbytes", "number", "ordered", "type")
 
     def __init__(
         self, type: Type | None, hint: str | None = None, *, foreign: bool = False,
@@ -43,6 +43,8 @@ class Var:
         self.type, self.hint, self.fallback, self._name = type, hint, fallback, ""
         self.ordered, self.joined = True, joined
         self._followers: list[Var] = []
+        #: The variable whose bytes this one shows, if it is a view of one.
+        self.base: Var | None = None
         self._root: Var | None = None
         self._named_by: Var | None = None
         self._foreign = foreign
@@ -76,6 +78,8 @@ class Var:
         """The variable whose name this one has: itself unless the plan made several variables one."""
         here = self
         while here._named_by is not None:
+            if here._named_by._named_by is not None:
+                here._named_by = here._named_by._named_by
             here = here._named_by
         return here
 

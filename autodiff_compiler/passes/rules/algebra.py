@@ -21,8 +21,7 @@ def _is_float(x: Value) -> bool:
 def add_zero(b, op, x, y):
     """add(x, -0.0) => x;  add(x, 0) => x for integers and bools"""
     for a, c in ((x, y), (y, x)):
-        if is_exactly(c, -0.0) if _is_float(x) else c.is_const(0):
-            return same(b, a)
+        if c.is_const(0) and (not _is_float(x) or is_exactly(c, -0.0)): return same(b, a)
 
 
 @rule("add")
