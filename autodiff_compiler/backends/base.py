@@ -13,10 +13,14 @@ __all__ = ["Backend", "Coverage", "Executable"]
 
 @runtime_checkable
 class Executable(Protocol):
-    """A compiled module: called with the arrays of the entry function, it returns its results as a tuple."""
+    """A compiled module: called with the arrays of the entry function, it returns its results as a tuple.
+
+    `run` is the entry itself; where it guards against floating-point warnings, `run.__wrapped__` does not.
+    """
 
     source: str
     filename: str
+    run: Any
 
     def __call__(self, *arrays: Any) -> tuple[Any, ...]: ...
 

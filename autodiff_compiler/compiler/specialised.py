@@ -100,7 +100,7 @@ def _finisher(template: Any) -> Callable[[list[Tensor], list[Tensor]], Any]:
             return lambda results, leaves: tuple([p(results, leaves) for p in parts])
         return lambda results, leaves: kind([p(results, leaves) for p in parts])
     if type(template) is Out:
-        index, number = template.index, template.kind
+        index, number = template.index, template.kind or float
         return lambda results, leaves: number(results[index]._data.item())
     if type(template) is Arg:
         index = template.index

@@ -269,6 +269,8 @@ def _static_call(lw: Lowering, fn: Any, args: list[Any], kwargs: dict[str, Any])
     module = getattr(fn, "__module__", None) or getattr(getattr(fn, "__self__", None), "__name__", None) or ""
     owner = getattr(fn, "__self__", None)
     method_of_value = owner is not None and not isinstance(owner, types.ModuleType)
+    if method_of_value and not module:
+        module = (owner if isinstance(owner, type) else type(owner)).__module__
     if module.startswith("numpy.random") or module in _IMPURE_MODULES:
         raise SideEffectError(
             f"{module}.{name} would be called once, while compiling, and its result frozen",
@@ -276,7 +278,7 @@ def _static_call(lw: Lowering, fn: Any, args: list[Any], kwargs: dict[str, Any])
             hint="pass the value as an argument",
         )
     root = module.partition(".")[0]
-    pure = root in _PURE_MODULES or isinstance(fn, np.ufunc) or (method_of_value and is_static(owner))
+    pure = (root in _PURE_MODULES or isinstance(fn, np.ufunc)) and is_static(owner)
     if not pure or fn in _FORBIDDEN:
         code = "AC1806" if fn in _FORBIDDEN else "AC1807"
         raise UnsupportedCallError(

@@ -286,7 +286,11 @@ class Loop:
         xs, ys = elements(assumed), elements(end)
         if xs is not None and ys is not None:
             if len(xs) != len(ys) or (isinstance(assumed, dict) and list(assumed) != list(end)):
-                raise self._error(f"{name} changes its size from {len(xs)} to {len(ys)}", code="AC1504")
+                raise self._error(
+                    f"{name} changes its size from {len(xs)} to {len(ys)} in a loop that runs at run time",
+                    code="AC1504",
+                    hint="make a Tensor of the full size before and assign its elements, or loop a number of times known at compile time",
+                )
             new = [self._wider(x, y, f"{name}[{i}]", cell) for i, (x, y) in enumerate(zip(xs, ys, strict=True))]
             return assumed if all(n is x for n, x in zip(new, xs, strict=True)) else rebuild(assumed, new)
         ka, ke = kind_of_number(assumed), kind_of_number(end)

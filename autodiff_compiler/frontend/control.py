@@ -63,6 +63,7 @@ def run_arm(lw: Lowering, run: Callable[[], Any]) -> Arm:
     lw.frame.env, lw.frame.places = dict(before), dict(places_before)
     builder = trace.builder.nested()
     result, diverged = None, False
+    lw.arms += 1
     with lw.region() as region, builder:
         try:
             result = run()
@@ -77,6 +78,7 @@ def run_arm(lw: Lowering, run: Callable[[], Any]) -> Arm:
             env, lw.frame.env = lw.frame.env, before
             places, lw.frame.places = lw.frame.places, places_before
             objects = lw.restore(region)
+            lw.arms -= 1
     return Arm(builder, env, places, objects, result, diverged, env.get(jumps.RETURNED) is True, region.start)
 
 

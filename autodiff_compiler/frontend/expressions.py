@@ -37,9 +37,13 @@ def read_name(lw: Lowering, frame: Frame, name: str, node: Any) -> Any:
     bindings = frame.bindings
     kind, value = bindings.lookup(name)
     if kind == "builtin":
+        lw.outside.builtin(name, bindings.globals)
         return value
-    key = ("cell", id(bindings.cells[name])) if kind == "closure" else ("global", id(bindings.globals), name)
-    return lw.outside.read(value, key, f"{kind} {name}", lambda: bindings.lookup(name)[1])
+    if kind == "closure":
+        cell = bindings.cells[name]
+        return lw.outside.read(value, ("cell", id(cell)), f"closure {name}", lambda: cell.cell_contents)
+    space = bindings.globals
+    return lw.outside.read(value, ("global", id(space), name), f"global {name}", lambda: space[name])
 
 
 @expression("Attribute")

@@ -102,6 +102,14 @@ def fits_tensor(kind: type, t: TensorType) -> bool:
     return t.shape == () and _ORDER[kind] <= level
 
 
+_HINTS = {
+    "AC1401": "convert one of them, so that both paths give the same kind of number",
+    "AC1402": "give both paths one shape, e.g. with reshape, broadcast_to or a reduction",
+    "AC1403": "give it the same containers, of the same size and keys, on every path",
+    "AC1405": "decide by something known at compile time, or use both and select between the results",
+}
+
+
 class Join:
     """Joins pairs of values; `a_outs` and `b_outs` are what the two blocks must yield for the slots."""
 
@@ -258,6 +266,7 @@ class Join:
         return self._error(code, f"{name} is {describe(a)} on one path and {describe(b)} on the other", hint=hint)
 
     def _error(self, code: str, message: str, hint: str | None = None) -> CompileError:
+        hint = hint or _HINTS[code]
         one, other = self.places
         spans = (
             ((one, "one path"), (other, "the other path"))

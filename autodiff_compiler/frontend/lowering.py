@@ -98,6 +98,14 @@ class Region:
     saved: dict[int, tuple[Any, Any]] = field(default_factory=dict)
 
 
+def _too_deep(function: str, *, at_run_time: bool) -> RecursionDepthError:
+    what = f"{function} calls itself more than {_DEPTH} deep"
+    if at_run_time:
+        what += ": whether it goes on is decided at run time"
+        return RecursionDepthError(what, code="AC1506", hint="write it as a `while` loop")
+    return RecursionDepthError(what, hint="write it as a loop, or stop it earlier by a number known at compile time")
+
+
 class Lowering:
     """One compilation of one function."""
 
@@ -110,6 +118,8 @@ class Lowering:
         self.frame: Frame = None  # type: ignore[assignment]
         self.regions: list[Region] = []
         self.depth = 0
+        #: how many branches chosen at run time surround the present place
+        self.arms = 0
         self.arguments: list[Any] = []
         self.captured: list[Value] = []
         #: loops that could not be kept, with the reason: the attempt is made once per loop and trip count
@@ -185,7 +195,7 @@ class Lowering:
     def run_function(self, prepared: Prepared, frame: Frame) -> Any:
         """Compiles the body of a function in its frame and gives its result."""
         if self.depth >= _DEPTH:
-            raise RecursionDepthError(f"{prepared.tree.function} calls itself more than {_DEPTH} deep")
+            raise _too_deep(prepared.tree.function, at_run_time=self.arms > 0)
         previous, self.frame = self.frame, frame
         self.depth += 1
         loc = trace.builder.loc
@@ -202,17 +212,19 @@ class Lowering:
     def call_python(self, fn: Any, args: list[Any], kwargs: dict[str, Any], method_of: Any = None) -> Any:
         """Compiles the call of a Python function into the current place."""
         prepared = prepare(fn)
-        defaults = [
-            self.outside.read(
-                d, ("default", id(fn), i), f"default {i} of {fn.__qualname__}", lambda i=i: fn.__defaults__[i]
-            )
-            for i, d in enumerate(fn.__defaults__ or ())
-        ]
-        kw_defaults = dict(fn.__kwdefaults__ or {})
+        self.outside.function(fn)
+        defaults = [self._default(fn, i, d, lambda i=i: fn.__defaults__[i]) for i, d in enumerate(fn.__defaults__ or ())]
+        named = (fn.__kwdefaults__ or {}).items()
+        kw_defaults = {k: self._default(fn, k, d, lambda k=k: fn.__kwdefaults__[k]) for k, d in named}
         caller = self.here
         env = bind_arguments(prepared.node, fn.__name__, args, kwargs, tuple(defaults), kw_defaults, caller)
         frame = Frame(prepared, source_tree.bindings(fn), None, caller, env, method_of)
         return self.run_function(prepared, frame)
+
+    def _default(self, fn: Any, key: Any, value: Any, fetch: Callable[[], Any]) -> Any:
+        if value is None or isinstance(value, bool | int | float | str):
+            return value  # guarded together with the function
+        return self.outside.read(value, ("default", id(fn), key), f"default {key} of {fn.__qualname__}", fetch)
 
     def call_closure(self, closure: Closure, args: list[Any], kwargs: dict[str, Any]) -> Any:
         """Compiles the call of a function that compiled code defined."""

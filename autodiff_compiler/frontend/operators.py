@@ -352,8 +352,12 @@ def attribute(lw: Lowering, owner: Any, name: str) -> Any:
         static = inspect.getattr_static(type(owner), name)
     except AttributeError:
         static = None
-    if isinstance(static, property) and not is_ours(type(owner)) and isinstance(static.fget, types.FunctionType):
+    cls, watched = type(owner), getattr(type(owner), "__graph_state__", None) is not None
+    if isinstance(static, property) and not is_ours(cls) and isinstance(static.fget, types.FunctionType):
         if not is_ours(static.fget):
+            lw.outside.guard(
+                ("property", cls, name), f"{cls.__name__}.{name}", lambda: getattr(cls, name), static, watched
+            )
             return lw.call_python(static.fget, [owner], {})
     try:
         value = getattr(owner, name)
@@ -361,10 +365,12 @@ def attribute(lw: Lowering, owner: Any, name: str) -> Any:
         return _missing(owner, name)
     if (isinstance(owner, types.ModuleType) and is_ours(owner)) or is_dynamic(value):
         return value
+    what = f"{getattr(owner, '__name__', cls.__name__)}.{name}"
+    if isinstance(value, types.MethodType) and not is_ours(value.__func__):
+        key = ("method", id(owner), name)
+        lw.outside.guard(key, what, lambda: getattr(owner, name).__func__, value.__func__, watched)
     if isinstance(value, types.MethodType | types.BuiltinMethodType | types.MethodWrapperType):
         return value
-    what = f"{getattr(owner, '__name__', type(owner).__name__)}.{name}"
-    watched = getattr(type(owner), "__graph_state__", None) is not None
     return lw.outside.read(value, ("attribute", id(owner), name), what, lambda: getattr(owner, name), watched=watched)
 
 
@@ -404,9 +410,15 @@ def _tensor_attribute(lw: Lowering, owner: Any, name: str) -> Any:
         return TensorMethod(name, owner, None)
     known = [*METHODS, "shape", "dtype", "ndim", "size"]
     kind = Parameter if type(owner) is StateVar else Tensor
+    if name in ("set_data", "init_data"):
+        raise SideEffectError(
+            f"'{name}' cannot be used in compiled code", code="AC1605", hint="use `ops.assign(parameter, value)`"
+        )
     if hasattr(kind, name):
         raise UnsupportedCallError(
-            f"'{name}' of a Tensor cannot be used in compiled code", hint="use an op, or move it out of the function"
+            f"'{name}' of a Tensor cannot be used in compiled code",
+            code="AC1801" if name in ("tolist", "asnumpy", "numpy") else None,
+            hint="use an op, or move it out of the function",
         )
     raise MissingAttributeError(f"Tensor has no attribute '{name}'", hint=did_you_mean(name, known))
 

@@ -46,6 +46,23 @@ class Guard:
             return False
 
 
+class FunctionGuard:
+    """A Python function that was compiled: its code and its defaults must still be the same."""
+
+    watched = False
+
+    def __init__(self, fn: Any) -> None:
+        self.what = f"function {fn.__qualname__}"
+        self._fn, self._code, self._defaults, self._named = fn, fn.__code__, fn.__defaults__, fn.__kwdefaults__
+        self._content = _seen(self._named) if self._named else None
+
+    def holds(self) -> bool:
+        fn = self._fn
+        if fn.__code__ is not self._code or fn.__defaults__ is not self._defaults:
+            return False
+        return fn.__kwdefaults__ is self._named and (self._content is None or matches(self._named, self._content))
+
+
 def matches(now: Any, expected: Any) -> bool:
     """Whether a value read again is, for compiled code, the one seen before."""
     if now is expected:
@@ -59,12 +76,24 @@ def matches(now: Any, expected: Any) -> bool:
     return same_static(now, expected)
 
 
+def _seen(value: Any) -> Any:
+    """What an outside value must match later: containers by content, Tensors by type, other objects by identity."""
+    if isinstance(value, list | dict | set | frozenset) and not isinstance(value, LocalList | LocalDict):
+        return _Content(value)
+    if isinstance(value, tuple):
+        items = tuple(map(_seen, value))
+        return value if all(a is b for a, b in zip(items, value, strict=True)) else _Content(value)
+    if isinstance(value, Tensor) and not isinstance(value, Parameter):
+        return type_of(value)
+    return value
+
+
 class _Content:
-    """The content of an outside list, dict or set as it was read."""
+    """The content of an outside container as it was read."""
 
     def __init__(self, owner: Any) -> None:
         self.kind = type(owner)
-        self.items = self._of(owner)
+        self.items = list(map(_seen, self._of(owner)))
 
     @staticmethod
     def _of(owner: Any) -> list[Any]:
@@ -93,13 +122,13 @@ class Outside:
 
     def __init__(self, module: Module, add_argument: Callable[[TensorType, str], TensorVar]) -> None:
         self.module = module
-        self.guards: dict[tuple[Any, ...], Guard] = {}
+        self.guards: dict[tuple[Any, ...], Guard | FunctionGuard] = {}
         self.captures: list[Capture] = []
         self.states: dict[str, Tensor] = {}
         self._add_argument = add_argument
         self._captured: dict[tuple[Any, ...], TensorVar] = {}
         self._state_of: dict[int, StateVar] = {}
-        self._kept: list[Any] = []
+        self._builtins: dict[int, set[str]] = {}
 
     def read(
         self, value: Any, key: tuple[Any, ...], what: str, fetch: Callable[[], Any], *, watched: bool = False
@@ -113,13 +142,30 @@ class Outside:
         if isinstance(value, types.ModuleType) or getattr(type(value), "__graph_state__", None) is not None:
             self._guard(key, what, fetch, value, watched)
             return value
-        if isinstance(value, list | dict | set) and not isinstance(value, LocalList | LocalDict):
-            if len(value) > _LEAVES_WATCHED and isinstance(value, set):
-                raise SideEffectError(f"{what} is a set of {len(value)} elements: too large to be watched for changes")
-            self._guard(key, what, fetch, _Content(value))
-            return value
-        self._guard(key, what, fetch, value, watched)
+        if isinstance(value, set) and len(value) > _LEAVES_WATCHED:
+            raise SideEffectError(f"{what} is a set of {len(value)} elements: too large to be watched for changes")
+        expected = _seen(value)
+        self._guard(key, what, fetch, expected, watched and type(expected) is not _Content)
         return value
+
+    def guard(self, key: tuple[Any, ...], what: str, fetch: Callable[[], Any], expected: Any, watched: bool = False) -> None:
+        """Notes that `fetch()` must give this very object at each call."""
+        self._guard(key, what, fetch, expected, watched)
+
+    def function(self, fn: Any) -> None:
+        """Notes that a Python function is compiled."""
+        key = ("function", id(fn))
+        if key not in self.guards:
+            self.guards[key] = FunctionGuard(fn)
+
+    def builtin(self, name: str, namespace: dict[str, Any]) -> None:
+        """Notes that a name stands for a builtin: no global of that name may appear."""
+        names = self._builtins.get(id(namespace))
+        if names is None:
+            names = self._builtins[id(namespace)] = set()
+            hidden = namespace.keys().isdisjoint
+            self.guards["builtins", id(namespace)] = Guard("builtins are not hidden", lambda: hidden(names), True)
+        names.add(name)
 
     def item(self, owner: Any, index: Any, value: Any) -> Any:
         """An element of an outside container (whose content is guarded already)."""

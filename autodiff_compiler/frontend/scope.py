@@ -169,7 +169,8 @@ def bind_arguments(
     only_positional = {p.id for p in a.posonlyargs}
     env: dict[str, Any] = dict(zip(positional, args, strict=False))
     if len(args) > len(positional) and a.vararg is None:
-        raise _misfit(name, f"takes {_count(len(positional))}, {len(args)} were given", loc)
+        hint = f"its parameters are {', '.join(p.id for p in parameters(node)) or 'none'}"
+        raise _misfit(name, f"takes {_count(len(positional))}, {len(args)} were given", loc, hint)
     if a.vararg is not None:
         env[a.vararg.id] = tuple(args[len(positional) :])
     keywords = set(positional) - only_positional | {p.id for p in a.kwonlyargs}
@@ -177,7 +178,7 @@ def bind_arguments(
     for key, value in kwargs.items():
         if key in keywords:
             if key in env:
-                raise _misfit(name, f"got the argument '{key}' twice", loc)
+                raise _misfit(name, f"got the argument '{key}' twice", loc, "give it by position or by name")
             env[key] = value
         elif a.kwarg is not None:
             rest[key] = value
@@ -193,7 +194,8 @@ def bind_arguments(
         env.setdefault(key, default)
     missing = [p for p in (*positional, *(p.id for p in a.kwonlyargs)) if p not in env]
     if missing:
-        raise _misfit(name, f"needs {', '.join(repr(m) for m in missing)}", loc)
+        hint = f"its parameters are {', '.join(p.id for p in parameters(node))}"
+        raise _misfit(name, f"needs {', '.join(repr(m) for m in missing)}", loc, hint)
     return env
 
 

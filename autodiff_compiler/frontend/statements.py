@@ -7,15 +7,16 @@ from typing import Any
 
 import gast
 
-from ..errors import ArgumentError, JoinError, SideEffectError, UnsupportedSyntaxError
+from ..dtypes import promote, promote_scalar
+from ..errors import ArgumentError, DTypeError, ShapeError, SideEffectError, UnsupportedSyntaxError
 from ..ir.build import current
-from ..ir.core import Value
 from ..ir.primitive import METHODS, F
 from . import fence, operators
 from .control import Diverged, iterate_static
+from .joins import kind_of_number
 from .lowering import Lowering, statement
 from .scope import Closure, prepare_nested
-from .values import LocalList, StateVar, TensorVar, describe, is_dynamic, is_static
+from .values import LocalList, StateVar, TensorVar, Weak, describe, is_dynamic, is_static
 
 
 @statement("Pass")
@@ -196,21 +197,21 @@ def set_attribute(lw: Lowering, owner: Any, name: str, value: Any) -> None:
 
 
 def assign_state(lw: Lowering, state: StateVar, value: Any) -> None:
-    """Writes a Parameter: the value takes its dtype; shapes must agree."""
-    new = lw.unwrap(value)
-    if not isinstance(new, Value):
-        new = trace_const(new, state)
-    if new.dtype is not state.type.dtype:
-        new = F.cast(new, dtype=state.type.dtype)
-    if new.type is not state.type:
-        raise JoinError(f"{state!r} cannot hold a value of type {new.type}", code="AC1402")
-    F.state_write(new, state=state.name, type=state.type)
-
-
-def trace_const(number: Any, state: StateVar) -> Value:
-    if not isinstance(number, bool | int | float):
-        raise ArgumentError(f"cannot assign a {describe(number)} to {state!r}")
-    return current().const(number, state.type)
+    """Writes a Parameter by the rules of eager `assign`: numbers fill, lower dtypes are cast, shapes must agree."""
+    new, held = lw.unwrap(value), state.type
+    kind = kind_of_number(new)
+    given = promote_scalar(held.dtype, kind) if kind else getattr(new, "dtype", None)
+    if given is None:
+        raise ArgumentError(f"cannot assign a {describe(value)} to {state!r}")
+    if promote(held.dtype, given) is not held.dtype:
+        raise DTypeError(f"{state!r} cannot be assigned {given.name}", hint="cast the value first")
+    if type(new) is Weak:
+        new = F.broadcast_to(F.cast(new.value, dtype=held.dtype), shape=held.shape)
+    elif kind:
+        new = current().const(new, held)
+    if new.shape != held.shape:
+        raise ShapeError(f"{state!r} cannot be assigned a value of shape {list(new.shape)}")
+    F.state_write(new if new.type is held else F.cast(new, dtype=held.dtype), state=state.name, type=held)
 
 
 @statement("Delete")

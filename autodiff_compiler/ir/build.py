@@ -62,6 +62,9 @@ class Builder:
     """Appends ops to one block.  `parent` is the builder of the block around it (its values may be mentioned)."""
 
     __slots__ = ("_const", "_entered", "block", "loc", "module", "numbers", "parent", "rules")
+    module: Module
+    rules: Rules | None
+    loc: Loc | None
 
     def __init__(
         self, block: Block, *, parent: Builder | None = None, module: Module | None = None,

@@ -291,16 +291,13 @@ def bind(defn: type[Primitive], operands: tuple[Any, ...], attrs: Attrs) -> Any:
 
 
 def _applier(defn: type[Primitive]) -> Callable[..., Any]:
-    if defn.schema:
+    def plain(*operands: Any) -> Any:
+        return bind(defn, operands, ())
 
-        def apply(*operands: Any, **attrs: Any) -> Any:
-            return bind(defn, operands, defn.attrs_of(attrs))
+    def with_attributes(*operands: Any, **attrs: Any) -> Any:
+        return bind(defn, operands, defn.attrs_of(attrs))
 
-    else:
-
-        def apply(*operands: Any) -> Any:
-            return bind(defn, operands, ())
-
+    apply: Callable[..., Any] = with_attributes if defn.schema else plain
     apply.__name__ = apply.__qualname__ = defn.name
     apply.__doc__ = defn.__doc__
     return apply

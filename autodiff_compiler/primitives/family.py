@@ -47,7 +47,7 @@ def require(condition: bool, message: str, hint: str | None = None) -> None:
 def require_dtype(condition: bool, message: str, hint: str | None = None) -> None:
     """Refuses operands whose element types do not fit."""
     if not condition:
-        raise DTypeError(message, hint=hint)
+        raise DTypeError(message, hint=hint or "convert the operand with astype")
 
 
 def static_int(x: Any, parameter: str) -> int:

@@ -183,7 +183,7 @@ def _gradient(
 ) -> Gradient:
     positions, chosen = positions_of(grad_position), weights_of(weights)
     if positions is None and chosen is None:
-        raise ValueError("grad_position and weights must not both be None: there would be nothing to differentiate by")
+        raise ValueError("grad_position and weights can not be None at the same time: there would be nothing to differentiate by")
     if not callable(fn):
         raise TypeError(f"the function to differentiate must be callable, not a {type(fn).__name__}")
     if not cached:

@@ -30,7 +30,7 @@ def define(source, name="f", **names):
     source = textwrap.dedent(source)
     file = f"<program {next(_numbers)}>"
     linecache.cache[file] = (len(source), None, source.splitlines(keepends=True), file)
-    space = {"ms": ms, "np": np, **names}
+    space = {"__name__": "programs", "ms": ms, "np": np, **names}
     exec(compile(source, file, "exec"), space)
     return space[name]
 

@@ -67,7 +67,8 @@ class _Carries:
             var = Var(arg.type, arg.name or result.name, joined=True)
             self.vars.append(var)
             operand = low.env[init]
-            if isinstance(operand, Var) and self._overwritten(arg) and (operand.foreign or len(low.uses[init]) > 1):
+            shared = isinstance(operand, Var) and operand.ordered and (operand.foreign or len(low.uses[init]) > 1)
+            if shared and self._overwritten(arg):
                 # One copy before the loop, so that every trip can write into it.
                 low.run(assign(store(var), call("np.array", low.expr(operand))))
             else:

@@ -296,9 +296,12 @@ def _spelt_slice(node: ast.Slice) -> ast.expr:
 
 
 def result_call(tree: ast.expr) -> str | None:
-    """The name of the NumPy function whose result the expression is: ``sum`` for ``np.sum(...)``."""
-    if isinstance(tree, ast.Call) and isinstance(tree.func, ast.Attribute):
-        owner = tree.func.value
-        if isinstance(owner, ast.Name) and owner.id == "np":
-            return tree.func.attr
-    return None
+    """The name of the NumPy function whose result the expression is: ``add.reduce`` for ``np.add.reduce(...)``."""
+    if not isinstance(tree, ast.Call):
+        return None
+    path: list[str] = []
+    here = tree.func
+    while isinstance(here, ast.Attribute):
+        path.append(here.attr)
+        here = here.value
+    return ".".join(reversed(path)) if isinstance(here, ast.Name) and here.id == "np" and path else None

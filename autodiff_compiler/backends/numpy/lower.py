@@ -34,6 +34,16 @@ __all__ = ["CONTROL", "SPECIAL", "UNDEF", "Lowering", "ModuleCode", "Operand", "
 CONTROL: dict[str, Callable[[Lowering, Op], None]] = {}
 #: NumPy functions besides ufuncs that take `out=` and then compute the very same bits.
 _TAKES_OUT = {"sum", "max", "min", "amax", "amin", "prod", "mean", "any", "all", "concatenate", "stack", "cumsum"}
+
+
+def _takes_out(path: str) -> bool:
+    """Whether ``np.<path>`` is such a function, a ufunc, or the reduction by one."""
+    name, _, method = path.partition(".")
+    if method not in ("", "reduce", "accumulate"):
+        return False
+    return isinstance(getattr(np, name, None), np.ufunc) or (not method and name in _TAKES_OUT)
+
+
 #: Views of arrays in C order that are in C order too.
 _KEEPS_ORDER = {"reshape", "squeeze", "expand_dims", "stop_gradient"}
 #: Constants up to this many elements are written into the source.
@@ -147,8 +157,7 @@ class Lowering:
 
     def copy(self, var: Var, operand: Operand) -> None:
         """``var = operand``: both may share bytes from now on."""
-        if not var.joined:
-            self.show(var, operand)
+        self.show(var, operand)
         tree = self.expr(operand)
         self.share(var, operand)
         self.order(var, [operand])
@@ -175,10 +184,10 @@ class Lowering:
             var.set_foreign()  # there may be no bytes to write to
 
     def show(self, var: Var, operand: Operand) -> None:
-        """The variable is a view of the operand."""
+        """The variable is a view of the operand, and never anything else."""
         if isinstance(operand, Stretched):
             operand = operand.source
-        if isinstance(operand, Var):
+        if isinstance(operand, Var) and not var.joined:
             var.base = operand
 
     # ------------------------------------------------------------------------------------------- operands
@@ -380,8 +389,7 @@ class Lowering:
                 self.order(var, operands)
         if len(targets) == 1 and not op.defn.multiple:
             called = result_call(tree) if inlined else None
-            ufunc = called is not None and isinstance(getattr(np, called), np.ufunc)
-            takes_out = op.defn.view is None and (ufunc or called in _TAKES_OUT)
+            takes_out = op.defn.view is None and called is not None and _takes_out(called)
             large = targets[0].nbytes >= self.reuse_bytes
             step = self.run(assign(store(targets[0]), tree), tree if takes_out and large else None)  # type: ignore[arg-type]
             if op.defn.inplace is not None and large and isinstance(tree, ast.Call):

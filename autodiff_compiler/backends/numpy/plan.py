@@ -310,7 +310,10 @@ class _Deleter:
     ) -> list[Node]:
         self.alive.difference_update(dies)
         gone: dict[Var, Var] = {}
+        reborn = {v.namesake() for v in writes if v not in dies}
         for var in dies:
+            if var.namesake() in reborn:
+                continue  # the name has gone over to the result
             shown = _shown(var)
             group = self.groups.get(shown, [])
             if shown in self.args or not any(_worth(v, self.reuse_bytes) for v in group):
@@ -320,9 +323,6 @@ class _Deleter:
                 continue
             for v in (*waiting.pop(shown, ()), var):
                 gone[v.namesake()] = v
-        for var in writes:
-            if var not in dies:
-                gone.pop(var.namesake(), None)
         if not gone:
             return []
         targets: list[ast.expr] = [ast.Name(id=v, ctx=ast.Del()) for v in gone.values()]  # type: ignore[arg-type]
