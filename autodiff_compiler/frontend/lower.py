@@ -83,13 +83,13 @@ def lower(
 
 
 def _name_of(fn: Any, i: int) -> str:
-    code = getattr(getattr(fn, "__func__", fn), "__code__", None)
-    if code is None:
-        code = getattr(getattr(type(fn), "construct", None), "__code__", None)
-        i += 1
-    elif hasattr(fn, "__self__"):
-        i += 1
-    return code.co_varnames[i] if code is not None and i < code.co_argcount else f"arg{i}"
+    """What the user calls argument number `i`."""
+    while hasattr(fn, "fn") or hasattr(fn, "__wrapped__"):  # a derivative takes the arguments of its function
+        fn = fn.fn if hasattr(fn, "fn") else fn.__wrapped__
+    method = getattr(type(fn), "construct", None)
+    code = getattr(method or getattr(fn, "__func__", fn), "__code__", None)
+    i += method is not None or hasattr(fn, "__self__")
+    return str(code.co_varnames[i]) if code is not None and i < code.co_argcount else f"arg{i}"
 
 
 def _result(lowering: Lowering, returned: Any) -> tuple[Any, list[Value]]:
