@@ -32,6 +32,7 @@ _LAZY = {
     "grad": "transforms.grad",
     "value_and_grad": "transforms.grad",
     "GradOperation": "transforms.grad",
+    "jvp": "transforms.jvp",
     "keep": "transforms.loops",
     "unroll": "transforms.loops",
     "stop_gradient": "ops",

@@ -8,6 +8,7 @@ from ..ir.build import Builder, Rules
 from ..ir.core import Block, Function, Module, Op, Value
 from ..ir.walk import Cloner, ops_of
 from .activity import active_values, differentiable
+from .forward import Forward
 from .pairs import Pairs
 from .remat import prune
 from .reverse import Cotangents, Sweep, adjoint, filled, hint, zeros_like
@@ -96,7 +97,7 @@ class _Expander(Cloner):
     def clone_structured(self, op: Op, operands: tuple[Value, ...]) -> Sequence[Value]:
         if op.defn.name != "grad":
             return super().clone_structured(op, operands)
-        wrt, seeds, states = op.attrs
+        wrt, seeds, states, forward = op.attrs
         assert not states, "state is lifted before derivatives are expanded"
         # The block gets arguments of its own: `grad(f)(x, x)` distinguishes its arguments, and so does a captured `x`.
         (body,) = op.blocks
@@ -107,11 +108,25 @@ class _Expander(Cloner):
         builder.ret(*self.nested(builder).clone_ops(body))
         if _holds_grad(body, self.nesting) and _waits(block, builder.module):
             return self.builder.emit_op(op.defn, operands, op.attrs, (block,)).results
+        if forward:
+            return self._tangents(block, operands, wrt, seeds)
         given = _ones(builder, block.outs) if seeds is None else dict(zip(seeds, operands[n:], strict=True))
         cotangents = self._differentiated(builder, wrt, given)
         block.outs = [*block.outs, *cotangents]
         prune(block, builder.module, block.outs)
         return _splice(block, operands[:n], self.builder.block)
+
+    def _tangents(
+        self, block: Block, operands: tuple[Value, ...], wrt: Sequence[int], seeds: Sequence[int]
+    ) -> Sequence[Value]:
+        """Emits the ops of a block again together with their tangents; returns its results and the tangents asked for."""
+        n = len(block.args)
+        sweep = Forward(self.builder, self.pairs, [block.args[i] for i in wrt], block)
+        sweep.mapping.update(zip(block.args, operands[:n], strict=True))
+        for i, tangent in zip(wrt, operands[n:], strict=True):
+            sweep.tangents[block.args[i]] = tangent
+        outs = sweep.clone_ops(block)
+        return [*outs, *(sweep.tangent_or_zero(block.outs[j]) for j in seeds)]
 
     def _differentiated(self, builder: Builder, wrt: Sequence[int], given: dict[int, Value]) -> list[Value]:
         """Emits the adjoint of a block behind its ops; returns the cotangents of the arguments `wrt`."""

@@ -155,7 +155,7 @@ def _pullback_module(module: Module, active: tuple[int, ...], made: Split) -> Mo
         with inner:
             outs = cloner.clone_ops(entry.body)
         inner.ret(*outs)
-        op = builder.emit_op(REGISTRY["grad"], function.args, (active, tuple(made.seeds), ()), (inner.block,))
+        op = builder.emit_op(REGISTRY["grad"], function.args, (active, tuple(made.seeds), (), False), (inner.block,))
         builder.ret(*op.results[len(outs) :])
     out.functions = {function.name: function, **{k: v for k, v in module.functions.items() if k != entry.name}}
     return out

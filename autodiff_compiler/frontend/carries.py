@@ -216,8 +216,9 @@ class Loop:
                     out[template.index] = self._slot_value(template, x, builder, types)
                 return
             items = elements(template)
-            for t, i in zip(items or (), elements(x) or (), strict=True):
-                go(t, i, label)
+            if items is not None:  # else a static value, or none at the head of the loop
+                for t, i in zip(items, elements(x), strict=True):
+                    go(t, i, label)
 
         def undefined(template: Any) -> None:
             if type(template) is Slot:

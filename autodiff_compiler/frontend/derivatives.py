@@ -1,95 +1,130 @@
-"""`grad` inside compiled code: the differentiated function becomes the block of a `grad` op."""
+"""Derivatives inside compiled code: the differentiated function becomes the block of a `grad` op."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from ..errors import GradientError, SideEffectError
-from ..ir.core import Value
+from ..ir.core import Block, Value
 from ..ir.primitive import REGISTRY, trace
 from .calls import call
 from .lowering import Lowering
 from .values import OUTSIDE, StateVar, TensorVar, Weak, describe, flatten, map_leaves
 
-__all__ = ["differentiate"]
+__all__ = ["differentiate", "push_forward"]
+
+
+@dataclass
+class _Traced:
+    """A differentiated call: its inputs, its block, and what it returned (in terms of the block's values)."""
+
+    operands: list[Value]
+    block: Block
+    result: Any
+    outs: list[Value]
+    #: numbers of the outs that are differentiated
+    chosen: list[int]
+
+    def returned(self, results: Sequence[Value]) -> Any:
+        """What the call returned, in terms of the results of the `grad` op."""
+        values: Iterator[Value] = iter(results)
+        return map_leaves(lambda v: _rewrap(v, values), self.result)
+
+    def part(self, part: Any, of_outs: dict[int, Value]) -> Any:
+        """A part of the result with other values in place of the outs."""
+        places = {id(leaf): i for i, leaf in enumerate(_dynamic(self.result))}
+        return map_leaves(lambda v: TensorVar(of_outs[places[id(v)]]) if id(v) in places else v, part)
 
 
 def differentiate(
-    lw: Lowering,
-    fn: Any,
-    args: Sequence[Any],
-    kwargs: dict[str, Any],
-    wrt: Sequence[Any],
-    weights: Sequence[Any] = (),
-    select: Any = None,
-    sens: Any = None,
-) -> tuple[Any, list[Any], list[Any]]:
-    """``fn(*args, **kwargs)`` and its derivatives.
+    lw: Lowering, fn: Any, args: Sequence[Any], kwargs: dict[str, Any], positions: Sequence[int],
+    weights: Sequence[Any] = (), select: Any = None, sens: Any = None,
+) -> tuple[Any, list[Any], list[Any]]:  # fmt: skip
+    """``fn(*args, **kwargs)`` and its derivatives by the arguments at `positions` and the Parameters `weights`.
 
-    `wrt` are argument values (Tensors) to differentiate by, `weights` Parameters.  ``select(result)`` picks the part
-    of the result that is differentiated (default: all of it); `sens` gives its cotangents (default: ones).
-    Returns the result, the gradients of `wrt` and the gradients of `weights`.
+    ``select(result)`` picks the part of the result that is differentiated (default: all of it); `sens` gives its
+    cotangents (default: ones).  Returns the result, the gradients by position and the gradients of `weights`.
     """
-    given = [x for x in flatten((list(args), list(kwargs.values()))) if type(x) in (TensorVar, StateVar)]
-    inputs: dict[int, Value] = {}
-    for x in [*given, *wrt]:
-        if type(x) not in (TensorVar, StateVar):
-            raise GradientError(f"only the derivative by a Tensor can be taken, not by a {describe(x)}")
-        inputs.setdefault(id(x), lw.unwrap(x))
-    order = list(inputs)
-    operands = list(inputs.values())
+    traced = _trace(lw, fn, args, kwargs, positions, select)
+    seeds, seed_values = _seeds(lw, traced, select, sens)
+    states = tuple(lw.outside.state(w).name for w in weights)
+    attrs = (tuple(range(len(positions))), seeds, states, False)
+    op = trace.builder.emit_op(REGISTRY["grad"], (*traced.operands, *seed_values), attrs, (traced.block,))
+    n, k = len(traced.outs), len(positions)
+    grads = [TensorVar(v) for v in op.results[n:]]
+    return traced.returned(op.results[:n]), grads[:k], grads[k:]
+
+
+def push_forward(
+    lw: Lowering, fn: Any, args: Sequence[Any], positions: Sequence[int], tangents: Sequence[Any], select: Any = None
+) -> tuple[Any, Any]:
+    """``fn(*args)`` and the tangent of (the selected part of) its result, given those of the arguments at `positions`."""
+    traced = _trace(lw, fn, args, {}, positions, select)
+    given = [lw.unwrap(t) for t in tangents]
+    for x, t in zip(traced.operands, given, strict=True):
+        if t.type is not x.type:
+            raise GradientError(f"the tangent of an argument {x.type} is {t.type}")
+    floats = [i for i in traced.chosen if traced.outs[i].dtype.is_float]
+    attrs = (tuple(range(len(positions))), tuple(floats), (), True)
+    op = trace.builder.emit_op(REGISTRY["grad"], (*traced.operands, *given), attrs, (traced.block,))
+    n = len(traced.outs)
+    by_out = dict(zip(floats, op.results[n:], strict=True))
+    zeros = {i: trace.builder.const(0, traced.outs[i].type) for i in traced.chosen if i not in by_out}
+    part = traced.result if select is None else select(traced.result)
+    return traced.returned(op.results[:n]), traced.part(part, by_out | zeros)
+
+
+def _trace(
+    lw: Lowering, fn: Any, args: Sequence[Any], kwargs: dict[str, Any], positions: Sequence[int], select: Any
+) -> _Traced:
+    """Compiles the call in a block whose arguments are those at `positions`, each one distinct from all other values."""
+    for p in positions:
+        if type(args[p]) not in (TensorVar, StateVar):
+            raise GradientError(f"only the derivative by a Tensor can be taken, not by a {describe(args[p])}")
+    operands = [lw.unwrap(args[p]) for p in positions]
     loc = trace.builder.loc
     builder = trace.builder.nested([v.type for v in operands], [v.name for v in operands])
-    boxes = {key: TensorVar(arg, OUTSIDE) for key, arg in zip(order, builder.block.args, strict=True)}
-
-    def inside(x: Any) -> Any:
-        return map_leaves(lambda v: boxes.get(id(v), v), x)
-
+    given = list(args)
+    for p, arg in zip(positions, builder.block.args, strict=True):
+        given[p] = TensorVar(arg, OUTSIDE)
     with lw.region() as region, builder:
-        result = call(lw, fn, [inside(a) for a in args], {k: inside(v) for k, v in kwargs.items()})
+        result = call(lw, fn, given, kwargs)
         if region.saved:
             lw.restore(region)
             raise SideEffectError("a function that is differentiated changes an object made outside of it", loc=loc)
-        outs, slots = _outputs(lw, result)
-        chosen = _outputs(lw, result if select is None else select(result))[0]
-    seeds, seed_values = _seeds(lw, outs, chosen, sens, select)
-    block = builder.ret(*outs)
-    positions = tuple(order.index(id(x)) for x in wrt)
-    states = tuple(lw.outside.state(w).name for w in weights)
-    op = trace.builder.emit_op(REGISTRY["grad"], (*operands, *seed_values), (positions, seeds, states), (block,))
-    n = len(outs)
-    values = iter(op.results[:n])
-    out = map_leaves(lambda v: _rewrap(v, values) if id(v) in slots else v, result)
-    grads = [TensorVar(v) for v in op.results[n : n + len(wrt)]]
-    return out, grads, [TensorVar(v) for v in op.results[n + len(wrt) :]]
+        outs = [x.value if type(x) is Weak else lw.unwrap(x) for x in _dynamic(result)]
+    picked = {id(x) for x in _dynamic(result if select is None else select(result))}
+    chosen = [i for i, x in enumerate(_dynamic(result)) if id(x) in picked]
+    return _Traced(operands, builder.ret(*outs), result, outs, chosen)
 
 
-def _outputs(lw: Lowering, result: Any) -> tuple[list[Value], set[int]]:
-    """The Values of the dynamic leaves of a result, in order."""
-    leaves = [x for x in flatten(result) if type(x) in (TensorVar, StateVar, Weak)]
-    return [x.value if type(x) is Weak else lw.unwrap(x) for x in leaves], {id(x) for x in leaves}
+def _dynamic(result: Any) -> list[Any]:
+    """The leaves of a result that are known only at run time, in order."""
+    return [x for x in flatten(result) if type(x) in (TensorVar, StateVar, Weak)]
 
 
-def _rewrap(leaf: Any, values: Any) -> Any:
-    value = next(values)
-    return Weak(value, leaf.kind) if type(leaf) is Weak else TensorVar(value, getattr(leaf, "locked", OUTSIDE))
+def _rewrap(leaf: Any, values: Iterator[Value]) -> Any:
+    if type(leaf) is Weak:
+        return Weak(next(values), leaf.kind)
+    if type(leaf) in (TensorVar, StateVar):
+        return TensorVar(next(values), getattr(leaf, "locked", OUTSIDE))
+    return leaf
 
 
-def _seeds(
-    lw: Lowering, outs: list[Value], chosen: list[Value], sens: Any, select: Any
-) -> tuple[tuple[int, ...] | None, list[Value]]:
+def _seeds(lw: Lowering, traced: _Traced, select: Any, sens: Any) -> tuple[tuple[int, ...] | None, list[Value]]:
     """Which results are seeded and with what: given cotangents, or ones for every float result."""
+    outs, chosen = traced.outs, traced.chosen
     if sens is None and select is None:
         return None, []
-    positions = [next(i for i, o in enumerate(outs) if o is v) for v in chosen]
     if sens is None:
-        floats = [p for p in positions if outs[p].dtype.is_float]
+        floats = [p for p in chosen if outs[p].dtype.is_float]
         return tuple(floats), [trace.builder.const(1, outs[p].type) for p in floats]
     given = [lw.unwrap(s) for s in flatten(sens)]
-    if len(given) != len(positions):
-        raise GradientError(f"{len(given)} sensitivities were given for {len(positions)} outputs")
-    for p, s in zip(positions, given, strict=True):
+    if len(given) != len(chosen):
+        raise GradientError(f"{len(given)} sensitivities were given for {len(chosen)} outputs")
+    for p, s in zip(chosen, given, strict=True):
         if s.type is not outs[p].type:
             raise GradientError(f"the sensitivity of an output {outs[p].type} is {s.type}")
-    return tuple(positions), given
+    return tuple(chosen), given

@@ -241,6 +241,12 @@ class Lowering:
 
         return call(self, fn, list(args), kwargs)
 
+    def push_forward(self, *args: Any, **kwargs: Any) -> Any:
+        """A tangent inside compiled code; see `derivatives.push_forward`."""
+        from .derivatives import push_forward
+
+        return push_forward(self, *args, **kwargs)
+
     @staticmethod
     def objects(x: Any) -> Any:
         """Abstract values with Parameters as the objects they are, for code that wants the object and not its value."""

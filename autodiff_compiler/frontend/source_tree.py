@@ -112,8 +112,7 @@ _lock = threading.RLock()
 
 def _read(fn: types.FunctionType) -> SourceTree:
     code = fn.__code__
-    linecache.checkcache(code.co_filename)
-    lines = linecache.getlines(code.co_filename, fn.__globals__)
+    lines = _lines(fn)
     if not lines:
         raise _unavailable(code)
     flags = code.co_flags & _FUTURE_FLAGS
@@ -123,7 +122,7 @@ def _read(fn: types.FunctionType) -> SourceTree:
         file = _File(code, lines, flags)
         _files[code.co_filename, flags] = file
         while len(_files) > _FILES_KEPT:
-            del _files[next(iter(_files))]
+            _files.pop(next(iter(_files)), None)
     try:
         node = gast.ast_to_gast(file.find(code))
     except RecursionError:
@@ -134,12 +133,23 @@ def _read(fn: types.FunctionType) -> SourceTree:
     return SourceTree(node, code.co_filename, code.co_qualname)
 
 
+def _lines(fn: types.FunctionType) -> list[str]:
+    code = fn.__code__
+    linecache.checkcache(code.co_filename)
+    lines = linecache.getlines(code.co_filename, fn.__globals__)
+    if not lines and code.co_filename in _NAMELESS:
+        # From Python 3.13.1 on, what was typed is kept for each code object, as its file name is not its own.
+        kept = getattr(linecache, "_getlines_from_code", None)
+        lines = kept(code) if kept else []
+    return lines
+
+
+#: File names that stand for many texts, and where such a text came from.
+_NAMELESS = {"<stdin>": "it was typed at the prompt", "<string>": "it was made by `exec` or `eval`"}
+
+
 def _unavailable(code: types.CodeType) -> CompileError:
-    name = code.co_filename
-    if name in ("<stdin>", "<string>"):
-        reason = {"<stdin>": "it was typed at the prompt", "<string>": "it was made by `exec` or `eval`"}[name]
-    else:
-        reason = f"file {name} cannot be read"
+    reason = _NAMELESS.get(code.co_filename, f"file {code.co_filename} cannot be read")
     return SourceUnavailableError(
         f"the source of `{code.co_qualname}` is not available: {reason}",
         hint="put the function in a file, or wrap the call with `py_call`",
@@ -147,6 +157,8 @@ def _unavailable(code: types.CodeType) -> CompileError:
 
 
 def _changed(code: types.CodeType) -> CompileError:
+    if code.co_filename in _NAMELESS:  # Python 3.13 keeps the text of `python -c`, which need not be this one
+        return _unavailable(code)
     return SourceUnavailableError(
         f"the source of `{code.co_qualname}` changed since it was imported: "
         f"{code.co_filename}:{code.co_firstlineno} is not what runs",
@@ -160,17 +172,23 @@ class _File:
 
     def __init__(self, code: types.CodeType, lines: list[str], flags: int) -> None:
         self.lines = lines
-        text = "".join(lines)
+        self.name = code.co_filename
         # A notebook cell may await at its top level; elsewhere the flag changes nothing.
-        flags |= ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
+        self.flags = flags | ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
         try:
-            self.tree: Any = compile(text, code.co_filename, "exec", flags | ast.PyCF_ONLY_AST, True)
-            module = compile(self.tree, code.co_filename, "exec", flags, True)
+            self.tree = self._parse()
+            module = self._compile(self.tree)
         except (SyntaxError, ValueError) as error:
             raise _changed(code) from error
         self.codes: dict[Key, list[types.CodeType]] = {}
         for made in _code_objects(module):
             self.codes.setdefault((made.co_firstlineno, made.co_name), []).append(made)
+
+    def _parse(self) -> Any:
+        return compile("".join(self.lines), self.name, "exec", self.flags | ast.PyCF_ONLY_AST, True)
+
+    def _compile(self, tree: Any) -> types.CodeType:
+        return compile(tree, self.name, "exec", self.flags, True)
 
     def find(self, code: types.CodeType) -> Any:
         """The `ast` node that `code` was compiled from."""
@@ -179,7 +197,7 @@ class _File:
         key = (code.co_firstlineno, code.co_name)
         nodes = [n for n in _functions_at(self.tree, code.co_firstlineno) if _key(n) == key]
         if len(nodes) > 1:
-            nodes = _narrow(nodes, code)
+            nodes = _holding(nodes, code) or self._meaning(nodes, code) or nodes
         if not nodes:
             raise _changed(code)
         if len(nodes) > 1 and len({ast.dump(n) for n in nodes}) > 1:
@@ -188,6 +206,23 @@ class _File:
                 hint="put each lambda on a line of its own",
             )
         return nodes[0]
+
+    def _meaning(self, nodes: list[Any], code: types.CodeType) -> list[Any]:
+        """Of several functions on a line, one that compiles to what `code` does: for code that has no columns.
+
+        Python 3.12 gives none to ``lambda: 0``, and ``-X no_debug_ranges`` to nothing.
+        """
+        wanted, away = _content(code), len(self.lines)
+        found: list[Any] = []
+        for place, node in enumerate(nodes):
+            moved = self._parse()
+            key = (code.co_firstlineno, code.co_name)
+            # Below the end of the file, the function and those inside it are alone on their line.
+            ast.increment_lineno([n for n in _functions_at(moved, key[0]) if _key(n) == key][place], away)
+            there = (c for c in _code_objects(self._compile(moved)) if c.co_firstlineno == key[0] + away)
+            if any(_content(c) == wanted for c in there):
+                found = [node]  # the last: an outer function is met before the inner one that makes it match
+        return found
 
     def _confirms(self, code: types.CodeType) -> bool:
         made = self.codes.get((code.co_firstlineno, code.co_name), ())
@@ -265,8 +300,8 @@ def _functions_at(tree: Any, line: int) -> Iterator[Any]:
         yield from _functions_at(node, line)
 
 
-def _narrow(nodes: list[Any], code: types.CodeType) -> list[Any]:
-    """Of several lambdas on a line, the innermost whose body holds every instruction of the code."""
+def _holding(nodes: list[Any], code: types.CodeType) -> list[Any]:
+    """Of several functions on a line, the innermost whose body holds every instruction of the code."""
     spans: list[Span] = [
         (line, col, end_line, end_col)
         for line, end_line, col, end_col in code.co_positions()
@@ -277,14 +312,14 @@ def _narrow(nodes: list[Any], code: types.CodeType) -> list[Any]:
         and (line, col) != (end_line, end_col)  # entry and exit have an empty place
     ]
     if not spans:
-        return nodes
+        return []
     first, last = min(s[:2] for s in spans), max(s[2:] for s in spans)
     holding = []
     for node in nodes:
         body = node.body if isinstance(node, ast.Lambda) else node
         if (body.lineno, body.col_offset) <= first and last <= (body.end_lineno, body.end_col_offset):
             holding.append(node)
-    return holding[-1:] or nodes  # the walk meets outer lambdas first
+    return holding[-1:]  # the walk meets outer lambdas first
 
 
 def _count_characters(tree: Any, lines: list[str]) -> None:

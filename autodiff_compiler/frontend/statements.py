@@ -242,6 +242,8 @@ def _raise(lw: Lowering, node: Any) -> None:
 
 @statement("Assert")
 def _assert(lw: Lowering, node: Any) -> None:
+    if not __debug__:  # python -O leaves it out
+        return
     condition = operators.truth(lw, lw.expr(node.test))
     if condition is True:
         return

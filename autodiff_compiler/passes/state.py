@@ -335,7 +335,7 @@ class _Lifter(Cloner):
     # ------------------------------------------------------------------------------------------- derivatives
     def _grad(self, op: Op, operands: tuple[Value, ...]) -> Sequence[Value]:
         (body,) = op.blocks
-        wrt, seeds, wrt_states = op.attrs
+        wrt, seeds, wrt_states, forward = op.attrs
         found = self.touches(body)
         lifted = [n for n in found.types if n in found.forward and n not in self.context.held(found)]
         inputs = {n: self.get(n, self.context.module.states[n].type) for n in wrt_states}
@@ -362,7 +362,7 @@ class _Lifter(Cloner):
         if returned and seeds is None:
             seeds, ones = self._ones(outs)
             ins += ones
-        attrs = ((*wrt, *range(k, k + len(wrt_states))), seeds, ())
+        attrs = ((*wrt, *range(k, k + len(wrt_states))), seeds, (), forward)
         results = self.builder.emit_op(op.defn, ins, attrs, (builder.block,)).results
         m, e = len(outs), len(returned)
         for n, x in zip(returned, results[m : m + e], strict=True):

@@ -178,7 +178,7 @@ class _Renamer(Cloner):
         if op.defn.name == "call":
             attrs = self._call(op)
         elif op.defn.name == "grad":
-            attrs = (*attrs[:2], tuple(self.names.get(n, n) for n in attrs[2]))
+            attrs = (*attrs[:2], tuple(self.names.get(n, n) for n in attrs[2]), attrs[3])
         blocks = [self.clone_block(b) for b in op.blocks]
         types = [r.type for r in op.results]
         return self.builder.emit_op(op.defn, operands, attrs, blocks, types).results

@@ -29,21 +29,28 @@ class Grad(Primitive):
     The body's results, then the cotangent of every operand listed in `wrt` and of every state in `wrt_states`.
     `seeds` lists the results that the trailing operands are cotangents of; with ``seeds=None`` every float result
     is seeded with ones.
+
+    With ``forward=True`` it runs the other way: the trailing operands are tangents of the operands in `wrt`, and the
+    tangents of the results in `seeds` follow the results.
     """
 
     regions = ("body",)
     multiple = True
 
-    def infer(*operands: Type, wrt: Ints, seeds: OptionalInts = None, wrt_states: Names = ()):
+    def infer(*operands: Type, wrt: Ints, seeds: OptionalInts = None, wrt_states: Names = (), forward: bool = False):
         raise TypeError("grad is inferred from its block")
 
     def infer_blocks(types: tuple[Type, ...], attrs, blocks: tuple[Block, ...], module: Module):
         (body,) = blocks
-        wrt, seeds, wrt_states = attrs
+        wrt, seeds, wrt_states, forward = attrs
         args = [v.type for v in body.args]
         require(args == list(types[: len(args)]), f"body of grad takes {args}, got {types}")
         given = list(types[len(args) :])
         wanted = [body.outs[i].type for i in seeds or ()]
+        if forward:
+            tangents = [args[i] for i in wrt]
+            require(given == tangents, f"tangents are {given}, the operands differentiated by are {tangents}")
+            return *(v.type for v in body.outs), *wanted
         require(given == wanted, f"cotangents are {given}, the results seeded are {wanted}")
         states = tuple(module.states[name].type for name in wrt_states)
         return *(v.type for v in body.outs), *(args[i] for i in wrt), *states

@@ -262,7 +262,7 @@ class Invert(Primitive):
 
     scalar = lambda k, x: k.invert(x)
     call = _invert
-    methods = ("__invert__",)
+    methods = ("__invert__", "bitwise_not")
 
     samples = ints(operands=1)
     errors = [((F2,), {}, "not defined for float32")]
@@ -274,7 +274,7 @@ class LeftShift(Primitive):
     infer = _ints
     scalar = lambda k, x, y: k.left_shift(x, y)
     call = _bitwise("left_shift")
-    methods = ("__lshift__", "__rlshift__")
+    methods = ("__lshift__", "__rlshift__", "bitwise_left_shift")
 
     samples = ints(0, 6)
     errors = [((F2, F2), {}, "not defined for float32")]
@@ -286,7 +286,7 @@ class RightShift(Primitive):
     infer = _ints
     scalar = lambda k, x, y: k.right_shift(x, y)
     call = _bitwise("right_shift")
-    methods = ("__rshift__", "__rrshift__")
+    methods = ("__rshift__", "__rrshift__", "bitwise_right_shift")
 
     samples = ints(0, 6)
     errors = [((F2, F2), {}, "not defined for float32")]

@@ -214,6 +214,14 @@ def cast(x: Any, dtype: DType) -> Any:
     return x if x.dtype is dtype else F.cast(x, dtype=dtype)
 
 
+def in_dtype(value: Any, dtype: DType) -> Any:
+    """What is assigned to elements, as a Tensor or Value of their dtype; a number is rounded once."""
+    value = value.value if value.__class__ is Weak else _plain(value)
+    if isinstance(value, bool | int | float):
+        return constant(_number(value, dtype), tensor(dtype, ()))
+    return cast(as_tensor(value, "value"), dtype)
+
+
 def promoted_dtype(*xs: Any) -> list[Any]:
     """Tensors or Values at their common dtype."""
     dtype = xs[0].dtype

@@ -9,21 +9,24 @@ from __future__ import annotations
 import numpy as np
 
 from ..dtypes import int64
-from ..ir.primitive import Effect, F, Ints, Primitive
-from ..ir.types import TensorType, same_dim, tensor
+from ..ir.core import Value
+from ..ir.primitive import Effect, F, Ints, Primitive, composite
+from ..ir.types import TensorType, dim_product, same_dim, tensor
 from .family import (
+    Weak,
     as_tensor,
     broadcast_shapes,
     broadcast_to,
-    cast,
     constant,
+    is_tensor,
     normal_axis,
-    promoted_dtype,
     require,
     require_dtype,
+    static_int,
     zeros_like,
 )
 from .samples import D2, F2, F3, I2, L2, M23
+from .shape import permuted
 
 
 # ------------------------------------------------------------------------------------------------ slices
@@ -39,6 +42,46 @@ def sliced_shape(shape, axes, starts, stops, steps):
     return tuple(out)
 
 
+def _slice(x, begin, size):
+    """The part of `x` from `begin` on, `size` elements of every dimension; a size of -1 takes the rest."""
+    x = as_tensor(x)
+    begin, size = _one_per_axis(begin, x.ndim, "begin"), _one_per_axis(size, x.ndim, "size")
+    for i, (start, length) in enumerate(zip(begin, size, strict=True)):
+        length = static_int(length, "size")
+        x = narrow(x, i, start, x.shape[i] - static_int(start, "begin") if length == -1 else length)
+    return x
+
+
+def _one_per_axis(given, ndim, parameter):
+    parts = [given[i] for i in range(given.shape[0])] if is_tensor(given) and given.__class__ is not Value else given
+    if given.__class__ is Value:
+        parts = [F.gather(given, constant(i, tensor(int64, ())), axis=-1) for i in range(given.shape[0])]
+    require(len(parts) == ndim, f"`{parameter}` names {len(parts)} dimensions of a tensor of {ndim}")
+    return list(parts)
+
+
+@composite("narrow")
+def narrow(x, axis, start, length):
+    """`length` elements along an axis from `start` on, which may be known only at run time; IndexError outside."""
+    x = as_tensor(x)
+    axis, length = normal_axis(axis, x.ndim), static_int(length, "length")
+    size = x.shape[axis]
+    require(type(size) is int, "a dimension of symbolic size cannot be sliced yet")
+    if start.__class__ is Value or start.__class__ is Weak:
+        first = as_tensor(start, "start")
+        require(first.ndim == 0, f"`start` must be one number, not of shape {list(first.shape)}")
+        steps = F.iota(start=0, step=1, size=length, dtype=int64)
+        first = F.check_index(first, size=size)
+        return F.gather(x, F.check_index(broadcast_to(first, (length,)) + steps, size=size, negative=False), axis=axis)
+    first = static_int(start, "start")
+    first += size if first < 0 else 0
+    if not (0 <= first and 0 <= length <= size - first):
+        raise IndexError(f"{length} elements from {start} on leave the {size} elements of axis {axis}")
+    if length == size:
+        return x
+    return F.slice(x, axes=(axis,), starts=(first,), stops=(first + length,), steps=(1,))
+
+
 class Slice(Primitive):
     """Elements start, start + step, ... before stop of some axes; all elements of the others."""
 
@@ -52,6 +95,7 @@ class Slice(Primitive):
         return x[tuple(index)]
 
     view = "x"
+    call = _slice
 
     def vjp(c, g, x):
         return F.slice_update(zeros_like(x), g, axes=c.axes, starts=c.starts, stops=c.stops, steps=c.steps)
@@ -141,24 +185,43 @@ def checked(index, size, *, negative=True):
     return F.check_index(index, size=size, negative=negative)
 
 
-def _gathered_shape(x, index, axis):
+def gathered_shape(x, index, axis):
     require(-x.ndim <= axis < 0, f"axis {axis} does not exist in {x}")
     require_dtype(index.dtype is int64, f"positions must be int64, not {index}")
     at = x.ndim + axis
     return (*x.shape[:at], *index.shape, *x.shape[at + 1 :])
 
 
-def _gather(x, index, axis=0):
+def _gather(x, index, axis=0, batch_dims=0):
     x = as_tensor(x)
-    axis = normal_axis(axis, x.ndim)
-    return F.gather(x, checked(index, x.shape[axis]), axis=axis)
+    axis, batch = normal_axis(axis, x.ndim), static_int(batch_dims, "batch_dims")
+    index = checked(index, x.shape[axis])
+    if batch == 0:
+        return F.gather(x, index, axis=axis)
+    at = axis + x.ndim
+    batch += index.ndim if batch < 0 else 0
+    same = 0 <= batch <= min(at, index.ndim) and x.shape[:batch] == index.shape[:batch]
+    require(same, f"shapes {list(x.shape)} and {list(index.shape)} have no {batch} batch dimensions before axis {at}")
+    # The axis comes first after the batch and is merged with it; afterwards the indexed dimensions go to its place.
+    between, free = at - batch, index.ndim - batch
+    order = (*range(batch), at, *range(batch, at), *range(at + 1, x.ndim))
+    x = permuted(x, tuple([i - len(order) for i in order]))
+    lead, rest = dim_product(x.shape[:batch]), x.shape[batch + 1 :]
+    rows = F.iota(start=0, step=x.shape[batch], size=lead, dtype=int64)
+    rows = F.reshape(rows, shape=(*index.shape[:batch], *(1,) * free))
+    picked = F.gather(
+        F.reshape(x, shape=(lead * x.shape[batch], *rest)), index + broadcast_to(rows, index.shape), axis=-1 - len(rest)
+    )
+    middle = range(batch + free, batch + free + between)
+    order = (*range(batch), *middle, *range(batch, batch + free), *range(batch + free + between, picked.ndim))
+    return permuted(picked, tuple([i - len(order) for i in order]))
 
 
 class Gather(Primitive):
     """Slices of `x` along an axis at the positions in `index`, whose shape takes the axis' place."""
 
     def infer(x: TensorType, index: TensorType, *, axis: int):
-        return tensor(x.dtype, _gathered_shape(x, index, axis))
+        return tensor(x.dtype, gathered_shape(x, index, axis))
 
     def numpy(x, index, *, axis):
         return np.take(x, index, axis=axis)
@@ -182,100 +245,11 @@ def dynamic_index(x, i, axis=0):
     return _gather(x, i, axis)
 
 
-def _scatter(name, x, index, updates, axis):
-    x = as_tensor(x)
-    axis = normal_axis(axis, x.ndim)
-    index = checked(index, x.shape[axis])
-    at = x.ndim + axis
-    updates = broadcast_to(cast(as_tensor(updates), x.dtype), (*x.shape[:at], *index.shape, *x.shape[at + 1 :]))
-    return getattr(F, name)(x, index, updates, axis=axis)
-
-
-def _require_updates(x, index, updates, axis):
-    wanted = tensor(x.dtype, _gathered_shape(x, index, axis))
-    require_dtype(updates.dtype is x.dtype, f"{x} cannot take updates of {updates}")
-    require(updates is wanted, f"updates of {x} at {index} along axis {axis} are {wanted}, not {updates}")
-    return x
-
-
-class ScatterAdd(Primitive):
-    """`x` with `updates` added at the positions in `index` along an axis; repeated positions add up."""
-
-    def infer(x: TensorType, index: TensorType, updates: TensorType, *, axis: int):
-        return _require_updates(x, index, updates, axis)
-
-    def numpy(x, index, updates, *, axis):
-        out = x.copy()
-        place = (slice(None),) * (x.ndim + axis) + (index,)
-        if index.ndim == 0:
-            out[place] += updates
-        else:
-            np.add.at(out, place, updates)
-        return out
-
-    widen = True
-    inplace = "x"
-    call = lambda x, index, updates, axis=0: _scatter("scatter_add", x, index, updates, axis)
-
-    def vjp(c, g, x, index, updates):
-        return g, None, (F.gather(g, index, axis=c.axis) if c.needs.updates else None)
-
-    def samples(rng):
-        yield rng(4, 2), np.array([1, 3, 1]), rng(3, 2), {"axis": -2}
-        yield rng(2, 3), np.array(2), rng(2), {"axis": -1}
-        yield rng(2, 3), np.array([[0, 1], [1, 1]]), rng(2, 2, 2), {"axis": -1}
-
-    errors = [((F3, L2, F3), {"axis": -1}, "are f32[2], not f32[3]")]
-
-
-class ScatterUpdate(Primitive):
-    """`x` with the slices at the positions in `index` replaced; of repeated positions the last one counts."""
-
-    def infer(x: TensorType, index: TensorType, updates: TensorType, *, axis: int):
-        return _require_updates(x, index, updates, axis)
-
-    def numpy(x, index, updates, *, axis):
-        out = x.copy()
-        out[(slice(None),) * (x.ndim + axis) + (index,)] = updates
-        return out
-
-    inplace = "x"
-    call = lambda x, index, updates, axis=0: _scatter("scatter_update", x, index, updates, axis)
-
-    def vjp(c, g, x, index, updates):
-        gx = F.scatter_update(g, index, zeros_like(updates), axis=c.axis) if c.needs.x else None
-        if not c.needs.updates:
-            return gx, None, None
-        gu = F.gather(g, index, axis=c.axis)
-        if index.ndim:
-            gu = F.select(_last_writer(index, x.shape[c.axis], updates.shape, c.axis), gu, 0)
-        return gx, None, gu
-
-    def samples(rng):
-        yield rng(4, 2), np.array([1, 3, 1]), rng(3, 2), {"axis": -2}
-        yield rng(2, 3), np.array(2), rng(2), {"axis": -1}
-        yield rng(2, 3), np.array([[0, 1], [1, 1]]), rng(2, 2, 2), {"axis": -1}
-
-    errors = [((F3, L2, F3), {"axis": -1}, "are f32[2], not f32[3]")]
-    # The last of the updates of one place is what remains.
-    ties = [(([0.0, 0.0], [1, 1], [5.0, 6.0]), {"axis": -1}, ([1.0, 0.0], None, [0.0, 1.0]))]
-
-
-def _last_writer(index, size, shape, axis):
-    """Which updates were not overwritten by a later one at the same position, in the shape of the updates."""
-    order = np.arange(np.prod(index.shape, dtype=np.int64)).reshape(index.shape)
-    order = constant(order, tensor(int64, index.shape))
-    last = F.scatter_update(constant(0, tensor(int64, (size,))), index, order, axis=-1)
-    wins = F.equal(F.gather(last, index, axis=-1), order)
-    after = -1 - axis
-    return broadcast_to(F.expand_dims(wins, axes=tuple(range(-after, 0))) if after else wins, shape)
-
-
 # ------------------------------------------------------------------------------------------------ along an axis
-def _along_axis(x, index, axis):
+def along_axis(x, index, axis):
     x, index = as_tensor(x), as_tensor(index, "index")
     axis = normal_axis(axis, x.ndim)
-    require(index.ndim == x.ndim, f"take_along_axis of {x.ndim} dimensions with an index of {index.ndim}")
+    require(index.ndim == x.ndim, f"a tensor of {x.ndim} dimensions cannot be indexed along an axis by {index.ndim}")
     size, at = x.shape[axis], x.ndim + axis
     others = broadcast_shapes([(*s[:at], *s[at + 1 :]) for s in (x.shape, index.shape)], "tensor and index")
     x = broadcast_to(x, (*others[:at], size, *others[at:]))
@@ -284,11 +258,11 @@ def _along_axis(x, index, axis):
 
 
 def _take_along_axis(x, index, axis=-1):
-    x, index, axis = _along_axis(x, index, axis)
+    x, index, axis = along_axis(x, index, axis)
     return F.take_along_axis(x, index, axis=axis)
 
 
-def _require_along(x, index, axis):
+def require_along(x, index, axis):
     require(-x.ndim <= axis < 0 and index.ndim == x.ndim, f"{index} does not index {x} along axis {axis}")
     require_dtype(index.dtype is int64, f"positions must be int64, not {index}")
     fits = all(i == axis or same_dim(x.shape[i], index.shape[i]) for i in range(-x.ndim, 0))
@@ -296,63 +270,108 @@ def _require_along(x, index, axis):
 
 
 class TakeAlongAxis(Primitive):
-    """For every place of `index`, the element of `x` at that position of the axis and at the same place elsewhere."""
+    """For every place of `index`, the element of `x` at that position of the axis and at the same place elsewhere.
 
-    def infer(x: TensorType, index: TensorType, *, axis: int):
-        _require_along(x, index, axis)
+    `distinct` promises that no element is read twice: the derivative need not add up.
+    """
+
+    def infer(x: TensorType, index: TensorType, *, axis: int, distinct: bool = False):
+        require_along(x, index, axis)
         return tensor(x.dtype, index.shape)
 
-    def numpy(x, index, *, axis):
+    def numpy(x, index, *, axis, distinct):
         return np.take_along_axis(x, index, axis)
 
     call = _take_along_axis
-    methods = ("gather_elements",)
+    methods = ("take_along_axis",)
 
     def vjp(c, g, x, index):
-        return F.add_along_axis(zeros_like(x), index, g, axis=c.axis), None
+        return F.add_along_axis(zeros_like(x), index, g, axis=c.axis, distinct=c.distinct), None
 
     def samples(rng):
         yield rng(3, 4), rng.ints(3, 2, low=0, high=4), {"axis": -1}
         yield rng(3, 4), rng.ints(1, 4, low=0, high=3), {"axis": -2}
+        yield rng(2, 3), np.array([[2, 0], [1, 2]]), {"axis": -1, "distinct": True}
 
     errors = [((F2, I2), {"axis": -1}, "must be int64"), ((M23, L2), {"axis": -1}, "does not index")]
 
 
-def _add_along_axis(x, index, updates, axis=-1):
-    x, updates = promoted_dtype(as_tensor(x), as_tensor(updates, "updates"))
-    x, index, axis = _along_axis(x, index, axis)
-    return F.add_along_axis(x, index, broadcast_to(updates, index.shape), axis=axis)
+@composite("gather_elements", "gather_d")
+def gather_elements(x, dim, index):
+    """Elements of `x` at the positions in `index` along `dim`, elsewhere at the place in `index` itself.
+
+    `index` has as many dimensions as `x` and may be smaller in the others.
+    """
+    x, index = as_tensor(x), as_tensor(index, "index")
+    axis = normal_axis(dim, x.ndim, "dim")
+    return F.take_along_axis(leading_part(x, index.shape, axis), checked(index, x.shape[axis]), axis=axis)
 
 
-class AddAlongAxis(Primitive):
-    """`x` with `updates` added at the elements that `take_along_axis` would read; repeated places add up."""
-
-    def infer(x: TensorType, index: TensorType, updates: TensorType, *, axis: int):
-        _require_along(x, index, axis)
-        require_dtype(updates.dtype is x.dtype, f"{x} cannot take updates of {updates}")
-        require(updates.shape == index.shape, f"updates {updates} at {index}: shapes differ")
+def leading_part(x, shape, axis):
+    """The first elements of every dimension but `axis`, as many as `shape` has."""
+    fits = len(shape) == x.ndim
+    where = [i for i in range(-x.ndim, 0) if fits and i != axis and not same_dim(shape[i], x.shape[i])]
+    fits = fits and all(shape[i] <= x.shape[i] for i in where)
+    require(fits, f"an index of shape {list(shape)} does not fit a tensor of shape {list(x.shape)} along axis {axis}")
+    if not where:
         return x
+    stops = tuple([shape[i] for i in where])
+    return F.slice(x, axes=tuple(where), starts=(0,) * len(where), stops=stops, steps=(1,) * len(where))
 
-    def numpy(x, index, updates, *, axis):
-        out = x.copy()
-        if index.shape[axis] == 1:  # no place is repeated
-            np.put_along_axis(out, index, np.take_along_axis(x, index, axis) + updates, axis)
+
+# ------------------------------------------------------------------------------------------------ several axes
+def merged_rows(x, indices):
+    """`x` with the dimensions that the last dimension of `indices` names merged, and the positions along them."""
+    x, indices = as_tensor(x), as_tensor(indices, "indices")
+    depth = indices.shape[-1] if indices.ndim else 0
+    require(1 <= depth <= x.ndim, f"indices of shape {list(indices.shape)} do not index {x.ndim} dimensions")
+    position = None
+    for i in range(depth):
+        part = F.slice(indices, axes=(-1,), starts=(i,), stops=(i + 1,), steps=(1,)) if depth > 1 else indices
+        part = checked(F.squeeze(part, axes=(-1,)), x.shape[i])
+        position = part if position is None else position * x.shape[i] + part
+    merged = (dim_product(x.shape[:depth]), *x.shape[depth:])
+    return (x if depth == 1 else F.reshape(x, shape=merged)), position
+
+
+@composite("gather_nd")
+def gather_nd(x, indices):
+    """The elements (or slices) of `x` at the places in the last dimension of `indices`; IndexError outside."""
+    rows, position = merged_rows(x, indices)
+    return F.gather(rows, position, axis=-rows.ndim)
+
+
+@composite("index_select")
+def index_select(x, axis, index):
+    """The slices of `x` along an axis at the positions in `index`, of one dimension; IndexError outside."""
+    x, index = as_tensor(x), as_tensor(index, "index")
+    require(index.ndim <= 1, f"`index` must have one dimension, not {index.ndim}")
+    return _gather(x, F.reshape(index, shape=(1,)) if index.ndim == 0 else index, axis)
+
+
+@composite("take")
+def take(x, index, axis=None, mode="raise"):
+    """The elements of the flat tensor (or the slices along an axis) at the positions in `index`.
+
+    Outside of the tensor: IndexError; with ``mode="clip"`` the nearest element, with "wrap" counted around.
+    """
+    x = as_tensor(x)
+    if axis is None:
+        x, axis = F.reshape(x, shape=(dim_product(x.shape),)), -1
+    axis = normal_axis(axis, x.ndim)
+    index = as_tensor(np.asarray(index) if isinstance(index, list | tuple) else index, "index")
+    if mode != "raise":
+        size = x.shape[axis]
+        require(type(size) is int and size > 0, f"nothing can be taken from {size} elements")
+        index = F.cast(index, dtype=int64)
+        if mode == "clip":
+            index = F.minimum(F.maximum(index, _filled(0, index)), _filled(size - 1, index))
+        elif mode == "wrap":
+            index = F.mod(index, _filled(size, index))
         else:
-            place = list(np.indices(index.shape, sparse=True))
-            place[axis] = index
-            np.add.at(out, tuple(place), updates)
-        return out
+            raise ValueError(f"mode must be 'raise', 'clip' or 'wrap', not {mode!r}")
+    return _gather(x, index, axis)
 
-    widen = True
-    inplace = "x"
-    call = _add_along_axis
 
-    def vjp(c, g, x, index, updates):
-        return g, None, (F.take_along_axis(g, index, axis=c.axis) if c.needs.updates else None)
-
-    def samples(rng):
-        yield rng(3, 4), rng.ints(3, 2, low=0, high=4), rng(3, 2), {"axis": -1}
-        yield rng(2, 3), np.array([[1, 1], [0, 2]]), rng(2, 2), {"axis": -1}
-        yield rng(3, 4), rng.ints(1, 4, low=0, high=3), rng(1, 4), {"axis": -2}
-
-    errors = [((F2, L2, F3), {"axis": -1}, "shapes differ")]
+def _filled(number, like):
+    return constant(number, tensor(like.dtype, like.shape))

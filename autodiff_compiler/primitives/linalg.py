@@ -1,17 +1,28 @@
-"""Products of matrices."""
+"""Products of matrices and vectors, and diagonals."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from ..dtypes import float32
-from ..ir.primitive import F, Primitive
-from ..ir.types import TensorType, dim_product, same_dim, same_shape, tensor
-from .family import as_tensor, broadcast_shapes, broadcast_to, promoted_dtype, require, require_dtype
-from .samples import F2
-from .shape import matrix_transpose
+from ..ir.primitive import F, Primitive, call, composite
+from ..ir.types import Dim, Size, TensorType, dim_product, same_dim, same_shape, tensor
+from .family import (
+    as_tensor,
+    broadcast_shapes,
+    broadcast_to,
+    cast,
+    normal_axis,
+    promoted_dtype,
+    require,
+    require_dtype,
+    static_int,
+)
+from .samples import F2, M23
+from .shape import matrix_transpose, permuted
 
 
+# ------------------------------------------------------------------------------------------------ matmul
 def _matmul(a, b):
     a, b = promoted_dtype(as_tensor(a, "a"), as_tensor(b, "b"))
     require(a.ndim > 0 and b.ndim > 0, "matmul needs at least one dimension on both sides: multiply by a scalar with *")
@@ -76,3 +87,255 @@ class Matmul(Primitive):
         ((tensor(float32, (2, 2)), F2), {}, "two dimensions"),
         ((tensor(float32, (1, 2, 2)), tensor(float32, (3, 2, 2))), {}, "batch dimensions differ"),
     ]
+
+
+# ------------------------------------------------------------------------------------------------ named products
+def _sized(x, ndim, parameter, function):
+    x = as_tensor(x, parameter)
+    require(x.ndim == ndim, f"`{parameter}` of {function} must have {ndim} dimension{'s' * (ndim > 1)}, not {x.ndim}")
+    return x
+
+
+@composite("mm")
+def mm(a, b):
+    """Product of two matrices, without batches and without broadcasting."""
+    return _matmul(_sized(a, 2, "a", "mm"), _sized(b, 2, "b", "mm"))
+
+
+@composite()
+def mv(a, x):
+    """Product of a matrix and a vector."""
+    return _matmul(_sized(a, 2, "a", "mv"), _sized(x, 1, "x", "mv"))
+
+
+@composite("bmm")
+def bmm(a, b):
+    """Products of the matrices of two batches of equal size, which may have several dimensions."""
+    a, b = as_tensor(a, "a"), as_tensor(b, "b")
+    require(
+        a.ndim >= 3 and same_shape(a.shape[:-2], b.shape[:-2]),
+        f"bmm needs two batches of matrices of one size, not {_text(a)} and {_text(b)}", hint="matmul broadcasts batches",
+    )
+    return _matmul(a, b)
+
+
+@composite("dot")
+def dot(a, b):
+    """NumPy's dot: the last dimension of a against the last but one of b (its only one); numbers scale."""
+    a, b = as_tensor(a, "a"), as_tensor(b, "b")
+    if a.ndim == 0 or b.ndim == 0:
+        return call.mul(a, b)
+    if b.ndim <= 2:
+        return _matmul(a, b)
+    return call.tensordot(a, b, ([-1], [-2]))
+
+
+@composite()
+def vecdot(a, b, axis=-1):
+    """Sum over an axis of the products of two tensors, which broadcast."""
+    product = call.mul(a, b)
+    require_dtype(not product.dtype.is_bool, "vecdot is not defined for bools")
+    return kept_sum(product, normal_axis(axis, product.ndim))
+
+
+def kept_sum(x, axes):
+    """Sum over axes in the dtype of x, as products of matrices sum."""
+    return cast(call.sum(x, axes), x.dtype)
+
+
+@composite("outer", "ger")
+def outer(a, b):
+    """Products of every element of a and every element of b, both flat: [i, j] is a[i] * b[j]."""
+    a, b = as_tensor(a, "a"), as_tensor(b, "b")
+    return call.mul(call.reshape(a, (-1, 1)), call.reshape(b, (1, -1)))
+
+
+@composite("kron")
+def kron(a, b):
+    """Kronecker product: blocks a[i, j] * b; the tensor with fewer dimensions gets leading ones of size 1."""
+    a, b = as_tensor(a, "a"), as_tensor(b, "b")
+    n = max(a.ndim, b.ndim)
+    outer_sizes = (1,) * (n - a.ndim) + a.shape
+    inner_sizes = (1,) * (n - b.ndim) + b.shape
+    spread = tuple([d for size in outer_sizes for d in (size, 1)])
+    tiled = tuple([d for size in inner_sizes for d in (1, size)])
+    product = call.mul(F.reshape(a, shape=spread), F.reshape(b, shape=tiled))
+    sizes = tuple([dim_product(pair) for pair in zip(outer_sizes, inner_sizes, strict=True)])
+    return F.reshape(product, shape=sizes)
+
+
+def _scaled_sum(x, product, beta, alpha):
+    """beta * x + alpha * product; a factor of the number 1 costs nothing."""
+    if not (isinstance(alpha, int | float) and alpha == 1):
+        product = call.mul(product, alpha)
+    if not (isinstance(beta, int | float) and beta == 1):
+        x = call.mul(x, beta)
+    return call.add(x, product)
+
+
+@composite("addmm")
+def addmm(input, mat1, mat2, *, beta=1, alpha=1):
+    """beta * input + alpha * (mat1 @ mat2) of matrices; `input` broadcasts."""
+    return _scaled_sum(input, mm(mat1, mat2), beta, alpha)
+
+
+@composite("addmv")
+def addmv(input, mat, vec, *, beta=1, alpha=1):
+    """beta * input + alpha * (mat @ vec) of a matrix and a vector; `input` broadcasts."""
+    return _scaled_sum(input, mv(mat, vec), beta, alpha)
+
+
+@composite("addr")
+def addr(input, vec1, vec2, *, beta=1, alpha=1):
+    """beta * input + alpha * outer(vec1, vec2) of vectors; `input` broadcasts."""
+    return _scaled_sum(input, outer(_sized(vec1, 1, "vec1", "addr"), _sized(vec2, 1, "vec2", "addr")), beta, alpha)
+
+
+@composite("baddbmm")
+def baddbmm(input, batch1, batch2, beta=1, alpha=1):
+    """beta * input + alpha * bmm(batch1, batch2); `input` broadcasts."""
+    return _scaled_sum(input, bmm(batch1, batch2), beta, alpha)
+
+
+@composite("addbmm")
+def addbmm(input, batch1, batch2, *, beta=1, alpha=1):
+    """beta * input + alpha * the sum over the batch of batch1 @ batch2; `input` broadcasts."""
+    a, b = _sized(batch1, 3, "batch1", "addbmm"), _sized(batch2, 3, "batch2", "addbmm")
+    require(same_dim(a.shape[0], b.shape[0]), f"addbmm needs batches of one size, not {_text(a)} and {_text(b)}")
+    _require_inner(a, b)
+    return _scaled_sum(input, call.einsum("bik,bkj->ij", a, b), beta, alpha)
+
+
+@composite("matrix_power")
+def matrix_power(x, n):
+    """A square matrix times itself, n times; the inverse's power for negative n, the identity for 0."""
+    x = as_tensor(x)
+    size = square(x, "matrix_power")
+    n = static_int(n, "n")
+    if n < 0:
+        x, n = call.inverse(x), -n
+    if n == 0:
+        ones = call.ones(x.shape[:-1], x.dtype)
+        return F.diag_embed(ones, offset=0, rows=size, cols=size)
+    out = None
+    while True:  # squares, and the product of those that n is made of
+        if n & 1:
+            out = x if out is None else F.matmul(out, x)
+        n >>= 1
+        if n == 0:
+            return out
+        x = F.matmul(x, x)
+
+
+def square(x, what):
+    """The size of the square matrices in x; ShapeError if they are none."""
+    fits = x.ndim >= 2 and same_dim(x.shape[-1], x.shape[-2])
+    require(fits, f"{what} needs square matrices, not a tensor of shape {list(x.shape)}")
+    return x.shape[-1]
+
+
+# ------------------------------------------------------------------------------------------------ diagonals
+def _diagonal_length(rows, cols, offset, what):
+    if offset == 0 and same_dim(rows, cols):
+        return rows
+    require(type(rows) is not Dim and type(cols) is not Dim, f"the diagonal of {what} has no known length")
+    return max(0, min(rows, cols - offset) if offset >= 0 else min(rows + offset, cols))
+
+
+def _diagonal(x, offset=0, axis1=0, axis2=1):
+    x = as_tensor(x)
+    require(x.ndim >= 2, f"a tensor of {x.ndim} dimension{'s' * (x.ndim != 1)} has no diagonal")
+    pair = (normal_axis(axis1, x.ndim, "axis1"), normal_axis(axis2, x.ndim, "axis2"))
+    require(pair[0] != pair[1], f"a diagonal runs along two axes, not along axis {axis1} twice")
+    order = (*[a for a in range(-x.ndim, 0) if a not in pair], *pair)
+    return F.diagonal(permuted(x, order), offset=static_int(offset, "offset"))
+
+
+class Diagonal(Primitive):
+    """The elements [..., i, i + offset], as the last dimension; of the first two axes by default in `call`."""
+
+    def infer(x: TensorType, *, offset: int = 0):
+        require(x.ndim >= 2, f"{x} has no diagonal: it needs two dimensions")
+        return tensor(x.dtype, (*x.shape[:-2], _diagonal_length(*x.shape[-2:], offset, x)))
+
+    def numpy(x, *, offset):
+        return np.diagonal(x, offset, -2, -1)
+
+    view = "x"
+    call = _diagonal
+    methods = ("diagonal",)
+
+    def vjp(c, g, x):
+        return F.diag_embed(g, offset=c.offset, rows=x.shape[-2], cols=x.shape[-1])
+
+    def samples(rng):
+        yield rng(3, 3), {}
+        yield rng(2, 3, 4), {"offset": 2}
+        yield rng(3, 2), {"offset": -1}
+        yield rng(2, 2), {"offset": 5}
+
+    errors = [((F2,), {}, "has no diagonal"), ((tensor(float32, (Dim("B"), 3)),), {}, "no known length")]
+
+
+def _diag_embed(x, offset=0, dim1=-2, dim2=-1):
+    x = as_tensor(x)
+    require(x.ndim >= 1, "diag_embed needs at least one dimension")
+    offset = static_int(offset, "offset")
+    size = x.shape[-1]
+    require(offset == 0 or type(size) is not Dim, f"the size of a matrix around {_text(x)} is not known")
+    size = size if offset == 0 else size + abs(offset)
+    out = F.diag_embed(x, offset=offset, rows=size, cols=size)
+    a, b = normal_axis(dim1, out.ndim, "dim1"), normal_axis(dim2, out.ndim, "dim2")
+    require(a != b, f"a diagonal runs along two axes, not along axis {dim1} twice")
+    rest = iter(range(-out.ndim, -2))
+    return permuted(out, tuple([{a: -2, b: -1}.get(i) or next(rest) for i in range(-out.ndim, 0)]))
+
+
+class DiagEmbed(Primitive):
+    """Matrices of zeros with the last dimension of x on the diagonal [..., i, i + offset]."""
+
+    def infer(x: TensorType, *, offset: int, rows: Size, cols: Size):
+        require(x.ndim >= 1, "a number is no diagonal: it needs one dimension")
+        length = _diagonal_length(rows, cols, offset, f"[{rows},{cols}]")
+        require(same_dim(x.shape[-1], length), f"the diagonal {offset} of [{rows},{cols}] has {length} elements: {x}")
+        return tensor(x.dtype, (*x.shape[:-1], rows, cols))
+
+    def numpy(x, *, offset, rows, cols):
+        out = np.zeros((*x.shape[:-1], rows, cols), x.dtype)
+        n, first = x.shape[-1], max(offset, 0) + max(-offset, 0) * cols
+        out.reshape(*x.shape[:-1], rows * cols)[..., first :: cols + 1][..., :n] = x
+        return out
+
+    call = _diag_embed
+    methods = ("diag_embed",)
+
+    def vjp(c, g, x):
+        return F.diagonal(g, offset=c.offset)
+
+    def samples(rng):
+        yield rng(3), {"offset": 0, "rows": 3, "cols": 3}
+        yield rng(2, 2), {"offset": 1, "rows": 2, "cols": 4}
+        yield rng(2), {"offset": -1, "rows": 3, "cols": 2}
+        yield rng(0), {"offset": 5, "rows": 2, "cols": 2}
+
+    errors = [((M23,), {"offset": 1, "rows": 3, "cols": 3}, "has 2 elements"), ((F2,), {"offset": 0, "rows": 2, "cols": 1}, "has 1 elements")]
+
+
+@composite("diag")
+def diag(x, k=0):
+    """A vector as the diagonal k of a matrix, or the diagonal k of a matrix as a vector."""
+    x = as_tensor(x)
+    require(1 <= x.ndim <= 2, f"diag takes a vector or a matrix, not {x.ndim} dimensions: see diagonal and diag_embed")
+    return _diag_embed(x, k) if x.ndim == 1 else _diagonal(x, k)
+
+
+@composite("diagflat")
+def diagflat(x, offset=0):
+    """All elements of x on a diagonal of a matrix of zeros."""
+    return _diag_embed(call.flatten(x), offset)
+
+
+@composite("trace")
+def trace(x, offset=0, axis1=0, axis2=1, dtype=None):
+    """Sum along a diagonal of two axes; smaller integers and bools are summed as int64, as in `sum`."""
+    return call.sum(_diagonal(x, offset, axis1, axis2), -1, dtype)

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from ..dtypes import bool_, dtype_of, float32, int64
 from ..ir.primitive import F, Ints, Primitive, composite
 from ..ir.types import TensorType, dim_product, tensor
 from .compare import truth
-from .family import as_tensor, cast, expand, normal_axes, normal_axis, require, require_dtype
+from .family import as_tensor, cast, expand, float_unary, normal_axes, normal_axis, promoted, require, require_dtype
 from .samples import EMPTY, F2, I2
 from .shape import size_of
 
@@ -66,12 +68,66 @@ def mean(x, axis=None, keepdims=False, keep_dims=False):
 
     `keep_dims` is MindSpore's name of `keepdims`.
     """
-    x = as_tensor(x)
-    if not x.dtype.is_float:
-        x = cast(x, float32)
+    dtype, x = at_least_float32(x)
     axes = normal_axes(axis, x.ndim)
     total = F.sum(x, axes=axes, keepdims=keepdims or keep_dims)
-    return total / size_of(x, axes, total)
+    return cast(total / size_of(x, axes, total), dtype)
+
+
+def at_least_float32(x):
+    """The float dtype that a result for x has, and x as a float of at least 32 bits to compute it with."""
+    x = as_tensor(x)
+    dtype = x.dtype if x.dtype.is_float else float32
+    return dtype, cast(x, float32 if dtype.bits == 16 else dtype)
+
+
+def _prod(x, axis=None, keepdims=False, dtype=None, *, keep_dims=False):
+    x = as_tensor(x)
+    if dtype is not None:
+        x = cast(x, dtype_of(dtype))
+    elif not x.dtype.is_float:
+        x = cast(x, int64)
+    keepdims = keepdims or keep_dims
+    if axis is None:
+        flat = F.prod(F.reshape(x, shape=(dim_product(x.shape),)), axis=-1)
+        return F.reshape(flat, shape=(1,) * x.ndim) if keepdims else flat
+    for a in normal_axes(axis, x.ndim):  # from the left: gone axes shift no later one
+        x = F.prod(x, axis=a, keepdims=keepdims)
+    return x
+
+
+class Prod(Primitive):
+    """Product over axes; smaller integers and bools are multiplied as int64.  Its derivative is exact at zeros too."""
+
+    def infer(x: TensorType, *, axis: int, keepdims: bool = False):
+        require_dtype(
+            x.dtype.is_float or x.dtype is int64, f"not defined for {x.dtype.name}: {x}", hint="cast it to int64 first"
+        )
+        return tensor(x.dtype, reduced_shape(x.shape, (axis,), keepdims))
+
+    def numpy(x, *, axis, keepdims):
+        return np.multiply.reduce(x, axis=axis, keepdims=keepdims)
+
+    widen = True
+    call = _prod
+    methods = ("prod",)
+
+    def vjp(c, g, x):
+        before = F.cumprod(x, axis=c.axis, exclusive=True)
+        others = before * F.cumprod(x, axis=c.axis, exclusive=True, reverse=True)
+        return expand(g, (c.axis,), x.shape, c.keepdims) * others
+
+    def samples(rng):
+        yield rng(2, 3), {"axis": -1}
+        yield rng(2, 3), {"axis": -2, "keepdims": True}
+        yield np.array([2.0, 0.0, 3.0]), {"axis": -1}
+        yield rng(2, 0), {"axis": -1}
+
+    errors = [((I2,), {"axis": -1}, "not defined for int32"), ((F2,), {"axis": -2}, "do not exist")]
+    ties = [
+        (([2.0, 0.0, 3.0],), {"axis": -1}, ([0.0, 6.0, 0.0],)),
+        (([0.0, 0.0, 3.0],), {"axis": -1}, ([0.0, 0.0, 0.0],)),
+    ]
 
 
 class Max(Primitive):
@@ -240,3 +296,50 @@ def _position(name, x, axis, keepdims):
         return getattr(F, name)(x, axis=normal_axis(axis, x.ndim), keepdims=keepdims)
     flat = getattr(F, name)(F.reshape(x, shape=(dim_product(x.shape),)), axis=-1)
     return F.reshape(flat, shape=(1,) * x.ndim) if keepdims else flat
+
+
+# ------------------------------------------------------------------------------------------------ logarithms of sums
+def exp_ratio(x, y):
+    """exp(x) / exp(y) without overflow for x <= y; 0 where exp(x) is, even if exp(y) is too."""
+    return F.exp(F.select(F.equal(x, -math.inf), -math.inf, x - y))
+
+
+def _logsumexp(x, axis=None, keepdims=False):
+    (x,) = promoted(x, floating=True)
+    return F.logsumexp(x, axes=normal_axes(axis, x.ndim), keepdims=keepdims)
+
+
+class Logsumexp(Primitive):
+    """log(sum(exp(x))) over axes, without overflow; -inf for nothing."""
+
+    def infer(x: TensorType, *, axes: Ints, keepdims: bool = False):
+        return tensor(float_unary(x).dtype, reduced_shape(x.shape, axes, keepdims))
+
+    def numpy(x, *, axes, keepdims):
+        top = np.maximum.reduce(x, axis=axes, keepdims=True, initial=-np.inf)
+        top = np.where(np.isfinite(top), top, np.zeros((), x.dtype))  # infinities are their own logarithm
+        out = np.log(np.add.reduce(np.exp(x - top), axis=axes, keepdims=True)) + top
+        return out if keepdims else np.squeeze(out, axis=axes)
+
+    widen = True
+    call = _logsumexp
+    methods = ("logsumexp",)
+
+    def vjp(c, g, x):
+        # Divided by their sum the shares are exact even where the rounding of a large `out` is not small beside 1.
+        share = exp_ratio(x, expand(c.out, c.axes, x.shape, c.keepdims))
+        total = F.sum(share, axes=c.axes, keepdims=c.keepdims)
+        return share * expand(g / F.select(F.equal(total, 0), 1, total), c.axes, x.shape, c.keepdims)
+
+    def samples(rng):
+        yield rng(2, 3), {"axes": (-1,)}
+        yield 300 * rng(2, 3), {"axes": (-2,), "keepdims": True}
+        yield rng(2, 3), {"axes": (-2, -1)}
+        yield rng(), {"axes": ()}
+
+    errors = [((I2,), {"axes": (-1,)}, "not defined for int32"), ((F2,), {"axes": (-2,)}, "do not exist")]
+    ties = [
+        (([1000.0, 1000.0],), {"axes": (-1,)}, ([0.5, 0.5],)),
+        (([-math.inf, 0.0],), {"axes": (-1,)}, ([0.0, 1.0],)),
+        (([-math.inf, -math.inf],), {"axes": (-1,)}, ([0.0, 0.0],)),
+    ]

@@ -15,7 +15,7 @@ from ..errors import DynamicShapeError, StaticValueError
 from ..ir.core import Value
 from ..ir.primitive import F, composite
 from ..ir.types import dim_product
-from .family import Weak, as_tensor, broadcast_shapes, broadcast_to, cast, is_tensor, require
+from .family import Weak, as_tensor, broadcast_shapes, broadcast_to, in_dtype, is_tensor, require
 from .index import checked
 from .shape import permuted
 
@@ -224,7 +224,7 @@ def setitem(x, index, value):
     if is_tensor(mask) and mask.dtype.is_bool:
         return _masked(x, mask, value)
     _refuse_mask(index)
-    value = cast(as_tensor(value, "value"), x.dtype)
+    value = in_dtype(value, x.dtype)
     plan = _plan(x.shape, index)
     attrs = _slice_attrs(plan)
     part = F.slice(x, **attrs) if attrs is not None else x
@@ -246,7 +246,7 @@ def setitem(x, index, value):
 
 
 def _masked(x: Any, mask: Any, value: Any) -> Any:
-    value = cast(as_tensor(value, "value"), x.dtype)
+    value = in_dtype(value, x.dtype)
     trailing = x.ndim - mask.ndim
     fits = trailing >= 0 and mask.shape == x.shape[: mask.ndim]
     require(fits, f"a mask of shape {list(mask.shape)} does not fit a tensor of shape {list(x.shape)}")

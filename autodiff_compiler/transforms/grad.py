@@ -89,7 +89,7 @@ class Gradient:
                 given[p] = alias
             return self.fn(*given, **kwargs)
 
-        main = _main_of if self.has_aux else None
+        main = main_of if self.has_aux else None
         outputs, grads, of_weights = differentiate(run, inputs, self.weights or (), self._seeds(sens), main)
         return self._result(outputs, dict(zip(chosen, grads, strict=True)), of_weights)
 
@@ -102,9 +102,9 @@ class Gradient:
     def __graph_call__(self, lw: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
         given, sens = self._split(tuple(args))
         chosen = self._chosen(given, lw.is_tensor)
-        select = (lambda result: _main_of(result)) if self.has_aux else None
+        select = (lambda result: main_of(result)) if self.has_aux else None
         outputs, grads, weight_grads = lw.differentiate(
-            self.fn, given, kwargs, [given[p] for p in chosen], self.weights or (), select, sens
+            self.fn, given, kwargs, chosen, self.weights or (), select, sens
         )
         return self._result(outputs, dict(zip(chosen, grads, strict=True)), weight_grads)
 
@@ -151,7 +151,8 @@ class Gradient:
         return gradients
 
 
-def _main_of(outputs: Any) -> Any:
+def main_of(outputs: Any) -> Any:
+    """The differentiated one of several outputs; ValueError if there are no auxiliary ones beside it."""
     if not isinstance(outputs, tuple) or len(outputs) < 2:
         raise ValueError("with has_aux the function must return at least two values: the first is differentiated")
     return outputs[0]

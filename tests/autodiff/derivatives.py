@@ -63,7 +63,7 @@ def directional(module, order):
             return result
         inner = builder.nested(types, names)
         inner.ret(emit(inner, inner.block.args, order - 1))
-        op = builder.emit_op(Grad, args, (wrt, None, ()), (inner.block,))
+        op = builder.emit_op(Grad, args, (wrt, None, (), False), (inner.block,))
         with builder:
             total = builder.const(0.0, tensor(float64, ()))
             for i, d in zip(wrt, op.results[1:], strict=True):

@@ -173,11 +173,14 @@ class ProgramMaker:
         x, y = self.pick(values, t), self.pick(values, t)
         choice = self.random.choice(
             ["add", "sub", "mul", "maximum", "tanh", "sigmoid", "sin", "select", "const", "sum", "matmul", "transpose",
-             "broadcast", "reshape", "half", "tuple", "concat", "stop", "column", "count", "scatter", "scatter", "update"]
+             "broadcast", "reshape", "half", "tuple", "concat", "stop", "column", "count", "scatter", "scatter",
+             "update"]
         )  # fmt: skip
-        return getattr(self, f"_{choice}")(values, t, x, y) if hasattr(self, f"_{choice}") else (
-            getattr(F, choice)(x, y) if choice in ("add", "sub", "mul", "maximum") else getattr(F, choice)(x)
-        )
+        if choice in ("add", "sub", "mul", "maximum"):
+            return getattr(F, choice)(x, y)
+        if choice in ("tanh", "sigmoid", "sin"):
+            return getattr(F, choice)(x)
+        return getattr(self, f"_{choice}")(values, t, x, y)
 
     def _select(self, values, t, x, y):
         return F.select(F.less(x, y), x, y * 0.5)
@@ -228,7 +231,8 @@ class ProgramMaker:
         return F.stop_gradient(x)
 
     def _count(self, values, t, x, y):
-        return F.add(self.pick(values, COUNT), self.pick(values, COUNT)), F.cast(self.pick(values, COUNT), dtype=float32)
+        n = self.pick(values, COUNT)
+        return F.add(n, self.pick(values, COUNT)), F.cast(n, dtype=float32)
 
     # -------------------------------------------------------------------------------------------- control flow
     def _carried(self, values):

@@ -7,6 +7,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from autodiff_compiler.backends.numpy import NumpyBackend
+from autodiff_compiler.backends.target import Target
 from tests.backends.reference import ProgramMaker, assert_same, interpret
 
 
@@ -17,10 +18,10 @@ def arguments():
 
 
 @settings(max_examples=120, deadline=None, suppress_health_check=list(HealthCheck))
-@given(st.randoms(use_true_random=False), st.integers(1, 14), st.integers(0, 3))
-def test_random_programs(random, size, depth):
+@given(st.randoms(use_true_random=False), st.integers(1, 14), st.integers(0, 3), st.sampled_from([1, 4096]))
+def test_random_programs(random, size, depth, reuse_bytes):
     module = ProgramMaker(random, size, depth).make()
-    program = NumpyBackend().compile(module)
+    program = NumpyBackend(Target("numpy", reuse_bytes=reuse_bytes)).compile(module)
     arrays = arguments()
     expected = interpret(module, *arrays)
     for _ in range(2):  # a second run finds constants as they were

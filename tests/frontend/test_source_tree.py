@@ -8,6 +8,7 @@ import importlib.util
 import linecache
 import math
 import os
+import subprocess
 import sys
 import threading
 import weakref
@@ -101,6 +102,50 @@ def test_lambdas_on_one_line_are_told_apart():
     assert at(load(fns[2](1)), load(fns[2](1)).node) == "lambda y: y + x"
     assert Net().double(4) == 8
     assert text(Net().double) == "lambda x: x * 2"
+
+
+#: Programs that put lambdas into the list `made`, and the texts of these lambdas in that order.
+LAMBDAS = {
+    "constants": ("made = [lambda: 0, lambda: 0.0, lambda: -0.0, lambda: None, lambda: 'a', lambda x: 0]",
+                  "lambda: 0", "lambda: 0.0", "lambda: -0.0", "lambda: None", "lambda: 'a'", "lambda x: 0"),
+    "nested": ("f = lambda: (lambda: (lambda: 1)); made = [f, f(), f()()]",
+               "lambda: lambda: lambda: 1", "lambda: lambda: 1", "lambda: 1"),
+    "nested, with a twin": ("made = [f := lambda x: lambda y: (x, y), f(1), lambda y: (x, y)]",
+                            "lambda x: lambda y: (x, y)", "lambda y: (x, y)", "lambda y: (x, y)"),
+    "several lines": ("made = [lambda x: (\n    x +\n    1), lambda x: (\n    x + 2), lambda: (\n    lambda: 3)]\n"
+                      "made.append(made[2]())",
+                      "lambda x: x + 1", "lambda x: x + 2", "lambda: lambda: 3", "lambda: 3"),
+    "line of a continuation": ("made = [\\\n    lambda x: x, lambda x: -x,\\\n    lambda x: +x]",
+                               "lambda x: x", "lambda x: -x", "lambda x: +x"),
+    "defaults of a function": ("def f(a=lambda: 1, *, b=lambda: 2, c=lambda x, y=lambda: 3: y): pass\n"
+                               "made = [*f.__defaults__, *f.__kwdefaults__.values()]; made += made[2].__defaults__",
+                               "lambda: 1", "lambda: 2", "lambda x, y=lambda: 3: y", "lambda: 3"),
+    "decorator": ("made = []\nkeep = lambda f, *g: made.extend([*g, f]) or f\n"
+                  "@(lambda f: keep(f, lambda: 1, lambda: 2))\ndef g(): pass\nmade = made[:2]",
+                  "lambda: 1", "lambda: 2"),
+    "comprehension": ("made = [f for k in (1, 2) for f in (lambda: k, lambda: -k, lambda: 0)]",
+                      *("lambda: k", "lambda: -k", "lambda: 0") * 2),
+    "over a comprehension": ("made = [lambda x: [a for a in x], lambda x: {a: 0 for a in x}, lambda x: (a for a in x)]",
+                             "lambda x: [a for a in x]", "lambda x: {a: 0 for a in x}", "lambda x: (a for a in x)"),
+    "comparison chain": ("made = [lambda a, b: a < b < 1, lambda a, b: a < b and b < 2, lambda a: not a]",
+                         "lambda a, b: a < b < 1", "lambda a, b: a < b and b < 2", "lambda a: not a"),
+    "body of a class": ("class A: f = lambda self: self.__x; g = lambda self: __class__; h = lambda self: 1\n"
+                        "made = [A.f, A.g, A.h]",
+                        "lambda self: self.__x", "lambda self: __class__", "lambda self: 1"),
+    "f-string": ("made = []; f'{made.append(lambda: 1)}{made.append(lambda x: x)}'" if sys.version_info < (3, 12) else
+                 "made = []; f'{made.append(lambda: 1)}{made.append(lambda x: f\"{x}\")}'",
+                 "lambda: 1", "lambda x: x" if sys.version_info < (3, 12) else "lambda x: f'{x}'"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("columns", [True, False])
+@pytest.mark.parametrize("name", LAMBDAS)
+def test_lambdas(name, columns, module, monkeypatch):
+    if not columns:  # as with python -X no_debug_ranges
+        monkeypatch.setattr(source_tree, "_holding", lambda nodes, code: [])
+    source, *expected = LAMBDAS[name]
+    user = module(source)
+    assert [text(f) for f in user.made] == expected
 
 
 def test_same_lambda_made_in_a_loop_is_one_tree():
@@ -230,6 +275,74 @@ def test_future_flags_of_a_notebook_are_inherited():
         assert load(namespace["f"]).node.name == "f"
     finally:
         del linecache.cache[name]
+
+
+@pytest.mark.parametrize("name", ["<ipython-input-3-abc>", "<python-input-0>", "<stdin>-0", "<doctest a[1]>"])
+def test_text_that_has_a_name_of_its_own(name, monkeypatch):
+    source = "f, g = lambda x: x + 1, lambda: 0\n"
+    monkeypatch.setitem(linecache.cache, name, (len(source), None, [source], "<stdin>"))
+    namespace = {}
+    exec(compile(source, name, "single"), namespace)
+    assert [text(namespace["f"]), text(namespace["g"])] == ["lambda x: x + 1", "lambda: 0"]
+    assert load(namespace["f"]).file == name
+
+
+@pytest.mark.parametrize("name", ["<stdin>", "<string>"])
+def test_text_kept_for_each_code_object(name, monkeypatch):
+    """As Python 3.13.1 does with what is typed at the prompt."""
+    monkeypatch.delitem(linecache.cache, name, raising=False)  # Python 3.13.0 keeps `python -c` there
+    kept = lambda code: [f"def {code.co_name}(x): return x\n"]
+    monkeypatch.setattr(linecache, "_getlines_from_code", kept, raising=False)
+    f, g = {}, {}
+    exec(compile("def f(x): return x", name, "exec"), f)
+    exec(compile("def g(x): return -x", name, "exec"), g)
+    assert text(f["f"]) == "def f(x):\n    return x"
+    with pytest.raises(SourceUnavailableError, match=r"AC1001.*made by|AC1001.*typed"):
+        load(g["g"])
+
+
+def run_python(*arguments, **options):
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    command = [sys.executable, *arguments]
+    return subprocess.run(command, capture_output=True, text=True, check=True, env=environment, **options)
+
+
+def at_the_prompt(typed):
+    """What an interactive Python prints."""
+    run = run_python("-i", "-q", input=typed)
+    return run.stdout.split("\n")[:-1], run.stderr
+
+
+PROMPT = """from autodiff_compiler.frontend.source_tree import load
+def f(x):
+    return x + 1
+
+print(load(f).node.name)
+"""
+
+
+@pytest.mark.skipif(sys.version_info < (3, 13), reason="Python keeps what is typed from version 3.13 on")
+def test_prompt():
+    assert at_the_prompt(PROMPT)[0] == ["f"]
+
+
+@pytest.mark.skipif(sys.version_info >= (3, 13), reason="Python keeps what is typed from version 3.13 on")
+def test_prompt_of_older_python():
+    out, errors = at_the_prompt(PROMPT)
+    assert out == []
+    assert "[AC1001] the source of `f` is not available: it was typed at the prompt" in errors
+
+
+@pytest.mark.parametrize("flags", [(), ("-O",), ("-OO",), ("-X", "no_debug_ranges")])
+def test_interpreter_options(flags, tmp_path):
+    path = tmp_path / "user.py"
+    path.write_text(
+        "from autodiff_compiler.frontend.source_tree import load\n"
+        "def f(x):\n    'Text.'\n    assert x\n    if __debug__:\n        x += 1\n    return x\n"
+        "fs = [lambda: 0, lambda x: x, lambda x: -x]\n"
+        "print(load(f).node.lineno, *(load(f).node.col_offset for f in fs))\n"
+    )
+    assert run_python(*flags, str(path)).stdout == "2 6 17 30\n"
 
 
 def made_by(filename):

@@ -18,12 +18,12 @@ from ...ir.types import TensorType
 from ...ir.walk import ops_of
 from ..base import Coverage
 from ..target import Target
-from . import control  # noqa: F401  (enters the lowering of structured ops)
-from .lower import CONTROL, SPECIAL, UNDEF, Lowering, ModuleCode
+from . import control, effects  # noqa: F401  (they enter how they lower ops)
+from .lower import LOWERINGS, UNDEF, Lowering
+from .module_code import ModuleCode
 from .plan import plan_buffers
 from .printer import Namer, module_text
-from .program import FunctionCode
-from .syntax import Var, assign, call, load, store, subscript, tuple_expr
+from .syntax import Var, assign, call, load, none, store, subscript, tuple_expr
 from .undefined import undefined_values
 
 __all__ = ["NumpyBackend", "NumpyProgram"]
@@ -83,36 +83,26 @@ class NumpyBackend:
     (array([0., 0.], dtype=float32),)
     """
 
-    target = Target("numpy")
+    def __init__(self, target: Target = Target("numpy")) -> None:
+        self.target = target
 
     def compile(self, module: Module) -> NumpyProgram:
         """The module as a program; InternalCompilerError where an op is left that a pass should have removed."""
         namer = Namer()
         names = {function.name: namer.name(function.name) for function in module}
-        code = ModuleCode(module, undefined_values(module), names)
-        done: dict[str, FunctionCode] = {}
-        for function in _callees_first(module):
-            done[function.name] = self._function(code, function, is_entry=function is module.entry)
+        code = ModuleCode(module, undefined_values(module), names, self.target.reuse_bytes)
+        functions = _callees_first(module)
+        lowered = [_lowered(code, function) for function in reversed(functions)]
+        for low in reversed(lowered):
+            low.link()
+            variables = [_variable(low, v) for v in low.function.outs]
+            plan_buffers(low.out, variables, self.target.reuse_bytes)
+            self._returns(low, low.function.outs)
+            code.results[low.function.name] = [None if v is None or v.foreign else id(v.root()) for v in variables]
+        done = {low.function.name: low.out for low in lowered}
         code.functions = [done[function.name] for function in module if function.name in done]
         source = module_text(code, module)
         return NumpyProgram(source, names[module.entry.name], code.arrays, module.callables)
-
-    def _function(self, code: ModuleCode, function: Function, *, is_entry: bool) -> FunctionCode:
-        low = Lowering(code, function, is_entry=is_entry)
-        for arg in function.args:
-            var = Var(arg.type, arg.name, foreign=True, joined=True)
-            low.out.args.append(var)
-            low.env[arg] = var
-            if is_entry and isinstance(arg.type, TensorType) and arg.type.shape == () and low.uses.get(arg):
-                # As NumPy scalars, values without dimensions are computed with ten times as fast.
-                low.run(assign(store(var), subscript(load(var), tuple_expr([]))))
-        low.lower_block(function.body)
-        low.loc = None
-        plan_buffers(low.out, [_variable(low, v) for v in function.outs])
-        self._returns(low, function.outs)
-        variables = [_variable(low, v) for v in function.outs]
-        code.results[function.name] = [None if v is None or v.foreign else id(v.root()) for v in variables]
-        return low.out
 
     def _returns(self, low: Lowering, outs: list[Value]) -> None:
         """The results; those of the entry are arrays that belong to the caller alone."""
@@ -126,8 +116,8 @@ class NumpyBackend:
                 elif value.type.shape == ():
                     tree = call("np.asarray", tree)
                 if tree is not plain and value in low.code.undefined:
-                    exists = ast.Compare(left=plain, ops=[ast.IsNot()], comparators=[ast.Constant(value=None, kind=None)])
-                    tree = ast.IfExp(test=exists, body=tree, orelse=ast.Constant(value=None, kind=None))
+                    exists = ast.Compare(left=plain, ops=[ast.IsNot()], comparators=[none()])
+                    tree = ast.IfExp(test=exists, body=tree, orelse=none())
             if var is not None:
                 given.add(var.root())
             low.out.returns.append((tree, var))
@@ -146,11 +136,26 @@ class NumpyBackend:
         return Coverage(dict(sorted(ways.items())), dict(sorted(missing.items())))
 
 
+def _lowered(code: ModuleCode, function: Function) -> Lowering:
+    """A function as statements; its callers were lowered before."""
+    is_entry = function is code.module.entry
+    low = Lowering(code, function, is_entry=is_entry)
+    for i, arg in enumerate(function.args):
+        var = Var(arg.type, arg.name, foreign=True, joined=True)
+        low.out.args.append(var)
+        low.env[arg] = var
+        for operands in code.sites.get(function.name, ()):
+            low.order(var, [operands[i]])
+        if is_entry and isinstance(arg.type, TensorType) and arg.type.shape == () and low.uses.get(arg):
+            # As NumPy scalars, values without dimensions are computed with ten times as fast.
+            low.run(assign(store(var), subscript(load(var), tuple_expr([]))))
+    low.lower_block(function.body)
+    return low
+
+
 def _way(op: Op) -> str | None:
     defn = op.defn
-    if defn.name in CONTROL:
-        return "Python control flow"
-    if defn.name in SPECIAL:
+    if defn.name in LOWERINGS:
         return "Python"
     if defn.numpy is not None:
         return "NumPy kernel"

@@ -7,16 +7,17 @@ known trip count into an array of exactly that length, else into arrays that gro
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterable, Sequence
+import functools
+from collections.abc import Iterable, Sequence
 
 from ...errors import InternalCompilerError
 from ...ir.core import Block, Op, Value
 from ...ir.types import Seq, TensorType, TupleType, Type
 from .formula import Splat
-from .lower import CONTROL, UNDEF, Lowering, Operand, Pack
+from .lower import LOWERINGS, UNDEF, Lowering, Operand, Pack
 from .program import Branch, Exit, Loop, Node, Step
 from .runtime import Ragged
-from .syntax import Var, assign, attribute, call, load, number, store, subscript, tuple_expr, variables
+from .syntax import Var, assign, attribute, call, load, none, number, store, subscript, tuple_expr, variables
 
 __all__: list[str] = []
 
@@ -24,10 +25,6 @@ __all__: list[str] = []
 _LATE = {"broadcast_to", "tuple_make"}
 #: Bytes of the first room of a growing sequence.
 _FIRST_ROOM = 1 << 16
-
-
-def none() -> ast.expr:
-    return ast.Constant(value=None, kind=None)
 
 
 # ------------------------------------------------------------------------------------------------ if
@@ -60,7 +57,9 @@ def _want(low: Lowering, block: Block, pairs: Iterable[tuple[Value, Var]]) -> No
 class _Carries:
     """The variables that go from trip to trip."""
 
-    def __init__(self, low: Lowering, inits: Sequence[Value], body: Block, args: Sequence[Value], results: Sequence[Value]):
+    def __init__(
+        self, low: Lowering, inits: Sequence[Value], body: Block, args: Sequence[Value], results: Sequence[Value]
+    ) -> None:
         self.low, self.body = low, body
         self.vars: list[Var] = []
         for init, arg, result in zip(inits, args, results, strict=True):
@@ -91,7 +90,8 @@ class _Carries:
             made = value.owner
             if not isinstance(made, Op) or value.block is not body or value in low.wanted or made.blocks:
                 continue
-            if all(self._over(user, position, position[made]) for user, _ in low.uses.get(arg, ())) and arg not in nexts:
+            users = [user for user, _ in low.uses.get(arg, ())]
+            if arg not in nexts and all(self._over(user, position, position[made]) for user in users):
                 low.wanted[value] = var
 
     def _over(self, user: Op | Block, position: dict[Op, int], end: int) -> bool:
@@ -114,9 +114,7 @@ class _Carries:
         low = self.low
         for value in self.body.outs:
             low.wanted.pop(value, None)
-        pairs = [
-            (var, low.env[v]) for var, v in zip(self.vars, self.body.outs, strict=False) if low.env[v] is not var
-        ]
+        pairs = [(var, low.env[v]) for var, v in zip(self.vars, self.body.outs, strict=False) if low.env[v] is not var]
         written = {var for var, _ in pairs}
         reads = [{v for v, _ in variables(low.expr(operand))} for _, operand in pairs]
         if all(not (r & (written - {var})) for r, (var, _) in zip(reads, pairs, strict=True)):
@@ -260,19 +258,13 @@ def _element(low: Lowering, sequence: ast.expr, type: Type, index: Var) -> ast.e
     return subscript(sequence, load(index))
 
 
-def _plan_pushes(low: Lowering, block: Block, stores: list[tuple[Value, _Store]], index: Var) -> list[Callable[[], None]]:
-    """Registers what is stored when; returns what can be stored at the start of a trip."""
-    at_start = []
+def _plan_pushes(low: Lowering, block: Block, stores: list[tuple[Value, _Store]], index: Var) -> None:
+    """At the start of a trip: stores what exists already, and notes what is to be stored as soon as it does."""
     for value, sequence in stores:
-
-        def push(value: Value = value, sequence: _Store = sequence) -> None:
-            sequence.push(index, value)
-
         if isinstance(value.owner, Op) and value.block is block:
-            low.pushes.setdefault(value, []).append(push)
+            low.pushes.setdefault(value, []).append(functools.partial(sequence.push, index, value))
         else:
-            at_start.append(push)
-    return at_start
+            sequence.push(index, value)
 
 
 # ------------------------------------------------------------------------------------------------ scan
@@ -289,20 +281,15 @@ def lower_scan(low: Lowering, op: Op) -> None:
     index = Var(None, body.args[0].name or "i")
     with low.into([]) as inside:
         _trip_values(low, body, k, xs, index)
-        for push in _plan_pushes(low, body, stores, index):
-            push()
+        _plan_pushes(low, body, stores, index)
         carries.want()
         low.lower_block(body)
         low.loc = op.loc or low.loc
         carries.advance()
+    test = call("range", trips)
     if backwards:
-        last = (
-            number(trips.value - 1) if isinstance(trips, ast.Constant)
-            else ast.BinOp(left=trips, op=ast.Sub(), right=number(1))
-        )  # fmt: skip
+        last = ast.BinOp(left=trips, op=ast.Sub(), right=number(1))
         test = call("range", last, number(-1), number(-1))
-    else:
-        test = call("range", trips)
     low.block.append(Loop(test, index, inside, low.loc))
     for result, (_, sequence) in zip(op.results[k:], stores, strict=True):
         sequence.close(room)
@@ -327,7 +314,7 @@ def _trip_values(low: Lowering, body: Block, k: int, xs: Sequence[Value], index:
         if not low.uses.get(arg):
             continue
         var = Var(arg.type, arg.name or "x", foreign=True)
-        if var.nbytes >= low.reuse_bytes:
+        if var.nbytes >= low.code.reuse_bytes:
             low.show(var, low.env[x])
         low.env[arg] = var
         low.run(assign(store(var), _element(low, low.value(x), arg.type, index)))
@@ -355,8 +342,7 @@ def lower_while(low: Lowering, op: Op) -> None:
         test = _loop_test(low, cond)
         if first:
             _grow(low, [s for _, s in stores], trips, room, first)
-        for push in _plan_pushes(low, body, stores, trips):
-            push()
+        _plan_pushes(low, body, stores, trips)
         carries.want()
         low.lower_block(body)
         low.loc = op.loc or low.loc
@@ -379,9 +365,9 @@ def _loop_test(low: Lowering, cond: Block) -> ast.expr:
     if not before:
         return low.value(value)
     step = before[-1]
-    if len(before) == 1 and isinstance(step, Step) and isinstance(step.node, ast.Assign) and len(low.uses[value]) == 1:
-        if step.writes == [low.env[value]]:
-            return step.node.value
+    alone = len(before) == 1 and len(low.uses[value]) == 1
+    if alone and isinstance(step, Step) and isinstance(step.node, ast.Assign) and step.writes == [low.env[value]]:
+        return step.node.value
     low.block.extend(before)
     low.block.append(Exit(low.value(value), low.loc))
     return ast.Constant(value=True, kind=None)
@@ -399,4 +385,4 @@ def _grow(low: Lowering, stores: list[_Store], trips: Var, room: Var, first: int
     low.block.append(Branch(test, (body, []), low.loc))
 
 
-CONTROL.update({"if": lower_if, "while": lower_while, "scan": lower_scan})
+LOWERINGS.update({"if": lower_if, "while": lower_while, "scan": lower_scan})

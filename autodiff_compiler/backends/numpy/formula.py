@@ -107,7 +107,9 @@ def _operators() -> None:
     for slot, fn in two.items():
         setattr(_Node, f"__{slot}__", lambda a, b, fn=fn: Applied(fn, (a, b)))
         setattr(_Node, f"__r{slot}__", lambda a, b, fn=fn: Applied(fn, (b, a)))
-    compared = {"lt": "less", "le": "less_equal", "gt": "greater", "ge": "greater_equal", "eq": "equal", "ne": "not_equal"}
+    compared = {
+        "lt": "less", "le": "less_equal", "gt": "greater", "ge": "greater_equal", "eq": "equal", "ne": "not_equal",
+    }  # fmt: skip
     for slot, fn in compared.items():
         setattr(_Node, f"__{slot}__", lambda a, b, fn=fn: Applied(fn, (a, b)))
     for slot, fn in {"neg": "negative", "abs": "absolute", "invert": "invert"}.items():

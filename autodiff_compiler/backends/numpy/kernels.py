@@ -10,6 +10,7 @@ import ast
 import builtins
 import functools
 import inspect
+import re
 import textwrap
 import types
 from collections.abc import Callable
@@ -19,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from ...dtypes import DType, from_numpy
-from ...errors import InternalCompilerError
+from ...errors import CompileError, InternalCompilerError
 from ...ir.core import Op
 from ...ir.types import TensorType
 from .syntax import call, dotted, dtype_expr, literal, load, printed, tuple_expr
@@ -55,12 +56,21 @@ class _Kernel:
 
 
 @functools.lru_cache(maxsize=1024)
-def _parsed(fn: Callable[..., Any]) -> _Kernel:
+def _source(thing: Callable[..., Any] | type) -> str:
+    """The source of a function or class of ours, as it was when it was imported."""
     try:
-        text = textwrap.dedent(inspect.getsource(fn))
-        tree = ast.parse(text)
+        text = textwrap.dedent(inspect.getsource(thing))
     except (OSError, TypeError, SyntaxError) as error:
-        raise InternalCompilerError(f"the source of the kernel {fn!r} cannot be read: {error}") from error
+        raise InternalCompilerError(f"the source of {thing!r} cannot be read: {error}") from error
+    if thing.__name__ != "<lambda>" and not re.search(rf"^(def|class) {thing.__name__}\b", text, re.MULTILINE):
+        raise InternalCompilerError(f"the file that defines {thing!r} has changed since it was imported")
+    return text
+
+
+@functools.lru_cache(maxsize=1024)
+def _parsed(fn: Callable[..., Any]) -> _Kernel:
+    text = _source(fn)
+    tree = ast.parse(text)
     closure = inspect.getclosurevars(fn)
     names = {**closure.builtins, **closure.globals, **closure.nonlocals}
     found = next(n for n in ast.walk(tree) if isinstance(n, ast.FunctionDef | ast.Lambda))
@@ -79,6 +89,12 @@ def _parsed(fn: Callable[..., Any]) -> _Kernel:
     if isinstance(found, ast.Lambda) and body is None:
         raise InternalCompilerError(f"the kernel {text.strip()!r} must be written with def")
     return _Kernel(fn, text, params, args.vararg.arg if args.vararg else None, body, names)
+
+
+#: An error of ours as what it is to Python, without the hints of a compiler.
+_ERROR = """class {name}({base}):
+    def __init__(self, message, **more):
+        super().__init__(message)"""
 
 
 class Support:
@@ -104,7 +120,7 @@ class Support:
             raise InternalCompilerError(f"two functions called {name} are needed in one generated module")
         self._names[thing, change] = name
         self.sources[name] = ""  # keeps its place before what it needs is found
-        text = textwrap.dedent(inspect.getsource(thing)).replace(*change)
+        text = _source(thing).replace(*change)
         functions = [f for f in vars(thing).values() if inspect.isfunction(f)] if isinstance(thing, type) else [thing]
         for fn in functions:
             for free, value in _free_names(fn).items():
@@ -119,6 +135,9 @@ class Support:
         """Makes a name that printed source mentions mean the same in the module."""
         if isinstance(value, types.ModuleType):
             self.module(name, value)
+        elif inspect.isclass(value) and issubclass(value, CompileError):
+            builtin = next(c for c in value.__mro__ if c.__module__ == "builtins")
+            self.sources.setdefault(name, _ERROR.format(name=name, base=builtin.__name__))
         elif inspect.isfunction(value) or (inspect.isclass(value) and value.__module__.startswith(__package__ or "")):
             if self.include(value) != name:
                 raise InternalCompilerError(f"{name} is another name of {value!r}")
@@ -217,7 +236,7 @@ def _written(op: Op, attrs: dict[str, Any]) -> dict[str, ast.expr]:
     for name, value in attrs.items():
         tree = literal(value)
         if tree is None:
-            raise InternalCompilerError(f"{op.defn.name}: the attribute {name}={value!r} cannot be written down", loc=op.loc)
+            raise InternalCompilerError(f"{op.defn.name}: {name}={value!r} cannot be written down", loc=op.loc)
         out[name] = tree
     return out
 
@@ -225,9 +244,7 @@ def _written(op: Op, attrs: dict[str, Any]) -> dict[str, ast.expr]:
 class _Inliner:
     """Copies a kernel's expression with operands and attributes in place; attribute arithmetic is computed now."""
 
-    def __init__(
-        self, kernel: _Kernel, operands: dict[str, ast.expr], attrs: dict[str, Any], support: Support
-    ) -> None:
+    def __init__(self, kernel: _Kernel, operands: dict[str, ast.expr], attrs: dict[str, Any], support: Support) -> None:
         self.kernel, self.operands, self.attrs, self.support = kernel, operands, attrs, support
 
     def visit(self, node: ast.AST) -> Any:

@@ -13,25 +13,22 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from ...dtypes import DType, from_numpy
+from ...dtypes import DType
 from ...errors import InternalCompilerError
-from ...ir.core import Block, Function, Module, Op, Value
-from ...ir.types import Seq, TensorType, TupleType, Type, seq, tensor
+from ...ir.core import Block, Function, Op, Value
+from ...ir.types import Seq, TensorType, TupleType, seq, tensor
 from ...ir.walk import uses
 from ...source import Loc
 from . import formula as fm
 from .formula import Applied, Leaf, Splat
-from .kernels import Support, attributes, kernel_expression, overwriting_kernel, result_call
-from .program import Branch, FunctionCode, Node, Step
-from .runtime import add_sequences, checked_results
-from .syntax import (
-    Var, assign, attribute, call, dotted, dtype_expr, literal, load, number, store, subscript, tuple_expr,
-)  # fmt: skip
+from .kernels import attributes, kernel_expression, overwriting_kernel, result_call
+from .module_code import ModuleCode
+from .program import FunctionCode, Node, Step
+from .runtime import add_sequences
+from .syntax import Var, assign, attribute, call, dotted, dtype_expr, load, none, number, store, subscript, tuple_expr
 
-__all__ = ["CONTROL", "SPECIAL", "UNDEF", "Lowering", "ModuleCode", "Operand", "Pack", "Stretched"]
+__all__ = ["LOWERINGS", "UNDEF", "Lowering", "Operand", "Pack", "Stretched"]
 
-#: How structured ops are lowered: `control` enters itself here, because blocks need this module again.
-CONTROL: dict[str, Callable[[Lowering, Op], None]] = {}
 #: NumPy functions besides ufuncs that take `out=` and then compute the very same bits.
 _TAKES_OUT = {"sum", "max", "min", "amax", "amin", "prod", "mean", "any", "all", "concatenate", "stack", "cumsum"}
 
@@ -44,10 +41,14 @@ def _takes_out(path: str) -> bool:
     return isinstance(getattr(np, name, None), np.ufunc) or (not method and name in _TAKES_OUT)
 
 
+def _always_ordered(op: Op, result: Var) -> bool:
+    """Whether a kernel that makes a new array makes it in C order, whatever the order of its operands."""
+    type = result.type
+    return isinstance(type, TensorType) and (type.ndim <= 1 or (op.defn.name == "matmul" and type.ndim == 2))
+
+
 #: Views of arrays in C order that are in C order too.
 _KEEPS_ORDER = {"reshape", "squeeze", "expand_dims", "stop_gradient"}
-#: Constants up to this many elements are written into the source.
-_SMALL = 64
 
 
 class Stretched:
@@ -77,43 +78,6 @@ Absorbed: TypeAlias = Splat | Stretched | Pack | _Undef
 Operand: TypeAlias = Var | Absorbed
 
 
-class ModuleCode:
-    """What the functions of one generated module share."""
-
-    def __init__(self, module: Module, undefined: set[Value], names: dict[str, str]) -> None:
-        self.module, self.undefined, self.names = module, undefined, names
-        self.support = Support()
-        self.functions: list[FunctionCode] = []
-        #: Constants that are too large to be written: kept beside the source.
-        self.arrays: dict[str, Any] = {}
-        self.constants: dict[str, tuple[Var, ast.expr]] = {}
-        self.uses_callables = False
-        #: Per finished function, per result: None where its bytes may belong to someone else, else a number that
-        #: results with common bytes have in common.
-        self.results: dict[str, list[int | None]] = {}
-
-    def constant(self, name: str, type: Type) -> Var:
-        """The module-level variable of a constant array."""
-        found = self.constants.get(name)
-        if found is None:
-            array = np.ascontiguousarray(self.module.constants[name])
-            self.support.dtype(from_numpy(array.dtype))
-            var = Var(type, name, foreign=True)
-            found = self.constants[name] = (var, self._written(name, array))
-        return found[0]
-
-    def _written(self, name: str, array: Any) -> ast.expr:
-        dtype = dtype_expr(from_numpy(array.dtype))
-        if array.size <= _SMALL:
-            text = literal(array.tolist() if array.dtype.name != "bfloat16" else array.astype(np.float32).tolist())
-            assert text is not None
-            return call(attribute(call("np.array", text, dtype), "reshape"), literal(array.shape) or text)
-        self.arrays[name] = array
-        stored = subscript(load("CONSTANTS"), ast.Constant(value=name, kind=None))
-        # The .npz format knows no bfloat16: it holds the bits.
-        return call(attribute(stored, "view"), dtype) if array.dtype.name == "bfloat16" else stored
-
-
 class Lowering:
     """Lowers one function: `env` says what each value is, `block` receives the statements."""
 
@@ -128,6 +92,8 @@ class Lowering:
         self.out = FunctionCode(code.names[function.name], [], function.loc, is_entry)
         self.block: list[Node] = self.out.body
         self.loc: Loc | None = function.loc
+        #: Calls of other functions: callee, variables of the results, operands.
+        self.calls: list[tuple[str, list[Var], list[Operand]]] = []
 
     # ------------------------------------------------------------------------------------------- statements
     @contextmanager
@@ -143,9 +109,6 @@ class Lowering:
         step = Step(statement, self.loc, out, elementwise)
         self.block.append(step)
         return step
-
-    def new(self, type: Type | None, hint: str | None, **flags: bool) -> Var:
-        return Var(type, hint, **flags)
 
     def target(self, value: Value, fallback: str = "t") -> Var:
         """The variable a value is assigned to: that of the result or carry it becomes, if it only becomes that."""
@@ -207,7 +170,7 @@ class Lowering:
             return call("np.broadcast_to", load(operand.source), tuple_expr(self.dims(operand.type.shape)))
         if isinstance(operand, Pack):
             return tuple_expr(self.expr(e) for e in operand.elems)
-        return ast.Constant(value=None, kind=None)
+        return none()
 
     def value(self, value: Value) -> ast.expr:
         """The value as an expression of its exact type."""
@@ -251,11 +214,9 @@ class Lowering:
 
     def lower(self, op: Op) -> None:
         name = op.defn.name
-        special = SPECIAL.get(name)
+        special = LOWERINGS.get(name)
         if special is not None:
             special(self, op)
-        elif name in CONTROL:
-            CONTROL[name](self, op)
         elif op.defn.scalar is not None and op.defn.numpy is None:
             self.formula(op)
         elif op.defn.numpy is not None:
@@ -264,6 +225,18 @@ class Lowering:
             raise InternalCompilerError(
                 f"the NumPy backend cannot run {name}: a pass should have removed it", loc=op.loc, stage="code"
             )
+
+    def link(self) -> None:
+        """Notes, once the callees are planned, which results of calls may share bytes with what."""
+        for callee, targets, operands in self.calls:
+            groups = self.code.results.get(callee, [None] * len(targets))  # of a recursive call nothing is known
+            for var, group in zip(targets, groups, strict=True):
+                if group is None:
+                    for operand in operands:
+                        self.share(var, operand)
+                    var.set_foreign()
+                else:
+                    var.share(targets[groups.index(group)])
 
     # ------------------------------------------------------------------------------------------- formulas
     def formula(self, op: Op) -> None:
@@ -303,9 +276,7 @@ class Lowering:
         self.copy(var, Splat(operand.value, operand.dtype, type.shape))  # type: ignore[union-attr]
         operands[0], leaves[0].shape, leaves[0].splat = var, type.shape, None
 
-    def _apply(
-        self, root: Applied, trees: dict[Applied, ast.expr], operands: list[Operand], target: Var
-    ) -> None:
+    def _apply(self, root: Applied, trees: dict[Applied, ast.expr], operands: list[Operand], target: Var) -> None:
         """Statements for the calls below `root`, then ``target = ...``; calls used once and small ones stay nested."""
         stack: list[tuple[Applied, bool]] = [(root, False)]
         while stack:
@@ -319,7 +290,7 @@ class Lowering:
             var = target
             if node is not root:
                 var = Var(tensor(node.dtype, node.shape), None)
-            large = var.nbytes >= self.reuse_bytes
+            large = var.nbytes >= self.code.reuse_bytes
             tree = fm.expression(node, self._arguments(node, trees, operands), operator=not (large and node.is_ufunc))
             if node is not root and node.uses == 1 and not large:
                 trees[node] = tree
@@ -344,8 +315,6 @@ class Lowering:
             else:
                 out.append(number(a))
         return out
-
-    reuse_bytes = 4096
 
     # ------------------------------------------------------------------------------------------- kernels
     def kernel(self, op: Op) -> None:
@@ -386,11 +355,12 @@ class Lowering:
                 targets[0].set_foreign()
         else:
             for var in targets:
-                self.order(var, operands)
+                if not _always_ordered(op, var):
+                    self.order(var, operands)
         if len(targets) == 1 and not op.defn.multiple:
             called = result_call(tree) if inlined else None
             takes_out = op.defn.view is None and called is not None and _takes_out(called)
-            large = targets[0].nbytes >= self.reuse_bytes
+            large = targets[0].nbytes >= self.code.reuse_bytes
             step = self.run(assign(store(targets[0]), tree), tree if takes_out and large else None)  # type: ignore[arg-type]
             if op.defn.inplace is not None and large and isinstance(tree, ast.Call):
                 self._overwrites(op, step, tree, operands)
@@ -455,9 +425,9 @@ class Lowering:
         while isinstance(type, Seq) and isinstance(type.elem, TupleType) and type.elem.elems:
             tree, type = subscript(tree, ast.Constant(value=0, kind=None)), seq(type.elem.elems[0])
         var = self.target(op.results[0])
-        length = call("len", tree)
+        length: ast.expr = call("len", tree)
         if op.operands[0] in self.code.undefined:  # an undefined sequence is empty: its zero cotangent has a length
-            nothing = ast.Constant(value=None, kind=None)
+            nothing = none()
             test = ast.Compare(left=self.value(op.operands[0]), ops=[ast.Is()], comparators=[nothing])
             length = ast.IfExp(test=test, body=number(0), orelse=length)
         self.run(assign(store(var), call("np.int64", length)))
@@ -476,83 +446,10 @@ class Lowering:
         """A tensor as a sequence or back: the bytes are the same."""
         self.copy(self.target(op.results[0]), self.env[op.operands[0]])
 
-    # ------------------------------------------------------------------------------------------- effects
-    def array(self, value: Value) -> ast.expr:
-        """The value for someone outside: an ndarray even without dimensions."""
-        tree = self.value(value)
-        operand = self.env[value]
-        if isinstance(operand, Var):
-            operand.set_foreign()  # they may keep it
-        return call("np.asarray", tree) if isinstance(value.type, TensorType) and value.type.shape == () else tree
 
-    def host(self, name: str) -> ast.expr:
-        self.code.uses_callables = True
-        return subscript(load("CALLABLES"), ast.Constant(value=name.removeprefix("@"), kind=None))
-
-    def print_(self, op: Op) -> None:
-        parts, sep, end = (op.attr(n) for n in ("parts", "sep", "end"))
-        trees = [
-            self.value(op.operands[p]) if isinstance(p, int) else ast.Constant(value=p, kind=None) for p in parts
-        ]
-        extra = {k: ast.Constant(value=v, kind=None) for k, v, d in (("sep", sep, " "), ("end", end, "\n")) if v != d}
-        self.run(ast.Expr(value=call("print", *trees, **extra)))
-
-    def raise_(self, op: Op) -> None:
-        made = call(self.host(op.attr("exception")), *(self.array(v) for v in op.operands))
-        self.run(ast.Raise(exc=made, cause=None))
-
-    def assert_(self, op: Op) -> None:
-        condition, *operands = op.operands
-        failed: list[Node] = []
-        with self.into(failed):
-            made = call(self.host(op.attr("exception")), *(self.array(v) for v in operands))
-            self.run(ast.Raise(exc=made, cause=None))
-        test = ast.UnaryOp(op=ast.Not(), operand=self.value(condition))
-        self.block.append(Branch(test, (failed, []), self.loc))
-
-    def host_call(self, op: Op) -> None:
-        made = call(self.host(op.attr("fn")), *(self.array(v) for v in op.operands))
-        if not op.results:
-            self.run(ast.Expr(value=made))
-            return
-        targets = [Var(r.type, r.name, foreign=True) for r in op.results]
-        for var in targets:
-            var.lose_order()
-        self.env.update(zip(op.results, targets, strict=True))
-        promised = []
-        for r in op.results:
-            if not isinstance(r.type, TensorType):
-                raise InternalCompilerError(f"a host function returns arrays, not {r.type}", loc=op.loc)
-            promised.append(tuple_expr([tuple_expr(self.dims(r.type.shape)), call("np.dtype", self.dtype(r.type.dtype))]))
-        name = ast.Constant(value=op.attr("fn").removeprefix("@"), kind=None)
-        checked = call(self.support.include(checked_results), name, made, tuple_expr(promised))
-        self.run(assign(tuple_expr((store(v) for v in targets), stored=True), checked))
-
-    # ------------------------------------------------------------------------------------------- calls
-    def call_(self, op: Op) -> None:
-        """A function of the module; it never overwrites its arguments and may return them."""
-        callee = op.attr("fn").removeprefix("@")
-        arguments = [self.value(x) for x in op.operands]
-        targets = [self.target(r) for r in op.results]
-        groups = self.code.results.get(callee, [None] * len(targets))  # of a recursive call nothing is known
-        for i, var in enumerate(targets):
-            var.lose_order()
-            if groups[i] is None:
-                for operand in op.operands:
-                    self.share(var, self.env[operand])
-                var.set_foreign()
-            else:
-                var.share(targets[groups.index(groups[i])])
-        tree = call(self.code.names[callee], *arguments)
-        if targets:
-            self.run(assign(tuple_expr((store(v) for v in targets), stored=True), tree))
-        else:
-            self.run(ast.Expr(value=tree))
-
-
-SPECIAL: dict[str, Callable[[Lowering, Op], None]] = {
+#: How ops are lowered that are more than a formula or a kernel; `control` and `effects` enter theirs.
+LOWERINGS: dict[str, Callable[[Lowering, Op], None]] = {
     "const": Lowering.const, "undef": Lowering.undef, "tuple_make": Lowering.tuple_make,
     "tuple_get": Lowering.tuple_get, "seq_len": Lowering.seq_len, "seq_add": Lowering.seq_add,
-    "to_seq": Lowering.same, "from_seq": Lowering.same, "print": Lowering.print_, "raise": Lowering.raise_,
-    "assert": Lowering.assert_, "host_call": Lowering.host_call, "call": Lowering.call_,
+    "to_seq": Lowering.same, "from_seq": Lowering.same,
 }  # fmt: skip

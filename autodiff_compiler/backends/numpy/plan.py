@@ -17,7 +17,7 @@ from .syntax import Var, load
 __all__ = ["plan_buffers"]
 
 
-def plan_buffers(function: FunctionCode, results: Iterable[Var | None], reuse_bytes: int = 4096) -> None:
+def plan_buffers(function: FunctionCode, results: Iterable[Var | None], reuse_bytes: int) -> None:
     """Adds `out=` and `del` to the statements of a function."""
     if not any(_worth(v, reuse_bytes) for n in nodes_of(function.body) if isinstance(n, Step) for v in n.writes):
         return
@@ -28,7 +28,8 @@ def plan_buffers(function: FunctionCode, results: Iterable[Var | None], reuse_by
         walk.run(function.body)
     steps = [n for n in nodes_of(function.body) if isinstance(n, Step) and n.donor is not None]
     for step in steps:
-        assert step.donor is not None and step.call is not None
+        assert step.donor is not None
+        assert step.call is not None
         if step.into is not None:
             step.into[1]()
             continue
@@ -124,8 +125,7 @@ class Liveness:
                 reads |= then | other
                 writes = in_then & in_other
             elif isinstance(node, Loop):
-                reads |= self.exposed(node.body)
-                reads.discard(node.index)  # type: ignore[arg-type]
+                reads |= self.exposed(node.body) - {node.index}
             exposed |= reads - assigned
             assigned |= writes
         self._summaries[id(body)] = exposed, assigned
@@ -139,7 +139,7 @@ def sorted_vars(variables: Iterable[Var]) -> list[Var]:
 
 # ------------------------------------------------------------------------------------------------ reuse
 class _Walk:
-    """A forward sweep that knows what is live: chooses donors, or (`decide=False`) takes back those that do not hold."""
+    """A forward sweep that knows what is live: it chooses donors, or takes back those that do not hold."""
 
     def __init__(self, args: list[Var], reuse_bytes: int, *, decide: bool) -> None:
         self.reuse_bytes, self.decide = reuse_bytes, decide
@@ -310,9 +310,9 @@ class _Deleter:
     ) -> list[Node]:
         self.alive.difference_update(dies)
         gone: dict[Var, Var] = {}
-        reborn = {v.namesake() for v in writes if v not in dies}
+        reborn = {v.namesake(): v for v in writes}
         for var in dies:
-            if var.namesake() in reborn:
+            if reborn.get(var.namesake(), var) is not var:
                 continue  # the name has gone over to the result
             shown = _shown(var)
             group = self.groups.get(shown, [])

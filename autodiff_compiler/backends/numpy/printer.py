@@ -11,7 +11,7 @@ from collections.abc import Iterable
 
 from ...ir.core import Module
 from ...source import Loc, line_of
-from .lower import ModuleCode
+from .module_code import ModuleCode
 from .program import Branch, Exit, FunctionCode, Loop, Node, Step, nodes_of
 from .syntax import Var, printed, tuple_expr, variables
 
@@ -46,16 +46,28 @@ def module_text(code: ModuleCode, module: Module) -> str:
     for var, _ in code.constants.values():
         var.name = constants.name(var.hint or var.fallback)
         reserved.add(var.name)
+    functions = ["\n" + "\n".join(_Writer(function, reserved).lines) for function in code.functions]
     parts = [_header(code, module), "\n".join(sorted(code.support.imports.values()))]
     bound = _bound_outside(code)
     if bound:
         parts.append(bound)
-    parts += [source if source.startswith(("def ", "class ")) is False else "\n" + source for source in code.support.sources.values()]
+    parts += ["\n" * source.startswith(("def ", "class ")) + source for source in _mentioned(code, functions)]
     if code.constants:
         parts.append("\n".join(f"{var} = {printed(tree)}" for var, tree in code.constants.values()))
-    for function in code.functions:
-        parts.append("\n" + "\n".join(_Writer(function, reserved).lines))
-    return "\n\n".join(parts) + "\n"
+    return "\n\n".join([*parts, *functions]) + "\n"
+
+
+def _mentioned(code: ModuleCode, functions: list[str]) -> list[str]:
+    """The sources of what the functions mention, directly or through each other; the plan made some superfluous."""
+    found: set[str] = set()
+    texts = list(functions)
+    while texts:
+        words = set(re.findall(r"\w+", texts.pop()))
+        for name, source in code.support.sources.items():
+            if name in words and name not in found:
+                found.add(name)
+                texts.append(source)
+    return [source for name, source in code.support.sources.items() if name in found]
 
 
 def _header(code: ModuleCode, module: Module) -> str:
@@ -70,7 +82,7 @@ def _header(code: ModuleCode, module: Module) -> str:
         "",
         f"    {code.names[entry.name]}({args}) -> ({results})",
         "",
-        f"It needs {' and '.join(['NumPy', *needs])} only.  A comment names the line of the program that a statement is from.",
+        f"It needs {' and '.join(['NumPy', *needs])} only.  Comments name the lines of the program it was made from.",
         '"""',
     ]
     return "\n".join(lines)
@@ -172,5 +184,3 @@ def _name_variables(function: FunctionCode, namer: Namer) -> None:
         if not isinstance(node, Step):
             for var in node.reads:
                 name(var)
-
-

@@ -25,7 +25,7 @@ class Step:
 
     __slots__ = ("call", "dies", "donor", "elementwise", "into", "loc", "node", "reads", "writes")
 
-    def __init__(self, node: ast.stmt, loc: Loc | None, call: ast.Call | None = None, elementwise: bool = False) -> None:
+    def __init__(self, node: ast.stmt, loc: Loc | None, call: ast.Call | None = None, elementwise: bool = False):
         self.node, self.loc, self.call, self.elementwise = node, loc, call, elementwise
         self.reads: list[Var] = []
         self.writes: list[Var] = []

@@ -89,7 +89,7 @@ def _empty_like(payload: Any) -> Any:
 
 
 def checked_results(name: str, results: Any, promised: Any) -> tuple[Any, ...]:
-    """What a host function returned as arrays of the promised shapes and dtypes; TypeError if it did not keep to them."""
+    """What a host function returned, as arrays; TypeError if they are not of the shapes and dtypes it promised."""
     if not isinstance(results, tuple | list):
         results = () if results is None else (results,)
     if len(results) != len(promised):
@@ -97,5 +97,6 @@ def checked_results(name: str, results: Any, promised: Any) -> tuple[Any, ...]:
     arrays = tuple([np.asarray(r) for r in results])
     for i, (array, (shape, dtype)) in enumerate(zip(arrays, promised, strict=True)):
         if array.shape != shape or array.dtype != dtype:
-            raise TypeError(f"result {i} of {name} is {array.dtype}{list(array.shape)}, it promised {dtype}{list(shape)}")
+            got, wanted = f"{array.dtype}{list(array.shape)}", f"{dtype}{list(shape)}"
+            raise TypeError(f"result {i} of {name} is {got}, it promised {wanted}")
     return arrays

@@ -18,9 +18,9 @@ from ...dtypes import DType, from_numpy
 from ...ir.types import TensorType, Type
 
 __all__ = [
-    "Var", "assign", "attribute", "call", "dotted", "dtype_expr", "literal", "load", "number", "printed", "store",
-    "subscript", "tuple_expr", "variables",
-]
+    "Var", "assign", "attribute", "call", "dotted", "dtype_expr", "literal", "load", "none", "number", "printed",
+    "store", "subscript", "tuple_expr", "variables",
+]  # fmt: skip
 
 
 _numbers = itertools.count()
@@ -34,11 +34,19 @@ class Var:
     `hint`: the name the user's program suggests; `fallback`: one for where it suggests none.
     """
 
-    __slots__ = ("_followers", "_foreign", "_name", "_named_by", "_root", "base", "fallback", "hint", "joined", "nbytes", "number", "ordered", "type")
+    __slots__ = (
+        "_followers", "_foreign", "_name", "_named_by", "_root",
+        "base", "fallback", "hint", "joined", "nbytes", "number", "ordered", "type",
+    )  # fmt: skip
 
     def __init__(
-        self, type: Type | None, hint: str | None = None, *, foreign: bool = False,
-        joined: bool = False, fallback: str = "t",
+        self,
+        type: Type | None,
+        hint: str | None = None,
+        *,
+        fallback: str = "t",
+        foreign: bool = False,
+        joined: bool = False,
     ) -> None:
         self.type, self.hint, self.fallback, self._name = type, hint, fallback, ""
         self.ordered, self.joined = True, joined
@@ -122,8 +130,8 @@ class Var:
 
 
 def size_of(type: Type | None) -> int:
-    """The bytes of an array of that type; 0 where it is no array or its size is symbolic."""
-    if not isinstance(type, TensorType):
+    """The bytes of an array of that type; 0 where it may be no array (but a NumPy scalar) or its size is symbolic."""
+    if not isinstance(type, TensorType) or not type.shape:
         return 0
     size = type.dtype.itemsize
     for d in type.shape:
@@ -138,7 +146,7 @@ def load(var: Var | str) -> ast.expr:
     return ast.Name(id=var, ctx=ast.Load())  # type: ignore[arg-type]
 
 
-def store(var: Var | str) -> ast.expr:
+def store(var: Var | str) -> ast.Name:
     return ast.Name(id=var, ctx=ast.Store())  # type: ignore[arg-type]
 
 
@@ -180,6 +188,10 @@ def dtype_expr(dtype: DType) -> ast.expr:
     if dtype.name == "bfloat16":
         return dotted("ml_dtypes.bfloat16")
     return dotted("np.bool_" if dtype.is_bool else f"np.{dtype.name}")
+
+
+def none() -> ast.Constant:
+    return ast.Constant(value=None, kind=None)
 
 
 def number(value: bool | int | float) -> ast.expr:

@@ -1,0 +1,59 @@
+"""What the functions of one generated module share: names, constants, imports and printed kernels."""
+
+from __future__ import annotations
+
+import ast
+from typing import Any
+
+import numpy as np
+
+from ...dtypes import from_numpy
+from ...ir.core import Module, Value
+from ...ir.types import Type
+from .kernels import Support
+from .program import FunctionCode
+from .syntax import Var, attribute, call, dtype_expr, literal, load, subscript
+
+__all__ = ["ModuleCode"]
+
+#: Constants up to this many elements are written into the source.
+_SMALL = 64
+
+
+class ModuleCode:
+    """What the functions of one generated module share."""
+
+    def __init__(self, module: Module, undefined: set[Value], names: dict[str, str], reuse_bytes: int) -> None:
+        self.module, self.undefined, self.names, self.reuse_bytes = module, undefined, names, reuse_bytes
+        self.support = Support()
+        self.functions: list[FunctionCode] = []
+        #: Constants that are too large to be written: kept beside the source.
+        self.arrays: dict[str, Any] = {}
+        self.constants: dict[str, tuple[Var, ast.expr]] = {}
+        self.uses_callables = False
+        #: Per finished function, per result: None where its bytes may belong to someone else, else a number that
+        #: results with common bytes have in common.
+        self.results: dict[str, list[int | None]] = {}
+        #: Per function, the operands of each call of it.
+        self.sites: dict[str, list[list[Any]]] = {}
+
+    def constant(self, name: str, type: Type) -> Var:
+        """The module-level variable of a constant array."""
+        found = self.constants.get(name)
+        if found is None:
+            array = np.ascontiguousarray(self.module.constants[name])
+            self.support.dtype(from_numpy(array.dtype))
+            var = Var(type, name, foreign=True)
+            found = self.constants[name] = (var, self._written(name, array))
+        return found[0]
+
+    def _written(self, name: str, array: Any) -> ast.expr:
+        dtype = dtype_expr(from_numpy(array.dtype))
+        if array.size <= _SMALL:
+            text = literal(array.tolist() if array.dtype.name != "bfloat16" else array.astype(np.float32).tolist())
+            assert text is not None
+            return call(attribute(call("np.array", text, dtype), "reshape"), literal(array.shape) or text)
+        self.arrays[name] = array
+        stored = subscript(load("CONSTANTS"), ast.Constant(value=name, kind=None))
+        # The .npz format knows no bfloat16: it holds the bits.
+        return call(attribute(stored, "view"), dtype) if array.dtype.name == "bfloat16" else stored

@@ -1,0 +1,323 @@
+"""Convolution over any number of spatial dimensions, and the two maps that its derivatives are.
+
+With `conv(x, w)` linear in both operands, `conv_input(g, w)` is its transpose in x and `conv_filter(x, g)` its transpose
+in w.  Each is again linear in both of its operands, and the transposes of the three are the three: so the derivatives of
+every order stay inside the family.
+
+The kernels multiply matrices: the filters with the columns, which hold for every window the elements under it.  They
+are made in blocks that fit into the cache.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from ..dtypes import float32, float64
+from ..ir.primitive import F, Ints, Primitive, composite
+from ..ir.types import TensorType, same_dim, tensor
+from .family import as_tensor, promoted_dtype, require, require_dtype
+from .window import padding_pairs, per_dimension, window_counts, window_taps
+
+#: Elements of the columns that are made at a time.
+COLUMNS = 1 << 19
+
+
+# ------------------------------------------------------------------------------------------------ types
+def _conv_type(x, w, stride, padding, dilation, groups):
+    n = len(stride)
+    require_dtype(x.dtype is w.dtype and x.dtype.is_float, f"a convolution of {x} with {w}: both must be of one float dtype")
+    require(x.ndim == w.ndim == n + 2, f"a convolution over {n} dimensions takes tensors of {n + 2}, not {x} and {w}")
+    require(groups > 0 and w.shape[0] % groups == 0, f"{w.shape[0]} filters cannot be divided into {groups} groups")
+    channels = w.shape[1] * groups
+    require(
+        x.shape[1] == channels, f"{x} has {x.shape[1]} channels, the filters {w} in {groups} groups take {channels}",
+        hint="the layouts are [batch, channels, ...] and [filters, channels / groups, ...]",
+    )
+    counts = window_counts(x.shape[2:], w.shape[2:], stride, padding, dilation)
+    return tensor(x.dtype, (x.shape[0], w.shape[0], *counts))
+
+
+# ------------------------------------------------------------------------------------------------ kernels
+def conv_blocks(batch, counts, columns):
+    """(first sample, samples, first row, rows) of blocks that make no more than `COLUMNS` elements of columns."""
+    whole = max(1, columns * math.prod(counts))
+    samples = max(1, min(batch, COLUMNS // whole))
+    rows = max(1, min(counts[0], COLUMNS * counts[0] // whole))
+    return [
+        (i, min(samples, batch - i), r, min(rows, counts[0] - r))
+        for r in range(0, counts[0], rows)
+        for i in range(0, batch, samples)
+    ]
+
+
+def block_taps(sizes, counts, kernel, stride, padding, dilation, row, rows):
+    """The taps of the windows of some rows only."""
+    padding = (padding[0] - row * stride[0], *padding[1:])
+    return window_taps(sizes, (rows, *counts[1:]), kernel, stride, padding, dilation)
+
+
+def fill_columns(columns, x, taps):
+    """Writes the elements of `x` under every window into zeros of shape [samples, channels, taps, *windows]."""
+    for k, (windows, elements) in enumerate(taps):
+        columns[(slice(None), slice(None), k, *windows)] = x[(slice(None), slice(None), *elements)]
+
+
+class Conv(Primitive):
+    """Cross-correlation of ``x`` [batch, channels, ...] with the filters ``w`` [filters, channels / groups, ...]."""
+
+    def infer(x: TensorType, w: TensorType, *, stride: Ints, padding: Ints, dilation: Ints, groups: int = 1):
+        return _conv_type(x, w, stride, padding, dilation, groups)
+
+    def numpy(x, w, *, stride, padding, dilation, groups):
+        (batch, channels, *sizes), (filters, _, *kernel) = x.shape, w.shape
+        counts = window_counts(sizes, kernel, stride, padding, dilation)
+        out = np.empty((batch, filters, *counts), x.dtype)
+        if all(k == s == 1 for k, s in zip(kernel, stride, strict=True)) and not any(padding):  # the columns are x itself
+            columns = x.reshape(batch, groups, channels // groups, -1)
+            np.matmul(w.reshape(groups, filters // groups, -1), columns, out=out.reshape(batch, groups, filters // groups, -1))
+            return out
+        w = w.reshape(groups, filters // groups, -1)
+        taps, made = math.prod(kernel), ()
+        for i, samples, row, rows in conv_blocks(batch, counts, channels * taps):
+            if made != (row, rows):
+                made = row, rows
+                where = block_taps(sizes, counts, kernel, stride, padding, dilation, row, rows)
+                buffer = np.zeros((min(batch, samples), channels, taps, rows, *counts[1:]), x.dtype)
+            columns = buffer[:samples]
+            fill_columns(columns, x[i : i + samples], where)
+            columns = columns.reshape(samples, groups, w.shape[2], -1)
+            part = out[i : i + samples, :, row : row + rows]
+            if rows == counts[0]:
+                np.matmul(w, columns, out=part.reshape(samples, groups, w.shape[1], -1))
+            else:
+                part[...] = np.matmul(w, columns).reshape(part.shape)
+        return out
+
+    widen = True
+
+    def vjp(c, g, x, w):
+        geometry = {"stride": c.stride, "padding": c.padding, "dilation": c.dilation, "groups": c.groups}
+        gx = F.conv_input(g, w, size=x.shape[2:], **geometry) if c.needs.x else None
+        return gx, (F.conv_filter(x, g, kernel=w.shape[2:], **geometry) if c.needs.w else None)
+
+    def samples(rng):
+        yield from _conv_samples(rng, lambda x, w, g, attrs: (x, w, attrs))
+
+    errors = [
+        ((tensor(float32, (1, 3, 5)), tensor(float32, (2, 2, 3))),
+         {"stride": (1,), "padding": (0, 0), "dilation": (1,)}, "3 channels, the filters"),
+        ((tensor(float32, (1, 2, 2)), tensor(float32, (2, 2, 3))),
+         {"stride": (1,), "padding": (0, 0), "dilation": (1,)}, "does not fit into [2]"),
+        ((tensor(float32, (1, 2, 5)), tensor(float64, (2, 2, 3))),
+         {"stride": (1,), "padding": (0, 0), "dilation": (1,)}, "one float dtype"),
+        ((tensor(float32, (1, 4, 5)), tensor(float32, (3, 2, 3))),
+         {"stride": (1,), "padding": (0, 0), "dilation": (1,), "groups": 2}, "3 filters cannot be divided into 2"),
+        ((tensor(float32, (4, 5)), tensor(float32, (3, 2, 3))),
+         {"stride": (1,), "padding": (0, 0), "dilation": (1,)}, "takes tensors of 3"),
+    ]
+
+
+class ConvInput(Primitive):
+    """Transpose of `conv` in its first operand: what every filter, times the element of ``g``, adds to an input.
+
+    ``g`` is [batch, filters, ...], ``w`` [filters, channels / groups, ...]; `size` is the spatial size of the result.
+    """
+
+    def infer(g: TensorType, w: TensorType, *, size: Ints, stride: Ints, padding: Ints, dilation: Ints, groups: int = 1):
+        require(g.ndim == w.ndim == len(size) + 2, f"{g} and {w} do not fit a result of {len(size)} spatial dimensions")
+        x = tensor(g.dtype, (g.shape[0], w.shape[1] * groups, *size))
+        made = _conv_type(x, w, stride, padding, dilation, groups)
+        require(made is g, f"{g} is no convolution of {x} with {w}, which is {made}")
+        return x
+
+    def numpy(g, w, *, size, stride, padding, dilation, groups):
+        (batch, filters, *counts), kernel, taps = g.shape, w.shape[2:], math.prod(w.shape[2:])
+        channels = w.shape[1] * groups
+        transposed = w.reshape(groups, filters // groups, -1).swapaxes(1, 2)
+        out = np.zeros((batch, channels, *size), g.dtype)
+        for i, samples, row, rows in conv_blocks(batch, counts, channels * taps):
+            part = g[i : i + samples, :, row : row + rows].reshape(samples, groups, filters // groups, -1)
+            columns = np.matmul(transposed, part).reshape(samples, channels, taps, rows, *counts[1:])
+            target = out[i : i + samples]
+            where = block_taps(size, counts, kernel, stride, padding, dilation, row, rows)
+            for k, (windows, elements) in enumerate(where):
+                target[(slice(None), slice(None), *elements)] += columns[(slice(None), slice(None), k, *windows)]
+        return out
+
+    widen = True
+
+    def vjp(c, ct, g, w):
+        geometry = {"stride": c.stride, "padding": c.padding, "dilation": c.dilation, "groups": c.groups}
+        gg = F.conv(ct, w, **geometry) if c.needs.g else None
+        return gg, (F.conv_filter(ct, g, kernel=w.shape[2:], **geometry) if c.needs.w else None)
+
+    def samples(rng):
+        yield from _conv_samples(rng, lambda x, w, g, attrs: (g, w, {"size": x.shape[2:], **attrs}))
+
+    errors = [
+        ((tensor(float32, (1, 2, 4)), tensor(float32, (2, 2, 3))),
+         {"size": (5,), "stride": (1,), "padding": (0, 0), "dilation": (1,)}, "which is f32[1,2,3]"),
+        ((tensor(float32, (1, 2)), tensor(float32, (2, 2, 3))),
+         {"size": (5,), "stride": (1,), "padding": (0, 0), "dilation": (1,)}, "1 spatial dimensions"),
+    ]
+
+
+class ConvFilter(Primitive):
+    """Transpose of `conv` in its second operand: ``x`` under every window times the element of ``g``, summed.
+
+    ``x`` is [batch, channels, ...], ``g`` [batch, filters, ...]; `kernel` is the spatial size of the result.
+    """
+
+    def infer(x: TensorType, g: TensorType, *, kernel: Ints, stride: Ints, padding: Ints, dilation: Ints, groups: int = 1):
+        require(x.ndim == g.ndim == len(kernel) + 2, f"{x} and {g} do not fit filters of {len(kernel)} spatial dimensions")
+        require(groups > 0 and x.shape[1] % groups == 0, f"{x.shape[1]} channels cannot be divided into {groups} groups")
+        w = tensor(x.dtype, (g.shape[1], x.shape[1] // groups, *kernel))
+        made = _conv_type(x, w, stride, padding, dilation, groups)
+        same = made.dtype is g.dtype and same_dim(made.shape[0], g.shape[0]) and made.shape[1:] == g.shape[1:]
+        require(same, f"{g} is no convolution of {x} with {w}, which is {made}")
+        return w
+
+    def numpy(x, g, *, kernel, stride, padding, dilation, groups):
+        (batch, channels, *sizes), (_, filters, *counts) = x.shape, g.shape
+        taps, made = math.prod(kernel), ()
+        out = np.zeros((groups, filters // groups, channels // groups * taps), x.dtype)
+        for i, samples, row, rows in conv_blocks(batch, counts, channels * taps):
+            if made != (row, rows):
+                made = row, rows
+                where = block_taps(sizes, counts, kernel, stride, padding, dilation, row, rows)
+            columns = np.zeros((channels, taps, samples, rows, *counts[1:]), x.dtype)
+            fill_columns(np.moveaxis(columns, 2, 0), x[i : i + samples], where)
+            columns = columns.reshape(groups, out.shape[2], -1)
+            part = g[i : i + samples, :, row : row + rows].swapaxes(0, 1)
+            out += np.matmul(part.reshape(groups, filters // groups, -1), columns.swapaxes(1, 2))
+        return out.reshape(filters, channels // groups, *kernel)
+
+    widen = True
+
+    def vjp(c, ct, x, g):
+        geometry = {"stride": c.stride, "padding": c.padding, "dilation": c.dilation, "groups": c.groups}
+        gx = F.conv_input(g, ct, size=x.shape[2:], **geometry) if c.needs.x else None
+        return gx, (F.conv(x, ct, **geometry) if c.needs.g else None)
+
+    def samples(rng):
+        yield from _conv_samples(rng, lambda x, w, g, attrs: (x, g, {"kernel": w.shape[2:], **attrs}))
+
+    errors = [
+        ((tensor(float32, (1, 2, 5)), tensor(float32, (1, 2, 4))),
+         {"kernel": (3,), "stride": (1,), "padding": (0, 0), "dilation": (1,)}, "which is f32[1,2,3]"),
+        ((tensor(float32, (1, 3, 5)), tensor(float32, (1, 2, 3))),
+         {"kernel": (3,), "stride": (1,), "padding": (0, 0), "dilation": (1,), "groups": 2}, "3 channels cannot"),
+    ]
+
+
+def _conv_samples(rng, operands):
+    """Convolutions that differ in dimensions, stride, padding, dilation, groups; and one without samples."""
+    for x, w, g, attrs in (
+        ((2, 3, 4, 5), (2, 3, 3, 2), (2, 2, 2, 6), ((2, 1), (1, 1, 2, 0), (1, 1), 1)),
+        ((1, 4, 7), (2, 2, 3), (1, 2, 3), ((1,), (0, 0), (2,), 2)),
+        ((2, 2, 4), (3, 2, 1), (2, 3, 4), ((1,), (0, 0), (1,), 1)),
+        ((1, 1, 3, 3, 2), (2, 1, 2, 2, 2), (1, 2, 2, 2, 1), ((1, 1, 1), (0,) * 6, (1, 1, 1), 1)),
+        ((0, 1, 3), (1, 1, 2), (0, 1, 2), ((1,), (0, 0), (1,), 1)),
+    ):
+        named = dict(zip(("stride", "padding", "dilation", "groups"), attrs, strict=True))
+        yield operands(rng(*x), rng(*w), rng(*g), named)
+
+
+# ------------------------------------------------------------------------------------------------ public forms
+def same_padding(sizes, kernel, stride, dilation):
+    """The padding for which windows begin at every stride-th element; of an odd number of elements, the end gets more."""
+    pairs = []
+    for size, k, s, d in zip(sizes, kernel, stride, dilation, strict=True):
+        total = max(0, (math.ceil(size / s) - 1) * s + d * (k - 1) + 1 - size)
+        pairs += [total // 2, total - total // 2]
+    return tuple(pairs)
+
+
+def resolved_padding(pad_mode, padding, sizes, kernel, stride, dilation):
+    """The padding that `pad_mode` means: "valid" none, "same" as `same_padding`, "pad" as many as `padding` says."""
+    n = len(kernel)
+    pairs = padding_pairs(padding, n)
+    if pad_mode == "pad":
+        return pairs
+    if any(pairs):
+        raise ValueError(f"padding={padding!r} has no meaning with pad_mode={pad_mode!r}: use pad_mode='pad'")
+    if pad_mode == "valid":
+        return (0,) * 2 * n
+    if pad_mode == "same":
+        require(all(type(d) is int for d in sizes), "pad_mode='same' needs known sizes")
+        return same_padding(sizes, kernel, stride, dilation)
+    raise ValueError(f"pad_mode must be 'valid', 'same' or 'pad', not {pad_mode!r}")
+
+
+def _operands(x, w, bias, n):
+    """The operands of one dtype, and whether the input came without a batch."""
+    x, w = as_tensor(x, "input"), as_tensor(w, "weight")
+    n = w.ndim - 2 if n is None else n
+    single = x.ndim == n + 1
+    require(
+        n > 0 and w.ndim == n + 2 and x.ndim in (n + 1, n + 2),
+        f"a convolution over {n} dimensions takes an input [batch, channels, ...] and a weight of {n + 2} dimensions, "
+        f"not {list(x.shape)} and {list(w.shape)}",
+    )
+    x, w, *bias = promoted_dtype(x, w, *([] if bias is None else [as_tensor(bias, "bias")]))
+    return F.expand_dims(x, axes=(-x.ndim - 1,)) if single else x, w, bias, n, single
+
+
+def _finished(out, bias, single):
+    if bias:
+        out = bias_add(out, bias[0])
+    return F.squeeze(out, axes=(-out.ndim,)) if single else out
+
+
+@composite()
+def convolution(x, w, bias=None, stride=1, pad_mode="valid", padding=0, dilation=1, groups=1, n=None):
+    """Convolution over n spatial dimensions of [batch, channels, ...], or [channels, ...], plus a bias per filter."""
+    x, w, bias, n, single = _operands(x, w, bias, n)
+    stride, dilation = per_dimension(stride, n, "stride"), per_dimension(dilation, n, "dilation")
+    pairs = resolved_padding(pad_mode, padding, x.shape[2:], w.shape[2:], stride, dilation)
+    return _finished(F.conv(x, w, stride=stride, padding=pairs, dilation=dilation, groups=groups), bias, single)
+
+
+@composite()
+def transposed_convolution(
+    x, w, bias=None, stride=1, pad_mode="pad", padding=0, output_padding=0, dilation=1, groups=1, n=None
+):
+    """The transpose of `convolution` in its input, for filters [channels, channels of the result / groups, ...].
+
+    A convolution of the result with the same arguments has the shape of x.  `output_padding` elements are appended to
+    each dimension of it: of the sizes that a strided convolution maps to that of x, it chooses one.
+    """
+    x, w, bias, n, single = _operands(x, w, bias, n)
+    stride, dilation = per_dimension(stride, n, "stride"), per_dimension(dilation, n, "dilation")
+    extra = per_dimension(output_padding, n, "output_padding", 0)
+    for e, s, d in zip(extra, stride, dilation, strict=True):
+        if e >= max(s, d):
+            raise ValueError(f"output_padding {list(extra)} must be less than the stride or the dilation")
+    require(all(type(d) is int for d in x.shape[2:]), "a transposed convolution needs known spatial sizes")
+    if pad_mode == "same":
+        size = tuple([t * s for t, s in zip(x.shape[2:], stride, strict=True)])
+        pairs = resolved_padding(pad_mode, padding, size, w.shape[2:], stride, dilation)
+    else:
+        pairs = resolved_padding(pad_mode, padding, x.shape[2:], w.shape[2:], stride, dilation)
+        spans = [d * (k - 1) + 1 for k, d in zip(w.shape[2:], dilation, strict=True)]
+        size = tuple([
+            (t - 1) * s + span - before - after + e
+            for t, s, span, before, after, e in zip(x.shape[2:], stride, spans, pairs[::2], pairs[1::2], extra, strict=True)
+        ])
+        require(min(size) > 0, f"the result would have the spatial size {list(size)}: the padding is too large")
+        # MindSpore's 'valid' never leaves elements out between two windows.
+        if pad_mode == "valid":
+            size = tuple([max(d, t * s) for d, t, s in zip(size, x.shape[2:], stride, strict=True)])
+    out = F.conv_input(x, w, size=size, stride=stride, padding=pairs, dilation=dilation, groups=groups)
+    return _finished(out, bias, single)
+
+
+@composite()
+def bias_add(x, bias):
+    """`x` [batch, channels, ...] plus one number per channel."""
+    x, bias = promoted_dtype(as_tensor(x), as_tensor(bias, "bias"))
+    fits = bias.ndim == 1 and x.ndim >= 2 and same_dim(x.shape[1], bias.shape[0])
+    require(fits, f"a bias of shape {list(bias.shape)} does not fit the channels (axis 1) of {list(x.shape)}")
+    return x + F.broadcast_to(F.reshape(bias, shape=(bias.shape[0], *(1,) * (x.ndim - 2))), shape=x.shape)

@@ -1,0 +1,303 @@
+"""Sums of products over named dimensions: `einsum`, `tensordot`, `inner`.
+
+A product of several tensors is taken apart into products of two, in the order that costs least.  Each of those is one
+matrix product: what both have and the result keeps is a batch, what is summed is the inner dimension, and the rest are
+rows and columns.  Nothing here has a derivative of its own.
+"""
+
+from __future__ import annotations
+
+import functools
+from dataclasses import dataclass
+
+from ..dtypes import float32
+from ..ir.primitive import F, call, composite
+from ..ir.types import Dim, dim_product, same_dim
+from .family import as_tensor, cast, normal_axis, promoted_dtype, require, require_dtype, static_int
+from .linalg import kept_sum
+from .shape import permuted
+
+#: Up to so many operands every order is tried: 3**n splits; beyond, the cheapest next product is taken.
+_EXHAUSTIVE = 7
+
+
+# ------------------------------------------------------------------------------------------------ equations
+@dataclass(frozen=True, slots=True)
+class _Plan:
+    """An equation on given shapes: labels per operand, of the result, and which two terms to multiply next.
+
+    `steps` name positions in the list of terms; the product of two is appended to it and they are taken out.
+    """
+
+    terms: tuple[tuple[str, ...], ...]
+    result: tuple[str, ...]
+    sizes: dict[str, object]
+    steps: tuple[tuple[int, int], ...]
+
+
+@functools.lru_cache(maxsize=1024)
+def _plan(equation, shapes):
+    terms, result = _labels(equation, shapes)
+    sizes = _sizes(equation, terms, shapes)
+    missing = [label for label in result if label not in sizes]
+    if missing:
+        raise ValueError(f"einsum {equation!r}: the result names {missing[0]!r}, which no operand has")
+    if len(set(result)) != len(result):
+        raise ValueError(f"einsum {equation!r}: the result names one dimension twice")
+    stretched = [[d == 1 and sizes[x] != 1 for x, d in zip(t, s, strict=True)] for t, s in zip(terms, shapes, strict=True)]
+    # What is stretched has no influence on the order: it is taken away before the first product.
+    kept = [frozenset(x for x, gone in zip(t, s, strict=True) if not gone) for t, s in zip(terms, stretched, strict=True)]
+    steps = _order(kept, frozenset(result), {x: 32 if type(d) is Dim else d for x, d in sizes.items()})
+    return _Plan(terms, result, sizes, steps)
+
+
+def _labels(equation, shapes):
+    """The labels of every operand and of the result; dimensions under an ellipsis are counted from the right."""
+    text = equation.replace(" ", "")
+    inputs, arrow, output = text.partition("->")
+    parts = inputs.split(",")
+    if len(parts) != len(shapes):
+        raise ValueError(f"einsum {equation!r} names {len(parts)} operands, but there are {len(shapes)}")
+    for part in [*parts, output]:
+        if not all(c.isalpha() and c.isascii() for c in part.replace("...", "", 1)):
+            raise ValueError(f"einsum {equation!r}: {part!r} must consist of letters and at most one '...'")
+    spread = 0
+    for part, shape in zip(parts, shapes, strict=True):
+        letters = len(part.replace("...", ""))
+        fits = len(shape) == letters or ("..." in part and len(shape) > letters)
+        require(fits, f"einsum {equation!r}: {part!r} does not name the dimensions of shape {list(shape)}")
+        spread = max(spread, len(shape) - letters)
+    dots = tuple([f"...{i}" for i in range(-spread, 0)])
+
+    def spelt(part, count):
+        before, found, after = part.partition("...")
+        return (*before, *(dots[len(dots) - count :] if found else ()), *after)
+
+    terms = tuple([spelt(p, len(s) - len(p.replace("...", ""))) for p, s in zip(parts, shapes, strict=True)])
+    if arrow:
+        if spread and "..." not in output:
+            raise ValueError(f"einsum {equation!r}: the result must have the '...' of the operands")
+        return terms, spelt(output, spread)
+    letters = inputs.replace("...", "").replace(",", "")
+    once = sorted(c for c in set(letters) if letters.count(c) == 1)
+    return terms, (*dots, *once)
+
+
+def _sizes(equation, terms, shapes):
+    """The size of every label; 1 stretches to what the others have."""
+    sizes = {}
+    for term, shape in zip(terms, shapes, strict=True):
+        for label, d in zip(term, shape, strict=True):
+            known = sizes.get(label, 1)
+            fits = same_dim(known, d) or known == 1 or d == 1
+            require(fits, f"einsum {equation!r}: {label!r} has the sizes {known} and {d}")
+            sizes[label] = known if d == 1 else d
+    return sizes
+
+
+def _order(terms, result, sizes):
+    """The order of products with the fewest multiplications."""
+    n = len(terms)
+    if n <= 2:
+        return ((0, 1),) * (n - 1)
+    return _best_order(terms, result, sizes) if n <= _EXHAUSTIVE else _greedy_order(terms, result, sizes)
+
+
+def _cost(labels, sizes):
+    out = 1
+    for label in labels:
+        out *= sizes[label]
+    return out
+
+
+def _best_order(terms, result, sizes):
+    n, everything = len(terms), (1 << len(terms)) - 1
+    inside = [frozenset().union(*[terms[i] for i in range(n) if s >> i & 1]) for s in range(everything + 1)]
+    # What is left of a product of the terms in `s`: what the others or the result still need.
+    left = [inside[s] & (inside[everything ^ s] | result) for s in range(everything + 1)]
+    best = {1 << i: (0, None) for i in range(n)}
+    for s in range(1, everything + 1):
+        if s in best:
+            continue
+        found = None
+        half = (s - 1) & s
+        while half:
+            other = s ^ half
+            if half > other:  # each split once
+                cost = best[half][0] + best[other][0] + _cost(left[half] | left[other], sizes)
+                if found is None or cost < found[0]:
+                    found = (cost, half)
+            half = (half - 1) & s
+        best[s] = found
+    steps, present = [], [1 << i for i in range(n)]
+
+    def emit(s):
+        half = best[s][1]
+        if half is not None:
+            emit(s ^ half)
+            emit(half)
+            pair = sorted((present.index(half), present.index(s ^ half)))
+            present[:] = [x for i, x in enumerate(present) if i not in pair] + [s]
+            steps.append(tuple(pair))
+
+    emit(everything)
+    return tuple(steps)
+
+
+def _greedy_order(terms, result, sizes):
+    """Takes the product whose result has the least elements beyond those of its operands, again and again."""
+    terms, steps = list(terms), []
+    while len(terms) > 1:
+        found = None
+        for i in range(len(terms)):
+            for j in range(i + 1, len(terms)):
+                rest = result.union(*[t for k, t in enumerate(terms) if k not in (i, j)])
+                both = terms[i] | terms[j]
+                growth = _cost(both & rest, sizes) - _cost(terms[i], sizes) - _cost(terms[j], sizes)
+                key = (growth, _cost(both, sizes))
+                if found is None or key < found[0]:
+                    found = (key, i, j, both & rest)
+        _, i, j, product = found
+        terms = [t for k, t in enumerate(terms) if k not in (i, j)] + [product]
+        steps.append((i, j))
+    return tuple(steps)
+
+
+# ------------------------------------------------------------------------------------------------ evaluation
+def _alone(x, labels, sizes, needed):
+    """One operand without what concerns no other: repeated labels, stretched dimensions, sums of its own."""
+    labels = list(labels)
+    while len(set(labels)) != len(labels):
+        label = next(c for c in labels if labels.count(c) > 1)
+        i = labels.index(label)
+        j = labels.index(label, i + 1)
+        if not same_dim(x.shape[i], x.shape[j]):  # one of them is 1, and so names nothing
+            at = i if x.shape[i] == 1 else j
+            x = F.squeeze(x, axes=(at - x.ndim,))
+            del labels[at]
+            continue
+        order = [k for k in range(x.ndim) if k not in (i, j)] + [i, j]
+        x = F.diagonal(permuted(x, tuple([k - x.ndim for k in order])), offset=0)
+        labels = [*[c for k, c in enumerate(labels) if k not in (i, j)], label]
+    gone = tuple([i - x.ndim for i, c in enumerate(labels) if x.shape[i] == 1 and sizes[c] != 1])
+    if gone:
+        labels = [c for i, c in enumerate(labels) if i - x.ndim not in gone]
+        x = F.squeeze(x, axes=gone)
+    return _without(x, labels, needed)
+
+
+def _without(x, labels, needed):
+    """`x` summed over the labels that nobody needs."""
+    axes = tuple([i - x.ndim for i, c in enumerate(labels) if c not in needed])
+    if axes:
+        x = kept_sum(x, axes)
+    return x, [c for c in labels if c in needed]
+
+
+def _arranged(x, labels, wanted):
+    return permuted(x, tuple([labels.index(c) - x.ndim for c in wanted]))
+
+
+def _product(a, a_labels, b, b_labels, needed):
+    """Two tensors multiplied and summed over what both have and nobody needs, and the labels of the result."""
+    both = [c for c in a_labels if c in b_labels]
+    batch, inner = [c for c in both if c in needed], [c for c in both if c not in needed]
+    rows, cols = [c for c in a_labels if c not in both], [c for c in b_labels if c not in both]
+    if not inner:
+        return _spread_product(a, a_labels, b, b_labels, batch + rows + cols)
+    sizes = dict(zip([*a_labels, *b_labels], [*a.shape, *b.shape], strict=True))
+    shape = tuple([sizes[c] for c in batch + rows + cols])
+    product = F.matmul(_matrices(a, a_labels, batch, rows, inner), _matrices(b, b_labels, batch, inner, cols))
+    return F.reshape(product, shape=shape) if product.shape != shape else product, batch + rows + cols
+
+
+def _matrices(x, labels, batch, rows, cols):
+    x = _arranged(x, labels, batch + rows + cols)
+    if len(rows) == len(cols) == 1:
+        return x
+    n, m = len(batch), len(batch) + len(rows)
+    return F.reshape(x, shape=(*x.shape[:n], dim_product(x.shape[n:m]), dim_product(x.shape[m:])))
+
+
+def _spread_product(a, a_labels, b, b_labels, labels):
+    """Two tensors multiplied element by element; each is stretched along what only the other has."""
+    parts = []
+    for x, own in ((a, a_labels), (b, b_labels)):
+        present = [c for c in labels if c in own]
+        absent = tuple([i - len(labels) for i, c in enumerate(labels) if c not in own])
+        x = _arranged(x, own, present)
+        parts.append(F.expand_dims(x, axes=absent) if absent else x)
+    return call.mul(*parts), labels
+
+
+@composite()
+def einsum(equation, *operands):
+    """Einstein's sum convention, as in NumPy: ``einsum("ij,jk->ik", a, b)`` is ``a @ b``.
+
+    A label repeated in one operand runs along its diagonal, what the result does not name is summed, `...` stands for
+    dimensions that broadcast, and without ``->`` the result has the labels that occur once, in alphabetical order.
+    The order of the products is chosen by cost.  16-bit floats are computed in float32 and rounded once.
+    ValueError for an equation that does not fit, ShapeError for sizes that do not.
+    """
+    if not isinstance(equation, str):
+        raise TypeError(f"the equation of einsum must be a str, not {type(equation).__name__}")
+    if len(operands) == 1 and isinstance(operands[0], tuple | list):
+        operands = tuple(operands[0])
+    if not operands:
+        raise ValueError("einsum needs at least one operand")
+    xs = promoted_dtype(*[as_tensor(x, "operands") for x in operands])
+    dtype = xs[0].dtype
+    require_dtype(not dtype.is_bool, "einsum is not defined for bools", hint="cast them to a number first")
+    if dtype.is_float and dtype.bits == 16:
+        xs = [cast(x, float32) for x in xs]
+    plan = _plan(equation, tuple([tuple(x.shape) for x in xs]))
+    terms = []
+    for i, (x, labels) in enumerate(zip(xs, plan.terms, strict=True)):
+        others = set(plan.result).union(*[t for k, t in enumerate(plan.terms) if k != i])
+        terms.append(_alone(x, labels, plan.sizes, others))
+    for i, j in plan.steps:
+        (b, b_labels), (a, a_labels) = terms.pop(j), terms.pop(i)
+        needed = set(plan.result).union(*[labels for _, labels in terms])
+        a, a_labels = _without(a, a_labels, needed.union(b_labels))
+        b, b_labels = _without(b, b_labels, needed.union(a_labels))
+        terms.append(_product(a, a_labels, b, b_labels, needed))
+    out, labels = terms[0]
+    return cast(_arranged(out, labels, plan.result), dtype)
+
+
+@composite()
+def tensordot(a, b, axes=2):
+    """Sum over pairs of dimensions of the products of two tensors, as in NumPy.
+
+    `axes` is a number (the last of a against the first of b) or two lists of axes that are paired in order.
+    """
+    a, b = promoted_dtype(as_tensor(a, "a"), as_tensor(b, "b"))
+    require_dtype(not a.dtype.is_bool, "tensordot is not defined for bools", hint="cast them to a number first")
+    if isinstance(axes, tuple | list):
+        left, right = [list(x) if isinstance(x, tuple | list) else [x] for x in axes]
+    else:
+        n = static_int(axes, "axes")
+        require(0 <= n <= min(a.ndim, b.ndim), f"tensordot over {n} axes of {a.ndim} and {b.ndim} dimensions")
+        left, right = list(range(a.ndim - n, a.ndim)), list(range(n))
+    require(len(left) == len(right), f"tensordot pairs {len(left)} axes with {len(right)}")
+    left = [normal_axis(i, a.ndim) + a.ndim for i in left]
+    right = [normal_axis(i, b.ndim) + b.ndim for i in right]
+    require(len(set(left)) == len(left) and len(set(right)) == len(right), f"axes {axes} name one axis twice")
+    for i, j in zip(left, right, strict=True):
+        sizes = f"{a.shape[i]} != {b.shape[j]}"
+        require(same_dim(a.shape[i], b.shape[j]), f"tensordot pairs axis {i} with axis {j} of another size: {sizes}")
+    a_labels = [("a", i) for i in range(a.ndim)]
+    b_labels = [("b", i) for i in range(b.ndim)]
+    for i, j in zip(left, right, strict=True):
+        b_labels[j] = a_labels[i]
+    needed = {c for c in [*a_labels, *b_labels] if (c in a_labels) != (c in b_labels)}
+    return _product(a, a_labels, b, b_labels, needed)[0]
+
+
+@composite("inner")
+def inner(a, b):
+    """Sum of products over the last dimensions of both; a number scales."""
+    a, b = as_tensor(a, "a"), as_tensor(b, "b")
+    if a.ndim == 0 or b.ndim == 0:
+        return call.mul(a, b)
+    return tensordot(a, b, ([-1], [-1]))

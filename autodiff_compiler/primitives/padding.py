@@ -1,0 +1,149 @@
+"""Tensors made larger at their borders: by a constant, mirrored, by the last element, around."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..dtypes import bool_
+from ..errors import StaticValueError
+from ..ir.core import Value
+from ..ir.primitive import F, Ints, Literal, Primitive, composite
+from ..ir.types import TensorType, tensor
+from .family import as_tensor, broadcast_to, cast, constant, is_tensor, require, static_int
+from .samples import F2
+
+
+class Pad(Primitive):
+    """`x` with `before` and `after` more elements in every dimension, all of them `value`."""
+
+    def infer(x: TensorType, *, before: Ints, after: Ints, value: Literal = 0):
+        fits = len(before) == len(after) == x.ndim and all(p >= 0 for p in (*before, *after))
+        require(fits, f"widths {list(before)} and {list(after)} do not pad {x}: one number >= 0 for each dimension")
+        known = all(type(d) is int or b == a == 0 for d, b, a in zip(x.shape, before, after, strict=True))
+        require(known, f"a dimension of symbolic size cannot be padded: {x}")
+        sizes = [d + b + a if b or a else d for d, b, a in zip(x.shape, before, after, strict=True)]
+        return tensor(x.dtype, tuple(sizes))
+
+    def numpy(x, *, before, after, value):
+        out = np.empty([b + d + a for b, d, a in zip(before, x.shape, after, strict=True)], x.dtype)
+        out[...] = np.asarray(value).astype(x.dtype)
+        out[tuple([slice(b, b + d) for b, d in zip(before, x.shape, strict=True)])] = x
+        return out
+
+    call = lambda x, padding, mode="constant", value=None: pad(x, padding, mode, value)
+
+    def vjp(c, g, x):
+        axes = [i for i in range(-x.ndim, 0) if c.before[i] or c.after[i]]
+        starts, stops = [c.before[i] for i in axes], [c.before[i] + x.shape[i] for i in axes]
+        return F.slice(g, axes=axes, starts=starts, stops=stops, steps=[1] * len(axes)) if axes else g
+
+    def samples(rng):
+        yield rng(2, 3), {"before": (1, 0), "after": (0, 2)}
+        yield rng(2), {"before": (2,), "after": (0,), "value": 1.5}
+        yield rng(0, 2), {"before": (1, 1), "after": (0, 0)}
+        yield rng(), {"before": (), "after": ()}
+
+    errors = [
+        ((F2,), {"before": (1, 1), "after": (0, 0)}, "do not pad"), ((F2,), {"before": (-1,), "after": (0,)}, "do not pad")
+    ]  # fmt: skip
+
+
+def pad(x, padding, mode="constant", value=None):
+    """`x` with more elements at the borders of its last dimensions.
+
+    `padding` holds two widths for the last dimension, then two for the one before, and so on; negative widths take
+    elements away.  ``mode``: "constant" (`value`, 0 by default), "reflect" (mirrored at the border element, which is
+    not repeated), "symmetric" (which is), "replicate" (the border element), "circular" (from the other end).
+    """
+    x = as_tensor(x)
+    widths = _widths(padding)
+    require(len(widths) <= x.ndim, f"{len(widths)} pairs of widths for a tensor of {x.ndim} dimensions")
+    x, widths = _cropped(x, widths)
+    if mode == "constant":
+        if not any(map(any, widths)):
+            return x
+        return _filled(x, widths, 0 if value is None else value)
+    if mode not in _BORDERS:
+        raise ValueError(f"mode must be 'constant', {', '.join(map(repr, _BORDERS))}, not {mode!r}")
+    require(value is None or value == 0, f"`value` has no meaning in mode {mode!r}")
+    for i, (before, after) in enumerate(widths):
+        if before or after:
+            x = _extended(x, -1 - i, before, after, mode)
+    return x
+
+
+def _widths(padding):
+    if is_tensor(padding):
+        padding = _known(padding).reshape(-1).tolist()
+    numbers = [static_int(p, "padding") for p in ((padding,) * 2 if isinstance(padding, int) else padding)]
+    require(len(numbers) % 2 == 0, f"`padding` holds pairs of widths, but it has {len(numbers)} numbers")
+    return list(zip(numbers[::2], numbers[1::2], strict=True))
+
+
+def _cropped(x, widths):
+    """`x` without what negative widths take away, and the widths that are left."""
+    axes, starts, stops = [], [], []
+    for i, (before, after) in enumerate(widths):
+        if before < 0 or after < 0:
+            axes.append(-1 - i)
+            starts.append(max(0, -before))
+            stops.append(x.shape[-1 - i] - max(0, -after))
+            require(starts[-1] <= stops[-1], f"widths {(before, after)} take more than {x.shape[-1 - i]} elements away")
+    if axes:
+        x = F.slice(x, axes=axes, starts=starts, stops=stops, steps=[1] * len(axes))
+    return x, [(max(0, before), max(0, after)) for before, after in widths]
+
+
+def _filled(x, widths, value):
+    rest = (0,) * (x.ndim - len(widths))
+    before, after = ((*rest, *[w[i] for w in reversed(widths)]) for i in (0, 1))
+    if not is_tensor(value) and isinstance(value, bool | int | float):
+        return F.pad(x, before=before, after=after, value=value)
+    value = cast(as_tensor(value, "value"), x.dtype)  # known only at run time: it fills where nothing of x lies
+    require(value.ndim == 0, f"`value` must be one number, not of shape {list(value.shape)}")
+    padded = F.pad(x, before=before, after=after)
+    inside = F.pad(constant(True, tensor(bool_, x.shape)), before=before, after=after)
+    return F.select(inside, padded, broadcast_to(value, padded.shape))
+
+
+#: Mode: how many elements it can take from a dimension of n.
+_BORDERS = {"reflect": lambda n: n - 1, "symmetric": lambda n: n, "replicate": lambda n: n and 10**9, "circular": lambda n: n}
+
+
+def _extended(x, axis, before, after, mode):
+    size = x.shape[axis]
+    most = _BORDERS[mode](size)
+    require(max(before, after) <= most, f"{mode} padding by {(before, after)} needs more than the {size} elements of axis {axis}")
+
+    def part(start, stop, step=1):
+        return F.slice(x, axes=(axis,), starts=(start,), stops=(stop,), steps=(step,))
+
+    def repeated(at, count):
+        shape = list(x.shape)
+        shape[axis] = count
+        return broadcast_to(part(at, at + 1), tuple(shape))
+
+    if mode == "replicate":
+        left, right = (lambda: repeated(0, before)), (lambda: repeated(size - 1, after))
+    elif mode == "circular":
+        left, right = (lambda: part(size - before, size)), (lambda: part(0, after))
+    else:
+        skip = mode == "reflect"
+        left = lambda: part(before - 1 + skip, skip - 1, -1)
+        right = lambda: part(size - 1 - skip, size - 1 - skip - after, -1)
+    return F.concat(*([left()] if before else []), x, *([right()] if after else []), axis=axis)
+
+
+@composite()
+def mirror_pad(x, paddings, mode):
+    """`x` mirrored by pairs of widths, one pair for every dimension from the first on; REFLECT or SYMMETRIC."""
+    if mode not in ("REFLECT", "SYMMETRIC"):
+        raise ValueError(f"mode must be 'REFLECT' or 'SYMMETRIC', not {mode!r}")
+    pairs = _known(paddings).tolist() if is_tensor(paddings) else paddings
+    return pad(x, [width for pair in reversed(pairs) for width in pair], mode.lower())
+
+
+def _known(padding):
+    if padding.__class__ is Value:
+        raise StaticValueError("`padding` must be constant, but its value is known only at run time")
+    return np.asarray(padding)

@@ -1,0 +1,373 @@
+"""Pooling: the greatest element, the sum and the mean of every window of the trailing dimensions.
+
+Sums over windows are linear, so their two primitives are each other's derivative.  The derivative of a maximum goes to
+the position that `max_pool_index` names, by the indexing primitives.  Both are computed one axis after the other.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from ..dtypes import bool_, int64
+from ..ir.primitive import F, Ints, Primitive, call, composite
+from ..ir.types import TensorType, dim_product, tensor
+from .convolution import resolved_padding
+from .family import (
+    as_tensor,
+    constant,
+    float_unary,
+    normal_axis,
+    number_unary,
+    promoted,
+    require,
+)
+from .samples import B2, F2, I2, M23
+from .window import axis_taps, per_dimension, window_counts
+
+
+# ------------------------------------------------------------------------------------------------ kernels
+def along(axis, part):
+    """The index that takes a part of one axis (negative) and all of those after it."""
+    return (..., part, *(slice(None),) * (-1 - axis))
+
+
+def slide_sum(x, axis, count, taps):
+    """The sum of the elements that the taps of each of `count` windows meet along an axis."""
+    out = np.zeros((*x.shape[:axis], count, *x.shape[len(x.shape) + axis + 1 :]), x.dtype)
+    for windows, elements in taps:
+        out[along(axis, windows)] += x[along(axis, elements)]
+    return out
+
+
+def slide_spread(g, axis, size, taps):
+    """The transpose of `slide_sum`: every window's number added to each of the elements it meets."""
+    out = np.zeros((*g.shape[:axis], size, *g.shape[len(g.shape) + axis + 1 :]), g.dtype)
+    for windows, elements in taps:
+        out[along(axis, elements)] += g[along(axis, windows)]
+    return out
+
+
+def first_met(count, stride, before, dilation):
+    """The first element that each of `count` windows along an axis meets: a slice, or with padding an array."""
+    if before == 0:
+        return slice(0, (count - 1) * stride + 1, stride)
+    start = np.arange(count) * stride - before
+    return start + dilation * -(np.minimum(start, 0) // dilation)
+
+
+def _pool_type(x, kernel, stride, padding, dilation):
+    n = len(kernel)
+    require(x.ndim >= n, f"{x} has no {n} dimensions to pool")
+    counts = window_counts(x.shape[x.ndim - n :], kernel, stride, padding, dilation)
+    for size, count, k, s, before, d in zip(
+        x.shape[x.ndim - n :], counts, kernel, stride, padding[::2], dilation, strict=True
+    ):
+        met = np.arange(size)[first_met(count, s, before, d)] if before == 0 else first_met(count, s, before, d)
+        meets = size > 0 and len(met) == count and met[-1] < size and before <= d * (k - 1)
+        require(meets, f"with padding {list(padding)} a window of {list(kernel)} meets no element of {x}")
+    return tensor(x.dtype, (*x.shape[: x.ndim - n], *counts))
+
+
+class MaxPool(Primitive):
+    """The greatest element of every window over the trailing dimensions, nan if it holds one.
+
+    The whole cotangent goes to the first of several greatest elements, in row-major order.
+    """
+
+    def infer(x: TensorType, *, kernel: Ints, stride: Ints, padding: Ints, dilation: Ints):
+        return _pool_type(number_unary(x), kernel, stride, padding, dilation)
+
+    def numpy(x, *, kernel, stride, padding, dilation):
+        n = len(kernel)
+        counts = window_counts(x.shape[x.ndim - n :], kernel, stride, padding, dilation)
+        for i in range(n):  # the leading axis first: its rows are long
+            axis = i - n
+            taps = axis_taps(x.shape[axis], counts[i], kernel[i], stride[i], padding[2 * i], dilation[i])
+            out = x[along(axis, first_met(counts[i], stride[i], padding[2 * i], dilation[i]))].copy()
+            for windows, elements in taps:
+                target = out[along(axis, windows)]
+                np.maximum(target, x[along(axis, elements)], out=target)
+            x = out
+        return x
+
+    def vjp(c, g, x):
+        n = len(c.kernel)
+        index = F.max_pool_index(x, kernel=c.kernel, stride=c.stride, padding=c.padding, dilation=c.dilation)
+        flat = (*x.shape[: x.ndim - n], dim_product(x.shape[x.ndim - n :]))
+        zeros = constant(0, tensor(x.dtype, flat))
+        gx = F.add_along_axis(zeros, flattened(index, n), flattened(g, n), axis=-1)
+        return F.reshape(gx, shape=x.shape)
+
+    def samples(rng):
+        for shape, attrs in _pool_samples():
+            yield rng.distinct(*shape), attrs
+
+    errors = [
+        ((B2,), {"kernel": (1,), "stride": (1,), "padding": (0, 0), "dilation": (1,)}, "not defined for bools"),
+        ((F2,), {"kernel": (3,), "stride": (1,), "padding": (0, 0), "dilation": (1,)}, "does not fit into [2]"),
+        ((F2,), {"kernel": (2,), "stride": (1,), "padding": (2, 0), "dilation": (1,)}, "meets no element"),
+        ((F2,), {"kernel": (2, 2), "stride": (1, 1), "padding": (0,) * 4, "dilation": (1, 1)}, "no 2 dimensions"),
+    ]
+    ties = [
+        (([[1.0, 2.0, 2.0], [2.0, 0.0, 2.0]],),
+         {"kernel": (2, 2), "stride": (1, 1), "padding": (0,) * 4, "dilation": (1, 1)}, ([[0.0, 2.0, 0.0], [0.0, 0.0, 0.0]],)),
+        (([-math.inf, -math.inf, math.nan, math.nan],),
+         {"kernel": (2,), "stride": (2,), "padding": (0, 0), "dilation": (1,)}, ([1.0, 0.0, 1.0, 0.0],)),
+    ]  # fmt: skip
+
+
+class MaxPoolIndex(Primitive):
+    """The row-major position (int64), within the trailing dimensions, of the first greatest element of every window."""
+
+    def infer(x: TensorType, *, kernel: Ints, stride: Ints, padding: Ints, dilation: Ints):
+        return tensor(int64, _pool_type(number_unary(x), kernel, stride, padding, dilation).shape)
+
+    def numpy(x, *, kernel, stride, padding, dilation):
+        n, sizes = len(kernel), x.shape[x.ndim - len(kernel) :]
+        counts = window_counts(sizes, kernel, stride, padding, dilation)
+        position = np.zeros((), np.int64)
+        for i in reversed(range(n)):  # the last axis first: of equal elements the one in the first row wins
+            axis = i - n
+            step = np.arange(sizes[i]) * math.prod(sizes[i + 1 :])
+            position = np.broadcast_to(position + step.reshape(-1, *(1,) * (-1 - axis)), x.shape)
+            first = along(axis, first_met(counts[i], stride[i], padding[2 * i], dilation[i]))
+            best, where = x[first].copy(), position[first].copy()
+            for windows, elements in axis_taps(sizes[i], counts[i], kernel[i], stride[i], padding[2 * i], dilation[i]):
+                met, known = x[along(axis, elements)], best[along(axis, windows)]
+                better = (met > known) | ((met != met) & (known == known))
+                np.copyto(known, met, where=better)
+                np.copyto(where[along(axis, windows)], position[along(axis, elements)], where=better)
+            x, position = best, where
+        return position
+
+    def vjp(c, g, x):
+        return None
+
+    def samples(rng):
+        for shape, attrs in _pool_samples():
+            yield rng.distinct(*shape), attrs
+
+    errors = [
+        ((B2,), {"kernel": (1,), "stride": (1,), "padding": (0, 0), "dilation": (1,)}, "not defined for bools"),
+        ((F2,), {"kernel": (2,), "stride": (1,), "padding": (0, 2), "dilation": (1,)}, "meets no element"),
+    ]
+
+
+def _pool_samples():
+    yield (2, 4, 5), {"kernel": (2, 3), "stride": (2, 1), "padding": (0, 0, 1, 1), "dilation": (1, 1)}
+    yield (2, 7), {"kernel": (3,), "stride": (2,), "padding": (2, 1), "dilation": (2,)}
+    yield (2, 2, 3), {"kernel": (2, 1, 2), "stride": (1, 1, 1), "padding": (0,) * 6, "dilation": (1, 1, 1)}
+
+
+class WindowSum(Primitive):
+    """The sum of every window over the trailing dimensions; padding counts as zeros."""
+
+    def infer(x: TensorType, *, kernel: Ints, stride: Ints, padding: Ints):
+        return _sum_type(float_unary(x), kernel, stride, padding)
+
+    def numpy(x, *, kernel, stride, padding):
+        n, ones = len(kernel), (1,) * len(kernel)
+        counts = window_counts(x.shape[x.ndim - n :], kernel, stride, padding, ones)
+        for i in range(n):
+            taps = axis_taps(x.shape[i - n], counts[i], kernel[i], stride[i], padding[2 * i], 1)
+            x = slide_sum(x, i - n, counts[i], taps)
+        return x
+
+    widen = True
+
+    def vjp(c, g, x):
+        n = len(c.kernel)
+        size = x.shape[x.ndim - n :]
+        return F.window_spread(g, size=size, kernel=c.kernel, stride=c.stride, padding=c.padding)
+
+    def samples(rng):
+        yield rng(2, 4, 5), {"kernel": (2, 3), "stride": (2, 1), "padding": (0, 0, 1, 1)}
+        yield rng(7), {"kernel": (3,), "stride": (2,), "padding": (2, 1)}
+        yield rng(0, 2), {"kernel": (2,), "stride": (1,), "padding": (0, 0)}
+
+    errors = [
+        ((I2,), {"kernel": (1,), "stride": (1,), "padding": (0, 0)}, "not defined for int32"),
+        ((M23,), {"kernel": (2, 4), "stride": (1, 1), "padding": (0, 0, 0, 0)}, "does not fit into [2, 3]"),
+    ]
+
+
+class WindowSpread(Primitive):
+    """The transpose of `window_sum`: every number added to all elements of its window in zeros of size `size`."""
+
+    def infer(g: TensorType, *, size: Ints, kernel: Ints, stride: Ints, padding: Ints):
+        n = len(size)
+        require(g.ndim >= n, f"{g} has no {n} dimensions to spread")
+        x = tensor(float_unary(g).dtype, (*g.shape[: g.ndim - n], *size))
+        made = _sum_type(x, kernel, stride, padding)
+        require(made is g, f"the sums over the windows of {x} are {made}, not {g}")
+        return x
+
+    def numpy(g, *, size, kernel, stride, padding):
+        n = len(size)
+        for i in range(n):
+            taps = axis_taps(size[i], g.shape[i - n], kernel[i], stride[i], padding[2 * i], 1)
+            g = slide_spread(g, i - n, size[i], taps)
+        return g
+
+    widen = True
+
+    def vjp(c, ct, g):
+        return F.window_sum(ct, kernel=c.kernel, stride=c.stride, padding=c.padding)
+
+    def samples(rng):
+        yield rng(2, 2, 5), {"size": (4, 5), "kernel": (2, 3), "stride": (2, 1), "padding": (0, 0, 1, 1)}
+        yield rng(4), {"size": (7,), "kernel": (3,), "stride": (2,), "padding": (2, 1)}
+
+    errors = [
+        ((I2,), {"size": (2,), "kernel": (1,), "stride": (1,), "padding": (0, 0)}, "not defined for int32"),
+        ((F2,), {"size": (2,), "kernel": (2,), "stride": (1,), "padding": (0, 0)}, "are f32[1], not f32[2]"),
+    ]
+
+
+def _sum_type(x, kernel, stride, padding):
+    n = len(kernel)
+    require(x.ndim >= n, f"{x} has no {n} dimensions to sum over")
+    counts = window_counts(x.shape[x.ndim - n :], kernel, stride, padding, (1,) * n)
+    return tensor(x.dtype, (*x.shape[: x.ndim - n], *counts))
+
+
+# ------------------------------------------------------------------------------------------------ public forms
+def flattened(x, n):
+    """The last n dimensions made one."""
+    return F.reshape(x, shape=(*x.shape[: x.ndim - n], dim_product(x.shape[x.ndim - n :])))
+
+
+def _with_ceiling(sizes, kernel, stride, padding, dilation):
+    """The padding with which the last window, which only partly lies on elements, counts too."""
+    padding = list(padding)
+    for i, (size, k, s, d) in enumerate(zip(sizes, kernel, stride, dilation, strict=True)):
+        before, after, span = padding[2 * i], padding[2 * i + 1], d * (k - 1) + 1
+        last = -(-(size + before + after - span) // s) * s  # where the last window begins
+        if last >= size + before:
+            last -= s
+        padding[2 * i + 1] = max(after, last + span - size - before)
+    return tuple(padding)
+
+
+def _geometry(x, kernel, stride, pad_mode, padding, dilation, ceil_mode, n):
+    kernel = per_dimension(kernel, n, "kernel_size")
+    require(x.ndim >= n, f"a tensor of {x.ndim} dimensions has no {n} to pool")
+    sizes = x.shape[x.ndim - n :]
+    require(all(type(d) is int for d in sizes), f"dimensions of symbolic size cannot be pooled: {list(sizes)}")
+    stride = kernel if stride is None else per_dimension(stride, n, "stride")
+    dilation = per_dimension(dilation, n, "dilation")
+    given = resolved_padding(pad_mode, padding, sizes, kernel, stride, dilation)
+    full = _with_ceiling(sizes, kernel, stride, given, dilation) if ceil_mode else given
+    return kernel, stride, given, full, dilation
+
+
+@composite()
+def max_pooling(
+    x, kernel, stride=None, pad_mode="pad", padding=0, dilation=1, ceil_mode=False, return_indices=False, n=2
+):
+    """The greatest element of every window over the last n dimensions; the windows lie side by side by default.
+
+    With `return_indices` also their positions in row-major order within those dimensions.
+    """
+    x = as_tensor(x)
+    kernel, stride, _, padding, dilation = _geometry(x, kernel, stride, pad_mode, padding, dilation, ceil_mode, n)
+    attrs = {"kernel": kernel, "stride": stride, "padding": padding, "dilation": dilation}
+    out = F.max_pool(x, **attrs)
+    return (out, F.max_pool_index(x, **attrs)) if return_indices else out
+
+
+@composite()
+def avg_pooling(
+    x, kernel, stride=None, pad_mode="pad", padding=0, ceil_mode=False, count_include_pad=True, divisor=None, n=2
+):
+    """The mean of every window over the last n dimensions; the windows lie side by side by default.
+
+    Padding counts as zeros with `count_include_pad`, else the mean is that of the elements met; a `divisor` replaces
+    their number.
+    """
+    (x,) = promoted(x, floating=True)
+    kernel, stride, given, padding, ones = _geometry(x, kernel, stride, pad_mode, padding, 1, ceil_mode, n)
+    total = F.window_sum(x, kernel=kernel, stride=stride, padding=padding)
+    if divisor:
+        return call.div(total, divisor)
+    sizes = x.shape[x.ndim - n :]
+    counts = window_counts(sizes, kernel, stride, padding, ones)
+    numbers = np.ones((), np.int64)
+    for i, (size, count, k, s) in enumerate(zip(sizes, counts, kernel, stride, strict=True)):
+        start, end = np.arange(count) * s - given[2 * i], size
+        if count_include_pad:
+            end = size + given[2 * i + 1]
+        met = np.minimum(start + k, end) - (start if count_include_pad else np.maximum(start, 0))
+        numbers = np.multiply.outer(numbers, met)
+    return _divided(total, numbers)
+
+
+def _divided(x, numbers):
+    """`x` divided by an array of counts, or by one number where they are equal."""
+    if numbers.size and (numbers == numbers.flat[0]).all():
+        return call.div(x, int(numbers.flat[0]))
+    return call.div(x, constant(numbers.astype(x.dtype.numpy), tensor(x.dtype, numbers.shape)))
+
+
+# ------------------------------------------------------------------------------------------------ adaptive
+def _output_size(x, output_size, n):
+    sizes = x.shape[x.ndim - n :]
+    require(x.ndim >= n and all(type(d) is int and d > 0 for d in sizes), f"{list(x.shape)} cannot be pooled over {n}")
+    wanted = output_size if isinstance(output_size, tuple | list) else (output_size,) * n
+    require(len(wanted) == n, f"`output_size` must be one size or {n}, not {list(wanted)}")
+    return sizes, per_dimension([s if w is None else w for w, s in zip(wanted, sizes, strict=True)], n, "output_size")
+
+
+def _regions(size, count):
+    """The elements of `count` nearly equal parts of an axis, [count, greatest]: the last one fills up; and how many."""
+    start = np.arange(count) * size // count
+    end = -(-(np.arange(1, count + 1) * size) // count)
+    steps = np.arange(int((end - start).max()))
+    return np.minimum(start[:, None] + steps, end[:, None] - 1), end - start
+
+
+@composite()
+def adaptive_avg_pooling(x, output_size, n=2):
+    """Means of nearly equal parts of the last n dimensions, as many as `output_size` says; None keeps a size."""
+    (x,) = promoted(x, floating=True)
+    sizes, wanted = _output_size(x, output_size, n)
+    if all(size % count == 0 for size, count in zip(sizes, wanted, strict=True)):
+        kernel = tuple([size // count for size, count in zip(sizes, wanted, strict=True)])
+        return avg_pooling(x, kernel, n=n)
+    for i, (size, count) in enumerate(zip(sizes, wanted, strict=True)):
+        axis = normal_axis(i - n, x.ndim)
+        elements, numbers = _regions(size, count)
+        parts = F.gather(x, constant(elements, tensor(int64, elements.shape)), axis=axis)
+        used = np.arange(elements.shape[1]) < numbers[:, None]
+        used = used.reshape(*used.shape, *(1,) * (-1 - axis))
+        total = call.sum(call.where(constant(used, tensor(bool_, used.shape)), parts, 0), axis)
+        x = _divided(total, numbers.reshape(-1, *(1,) * (-1 - axis)))
+    return x
+
+
+@composite()
+def adaptive_max_pooling(x, output_size, return_indices=False, n=2):
+    """Greatest elements of nearly equal parts of the last n dimensions; None keeps a size.
+
+    With `return_indices` also their positions in row-major order within those dimensions.
+    """
+    x = as_tensor(x)
+    sizes, wanted = _output_size(x, output_size, n)
+    if all(size % count == 0 for size, count in zip(sizes, wanted, strict=True)):
+        kernel = tuple([size // count for size, count in zip(sizes, wanted, strict=True)])
+        return max_pooling(x, kernel, return_indices=return_indices, n=n)
+    elements = np.zeros((1, 1), np.int64)  # [windows, elements of each]
+    for size, count in zip(sizes, wanted, strict=True):
+        part, _ = _regions(size, count)
+        joined = elements[:, None, :, None] * size + part[None, :, None, :]
+        elements = joined.reshape(elements.shape[0] * count, -1)
+    flat = flattened(x, n)
+    positions = constant(elements, tensor(int64, elements.shape))
+    first = F.argmax(F.gather(flat, positions, axis=-1), axis=-1, keepdims=True)
+    index = F.take_along_axis(F.broadcast_to(positions, shape=(*flat.shape[:-1], *elements.shape)), first, axis=-1)
+    index = F.squeeze(index, axes=(-1,))
+    shape = (*x.shape[: x.ndim - n], *wanted)
+    out = F.reshape(F.take_along_axis(flat, index, axis=-1), shape=shape)
+    return (out, F.reshape(index, shape=shape)) if return_indices else out

@@ -1,0 +1,462 @@
+"""Elements moved to other places: turned, repeated, split, joined, cut to triangles."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+
+from ..dtypes import int64
+from ..ir.core import Value
+from ..ir.primitive import F, Ints, Primitive, call, composite
+from ..ir.types import TensorType, dim_product, tensor
+from .family import as_shape, as_tensor, broadcast_to, cast, constant, is_tensor, normal_axis, require, static_int
+from .index import checked
+from .samples import F2
+from .shape import permuted
+
+
+def _listed(x):
+    return list(x) if isinstance(x, tuple | list) else [x]
+
+
+# ------------------------------------------------------------------------------------------------ other order
+@composite("moveaxis", "movedim")
+def moveaxis(x, source, destination):
+    """Dimensions moved to other places; the others stay in order."""
+    x = as_tensor(x)
+    away = [normal_axis(a, x.ndim, "source") for a in _listed(source)]
+    to = [normal_axis(a, x.ndim, "destination") for a in _listed(destination)]
+    fits = len(away) == len(to) == len(set(away)) == len(set(to))
+    require(fits, f"source {source} and destination {destination} must name as many dimensions, each one once")
+    order = [a for a in range(-x.ndim, 0) if a not in away]
+    for place, a in sorted(zip(to, away, strict=True)):
+        order.insert(place + x.ndim, a)
+    return permuted(x, tuple(order))
+
+
+@composite("t")
+def t(x):
+    """A matrix transposed; a tensor of less than two dimensions as it is."""
+    x = as_tensor(x)
+    require(x.ndim <= 2, f"t() takes at most 2 dimensions, not {x.ndim}")
+    return permuted(x, (-1, -2)) if x.ndim == 2 else x
+
+
+@composite("flip")
+def flip(x, *dims):
+    """The elements in reverse order along the given dimensions (an int, several, a tuple)."""
+    x = as_tensor(x)
+    dims = dims[0] if len(dims) == 1 else dims
+    axes = tuple([normal_axis(a, x.ndim, "dims") for a in _listed(dims)])
+    require(len(set(axes)) == len(axes), f"dims {dims} name one dimension twice")
+    if not axes:
+        return x
+    starts = tuple([x.shape[a] - 1 if type(x.shape[a]) is int else -1 for a in axes])
+    return F.slice(x, axes=axes, starts=starts, stops=(-1,) * len(axes), steps=(-1,) * len(axes))
+
+
+@composite("fliplr")
+def fliplr(x):
+    """The elements in reverse order along the second dimension."""
+    return flip(x, 1)
+
+
+@composite("flipud")
+def flipud(x):
+    """The elements in reverse order along the first dimension."""
+    return flip(x, 0)
+
+
+@composite("reverse")
+def reverse(x, axis):
+    """The elements in reverse order along the given axes."""
+    return flip(x, axis)
+
+
+@composite("rot90")
+def rot90(x, k=1, dims=(0, 1)):
+    """The plane of two dimensions turned k times by a right angle, from the first towards the second."""
+    x = as_tensor(x)
+    require(len(dims) == 2, f"rot90 turns a plane of 2 dimensions, not of {len(dims)}")
+    a, b = (normal_axis(d, x.ndim, "dims") for d in dims)
+    require(a != b, f"dims {dims} name one dimension twice")
+    turns = static_int(k, "k") % 4
+    if turns == 0:
+        return x
+    if turns == 2:
+        return flip(x, (a, b))
+    return call.swapaxes(flip(x, b), a, b) if turns == 1 else flip(call.swapaxes(x, a, b), b)
+
+
+def _roll(x, shifts, dims=None):
+    x = as_tensor(x)
+    shifts = tuple([static_int(s, "shifts") for s in _listed(shifts)])
+    if dims is None:
+        require(len(shifts) == 1, "several shifts need `dims`")
+        flat = F.reshape(x, shape=(dim_product(x.shape),))
+        return F.reshape(F.roll(flat, shifts=shifts, axes=(-1,)), shape=x.shape)
+    axes = tuple([normal_axis(a, x.ndim, "dims") for a in _listed(dims)])
+    require(len(axes) == len(shifts), f"{len(shifts)} shifts do not fit {len(axes)} dims")
+    return F.roll(x, shifts=shifts, axes=axes) if axes else x
+
+
+class Roll(Primitive):
+    """The elements moved along axes by as many places, those that leave the end entering at the start."""
+
+    def infer(x: TensorType, *, shifts: Ints, axes: Ints):
+        require(len(shifts) == len(axes), f"{len(shifts)} shifts do not fit {len(axes)} axes")
+        require(all(-x.ndim <= a < 0 for a in axes), f"axes {list(axes)} do not exist in {x}")
+        return x
+
+    def numpy(x, *, shifts, axes):
+        return np.roll(x, shifts, axes)
+
+    call = _roll
+    methods = ("roll",)
+
+    def vjp(c, g, x):
+        return F.roll(g, shifts=tuple([-s for s in c.shifts]), axes=c.axes)
+
+    def samples(rng):
+        yield rng(2, 3), {"shifts": (1, -2), "axes": (-2, -1)}
+        yield rng(3), {"shifts": (4,), "axes": (-1,)}
+        yield rng(0), {"shifts": (1,), "axes": (-1,)}
+
+    errors = [((F2,), {"shifts": (1,), "axes": (-2,)}, "do not exist"), ((F2,), {"shifts": (), "axes": (-1,)}, "not fit")]
+
+
+# ------------------------------------------------------------------------------------------------ repeated
+@composite("tile")
+def tile(x, *dims):
+    """The whole tensor repeated `dims[i]` times along dimension i; missing dimensions come first."""
+    x = as_tensor(x)
+    counts = as_shape(dims, "dims")
+    require(all(type(n) is int and n >= 0 for n in counts), f"tensors are repeated 0 times or more, not {list(counts)}")
+    counts = (1,) * (x.ndim - len(counts)) + counts
+    sizes = (1,) * (len(counts) - x.ndim) + x.shape
+    if all(n == 1 for n in counts):
+        return x if sizes == x.shape else F.reshape(x, shape=sizes)
+    wide, apart = [], []
+    for n, size in zip(counts, sizes, strict=True):
+        wide += [n, size] if n != 1 else [size]
+        apart += [1, size] if n != 1 else [size]
+    x = broadcast_to(F.reshape(x, shape=tuple(apart)), tuple(wide))
+    return F.reshape(x, shape=tuple([n * size for n, size in zip(counts, sizes, strict=True)]))
+
+
+@composite("repeat")
+def repeat(x, *repeats, axis=None):
+    """The whole tensor repeated `repeats[i]` times along dimension i, as `tile`.
+
+    With `axis`, NumPy's and older MindSpore's meaning: the elements along it, each as many times.
+    """
+    if axis is not None:
+        require(len(repeats) == 1, "with `axis` there is one argument `repeats`")
+        return repeat_interleave(x, repeats[0], axis)
+    x = as_tensor(x)
+    counts = as_shape(repeats, "repeats")
+    require(len(counts) >= x.ndim, f"{len(counts)} numbers of repeats are too few for {x.ndim} dimensions")
+    return tile(x, counts)
+
+
+class Repeat(Primitive):
+    """Every element along an axis repeated as many times, one after the other."""
+
+    name = "repeat_elements"
+
+    def infer(x: TensorType, *, count: int, axis: int):
+        known = -x.ndim <= axis < 0 and type(x.shape[axis]) is int
+        require(known and count >= 0, f"{x} cannot be repeated {count} times along axis {axis}")
+        at = x.ndim + axis
+        return tensor(x.dtype, (*x.shape[:at], x.shape[at] * count, *x.shape[at + 1 :]))
+
+    def numpy(x, *, count, axis):
+        return np.repeat(x, count, axis)
+
+    call = lambda x, rep, axis=0: repeat_interleave(x, rep, axis)
+
+    def vjp(c, g, x):
+        at = x.ndim + c.axis
+        parts = F.reshape(g, shape=(*x.shape[: at + 1], c.count, *x.shape[at + 1 :]))
+        return F.sum(parts, axes=(c.axis,), keepdims=False)
+
+    def samples(rng):
+        yield rng(2, 3), {"count": 2, "axis": -1}
+        yield rng(2, 3), {"count": 3, "axis": -2}
+        yield rng(2), {"count": 0, "axis": -1}
+
+    errors = [((F2,), {"count": 2, "axis": -2}, "cannot be repeated"), ((F2,), {"count": -1, "axis": -1}, "cannot be")]
+
+
+@composite("repeat_interleave")
+def repeat_interleave(x, repeats, dim=None):
+    """Every element along a dimension (of the flat tensor by default) repeated: a number of times, or one for each."""
+    x = as_tensor(x)
+    if dim is None:
+        x, dim = F.reshape(x, shape=(dim_product(x.shape),)), -1
+    axis = normal_axis(dim, x.ndim, "dim")
+    if is_tensor(repeats) and repeats.__class__ is not Value:
+        repeats = np.asarray(repeats).reshape(-1).tolist()
+    counts = [static_int(n, "repeats") for n in _listed(repeats)]
+    require(all(n >= 0 for n in counts), f"elements are repeated 0 times or more, not {counts}")
+    if len(counts) == 1:
+        return F.repeat_elements(x, count=counts[0], axis=axis)
+    require(len(counts) == x.shape[axis], f"{len(counts)} numbers of repeats for {x.shape[axis]} elements")
+    places = np.repeat(np.arange(len(counts)), counts)
+    return F.gather(x, constant(places, tensor(int64, places.shape)), axis=axis)
+
+
+@composite("expand")
+def expand(x, *size):
+    """The tensor stretched to a shape, new dimensions first; -1 keeps a size."""
+    return call.broadcast_to(x, *size)
+
+
+@composite("expand_as")
+def expand_as(x, other):
+    """The tensor stretched to the shape of another."""
+    return call.broadcast_to(x, other.shape)
+
+
+@composite("reshape_as", "view_as")
+def reshape_as(x, other):
+    """The same elements in row-major order under the shape of another tensor."""
+    return call.reshape(x, other.shape)
+
+
+# ------------------------------------------------------------------------------------------------ parts
+def _parts(x, axis, bounds):
+    """The slices of an axis between neighbouring bounds."""
+    pairs = itertools.pairwise(bounds)
+    return tuple([F.slice(x, axes=(axis,), starts=(a,), stops=(b,), steps=(1,)) for a, b in pairs])
+
+
+def _axis_of_known_size(x, axis, parameter="axis"):
+    axis = normal_axis(axis, x.ndim, parameter)
+    require(type(x.shape[axis]) is int, "a dimension of symbolic size cannot be split yet")
+    return axis, x.shape[axis]
+
+
+@composite("split")
+def split(x, split_size_or_sections, axis=0):
+    """Neighbouring parts along an axis: of one size (the last may be smaller), or of the sizes in a list."""
+    x = as_tensor(x)
+    axis, size = _axis_of_known_size(x, axis)
+    if isinstance(split_size_or_sections, tuple | list):
+        sizes = [static_int(n, "split_size_or_sections") for n in split_size_or_sections]
+        fits = sum(sizes) == size and all(n >= 0 for n in sizes)
+        require(fits, f"parts of sizes {sizes} do not make up the {size} elements of axis {axis}")
+        return _parts(x, axis, [0, *itertools.accumulate(sizes)])
+    step = static_int(split_size_or_sections, "split_size_or_sections")
+    require(step > 0, f"the size of parts must be positive, not {step}")
+    return _parts(x, axis, [*range(0, max(size, 1), step), size])
+
+
+@composite("chunk")
+def chunk(x, chunks, axis=0):
+    """At most `chunks` neighbouring parts along an axis, all of one size but the last, which may be smaller."""
+    x = as_tensor(x)
+    chunks = static_int(chunks, "chunks")
+    require(chunks > 0, f"`chunks` must be positive, not {chunks}")
+    axis, size = _axis_of_known_size(x, axis)
+    return split(x, max(1, -(-size // chunks)), axis)
+
+
+@composite("tensor_split")
+def tensor_split(x, indices_or_sections, axis=0):
+    """Neighbouring parts along an axis: a number of them as equal as possible, or cut before the given positions."""
+    x = as_tensor(x)
+    axis, size = _axis_of_known_size(x, axis)
+    if isinstance(indices_or_sections, tuple | list):
+        cuts = [0, *[static_int(i, "indices_or_sections") for i in indices_or_sections], size]
+        spans = [slice(a, b).indices(size)[:2] for a, b in zip(cuts[:-1], [*cuts[1:-1], None], strict=True)]
+        return tuple([_parts(x, axis, (a, max(a, b)))[0] for a, b in spans])
+    count = static_int(indices_or_sections, "indices_or_sections")
+    require(count > 0, f"a tensor is split into one part or more, not {count}")
+    small, larger = divmod(size, count)
+    sizes = [small + 1] * larger + [small] * (count - larger)
+    return _parts(x, axis, [0, *itertools.accumulate(sizes)])
+
+
+@composite("hsplit")
+def hsplit(x, indices_or_sections):
+    """`tensor_split` along the second dimension, of a vector along its only one."""
+    x = as_tensor(x)
+    return tensor_split(x, indices_or_sections, 1 if x.ndim > 1 else 0)
+
+
+@composite("vsplit")
+def vsplit(x, indices_or_sections):
+    """`tensor_split` along the first dimension."""
+    return tensor_split(x, indices_or_sections, 0)
+
+
+@composite("dsplit")
+def dsplit(x, indices_or_sections):
+    """`tensor_split` along the third dimension."""
+    return tensor_split(x, indices_or_sections, 2)
+
+
+@composite("unbind")
+def unbind(x, dim=0):
+    """The slices along a dimension, which disappears."""
+    x = as_tensor(x)
+    axis, size = _axis_of_known_size(x, dim, "dim")
+    return tuple([F.squeeze(part, axes=(axis,)) for part in _parts(x, axis, range(size + 1))])
+
+
+# ------------------------------------------------------------------------------------------------ joined
+def at_least(x, ndim):
+    """`x` with dimensions of size 1 added until there are `ndim`, where NumPy's atleast functions put them."""
+    x = as_tensor(x)
+    if x.ndim >= ndim:
+        return x
+    if ndim == 3:
+        return F.reshape(x, shape=(*(1,) * (x.ndim < 2), *(x.shape or (1,)), 1))
+    return F.reshape(x, shape=(*(1,) * (ndim - x.ndim), *x.shape))
+
+
+@composite()
+def hstack(tensors):
+    """Tensors joined along the second dimension, vectors along their only one."""
+    xs = [at_least(x, 1) for x in tensors]
+    return call.concat(xs, 0 if xs and xs[0].ndim == 1 else 1)
+
+
+@composite()
+def vstack(tensors):
+    """Tensors joined along the first dimension; vectors are rows."""
+    return call.concat([at_least(x, 2) for x in tensors], 0)
+
+
+@composite()
+def dstack(tensors):
+    """Tensors joined along the third dimension."""
+    return call.concat([at_least(x, 3) for x in tensors], 2)
+
+
+@composite()
+def column_stack(tensors):
+    """Vectors as columns, and matrices, side by side."""
+    xs = [as_tensor(x) for x in tensors]
+    return call.concat([x if x.ndim > 1 else F.reshape(x, shape=(dim_product(x.shape), 1)) for x in xs], 1)
+
+
+@composite()
+def meshgrid(*inputs, indexing="xy"):
+    """The coordinates of a grid over vectors, one tensor for each; "xy" exchanges the first two dimensions of "ij"."""
+    if indexing not in ("xy", "ij"):
+        raise ValueError(f"indexing must be 'xy' or 'ij', not {indexing!r}")
+    xs = [as_tensor(x, "inputs") for x in inputs]
+    require(len(xs) > 1 and all(x.ndim == 1 for x in xs), "meshgrid takes two vectors or more")
+    places = list(range(len(xs)))
+    if indexing == "xy":
+        places[0], places[1] = 1, 0
+    shape = tuple([x.shape[0] for _, x in sorted(zip(places, xs, strict=True), key=lambda pair: pair[0])])
+    after = [len(xs) - 1 - i for i in places]
+    return tuple([broadcast_to(F.reshape(x, shape=(*x.shape, *(1,) * n)), shape) for x, n in zip(xs, after, strict=True)])
+
+
+@composite()
+def cartesian_prod(*inputs):
+    """All combinations of elements of vectors, one from each, as rows; the last changes fastest."""
+    xs = [as_tensor(x, "inputs") for x in inputs]
+    if len(xs) == 1:
+        return xs[0]
+    grid = meshgrid(*xs, indexing="ij")
+    return call.stack([F.reshape(x, shape=(dim_product(x.shape),)) for x in grid], -1)
+
+
+# ------------------------------------------------------------------------------------------------ triangles
+def _triangle(name):
+    def public(x, diagonal=0):
+        x = as_tensor(x)
+        require(x.ndim >= 2, f"{name} takes matrices, not a tensor of {x.ndim} dimensions")
+        return getattr(F, name)(x, k=static_int(diagonal, "diagonal"))
+
+    public.__name__ = public.__qualname__ = name
+    return public
+
+
+def _matrices(x: TensorType, *, k: int = 0):
+    require(x.ndim >= 2, f"only matrices have triangles, not {x}")
+    return x
+
+
+class Tril(Primitive):
+    """The elements of matrices on and below their k-th diagonal, zeros above."""
+
+    infer = _matrices
+
+    def numpy(x, *, k):
+        return np.tril(x, k)
+
+    call = _triangle("tril")
+    methods = ("tril",)
+
+    def vjp(c, g, x):
+        return F.tril(g, k=c.k)
+
+    def samples(rng):
+        yield rng(3, 3), {"k": 0}
+        yield rng(2, 2, 3), {"k": -1}
+
+    errors = [((F2,), {}, "only matrices")]
+
+
+class Triu(Primitive):
+    """The elements of matrices on and above their k-th diagonal, zeros below."""
+
+    infer = _matrices
+
+    def numpy(x, *, k):
+        return np.triu(x, k)
+
+    call = _triangle("triu")
+    methods = ("triu",)
+
+    def vjp(c, g, x):
+        return F.triu(g, k=c.k)
+
+    def samples(rng):
+        yield rng(3, 3), {"k": 0}
+        yield rng(2, 3, 2), {"k": 1}
+
+    errors = [((F2,), {}, "only matrices")]
+
+
+# ------------------------------------------------------------------------------------------------ sequences
+@composite("reverse_sequence")
+def reverse_sequence(x, seq_lengths, seq_dim, batch_dim=0):
+    """The first `seq_lengths[b]` elements along `seq_dim` in reverse order, for every place b of `batch_dim`."""
+    x, lengths = as_tensor(x), as_tensor(seq_lengths, "seq_lengths")
+    along, batch = normal_axis(seq_dim, x.ndim, "seq_dim"), normal_axis(batch_dim, x.ndim, "batch_dim")
+    require(along != batch, "`seq_dim` and `batch_dim` are one dimension")
+    require(lengths.shape == (x.shape[batch],), f"{list(lengths.shape)} lengths for {x.shape[batch]} sequences")
+    size = x.shape[along]
+
+    def laid(v, axis):  # a vector along an axis of x
+        shape = tuple([d if i == axis else 1 for i, d in enumerate(x.shape, -x.ndim)])
+        return broadcast_to(F.reshape(v, shape=shape), x.shape)
+
+    lengths = laid(checked(lengths, size + 1, negative=False), batch)
+    place = laid(F.iota(start=0, step=1, size=size, dtype=int64), along)
+    return F.take_along_axis(x, F.select(F.less(place, lengths), lengths - place - 1, place), axis=along, distinct=True)
+
+
+@composite()
+def sequence_mask(lengths, maxlen=None):
+    """Whether each place 0 ... maxlen - 1 lies within each length, along a new last dimension.
+
+    Without `maxlen` it is the greatest length, which must be known: not in compiled code.
+    """
+    lengths = as_tensor(lengths, "lengths")
+    if maxlen is None:
+        maxlen = static_int(call.max(lengths), "maxlen")
+    size = static_int(maxlen, "maxlen")
+    shape = (*lengths.shape, size)
+    place = broadcast_to(F.iota(start=0, step=1, size=size, dtype=int64), shape)
+    return F.less(place, broadcast_to(F.expand_dims(cast(lengths, int64), axes=(-1,)), shape))
+
+

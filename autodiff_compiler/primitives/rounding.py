@@ -1,0 +1,332 @@
+"""Rounding, remainders that truncate, bounds, and what kind of number a float is."""
+
+from __future__ import annotations
+
+import math
+
+from ..dtypes import bool_
+from ..ir.primitive import F, Primitive, call, composite
+from ..ir.types import TensorType, tensor
+from .family import (
+    as_tensor,
+    binary,
+    broadcasting,
+    constant,
+    float_unary,
+    is_tensor,
+    number_binary,
+    promoted,
+    require_dtype,
+    static_int,
+)
+from .samples import B2, D2, F2, F3, I2, real
+
+
+# ------------------------------------------------------------------------------------------------ whole numbers
+def _whole(name):
+    """The user-facing form of a rounding: integers are what they are."""
+
+    def public(x):
+        (x,) = promoted(x)
+        return x if x.dtype.is_int else getattr(F, name)(x)
+
+    public.__name__ = public.__qualname__ = name
+    return public
+
+
+def _between(rng):
+    """Numbers away from whole ones and from halves."""
+    yield (rng.ints(2, 3) + rng(2, 3, low=0.1, high=0.4),)
+    yield (rng.ints() - rng(low=0.1, high=0.4),)
+
+
+class Floor(Primitive):
+    """The greatest whole number not above every element; its derivative is 0."""
+
+    infer = float_unary
+    scalar = lambda k, x: k.floor(x)
+    call = _whole("floor")
+    methods = ("floor",)
+
+    def vjp(c, g, x):
+        return None
+
+    samples = _between
+    errors = [((I2,), {}, "not defined for int32")]
+
+
+class Ceil(Primitive):
+    """The smallest whole number not below every element; its derivative is 0."""
+
+    infer = float_unary
+    scalar = lambda k, x: k.ceil(x)
+    call = _whole("ceil")
+    methods = ("ceil",)
+
+    def vjp(c, g, x):
+        return None
+
+    samples = _between
+    errors = [((I2,), {}, "not defined for int32")]
+
+
+class Trunc(Primitive):
+    """Every element without its fraction, towards 0; its derivative is 0."""
+
+    infer = float_unary
+    scalar = lambda k, x: k.trunc(x)
+    call = _whole("trunc")
+    methods = ("trunc", "fix")
+
+    def vjp(c, g, x):
+        return None
+
+    samples = _between
+    errors = [((I2,), {}, "not defined for int32")]
+
+
+def _round(x, decimals=0):
+    (x,) = promoted(x)
+    decimals = static_int(decimals, "decimals")
+    if x.dtype.is_int and decimals >= 0:
+        return x
+    require_dtype(x.dtype.is_float, f"round to {decimals} decimals is not defined for {x.dtype.name}")
+    if decimals == 0:
+        return F.round(x)
+    power = 10.0 ** abs(decimals)
+    if decimals > 0:
+        return call.div(F.round(call.mul(x, power)), power)
+    return call.mul(F.round(call.div(x, power)), power)
+
+
+class Round(Primitive):
+    """The nearest whole number of every element, of two the even one; its derivative is 0."""
+
+    infer = float_unary
+    scalar = lambda k, x: k.rint(x)
+    call = _round
+    methods = ("round",)
+
+    def vjp(c, g, x):
+        return None
+
+    samples = _between
+    errors = [((I2,), {}, "not defined for int32")]
+
+
+@composite("frac")
+def frac(x):
+    """Every element minus its whole part, with the sign of the element."""
+    (x,) = promoted(x)
+    return call.sub(x, call.trunc(x))
+
+
+class Fmod(Primitive):
+    """Remainder of the quotient rounded towards 0, with the sign of the dividend; an integer modulo zero gives 0."""
+
+    infer = number_binary
+    scalar = lambda k, x, y: k.fmod(x, y)
+    call = broadcasting("fmod", bools=False)
+    methods = ("fmod",)
+
+    def vjp(c, g, x, y):
+        # (x - out) / y is whole up to rounding, where trunc(x / y) may be one off.
+        return g, (-(g * F.round((x - c.out) / y)) if c.needs.y else None)
+
+    def samples(rng):  # quotients stay away from whole numbers, where the remainder jumps
+        whole, part, y = rng.ints(2, 3, low=0), rng(2, 3, low=0.2, high=0.8), rng(2, 3, low=1.0, high=2.0)
+        yield (whole + part) * y, y
+        yield -(whole + part) * y, y
+
+    errors = [((F2, D2), {}, "dtypes differ"), ((F2, F3), {}, "shapes differ"), ((B2, B2), {}, "not defined for bool")]
+
+
+# ------------------------------------------------------------------------------------------------ bounds
+class ClampMin(Primitive):
+    """The greater of an element and its bound; at the bound the whole cotangent goes to the element."""
+
+    scalar = lambda k, x, low: k.maximum(x, low)
+    call = broadcasting("clamp_min")
+
+    def infer(x: TensorType, low: TensorType):
+        return binary(x, low)
+
+    def vjp(c, g, x, low):
+        below = F.less(x, low)
+        return (F.select(below, 0, g) if c.needs.x else None), (F.select(below, g, 0) if c.needs.low else None)
+
+    def samples(rng):
+        x = rng.distinct(2, 2, 3)
+        yield x[0], x[1]
+
+    errors = [((F2, D2), {}, "dtypes differ"), ((F2, F3), {}, "shapes differ")]
+    ties = [(([1.0, 2.0, 0.0], [1.0, 1.0, 3.0]), {}, ([1.0, 1.0, 0.0], [0.0, 0.0, 1.0]))]
+
+
+class ClampMax(Primitive):
+    """The smaller of an element and its bound; at the bound the whole cotangent goes to the element."""
+
+    scalar = lambda k, x, high: k.minimum(x, high)
+    call = broadcasting("clamp_max")
+
+    def infer(x: TensorType, high: TensorType):
+        return binary(x, high)
+
+    def vjp(c, g, x, high):
+        above = F.greater(x, high)
+        return (F.select(above, 0, g) if c.needs.x else None), (F.select(above, g, 0) if c.needs.high else None)
+
+    def samples(rng):
+        x = rng.distinct(2, 2, 3)
+        yield x[0], x[1]
+
+    errors = [((F2, D2), {}, "dtypes differ"), ((F2, F3), {}, "shapes differ")]
+    ties = [(([1.0, 2.0, 0.0], [1.0, 1.0, 3.0]), {}, ([1.0, 0.0, 1.0], [0.0, 1.0, 0.0]))]
+
+
+@composite("clamp", "clip")
+def clamp(x, min=None, max=None):
+    """Elements below `min` and above `max` replaced by these, which may be Tensors; nan stays.
+
+    At a bound the whole cotangent goes to the element (`clip_by_value` halves it).  Where min > max the result is max.
+    """
+    if min is None and max is None:
+        raise ValueError("clamp needs at least one bound")
+    if min is not None:
+        x = call.clamp_min(x, min)
+    return x if max is None else call.clamp_max(x, max)
+
+
+@composite("nan_to_num")
+def nan_to_num(x, nan=None, posinf=None, neginf=None):
+    """nan replaced by `nan` (0) and infinities by `posinf` and `neginf` (the greatest and smallest finite number).
+
+    No cotangent passes where an element was replaced.
+    """
+    x = as_tensor(x)
+    if not x.dtype.is_float:
+        return x
+    largest = _largest(x.dtype)
+    finite = F.select(F.isnan(x), 0 if nan is None else nan, x)
+    finite = F.select(F.equal(x, math.inf), largest if posinf is None else posinf, finite)
+    return F.select(F.equal(x, -math.inf), -largest if neginf is None else neginf, finite)
+
+
+def _largest(dtype):
+    """The greatest finite number of a float dtype."""
+    significant, exponent = {"float16": (11, 16), "bfloat16": (8, 128), "float32": (24, 128), "float64": (53, 1024)}[
+        dtype.name
+    ]
+    return math.ldexp(2.0 - math.ldexp(1.0, 1 - significant), exponent - 1)
+
+
+@composite("lerp")
+def lerp(x, end, weight):
+    """x + weight * (end - x), element by element."""
+    x, end = promoted(x, end, floating=True)
+    return call.add(x, call.mul(weight, call.sub(end, x)))
+
+
+# ------------------------------------------------------------------------------------------------ kinds of floats
+def _kind(x: TensorType):
+    return tensor(bool_, float_unary(x).shape)
+
+
+def _asked(name, of_integers):
+    """The user-facing form: of integers and bools the answer is known."""
+
+    def public(x):
+        x = as_tensor(x)
+        return getattr(F, name)(x) if x.dtype.is_float else constant(of_integers, tensor(bool_, x.shape))
+
+    public.__name__ = public.__qualname__ = name
+    return public
+
+
+class Isnan(Primitive):
+    """Whether every element is no number."""
+
+    infer = _kind
+    scalar = lambda k, x: k.isnan(x)
+    call = _asked("isnan", False)
+    methods = ("isnan",)
+
+    def vjp(c, g, x):
+        return None
+
+    samples = real()
+    errors = [((I2,), {}, "not defined for int32")]
+
+
+class Isinf(Primitive):
+    """Whether every element is infinite."""
+
+    infer = _kind
+    scalar = lambda k, x: k.isinf(x)
+    call = _asked("isinf", False)
+    methods = ("isinf",)
+
+    def vjp(c, g, x):
+        return None
+
+    samples = real()
+    errors = [((I2,), {}, "not defined for int32")]
+
+
+class Isfinite(Primitive):
+    """Whether every element is neither infinite nor nan."""
+
+    infer = _kind
+    scalar = lambda k, x: k.isfinite(x)
+    call = _asked("isfinite", True)
+    methods = ("isfinite",)
+
+    def vjp(c, g, x):
+        return None
+
+    samples = real()
+    errors = [((I2,), {}, "not defined for int32")]
+
+
+def _signbit(x):
+    x = as_tensor(x)
+    return F.signbit(x) if x.dtype.is_float else call.less(x, 0)
+
+
+class Signbit(Primitive):
+    """Whether every element carries a minus sign, -0.0 included."""
+
+    infer = _kind
+    scalar = lambda k, x: k.signbit(x)
+    call = _signbit
+    methods = ("signbit",)
+
+    def vjp(c, g, x):
+        return None
+
+    samples = real()
+    errors = [((I2,), {}, "not defined for int32")]
+
+
+@composite("isposinf")
+def isposinf(x):
+    """Whether every element is inf."""
+    return call.equal(x, math.inf)
+
+
+@composite("isneginf")
+def isneginf(x):
+    """Whether every element is -inf."""
+    return call.equal(x, -math.inf)
+
+
+@composite("isclose")
+def isclose(x, y, rtol=1e-5, atol=1e-8, equal_nan=False):
+    """Whether |x - y| <= atol + rtol * |y|; equal infinities are close, nans only with `equal_nan`."""
+    x, y = promoted(x, y)
+    exact = call.equal(x, y)
+    if not (x if is_tensor(x) else y).dtype.is_float:
+        x, y = promoted(x, y, floating=True)
+    near = call.less_equal(call.abs(call.sub(x, y)), call.add(call.mul(call.abs(y), rtol), atol))
+    close = call.logical_or(exact, call.logical_and(near, call.isfinite(y)))
+    return call.logical_or(close, call.logical_and(call.isnan(x), call.isnan(y))) if equal_nan else close

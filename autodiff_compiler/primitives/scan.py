@@ -1,0 +1,281 @@
+"""Running sums, products, extremes along an axis, and the linear recurrence their derivatives are made of."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from ..dtypes import dtype_of, int64
+from ..ir.primitive import F, Primitive, composite
+from ..ir.types import TensorType, tensor
+from .family import as_tensor, cast, normal_axis, promoted, require, require_dtype, same_type, zeros_like
+from .reduce import exp_ratio
+from .samples import B2, F2, I2
+
+
+def _require_axis(x, axis):
+    require(-x.ndim <= axis < 0, f"axis {axis} does not exist in {x}")
+
+
+def _numbers_along(x, axis):
+    require_dtype(not x.dtype.is_bool, f"not defined for bools: {x}", hint="cast it to a number first")
+    _require_axis(x, axis)
+    return x
+
+
+def _along(name):
+    def public(x, axis, dtype=None, *, reverse=False, exclusive=False):
+        x = as_tensor(x)
+        dtype = dtype_of(dtype) if dtype is not None else int64 if x.dtype.is_bool else x.dtype
+        axis = normal_axis(axis, x.ndim)
+        return getattr(F, name)(cast(x, dtype), axis=axis, reverse=bool(reverse), exclusive=bool(exclusive))
+
+    public.__name__ = public.__qualname__ = name
+    return public
+
+
+def _accumulated(ufunc, start, x, axis, reverse, exclusive):
+    """What has accumulated up to every place of an axis, without the place itself if `exclusive`."""
+    out = np.empty_like(x)
+    source, target = np.moveaxis(x, axis, 0), np.moveaxis(out, axis, 0)
+    if reverse:
+        source, target = source[::-1], target[::-1]
+    if exclusive:
+        target[:1] = start
+        source, target = source[:-1], target[1:]
+    ufunc.accumulate(source, axis=0, out=target)
+    return out
+
+
+class Cumsum(Primitive):
+    """Running sum along an axis, from the end with `reverse`, without the element itself with `exclusive`.
+
+    Integers keep their dtype in `call`; bools are counted as int64.
+    """
+
+    def infer(x: TensorType, *, axis: int, reverse: bool = False, exclusive: bool = False):
+        return _numbers_along(x, axis)
+
+    def numpy(x, *, axis, reverse, exclusive):
+        return (
+            _accumulated(np.add, 0, x, axis, reverse, exclusive)
+            if reverse or exclusive
+            else np.add.accumulate(x, axis=axis, dtype=x.dtype)
+        )
+
+    widen = True
+    call = _along("cumsum")
+    methods = ("cumsum",)
+
+    def vjp(c, g, x):
+        return F.cumsum(g, axis=c.axis, reverse=not c.reverse, exclusive=c.exclusive)
+
+    def samples(rng):
+        yield rng(2, 3), {"axis": -1}
+        yield rng(3, 2), {"axis": -2, "reverse": True, "exclusive": True}
+        yield rng(0), {"axis": -1, "exclusive": True}
+
+    errors = [((B2,), {"axis": -1}, "not defined for bools"), ((F2,), {"axis": -2}, "does not exist")]
+
+
+class Cumprod(Primitive):
+    """Running product along an axis, from the end with `reverse`, without the element itself with `exclusive`.
+
+    Its derivative is exact at zeros too.  Integers keep their dtype in `call`; bools are counted as int64.
+    """
+
+    def infer(x: TensorType, *, axis: int, reverse: bool = False, exclusive: bool = False):
+        return _numbers_along(x, axis)
+
+    def numpy(x, *, axis, reverse, exclusive):
+        return (
+            _accumulated(np.multiply, 1, x, axis, reverse, exclusive)
+            if reverse or exclusive
+            else np.multiply.accumulate(x, axis=axis, dtype=x.dtype)
+        )
+
+    widen = True
+    call = _along("cumprod")
+    methods = ("cumprod",)
+
+    def vjp(c, g, x):
+        # The product before place i times what the products after it weigh: w[i] = g[i] + x[i+1] w[i+1], where the
+        # exclusive product at i + 1 is the first that contains x[i].
+        before = c.out if c.exclusive else F.cumprod(x, axis=c.axis, reverse=c.reverse, exclusive=True)
+        towards = 1 if c.reverse else -1
+        g = _shifted(g, c.axis, towards) if c.exclusive else g
+        return before * F.linear_recurrence(g, _shifted(x, c.axis, towards), axis=c.axis, reverse=not c.reverse)
+
+    def samples(rng):
+        yield rng(2, 3), {"axis": -1}
+        yield rng(3, 2), {"axis": -2, "reverse": True}
+        yield rng(3), {"axis": -1, "exclusive": True}
+        yield np.array([2.0, 0.0, 3.0, 0.0]), {"axis": -1}
+        yield rng(0), {"axis": -1}
+
+    errors = [((B2,), {"axis": -1}, "not defined for bools"), ((F2,), {"axis": -2}, "does not exist")]
+    ties = [
+        (([0.0, 2.0, 3.0],), {"axis": -1}, ([9.0, 0.0, 0.0],)),
+        (([2.0, 0.0, 3.0],), {"axis": -1}, ([1.0, 8.0, 0.0],)),
+    ]
+
+
+def _shifted(x, axis, by):
+    """Every element one place further along an axis (by = 1), or one nearer (by = -1); a 0 moves in."""
+    n = x.shape[axis]
+    require(type(n) is int, "a running product along a dimension of symbolic size has no derivative yet")
+    if n == 0:
+        return x
+    one = {"axes": (axis,), "steps": (1,)}
+    head, tail = {"starts": (0,), "stops": (n - 1,)}, {"starts": (1,), "stops": (n,)}
+    source, target = (head, tail) if by == 1 else (tail, head)
+    return F.slice_update(zeros_like(x), F.slice(x, **source, **one), **target, **one)
+
+
+class LinearRecurrence(Primitive):
+    """r[i] = x[i] + a[i] r[i-1] along an axis, r[-1] = 0; from the end with `reverse`."""
+
+    def infer(x: TensorType, a: TensorType, *, axis: int, reverse: bool = False):
+        require_dtype(x.dtype.is_float, f"not defined for {x.dtype.name}: {x}")
+        same_type(x, a)
+        _require_axis(x, axis)
+        return x
+
+    def numpy(x, a, *, axis, reverse):
+        out = x.copy()
+        r, a = np.moveaxis(out, axis, 0), np.moveaxis(a, axis, 0)
+        if reverse:
+            r, a = r[::-1], a[::-1]
+        for i in range(1, len(r)):
+            r[i] += a[i] * r[i - 1]
+        return out
+
+    widen = True
+
+    def vjp(c, g, x, a):
+        back, forth = (1, -1) if c.reverse else (-1, 1)
+        gx = F.linear_recurrence(g, _shifted(a, c.axis, back), axis=c.axis, reverse=not c.reverse)
+        return gx, (gx * _shifted(c.out, c.axis, forth) if c.needs.a else None)
+
+    def samples(rng):
+        yield rng(2, 3), rng(2, 3), {"axis": -1}
+        yield rng(3, 2), rng(3, 2), {"axis": -2, "reverse": True}
+        yield rng(0), rng(0), {"axis": -1}
+
+    errors = [((I2, I2), {"axis": -1}, "not defined for int32"), ((F2, F2), {"axis": -2}, "does not exist")]
+
+
+def _logcumsumexp(x, axis):
+    (x,) = promoted(x, floating=True)
+    return F.logcumsumexp(x, axis=normal_axis(axis, x.ndim))
+
+
+class Logcumsumexp(Primitive):
+    """log(cumsum(exp(x))) along an axis, without overflow."""
+
+    def infer(x: TensorType, *, axis: int):
+        require_dtype(x.dtype.is_float, f"not defined for {x.dtype.name}: {x}", hint="cast it to a float first")
+        _require_axis(x, axis)
+        return x
+
+    def numpy(x, *, axis):
+        return np.logaddexp.accumulate(x, axis=axis)
+
+    widen = True
+    call = _logcumsumexp
+    methods = ("logcumsumexp",)
+
+    def vjp(c, g, x):
+        # The sum over j >= i of g[j] exp(x[i] - out[j]): its terms never exceed g, and no factor overflows.
+        fading = exp_ratio(c.out, _next(c.out, c.axis))
+        return exp_ratio(x, c.out) * F.linear_recurrence(g, fading, axis=c.axis, reverse=True)
+
+    def samples(rng):
+        yield rng(2, 3), {"axis": -1}
+        yield 300 * rng(3, 2), {"axis": -2}
+        yield rng(0), {"axis": -1}
+
+    errors = [((I2,), {"axis": -1}, "not defined for int32"), ((F2,), {"axis": -2}, "does not exist")]
+    ties = [
+        (([-math.inf, 0.0, 0.0],), {"axis": -1}, ([0.0, 1.5, 0.5],)),
+        (([0.0, 1000.0],), {"axis": -1}, ([1.0, 1.0],)),
+    ]
+
+
+def _next(x, axis):
+    """The next element along an axis; the last stays."""
+    n = x.shape[axis]
+    require(type(n) is int, "logcumsumexp along a dimension of symbolic size has no derivative yet")
+    if n == 0:
+        return x
+    one = {"axes": (axis,), "steps": (1,)}
+    return F.slice_update(x, F.slice(x, starts=(1,), stops=(n,), **one), starts=(0,), stops=(n - 1,), **one)
+
+
+# ------------------------------------------------------------------------------------------------ extremes
+def _running_position(ufunc, x, axis):
+    best = ufunc.accumulate(x, axis=axis)
+    shape = [1] * x.ndim
+    shape[axis] = x.shape[axis]
+    places = np.arange(x.shape[axis]).reshape(shape)
+    return np.maximum.accumulate(np.where((x == best) | (x != x), places, 0), axis=axis)
+
+
+class Argcummax(Primitive):
+    """Index (int64) of the greatest element so far along an axis, the last of several; of nan where there is one."""
+
+    def infer(x: TensorType, *, axis: int):
+        _require_axis(x, axis)
+        return tensor(int64, x.shape)
+
+    def numpy(x, *, axis):
+        return _running_position(np.maximum, x, axis)
+
+    def vjp(c, g, x):
+        return None
+
+    def samples(rng):
+        yield rng.distinct(2, 3), {"axis": -1}
+        yield rng.distinct(3, 2), {"axis": -2}
+
+    errors = [((F2,), {"axis": -2}, "does not exist")]
+
+
+class Argcummin(Primitive):
+    """Index (int64) of the smallest element so far along an axis, the last of several; of nan where there is one."""
+
+    def infer(x: TensorType, *, axis: int):
+        _require_axis(x, axis)
+        return tensor(int64, x.shape)
+
+    def numpy(x, *, axis):
+        return _running_position(np.minimum, x, axis)
+
+    def vjp(c, g, x):
+        return None
+
+    def samples(rng):
+        yield rng.distinct(2, 3), {"axis": -1}
+        yield rng.distinct(3, 2), {"axis": -2}
+
+    errors = [((F2,), {"axis": -2}, "does not exist")]
+
+
+def _with_position(name, x, axis):
+    x = as_tensor(x)
+    axis = normal_axis(axis, x.ndim)
+    index = getattr(F, name)(x, axis=axis)
+    return F.take_along_axis(x, index, axis=axis), index
+
+
+@composite("cummax")
+def cummax(x, axis):
+    """The greatest element so far along an axis, and its index: of several the last, which gets the cotangent."""
+    return _with_position("argcummax", x, axis)
+
+
+@composite("cummin")
+def cummin(x, axis):
+    """The smallest element so far along an axis, and its index: of several the last, which gets the cotangent."""
+    return _with_position("argcummin", x, axis)

@@ -1,0 +1,323 @@
+"""Writing and adding at places given by integer tensors.
+
+The primitives take positions that `check_index` has made.  Where a place is named more than once, additions add up,
+products multiply, and of replacements the last one counts.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..dtypes import bool_, int64
+from ..ir.primitive import F, Primitive
+from ..ir.types import TensorType, tensor
+from .family import as_tensor, broadcast_to, cast, constant, normal_axis, promoted_dtype, require, require_dtype, zeros_like
+from .index import along_axis, checked, gathered_shape, require_along
+from .samples import F2, F3, L2
+
+
+# ------------------------------------------------------------------------------------------------ kernels
+def _flat_positions(index, out, axis, per_element=False):
+    """Where in the flattened `out` the slices (or elements) lie that `index` names along an axis, in its order."""
+    at = out.ndim + axis
+    before, after = int(np.prod(out.shape[:at], dtype=int)), int(np.prod(out.shape[at + 1 :], dtype=int))
+    index = index.reshape(before, index.shape[at], after) if per_element else index.reshape(1, index.size, 1)
+    rows = index if before == 1 else index + (np.arange(before) * out.shape[at])[:, None, None]
+    return (rows if after == 1 else rows * after + np.arange(after)).reshape(-1)
+
+
+def _combine_at(combine, out, index, updates, axis):
+    """out[..., index, ...] = combine(out[..., index, ...], updates) in place, one update after the other."""
+    place = (slice(None),) * (out.ndim + axis) + (index,)
+    if index.ndim == 0:
+        out[place] = combine(out[place], updates)
+    elif not out.flags.c_contiguous:
+        combine.at(out, place, updates)
+    else:  # along one axis `at` is an order of magnitude faster than on slices
+        combine.at(out.reshape(-1), _flat_positions(index, out, axis), updates.reshape(-1))
+
+
+def _add_at(out, index, updates, axis):
+    """Adds `updates` at positions along an axis, in place."""
+    rows = len(out) if out.ndim else 0
+    if -axis < out.ndim or out.ndim < 2 or updates.size < 4096 or updates.size * 4 < out.size or out.itemsize < 4:
+        _combine_at(np.add, out, index, updates, axis)
+    else:  # many rows: the product with the sparse matrix of ones at (index, row) is several times faster
+        import scipy.sparse
+
+        count = index.size
+        ones = scipy.sparse.csc_array((np.ones(count, out.dtype), index.reshape(-1), np.arange(count + 1)), (rows, count))
+        out += (ones @ updates.reshape(count, -1)).reshape(out.shape)
+
+
+# ------------------------------------------------------------------------------------------------ slices
+def _scatter(name, x, index, updates, axis):
+    x = as_tensor(x)
+    axis = normal_axis(axis, x.ndim)
+    index = checked(index, x.shape[axis])
+    at = x.ndim + axis
+    updates = broadcast_to(cast(as_tensor(updates), x.dtype), (*x.shape[:at], *index.shape, *x.shape[at + 1 :]))
+    return getattr(F, name)(x, index, updates, axis=axis)
+
+
+def _require_updates(x, index, updates, axis):
+    wanted = tensor(x.dtype, gathered_shape(x, index, axis))
+    require_dtype(updates.dtype is x.dtype, f"{x} cannot take updates of {updates}")
+    require(updates is wanted, f"updates of {x} at {index} along axis {axis} are {wanted}, not {updates}")
+    return x
+
+
+def _require_numbers(x, index, updates, axis):
+    require_dtype(not x.dtype.is_bool, f"not defined for bools: {x}", hint="cast it to a number first")
+    return _require_updates(x, index, updates, axis)
+
+
+class ScatterAdd(Primitive):
+    """`x` with `updates` added at the positions in `index` along an axis; repeated positions add up."""
+
+    def infer(x: TensorType, index: TensorType, updates: TensorType, *, axis: int):
+        return _require_updates(x, index, updates, axis)
+
+    def numpy(x, index, updates, *, axis):
+        out = x.copy()
+        _add_at(out, index, updates, axis)
+        return out
+
+    widen = True
+    inplace = "x"
+    call = lambda x, index, updates, axis=0: _scatter("scatter_add", x, index, updates, axis)
+
+    def vjp(c, g, x, index, updates):
+        return g, None, (F.gather(g, index, axis=c.axis) if c.needs.updates else None)
+
+    def samples(rng):
+        yield rng(4, 2), np.array([1, 3, 1]), rng(3, 2), {"axis": -2}
+        yield rng(2, 3), np.array(2), rng(2), {"axis": -1}
+        yield rng(2, 3), np.array([[0, 1], [1, 1]]), rng(2, 2, 2), {"axis": -1}
+
+    errors = [((F3, L2, F3), {"axis": -1}, "are f32[2], not f32[3]")]
+
+
+class ScatterUpdate(Primitive):
+    """`x` with the slices at the positions in `index` replaced; of repeated positions the last one counts."""
+
+    def infer(x: TensorType, index: TensorType, updates: TensorType, *, axis: int):
+        return _require_updates(x, index, updates, axis)
+
+    def numpy(x, index, updates, *, axis):
+        out = x.copy()
+        out[(slice(None),) * (x.ndim + axis) + (index,)] = updates
+        return out
+
+    inplace = "x"
+    call = lambda x, index, updates, axis=0: _scatter("scatter_update", x, index, updates, axis)
+
+    def vjp(c, g, x, index, updates):
+        gx = F.scatter_update(g, index, zeros_like(updates), axis=c.axis) if c.needs.x else None
+        if not c.needs.updates:
+            return gx, None, None
+        gu = F.gather(g, index, axis=c.axis)
+        if index.ndim:
+            gu = F.select(_last_writer(index, x.shape[c.axis], updates.shape, c.axis), gu, 0)
+        return gx, None, gu
+
+    def samples(rng):
+        yield rng(4, 2), np.array([1, 3, 1]), rng(3, 2), {"axis": -2}
+        yield rng(2, 3), np.array(2), rng(2), {"axis": -1}
+        yield rng(2, 3), np.array([[0, 1], [1, 1]]), rng(2, 2, 2), {"axis": -1}
+
+    errors = [((F3, L2, F3), {"axis": -1}, "are f32[2], not f32[3]")]
+    # The last of the updates of one place is what remains.
+    ties = [(([0.0, 0.0], [1, 1], [5.0, 6.0]), {"axis": -1}, ([1.0, 0.0], None, [0.0, 1.0]))]
+
+
+def _last_writer(index, size, shape, axis):
+    """Which updates were not overwritten by a later one at the same position, in the shape of the updates."""
+    order = np.arange(np.prod(index.shape, dtype=np.int64)).reshape(index.shape)
+    order = constant(order, tensor(int64, index.shape))
+    last = F.scatter_update(constant(0, tensor(int64, (size,))), index, order, axis=-1)
+    return _as_updates(F.equal(F.gather(last, index, axis=-1), order), shape, axis)
+
+
+def _as_updates(of_index, shape, axis):
+    """Something of the index's shape, in the shape of the updates."""
+    after = -1 - axis
+    return broadcast_to(F.expand_dims(of_index, axes=tuple(range(-after, 0))) if after else of_index, shape)
+
+
+class ScatterMax(Primitive):
+    """`x` with the elements at the positions in `index` along an axis raised to the greatest of them and `updates`.
+
+    What attains the greatest value shares the cotangent evenly; nan wins.
+    """
+
+    def infer(x: TensorType, index: TensorType, updates: TensorType, *, axis: int):
+        return _require_numbers(x, index, updates, axis)
+
+    def numpy(x, index, updates, *, axis):
+        out = x.copy()
+        _combine_at(np.maximum, out, index, updates, axis)
+        return out
+
+    inplace = "x"
+    call = lambda x, index, updates, axis=0: _scatter("scatter_max", x, index, updates, axis)
+
+    def vjp(c, g, x, index, updates):
+        return _shared(c, g, x, index, updates)
+
+    def samples(rng):
+        values = rng.distinct(7, 2)
+        yield values[:4], np.array([1, 3, 1]), values[4:], {"axis": -2}
+        yield values[:2], np.array(1), values[5, :2], {"axis": -1}
+
+    errors = [((F3, L2, F3), {"axis": -1}, "are f32[2], not f32[3]")]
+    ties = [
+        (([1.0, 3.0], [0, 0, 1], [1.0, 1.0, 2.0]), {"axis": -1}, ([1 / 3, 1.0], None, [1 / 3, 1 / 3, 0.0])),
+    ]
+
+
+class ScatterMin(Primitive):
+    """`x` with the elements at the positions in `index` along an axis lowered to the smallest of them and `updates`.
+
+    What attains the smallest value shares the cotangent evenly; nan wins.
+    """
+
+    def infer(x: TensorType, index: TensorType, updates: TensorType, *, axis: int):
+        return _require_numbers(x, index, updates, axis)
+
+    def numpy(x, index, updates, *, axis):
+        out = x.copy()
+        _combine_at(np.minimum, out, index, updates, axis)
+        return out
+
+    inplace = "x"
+    call = lambda x, index, updates, axis=0: _scatter("scatter_min", x, index, updates, axis)
+
+    def vjp(c, g, x, index, updates):
+        return _shared(c, g, x, index, updates)
+
+    def samples(rng):
+        values = rng.distinct(7, 2)
+        yield values[:4], np.array([1, 3, 1]), values[4:], {"axis": -2}
+        yield values[:2], np.array(1), values[5, :2], {"axis": -1}
+
+    errors = [((F3, L2, F3), {"axis": -1}, "are f32[2], not f32[3]")]
+    ties = [
+        (([1.0, 1.0], [0, 0, 1], [1.0, 1.0, 2.0]), {"axis": -1}, ([1 / 3, 1.0], None, [1 / 3, 1 / 3, 0.0])),
+    ]
+
+
+def _shared(c, g, x, index, updates):
+    """Cotangents of an extreme: those that equal the result of their place share its cotangent."""
+    kept, won = F.equal(x, c.out), F.equal(updates, F.gather(c.out, index, axis=c.axis))
+    count = F.scatter_add(F.cast(kept, dtype=x.dtype), index, F.cast(won, dtype=x.dtype), axis=c.axis)
+    share = g / count
+    return F.select(kept, share, 0), None, F.select(won, F.gather(share, index, axis=c.axis), 0)
+
+
+class ScatterMul(Primitive):
+    """`x` with the slices at the positions in `index` along an axis multiplied by `updates`, repeatedly if repeated."""
+
+    def infer(x: TensorType, index: TensorType, updates: TensorType, *, axis: int):
+        return _require_numbers(x, index, updates, axis)
+
+    def numpy(x, index, updates, *, axis):
+        out = x.copy()
+        _combine_at(np.multiply, out, index, updates, axis)
+        return out
+
+    widen = True
+    inplace = "x"
+    call = lambda x, index, updates, axis=0: _scatter("scatter_mul", x, index, updates, axis)
+
+    def vjp(c, g, x, index, updates):
+        gx = g * F.scatter_mul(constant(1, tensor(x.dtype, x.shape)), index, updates, axis=c.axis)
+        if not c.needs.updates:
+            return gx, None, None
+        gu = F.gather(g * x, index, axis=c.axis)
+        return gx, None, (gu * _other_factors(updates, index, c.axis) if index.ndim else gu)
+
+    def samples(rng):
+        yield rng(4, 2), np.array([1, 3, 1]), rng(3, 2), {"axis": -2}
+        yield rng(2, 3), np.array(2), rng(2), {"axis": -1}
+        yield rng(3), np.array([[0, 0, 2], [0, 2, 0]]), np.array([[1.5, 0.0, 2.0], [-0.5, 3.0, 0.0]]), {"axis": -1}
+
+    errors = [((F3, L2, F3), {"axis": -1}, "are f32[2], not f32[3]")]
+    ties = [(([2.0, 1.0], [0, 0], [0.0, 3.0]), {"axis": -1}, ([0.0, 1.0], None, [6.0, 0.0]))]
+
+
+def _other_factors(updates, index, axis):
+    """For every update the product of all others at its place.
+
+    No division, so zeros are right at every order: sorted by place, the products of those before and of those after
+    come from log2(n) doublings each (Hillis and Steele's scan, segmented).
+    """
+    n = int(np.prod(index.shape, dtype=int))
+    at = updates.ndim + axis - (index.ndim - 1)
+    flat = F.reshape(updates, shape=(*updates.shape[:at], n, *updates.shape[at + index.ndim :]))
+    places = F.reshape(index, shape=(n,))
+    order = F.argsort(places, axis=-1)
+    places, factors = F.gather(places, order, axis=-1), F.gather(flat, order, axis=axis)
+
+    def shifted(x, by):  # the element `by` places before, where it belongs to the same place; else 1
+        steps = np.arange(n) - by
+        inside = constant((steps >= 0) & (steps < n), tensor(bool_, (n,)))
+        same = F.logical_and(F.equal(places, F.roll(places, shifts=(by,), axes=(-1,))), inside)
+        return F.select(_as_updates(same, x.shape, axis), F.roll(x, shifts=(by,), axes=(axis,)), 1)
+
+    product = None
+    for sign in (1, -1):
+        scanned, by = factors, 1
+        while by < n:
+            scanned = scanned * shifted(scanned, sign * by)
+            by *= 2
+        exclusive = shifted(scanned, sign)
+        product = exclusive if product is None else product * exclusive
+    return F.reshape(F.gather(product, F.argsort(order, axis=-1), axis=axis), shape=updates.shape)
+
+
+# ------------------------------------------------------------------------------------------------ elements
+def _add_along_axis(x, index, updates, axis=-1):
+    x, updates = promoted_dtype(as_tensor(x), as_tensor(updates, "updates"))
+    x, index, axis = along_axis(x, index, axis)
+    return F.add_along_axis(x, index, broadcast_to(updates, index.shape), axis=axis)
+
+
+class AddAlongAxis(Primitive):
+    """`x` with `updates` added at the elements that `take_along_axis` would read; repeated places add up."""
+
+    def infer(x: TensorType, index: TensorType, updates: TensorType, *, axis: int, distinct: bool = False):
+        require_along(x, index, axis)
+        require_dtype(updates.dtype is x.dtype, f"{x} cannot take updates of {updates}")
+        require(updates.shape == index.shape, f"updates {updates} at {index}: shapes differ")
+        return x
+
+    def numpy(x, index, updates, *, axis, distinct):
+        out = x.copy()
+        if distinct or index.shape[axis] == 1:  # no place is repeated
+            np.put_along_axis(out, index, np.take_along_axis(out, index, axis) + updates, axis)
+        elif out.flags.c_contiguous:
+            np.add.at(out.reshape(-1), _flat_positions(index, out, axis, True), updates.reshape(-1))
+        else:
+            place = list(np.indices(index.shape, sparse=True))
+            place[axis] = index
+            np.add.at(out, tuple(place), updates)
+        return out
+
+    widen = True
+    inplace = "x"
+    call = _add_along_axis
+
+    def vjp(c, g, x, index, updates):
+        if not c.needs.updates:
+            return g, None, None
+        return g, None, F.take_along_axis(g, index, axis=c.axis, distinct=c.distinct)
+
+    def samples(rng):
+        yield rng(3, 4), rng.ints(3, 2, low=0, high=4), rng(3, 2), {"axis": -1}
+        yield rng(2, 3), np.array([[1, 1], [0, 2]]), rng(2, 2), {"axis": -1}
+        yield rng(2, 3, 2), np.array([[[1, 1], [0, 0], [1, 1]]] * 2), rng(2, 3, 2), {"axis": -2}
+        yield rng(3, 4), rng.ints(1, 4, low=0, high=3), rng(1, 4), {"axis": -2}
+        yield rng(2, 3), np.array([[2, 0], [1, 2]]), rng(2, 2), {"axis": -1, "distinct": True}
+
+    errors = [((F2, L2, F3), {"axis": -1}, "shapes differ")]

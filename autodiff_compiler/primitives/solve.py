@@ -1,0 +1,525 @@
+"""Linear systems, inverses, determinants, the matrix exponential; kernels fail as in `decompositions`.
+
+Formulas: M. B. Giles, Collected matrix derivative results (2008); G. Golub and V. Pereyra, The differentiation of
+pseudo-inverses and nonlinear least squares problems (1973); A. Al-Mohy and N. Higham, Computing the Frechet derivative
+of the matrix exponential (2009).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..dtypes import float32
+from ..ir.primitive import F, Literal, Primitive, call, composite
+from ..ir.types import TensorType, dim_product, same_dim, same_shape, tensor
+from .decompositions import (
+    F22,
+    I22,
+    attempted,
+    float_matrices,
+    square_floats,
+    square_type,
+    symmetric_part,
+    symmetrised,
+    triangle,
+)
+from .family import (
+    as_tensor,
+    broadcast_shapes,
+    broadcast_to,
+    cast,
+    expand,
+    float_unary,
+    promoted_dtype,
+    require,
+    require_dtype,
+    same_type,
+    zeros_like,
+)
+from .linalg import square
+from .samples import F2, M23
+from .shape import matrix_transpose, permuted
+
+F32 = tensor(float32, (3, 2))
+D22 = tensor(F22.dtype, (1, 2, 2))
+
+
+# ------------------------------------------------------------------------------------------------ linear systems
+def _floats(*xs):
+    xs = promoted_dtype(*[as_tensor(x, name) for name, x in zip("ab", xs, strict=True)])
+    return xs if xs[0].dtype.is_float else [cast(x, float32) for x in xs]
+
+
+def _system_type(a, b, what):
+    square_type(a, what)
+    require_dtype(a.dtype is b.dtype, f"dtypes differ: {a} and {b}")
+    require(b.ndim >= 2 and same_shape(a.shape[:-2], b.shape[:-2]), f"batches differ: {a} and {b}")
+    _require_fitting(a, b, what)
+
+
+def _require_fitting(a, b, what):
+    n, m = a.shape[-2], b.shape[-2]
+    require(same_dim(n, m), f"{what}: {n} equations do not fit right sides of {m} elements")
+
+
+def _solved(apply, a, b, what):
+    """`apply` to matrices of one batch size; a vector b is one right side, and one matrix a serves a whole batch."""
+    square(a, what)
+    require(b.ndim > 0, f"{what} needs right sides of at least one dimension")
+    vector = b.ndim == 1
+    b = F.expand_dims(b, axes=(-1,)) if vector else b
+    _require_fitting(a, b, what)
+    if a.ndim == 2 and b.ndim > 2:
+        # All right sides at once, as columns of one matrix: the matrix is decomposed once.
+        first = (-2, *range(-b.ndim, -2), -1)
+        columns = permuted(b, first)
+        flat = F.reshape(columns, shape=(b.shape[-2], dim_product(columns.shape[1:])))
+        out = F.reshape(apply(a, flat), shape=columns.shape)
+        return permuted(out, (*range(1 - b.ndim, -1), -b.ndim, -1))
+    batch = broadcast_shapes([a.shape[:-2], b.shape[:-2]], f"batch dimensions of {what}")
+    out = apply(broadcast_to(a, (*batch, *a.shape[-2:])), broadcast_to(b, (*batch, *b.shape[-2:])))
+    return F.squeeze(out, axes=(-1,)) if vector else out
+
+
+def _solve(a, b):
+    a, b = _floats(a, b)
+    return _solved(lambda a, b: F.check_solved(F.solve(a, b), a, b, message="solve: the matrix is singular"), a, b, "solve")
+
+
+class Solve(Primitive):
+    """x with a @ x = b, for square matrices a; nan where a is singular.
+
+    In `call`: LinAlgError if a is singular; batches broadcast, and b of one dimension is one right side.
+    """
+
+    def infer(a: TensorType, b: TensorType):
+        _system_type(a, b, "solve")
+        return b
+
+    def numpy(a, b):
+        return attempted(np.linalg.solve, a, b)
+
+    widen = True
+    call = _solve
+
+    def vjp(c, g, a, b):
+        gb = F.solve(matrix_transpose(a), g)
+        return (-F.matmul(gb, matrix_transpose(c.out)) if c.needs.a else None), gb
+
+    def samples(rng):
+        yield rng(3, 3) + 5 * np.eye(3), rng(3, 2)
+        yield rng(2, 2, 2) + 4 * np.eye(2), rng(2, 2, 1)
+
+    errors = [
+        ((M23, F2), {}, "needs square matrices"), ((I22, I22), {}, "not defined for int64"),
+        ((F22, F32), {}, "2 equations do not fit right sides of 3 elements"), ((F22, F2), {}, "batches differ"),
+    ]  # fmt: skip
+
+
+def _triangular_solve(a, b, lower=False, transpose=False, unit=False):
+    a, b = _floats(a, b)
+
+    def apply(a, b):
+        out = F.triangular_solve(a, b, lower=lower, transpose=transpose, unit=unit)
+        origin = triangle(a, lower, strict=unit)  # the other triangle may hold anything
+        return out if unit else F.check_solved(out, origin, b, message="triangular_solve: the matrix is singular")
+
+    return _solved(apply, a, b, "triangular_solve")
+
+
+class TriangularSolve(Primitive):
+    """x with a @ x = b for a triangle of a (a.T @ x = b if `transpose`); the other triangle is not read.
+
+    With `unit` the diagonal counts as ones and is not read either; else nan where it holds a zero.  In `call`:
+    LinAlgError if it does; batches broadcast, and b of one dimension is one right side.
+    """
+
+    def infer(a: TensorType, b: TensorType, *, lower: bool = False, transpose: bool = False, unit: bool = False):
+        _system_type(a, b, "triangular_solve")
+        return b
+
+    def numpy(a, b, *, lower, transpose, unit):
+        from scipy.linalg.blas import get_blas_funcs
+
+        out = np.array(b, order="C")
+        if not out.size:
+            return out
+        trsm = get_blas_funcs("trsm", dtype=a.dtype)
+        for i in np.ndindex(a.shape[:-2]):
+            # Rows are columns to BLAS: it solves the transposed system from the right, in place.
+            trsm(1, a[i].T, out[i].T, side=1, lower=not lower, trans_a=transpose, diag=unit, overwrite_b=True)
+            if not (unit or np.diagonal(a[i]).all()):
+                out[i] = np.nan
+        return out
+
+    widen = True
+    call = _triangular_solve
+
+    def vjp(c, g, a, b):
+        gb = F.triangular_solve(a, g, lower=c.lower, transpose=not c.transpose, unit=c.unit)
+        if not c.needs.a:
+            return None, gb
+        left, right = (c.out, gb) if c.transpose else (gb, c.out)
+        return triangle(-F.matmul(left, matrix_transpose(right)), c.lower, strict=c.unit), gb
+
+    def samples(rng):
+        yield rng(3, 3) + 5 * np.eye(3), rng(3, 2), {"lower": True}
+        yield rng(2, 2, 2) + 4 * np.eye(2), rng(2, 2, 1), {"transpose": True}
+        yield rng(3, 3), rng(3, 1), {"lower": True, "transpose": True, "unit": True}
+
+    errors = [
+        ((M23, F2), {}, "needs square matrices"), ((I22, I22), {}, "not defined for int64"),
+        ((F22, F32), {}, "2 equations do not fit right sides of 3 elements"), ((F22, D22), {}, "batches differ"),
+    ]  # fmt: skip
+
+
+@composite()
+def cholesky_solve(b, factor, upper=False):
+    """x with a @ x = b, from the Cholesky factor of a (lower, or upper)."""
+    half = _triangular_solve(factor, b, lower=not upper, transpose=upper)
+    return _triangular_solve(factor, half, lower=not upper, transpose=not upper)
+
+
+@composite("cholesky_inverse")
+def cholesky_inverse(factor, upper=False):
+    """The inverse of a, from the Cholesky factor of a (lower, or upper)."""
+    factor = square_floats(factor, "cholesky_inverse")
+    return cholesky_solve(call.matrix_power(factor, 0), factor, upper)
+
+
+# ------------------------------------------------------------------------------------------------ inverses
+def _inverse(x):
+    x = square_floats(x, "inverse")
+    return F.check_solved(F.inverse(x), x, message="inverse: the matrix is singular")
+
+
+class Inverse(Primitive):
+    """The inverse of square matrices; nan where one is singular (LinAlgError in `call`)."""
+
+    def infer(x: TensorType):
+        square_type(x, "inverse")
+        return x
+
+    def numpy(x):
+        return attempted(np.linalg.inv, x)
+
+    widen = True
+    call = _inverse
+    methods = ("inverse",)
+
+    def vjp(c, g, x):
+        out = matrix_transpose(c.out)
+        return -F.matmul(F.matmul(out, g), out)
+
+    def samples(rng):
+        yield (rng(3, 3) + 5 * np.eye(3),)
+        yield (rng(2, 2, 2) + 4 * np.eye(2),)
+
+    errors = [((M23,), {}, "needs square matrices"), ((I22,), {}, "not defined for int64")]
+
+
+def _relative_cutoff(x, rtol, atol):
+    """What counts as zero beside the greatest singular value: rounding, unless something else is given."""
+    if rtol is not None:
+        return float(rtol)
+    if atol is not None:
+        return 0.0
+    digits = {"float16": 10, "bfloat16": 7, "float32": 23, "float64": 52}[x.dtype.name]
+    return max(x.shape[-2:]) * 2.0**-digits
+
+
+def pseudo_inverse(x, atol, rtol, hermitian):
+    """The pseudo-inverse of matrices whose singular values up to max(atol, rtol * the greatest) count as zeros."""
+    if hermitian:
+        values, v = np.linalg.eigh(symmetric_part(x))
+        u, vh = v, np.swapaxes(v, -1, -2)
+    else:
+        u, values, vh = np.linalg.svd(x, full_matrices=False)
+    sizes = np.abs(values)
+    nonzero = sizes > np.maximum(rtol * np.max(sizes, axis=-1, keepdims=True, initial=0), atol)
+    factors = np.divide(1, values, where=nonzero, out=np.zeros_like(values))
+    return np.matmul(np.swapaxes(vh, -1, -2) * factors[..., None, :], np.swapaxes(u, -1, -2))
+
+
+def _pinv(x, *, atol=None, rtol=None, hermitian=False):
+    x = float_matrices(x, "pinv")
+    if hermitian:
+        square(x, "pinv(hermitian=True)")
+    cutoff = _relative_cutoff(x, rtol, atol)
+    return F.pinv(x, atol=0.0 if atol is None else float(atol), rtol=cutoff, hermitian=hermitian)
+
+
+class Pinv(Primitive):
+    """The Moore-Penrose inverse; singular values up to max(atol, rtol * the greatest) count as zeros.
+
+    With `hermitian` it is that of the symmetric part.  The derivative holds where the rank does not change.
+    """
+
+    def infer(x: TensorType, *, atol: Literal, rtol: Literal, hermitian: bool = False):
+        float_unary(x)
+        require(x.ndim >= 2, f"pinv needs matrices, not {x}")
+        if hermitian:
+            square(x, "pinv(hermitian=True)")
+        return tensor(x.dtype, (*x.shape[:-2], x.shape[-1], x.shape[-2]))
+
+    def numpy(x, *, atol, rtol, hermitian):
+        return attempted(lambda y: pseudo_inverse(y, atol, rtol, hermitian), x)
+
+    widen = True
+    call = _pinv
+
+    def vjp(c, g, x):
+        x = symmetrised(x) if c.hermitian else x
+        p, pt, gt = c.out, matrix_transpose(c.out), matrix_transpose(g)
+        right = F.matmul(gt, F.matmul(p, pt))
+        left = F.matmul(F.matmul(pt, p), gt)
+        gx = right - F.matmul(x, F.matmul(p, right)) + left - F.matmul(F.matmul(left, p), x)
+        gx = gx - F.matmul(F.matmul(pt, g), pt)
+        return symmetrised(gx) if c.hermitian else gx
+
+    def samples(rng):
+        zero = {"atol": 0.0, "rtol": 1e-12}
+        yield rng(3, 2) + 3 * np.eye(3, 2), zero
+        yield rng(2, 2, 3) + 3 * np.eye(2, 3), zero
+        yield rng(2, 2) + np.diag([3.0, -3.0]), {**zero, "hermitian": True}
+
+    errors = [
+        ((F2,), {"atol": 0.0, "rtol": 0.0}, "needs matrices"), ((I22,), {"atol": 0.0, "rtol": 0.0}, "not defined for int64"),
+        ((M23,), {"atol": 0.0, "rtol": 0.0, "hermitian": True}, "needs square matrices"),
+    ]  # fmt: skip
+
+
+def _lstsq(a, b, rtol=None):
+    a, b = _floats(a, b)
+    require(a.ndim >= 2 and b.ndim > 0, f"lstsq needs matrices and right sides, not {list(a.shape)} and {list(b.shape)}")
+    vector = b.ndim == 1
+    b = F.expand_dims(b, axes=(-1,)) if vector else b
+    _require_fitting(a, b, "lstsq")
+    batch = broadcast_shapes([a.shape[:-2], b.shape[:-2]], "batch dimensions of lstsq")
+    a, b = broadcast_to(a, (*batch, *a.shape[-2:])), broadcast_to(b, (*batch, *b.shape[-2:]))
+    out = F.lstsq(a, b, rtol=_relative_cutoff(a, rtol, None))
+    return F.squeeze(out, axes=(-1,)) if vector else out
+
+
+class Lstsq(Primitive):
+    """The x of least norm among those of least |a @ x - b|; singular values up to rtol * the greatest count as zeros.
+
+    The derivative holds where the rank of a does not change.
+    """
+
+    def infer(a: TensorType, b: TensorType, *, rtol: Literal):
+        float_unary(a)
+        require_dtype(a.dtype is b.dtype, f"dtypes differ: {a} and {b}")
+        fits = a.ndim >= 2 and b.ndim >= 2 and same_shape(a.shape[:-2], b.shape[:-2])
+        require(fits, f"lstsq needs matrices of one batch size, not {a} and {b}")
+        _require_fitting(a, b, "lstsq")
+        return tensor(a.dtype, (*a.shape[:-2], a.shape[-1], b.shape[-1]))
+
+    def numpy(a, b, *, rtol):
+        def least_squares(a, b):
+            out = np.empty((*a.shape[:-2], a.shape[-1], b.shape[-1]), a.dtype)
+            for i in np.ndindex(a.shape[:-2]):
+                out[i] = np.linalg.lstsq(a[i], b[i], rcond=rtol)[0]
+            return out
+
+        return attempted(least_squares, a, b)
+
+    widen = True
+    call = _lstsq
+
+    def vjp(c, g, a, b):
+        p = F.pinv(a, atol=0.0, rtol=c.rtol)
+        pt, xt = matrix_transpose(p), matrix_transpose(c.out)
+        gb = F.matmul(pt, g)
+        if not c.needs.a:
+            return None, gb
+        residual = b - F.matmul(a, c.out)
+        outside = F.matmul(F.matmul(residual, matrix_transpose(g)), F.matmul(p, pt))
+        turned = F.matmul(pt, F.matmul(c.out, matrix_transpose(g)))
+        inside = turned - F.matmul(F.matmul(turned, p), a)
+        return outside + inside - F.matmul(gb, xt), gb
+
+    def samples(rng):
+        yield rng(3, 2) + 3 * np.eye(3, 2), rng(3, 2), {"rtol": 1e-12}
+        yield rng(2, 2, 3) + 3 * np.eye(2, 3), rng(2, 2, 1), {"rtol": 1e-12}
+
+    errors = [
+        ((F22, F2), {"rtol": 0.0}, "needs matrices"), ((I22, I22), {"rtol": 0.0}, "not defined for int64"),
+        ((F22, F32), {"rtol": 0.0}, "2 equations do not fit"),
+    ]  # fmt: skip
+
+
+# ------------------------------------------------------------------------------------------------ determinants
+class Det(Primitive):
+    """Determinants of square matrices."""
+
+    def infer(x: TensorType):
+        square_type(x, "det")
+        return tensor(x.dtype, x.shape[:-2])
+
+    def numpy(x):
+        return np.linalg.det(x)
+
+    widen = True
+    call = lambda x: F.det(square_floats(x, "det"))
+    methods = ("det", "matrix_determinant")
+
+    def vjp(c, g, x):
+        return expand(g, (-2, -1), x.shape) * F.cofactor(x)
+
+    def samples(rng):
+        yield (rng(3, 3) + np.eye(3),)
+        yield (rng(2, 2, 2) + 2 * np.eye(2),)
+
+    errors = [((M23,), {}, "needs square matrices"), ((I22,), {}, "not defined for int64")]
+    ties = [
+        (([[1.0, 2.0], [2.0, 4.0]],), {}, ([[4.0, -2.0], [-2.0, 1.0]],)),
+        (([[0.0, 0.0], [0.0, 3.0]],), {}, ([[3.0, 0.0], [0.0, 0.0]],)),
+        (([[0.0, 0.0], [0.0, 0.0]],), {}, ([[0.0, 0.0], [0.0, 0.0]],)),
+    ]
+
+
+def cofactors_of_any(x):
+    """Cofactors by singular values: exact products of all but one, also where some are zero."""
+    u, s, vh = np.linalg.svd(x)
+    others = np.ones_like(s)
+    others[..., 1:] = np.cumprod(s, axis=-1)[..., :-1]
+    others[..., :-1] *= np.cumprod(s[..., ::-1], axis=-1)[..., ::-1][..., 1:]
+    sign = np.sign(np.linalg.det(u) * np.linalg.det(vh))[..., None, None]
+    return np.matmul(u * others[..., None, :], vh) * sign
+
+
+class Cofactor(Primitive):
+    """Matrices of cofactors, the derivative of the determinant: det(x) * inverse(x).T, and defined where x is singular.
+
+    Its own derivative is nan where x is singular.
+    """
+
+    def infer(x: TensorType):
+        square_type(x, "cofactor")
+        return x
+
+    def numpy(x):
+        try:
+            inverse = np.linalg.inv(x)
+            safe = bool((np.max(np.abs(inverse), initial=0) * np.max(np.abs(x), initial=0)) ** 2 * np.finfo(x.dtype).eps < 1)
+        except np.linalg.LinAlgError:
+            safe = False
+        if not safe:
+            return attempted(cofactors_of_any, x)
+        return np.swapaxes(inverse, -1, -2) * np.expand_dims(np.linalg.det(x), (-2, -1))
+
+    widen = True
+
+    def vjp(c, g, x):
+        inverse = matrix_transpose(F.inverse(x))
+        along = expand(F.sum(g * inverse, axes=(-2, -1), keepdims=True), (), x.shape, keepdims=True)
+        return along * c.out - F.matmul(F.matmul(c.out, matrix_transpose(g)), inverse)
+
+    def samples(rng):
+        yield (rng(3, 3) + np.eye(3),)
+        yield (rng(2, 2, 2) + 2 * np.eye(2),)
+
+    errors = [((M23,), {}, "needs square matrices"), ((I22,), {}, "not defined for int64")]
+
+
+class Slogdet(Primitive):
+    """Sign and logarithm of the absolute value of determinants; 0 and -inf, with the cotangent nan, where x is singular."""
+
+    multiple = True
+
+    def infer(x: TensorType):
+        square_type(x, "slogdet")
+        number = tensor(x.dtype, x.shape[:-2])
+        return number, number
+
+    def numpy(x):
+        return np.linalg.slogdet(x)
+
+    widen = True
+    call = lambda x: F.slogdet(square_floats(x, "slogdet"))
+    methods = ("slogdet", "log_matrix_determinant")
+
+    def vjp(c, gs, x):
+        if gs[1] is None:  # the sign is constant where it has a derivative
+            return None
+        return expand(gs[1], (-2, -1), x.shape) * matrix_transpose(F.inverse(x))
+
+    def samples(rng):
+        yield (rng(3, 3) + 3 * np.eye(3),)
+        yield (rng(2, 2, 2) - 3 * np.eye(2),)
+
+    errors = [((M23,), {}, "needs square matrices"), ((I22,), {}, "not defined for int64")]
+
+
+@composite("logdet")
+def logdet(x):
+    """Logarithm of determinants: -inf where one is 0, nan where it is negative."""
+    sign, logarithm = F.slogdet(square_floats(x, "logdet"))
+    return F.select(F.less(sign, 0), float("nan"), logarithm)
+
+
+# ------------------------------------------------------------------------------------------------ exponential
+class Expm(Primitive):
+    """The matrix exponential of square matrices."""
+
+    def infer(x: TensorType):
+        square_type(x, "expm")
+        return x
+
+    def numpy(x):
+        from scipy.linalg import expm
+
+        return expm(x)
+
+    widen = True
+    call = lambda x: F.expm(square_floats(x, "expm"))
+
+    def vjp(c, g, x):
+        return F.expm_frechet(matrix_transpose(x), g)
+
+    def samples(rng):
+        yield (rng(2, 2),)
+        yield (rng(2, 2, 2),)
+
+    errors = [((M23,), {}, "needs square matrices"), ((I22,), {}, "not defined for int64")]
+
+
+class ExpmFrechet(Primitive):
+    """The derivative of the matrix exponential at x in the direction e: the upper right of exp([[x, e], [0, x]])."""
+
+    def infer(x: TensorType, e: TensorType):
+        square_type(x, "expm_frechet")
+        return same_type(x, e)
+
+    def numpy(x, e):
+        from scipy.linalg import expm
+
+        n = x.shape[-1]
+        return expm(np.block([[x, e], [np.zeros_like(x), x]]))[..., :n, n:].copy()
+
+    widen = True
+
+    def vjp(c, g, x, e):
+        xt = matrix_transpose(x)
+        if not c.needs.x:
+            return None, F.expm_frechet(xt, g)
+        # The same for the block matrix itself: its cotangent has g in the upper right.
+        zeros, n = zeros_like(x), x.shape[-1]
+        block = _blocks(xt, zeros, matrix_transpose(e), xt)
+        whole = F.expm_frechet(block, _blocks(zeros, g, zeros, zeros))
+        parts = [
+            F.slice(whole, axes=(-2, -1), starts=(i, j), stops=(i + n, j + n), steps=(1, 1)) for i, j in ((0, 0), (n, n), (0, n))
+        ]
+        return parts[0] + parts[1], parts[2]
+
+    def samples(rng):
+        yield rng(2, 2), rng(2, 2)
+        yield rng(2, 1, 1), rng(2, 1, 1)
+
+    errors = [((M23, M23), {}, "needs square matrices"), ((I22, I22), {}, "not defined for int64"), ((F22, F32), {}, "shapes differ")]
+
+
+def _blocks(a, b, c, d):
+    """The matrices [[a, b], [c, d]]."""
+    return F.concat(F.concat(a, b, axis=-1), F.concat(c, d, axis=-1), axis=-2)

@@ -1,0 +1,359 @@
+"""Exponentials, logarithms, roots, trigonometric and hyperbolic functions of every element, and their inverses.
+
+All take floats (`call` turns integers into float32 first).  Of the ways to write a derivative, the one is taken that
+neither overflows nor cancels before the function itself does.
+"""
+
+from __future__ import annotations
+
+import math
+
+from ..ir.primitive import F, Primitive, call, composite
+from .family import broadcasting, float_binary, float_unary, floating, promoted
+from .samples import D2, F2, F3, I2, real
+
+_LN2, _LN10 = math.log(2.0), math.log(10.0)
+
+
+# ------------------------------------------------------------------------------------------------ exponentials
+class Expm1(Primitive):
+    """exp(x) - 1 for every element, exact near 0."""
+
+    infer = float_unary
+    scalar = lambda k, x: k.expm1(x)
+    call = floating("expm1")
+    methods = ("expm1",)
+
+    def vjp(c, g, x):
+        return g * F.exp(x)  # out + 1 would cancel for large negative x
+
+    samples = real()
+    errors = [((I2,), {}, "not defined for int32")]
+
+
+class Exp2(Primitive):
+    """2 to the power of every element."""
+
+    infer = float_unary
+    scalar = lambda k, x: k.exp2(x)
+    call = floating("exp2")
+    methods = ("exp2",)
+
+    def vjp(c, g, x):
+        return g * (c.out * _LN2)
+
+    samples = real()
+    errors = [((I2,), {}, "not defined for int32")]
+
+
+class Log1p(Primitive):
+    """log(1 + x) for every element, exact near 0: -inf at -1, nan below."""
+
+    infer = float_unary
+    scalar = lambda k, x: k.log1p(x)
+    call = floating("log1p")
+    methods = ("log1p",)
+
+    def vjp(c, g, x):
+        return g / (x + 1)
+
+    samples = real(-0.6, 3.0)
+    errors = [((I2,), {}, "not defined for int32")]
+
+
+class Log2(Primitive):
+    """Logarithm to base 2 of every element: -inf at 0, nan below."""
+
+    infer = float_unary
+    scalar = lambda k, x: k.log2(x)
+    call = floating("log2")
+    methods = ("log2",)
+
+    def vjp(c, g, x):
+        return g / (x * _LN2)
+
+    samples = real(0.3, 3.0)
+    errors = [((I2,), {}, "not defined for int32")]
+
+
+class Log10(Primitive):
+    """Logarithm to base 10 of every element: -inf at 0, nan below."""
+
+    infer = float_unary
+    scalar = lambda k, x: k.log10(x)
+    call = floating("log10")
+    methods = ("log10",)
+
+    def vjp(c, g, x):
+        return g / (x * _LN10)
+
+    samples = real(0.3, 3.0)
+    errors = [((I2,), {}, "not defined for int32")]
+
+
+class Logaddexp(Primitive):
+    """log(exp(x) + exp(y)), without overflow."""
+
+    infer = float_binary
+    scalar = lambda k, x, y: k.logaddexp(x, y)
+    call = broadcasting("logaddexp", floating=True)
+    methods = ("logaddexp",)
+
+    def vjp(c, g, x, y):
+        # Of two equal infinities the difference is nan: they count as equal numbers do.
+        infinite = F.logical_and(F.equal(x, y), F.isinf(x))
+        apart = F.select(infinite, 0, x - y)
+        return (g * F.sigmoid(apart) if c.needs.x else None), (g * F.sigmoid(-apart) if c.needs.y else None)
+
+    samples = real(-3, 3, operands=2)
+    errors = [((I2, I2), {}, "not defined for int32"), ((F2, D2), {}, "dtypes differ"), ((F2, F3), {}, "shapes differ")]
+    ties = [
+        (
+            ([0.0, 1000.0, math.inf, -math.inf, -math.inf], [0.0, 0.0, math.inf, -math.inf, 0.0]), {},
+            ([0.5, 1.0, 0.5, 0.5, 0.0], [0.5, 0.0, 0.5, 0.5, 1.0]),
+        )
+    ]
+
+
+@composite("logaddexp2")
+def logaddexp2(x, y):
+    """log2(2**x + 2**y), without overflow."""
+    x, y = promoted(x, y, floating=True)
+    return call.div(call.logaddexp(call.mul(x, _LN2), call.mul(y, _LN2)), _LN2)
+
+
+# ------------------------------------------------------------------------------------------------ powers and roots
+@composite("square")
+def square(x):
+    """Every element times itself."""
+    (x,) = promoted(x)
+    return F.mul(x, x)
+
+
+class Reciprocal(Primitive):
+    """1 / x for every element: inf at 0."""
+
+    infer = float_unary
+    scalar = lambda k, x: k.reciprocal(x)
+    call = floating("reciprocal")
+    methods = ("reciprocal",)
+
+    def vjp(c, g, x):
+        return -(g * c.out * c.out)
+
+    samples = real(0.4, 2.0)
+    errors = [((I2,), {}, "not defined for int32")]
+
+
+class Rsqrt(Primitive):
+    """1 / sqrt(x) for every element: inf at 0, nan below."""
+
+    infer = float_unary
+    scalar = lambda k, x: k.reciprocal(k.sqrt(x))
+    call = floating("rsqrt")
+    methods = ("rsqrt",)
+
+    def vjp(c, g, x):
+        return g * (c.out / (x * -2))
+
+    samples = real(0.4, 3.0)
+    errors = [((I2,), {}, "not defined for int32")]
+
+
+class Cbrt(Primitive):
+    """Cube root of every element, real for negative ones too; its derivative at 0 is inf."""
+
+    infer = float_unary
+    scalar = lambda k, x: k.cbrt(x)
+    call = floating("cbrt")
+    methods = ("cbrt",)
+
+    def vjp(c, g, x):
+        return g / (c.out * c.out * 3)
+
+    def samples(rng):
+        yield (rng(2, 3, low=0.4, high=3.0),)
+        yield (rng(low=-3.0, high=-0.4),)
+
+    errors = [((I2,), {}, "not defined for int32")]
+    ties = [(([0.0, -8.0],), {}, ([math.inf, 1 / 12],))]
+
+
+class Hypot(Primitive):
+    """sqrt(x*x + y*y), without overflow; its derivatives at (0, 0) are 0."""
+
+    infer = float_binary
+    scalar = lambda k, x, y: k.hypot(x, y)
+    call = broadcasting("hypot", floating=True)
+    methods = ("hypot",)
+
+    def vjp(c, g, x, y):
+        length = F.select(F.equal(c.out, 0), 1, c.out)
+        return (g * (x / length) if c.needs.x else None), (g * (y / length) if c.needs.y else None)
+
+    samples = real(0.3, 2.0, operands=2)
+    errors = [((I2, I2), {}, "not defined for int32"), ((F2, D2), {}, "dtypes differ"), ((F2, F3), {}, "shapes differ")]
+    ties = [(([0.0, 3e300, 0.0], [0.0, 4e300, -2.0]), {}, ([0.0, 0.6, 0.0], [0.0, 0.8, -1.0]))]
+
+
+# ------------------------------------------------------------------------------------------------ circular functions
+class Tan(Primitive):
+    """Tangent of every element, in radians."""
+
+    infer = float_unary
+    scalar = lambda k, x: k.tan(x)
+    call = floating("tan")
+    methods = ("tan",)
+
+    def vjp(c, g, x):
+        return g * (c.out * c.out + 1)
+
+    samples = real(-1.2, 1.2)
+    errors = [((I2,), {}, "not defined for int32")]
+
+
+class Asin(Primitive):
+    """Inverse sine of every element: nan outside of -1 ... 1, where the derivative is inf."""
+
+    infer = float_unary
+    scalar = lambda k, x: k.arcsin(x)
+    call = floating("asin")
+    methods = ("asin", "arcsin")
+
+    def vjp(c, g, x):
+        return g * F.rsqrt((1 - x) * (1 + x))  # 1 - x*x would cancel near 1
+
+    samples = real(-0.8, 0.8)
+    errors = [((I2,), {}, "not defined for int32")]
+    ties = [(([1.0, -1.0, 0.0],), {}, ([math.inf, math.inf, 1.0],))]
+
+
+class Acos(Primitive):
+    """Inverse cosine of every element: nan outside of -1 ... 1, where the derivative is -inf."""
+
+    infer = float_unary
+    scalar = lambda k, x: k.arccos(x)
+    call = floating("acos")
+    methods = ("acos", "arccos")
+
+    def vjp(c, g, x):
+        return -(g * F.rsqrt((1 - x) * (1 + x)))
+
+    samples = real(-0.8, 0.8)
+    errors = [((I2,), {}, "not defined for int32")]
+    ties = [(([1.0, -1.0, 0.0],), {}, ([-math.inf, -math.inf, -1.0],))]
+
+
+class Atan(Primitive):
+    """Inverse tangent of every element."""
+
+    infer = float_unary
+    scalar = lambda k, x: k.arctan(x)
+    call = floating("atan")
+    methods = ("atan", "arctan")
+
+    def vjp(c, g, x):
+        return g / (x * x + 1)
+
+    samples = real(-3, 3)
+    errors = [((I2,), {}, "not defined for int32")]
+    ties = [(([0.0, math.inf],), {}, ([1.0, 0.0],))]
+
+
+class Atan2(Primitive):
+    """The angle of the point (y, x), in all four quadrants: the first operand is the ordinate."""
+
+    infer = float_binary
+    scalar = lambda k, x, y: k.arctan2(x, y)
+    call = broadcasting("atan2", floating=True)
+    methods = ("atan2", "arctan2")
+
+    def vjp(c, g, x, y):
+        length = F.hypot(x, y)  # x*x + y*y would overflow
+        turn = g / length
+        return (turn * (y / length) if c.needs.x else None), (-(turn * (x / length)) if c.needs.y else None)
+
+    def samples(rng):
+        yield rng(2, 3, low=0.3), rng(2, 3, low=0.3)
+        yield rng(low=0.3), rng(low=-2.0, high=-0.3)
+
+    errors = [((I2, I2), {}, "not defined for int32"), ((F2, D2), {}, "dtypes differ"), ((F2, F3), {}, "shapes differ")]
+    ties = [(([0.0, 2.0], [2.0, 0.0]), {}, ([0.5, 0.0], [0.0, -0.5]))]
+
+
+# ------------------------------------------------------------------------------------------------ hyperbolic functions
+class Sinh(Primitive):
+    """Hyperbolic sine of every element."""
+
+    infer = float_unary
+    scalar = lambda k, x: k.sinh(x)
+    call = floating("sinh")
+    methods = ("sinh",)
+
+    def vjp(c, g, x):
+        return g * F.cosh(x)
+
+    samples = real()
+    errors = [((I2,), {}, "not defined for int32")]
+
+
+class Cosh(Primitive):
+    """Hyperbolic cosine of every element."""
+
+    infer = float_unary
+    scalar = lambda k, x: k.cosh(x)
+    call = floating("cosh")
+    methods = ("cosh",)
+
+    def vjp(c, g, x):
+        return g * F.sinh(x)
+
+    samples = real()
+    errors = [((I2,), {}, "not defined for int32")]
+
+
+class Asinh(Primitive):
+    """Inverse hyperbolic sine of every element."""
+
+    infer = float_unary
+    scalar = lambda k, x: k.arcsinh(x)
+    call = floating("asinh")
+    methods = ("asinh", "arcsinh")
+
+    def vjp(c, g, x):
+        return g / F.hypot(x, 1)
+
+    samples = real(-3, 3)
+    errors = [((I2,), {}, "not defined for int32")]
+    ties = [(([0.0, 1e300],), {}, ([1.0, 1e-300],))]
+
+
+class Acosh(Primitive):
+    """Inverse hyperbolic cosine of every element: nan below 1, where the derivative is inf."""
+
+    infer = float_unary
+    scalar = lambda k, x: k.arccosh(x)
+    call = floating("acosh")
+    methods = ("acosh", "arccosh")
+
+    def vjp(c, g, x):
+        return g / (F.sqrt(x - 1) * F.sqrt(x + 1))  # x*x - 1 would cancel near 1 and overflow
+
+    samples = real(1.5, 3.0)
+    errors = [((I2,), {}, "not defined for int32")]
+    ties = [(([1.0, 1e300],), {}, ([math.inf, 1e-300],))]
+
+
+class Atanh(Primitive):
+    """Inverse hyperbolic tangent of every element: infinite at -1 and 1, nan outside."""
+
+    infer = float_unary
+    scalar = lambda k, x: k.arctanh(x)
+    call = floating("atanh")
+    methods = ("atanh", "arctanh")
+
+    def vjp(c, g, x):
+        return g / ((1 - x) * (1 + x))
+
+    samples = real(-0.8, 0.8)
+    errors = [((I2,), {}, "not defined for int32")]

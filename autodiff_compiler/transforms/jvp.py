@@ -1,0 +1,128 @@
+"""`jvp` and `vjp`: derivatives along a direction, and the function from cotangents to cotangents."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ..compiler.specialise import Identity
+from ..config import GRAPH_MODE, context, jit_disabled
+from ..eager.grad import differentiate
+from ..eager.grad import leaves as tensors_of
+from ..eager.grad import vjp as eager_vjp
+from ..errors import GradientError
+from ..runtime.tensor import Tensor, wrap
+from .grad import main_of
+from .jit import JitFunction, jit
+
+__all__ = ["jvp"]
+
+
+class PushForward:
+    """``(inputs, tangents) -> (fn(*inputs), tangent of the result)``."""
+
+    def __init__(self, fn: Any, has_aux: bool = False) -> None:
+        self.fn, self.has_aux = fn, has_aux
+        self.__name__ = f"jvp_{getattr(fn, '__name__', type(fn).__name__)}".replace("<lambda>", "lambda")
+
+    def __call__(self, inputs: tuple[Any, ...], tangents: tuple[Any, ...]) -> Any:
+        for x, t in zip(inputs, tangents, strict=True):
+            if not isinstance(x, Tensor) or not isinstance(t, Tensor):
+                raise GradientError("a tangent is taken along Tensors: inputs and `v` must be Tensors")
+            if x.shape != t.shape or x.dtype is not t.dtype:
+                raise GradientError(
+                    f"the tangent of an input {x.dtype.name}{list(x.shape)} is {t.dtype.name}{list(t.shape)}"
+                )
+        outputs, pullback = eager_vjp(self.fn, inputs)
+        main = main_of(outputs) if self.has_aux else outputs
+        # The pullback is linear in the cotangents; its own pullback, at any point, is the map of tangents.
+        at = [wrap(np.zeros_like(t._data)) if t.dtype.is_float else None for t in tensors_of(main)]
+        floats = [i for i, a in enumerate(at) if a is not None]
+        rest = [None] * (len(list(tensors_of(outputs))) - len(at))
+
+        def backward(*cotangents: Tensor) -> Any:
+            seeds: list[Any] = list(at)
+            for i, g in zip(floats, cotangents, strict=True):
+                seeds[i] = g
+            return tuple(pullback([*seeds, *rest]))
+
+        _, found, _ = differentiate(backward, [at[i] for i in floats], seeds=list(tangents))  # type: ignore[misc]
+        by_out = dict(zip(floats, found, strict=True))
+        every = iter([by_out.get(i) for i in range(len(at))])
+        tangent = _like(main, lambda t: _or_zeros(next(every), t))
+        return (outputs[0], tangent, tuple(outputs[1:])) if self.has_aux else (outputs, tangent)
+
+    def __graph_call__(self, lw: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
+        inputs, tangents = args
+        select = main_of if self.has_aux else None
+        outputs, tangent = lw.push_forward(self.fn, inputs, range(len(inputs)), tangents, select)
+        return (outputs[0], tangent, tuple(outputs[1:])) if self.has_aux else (outputs, tangent)
+
+
+def _or_zeros(tangent: Tensor | None, t: Tensor) -> Tensor:
+    return wrap(np.zeros_like(t._data)) if tangent is None else tangent
+
+
+def _like(tree: Any, leaf: Callable[[Tensor], Any]) -> Any:
+    """The structure of outputs with other Tensors."""
+    if isinstance(tree, Tensor):
+        return leaf(tree)
+    if isinstance(tree, dict):
+        return {k: _like(v, leaf) for k, v in tree.items()}
+    if isinstance(tree, tuple | list):
+        items = [_like(v, leaf) for v in tree]
+        return type(tree)._make(items) if hasattr(tree, "_make") else type(tree)(items)
+    return tree
+
+
+_KEPT = 128
+_compiled: OrderedDict[Any, JitFunction] = OrderedDict()
+
+
+def _compiled_form(fn: Any, has_aux: bool) -> JitFunction:
+    key = (Identity(fn), has_aux)
+    if key not in _compiled:
+        _compiled[key] = jit(PushForward(fn, has_aux))
+        if len(_compiled) > _KEPT:
+            _compiled.popitem(last=False)
+    return _compiled[key]
+
+
+def jvp(fn: Callable[..., Any], inputs: Any, v: Any, has_aux: bool = False) -> Any:
+    """``fn(*inputs)`` and its derivative along `v`: a pair, or ``(output, tangent, aux)`` with `has_aux`.
+
+    `inputs` and `v` are a Tensor each or tuples of Tensors of the same shapes and dtypes.  With `has_aux` only the first
+    output is differentiated.  GradientError: what is no Tensor, or a tangent that does not fit its input.
+
+    The tangent is made from the derivative rules of reverse mode by transposition, so everything that has a gradient
+    has a tangent, a user's `bprop` included.
+
+    >>> from autodiff_compiler import Tensor
+    >>> y, t = jvp(lambda x: x * x, Tensor([1.0, 2.0]), Tensor([1.0, 10.0]))
+    >>> y.tolist(), t.tolist()
+    ([1.0, 4.0], [2.0, 40.0])
+    """
+    given, along = _as_tuple(inputs), _as_tuple(v)
+    if len(given) != len(along):
+        raise GradientError(f"{len(along)} tangents were given for {len(given)} inputs")
+    if context.mode == GRAPH_MODE and not jit_disabled():
+        return _compiled_form(fn, has_aux)(given, along)
+    return PushForward(fn, has_aux)(given, along)
+
+
+def _as_tuple(x: Any) -> tuple[Any, ...]:
+    return tuple(x) if isinstance(x, tuple | list) else (x,)
+
+
+def _jvp_in_compiled_code(lw: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
+    def bound(fn: Any, inputs: Any, v: Any, has_aux: bool = False) -> Any:
+        return PushForward(fn, has_aux).__graph_call__(lw, [_as_tuple(inputs), _as_tuple(v)], {})
+
+    return bound(*args, **kwargs)
+
+
+jvp.__graph_call__ = _jvp_in_compiled_code  # type: ignore[attr-defined]
+
