@@ -16,7 +16,8 @@ from ..ir.build import Builder
 from ..ir.core import Block, Function, Module
 from ..ir.primitive import REGISTRY, Effect
 from ..ir.types import Seq, TupleType, Type, seq
-from ..ir.walk import Cloner
+from ..ir.walk import Cloner, ops_of
+from ..runtime.storage import SHARED
 from ..runtime.tensor import Tensor, wrap
 from .pipeline import Stages, build, optimise
 
@@ -35,6 +36,8 @@ class Program:
         self._lock = threading.RLock()
         self._stages: Stages | None = None
         self._run: Executable | None = None
+        #: whether two results may be views of the same bytes
+        self._may_share = False
         #: the bare function, once compiled, of a program that calls nothing but NumPy
         self._pure: Callable[..., tuple[Any, ...]] | None = None
         self._splits: dict[tuple[int, ...], _Parts] = {}
@@ -52,6 +55,7 @@ class Program:
         with self._lock:
             if self._run is None:
                 self._run = build(self.stages.opt)
+                self._may_share = _may_share(self.stages.opt)
                 if not self.front.callables:
                     self._pure = getattr(self._run.run, "__wrapped__", None)
             return self._run
@@ -64,9 +68,12 @@ class Program:
             if active:
                 return self._recorded(tensors, active)
         pure = self._pure
-        if pure is not None:
-            return [wrap(a) for a in state.quiet(pure, *[t._data for t in tensors])]
-        return [wrap(a) for a in self.executable(*[t._data for t in tensors])]
+        arrays = [t._data for t in tensors]
+        found = self.executable(*arrays) if pure is None else state.quiet(pure, *arrays)
+        results = [wrap(a) for a in found]
+        if self._may_share:
+            _mark_shared(results)
+        return results
 
     # ------------------------------------------------------------------------------------------- derivatives
     def _recorded(self, tensors: Sequence[Tensor], active: tuple[int, ...]) -> list[Tensor]:
@@ -75,6 +82,8 @@ class Program:
         found = parts.forward(*arrays)
         n = len(self.stages.opt.entry.outs)
         results = [wrap(a) for a in found[:n]]
+        for t in results:
+            t._held = SHARED  # the residuals may be views of them
         kept = [_residual(r, arrays, found, n) for r in parts.split.residuals]
         operands = [tensors[i] for i in active]
         inputs = list(tensors)
@@ -89,7 +98,7 @@ class Program:
             return [by_input.get(i) for i in active]
 
         for t in inputs:
-            t._held |= 1  # the residuals may be the inputs' own buffers
+            t._held |= SHARED  # the residuals may be the inputs' own buffers
         record(operands, results, pullback)
         return results
 
@@ -110,6 +119,25 @@ class Program:
                     _pullback_module(self.stages.adjoint, active, self._parts(active).split)
                 )
             return self._pullbacks[active]
+
+
+def _may_share(module: Module) -> bool:
+    """Whether two results of the entry may be views of the same bytes."""
+    outs = module.entry.outs
+    views = any(op.defn.view is not None for function in module for op in ops_of(function.body))
+    return len(outs) > 1 and (views or len(set(outs)) < len(outs))
+
+
+def _mark_shared(results: Sequence[Tensor]) -> None:
+    """Marks Tensors that are views of the same bytes: a write to one of them is made in a copy."""
+    first: dict[int, Tensor] = {}
+    for t in results:
+        root = t._data
+        while isinstance(root.base, np.ndarray):
+            root = root.base
+        other = first.setdefault(id(root), t)
+        if other is not t:
+            t._held = other._held = SHARED
 
 
 class _Parts:

@@ -34,6 +34,8 @@ class Specialised:
         self._written = [lowered.states[name] for name in opt.outputs]
         self._results = len(opt.entry.outs) - len(opt.outputs)
         self._finish = _finisher(lowered.result)
+        #: whether the program depends on its arguments alone
+        self._alone = not (self._fetch or self._inputs or self._written)
 
     def valid(self) -> bool:
         """Whether everything read from outside while compiling is still the same."""
@@ -42,16 +44,14 @@ class Specialised:
             if not all(g.holds() for g in self._watched):
                 return False
             self._epoch = now
-        return all(g.holds() for g in self._checked)
+        return not self._checked or all(g.holds() for g in self._checked)
 
     def __call__(self, leaves: list[Tensor]) -> Any:
-        tensors = leaves
-        if self._fetch or self._inputs:
-            tensors = [*leaves, *[fetch() for fetch in self._fetch], *self._inputs]
-        results = self.program(tensors)
-        if self._written:
-            for state, new in zip(self._written, results[self._results :], strict=True):
-                replace_value(state, new)
+        if self._alone:
+            return self._finish(self.program(leaves), leaves)
+        results = self.program([*leaves, *[fetch() for fetch in self._fetch], *self._inputs])
+        for state, new in zip(self._written, results[self._results :], strict=True):
+            replace_value(state, new)
         return self._finish(results, leaves)
 
 

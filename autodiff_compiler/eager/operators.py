@@ -16,7 +16,7 @@ from ..errors import DTypeError, ShapeError
 from ..ir.core import Value
 from ..ir.primitive import METHODS, PROPERTIES, REGISTRY, call
 from ..primitives.family import cast
-from ..primitives.subscript import setitem
+from ..primitives.subscript import assigned, setitem
 from ..runtime.parameter import Parameter
 from ..runtime.storage import SHARED
 from ..runtime.tensor import Tensor, wrap
@@ -241,6 +241,8 @@ def assign(target: Tensor, value: Any) -> Tensor:
 
 def _set_item(x: Tensor, index: Any, value: Any) -> None:
     """``x[index] = value``: in place, or in a copy if a tape or another Tensor holds the buffer."""
+    if isinstance(value, list | tuple):
+        value = assigned(value, x.dtype)
     if tracked(x) or (isinstance(value, Tensor) and tracked(value)):
         new = setitem(x, index, value)
         x._data, x._held, x._node = new._data, new._held, new._node

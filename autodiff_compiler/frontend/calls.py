@@ -292,13 +292,20 @@ def _static_call(lw: Lowering, fn: Any, args: list[Any], kwargs: dict[str, Any])
                 hint=f"use ops.{name}",
             )
         if root == "math" and name in METHODS and len(args) == 1 and type(args[0]) is Weak:
-            return Weak(getattr(F, name)(F.cast(args[0].value, dtype=NUMBER_DTYPE[float])), float)
+            value = getattr(F, name)(F.cast(args[0].value, dtype=NUMBER_DTYPE[float]))
+            kind = _MATH_KIND.get(name, float)
+            return Weak(value if value.dtype is NUMBER_DTYPE[kind] else F.cast(value, dtype=NUMBER_DTYPE[kind]), kind)
         dynamic = next(x for x in flatten((args, tuple(kwargs.values()))) if not is_static(x))
         raise StaticValueError(
             f"an argument of {name}() must be known at compile time, this one is a {describe(dynamic)}"
         )
     return fn(*args, **kwargs)
 
+
+#: What functions of `math` return that return no float.
+_MATH_KIND: dict[str, type] = {
+    "ceil": int, "floor": int, "trunc": int, "isfinite": bool, "isinf": bool, "isnan": bool,
+}  # fmt: skip
 
 _FORBIDDEN: set[Any] = {
     eval,

@@ -95,24 +95,23 @@ def _name_of(fn: Any, i: int) -> str:
 def _result(lowering: Lowering, returned: Any) -> tuple[Any, list[Value]]:
     """The structure of the returned value, and the Values that the entry returns."""
     outs: list[Value] = []
-    places: dict[tuple[Value, type | None], int] = {}
+    places: dict[int, int] = {}
     arguments = {id(a): i for i, a in enumerate(lowering.arguments)}
     entry_args = set(lowering.entry.args)
 
-    def out(value: Value, kind: type | None) -> Out:
-        key = (value, kind)
-        if key not in places:
-            places[key] = len(outs)
+    def out(x: Any, value: Value, kind: type | None) -> Out:
+        if id(x) not in places:  # one Tensor returned twice is one object, two equal Tensors are two
+            places[id(x)] = len(outs)
             outs.append(value)
-        return Out(places[key], kind)
+        return Out(places[id(x)], kind)
 
     def leaf(x: Any) -> Any:
         if id(x) in arguments and (type(x) is Weak or x.value in entry_args):
             return Arg(arguments[id(x)])
         if type(x) is TensorVar:
-            return out(x.value, None)
+            return out(x, x.value, None)
         if type(x) is Weak:
-            return out(x.value, x.kind)
+            return out(x, x.value, x.kind)
         if type(x) is StateVar:
             return State(x.source)
         return x

@@ -263,9 +263,14 @@ def _widened(kernel: Callable[..., Any]) -> Callable[..., Any]:
         narrow = xs[0].dtype
         if narrow.itemsize != 2 or narrow.kind in "iu":
             return kernel(*xs, **attrs)
-        return kernel(*[x.astype(np.float32) if x.dtype == narrow else x for x in xs], **attrs).astype(narrow)
+        out = kernel(*[x.astype(np.float32) if x.dtype == narrow else x for x in xs], **attrs)
+        return [_narrowed(r, narrow) for r in out] if isinstance(out, tuple | list) else _narrowed(out, narrow)
 
     return wide
+
+
+def _narrowed(x: Any, narrow: Any) -> Any:
+    return x.astype(narrow) if x.dtype.kind == "f" else x
 
 
 # --------------------------------------------------------------------------------------------------- application

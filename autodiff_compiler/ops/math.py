@@ -6,11 +6,11 @@ As everything in `ops` they promote and broadcast as `Tensor` operators do and r
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from typing import Any
 
 from ..ir.primitive import call
-from ..primitives.family import as_tensor, is_tensor, promoted
+from ..primitives.family import as_tensor, is_tensor, promoted, require_dtype
+from .functional import _binary, _unary
 
 # fmt: off
 __all__ = [
@@ -19,7 +19,7 @@ __all__ = [
     "bitwise_right_shift", "cbrt", "ceil", "clamp", "clip", "cosh", "count_nonzero", "cummax", "cummin", "cumprod",
     "cumsum", "deg2rad", "diff", "digamma", "erf", "erfc", "erfinv", "exp2", "expm1", "fix", "floor", "floormod",
     "fmax", "fmin", "fmod", "frac", "gammaln", "heaviside", "hypot", "is_complex", "is_floating_point", "isclose",
-    "isfinite", "isinf", "isnan", "isneginf", "isposinf", "lerp", "lgamma", "log10", "log1p", "log2", "logaddexp",
+    "isfinite", "isinf", "isnan", "isneginf", "isposinf", "lerp", "lgamma", "log1p", "log2", "log10", "logaddexp",
     "logaddexp2", "logcumsumexp", "logit", "logsumexp", "matrix_norm", "median", "mod", "mvlgamma", "nan_to_num",
     "nanmean", "nanmedian", "nansum", "norm", "polygamma", "positive", "prod", "rad2deg", "reciprocal", "reduce_prod",
     "round", "rsqrt", "sgn", "signbit", "sinh", "softplus", "std", "std_mean", "tan", "trunc", "truncate_div",
@@ -27,30 +27,330 @@ __all__ = [
 ]
 # fmt: on
 
-_Function = Callable[..., Any]
+# ------------------------------------------------------------------------------------------------ functions of a number
+expm1, exp2 = _unary("expm1"), _unary("exp2")
+log1p, log2, log10 = _unary("log1p"), _unary("log2"), _unary("log10")
+reciprocal, rsqrt, cbrt = _unary("reciprocal"), _unary("rsqrt"), _unary("cbrt")
+tan, sinh, cosh = _unary("tan"), _unary("sinh"), _unary("cosh")
+asin = arcsin = _unary("asin")
+acos = arccos = _unary("acos")
+atan = arctan = _unary("atan")
+asinh = arcsinh = _unary("asinh")
+acosh = arccosh = _unary("acosh")
+atanh = arctanh = _unary("atanh")
+erf, erfc, erfinv = _unary("erf"), _unary("erfc"), _unary("erfinv")
+lgamma = gammaln = _unary("lgamma")
+digamma = _unary("digamma")
+floor, ceil, frac = _unary("floor"), _unary("ceil"), _unary("frac")
+trunc = fix = _unary("trunc")
+sgn = _unary("sign")
+isnan, isinf, isfinite = _unary("isnan"), _unary("isinf"), _unary("isfinite")
+isposinf, isneginf, signbit = _unary("isposinf"), _unary("isneginf"), _unary("signbit")
+bitwise_not = _unary("invert")
 
 
-def _unary(name: str) -> _Function:
-    """The function of one operand that applies the primitive `name`."""
-    public = getattr(call, name)
-
-    def function(input: Any) -> Any:
-        return public(input)
-
-    return _named(function, name)
+def positive(input: Any) -> Any:
+    """The same tensor; DTypeError for bools."""
+    x = as_tensor(input, "input")
+    require_dtype(not x.dtype.is_bool, "positive is not defined for bools")
+    return x
 
 
-def _binary(name: str) -> _Function:
-    """The function of two operands that applies the primitive `name` to their common dtype and shape."""
-    public = getattr(call, name)
-
-    def function(input: Any, other: Any) -> Any:
-        return public(input, other)
-
-    return _named(function, name)
+def round(input: Any, *, decimals: int = 0) -> Any:
+    """The nearest number with so many decimals (before the point, if negative), of two the even one."""
+    return call.round(input, decimals)
 
 
-def _named(function: _Function, name: str) -> _Function:
-    function.__name__ = function.__qualname__ = name
-    function.__doc__ = getattr(call, name).__doc__
-    return function
+def polygamma(n: int, input: Any) -> Any:
+    """The n-th derivative of `digamma`, n >= 0."""
+    return call.polygamma(n, input)
+
+
+def mvlgamma(input: Any, p: int) -> Any:
+    """Logarithm of the multivariate gamma function of dimension p, for elements above (p - 1) / 2."""
+    return call.mvlgamma(input, p)
+
+
+def logit(input: Any, eps: float | None = None) -> Any:
+    """log(x / (1 - x)); with `eps` elements are first brought into eps ... 1 - eps."""
+    return call.logit(input, eps)
+
+
+def softplus(input: Any, beta: float = 1, threshold: float = 20) -> Any:
+    """log(1 + exp(beta x)) / beta without overflow; x itself where beta x exceeds the threshold.
+
+    >>> from autodiff_compiler import Tensor
+    >>> softplus(Tensor([0.0, 800.0])).tolist()
+    [0.6931471824645996, 800.0]
+    """
+    return call.softplus(input, beta, threshold)
+
+
+def deg2rad(x: Any) -> Any:
+    """Degrees as radians."""
+    return call.mul(x, math.pi / 180)
+
+
+def rad2deg(x: Any) -> Any:
+    """Radians as degrees."""
+    return call.mul(x, 180 / math.pi)
+
+
+def is_floating_point(input: Any) -> bool:
+    """Whether the elements of a tensor are floats."""
+    return bool(input.dtype.is_float)
+
+
+def is_complex(input: Any) -> bool:
+    """False: there are no complex tensors."""
+    return False
+
+
+# ------------------------------------------------------------------------------------------------ of two numbers
+logaddexp, logaddexp2 = _binary("logaddexp"), _binary("logaddexp2")
+xlogy, hypot = _binary("xlogy"), _binary("hypot")
+atan2 = arctan2 = _binary("atan2")
+fmod = truncate_mod = _binary("fmod")
+mod = floormod = _binary("mod")
+bitwise_left_shift, bitwise_right_shift = _binary("left_shift"), _binary("right_shift")
+
+
+def truncate_div(x: Any, y: Any) -> Any:
+    """Quotient rounded towards 0; integers keep their dtype."""
+    x, y = promoted(x, y)
+    if (x if is_tensor(x) else y).dtype.is_float:
+        return call.trunc(call.div(x, y))
+    # The floor of a quotient of different signs is one less, unless nothing remains.
+    exact = call.logical_or(call.equal(call.mod(x, y), 0), call.equal(call.less(x, 0), call.less(y, 0)))
+    return call.add(call.floordiv(x, y), call.where(exact, 0, 1))
+
+
+def fmax(input: Any, other: Any) -> Any:
+    """The greater of two elements; a number if only one of them is one."""
+    return _known(call.maximum, input, other)
+
+
+def fmin(input: Any, other: Any) -> Any:
+    """The smaller of two elements; a number if only one of them is one."""
+    return _known(call.minimum, input, other)
+
+
+def _known(best: Any, x: Any, y: Any) -> Any:
+    x, y = promoted(x, y)
+    if not (x if is_tensor(x) else y).dtype.is_float:
+        return best(x, y)
+    a, b = call.where(call.isnan(x), y, x), call.where(call.isnan(y), x, y)
+    return best(a, b)
+
+
+def heaviside(input: Any, values: Any) -> Any:
+    """0 below 0, 1 above, `values` at 0; nan stays.  Its derivative for `input` is 0."""
+    x, at_zero = promoted(input, values)
+    x = call.stop_gradient(as_tensor(x, "input"))
+    return call.where(call.equal(x, 0), at_zero, call.where(call.isnan(x), x, call.where(call.greater(x, 0), 1, 0)))
+
+
+def lerp(input: Any, end: Any, weight: Any) -> Any:
+    """input + weight * (end - input), element by element."""
+    return call.lerp(input, end, weight)
+
+
+def addcmul(input: Any, tensor1: Any, tensor2: Any, value: Any = 1) -> Any:
+    """input + value * tensor1 * tensor2."""
+    return call.add(input, call.mul(call.mul(tensor1, tensor2), value))
+
+
+def addcdiv(input: Any, tensor1: Any, tensor2: Any, value: Any = 1) -> Any:
+    """input + value * tensor1 / tensor2."""
+    return call.add(input, call.mul(call.div(tensor1, tensor2), value))
+
+
+def isclose(input: Any, other: Any, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> Any:
+    """Whether |input - other| <= atol + rtol * |other|; equal infinities are close, nans only with `equal_nan`."""
+    return call.isclose(input, other, rtol, atol, equal_nan)
+
+
+# ------------------------------------------------------------------------------------------------ bounds
+def clamp(input: Any, min: Any = None, max: Any = None) -> Any:
+    """Elements below `min` and above `max` replaced by these; at a bound the whole cotangent goes to the element.
+
+    ValueError without any bound.  `clip_by_value` differs at the bounds: it halves the cotangent.
+
+    >>> from autodiff_compiler import Tensor
+    >>> clamp(Tensor([-3.0, 0.5, 3.0]), -1, 1).tolist()
+    [-1.0, 0.5, 1.0]
+    """
+    return call.clamp(input, min, max)
+
+
+clip = clamp
+
+
+def nan_to_num(input: Any, nan: float | None = None, posinf: float | None = None, neginf: float | None = None) -> Any:
+    """nan replaced by `nan` (0) and infinities by `posinf` and `neginf` (the greatest and smallest finite number)."""
+    return call.nan_to_num(input, nan, posinf, neginf)
+
+
+# ------------------------------------------------------------------------------------------------ along an axis
+def cumsum(x: Any, axis: int, dtype: Any = None) -> Any:
+    """Running sum along an axis; integers keep their dtype."""
+    return call.cumsum(x, axis, dtype)
+
+
+def cumprod(input: Any, dim: int, dtype: Any = None) -> Any:
+    """Running product along a dimension; integers keep their dtype."""
+    return call.cumprod(input, dim, dtype)
+
+
+def cummax(input: Any, axis: int) -> tuple[Any, Any]:
+    """The greatest element so far along an axis, and its index (int64): of several the last.
+
+    >>> from autodiff_compiler import Tensor
+    >>> [t.tolist() for t in cummax(Tensor([1, 3, 2, 3]), 0)]
+    [[1, 3, 3, 3], [0, 1, 1, 3]]
+    """
+    return call.cummax(input, axis)  # type: ignore[no-any-return]
+
+
+def cummin(input: Any, axis: int) -> tuple[Any, Any]:
+    """The smallest element so far along an axis, and its index (int64): of several the last."""
+    return call.cummin(input, axis)  # type: ignore[no-any-return]
+
+
+def logcumsumexp(input: Any, axis: int) -> Any:
+    """Logarithm of the running sum of exp(input) along an axis, without overflow."""
+    return call.logcumsumexp(input, axis)
+
+
+def diff(x: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = None) -> Any:
+    """Differences of neighbours along an axis, n times; of bools whether they differ.
+
+    `prepend` and `append` are Tensors that extend x along the axis first.
+    """
+    return call.diff(x, n, axis, prepend, append)
+
+
+class CumSum:
+    """``CumSum(exclusive, reverse)(x, axis)``: a running sum, without the element itself or from the end.
+
+    >>> from autodiff_compiler import Tensor
+    >>> CumSum(exclusive=True)(Tensor([1, 2, 3]), 0).tolist()
+    [0, 1, 3]
+    """
+
+    def __init__(self, exclusive: bool = False, reverse: bool = False) -> None:
+        self.exclusive, self.reverse = exclusive, reverse
+
+    def __call__(self, input: Any, axis: int) -> Any:
+        return call.cumsum(input, axis, reverse=self.reverse, exclusive=self.exclusive)
+
+
+class CumProd:
+    """``CumProd(exclusive, reverse)(x, axis)``: a running product, without the element itself or from the end."""
+
+    def __init__(self, exclusive: bool = False, reverse: bool = False) -> None:
+        self.exclusive, self.reverse = exclusive, reverse
+
+    def __call__(self, x: Any, axis: int) -> Any:
+        return call.cumprod(x, axis, reverse=self.reverse, exclusive=self.exclusive)
+
+
+# ------------------------------------------------------------------------------------------------ reductions
+def prod(input: Any, axis: Any = None, keep_dims: bool = False, dtype: Any = None) -> Any:
+    """Product over axes (all by default); smaller integers and bools are multiplied as int64."""
+    return call.prod(input, axis, keep_dims, dtype)
+
+
+def reduce_prod(x: Any, axis: Any = ()) -> Any:
+    """Product over axes, all for an empty tuple; integers keep their dtype."""
+    x = as_tensor(x)
+    axis = None if isinstance(axis, tuple | list) and len(axis) == 0 else axis
+    return call.prod(x, axis, dtype=None if x.dtype.is_bool else x.dtype)
+
+
+def logsumexp(input: Any, dim: Any, keepdim: bool = False) -> Any:
+    """log(sum(exp(input))) over dimensions, without overflow.
+
+    >>> from autodiff_compiler import Tensor
+    >>> logsumexp(Tensor([1000.0, 1000.0]), 0)
+    Tensor(shape=[], dtype=Float32, value= 1000.69)
+    """
+    return call.logsumexp(input, dim, keepdim)
+
+
+def norm(A: Any, ord: Any = None, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Any:
+    """Norm of the vectors in one dimension or of the matrices in two; by default the Euclidean norm of all numbers.
+
+    Vectors have norms of every order, matrices "fro", inf, -inf, 1, -1.  The derivative where all is 0 is 0.
+
+    >>> from autodiff_compiler import Tensor
+    >>> norm(Tensor([3.0, -4.0])).item(), norm(Tensor([3.0, -4.0]), 1).item()
+    (5.0, 7.0)
+    """
+    return call.norm(A, ord, dim, keepdim, dtype=dtype)
+
+
+def vector_norm(x: Any, ord: Any = 2, axis: Any = None, keepdims: bool = False, *, dtype: Any = None) -> Any:
+    """Norm of the numbers over axes (all by default), of any order."""
+    return call.vector_norm(x, ord, axis, keepdims, dtype)
+
+
+def matrix_norm(A: Any, ord: Any = "fro", axis: Any = (-2, -1), keepdims: bool = False, *, dtype: Any = None) -> Any:
+    """Norm of matrices, which lie in two axes: "fro", inf, -inf, 1, -1."""
+    return call.matrix_norm(A, ord, axis, keepdims, dtype)
+
+
+def var(input: Any, axis: Any = None, ddof: int = 0, keepdims: bool = False) -> Any:
+    """Mean squared deviation from the mean over axes (all by default), divided by the count less `ddof`."""
+    return call.var(input, axis, ddof, keepdims)
+
+
+def std(input: Any, axis: Any = None, ddof: int = 0, keepdims: bool = False) -> Any:
+    """Square root of `var`; where all numbers are equal its derivative is 0."""
+    return call.std(input, axis, ddof, keepdims)
+
+
+def var_mean(input: Any, axis: Any = None, ddof: int = 0, keepdims: bool = False) -> tuple[Any, Any]:
+    """`var` and `mean` at once."""
+    return call.var_mean(input, axis, ddof, keepdims)  # type: ignore[no-any-return]
+
+
+def std_mean(input: Any, axis: Any = None, ddof: int = 0, keepdims: bool = False) -> tuple[Any, Any]:
+    """`std` and `mean` at once."""
+    return call.std_mean(input, axis, ddof, keepdims)  # type: ignore[no-any-return]
+
+
+def median(input: Any, axis: int = -1, keepdims: bool = False) -> tuple[Any, Any]:
+    """The median along an axis and its index (int64); of two middle elements the lower, nan if there is one.
+
+    >>> from autodiff_compiler import Tensor
+    >>> [t.item() for t in median(Tensor([4.0, 1.0, 3.0, 2.0]))]
+    [2.0, 3]
+    """
+    return call.median(input, axis, keepdims)  # type: ignore[no-any-return]
+
+
+def nanmedian(input: Any, axis: int = -1, keepdims: bool = False) -> tuple[Any, Any]:
+    """The `median` of the elements that are not nan, and its index."""
+    return call.nanmedian(input, axis, keepdims)  # type: ignore[no-any-return]
+
+
+def nansum(input: Any, axis: Any = None, keepdims: bool = False, *, dtype: Any = None) -> Any:
+    """Sum over axes (all by default) of the elements that are not nan."""
+    return call.nansum(input, axis, keepdims, dtype=dtype)
+
+
+def nanmean(input: Any, axis: Any = None, keepdims: bool = False, *, dtype: Any = None) -> Any:
+    """Mean over axes (all by default) of the elements that are not nan; nan where there is none."""
+    return call.nanmean(input, axis, keepdims, dtype=dtype)
+
+
+def count_nonzero(x: Any, axis: Any = (), keep_dims: bool = False, dtype: Any = "int32") -> Any:
+    """How many elements over axes (all for an empty tuple) differ from 0."""
+    axis = None if isinstance(axis, tuple | list) and len(axis) == 0 else axis
+    return call.count_nonzero(x, axis, keep_dims, dtype)
+
+
+def aminmax(input: Any, *, axis: int | None = 0, keepdims: bool = False) -> tuple[Any, Any]:
+    """Smallest and greatest element along an axis; ties share the cotangent evenly."""
+    return call.min(input, axis, keepdims), call.max(input, axis, keepdims)

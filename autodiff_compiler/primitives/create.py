@@ -9,9 +9,21 @@ import numpy as np
 from ..dtypes import DType, dtype_of, float32, int64
 from ..errors import StaticValueError
 from ..ir.core import Value
-from ..ir.primitive import F, Literal, Primitive, composite
+from ..ir.primitive import F, Literal, Primitive, call, composite
 from ..ir.types import Size, tensor
-from .family import Weak, as_shape, as_tensor, broadcast_to, cast, constant, is_tensor
+from .family import (
+    Weak,
+    as_shape,
+    as_tensor,
+    broadcast_to,
+    cast,
+    constant,
+    is_tensor,
+    promoted,
+    require,
+    require_dtype,
+    static_int,
+)
 
 
 class Iota(Primitive):
@@ -27,6 +39,33 @@ class Iota(Primitive):
         yield ({"start": 2, "step": 3, "size": 4, "dtype": "int64"},)
         yield ({"start": 0.5, "step": -0.25, "size": 3, "dtype": "float32"},)
         yield ({"start": 0, "step": 1, "size": 0, "dtype": "float64"},)
+
+
+def _eye(n, m=None, dtype=None):
+    rows = static_int(n, "n")
+    columns = rows if m is None else static_int(m, "m")
+    return F.eye(rows=rows, columns=columns, dtype=dtype_of(dtype or float32))
+
+
+class Eye(Primitive):
+    """A matrix with ones on its main diagonal and zeros elsewhere, float32 by default."""
+
+    def infer(*, rows: Size, columns: Size, dtype: DType):
+        require(type(rows) is int and type(columns) is int, "a matrix of symbolic size cannot be made yet")
+        require(rows >= 0 and columns >= 0, f"a matrix cannot have {rows} rows and {columns} columns")
+        return tensor(dtype, (rows, columns))
+
+    def numpy(*, rows, columns, dtype):
+        return np.eye(rows, columns, dtype=dtype)
+
+    call = _eye
+
+    def samples(rng):
+        yield ({"rows": 3, "columns": 2, "dtype": "float32"},)
+        yield ({"rows": 2, "columns": 2, "dtype": "int64"},)
+        yield ({"rows": 0, "columns": 2, "dtype": "float64"},)
+
+    errors = [((), {"rows": -1, "columns": 2, "dtype": float32}, "cannot have -1 rows")]
 
 
 def _filled(shape, value, dtype):
@@ -91,3 +130,95 @@ def arange(start, end=None, step=1, dtype=None):
     whole = all(isinstance(v, int) for v in (start, end, step))
     size = len(range(start, end, step)) if whole else max(0, math.ceil((end - start) / step))
     return F.iota(start=start, step=step, size=size, dtype=dtype or (int64 if whole else float32))
+
+
+# ------------------------------------------------------------------------------------------------ like a tensor
+@composite("new_zeros", "new_empty")
+def new_zeros(x, *size, dtype=None):
+    """Zeros of a shape, of the dtype of x by default."""
+    return constant(0, tensor(dtype_of(dtype or as_tensor(x).dtype), as_shape(size)))
+
+
+@composite("new_ones")
+def new_ones(x, *size, dtype=None):
+    """Ones of a shape, of the dtype of x by default."""
+    return constant(1, tensor(dtype_of(dtype or as_tensor(x).dtype), as_shape(size)))
+
+
+@composite("new_full")
+def new_full(x, size, fill_value, *, dtype=None):
+    """`fill_value` in a shape, of the dtype of x by default."""
+    return full(size, fill_value, dtype_of(dtype or as_tensor(x).dtype))
+
+
+@composite("fills", "fill")
+def fills(x, value):
+    """`value` in the shape and dtype of x: a new tensor."""
+    return full_like(x, value)
+
+
+@composite("type_as")
+def type_as(x, other):
+    """The same numbers in the dtype of another tensor."""
+    return cast(as_tensor(x), as_tensor(other, "other").dtype)
+
+
+# ------------------------------------------------------------------------------------------------ sequences
+@composite()
+def linspace(start, end, steps, dtype=None):
+    """`steps` numbers from start to end, both included, at equal distances; float32 unless they are float64.
+
+    `start` and `end` may be Tensors of one shape: the numbers lie along a new last dimension.
+    """
+    count = static_int(steps, "steps")
+    require(count >= 0, f"`steps` must not be negative: {count}")
+    if not any(is_tensor(v) or v.__class__ is Weak for v in (start, end)):
+        return _constant(np.linspace(start, end, count), dtype_of(dtype or float32))
+    start, end = promoted(start, end, floating=True)
+    start, end = (as_tensor(v) for v in (start, end))
+    shape = (*(start.shape if start.ndim >= end.ndim else end.shape), count)
+    share = broadcast_to(_constant(np.linspace(0.0, 1.0, count), start.dtype), shape)
+    start, end = (broadcast_to(F.expand_dims(v, axes=(-1,)), shape) for v in (start, end))
+    out = start * (1 - share) + end * share  # exact at both ends
+    return out if dtype is None else cast(out, dtype_of(dtype))
+
+
+@composite()
+def logspace(start, end, steps, base=10, dtype=None):
+    """`base` to the powers of `linspace(start, end, steps)`; float32 by default."""
+    dtype = dtype_of(dtype or float32)
+    if not any(is_tensor(v) or v.__class__ is Weak for v in (start, end)):
+        return _constant(np.logspace(start, end, static_int(steps, "steps"), base=base), dtype)
+    return cast(call.pow(float(base), linspace(start, end, steps)), dtype)
+
+
+def _constant(array, dtype):
+    return constant(array.astype(dtype.numpy), tensor(dtype, array.shape))
+
+
+def _triangle_indices(places, row, col, offset, dtype):
+    dtype = dtype_of(dtype or int64)
+    require_dtype(dtype.is_int, f"indices must be integers, not {dtype.name}")
+    found = places(static_int(row, "row"), static_int(offset, "offset"), static_int(col, "col"))
+    return _constant(np.stack(found), dtype)
+
+
+@composite()
+def tril_indices(row, col, offset=0, dtype=None):
+    """The places [2, n] on and below a diagonal of a matrix, row by row; int64 by default."""
+    return _triangle_indices(np.tril_indices, row, col, offset, dtype)
+
+
+@composite()
+def triu_indices(row, col, offset=0, dtype=None):
+    """The places [2, n] on and above a diagonal of a matrix, row by row; int64 by default."""
+    return _triangle_indices(np.triu_indices, row, col, offset, dtype)
+
+
+@composite()
+def signal_window(kind, length, periodic=True, dtype=None, *args):
+    """A window of NumPy's (bartlett, blackman, hamming, hanning, kaiser); a periodic one is one longer, cut off."""
+    length = static_int(length, "window_length")
+    require(length >= 0, f"`window_length` must not be negative: {length}")
+    whole = getattr(np, kind)(length + 1, *args)[:-1] if periodic and length > 1 else getattr(np, kind)(length, *args)
+    return _constant(whole, dtype_of(dtype or float32))

@@ -18,7 +18,7 @@ import numpy as np
 
 from ..dtypes import float32, int64
 from ..errors import NotDifferentiableError
-from ..ir.primitive import Effect, F, Primitive
+from ..ir.primitive import Effect, F, Primitive, call
 from ..ir.types import TensorType, same_shape, tensor
 from .family import as_tensor, expand, float_unary, promoted, require, zeros_like
 from .linalg import square
@@ -30,19 +30,19 @@ F22, I22 = tensor(float32, (2, 2)), tensor(int64, (2, 2))
 
 
 # ------------------------------------------------------------------------------------------------ shared
-def attempted(function, x, *rest):
+def attempted(function, x, *rest, **options):
     """The function of batches of matrices; nan throughout for every matrix of x that LAPACK refuses."""
     try:
-        return function(x, *rest)
+        return function(x, *rest, **options)
     except np.linalg.LinAlgError:
         fine = np.ones(x.shape[:-2], bool)
         for i in np.ndindex(fine.shape):
             try:
-                function(x[i], *[r[i] for r in rest])
+                function(x[i], *[r[i] for r in rest], **options)
             except np.linalg.LinAlgError:
                 fine[i] = False
         harmless = np.where(fine[..., None, None], x, np.eye(*x.shape[-2:], dtype=x.dtype))
-        out = function(harmless, *rest)  # raises again where the shapes are at fault
+        out = function(harmless, *rest, **options)  # raises again where the shapes are at fault
         for result in out if isinstance(out, tuple) else (out,):
             result[~fine] = np.nan
         return out
@@ -72,23 +72,14 @@ def square_type(x, what):
     return square(x, what)
 
 
-def _grid(shape):
-    """Row and column numbers of matrices."""
-    rows, cols = [F.iota(start=0, step=1, size=d, dtype=int64) for d in shape[-2:]]
-    return expand(rows, (-1,), shape), expand(cols, (-2,), shape)
-
-
 def triangle(x, lower, strict):
     """`x` with zeros outside of a triangle, and on the diagonal too if `strict`."""
-    rows, cols = _grid(x.shape)
-    inside, outer = (rows, cols) if lower else (cols, rows)
-    return F.select(F.less(outer, inside) if strict else F.less_equal(outer, inside), x, 0)
+    return F.tril(x, k=-1 if strict else 0) if lower else F.triu(x, k=1 if strict else 0)
 
 
 def mirrored(x):
     """The symmetric matrix with the lower triangle of x."""
-    rows, cols = _grid(x.shape)
-    return F.select(F.less_equal(cols, rows), x, matrix_transpose(x))
+    return F.tril(x, k=0) + matrix_transpose(F.tril(x, k=-1))
 
 
 def symmetrised(x):
@@ -188,7 +179,9 @@ class Eigh(Primitive):
         w, v = c.outs
         inner = None if gs[0] is None else _embedded(gs[0])
         if gs[1] is not None:
-            turn = F.matmul(matrix_transpose(v), gs[1]) * _inverse_gaps(w, v)
+            of_rows, of_cols = _crossed(w)
+            identity = _identities(w)
+            turn = F.matmul(matrix_transpose(v), gs[1]) * (1 / (of_cols - of_rows + identity) - identity)
             inner = turn if inner is None else inner + turn
         return symmetrised(F.matmul(F.matmul(v, inner), matrix_transpose(v)))
 
@@ -203,12 +196,15 @@ def _embedded(w):
     return F.diag_embed(w, offset=0, rows=w.shape[-1], cols=w.shape[-1])
 
 
-def _inverse_gaps(w, like):
-    """1 / (w[j] - w[i]) at [i, j], and 0 on the diagonal."""
-    rows, cols = _grid(like.shape)
-    here, there = expand(w, (-1,), like.shape), expand(w, (-2,), like.shape)
-    diagonal = F.equal(rows, cols)
-    return F.select(diagonal, 0, 1 / F.select(diagonal, 1, there - here))
+def _identities(w):
+    """Identity matrices, one per vector of w."""
+    return _embedded(call.ones(w.shape, w.dtype))
+
+
+def _crossed(w):
+    """The vectors of w along the rows of square matrices, and along their columns: w[i] and w[j] at [i, j]."""
+    shape = (*w.shape, w.shape[-1])
+    return expand(w, (-1,), shape), expand(w, (-2,), shape)
 
 
 class Eigvalsh(Primitive):
@@ -265,7 +261,7 @@ class Svd(Primitive):
         return tensor(x.dtype, (*batch, *u)), tensor(x.dtype, (*batch, k)), tensor(x.dtype, (*batch, *vh))
 
     def numpy(x, *, full_matrices):
-        return attempted(lambda y: np.linalg.svd(y, full_matrices=full_matrices), x)
+        return attempted(np.linalg.svd, x, full_matrices=full_matrices)
 
     widen = True
     call = lambda x, full_matrices=False: F.svd(float_matrices(x, "svd"), full_matrices=full_matrices)
@@ -276,10 +272,8 @@ class Svd(Primitive):
             _require_reduced(gu is None and gvh is None, "svd", "full_matrices=False")
             return _from_singular_values(gs, x)
         u, s, vh = c.outs
-        shape = (*s.shape, s.shape[-1])
-        of_rows, of_cols = expand(s, (-1,), shape), expand(s, (-2,), shape)
-        rows, cols = _grid(shape)
-        gaps = F.select(F.equal(rows, cols), 1, (of_cols - of_rows) * (of_cols + of_rows))
+        of_rows, of_cols = _crossed(s)
+        gaps = (of_cols - of_rows) * (of_cols + of_rows) + _identities(s)
         parts = [] if gs is None else [F.matmul(F.matmul(u, _embedded(gs)), vh)]
         if gu is not None:
             turn = F.matmul(matrix_transpose(u), gu)
@@ -324,7 +318,7 @@ class Svdvals(Primitive):
         return tensor(x.dtype, (*batch, k))
 
     def numpy(x):
-        return attempted(lambda y: np.linalg.svd(y, compute_uv=False), x)
+        return attempted(np.linalg.svd, x, compute_uv=False)
 
     widen = True
     call = lambda x: F.svdvals(float_matrices(x, "svdvals"))

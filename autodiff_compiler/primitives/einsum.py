@@ -44,9 +44,11 @@ def _plan(equation, shapes):
         raise ValueError(f"einsum {equation!r}: the result names {missing[0]!r}, which no operand has")
     if len(set(result)) != len(result):
         raise ValueError(f"einsum {equation!r}: the result names one dimension twice")
-    stretched = [[d == 1 and sizes[x] != 1 for x, d in zip(t, s, strict=True)] for t, s in zip(terms, shapes, strict=True)]
-    # What is stretched has no influence on the order: it is taken away before the first product.
-    kept = [frozenset(x for x, gone in zip(t, s, strict=True) if not gone) for t, s in zip(terms, stretched, strict=True)]
+    # What is stretched is taken away before the first product: it has no influence on the order.
+    kept = [
+        frozenset(x for x, d in zip(term, shape, strict=True) if d != 1 or sizes[x] == 1)
+        for term, shape in zip(terms, shapes, strict=True)
+    ]
     steps = _order(kept, frozenset(result), {x: 32 if type(d) is Dim else d for x, d in sizes.items()})
     return _Plan(terms, result, sizes, steps)
 

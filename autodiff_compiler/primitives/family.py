@@ -297,7 +297,10 @@ def _common_dtype(xs: tuple[Any, ...]) -> DType:
             dtype = d if dtype is None else promote(dtype, d)
     kinds = [x.kind if x.__class__ is Weak else type(x) for x in xs if not is_tensor(x)]
     for kind in kinds:
-        require_dtype(kind in (bool, int, float), f"cannot combine a Tensor with a {kind.__name__}")
+        require_dtype(
+            kind in (bool, int, float), f"cannot combine a Tensor with a {kind.__name__}",
+            hint="there are no complex tensors: carry real and imaginary parts" if kind is complex else None,
+        )
     if dtype is None:
         kind = max(kinds, key=(bool, int, float).index)
         return {bool: bool_, int: int64, float: float32}[kind]

@@ -75,7 +75,7 @@ def narrow(x, axis, start, length):
         return F.gather(x, F.check_index(broadcast_to(first, (length,)) + steps, size=size, negative=False), axis=axis)
     first = static_int(start, "start")
     first += size if first < 0 else 0
-    if not (0 <= first and 0 <= length <= size - first):
+    if not (first >= 0 and 0 <= length <= size - first):
         raise IndexError(f"{length} elements from {start} on leave the {size} elements of axis {axis}")
     if length == size:
         return x

@@ -318,7 +318,10 @@ class DiagEmbed(Primitive):
         yield rng(2), {"offset": -1, "rows": 3, "cols": 2}
         yield rng(0), {"offset": 5, "rows": 2, "cols": 2}
 
-    errors = [((M23,), {"offset": 1, "rows": 3, "cols": 3}, "has 2 elements"), ((F2,), {"offset": 0, "rows": 2, "cols": 1}, "has 1 elements")]
+    errors = [
+        ((M23,), {"offset": 1, "rows": 3, "cols": 3}, "has 2 elements"),
+        ((F2,), {"offset": 0, "rows": 2, "cols": 1}, "has 1 elements"),
+    ]
 
 
 @composite("diag")

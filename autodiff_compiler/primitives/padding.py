@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from ..dtypes import bool_
@@ -44,8 +46,9 @@ class Pad(Primitive):
         yield rng(), {"before": (), "after": ()}
 
     errors = [
-        ((F2,), {"before": (1, 1), "after": (0, 0)}, "do not pad"), ((F2,), {"before": (-1,), "after": (0,)}, "do not pad")
-    ]  # fmt: skip
+        ((F2,), {"before": (1, 1), "after": (0, 0)}, "do not pad"),
+        ((F2,), {"before": (-1,), "after": (0,)}, "do not pad"),
+    ]
 
 
 def pad(x, padding, mode="constant", value=None):
@@ -107,13 +110,19 @@ def _filled(x, widths, value):
 
 
 #: Mode: how many elements it can take from a dimension of n.
-_BORDERS = {"reflect": lambda n: n - 1, "symmetric": lambda n: n, "replicate": lambda n: n and 10**9, "circular": lambda n: n}
+_BORDERS = {
+    "reflect": lambda n: n - 1,
+    "symmetric": lambda n: n,
+    "replicate": lambda n: math.inf if n else 0,
+    "circular": lambda n: n,
+}
 
 
 def _extended(x, axis, before, after, mode):
     size = x.shape[axis]
     most = _BORDERS[mode](size)
-    require(max(before, after) <= most, f"{mode} padding by {(before, after)} needs more than the {size} elements of axis {axis}")
+    fits = max(before, after) <= most
+    require(fits, f"{mode} padding by {(before, after)} needs more than the {size} elements of axis {axis}")
 
     def part(start, stop, step=1):
         return F.slice(x, axes=(axis,), starts=(start,), stops=(stop,), steps=(step,))

@@ -123,7 +123,10 @@ class Roll(Primitive):
         yield rng(3), {"shifts": (4,), "axes": (-1,)}
         yield rng(0), {"shifts": (1,), "axes": (-1,)}
 
-    errors = [((F2,), {"shifts": (1,), "axes": (-2,)}, "do not exist"), ((F2,), {"shifts": (), "axes": (-1,)}, "not fit")]
+    errors = [
+        ((F2,), {"shifts": (1,), "axes": (-2,)}, "do not exist"),
+        ((F2,), {"shifts": (), "axes": (-1,)}, "do not fit"),
+    ]
 
 
 # ------------------------------------------------------------------------------------------------ repeated
@@ -355,7 +358,8 @@ def meshgrid(*inputs, indexing="xy"):
         places[0], places[1] = 1, 0
     shape = tuple([x.shape[0] for _, x in sorted(zip(places, xs, strict=True), key=lambda pair: pair[0])])
     after = [len(xs) - 1 - i for i in places]
-    return tuple([broadcast_to(F.reshape(x, shape=(*x.shape, *(1,) * n)), shape) for x, n in zip(xs, after, strict=True)])
+    laid = [F.reshape(x, shape=(*x.shape, *(1,) * n)) for x, n in zip(xs, after, strict=True)]
+    return tuple([broadcast_to(x, shape) for x in laid])
 
 
 @composite()
@@ -366,6 +370,16 @@ def cartesian_prod(*inputs):
         return xs[0]
     grid = meshgrid(*xs, indexing="ij")
     return call.stack([F.reshape(x, shape=(dim_product(x.shape),)) for x in grid], -1)
+
+
+@composite()
+def combinations(x, r=2, with_replacement=False):
+    """All choices of r elements of a vector, in order, as rows."""
+    x = as_tensor(x)
+    require(x.ndim == 1 and r >= 0, f"combinations of {r} out of a tensor of {x.ndim} dimensions")
+    choose = itertools.combinations_with_replacement if with_replacement else itertools.combinations
+    rows = np.array(list(choose(range(x.shape[0]), r)), np.int64).reshape(-1, r)
+    return call.gather(x, rows, 0)
 
 
 # ------------------------------------------------------------------------------------------------ triangles

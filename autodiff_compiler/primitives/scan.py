@@ -7,9 +7,9 @@ import math
 import numpy as np
 
 from ..dtypes import dtype_of, int64
-from ..ir.primitive import F, Primitive, composite
+from ..ir.primitive import F, Primitive, call, composite
 from ..ir.types import TensorType, tensor
-from .family import as_tensor, cast, normal_axis, promoted, require, require_dtype, same_type, zeros_like
+from .family import as_tensor, cast, normal_axis, promoted, require, require_dtype, same_type, static_int, zeros_like
 from .reduce import exp_ratio
 from .samples import B2, F2, I2
 
@@ -279,3 +279,21 @@ def cummax(x, axis):
 def cummin(x, axis):
     """The smallest element so far along an axis, and its index: of several the last, which gets the cotangent."""
     return _with_position("argcummin", x, axis)
+
+
+# ------------------------------------------------------------------------------------------------ differences
+@composite("diff")
+def diff(x, n=1, axis=-1, prepend=None, append=None):
+    """Differences of neighbours along an axis, n times; of bools whether they differ."""
+    x = as_tensor(x)
+    n, axis = static_int(n, "n"), normal_axis(axis, x.ndim)
+    require(n >= 0, f"diff needs n >= 0, not {n}")
+    parts = [as_tensor(part) for part in (prepend, x, append) if part is not None]
+    x = call.concat(parts, axis) if len(parts) > 1 else x
+    for _ in range(n):
+        size = x.shape[axis]
+        one = {"axes": (axis,), "steps": (1,)}
+        later = F.slice(x, starts=(min(1, size),), stops=(size,), **one)
+        sooner = F.slice(x, starts=(0,), stops=(max(size - 1, 0),), **one)
+        x = F.not_equal(later, sooner) if x.dtype.is_bool else later - sooner
+    return x

@@ -11,7 +11,17 @@ import numpy as np
 from ..dtypes import bool_, int64
 from ..ir.primitive import F, Primitive
 from ..ir.types import TensorType, tensor
-from .family import as_tensor, broadcast_to, cast, constant, normal_axis, promoted_dtype, require, require_dtype, zeros_like
+from .family import (
+    as_tensor,
+    broadcast_to,
+    cast,
+    constant,
+    normal_axis,
+    promoted_dtype,
+    require,
+    require_dtype,
+    zeros_like,
+)
 from .index import along_axis, checked, gathered_shape, require_along
 from .samples import F2, F3, L2
 
@@ -46,8 +56,8 @@ def _add_at(out, index, updates, axis):
         import scipy.sparse
 
         count = index.size
-        ones = scipy.sparse.csc_array((np.ones(count, out.dtype), index.reshape(-1), np.arange(count + 1)), (rows, count))
-        out += (ones @ updates.reshape(count, -1)).reshape(out.shape)
+        columns = (np.ones(count, out.dtype), index.reshape(-1), np.arange(count + 1))
+        out += (scipy.sparse.csc_array(columns, (rows, count)) @ updates.reshape(count, -1)).reshape(out.shape)
 
 
 # ------------------------------------------------------------------------------------------------ slices

@@ -80,11 +80,28 @@ class Reshape(Primitive):
     errors = [((F2,), {"shape": (3,)}, "cannot be reshaped"), ((F2,), {"shape": (-1,)}, "cannot be reshaped")]
 
 
-@composite("flatten", "ravel")
-def flatten(x):
+@composite("ravel")
+def ravel(x):
     """All elements in row-major order, in one dimension."""
     x = as_tensor(x)
     return F.reshape(x, shape=(dim_product(x.shape),))
+
+
+@composite("flatten")
+def flatten(x, order="C", *, start_dim=0, end_dim=-1):
+    """The dimensions from `start_dim` to `end_dim` (all by default) as one; in order "F" the first changes fastest."""
+    x = as_tensor(x)
+    if order not in ("C", "F"):
+        raise ValueError(f"order must be 'C' or 'F', not {order!r}")
+    if order == "F":
+        x = _transpose(x)
+    if x.ndim == 0:
+        return F.reshape(x, shape=(1,))
+    first, last = x.ndim + normal_axis(start_dim, x.ndim), x.ndim + normal_axis(end_dim, x.ndim)
+    require(first <= last, f"no dimensions lie from {start_dim} to {end_dim} of {x.ndim}")
+    if first == last:
+        return x
+    return F.reshape(x, shape=(*x.shape[:first], dim_product(x.shape[first : last + 1]), *x.shape[last + 1 :]))
 
 
 def _transpose(x, *axes):
@@ -134,7 +151,7 @@ def reversed_dims(x):
     return _transpose(x)
 
 
-@composite("swapaxes")
+@composite("swapaxes", "swapdims")
 def swapaxes(x, axis0, axis1):
     """Two dimensions exchanged."""
     x = as_tensor(x)
@@ -372,3 +389,15 @@ def size_of(x, axes, like):
     for size in sizes[1:]:
         total = total * size
     return broadcast_to(cast(total, like.dtype), like.shape)
+
+
+@composite("numel", "nelement")
+def numel(x):
+    """How many elements there are, as a Python number."""
+    return dim_product(as_tensor(x).shape)
+
+
+@composite("dim", "ndimension")
+def dim(x):
+    """How many dimensions there are, as a Python number."""
+    return as_tensor(x).ndim

@@ -83,7 +83,11 @@ def _solved(apply, a, b, what):
 
 def _solve(a, b):
     a, b = _floats(a, b)
-    return _solved(lambda a, b: F.check_solved(F.solve(a, b), a, b, message="solve: the matrix is singular"), a, b, "solve")
+
+    def apply(a, b):
+        return F.check_solved(F.solve(a, b), a, b, message="solve: the matrix is singular")
+
+    return _solved(apply, a, b, "solve")
 
 
 class Solve(Primitive):
@@ -237,7 +241,7 @@ def pseudo_inverse(x, atol, rtol, hermitian):
         u, values, vh = np.linalg.svd(x, full_matrices=False)
     sizes = np.abs(values)
     nonzero = sizes > np.maximum(rtol * np.max(sizes, axis=-1, keepdims=True, initial=0), atol)
-    factors = np.divide(1, values, where=nonzero, out=np.zeros_like(values))
+    factors = np.divide(1, values, where=nonzero, out=np.zeros(values.shape, values.dtype))
     return np.matmul(np.swapaxes(vh, -1, -2) * factors[..., None, :], np.swapaxes(u, -1, -2))
 
 
@@ -263,7 +267,7 @@ class Pinv(Primitive):
         return tensor(x.dtype, (*x.shape[:-2], x.shape[-1], x.shape[-2]))
 
     def numpy(x, *, atol, rtol, hermitian):
-        return attempted(lambda y: pseudo_inverse(y, atol, rtol, hermitian), x)
+        return attempted(pseudo_inverse, x, atol=atol, rtol=rtol, hermitian=hermitian)
 
     widen = True
     call = _pinv
@@ -284,14 +288,23 @@ class Pinv(Primitive):
         yield rng(2, 2) + np.diag([3.0, -3.0]), {**zero, "hermitian": True}
 
     errors = [
-        ((F2,), {"atol": 0.0, "rtol": 0.0}, "needs matrices"), ((I22,), {"atol": 0.0, "rtol": 0.0}, "not defined for int64"),
+        ((F2,), {"atol": 0.0, "rtol": 0.0}, "needs matrices"),
+        ((I22,), {"atol": 0.0, "rtol": 0.0}, "not defined for int64"),
         ((M23,), {"atol": 0.0, "rtol": 0.0, "hermitian": True}, "needs square matrices"),
-    ]  # fmt: skip
+    ]
+
+
+def least_squares(a, b, rtol):
+    """NumPy's least squares for batches."""
+    out = np.empty((*a.shape[:-2], a.shape[-1], b.shape[-1]), a.dtype)
+    for i in np.ndindex(a.shape[:-2]):
+        out[i] = np.linalg.lstsq(a[i], b[i], rcond=rtol)[0]
+    return out
 
 
 def _lstsq(a, b, rtol=None):
     a, b = _floats(a, b)
-    require(a.ndim >= 2 and b.ndim > 0, f"lstsq needs matrices and right sides, not {list(a.shape)} and {list(b.shape)}")
+    require(a.ndim >= 2 and b.ndim > 0, f"lstsq needs matrices and vectors, not {list(a.shape)} and {list(b.shape)}")
     vector = b.ndim == 1
     b = F.expand_dims(b, axes=(-1,)) if vector else b
     _require_fitting(a, b, "lstsq")
@@ -316,13 +329,7 @@ class Lstsq(Primitive):
         return tensor(a.dtype, (*a.shape[:-2], a.shape[-1], b.shape[-1]))
 
     def numpy(a, b, *, rtol):
-        def least_squares(a, b):
-            out = np.empty((*a.shape[:-2], a.shape[-1], b.shape[-1]), a.dtype)
-            for i in np.ndindex(a.shape[:-2]):
-                out[i] = np.linalg.lstsq(a[i], b[i], rcond=rtol)[0]
-            return out
-
-        return attempted(least_squares, a, b)
+        return attempted(least_squares, a, b, rtol=rtol)
 
     widen = True
     call = _lstsq
@@ -402,7 +409,8 @@ class Cofactor(Primitive):
     def numpy(x):
         try:
             inverse = np.linalg.inv(x)
-            safe = bool((np.max(np.abs(inverse), initial=0) * np.max(np.abs(x), initial=0)) ** 2 * np.finfo(x.dtype).eps < 1)
+            condition = np.max(np.abs(inverse), initial=0) * np.max(np.abs(x), initial=0)
+            safe = bool(condition**2 * np.finfo(x.dtype).eps < 1)
         except np.linalg.LinAlgError:
             safe = False
         if not safe:
@@ -424,7 +432,10 @@ class Cofactor(Primitive):
 
 
 class Slogdet(Primitive):
-    """Sign and logarithm of the absolute value of determinants; 0 and -inf, with the cotangent nan, where x is singular."""
+    """Sign and logarithm of the absolute value of determinants.
+
+    They are 0 and -inf where x is singular, and the cotangent is nan there.
+    """
 
     multiple = True
 
@@ -496,7 +507,7 @@ class ExpmFrechet(Primitive):
         from scipy.linalg import expm
 
         n = x.shape[-1]
-        return expm(np.block([[x, e], [np.zeros_like(x), x]]))[..., :n, n:].copy()
+        return expm(np.block([[x, e], [np.zeros(x.shape, x.dtype), x]]))[..., :n, n:].copy()
 
     widen = True
 
@@ -508,16 +519,20 @@ class ExpmFrechet(Primitive):
         zeros, n = zeros_like(x), x.shape[-1]
         block = _blocks(xt, zeros, matrix_transpose(e), xt)
         whole = F.expm_frechet(block, _blocks(zeros, g, zeros, zeros))
-        parts = [
-            F.slice(whole, axes=(-2, -1), starts=(i, j), stops=(i + n, j + n), steps=(1, 1)) for i, j in ((0, 0), (n, n), (0, n))
-        ]
-        return parts[0] + parts[1], parts[2]
+        return _block(whole, 0, 0, n) + _block(whole, n, n, n), _block(whole, 0, n, n)
 
     def samples(rng):
         yield rng(2, 2), rng(2, 2)
         yield rng(2, 1, 1), rng(2, 1, 1)
 
-    errors = [((M23, M23), {}, "needs square matrices"), ((I22, I22), {}, "not defined for int64"), ((F22, F32), {}, "shapes differ")]
+    errors = [
+        ((M23, M23), {}, "needs square matrices"), ((I22, I22), {}, "not defined for int64"),
+        ((F22, F32), {}, "shapes differ"),
+    ]  # fmt: skip
+
+
+def _block(x, row, column, n):
+    return F.slice(x, axes=(-2, -1), starts=(row, column), stops=(row + n, column + n), steps=(1, 1))
 
 
 def _blocks(a, b, c, d):

@@ -97,9 +97,10 @@ class TopkOrder(Primitive):
         x = np.moveaxis(_comparable(x), axis, -1)
         size = x.shape[-1]
         chosen = None
-        if 0 < k and k * 4 < size and x.size >= 512:
-            some = np.argpartition(x, size - k, -1)[..., size - k :] if largest else np.argpartition(x, k - 1, -1)[..., :k]
-            some = np.sort(some, -1)
+        if k > 0 and k * 4 < size and x.size >= 512:
+            split = size - k if largest else k - 1
+            some = np.argpartition(x, split, -1)
+            some = np.sort(some[..., split:] if largest else some[..., :k], -1)
             values = np.take_along_axis(x, some, -1)
             bound = values.min(-1, keepdims=True) if largest else values.max(-1, keepdims=True)
             # Several elements equal to the last one, or nan: `argpartition` need not have taken the first.
@@ -155,7 +156,7 @@ def _searchsorted(sorted_sequence, values, side="left", sorter=None):
 
 
 class Searchsorted(Primitive):
-    """How many elements of an ascending sequence lie before each value: those less than it, or with `right` not greater.
+    """How many elements of an ascending sequence lie before each value: the lesser ones, with `right` equal ones too.
 
     One sequence takes values of any shape; sequences along the last axis take values along it.
     """
@@ -193,7 +194,7 @@ class Searchsorted(Primitive):
 
 @composite()
 def bucketize(x, boundaries, right=False):
-    """Between which ascending boundaries (int32) the elements lie; `right` puts a boundary itself in the bucket after."""
+    """Between which ascending boundaries (int32) the elements lie; `right` puts a boundary into the bucket after it."""
     sequence = as_tensor(np.asarray(boundaries) if isinstance(boundaries, list | tuple) else boundaries, "boundaries")
     require(sequence.ndim == 1, f"`boundaries` must have one dimension, not {sequence.ndim}")
     return cast(_searchsorted(sequence, x, "right" if right else "left"), int32)

@@ -11,11 +11,24 @@ from typing import Any
 
 import numpy as np
 
+from ..dtypes import DType
 from ..errors import DynamicShapeError, StaticValueError
 from ..ir.core import Value
-from ..ir.primitive import F, composite
-from ..ir.types import dim_product
-from .family import Weak, as_tensor, broadcast_shapes, broadcast_to, in_dtype, is_tensor, require
+from ..ir.primitive import METHODS, F, call, composite
+from ..ir.types import dim_product, tensor
+from .family import (
+    Weak,
+    as_tensor,
+    broadcast_shapes,
+    broadcast_to,
+    constant,
+    in_dtype,
+    is_tensor,
+    normal_axis,
+    promoted_dtype,
+    require,
+    static_int,
+)
 from .index import checked
 from .shape import permuted
 
@@ -37,19 +50,37 @@ def _is_index(item: Any) -> bool:
 
 
 def _items(index: Any) -> list[Any]:
-    """The parts of an index: lists and masks (whose elements are known now) as arrays, NumPy ints as ints."""
-    items = []
+    """The parts of an index: lists and masks (whose elements are known now) as arrays, NumPy ints as ints.
+
+    True is a new dimension, as a mask without dimensions that holds.
+    """
+    items: list[Any] = []
     for item in index if isinstance(index, tuple) else (index,):
         if isinstance(item, list):
-            item = np.asarray(item) if item else np.zeros(0, np.int64)
+            item = _list_index(item)
         if isinstance(item, np.generic):
             item = item.item()
         if isinstance(item, bool):
-            raise TypeError("a bool cannot index a tensor; use x.expand_dims(0) or a mask tensor")
+            if not item:
+                raise TypeError("False cannot index a tensor; use a mask tensor")
+            item = None
         if is_tensor(item) and item.dtype.is_bool:
             item = np.asarray(item)
         items.append(item)
     return items
+
+
+def _list_index(items: list[Any]) -> Any:
+    """A list as an index: an array, or where some of its elements are known only at run time, a vector of them."""
+    if not any(x.__class__ is Value or x.__class__ is Weak for x in items):
+        return np.asarray([np.asarray(x) for x in items]) if items else np.zeros(0, np.int64)
+    return _stacked([as_tensor(x, "index") for x in items])
+
+
+def _stacked(parts: list[Any]) -> Any:
+    parts = promoted_dtype(*parts)
+    shape = broadcast_shapes([p.shape for p in parts], "elements of a list")
+    return F.stack(*[broadcast_to(p, shape) for p in parts], axis=-1 - len(shape))
 
 
 def _is_mask(item: Any) -> bool:
@@ -216,15 +247,33 @@ def _refuse_mask(index: Any) -> None:
             )
 
 
+def assigned(value: Any, dtype: DType) -> Any:
+    """A value to be written, also a (nested) list of numbers and Tensors, in the dtype it is written to."""
+    if not isinstance(value, list | tuple):
+        return in_dtype(value, dtype)
+    if not value:
+        return constant(np.zeros(0, dtype.numpy), tensor(dtype, (0,)))
+    return _stacked([assigned(v, dtype) for v in value])
+
+
 @composite("__setitem__")
 def setitem(x, index, value):
-    """`x` with `x[index]` replaced by `value`, which is cast to x's dtype and broadcast: a new tensor."""
+    """`x` with `x[index]` replaced by `value`, which is cast to x's dtype and broadcast: a new tensor.
+
+    `value` may be a list of numbers and Tensors.
+    """
+    return _written(x, index, value, "scatter_update")
+
+
+def _written(x: Any, index: Any, value: Any, scatter: str) -> Any:
     x = as_tensor(x)
     mask = index[0] if isinstance(index, tuple) and len(index) == 1 else index
     if is_tensor(mask) and mask.dtype.is_bool:
+        replaces = scatter == "scatter_update"
+        require(replaces, "elements under a mask cannot be added to", hint="use x + where(mask, v, 0)")
         return _masked(x, mask, value)
     _refuse_mask(index)
-    value = in_dtype(value, x.dtype)
+    value = assigned(value, x.dtype)
     plan = _plan(x.shape, index)
     attrs = _slice_attrs(plan)
     part = F.slice(x, **attrs) if attrs is not None else x
@@ -236,17 +285,18 @@ def setitem(x, index, value):
     require(value.shape == final, f"a value of shape {list(value.shape)} does not fit a part of shape {list(final)}")
     if stage is None:
         update = value if value.shape == part.shape else F.reshape(value, shape=part.shape)
+        update = part + update if scatter == "scatter_add" else update
     else:
         base = _merged(part, stage)
         at = base.ndim + stage.axis
         wanted = (*base.shape[:at], *stage.index.shape, *base.shape[at + 1 :])
         value = value if value.shape == wanted else F.reshape(value, shape=wanted)
-        update = _unmerged(F.scatter_update(base, stage.index, value, axis=stage.axis), stage)
+        update = _unmerged(getattr(F, scatter)(base, stage.index, value, axis=stage.axis), stage)
     return update if attrs is None else F.slice_update(x, update, **attrs)
 
 
 def _masked(x: Any, mask: Any, value: Any) -> Any:
-    value = in_dtype(value, x.dtype)
+    value = assigned(value, x.dtype)
     trailing = x.ndim - mask.ndim
     fits = trailing >= 0 and mask.shape == x.shape[: mask.ndim]
     require(fits, f"a mask of shape {list(mask.shape)} does not fit a tensor of shape {list(x.shape)}")
@@ -260,3 +310,55 @@ def _masked(x: Any, mask: Any, value: Any) -> Any:
     if trailing:
         mask = F.expand_dims(mask, axes=tuple(range(-trailing, 0)))
     return F.select(broadcast_to(mask, x.shape), broadcast_to(value, x.shape), x)
+
+
+# ------------------------------------------------------------------------------------------------ other forms
+@composite("index_put")
+def index_put(x, indices, values, accumulate=False):
+    """`x` with `x[indices]` replaced by `values`, or raised by them; with `accumulate` repeated places add up."""
+    return _written(x, tuple(indices), values, "scatter_add" if accumulate else "scatter_update")
+
+
+@composite()
+def select_index(x, axis, index):
+    """The slice at one position along an axis, which disappears; the position may be known only at run time."""
+    x = as_tensor(x)
+    axis = normal_axis(axis, x.ndim)
+    return getitem(x, (..., index, *[slice(None)] * (-1 - axis)))
+
+
+def _select_method(x: Any, first: Any, second: Any) -> Any:
+    """``x.select(axis, index)`` of two ints; ``x.select(condition, y)``, which is `where`."""
+    if isinstance(first, int) and not isinstance(first, bool):
+        return select_index(x, first, second)
+    return call.where(first, x, second)
+
+
+METHODS["select"] = _select_method
+
+
+@composite()
+def strided_slice(
+    x, begin, end, strides, begin_mask=0, end_mask=0, ellipsis_mask=0, new_axis_mask=0, shrink_axis_mask=0
+):
+    """``x[begin:end:strides]`` for the first dimensions, with bit i of a mask changing the meaning of entry i.
+
+    `begin_mask` and `end_mask` leave the bound open, `ellipsis_mask` stands for `...`, `new_axis_mask` for None, and
+    `shrink_axis_mask` takes the one element at `begin`.
+    """
+    parts: list[Any] = []
+    if not len(begin) == len(end) == len(strides):
+        raise ValueError(f"begin, end and strides differ in length: {len(begin)}, {len(end)}, {len(strides)}")
+    for i, (start, stop, step) in enumerate(zip(begin, end, strides, strict=True)):
+        bit = 1 << i
+        if ellipsis_mask & bit:
+            parts.append(...)
+        elif new_axis_mask & bit:
+            parts.append(None)
+        elif shrink_axis_mask & bit:
+            parts.append(start)
+        else:
+            start, stop = static_int(start, "begin"), static_int(stop, "end")
+            step = static_int(step, "strides")
+            parts.append(slice(None if begin_mask & bit else start, None if end_mask & bit else stop, step))
+    return getitem(x, tuple(parts))

@@ -36,10 +36,12 @@ class Windows(Primitive):
     def numpy(x, *, kernel, stride, dilation):
         n = len(kernel)
         lead, steps = x.ndim - n, x.strides[x.ndim - n :]
-        counts = [(s - d * (k - 1) - 1) // t + 1 for s, k, t, d in zip(x.shape[lead:], kernel, stride, dilation, strict=True)]
-        strides = [s * d for s, d in zip(steps, dilation, strict=True)] + [s * t for s, t in zip(steps, stride, strict=True)]
-        shape = (*x.shape[:lead], *kernel, *counts)
-        view = np.lib.stride_tricks.as_strided(x, shape, (*x.strides[:lead], *strides), writeable=False)
+        axes = zip(x.shape[lead:], kernel, stride, dilation, strict=True)
+        shape = (*x.shape[:lead], *kernel, *[(size - d * (k - 1) - 1) // s + 1 for size, k, s, d in axes])
+        within = [step * d for step, d in zip(steps, dilation, strict=True)]
+        between = [step * s for step, s in zip(steps, stride, strict=True)]
+        strides = (*x.strides[:lead], *within, *between)
+        view = np.lib.stride_tricks.as_strided(x, shape, strides, writeable=False)
         return view.copy()  # the windows overlap: what writes into the result must not change its neighbours
 
     def vjp(c, g, x):
@@ -101,7 +103,8 @@ def unfold(x, kernel_size, dilation=1, padding=0, stride=1):
     kernel, padding = per_dimension(kernel_size, 2, "kernel_size"), per_dimension(padding, 2, "padding", 0)
     if any(padding):
         x = F.pad(x, before=(0, 0, *padding), after=(0, 0, *padding))
-    out = F.windows(x, kernel=kernel, stride=per_dimension(stride, 2, "stride"), dilation=per_dimension(dilation, 2, "dilation"))
+    stride, dilation = per_dimension(stride, 2, "stride"), per_dimension(dilation, 2, "dilation")
+    out = F.windows(x, kernel=kernel, stride=stride, dilation=dilation)
     n, c = x.shape[:2]
     return F.reshape(out, shape=(n, c * math.prod(kernel), math.prod(out.shape[4:])))
 
@@ -121,7 +124,8 @@ def fold(x, output_size, kernel_size, dilation=1, padding=0, stride=1):
 def col2im(x, output_size, kernel_size, dilation=1, padding_value=0, stride=1):
     """Images [N, C, H, W] as the sum of their windows, given as [N, C, kernel places, windows]."""
     x, kernel = as_tensor(x), per_dimension(kernel_size, 2, "kernel_size")
-    stride, dilation, padding = per_dimension(stride, 2, "stride"), per_dimension(dilation, 2, "dilation"), per_dimension(padding_value, 2, "padding", 0)
+    stride, dilation = per_dimension(stride, 2, "stride"), per_dimension(dilation, 2, "dilation")
+    padding = per_dimension(padding_value, 2, "padding", 0)
     if output_size.__class__ is Value:
         raise StaticValueError("`output_size` must be constant, but its value is known only at run time")
     sizes = np.asarray(output_size).tolist() if is_tensor(output_size) else output_size

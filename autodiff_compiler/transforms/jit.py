@@ -44,9 +44,11 @@ class JitFunction:
         if jit_disabled():
             return self._fn(*args, **kwargs)
         key, leaves = signature(args, kwargs)
-        for entry in self._entries.get(key, ()):
-            if entry.valid():
-                return entry(leaves)
+        entries = self._entries.get(key)
+        if entries is not None:
+            for entry in entries:
+                if entry.valid():
+                    return entry(leaves)
         return self._compiled(key, args, kwargs)(leaves)
 
     def _compiled(self, key: Key, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Specialised:

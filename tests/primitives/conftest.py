@@ -38,7 +38,8 @@ def run(fn, *arrays):
         else:
             attrs = dict(zip(op.defn.schema, op.attrs, strict=True))
             with np.errstate(all="ignore"):
-                results = [kernel_of(op.defn)(*[known[x] for x in op.operands], **attrs)]
+                results = kernel_of(op.defn)(*[known[x] for x in op.operands], **attrs)
+            results = results if op.defn.multiple else [results]
         for value, array in zip(op.results, results, strict=True):
             assert _type_of(array) is value.type, f"{op}: the kernel made {_type_of(array)}"
             known[value] = np.asarray(array)
@@ -61,11 +62,12 @@ def pull(builder, outs, cotangents, wrt):
         if any(x in active for x in op.operands):
             active.update(op.results)
     for op in reversed(ops):
-        g = found.get(op.results[0])
-        if g is None or op.results[0] not in active:
+        gs = [found.get(r) for r in op.results]
+        if all(g is None for g in gs) or op.results[0] not in active:
             continue
         needs = tuple([x in active for x in op.operands])
-        pulled = op.defn.vjp(Context(op.defn, op.attrs, op.results, needs), g, *op.operands)
+        context = Context(op.defn, op.attrs, op.results, needs)
+        pulled = op.defn.vjp(context, gs if op.defn.multiple else gs[0], *op.operands)
         for x, h, need in zip(op.operands, pulled if isinstance(pulled, tuple) else (pulled,), needs, strict=True):
             if need:
                 assert h is None or h.type is x.type, f"{op}: cotangent of type {h.type} for {x.type}"

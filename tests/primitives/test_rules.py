@@ -49,6 +49,12 @@ def _type_of(array):
     return tensor(from_numpy(array.dtype), array.shape)
 
 
+def _results(defn, operands, attrs):
+    """What the kernel computes, as a list."""
+    out = kernel_of(defn)(*operands, **attrs)
+    return list(out) if defn.multiple else [out]
+
+
 def _apply(defn, attrs):
     return lambda *xs: getattr(F, defn.name)(*xs, **attrs)
 
@@ -91,15 +97,15 @@ def test_the_kernel_makes_the_inferred_type(defn, operands, attrs, dtype):
     attrs = {name: dtype_of(v) if name == "dtype" else v for name, v in attrs.items()}
     canonical = defn.attrs_of(attrs)
     try:
-        (expected,) = defn.infer_types(tuple(map(_type_of, operands)), canonical)
+        expected = defn.infer_types(tuple(map(_type_of, operands)), canonical)
     except CompileError:
         assert not dtype.is_float, "every op of floats takes all float dtypes"
         return
     before = [x.copy() for x in operands]
     with np.errstate(all="ignore"):
-        result = kernel_of(defn)(*operands, **dict(zip(defn.schema, canonical, strict=True)))
-    assert isinstance(result, np.ndarray | np.generic)
-    assert _type_of(result) is expected
+        results = _results(defn, operands, dict(zip(defn.schema, canonical, strict=True)))
+    assert all(isinstance(r, np.ndarray | np.generic) for r in results)
+    assert tuple(map(_type_of, results)) == expected
     for x, old in zip(operands, before, strict=True):
         np.testing.assert_array_equal(x, old)
 
@@ -113,11 +119,12 @@ def test_narrow_floats_are_as_exact_as_their_dtype(defn, operands, attrs):
     narrow = [x.astype(bfloat16.numpy) if x.dtype == np.float64 else x for x in operands]
     wide = [x.astype(np.float64) if x.dtype == bfloat16.numpy else x for x in narrow]
     with np.errstate(all="ignore"):
-        got, expected = (np.asarray(kernel_of(defn)(*xs, **canonical)) for xs in (narrow, wide))
-    if expected.dtype == np.float64:
-        np.testing.assert_allclose(got.astype(np.float64), expected, rtol=2**-6, atol=2**-9)
-    else:
-        np.testing.assert_array_equal(got, expected)
+        pairs = list(zip(_results(defn, narrow, canonical), _results(defn, wide, canonical), strict=True))
+    for got, expected in pairs:
+        if expected.dtype == np.float64:
+            np.testing.assert_allclose(np.asarray(got, np.float64), expected, rtol=2**-6, atol=2**-9)
+        else:
+            np.testing.assert_array_equal(got, expected)
 
 
 @pytest.mark.parametrize(("defn", "types", "attrs", "text"), list(_listed("errors")))
@@ -196,47 +203,51 @@ def _differentiable():
     for p in SAMPLES:
         defn, operands, attrs = p.values
         if defn.vjp is not None and _float_positions(operands) and defn.name != "check_index":
-            result = defn.infer_types(tuple(map(_type_of, operands)), defn.attrs_of(attrs))[0]
-            if result.dtype is float64:
+            results = defn.infer_types(tuple(map(_type_of, operands)), defn.attrs_of(attrs))
+            if all(r.dtype is float64 for r in results):
                 yield p
 
 
 @pytest.mark.parametrize(("defn", "operands", "attrs"), list(_differentiable()))
 def test_derivatives_of_order_one_and_two_match_differences(defn, operands, attrs, graph):
     fn, xs = _closed(defn, attrs, operands)
-    draw = Draw(1)
+    draw, n = Draw(1), len(xs)
+
+    def values(*points):
+        out = fn(*points)
+        return list(out) if defn.multiple else [out]
 
     def value(arrays):
-        return [fn(*map(Tensor, arrays))]
+        return values(*map(Tensor, arrays))
 
-    v = draw(*value(xs)[0].shape)
+    vs = [draw(*y.shape) for y in value(xs)]
 
-    def first(arrays):  # operands and the cotangent of the result to the operands' cotangents
-        *points, g = map(Tensor, arrays)
-        return eager.vjp(fn, points)[1]([g])
+    def first(arrays):  # operands and the cotangents of the results to the operands' cotangents
+        ts = list(map(Tensor, arrays))
+        return eager.vjp(fn, ts[:n])[1](ts[n:])
 
     us = [draw(*x.shape) for x in xs]
-    order1 = first([*xs, v])
-    assert _dot(us, order1) == pytest.approx(_dot([v], _slope(value, xs, us)), rel=1e-6, abs=1e-7)
+    order1 = first([*xs, *vs])
+    assert _dot(us, order1) == pytest.approx(_dot(vs, _slope(value, xs, us)), rel=1e-6, abs=1e-7)
 
-    def second(arrays):  # ... and the cotangents `us` of those back to operands and cotangent
-        return eager.vjp(lambda *ts: tuple(eager.vjp(fn, ts[:-1])[1]([ts[-1]])), list(map(Tensor, arrays)))[1](
+    def second(arrays):  # ... and the cotangents `us` of those back to operands and cotangents
+        return eager.vjp(lambda *ts: tuple(eager.vjp(fn, ts[:n])[1](list(ts[n:]))), list(map(Tensor, arrays)))[1](
             [Tensor(u) for u in us]
         )
 
-    ws = [draw(*x.shape) for x in (*xs, v)]
-    order2 = second([*xs, v])
-    assert _dot(ws, order2) == pytest.approx(_dot(us, _slope(first, [*xs, v], ws)), rel=1e-6, abs=1e-7)
+    ws = [draw(*x.shape) for x in (*xs, *vs)]
+    order2 = second([*xs, *vs])
+    assert _dot(ws, order2) == pytest.approx(_dot(us, _slope(first, [*xs, *vs], ws)), rel=1e-6, abs=1e-7)
 
-    def both_orders(*values):
+    def both_orders(*given):
         b = current()
-        points, g = list(values[:-1]), values[-1]
-        gs = graph.pull(b, [fn(*points)], [g], points)
+        points = list(given[:n])
+        gs = graph.pull(b, values(*points), list(given[n:]), points)
         gs = [b.zeros(x.type) if h is None else h for x, h in zip(points, gs, strict=True)]
-        hs = graph.pull(b, gs, [_constant(u) for u in us], list(values))
-        return *gs, *(b.zeros(x.type) if h is None else h for x, h in zip(values, hs, strict=True))
+        hs = graph.pull(b, gs, [_constant(u) for u in us], list(given))
+        return *gs, *(b.zeros(x.type) if h is None else h for x, h in zip(given, hs, strict=True))
 
-    for got, expected in zip(graph.run(both_orders, *xs, v), [*order1, *order2], strict=True):
+    for got, expected in zip(graph.run(both_orders, *xs, *vs), [*order1, *order2], strict=True):
         np.testing.assert_allclose(got, expected.asnumpy(), rtol=1e-12, atol=1e-13)
 
 

@@ -88,7 +88,7 @@ class Writer:
             return f"{self.choose(scope.functions)}({self.vector(scope, depth - 1)})"
         if kind == 9 and scope.names["list"]:
             return f"{self.choose(scope.names['list'])}[{self.choose([0, 1, -1])}]"
-        return f"{self.vector(scope, depth - 1)} / ({self.vector(scope, depth - 1)} ** 2 + 1.5)"
+        return f"({self.vector(scope, depth - 1)} / ({self.vector(scope, depth - 1)} ** 2 + 1.5))"
 
     def scalar(self, scope, depth=2):
         kind = self.draw(st.integers(0, 7 if depth else 2))

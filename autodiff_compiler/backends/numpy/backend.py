@@ -28,6 +28,7 @@ from .undefined import undefined_values
 
 __all__ = ["NumpyBackend", "NumpyProgram"]
 
+TARGET = Target("numpy")
 _numbers = itertools.count()
 #: Names of programs that are no more.  The collector may run while somebody goes through `linecache.cache`, so their
 #: entries leave it when the next program enters.
@@ -52,7 +53,7 @@ class NumpyProgram:
         weakref.finalize(self, _gone.append, self.filename)
         self.namespace: dict[str, Any] = {"__name__": entry, "__file__": self.filename}
         self.namespace |= {"CONSTANTS": arrays, "CALLABLES": callables}
-        exec(compile(source, self.filename, "exec"), self.namespace)
+        exec(compile(source, self.filename, "exec", dont_inherit=True), self.namespace)
         self.run = self.namespace[entry]
 
     def __call__(self, *arrays: Any) -> tuple[Any, ...]:
@@ -83,7 +84,7 @@ class NumpyBackend:
     (array([0., 0.], dtype=float32),)
     """
 
-    def __init__(self, target: Target = Target("numpy")) -> None:
+    def __init__(self, target: Target = TARGET) -> None:
         self.target = target
 
     def compile(self, module: Module) -> NumpyProgram:

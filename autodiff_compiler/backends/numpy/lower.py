@@ -24,7 +24,7 @@ from .formula import Applied, Leaf, Splat
 from .kernels import attributes, kernel_expression, overwriting_kernel, result_call
 from .module_code import ModuleCode
 from .program import FunctionCode, Node, Step
-from .runtime import add_sequences
+from .runtime import add_sequences, narrowed_results
 from .syntax import Var, assign, attribute, call, dotted, dtype_expr, load, none, number, store, subscript, tuple_expr
 
 __all__ = ["LOWERINGS", "UNDEF", "Lowering", "Operand", "Pack", "Stretched"]
@@ -338,7 +338,11 @@ class Lowering:
             narrow = None
         tree, inlined = kernel_expression(op, trees, self.support)
         if narrow is not None:
-            tree, inlined = call(attribute(tree, "astype"), dtype_expr(narrow)), False
+            if op.defn.multiple:
+                tree = call(self.support.include(narrowed_results), tree, dtype_expr(narrow))
+            else:
+                tree = call(attribute(tree, "astype"), dtype_expr(narrow))
+            inlined = False
         self._assign_results(op, tree, operands, inlined)
 
     def _assign_results(self, op: Op, tree: ast.expr, operands: list[Operand], inlined: bool) -> None:

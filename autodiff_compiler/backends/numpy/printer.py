@@ -47,11 +47,15 @@ def module_text(code: ModuleCode, module: Module) -> str:
         var.name = constants.name(var.hint or var.fallback)
         reserved.add(var.name)
     functions = ["\n" + "\n".join(_Writer(function, reserved).lines) for function in code.functions]
-    parts = [_header(code, module), "\n".join(sorted(code.support.imports.values()))]
+    sources = _mentioned(code, functions)
+    parts = [_header(code, module)]
+    if sources:
+        parts.append("from __future__ import annotations")  # those of printed functions need not exist here
+    parts.append("\n".join(sorted(code.support.imports.values())))
     bound = _bound_outside(code)
     if bound:
         parts.append(bound)
-    parts += ["\n" * source.startswith(("def ", "class ")) + source for source in _mentioned(code, functions)]
+    parts += ["\n" * source.startswith(("def ", "class ")) + source for source in sources]
     if code.constants:
         parts.append("\n".join(f"{var} = {printed(tree)}" for var, tree in code.constants.values()))
     return "\n\n".join([*parts, *functions]) + "\n"

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["Ragged", "add_sequences", "checked_results"]
+__all__ = ["Ragged", "add_sequences", "checked_results", "narrowed_results"]
 
 
 class Ragged:
@@ -100,3 +100,8 @@ def checked_results(name: str, results: Any, promised: Any) -> tuple[Any, ...]:
             got, wanted = f"{array.dtype}{list(array.shape)}", f"{dtype}{list(shape)}"
             raise TypeError(f"result {i} of {name} is {got}, it promised {wanted}")
     return arrays
+
+
+def narrowed_results(results: Any, dtype: Any) -> list[Any]:
+    """The results of a kernel that computed a 16-bit float in float32, rounded to it."""
+    return [x.astype(dtype) if x.dtype.kind == "f" else x for x in results]
