@@ -29,7 +29,7 @@ CATALOGUE: dict[str, Entry] = {
     "AC1001": Entry(
         _SOURCE,
         "the function has no Python source to compile: it is written in C, made by `exec`, or typed at a prompt",
-        "put the function in a file, or wrap the call with `py_call`",
+        "put the function in a file; a notebook cell will do",
     ),
     "AC1002": Entry(
         _SOURCE,
@@ -141,7 +141,7 @@ CATALOGUE: dict[str, Entry] = {
     "AC1503": Entry(
         _LOOP,
         "a `while` whose condition is known when compiling never ends",
-        "let the condition depend on a Tensor or a `mutable` number",
+        "let the condition depend on a Tensor",
     ),
     "AC1504": Entry(
         _LOOP,
@@ -157,7 +157,7 @@ CATALOGUE: dict[str, Entry] = {
     "AC1601": Entry(
         _SIDE,
         "a variable outside of the compiled function is assigned",
-        "return the new value, or keep it as an attribute of a Cell",
+        "return the new value, or keep it in a Parameter",
     ),
     "AC1602": Entry(
         _SIDE,
@@ -210,21 +210,21 @@ CATALOGUE: dict[str, Entry] = {
     "AC1801": Entry(
         _CALL,
         "a Tensor leaves the graph, which would also cut the gradient",
-        "use an op instead, or `py_call` with a `bprop`",
+        "use an op instead",
     ),
     "AC1802": Entry(_CALL, "a Cell overrides `__call__`", "override `construct`"),
     "AC1803": Entry(_CALL, "a Cell or Parameter is created at each call", "create it in `__init__`"),
     "AC1804": Entry(
-        _CALL, "an instance of a plain class is created", "use a NamedTuple, a frozen dataclass or `jit_class`"
+        _CALL, "an instance of a plain class is created", "use a NamedTuple or a frozen dataclass"
     ),
     "AC1805": Entry(_CALL, "a NumPy function without a counterpart gets a Tensor", "use the nearest function of `ops`"),
     "AC1806": Entry(
-        _CALL, "a builtin is called that has no meaning in a graph", "compute the value outside, or with `constexpr`"
+        _CALL, "a builtin is called that has no meaning in a graph", "compute the value outside"
     ),
     "AC1807": Entry(
         _CALL,
         "a function is called whose inside cannot be seen",
-        "wrap it with `py_call`, or with `constexpr` if its arguments are constants",
+        "call it outside of the compiled function",
     ),
     "AC1808": Entry(("ParameterError",), "two Parameters have the same name", "rename one of them"),
     "AC1901": Entry(
@@ -233,7 +233,7 @@ CATALOGUE: dict[str, Entry] = {
     "AC2001": Entry(
         ("RecompileWarning",),
         "the function is compiled anew for each value of one number or dimension",
-        "pass it as `mutable(v)`, or keep the shape the same",
+        "pass it as a 0-d Tensor, or keep the shape the same",
     ),
     "AC2002": Entry(
         ("UnrollWarning",), "a long loop is unrolled", "remove the use named in the message so that it can be kept"

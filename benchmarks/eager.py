@@ -7,39 +7,17 @@
 
 from __future__ import annotations
 
-import pathlib
-import sys
-import time
 from collections.abc import Callable
 from typing import Any
 
 import autograd
 import autograd.numpy as anp
 import numpy as np
-
-sys.path.insert(0, str(pathlib.Path(__file__).parents[1]))  # runs from a checkout that is not installed
+from _measure import interleaved, machine
 
 import autodiff_compiler.primitives  # noqa: F401
 from autodiff_compiler.eager import differentiate
 from autodiff_compiler.runtime import Tensor
-
-
-def interleaved(functions: list[Callable[[], Any]], rounds: int = 15, seconds: float = 0.02) -> list[float]:
-    """The best time per call of each function, in microseconds; the rounds alternate, so that drift hits all alike."""
-    counts = []
-    for f in functions:
-        f()
-        start = time.perf_counter()
-        f()
-        counts.append(max(1, int(seconds / max(time.perf_counter() - start, 1e-7))))
-    best = [float("inf")] * len(functions)
-    for _ in range(rounds):
-        for i, (f, count) in enumerate(zip(functions, counts, strict=True)):
-            start = time.perf_counter()
-            for _ in range(count):
-                f()
-            best[i] = min(best[i], (time.perf_counter() - start) / count)
-    return [1e6 * t for t in best]
 
 
 def mlp_arrays() -> list[np.ndarray]:
@@ -113,6 +91,7 @@ def forward_rows() -> list[tuple[str, float, float]]:
 
 
 def main() -> None:
+    print(machine())
     print(f"{'':44}{'ours us':>10}{'autograd us':>13}{'ratio':>8}")
     for name, ours, theirs in gradient_rows():
         print(f"{name:44}{ours:10.1f}{theirs:13.1f}{ours / theirs:8.2f}")

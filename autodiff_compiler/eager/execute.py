@@ -7,6 +7,7 @@ dtypes, is checked first, once per combination of dtypes.
 
 from __future__ import annotations
 
+import contextlib
 import functools
 from collections.abc import Callable
 from typing import Any
@@ -14,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from ..dtypes import from_numpy
-from ..errors import UnsupportedCallError
+from ..errors import ShapeError, UnsupportedCallError
 from ..ir.core import Attrs
 from ..ir.primitive import Context, F, Needs, Primitive, kernel_of, set_eager
 from ..ir.types import TensorType, tensor
@@ -139,7 +140,8 @@ def _check_dtypes(plan: Plan, arrays: list[Array], attrs: Attrs, key: Any) -> No
             try:
                 plan.defn.infer_types(tuple([tensor(d, ()) for d in dtypes]), attrs)
             except Exception:
-                plan.defn.infer_types(tuple([_type_of(a) for a in arrays]), attrs)
+                with contextlib.suppress(ShapeError):  # the better text, unless it is about shapes that broadcast
+                    plan.defn.infer_types(tuple([_type_of(a) for a in arrays]), attrs)
                 raise
         else:
             plan.defn.infer_types(tuple([_type_of(a) for a in arrays]), attrs)

@@ -188,9 +188,17 @@ _PLAIN_INDICES = (int, slice, type(None), type(Ellipsis))
 
 
 def _fast_getitem(general: Callable[..., Any]) -> Callable[..., Any]:
-    """Basic indexing off the tapes is NumPy's own: the result shows the same bytes, which are copied before a write."""
+    """Basic indexing off the tapes is NumPy's own: the result shows the same bytes, which are copied before a write.
+
+    So is indexing by one Tensor of integers, which copies.
+    """
 
     def get_item(x: Tensor, index: Any) -> Tensor:
+        if index.__class__ is Tensor and x._node is None and index._data.ndim and index._data.dtype.kind in "iu":
+            try:
+                return wrap(x._data[index._data])
+            except IndexError:
+                return general(x, index)  # says in our own words what does not fit
         for item in index if index.__class__ is tuple else (index,):
             if item.__class__ not in _PLAIN_INDICES:
                 return general(x, index)
@@ -199,7 +207,7 @@ def _fast_getitem(general: Callable[..., Any]) -> Callable[..., Any]:
         try:
             out = x._data[index]
         except IndexError:
-            return general(x, index)  # says in our own words what does not fit
+            return general(x, index)
         if out.__class__ is not np.ndarray:
             return wrap(np.asarray(out))
         part = wrap(out)

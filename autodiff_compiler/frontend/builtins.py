@@ -108,7 +108,9 @@ def _len(lw: Lowering, x: Any) -> Any:
     method = getattr(type(x), "__len__", None)
     if hasattr(method, "__code__") and not operators.is_ours(type(x)):
         return lw.call_python(method, [x], {})
-    return len(x)
+    if isinstance(x, str | bytes | tuple | list | dict | set | range | LocalList | LocalDict):
+        return len(x)  # an outside container has its content guarded
+    return lw.outside.property(x, "length", f"the length of a {type(x).__name__}", lambda: len(x))
 
 
 @intrinsic(tuple)
@@ -152,7 +154,10 @@ def _type(lw: Lowering, x: Any) -> Any:
 def _hasattr(lw: Lowering, x: Any, name: str) -> bool:
     if _is_tensor(x):
         return name in METHODS or hasattr(_SHOWN_AS[type(x)], name)
-    return hasattr(x, name)
+    if isinstance(x, LocalList | LocalDict | tuple):
+        return hasattr(x, name)
+    what = f"whether a {type(x).__name__} has {name!r}"
+    return bool(lw.outside.property(x, f"has {name}", what, lambda: hasattr(x, name)))
 
 
 _NOTHING = object()

@@ -93,7 +93,9 @@ def call(lw: Lowering, fn: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
             return lw.native(fn, args, kwargs)
         return lw.call_python(fn, args, kwargs)
     if isinstance(fn, functools.partial):
-        return call(lw, fn.func, [*fn.args, *args], {**fn.keywords, **kwargs})
+        bound, named = fn.args, fn.keywords
+        given = [lw.outside.item(bound, i, v) for i, v in enumerate(bound)]
+        return call(lw, fn.func, [*given, *args], {k: lw.outside.item(named, k, v) for k, v in named.items()} | kwargs)
     if isinstance(fn, type):
         return _construct(lw, fn, args, kwargs)
     if getattr(type(fn), "__graph_state__", None) is not None:
@@ -291,7 +293,8 @@ def _static_call(lw: Lowering, fn: Any, args: list[Any], kwargs: dict[str, Any])
                 code="AC1805",
                 hint=f"use ops.{name}",
             )
-        if root == "math" and name in METHODS and len(args) == 1 and type(args[0]) is Weak:
+        if root == "math" and name in METHODS and len(args) == 1 and is_dynamic(args[0]):
+            args = [to_number(lw, args[0], float) if type(args[0]) is not Weak else args[0]]
             value = getattr(F, name)(F.cast(args[0].value, dtype=NUMBER_DTYPE[float]))
             kind = _MATH_KIND.get(name, float)
             return Weak(value if value.dtype is NUMBER_DTYPE[kind] else F.cast(value, dtype=NUMBER_DTYPE[kind]), kind)

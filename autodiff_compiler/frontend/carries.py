@@ -19,8 +19,8 @@ from ..source import Loc
 from .joins import NUMBER_DTYPE, Slot, fill, fits_tensor, joined_number, kind_of_number, lifted_number, same_static
 from .lowering import Diverged, Lowering, Region
 from .values import (
-    EITHER, OUTSIDE, UNBOUND, MaybeUnbound, StateVar, TensorVar, Weak, content, describe, elements, flatten, rebuild,
-    set_content,
+    EITHER, OUTSIDE, UNBOUND, LocalDict, LocalList, MaybeUnbound, StateVar, TensorVar, Weak, content, describe, elements,
+    parts, rebuild, set_content,
 )  # fmt: skip
 
 __all__ = ["Body", "Cell", "Loop"]
@@ -146,11 +146,9 @@ class Loop:
     def _templates(self) -> tuple[list[Any], list[Type], list[str | None]]:
         types: list[Type] = []
         names: list[str | None] = []
-        memo: dict[int, Any] = {}
 
         def go(x: Any, cell: Cell) -> Any:
-            if id(x) in memo:
-                return memo[id(x)]
+            # Two names of one Tensor get a slot each: they may part in the body.
             if type(x) is _Late:
                 return _Late(go(x.held, cell), x.head)
             if type(x) in (TensorVar, _Assumed):
@@ -159,20 +157,24 @@ class Loop:
                 type_, kind = tensor(NUMBER_DTYPE[x.kind], ()), x.kind
             else:
                 items = elements(x)
-                return x if items is None else rebuild(x, [go(i, cell) for i in items])
+                if items is None:
+                    return x
+                copy = rebuild(x, [go(i, cell) for i in items])
+                if isinstance(copy, LocalList | LocalDict) and cell.obj is None:
+                    copy.locked = self._locked(x, cell)
+                return copy
             types.append(type_)
             names.append(cell.name if cell.obj is None and not cell.internal else None)
-            memo[id(x)] = Slot(len(types) - 1, kind, self._locked(x, cell))
-            return memo[id(x)]
+            return Slot(len(types) - 1, kind, self._locked(x, cell))
 
         return [go(x, cell) for x, cell in zip(self.assumed, self.cells, strict=True)], types, names
 
     def _locked(self, x: Any, cell: Cell) -> str:
         """Why the elements of a carried Tensor cannot be assigned: in the first trip it may have other names."""
-        if type(x) is not TensorVar or x.locked or cell.obj is x:
-            return "" if type(x) is Weak else getattr(x, "locked", "")
+        if type(x) not in (TensorVar, LocalList, LocalDict) or x.locked or cell.obj is x:
+            return getattr(x, "locked", "")
         frame = self.lw.frame
-        held = sum(leaf is x for name, value in frame.env.items() if name != cell.name for leaf in flatten(value))
+        held = any(part is x for name, value in frame.env.items() if name != cell.name for part in parts(value))
         return EITHER if held or x.serial < frame.serial else ""
 
     def enter(self, templates: list[Any], args: Any) -> None:
@@ -249,7 +251,10 @@ class Loop:
     def _generalise(self, found: list[Any], region: Region) -> bool:
         """Widens the assumptions to cover what the body ends with; True if they already did."""
         done = True
+        self._ends: dict[int, Any] = {}
         for i, (cell, end) in enumerate(zip(self.cells, found, strict=True)):
+            if isinstance(end, CompileError):
+                raise end  # a container about whose content the branches of the body disagree
             try:
                 new = self._wider(self.assumed[i], end, cell.label, cell)
             except JoinError as error:
@@ -271,6 +276,16 @@ class Loop:
         return done
 
     def _wider(self, assumed: Any, end: Any, name: str, cell: Cell) -> Any:
+        """The assumption that covers a value at the end of the body; `assumed` itself if that does."""
+        new = self._widened(assumed, end, name, cell)
+        if new is assumed and type(assumed) in (TensorVar, _Assumed, Weak):
+            # Two names of one value share a slot as long as every trip ends with them naming one value again.
+            if self._ends.setdefault(id(assumed), end) is not end:
+                kind = assumed.kind if type(assumed) is Weak else None
+                return Weak(None, kind) if kind else _Assumed(assumed.type, self._locked(assumed, cell))  # type: ignore[arg-type]
+        return new
+
+    def _widened(self, assumed: Any, end: Any, name: str, cell: Cell) -> Any:
         if assumed is end:
             return assumed
         if type(assumed) is MaybeUnbound or assumed is UNBOUND:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import warnings
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
@@ -17,7 +16,10 @@ from . import jumps
 from .joins import Join, fill
 from .lowering import Diverged, Lowering, statement
 from .operators import truth
-from .values import UNBOUND, LocalDict, LocalList, MaybeUnbound, StateVar, TensorVar, Weak, content, describe, set_content
+from .scope import Closure
+from .values import (
+    UNBOUND, LocalDict, LocalList, MaybeUnbound, StateVar, TensorVar, Weak, content, describe, parts, set_content, usable,
+)  # fmt: skip
 
 __all__ = ["Diverged", "branch", "iterate_static"]
 
@@ -57,8 +59,11 @@ class Arm:
     start: int
 
 
-def run_arm(lw: Lowering, run: Callable[[], Any]) -> Arm:
-    """Compiles one branch in a block of its own; names and objects are put back afterwards."""
+def run_arm(lw: Lowering, run: Callable[[], Any], returned: bool = False) -> Arm:
+    """Compiles one branch in a block of its own; names and objects are put back afterwards.
+
+    `returned`: the function has returned if this branch is taken at all.
+    """
     before, places_before = lw.frame.env, lw.frame.places
     lw.frame.env, lw.frame.places = dict(before), dict(places_before)
     builder = trace.builder.nested()
@@ -79,14 +84,17 @@ def run_arm(lw: Lowering, run: Callable[[], Any]) -> Arm:
             places, lw.frame.places = lw.frame.places, places_before
             objects = lw.restore(region)
             lw.arms -= 1
-    return Arm(builder, env, places, objects, result, diverged, env.get(jumps.RETURNED) is True, region.start)
+    # A closure that is returned may read the names later, so they are joined as if the function went on.
+    returned = returned or env.get(jumps.RETURNED) is True
+    returned = returned and not any(type(x) is Closure for x in parts(env.get(jumps.RETURN_VALUE)))
+    return Arm(builder, env, places, objects, result, diverged, returned, region.start)
 
 
 def _raises_at_run_time(lw: Lowering, error: Exception) -> None:
     from .statements import emit_raise
 
     kind, args = type(error), error.args
-    warnings.warn(BranchRaisesWarning(f"a branch always raises {kind.__name__}: {error}", loc=lw.here), stacklevel=2)
+    lw.warn(BranchRaisesWarning(f"a branch always raises {kind.__name__}: {error}", loc=lw.here))
     with contextlib.suppress(Diverged):
         emit_raise(lw, lambda *operands: kind(*args))
 
@@ -106,8 +114,7 @@ def branch(
     `other_returned`: the function has returned when the second branch is taken.
     """
     loc = lw.frame.tree.loc(node, lw.frame.caller)
-    a, b = run_arm(lw, then), run_arm(lw, other)
-    b.returned |= other_returned
+    a, b = run_arm(lw, then), run_arm(lw, other, other_returned)
     join = Join(a.builder, b.builder, (loc, None), a.start)
     if a.diverged or b.diverged:
         survivor = b if a.diverged else a
@@ -157,8 +164,23 @@ def _joined_template(lw: Lowering, join: Join, a: Arm, b: Arm, name: str) -> tup
         x, y = (arm.objects[key][1] if key in arm.objects else content(obj) for arm in (a, b))
         if type(obj) is TensorVar:
             x, y = TensorVar(x), TensorVar(y)
-        objects[key] = (obj, join.join(x, y, f"an object changed in a branch ({describe(obj)})"))
+        objects[key] = (obj, _joined_content(join, a, b, obj, x, y))
     return result, names, objects
+
+
+def _joined_content(join: Join, a: Arm, b: Arm, obj: Any, x: Any, y: Any) -> Any:
+    """What an object changed in a branch holds afterwards; a CompileError if the branches disagree."""
+    for content_ in (x, y):
+        if isinstance(content_, CompileError):
+            return content_
+    if a.returned is not b.returned:
+        left, staying, others = (a, y, join.a) if a.returned else (b, x, join.b)
+        if not any(part is obj for part in parts(left.env.get(jumps.RETURN_VALUE))):
+            return join.with_undef(staying, others)
+    try:
+        return join.join(x, y, f"an object changed in a branch ({describe(obj)})")
+    except CompileError as error:  # of interest only to who reads it
+        return error
 
 
 def _joined_name(join: Join, a: Arm, b: Arm, name: str) -> Any:
@@ -190,7 +212,7 @@ def _survivor_template(join: Join, arm: Arm) -> tuple[Any, dict[str, Any], dict[
 # ---------------------------------------------------------------------------------------------------- iteration
 def iterate_static(lw: Lowering, x: Any) -> Iterable[Any]:
     """The elements of something whose length is known at compile time."""
-    if type(x) is TensorVar or type(x) is StateVar:
+    if type(usable(x)) is TensorVar or type(x) is StateVar:
         shape = x.type.shape
         if not shape:
             raise TypeError("iteration over a 0-d tensor")
@@ -212,6 +234,7 @@ def iterate_static(lw: Lowering, x: Any) -> Iterable[Any]:
     if isinstance(x, LocalList | range | str | bytes):
         return list(x)
     items = list(x)
+    lw.outside.property(x, "length", f"the length of a {type(x).__name__}", lambda: len(list(x)))
     return [
         lw.outside.read(v, ("iterate", id(x), i), f"element {i}", lambda i=i: list(x)[i]) for i, v in enumerate(items)
     ]

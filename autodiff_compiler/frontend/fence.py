@@ -214,7 +214,7 @@ def _global(node: Any, tree: SourceTree) -> CompileError | None:
         f"'{name}' is a global variable and cannot be assigned in compiled code",
         code="AC1601",
         spans=[(place, "assigned here"), (tree.loc(node), "made global here")],
-        hint=f"return the new value of '{name}', or keep it as an attribute of a Cell",
+        hint=f"return the new value of '{name}', or keep it in a Parameter",
     )
 
 

@@ -16,7 +16,7 @@ from ..ir.core import Value
 from ..ir.primitive import F
 from ..ir.types import TensorType, tensor
 from ..source import Loc
-from .values import EITHER, UNBOUND, MaybeUnbound, StateVar, TensorVar, Weak, describe, elements, rebuild
+from .values import EITHER, UNBOUND, LocalDict, LocalList, MaybeUnbound, StateVar, TensorVar, Weak, describe, elements, rebuild
 
 __all__ = ["NUMBER_DTYPE", "Join", "Slot", "fill", "joined_number", "lifted_number", "same_static"]
 
@@ -130,7 +130,7 @@ class Join:
     def _locked(self, *boxes: Any) -> str:
         """Why the elements of a Tensor that is one of these cannot be assigned."""
         for x in boxes:
-            if type(x) is TensorVar and (x.locked or x.serial < self._start):
+            if type(x) in (TensorVar, LocalList, LocalDict) and (x.locked or x.serial < self._start):
                 return x.locked or EITHER
         return ""
 
@@ -187,7 +187,10 @@ class Join:
         items = [self.join(x, y, p) for x, y, p in zip(xs, ys, paths, strict=True)]
         if all(i is x for i, x in zip(items, xs, strict=True)) and not isinstance(a, list | dict):
             return a
-        return rebuild(a, items)
+        new = rebuild(a, items)
+        if isinstance(new, LocalList | LocalDict):
+            new.locked = self._locked(a, b)
+        return new
 
     def _partly_bound(self, a: Any, b: Any, name: str) -> Any:
         for x in (a, b):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import gast
@@ -64,9 +63,7 @@ def _keep_or_unroll(lw: Lowering, node: Any, iteration: Iteration, n: int) -> No
             hint=problem.hint,
         )
     if n > _WARN_TRIPS:
-        warnings.warn(
-            UnrollWarning(f"a loop of {n} trips is unrolled: {problem.message}", loc=lw.place(node)), stacklevel=2
-        )
+        lw.warn(UnrollWarning(f"a loop of {n} trips is unrolled: {problem.message}", loc=lw.place(node)))
     lw.place(node)
     _unroll(lw, node, list(iteration.static_items(lw)))
 
@@ -270,7 +267,7 @@ def _keep_while(lw: Lowering, node: Any) -> None:
             "this `while` never ends: its condition does not depend on anything known only at run time",
             code="AC1503",
             loc=lw.place(node.test),
-            hint="make the number it depends on dynamic, e.g. with `mutable`, or use a `break`",
+            hint="let the condition depend on a Tensor, or use a `break`",
         )
     inits = loop.inits(body.templates, body.types)
     lw.place(node)

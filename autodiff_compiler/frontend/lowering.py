@@ -6,17 +6,20 @@ Static values are evaluated by Python while compiling; operations on dynamic one
 
 from __future__ import annotations
 
+import os
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..errors import CompileError, RecursionDepthError
+from ..errors import AutodiffWarning, CompileError, RecursionDepthError
 from ..ir.build import Builder
 from ..ir.core import Block, Function, Module, Value
 from ..ir.primitive import F, trace
 from ..ir.types import TensorType, tensor
 from ..runtime.parameter import Parameter
+from ..runtime.tensor import Tensor
 from ..source import Loc
 from . import fence, source_tree
 from .joins import NUMBER_DTYPE
@@ -106,6 +109,17 @@ def _too_deep(function: str, *, at_run_time: bool) -> RecursionDepthError:
     return RecursionDepthError(what, hint="write it as a loop, or stop it earlier by a number known at compile time")
 
 
+PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
+
+
+def users_place(loc: Loc) -> Loc:
+    """The innermost place of a chain of calls that lies in the user's files and not in our layers."""
+    place: Loc | None = loc
+    while place is not None and place.file.startswith(PACKAGE):
+        place = place.caller
+    return place or loc
+
+
 class Lowering:
     """One compilation of one function."""
 
@@ -185,8 +199,24 @@ class Lowering:
             return rule(self, node)
         except CompileError as error:
             if not error.spans:
-                error.at(self.frame.tree.loc(node, self.frame.caller))
+                error.at(users_place(self.frame.tree.loc(node, self.frame.caller)))
             raise
+        except Diverged:
+            raise
+        except Exception as error:  # what Python itself raises for a static operation
+            if not getattr(error, "__notes__", None):
+                loc = users_place(self.frame.tree.loc(node, self.frame.caller))
+                error.add_note(f"  at {loc.file}:{loc.line} in {loc.function} (while it was compiled)")
+            raise
+
+    def warn(self, warning: AutodiffWarning) -> None:
+        """Warns at the user's line and not at one of ours."""
+        loc = self.here
+        if loc is None:
+            warnings.warn(warning, stacklevel=2)
+        else:
+            place = users_place(loc)
+            warnings.warn_explicit(warning, type(warning), place.file, place.line)
 
     def refused(self, node: Any) -> CompileError:
         return fence.reject(node, self.frame.tree) or fence.missing(node, self.frame.tree)
@@ -272,6 +302,8 @@ class Lowering:
                 return v.value
             if type(v) is StateVar:
                 return F.state_read(state=v.name, type=v.type)
+            if isinstance(v, Tensor):  # bound in a partial, or held by an object whose code runs natively
+                return leaf(self.outside.read(v, ("object", id(v)), "a Tensor", lambda: v))
             return v
 
         return map_leaves(leaf, x)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import inspect
 import operator
-import os
 import types
 from typing import Any
 
@@ -26,9 +25,9 @@ from ..ir.types import TensorType
 from ..runtime.parameter import Parameter
 from ..runtime.tensor import Tensor
 from .joins import NUMBER_DTYPE, joined_number, kind_of_number, lifted_number
-from .lowering import Lowering
+from .lowering import PACKAGE, Lowering
 from .outside import type_of
-from .values import LocalDict, LocalList, StateVar, TensorVar, Weak, describe, elements, is_dynamic, is_static
+from .values import LocalDict, LocalList, StateVar, TensorVar, Weak, describe, elements, is_dynamic, is_static, usable
 
 __all__ = ["attribute", "binary", "check_local", "compare", "is_ours", "require_static", "subscript", "truth", "unary"]
 
@@ -82,9 +81,6 @@ _WEAK_COMPARE = {
 }
 
 
-_PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
-
-
 def is_tensor_var(x: Any) -> bool:
     return type(x) is TensorVar or type(x) is StateVar
 
@@ -92,7 +88,7 @@ def is_tensor_var(x: Any) -> bool:
 def is_ours(obj: Any) -> bool:
     """Whether a class, function or module belongs to this package (and so may run natively on Values)."""
     if isinstance(obj, types.FunctionType):  # the file decides: an example in a docstring has its module's name
-        return obj.__code__.co_filename.startswith(_PACKAGE)
+        return obj.__code__.co_filename.startswith(PACKAGE)
     module = obj.__name__ if isinstance(obj, types.ModuleType) else getattr(obj, "__module__", None)
     root = __name__.partition(".")[0]
     return isinstance(module, str) and (module == root or module.startswith(root + "."))
@@ -108,13 +104,17 @@ def require_static(x: Any, what: str) -> Any:
 def check_local(lw: Lowering, owner: Any) -> None:
     """Refuses changes of containers that came from outside."""
     if not isinstance(owner, LocalList | LocalDict):
-        if isinstance(owner, list | dict | set):
+        if isinstance(owner, list | dict | set | np.ndarray):
             raise SideEffectError(
                 f"a {describe(owner)} that came from outside cannot be changed in compiled code",
                 code="AC1602",
                 hint="copy it first, or return the new value",
             )
         raise TypeError(f"'{type(owner).__name__}' object does not support item assignment")
+    if owner.locked:
+        raise SideEffectError(
+            f"a {describe(owner)} that {owner.locked} cannot be changed in compiled code", code="AC1602", hint="copy it first"
+        )
 
 
 # ---------------------------------------------------------------------------------------------------- operators
@@ -435,7 +435,7 @@ def subscript(lw: Lowering, owner: Any, index: Any) -> Any:
     """``owner[index]``."""
     if is_tensor_var(owner):
         return lw.native(METHODS["__getitem__"], [owner, index])
-    if isinstance(owner, tuple | list | dict):
+    if isinstance(usable(owner), tuple | list | dict):
         if not is_static(index):
             if isinstance(owner, dict):
                 require_static(index, "a dictionary key")

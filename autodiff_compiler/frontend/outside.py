@@ -11,6 +11,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from ..errors import ParameterError, SideEffectError
 from ..ir.core import Module, StateInfo
 from ..ir.types import TensorType, tensor
@@ -78,7 +80,7 @@ def matches(now: Any, expected: Any) -> bool:
 
 def _seen(value: Any) -> Any:
     """What an outside value must match later: containers by content, Tensors by type, other objects by identity."""
-    if isinstance(value, list | dict | set | frozenset) and not isinstance(value, LocalList | LocalDict):
+    if isinstance(value, list | dict | set | frozenset | np.ndarray) and not isinstance(value, LocalList | LocalDict):
         return _Content(value)
     if isinstance(value, tuple):
         items = tuple(map(_seen, value))
@@ -89,11 +91,11 @@ def _seen(value: Any) -> Any:
 
 
 class _Content:
-    """The content of an outside container as it was read."""
+    """The content of an outside list, dict, set or array as it was read."""
 
     def __init__(self, owner: Any) -> None:
         self.kind = type(owner)
-        self.items = list(map(_seen, self._of(owner)))
+        self.items = owner.copy() if isinstance(owner, np.ndarray) else list(map(_seen, self._of(owner)))
 
     @staticmethod
     def _of(owner: Any) -> list[Any]:
@@ -104,6 +106,10 @@ class _Content:
     def matches(self, now: Any) -> bool:
         if type(now) is not self.kind:
             return False
+        if isinstance(now, np.ndarray):
+            # Bytes, so that NaNs equal themselves and 0.0 is not -0.0.
+            same = now.shape == self.items.shape and now.dtype == self.items.dtype
+            return same and now.tobytes() == self.items.tobytes()
         items = self._of(now)
         return len(items) == len(self.items) and all(map(matches, items, self.items))
 
@@ -167,6 +173,12 @@ class Outside:
             self.guards["builtins", id(namespace)] = Guard("builtins are not hidden", lambda: hidden(names), True)
         names.add(name)
 
+    def property(self, owner: Any, key: str, what: str, ask: Callable[[], Any]) -> Any:
+        """What is asked of an outside object without reading a part of it: its length, whether it has an attribute."""
+        value = ask()
+        self._guard((key, id(owner)), what, ask, value)  # `ask` keeps the owner alive
+        return value
+
     def item(self, owner: Any, index: Any, value: Any) -> Any:
         """An element of an outside container (whose content is guarded already)."""
         if isinstance(value, Tensor):
@@ -182,7 +194,7 @@ class Outside:
                 if parameter.name and name != "parameter" and name != "Parameter":
                     raise ParameterError(
                         f"two Parameters of this function are both called {name!r}",
-                        hint="give one of them another name",
+                        hint="give one of them another name; layers in a plain list belong into an nn.CellList",
                     )
                 name = f"{name}.{len(self.states)}"
             type_ = type_of(parameter)

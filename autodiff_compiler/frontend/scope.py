@@ -13,7 +13,7 @@ from ..errors import ArgumentError, UnboundVariableError
 from ..source import Loc
 from . import jumps, source_tree
 from .source_tree import Bindings, SourceTree
-from .values import MaybeUnbound, serial_now
+from .values import MaybeUnbound, serial_now, usable
 
 __all__ = ["Closure", "Frame", "Prepared", "assigned_names", "bind_arguments", "prepare", "prepare_nested"]
 
@@ -141,7 +141,7 @@ class Frame:
 
     def local(self, name: str, loc: Loc) -> Any:
         """The value of a local name of this frame."""
-        value = self.env.get(name, self)
+        value = usable(self.env.get(name, self))
         if value is self:
             raise UnboundVariableError(
                 f"'{name}' has no value here", loc=loc, hint=f"give '{name}' a value before this line"

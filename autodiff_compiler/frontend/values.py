@@ -36,8 +36,10 @@ __all__ = [
     "is_dynamic",
     "is_static",
     "map_leaves",
+    "parts",
     "set_content",
     "structure",
+    "usable",
 ]
 
 _serial = itertools.count()
@@ -77,23 +79,37 @@ class StateVar:
 
 
 class LocalList(list):  # type: ignore[type-arg]
-    """A list made by compiled code."""
+    """A list made by compiled code.
 
-    __slots__ = ("serial",)
+    `broken` is why its content cannot be known here, if paths disagree about it; `locked` as for a `TensorVar`.
+    """
+
+    __slots__ = ("broken", "locked", "serial")
 
     def __init__(self, items: Any = ()) -> None:
         super().__init__(items)
+        self.broken: CompileError | None = None
+        self.locked = ""
         self.serial = next(_serial)
 
 
 class LocalDict(dict):  # type: ignore[type-arg]
-    """A dict made by compiled code."""
+    """A dict made by compiled code; `broken` and `locked` as for a list."""
 
-    __slots__ = ("serial",)
+    __slots__ = ("broken", "locked", "serial")
 
     def __init__(self, items: Any = ()) -> None:
         super().__init__(items)
+        self.broken: CompileError | None = None
+        self.locked = ""
         self.serial = next(_serial)
+
+
+def usable(x: Any) -> Any:
+    """x itself; raises if it is a container whose content is not known here."""
+    if isinstance(x, LocalList | LocalDict) and x.broken is not None:
+        raise x.broken.again(None, "")
+    return x
 
 
 class _Unbound:
@@ -142,10 +158,10 @@ def is_static(x: Any) -> bool:
 
 def rebuild(like: Any, items: list[Any]) -> Any:
     """A container of the class of `like` with other elements."""
-    if isinstance(like, LocalList):
-        return LocalList(items)
-    if isinstance(like, LocalDict):
-        return LocalDict(zip(like, items, strict=True))
+    if isinstance(like, LocalList | LocalDict):
+        new = LocalList(items) if isinstance(like, LocalList) else LocalDict(zip(like, items, strict=True))
+        new.locked = like.locked
+        return new
     if isinstance(like, dict):
         return dict(zip(like, items, strict=True))
     if isinstance(like, list):
@@ -166,10 +182,17 @@ def elements(x: Any) -> Any:
 
 def map_leaves(fn: Callable[[Any], Any], x: Any) -> Any:
     """Applies fn to every leaf, keeping containers (rebuilt) as they are."""
-    items = elements(x)
+    items = elements(usable(x))
     if items is None:
         return fn(x)
     return rebuild(x, [map_leaves(fn, i) for i in items])
+
+
+def parts(x: Any) -> Iterator[Any]:
+    """x itself and everything in it."""
+    yield x
+    for item in elements(x) or ():
+        yield from parts(item)
 
 
 def flatten(x: Any) -> Iterator[Any]:
@@ -199,6 +222,8 @@ def content(obj: Any) -> Any:
     """A copy of what a mutable compile-time object holds now."""
     if type(obj) is TensorVar:
         return obj.value
+    if obj.broken is not None:
+        return obj.broken
     return list(obj) if isinstance(obj, list) else dict(obj)
 
 
@@ -206,7 +231,11 @@ def set_content(obj: Any, saved: Any) -> None:
     """Puts a saved content back."""
     if type(obj) is TensorVar:
         obj.value = saved
-    elif isinstance(obj, list):
+        return
+    obj.broken = saved if isinstance(saved, CompileError) else None
+    if obj.broken is not None:
+        return
+    if isinstance(obj, list):
         obj[:] = saved
     else:
         obj.clear()

@@ -12,19 +12,19 @@ from typing import Any
 from ..dtypes import dtype_of
 from ..errors import ShapeError, UnsupportedCallError
 from ..ir.primitive import call
-from ..primitives.family import as_tensor, promoted, require
+from ..primitives.family import as_tensor, require
 
 # fmt: off
 __all__ = [
     "abs", "absolute", "add", "all", "amax", "amin", "any", "arange", "argmax", "argmin", "bitwise_and",
-    "bitwise_or", "bitwise_xor", "broadcast_to", "cast", "cat", "clip_by_value", "concat", "cos", "cross_entropy",
+    "bitwise_or", "bitwise_xor", "broadcast_to", "cast", "cat", "clip_by_value", "concat", "cos",
     "div", "divide", "dot", "eq", "equal", "exp", "expand_dims", "flatten", "floor_div", "floor_divide",
-    "floor_mod", "full", "full_like", "gather", "ge", "greater", "greater_equal", "gt", "l1_loss", "le", "less",
-    "less_equal", "log", "log_softmax", "logical_and", "logical_not", "logical_or", "logical_xor", "lt",
-    "masked_fill", "matmul", "max", "maximum", "mean", "min", "minimum", "mse_loss", "mul", "multiply", "ne", "neg",
-    "negative", "nll_loss", "not_equal", "one_hot", "ones", "ones_like", "permute", "pow", "rank", "reduce_max",
+    "floor_mod", "full", "full_like", "gather", "ge", "greater", "greater_equal", "gt", "le", "less",
+    "less_equal", "log", "logical_and", "logical_not", "logical_or", "logical_xor", "lt",
+    "masked_fill", "matmul", "max", "maximum", "mean", "min", "minimum", "mul", "multiply", "ne", "neg",
+    "negative", "not_equal", "one_hot", "ones", "ones_like", "permute", "pow", "rank", "reduce_max",
     "reduce_mean", "reduce_min", "reduce_sum", "relu", "remainder", "reshape", "select", "shape", "sigmoid", "sign",
-    "sin", "softmax", "sqrt", "square", "squeeze", "stack", "stop_gradient", "sub", "subtract", "sum", "swapaxes",
+    "sin", "sqrt", "square", "squeeze", "stack", "stop_gradient", "sub", "subtract", "sum", "swapaxes",
     "tanh", "transpose", "true_divide", "unsqueeze", "where", "zeros", "zeros_like",
 ]
 # fmt: on
@@ -322,10 +322,11 @@ def stack(tensors: Sequence[Any], axis: int = 0) -> Any:
 
 
 def gather(input_params: Any, input_indices: Any, axis: int, batch_dims: int = 0) -> Any:
-    """Slices along an axis at the given positions, whose shape takes the axis' place; IndexError outside."""
-    if batch_dims != 0:
-        raise UnsupportedCallError(f"gather with batch_dims={batch_dims} is not available yet")
-    return call.gather(input_params, input_indices, axis)
+    """Slices along an axis at the given positions, whose shape takes the axis' place; IndexError outside.
+
+    The first `batch_dims` dimensions of both run together.
+    """
+    return call.gather(input_params, input_indices, axis, batch_dims)
 
 
 # ------------------------------------------------------------------------------------------------ creation
@@ -373,82 +374,4 @@ def one_hot(indices: Any, depth: int, on_value: Any = 1, off_value: Any = 0, axi
     >>> one_hot(Tensor([1, 3]), 3).tolist()
     [[0, 1, 0], [0, 0, 0]]
     """
-    index = as_tensor(indices, "indices")
-    require(-index.ndim - 1 <= axis <= index.ndim, f"axis {axis} does not exist in {index.ndim + 1} dimensions")
-    after = -1 - axis if axis < 0 else index.ndim - axis
-    positions = call.reshape(call.arange(depth), (depth, *(1,) * after))
-    return call.where(call.equal(call.expand_dims(index, axis), positions), on_value, off_value)
-
-
-# ------------------------------------------------------------------------------------------------ neural networks
-def softmax(input: Any, axis: int = -1, *, dtype: Any = None) -> Any:
-    """exp(x) divided by its sum along an axis, without overflow."""
-    return call.softmax(input if dtype is None else call.cast(input, dtype), axis)
-
-
-def log_softmax(logits: Any, axis: int = -1) -> Any:
-    """Logarithm of softmax along an axis, without overflow."""
-    return call.log_softmax(logits, axis)
-
-
-def cross_entropy(
-    input: Any,
-    target: Any,
-    weight: Any = None,
-    ignore_index: int = -100,
-    reduction: str = "mean",
-    label_smoothing: float = 0.0,
-) -> Any:
-    """Cross entropy of logits [N, C, ...] against integer classes [N, ...] or probabilities of the logits' shape.
-
-    A class outside of 0 ... C - 1 raises IndexError.
-
-    >>> from autodiff_compiler import Tensor
-    >>> cross_entropy(Tensor([[0.0, 0.0]]), Tensor([1]))
-    Tensor(shape=[], dtype=Float32, value= 0.693147)
-    """
-    _only_defaults("cross_entropy", weight=weight, ignore_index=ignore_index, label_smoothing=label_smoothing)
-    logits = as_tensor(input, "input")
-    return call.cross_entropy(logits, target, 1 if logits.ndim > 1 else 0, reduction)
-
-
-def nll_loss(
-    inputs: Any,
-    target: Any,
-    weight: Any = None,
-    ignore_index: int = -100,
-    reduction: str = "mean",
-    label_smoothing: float = 0.0,
-) -> Any:
-    """Negative log-likelihood of log-probabilities [N, C, ...] for integer classes [N, ...]."""
-    _only_defaults("nll_loss", weight=weight, ignore_index=ignore_index, label_smoothing=label_smoothing)
-    logp = as_tensor(inputs, "inputs")
-    return call.nll_loss(logp, target, 1 if logp.ndim > 1 else 0, reduction)
-
-
-def _only_defaults(name: str, **given: Any) -> None:
-    for parameter, default in (("weight", None), ("ignore_index", -100), ("label_smoothing", 0.0)):
-        value = given[parameter]
-        if (value is not None) if default is None else value != default:
-            raise UnsupportedCallError(f"`{parameter}` of {name} is not available yet")
-
-
-def mse_loss(input: Any, target: Any, reduction: str = "mean") -> Any:
-    """Squared difference of two tensors: its mean, its sum, or (``reduction="none"``) element by element."""
-    difference = call.sub(*promoted(input, target, floating=True))
-    return _reduced(call.mul(difference, difference), reduction)
-
-
-def l1_loss(input: Any, target: Any, reduction: str = "mean") -> Any:
-    """Absolute difference of two tensors: its mean, its sum, or (``reduction="none"``) element by element."""
-    return _reduced(call.abs(call.sub(*promoted(input, target, floating=True))), reduction)
-
-
-def _reduced(loss: Any, reduction: str) -> Any:
-    if reduction == "mean":
-        return call.mean(loss)
-    if reduction == "sum":
-        return call.sum(loss)
-    if reduction == "none":
-        return loss
-    raise ValueError(f"reduction must be 'mean', 'sum' or 'none', not {reduction!r}")
+    return call.one_hot(indices, depth, on_value, off_value, axis)

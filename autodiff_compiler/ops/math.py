@@ -122,7 +122,8 @@ def truncate_div(x: Any, y: Any) -> Any:
         return call.trunc(call.div(x, y))
     # The floor of a quotient of different signs is one less, unless nothing remains.
     exact = call.logical_or(call.equal(call.mod(x, y), 0), call.equal(call.less(x, 0), call.less(y, 0)))
-    return call.add(call.floordiv(x, y), call.where(exact, 0, 1))
+    floor = call.floordiv(x, y)
+    return call.where(exact, floor, call.add(floor, 1))
 
 
 def fmax(input: Any, other: Any) -> Any:
@@ -147,7 +148,8 @@ def heaviside(input: Any, values: Any) -> Any:
     """0 below 0, 1 above, `values` at 0; nan stays.  Its derivative for `input` is 0."""
     x, at_zero = promoted(input, values)
     x = call.stop_gradient(as_tensor(x, "input"))
-    return call.where(call.equal(x, 0), at_zero, call.where(call.isnan(x), x, call.where(call.greater(x, 0), 1, 0)))
+    step = call.where(call.isnan(x), x, call.cast(call.greater(x, 0), x.dtype))
+    return call.where(call.equal(x, 0), at_zero, step)
 
 
 def lerp(input: Any, end: Any, weight: Any) -> Any:
@@ -209,12 +211,12 @@ def cummax(input: Any, axis: int) -> tuple[Any, Any]:
     >>> [t.tolist() for t in cummax(Tensor([1, 3, 2, 3]), 0)]
     [[1, 3, 3, 3], [0, 1, 1, 3]]
     """
-    return call.cummax(input, axis)  # type: ignore[no-any-return]
+    return call.cummax(input, axis)
 
 
 def cummin(input: Any, axis: int) -> tuple[Any, Any]:
     """The smallest element so far along an axis, and its index (int64): of several the last."""
-    return call.cummin(input, axis)  # type: ignore[no-any-return]
+    return call.cummin(input, axis)
 
 
 def logcumsumexp(input: Any, axis: int) -> Any:
@@ -281,7 +283,8 @@ def logsumexp(input: Any, dim: Any, keepdim: bool = False) -> Any:
 def norm(A: Any, ord: Any = None, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Any:
     """Norm of the vectors in one dimension or of the matrices in two; by default the Euclidean norm of all numbers.
 
-    Vectors have norms of every order, matrices "fro", inf, -inf, 1, -1.  The derivative where all is 0 is 0.
+    Vectors have norms of every order, matrices "fro", "nuc", inf, -inf, 1, -1, 2, -2.  Where all numbers are 0 the
+    derivative of a vector's norm is 0.
 
     >>> from autodiff_compiler import Tensor
     >>> norm(Tensor([3.0, -4.0])).item(), norm(Tensor([3.0, -4.0]), 1).item()
@@ -296,7 +299,7 @@ def vector_norm(x: Any, ord: Any = 2, axis: Any = None, keepdims: bool = False, 
 
 
 def matrix_norm(A: Any, ord: Any = "fro", axis: Any = (-2, -1), keepdims: bool = False, *, dtype: Any = None) -> Any:
-    """Norm of matrices, which lie in two axes: "fro", inf, -inf, 1, -1."""
+    """Norm of matrices, which lie in two axes: "fro", "nuc", inf, -inf, 1, -1, 2, -2."""
     return call.matrix_norm(A, ord, axis, keepdims, dtype)
 
 
@@ -312,12 +315,12 @@ def std(input: Any, axis: Any = None, ddof: int = 0, keepdims: bool = False) -> 
 
 def var_mean(input: Any, axis: Any = None, ddof: int = 0, keepdims: bool = False) -> tuple[Any, Any]:
     """`var` and `mean` at once."""
-    return call.var_mean(input, axis, ddof, keepdims)  # type: ignore[no-any-return]
+    return call.var_mean(input, axis, ddof, keepdims)
 
 
 def std_mean(input: Any, axis: Any = None, ddof: int = 0, keepdims: bool = False) -> tuple[Any, Any]:
     """`std` and `mean` at once."""
-    return call.std_mean(input, axis, ddof, keepdims)  # type: ignore[no-any-return]
+    return call.std_mean(input, axis, ddof, keepdims)
 
 
 def median(input: Any, axis: int = -1, keepdims: bool = False) -> tuple[Any, Any]:
@@ -327,12 +330,12 @@ def median(input: Any, axis: int = -1, keepdims: bool = False) -> tuple[Any, Any
     >>> [t.item() for t in median(Tensor([4.0, 1.0, 3.0, 2.0]))]
     [2.0, 3]
     """
-    return call.median(input, axis, keepdims)  # type: ignore[no-any-return]
+    return call.median(input, axis, keepdims)
 
 
 def nanmedian(input: Any, axis: int = -1, keepdims: bool = False) -> tuple[Any, Any]:
     """The `median` of the elements that are not nan, and its index."""
-    return call.nanmedian(input, axis, keepdims)  # type: ignore[no-any-return]
+    return call.nanmedian(input, axis, keepdims)
 
 
 def nansum(input: Any, axis: Any = None, keepdims: bool = False, *, dtype: Any = None) -> Any:

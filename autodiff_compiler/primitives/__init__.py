@@ -7,6 +7,7 @@ from typing import Any
 from ..ir.core import Value
 from ..ir.primitive import REGISTRY, F, call
 from . import (
+    activation,
     autodiff,
     compare,
     container,
@@ -19,11 +20,14 @@ from . import (
     einsum,
     elementwise,
     index,
+    interpolation,
     linalg,
+    losses,
     neural,
+    normalization,
     padding,
-    rearrange,
     pooling,
+    rearrange,
     reduce,
     rounding,
     scan,

@@ -107,7 +107,7 @@ def _halves(x, axis, name):
     return [F.slice(x, axes=(axis,), starts=(low,), stops=(high,), steps=(1,)) for low, high in bounds]
 
 
-# ------------------------------------------------------------------------------------------------ exponential below zero
+# ------------------------------------------------------------------------------------------- exponential below zero
 def _exponential(x, alpha, scale):
     """x where it is positive, else alpha * (exp(x / scale) - 1)."""
     positive = F.greater(x, 0)

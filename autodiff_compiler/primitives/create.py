@@ -51,8 +51,8 @@ class Eye(Primitive):
     """A matrix with ones on its main diagonal and zeros elsewhere, float32 by default."""
 
     def infer(*, rows: Size, columns: Size, dtype: DType):
-        require(type(rows) is int and type(columns) is int, "a matrix of symbolic size cannot be made yet")
-        require(rows >= 0 and columns >= 0, f"a matrix cannot have {rows} rows and {columns} columns")
+        known = isinstance(rows, int) and isinstance(columns, int) and rows >= 0 and columns >= 0
+        require(known, f"a matrix cannot have {rows} rows and {columns} columns")
         return tensor(dtype, (rows, columns))
 
     def numpy(*, rows, columns, dtype):

@@ -18,7 +18,7 @@ import numpy as np
 
 from ..dtypes import float32, int64
 from ..errors import NotDifferentiableError
-from ..ir.primitive import Effect, F, Primitive, call
+from ..ir.primitive import Effect, F, Primitive, call, composite
 from ..ir.types import TensorType, same_shape, tensor
 from .family import as_tensor, expand, float_unary, promoted, require, zeros_like
 from .linalg import square
@@ -49,7 +49,9 @@ def attempted(function, x, *rest, **options):
 
 
 def symmetric_part(x):
-    return (x + np.swapaxes(x, -1, -2)) * 0.5
+    total = x + np.swapaxes(x, -1, -2)
+    total *= 0.5
+    return total
 
 
 def float_matrices(x, what):
@@ -297,6 +299,15 @@ class Svd(Primitive):
     errors = [((F2,), {}, "needs matrices"), ((I22,), {}, "not defined for int64")]
 
 
+@composite("svd")
+def decomposed(x, full_matrices=False, compute_uv=True):
+    """MindSpore's order of `svd`: s, u, v with x = u @ diag(s) @ v.T, or s alone without `compute_uv`."""
+    if not compute_uv:
+        return call.svdvals(x)
+    u, s, vh = call.svd(x, full_matrices)
+    return s, u, matrix_transpose(vh)
+
+
 def _require_reduced(condition, what, advice):
     if not condition:
         raise NotDifferentiableError(
@@ -378,6 +389,12 @@ class Qr(Primitive):
         yield (rng(2, 2, 3) + 3 * np.eye(2, 3),)
 
     errors = [((F2,), {}, "needs matrices"), ((I22,), {}, "not defined for int64")]
+
+
+@composite("qr")
+def factored(x, some=True):
+    """`qr` as a method: q and r, reduced unless `some` is False."""
+    return call.qr(x, complete=not some)
 
 
 def _columns(x, start, stop):

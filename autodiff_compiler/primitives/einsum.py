@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from ..dtypes import float32
 from ..ir.primitive import F, call, composite
 from ..ir.types import Dim, dim_product, same_dim
-from .family import as_tensor, cast, normal_axis, promoted_dtype, require, require_dtype, static_int
+from .family import as_tensor, broadcast_to, cast, normal_axis, promoted_dtype, require, require_dtype, static_int
 from .linalg import kept_sum
 from .shape import permuted
 
@@ -208,6 +208,12 @@ def _product(a, a_labels, b, b_labels, needed):
     if not inner:
         return _spread_product(a, a_labels, b, b_labels, batch + rows + cols)
     sizes = dict(zip([*a_labels, *b_labels], [*a.shape, *b.shape], strict=True))
+    if not rows and not cols and a_labels == b_labels:
+        return _dots(a, b, a_labels, inner)
+    for x, x_labels, y, y_labels in ((a, a_labels, b, b_labels), (b, b_labels, a, a_labels)):
+        found = _uncopied(x, x_labels, y, y_labels, inner, sizes)
+        if found is not None:
+            return found
     shape = tuple([sizes[c] for c in batch + rows + cols])
     product = F.matmul(_matrices(a, a_labels, batch, rows, inner), _matrices(b, b_labels, batch, inner, cols))
     return F.reshape(product, shape=shape) if product.shape != shape else product, batch + rows + cols
@@ -219,6 +225,43 @@ def _matrices(x, labels, batch, rows, cols):
         return x
     n, m = len(batch), len(batch) + len(rows)
     return F.reshape(x, shape=(*x.shape[:n], dim_product(x.shape[n:m]), dim_product(x.shape[m:])))
+
+
+def _dots(a, b, labels, inner):
+    """Products of two tensors of one layout, summed over `inner`: the last ones as scalar products, without a copy."""
+    n = len(labels)
+    while n > 0 and labels[n - 1] in inner:
+        n -= 1
+    if n == len(labels):
+        return _without(call.mul(a, b), labels, set(labels).difference(inner))
+    lead, tail = a.shape[:n], dim_product(a.shape[n:])
+    products = F.matmul(F.reshape(a, shape=(*lead, 1, tail)), F.reshape(b, shape=(*lead, tail, 1)))
+    return _without(F.reshape(products, shape=lead), labels[:n], set(labels[:n]).difference(inner))
+
+
+def _uncopied(x, x_labels, y, y_labels, inner, sizes):
+    """The product of x, in whose middle the summed labels lie, with a small y, or None where that is not so.
+
+    As one matrix product it would need x in another order.  So what stands before them becomes a batch, for which y is
+    repeated; its cotangent, one per batch entry, has no more elements than x then.
+    """
+    first = next(i for i, c in enumerate(x_labels) if c in inner)
+    last = first + len(inner)
+    lead, middle, trail = x_labels[:first], x_labels[first:last], x_labels[last:]
+    cols = [c for c in y_labels if c not in x_labels]
+    if set(middle) != set(inner) or all(c in y_labels for c in lead) or not trail or any(c in y_labels for c in trail):
+        return None
+    width, height = (dim_product(tuple([sizes[c] for c in group])) for group in (trail, cols))
+    if type(width) is Dim or type(height) is Dim or height > width:
+        return None
+    batch = [c for c in lead if c in y_labels]
+    y = _matrices(y, y_labels, batch, cols, middle)
+    gaps = tuple([i - len(lead) - 2 for i, c in enumerate(lead) if c not in batch])
+    lead_shape = tuple([sizes[c] for c in lead])
+    y = broadcast_to(F.expand_dims(y, axes=gaps), (*lead_shape, *y.shape[-2:]))
+    x = F.reshape(x, shape=(*lead_shape, y.shape[-1], width))
+    labels = [*lead, *cols, *trail]
+    return F.reshape(F.matmul(y, x), shape=tuple([sizes[c] for c in labels])), labels
 
 
 def _spread_product(a, a_labels, b, b_labels, labels):

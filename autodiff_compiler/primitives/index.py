@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..dtypes import int64
+from ..dtypes import DType, bool_, float32, int64
 from ..ir.core import Value
-from ..ir.primitive import Effect, F, Ints, Primitive, composite
+from ..ir.primitive import Effect, F, Ints, Literal, Primitive, call, composite
 from ..ir.types import TensorType, dim_product, same_dim, tensor
 from .family import (
     Weak,
@@ -156,13 +156,14 @@ class CheckIndex(Primitive):
         return tensor(int64, index.shape)
 
     def numpy(index, *, size, negative):
+        places = index.astype(int)  # before the sum: an int8 could not hold it
+        if index.size == 0 or places.view(np.uint64).max() < size:  # a negative number is a great one there
+            return places
         lowest = -size if negative else 0
-        if index.size:
-            low, high = int(index.min()), int(index.max())
-            if low < lowest or high >= size:
-                raise IndexError(f"index {low if low < lowest else high} is out of bounds for size {size}")
-        index = index.astype(int)  # before the sum: an int8 could not hold it
-        return np.where(index < 0, index + size, index)
+        low, high = int(places.min()), int(places.max())
+        if low < lowest or high >= size:
+            raise IndexError(f"index {low if low < lowest else high} is out of bounds for size {size}")
+        return np.where(places < 0, places + size, places)
 
     def vjp(c, g, index):
         return None
@@ -317,6 +318,52 @@ def leading_part(x, shape, axis):
         return x
     stops = tuple([shape[i] for i in where])
     return F.slice(x, axes=tuple(where), starts=(0,) * len(where), stops=stops, steps=(1,) * len(where))
+
+
+# ------------------------------------------------------------------------------------------------ one-hot
+def _one_hot(indices, depth, on_value=1, off_value=0, axis=-1):
+    index, depth = as_tensor(indices, "indices"), static_int(depth, "depth")
+    require_dtype(index.dtype.is_int, f"one_hot takes integers, not {index.dtype.name}")
+    require(depth >= 0, f"`depth` must not be negative: {depth}")
+    axis = normal_axis(axis, index.ndim + 1)
+    numbers = all(isinstance(v, bool | int | float) for v in (on_value, off_value))
+    if numbers and bool not in (type(on_value), type(off_value)):
+        dtype = int64 if type(on_value) is type(off_value) is int else float32
+        return F.one_hot(index, depth=depth, axis=axis, on=on_value, off=off_value, dtype=dtype)
+    return call.where(F.one_hot(index, depth=depth, axis=axis, dtype=bool_), on_value, off_value)
+
+
+class OneHot(Primitive):
+    """A new dimension of size `depth` at `axis`: `on` at the position each index names, elsewhere `off`.
+
+    An index outside of 0 ... depth - 1 names no position.
+    """
+
+    def infer(index: TensorType, *, depth: int, axis: int, on: Literal = 1, off: Literal = 0, dtype: DType):
+        require_dtype(index.dtype.is_int, f"not defined for {index.dtype.name}: {index}")
+        require(-index.ndim - 1 <= axis < 0 <= depth, f"no dimension of size {depth} at axis {axis} of {index}")
+        at = index.ndim + 1 + axis
+        return tensor(dtype, (*index.shape[:at], depth, *index.shape[at:]))
+
+    def numpy(index, *, depth, axis, on, off, dtype):
+        flat = np.asarray(index).reshape(-1)
+        out = np.zeros((flat.size, depth), dtype) if off == 0 else np.full((flat.size, depth), off, dtype)
+        rows = np.flatnonzero((flat >= 0) & (flat < depth))
+        out[rows, flat[rows]] = on
+        out = out.reshape(*np.shape(index), depth)
+        return out if axis == -1 else np.ascontiguousarray(np.moveaxis(out, -1, axis))
+
+    call = _one_hot
+
+    def samples(rng):
+        yield rng.ints(2, 3, low=-1, high=4), {"depth": 3, "axis": -2, "dtype": "float32"}
+        yield rng.ints(low=0, high=2), {"depth": 2, "axis": -1, "on": 2.5, "off": -1, "dtype": "float64"}
+        yield rng.ints(2, low=0, high=2), {"depth": 2, "axis": -1, "dtype": "bool"}
+
+    errors = [
+        ((F2,), {"depth": 2, "axis": -1, "dtype": float32}, "not defined for float32"),
+        ((I2,), {"depth": 2, "axis": -3, "dtype": float32}, "no dimension of size 2 at axis -3"),
+    ]
 
 
 # ------------------------------------------------------------------------------------------------ several axes

@@ -31,7 +31,8 @@ def _sizes(x, size, scale_factor, n):
     if (size is None) == (scale_factor is None):
         raise ValueError("interpolate needs either `size` or `scale_factor`")
     old = x.shape[2:]
-    require(all(type(d) is int and d > 0 for d in old), f"{list(old)} cannot be resized: every size must be known, and not 0")
+    known = all(type(d) is int and d > 0 for d in old)
+    require(known, f"{list(old)} cannot be resized: every size must be known, and not 0")
     given = scale_factor if size is None else size
     given = tuple(given) if isinstance(given, tuple | list) else (given,) * n
     if len(given) != n:
@@ -104,7 +105,7 @@ def _cubic_axis(x, axis, source):
 def _nearest_axis(x, axis, index):
     old, new = x.shape[axis], len(index)
     if new % old == 0 and np.array_equal(index, np.repeat(np.arange(old), new // old)):
-        # Repeated elements: the derivative is then a sum, not a scatter.
+        # repeated elements: so the derivative is a sum, not a scatter
         at = x.ndim + axis
         apart = F.expand_dims(x, axes=(axis,))
         stretched = (*x.shape[: at + 1], new // old, *x.shape[at + 1 :])
@@ -122,7 +123,7 @@ def interpolate(x, size=None, scale_factor=None, mode="nearest", align_corners=N
     """
     x = as_tensor(x)
     n = x.ndim - 2
-    require(1 <= n <= 3, f"interpolate takes [batch, channels, ...] with 1 to 3 spatial dimensions, not {list(x.shape)}")
+    require(1 <= n <= 3, f"interpolate takes [batch, channels, ...] of 3 to 5 dimensions, not {list(x.shape)}")
     old, new, scales = _sizes(x, size, scale_factor, n)
     if recompute_scale_factor:
         scales = (None,) * n
@@ -183,7 +184,9 @@ def _axis_samples(c, size, mode, padding_mode, align_corners):
 
 
 def _polynomial(t, coefficients):
-    return functools.reduce(lambda total, c: call.add(call.mul(total, t), c), coefficients[1:], call.mul(t, 0) + coefficients[0])
+    first, second, *rest = coefficients
+    line = call.add(call.mul(t, first), second)
+    return functools.reduce(lambda total, c: call.add(call.mul(total, t), c), rest, line)
 
 
 @composite()
@@ -191,8 +194,8 @@ def grid_sample(x, grid, mode="bilinear", padding_mode="zeros", align_corners=No
     """x [batch, channels, ...] at the places in `grid` [batch, ..., n], of 2 or 3 spatial dimensions.
 
     A place lists its coordinates from the last dimension to the first; -1 and 1 are the edges of the grid, or with
-    `align_corners` the centres of its outer elements.  Outside lie zeros, the border, or the reflection of the grid.
-    Modes: "bilinear", "nearest", for 2 dimensions "bicubic".
+    `align_corners` the centres of its outer elements.  Outside lie zeros, the border, or the reflection of the grid; at
+    a place that is nan lies 0.  Modes: "bilinear", "nearest", for 2 dimensions "bicubic".
     """
     x, grid = promoted_dtype(as_tensor(x), as_tensor(grid, "grid"))
     n = x.ndim - 2
@@ -208,7 +211,8 @@ def grid_sample(x, grid, mode="bilinear", padding_mode="zeros", align_corners=No
     axes = []
     for i, size in enumerate(sizes):
         c = F.squeeze(F.slice(grid, axes=(-1,), starts=(n - 1 - i,), stops=(n - i,), steps=(1,)), axes=(-1,))
-        c = call.mul(call.add(c, 1), (size - 1) / 2) if align_corners else call.sub(call.mul(call.add(c, 1), size / 2), 0.5)
+        c = call.mul(call.add(c, 1), (size - 1 if align_corners else size) / 2)
+        c = c if align_corners else call.sub(c, 0.5)
         axes.append(_axis_samples(c, size, mode, padding_mode, bool(align_corners)))
     flat, places = flattened(x, n), (x.shape[0], dim_product(grid.shape[1:-1]))
     total = None
@@ -220,11 +224,8 @@ def grid_sample(x, grid, mode="bilinear", padding_mode="zeros", align_corners=No
 
 def _tapped(flat, places, sizes, positions, weights):
     """The elements at whole positions times the product of the weights; 0 outside of the grid."""
-    met = functools.reduce(
-        F.logical_and,
-        [F.logical_and(F.greater_equal(p, 0), F.less_equal(p, size - 1)) for p, size in zip(positions, sizes, strict=True)],
-    )
-    index = None
+    bounds = [(F.greater_equal(p, 0), F.less_equal(p, size - 1)) for p, size in zip(positions, sizes, strict=True)]
+    met, index = functools.reduce(F.logical_and, itertools.chain(*bounds)), None
     for position, size in zip(positions, sizes, strict=True):
         position = F.cast(F.select(met, position, 0), dtype=int64)
         index = position if index is None else index * size + position

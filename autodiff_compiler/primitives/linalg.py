@@ -13,12 +13,13 @@ from .family import (
     broadcast_to,
     cast,
     normal_axis,
+    number_binary,
     promoted_dtype,
     require,
     require_dtype,
     static_int,
 )
-from .samples import F2, M23
+from .samples import F2, F3, M23
 from .shape import matrix_transpose, permuted
 
 
@@ -114,7 +115,8 @@ def bmm(a, b):
     a, b = as_tensor(a, "a"), as_tensor(b, "b")
     require(
         a.ndim >= 3 and same_shape(a.shape[:-2], b.shape[:-2]),
-        f"bmm needs two batches of matrices of one size, not {_text(a)} and {_text(b)}", hint="matmul broadcasts batches",
+        f"bmm needs two batches of matrices of one size, not {_text(a)} and {_text(b)}",
+        hint="matmul broadcasts batches",
     )
     return _matmul(a, b)
 
@@ -148,6 +150,43 @@ def outer(a, b):
     """Products of every element of a and every element of b, both flat: [i, j] is a[i] * b[j]."""
     a, b = as_tensor(a, "a"), as_tensor(b, "b")
     return call.mul(call.reshape(a, (-1, 1)), call.reshape(b, (1, -1)))
+
+
+def _cross(a, b, axis=None):
+    a, b = promoted_dtype(as_tensor(a, "a"), as_tensor(b, "b"))
+    shape = broadcast_shapes([a.shape, b.shape])
+    if axis is None:
+        require(3 in shape, f"cross needs an axis of size 3, but the shape is {list(shape)}")
+        axis = shape.index(3)
+    axis = normal_axis(axis, len(shape))
+    require(shape[axis] == 3, f"cross needs an axis of size 3, but axis {axis} of {list(shape)} has {shape[axis]}")
+    a, b = [call.swapaxes(broadcast_to(x, shape), axis, -1) for x in (a, b)]
+    return call.swapaxes(F.cross(a, b), axis, -1)
+
+
+class Cross(Primitive):
+    """Cross products of vectors of three elements, in the last dimension; in `call` along the first of size 3."""
+
+    def infer(a: TensorType, b: TensorType):
+        number_binary(a, b)
+        require(a.ndim > 0 and a.shape[-1] == 3, f"cross needs vectors of 3 elements, not {a}")
+        return a
+
+    def numpy(a, b):
+        return np.cross(a, b)
+
+    widen = True
+    call = _cross
+    methods = ("cross",)
+
+    def vjp(c, g, a, b):
+        return F.cross(b, g), F.cross(g, a)
+
+    def samples(rng):
+        yield rng(3), rng(3)
+        yield rng(2, 1, 3), rng(2, 1, 3)
+
+    errors = [((F2, F2), {}, "vectors of 3 elements"), ((F2, F3), {}, "shapes differ")]
 
 
 @composite("kron")
@@ -256,7 +295,8 @@ class Diagonal(Primitive):
 
     def infer(x: TensorType, *, offset: int = 0):
         require(x.ndim >= 2, f"{x} has no diagonal: it needs two dimensions")
-        return tensor(x.dtype, (*x.shape[:-2], _diagonal_length(*x.shape[-2:], offset, x)))
+        rows, cols = x.shape[-2:]
+        return tensor(x.dtype, (*x.shape[:-2], _diagonal_length(rows, cols, offset, x)))
 
     def numpy(x, *, offset):
         return np.diagonal(x, offset, -2, -1)

@@ -1,14 +1,13 @@
-"""Functions of neural networks that need a kernel or a derivative of their own, and losses written over them."""
+"""Softmax and its logarithm, embeddings and dropout."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from ..ir.primitive import F, Primitive, composite
+from ..ir.primitive import F, Primitive, call, composite
 from ..ir.types import TensorType
-from .family import as_tensor, cast, expand, float_unary, normal_axis, promoted, require, require_dtype
+from .family import as_tensor, expand, float_unary, normal_axis, promoted, require, require_dtype, static_int
 from .index import checked
-from .reduce import mean
 from .samples import EMPTY, I2
 
 
@@ -78,48 +77,27 @@ class LogSoftmax(Primitive):
     errors = [((I2,), {"axis": -1}, "not defined for int32"), ((EMPTY,), {"axis": -1}, "is empty")]
 
 
-def _reduced(loss, reduction):
-    if reduction == "mean":
-        return mean(loss)
-    if reduction == "sum":
-        return F.sum(loss, axes=tuple(range(-loss.ndim, 0)))
-    if reduction == "none":
-        return loss
-    raise ValueError(f"reduction must be 'mean', 'sum' or 'none', not {reduction!r}")
+@composite()
+def embedding(indices, weight, padding_idx=None):
+    """The rows of `weight` that integers name; the row `padding_idx` gets no cotangent."""
+    weight, indices = as_tensor(weight, "weight"), as_tensor(indices, "indices")
+    require(weight.ndim == 2, f"the weight of an embedding must have 2 dimensions, not {weight.ndim}")
+    rows = F.gather(weight, checked(indices, weight.shape[0], negative=False), axis=-2)
+    if padding_idx is None:
+        return rows
+    padding = static_int(padding_idx, "padding_idx")
+    if not -weight.shape[0] <= padding < weight.shape[0]:
+        raise ValueError(f"padding_idx {padding} is no row of a weight of {weight.shape[0]}")
+    padded = F.expand_dims(call.equal(indices, padding % weight.shape[0]), axes=(-1,))
+    return call.where(padded, F.stop_gradient(rows), rows)
 
 
 @composite()
-def nll_loss(log_probabilities, labels, axis=-1, reduction="mean"):
-    """Negative log-likelihood: minus the entry that each integer label selects along the class axis.
-
-    The shape of `labels` is that of `log_probabilities` without the axis; a label outside raises IndexError.
-    """
-    logp = as_tensor(log_probabilities, "log_probabilities")
-    axis = normal_axis(axis, logp.ndim)
-    at = logp.ndim + axis
-    labels = as_tensor(labels, "labels")
-    require(
-        labels.shape == (*logp.shape[:at], *logp.shape[at + 1 :]),
-        f"labels of shape {list(labels.shape)} do not fit {list(logp.shape)} with classes along axis {axis}",
-    )
-    position = F.expand_dims(checked(labels, logp.shape[axis], negative=False), axes=(axis,))
-    picked = F.take_along_axis(logp, position, axis=axis)
-    return _reduced(-F.squeeze(picked, axes=(axis,)), reduction)
-
-
-@composite()
-def cross_entropy(logits, labels, axis=-1, reduction="mean"):
-    """Cross entropy of logits against integer labels, or against probabilities of the logits' shape.
-
-    Integer labels have the shape of the logits without the class axis.
-    """
-    (logits,) = promoted(logits, floating=True)
-    labels = as_tensor(labels, "labels")
-    axis = normal_axis(axis, logits.ndim)
-    logp = F.log_softmax(logits, axis=axis)
-    if labels.dtype.is_int:
-        return nll_loss(logp, labels, axis, reduction)
-    require_dtype(labels.dtype.is_float, f"labels must be integers or probabilities, not {labels.dtype.name}")
-    fits = labels.shape == logits.shape
-    require(fits, f"probabilities of shape {list(labels.shape)} do not fit logits of shape {list(logits.shape)}")
-    return _reduced(-F.sum(logp * cast(labels, logp.dtype), axes=(axis,)), reduction)
+def masked_dropout(x, mask, p):
+    """x / (1 - p) where the mask holds, else 0; the mask is drawn elsewhere, with probability 1 - p of each element."""
+    (x,) = promoted(x, floating=True)
+    if not 0 <= p < 1:
+        raise ValueError(f"p must be from 0 to less than 1, not {p}")
+    mask = as_tensor(mask, "mask")
+    require_dtype(mask.dtype.is_bool, f"the mask must hold bools, not {mask.dtype.name}")
+    return call.where(mask, call.mul(x, 1 / (1 - p)), 0)

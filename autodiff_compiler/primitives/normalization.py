@@ -50,7 +50,8 @@ def _affine(x, weight, bias, shape):
 
 def _parameter(p, shape, name):
     p = as_tensor(p, name)
-    require(same_dim(dim_product(p.shape), dim_product(shape)), f"`{name}` of shape {list(p.shape)} does not fit {list(shape)}")
+    fits = same_dim(dim_product(p.shape), dim_product(shape))
+    require(fits, f"`{name}` of shape {list(p.shape)} does not fit {list(shape)}")
     return p if same_shape(p.shape, shape) else F.reshape(p, shape=shape)
 
 
@@ -86,7 +87,7 @@ def group_norm(x, num_groups, weight=None, bias=None, eps=1e-5):
 def instance_norm(x, weight=None, bias=None, eps=1e-5):
     """x [batch, channels, ...] standardized for every sample and channel; weight and bias per channel."""
     x, dtype = wide(x)
-    require(x.ndim >= 3, f"instance_norm takes [batch, channels, ...] with at least one more dimension, not {list(x.shape)}")
+    require(x.ndim >= 3, f"instance_norm takes [batch, channels, ...] of at least 3 dimensions, not {list(x.shape)}")
     out = standardize(x, tuple(range(2 - x.ndim, 0)), eps)
     return cast(_affine(out, weight, bias, _per_channel(x)), dtype)
 
@@ -136,9 +137,10 @@ def rms_norm(x, gamma, eps=1e-6):
 
 @composite()
 def local_response_norm(x, depth_radius=5, bias=1.0, alpha=1.0, beta=0.5):
-    """x / (bias + alpha * sum of squares over 2 depth_radius + 1 neighbouring channels) ** beta, for [batch, channels, ...].
+    """x / (bias + alpha * sum of squares over neighbouring channels) ** beta, for x [batch, channels, ...].
 
-    Krizhevsky et al., "ImageNet classification with deep convolutional neural networks" (2012).
+    The neighbours are the `depth_radius` channels on either side.  Krizhevsky et al., "ImageNet classification with
+    deep convolutional neural networks" (2012).
     """
     x, dtype = wide(x)
     require(x.ndim >= 2, f"lrn takes [batch, channels, ...], not {list(x.shape)}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 
@@ -21,9 +22,11 @@ class Pad(Primitive):
     def infer(x: TensorType, *, before: Ints, after: Ints, value: Literal = 0):
         fits = len(before) == len(after) == x.ndim and all(p >= 0 for p in (*before, *after))
         require(fits, f"widths {list(before)} and {list(after)} do not pad {x}: one number >= 0 for each dimension")
-        known = all(type(d) is int or b == a == 0 for d, b, a in zip(x.shape, before, after, strict=True))
-        require(known, f"a dimension of symbolic size cannot be padded: {x}")
-        sizes = [d + b + a if b or a else d for d, b, a in zip(x.shape, before, after, strict=True)]
+        sizes: list[Any] = list(x.shape)
+        for i, wider in enumerate(zip(before, after, strict=True)):
+            if any(wider):
+                require(type(sizes[i]) is int, f"a dimension of symbolic size cannot be padded: {x}")
+                sizes[i] += sum(wider)
         return tensor(x.dtype, tuple(sizes))
 
     def numpy(x, *, before, after, value):

@@ -14,15 +14,7 @@ from ..dtypes import bool_, int64
 from ..ir.primitive import F, Ints, Primitive, call, composite
 from ..ir.types import TensorType, dim_product, tensor
 from .convolution import resolved_padding
-from .family import (
-    as_tensor,
-    constant,
-    float_unary,
-    normal_axis,
-    number_unary,
-    promoted,
-    require,
-)
+from .family import as_tensor, constant, float_unary, normal_axis, number_unary, promoted, require
 from .samples import B2, F2, I2, M23
 from .window import axis_taps, per_dimension, window_counts
 
@@ -64,8 +56,8 @@ def _pool_type(x, kernel, stride, padding, dilation):
     for size, count, k, s, before, d in zip(
         x.shape[x.ndim - n :], counts, kernel, stride, padding[::2], dilation, strict=True
     ):
-        met = np.arange(size)[first_met(count, s, before, d)] if before == 0 else first_met(count, s, before, d)
-        meets = size > 0 and len(met) == count and met[-1] < size and before <= d * (k - 1)
+        last = (count - 1) * s if before == 0 else first_met(count, s, before, d).max()
+        meets = last < size and before <= d * (k - 1)
         require(meets, f"with padding {list(padding)} a window of {list(kernel)} meets no element of {x}")
     return tensor(x.dtype, (*x.shape[: x.ndim - n], *counts))
 
@@ -112,7 +104,8 @@ class MaxPool(Primitive):
     ]
     ties = [
         (([[1.0, 2.0, 2.0], [2.0, 0.0, 2.0]],),
-         {"kernel": (2, 2), "stride": (1, 1), "padding": (0,) * 4, "dilation": (1, 1)}, ([[0.0, 2.0, 0.0], [0.0, 0.0, 0.0]],)),
+         {"kernel": (2, 2), "stride": (1, 1), "padding": (0,) * 4, "dilation": (1, 1)},
+         ([[0.0, 2.0, 0.0], [0.0, 0.0, 0.0]],)),
         (([-math.inf, -math.inf, math.nan, math.nan],),
          {"kernel": (2,), "stride": (2,), "padding": (0, 0), "dilation": (1,)}, ([1.0, 0.0, 1.0, 0.0],)),
     ]  # fmt: skip

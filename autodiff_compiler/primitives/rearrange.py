@@ -7,6 +7,7 @@ import itertools
 import numpy as np
 
 from ..dtypes import int64
+from ..errors import ShapeError
 from ..ir.core import Value
 from ..ir.primitive import F, Ints, Primitive, call, composite
 from ..ir.types import TensorType, dim_product, tensor
@@ -169,10 +170,11 @@ class Repeat(Primitive):
     name = "repeat_elements"
 
     def infer(x: TensorType, *, count: int, axis: int):
-        known = -x.ndim <= axis < 0 and type(x.shape[axis]) is int
-        require(known and count >= 0, f"{x} cannot be repeated {count} times along axis {axis}")
+        size = x.shape[axis] if -x.ndim <= axis < 0 else None
+        if not isinstance(size, int) or count < 0:
+            raise ShapeError(f"{x} cannot be repeated {count} times along axis {axis}")
         at = x.ndim + axis
-        return tensor(x.dtype, (*x.shape[:at], x.shape[at] * count, *x.shape[at + 1 :]))
+        return tensor(x.dtype, (*x.shape[:at], size * count, *x.shape[at + 1 :]))
 
     def numpy(x, *, count, axis):
         return np.repeat(x, count, axis)
@@ -472,5 +474,3 @@ def sequence_mask(lengths, maxlen=None):
     shape = (*lengths.shape, size)
     place = broadcast_to(F.iota(start=0, step=1, size=size, dtype=int64), shape)
     return F.less(place, broadcast_to(F.expand_dims(cast(lengths, int64), axes=(-1,)), shape))
-
-

@@ -24,13 +24,16 @@ def reduced_shape(shape, axes, keepdims):
     return tuple([d for i, d in enumerate(shape) if i not in gone])
 
 
-def _sum(x, axis=None, dtype=None, keepdims=False):
+def _accumulable(x, dtype):
+    """x at a dtype it can be summed in, and the dtype of the result: integers and bools are summed as int64."""
     x = as_tensor(x)
-    if dtype is not None:
-        x = cast(x, dtype_of(dtype))
-    elif not x.dtype.is_float:
-        x = cast(x, int64)
-    return F.sum(x, axes=normal_axes(axis, x.ndim), keepdims=keepdims)
+    dtype = dtype_of(dtype) if dtype is not None else x.dtype if x.dtype.is_float else int64
+    return cast(x, dtype if dtype.is_float else int64), dtype
+
+
+def _sum(x, axis=None, dtype=None, keepdims=False):
+    x, dtype = _accumulable(x, dtype)
+    return cast(F.sum(x, axes=normal_axes(axis, x.ndim), keepdims=keepdims), dtype)
 
 
 class Sum(Primitive):
@@ -82,18 +85,14 @@ def at_least_float32(x):
 
 
 def _prod(x, axis=None, keepdims=False, dtype=None, *, keep_dims=False):
-    x = as_tensor(x)
-    if dtype is not None:
-        x = cast(x, dtype_of(dtype))
-    elif not x.dtype.is_float:
-        x = cast(x, int64)
+    x, dtype = _accumulable(x, dtype)
     keepdims = keepdims or keep_dims
     if axis is None:
         flat = F.prod(F.reshape(x, shape=(dim_product(x.shape),)), axis=-1)
-        return F.reshape(flat, shape=(1,) * x.ndim) if keepdims else flat
+        return cast(F.reshape(flat, shape=(1,) * x.ndim) if keepdims else flat, dtype)
     for a in normal_axes(axis, x.ndim):  # from the left: gone axes shift no later one
         x = F.prod(x, axis=a, keepdims=keepdims)
-    return x
+    return cast(x, dtype)
 
 
 class Prod(Primitive):

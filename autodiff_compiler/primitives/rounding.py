@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import math
 
-from ..dtypes import bool_
-from ..ir.primitive import F, Primitive, call, composite
+import numpy as np
+
+from ..dtypes import bfloat16, bool_, float16, float32, float64
+from ..ir.primitive import F, Literal, Primitive, call, composite
 from ..ir.types import TensorType, tensor
 from .family import (
     as_tensor,
@@ -184,40 +186,98 @@ class ClampMax(Primitive):
     ties = [(([1.0, 2.0, 0.0], [1.0, 1.0, 3.0]), {}, ([1.0, 0.0, 1.0], [0.0, 1.0, 0.0]))]
 
 
-@composite("clamp", "clip")
-def clamp(x, min=None, max=None):
-    """Elements below `min` and above `max` replaced by these, which may be Tensors; nan stays.
-
-    At a bound the whole cotangent goes to the element (`clip_by_value` halves it).  Where min > max the result is max.
-    """
+def _clamp(x, min=None, max=None):
     if min is None and max is None:
         raise ValueError("clamp needs at least one bound")
+    x = as_tensor(x)
+    if x.dtype.is_float and _is_number(min) and _is_number(max):
+        return F.clamp(x, low=-math.inf if min is None else float(min), high=math.inf if max is None else float(max))
     if min is not None:
         x = call.clamp_min(x, min)
     return x if max is None else call.clamp_max(x, max)
 
 
-@composite("nan_to_num")
-def nan_to_num(x, nan=None, posinf=None, neginf=None):
-    """nan replaced by `nan` (0) and infinities by `posinf` and `neginf` (the greatest and smallest finite number).
+def _is_number(bound):
+    return bound is None or isinstance(bound, int | float)
 
-    No cotangent passes where an element was replaced.
+
+class Clamp(Primitive):
+    """Elements below `low` and above `high` replaced by these; nan stays, and where low > high the result is high.
+
+    At a bound the whole cotangent goes to the element (`clip_by_value` halves it).  In `call` either bound may be
+    missing, or a Tensor.
     """
+
+    def infer(x: TensorType, *, low: Literal, high: Literal):
+        return float_unary(x)
+
+    scalar = lambda k, x, low, high: k.minimum(k.maximum(x, low), high)
+
+    def numpy(x, *, low, high):  # one pass over x instead of two
+        return np.clip(x, low, high)
+
+    widen = True
+    call = _clamp
+    methods = ("clamp", "clip")
+
+    def vjp(c, g, x):
+        return F.select(F.logical_or(F.less(x, c.low), F.greater(x, c.high)), 0, g)
+
+    def samples(rng):
+        yield rng.distinct(2, 3), {"low": -0.4, "high": 0.2}
+        yield rng.distinct(), {"low": -math.inf, "high": 0.0}
+
+    errors = [((I2,), {"low": 0.0, "high": 1.0}, "not defined for int32")]
+    ties = [(([-2.0, -1.0, 0.0, 1.0, 2.0],), {"low": -1.0, "high": 1.0}, ([0.0, 1.0, 1.0, 1.0, 0.0],))]
+
+
+def _nan_to_num(x, nan=None, posinf=None, neginf=None):
     x = as_tensor(x)
     if not x.dtype.is_float:
         return x
-    largest = _largest(x.dtype)
-    finite = F.select(F.isnan(x), 0 if nan is None else nan, x)
-    finite = F.select(F.equal(x, math.inf), largest if posinf is None else posinf, finite)
-    return F.select(F.equal(x, -math.inf), -largest if neginf is None else neginf, finite)
+    largest = _LARGEST[x.dtype]
+    return F.nan_to_num(
+        x, nan=0.0 if nan is None else nan, posinf=largest if posinf is None else posinf,
+        neginf=-largest if neginf is None else neginf,
+    )  # fmt: skip
 
 
-def _largest(dtype):
-    """The greatest finite number of a float dtype."""
-    significant, exponent = {"float16": (11, 16), "bfloat16": (8, 128), "float32": (24, 128), "float64": (53, 1024)}[
-        dtype.name
+#: The greatest finite number of every float dtype.
+_LARGEST = {
+    float16: 65504.0, bfloat16: (2 - 2.0**-7) * 2.0**127, float32: (2 - 2.0**-23) * 2.0**127,
+    float64: (2 - 2.0**-52) * 2.0**1023,
+}  # fmt: skip
+
+
+class NanToNum(Primitive):
+    """nan replaced by `nan` and infinities by `posinf` and `neginf`; no cotangent passes where that happened.
+
+    In `call` they are 0 and the greatest and smallest finite number by default.
+    """
+
+    def infer(x: TensorType, *, nan: Literal, posinf: Literal, neginf: Literal):
+        return float_unary(x)
+
+    def numpy(x, *, nan, posinf, neginf):
+        return np.nan_to_num(x, nan=nan, posinf=posinf, neginf=neginf)
+
+    widen = True
+    call = _nan_to_num
+    methods = ("nan_to_num",)
+
+    def vjp(c, g, x):
+        return F.select(F.isfinite(x), g, 0)
+
+    def samples(rng):
+        yield rng(2, 3), {"nan": 0.0, "posinf": 1.0, "neginf": -1.0}
+
+    errors = [((I2,), {"nan": 0.0, "posinf": 1.0, "neginf": -1.0}, "not defined for int32")]
+    ties = [
+        (
+            ([math.nan, math.inf, -math.inf, 2.0],), {"nan": 0.0, "posinf": 1.0, "neginf": -1.0},
+            ([0.0, 0.0, 0.0, 1.0],),
+        )
     ]
-    return math.ldexp(2.0 - math.ldexp(1.0, 1 - significant), exponent - 1)
 
 
 @composite("lerp")

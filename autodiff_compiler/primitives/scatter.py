@@ -181,9 +181,7 @@ class ScatterMax(Primitive):
         yield values[:2], np.array(1), values[5, :2], {"axis": -1}
 
     errors = [((F3, L2, F3), {"axis": -1}, "are f32[2], not f32[3]")]
-    ties = [
-        (([1.0, 3.0], [0, 0, 1], [1.0, 1.0, 2.0]), {"axis": -1}, ([1 / 3, 1.0], None, [1 / 3, 1 / 3, 0.0])),
-    ]
+    ties = [(([1.0, 3.0], [0, 0, 1], [1.0, 1.0, 2.0]), {"axis": -1}, ([1 / 3, 1.0], None, [1 / 3, 1 / 3, 0.0]))]
 
 
 class ScatterMin(Primitive):
@@ -212,9 +210,7 @@ class ScatterMin(Primitive):
         yield values[:2], np.array(1), values[5, :2], {"axis": -1}
 
     errors = [((F3, L2, F3), {"axis": -1}, "are f32[2], not f32[3]")]
-    ties = [
-        (([1.0, 1.0], [0, 0, 1], [1.0, 1.0, 2.0]), {"axis": -1}, ([1 / 3, 1.0], None, [1 / 3, 1 / 3, 0.0])),
-    ]
+    ties = [(([1.0, 1.0], [0, 0, 1], [1.0, 1.0, 2.0]), {"axis": -1}, ([1 / 3, 1.0], None, [1 / 3, 1 / 3, 0.0]))]
 
 
 def _shared(c, g, x, index, updates):

@@ -125,8 +125,10 @@ def _triangular_solve(a, b, lower=False, transpose=False, unit=False):
 
     def apply(a, b):
         out = F.triangular_solve(a, b, lower=lower, transpose=transpose, unit=unit)
-        origin = triangle(a, lower, strict=unit)  # the other triangle may hold anything
-        return out if unit else F.check_solved(out, origin, b, message="triangular_solve: the matrix is singular")
+        if unit:
+            return out
+        diagonal = F.expand_dims(F.diagonal(a, offset=0), axes=(-1,))  # only a zero here makes a result nan throughout
+        return F.check_solved(out, diagonal, b, message="triangular_solve: the matrix is singular")
 
     return _solved(apply, a, b, "triangular_solve")
 
@@ -148,10 +150,13 @@ class TriangularSolve(Primitive):
         out = np.array(b, order="C")
         if not out.size:
             return out
-        trsm = get_blas_funcs("trsm", dtype=a.dtype)
+        trsm, trsv = get_blas_funcs(("trsm", "trsv"), dtype=a.dtype)
         for i in np.ndindex(a.shape[:-2]):
-            # Rows are columns to BLAS: it solves the transposed system from the right, in place.
-            trsm(1, a[i].T, out[i].T, side=1, lower=not lower, trans_a=transpose, diag=unit, overwrite_b=True)
+            # Rows are columns to BLAS: it sees the transposed matrix, and solves from the right, in place.
+            if b.shape[-1] == 1:
+                trsv(a[i].T, out[i].reshape(-1), lower=not lower, trans=not transpose, diag=unit, overwrite_x=True)
+            else:
+                trsm(1, a[i].T, out[i].T, side=1, lower=not lower, trans_a=transpose, diag=unit, overwrite_b=True)
             if not (unit or np.diagonal(a[i]).all()):
                 out[i] = np.nan
         return out
@@ -177,7 +182,7 @@ class TriangularSolve(Primitive):
     ]  # fmt: skip
 
 
-@composite()
+@composite("cholesky_solve")
 def cholesky_solve(b, factor, upper=False):
     """x with a @ x = b, from the Cholesky factor of a (lower, or upper)."""
     half = _triangular_solve(factor, b, lower=not upper, transpose=upper)
@@ -333,6 +338,7 @@ class Lstsq(Primitive):
 
     widen = True
     call = _lstsq
+    methods = ("lstsq",)
 
     def vjp(c, g, a, b):
         p = F.pinv(a, atol=0.0, rtol=c.rtol)

@@ -22,16 +22,25 @@ def _comparable(x):
 
 
 def _stable_order(x, axis):
-    """`argsort` that keeps equal elements in order; the fast algorithm where no two are equal."""
+    """`argsort` that keeps equal elements in order, by the faster algorithm that does not where few are equal."""
     x = _comparable(x)
     if x.size < 512:
         return np.argsort(x, axis, kind="stable")
-    order = np.argsort(x, axis)
-    ordered = np.moveaxis(np.take_along_axis(x, order, axis), axis, -1)
+    rows = np.moveaxis(x, axis, -1)
+    order = np.argsort(rows, -1)
+    ordered = np.take_along_axis(rows, order, -1)
+    same = np.zeros(rows.shape, bool)  # as the element before
+    np.equal(ordered[..., 1:], ordered[..., :-1], out=same[..., 1:])
     last = ordered[..., -1:]
-    if (ordered[..., 1:] == ordered[..., :-1]).any() or (last != last).any():
+    if np.count_nonzero(same) * 8 > x.size or (last != last).any():
         return np.argsort(x, axis, kind="stable")
-    return order
+    tied = same.copy()
+    tied[..., :-1] |= same[..., 1:]
+    if tied.any():
+        run = np.cumsum(~same.reshape(-1))[tied.reshape(-1)]
+        places = order[tied]
+        order[tied] = places[np.lexsort((places, run))]
+    return np.moveaxis(order, -1, axis)
 
 
 # ------------------------------------------------------------------------------------------------ sorting
@@ -84,13 +93,18 @@ def msort(x):
     return sort(x, 0)[0]
 
 
+def _require_choice(x, k, axis):
+    size = x.shape[axis]
+    require(type(size) is int and 0 <= k <= size, f"{k} elements cannot be chosen from {size} along axis {axis}")
+
+
 class TopkOrder(Primitive):
     """Where (int64) the k greatest or smallest elements along an axis stand, in order; of equal ones the first."""
 
     def infer(x: TensorType, *, k: int, axis: int, largest: bool = True):
         require(-x.ndim <= axis < 0, f"axis {axis} does not exist in {x}")
-        size, at = x.shape[axis], x.ndim + axis
-        require(type(size) is int and 0 <= k <= size, f"{k} elements cannot be chosen from {size} along axis {axis}")
+        _require_choice(x, k, axis)
+        at = x.ndim + axis
         return tensor(int64, (*x.shape[:at], k, *x.shape[at + 1 :]))
 
     def numpy(x, *, k, axis, largest):
@@ -138,7 +152,9 @@ def topk(x, k, dim=None, largest=True, sorted=True):
     x = as_tensor(x)
     axis = -1 if dim is None else dim
     axis = normal_axis(axis, x.ndim, "dim")
-    order = F.topk_order(x, k=static_int(k, "k"), axis=axis, largest=largest)
+    k = static_int(k, "k")
+    _require_choice(x, k, axis)  # the kernel would take what there is
+    order = F.topk_order(x, k=k, axis=axis, largest=largest)
     return F.take_along_axis(x, order, axis=axis, distinct=True), cast(order, int32)
 
 
@@ -152,7 +168,13 @@ def _searchsorted(sorted_sequence, values, side="left", sorter=None):
         order = as_tensor(sorter, "sorter")
         require(order.shape == sequence.shape, "`sorter` and the sequence differ in shape")
         sequence = F.take_along_axis(sequence, checked(order, sequence.shape[-1]), axis=-1)
+    _require_rows(sequence.shape, values.shape)  # the kernel would find some
     return F.searchsorted(sequence, values, right=side == "right")
+
+
+def _require_rows(sequence, values):
+    fits = len(sequence) == 1 or (sequence and values and sequence[:-1] == values[:-1])
+    require(bool(fits), f"values {list(values)} do not belong to sequences {list(sequence)}: leading sizes differ")
 
 
 class Searchsorted(Primitive):
@@ -163,8 +185,7 @@ class Searchsorted(Primitive):
 
     def infer(sequence: TensorType, values: TensorType, *, right: bool = False):
         require_dtype(sequence.dtype is values.dtype, f"dtypes differ: {sequence} and {values}")
-        fits = sequence.ndim == 1 or (values.ndim > 0 and sequence.shape[:-1] == values.shape[:-1])
-        require(fits, f"values {values} cannot be found in sequences {sequence}: leading sizes differ")
+        _require_rows(sequence.shape, values.shape)
         return tensor(int64, values.shape)
 
     def numpy(sequence, values, *, right):
@@ -198,5 +219,3 @@ def bucketize(x, boundaries, right=False):
     sequence = as_tensor(np.asarray(boundaries) if isinstance(boundaries, list | tuple) else boundaries, "boundaries")
     require(sequence.ndim == 1, f"`boundaries` must have one dimension, not {sequence.ndim}")
     return cast(_searchsorted(sequence, x, "right" if right else "left"), int32)
-
-

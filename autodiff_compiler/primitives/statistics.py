@@ -7,7 +7,6 @@ import math
 import numpy as np
 
 from ..dtypes import dtype_of, int64
-from ..errors import UnsupportedCallError
 from ..ir.primitive import F, Ints, Primitive, call, composite
 from ..ir.types import TensorType, tensor
 from .compare import truth
@@ -79,7 +78,11 @@ def vector_norm(x, ord=2, axis=None, keepdims=False, dtype=None):
 
 @composite()
 def matrix_norm(x, ord="fro", axis=(-2, -1), keepdims=False, dtype=None):
-    """Norm of matrices, which lie in two axes: "fro", "nuc", inf, -inf, 1, -1, 2, -2."""
+    """Norm of matrices, which lie in two axes: "fro", "nuc", inf, -inf, 1, -1, 2, -2.
+
+    "nuc" is the sum of the singular values, 2 the greatest and -2 the smallest of them; 1 and -1 are the greatest and
+    smallest sum of absolute values of a column, inf and -inf those of a row.
+    """
     x = as_tensor(x)
     x = x if dtype is None else cast(x, dtype_of(dtype))
     require(isinstance(axis, tuple | list) and len(axis) == 2, f"a matrix norm needs two axes, not {axis}")
@@ -87,12 +90,14 @@ def matrix_norm(x, ord="fro", axis=(-2, -1), keepdims=False, dtype=None):
     require(row != column, f"axis {axis} names one axis twice")
     if ord == "fro":
         return vector_norm(x, 2, (row, column), keepdims)
-    if ord in ("nuc", 2, -2):
-        raise UnsupportedCallError(
-            f"the matrix norm of order {ord!r} is not available yet", hint="it is made of singular values: use svd"
-        )
-    if ord not in (1, -1, math.inf, -math.inf):
+    if ord not in ("nuc", 2, -2, 1, -1, math.inf, -math.inf):
         raise ValueError(f"the order of a matrix norm is 'fro', 'nuc', inf, -inf, 1, -1, 2 or -2, not {ord!r}")
+    if ord in ("nuc", 2, -2):
+        others = [a for a in range(-x.ndim, 0) if a not in (row, column)]
+        singular = call.svdvals(call.transpose(x, (*others, row, column)))
+        reduction = F.sum if ord == "nuc" else F.max if ord == 2 else F.min
+        out = reduction(singular, axes=(-1,))
+        return F.expand_dims(out, axes=tuple(sorted((row, column)))) if keepdims else out
     inner, outer = (row, column) if abs(ord) == 1 else (column, row)
     sums = vector_norm(x, 1, inner, True)
     out = (F.max if ord > 0 else F.min)(sums, axes=(outer,), keepdims=True)

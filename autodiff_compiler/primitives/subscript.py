@@ -132,7 +132,8 @@ def _slice(item: slice, size: Any) -> Any:
     for bound in (item.start, item.stop, item.step):
         if bound.__class__ is Value or bound.__class__ is Weak:
             raise StaticValueError(
-                "slice bounds must be constants, but one is known only at run time", code="AC1306",
+                "slice bounds must be constants, but one is known only at run time",
+                code="AC1306",
                 hint="index with an integer tensor, e.g. x[start + arange(n)], or mask with where",
             )
     if item.start is None and item.stop is None and item.step in (None, 1):
@@ -242,7 +243,8 @@ def _refuse_mask(index: Any) -> None:
     for item in index if isinstance(index, tuple) else (index,):
         if item.__class__ is Value and item.dtype.is_bool:
             raise DynamicShapeError(
-                "indexing with a mask gives a result whose size depends on data", code="AC1307",
+                "indexing with a mask gives a result whose size depends on data",
+                code="AC1307",
                 hint="use where(mask, x, 0), masked_fill, or a sum over the masked elements",
             )
 
@@ -304,7 +306,8 @@ def _masked(x: Any, mask: Any, value: Any) -> Any:
         if mask.__class__ is Value:
             raise DynamicShapeError(
                 "the number of masked elements depends on data, so only a value for all of them can be assigned",
-                code="AC1307", hint="use where(mask, value, x) with a value of x's shape",
+                code="AC1307",
+                hint="use where(mask, value, x) with a value of x's shape",
             )
         return setitem(x, np.asarray(mask), value)
     if trailing:

@@ -104,9 +104,10 @@ def unfold(x, kernel_size, dilation=1, padding=0, stride=1):
     if any(padding):
         x = F.pad(x, before=(0, 0, *padding), after=(0, 0, *padding))
     stride, dilation = per_dimension(stride, 2, "stride"), per_dimension(dilation, 2, "dilation")
+    counts = _counts(x.shape[2:], kernel, stride, dilation)
     out = F.windows(x, kernel=kernel, stride=stride, dilation=dilation)
     n, c = x.shape[:2]
-    return F.reshape(out, shape=(n, c * math.prod(kernel), math.prod(out.shape[4:])))
+    return F.reshape(out, shape=(n, c * math.prod(kernel), math.prod(counts)))
 
 
 @composite("fold")

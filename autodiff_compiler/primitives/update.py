@@ -287,7 +287,8 @@ def bincount(x, weights=None, minlength=0):
         size = max(size, int(values.max(initial=-1)) + 1)
     elif size == 0:
         raise DynamicShapeError(
-            "the size of bincount depends on the greatest number", code="AC1307",
+            "the size of bincount depends on the greatest number",
+            code="AC1307",
             hint="give `minlength` as the size of the result",
         )
     weights = constant(1, tensor(float32, x.shape)) if weights is None else as_tensor(weights, "weights")

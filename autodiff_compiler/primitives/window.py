@@ -1,7 +1,7 @@
 """Windows that slide over the trailing dimensions of a tensor: their geometry, and what each of their taps reads.
 
-A window has a size (`kernel`), a `stride` and a `dilation` per dimension.  `padding` counts the elements imagined before
-and after each dimension: (before, after, before, after, ...); no array is ever padded for it.
+A window has a size (`kernel`), a `stride` and a `dilation` per dimension.  `padding` counts the elements imagined
+before and after each dimension, (before, after, before, after, ...); no array is ever padded for it.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def window_counts(sizes, kernel, stride, padding, dilation):
     n = len(kernel)
     fits = len(sizes) == len(stride) == len(dilation) == n and len(padding) == 2 * n and min(kernel, default=1) > 0
     require(fits, f"a window of {list(kernel)} cannot slide over the dimensions {list(sizes)}")
-    require(all(type(d) is int for d in sizes), f"a window cannot slide over a dimension of symbolic size: {list(sizes)}")
+    require(all(type(d) is int for d in sizes), f"windows cannot slide over dimensions of symbolic size: {list(sizes)}")
     counts = []
     for i, (size, k, s, d) in enumerate(zip(sizes, kernel, stride, dilation, strict=True)):
         room = size + padding[2 * i] + padding[2 * i + 1] - (d * (k - 1) + 1)

@@ -14,7 +14,7 @@ from ..compiler.artifact import Artifact
 from ..compiler.specialise import Key, described, signature
 from ..compiler.specialised import Specialised, specialise
 from ..config import jit_disabled
-from ..errors import CompileError
+from ..errors import InternalCompilerError
 from ..frontend.lower import Options
 
 __all__ = ["JitFunction", "jit"]
@@ -59,8 +59,8 @@ class JitFunction:
                     return entry
             try:
                 entry = specialise(self._fn, args, kwargs, self._options, self._name)
-            except CompileError as error:
-                if os.environ.get("AC_FULL_TRACEBACK"):
+            except Exception as error:
+                if os.environ.get("AC_FULL_TRACEBACK") or isinstance(error, InternalCompilerError):
                     raise
                 # The compiler's own frames say nothing about the user's mistake.
                 raise error.with_traceback(None) from None

@@ -588,20 +588,25 @@ def peak_of(run):
         tracemalloc.stop()
 
 
+#: What tracemalloc may see of arrays that grow, in bytes per byte needed.  While an array is extended, NumPy counts it
+#: twice from 2.5 on: its allocator is Python's, whose hook counts the new size before NumPy takes back the old one.
+GROWING = 1.25 if np.lib.NumpyVersion(np.__version__) < "2.5.0" else 2.25
+
+
 @pytest.mark.parametrize("shape", [(), (16,), (200,)], ids=str)
 def test_ten_thousand_trips_take_what_they_must(shape):
-    """Values collected by a loop whose trip count is not known: at most 1.25 times their bytes, and 256 KiB."""
+    """Values collected by a loop whose trip count is not known: at most `GROWING` times their bytes, and 256 KiB."""
     trips, t = 10_000, "f64[" + ",".join(map(str, shape)) + "]"
     program = compiled(LOOP.replace("f32[4]", t).replace("sum %e {axes=[-1]}", "const {value=1.0}"))
     x = np.full(shape, 0.5)
     needed = trips * x.nbytes
-    assert peak_of(lambda: program(x, np.array(trips))) <= 1.25 * needed + 2**18
+    assert peak_of(lambda: program(x, np.array(trips))) <= GROWING * needed + 2**18
 
 
 def test_nested_loops_take_what_they_must():
     program = compiled(NESTED.replace("OUTER", ""))
     needed = sum(range(300)) * X4.nbytes
-    assert peak_of(lambda: program(np.array(300), X4)) <= 1.25 * needed + 2**18
+    assert peak_of(lambda: program(np.array(300), X4)) <= GROWING * needed + 2**18
 
 
 def test_a_chain_of_large_ops_needs_few_buffers():

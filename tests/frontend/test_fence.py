@@ -48,9 +48,9 @@ REFUSED = {
     "class": ("class A:\n        def g(self):\n            yield 1\n    return A", "AC1109", "class A", "module level"),
     "async def": ("async def g():\n        await x\n    return g", "AC1109", "async def", "module level"),
     "decorator": ("@abs\n    def g(): pass\n    return g", "AC1109", "abs", "module level"),
-    "global": ("global n\n    n = x", "AC1601", "n", "attribute of a Cell"),
-    "global import": ("global n\n    if x:\n        import os as n", "AC1601", "os as n", "attribute of a Cell"),
-    "global in loop": ("global n\n    for n in x: pass", "AC1601", "n", "attribute of a Cell"),
+    "global": ("global n\n    n = x", "AC1601", "n", "in a Parameter"),
+    "global import": ("global n\n    if x:\n        import os as n", "AC1601", "os as n", "in a Parameter"),
+    "global in loop": ("global n\n    for n in x: pass", "AC1601", "n", "in a Parameter"),
 }
 
 

@@ -1,4 +1,4 @@
-"""Functions of elements against NumPy and SciPy, and what no finite difference sees: ends of domains, kinks, overflow."""
+"""Functions of elements against NumPy and SciPy, and what no finite difference sees: kinks, overflow, cancellation."""
 
 from __future__ import annotations
 
@@ -146,7 +146,9 @@ def test_bits(both):
 def test_round_to_decimals(both):
     x = np.array([0.5, 1.5, -2.5, 12.345, -1678.0])
     for decimals in (-2, 0, 1, 2):
-        np.testing.assert_allclose(both(lambda x: ops.round(x, decimals=decimals), x), np.round(x, decimals), rtol=1e-15)
+        np.testing.assert_allclose(
+            both(lambda x: ops.round(x, decimals=decimals), x), np.round(x, decimals), rtol=1e-15
+        )
 
 
 def test_what_replaces_numbers_that_are_none(both):
@@ -219,6 +221,16 @@ def test_small_composites(both):
     assert not ops.is_complex(Tensor(x))
 
 
+def test_other_names_of_the_same_function():
+    names = {
+        "arcsin": "asin", "arccos": "acos", "arctan": "atan", "arctan2": "atan2", "arcsinh": "asinh",
+        "arccosh": "acosh", "arctanh": "atanh", "fix": "trunc", "gammaln": "lgamma", "clip": "clamp", "floormod": "mod",
+    }  # fmt: skip
+    for alias, name in names.items():
+        assert getattr(ops, alias) is getattr(ops, name)
+    assert ops.sgn(Tensor([-2.0, 0.0, 3.0])).tolist() == [-1.0, 0.0, 1.0]
+
+
 # ------------------------------------------------------------------------------------------------ derivatives
 def _slopes(fn, *arrays, order=1):
     """The derivative of the sum of fn in eager mode, after checking that compiled code has the same."""
@@ -280,11 +292,25 @@ def test_steps_have_no_slope():
     np.testing.assert_array_equal(_slopes(ops.frac, x), 1.0)
 
 
+# ------------------------------------------------------------------------------------------------ Python numbers
+def _of_a_number(x):
+    k = float(x)
+    whole = math.floor(k) + math.ceil(k) * 10 + math.trunc(-k) * 100
+    return whole, math.erf(k), math.lgamma(k), math.isnan(k), math.isfinite(k), 7 // math.floor(k)
+
+
+def test_functions_of_math_take_numbers_known_at_run_time_and_keep_their_kind():
+    x = Tensor(2.5, ms.float64)
+    got, expected = ms.jit(_of_a_number)(x), _of_a_number(x)
+    assert got == pytest.approx(expected, rel=1e-15)
+    assert list(map(type, got)) == list(map(type, expected))
+
+
 # ------------------------------------------------------------------------------------------------ errors
 def test_complex_numbers_are_refused():
     for attempt in (lambda: Tensor([1j]), lambda: Tensor(np.ones(2, np.complex64)), lambda: ops.sin(np.array([1j]))):
         with pytest.raises(TypeError, match="complex"):
             attempt()
     with pytest.raises(DTypeError, match="cannot combine a Tensor with a complex") as caught:
-        Tensor([1.0]) * 1j
+        ops.mul(Tensor([1.0]), 1j)
     assert "real and imaginary" in str(caught.value)

@@ -267,6 +267,62 @@ def test_loop_third_order(head, body):
     check(define(FRAME.format(head=HEADS[head], body=BODIES[body])), *arguments((0.52, 4)), order=3)
 
 
+ALIASES = {
+    "two names of one Tensor": """
+def f(x, n):
+    y = x
+    for i in range(int(n)):
+        x, y = x * y, x + y * 0.5
+    return x * y, x
+""",
+    "as long as they stay one": """
+def f(x, n):
+    y = x
+    z = x * 1.0
+    for i in range(int(n)):
+        z = z * y
+        x = x * 1.1 + z
+        y = x
+    return x * y, z
+""",
+    "two names of one number": """
+def f(x, n):
+    a = b = int(n)
+    for i in range(int(n)):
+        a, b = b + 1, a * 2
+    return x * a + x * b, a, b
+""",
+    "one of them only": """
+def f(x, n):
+    y = x
+    k = 0
+    while k < n:
+        y = y * x + 0.1
+        k = k + 1
+    return y * x
+""",
+    "rotating": """
+def f(x, n):
+    a, b, c = x, x * 2.0, x * 3.0
+    for i in range(int(n)):
+        a, b, c = b, c, a * b
+    return a + 2.0 * b + 3.0 * c
+""",
+    "elements of one list": """
+def f(x, n):
+    l = [x, x]
+    for i in range(int(n)):
+        l[0], l[1] = l[1] * x, l[0] + x
+    return l[0] * l[1]
+""",
+}
+
+
+@pytest.mark.parametrize("program", ALIASES)
+def test_names_of_one_value_before_a_kept_loop(program):
+    check_at(define(ALIASES[program]), [arguments(p) for p in POINTS])
+
+
 def test_what_the_heads_become():
     """The heads stand for the loops they are named after: unrolled to no loop, kept as one."""
     import autodiff_compiler as ms

@@ -2,7 +2,7 @@
 
 Only names that surely have a value are read, what is carried stays bounded, containers have one structure at every join,
 and every loop ends, so that each program runs in every mode.  `x` and `y` are vectors of one length, `n` is a small int
-array without dimensions; a program returns a vector, a scalar and an int.
+array without dimensions; a program returns a vector, a scalar and two ints.
 """
 
 from __future__ import annotations
@@ -157,7 +157,8 @@ class Writer:
 
     def assign_vector(self, scope):
         name = self.choose([*[v for v in scope.names["vector"] if v[0] == "v"], self.new("v")])
-        self.put(f"{name} = {self.bounded(self.vector(scope))}")
+        value = self.bounded(self.vector(scope)) if not self.chance(5) else self.choose(scope.names["vector"])
+        self.put(f"{name} = {value}")
         scope.add("vector", name)
 
     def assign_scalar(self, scope):
@@ -166,7 +167,7 @@ class Writer:
         scope.add("scalar", name)
 
     def assign_int(self, scope):
-        self.put(f"c = c * 2 % 7 + {self.choose([1, 2])}")
+        self.put(self.choose(["c = c * 2 % 7 + 1", "c, d = d, c", "d = c", "d = (c + 3 * d) % 5"]))
 
     def augment(self, scope):
         names = [v for v in scope.names["vector"] if v[0] == "v"]
@@ -179,10 +180,13 @@ class Writer:
         names = [v for v in scope.names["vector"] if v[0] == "v"]
         if len(names) > 1:
             a, b = self.choose(names), self.choose(names)
-            self.put(f"{a}, {b} = {b}, {a} * 0.9")
+            self.put(f"{a}, {b} = {b}, {a}{self.choose(['', ' * 0.9'])}")
 
     def list_(self, scope):
         name = self.new("l")
+        if scope.names["list"] and self.chance(3):
+            self.put(f"{name} = {self.choose(scope.names['list'])}")
+            return scope.add("list", name)
         self.put(f"{name} = [{self.vector(scope)}, {self.vector(scope)}]")
         scope.add("list", name)
 
@@ -280,7 +284,7 @@ class Writer:
         return True
 
     def return_(self, scope):
-        self.put(f"return {self.vector(scope)}, {self.result(scope)}, c")
+        self.put(f"return {self.vector(scope)}, {self.result(scope)}, c, d")
         return True
 
     def result(self, scope):
@@ -291,8 +295,8 @@ class Writer:
 def programs(draw, size=14):
     """The text of a program ``f(x, y, n)``."""
     writer = Writer(draw, size)
-    scope = Scope({"vector": ["x", "y"], "scalar": [], "int": ["c"], "list": []})
-    writer.put("c = 1")
+    scope = Scope({"vector": ["x", "y"], "scalar": [], "int": ["c", "d"], "list": []})
+    writer.put("c, d = 1, 0")
     left = False
     while writer.left > 0 and not left:
         left = writer.block(scope)
@@ -301,5 +305,5 @@ def programs(draw, size=14):
     if not left:
         final = " + ".join([writer.vector(scope), *scope.names["vector"][2:]])
         scalars = " + ".join([writer.result(scope), *scope.names["scalar"]])
-        writer.put(f"return {final}, {scalars}, c")
+        writer.put(f"return {final}, {scalars}, c, d")
     return "def f(x, y, n):\n" + "\n".join(writer.lines) + "\n"

@@ -21,6 +21,7 @@ from ..target import Target
 from . import control, effects  # noqa: F401  (they enter how they lower ops)
 from .lower import LOWERINGS, UNDEF, Lowering
 from .module_code import ModuleCode
+from .nest import nest_small
 from .plan import plan_buffers
 from .printer import Namer, module_text
 from .syntax import Var, assign, call, load, none, store, subscript, tuple_expr
@@ -97,6 +98,7 @@ class NumpyBackend:
         for low in reversed(lowered):
             low.link()
             variables = [_variable(low, v) for v in low.function.outs]
+            nest_small(low.out, variables, self.target.reuse_bytes)
             plan_buffers(low.out, variables, self.target.reuse_bytes)
             self._returns(low, low.function.outs)
             code.results[low.function.name] = [None if v is None or v.foreign else id(v.root()) for v in variables]

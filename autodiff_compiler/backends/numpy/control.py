@@ -69,6 +69,7 @@ class _Carries:
             shared = isinstance(operand, Var) and operand.ordered and (operand.foreign or len(low.uses[init]) > 1)
             if shared and self._overwritten(arg):
                 # One copy before the loop, so that every trip can write into it.
+                low.order(var, [operand])
                 low.run(assign(store(var), call("np.array", low.expr(operand))))
             else:
                 low.copy(var, operand)
@@ -184,7 +185,7 @@ class _Store:
                 else:
                     self._store(subscript(low.expr(operand), number(i)), part, index, undefined)
             return
-        tree = number(operand.value) if isinstance(operand, Splat) else low.expr(operand)
+        tree = number(operand.value, operand.dtype) if isinstance(operand, Splat) else low.expr(operand)
         self._store(tree, into, index, undefined)
 
     def _direction(self) -> list[ast.expr]:

@@ -30,7 +30,7 @@ class Splat:
         self.value, self.dtype, self.shape = value, dtype, shape
 
     def typed(self) -> ast.expr:
-        return call(dtype_expr(self.dtype), number(self.value))
+        return call(dtype_expr(self.dtype), number(self.value, self.dtype))
 
 
 class _Node:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import builtins
+import dis
 import functools
 import inspect
 import re
@@ -176,8 +177,17 @@ class Support:
 def _free_names(fn: Callable[..., Any]) -> dict[str, Any]:
     if isinstance(fn, staticmethod | classmethod):
         fn = fn.__func__
-    found = inspect.getclosurevars(fn)
-    return {**found.globals, **found.nonlocals}
+    known = {name: fn.__globals__[name] for name in sorted(_loaded(fn.__code__)) if name in fn.__globals__}
+    return {**known, **inspect.getclosurevars(fn).nonlocals}
+
+
+def _loaded(code: types.CodeType) -> set[str]:
+    """The global names that code reads; `getclosurevars` would add names of attributes and miss comprehensions."""
+    found = {i.argval for i in dis.get_instructions(code) if i.opname in ("LOAD_GLOBAL", "LOAD_NAME")}
+    for inner in code.co_consts:
+        if isinstance(inner, types.CodeType):
+            found |= _loaded(inner)
+    return found
 
 
 def _public_path(value: Any) -> str | None:

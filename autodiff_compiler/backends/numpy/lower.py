@@ -165,7 +165,7 @@ class Lowering:
             shape = tuple_expr(self.dims(operand.shape))
             if operand.value == 0 and not np.signbit(operand.value):
                 return call("np.zeros", shape, dtype)
-            return call("np.full", shape, number(operand.value), dtype)
+            return call("np.full", shape, number(operand.value, operand.dtype), dtype)
         if isinstance(operand, Stretched):
             return call("np.broadcast_to", load(operand.source), tuple_expr(self.dims(operand.type.shape)))
         if isinstance(operand, Pack):
@@ -309,7 +309,7 @@ class Lowering:
             elif isinstance(a, Leaf):
                 operand = operands[a.index]
                 if isinstance(operand, Splat):
-                    out.append(number(operand.value) if i in weak else operand.typed())
+                    out.append(number(operand.value, operand.dtype) if i in weak else operand.typed())
                 else:
                     out.append(load(operand.source if isinstance(operand, Stretched) else operand))  # type: ignore[arg-type]
             else:

@@ -46,14 +46,14 @@ def _worth(var: Var, reuse_bytes: int) -> bool:
 
 
 def _merge_names(step: Step) -> None:
-    """``h = np.exp(t, out=t)`` becomes ``h = np.exp(h, out=h)`` where t is over: no second name keeps the array."""
+    """``h = np.exp(t, out=t)`` becomes ``h = np.exp(h, out=h)`` where t ends: no second name keeps the array alive."""
     donor, (result,) = step.donor, step.writes
     assert donor is not None
     if donor.joined or result.joined or donor not in step.dies:
         return
     a, b = donor.namesake(), result.namesake()
-    if a.joined or b.joined or (a.hint and b.hint and a.hint != b.hint):
-        return
+    if a.joined or b.joined or (a.hint and a.hint != b.hint):
+        return  # a name of the user's program goes on meaning what it means there
     donor.rename(result)
 
 
@@ -237,8 +237,10 @@ class _Walk:
             return None
         if step.into is not None:
             operand = step.into[0]
-            fits = operand in step.dies and operand.ordered and self._fits(step, operand)
-            return operand if fits else None
+            over = operand in step.dies or operand is result
+            return operand if over and operand.ordered and self._fits(step, operand) else None
+        if result in step.reads and self._fits(step, result):
+            return result
         for scope in reversed(self.free):
             dead = scope.get(result.type, [])
             for i in range(len(dead) - 1, max(-1, len(dead) - 9), -1):
@@ -318,7 +320,7 @@ class _Deleter:
             group = self.groups.get(shown, [])
             if shown in self.args or not any(_worth(v, self.reuse_bytes) for v in group):
                 continue
-            if var in here and any(v in self.alive and v in here for v in group):
+            if var in here and not var.joined and any(v in self.alive and v in here for v in group):
                 waiting.setdefault(shown, []).append(var)
                 continue
             for v in (*waiting.pop(shown, ()), var):

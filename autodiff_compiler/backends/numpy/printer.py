@@ -78,7 +78,8 @@ def _header(code: ModuleCode, module: Module) -> str:
     entry = module.entry
     args = ", ".join(f"{a.name or 'x'}: {a.type!r}" for a in entry.args)
     results = ", ".join(repr(v.type) for v in entry.outs)
-    needs = [name for name in ("ml_dtypes", "scipy") if any(name in line for line in code.support.imports.values())]
+    mentioned = [*code.support.imports.values(), *code.support.sources.values()]  # kernels import SciPy themselves
+    needs = [name for name in ("ml_dtypes", "scipy") if any(name in text for text in mentioned)]
     lines = [
         f'"""`{code.names[entry.name]}`, written by the NumPy backend of autodiff_compiler.',
         "",

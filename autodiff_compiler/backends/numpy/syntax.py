@@ -194,9 +194,15 @@ def none() -> ast.Constant:
     return ast.Constant(value=None, kind=None)
 
 
-def number(value: bool | int | float) -> ast.expr:
-    """A Python number; what has no literal is spelt ``np.nan`` and ``np.inf``."""
+def number(value: bool | int | float, dtype: DType | None = None) -> ast.expr:
+    """A Python number; what has no literal is spelt ``np.nan`` and ``np.inf``.
+
+    With `dtype` it is what becomes `value` when that dtype is made of it: 0.1 for the float32 next to it.
+    """
     if isinstance(value, float):
+        if dtype is not None and dtype.bits < 64 and np.isfinite(value):
+            short = float(str(dtype.numpy.type(value)))
+            value = short if float(dtype.numpy.type(short)) == value else value
         if value != value:
             return dotted("np.nan")
         if value in (np.inf, -np.inf):
