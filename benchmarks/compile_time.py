@@ -16,7 +16,7 @@ from typing import Any
 from _measure import machine, once, table
 
 import autodiff_compiler as ms
-import autodiff_compiler.transforms.jit  # noqa: F401  (registers the passes)
+import autodiff_compiler.transforms.jit
 from autodiff_compiler.autodiff import expand_grads
 from autodiff_compiler.dtypes import float32
 from autodiff_compiler.ir.build import Builder
@@ -98,7 +98,12 @@ def half_returning(n: int) -> Any:
 
     lines = ["def f(x):"]
     for i in range(n):
-        lines += [f"    if x.sum() > {i}.5:", f"        if x[0] > {i}.25:", f"            return x * {i}.0", "    x = x * 1.5 + 1.0"]
+        lines += [
+            f"    if x.sum() > {i}.5:",
+            f"        if x[0] > {i}.25:",
+            f"            return x * {i}.0",
+            "    x = x * 1.5 + 1.0",
+        ]
     text = "\n".join([*lines, "    return x", ""])
     linecache.cache["<half returning>"] = (len(text), None, text.splitlines(keepends=True), "<half returning>")
     space: dict[str, Any] = {}
@@ -132,7 +137,13 @@ def import_seconds(module: str, rounds: int = 5) -> tuple[float, bool]:
     best, llvmlite = float("inf"), False
     for _ in range(rounds):
         code = _IMPORT.format(module=module)
-        found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=pathlib.Path(__file__).parents[1])
+        found = subprocess.run(
+            [sys.executable, "-c", code],
+            capture_output=True,
+            text=True,
+            check=True,
+            cwd=pathlib.Path(__file__).parents[1],
+        )
         seconds, loaded = found.stdout.split()
         best, llvmlite = min(best, float(seconds)), llvmlite or loaded == "True"
     return best, llvmlite
@@ -148,7 +159,11 @@ def main() -> None:
         rows.append([name, *times, target, times[2] / target, growth])
     head = ["ms", *(f"{n:,}" for n in SIZES), "target (5,000)", "ratio", "growth per op"]
     table("Steps of compilation by number of ops", head, rows)
-    table("Half-returning ifs", ["ifs", "ops lowered", "ops at the end (target for 12: < 500)", "ms to compile"], half_returning_rows())
+    table(
+        "Half-returning ifs",
+        ["ifs", "ops lowered", "ops at the end (target for 12: < 500)", "ms to compile"],
+        half_returning_rows(),
+    )
     ours, llvmlite = import_seconds("autodiff_compiler")
     numpy, _ = import_seconds("numpy")
     rows = [["autodiff_compiler", ours, "0.25", "yes" if llvmlite else "no"], ["numpy alone", numpy, "", ""]]

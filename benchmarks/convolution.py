@@ -25,9 +25,10 @@ Array = np.ndarray
 
 # batch, channels, size, filters, kernel, padding, stride, groups
 SHAPES = [
-    (32, 3, 32, 16, 3, 1, 1, 1), (32, 16, 32, 32, 3, 1, 1, 1), (32, 64, 16, 64, 3, 1, 1, 1), (64, 64, 8, 128, 3, 1, 2, 1),
-    (8, 64, 56, 64, 3, 1, 1, 1), (1, 3, 224, 64, 7, 3, 2, 1), (64, 128, 4, 128, 3, 1, 1, 1), (32, 64, 16, 64, 1, 0, 1, 1),
-    (64, 1, 28, 6, 5, 2, 1, 1), (16, 64, 32, 64, 3, 1, 1, 64),
+    (32, 3, 32, 16, 3, 1, 1, 1), (32, 16, 32, 32, 3, 1, 1, 1), (32, 64, 16, 64, 3, 1, 1, 1),
+    (64, 64, 8, 128, 3, 1, 2, 1), (8, 64, 56, 64, 3, 1, 1, 1), (1, 3, 224, 64, 7, 3, 2, 1),
+    (64, 128, 4, 128, 3, 1, 1, 1), (32, 64, 16, 64, 1, 0, 1, 1), (64, 1, 28, 6, 5, 2, 1, 1),
+    (16, 64, 32, 64, 3, 1, 1, 64),
 ]  # fmt: skip
 
 
@@ -59,7 +60,8 @@ def filter_gradient(x: Array, g: Array, kernel: int, padding: int, stride: int, 
     """The gradient of the filters by one product with the columns."""
     v = windows(x, kernel, padding, stride)
     n, c, rows, columns = v.shape[:4]
-    flat = v.reshape(n, groups, c // groups, *v.shape[2:]).transpose(1, 0, 3, 4, 2, 5, 6).reshape(groups, n * rows * columns, -1)
+    v = v.reshape(n, groups, c // groups, *v.shape[2:]).transpose(1, 0, 3, 4, 2, 5, 6)
+    flat = v.reshape(groups, n * rows * columns, -1)
     per_group = g.reshape(n, groups, -1, rows * columns).transpose(1, 2, 0, 3).reshape(groups, -1, n * rows * columns)
     return (per_group @ flat).reshape(-1, c // groups, kernel, kernel)
 

@@ -110,7 +110,9 @@ def main() -> None:
     rows = []
     for name, fn, needed in CASES:
         found = per_trip(fn)
-        rows.append([name, needed, found, found / needed if needed else "", "" if found <= 1.25 * needed + 2 else "above 1.25"])
+        rows.append(
+            [name, needed, found, found / needed if needed else "", "" if found <= 1.25 * needed + 2 else "above 1.25"]
+        )
     table(f"Bytes per trip of the gradient, {TRIPS:,} trips of f32[{SIZE}]", ["", "needed", "peak", "ratio", ""], rows)
 
 

@@ -272,4 +272,14 @@ class _Flags:
         return len(self._flags)
 
 
-set_eager(run)
+def alias(x: Any) -> Any:
+    """A Tensor of its own over the same bytes; neither is written to in place from now on."""
+    if not isinstance(x, Tensor):
+        return x
+    x._held |= SHARED
+    tensor = wrap(x._data, x._node)
+    tensor._held = SHARED
+    return tensor
+
+
+set_eager(run, alias)

@@ -20,7 +20,7 @@ from ..primitives.subscript import assigned, setitem
 from ..runtime.parameter import Parameter
 from ..runtime.storage import SHARED
 from ..runtime.tensor import Tensor, wrap
-from .execute import Plan, plan_of
+from .execute import Plan, alias, plan_of
 from .tape import place, quietly, thread, tracked
 
 __all__ = ["assign"]
@@ -313,7 +313,7 @@ def _attach() -> None:
     own: dict[str, Callable[..., Any]] = {
         "__setitem__": _set_item,
         "assign_value": assign,
-        "__pos__": lambda x: x,
+        "__pos__": alias,
         "__divmod__": lambda x, y: (x // y, x % y),
         "__rdivmod__": lambda x, y: (y // x, y % x),
     }

@@ -198,7 +198,7 @@ def unary(lw: Lowering, op: str, x: Any) -> Any:
     slot = {"USub": "__neg__", "UAdd": "__pos__", "Invert": "__invert__"}[op]
     if is_tensor_var(x):
         if op == "UAdd":
-            return x
+            return TensorVar(lw.unwrap(x))
         return lw.native(METHODS[slot], [x])
     if type(x) is Weak:
         kind = int if x.kind is bool else x.kind

@@ -147,7 +147,8 @@ class Primitive:
         if cls.name in REGISTRY:
             raise TypeError(f"two primitives are called {cls.name!r}")
         REGISTRY[cls.name] = cls
-        _add_methods(cls.call or getattr(F, cls.name), cls.methods)
+        if cls.methods:
+            _add_methods(getattr(call, cls.name), cls.methods)
 
     @classmethod
     def _read_schema(cls) -> None:
@@ -275,12 +276,16 @@ def _narrowed(x: Any, narrow: Any) -> Any:
 
 # --------------------------------------------------------------------------------------------------- application
 _eager: Callable[[type[Primitive], tuple[Any, ...], Attrs], Any] | None = None
+_alias: Callable[[Any], Any] | None = None
 
 
-def set_eager(run: Callable[[type[Primitive], tuple[Any, ...], Attrs], Any]) -> None:
-    """Installs what runs a primitive on Tensors; called once by `eager` when the package is imported."""
-    global _eager
-    _eager = run
+def set_eager(run: Callable[[type[Primitive], tuple[Any, ...], Attrs], Any], alias: Callable[[Any], Any]) -> None:
+    """Installs what runs a primitive on Tensors, and what makes another Tensor of the same bytes.
+
+    Called once by `eager` when the package is imported.
+    """
+    global _eager, _alias
+    _eager, _alias = run, alias
 
 
 def bind(defn: type[Primitive], operands: tuple[Any, ...], attrs: Attrs) -> Any:
@@ -327,13 +332,27 @@ class _Public:
         defn = REGISTRY.get(name)
         if defn is None:
             raise AttributeError(f"there is no primitive {name!r}")
-        public = defn.call or getattr(F, name)
+        public = _distinct(defn.call or getattr(F, name))
         setattr(self, name, public)
         return public
 
 
 F: Any = _Functions()
 call: Any = _Public()
+
+
+def _distinct(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The function, whose result is a Tensor of its own also where there was nothing to do.
+
+    Otherwise ``y = x.squeeze(); y[0] = 1`` would change x. A Value needs no such care: the frontend boxes results.
+    """
+
+    @functools.wraps(function)
+    def public(*args: Any, **kwargs: Any) -> Any:
+        out = function(*args, **kwargs)
+        return _alias(out) if args and out is args[0] and _alias is not None and out.__class__ is not Value else out
+
+    return public
 
 
 def _add_methods(public: Callable[..., Any], names: tuple[str, ...]) -> None:
@@ -345,8 +364,9 @@ def composite(*methods: str, properties: tuple[str, ...] = ()) -> Callable[[Call
     """Publishes a function written over primitives as `call.<its name>`, and as the methods and properties named."""
 
     def register(function: Callable[..., Any]) -> Callable[..., Any]:
-        setattr(call, function.__name__, function)
-        _add_methods(function, methods + properties)
+        public = _distinct(function)
+        setattr(call, function.__name__, public)
+        _add_methods(public, methods + properties)
         PROPERTIES.update(properties)
         return function
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-import inspect
+import pathlib
+import re
 from typing import Any
 
 import numpy as np
@@ -260,7 +261,7 @@ def test_a_value_that_does_not_fit_changes_nothing(mode: str) -> None:
         ("div", (X, Y), {"rounding_mode": "up"}, ValueError, "rounding_mode"),
         ("clip_by_value", (X,), {}, ValueError, "bound"),
         ("mse_loss", (X, Y), {"reduction": "average"}, ValueError, "reduction"),
-        ("cross_entropy", (X, np.array([0, 1])), {"weight": 2.0}, NotImplementedError, "weight"),
+        ("cross_entropy", (X, np.array([0, 1])), {"weight": 2.0}, ValueError, "weight"),
         ("cast", (X,), {"dtype": "float12"}, TypeError, "float12"),
     ],
 )
@@ -289,6 +290,8 @@ def test_a_dynamic_axis_or_shape_is_refused_in_compiled_code(name: str) -> None:
 
 def test_every_public_function_is_tested_or_an_alias_of_one_that_is() -> None:
     used = {id(getattr(ops, name)) for name, *_ in CASES}
-    source = inspect.getsource(inspect.getmodule(test_numbers_are_weak))
-    names = [n for n in ops.__all__ if id(getattr(ops, n)) not in used and f"ops.{n}(" not in source]
+    tests = pathlib.Path(__file__).parents[1]
+    mentioned = {n for f in tests.rglob("test_*.py") for n in re.findall(r"\bops\.(\w+)", f.read_text("utf-8"))}
+    used |= {id(getattr(ops, n, None)) for n in mentioned}
+    names = [n for n in ops.__all__ if id(getattr(ops, n)) not in used]
     assert set(names) <= {"GradOperation", "bitwise_or", "bitwise_xor", "grad", "value_and_grad"}

@@ -71,7 +71,7 @@ def test_stride_padding_dilation_groups(monkeypatch, sizes, kernel, stride, padd
     fn = lambda x, w: call.convolution(x, w, None, stride, "pad", pairs, dilation, groups)
     expected = by_definition(x, w, stride, padding, dilation, groups)
     close(fn(Tensor(x), Tensor(w)).asnumpy(), expected)
-    # the transposes, by the identity that defines them: <g, conv(x, w)> = <conv_input(g, w), x> = <conv_filter(x, g), w>
+    # the transposes, by what defines them: <g, conv(x, w)> = <conv_input(g, w), x> = <conv_filter(x, g), w>
     attrs = {"stride": stride, "padding": tuple(pairs), "dilation": dilation, "groups": groups}
     g = draw(*expected.shape)
     gx = kernel_of(REGISTRY["conv_input"])(g, w, size=sizes, **attrs)
@@ -107,13 +107,17 @@ def test_second_order_of_a_whole_layer(derivatives):
 # ------------------------------------------------------------------------------------------------ the transpose
 def scattered(x, w, stride, padding, extra, dilation):
     """The transposed convolution as its definition: every element adds its multiple of the filter."""
-    sizes = [(t - 1) * s + d * (k - 1) + 1 for t, s, k, d in zip(x.shape[2:], stride, w.shape[2:], dilation, strict=True)]
+    sizes = [
+        (t - 1) * s + d * (k - 1) + 1 for t, s, k, d in zip(x.shape[2:], stride, w.shape[2:], dilation, strict=True)
+    ]
     out = np.zeros((x.shape[0], w.shape[1], *[a + e + 2 * p for a, e, p in zip(sizes, extra, padding, strict=True)]))
     for place in np.ndindex(*x.shape[2:]):
-        target = tuple([
-            slice(p * s, p * s + d * (k - 1) + 1, d)
-            for p, s, d, k in zip(place, stride, dilation, w.shape[2:], strict=True)
-        ])
+        target = tuple(
+            [
+                slice(p * s, p * s + d * (k - 1) + 1, d)
+                for p, s, d, k in zip(place, stride, dilation, w.shape[2:], strict=True)
+            ]
+        )
         out[(..., *target)] += np.einsum("nc,cf...->nf...", x[(..., *place)], w)
     crop = [slice(p, a + e - p) for a, e, p in zip(sizes, extra, padding, strict=True)]
     return out[(..., *crop)]

@@ -118,7 +118,7 @@ def test_grid_sample_bicubic(modes, padding):
     kind = {"border": "edge", "zeros": "constant", "reflection": "reflect"}[padding]
     wide = np.pad(x, ((0, 0), (0, 0), (3, 3), (3, 3)), kind)
     for place in np.ndindex(3, 2):
-        column, row = ((grid[(0, *place)] + 1) / 2 * (4, 3) + 3)
+        column, row = (grid[(0, *place)] + 1) / 2 * (4, 3) + 3
         expected = along(along(wide, 3, np.array([column]), keys), 2, np.array([row]), keys)[0, :, 0, 0]
         np.testing.assert_allclose(got[(0, slice(None), *place)], expected, rtol=1e-10)
 

@@ -1,7 +1,7 @@
 """What a program must give in every mode: the oracle is the same source run by Python on NumPy arrays.
 
-Values of eager and compiled code are compared with it, gradients with central differences of it, and eager with compiled
-code bit by bit.  `check` does all of that for one function and one set of arguments.
+Values of eager and compiled code are compared with it, gradients with central differences of it, and compiled code
+with eager code bit by bit.  `check` does all of that for one function and one set of arguments.
 """
 
 from __future__ import annotations
@@ -33,6 +33,11 @@ def define(source, name="f", **names):
     space = {"__name__": "programs", "ms": ms, "np": np, **names}
     exec(compile(source, file, "exec"), space)
     return space[name]
+
+
+def texts(block):
+    """The expressions in a block of text, divided by semicolons and ends of lines."""
+    return [text.strip() for line in block.splitlines() for text in line.split(";") if text.strip()]
 
 
 # ------------------------------------------------------------------------------------------------ leaves
@@ -84,7 +89,9 @@ def assert_close(a, b, what, rtol, atol=None):
             assert x == y, what
             continue
         scale = float(np.max(np.abs(plain(y)), initial=1.0))
-        np.testing.assert_allclose(plain(x), plain(y), rtol=rtol, atol=(rtol if atol is None else atol) * scale, err_msg=what)
+        np.testing.assert_allclose(
+            plain(x), plain(y), rtol=rtol, atol=(rtol if atol is None else atol) * scale, err_msg=what
+        )
 
 
 # ------------------------------------------------------------------------------------------------ derivatives

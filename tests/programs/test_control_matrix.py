@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+
 from tests.programs.compare import check, check_at, define
 
 #: Loop heads, by what becomes of them; `k` counts the trips.
@@ -133,7 +134,10 @@ def f(x, n):
 """
 JUMPS = {
     "break": ("break", "continue"),
-    "continue": ("z = z * 1.05\n                k = k + 1\n                y = y + 0.9\n                continue", "break"),
+    "continue": (
+        "z = z * 1.05\n                k = k + 1\n                y = y + 0.9\n                continue",
+        "break",
+    ),
     "return": ("return y, z * x, k", "continue"),
 }
 INNER = {**{h: HEADS[h] for h in ("unrolled", "kept", "dynamic", "tensor")}, "while": "while (y * y).sum() < 9.0:"}
@@ -333,6 +337,9 @@ def test_what_the_heads_become():
         x, n = arguments((0.52, 4))
         text = f.lower(ms.Tensor(x), ms.Tensor(n)).ir("front")
         kinds[head] = [kind for kind in ("scan", "while") if f"{kind}(" in text or f"{kind} " in text]
-    assert kinds["unrolled"] == [] and kinds["tensor"] == []
-    assert kinds["kept"] == ["scan"] and kinds["dynamic"] == ["scan"]
-    assert kinds["while"] == ["while"] and kinds["while_data"] == ["while"]
+    assert kinds["unrolled"] == []
+    assert kinds["tensor"] == []
+    assert kinds["kept"] == ["scan"]
+    assert kinds["dynamic"] == ["scan"]
+    assert kinds["while"] == ["while"]
+    assert kinds["while_data"] == ["while"]

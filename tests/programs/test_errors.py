@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from tests.programs.compare import assert_same, define
 
 import autodiff_compiler as ms
+from tests.programs.compare import assert_same, define
 
 X = np.array([0.4, 1.3, 2.1])
 

@@ -7,10 +7,10 @@ import threading
 
 import numpy as np
 import pytest
-from tests.programs.compare import assert_close, assert_same, define
 
 import autodiff_compiler as ms
 from autodiff_compiler import nn
+from tests.programs.compare import assert_close, assert_same, define
 
 X = np.array([0.4, 1.3, 2.1])
 
@@ -94,7 +94,9 @@ def test_defaults_of_the_compiled_function_itself():
 
 @pytest.mark.parametrize("change", ["l.append(4.0)", "l[0] = 7.0", "d['a'] = 9.0", "del d['b']", "l.reverse()"])
 def test_content_of_outside_containers(change):
-    f = define("l = [1.0, 2.0]\nd = {'a': 3.0, 'b': 4.0}\ndef f(x):\n    for k in l:\n        x = x * k\n    return x * d['a'] + len(d)")
+    f = define(
+        "l = [1.0, 2.0]\nd = {'a': 3.0, 'b': 4.0}\ndef f(x):\n    for k in l:\n        x = x * k\n    return x * d['a'] + len(d)"
+    )
     follows(f, lambda: exec(change, f.__globals__))
 
 
@@ -129,7 +131,11 @@ class Box:
 
 @pytest.mark.parametrize(
     "change",
-    [lambda b: setattr(b, "k", 5.0), lambda b: setattr(b, "shared", 7.0), lambda b: setattr(b, "apply", lambda x: x * 11.0)],
+    [
+        lambda b: setattr(b, "k", 5.0),
+        lambda b: setattr(b, "shared", 7.0),
+        lambda b: setattr(b, "apply", lambda x: x * 11.0),
+    ],
     ids=["attribute", "class attribute hidden", "method hidden"],
 )
 def test_attributes(change):

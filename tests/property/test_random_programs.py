@@ -13,13 +13,22 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from tests.programs.compare import (
-    assert_close, assert_same, define, differences, directional, roundtrip, run_oracle, structure, tensors, wrt_of,
-)  # fmt: skip
-from tests.property.grammar import programs
 
 import autodiff_compiler as ms
 from autodiff_compiler.errors import UnrollWarning
+from tests.programs.compare import (
+    assert_close,
+    assert_same,
+    define,
+    differences,
+    directional,
+    roundtrip,
+    run_oracle,
+    structure,
+    tensors,
+    wrt_of,
+)  # fmt: skip
+from tests.property.grammar import programs
 
 FUZZ = bool(os.environ.get("FUZZ"))
 OPS = ("tanh", "sin", "sigmoid", "abs")

@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 from collections import Counter
 from collections.abc import Iterable
+from typing import Any
 
 from .program import Branch, Exit, FunctionCode, Loop, Node, Step, nodes_of
 from .syntax import Var, variables
@@ -88,7 +89,8 @@ def _move(step: Step, user: Step | Branch | Exit) -> None:
 
 
 def _names(tree: ast.AST, var: Var) -> bool:
-    return isinstance(tree, ast.Name) and tree.id is var and isinstance(tree.ctx, ast.Load)
+    name: Any = tree.id if isinstance(tree, ast.Name) else None
+    return name is var
 
 
 def _replace(tree: ast.AST, var: Var, value: ast.expr) -> None:
