@@ -1,4 +1,4 @@
-"""Compiled code on the NumPy backend beside our own eager mode: microseconds per call, measured in turns in one process.
+"""Compiled code on the NumPy backend beside our own eager mode: microseconds per call, in turns in one process.
 
     python benchmarks/runtime.py
 

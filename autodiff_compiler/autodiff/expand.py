@@ -1,4 +1,4 @@
-"""`grad` ops become the ops they stand for, innermost first."""
+"""`grad` and `vmap` ops become the ops they stand for, innermost first."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from ..ir.build import Builder, Rules
 from ..ir.core import Block, Function, Module, Op, Value
 from ..ir.walk import Cloner, ops_of
 from .activity import active_values, differentiable
+from .batch import batched
 from .forward import Forward
 from .pairs import Pairs
 from .remat import prune
@@ -41,7 +42,7 @@ def drop_unreachable(module: Module) -> Module:
 
 
 def _holds_grad(block: Block, nesting: set[str]) -> bool:
-    return any(op.defn.name == "grad" or _callee(op) in nesting for op in ops_of(block))
+    return any(op.defn.name in ("grad", "vmap") or _callee(op) in nesting for op in ops_of(block))
 
 
 def _callees_first(module: Module) -> Iterator[str]:
@@ -95,10 +96,8 @@ class _Expander(Cloner):
         return _Expander(builder, self.pairs, self.nesting, self.mapping)
 
     def clone_structured(self, op: Op, operands: tuple[Value, ...]) -> Sequence[Value]:
-        if op.defn.name != "grad":
+        if op.defn.name not in ("grad", "vmap"):
             return super().clone_structured(op, operands)
-        wrt, seeds, states, forward = op.attrs
-        assert not states, "state is lifted before derivatives are expanded"
         # The block gets arguments of its own: `grad(f)(x, x)` distinguishes its arguments, and so does a captured `x`.
         (body,) = op.blocks
         n = len(body.args)
@@ -108,6 +107,10 @@ class _Expander(Cloner):
         builder.ret(*self.nested(builder).clone_ops(body))
         if _holds_grad(body, self.nesting) and _waits(block, builder.module):
             return self.builder.emit_op(op.defn, operands, op.attrs, (block,)).results
+        if op.defn.name == "vmap":
+            return batched(self.builder, block, operands, op.attr("size"))
+        wrt, seeds, states, forward = op.attrs
+        assert not states, "state is lifted before derivatives are expanded"
         if forward:
             return self._tangents(block, operands, wrt, seeds)
         given = _ones(builder, block.outs) if seeds is None else dict(zip(seeds, operands[n:], strict=True))
@@ -166,12 +169,12 @@ def _splice(block: Block, operands: Sequence[Value], target: Block) -> list[Valu
 
 
 def _waits(block: Block, module: Module) -> bool:
-    """Whether a block, or what it calls, still holds a `grad`, or states outside of blocks that run backward."""
+    """Whether a block, or what it calls, still holds a `grad` or `vmap`, or states outside of blocks that run backward."""
     seen: set[str] = set()
     blocks = [block]
     while blocks:
         for op in blocks.pop().ops:
-            if op.defn.name in ("grad", "state_read", "state_write"):
+            if op.defn.name in ("grad", "vmap", "state_read", "state_write"):
                 return True
             callee = _callee(op)
             if callee is not None and callee not in seen:

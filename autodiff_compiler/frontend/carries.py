@@ -19,9 +19,22 @@ from ..source import Loc
 from .joins import NUMBER_DTYPE, Slot, fill, fits_tensor, joined_number, kind_of_number, lifted_number, same_static
 from .lowering import Diverged, Lowering, Region
 from .values import (
-    EITHER, OUTSIDE, UNBOUND, LocalDict, LocalList, MaybeUnbound, StateVar, TensorVar, Weak, content, describe, elements,
-    parts, rebuild, set_content,
-)  # fmt: skip
+    EITHER,
+    OUTSIDE,
+    UNBOUND,
+    LocalDict,
+    LocalList,
+    MaybeUnbound,
+    StateVar,
+    TensorVar,
+    Weak,
+    content,
+    describe,
+    elements,
+    parts,
+    rebuild,
+    set_content,
+)
 
 __all__ = ["Body", "Cell", "Loop"]
 
@@ -278,12 +291,14 @@ class Loop:
     def _wider(self, assumed: Any, end: Any, name: str, cell: Cell) -> Any:
         """The assumption that covers a value at the end of the body; `assumed` itself if that does."""
         new = self._widened(assumed, end, name, cell)
-        if new is assumed and type(assumed) in (TensorVar, _Assumed, Weak):
-            # Two names of one value share a slot as long as every trip ends with them naming one value again.
-            if self._ends.setdefault(id(assumed), end) is not end:
-                kind = assumed.kind if type(assumed) is Weak else None
-                return Weak(None, kind) if kind else _Assumed(assumed.type, self._locked(assumed, cell))  # type: ignore[arg-type]
-        return new
+        if new is not assumed or type(assumed) not in (TensorVar, _Assumed, Weak):
+            return new
+        # Two names of one value share a slot as long as every trip ends with them naming one value again.
+        if self._ends.setdefault(id(assumed), end) is end:
+            return new
+        if type(assumed) is Weak:
+            return Weak(None, assumed.kind)  # type: ignore[arg-type]
+        return _Assumed(assumed.type, self._locked(assumed, cell))
 
     def _widened(self, assumed: Any, end: Any, name: str, cell: Cell) -> Any:
         if assumed is end:
@@ -305,7 +320,8 @@ class Loop:
                 raise self._error(
                     f"{name} changes its size from {len(xs)} to {len(ys)} in a loop that runs at run time",
                     code="AC1504",
-                    hint="make a Tensor of the full size before and assign its elements, or loop a number of times known at compile time",
+                    hint="make a Tensor of the full size before and assign its elements, or loop a number of times "
+                    "known at compile time",
                 )
             new = [self._wider(x, y, f"{name}[{i}]", cell) for i, (x, y) in enumerate(zip(xs, ys, strict=True))]
             return assumed if all(n is x for n, x in zip(new, xs, strict=True)) else rebuild(assumed, new)

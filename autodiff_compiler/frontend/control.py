@@ -18,8 +18,19 @@ from .lowering import Diverged, Lowering, statement
 from .operators import truth
 from .scope import Closure
 from .values import (
-    UNBOUND, LocalDict, LocalList, MaybeUnbound, StateVar, TensorVar, Weak, content, describe, parts, set_content, usable,
-)  # fmt: skip
+    UNBOUND,
+    LocalDict,
+    LocalList,
+    MaybeUnbound,
+    StateVar,
+    TensorVar,
+    Weak,
+    content,
+    describe,
+    parts,
+    set_content,
+    usable,
+)
 
 __all__ = ["Diverged", "branch", "iterate_static"]
 

@@ -13,11 +13,11 @@ from .calls import call
 from .lowering import Lowering
 from .values import OUTSIDE, StateVar, TensorVar, Weak, describe, flatten, map_leaves
 
-__all__ = ["differentiate", "push_forward"]
+__all__ = ["Traced", "differentiate", "push_forward", "traced_call"]
 
 
 @dataclass
-class _Traced:
+class Traced:
     """A differentiated call: its inputs, its block, and what it returned (in terms of the block's values)."""
 
     operands: list[Value]
@@ -32,10 +32,10 @@ class _Traced:
         values: Iterator[Value] = iter(results)
         return map_leaves(lambda v: _rewrap(v, values), self.result)
 
-    def part(self, part: Any, of_outs: dict[int, Value]) -> Any:
-        """A part of the result with other values in place of the outs."""
+    def part(self, part: Any, of_outs: dict[int, Any]) -> Any:
+        """A part of the result with something else in place of the outs."""
         places = {id(leaf): i for i, leaf in enumerate(_dynamic(self.result))}
-        return map_leaves(lambda v: TensorVar(of_outs[places[id(v)]]) if id(v) in places else v, part)
+        return map_leaves(lambda v: of_outs[places[id(v)]] if id(v) in places else v, part)
 
 
 def differentiate(
@@ -47,7 +47,7 @@ def differentiate(
     ``select(result)`` picks the part of the result that is differentiated (default: all of it); `sens` gives its
     cotangents (default: ones).  Returns the result, the gradients by position and the gradients of `weights`.
     """
-    traced = _trace(lw, fn, args, kwargs, positions, select)
+    traced = traced_call(lw, fn, args, kwargs, positions, select)
     seeds, seed_values = _seeds(lw, traced, select, sens)
     states = tuple(lw.outside.state(w).name for w in weights)
     attrs = (tuple(range(len(positions))), seeds, states, False)
@@ -61,7 +61,7 @@ def push_forward(
     lw: Lowering, fn: Any, args: Sequence[Any], positions: Sequence[int], tangents: Sequence[Any], select: Any = None
 ) -> tuple[Any, Any]:
     """``fn(*args)`` and the tangent of (the selected part of) its result, given those of the arguments at `positions`."""
-    traced = _trace(lw, fn, args, {}, positions, select)
+    traced = traced_call(lw, fn, args, {}, positions, select)
     given = [lw.unwrap(t) for t in tangents]
     for x, t in zip(traced.operands, given, strict=True):
         if t.type is not x.type:
@@ -73,12 +73,13 @@ def push_forward(
     by_out = dict(zip(floats, op.results[n:], strict=True))
     zeros = {i: trace.builder.const(0, traced.outs[i].type) for i in traced.chosen if i not in by_out}
     part = traced.result if select is None else select(traced.result)
-    return traced.returned(op.results[:n]), traced.part(part, by_out | zeros)
+    tangent = {i: TensorVar(v) for i, v in (by_out | zeros).items()}
+    return traced.returned(op.results[:n]), traced.part(part, tangent)
 
 
-def _trace(
+def traced_call(
     lw: Lowering, fn: Any, args: Sequence[Any], kwargs: dict[str, Any], positions: Sequence[int], select: Any
-) -> _Traced:
+) -> Traced:
     """Compiles the call in a block whose arguments are those at `positions`, each one distinct from all other values."""
     for p in positions:
         if type(args[p]) not in (TensorVar, StateVar):
@@ -97,7 +98,7 @@ def _trace(
         outs = [x.value if type(x) is Weak else lw.unwrap(x) for x in _dynamic(result)]
     picked = {id(x) for x in _dynamic(result if select is None else select(result))}
     chosen = [i for i, x in enumerate(_dynamic(result)) if id(x) in picked]
-    return _Traced(operands, builder.ret(*outs), result, outs, chosen)
+    return Traced(operands, builder.ret(*outs), result, outs, chosen)
 
 
 def _dynamic(result: Any) -> list[Any]:
@@ -113,7 +114,7 @@ def _rewrap(leaf: Any, values: Iterator[Value]) -> Any:
     return leaf
 
 
-def _seeds(lw: Lowering, traced: _Traced, select: Any, sens: Any) -> tuple[tuple[int, ...] | None, list[Value]]:
+def _seeds(lw: Lowering, traced: Traced, select: Any, sens: Any) -> tuple[tuple[int, ...] | None, list[Value]]:
     """Which results are seeded and with what: given cotangents, or ones for every float result."""
     outs, chosen = traced.outs, traced.chosen
     if sens is None and select is None:

@@ -16,7 +16,19 @@ from ..ir.core import Value
 from ..ir.primitive import F
 from ..ir.types import TensorType, tensor
 from ..source import Loc
-from .values import EITHER, UNBOUND, LocalDict, LocalList, MaybeUnbound, StateVar, TensorVar, Weak, describe, elements, rebuild
+from .values import (
+    EITHER,
+    UNBOUND,
+    LocalDict,
+    LocalList,
+    MaybeUnbound,
+    StateVar,
+    TensorVar,
+    Weak,
+    describe,
+    elements,
+    rebuild,
+)
 
 __all__ = ["NUMBER_DTYPE", "Join", "Slot", "fill", "joined_number", "lifted_number", "same_static"]
 

@@ -12,7 +12,7 @@ from ..ir.types import TensorType
 from . import builtins, control, expressions, loops, statements  # noqa: F401  (their rules register themselves)
 from .calls import call
 from .lowering import Diverged, Lowering, NumberArgument, Options, TensorArgument
-from .outside import Capture, Guard
+from .outside import Capture, FunctionGuard, Guard
 from .values import StateVar, TensorVar, Weak, map_leaves
 
 __all__ = ["Arg", "Lowered", "NumberArgument", "Options", "Out", "State", "TensorArgument", "lower"]
@@ -29,7 +29,7 @@ class Lowered:
     module: Module
     argument_types: list[TensorType]
     captures: list[Capture]
-    guards: list[Guard]
+    guards: list[Guard | FunctionGuard]
     states: dict[str, Any]
     result: Any
 

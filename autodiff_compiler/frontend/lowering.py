@@ -243,7 +243,9 @@ class Lowering:
         """Compiles the call of a Python function into the current place."""
         prepared = prepare(fn)
         self.outside.function(fn)
-        defaults = [self._default(fn, i, d, lambda i=i: fn.__defaults__[i]) for i, d in enumerate(fn.__defaults__ or ())]
+        defaults = [
+            self._default(fn, i, d, lambda i=i: fn.__defaults__[i]) for i, d in enumerate(fn.__defaults__ or ())
+        ]
         named = (fn.__kwdefaults__ or {}).items()
         kw_defaults = {k: self._default(fn, k, d, lambda k=k: fn.__kwdefaults__[k]) for k, d in named}
         caller = self.here

@@ -113,7 +113,9 @@ def check_local(lw: Lowering, owner: Any) -> None:
         raise TypeError(f"'{type(owner).__name__}' object does not support item assignment")
     if owner.locked:
         raise SideEffectError(
-            f"a {describe(owner)} that {owner.locked} cannot be changed in compiled code", code="AC1602", hint="copy it first"
+            f"a {describe(owner)} that {owner.locked} cannot be changed in compiled code",
+            code="AC1602",
+            hint="copy it first",
         )
 
 
@@ -353,12 +355,10 @@ def attribute(lw: Lowering, owner: Any, name: str) -> Any:
     except AttributeError:
         static = None
     cls, watched = type(owner), getattr(type(owner), "__graph_state__", None) is not None
-    if isinstance(static, property) and not is_ours(cls) and isinstance(static.fget, types.FunctionType):
-        if not is_ours(static.fget):
-            lw.outside.guard(
-                ("property", cls, name), f"{cls.__name__}.{name}", lambda: getattr(cls, name), static, watched
-            )
-            return lw.call_python(static.fget, [owner], {})
+    getter = static.fget if isinstance(static, property) and not is_ours(cls) else None
+    if isinstance(getter, types.FunctionType) and not is_ours(getter):
+        lw.outside.guard(("property", cls, name), f"{cls.__name__}.{name}", lambda: getattr(cls, name), static, watched)
+        return lw.call_python(getter, [owner], {})
     try:
         value = getattr(owner, name)
     except AttributeError:

@@ -154,7 +154,9 @@ class Outside:
         self._guard(key, what, fetch, expected, watched and type(expected) is not _Content)
         return value
 
-    def guard(self, key: tuple[Any, ...], what: str, fetch: Callable[[], Any], expected: Any, watched: bool = False) -> None:
+    def guard(
+        self, key: tuple[Any, ...], what: str, fetch: Callable[[], Any], expected: Any, watched: bool = False
+    ) -> None:
         """Notes that `fetch()` must give this very object at each call."""
         self._guard(key, what, fetch, expected, watched)
 

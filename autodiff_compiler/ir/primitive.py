@@ -14,6 +14,10 @@ Subclassing `Primitive` registers the class.  Its rules are plain functions and 
     With ``widen = True`` the kernel never sees 16-bit floats: they are computed in float32 and rounded once.
 ``vjp(c, g, x, ...)``
     Cotangent of the result to cotangents of the operands (None: no cotangent).  `c` is a `Context`.
+``batch(c, n, x, ...)``
+    Only where one more leading dimension of all operands and results changes more than their types (axes are counted
+    from the end, so mostly it does not): the op for `n` examples at once.  `c.needs.x` says whether the operand has
+    the leading dimension; None leaves the op to be run example by example.
 ``call(...)``
     What users call: promotion, broadcasting and defaults, in terms of `F`.  It runs on Tensors and on Values alike.
 
@@ -94,7 +98,7 @@ CANONICAL: dict[str, Callable[[Any], Any]] = {
     "OptionalInts": lambda v: None if v is None else _ints(v),
 }
 
-_RULES = ("infer", "infer_blocks", "scalar", "numpy", "vjp", "call", "samples")
+_RULES = ("infer", "infer_blocks", "scalar", "numpy", "vjp", "batch", "call", "samples")
 _VARIADIC = 0x04
 
 
@@ -123,6 +127,7 @@ class Primitive:
     scalar: ClassVar[Callable[..., Any] | None] = None
     numpy: ClassVar[Callable[..., Any] | None] = None
     vjp: ClassVar[Callable[..., Any] | None] = None
+    batch: ClassVar[Callable[..., Any] | None] = None
     call: ClassVar[Callable[..., Any] | None] = None
     samples: ClassVar[Callable[..., Any] | None] = None
     errors: ClassVar[list[Any]] = []

@@ -28,7 +28,7 @@ class Spec:
 
 
 _STATE_OPS = frozenset({"state_read", "state_write"})
-_DERIVATIVES = frozenset({"grad", "custom_vjp", "grad_map"})
+_DERIVATIVES = frozenset({"grad", "vmap", "custom_vjp", "grad_map"})
 
 #: What holds after a stage; each one keeps what the stages before it reached.
 STAGES: dict[str, Spec] = {

@@ -117,8 +117,8 @@ def run(
 
 
 def has_grad(module: Module) -> bool:
-    """Whether a derivative is still to be expanded."""
-    return any(op.defn.name == "grad" for function in module for op in ops_of(function.body))
+    """Whether a derivative or a `vmap` is still to be expanded."""
+    return any(op.defn.name in ("grad", "vmap") for function in module for op in ops_of(function.body))
 
 
 def _stage(module: Module, finished: set[str]) -> str:

@@ -18,7 +18,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from ..errors import InternalCompilerError, NotDifferentiableError
+from ..errors import InternalCompilerError, NotDifferentiableError, SideEffectError
 from ..ir.build import Builder
 from ..ir.core import Block, Function, Module, Op, Value
 from ..ir.primitive import REGISTRY
@@ -333,6 +333,14 @@ class _Lifter(Cloner):
         return self._commit(names, self.builder.emit_op(op.defn, operands, op.attrs, blocks).results, m)
 
     # ------------------------------------------------------------------------------------------- derivatives
+    def _vmap(self, op: Op, operands: tuple[Value, ...]) -> Sequence[Value]:
+        (body,) = op.blocks
+        if self.touches(body).written:
+            raise SideEffectError("what a `vmap` runs changes a state in its backward rule", loc=op.loc)
+        trip = self._block(body, (), 0)
+        trip.builder.ret(*trip.clone_ops(body))
+        return self.builder.emit_op(op.defn, operands, op.attrs, (trip.builder.block,)).results
+
     def _grad(self, op: Op, operands: tuple[Value, ...]) -> Sequence[Value]:
         (body,) = op.blocks
         wrt, seeds, wrt_states, forward = op.attrs

@@ -4,8 +4,14 @@ from __future__ import annotations
 
 from ..ir.core import Block, Module
 from ..ir.primitive import Ints, Names, OptionalInts, Primitive
-from ..ir.types import Type
+from ..ir.types import Size, TensorType, Type, tensor
 from .family import require
+
+
+def with_leading(type: Type, size: Size) -> TensorType:
+    """The type of `size` tensors of a type, stacked."""
+    require(isinstance(type, TensorType), f"only tensors can be stacked, not {type}")
+    return tensor(type.dtype, (size, *type.shape))
 
 
 class StopGradient(Primitive):
@@ -54,6 +60,25 @@ class Grad(Primitive):
         require(given == wanted, f"cotangents are {given}, the results seeded are {wanted}")
         states = tuple(module.states[name].type for name in wrt_states)
         return *(v.type for v in body.outs), *(args[i] for i in wrt), *states
+
+
+class Vmap(Primitive):
+    """``%r... = vmap %x... {size=n} body (%x...) {yield r...}``: the block for every slice along the first dimensions.
+
+    The operands' first dimension is `size` long; the results are stacked along a new one.  The block changes no state.
+    """
+
+    regions = ("body",)
+    multiple = True
+
+    def infer(*operands: Type, size: Size):
+        raise TypeError("vmap is inferred from its block")
+
+    def infer_blocks(types: tuple[Type, ...], attrs, blocks: tuple[Block, ...], module: Module):
+        (body,), (size,) = blocks, attrs
+        wanted = [with_leading(x.type, size) for x in body.args]
+        require(list(types) == wanted, f"the block of vmap takes slices of {wanted}, got {types}")
+        return tuple(with_leading(x.type, size) for x in body.outs)
 
 
 class CustomVjp(Primitive):

@@ -30,6 +30,8 @@ def _conv_type(x, w, stride, padding, dilation, groups):
     same = x.dtype is w.dtype and x.dtype.is_float
     require_dtype(same, f"a convolution of {x} with {w}: both must be of one float dtype")
     require(x.ndim == w.ndim == n + 2, f"a convolution over {n} dimensions takes tensors of {n + 2}, not {x} and {w}")
+    known = all(type(d) is int for d in (x.shape[1], *w.shape))
+    require(known, f"a convolution needs known numbers of channels and filters: {x} and {w}")
     require(groups > 0 and w.shape[0] % groups == 0, f"{w.shape[0]} filters cannot be divided into {groups} groups")
     channels = w.shape[1] * groups
     require(
@@ -40,11 +42,33 @@ def _conv_type(x, w, stride, padding, dilation, groups):
     return tensor(x.dtype, (x.shape[0], w.shape[0], *counts))
 
 
+def _input_type(g, w, size, stride, padding, dilation, groups):
+    require(g.ndim == w.ndim == len(size) + 2, f"{g} and {w} do not fit a result of {len(size)} spatial dimensions")
+    require(type(w.shape[1]) is int, f"a convolution needs known numbers of channels: {w}")
+    x = tensor(g.dtype, (g.shape[0], w.shape[1] * groups, *size))
+    made = _conv_type(x, w, stride, padding, dilation, groups)
+    require(made is g, f"{g} is no convolution of {x} with {w}, which is {made}")
+    return x
+
+
+def _filter_type(x, g, kernel, stride, padding, dilation, groups):
+    n = len(kernel)
+    require(x.ndim == g.ndim == n + 2, f"{x} and {g} do not fit filters of {n} spatial dimensions")
+    divides = type(x.shape[1]) is int and groups > 0 and x.shape[1] % groups == 0
+    require(divides, f"{x.shape[1]} channels cannot be divided into {groups} groups")
+    w = tensor(x.dtype, (g.shape[1], x.shape[1] // groups, *kernel))
+    made = _conv_type(x, w, stride, padding, dilation, groups)
+    same = made.dtype is g.dtype and same_dim(made.shape[0], g.shape[0]) and made.shape[1:] == g.shape[1:]
+    require(same, f"{g} is no convolution of {x} with {w}, which is {made}")
+    return w
+
+
 # ------------------------------------------------------------------------------------------------ kernels
 def conv_blocks(batch, counts, columns):
-    """(first sample, samples, first row, rows) of blocks that make no more than `COLUMNS` elements of columns."""
+    """(first sample, samples, first row, rows) of nearly equal blocks of no more than `COLUMNS` elements of columns."""
     whole = max(1, columns * math.prod(counts))
-    samples = max(1, min(batch, COLUMNS // whole))
+    parts = -(-batch // max(1, COLUMNS // whole))
+    samples = -(-batch // max(1, parts)) or 1
     rows = max(1, min(counts[0], COLUMNS * counts[0] // whole))
     return [
         (i, min(samples, batch - i), r, min(rows, counts[0] - r))
@@ -124,11 +148,7 @@ class ConvInput(Primitive):
     def infer(
         g: TensorType, w: TensorType, *, size: Ints, stride: Ints, padding: Ints, dilation: Ints, groups: int = 1
     ):
-        require(g.ndim == w.ndim == len(size) + 2, f"{g} and {w} do not fit a result of {len(size)} spatial dimensions")
-        x = tensor(g.dtype, (g.shape[0], w.shape[1] * groups, *size))
-        made = _conv_type(x, w, stride, padding, dilation, groups)
-        require(made is g, f"{g} is no convolution of {x} with {w}, which is {made}")
-        return x
+        return _input_type(g, w, size, stride, padding, dilation, groups)
 
     def numpy(g, w, *, size, stride, padding, dilation, groups):
         (batch, filters, *counts), kernel, taps = g.shape, w.shape[2:], math.prod(w.shape[2:])
@@ -178,27 +198,19 @@ class ConvFilter(Primitive):
     def infer(
         x: TensorType, g: TensorType, *, kernel: Ints, stride: Ints, padding: Ints, dilation: Ints, groups: int = 1
     ):
-        n = len(kernel)
-        require(x.ndim == g.ndim == n + 2, f"{x} and {g} do not fit filters of {n} spatial dimensions")
-        divides = groups > 0 and x.shape[1] % groups == 0
-        require(divides, f"{x.shape[1]} channels cannot be divided into {groups} groups")
-        w = tensor(x.dtype, (g.shape[1], x.shape[1] // groups, *kernel))
-        made = _conv_type(x, w, stride, padding, dilation, groups)
-        same = made.dtype is g.dtype and same_dim(made.shape[0], g.shape[0]) and made.shape[1:] == g.shape[1:]
-        require(same, f"{g} is no convolution of {x} with {w}, which is {made}")
-        return w
+        return _filter_type(x, g, kernel, stride, padding, dilation, groups)
 
     def numpy(x, g, *, kernel, stride, padding, dilation, groups):
         (batch, channels, *sizes), (_, filters, *counts) = x.shape, g.shape
         taps, made = math.prod(kernel), ()
         out = np.zeros((groups, filters // groups, channels // groups * taps), x.dtype)
         for i, samples, row, rows in conv_blocks(batch, counts, channels * taps):
-            if made != (row, rows):
-                made = row, rows
+            if made != (samples, row, rows):
+                made = samples, row, rows
                 where = block_taps(sizes, counts, kernel, stride, padding, dilation, row, rows)
-            columns = np.zeros((channels, taps, samples, rows, *counts[1:]), x.dtype)
-            fill_columns(np.moveaxis(columns, 2, 0), x[i : i + samples], where)
-            columns = columns.reshape(groups, out.shape[2], -1)
+                buffer = np.zeros((channels, taps, samples, rows, *counts[1:]), x.dtype)
+            fill_columns(np.moveaxis(buffer, 2, 0), x[i : i + samples], where)
+            columns = buffer.reshape(groups, out.shape[2], -1)
             part = g[i : i + samples, :, row : row + rows].swapaxes(0, 1)
             out += np.matmul(part.reshape(groups, filters // groups, -1), columns.swapaxes(1, 2))
         return out.reshape(filters, channels // groups, *kernel)

@@ -218,6 +218,38 @@ def _gather(x, index, axis=0, batch_dims=0):
     return permuted(picked, tuple([i - len(order) for i in order]))
 
 
+# ------------------------------------------------------------------------------------------------ many examples at once
+def to_front(x, at):
+    """Dimension number `at` as the first one."""
+    order = [at, *(i for i in range(x.ndim) if i != at)]
+    return F.transpose(x, axes=tuple([i - x.ndim for i in order])) if at else x
+
+
+def moved_first(x, start, length, distance, inverse=False):
+    """Behind `start` dimensions, `length` ones moved to the front of the `distance` before them (or back)."""
+    a, b = list(range(start, start + distance)), list(range(start + distance, start + distance + length))
+    order = [*range(start), *b, *a, *range(start + distance + length, x.ndim)]
+    if inverse:
+        order = sorted(range(x.ndim), key=order.__getitem__)
+    return x if order == list(range(x.ndim)) else F.transpose(x, axes=tuple([i - x.ndim for i in order]))
+
+
+def rows_of(x, axis):
+    """All examples' slices along an axis in one dimension, the first; and how many an example has."""
+    x = moved_first(x, 1, 1, x.ndim + axis - 1)
+    n, count = x.shape[:2]
+    return F.reshape(x, shape=(n * count, *x.shape[2:])), count
+
+
+def numbered(index, count):
+    """Every example's positions among the rows of all examples."""
+    n = index.shape[0]
+    first = F.iota(start=0, step=count, size=n, dtype=int64)
+    if index.ndim > 1:
+        first = F.expand_dims(first, axes=tuple(range(1 - index.ndim, 0)))
+    return F.add(index, broadcast_to(first, index.shape))
+
+
 class Gather(Primitive):
     """Slices of `x` along an axis at the positions in `index`, whose shape takes the axis' place."""
 
@@ -226,6 +258,15 @@ class Gather(Primitive):
 
     def numpy(x, index, *, axis):
         return np.take(x, index, axis=axis)
+
+    def batch(c, n, x, index):
+        if not c.needs.index:
+            return F.gather(x, index, axis=c.axis)
+        if not c.needs.x:
+            return to_front(F.gather(x, index, axis=c.axis), x.ndim + c.axis)
+        rows, count = rows_of(x, c.axis)
+        found = F.gather(rows, numbered(index, count), axis=-rows.ndim)
+        return moved_first(found, 1, index.ndim - 1, x.ndim + c.axis - 1, inverse=True)
 
     call = _gather
     methods = ("gather",)

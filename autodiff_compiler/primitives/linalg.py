@@ -70,6 +70,12 @@ class Matmul(Primitive):
     def numpy(a, b):
         return np.matmul(a, b)
 
+    def batch(c, n, a, b):
+        if c.needs.a and not c.needs.b and b.ndim == 2:
+            return _matmul(a, b)
+        a, b = [x if had else broadcast_to(x, (n, *x.shape)) for x, had in ((a, c.needs.a), (b, c.needs.b))]
+        return F.matmul(a, b)
+
     widen = True
     call = _matmul
     methods = ("__matmul__", "__rmatmul__", "matmul")

@@ -22,7 +22,7 @@ from .family import (
     require_dtype,
     zeros_like,
 )
-from .index import along_axis, checked, gathered_shape, require_along
+from .index import along_axis, checked, gathered_shape, moved_first, numbered, require_along, rows_of
 from .samples import F2, F3, L2
 
 
@@ -70,6 +70,22 @@ def _scatter(name, x, index, updates, axis):
     return getattr(F, name)(x, index, updates, axis=axis)
 
 
+def _scatter_examples(c, n, x, index, updates):
+    """A scatter for `n` examples: with one index for all as it is, else among the rows of all examples."""
+    wanted = (n, *(updates.shape[1:] if c.needs.updates else updates.shape))
+    updates = broadcast_to(updates, wanted)
+    x = x if c.needs.x else broadcast_to(x, (n, *x.shape))
+    apply = getattr(F, c.defn.name)
+    if not c.needs.index:
+        return apply(x, index, updates, axis=c.axis)
+    before = x.ndim + c.axis - 1
+    rows, count = rows_of(x, c.axis)
+    updates = moved_first(updates, 1, index.ndim - 1, before)
+    rows = apply(rows, numbered(index, count), updates, axis=-rows.ndim)
+    split = F.reshape(rows, shape=(n, count, *rows.shape[1:]))
+    return moved_first(split, 1, 1, before, inverse=True)
+
+
 def _require_updates(x, index, updates, axis):
     wanted = tensor(x.dtype, gathered_shape(x, index, axis))
     require_dtype(updates.dtype is x.dtype, f"{x} cannot take updates of {updates}")
@@ -87,6 +103,9 @@ class ScatterAdd(Primitive):
 
     def infer(x: TensorType, index: TensorType, updates: TensorType, *, axis: int):
         return _require_updates(x, index, updates, axis)
+
+    def batch(c, n, x, index, updates):
+        return _scatter_examples(c, n, x, index, updates)
 
     def numpy(x, index, updates, *, axis):
         out = x.copy()
@@ -113,6 +132,9 @@ class ScatterUpdate(Primitive):
 
     def infer(x: TensorType, index: TensorType, updates: TensorType, *, axis: int):
         return _require_updates(x, index, updates, axis)
+
+    def batch(c, n, x, index, updates):
+        return _scatter_examples(c, n, x, index, updates)
 
     def numpy(x, index, updates, *, axis):
         out = x.copy()
@@ -164,6 +186,9 @@ class ScatterMax(Primitive):
     def infer(x: TensorType, index: TensorType, updates: TensorType, *, axis: int):
         return _require_numbers(x, index, updates, axis)
 
+    def batch(c, n, x, index, updates):
+        return _scatter_examples(c, n, x, index, updates)
+
     def numpy(x, index, updates, *, axis):
         out = x.copy()
         _combine_at(np.maximum, out, index, updates, axis)
@@ -192,6 +217,9 @@ class ScatterMin(Primitive):
 
     def infer(x: TensorType, index: TensorType, updates: TensorType, *, axis: int):
         return _require_numbers(x, index, updates, axis)
+
+    def batch(c, n, x, index, updates):
+        return _scatter_examples(c, n, x, index, updates)
 
     def numpy(x, index, updates, *, axis):
         out = x.copy()
@@ -226,6 +254,9 @@ class ScatterMul(Primitive):
 
     def infer(x: TensorType, index: TensorType, updates: TensorType, *, axis: int):
         return _require_numbers(x, index, updates, axis)
+
+    def batch(c, n, x, index, updates):
+        return _scatter_examples(c, n, x, index, updates)
 
     def numpy(x, index, updates, *, axis):
         out = x.copy()

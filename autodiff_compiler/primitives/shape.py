@@ -65,6 +65,9 @@ class Reshape(Primitive):
     def numpy(x, *, shape):
         return np.reshape(x, shape)
 
+    def batch(c, n, x):
+        return F.reshape(x, shape=(n, *c.shape))
+
     view = "x"
     call = _reshape
     methods = ("reshape", "view")
@@ -130,6 +133,9 @@ class Transpose(Primitive):
     def numpy(x, *, axes):
         return np.transpose(x, axes)
 
+    def batch(c, n, x):
+        return F.transpose(x, axes=(-x.ndim, *c.axes))
+
     view = "x"
     call = _transpose
     methods = ("transpose", "permute")
@@ -188,6 +194,10 @@ class BroadcastTo(Primitive):
 
     def numpy(x, *, shape):
         return np.broadcast_to(x, shape)
+
+    def batch(c, n, x):
+        added = tuple(range(-len(c.shape), 1 - x.ndim))
+        return F.broadcast_to(F.expand_dims(x, axes=added) if added else x, shape=(n, *c.shape))
 
     view = "x"
     call = _broadcast_to
@@ -367,6 +377,9 @@ class ShapeOf(Primitive):
 
     def numpy(x, *, axis):
         return np.asarray(x.shape[axis])
+
+    def batch(c, n, x):
+        return F.shape_of(x, axis=c.axis)
 
     call = lambda x, axis: F.shape_of(x, axis=normal_axis(axis, x.ndim))
 

@@ -1,16 +1,15 @@
-"""`jvp` and `vjp`: derivatives along a direction, and the function from cotangents to cotangents."""
+"""`jvp`: the derivative along a direction."""
 
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from ..compiler.specialise import Identity
 from ..config import GRAPH_MODE, context, jit_disabled
-from ..eager.grad import differentiate
 from ..eager.grad import leaves as tensors_of
 from ..eager.grad import vjp as eager_vjp
 from ..errors import GradientError
@@ -29,51 +28,73 @@ class PushForward:
         self.__name__ = f"jvp_{getattr(fn, '__name__', type(fn).__name__)}".replace("<lambda>", "lambda")
 
     def __call__(self, inputs: tuple[Any, ...], tangents: tuple[Any, ...]) -> Any:
-        for x, t in zip(inputs, tangents, strict=True):
-            if not isinstance(x, Tensor) or not isinstance(t, Tensor):
-                raise GradientError("a tangent is taken along Tensors: inputs and `v` must be Tensors")
-            if x.shape != t.shape or x.dtype is not t.dtype:
-                raise GradientError(
-                    f"the tangent of an input {x.dtype.name}{list(x.shape)} is {t.dtype.name}{list(t.shape)}"
-                )
-        outputs, pullback = eager_vjp(self.fn, inputs)
-        main = main_of(outputs) if self.has_aux else outputs
-        # The pullback is linear in the cotangents; its own pullback, at any point, is the map of tangents.
-        at = [wrap(np.zeros_like(t._data)) if t.dtype.is_float else None for t in tensors_of(main)]
-        floats = [i for i, a in enumerate(at) if a is not None]
-        rest = [None] * (len(list(tensors_of(outputs))) - len(at))
-
-        def backward(*cotangents: Tensor) -> Any:
-            seeds: list[Any] = list(at)
-            for i, g in zip(floats, cotangents, strict=True):
-                seeds[i] = g
-            return tuple(pullback([*seeds, *rest]))
-
-        _, found, _ = differentiate(backward, [at[i] for i in floats], seeds=list(tangents))  # type: ignore[misc]
-        by_out = dict(zip(floats, found, strict=True))
-        every = iter([by_out.get(i) for i in range(len(at))])
-        tangent = _like(main, lambda t: _or_zeros(next(every), t))
-        return (outputs[0], tangent, tuple(outputs[1:])) if self.has_aux else (outputs, tangent)
+        check_tangents(inputs, tangents)
+        outputs, push = linearised(self.fn, inputs, self.has_aux)
+        tangent = push(tangents)
+        return (outputs[0], tangent, aux_of(outputs)) if self.has_aux else (outputs, tangent)
 
     def __graph_call__(self, lw: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
         inputs, tangents = args
         select = main_of if self.has_aux else None
         outputs, tangent = lw.push_forward(self.fn, inputs, range(len(inputs)), tangents, select)
-        return (outputs[0], tangent, tuple(outputs[1:])) if self.has_aux else (outputs, tangent)
+        return (outputs[0], tangent, aux_of(outputs)) if self.has_aux else (outputs, tangent)
+
+
+def check_tangents(inputs: Sequence[Any], tangents: Sequence[Any]) -> None:
+    """GradientError unless there is a Tensor of the input's type along every input."""
+    if len(inputs) != len(tangents):
+        raise GradientError(f"{len(tangents)} tangents were given for {len(inputs)} inputs")
+    for x, t in zip(inputs, tangents, strict=True):
+        if not isinstance(x, Tensor) or not isinstance(t, Tensor):
+            raise GradientError("a tangent is taken along Tensors: inputs and `v` must be Tensors")
+        if x.shape != t.shape or x.dtype is not t.dtype:
+            raise GradientError(
+                f"the tangent of an input {x.dtype.name}{list(x.shape)} is {t.dtype.name}{list(t.shape)}"
+            )
+
+
+def aux_of(outputs: Any) -> Any:
+    """What the function returned beside the differentiated output: a single thing bare, several in a tuple."""
+    return outputs[1] if len(outputs) == 2 else tuple(outputs[1:])
+
+
+def linearised(fn: Any, inputs: Sequence[Tensor], has_aux: bool = False) -> tuple[Any, Callable[[Sequence[Any]], Any]]:
+    """``fn(*inputs)``, run eagerly once, and the linear map from tangents of the inputs to those of the result."""
+    outputs, pullback = eager_vjp(fn, inputs)
+    main = main_of(outputs) if has_aux else outputs
+    # The pullback is linear in the cotangents; its own pullback, at any point, is the map of tangents.
+    at = [wrap(np.zeros_like(t._data)) if t.dtype.is_float else None for t in tensors_of(main)]
+    floats = [i for i, a in enumerate(at) if a is not None]
+    rest = [None] * (len(list(tensors_of(outputs))) - len(at))
+
+    def backward(*cotangents: Tensor) -> Any:
+        seeds: list[Any] = list(at)
+        for i, g in zip(floats, cotangents, strict=True):
+            seeds[i] = g
+        return tuple(pullback([*seeds, *rest]))
+
+    _, forward = eager_vjp(backward, [at[i] for i in floats])  # type: ignore[misc]
+
+    def push(tangents: Sequence[Any]) -> Any:
+        by_out = dict(zip(floats, forward(list(tangents)), strict=True))
+        every = iter([by_out.get(i) for i in range(len(at))])
+        return like(main, lambda t: _or_zeros(next(every), t))
+
+    return outputs, push
 
 
 def _or_zeros(tangent: Tensor | None, t: Tensor) -> Tensor:
     return wrap(np.zeros_like(t._data)) if tangent is None else tangent
 
 
-def _like(tree: Any, leaf: Callable[[Tensor], Any]) -> Any:
+def like(tree: Any, leaf: Callable[[Tensor], Any]) -> Any:
     """The structure of outputs with other Tensors."""
     if isinstance(tree, Tensor):
         return leaf(tree)
     if isinstance(tree, dict):
-        return {k: _like(v, leaf) for k, v in tree.items()}
+        return {k: like(v, leaf) for k, v in tree.items()}
     if isinstance(tree, tuple | list):
-        items = [_like(v, leaf) for v in tree]
+        items = [like(v, leaf) for v in tree]
         return type(tree)._make(items) if hasattr(tree, "_make") else type(tree)(items)
     return tree
 
@@ -105,21 +126,20 @@ def jvp(fn: Callable[..., Any], inputs: Any, v: Any, has_aux: bool = False) -> A
     >>> y.tolist(), t.tolist()
     ([1.0, 4.0], [2.0, 40.0])
     """
-    given, along = _as_tuple(inputs), _as_tuple(v)
-    if len(given) != len(along):
-        raise GradientError(f"{len(along)} tangents were given for {len(given)} inputs")
+    given, along = as_tuple(inputs), as_tuple(v)
+    check_tangents(given, along)
     if context.mode == GRAPH_MODE and not jit_disabled():
         return _compiled_form(fn, has_aux)(given, along)
     return PushForward(fn, has_aux)(given, along)
 
 
-def _as_tuple(x: Any) -> tuple[Any, ...]:
+def as_tuple(x: Any) -> tuple[Any, ...]:
     return tuple(x) if isinstance(x, tuple | list) else (x,)
 
 
 def _jvp_in_compiled_code(lw: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
     def bound(fn: Any, inputs: Any, v: Any, has_aux: bool = False) -> Any:
-        return PushForward(fn, has_aux).__graph_call__(lw, [_as_tuple(inputs), _as_tuple(v)], {})
+        return PushForward(fn, has_aux).__graph_call__(lw, [as_tuple(inputs), as_tuple(v)], {})
 
     return bound(*args, **kwargs)
 

@@ -158,7 +158,7 @@ class ProgramMaker:
 
     def fill(self, b: Builder, values: list[Any], depth: int) -> None:
         for _ in range(self.random.randint(1, self.size)):
-            kinds = ["op"] * 8 + (["if", "while", "scan", "scan"] if depth else [])
+            kinds = ["op"] * 8 + (["if", "while", "scan", "scan", "call"] if depth else [])
             kind = self.random.choice(kinds)
             made = getattr(self, f"make_{kind}")(b, values, depth)
             values.extend(made if isinstance(made, tuple | list) else [made])
@@ -291,3 +291,14 @@ class ProgramMaker:
         body.block.outs = [*(self.pick(known, v.type) for v in inits), *self._saved(known)]
         body.__exit__(None, None, None)
         return list(b.emit_op(REGISTRY["scan"], [n, *inits, *xs], (len(inits), reverse), [body.block]).results)
+
+    def make_call(self, b, values, depth):
+        """A new function of the module: it may return its arguments, or one value twice."""
+        operands = [self.pick(values, t) for t in (SCALAR, ROW, MATRIX, MATRIX, COUNT)]
+        with Builder(Block([v.type for v in operands]), module=self.module) as inner:
+            known = list(inner.block.args)
+            self.fill(inner, known, depth - 1)
+            tensors = [v for v in known if isinstance(v.type, TensorType)]
+            inner.ret(*[self.random.choice(tensors) for _ in range(3)])
+        callee = self.module.add(Function(self.module.fresh_name("part"), inner.block))
+        return list(b.emit_op(REGISTRY["call"], operands, (f"@{callee.name}", ())).results)

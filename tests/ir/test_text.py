@@ -278,7 +278,7 @@ def test_what_is_no_literal_is_refused(value: Any) -> None:
 # --- errors -------------------------------------------------------------------------------------------------------
 
 WRONG = {
-    "an unknown op": ("%a: f32[4] = tahn %x", "2:14", "there is no primitive tahn; use `tanh`"),
+    "an unknown op": ("%a: f32[4] = sigmoyd %x", "2:14", "there is no primitive sigmoyd; use `sigmoid`"),
     "an undefined value": ("%a: f32[4] = tanh %y", "2:19", "%y is not defined here"),
     "a use before the definition": ("%a: f32[4] = tanh %b\n%b: f32[4] = tanh %x", "2:19", "%b is not defined here"),
     "a value of a block used after it": (

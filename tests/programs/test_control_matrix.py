@@ -140,7 +140,8 @@ JUMPS = {
     ),
     "return": ("return y, z * x, k", "continue"),
 }
-INNER = {**{h: HEADS[h] for h in ("unrolled", "kept", "dynamic", "tensor")}, "while": "while (y * y).sum() < 9.0:"}
+OUTER = {**HEADS, "unrolled": "for i in range(3):"}
+INNER = {**{h: OUTER[h] for h in ("unrolled", "kept", "dynamic", "tensor")}, "while": "while (y * y).sum() < 9.0:"}
 
 
 @pytest.mark.parametrize("jump", JUMPS)
@@ -148,7 +149,7 @@ INNER = {**{h: HEADS[h] for h in ("unrolled", "kept", "dynamic", "tensor")}, "wh
 @pytest.mark.parametrize("outer", [h for h in HEADS if h != "while_data"])
 def test_nested(outer, inner, jump):
     first, second = JUMPS[jump]
-    f = define(NESTED.format(outer=HEADS[outer], inner=INNER[inner], jump=first, outer_jump=second, bound=4.4))
+    f = define(NESTED.format(outer=OUTER[outer], inner=INNER[inner], jump=first, outer_jump=second, bound=4.4))
     check(f, *arguments((0.48, 3)))
 
 

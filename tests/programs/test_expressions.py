@@ -141,11 +141,22 @@ def test_index(text):
     check(define(f"def f(m, i):\n    return ({text}) * 2.0"), M, I)
 
 
-SETITEM = ["t[1] = 5.0", "t[0] = x", "t[:, 1] = x[:2]", "t[0, 1] = x[0] * x[1]", "t[1] += x", "t[:, 0] *= 3.0", "t[i % 2] = 7.0",
-           "t[...] = x", "t[1, ::2] = x[1]", "u = t\nu[0] = x\nt = t * u",
-           "u = t[0].copy()\nt[0] = 0.0\nt = t + u",
-           "for k in range(2):\n    t[k] = t[k] * x + k", "if x.sum() > 1:\n    t[0] = x\nelse:\n    t[1] = x",
-           "for k in range(int(n)):\n    t[0] = t[0] * x"]  # fmt: skip
+SETITEM = [
+    "t[1] = 5.0",
+    "t[0] = x",
+    "t[:, 1] = x[:2]",
+    "t[0, 1] = x[0] * x[1]",
+    "t[1] += x",
+    "t[:, 0] *= 3.0",
+    "t[i % 2] = 7.0",
+    "t[...] = x",
+    "t[1, ::2] = x[1]",
+    "u = t\nu[0] = x\nt = t * u",
+    "u = t[0].copy()\nt[0] = 0.0\nt = t + u",
+    "for k in range(2):\n    t[k] = t[k] * x + k",
+    "if x.sum() > 1:\n    t[0] = x\nelse:\n    t[1] = x",
+    "for k in range(int(n)):\n    t[0] = t[0] * x",
+]
 
 
 @pytest.mark.parametrize("text", SETITEM)
@@ -261,9 +272,10 @@ def test_tensor_methods(text):
 
 
 def test_casts():
-    f = define(
-        "def f(m):\n    return m.astype('float32').sum(), m.astype('int64'), (m * 2).astype(ms.bool_), m.astype('float32') * 2.0"
-    )
+    f = define("""
+def f(m):
+    return m.astype("float32").sum(), m.astype("int64"), (m * 2).astype(ms.bool_), m.astype("float32") * 2.0
+""")
     value = f(ms.Tensor(M))
     assert_same(ms.jit(f)(ms.Tensor(M)), value, "casts")
     assert [v.dtype for v in value] == [ms.float32, ms.int64, ms.bool_, ms.float32]
@@ -283,8 +295,8 @@ def f(x, y, n, s):
     return x + other, other - x, x * other, x / other, x > other, (x if n > 0 else x + x), x.sum()
 """)
     dtype = right if right not in ("3", "2.5", "True", "a", "u") else "float32"
-    args = [ms.Tensor(np.array([1, 0, 3]), dtype=getattr(ms, left if left != "bool" else "bool_")), ms.Tensor(np.array([1, 1, 2]).astype(dtype)),
-            ms.Tensor(np.array(2)), ms.Tensor(np.array(1.5))]  # fmt: skip
+    arrays = np.array([1, 0, 3]).astype(left), np.array([1, 1, 2]).astype(dtype), np.array(2), np.array(1.5)
+    args = tensors(arrays)
     try:
         expected = f(*args)
     except TypeError:
@@ -295,7 +307,7 @@ def f(x, y, n, s):
 
 
 def test_a_float_and_an_int_join_as_a_float():
-    """A documented difference: where Python gives an int on one path and a float on the other, compiled code gives a float."""
+    """A documented difference: Python gives an int on one path and a float on the other."""
     f = define("def f(n, s):\n    return int(n) or float(s), int(n) if s > 0 else 2.5")
     g = ms.jit(f)
     for n, s in ((3, 1.5), (0, 1.5), (2, -1.0)):

@@ -1,8 +1,8 @@
 """Random Python programs over vectors, scalars, ints and lists, as text; `draw` makes every choice, so they shrink.
 
-Only names that surely have a value are read, what is carried stays bounded, containers have one structure at every join,
-and every loop ends, so that each program runs in every mode.  `x` and `y` are vectors of one length, `n` is a small int
-array without dimensions; a program returns a vector, a scalar and two ints.
+Only names that surely have a value are read, what is carried stays bounded, containers have one structure at every
+join, and every loop ends, so that each program runs in every mode.  `x` and `y` are vectors of one length, `n` is a
+small int array without dimensions; a program returns a vector, a scalar and two ints.
 """
 
 from __future__ import annotations
@@ -103,7 +103,8 @@ class Writer:
         if kind == 5:
             return self.unary(f"{self.vector(scope, depth - 1)}.sum()")
         if kind == 6:
-            return f"({self.scalar(scope, depth - 1)} if {self.condition(scope)} else {self.scalar(scope, depth - 1)} * 1.0)"
+            a, condition, b = self.scalar(scope, depth - 1), self.condition(scope), self.scalar(scope, depth - 1)
+            return f"({a} if {condition} else {b} * 1.0)"
         return f"{self.vector(scope, 0)}.sum()"
 
     def unary(self, text):

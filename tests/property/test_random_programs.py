@@ -6,6 +6,7 @@ A longer run with fresh seeds: ``make fuzz MINUTES=30`` (sets FUZZ=1).
 from __future__ import annotations
 
 import os
+import re
 import traceback
 import warnings
 
@@ -34,6 +35,8 @@ FUZZ = bool(os.environ.get("FUZZ"))
 OPS = ("tanh", "sin", "sigmoid", "abs")
 ORACLE = {"tanh": np.tanh, "sin": np.sin, "sigmoid": lambda v: 1 / (1 + np.exp(-v)), "abs": np.abs}
 
+#: `v += w` gives `v` a new Tensor, but writes into an array: NumPy runs ``v = v + (w)``.
+REBINDING = re.compile(r"^( *)(\w+) ([-+*])= (.*)$", re.MULTILINE)
 POINTS = [
     (np.array([0.31, -0.74]), np.array([1.13, 0.42]), np.array(2)),
     (np.array([-0.83, 0.52]), np.array([0.27, -1.21]), np.array(0)),
@@ -107,7 +110,7 @@ def problem_of(source, orders):
     """
     try:
         f = define(source, **{name: getattr(ms.ops, name) for name in OPS})
-        oracle = define(source, **ORACLE)
+        oracle = define(REBINDING.sub(r"\1\2 = \2 \3 (\4)", source), **ORACLE)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UnrollWarning)
             warnings.simplefilter("ignore", RuntimeWarning)

@@ -327,3 +327,10 @@ def test_a_cycle_of_siblings_is_found(tmp_path: Path) -> None:
     write(tmp_path, {"p/nn/a.py": "from ..ops import x", "p/ops/b.py": "from ..nn import y"})
     (problem,) = layer_violations(tmp_path, "p", LAYERS)
     assert problem.startswith("cycle: ")
+
+
+def test_the_page_of_operations_is_current() -> None:
+    done = subprocess.run(
+        [sys.executable, str(ROOT / "tools" / "ops_table.py"), "--check"], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr

@@ -1,0 +1,194 @@
+"""`vmap` and whole Jacobians inside compiled code: the function's block becomes that of a `vmap` op."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from ..autodiff.batch import changes_something, one_by_one
+from ..dtypes import DType
+from ..errors import GradientError, SideEffectError
+from ..ir.build import Builder
+from ..ir.core import Block, Value
+from ..ir.primitive import REGISTRY, F, trace
+from ..ir.types import Shape, TensorType, dim_product, tensor
+from ..ir.walk import inline, ops_of
+from .calls import call
+from .derivatives import Traced, traced_call
+from .lowering import Lowering
+from .values import OUTSIDE, StateVar, TensorVar, describe, map_leaves
+
+__all__ = ["forward_jacobian", "reverse_jacobian", "vectorised"]
+
+
+# ---------------------------------------------------------------------------------------------------------- vmap
+def vectorised(lw: Lowering, fn: Any, args: Sequence[Any], flags: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+    """``fn`` for every slice along the first dimension of the flagged Tensors; the results stacked along a new one.
+
+    `flags` has the structure of `args`, with a bool per leaf.
+    """
+    operands: list[Value] = []
+
+    def note(x: Any, flag: bool) -> None:
+        if flag:
+            operands.append(lw.unwrap(x))
+
+    _walk(note, args, flags)
+    size = operands[0].shape[0]
+    loc = trace.builder.loc
+    types = [tensor(v.dtype, v.shape[1:]) for v in operands]
+    builder: Builder = trace.builder.nested(types, [v.name for v in operands])
+    slices = iter(builder.block.args)
+    given = _walk(lambda x, flag: TensorVar(next(slices), OUTSIDE) if flag else x, args, flags)
+    with lw.region() as region, builder:
+        result = call(lw, fn, list(given), kwargs)
+        if region.saved:
+            lw.restore(region)
+            raise SideEffectError("a function that is vectorised changes an object made outside of it", loc=loc)
+        outs = [lw.unwrap(_tensor(x)) for x in _leaves(result)]
+    block = builder.ret(*outs)
+    if any(changes_something(op) for op in ops_of(block)):
+        found: Sequence[Value] = one_by_one(
+            trace.builder, operands, lambda inner, slices: inline(inner, block, slices), size
+        )
+    else:
+        found = trace.builder.emit_op(REGISTRY["vmap"], operands, (size,), (block,)).results
+    values = iter(found)
+    return map_leaves(lambda x: x if x is None else TensorVar(next(values)), result)
+
+
+def _walk(fn: Callable[[Any, bool], Any], x: Any, flags: Any) -> Any:
+    if isinstance(x, dict):
+        return {k: _walk(fn, v, flags[k]) for k, v in x.items()}
+    if isinstance(x, tuple | list):
+        items = [_walk(fn, v, f) for v, f in zip(x, flags, strict=True)]
+        return type(x)(*items) if hasattr(x, "_fields") else (items if isinstance(x, list) else tuple(items))
+    return fn(x, flags)
+
+
+def _leaves(result: Any) -> list[Any]:
+    found: list[Any] = []
+    map_leaves(lambda x: None if x is None else found.append(x), result)
+    return found
+
+
+def _tensor(x: Any) -> Any:
+    if type(x) in (TensorVar, StateVar):
+        return x
+    raise TypeError(f"a function under vmap must return Tensors, not a {describe(x)}")
+
+
+# ----------------------------------------------------------------------------------------------------- Jacobians
+def reverse_jacobian(lw: Lowering, fn: Any, args: Sequence[Any], positions: Sequence[int], select: Any) -> Any:
+    """The result of ``fn(*args)``, and for (the selected part of) it a tuple of Jacobians by position per Tensor.
+
+    One forward pass; the backward pass runs for all elements of the result at once.
+    """
+    traced = _pure(traced_call(lw, fn, args, {}, positions, select))
+    floats = [i for i in traced.chosen if traced.outs[i].dtype.is_float]
+    types = [_type(traced.outs[i]) for i in floats]
+    attrs = (tuple(range(len(positions))), tuple(floats), (), False)
+    outs, rows = _for_each_direction(traced, types, attrs)
+    wrt = [_type(v) for v in traced.operands]
+    starts = dict(zip(floats, _starts(types), strict=True))
+
+    def jacobians(i: int) -> tuple[Any, ...]:
+        shape = traced.outs[i].shape
+        if i not in starts:
+            return tuple([_zeros(x.dtype, (*shape, *x.shape)) for x in wrt])
+        of_out = [_rows(r, starts[i], dim_product(shape)) for r in rows]
+        return tuple(
+            [TensorVar(F.reshape(r, shape=(*shape, *x.shape))) for r, x in zip(of_out, wrt, strict=True)]
+        )
+
+    return _arranged(traced, outs, select, {i: jacobians(i) for i in traced.chosen})
+
+
+def forward_jacobian(lw: Lowering, fn: Any, args: Sequence[Any], positions: Sequence[int], select: Any) -> Any:
+    """Like `reverse_jacobian`, by tangents along all elements of the arguments at once."""
+    traced = _pure(traced_call(lw, fn, args, {}, positions, select))
+    wrt = [_type(v) for v in traced.operands]
+    floats = [i for i in traced.chosen if traced.outs[i].dtype.is_float]
+    outs, columns = _for_each_direction(traced, wrt, (tuple(range(len(positions))), tuple(floats), (), True))
+    by_out = dict(zip(floats, columns, strict=True))
+
+    def jacobians(i: int) -> tuple[Any, ...]:
+        shape = traced.outs[i].shape
+        if i not in by_out:
+            return tuple([_zeros(traced.outs[i].dtype, (*shape, *x.shape)) for x in wrt])
+        found = []
+        for x, start in zip(wrt, _starts(wrt), strict=True):
+            part = _rows(by_out[i], start, dim_product(x.shape))
+            if shape:
+                part = F.transpose(part, axes=(*range(-len(shape), 0), -part.ndim))
+            found.append(TensorVar(F.reshape(part, shape=(*shape, *x.shape))))
+        return tuple(found)
+
+    return _arranged(traced, outs, select, {i: jacobians(i) for i in traced.chosen})
+
+
+def _type(x: Value) -> TensorType:
+    assert isinstance(x.type, TensorType)
+    return x.type
+
+
+def _pure(traced: Traced) -> Traced:
+    for op in ops_of(traced.block):
+        if changes_something(op) and op.defn.name not in ("raise", "assert"):
+            raise SideEffectError("a function whose whole Jacobian is taken prints or changes a state", loc=op.loc)
+    return traced
+
+
+def _starts(types: Sequence[TensorType]) -> list[int]:
+    starts = [0]
+    for t in types:
+        starts.append(starts[-1] + dim_product(t.shape))  # type: ignore[arg-type]
+    return starts[:-1]
+
+
+def _for_each_direction(
+    traced: Traced, types: Sequence[TensorType], attrs: tuple[Any, ...]
+) -> tuple[list[Value], list[Value]]:
+    """Runs the `grad` op over the traced block once per element of tensors of `types`, that element being 1.
+
+    Returns the function's own results, and what the `grad` op gives beyond them, stacked.
+    """
+    total = sum(dim_product(t.shape) for t in types)  # type: ignore[misc]
+    size = max(1, total)  # the function's own results come from there, too
+    directions = [_units(t, start, size) for t, start in zip(types, _starts(types), strict=True)]
+    if not directions:
+        raise GradientError("there is nothing to differentiate: the function returns no float Tensor")
+    builder = trace.builder.nested(types)
+    with builder:
+        op = trace.builder.emit_op(
+            REGISTRY["grad"], (*traced.operands, *builder.block.args), attrs, (traced.block,)
+        )
+    block: Block = builder.ret(*op.results)
+    results = trace.builder.emit_op(REGISTRY["vmap"], directions, (size,), (block,)).results
+    n = len(traced.outs)
+    first = [F.reshape(_rows(v, 0, 1), shape=v.shape[1:]) for v in results[:n]]
+    return first, results[n:]
+
+
+def _units(type_: TensorType, start: int, size: int) -> Value:
+    """For each of `size` directions a tensor of the type: zeros, but for one 1 from direction `start` on."""
+    count = dim_product(type_.shape)
+    eye = F.eye(rows=count, columns=count, dtype=type_.dtype)
+    rest = (0, size - start - count)
+    eye = F.pad(eye, before=(start, 0), after=(rest[1], 0))
+    return F.reshape(eye, shape=(size, *type_.shape))  # type: ignore[no-any-return]
+
+
+def _rows(x: Value, start: int, count: Any) -> Value:
+    if (start, count) == (0, x.shape[0]):
+        return x
+    return F.slice(x, axes=(-x.ndim,), starts=(start,), stops=(start + count,), steps=(1,))  # type: ignore[no-any-return]
+
+
+def _zeros(dtype: DType, shape: Shape) -> TensorVar:
+    return TensorVar(trace.builder.const(0, tensor(dtype, shape)))
+
+
+def _arranged(traced: Traced, outs: list[Value], select: Any, found: dict[int, Any]) -> tuple[Any, Any]:
+    part = traced.result if select is None else select(traced.result)
+    return traced.returned(outs), traced.part(part, found)

@@ -1,0 +1,275 @@
+"""`jacrev`, `jacfwd`, `hessian`, `hvp`, `linearize`: derivatives as matrices and as linear maps."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from ..compiler.specialise import Identity
+from ..config import GRAPH_MODE, context, jit_disabled
+from ..eager.grad import leaves as tensors_of
+from ..eager.grad import vjp as eager_vjp
+from ..errors import GradientError
+from ..frontend.batching import forward_jacobian, reverse_jacobian
+from ..ir.primitive import F
+from ..runtime.tensor import Tensor, wrap
+from .grad import grad, main_of, positions_of
+from .jit import JitFunction, jit
+from .jvp import as_tuple, aux_of, check_tangents, jvp, like, linearised
+from .vjp import mode_form, run_once
+
+__all__ = ["Jacobian", "hessian", "hvp", "jacfwd", "jacrev", "linearize"]
+
+
+class Jacobian:
+    """The Jacobians of a function, as a function of the same arguments."""
+
+    def __init__(self, fn: Any, grad_position: Any, has_aux: bool, forward: bool) -> None:
+        positions = positions_of(grad_position)
+        if positions is None or not positions:
+            raise ValueError("grad_position must name an argument: there would be nothing to differentiate by")
+        if not callable(fn):
+            raise TypeError(f"the function to differentiate must be callable, not a {type(fn).__name__}")
+        self.fn, self.positions, self.has_aux, self.forward = fn, positions, has_aux, forward
+        name = f"{'jacfwd' if forward else 'jacrev'}_{getattr(fn, '__name__', type(fn).__name__)}"
+        self.__name__ = name.replace("<lambda>", "lambda")
+        self._jit: JitFunction | None = None
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if context.mode == GRAPH_MODE and not jit_disabled():
+            if self._jit is None:
+                self._jit = jit(self)
+            return self._jit(*args, **kwargs)
+        given = [wrap(np.asarray(x)) if isinstance(x, np.ndarray) else x for x in args]
+        self._check(given, lambda x: isinstance(x, Tensor))
+        inputs = [given[p] for p in self.positions]
+
+        def run(*aliases: Tensor) -> Any:
+            args = list(given)
+            for p, alias in zip(self.positions, aliases, strict=True):
+                args[p] = alias
+            return self.fn(*args, **kwargs)
+
+        outputs, rows = (_columns if self.forward else _rows)(run, inputs, self.has_aux)
+        main = main_of(outputs) if self.has_aux else outputs
+        found = iter(rows)
+        return self._result(outputs, like(main, lambda t: self._bare(next(found))))
+
+    def __graph_call__(self, lw: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
+        self._check(args, lw.is_tensor)
+        fn = _with_keywords(self.fn, kwargs) if kwargs else self.fn
+        whole = forward_jacobian if self.forward else reverse_jacobian
+        outputs, found = whole(lw, fn, args, self.positions, main_of if self.has_aux else None, self._bare)
+        return self._result(outputs, found)
+
+    def _check(self, args: Sequence[Any], is_tensor: Callable[[Any], bool]) -> None:
+        for p in self.positions:
+            if p >= len(args):
+                raise ValueError(f"grad_position {p} does not exist: {len(args)} positional arguments were given")
+            if not is_tensor(args[p]):
+                raise GradientError(f"argument {p} is no Tensor: only the derivative by a Tensor can be taken")
+
+    def _bare(self, by_position: Sequence[Any]) -> Any:
+        return by_position[0] if len(self.positions) == 1 else tuple(by_position)
+
+    def _result(self, outputs: Any, found: Any) -> Any:
+        return (found, aux_of(outputs)) if self.has_aux else found
+
+
+def _with_keywords(fn: Any, kwargs: dict[str, Any]) -> Any:
+    raise TypeError("a Jacobian takes positional arguments only in compiled code")
+
+
+def _unit(t: Tensor, k: int) -> Tensor:
+    data = np.zeros(t.shape, t._data.dtype)
+    data.reshape(-1)[k] = 1
+    return wrap(data)
+
+
+def _zeros(dtype: Any, shape: tuple[int, ...]) -> Tensor:
+    return wrap(np.zeros(shape, dtype))
+
+
+def _rows(fn: Any, inputs: Sequence[Tensor], has_aux: bool) -> tuple[Any, list[list[Tensor]]]:
+    """The result of a function, and for each of its Tensors the Jacobians by the inputs: one pullback per element."""
+    outputs, pullback = eager_vjp(fn, inputs)
+    targets = list(tensors_of(main_of(outputs) if has_aux else outputs))
+    total = len(list(tensors_of(outputs)))
+    found = []
+    for i, t in enumerate(targets):
+        if not t.dtype.is_float or not t._data.size:
+            found.append([_zeros(x._data.dtype, (*t.shape, *x.shape)) for x in inputs])
+            continue
+        seeds: list[Any] = [None] * total
+        rows = []
+        for k in range(t._data.size):
+            seeds[i] = _unit(t, k)
+            rows.append(pullback(seeds))
+        found.append([_joined(gs, -1 - x.ndim, (*t.shape, *x.shape)) for x, *gs in zip(inputs, *rows, strict=True)])
+    return outputs, found
+
+
+def _columns(fn: Any, inputs: Sequence[Tensor], has_aux: bool) -> tuple[Any, list[list[Tensor]]]:
+    """Like `_rows`, with one tangent per element of the inputs."""
+    outputs, push = linearised(fn, inputs, has_aux)
+    targets = list(tensors_of(main_of(outputs) if has_aux else outputs))
+    still = [_zeros(x._data.dtype, x.shape) for x in inputs]
+    found: list[list[Tensor]] = [[] for _ in targets]
+    for j, x in enumerate(inputs):
+        columns = [list(tensors_of(push([*still[:j], _unit(x, k), *still[j + 1 :]]))) for k in range(x._data.size)]
+        for i, t in enumerate(targets):
+            shape = (*t.shape, *x.shape)
+            of_target = [c[i] for c in columns]
+            found[i].append(_joined(of_target, -1, shape) if of_target else _zeros(t._data.dtype, shape))
+    return outputs, found
+
+
+def _joined(parts: Sequence[Tensor], axis: int, shape: tuple[int, ...]) -> Tensor:
+    return F.reshape(F.stack(*parts, axis=axis), shape=shape)  # type: ignore[no-any-return]
+
+
+_KEPT = 128
+_made: OrderedDict[Any, Jacobian] = OrderedDict()
+
+
+def _jacobian(fn: Any, grad_position: Any, has_aux: bool, forward: bool) -> Jacobian:
+    """A Jacobian, the one made before for the same function if there is one."""
+    made = Jacobian(fn, grad_position, has_aux, forward)
+    key = (Identity(fn), made.positions, has_aux, forward)
+    found = _made.setdefault(key, made)
+    if len(_made) > _KEPT:
+        _made.popitem(last=False)
+    return found
+
+
+def jacrev(fn: Callable[..., Any], grad_position: int | tuple[int, ...] = 0, has_aux: bool = False) -> Jacobian:
+    """The Jacobian of `fn` by its arguments at `grad_position`, in reverse mode: best for few outputs.
+
+    The result takes the arguments of `fn`; for every output Tensor of shape S it returns a Tensor of shape S followed
+    by the argument's shape, a tuple of them for several positions, in the structure of the outputs.  With `has_aux`
+    only the first output is differentiated, and the rest is returned beside the Jacobian.
+
+    >>> from autodiff_compiler import Tensor
+    >>> jacrev(lambda x: x * x)(Tensor([1.0, 3.0])).tolist()
+    [[2.0, 0.0], [0.0, 6.0]]
+    """
+    return _jacobian(fn, grad_position, has_aux, False)
+
+
+def jacfwd(fn: Callable[..., Any], grad_position: int | tuple[int, ...] = 0, has_aux: bool = False) -> Jacobian:
+    """Like `jacrev`, in forward mode: best for few inputs.
+
+    >>> from autodiff_compiler import Tensor
+    >>> jacfwd(lambda x: x.sum() * x)(Tensor([1.0, 3.0])).tolist()
+    [[5.0, 1.0], [3.0, 7.0]]
+    """
+    return _jacobian(fn, grad_position, has_aux, True)
+
+
+def hessian(fn: Callable[..., Any], grad_position: int | tuple[int, ...] = 0) -> Jacobian:
+    """The second derivatives of a function with one float output: the Jacobian of its gradient, forward over reverse.
+
+    For several positions a tuple of tuples.
+
+    >>> from autodiff_compiler import Tensor
+    >>> hessian(lambda x: (x * x * x).sum())(Tensor([1.0, 2.0])).tolist()
+    [[6.0, 0.0], [0.0, 12.0]]
+    """
+    return _jacobian(grad(fn, grad_position), grad_position, False, True)
+
+
+def hvp(fn: Callable[..., Any], inputs: Any, v: Any) -> Any:
+    """The product of the Hessian of `fn` at `inputs` with `v`, without the Hessian; in the form of `inputs`.
+
+    >>> from autodiff_compiler import Tensor
+    >>> hvp(lambda x: (x * x * x).sum(), Tensor([1.0, 2.0]), Tensor([1.0, 10.0])).tolist()
+    [6.0, 120.0]
+    """
+    given = as_tuple(inputs)
+    _, product = jvp(grad(fn, tuple(range(len(given)))), given, as_tuple(v))
+    return as_tuple(product) if isinstance(inputs, tuple | list) else product
+
+
+def linearize(fn: Callable[..., Any], inputs: Any) -> Any:
+    """``fn(*inputs)`` and the linear map of tangents there: ``(output, f)``, ``f(v)`` as the tangent of `jvp`.
+
+    `inputs` is a Tensor or a tuple of them.  In eager mode the function runs once, however often the map is called.
+
+    >>> from autodiff_compiler import Tensor
+    >>> y, push = linearize(lambda x: x * x, Tensor([1.0, 2.0]))
+    >>> push(Tensor([1.0, 10.0])).tolist()
+    [2.0, 40.0]
+    """
+    given = as_tuple(inputs)
+    check_tangents(given, given)
+    outputs, push = linearised(mode_form(fn), given)
+
+    def tangent(*v: Any) -> Any:
+        along = as_tuple(v[0]) if len(v) == 1 else v
+        check_tangents(given, along)
+        return push(along)
+
+    return outputs, tangent
+
+
+# ------------------------------------------------------------------------------------------------- compiled code
+class _CompiledTangent:
+    """The linear map inside compiled code: each call runs the function again, with tangents."""
+
+    def __init__(self, fn: Any, inputs: list[Any]) -> None:
+        self.fn, self.inputs = fn, inputs
+
+    def __graph_call__(self, lw: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
+        along = as_tuple(args[0]) if len(args) == 1 else tuple(args)
+        if len(along) != len(self.inputs):
+            raise GradientError(f"{len(along)} tangents were given for {len(self.inputs)} inputs")
+        return lw.push_forward(self.fn, self.inputs, range(len(self.inputs)), along, None)[1]
+
+
+def _linearize_in_compiled_code(lw: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
+    def bound(fn: Any, inputs: Any) -> Any:
+        now = [lw.wrap(lw.unwrap(x)) if lw.is_tensor(x) else x for x in as_tuple(inputs)]
+        return run_once(lw, fn, now), _CompiledTangent(fn, now)
+
+    return bound(*args, **kwargs)
+
+
+def _jacobian_in_compiled_code(forward: bool) -> Callable[..., Any]:
+    def graph_call(lw: Any, args: list[Any], kwargs: dict[str, Any]) -> Jacobian:
+        def bound(fn: Any, grad_position: Any = 0, has_aux: bool = False) -> Jacobian:
+            return Jacobian(fn, grad_position, has_aux, forward)
+
+        return bound(*args, **kwargs)
+
+    return graph_call
+
+
+def _gradient_in_compiled_code(lw: Any, fn: Any, grad_position: Any) -> Any:
+    return lw.call(grad, [fn, grad_position], {})
+
+
+def _hessian_in_compiled_code(lw: Any, args: list[Any], kwargs: dict[str, Any]) -> Jacobian:
+    def bound(fn: Any, grad_position: Any = 0) -> Jacobian:
+        return Jacobian(_gradient_in_compiled_code(lw, fn, grad_position), grad_position, False, True)
+
+    return bound(*args, **kwargs)
+
+
+def _hvp_in_compiled_code(lw: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
+    def bound(fn: Any, inputs: Any, v: Any) -> Any:
+        given = as_tuple(inputs)
+        gradient = _gradient_in_compiled_code(lw, fn, tuple(range(len(given))))
+        _, product = lw.push_forward(gradient, list(given), range(len(given)), as_tuple(v), None)
+        return as_tuple(product) if isinstance(inputs, tuple | list) else product
+
+    return bound(*args, **kwargs)
+
+
+jacrev.__graph_call__ = _jacobian_in_compiled_code(False)  # type: ignore[attr-defined]
+jacfwd.__graph_call__ = _jacobian_in_compiled_code(True)  # type: ignore[attr-defined]
+hessian.__graph_call__ = _hessian_in_compiled_code  # type: ignore[attr-defined]
+hvp.__graph_call__ = _hvp_in_compiled_code  # type: ignore[attr-defined]
+linearize.__graph_call__ = _linearize_in_compiled_code  # type: ignore[attr-defined]

@@ -1,0 +1,135 @@
+"""`vjp`: a function's result and the function from its cotangents to those of the inputs."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from ..autodiff.batch import changes_something
+from ..compiler.specialise import Identity
+from ..config import GRAPH_MODE, context, jit_disabled
+from ..eager.grad import leaves as tensors_of
+from ..eager.grad import vjp as eager_vjp
+from ..errors import GradientError, SideEffectError
+from ..ir.primitive import trace
+from ..ir.walk import ops_of
+from ..runtime.parameter import Parameter
+from ..runtime.tensor import Tensor, wrap
+from .grad import main_of, weights_of
+from .jit import JitFunction, jit
+from .jvp import aux_of
+
+__all__ = ["mode_form", "vjp"]
+
+_KEPT = 128
+_compiled: OrderedDict[Any, JitFunction] = OrderedDict()
+
+
+def mode_form(fn: Any) -> Any:
+    """The function as the mode of the context runs it: compiled in GRAPH_MODE (once per function), else itself."""
+    if context.mode != GRAPH_MODE or jit_disabled():
+        return fn
+    key = Identity(fn)
+    if key not in _compiled:
+        _compiled[key] = jit(fn)
+        if len(_compiled) > _KEPT:
+            _compiled.popitem(last=False)
+    return _compiled[key]
+
+
+def _arranged(found: Sequence[Any], positions: Sequence[int], count: int, weights: Any) -> Any:
+    """Gradients as vjp's function returns them: a tuple with one per input, and one for the weights if any were named."""
+    by_position = dict(zip(positions, found, strict=False))
+    inputs = tuple([by_position.get(i, ()) for i in range(count)])
+    if weights is None:
+        return inputs
+    of_weights = found[len(positions) :]
+    return inputs, (of_weights[0] if isinstance(weights, Parameter) else tuple(of_weights))
+
+
+def vjp(fn: Callable[..., Any], *inputs: Any, weights: Any = None, has_aux: bool = False) -> Any:
+    """``fn(*inputs)`` and its pullback: ``(output, vjp_fn)``, or ``(output, vjp_fn, aux)`` with `has_aux`.
+
+    ``vjp_fn(v)`` takes a cotangent for every output Tensor (in a tuple, or one by one), of its shape, and returns a
+    tuple with the cotangent of every input; with `weights` a pair of that and those of the Parameters.  It may be
+    called any number of times.  With `has_aux` only the first output is differentiated.  An input that is no Tensor
+    has ``()`` in its place.  GradientError: cotangents that do not fit the outputs.
+
+    >>> from autodiff_compiler import Tensor
+    >>> y, pull = vjp(lambda x: x * x, Tensor([1.0, 2.0]))
+    >>> y.tolist(), pull(Tensor([1.0, 10.0]))[0].tolist()
+    ([1.0, 4.0], [2.0, 40.0])
+    """
+    chosen = weights_of(weights) or ()
+    given = [wrap(np.asarray(x)) if isinstance(x, np.ndarray) else x for x in inputs]
+    positions = [i for i, x in enumerate(given) if isinstance(x, Tensor)]
+    called = mode_form(fn)
+
+    def run(*aliases: Tensor) -> Any:
+        args = list(given)
+        for p, alias in zip(positions, aliases, strict=True):
+            args[p] = alias
+        return called(*args)
+
+    outputs, pullback = eager_vjp(run, [given[p] for p in positions], chosen)
+    main = main_of(outputs) if has_aux else outputs
+    count = len(list(tensors_of(main)))
+    rest = [None] * (len(list(tensors_of(outputs))) - count)
+
+    def vjp_fn(*v: Any) -> Any:
+        seeds = list(tensors_of(v))
+        if len(seeds) != count:
+            raise GradientError(f"{len(seeds)} sensitivities were given for {count} outputs")
+        return _arranged(pullback([*seeds, *rest]), positions, len(given), weights)
+
+    return (outputs[0], vjp_fn, aux_of(outputs)) if has_aux else (outputs, vjp_fn)
+
+
+class _CompiledPullback:
+    """The pullback inside compiled code: each call becomes a `grad` op with the given cotangents."""
+
+    def __init__(self, fn: Any, inputs: list[Any], weights: Any, has_aux: bool) -> None:
+        self.fn, self.inputs, self.weights, self.has_aux = fn, inputs, weights, has_aux
+
+    def __graph_call__(self, lw: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
+        positions = [i for i, x in enumerate(self.inputs) if lw.is_tensor(x)]
+        chosen = weights_of(self.weights) or ()
+        select = main_of if self.has_aux else None
+        _, grads, of_weights = lw.differentiate(
+            self.fn, self.inputs, {}, positions, chosen, select, tuple(args)
+        )
+        return _arranged([*grads, *of_weights], positions, len(self.inputs), self.weights)
+
+
+def run_once(lw: Any, fn: Any, inputs: list[Any]) -> Any:
+    """``fn(*inputs)`` in compiled code, for a function that will be compiled a second time for its derivative."""
+    ops = trace.builder.block.ops
+    before = len(ops)
+    outputs = lw.call(fn, inputs, {})
+    for op in ops[before:]:
+        for inner in (op, *(o for block in op.blocks for o in ops_of(block))):
+            if changes_something(inner) and inner.defn.name not in ("raise", "assert"):
+                raise SideEffectError(
+                    "in compiled code, a function given to vjp or linearize may not print or change a state",
+                    loc=inner.loc, hint="use grad or value_and_grad, which run it once",
+                )  # fmt: skip
+    return outputs
+
+
+def _vjp_in_compiled_code(lw: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
+    def bound(fn: Any, *inputs: Any, weights: Any = None, has_aux: bool = False) -> Any:
+        now = [lw.wrap(lw.unwrap(x)) if lw.is_tensor(x) else x for x in inputs]  # what they are at this moment
+        outputs = run_once(lw, fn, now)
+        pullback = _CompiledPullback(fn, now, lw.objects(weights), has_aux)
+        if not has_aux:
+            return outputs, pullback
+        main_of(outputs)
+        return outputs[0], pullback, aux_of(outputs)
+
+    return bound(*args, **kwargs)
+
+
+vjp.__graph_call__ = _vjp_in_compiled_code  # type: ignore[attr-defined]
