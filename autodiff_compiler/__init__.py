@@ -21,8 +21,12 @@ from .runtime.tensor import Tensor
 if TYPE_CHECKING:
     from . import nn, ops
     from .transforms.grad import GradOperation, grad, value_and_grad
+    from .transforms.jacobian import hessian, hvp, jacfwd, jacrev, linearize
     from .transforms.jit import jit
+    from .transforms.jvp import jvp
     from .transforms.loops import keep, unroll
+    from .transforms.vjp import vjp
+    from .transforms.vmap import vmap
 
 __version__ = "0.1.0"
 
@@ -33,6 +37,13 @@ _LAZY = {
     "value_and_grad": "transforms.grad",
     "GradOperation": "transforms.grad",
     "jvp": "transforms.jvp",
+    "vjp": "transforms.vjp",
+    "jacrev": "transforms.jacobian",
+    "jacfwd": "transforms.jacobian",
+    "hessian": "transforms.jacobian",
+    "hvp": "transforms.jacobian",
+    "linearize": "transforms.jacobian",
+    "vmap": "transforms.vmap",
     "keep": "transforms.loops",
     "unroll": "transforms.loops",
     "stop_gradient": "ops",
@@ -57,12 +68,18 @@ __all__ = [
     "float64",
     "get_context",
     "grad",
+    "hessian",
+    "hvp",
     "int8",
     "int16",
     "int32",
     "int64",
+    "jacfwd",
+    "jacrev",
     "jit",
+    "jvp",
     "keep",
+    "linearize",
     "nn",
     "ops",
     "set_context",
@@ -71,6 +88,8 @@ __all__ = [
     "uint8",
     "unroll",
     "value_and_grad",
+    "vjp",
+    "vmap",
 ]
 
 

@@ -22,7 +22,7 @@ __all__ = ["forward_jacobian", "reverse_jacobian", "vectorised"]
 
 
 # ---------------------------------------------------------------------------------------------------------- vmap
-def vectorised(lw: Lowering, fn: Any, args: Sequence[Any], flags: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+def vectorised(lw: Lowering, fn: Any, args: Sequence[Any], flags: Sequence[Any]) -> Any:
     """``fn`` for every slice along the first dimension of the flagged Tensors; the results stacked along a new one.
 
     `flags` has the structure of `args`, with a bool per leaf.
@@ -41,7 +41,7 @@ def vectorised(lw: Lowering, fn: Any, args: Sequence[Any], flags: Sequence[Any],
     slices = iter(builder.block.args)
     given = _walk(lambda x, flag: TensorVar(next(slices), OUTSIDE) if flag else x, args, flags)
     with lw.region() as region, builder:
-        result = call(lw, fn, list(given), kwargs)
+        result = call(lw, fn, list(given), {})
         if region.saved:
             lw.restore(region)
             raise SideEffectError("a function that is vectorised changes an object made outside of it", loc=loc)
@@ -79,8 +79,10 @@ def _tensor(x: Any) -> Any:
 
 
 # ----------------------------------------------------------------------------------------------------- Jacobians
-def reverse_jacobian(lw: Lowering, fn: Any, args: Sequence[Any], positions: Sequence[int], select: Any) -> Any:
-    """The result of ``fn(*args)``, and for (the selected part of) it a tuple of Jacobians by position per Tensor.
+def reverse_jacobian(
+    lw: Lowering, fn: Any, args: Sequence[Any], positions: Sequence[int], select: Any, bare: Any
+) -> tuple[Any, Any]:
+    """The result of ``fn(*args)``, and for (the selected part of) it ``bare(Jacobians by position)`` per Tensor.
 
     One forward pass; the backward pass runs for all elements of the result at once.
     """
@@ -101,10 +103,12 @@ def reverse_jacobian(lw: Lowering, fn: Any, args: Sequence[Any], positions: Sequ
             [TensorVar(F.reshape(r, shape=(*shape, *x.shape))) for r, x in zip(of_out, wrt, strict=True)]
         )
 
-    return _arranged(traced, outs, select, {i: jacobians(i) for i in traced.chosen})
+    return _arranged(traced, outs, select, {i: bare(jacobians(i)) for i in traced.chosen})
 
 
-def forward_jacobian(lw: Lowering, fn: Any, args: Sequence[Any], positions: Sequence[int], select: Any) -> Any:
+def forward_jacobian(
+    lw: Lowering, fn: Any, args: Sequence[Any], positions: Sequence[int], select: Any, bare: Any
+) -> tuple[Any, Any]:
     """Like `reverse_jacobian`, by tangents along all elements of the arguments at once."""
     traced = _pure(traced_call(lw, fn, args, {}, positions, select))
     wrt = [_type(v) for v in traced.operands]
@@ -124,7 +128,7 @@ def forward_jacobian(lw: Lowering, fn: Any, args: Sequence[Any], positions: Sequ
             found.append(TensorVar(F.reshape(part, shape=(*shape, *x.shape))))
         return tuple(found)
 
-    return _arranged(traced, outs, select, {i: jacobians(i) for i in traced.chosen})
+    return _arranged(traced, outs, select, {i: bare(jacobians(i)) for i in traced.chosen})
 
 
 def _type(x: Value) -> TensorType:
@@ -174,8 +178,8 @@ def _units(type_: TensorType, start: int, size: int) -> Value:
     """For each of `size` directions a tensor of the type: zeros, but for one 1 from direction `start` on."""
     count = dim_product(type_.shape)
     eye = F.eye(rows=count, columns=count, dtype=type_.dtype)
-    rest = (0, size - start - count)
-    eye = F.pad(eye, before=(start, 0), after=(rest[1], 0))
+    if count != size:
+        eye = F.pad(eye, before=(start, 0), after=(size - start - count, 0))
     return F.reshape(eye, shape=(size, *type_.shape))  # type: ignore[no-any-return]
 
 

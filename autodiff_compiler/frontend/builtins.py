@@ -322,7 +322,7 @@ for _name in ("str", "repr", "format"):
 @intrinsic(print)
 def _print(lw: Lowering, *args: Any, sep: str | None = " ", end: str | None = "\n", flush: bool = False) -> None:
     parts: list[Any] = []
-    operands = []
+    operands: list[Any] = []
     for a in args:
         if is_dynamic(a):
             parts.append(len(operands))

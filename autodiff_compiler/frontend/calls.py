@@ -204,7 +204,7 @@ def _cell(lw: Lowering, cell: Any, args: list[Any], kwargs: dict[str, Any]) -> A
 
 
 # ---------------------------------------------------------------------------------------------------- classes
-def _construct(lw: Lowering, cls: type, args: list[Any], kwargs: dict[str, Any]) -> Any:
+def _construct(lw: Lowering, cls: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
     if issubclass(cls, Tensor):
         return _make_tensor(lw, cls, args, kwargs)
     if getattr(cls, "__graph_state__", None) is not None:
@@ -215,8 +215,9 @@ def _construct(lw: Lowering, cls: type, args: list[Any], kwargs: dict[str, Any])
         )
     if (issubclass(cls, tuple) and hasattr(cls, "_fields")) or cls in (functools.partial, contextlib.nullcontext):
         return cls(*args, **kwargs)
-    if dataclasses.is_dataclass(cls) and cls.__dataclass_params__.frozen:  # type: ignore[attr-defined]
-        return cls(*args, **kwargs)
+    if dataclasses.is_dataclass(cls) and getattr(cls, "__dataclass_params__").frozen:  # noqa: B009  (not in typeshed)
+        made: Any = cls
+        return made(*args, **kwargs)
     if issubclass(cls, BaseException) or is_ours(cls) or cls.__module__ in _PURE_MODULES or cls is type:
         for x in flatten((args, tuple(kwargs.values()))):
             require_static(x, f"an argument of {cls.__name__}")
@@ -228,7 +229,7 @@ def _construct(lw: Lowering, cls: type, args: list[Any], kwargs: dict[str, Any])
     )
 
 
-def _make_tensor(lw: Lowering, cls: type, args: list[Any], kwargs: dict[str, Any]) -> Any:
+def _make_tensor(lw: Lowering, cls: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
     """``Tensor(...)`` in compiled code: a constant, or a new Tensor made of run-time values."""
     if issubclass(cls, Parameter):
         raise UnsupportedCallError(
@@ -261,7 +262,7 @@ def _as_value(lw: Lowering, data: Any, dtype: DType | None) -> Value:
 
 
 def _stacked(parts: list[Value]) -> Value:
-    return F.stack(*parts, axis=-1 - parts[0].ndim)  # type: ignore[no-any-return]
+    return F.stack(*parts, axis=-1 - parts[0].ndim)
 
 
 # ---------------------------------------------------------------------------------------------------- static calls

@@ -113,6 +113,8 @@ class Loop:
     cells: list[Cell] = field(default_factory=list)
     entry: list[Any] = field(default_factory=list)
     assumed: list[Any] = field(default_factory=list)
+    #: the types of the slots of the last templates
+    _types: list[Type] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         for name in self.names:
@@ -254,10 +256,10 @@ class Loop:
             return x.value
         with builder:
             if type(x) is StateVar:
-                return F.state_read(state=x.name, type=x.type)  # type: ignore[no-any-return]
+                return F.state_read(state=x.name, type=x.type)
             type_: Any = self._types[slot.index]
             if type(x) is Weak:
-                return F.cast(x.value, dtype=type_.dtype)  # type: ignore[no-any-return]
+                return F.cast(x.value, dtype=type_.dtype)
         return builder.const(x, type_)
 
     # --------------------------------------------------------------------------------------- generalisation

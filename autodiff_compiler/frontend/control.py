@@ -241,11 +241,11 @@ def iterate_static(lw: Lowering, x: Any) -> Iterable[Any]:
     if isinstance(x, list | tuple) and not isinstance(x, LocalList):
         return [lw.outside.item(x, i, v) for i, v in enumerate(x)]
     if hasattr(x, "iterate"):
-        return x.iterate(lw)  # type: ignore[no-any-return]
+        return x.iterate(lw)
     if isinstance(x, LocalList | range | str | bytes):
         return list(x)
     items = list(x)
     lw.outside.property(x, "length", f"the length of a {type(x).__name__}", lambda: len(list(x)))
     return [
-        lw.outside.read(v, ("iterate", id(x), i), f"element {i}", lambda i=i: list(x)[i]) for i, v in enumerate(items)
+        lw.outside.read(v, ("iterate", id(x), i), f"element {i}", lambda i=i: list(x)[i]) for i, v in enumerate(items)  # type: ignore[misc]
     ]

@@ -292,7 +292,8 @@ def _formatted(lw: Lowering, node: Any) -> Any:
         raise StaticValueError(
             f"text made of a {describe(value)} is known only at run time", hint="print it, or return the value"
         )
-    value = {115: str, 114: repr, 97: ascii}.get(node.conversion, lambda v: v)(value)
+    conversions: dict[int, Any] = {115: str, 114: repr, 97: ascii}
+    value = conversions.get(node.conversion, lambda v: v)(value)
     spec = lw.expr(node.format_spec) if node.format_spec is not None else ""
     return format(value, spec)
 

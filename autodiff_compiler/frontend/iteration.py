@@ -110,7 +110,7 @@ class RangeOf(Iteration):
         span = F.sub(b, a) if step > 0 else F.sub(a, b)
         size = abs(step)
         count = span if size == 1 else F.floordiv(F.add(span, size - 1), size)
-        return F.maximum(count, 0)  # type: ignore[no-any-return]
+        return F.maximum(count, 0)
 
     def static_items(self, lw: Lowering) -> Sequence[Any]:
         return range(self.start, self.stop, self.step)

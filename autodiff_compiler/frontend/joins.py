@@ -97,7 +97,7 @@ def lifted_number(x: Any, kind: type, builder: Builder) -> Value:
     dtype = NUMBER_DTYPE[kind]
     if type(x) is Weak:
         with builder:
-            return x.value if x.value.dtype is dtype else F.cast(x.value, dtype=dtype)  # type: ignore[no-any-return]
+            return x.value if x.value.dtype is dtype else F.cast(x.value, dtype=dtype)
     if kind is int and not -(2**63) <= int(x) < 2**63:
         raise OverflowError(f"{x} does not fit into 64 bits, the size of an int known only at run time")
     return builder.const(kind(x), tensor(dtype, ()))
@@ -249,9 +249,9 @@ class Join:
             return x.value
         with builder:
             if type(x) is StateVar:
-                return F.state_read(state=x.name, type=x.type)  # type: ignore[no-any-return]
+                return F.state_read(state=x.name, type=x.type)
             if type(x) is Weak:
-                return F.cast(x.value, dtype=type_.dtype)  # type: ignore[no-any-return]
+                return F.cast(x.value, dtype=type_.dtype)
         return builder.const(x, type_)
 
     def _check_types(self, a: TensorType, b: TensorType, name: str) -> None:

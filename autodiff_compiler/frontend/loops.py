@@ -118,7 +118,7 @@ def _unroll(lw: Lowering, node: Any, items: list[Any]) -> None:
         else:
             lw.place(node)
             go_on = negate(stopped).value
-            branch(lw, go_on, lambda item=item: trip(item), lambda: None, node=node, other_returned=only_return)
+            branch(lw, go_on, lambda item=item: trip(item), lambda: None, node=node, other_returned=only_return)  # type: ignore[misc]
 
 
 def _stopped(lw: Lowering, node: Any) -> Any:

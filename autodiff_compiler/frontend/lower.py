@@ -121,7 +121,7 @@ def _result(lowering: Lowering, returned: Any) -> tuple[Any, list[Value]]:
 
 def _finish(lowering: Lowering, result: Any) -> Lowered:
     entry = lowering.entry
-    types = [a.type for a in entry.args]
+    types: list[Any] = [a.type for a in entry.args]
     entry.body.args += lowering.captured
     for i, arg in enumerate(entry.args):
         arg.index = i

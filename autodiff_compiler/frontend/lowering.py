@@ -244,10 +244,10 @@ class Lowering:
         prepared = prepare(fn)
         self.outside.function(fn)
         defaults = [
-            self._default(fn, i, d, lambda i=i: fn.__defaults__[i]) for i, d in enumerate(fn.__defaults__ or ())
+            self._default(fn, i, d, lambda i=i: fn.__defaults__[i]) for i, d in enumerate(fn.__defaults__ or ())  # type: ignore[misc]
         ]
         named = (fn.__kwdefaults__ or {}).items()
-        kw_defaults = {k: self._default(fn, k, d, lambda k=k: fn.__kwdefaults__[k]) for k, d in named}
+        kw_defaults = {k: self._default(fn, k, d, lambda k=k: fn.__kwdefaults__[k]) for k, d in named}  # type: ignore[misc]
         caller = self.here
         env = bind_arguments(prepared.node, fn.__name__, args, kwargs, tuple(defaults), kw_defaults, caller)
         frame = Frame(prepared, source_tree.bindings(fn), None, caller, env, method_of)

@@ -208,7 +208,8 @@ def unary(lw: Lowering, op: str, x: Any) -> Any:
         if op == "Invert":
             return Weak(F.sub(F.neg(value), 1), int)
         return Weak(F.neg(value), kind) if op == "USub" else Weak(value, kind)
-    return {"USub": operator.neg, "UAdd": operator.pos, "Invert": operator.invert}[op](x)
+    plain: dict[str, Any] = {"USub": operator.neg, "UAdd": operator.pos, "Invert": operator.invert}
+    return plain[op](x)
 
 
 def compare(lw: Lowering, op: str, a: Any, b: Any) -> Any:
@@ -227,7 +228,7 @@ def compare(lw: Lowering, op: str, a: Any, b: Any) -> Any:
         return lw.native(METHODS[_COMPARE_SLOT[mirrored]], [b, a])
     if kind_of_number(a) and kind_of_number(b) and (type(a) is Weak or type(b) is Weak):
         ka, kb = kind_of_number(a), kind_of_number(b)
-        kind = joined_number(ka, kb) or max((ka, kb), key=(bool, int, float).index)  # type: ignore[arg-type]
+        kind: Any = joined_number(ka, kb) or max((ka, kb), key=(bool, int, float).index)  # type: ignore[arg-type]
         builder = current()
         x, y = (lifted_number(v, kind, builder) for v in (a, b))
         return Weak(getattr(F, _WEAK_COMPARE[op])(x, y), bool)

@@ -95,7 +95,7 @@ class _Content:
 
     def __init__(self, owner: Any) -> None:
         self.kind = type(owner)
-        self.items = owner.copy() if isinstance(owner, np.ndarray) else list(map(_seen, self._of(owner)))
+        self.items: Any = owner.copy() if isinstance(owner, np.ndarray) else list(map(_seen, self._of(owner)))
 
     @staticmethod
     def _of(owner: Any) -> list[Any]:

@@ -78,7 +78,7 @@ class StateVar:
         return f"Parameter {self.name}: {self.type}"
 
 
-class LocalList(list):  # type: ignore[type-arg]
+class LocalList(list):
     """A list made by compiled code.
 
     `broken` is why its content cannot be known here, if paths disagree about it; `locked` as for a `TensorVar`.
@@ -93,7 +93,7 @@ class LocalList(list):  # type: ignore[type-arg]
         self.serial = next(_serial)
 
 
-class LocalDict(dict):  # type: ignore[type-arg]
+class LocalDict(dict):
     """A dict made by compiled code; `broken` and `locked` as for a list."""
 
     __slots__ = ("broken", "locked", "serial")

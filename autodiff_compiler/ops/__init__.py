@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 from ..transforms.grad import GradOperation, grad, value_and_grad
+from ..transforms.jacobian import jacfwd, jacrev
+from ..transforms.jvp import jvp
+from ..transforms.vjp import vjp
+from ..transforms.vmap import vmap
 from . import array, array_classes, functional, indexing, linalg, math, nn_func, state
 from .array import *  # noqa: F403
 from .array_classes import *  # noqa: F403
@@ -13,7 +17,7 @@ from .math import *  # noqa: F403
 from .nn_func import *  # noqa: F403
 from .state import *  # noqa: F403
 
-__all__ = ["GradOperation", "grad", "value_and_grad"]
+__all__ = ["GradOperation", "grad", "jacfwd", "jacrev", "jvp", "value_and_grad", "vjp", "vmap"]
 __all__ += array.__all__
 __all__ += array_classes.__all__
 __all__ += functional.__all__

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from ..ir.core import Block, Module
 from ..ir.primitive import Ints, Names, OptionalInts, Primitive
 from ..ir.types import Size, TensorType, Type, tensor
 from .family import require
 
 
-def with_leading(type: Type, size: Size) -> TensorType:
+def with_leading(type: Any, size: Size) -> TensorType:
     """The type of `size` tensors of a type, stacked."""
     require(isinstance(type, TensorType), f"only tensors can be stacked, not {type}")
     return tensor(type.dtype, (size, *type.shape))

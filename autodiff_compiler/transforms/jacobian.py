@@ -60,9 +60,10 @@ class Jacobian:
 
     def __graph_call__(self, lw: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
         self._check(args, lw.is_tensor)
-        fn = _with_keywords(self.fn, kwargs) if kwargs else self.fn
+        if kwargs:
+            raise TypeError("a Jacobian takes positional arguments only in compiled code")
         whole = forward_jacobian if self.forward else reverse_jacobian
-        outputs, found = whole(lw, fn, args, self.positions, main_of if self.has_aux else None, self._bare)
+        outputs, found = whole(lw, self.fn, args, self.positions, main_of if self.has_aux else None, self._bare)
         return self._result(outputs, found)
 
     def _check(self, args: Sequence[Any], is_tensor: Callable[[Any], bool]) -> None:
@@ -77,10 +78,6 @@ class Jacobian:
 
     def _result(self, outputs: Any, found: Any) -> Any:
         return (found, aux_of(outputs)) if self.has_aux else found
-
-
-def _with_keywords(fn: Any, kwargs: dict[str, Any]) -> Any:
-    raise TypeError("a Jacobian takes positional arguments only in compiled code")
 
 
 def _unit(t: Tensor, k: int) -> Tensor:
