@@ -10,7 +10,11 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import numpy as np
+# One thread: those of BLAS wait for each other on a busy machine, for a hundred times what they compute.
+for _name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
+    os.environ.setdefault(_name, "1")
+
+import numpy as np  # noqa: E402  (reads the number of threads when it is loaded)
 
 sys.path.insert(0, str(pathlib.Path(__file__).parents[1]))  # runs from a checkout that is not installed
 

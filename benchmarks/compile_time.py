@@ -126,14 +126,14 @@ def half_returning_rows() -> list[tuple[int, int, int, float]]:
 _IMPORT = """
 import sys, time
 before = set(sys.modules)
-start = time.perf_counter()
+start = time.process_time()
 import {module}
-print(time.perf_counter() - start, "llvmlite" in sys.modules)
+print(time.process_time() - start, "llvmlite" in sys.modules)
 """
 
 
 def import_seconds(module: str, rounds: int = 5) -> tuple[float, bool]:
-    """The best time of an import in a fresh interpreter, and whether llvmlite came with it."""
+    """The best processor time of an import in a fresh interpreter, and whether llvmlite came with it."""
     best, llvmlite = float("inf"), False
     for _ in range(rounds):
         code = _IMPORT.format(module=module)

@@ -11,8 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-from _measure import interleaved, machine, table
+from _measure import interleaved, machine, np, table
 
 import autodiff_compiler as ms
 from autodiff_compiler import nn

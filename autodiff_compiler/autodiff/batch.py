@@ -165,7 +165,8 @@ class _Batcher(Cloner):
         if not any(x in self.examples for x in (*op.operands, *inner)):
             return super().clone_structured(op, operands)
         rules = {
-            "if": self._if, "while": self._while, "scan": self._scan, "custom_vjp": self._whole, "grad_map": self._whole,
+            "if": self._if, "while": self._while, "scan": self._scan,
+            "custom_vjp": self._whole, "grad_map": self._whole,
         }  # fmt: skip
         rule = rules.get(op.defn.name)
         try:

@@ -122,7 +122,7 @@ class _Expander(Cloner):
     def _tangents(
         self, block: Block, operands: tuple[Value, ...], wrt: Sequence[int], seeds: Sequence[int]
     ) -> Sequence[Value]:
-        """Emits the ops of a block again together with their tangents; returns its results and the tangents asked for."""
+        """Emits the ops of a block again with their tangents; returns its results and the tangents asked for."""
         n = len(block.args)
         sweep = Forward(self.builder, self.pairs, [block.args[i] for i in wrt], block)
         sweep.mapping.update(zip(block.args, operands[:n], strict=True))
@@ -169,7 +169,7 @@ def _splice(block: Block, operands: Sequence[Value], target: Block) -> list[Valu
 
 
 def _waits(block: Block, module: Module) -> bool:
-    """Whether a block, or what it calls, still holds a `grad` or `vmap`, or states outside of blocks that run backward."""
+    """Whether a block, or what it calls, holds a `grad` or `vmap`, or states outside of blocks that run backward."""
     seen: set[str] = set()
     blocks = [block]
     while blocks:

@@ -27,7 +27,7 @@ _Rule = Callable[[Builder, Sequence[Value | None]], Sequence[Value | None]]
 
 
 class Forward(Cloner):
-    """Copies ops with their tangents.  `tangents` leads from old values to the tangents of their copies; absent is zero.
+    """Copies ops with their tangents.  `tangents` leads from old values to those of their copies; absent is zero.
 
     Active are the values of `block` that depend on `wrt` through floats and that one of its results depends on.
     """
@@ -83,7 +83,7 @@ class Forward(Cloner):
         prune(block, builder.module, block.outs)
         if any(g in block.args for g in [*block.outs, *free_values_of(block)]):
             raise BpropError(
-                f"the derivative of `{op.defn.name}` is not linear in the cotangent, so forward mode cannot turn it round",
+                f"the derivative of `{op.defn.name}` is not linear in the cotangent, so forward mode cannot use it",
                 code="AC1705",
                 loc=op.loc,
             )
@@ -149,9 +149,13 @@ class Forward(Cloner):
         return arg in self.active or result in self.active
 
     def _loop_block(
-        self, args: Sequence[Value], carrying: Sequence[int], elements: Sequence[Value], element_tangents: Sequence[Value]
+        self,
+        args: Sequence[Value],
+        carrying: Sequence[int],
+        elements: Sequence[Value],
+        element_tangents: Sequence[Value],
     ) -> tuple[Forward, list[Value]]:
-        """The cloner of a loop's block that takes the carries, their tangents, the elements and the tangents of some."""
+        """The cloner of a loop's block that takes carries, their tangents, elements and the tangents of some."""
         tangents = [args[i] for i in carrying]
         order = [*args, *tangents, *elements, *element_tangents]
         hints = [*(a.name for a in args), *(_hint(a) for a in tangents)]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import gc
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -25,7 +25,7 @@ class Specialised:
         self.program = Program(lowered.module)
         self._epoch = epoch.current()
         self._watched = [g for g in lowered.guards if g.watched]
-        self._checked = [g for g in lowered.guards if not g.watched]
+        self._holds = [g.holds for g in lowered.guards if not g.watched]
         self._fetch = [c.fetch for c in lowered.captures]
         stages = self.program.stages
         self.program.executable  # noqa: B018  (a failing compile must fail here, before anything is cached)
@@ -44,9 +44,12 @@ class Specialised:
             if not all(g.holds() for g in self._watched):
                 return False
             self._epoch = now
-        return not self._checked or all(g.holds() for g in self._checked)
+        for holds in self._holds:  # noqa: SIM110  (a generator costs more than most guards)
+            if not holds():
+                return False
+        return True
 
-    def __call__(self, leaves: list[Tensor]) -> Any:
+    def __call__(self, leaves: Sequence[Tensor]) -> Any:
         if self._alone:
             return self._finish(self.program(leaves), leaves)
         results = self.program([*leaves, *[fetch() for fetch in self._fetch], *self._inputs])
@@ -81,7 +84,7 @@ def _collector_paused() -> Iterator[None]:
             gc.enable()
 
 
-def _finisher(template: Any) -> Callable[[list[Tensor], list[Tensor]], Any]:
+def _finisher(template: Any) -> Callable[[list[Tensor], Sequence[Tensor]], Any]:
     """The function that makes the returned value from the program's results and the call's leaves."""
     if type(template) is Out and template.kind is None:
         index = template.index

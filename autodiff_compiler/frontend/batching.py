@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -98,10 +99,8 @@ def reverse_jacobian(
         shape = traced.outs[i].shape
         if i not in starts:
             return tuple([_zeros(x.dtype, (*shape, *x.shape)) for x in wrt])
-        of_out = [_rows(r, starts[i], dim_product(shape)) for r in rows]
-        return tuple(
-            [TensorVar(F.reshape(r, shape=(*shape, *x.shape))) for r, x in zip(of_out, wrt, strict=True)]
-        )
+        of_out = [_rows(r, starts[i], _count(_type(traced.outs[i]))) for r in rows]
+        return tuple([TensorVar(F.reshape(r, shape=(*shape, *x.shape))) for r, x in zip(of_out, wrt, strict=True)])
 
     return _arranged(traced, outs, select, {i: bare(jacobians(i)) for i in traced.chosen})
 
@@ -122,7 +121,7 @@ def forward_jacobian(
             return tuple([_zeros(traced.outs[i].dtype, (*shape, *x.shape)) for x in wrt])
         found = []
         for x, start in zip(wrt, _starts(wrt), strict=True):
-            part = _rows(by_out[i], start, dim_product(x.shape))
+            part = _rows(by_out[i], start, _count(x))
             if shape:
                 part = F.transpose(part, axes=(*range(-len(shape), 0), -part.ndim))
             found.append(TensorVar(F.reshape(part, shape=(*shape, *x.shape))))
@@ -143,11 +142,15 @@ def _pure(traced: Traced) -> Traced:
     return traced
 
 
+def _count(type_: TensorType) -> int:
+    count = dim_product(type_.shape)
+    if not isinstance(count, int):
+        raise GradientError(f"a Jacobian needs known sizes, not {type_}")
+    return count
+
+
 def _starts(types: Sequence[TensorType]) -> list[int]:
-    starts = [0]
-    for t in types:
-        starts.append(starts[-1] + dim_product(t.shape))  # type: ignore[arg-type]
-    return starts[:-1]
+    return [0, *itertools.accumulate(map(_count, types))][:-1]
 
 
 def _for_each_direction(
@@ -157,16 +160,13 @@ def _for_each_direction(
 
     Returns the function's own results, and what the `grad` op gives beyond them, stacked.
     """
-    total = sum(dim_product(t.shape) for t in types)  # type: ignore[misc]
-    size = max(1, total)  # the function's own results come from there, too
+    size = max(1, sum(map(_count, types)))  # the function's own results come from there, too
     directions = [_units(t, start, size) for t, start in zip(types, _starts(types), strict=True)]
     if not directions:
         raise GradientError("there is nothing to differentiate: the function returns no float Tensor")
     builder = trace.builder.nested(types)
     with builder:
-        op = trace.builder.emit_op(
-            REGISTRY["grad"], (*traced.operands, *builder.block.args), attrs, (traced.block,)
-        )
+        op = trace.builder.emit_op(REGISTRY["grad"], (*traced.operands, *builder.block.args), attrs, (traced.block,))
     block: Block = builder.ret(*op.results)
     results = trace.builder.emit_op(REGISTRY["vmap"], directions, (size,), (block,)).results
     n = len(traced.outs)
@@ -176,17 +176,17 @@ def _for_each_direction(
 
 def _units(type_: TensorType, start: int, size: int) -> Value:
     """For each of `size` directions a tensor of the type: zeros, but for one 1 from direction `start` on."""
-    count = dim_product(type_.shape)
+    count = _count(type_)
     eye = F.eye(rows=count, columns=count, dtype=type_.dtype)
     if count != size:
         eye = F.pad(eye, before=(start, 0), after=(size - start - count, 0))
-    return F.reshape(eye, shape=(size, *type_.shape))  # type: ignore[no-any-return]
+    return F.reshape(eye, shape=(size, *type_.shape))
 
 
 def _rows(x: Value, start: int, count: Any) -> Value:
     if (start, count) == (0, x.shape[0]):
         return x
-    return F.slice(x, axes=(-x.ndim,), starts=(start,), stops=(start + count,), steps=(1,))  # type: ignore[no-any-return]
+    return F.slice(x, axes=(-x.ndim,), starts=(start,), stops=(start + count,), steps=(1,))
 
 
 def _zeros(dtype: DType, shape: Shape) -> TensorVar:

@@ -60,7 +60,7 @@ def differentiate(
 def push_forward(
     lw: Lowering, fn: Any, args: Sequence[Any], positions: Sequence[int], tangents: Sequence[Any], select: Any = None
 ) -> tuple[Any, Any]:
-    """``fn(*args)`` and the tangent of (the selected part of) its result, given those of the arguments at `positions`."""
+    """``fn(*args)`` and the tangent of (the selected part of) its result, given those of some arguments."""
     traced = traced_call(lw, fn, args, {}, positions, select)
     given = [lw.unwrap(t) for t in tangents]
     for x, t in zip(traced.operands, given, strict=True):
@@ -80,7 +80,7 @@ def push_forward(
 def traced_call(
     lw: Lowering, fn: Any, args: Sequence[Any], kwargs: dict[str, Any], positions: Sequence[int], select: Any
 ) -> Traced:
-    """Compiles the call in a block whose arguments are those at `positions`, each one distinct from all other values."""
+    """Compiles the call in a block whose arguments are those at `positions`, each distinct from all other values."""
     for p in positions:
         if type(args[p]) not in (TensorVar, StateVar):
             raise GradientError(f"only the derivative by a Tensor can be taken, not by a {describe(args[p])}")

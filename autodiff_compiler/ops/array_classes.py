@@ -21,6 +21,7 @@ def _operation(name: str, make: Callable[..., Callable[..., Any]]) -> None:
     def apply(self: Any, *operands: Any) -> Any:
         return self._run(*operands)
 
+    make.__qualname__ = name  # what a TypeError about the constants says
     doc = f"`{name}` as an object: constants are given when it is made, tensors when it is called."
     members = {"__init__": init, "__call__": apply, "__module__": __name__, "__doc__": doc}
     globals()[name] = type(name, (), members)
@@ -40,7 +41,7 @@ _operation("ExpandDims", _constant(lambda x, axis: call.expand_dims(x, axis)))
 _operation("Flatten", _constant(functional.flatten))
 _operation("Meshgrid", lambda indexing="xy": lambda inputs: array.meshgrid(*inputs, indexing=indexing))
 _operation("MirrorPad", lambda mode="REFLECT": lambda x, paddings: call.mirror_pad(x, paddings, mode))
-_operation("Pad", lambda paddings: lambda x: call.pad(x, [w for pair in reversed(paddings) for w in pair]))
+_operation("Pad", lambda paddings: lambda x: _padded(x, paddings))
 _operation("Rank", _constant(functional.rank))
 _operation("Reshape", _constant(lambda x, shape: call.reshape(x, shape)))
 _operation(
@@ -58,14 +59,29 @@ _operation("Tile", _constant(lambda x, multiples: call.tile(x, multiples)))
 _operation("Transpose", _constant(lambda x, order: call.transpose(x, order)))
 _operation("Tril", lambda diagonal=0: lambda x: call.tril(x, diagonal))
 _operation("Triu", lambda diagonal=0: lambda x: call.triu(x, diagonal))
-_operation("Unstack", lambda axis=0, num=None: lambda x: call.unbind(x, axis))
+_operation("Unstack", lambda axis=0, num=None: lambda x: _slices(x, axis, num))
+
+
+def _padded(x: Any, paddings: Any) -> Any:
+    x = as_tensor(x)
+    if len(paddings) != x.ndim:
+        raise ValueError(f"paddings has {len(paddings)} pairs for a tensor of {x.ndim} dimensions")
+    return call.pad(x, [width for before, after in reversed(paddings) for width in (before, after)])
 
 
 def _equal_parts(x: Any, axis: int, count: int) -> Any:
-    size = as_tensor(x).shape[axis]
-    if size % count:
-        raise ValueError(f"{size} elements of axis {axis} cannot be split into {count} equal parts")
-    return call.chunk(x, count, axis)
+    parts = call.tensor_split(x, count, axis)
+    sizes = [part.shape[axis] for part in parts]
+    if sizes[0] != sizes[-1]:
+        raise ValueError(f"{sum(sizes)} elements of axis {axis} cannot be split into {count} equal parts")
+    return parts
+
+
+def _slices(x: Any, axis: int, count: int | None) -> Any:
+    slices = call.unbind(x, axis)
+    if count is not None and len(slices) != count:
+        raise ValueError(f"axis {axis} has {len(slices)} slices, not num={count}")
+    return slices
 
 
 # ------------------------------------------------------------------------------------------------ creation

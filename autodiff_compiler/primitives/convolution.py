@@ -63,6 +63,11 @@ def _filter_type(x, g, kernel, stride, padding, dilation, groups):
     return w
 
 
+def _merged(x):
+    """Examples of samples as more samples."""
+    return F.reshape(x, shape=(x.shape[0] * x.shape[1], *x.shape[2:]))
+
+
 # ------------------------------------------------------------------------------------------------ kernels
 def conv_blocks(batch, counts, columns):
     """(first sample, samples, first row, rows) of nearly equal blocks of no more than `COLUMNS` elements of columns."""
@@ -94,6 +99,12 @@ class Conv(Primitive):
 
     def infer(x: TensorType, w: TensorType, *, stride: Ints, padding: Ints, dilation: Ints, groups: int = 1):
         return _conv_type(x, w, stride, padding, dilation, groups)
+
+    def batch(c, n, x, w):
+        if c.needs.w:
+            return None
+        flat = F.conv(_merged(x), w, stride=c.stride, padding=c.padding, dilation=c.dilation, groups=c.groups)
+        return F.reshape(flat, shape=(*x.shape[:2], *flat.shape[1:]))
 
     def numpy(x, w, *, stride, padding, dilation, groups):
         (batch, channels, *sizes), (filters, _, *kernel) = x.shape, w.shape
@@ -149,6 +160,14 @@ class ConvInput(Primitive):
         g: TensorType, w: TensorType, *, size: Ints, stride: Ints, padding: Ints, dilation: Ints, groups: int = 1
     ):
         return _input_type(g, w, size, stride, padding, dilation, groups)
+
+    def batch(c, n, g, w):
+        if c.needs.w:
+            return None
+        flat = F.conv_input(
+            _merged(g), w, size=c.size, stride=c.stride, padding=c.padding, dilation=c.dilation, groups=c.groups
+        )
+        return F.reshape(flat, shape=(*g.shape[:2], *flat.shape[1:]))
 
     def numpy(g, w, *, size, stride, padding, dilation, groups):
         (batch, filters, *counts), kernel, taps = g.shape, w.shape[2:], math.prod(w.shape[2:])

@@ -125,7 +125,8 @@ def _columns(fn: Any, inputs: Sequence[Tensor], has_aux: bool) -> tuple[Any, lis
 
 
 def _joined(parts: Sequence[Tensor], axis: int, shape: tuple[int, ...]) -> Tensor:
-    return F.reshape(F.stack(*parts, axis=axis), shape=shape)  # type: ignore[no-any-return]
+    joined: Tensor = F.reshape(F.stack(*parts, axis=axis), shape=shape)
+    return joined
 
 
 _KEPT = 128

@@ -16,6 +16,7 @@ from ..compiler.specialised import Specialised, specialise
 from ..config import jit_disabled
 from ..errors import InternalCompilerError
 from ..frontend.lower import Options
+from ..runtime.tensor import Tensor
 
 __all__ = ["JitFunction", "jit"]
 
@@ -33,6 +34,8 @@ class JitFunction:
         self._fn = fn
         self._options = options
         self._entries: OrderedDict[Key, list[Specialised]] = OrderedDict()
+        #: types and entry of the last call whose arguments were Tensors only: such a call needs no key
+        self._last: tuple[tuple[Any, ...], Specialised | None] = ((), None)
         self._lock = threading.RLock()
         self._compiles = 0
         name = getattr(fn, "__name__", None) or type(fn).__name__
@@ -43,12 +46,19 @@ class JitFunction:
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if jit_disabled():
             return self._fn(*args, **kwargs)
+        types, entry = self._last
+        if entry is not None and len(types) == len(args) and not kwargs and entry.valid():
+            for x, t in zip(args, types):  # noqa: B905  (the lengths are equal, and `strict` costs time)
+                if type(x) is not Tensor or (x._data.dtype, x._data.shape) != t:
+                    break
+            else:
+                return entry(args)
         key, leaves = signature(args, kwargs)
-        entries = self._entries.get(key)
-        if entries is not None:
-            for entry in entries:
-                if entry.valid():
-                    return entry(leaves)
+        for entry in self._entries.get(key, ()):
+            if entry.valid():
+                if len(leaves) == len(args) and not kwargs and all(type(x) is Tensor for x in args):
+                    self._last = tuple([(x._data.dtype, x._data.shape) for x in args]), entry
+                return entry(leaves)
         return self._compiled(key, args, kwargs)(leaves)
 
     def _compiled(self, key: Key, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Specialised:
@@ -86,6 +96,7 @@ class JitFunction:
         """Forgets all compiled forms."""
         with self._lock:
             self._entries = OrderedDict()
+            self._last = ((), None)
 
     @property
     def __wrapped__(self) -> Any:

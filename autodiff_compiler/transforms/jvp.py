@@ -115,8 +115,8 @@ def _compiled_form(fn: Any, has_aux: bool) -> JitFunction:
 def jvp(fn: Callable[..., Any], inputs: Any, v: Any, has_aux: bool = False) -> Any:
     """``fn(*inputs)`` and its derivative along `v`: a pair, or ``(output, tangent, aux)`` with `has_aux`.
 
-    `inputs` and `v` are a Tensor each or tuples of Tensors of the same shapes and dtypes.  With `has_aux` only the first
-    output is differentiated.  GradientError: what is no Tensor, or a tangent that does not fit its input.
+    `inputs` and `v` are a Tensor each or tuples of Tensors of the same shapes and dtypes.  With `has_aux` only the
+    first output is differentiated.  GradientError: what is no Tensor, or a tangent that does not fit its input.
 
     The tangent is made from the derivative rules of reverse mode by transposition, so everything that has a gradient
     has a tangent, a user's `bprop` included.
@@ -145,4 +145,3 @@ def _jvp_in_compiled_code(lw: Any, args: list[Any], kwargs: dict[str, Any]) -> A
 
 
 jvp.__graph_call__ = _jvp_in_compiled_code  # type: ignore[attr-defined]
-

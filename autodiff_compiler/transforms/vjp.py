@@ -41,7 +41,7 @@ def mode_form(fn: Any) -> Any:
 
 
 def _arranged(found: Sequence[Any], positions: Sequence[int], count: int, weights: Any) -> Any:
-    """Gradients as vjp's function returns them: a tuple with one per input, and one for the weights if any were named."""
+    """Gradients as vjp's function returns them: a tuple with one per input, and those of the weights if named."""
     by_position = dict(zip(positions, found, strict=False))
     inputs = tuple([by_position.get(i, ()) for i in range(count)])
     if weights is None:
@@ -98,9 +98,7 @@ class _CompiledPullback:
         positions = [i for i, x in enumerate(self.inputs) if lw.is_tensor(x)]
         chosen = weights_of(self.weights) or ()
         select = main_of if self.has_aux else None
-        _, grads, of_weights = lw.differentiate(
-            self.fn, self.inputs, {}, positions, chosen, select, tuple(args)
-        )
+        _, grads, of_weights = lw.differentiate(self.fn, self.inputs, {}, positions, chosen, select, tuple(args))
         return _arranged([*grads, *of_weights], positions, len(self.inputs), self.weights)
 
 

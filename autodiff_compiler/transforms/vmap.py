@@ -39,10 +39,7 @@ class Vectorised:
         axes = self._axes(given, lambda x: isinstance(x, Tensor))
         size = _size(given, axes, lambda x: x.shape)
         fronted = _mapped(lambda x, axis: x if axis is None else _moved(x, axis, 0), given, axes)
-        examples = []
-        for i in range(size):
-            examples.append(self.fn(*_mapped(lambda x, axis, i=i: x if axis is None else x[i], fronted, axes)))
-        stacked = _zipped(examples)
+        stacked = _zipped([self.fn(*_example(i, fronted, axes)) for i in range(size)])
         return _mapped(_placed, stacked, _spread(self.out_axes, stacked, "out_axes"))
 
     def __graph_call__(self, lw: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
@@ -54,12 +51,13 @@ class Vectorised:
         fronted = _mapped(lambda x, axis: x if axis is None else lw.native(_moved, [x, axis, 0]), given, axes)
         flags = _mapped(lambda axis, _: axis is not None, axes, axes)
         stacked = vectorised(lw, self.fn, fronted, flags)
-        return _mapped(lambda x, axis: lw.native(_placed, [x, axis]), stacked, _spread(self.out_axes, stacked, "out_axes"))
+        out_axes = _spread(self.out_axes, stacked, "out_axes")
+        return _mapped(lambda x, axis: lw.native(_placed, [x, axis]), stacked, out_axes)
 
     def _axes(self, args: tuple[Any, ...], is_tensor: Callable[[Any], bool]) -> Any:
         """For every leaf of the arguments the number of its axis, or None if it is the same for all examples."""
         axes = self.in_axes
-        if not isinstance(axes, int) and len(axes) != len(args):
+        if isinstance(axes, tuple | list) and len(axes) != len(args):
             raise ValueError(f"in_axes has {len(axes)} entries, but there are {len(args)} arguments")
 
         def checked(x: Any, axis: int | None) -> int | None:
@@ -125,6 +123,10 @@ def _size(args: Any, axes: Any, shape_of: Callable[[Any], tuple[Any, ...]]) -> A
     return sizes[0]
 
 
+def _example(i: int, fronted: Any, axes: Any) -> Any:
+    return _mapped(lambda x, axis: x if axis is None else x[i], fronted, axes)
+
+
 def _moved(x: Any, source: int, target: int) -> Any:
     """One axis moved to another place, the others in order."""
     n = x.ndim
@@ -171,10 +173,10 @@ _made: OrderedDict[Any, Vectorised] = OrderedDict()
 def vmap(fn: Callable[..., Any], in_axes: Any = 0, out_axes: Any = 0) -> Vectorised:
     """`fn`, written for one example, for all examples along an axis of its arguments.
 
-    `in_axes` says which axis of an argument counts the examples, or None if it is the same for all of them: a number for
-    all arguments, or a tuple with one entry per argument (itself a tuple for a tuple of Tensors).  `out_axes` says where
-    that axis stands in the results.  Compiled code runs the ops on all examples at once where it can, else in a loop;
-    eager mode loops.  ValueError, TypeError: axes that do not fit.
+    `in_axes` says which axis of an argument counts the examples, or None if it is the same for all of them: a number
+    for all arguments, or a tuple with one entry per argument (itself a tuple for a tuple of Tensors).  `out_axes` says
+    where that axis stands in the results.  Compiled code runs the ops on all examples at once where it can, else in a
+    loop; eager mode loops.  ValueError, TypeError: axes that do not fit.
 
     >>> from autodiff_compiler import Tensor
     >>> vmap(lambda x, y: x * y, (0, None))(Tensor([1.0, 2.0]), Tensor([1.0, 10.0])).tolist()

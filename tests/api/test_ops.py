@@ -16,6 +16,12 @@ X = np.array([[0.5, -1.5, 2.0], [3.0, 0.25, -0.75]])
 Y = np.array([[2.0, -1.5, 1.0], [0.5, 4.0, 3.0]])
 I = np.array([[1, -7, 3], [0, 2, 5]], np.int32)
 ROW = np.array([1.0, 2.0, 4.0])
+SQUARE = np.array([[0.5, 2.0], [3.0, 1.0]])
+#: places in ROW, one of them twice, and a value for each
+PLACES, VALUES = np.array([[0], [2], [0], [2]]), np.array([3.0, 5.0, 0.5, -1.0])
+#: four angles of a whole turn
+TURN = np.array([0.0, 0.5, 1.0, 1.5]) * np.pi
+FLOAT64 = np.finfo(np.float64)
 
 
 def np_softmax(x: np.ndarray, axis: int = -1) -> np.ndarray:
@@ -26,6 +32,7 @@ def np_softmax(x: np.ndarray, axis: int = -1) -> np.ndarray:
 #: name, positional Tensors, keyword arguments, what NumPy gives
 CASES: list[tuple[str, tuple[np.ndarray, ...], dict[str, Any], Any]] = [
     ("abs", (X,), {}, np.abs(X)),
+    ("absolute", (I,), {}, np.abs(I)),
     ("negative", (X,), {}, -X),
     ("sign", (X,), {}, np.sign(X)),
     ("exp", (X,), {}, np.exp(X)),
@@ -42,7 +49,10 @@ CASES: list[tuple[str, tuple[np.ndarray, ...], dict[str, Any], Any]] = [
     ("multiply", (X, ROW), {}, X * ROW),
     ("div", (X, Y), {}, X / Y),
     ("div", (X, Y), {"rounding_mode": "floor"}, X // Y),
+    ("divide", (X, Y), {}, X / Y),
+    ("true_divide", (I, I + 8), {}, (I / (I + 8)).astype(np.float32)),
     ("floor_divide", (I, I + 8), {}, I // (I + 8)),
+    ("floor_div", (X, Y), {}, np.floor(X / Y)),
     ("floor_mod", (X, Y), {}, X % Y),
     ("pow", (Y * Y, X), {}, (Y * Y) ** X),
     ("pow", (X,), {"exponent": 3}, X**3),
@@ -51,16 +61,21 @@ CASES: list[tuple[str, tuple[np.ndarray, ...], dict[str, Any], Any]] = [
     ("clip_by_value", (X,), {"clip_value_min": -1.0, "clip_value_max": 1.0}, np.clip(X, -1, 1)),
     ("clip_by_value", (X,), {"clip_value_max": 1.0}, np.minimum(X, 1)),
     ("equal", (X, Y), {}, X == Y),
+    ("eq", (I, I[:1]), {}, I == I[:1]),
     ("ne", (X, Y), {}, X != Y),
     ("less", (X, Y), {}, X < Y),
+    ("lt", (X, ROW), {}, X < ROW),
     ("le", (X, Y), {}, X <= Y),
     ("greater", (X,), {"other": 0}, X > 0),
+    ("gt", (X, ROW), {}, X > ROW),
     ("ge", (X, Y), {}, X >= Y),
     ("logical_and", (X > 0, Y > 1), {}, (X > 0) & (Y > 1)),
     ("logical_or", (X > 0, Y > 1), {}, (X > 0) | (Y > 1)),
     ("logical_xor", (X > 0, Y > 1), {}, (X > 0) ^ (Y > 1)),
     ("logical_not", (X > 0,), {}, ~(X > 0)),
     ("bitwise_and", (I, I + 1), {}, I & (I + 1)),
+    ("bitwise_or", (I, I + 1), {}, I | (I + 1)),
+    ("bitwise_xor", (I, I + 1), {}, I ^ (I + 1)),
     ("where", (X > 0, X, Y), {}, np.where(X > 0, X, Y)),
     ("select", (X > 0, X), {"other": 0.5}, np.where(X > 0, X, 0.5)),
     ("masked_fill", (X, X > 0), {"value": 9.0}, np.where(X > 0, 9.0, X)),
@@ -98,8 +113,28 @@ CASES: list[tuple[str, tuple[np.ndarray, ...], dict[str, Any], Any]] = [
     ("broadcast_to", (ROW,), {"shape": (2, -1)}, np.broadcast_to(ROW, (2, 3))),
     ("squeeze", (X[:, None],), {"axis": 1}, X),
     ("expand_dims", (X,), {"axis": 1}, X[:, None]),
+    ("atleast_1d", (np.array(2.0),), {}, np.array([2.0])),
+    ("atleast_2d", ((Tensor(ROW), Tensor(X)),), {}, (ROW[None], X)),
+    ("atleast_3d", (X,), {}, X[..., None]),
     ("unsqueeze", (X,), {"dim": -1}, X[..., None]),
     ("gather", (X, np.array([1, -1, 0])), {"axis": 1}, X[:, [1, -1, 0]]),
+    ("tensor_scatter_max", (ROW, PLACES, VALUES), {}, np.array([3.0, 2.0, 5.0])),
+    ("tensor_scatter_min", (ROW, PLACES, VALUES), {}, np.array([0.5, 2.0, -1.0])),
+    ("tensor_scatter_sub", (ROW, PLACES, VALUES), {}, np.array([-2.5, 2.0, 0.0])),
+    ("unsorted_segment_min", (X, np.array([1, 1])), {"num_segments": 2}, np.stack([[FLOAT64.max] * 3, X.min(0)])),
+    ("unsorted_segment_prod", (I, np.array([1, 1])), {"num_segments": 2}, np.stack([I[0] ** 0, I[0] * I[1]])),
+    ("ger", (ROW, Y[0, :2]), {}, ROW[:, None] * Y[0, :2]),
+    ("matrix_determinant", (SQUARE,), {}, np.linalg.det(SQUARE)),
+    ("log_matrix_determinant", (SQUARE,), {}, tuple(np.linalg.slogdet(SQUARE))),
+    ("matrix_exp", (np.diag(ROW),), {}, np.diag(np.exp(ROW))),
+    ("soft_shrink", (X,), {"lambd": 0.75}, np.sign(X) * np.maximum(np.abs(X) - 0.75, 0)),
+    ("bartlett_window", (), {"window_length": 6, "periodic": False}, np.bartlett(6).astype(np.float32)),
+    ("bartlett_window", (4,), {}, np.float32([0, 0.5, 1, 0.5])),
+    ("blackman_window", (6,), {"periodic": False, "dtype": ms.float64}, np.blackman(6)),
+    ("blackman_window", (4,), {"dtype": ms.float64}, 0.42 - 0.5 * np.cos(TURN) + 0.08 * np.cos(2 * TURN)),
+    ("hann_window", (4,), {"dtype": ms.float64}, 0.5 - 0.5 * np.cos(TURN)),
+    ("hann_window", (1,), {}, np.ones(1, np.float32)),
+    ("hamming_window", (4,), {"dtype": ms.float64}, 0.54 - 0.46 * np.cos(TURN)),
     ("zeros_like", (X,), {}, np.zeros_like(X)),
     ("ones_like", (X,), {"dtype": ms.int32}, np.ones(X.shape, np.int32)),
     ("full_like", (I,), {"fill_value": 7}, np.full(I.shape, 7, np.int32)),
@@ -288,10 +323,10 @@ def test_a_dynamic_axis_or_shape_is_refused_in_compiled_code(name: str) -> None:
         run(Tensor(X), Tensor(1))
 
 
-def test_every_public_function_is_tested_or_an_alias_of_one_that_is() -> None:
-    used = {id(getattr(ops, name)) for name, *_ in CASES}
-    tests = pathlib.Path(__file__).parents[1]
-    mentioned = {n for f in tests.rglob("test_*.py") for n in re.findall(r"\bops\.(\w+)", f.read_text("utf-8"))}
-    used |= {id(getattr(ops, n, None)) for n in mentioned}
-    names = [n for n in ops.__all__ if id(getattr(ops, n)) not in used]
-    assert set(names) <= {"GradOperation", "bitwise_or", "bitwise_xor", "grad", "value_and_grad"}
+def test_every_public_name_is_tested() -> None:
+    tested = set()
+    for file in pathlib.Path(__file__).parents[1].rglob("test_*.py"):
+        # A name is used from a module, or stands alone in a string (of a table, say); prose does not count.
+        for used, quoted in re.findall(r"""\b(?:ops|ms)\.(\w+)|["'](\w+)["']""", file.read_text("utf-8")):
+            tested |= {used, quoted}
+    assert set(ops.__all__) - tested == set()

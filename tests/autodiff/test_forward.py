@@ -155,6 +155,7 @@ def test_tangents_go_through_control_flow(fn, point):
         return  # never ends there
     u = np.array([0.3, -1.1, 0.7])
     for run_it in (lambda f: f, ms.jit):
+
         @run_it
         def push(x, u):
             return ms.jvp(fn, x, u)
