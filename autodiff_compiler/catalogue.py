@@ -139,9 +139,7 @@ CATALOGUE: dict[str, Entry] = {
         _LOOP, "`keep` asks for a loop that must be unrolled", "remove the use named in the message, or drop `keep`"
     ),
     "AC1503": Entry(
-        _LOOP,
-        "a `while` whose condition is known when compiling never ends",
-        "let the condition depend on a Tensor",
+        _LOOP, "a `while` whose condition is known when compiling never ends", "let the condition depend on a Tensor"
     ),
     "AC1504": Entry(
         _LOOP,
@@ -207,24 +205,14 @@ CATALOGUE: dict[str, Entry] = {
         "an operation on the way has no derivative of this order or mode",
         "give the Cell a `bprop`, or cut the path with `stop_gradient`",
     ),
-    "AC1801": Entry(
-        _CALL,
-        "a Tensor leaves the graph, which would also cut the gradient",
-        "use an op instead",
-    ),
+    "AC1801": Entry(_CALL, "a Tensor leaves the graph, which would also cut the gradient", "use an op instead"),
     "AC1802": Entry(_CALL, "a Cell overrides `__call__`", "override `construct`"),
     "AC1803": Entry(_CALL, "a Cell or Parameter is created at each call", "create it in `__init__`"),
-    "AC1804": Entry(
-        _CALL, "an instance of a plain class is created", "use a NamedTuple or a frozen dataclass"
-    ),
+    "AC1804": Entry(_CALL, "an instance of a plain class is created", "use a NamedTuple or a frozen dataclass"),
     "AC1805": Entry(_CALL, "a NumPy function without a counterpart gets a Tensor", "use the nearest function of `ops`"),
-    "AC1806": Entry(
-        _CALL, "a builtin is called that has no meaning in a graph", "compute the value outside"
-    ),
+    "AC1806": Entry(_CALL, "a builtin is called that has no meaning in a graph", "compute the value outside"),
     "AC1807": Entry(
-        _CALL,
-        "a function is called whose inside cannot be seen",
-        "call it outside of the compiled function",
+        _CALL, "a function is called whose inside cannot be seen", "call it outside of the compiled function"
     ),
     "AC1808": Entry(("ParameterError",), "two Parameters have the same name", "rename one of them"),
     "AC1901": Entry(

@@ -13,8 +13,25 @@ from typing import Any
 import numpy as np
 
 __all__ = [
-    "ALL", "BY_NAME", "BY_SHORT", "DType", "bfloat16", "bool_", "default_of_python", "dtype_of", "float16", "float32",
-    "float64", "from_numpy", "int8", "int16", "int32", "int64", "promote", "promote_scalar", "uint8",
+    "ALL",
+    "BY_NAME",
+    "BY_SHORT",
+    "DType",
+    "bfloat16",
+    "bool_",
+    "default_of_python",
+    "dtype_of",
+    "float16",
+    "float32",
+    "float64",
+    "from_numpy",
+    "int8",
+    "int16",
+    "int32",
+    "int64",
+    "promote",
+    "promote_scalar",
+    "uint8",
 ]
 
 

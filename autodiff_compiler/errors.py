@@ -118,7 +118,13 @@ class CompileError(Exception):
         """The same error once more, with one more place at its end."""
         spans = (*self.spans, *(((loc, note),) if loc is not None else ()))
         return type(self)(
-            self.message, code=self.code, spans=spans, notes=self.notes, hint=self.hint, chain=self._chain, stage=self.stage
+            self.message,
+            code=self.code,
+            spans=spans,
+            notes=self.notes,
+            hint=self.hint,
+            chain=self._chain,
+            stage=self.stage,
         )
 
     def __str__(self) -> str:

@@ -1,7 +1,7 @@
 """Writes docs/ops.md: every primitive and every public composite, from the classes alone.
 
-    python tools/ops_table.py            writes the page
-    python tools/ops_table.py --check    fails if the page is not what the classes say
+python tools/ops_table.py            writes the page
+python tools/ops_table.py --check    fails if the page is not what the classes say
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ HEAD = """# Operations
 
 Written by `python tools/ops_table.py` from the classes in `autodiff_compiler/primitives`; do not edit by hand.
 
-A *primitive* is one class: type rule, kernel, derivative. Its attributes (behind `*`) are compile-time constants. A *composite* is
-written over primitives and needs no derivative of its own. *Derivative* says whether the primitive has a rule; where it says
-`control`, reverse and forward mode treat the op themselves. Every rule is differentiable again, so one rule serves all orders
-and, transposed, forward mode.
+A *primitive* is one class: type rule, kernel, derivative. Its attributes (behind `*`) are compile-time constants. A
+*composite* is written over primitives and needs no derivative of its own. *Derivative* says whether the primitive has a
+rule; where it says `control`, reverse and forward mode treat the op themselves. Every rule is differentiable again, so
+one rule serves all orders and, transposed, forward mode.
 """
 
 STRUCTURED = {"if", "while", "scan", "call", "grad", "custom_vjp", "grad_map"}
@@ -48,8 +48,10 @@ def page() -> str:
     for name, defn in sorted(REGISTRY.items()):
         if not defn.__module__.startswith("autodiff_compiler.primitives"):
             continue  # one that a document or a test declared
-        operands = ", ".join(("*" if defn.variadic and i == len(defn.operand_names) else "") + n
-                             for i, n in enumerate(defn.operand_names)) or ("*operands" if defn.variadic else "")
+        operands = ", ".join(
+            ("*" if defn.variadic and i == len(defn.operand_names) else "") + n
+            for i, n in enumerate(defn.operand_names)
+        ) or ("*operands" if defn.variadic else "")
         attrs = ", ".join(defn.schema)
         signature = f"{operands}{', ' if operands and attrs else ''}{'*, ' + attrs if attrs else ''}"
         row = f"| `{name}({signature})` | {first_sentence(defn.__doc__)} | {derivative(defn)} |"
@@ -60,7 +62,10 @@ def page() -> str:
     rows = []
     for name, function in sorted(vars(call).items()):
         if name not in REGISTRY and callable(function):
-            rows.append(f"| `{name}{inspect.signature(function)}`".replace(" -> 'Any'", "") + f" | {first_sentence(function.__doc__)} |")
+            rows.append(
+                f"| `{name}{inspect.signature(function)}`".replace(" -> 'Any'", "")
+                + f" | {first_sentence(function.__doc__)} |"
+            )
     parts.append("## Composites\n\n| function | what |\n|---|---|\n" + "\n".join(rows) + "\n")
     return "\n".join(parts)
 

@@ -95,7 +95,10 @@ def _collect(block: Block, sources: dict[Value, Sequence[Value]]) -> None:
 
 
 def _collect_loop(
-    body: Block, inits: Sequence[Value], carries: Sequence[Value], results: Sequence[Value],
+    body: Block,
+    inits: Sequence[Value],
+    carries: Sequence[Value],
+    results: Sequence[Value],
     sources: dict[Value, Sequence[Value]],
 ) -> None:
     k = len(inits)

@@ -105,6 +105,8 @@ class _Batcher(Cloner):
         raise _Unbatchable
 
     def _mark(self, values: Sequence[Value], flags: Sequence[bool]) -> None:
+        """Says which values have the leading dimension now; the body of a loop is copied until that settles."""
+        self.examples.difference_update(values)
         self.examples.update(v for v, flag in zip(values, flags, strict=True) if flag)
 
     def _ends(self, outs: Sequence[Value], flags: Sequence[bool]) -> list[Value]:
@@ -113,6 +115,7 @@ class _Batcher(Cloner):
     # ------------------------------------------------------------------------------------------------ plain ops
     def clone_op(self, op: Op) -> None:
         if op.defn.infer_blocks is not None or not any(x in self.examples for x in op.operands):
+            self.examples.difference_update(op.results)
             super().clone_op(op)
             return
         if changes_something(op):

@@ -262,7 +262,11 @@ def _save_from_trips(
 
 
 def _close(
-    builder: Builder, loop: _Loop, block: Block, carries: list[_Carry], shifts: list[_Carry],
+    builder: Builder,
+    loop: _Loop,
+    block: Block,
+    carries: list[_Carry],
+    shifts: list[_Carry],
     read: list[tuple[Value, Value]],
 ) -> Op:
     """Puts the arguments and outs of an adjoint body in order and emits the loop."""

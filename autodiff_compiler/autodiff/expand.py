@@ -86,9 +86,7 @@ def _rebuilt(function: Function, module: Module, pairs: Pairs, nesting: set[str]
 class _Expander(Cloner):
     """Copies a function and puts the forward and adjoint ops of every `grad` in its place."""
 
-    def __init__(
-        self, builder: Builder, pairs: Pairs, nesting: set[str], mapping: dict[Value, Value]
-    ) -> None:
+    def __init__(self, builder: Builder, pairs: Pairs, nesting: set[str], mapping: dict[Value, Value]) -> None:
         super().__init__(builder, mapping)
         self.pairs, self.nesting = pairs, nesting
 

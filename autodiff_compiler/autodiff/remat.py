@@ -141,7 +141,11 @@ class _Chain:
 
 
 def _chain(
-    v: Value, forward: Block, price: Mapping[Value, int], at_hand: Collection[Value], visible: Callable[[Value], bool],
+    v: Value,
+    forward: Block,
+    price: Mapping[Value, int],
+    at_hand: Collection[Value],
+    visible: Callable[[Value], bool],
     budget: int,
 ) -> _Chain | None:
     """How to compute `v` again, or None if that would cost too much or keep as many bytes alive as saving it."""
@@ -220,7 +224,11 @@ def take_over(block: Block, forward: Block, mapping: dict[Value, Value], recompu
 
 
 def _run_again(
-    values: Iterable[Value], block: Block, ops: list[Op], mapping: dict[Value, Value], recomputed: set[Op],
+    values: Iterable[Value],
+    block: Block,
+    ops: list[Op],
+    mapping: dict[Value, Value],
+    recomputed: set[Op],
     position: Mapping[Op, int],
 ) -> None:
     """Appends to `ops` what gives those of `values` that are recomputed and not yet there, in the forward order."""

@@ -66,6 +66,8 @@ def _add(x: Any, key: list[Any], leaves: list[Tensor]) -> None:
         tensor = Tensor.from_numpy(x)
         leaves.append(tensor)
         key += (x.dtype, x.shape, "ndarray")
+    elif isinstance(x, np.generic):
+        key += (kind, x.tobytes())
     elif isinstance(x, tuple | list):
         key += (kind, len(x))
         for item in x:

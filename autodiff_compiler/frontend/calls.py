@@ -100,7 +100,7 @@ def call(lw: Lowering, fn: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
         return _construct(lw, fn, args, kwargs)
     if getattr(type(fn), "__graph_state__", None) is not None:
         return _cell(lw, fn, args, kwargs)
-    method = getattr(type(fn), "__call__", None)
+    method = getattr(type(fn), "__call__", None)  # noqa: B004  (its source is wanted)
     if isinstance(method, types.FunctionType):
         return lw.native(fn, args, kwargs) if is_ours(type(fn)) else lw.call_python(method, [fn, *args], kwargs)
     return _static_call(lw, fn, args, kwargs)

@@ -247,5 +247,6 @@ def iterate_static(lw: Lowering, x: Any) -> Iterable[Any]:
     items = list(x)
     lw.outside.property(x, "length", f"the length of a {type(x).__name__}", lambda: len(list(x)))
     return [
-        lw.outside.read(v, ("iterate", id(x), i), f"element {i}", lambda i=i: list(x)[i]) for i, v in enumerate(items)  # type: ignore[misc]
+        lw.outside.read(v, ("iterate", id(x), i), f"element {i}", lambda i=i: list(x)[i])
+        for i, v in enumerate(items)  # type: ignore[misc]
     ]

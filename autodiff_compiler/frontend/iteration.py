@@ -85,7 +85,8 @@ class _Static(Iteration):
             stacked = F.stack(*[x.value for x in self.items], axis=-1 - len(first.type.shape))
             return lw.native(METHODS["__getitem__"], [TensorVar(stacked), Weak(index, int)])
         raise StaticValueError(
-            f"it goes over a container whose elements ({describe(first)}, ...) cannot be picked by a number known at run time",
+            f"it goes over a container whose elements ({describe(first)}, ...) cannot be picked by a number "
+            "known at run time",
             code="AC1305",
         )
 

@@ -1,7 +1,8 @@
 """The state of one compilation, and the tables of rules that say what each piece of syntax does.
 
-Static values are evaluated by Python while compiling; operations on dynamic ones emit ops.  `statements`, `expressions`,
-`control` and `calls` put their rules into the tables; every rule gets the `Lowering` as its first argument.
+Static values are evaluated by Python while compiling; operations on dynamic ones emit ops.  `statements`,
+`expressions`, `control` and `loops` put their rules into the tables; every rule gets the `Lowering` as its first
+argument.
 """
 
 from __future__ import annotations
@@ -244,7 +245,8 @@ class Lowering:
         prepared = prepare(fn)
         self.outside.function(fn)
         defaults = [
-            self._default(fn, i, d, lambda i=i: fn.__defaults__[i]) for i, d in enumerate(fn.__defaults__ or ())  # type: ignore[misc]
+            self._default(fn, i, d, lambda i=i: fn.__defaults__[i])
+            for i, d in enumerate(fn.__defaults__ or ())  # type: ignore[misc]
         ]
         named = (fn.__kwdefaults__ or {}).items()
         kw_defaults = {k: self._default(fn, k, d, lambda k=k: fn.__kwdefaults__[k]) for k, d in named}  # type: ignore[misc]

@@ -454,8 +454,9 @@ def subscript(lw: Lowering, owner: Any, index: Any) -> Any:
 
 
 def _dynamic_element(lw: Lowering, owner: Any, index: Any) -> Any:
+    kind = type(owner).__name__.removeprefix("Local").lower()
     raise StaticValueError(
-        f"an index into a Python {type(owner).__name__.removeprefix('Local').lower()} must be known at compile time, it is a {describe(index)}",
+        f"an index into a Python {kind} must be known at compile time, it is a {describe(index)}",
         code="AC1305",
         hint="stack the elements with `ops.stack`, then index the Tensor",
     )

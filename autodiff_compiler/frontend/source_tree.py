@@ -86,8 +86,7 @@ def load(fn: Callable[..., Any]) -> SourceTree:
     if not isinstance(fn, types.FunctionType):
         name = getattr(fn, "__qualname__", None) or repr(fn)
         raise SourceUnavailableError(
-            f"`{name}` has no Python source: it is of type {type(fn).__name__}",
-            hint="call a Python function",
+            f"`{name}` has no Python source: it is of type {type(fn).__name__}", hint="call a Python function"
         )
     code = fn.__code__
     known = _trees.get(id(code))

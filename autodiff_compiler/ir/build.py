@@ -67,8 +67,13 @@ class Builder:
     loc: Loc | None
 
     def __init__(
-        self, block: Block, *, parent: Builder | None = None, module: Module | None = None,
-        rules: Rules | None = None, loc: Loc | None = None,
+        self,
+        block: Block,
+        *,
+        parent: Builder | None = None,
+        module: Module | None = None,
+        rules: Rules | None = None,
+        loc: Loc | None = None,
     ) -> None:
         self.block, self.parent = block, parent
         self.module = module if module is not None else (parent.module if parent else Module())
@@ -84,9 +89,7 @@ class Builder:
         trace.builder = self
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None
-    ) -> None:
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None) -> None:
         trace.builder = self._entered.pop()
 
     def nested(self, types: Sequence[Type] = (), names: Sequence[str | None] | None = None) -> Builder:
@@ -160,7 +163,11 @@ class Builder:
         return self.const(value.item() if hasattr(value, "item") else value, out)  # type: ignore[arg-type]
 
     def emit_op(
-        self, defn: type[Primitive], operands: Sequence[Value], attrs: Attrs = (), blocks: Sequence[Block] = (),
+        self,
+        defn: type[Primitive],
+        operands: Sequence[Value],
+        attrs: Attrs = (),
+        blocks: Sequence[Block] = (),
         types: Sequence[Type] | None = None,
     ) -> Op:
         """Emits an op that owns blocks (or whose result types the caller knows, as `call`); never numbered."""
@@ -182,10 +189,8 @@ class Builder:
         """A constant array, kept by name in the module (a splat constant where all elements are one number)."""
         if array.size and array.ndim == 0:
             return self.const(array.item(), type)
-        for name, known in self.module.constants.items():
-            if known is array:
-                break
-        else:
+        name = next((n for n, known in self.module.constants.items() if known is array), None)
+        if name is None:
             name = f"{hint}{len(self.module.constants)}"
             self.module.constants[name] = array
         return self._numbered_const(("@" + name, type), ("@" + name, type), type)

@@ -85,8 +85,14 @@ class Op:
     __slots__ = ("attrs", "blocks", "defn", "loc", "operands", "parent", "results")
 
     def __init__(
-        self, defn: Defn, operands: tuple[Value, ...], types: Sequence[Type], attrs: Attrs = (),
-        blocks: tuple[Block, ...] = (), loc: Loc | None = None, parent: Block | None = None,
+        self,
+        defn: Defn,
+        operands: tuple[Value, ...],
+        types: Sequence[Type],
+        attrs: Attrs = (),
+        blocks: tuple[Block, ...] = (),
+        loc: Loc | None = None,
+        parent: Block | None = None,
     ) -> None:
         self.defn, self.operands, self.attrs, self.blocks = defn, operands, attrs, blocks
         self.loc, self.parent = loc, parent

@@ -40,8 +40,25 @@ from .core import Attrs, Value
 from .types import Dim, Type
 
 __all__ = [
-    "METHODS", "PROPERTIES", "REGISTRY", "Context", "Effect", "F", "Ints", "Literal", "Names", "OptionalInts", "Parts",
-    "Primitive", "Types", "bind", "call", "composite", "kernel_of", "set_eager", "trace",
+    "METHODS",
+    "PROPERTIES",
+    "REGISTRY",
+    "Context",
+    "Effect",
+    "F",
+    "Ints",
+    "Literal",
+    "Names",
+    "OptionalInts",
+    "Parts",
+    "Primitive",
+    "Types",
+    "bind",
+    "call",
+    "composite",
+    "kernel_of",
+    "set_eager",
+    "trace",
 ]
 
 
@@ -61,7 +78,19 @@ METHODS: dict[str, Callable[..., Any]] = {}
 PROPERTIES: set[str] = set()
 
 _OPERATORS = (
-    "add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul", "and", "or", "xor", "lshift", "rshift",
+    "add",
+    "sub",
+    "mul",
+    "truediv",
+    "floordiv",
+    "mod",
+    "pow",
+    "matmul",
+    "and",
+    "or",
+    "xor",
+    "lshift",
+    "rshift",
 )
 #: Operator slots that Python calls on the right operand; in METHODS they take (right, left).
 _REFLECTED = frozenset(f"__r{name}__" for name in _OPERATORS)
@@ -171,7 +200,7 @@ class Primitive:
     def attrs_of(cls, kw: dict[str, Any]) -> Attrs:
         """Keyword attributes as the canonical tuple in schema order."""
         out, given = [], 0
-        for name, canonical in zip(cls.schema, cls._canonical):
+        for name, canonical in zip(cls.schema, cls._canonical):  # noqa: B905  (a hot path)
             if name in kw:
                 out.append(canonical(kw[name]))
                 given += 1

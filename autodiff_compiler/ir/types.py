@@ -6,18 +6,32 @@ Types are interned, so `a is b` decides equality and a type is a cheap dictionar
 
 from __future__ import annotations
 
-from typing import TypeAlias
+from typing import ClassVar, TypeAlias
 
 from ..dtypes import DType
 
-__all__ = ["Dim", "Seq", "Shape", "Size", "TensorType", "TupleType", "Type", "dim_product", "same_dim", "same_shape", "seq", "tensor", "tuple_of"]
+__all__ = [
+    "Dim",
+    "Seq",
+    "Shape",
+    "Size",
+    "TensorType",
+    "TupleType",
+    "Type",
+    "dim_product",
+    "same_dim",
+    "same_shape",
+    "seq",
+    "tensor",
+    "tuple_of",
+]
 
 
 class Dim:
     """A symbolic size, equal only to the same name."""
 
     __slots__ = ("name",)
-    _interned: dict[str, Dim] = {}
+    _interned: ClassVar[dict[str, Dim]] = {}
     name: str
 
     def __new__(cls, name: str) -> Dim:

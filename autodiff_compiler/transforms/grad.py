@@ -184,7 +184,9 @@ def _gradient(
 ) -> Gradient:
     positions, chosen = positions_of(grad_position), weights_of(weights)
     if positions is None and chosen is None:
-        raise ValueError("grad_position and weights can not be None at the same time: there would be nothing to differentiate by")
+        raise ValueError(
+            "grad_position and weights can not be None at the same time: there would be nothing to differentiate by"
+        )
     if not callable(fn):
         raise TypeError(f"the function to differentiate must be callable, not a {type(fn).__name__}")
     if not cached:
@@ -213,9 +215,9 @@ def grad(
 ) -> Gradient:
     """The derivative of `fn` by its arguments at `grad_position` and by the Parameters in `weights`.
 
-    The result takes the arguments of `fn`.  It returns a Tensor for an int position, a tuple for several; with `weights`
-    a pair of both (only the weights' for ``grad_position=None``).  Several float outputs are summed; with `has_aux` only
-    the first is differentiated and the others are returned beside the gradient.
+    The result takes the arguments of `fn`.  It returns a Tensor for an int position, a tuple for several; with
+    `weights` a pair of both (only the weights' for ``grad_position=None``).  Several float outputs are summed; with
+    `has_aux` only the first is differentiated and the others are returned beside the gradient.
 
     ValueError: neither positions nor weights, negative or repeated positions.  GradientError: an argument that holds no
     Tensor.

@@ -152,8 +152,8 @@ def jit(
 ) -> Any:
     """Compiles a function, method or Cell: Python control flow on Tensors becomes part of one program.
 
-    Used as ``@jit``, ``@jit(unroll_limit=4)`` or ``jit(fn)``.  Tensor arguments are dynamic (their dtype and shape select
-    the compiled form), numbers, strings and other objects are compile-time constants.  `unroll_limit` and `unroll_max`
+    Used as ``@jit``, ``@jit(unroll_limit=4)`` or ``jit(fn)``.  Tensor arguments are dynamic (their dtype and shape
+    select the compiled form), numbers, strings and other objects are compile-time constants.  `unroll_limit` and `unroll_max`
     say up to how many trips a loop with a known number of them is unrolled at once, and at most.  The other arguments
     are MindSpore's; they are accepted and change nothing.
 

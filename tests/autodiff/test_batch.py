@@ -6,6 +6,8 @@ import itertools
 
 import numpy as np
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from autodiff_compiler.autodiff import expand_grads
 from autodiff_compiler.dtypes import from_numpy
@@ -15,10 +17,11 @@ from autodiff_compiler.ir.primitive import REGISTRY, F, kernel_of
 from autodiff_compiler.ir.text import parse_module, print_module
 from autodiff_compiler.ir.types import tensor
 from autodiff_compiler.ir.verify import verify
-from autodiff_compiler.ir.walk import ops_of
+from autodiff_compiler.ir.walk import inline, ops_of
 from autodiff_compiler.primitives.samples import Draw
 from tests.autodiff.derivatives import parsed
 from tests.autodiff.interpreter import Interpreter
+from tests.autodiff.test_random_programs import programs
 
 N = 3
 
@@ -234,3 +237,72 @@ def test_what_does_not_depend_on_the_example_is_computed_once():
     }"""
     (exp,) = [op for op in expand_grads(parsed(text)).entry.body.ops if op.defn.name == "exp"]
     assert exp.results[0].shape == ()
+
+
+# ------------------------------------------------------------------------------------------------ random programs
+def _per_example(module, which, derivative):
+    """A module that applies the entry of another (or its gradient by the first two arguments) under `vmap`."""
+    entry = module.entry
+    out = module.like(dict(module.functions))
+    types = [a.type for a in entry.args]
+    given = [tensor(t.dtype, (N,)) if flag else t for t, flag in zip(types, which, strict=True)]
+    builder = Builder(Block(given), module=out)
+    body = builder.nested([t for t, flag in zip(types, which, strict=True) if flag])
+    slices = iter(body.block.args)
+    args = [next(slices) if flag else x for x, flag in zip(builder.block.args, which, strict=True)]
+    if derivative:
+        inner = body.nested(types)
+        inner.ret(*inline(inner, entry.body, inner.block.args))
+        results = body.emit_op(REGISTRY["grad"], args, ((0, 1), None, (), False), (inner.block,)).results
+    else:
+        results = inline(body, entry.body, args)
+    body.ret(*results)
+    mapped = [x for x, flag in zip(builder.block.args, which, strict=True) if flag]
+    builder.ret(*builder.emit_op(REGISTRY["vmap"], mapped, (N,), (body.block,)).results)
+    return Module({"main": Function("main", builder.block), **out.functions}, out.constants, out.states, out.callables)
+
+
+def _gradient_of_sum(module):
+    """The gradient, by the first two arguments, of the sum of the entry over the examples."""
+    types = [tensor(a.type.dtype, (N,)) for a in module.entry.args]
+    builder = Builder(Block(types), module=Module())
+    inner = builder.nested(types)
+    body = inner.nested([a.type for a in module.entry.args])
+    body.ret(*inline(body, module.entry.body, body.block.args))
+    inner.ret(*inner.emit_op(REGISTRY["vmap"], inner.block.args, (N,), (body.block,)).results)
+    op = builder.emit_op(REGISTRY["grad"], builder.block.args, ((0, 1), None, (), False), (inner.block,))
+    builder.ret(*op.results)
+    return builder.module.like({"main": Function("main", builder.block)})
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+@given(programs(), st.tuples(st.booleans(), st.booleans(), st.booleans()).filter(any))
+def test_random_programs_for_many_examples_are_those_for_each(module, which):
+    columns = [np.array([0.3, -0.7, 1.1]), np.array([0.9, 0.2, -0.4]), np.array([2, 0, 3])]
+    given_ = [c if flag else c[0] for c, flag in zip(columns, which, strict=True)]
+    rows = [[c[i] if flag else c[0] for c, flag in zip(columns, which, strict=True)] for i in range(N)]
+    for derivative in (False, True):
+        result = expand_grads(_per_example(module, which, derivative))
+        verify(result, "PURE")
+        alone = expand_grads(_alone(module, derivative))
+        expected = [Interpreter(alone).run(None, *row) for row in rows]
+        for got, each in zip(Interpreter(result).run(None, *given_), zip(*expected, strict=True), strict=True):
+            np.testing.assert_allclose(got, np.stack(each), rtol=1e-9, atol=1e-12)
+    if all(which):
+        result = expand_grads(_gradient_of_sum(module))
+        verify(result, "PURE")
+        found = Interpreter(result).run(None, *columns)[1:]
+        for got, each in zip(found, list(zip(*expected, strict=True))[1:], strict=True):
+            np.testing.assert_allclose(got, np.stack(each), rtol=1e-9, atol=1e-12)
+
+
+def _alone(module, derivative):
+    if not derivative:
+        return module
+    types = [a.type for a in module.entry.args]
+    builder = Builder(Block(types), module=Module())
+    inner = builder.nested(types)
+    inner.ret(*inline(inner, module.entry.body, inner.block.args))
+    op = builder.emit_op(REGISTRY["grad"], builder.block.args, ((0, 1), None, (), False), (inner.block,))
+    builder.ret(*op.results)
+    return builder.module.like({"main": Function("main", builder.block)})

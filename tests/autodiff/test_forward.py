@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from hypothesis import HealthCheck, given, settings
 
 import autodiff_compiler as ms
 from autodiff_compiler import eager
@@ -20,10 +21,12 @@ from autodiff_compiler.ir.primitive import REGISTRY, F
 from autodiff_compiler.ir.text import parse_module
 from autodiff_compiler.ir.types import tensor
 from autodiff_compiler.ir.verify import verify
+from autodiff_compiler.ir.walk import inline
 from autodiff_compiler.primitives.samples import Draw
 from autodiff_compiler.runtime.tensor import Tensor
 from tests.autodiff.derivatives import expanded, parsed
 from tests.autodiff.interpreter import Interpreter, run
+from tests.autodiff.test_random_programs import programs
 
 
 def _differentiable_samples():
@@ -285,3 +288,37 @@ def test_tangents_that_do_not_fit_are_refused():
             ms.jvp(lambda x: x, x, wrong)
     with pytest.raises(GradientError, match="2 tangents were given for 1 inputs"):
         ms.jvp(lambda x: x, (x,), (x, x))
+
+
+# ------------------------------------------------------------------------------------------------ random programs
+@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+@given(programs())
+def test_tangents_of_random_programs_match_complex_steps_and_their_own_reverse_mode(module):
+    """Forward, and reverse over forward, against complex steps of the program and of its tangent."""
+    args, along = [0.3, -0.7, 3], [1.0, 0.6]
+    tangent = _tangent(module, along)
+    step = 1e-30
+    stepped = [a + 1j * step * u for a, u in zip(args[:2], along, strict=True)]
+    (value,) = Interpreter(module, complex_step=True).run(None, *stepped, args[2])
+    first = expand_grads(tangent)
+    verify(first, "PURE")
+    found = Interpreter(first).run(None, *args)[0]
+    np.testing.assert_allclose(found, value.imag / step, rtol=1e-9, atol=1e-12)
+    second = expand_grads(_tangent(tangent, [0.5, -1.0]))
+    verify(second, "PURE")
+    stepped = [a + 1j * step * u for a, u in zip(args[:2], [0.5, -1.0], strict=True)]
+    (value,) = Interpreter(first, complex_step=True).run(None, *stepped, args[2])
+    np.testing.assert_allclose(Interpreter(second).run(None, *args)[0], value.imag / step, rtol=1e-9, atol=1e-12)
+
+
+def _tangent(module, along):
+    """A module that computes the tangent of the entry's one result along directions of its first two arguments."""
+    types = [a.type for a in module.entry.args]
+    builder = Builder(Block(types), module=Module())
+    inner = builder.nested(types)
+    inner.ret(*inline(inner, module.entry.body, inner.block.args))
+    directions = [builder.const(u, t) for u, t in zip(along, types)]
+    operands = (*builder.block.args, *directions)
+    op = builder.emit_op(REGISTRY["grad"], operands, ((0, 1), (0,), (), True), (inner.block,))
+    builder.ret(op.results[1])
+    return builder.module.like({"main": Function("main", builder.block)})

@@ -100,7 +100,7 @@ def modes():
 
 @pytest.fixture
 def derivatives():
-    """Checks derivatives of order 1 and 2 by central differences along random directions, in eager and compiled code."""
+    """Checks derivatives of order 1 and 2 by central differences along random directions, eager and compiled."""
 
     def check(fn, *arrays):
         draw, n = np.random.default_rng(3).normal, len(arrays)

@@ -18,7 +18,8 @@ A, B = np.array([2, 0, -1]), np.array([[1], [-2]])
 S = slice(None)
 
 INDICES = [
-    1, -1, (0, 2, -1), (), True, (S, True), ..., (..., 0), (1, ...), (S, 1), None, (None, 1, None), (S, None, 2, ..., None),
+    1, -1, (0, 2, -1), (), True, (S, True), ..., (..., 0), (1, ...), (S, 1), None, (None, 1, None),
+    (S, None, 2, ..., None),
     slice(1, 3), slice(None, None, -1), slice(5, 0, -2), slice(2, 2), (S, slice(1, None, 2), slice(-2, None)),
     (slice(0, 0), 1), np.int64(1), (np.int32(-1), S), slice(-100, 100),
     [0, 2], A, (A,), (S, A), (..., A), (A, 1), (1, A), (1, S, A), (A, S, 1), (A, None, 1), (None, A), (A, S, B),
