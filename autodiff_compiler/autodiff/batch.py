@@ -65,6 +65,16 @@ def one_by_one(
         return [F.from_seq(r, length=size) for r in results]
 
 
+class _Alone(Cloner):
+    """Copies an op that runs example by example: its results are stacked, so what nobody would read must be there."""
+
+    def clone_op(self, op: Op) -> None:
+        if op.defn.name == "undef" and isinstance(op.attrs[0], TensorType):
+            self.mapping[op.results[0]] = self.builder.const(0, op.attrs[0])
+        else:
+            super().clone_op(op)
+
+
 class _Batcher(Cloner):
     """Copies ops; `examples` are the old values whose copies have the leading dimension."""
 
@@ -155,7 +165,7 @@ class _Batcher(Cloner):
             raise _Unbatchable
 
         def emit(inner: Builder, slices: Sequence[Value]) -> list[Value]:
-            plain = Cloner(inner, self.mapping | dict(zip(sliced, slices, strict=True)))
+            plain = _Alone(inner, self.mapping | dict(zip(sliced, slices, strict=True)))
             with inner:
                 plain.clone_op(op)
             return [plain.mapping[r] for r in op.results]

@@ -138,6 +138,20 @@ def test_a_branch_each_example_takes_for_itself_runs_in_a_loop():
     assert _names(text).count("scan") == 1
 
 
+def test_what_one_arm_leaves_undefined_can_be_stacked():
+    text = """func @f(%x: f64[2]) -> (f64[2]) {
+      %y: f64[2] = vmap %x {size=2} body (%a: f64[]) {
+        %n: f64[] = neg %a
+        %p: bool[] = less %a, %n
+        %s: f64[] = if %p then { %e: f64[] = exp %a; yield %e } else { %u: f64[] = undef {type=f64[]}; yield %u }
+        %r: f64[] = if %p then { %m: f64[] = mul %s, %s; yield %m } else { yield %a }
+        yield %r
+      }
+      return %y
+    }"""
+    np.testing.assert_allclose(_results(text, [-1.0, 3.0]), [[np.exp(-2.0), 3.0]], rtol=1e-12)
+
+
 def test_carries_that_come_to_depend_on_the_example_are_found():
     # b enters a after one trip, a enters c after two: only the fixed point knows that all three carry examples.
     text = """func @f(%x: f64[2], %n: i64[], %z: f64[]) -> (f64[2], f64[2]) {
