@@ -291,10 +291,10 @@ class Tanh(Primitive):
 
 
 class Sigmoid(Primitive):
-    """1 / (1 + exp(-x)), without overflow and with full relative precision on both sides."""
+    """1 / (1 + exp(-x)), with full relative precision; results below the smallest normal number become 0."""
 
     infer = float_unary
-    scalar = lambda k, x: k.divide(k.exp(k.minimum(x, 0)), k.add(k.exp(k.negative(k.absolute(x))), 1))
+    scalar = lambda k, x: k.reciprocal(k.add(k.exp(k.negative(x)), 1))
     call = floating("sigmoid")
     methods = ("sigmoid",)
 

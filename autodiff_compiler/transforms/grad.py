@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import inspect
 import operator
-from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -18,6 +17,7 @@ from ..errors import GradientError
 from ..runtime.parameter import Parameter
 from ..runtime.tensor import Tensor, wrap
 from .jit import JitFunction, jit
+from .kept import kept
 
 __all__ = ["GradOperation", "Gradient", "grad", "value_and_grad"]
 
@@ -174,11 +174,6 @@ def _structure(grad_position: Any, weights: Any) -> Callable[[list[Any], list[An
     return lambda inputs, w: (of_inputs(inputs), of_weights(w))
 
 
-#: Derivatives made before, so that `grad(f)` inside a training loop finds its compiled form again.
-_MADE_KEPT = 256
-_made: OrderedDict[Any, Gradient] = OrderedDict()
-
-
 def _gradient(
     fn: Any, grad_position: Any, weights: Any, has_aux: bool, with_value: bool, cached: bool = True
 ) -> Gradient:
@@ -189,21 +184,16 @@ def _gradient(
         )
     if not callable(fn):
         raise TypeError(f"the function to differentiate must be callable, not a {type(fn).__name__}")
-    if not cached:
-        return Gradient(
-            fn, positions, chosen, _structure(grad_position, weights), has_aux=has_aux, with_value=with_value
-        )
+
+    def make() -> Gradient:
+        shape = _structure(grad_position, weights)
+        return Gradient(fn, positions, chosen, shape, has_aux=has_aux, with_value=with_value)
+
+    if not cached or context.mode != GRAPH_MODE:  # eager code has nothing to find again
+        return make()
     same_weights = None if chosen is None else tuple(map(Identity, chosen))
-    key = (Identity(fn), grad_position, same_weights, isinstance(weights, Parameter), has_aux, with_value)
-    found = _made.get(key)
-    if found is None:
-        found = Gradient(
-            fn, positions, chosen, _structure(grad_position, weights), has_aux=has_aux, with_value=with_value
-        )
-        _made[key] = found
-        if len(_made) > _MADE_KEPT:
-            _made.popitem(last=False)
-    return found
+    key = ("grad", grad_position, same_weights, isinstance(weights, Parameter), has_aux, with_value)
+    return kept(fn, key, make)
 
 
 def grad(

@@ -129,17 +129,12 @@ def _joined(parts: Sequence[Tensor], axis: int, shape: tuple[int, ...]) -> Tenso
     return joined
 
 
-_KEPT = 128
-_made: OrderedDict[Any, Jacobian] = OrderedDict()
-
-
 def _jacobian(fn: Any, grad_position: Any, has_aux: bool, forward: bool) -> Jacobian:
-    """A Jacobian, the one made before for the same function if there is one."""
+    """A Jacobian; the one made before for the same function if it may have been compiled."""
     made = Jacobian(fn, grad_position, has_aux, forward)
-    key = (Identity(fn), made.positions, has_aux, forward)
-    found = _made.setdefault(key, made)
-    if len(_made) > _KEPT:
-        _made.popitem(last=False)
+    if context.mode != GRAPH_MODE:
+        return made
+    found: Jacobian = kept(fn, ("jacobian", made.positions, has_aux, forward), lambda: made)
     return found
 
 

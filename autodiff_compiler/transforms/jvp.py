@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
-from ..compiler.specialise import Identity
 from ..config import GRAPH_MODE, context, jit_disabled
 from ..eager.grad import leaves as tensors_of
 from ..eager.grad import vjp as eager_vjp
@@ -16,6 +14,7 @@ from ..errors import GradientError
 from ..runtime.tensor import Tensor, wrap
 from .grad import main_of
 from .jit import JitFunction, jit
+from .kept import kept
 
 __all__ = ["jvp"]
 
@@ -99,17 +98,8 @@ def like(tree: Any, leaf: Callable[[Tensor], Any]) -> Any:
     return tree
 
 
-_KEPT = 128
-_compiled: OrderedDict[Any, JitFunction] = OrderedDict()
-
-
 def _compiled_form(fn: Any, has_aux: bool) -> JitFunction:
-    key = (Identity(fn), has_aux)
-    if key not in _compiled:
-        _compiled[key] = jit(PushForward(fn, has_aux))
-        if len(_compiled) > _KEPT:
-            _compiled.popitem(last=False)
-    return _compiled[key]
+    return kept(fn, ("jvp", has_aux), lambda: jit(PushForward(fn, has_aux)))
 
 
 def jvp(fn: Callable[..., Any], inputs: Any, v: Any, has_aux: bool = False) -> Any:

@@ -21,23 +21,15 @@ from ..runtime.tensor import Tensor, wrap
 from .grad import main_of, weights_of
 from .jit import JitFunction, jit
 from .jvp import aux_of
+from .kept import kept
 
 __all__ = ["mode_form", "vjp"]
-
-_KEPT = 128
-_compiled: OrderedDict[Any, JitFunction] = OrderedDict()
-
 
 def mode_form(fn: Any) -> Any:
     """The function as the mode of the context runs it: compiled in GRAPH_MODE (once per function), else itself."""
     if context.mode != GRAPH_MODE or jit_disabled():
         return fn
-    key = Identity(fn)
-    if key not in _compiled:
-        _compiled[key] = jit(fn)
-        if len(_compiled) > _KEPT:
-            _compiled.popitem(last=False)
-    return _compiled[key]
+    return kept(fn, ("jit",), lambda: jit(fn))
 
 
 def _arranged(found: Sequence[Any], positions: Sequence[int], count: int, weights: Any) -> Any:

@@ -166,10 +166,6 @@ def _columns(examples: list[Any]) -> Iterator[tuple[Any, ...]]:
     return zip(*examples, strict=True)
 
 
-_KEPT = 128
-_made: OrderedDict[Any, Vectorised] = OrderedDict()
-
-
 def vmap(fn: Callable[..., Any], in_axes: Any = 0, out_axes: Any = 0) -> Vectorised:
     """`fn`, written for one example, for all examples along an axis of its arguments.
 
@@ -183,10 +179,9 @@ def vmap(fn: Callable[..., Any], in_axes: Any = 0, out_axes: Any = 0) -> Vectori
     [[1.0, 10.0], [2.0, 20.0]]
     """
     made = Vectorised(fn, in_axes, out_axes)
-    key = (Identity(fn), _hashable(in_axes), _hashable(out_axes))
-    found = _made.setdefault(key, made)
-    if len(_made) > _KEPT:
-        _made.popitem(last=False)
+    if context.mode != GRAPH_MODE:  # eager code has nothing to find again
+        return made
+    found: Vectorised = kept(fn, ("vmap", _hashable(in_axes), _hashable(out_axes)), lambda: made)
     return found
 
 
