@@ -173,8 +173,10 @@ CATALOGUE: dict[str, Entry] = {
     "AC1605": Entry(_SIDE, "`set_data` or `init_data` is called in compiled code", "use `ops.assign`"),
     "AC1606": Entry(
         _SIDE,
-        "an attribute is assigned on an object, or with a value, that cannot be state",
-        "assign Tensors and numbers to attributes of a Cell, on every path if the attribute is new",
+        "state is written that cannot be followed: an attribute that cannot be state, or a Parameter that a name chosen "
+        "at run time may stand for",
+        "assign Tensors and numbers to attributes of a Cell, on every path if the attribute is new; assign a Parameter "
+        "by its own name, after the last use of a name that may stand for it",
     ),
     "AC1701": Entry(
         ("GradientError",), "a gradient is asked with respect to something that is no Tensor", "make it a Tensor"

@@ -13,6 +13,7 @@ from ..config import context
 from ..ir.core import Module
 from ..passes import dce, fuse, inline, licm, memory, simplify, state  # noqa: F401  (passes register themselves)
 from ..passes.manager import PIPELINE, PLANNING, PassReport, module_pass, run
+from .depth import deep
 
 __all__ = ["Stages", "build", "optimise"]
 
@@ -31,6 +32,7 @@ class Stages:
     reports: list[PassReport] = field(default_factory=list)
 
 
+@deep
 def optimise(module: Module, *, keep_grad: bool = False) -> Stages:
     """Runs the pipeline over a frontend's module; dumps and checks as the context asks."""
     found: dict[str, Module] = {}
@@ -48,6 +50,7 @@ def planned(module: Module) -> Module:
     return run(module, PLANNING)[0]
 
 
+@deep
 def build(module: Module) -> Executable:
     """A module that went through the pipeline, as a program."""
     return NumpyBackend().compile(module)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -17,8 +16,10 @@ from ..ir.core import Block, Function, Module
 from ..ir.primitive import REGISTRY, Effect
 from ..ir.types import Seq, TupleType, Type, seq
 from ..ir.walk import Cloner, ops_of
+from ..locks import Lock
 from ..runtime.storage import SHARED
 from ..runtime.tensor import Tensor, wrap
+from .depth import deep
 from .pipeline import Stages, build, optimise
 
 __all__ = ["Program"]
@@ -33,7 +34,7 @@ class Program:
 
     def __init__(self, module: Module) -> None:
         self.front = module
-        self._lock = threading.RLock()
+        self._lock = Lock()
         self._stages: Stages | None = None
         self._run: Executable | None = None
         #: whether two results may be views of the same bytes
@@ -102,6 +103,7 @@ class Program:
         record(operands, results, pullback)
         return results
 
+    @deep
     def _parts(self, active: tuple[int, ...]) -> _Parts:
         with self._lock:
             if active not in self._splits:

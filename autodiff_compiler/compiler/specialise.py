@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import fields, is_dataclass
+from functools import partial
+from types import FunctionType, MethodType
 from typing import Any
 
 import numpy as np
 
 from ..dtypes import DType
+from ..errors import UnsupportedCallError
 from ..frontend.lower import TensorArgument
-from ..frontend.outside import type_of
+from ..frontend.outside import class_attribute, type_of
+from ..frontend.values import rebuild
 from ..ir.build import scalar_key
 from ..runtime.parameter import Parameter
 from ..runtime.tensor import Tensor
@@ -19,18 +24,23 @@ Key = tuple[Any, ...]
 
 
 class Identity:
-    """A static object as a part of a key: equal to itself only.  It keeps the object alive, so ids stay unique."""
+    """A static object as a part of a key: equal to itself only.  It keeps the object alive, so ids stay unique.
 
-    __slots__ = ("obj",)
+    A bound method is a new object each time it is read: the function and the object it is bound to count.
+    """
+
+    __slots__ = ("ids", "obj")
 
     def __init__(self, obj: Any) -> None:
         self.obj = obj
+        bound = type(obj) is MethodType or getattr(type(obj), "is_bound_method", False)
+        self.ids = (id(obj.__func__), id(obj.__self__)) if bound else (id(obj),)
 
     def __eq__(self, other: object) -> bool:
-        return type(other) is Identity and other.obj is self.obj
+        return type(other) is Identity and other.ids == self.ids
 
     def __hash__(self) -> int:
-        return id(self.obj)
+        return hash(self.ids)
 
 
 def signature(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Key, list[Tensor]]:
@@ -72,15 +82,38 @@ def _add(x: Any, key: list[Any], leaves: list[Tensor]) -> None:
         key += (kind, len(x))
         for item in x:
             _add(item, key, leaves)
-    elif kind is dict:
-        key += (dict, len(x))
+    elif isinstance(x, dict):
+        key += (kind, len(x))
         for name, item in x.items():
-            key.append(name)
+            key += (type(name), name)
             _add(item, key, leaves)
-    elif isinstance(x, slice | range):
-        key += (kind, str(x))
+    elif isinstance(x, slice | range | complex):
+        key += (kind, repr(x))
+    elif kind in (set, frozenset):
+        key.append(len(x))
+        _add_static(x, tuple(x), key)
+    elif kind is partial:
+        _add_static(x, (x.func, x.args, x.keywords), key)
+    elif is_dataclass(x) and not isinstance(x, type) and _is_value(kind):
+        held = x.__dict__ if hasattr(x, "__dict__") else {f.name: getattr(x, f.name) for f in fields(x)}
+        _add_static(x, (held,), key)
     else:
         key.append(Identity(x))
+
+
+def _is_value(kind: type) -> bool:
+    """Whether equal objects of a dataclass may stand for each other."""
+    params = kind.__dataclass_params__  # type: ignore[attr-defined]
+    return bool(params.frozen and params.eq)
+
+
+def _add_static(x: Any, parts: tuple[Any, ...], key: list[Any]) -> None:
+    """Adds an object by its parts; by identity if there are Tensors among them, which belong to this very object."""
+    leaves: list[Tensor] = []
+    inner: list[Any] = [type(x)]
+    for part in parts:
+        _add(part, inner, leaves)
+    key += [Identity(x)] if leaves else inner
 
 
 def specification(x: Any) -> Any:
@@ -93,11 +126,29 @@ def specification(x: Any) -> Any:
         return TensorArgument(type_of(Tensor.from_numpy(x)))
     if isinstance(x, tuple) and hasattr(x, "_fields"):
         return type(x)(*map(specification, x))
-    if isinstance(x, tuple | list):
-        return type(x)(map(specification, x)) if type(x) in (tuple, list) else x
-    if type(x) is dict:
-        return {k: specification(v) for k, v in x.items()}
+    if isinstance(x, tuple | list | dict):
+        _check_container(type(x))
+    if isinstance(x, tuple):
+        return tuple(map(specification, x))
+    if isinstance(x, list | dict):
+        return rebuild(x, [specification(v) for v in (x.values() if isinstance(x, dict) else x)])
     return x
+
+
+_READING = (
+    *("__getitem__", "__iter__", "__len__", "__contains__", "__eq__", "__bool__", "__getattribute__"),
+    *("get", "keys", "values", "items", "index", "count"),
+)
+
+
+def _check_container(kind: type) -> None:
+    """Compiled code sees the elements of a container; UnsupportedCallError if its class shows others."""
+    name = next((n for n in _READING if isinstance(class_attribute(kind, n), FunctionType)), None)
+    if name is not None and not kind.__module__.startswith("collections"):
+        raise UnsupportedCallError(
+            f"an argument is a {kind.__name__}, which has a `{name}` of its own",
+            hint="pass a plain list, tuple or dict with the elements",
+        )
 
 
 def described(args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:

@@ -8,8 +8,9 @@ from contextlib import contextmanager
 from typing import Any
 
 from ..frontend.lower import Arg, Lowered, Options, Out, State, lower
-from ..frontend.values import LocalDict, LocalList
+from ..frontend.values import LocalDict, LocalList, rebuild
 from ..runtime import epoch
+from ..runtime.random import generator
 from ..runtime.tensor import Tensor
 from .program import Program
 from .specialise import specification
@@ -36,6 +37,7 @@ class Specialised:
         self._finish = _finisher(lowered.result)
         #: whether the program depends on its arguments alone
         self._alone = not (self._fetch or self._inputs or self._written)
+        self._draws = any(generator.owns(state) for state in self._written)
 
     def valid(self) -> bool:
         """Whether everything read from outside while compiling is still the same."""
@@ -52,6 +54,12 @@ class Specialised:
     def __call__(self, leaves: Sequence[Tensor]) -> Any:
         if self._alone:
             return self._finish(self.program(leaves), leaves)
+        if not self._draws:
+            return self._run(leaves)
+        with generator.drawing:  # otherwise two threads would draw the same numbers
+            return self._run(leaves)
+
+    def _run(self, leaves: Sequence[Tensor]) -> Any:
         results = self.program([*leaves, *[fetch() for fetch in self._fetch], *self._inputs])
         for state, new in zip(self._written, results[self._results :], strict=True):
             replace_value(state, new)
@@ -93,8 +101,9 @@ def _finisher(template: Any) -> Callable[[list[Tensor], Sequence[Tensor]], Any]:
         parts = [_finisher(t) for t in (template.values() if isinstance(template, dict) else template)]
         if isinstance(template, dict):
             keys = list(template)
-            plain = dict if isinstance(template, LocalDict) else type(template)
-            return lambda results, leaves: plain(zip(keys, [p(results, leaves) for p in parts], strict=True))
+            if not isinstance(template, LocalDict) and type(template) is not dict:
+                return lambda results, leaves: rebuild(template, [p(results, leaves) for p in parts])
+            return lambda results, leaves: dict(zip(keys, [p(results, leaves) for p in parts], strict=True))
         if hasattr(template, "_fields"):
             cls = type(template)
             return lambda results, leaves: cls(*[p(results, leaves) for p in parts])

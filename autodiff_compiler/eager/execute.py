@@ -88,10 +88,7 @@ def run(defn: type[Primitive], operands: tuple[Any, ...], attrs: Attrs) -> Any:
         out = _retried(plan, arrays, attrs, error)
     results = [_result(r, operands, arrays) for r in out] if defn.multiple else (_result(out, operands, arrays),)
     if state.active:
-        saved = tuple(arrays)
-        if numbers:
-            saved = tuple([a if isinstance(x, Tensor) else x for x, a in zip(operands, arrays, strict=True)])
-        place(plan, attrs, operands, saved, results, state.active)
+        place(plan, attrs, operands, tuple(arrays), results, state.active)
     return tuple(results) if defn.multiple else results[0]
 
 

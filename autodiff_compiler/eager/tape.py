@@ -208,7 +208,7 @@ def place(
 ) -> None:
     """Puts an application of a primitive on the active tapes its operands lie on, if any; marks the buffers it saves.
 
-    `arrays` are the operands as the derivative rule will see them: ndarrays, and Python numbers as they are.
+    `arrays` are the operands as the derivative rule will see them.
     """
     mask = 0
     parents: list[Node | None] = []

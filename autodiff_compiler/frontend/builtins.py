@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import builtins
+import dataclasses
 import functools
 import operator
 from typing import Any
 
-from ..errors import StaticValueError, UnsupportedCallError
+from ..errors import SideEffectError, StaticValueError, UnsupportedCallError
 from ..ir.primitive import METHODS, F
 from ..ir.primitive import call as public
 from ..runtime.parameter import Parameter
@@ -19,7 +20,7 @@ from .iteration import Enumerate, Forced, Iteration, RangeOf, Reversed, Zip, ite
 from .joins import NUMBER_DTYPE
 from .lowering import Lowering
 from .operators import truth
-from .values import LocalDict, LocalList, StateVar, TensorVar, Weak, describe, is_dynamic, is_static
+from .values import LocalDict, LocalList, StateVar, TensorVar, Weak, describe, elements, is_dynamic, is_static
 
 _SHOWN_AS = {TensorVar: Tensor, StateVar: Parameter, LocalList: list, LocalDict: dict}
 
@@ -30,7 +31,8 @@ def _is_tensor(x: Any) -> bool:
 
 # ---------------------------------------------------------------------------------------------------- iteration
 @intrinsic(range)
-def _range(lw: Lowering, *bounds: Any) -> Any:
+def _range(lw: Lowering, *given: Any) -> Any:
+    bounds = tuple(operators.as_index(lw, b) for b in given)
     if is_static(bounds):
         return range(*bounds)
     for b in bounds:
@@ -55,7 +57,8 @@ def _zip(lw: Lowering, *xs: Any, strict: bool = False) -> Any:
 
 @intrinsic(reversed)
 def _reversed(lw: Lowering, x: Any) -> Any:
-    return Reversed(iteration_of(lw, x))
+    result = operators.special(lw, x, "__reversed__")
+    return Reversed(iteration_of(lw, x)) if result is NotImplemented else iteration_of(lw, result)
 
 
 @intrinsic(map)
@@ -82,6 +85,7 @@ def _sorted(lw: Lowering, x: Any, *, key: Any = None, reverse: bool = False) -> 
     keys = items if key is None else [call(lw, key, [i], {}) for i in items]
     if not is_static(keys):
         raise StaticValueError("sorting needs keys known at compile time", hint="for Tensors use ops.sort")
+    operators.check_seen(keys, "sorting")
     order = sorted(range(len(items)), key=lambda i: keys[i], reverse=reverse)
     return LocalList(items[i] for i in order)
 
@@ -105,9 +109,9 @@ def _len(lw: Lowering, x: Any) -> Any:
         return x.type.shape[0]
     if isinstance(x, Iteration):
         return x.length if isinstance(x.length, int) else Weak(x.length, int)
-    method = getattr(type(x), "__len__", None)
-    if hasattr(method, "__code__") and not operators.is_ours(type(x)):
-        return lw.call_python(method, [x], {})
+    result = operators.special(lw, x, "__len__")
+    if result is not NotImplemented:
+        return result
     if isinstance(x, str | bytes | tuple | list | dict | set | range | LocalList | LocalDict):
         return len(x)  # an outside container has its content guarded
     return lw.outside.property(x, "length", f"the length of a {type(x).__name__}", lambda: len(x))
@@ -176,6 +180,11 @@ def _callable(lw: Lowering, x: Any) -> bool:
 
 
 # ---------------------------------------------------------------------------------------------------- numbers
+_CONVERSIONS: dict[type, tuple[str, ...]] = {
+    int: ("__int__", "__index__", "__trunc__"), float: ("__float__", "__index__"), bool: ("__bool__",),
+}  # fmt: skip
+
+
 def _conversion(kind: type) -> Any:
     def convert(lw: Lowering, x: Any = 0, *rest: Any) -> Any:
         if _is_tensor(x):
@@ -187,7 +196,8 @@ def _conversion(kind: type) -> Any:
         if kind is bool:
             value = truth(lw, x)
             return value if isinstance(value, bool) else Weak(value, bool)
-        return kind(x, *rest)
+        result = operators.special(lw, x, *_CONVERSIONS[kind])
+        return kind(x, *rest) if result is NotImplemented else convert(lw, result)
 
     return convert
 
@@ -201,7 +211,10 @@ intrinsic(bool)(_conversion(bool))
 def _abs(lw: Lowering, x: Any) -> Any:
     if _is_tensor(x):
         return lw.native(public.abs, [x])
-    return Weak(F.abs(x.value), x.kind) if type(x) is Weak else abs(x)
+    if type(x) is Weak:
+        return Weak(F.abs(x.value), x.kind)
+    result = operators.special(lw, x, "__abs__")
+    return abs(x) if result is NotImplemented else result
 
 
 @intrinsic(pow)
@@ -225,6 +238,20 @@ for _function, _op in (
     intrinsic(_function)(_operator_function(_op))
 
 
+for _function, _op in (
+    (operator.lt, "Lt"), (operator.le, "LtE"), (operator.gt, "Gt"), (operator.ge, "GtE"), (operator.eq, "Eq"),
+    (operator.ne, "NotEq"), (operator.is_, "Is"), (operator.is_not, "IsNot"),
+):  # fmt: skip
+    intrinsic(_function)(lambda lw, x, y, op=_op: operators.compare(lw, op, x, y))
+intrinsic(operator.neg)(lambda lw, x: operators.unary(lw, "USub", x))
+intrinsic(operator.pos)(lambda lw, x: operators.unary(lw, "UAdd", x))
+intrinsic(operator.invert)(lambda lw, x: operators.unary(lw, "Invert", x))
+intrinsic(operator.contains)(lambda lw, x, item: operators.compare(lw, "In", item, x))
+intrinsic(operator.getitem)(operators.subscript)
+intrinsic(operator.truth)(_conversion(bool))
+intrinsic(operator.abs)(_abs)
+
+
 @intrinsic(functools.reduce)
 def _reduce(lw: Lowering, fn: Any, x: Any, *initial: Any) -> Any:
     return functools.reduce(lambda a, b: call(lw, fn, [a, b], {}), iterate_static(lw, x), *initial)
@@ -233,6 +260,7 @@ def _reduce(lw: Lowering, fn: Any, x: Any, *initial: Any) -> Any:
 @intrinsic(round)
 def _round(lw: Lowering, x: Any, digits: Any = None) -> Any:
     if is_static(x):
+        operators.check_seen(x, "round()")
         return round(x, digits)
     raise UnsupportedCallError("round() of a run-time value is not available yet", code="AC1806")
 
@@ -310,9 +338,27 @@ def _text(name: str) -> Any:
             raise StaticValueError(
                 f"text made of a {describe(dynamic)} is known only at run time", hint="print it, or return the value"
             )
-        return fn(*args)
+        return text(lw, fn, *args)
 
     return rule
+
+
+def text(lw: Lowering, fn: Any, x: Any = "", *spec: Any) -> Any:
+    """``str(x)``, ``repr(x)`` or ``format(x, spec)``; the methods of users' classes are compiled."""
+    method = operators.python_method(lw, x, "__format__") if fn is format else None
+    if method is not None:
+        return lw.call_python(method, [x, *(spec or ("",))], {})
+    if fn is not repr and not any(spec):
+        method = operators.python_method(lw, x, "__str__")
+    method = method or operators.python_method(lw, x, "__repr__")
+    if method is None or operators.is_ours(method):
+        if elements(x) is not None:
+            operators.check_seen(x, "its text")
+        return fn(x, *spec)
+    if not operators.is_generated(x, method):
+        return lw.call_python(method, [x], {})
+    parts = [(f.name, operators.attribute(lw, x, f.name)) for f in dataclasses.fields(x) if f.repr]
+    return f"{type(x).__qualname__}({', '.join(f'{name}={text(lw, repr, part)}' for name, part in parts)})"
 
 
 for _name in ("str", "repr", "format"):
@@ -334,7 +380,7 @@ def _print(lw: Lowering, *args: Any, sep: str | None = " ", end: str | None = "\
                     code="AC1302",
                     hint="print its elements",
                 )
-            parts.append(str(a))
+            parts.append(text(lw, str, a))
     F.print(*operands, parts=tuple(parts), sep=" " if sep is None else sep, end="\n" if end is None else end)
 
 
@@ -342,6 +388,12 @@ def _print(lw: Lowering, *args: Any, sep: str | None = " ", end: str | None = "\
 def _assign(lw: Lowering, variable: Any, value: Any) -> Any:
     from .statements import assign_state
 
+    if type(variable) is TensorVar and variable.snapshot is not None:
+        raise SideEffectError(
+            "assign() got a Tensor that is one of several, chosen at run time, and may be a Parameter",
+            code="AC1606",
+            hint="assign each Parameter in the branch that chooses it",
+        )
     if type(variable) is not StateVar:
         raise TypeError(f"assign() needs a Parameter, got a {describe(variable)}")
     assign_state(lw, variable, value)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import functools
+import operator
 import types
 from collections.abc import Callable
 from typing import Any
@@ -18,12 +19,32 @@ from ..ir.core import Value
 from ..ir.primitive import METHODS, F
 from ..runtime.parameter import Parameter
 from ..runtime.tensor import Tensor
-from .joins import NUMBER_DTYPE
+from .joins import NUMBER_DTYPE, kind_of_number
 from .lowering import Lowering
-from .operators import BoundContainer, TensorMethod, check_local, is_ours, require_static
-from .outside import type_of
+from .operators import (
+    BoundContainer,
+    TensorMethod,
+    attribute,
+    check_local,
+    check_seen,
+    is_ours,
+    require_static,
+    subscript,
+)
+from .outside import class_attribute, type_of
 from .scope import Closure
-from .values import LocalDict, LocalList, TensorVar, Weak, describe, flatten, is_dynamic, is_static, map_leaves
+from .values import (
+    DictView,
+    LocalDict,
+    LocalList,
+    TensorVar,
+    Weak,
+    describe,
+    flatten,
+    is_dynamic,
+    is_static,
+    map_leaves,
+)
 
 __all__ = ["INTRINSICS", "call", "intrinsic"]
 
@@ -94,16 +115,35 @@ def call(lw: Lowering, fn: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
         return lw.call_python(fn, args, kwargs)
     if isinstance(fn, functools.partial):
         bound, named = fn.args, fn.keywords
+        if not any(map(is_dynamic, flatten((bound, named)))):
+            lw.outside.read(fn, ("partial", id(fn)), "a partial function", lambda: fn)
         given = [lw.outside.item(bound, i, v) for i, v in enumerate(bound)]
         return call(lw, fn.func, [*given, *args], {k: lw.outside.item(named, k, v) for k, v in named.items()} | kwargs)
     if isinstance(fn, type):
         return _construct(lw, fn, args, kwargs)
     if getattr(type(fn), "__graph_state__", None) is not None:
         return _cell(lw, fn, args, kwargs)
-    method = getattr(type(fn), "__call__", None)  # noqa: B004  (its source is wanted)
-    if isinstance(method, types.FunctionType):
-        return lw.native(fn, args, kwargs) if is_ours(type(fn)) else lw.call_python(method, [fn, *args], kwargs)
+    if type(fn) in (operator.attrgetter, operator.itemgetter, operator.methodcaller):
+        return _operator_object(lw, fn, *args)
+    if isinstance(class_attribute(type(fn), "__call__"), types.FunctionType):
+        if is_ours(type(fn)):
+            return lw.native(fn, args, kwargs)
+        return lw.call_python(lw.outside.class_attribute(type(fn), "__call__"), [fn, *args], kwargs)
     return _static_call(lw, fn, args, kwargs)
+
+
+def _operator_object(lw: Lowering, fn: Any, x: Any) -> Any:
+    """``attrgetter("a.b")(x)``, ``itemgetter(0)(x)``, ``methodcaller("m", 1)(x)``."""
+    made, given = fn.__reduce__()
+    if isinstance(fn, operator.methodcaller):
+        if isinstance(made, functools.partial):  # with keywords: partial(methodcaller, name, **keywords)
+            return call(lw, attribute(lw, x, made.args[0]), list(given), made.keywords)
+        return call(lw, attribute(lw, x, given[0]), list(given[1:]), {})
+    if isinstance(fn, operator.itemgetter):
+        found = tuple(subscript(lw, x, i) for i in given)
+    else:
+        found = tuple(functools.reduce(lambda owner, name: attribute(lw, owner, name), g.split("."), x) for g in given)
+    return found[0] if len(found) == 1 else found
 
 
 def _intrinsic_of(fn: Any) -> Intrinsic | None:
@@ -168,11 +208,15 @@ def _container_method(lw: Lowering, method: BoundContainer, args: list[Any], kwa
             args = [list(iterate_static(lw, args[0]))]
     if name in ("index", "count", "remove", "sort") and not is_static(owner):
         raise StaticValueError(f"'{name}' compares elements that are known only at run time")
+    if name in ("index", "count", "remove", "sort"):
+        check_seen((owner, args), f"'{name}'")
     result = getattr(owner, name)(*args, **kwargs)
     if name == "copy":
         return LocalList(result) if isinstance(result, list) else LocalDict(result)
     if name in ("keys", "values", "items"):
-        return tuple(result)
+        view = DictView(result)
+        view.source = owner
+        return view
     return result
 
 
@@ -195,12 +239,11 @@ def _defines(cls: type, function: Any) -> bool:
 
 def _cell(lw: Lowering, cell: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
     """A Cell's call: its `construct`."""
-    owner = next(c for c in type(cell).__mro__ if "__call__" in c.__dict__)
-    if not is_ours(owner):
+    if not is_ours(lw.outside.class_attribute(type(cell), "__call__")):
         raise UnsupportedCallError(
             f"{type(cell).__name__} overrides __call__", code="AC1802", hint="override `construct` instead"
         )
-    return _method(lw, cell.construct, args, kwargs)
+    return call(lw, attribute(lw, cell, "construct"), args, kwargs)
 
 
 # ---------------------------------------------------------------------------------------------------- classes
@@ -242,7 +285,15 @@ def _make_tensor(lw: Lowering, cls: Any, args: list[Any], kwargs: dict[str, Any]
         return TensorVar(current().array(made.asnumpy(), type_of(made), "tensor"))
     data = args[0]
     dtype = args[1] if len(args) > 1 else kwargs.get("dtype")
-    return TensorVar(_as_value(lw, data, None if dtype is None else dtype_of(dtype)))
+    return TensorVar(_as_value(lw, data, _dtype_of_numbers(data) if dtype is None else dtype_of(dtype)))
+
+
+def _dtype_of_numbers(data: Any) -> DType | None:
+    """The dtype of a Tensor made of Python numbers; None if there is something else among them."""
+    kinds = {kind_of_number(x) for x in flatten(data)}
+    if not kinds or None in kinds:
+        return None
+    return dtype_of("float32") if float in kinds else NUMBER_DTYPE[int if int in kinds else bool]
 
 
 def _as_value(lw: Lowering, data: Any, dtype: DType | None) -> Value:
@@ -303,6 +354,8 @@ def _static_call(lw: Lowering, fn: Any, args: list[Any], kwargs: dict[str, Any])
         raise StaticValueError(
             f"an argument of {name}() must be known at compile time, this one is a {describe(dynamic)}"
         )
+    if root not in ("itertools", "collections"):  # which hand elements on without looking at them
+        check_seen((args, tuple(kwargs.values())), f"{name}()")
     return fn(*args, **kwargs)
 
 

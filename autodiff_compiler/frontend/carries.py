@@ -21,10 +21,12 @@ from .lowering import Diverged, Lowering, Region
 from .values import (
     EITHER,
     OUTSIDE,
+    PARAMETERS,
     UNBOUND,
     LocalDict,
     LocalList,
     MaybeUnbound,
+    Snapshot,
     StateVar,
     TensorVar,
     Weak,
@@ -34,6 +36,7 @@ from .values import (
     parts,
     rebuild,
     set_content,
+    snapshot_of,
 )
 
 __all__ = ["Body", "Cell", "Loop"]
@@ -75,10 +78,10 @@ class Cell:
 class _Assumed:
     """A leaf assumed to be a Tensor of some type at the head of the loop."""
 
-    __slots__ = ("locked", "type")
+    __slots__ = ("locked", "snapshot", "type")
 
-    def __init__(self, type_: Any, locked: str) -> None:
-        self.type, self.locked = type_, locked
+    def __init__(self, type_: Any, locked: str, snapshot: Snapshot | None) -> None:
+        self.type, self.locked, self.snapshot = type_, locked, snapshot
 
 
 class _Late:
@@ -143,6 +146,7 @@ class Loop:
         lw.frame.env = dict(before)
         with lw.region() as region, builder:
             try:
+                seen = len(lw.snapshots.read)
                 args = builder.block.args
                 k, m = len(first), len(first) + len(types)
                 self.enter(templates, args[k:m])
@@ -151,6 +155,7 @@ class Loop:
                 except Diverged:
                     self.enter(templates, args[k:m])
                 found = [cell.get(lw) for cell in self.cells]
+                lw.snapshots.check_loop(region.start, seen)
                 done = self._generalise(found, region)
                 ends = self.values(templates, found, builder) if done else []
             finally:
@@ -180,7 +185,7 @@ class Loop:
                 return copy
             types.append(type_)
             names.append(cell.name if cell.obj is None and not cell.internal else None)
-            return Slot(len(types) - 1, kind, self._locked(x, cell))
+            return Slot(len(types) - 1, kind, self._locked(x, cell), getattr(x, "snapshot", None))
 
         return [go(x, cell) for x, cell in zip(self.assumed, self.cells, strict=True)], types, names
 
@@ -206,7 +211,9 @@ class Loop:
             if template is UNBOUND:
                 value = MaybeUnbound(self.loc, f"'{cell.name}' has a value only if the loop runs")
             elif self.at_least_once and type(value) is type(end) is TensorVar:
-                value.locked = end.locked
+                value.locked, value.snapshot = end.locked, end.snapshot
+            elif type(value) is type(end) is TensorVar:
+                value.snapshot = snapshot_of(value, end)
             cell.set(self.lw, value)
 
     # --------------------------------------------------------------------------------------- values of slots
@@ -300,7 +307,7 @@ class Loop:
             return new
         if type(assumed) is Weak:
             return Weak(None, assumed.kind)  # type: ignore[arg-type]
-        return _Assumed(assumed.type, self._locked(assumed, cell))
+        return _Assumed(assumed.type, self._locked(assumed, cell), snapshot_of(assumed))
 
     def _widened(self, assumed: Any, end: Any, name: str, cell: Cell) -> Any:
         if assumed is end:
@@ -346,14 +353,18 @@ class Loop:
         if ta is not None and te is not None:
             if type(assumed) is StateVar:
                 same = type(end) is StateVar and end.source is assumed.source
-                return assumed if same else _Assumed(ta, OUTSIDE)
+                return assumed if same else _Assumed(ta, PARAMETERS, snapshot_of(assumed, end))
             if ta is te:
-                locked = getattr(end, "locked", OUTSIDE)
-                return assumed if assumed.locked or not locked else _Assumed(ta, locked)
+                locked = getattr(end, "locked", PARAMETERS)
+                either = snapshot_of(assumed, end)
+                covered = either is None or (assumed.snapshot and either.states <= assumed.snapshot.states)
+                if covered and (assumed.locked or not locked):
+                    return assumed
+                return _Assumed(ta, assumed.locked or locked, either)
         elif ta is not None and ke and fits_tensor(ke, ta):
             return assumed
         elif te is not None and ka and fits_tensor(ka, te):
-            return _Assumed(te, getattr(end, "locked", OUTSIDE))
+            return _Assumed(te, getattr(end, "locked", OUTSIDE), snapshot_of(end))
         elif ta is None and te is None and same_static(assumed, end):
             return assumed
         raise self._changes(assumed, end, name)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from ..errors import BranchRaisesWarning, CompileError, StaticValueError, UnsupportedSyntaxError
+from ..errors import BranchRaisesWarning, CompileError, LoopError, StaticValueError, UnsupportedSyntaxError
 from ..ir.build import Builder
 from ..ir.core import Value
 from ..ir.primitive import METHODS, REGISTRY, trace
@@ -19,6 +19,7 @@ from .operators import truth
 from .scope import Closure
 from .values import (
     UNBOUND,
+    DictView,
     LocalDict,
     LocalList,
     MaybeUnbound,
@@ -32,7 +33,7 @@ from .values import (
     usable,
 )
 
-__all__ = ["Diverged", "branch", "iterate_static"]
+__all__ = ["Diverged", "branch", "iterate_live", "iterate_static"]
 
 
 @statement("If")
@@ -221,6 +222,36 @@ def _survivor_template(join: Join, arm: Arm) -> tuple[Any, dict[str, Any], dict[
 
 
 # ---------------------------------------------------------------------------------------------------- iteration
+def iterate_live(lw: Lowering, x: Any) -> Iterator[Any]:
+    """The elements, one after the other, of a container that may change meanwhile, as Python's iterators see it."""
+    if isinstance(x, LocalList):
+        return _live_list(lw, x)
+    if isinstance(x, LocalDict | DictView):
+        return _unchanged_dict(x.source if isinstance(x, DictView) else x, list(x))
+    return iter(iterate_static(lw, x))
+
+
+def _live_list(lw: Lowering, x: LocalList) -> Iterator[Any]:
+    i, most = 0, len(x) + lw.options.unroll_max
+    while i < len(usable(x)):
+        if i == most:
+            raise LoopError(f"a list grows while it is iterated over, by more than {lw.options.unroll_max} elements")
+        yield x[i]
+        i += 1
+
+
+def _unchanged_dict(x: LocalDict, items: list[Any]) -> Iterator[Any]:
+    keys = list(x)
+    for item in items:
+        if len(usable(x)) != len(keys):
+            raise RuntimeError("dictionary changed size during iteration")
+        if list(x) != keys:
+            raise RuntimeError("dictionary keys changed during iteration")
+        yield item
+    if len(x) != len(keys):
+        raise RuntimeError("dictionary changed size during iteration")
+
+
 def iterate_static(lw: Lowering, x: Any) -> Iterable[Any]:
     """The elements of something whose length is known at compile time."""
     if type(usable(x)) is TensorVar or type(x) is StateVar:
@@ -247,6 +278,6 @@ def iterate_static(lw: Lowering, x: Any) -> Iterable[Any]:
     items = list(x)
     lw.outside.property(x, "length", f"the length of a {type(x).__name__}", lambda: len(list(x)))
     return [
-        lw.outside.read(v, ("iterate", id(x), i), f"element {i}", lambda i=i: list(x)[i])
-        for i, v in enumerate(items)  # type: ignore[misc]
+        lw.outside.read(v, ("iterate", id(x), i), f"element {i}", lambda i=i: list(x)[i])  # type: ignore[misc]
+        for i, v in enumerate(items)
     ]

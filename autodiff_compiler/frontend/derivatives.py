@@ -6,9 +6,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from ..errors import GradientError, SideEffectError
 from ..ir.core import Block, Value
-from ..ir.primitive import REGISTRY, trace
+from ..ir.primitive import REGISTRY, F, trace
 from .calls import call
 from .lowering import Lowering
 from .values import OUTSIDE, StateVar, TensorVar, Weak, describe, flatten, map_leaves
@@ -122,10 +124,22 @@ def _seeds(lw: Lowering, traced: Traced, select: Any, sens: Any) -> tuple[tuple[
     if sens is None:
         floats = [p for p in chosen if outs[p].dtype.is_float]
         return tuple(floats), [trace.builder.const(1, outs[p].type) for p in floats]
-    given = [lw.unwrap(s) for s in flatten(sens)]
+    given = [s.value if type(s) is Weak else lw.unwrap(s) for s in flatten(sens)]
     if len(given) != len(chosen):
-        raise GradientError(f"{len(given)} sensitivities were given for {len(chosen)} outputs")
-    for p, s in zip(chosen, given, strict=True):
-        if s.type is not outs[p].type:
-            raise GradientError(f"the sensitivity of an output {outs[p].type} is {s.type}")
-    return tuple(chosen), given
+        raise GradientError(f"there are {len(chosen)} output tensors, but {len(given)} cotangents")
+    # As in eager code, outputs that carry no derivative take any cotangent.
+    seeded = [(p, s) for p, s in zip(chosen, given, strict=True) if s is not None and outs[p].dtype.is_float]
+    return tuple([p for p, _ in seeded]), [_seed(s, outs[p].type) for p, s in seeded]
+
+
+def _seed(given: Any, type_: Any) -> Value:
+    """A cotangent in the type of its output; a number stands for all elements."""
+    if isinstance(given, np.generic):
+        given = given.item()
+    if isinstance(given, bool | int | float):
+        return trace.builder.const(given, type_)
+    if type(given) is not Value:
+        raise GradientError(f"the cotangent of an output must be a Tensor, not {describe(given)}")
+    if given.shape != type_.shape:
+        raise GradientError(f"the output has shape {list(type_.shape)}, but its cotangent has {list(given.shape)}")
+    return given if given.type is type_ else F.cast(given, dtype=type_.dtype)

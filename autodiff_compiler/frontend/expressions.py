@@ -8,8 +8,9 @@ import gast
 
 from ..errors import StaticValueError, UnsupportedSyntaxError
 from . import fence, operators
+from .builtins import text
 from .calls import call
-from .control import branch, iterate_static
+from .control import branch, iterate_live, iterate_static
 from .lowering import Lowering, expression
 from .operators import truth
 from .scope import Frame
@@ -33,7 +34,10 @@ def read_name(lw: Lowering, frame: Frame, name: str, node: Any) -> Any:
     """The value of a name: a local one, one of an enclosing compiled function, or one of the world outside."""
     holder = frame.holder(name)
     if holder is not None:
-        return holder.local(name, lw.place(node))
+        place = lw.place(node)
+        value = holder.local(name, place)
+        lw.snapshots.note_read(value, place)
+        return value
     bindings = frame.bindings
     kind, value = bindings.lookup(name)
     if kind == "builtin":
@@ -145,7 +149,20 @@ def _ternary(lw: Lowering, node: Any) -> Any:
 @expression("NamedExpr")
 def _walrus(lw: Lowering, node: Any) -> Any:
     value = lw.expr(node.value)
-    store(lw, node.target, value)
+    frame = lw.frame
+    while lw.frame.arms is not None and lw.frame.outer is not None:  # it binds in the function around a comprehension
+        if lw.frame.arms != lw.arms:
+            raise UnsupportedSyntaxError(
+                "':=' where a branch inside a comprehension is chosen at run time",
+                code="AC1103",
+                loc=lw.place(node),
+                hint="write the comprehension as a loop",
+            )
+        lw.frame = lw.frame.outer
+    try:
+        store(lw, node.target, value)
+    finally:
+        lw.frame = frame
     return value
 
 
@@ -235,16 +252,16 @@ def _generator(lw: Lowering, node: Any) -> Any:
 
 @expression("ListComp", "SetComp", "DictComp")
 def _comprehension(lw: Lowering, node: Any) -> Any:
-    """Always unrolled; its targets are its own."""
-    targets = {n.id for g in node.generators for n in gast.walk(g.target) if isinstance(n, gast.Name)}
-    outer = {name: lw.frame.env[name] for name in targets if name in lw.frame.env}
+    """Always unrolled, in a scope of its own; its first iterable belongs to the scope around it."""
+    targets = frozenset(n.id for g in node.generators for n in gast.walk(g.target) if isinstance(n, gast.Name))
+    first = iterate_live(lw, lw.expr(node.generators[0].iter))
     items: list[Any] = []
+    frame = lw.frame
+    lw.frame = frame.comprehension(targets, lw.arms)
     try:
-        _generate(lw, node, 0, items)
+        _generate(lw, node, 0, first, items)
     finally:
-        for name in targets:
-            lw.frame.env.pop(name, None)
-        lw.frame.env |= outer
+        lw.frame = frame
     if isinstance(node, gast.DictComp):
         return LocalDict(items)
     if isinstance(node, gast.SetComp):
@@ -254,7 +271,8 @@ def _comprehension(lw: Lowering, node: Any) -> Any:
     return LocalList(items)
 
 
-def _generate(lw: Lowering, node: Any, depth: int, items: list[Any]) -> None:
+def _generate(lw: Lowering, node: Any, depth: int, elements: Any, items: list[Any]) -> None:
+    """Appends what the clauses from number `depth` on give; `elements` are those of that clause's iterable."""
     if depth == len(node.generators):
         if isinstance(node, gast.DictComp):
             items.append((operators.require_static(lw.expr(node.key), "a dictionary key"), lw.expr(node.value)))
@@ -262,10 +280,11 @@ def _generate(lw: Lowering, node: Any, depth: int, items: list[Any]) -> None:
             items.append(lw.expr(node.elt))
         return
     generator = node.generators[depth]
-    for item in iterate_static(lw, lw.expr(generator.iter)):
+    for item in elements:
         store(lw, generator.target, item)
         if all(_kept(lw, test) for test in generator.ifs):
-            _generate(lw, node, depth + 1, items)
+            inner = node.generators[depth + 1].iter if depth + 1 < len(node.generators) else None
+            _generate(lw, node, depth + 1, inner and iterate_live(lw, lw.expr(inner)), items)
 
 
 def _kept(lw: Lowering, test: Any) -> bool:
@@ -292,10 +311,11 @@ def _formatted(lw: Lowering, node: Any) -> Any:
         raise StaticValueError(
             f"text made of a {describe(value)} is known only at run time", hint="print it, or return the value"
         )
-    conversions: dict[int, Any] = {115: str, 114: repr, 97: ascii}
-    value = conversions.get(node.conversion, lambda v: v)(value)
-    spec = lw.expr(node.format_spec) if node.format_spec is not None else ""
-    return format(value, spec)
+    conversions: dict[int, Any] = {115: str, 114: repr, 97: repr}
+    if node.conversion in conversions:
+        value = text(lw, conversions[node.conversion], value)
+        value = value.encode("ascii", "backslashreplace").decode() if node.conversion == 97 else value
+    return text(lw, format, value, lw.expr(node.format_spec) if node.format_spec is not None else "")
 
 
 @expression("Starred")

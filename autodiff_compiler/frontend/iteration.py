@@ -6,7 +6,8 @@ numbers can be kept instead of being unrolled.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable
+from itertools import count
 from typing import Any
 
 from ..dtypes import int64
@@ -15,10 +16,10 @@ from ..ir.build import current
 from ..ir.core import Value
 from ..ir.primitive import METHODS, F
 from ..ir.types import tensor
-from .control import iterate_static
+from .control import iterate_live, iterate_static
 from .joins import lifted_number
 from .lowering import Lowering
-from .values import LocalDict, StateVar, TensorVar, Weak, describe
+from .values import EITHER, DictView, LocalDict, LocalList, StateVar, TensorVar, Weak, describe, snapshot_of, usable
 
 __all__ = ["Enumerate", "Forced", "Iteration", "RangeOf", "Reversed", "Zip", "iteration_of"]
 
@@ -32,9 +33,13 @@ class Iteration:
     force_keep = False
     force_unroll = False
 
-    def static_items(self, lw: Lowering) -> Sequence[Any]:
+    def static_items(self, lw: Lowering) -> Iterable[Any]:
         """All elements, for a loop that is unrolled."""
         raise LoopError("the number of trips is known only at run time", code="AC1501")
+
+    def sources(self) -> list[Any]:
+        """The containers it goes over that compiled code may change."""
+        return []
 
     def sequences(self, lw: Lowering) -> list[Value]:
         """Sequences that a kept loop reads one element of per trip."""
@@ -63,18 +68,23 @@ def iteration_of(lw: Lowering, x: Any) -> Iteration:
         return RangeOf(x.start, x.stop, x.step)
     if type(x) in (TensorVar, StateVar):
         return _Slices(lw, x)
-    return _Static(iterate_static(lw, list(x.keys()) if isinstance(x, LocalDict) else x))
+    source = x.source if isinstance(x, DictView) else x if isinstance(x, LocalList | LocalDict) else None
+    return _Static(iterate_static(lw, x), x, source)
 
 
 class _Static(Iteration):
     """Elements of a container, known one by one."""
 
-    def __init__(self, items: Any) -> None:
+    def __init__(self, items: Any, of: Any, source: Any) -> None:
         self.items = list(items)
         self.length = len(self.items)
+        self.of, self.source = of, source
 
-    def static_items(self, lw: Lowering) -> Sequence[Any]:
-        return self.items
+    def static_items(self, lw: Lowering) -> Iterable[Any]:
+        return self.items if self.source is None else iterate_live(lw, self.of)
+
+    def sources(self) -> list[Any]:
+        return [] if self.source is None else [self.source]
 
     def element(self, lw: Lowering, index: Value, parts: list[Value]) -> Any:
         return self.item_at(lw, index)
@@ -83,7 +93,10 @@ class _Static(Iteration):
         first = self.items[0]
         if type(first) is TensorVar and all(type(x) is TensorVar and x.type is first.type for x in self.items):
             stacked = F.stack(*[x.value for x in self.items], axis=-1 - len(first.type.shape))
-            return lw.native(METHODS["__getitem__"], [TensorVar(stacked), Weak(index, int)])
+            item = lw.native(METHODS["__getitem__"], [TensorVar(stacked), Weak(index, int)])
+            item.locked = EITHER
+            item.snapshot = snapshot_of(*self.items)
+            return item
         raise StaticValueError(
             f"it goes over a container whose elements ({describe(first)}, ...) cannot be picked by a number "
             "known at run time",
@@ -113,7 +126,7 @@ class RangeOf(Iteration):
         count = span if size == 1 else F.floordiv(F.add(span, size - 1), size)
         return F.maximum(count, 0)
 
-    def static_items(self, lw: Lowering) -> Sequence[Any]:
+    def static_items(self, lw: Lowering) -> Iterable[Any]:
         return range(self.start, self.stop, self.step)
 
     def element(self, lw: Lowering, index: Value, parts: list[Value]) -> Any:
@@ -136,7 +149,7 @@ class _Slices(Iteration):
         self.tensor = TensorVar(lw.unwrap(x))
         self.length = shape[0]
 
-    def static_items(self, lw: Lowering) -> Sequence[Any]:
+    def static_items(self, lw: Lowering) -> Iterable[Any]:
         return list(iterate_static(lw, self.tensor))
 
     def sequences(self, lw: Lowering) -> list[Value]:
@@ -165,8 +178,11 @@ class Zip(Iteration):
                 count = value if count is None else F.minimum(count, value)
             self.length = count
 
-    def static_items(self, lw: Lowering) -> Sequence[Any]:
-        return list(zip(*(p.static_items(lw) for p in self.parts), strict=False))
+    def static_items(self, lw: Lowering) -> Iterable[Any]:
+        return zip(*(p.static_items(lw) for p in self.parts), strict=False)
+
+    def sources(self) -> list[Any]:
+        return [s for p in self.parts for s in p.sources()]
 
     def sequences(self, lw: Lowering) -> list[Value]:
         if any(p.length is not self.length and p.length != self.length for p in self.parts):
@@ -191,9 +207,15 @@ class Enumerate(Zip):
     """``enumerate(x, start)``."""
 
     def __init__(self, inner: Iteration, start: Any = 0) -> None:
+        self._inner, self._start = inner, start
         n = inner.length
         counter = RangeOf(start, start + n) if isinstance(n, int) and isinstance(start, int) else _Counter(start, n)
         super().__init__([counter, inner])
+
+    def static_items(self, lw: Lowering) -> Iterable[Any]:
+        if not isinstance(self._start, int):
+            return super().static_items(lw)
+        return zip(count(self._start), self._inner.static_items(lw), strict=False)
 
 
 class _Counter(Iteration):
@@ -216,8 +238,14 @@ class Reversed(Iteration):
         self.inner = inner
         self.length = inner.length
 
-    def static_items(self, lw: Lowering) -> Sequence[Any]:
-        return list(self.inner.static_items(lw))[::-1]
+    def static_items(self, lw: Lowering) -> Iterable[Any]:
+        items = getattr(self.inner, "of", None)
+        if not isinstance(items, LocalList):
+            return list(self.inner.static_items(lw))[::-1]
+        return (usable(items)[i] for i in range(len(items) - 1, -1, -1) if i < len(items))
+
+    def sources(self) -> list[Any]:
+        return self.inner.sources()
 
     def element(self, lw: Lowering, index: Value, parts: list[Value]) -> Any:
         return self.item_at(lw, index)
@@ -234,8 +262,11 @@ class Forced(Iteration):
         self.inner, self.force_keep, self.force_unroll = inner, keep, not keep
         self.length = inner.length
 
-    def static_items(self, lw: Lowering) -> Sequence[Any]:
+    def static_items(self, lw: Lowering) -> Iterable[Any]:
         return self.inner.static_items(lw)
+
+    def sources(self) -> list[Any]:
+        return self.inner.sources()
 
     def sequences(self, lw: Lowering) -> list[Value]:
         return self.inner.sequences(lw)

@@ -18,16 +18,19 @@ from ..ir.types import TensorType, tensor
 from ..source import Loc
 from .values import (
     EITHER,
+    PARAMETERS,
     UNBOUND,
     LocalDict,
     LocalList,
     MaybeUnbound,
+    Snapshot,
     StateVar,
     TensorVar,
     Weak,
     describe,
     elements,
     rebuild,
+    snapshot_of,
 )
 
 __all__ = ["NUMBER_DTYPE", "Join", "Slot", "fill", "joined_number", "lifted_number", "same_static"]
@@ -42,6 +45,7 @@ class Slot:
     index: int
     kind: type | None = None
     locked: str = ""
+    snapshot: Snapshot | None = None
 
 
 def fill(template: Any, results: Any) -> Any:
@@ -53,7 +57,7 @@ def fill(template: Any, results: Any) -> Any:
             return made[id(t)]
         if type(t) is Slot:
             value = results[t.index]
-            out: Any = TensorVar(value, t.locked) if t.kind is None else Weak(value, t.kind)
+            out: Any = TensorVar(value, t.locked, t.snapshot) if t.kind is None else Weak(value, t.kind)
         else:
             items = elements(t)
             if items is None:
@@ -134,17 +138,19 @@ class Join:
         self._memo: dict[tuple[int, int], Any] = {}
         self._alive: list[Any] = []
 
-    def slot(self, a: Value, b: Value, kind: type | None = None, locked: str = "") -> Slot:
+    def slot(
+        self, a: Value, b: Value, kind: type | None = None, locked: str = "", snapshot: Snapshot | None = None
+    ) -> Slot:
         self.a_outs.append(a)
         self.b_outs.append(b)
-        return Slot(len(self.a_outs) - 1, kind, locked)
+        return Slot(len(self.a_outs) - 1, kind, locked, snapshot)
 
     def _locked(self, *boxes: Any) -> str:
         """Why the elements of a Tensor that is one of these cannot be assigned."""
         for x in boxes:
             if type(x) in (TensorVar, LocalList, LocalDict) and (x.locked or x.serial < self._start):
                 return x.locked or EITHER
-        return ""
+        return PARAMETERS if any(type(x) is StateVar for x in boxes) else ""
 
     def join(self, a: Any, b: Any, name: str) -> Any:
         """The template for two values; `name` is what the user calls them (a variable, "the return value")."""
@@ -181,8 +187,8 @@ class Join:
         assert type_ is not None
         va, vb = self._value(a, type_, self.a), self._value(b, type_, self.b)
         if va is vb and va.block is not self.a.block:
-            return TensorVar(va, self._locked(a, b))
-        return self.slot(va, vb, locked=self._locked(a, b))
+            return TensorVar(va, self._locked(a, b), snapshot_of(a, b))
+        return self.slot(va, vb, locked=self._locked(a, b), snapshot=snapshot_of(a, b))
 
     def _containers(self, a: Any, b: Any, xs: list[Any], ys: list[Any], name: str) -> Any:
         if isinstance(a, dict) and isinstance(b, dict):
@@ -236,7 +242,9 @@ class Join:
         with other:
             nothing = F.undef(type=bound.value.type)
         pair = (bound.value, nothing) if other is self.b else (nothing, bound.value)
-        return self.slot(*pair, bound.kind) if type(bound) is Weak else self.slot(*pair, locked=bound.locked)
+        if type(bound) is Weak:
+            return self.slot(*pair, bound.kind)
+        return self.slot(*pair, locked=bound.locked, snapshot=bound.snapshot)
 
     # ------------------------------------------------------------------------------------------- leaves
     @staticmethod

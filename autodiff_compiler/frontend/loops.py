@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from itertools import islice
 from typing import Any
 
 import gast
@@ -20,7 +22,7 @@ from .lowering import Diverged, Lowering, Region, statement
 from .operators import negate, truth
 from .scope import assigned_names
 from .statements import store
-from .values import Weak, content, set_content
+from .values import Weak, content, describe, set_content
 
 _COUNT = tensor(int64, ())
 _WARN_TRIPS = 128
@@ -39,7 +41,7 @@ def _for(lw: Lowering, node: Any) -> None:
     if not isinstance(n, int):
         _keep(lw, node, iteration, n)
     elif not iteration.force_keep and (n <= lw.options.unroll_limit or iteration.force_unroll):
-        _unroll(lw, node, list(iteration.static_items(lw)))
+        _unroll(lw, node, iteration.static_items(lw))
     else:
         _keep_or_unroll(lw, node, iteration, n)
 
@@ -65,7 +67,7 @@ def _keep_or_unroll(lw: Lowering, node: Any, iteration: Iteration, n: int) -> No
     if n > _WARN_TRIPS:
         lw.warn(UnrollWarning(f"a loop of {n} trips is unrolled: {problem.message}", loc=lw.place(node)))
     lw.place(node)
-    _unroll(lw, node, list(iteration.static_items(lw)))
+    _unroll(lw, node, iteration.static_items(lw))
 
 
 def _try_keep(lw: Lowering, node: Any, iteration: Iteration, n: int) -> CompileError | None:
@@ -78,8 +80,7 @@ def _try_keep(lw: Lowering, node: Any, iteration: Iteration, n: int) -> CompileE
     problem = attempt.error
     if isinstance(problem, JoinError) and problem.code == "AC1406":
         with _Attempt(lw) as peeled:
-            items = iteration.static_items(lw)
-            _unroll(lw, node, [items[0]])
+            _unroll(lw, node, islice(iteration.static_items(lw), 1))
             _keep(lw, node, _Later(iteration), n - 1)
             peeled.keep()
         if peeled.kept:
@@ -94,6 +95,9 @@ class _Later(Iteration):
         self.inner = inner
         self.length = inner.length - 1
 
+    def sources(self) -> list[Any]:
+        return self.inner.sources()
+
     def element(self, lw: Lowering, index: Value, parts: list[Value]) -> Any:
         return self.item_at(lw, index)
 
@@ -101,7 +105,7 @@ class _Later(Iteration):
         return self.inner.item_at(lw, F.add(index, 1))
 
 
-def _unroll(lw: Lowering, node: Any, items: list[Any]) -> None:
+def _unroll(lw: Lowering, node: Any, items: Iterable[Any]) -> None:
     """Runs the trips while compiling; after a dynamic `break` or `return`, the later ones are guarded by its flag."""
 
     def trip(item: Any) -> None:
@@ -109,16 +113,17 @@ def _unroll(lw: Lowering, node: Any, items: list[Any]) -> None:
         lw.block(node.body)
 
     only_return = getattr(node, "stop_flags", ()) == (RETURNED,)
+    stopped: Any = False
     for item in items:
-        stopped = _stopped(lw, node)
-        if stopped is True:
-            return
         if stopped is False:
             trip(item)
         else:
             lw.place(node)
             go_on = negate(stopped).value
             branch(lw, go_on, lambda item=item: trip(item), lambda: None, node=node, other_returned=only_return)  # type: ignore[misc]
+        stopped = _stopped(lw, node)
+        if stopped is True:
+            return
 
 
 def _stopped(lw: Lowering, node: Any) -> Any:
@@ -152,12 +157,25 @@ def _keep(lw: Lowering, node: Any, iteration: Iteration, n: Any) -> None:
         lw.block(node.body)
 
     body = loop.trace([_COUNT], [s.type.elem for s in sequences], run)  # type: ignore[attr-defined]
+    _refuse_changes(loop, iteration)
     inits = loop.inits(body.templates, body.types)
     lw.place(node)
     op = trace.builder.emit_op(
         REGISTRY["scan"], (count, *inits, *sequences), (len(inits), False), (body.builder.ret(*body.ends),)
     )
     _leave(loop, body, op.results)
+
+
+def _refuse_changes(loop: Loop, iteration: Iteration) -> None:
+    """A kept loop goes over the elements that were there at its beginning, so they must stay."""
+    for source in iteration.sources():
+        if any(cell.obj is source for cell in loop.cells):
+            raise LoopError(
+                f"it changes the {describe(source)} it goes over",
+                code="AC1502",
+                loc=loop.loc,
+                hint="go over a copy of it",
+            )
 
 
 def _keep_stoppable(lw: Lowering, node: Any, iteration: Iteration, n: Any) -> None:
@@ -169,6 +187,7 @@ def _keep_stoppable(lw: Lowering, node: Any, iteration: Iteration, n: Any) -> No
         lw.block(node.body)
 
     body = loop.trace([_COUNT], [], run)
+    _refuse_changes(loop, iteration)
     with body.builder:
         following = F.add(body.builder.block.args[0], 1)
 

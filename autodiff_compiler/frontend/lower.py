@@ -12,7 +12,7 @@ from ..ir.types import TensorType
 from . import builtins, control, expressions, loops, statements  # noqa: F401  (their rules register themselves)
 from .calls import call
 from .lowering import Diverged, Lowering, NumberArgument, Options, TensorArgument
-from .outside import Capture, FunctionGuard, Guard
+from .outside import AnyGuard, Capture
 from .values import StateVar, TensorVar, Weak, map_leaves
 
 __all__ = ["Arg", "Lowered", "NumberArgument", "Options", "Out", "State", "TensorArgument", "lower"]
@@ -29,7 +29,7 @@ class Lowered:
     module: Module
     argument_types: list[TensorType]
     captures: list[Capture]
-    guards: list[Guard | FunctionGuard]
+    guards: list[AnyGuard]
     states: dict[str, Any]
     result: Any
 
@@ -109,6 +109,7 @@ def _result(lowering: Lowering, returned: Any) -> tuple[Any, list[Value]]:
         if id(x) in arguments and (type(x) is Weak or x.value in entry_args):
             return Arg(arguments[id(x)])
         if type(x) is TensorVar:
+            lowering.snapshots.note_read(x, lowering.here)
             return out(x, x.value, None)
         if type(x) is Weak:
             return out(x, x.value, x.kind)

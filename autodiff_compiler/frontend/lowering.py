@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..errors import AutodiffWarning, CompileError, RecursionDepthError
+from ..errors import AutodiffWarning, CompileError, RecursionDepthError, SideEffectError
 from ..ir.build import Builder
 from ..ir.core import Block, Function, Module, Value
 from ..ir.primitive import F, trace
@@ -26,7 +26,7 @@ from . import fence, source_tree
 from .joins import NUMBER_DTYPE
 from .outside import Outside
 from .scope import Closure, Frame, Prepared, bind_arguments, prepare
-from .values import OUTSIDE, StateVar, TensorVar, Weak, content, map_leaves, serial_now, set_content
+from .values import OUTSIDE, Snapshot, StateVar, TensorVar, Weak, content, map_leaves, serial_now, set_content
 
 __all__ = [
     "EXPRESSIONS",
@@ -102,6 +102,41 @@ class Region:
     saved: dict[int, tuple[Any, Any]] = field(default_factory=dict)
 
 
+class Snapshots:
+    """Refuses the reading of a Tensor that may be a Parameter, after the Parameter was assigned."""
+
+    def __init__(self) -> None:
+        self.read: list[tuple[Snapshot, Loc | None]] = []
+        self._written: dict[str, int] = {}
+
+    def note_write(self, state: str) -> None:
+        """To be called when a Parameter is assigned."""
+        self._written[state] = serial_now()
+
+    def note_read(self, x: Any, loc: Loc | None) -> None:
+        """To be called when a value is used."""
+        if type(x) is TensorVar and x.snapshot is not None:
+            self.read.append((x.snapshot, loc))
+            self._check(x.snapshot, x.snapshot.since, loc)
+
+    def check_loop(self, start: int, seen: int) -> None:
+        """At the end of a loop's body that began at `start`: what it read, the next trip reads after what it wrote."""
+        for snapshot, loc in self.read[seen:]:
+            if snapshot.since < start:
+                self._check(snapshot, start, loc)
+
+    def _check(self, snapshot: Snapshot, since: int, loc: Loc | None) -> None:
+        stale = sorted(s for s in snapshot.states if self._written.get(s, -1) > since)
+        if stale:
+            raise SideEffectError(
+                f"a Tensor that is one of several, chosen at run time, may be the Parameter {stale[0]}, which is "
+                "assigned before this use",
+                code="AC1606",
+                loc=loc,
+                hint="assign the Parameter after the last use, or choose a copy: `w.copy() if c else v.copy()`",
+            )
+
+
 def _too_deep(function: str, *, at_run_time: bool) -> RecursionDepthError:
     what = f"{function} calls itself more than {_DEPTH} deep"
     if at_run_time:
@@ -135,6 +170,7 @@ class Lowering:
         self.depth = 0
         #: how many branches chosen at run time surround the present place
         self.arms = 0
+        self.snapshots = Snapshots()
         self.arguments: list[Any] = []
         self.captured: list[Value] = []
         #: loops that could not be kept, with the reason: the attempt is made once per loop and trip count
@@ -245,8 +281,8 @@ class Lowering:
         prepared = prepare(fn)
         self.outside.function(fn)
         defaults = [
-            self._default(fn, i, d, lambda i=i: fn.__defaults__[i])
-            for i, d in enumerate(fn.__defaults__ or ())  # type: ignore[misc]
+            self._default(fn, i, d, lambda i=i: fn.__defaults__[i])  # type: ignore[misc]
+            for i, d in enumerate(fn.__defaults__ or ())
         ]
         named = (fn.__kwdefaults__ or {}).items()
         kw_defaults = {k: self._default(fn, k, d, lambda k=k: fn.__kwdefaults__[k]) for k, d in named}  # type: ignore[misc]
@@ -303,6 +339,7 @@ class Lowering:
 
         def leaf(v: Any) -> Any:
             if type(v) is TensorVar:
+                self.snapshots.note_read(v, self.here)
                 return v.value
             if type(v) is StateVar:
                 return F.state_read(state=v.name, type=v.type)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-import inspect
+import dataclasses
+import enum
 import operator
+import sys
 import types
 from typing import Any
 
@@ -24,43 +26,41 @@ from ..ir.primitive import METHODS, F
 from ..ir.types import TensorType
 from ..runtime.parameter import Parameter
 from ..runtime.tensor import Tensor
-from .joins import NUMBER_DTYPE, joined_number, kind_of_number, lifted_number
+from .arithmetic import BINARY, SLOT, number_binary
+from .joins import joined_number, kind_of_number, lifted_number
 from .lowering import PACKAGE, Lowering
-from .outside import type_of
-from .values import LocalDict, LocalList, StateVar, TensorVar, Weak, describe, elements, is_dynamic, is_static, usable
+from .outside import class_attribute, type_of
+from .values import (
+    LocalDict,
+    LocalList,
+    StateVar,
+    TensorVar,
+    Weak,
+    describe,
+    elements,
+    flatten,
+    is_dynamic,
+    is_static,
+    usable,
+)
 
-__all__ = ["attribute", "binary", "check_local", "compare", "is_ours", "require_static", "subscript", "truth", "unary"]
+__all__ = [
+    "as_index",
+    "attribute",
+    "binary",
+    "check_local",
+    "check_seen",
+    "compare",
+    "is_generated",
+    "is_ours",
+    "python_method",
+    "require_static",
+    "special",
+    "subscript",
+    "truth",
+    "unary",
+]
 
-_BINARY = {
-    "Add": operator.add,
-    "Sub": operator.sub,
-    "Mult": operator.mul,
-    "Div": operator.truediv,
-    "FloorDiv": operator.floordiv,
-    "Mod": operator.mod,
-    "Pow": operator.pow,
-    "MatMult": operator.matmul,
-    "BitAnd": operator.and_,
-    "BitOr": operator.or_,
-    "BitXor": operator.xor,
-    "LShift": operator.lshift,
-    "RShift": operator.rshift,
-}
-_SLOT = {
-    "Add": "add",
-    "Sub": "sub",
-    "Mult": "mul",
-    "Div": "truediv",
-    "FloorDiv": "floordiv",
-    "Mod": "mod",
-    "Pow": "pow",
-    "MatMult": "matmul",
-    "BitAnd": "and",
-    "BitOr": "or",
-    "BitXor": "xor",
-    "LShift": "lshift",
-    "RShift": "rshift",
-}
 _COMPARE = {
     "Eq": operator.eq,
     "NotEq": operator.ne,
@@ -69,8 +69,8 @@ _COMPARE = {
     "Gt": operator.gt,
     "GtE": operator.ge,
 }
+_MIRRORED = {"Lt": "Gt", "LtE": "GtE", "Gt": "Lt", "GtE": "LtE"}
 _COMPARE_SLOT = {"Eq": "__eq__", "NotEq": "__ne__", "Lt": "__lt__", "LtE": "__le__", "Gt": "__gt__", "GtE": "__ge__"}
-_WEAK = {"Add": "add", "Sub": "sub", "Mult": "mul", "Div": "div", "FloorDiv": "floordiv", "Mod": "mod", "Pow": "pow"}
 _WEAK_COMPARE = {
     "Eq": "equal",
     "NotEq": "not_equal",
@@ -92,6 +92,59 @@ def is_ours(obj: Any) -> bool:
     module = obj.__name__ if isinstance(obj, types.ModuleType) else getattr(obj, "__module__", None)
     root = __name__.partition(".")[0]
     return isinstance(module, str) and (module == root or module.startswith(root + "."))
+
+
+def python_method(lw: Lowering, x: Any, name: str) -> Any:
+    """The special method `name` of a user's object, to be compiled; None if its class has none written in Python."""
+    cls = type(x)
+    if is_dynamic(x) or cls.__module__.partition(".")[0] in _NATIVE or isinstance(x, enum.Enum) or is_ours(cls):
+        return None
+    method = lw.outside.class_attribute(cls, name)
+    return method if isinstance(method, types.FunctionType) else None
+
+
+def special(lw: Lowering, x: Any, *names: str) -> Any:
+    """The result of the first of these methods (without arguments) that a user's class has; else NotImplemented."""
+    for name in names:
+        method = python_method(lw, x, name)
+        if method is not None:
+            return lw.call_python(method, [x], {})
+    return NotImplemented
+
+
+#: Modules whose classes run natively: their objects do not change, or are watched by content.
+_NATIVE = {"builtins", "numpy", "fractions", "decimal", "datetime", "pathlib", "types", "typing", "re"}
+
+
+def is_seen(x: Any) -> bool:
+    """Whether code that runs natively reads nothing of x that no guard watches."""
+    cls = type(x)
+    if isinstance(x, enum.Enum | type) or is_ours(cls) or is_dynamic(x):
+        return True
+    return cls.__module__.partition(".")[0] in sys.stdlib_module_names | _NATIVE
+
+
+def check_seen(x: Any, what: str) -> None:
+    """Refuses to hand a user's object to code that runs once, while compiling: a change would not be noticed."""
+    for leaf in flatten(x):
+        if not is_seen(leaf):
+            raise UnsupportedCallError(
+                f"{what} would read a {type(leaf).__name__} object unseen", hint="give it the numbers or texts it needs"
+            )
+
+
+def check_key(x: Any) -> None:
+    """Refuses keys whose `__hash__` and `__eq__` would run natively; those made by `dataclasses` read what is fixed."""
+    for leaf in flatten(x):
+        method = class_attribute(type(leaf), "__hash__")
+        if isinstance(method, types.FunctionType) and not is_generated(leaf, method):
+            check_seen(leaf, "a look-up by key")
+
+
+def as_index(lw: Lowering, x: Any) -> Any:
+    """x, or the integer that a user's object stands for."""
+    result = special(lw, x, "__index__")
+    return x if result is NotImplemented else result
 
 
 def require_static(x: Any, what: str) -> Any:
@@ -126,22 +179,24 @@ def binary(lw: Lowering, op: str, a: Any, b: Any) -> Any:
     if result is not NotImplemented:
         return result
     if is_tensor_var(a) or is_tensor_var(b):
-        return _tensor_binary(lw, _SLOT[op], a, b)
+        return _tensor_binary(lw, SLOT[op], a, b)
     if kind_of_number(a) and kind_of_number(b) and (type(a) is Weak or type(b) is Weak):
-        return _number_binary(op, a, b)
+        return number_binary(lw, op, a, b)
+    if isinstance(a, str | bytes):
+        check_seen(b, "formatting")
     if isinstance(a, list | tuple) or isinstance(b, list | tuple):
-        result = _BINARY[op](_plain(a), _plain(b))
+        result = BINARY[op](_plain(a), _plain(b))
         return LocalList(result) if isinstance(result, list) else result
     if is_dynamic(a) or is_dynamic(b):
-        raise UnsupportedSyntaxError(f"{_SLOT[op]} of {describe(a)} and {describe(b)} is not supported", code="AC1103")
-    return _BINARY[op](a, b)
+        raise UnsupportedSyntaxError(f"{SLOT[op]} of {describe(a)} and {describe(b)} is not supported", code="AC1103")
+    return BINARY[op](a, b)
 
 
 def _user_binary(lw: Lowering, op: str, a: Any, b: Any) -> Any:
     """``a op b`` by the methods of a user's class; NotImplemented if there are none."""
-    for method, operands in ((f"__{_SLOT[op]}__", (a, b)), (f"__r{_SLOT[op]}__", (b, a))):
-        function = getattr(type(operands[0]), method, None)
-        if isinstance(function, types.FunctionType) and not is_ours(type(operands[0])):
+    for method, operands in ((f"__{SLOT[op]}__", (a, b)), (f"__r{SLOT[op]}__", (b, a))):
+        function = python_method(lw, operands[0], method)
+        if function is not None:
             result = lw.call_python(function, list(operands), {})
             if result is not NotImplemented:
                 return result
@@ -175,26 +230,6 @@ def operand(x: Any) -> Any:
     return TensorVar(current().array(made.asnumpy(), type_of(made), "array"))
 
 
-def _number_binary(op: str, a: Any, b: Any) -> Weak:
-    """Arithmetic of Python numbers of which at least one is known only at run time."""
-    name = _WEAK.get(op)
-    if name is None:
-        raise UnsupportedSyntaxError(f"operator {_SLOT[op]} on {describe(a)} is not supported yet", code="AC1103")
-    builder = current()
-    kinds = {kind_of_number(a), kind_of_number(b)}
-    kind = float if float in kinds or op == "Div" else int
-    x, y = lifted_number(a, _wider(a, kind), builder), lifted_number(b, _wider(b, kind), builder)
-    dtype = NUMBER_DTYPE[kind]
-    x, y = (v if v.dtype is dtype else F.cast(v, dtype=dtype) for v in (x, y))
-    return Weak(getattr(F, name)(x, y), kind)
-
-
-def _wider(x: Any, kind: type) -> type:
-    own = kind_of_number(x)
-    assert own is not None
-    return kind if type(x) is not Weak else own
-
-
 def unary(lw: Lowering, op: str, x: Any) -> Any:
     """``-x``, ``+x``, ``~x`` (``not`` is a matter of truth)."""
     slot = {"USub": "__neg__", "UAdd": "__pos__", "Invert": "__invert__"}[op]
@@ -208,6 +243,9 @@ def unary(lw: Lowering, op: str, x: Any) -> Any:
         if op == "Invert":
             return Weak(F.sub(F.neg(value), 1), int)
         return Weak(F.neg(value), kind) if op == "USub" else Weak(value, kind)
+    result = special(lw, x, slot)
+    if result is not NotImplemented:
+        return result
     plain: dict[str, Any] = {"USub": operator.neg, "UAdd": operator.pos, "Invert": operator.invert}
     return plain[op](x)
 
@@ -218,14 +256,16 @@ def compare(lw: Lowering, op: str, a: Any, b: Any) -> Any:
         return _identity(op == "Is", a, b)
     if op in ("In", "NotIn"):
         return _membership(lw, op == "In", a, b)
+    result = _user_compare(lw, op, a, b)
+    if result is not NotImplemented:
+        return result
     if is_tensor_var(a) or is_tensor_var(b):
         a, b = operand(a), operand(b)
         if a is None or b is None or isinstance(a, str) or isinstance(b, str):
             return op == "NotEq"
         if is_tensor_var(a):
             return lw.native(METHODS[_COMPARE_SLOT[op]], [a, b])
-        mirrored = {"Lt": "Gt", "LtE": "GtE", "Gt": "Lt", "GtE": "LtE"}.get(op, op)
-        return lw.native(METHODS[_COMPARE_SLOT[mirrored]], [b, a])
+        return lw.native(METHODS[_COMPARE_SLOT[_MIRRORED.get(op, op)]], [b, a])
     if kind_of_number(a) and kind_of_number(b) and (type(a) is Weak or type(b) is Weak):
         ka, kb = kind_of_number(a), kind_of_number(b)
         kind: Any = joined_number(ka, kb) or max((ka, kb), key=(bool, int, float).index)  # type: ignore[arg-type]
@@ -234,7 +274,39 @@ def compare(lw: Lowering, op: str, a: Any, b: Any) -> Any:
         return Weak(getattr(F, _WEAK_COMPARE[op])(x, y), bool)
     if not is_static(a) or not is_static(b):
         return _compare_containers(lw, op, a, b)
+    if elements(a) is not None and elements(b) is not None and not all(map(is_seen, flatten((a, b)))):
+        return _compare_containers(lw, op, a, b)
     return _COMPARE[op](a, b)
+
+
+def _user_compare(lw: Lowering, op: str, a: Any, b: Any) -> Any:
+    """``a op b`` by the methods of a user's class; NotImplemented if there are none."""
+    sides = [(a, op, b), (b, _MIRRORED.get(op, op), a)]
+    if type(a) is not type(b) and issubclass(type(b), type(a)):
+        sides.reverse()
+    for x, asked, y in sides:
+        result = _ask(lw, x, asked, y)
+        if result is not NotImplemented:
+            return result
+    return NotImplemented
+
+
+def _ask(lw: Lowering, x: Any, op: str, y: Any) -> Any:
+    method = python_method(lw, x, _COMPARE_SLOT[op])
+    if method is None:
+        equal = _ask(lw, x, "Eq", y) if op == "NotEq" else NotImplemented
+        return equal if equal is NotImplemented else negate(truth(lw, equal))
+    if not is_generated(x, method):
+        return lw.call_python(method, [x, y], {})
+    if type(x) is not type(y):
+        return NotImplemented
+    parts = (tuple(attribute(lw, v, f.name) for f in dataclasses.fields(x) if f.compare) for v in (x, y))
+    return compare(lw, op, *parts)
+
+
+def is_generated(x: Any, method: types.FunctionType) -> bool:
+    """Whether a method was made by `dataclasses` and has no source."""
+    return dataclasses.is_dataclass(x) and getattr(method, "__wrapped__", method).__code__.co_filename == "<string>"
 
 
 def _compare_containers(lw: Lowering, op: str, a: Any, b: Any) -> Any:
@@ -243,7 +315,11 @@ def _compare_containers(lw: Lowering, op: str, a: Any, b: Any) -> Any:
         raise UnsupportedSyntaxError(
             f"{describe(a)} and {describe(b)} cannot be ordered in compiled code", code="AC1103"
         )
-    same = xs is not None and ys is not None and len(xs) == len(ys) and isinstance(a, tuple) == isinstance(b, tuple)
+    same = xs is not None and ys is not None and len(xs) == len(ys)
+    same = same and all(isinstance(a, c) == isinstance(b, c) for c in (tuple, dict))
+    if same and isinstance(a, dict):
+        same = a.keys() == b.keys()
+        ys = [b[k] for k in a] if same else ys
     result: Any = same
     if same:
         for x, y in zip(xs, ys, strict=True):
@@ -261,9 +337,13 @@ def _identity(positive: bool, a: Any, b: Any) -> bool:
 
 
 def _membership(lw: Lowering, positive: bool, a: Any, b: Any) -> Any:
-    if isinstance(b, dict):
-        found: Any = require_static(a, "a dictionary key") in b
-    elif is_static(a) and is_static(b):
+    method = python_method(lw, b, "__contains__")
+    if method is not None:
+        found: Any = truth(lw, lw.call_python(method, [b, a], {}))
+    elif isinstance(b, dict | set | frozenset):
+        check_key(a)
+        found = require_static(a, "a dictionary key") in b
+    elif is_static(a) and is_static(b) and (elements(b) is None or all(map(is_seen, flatten((a, b))))):
         found = a in b
     else:
         found = False
@@ -291,10 +371,11 @@ def truth(lw: Lowering, x: Any) -> Any:
         return x.value if x.kind is bool else F.not_equal(x.value, 0)
     if isinstance(x, Tensor):
         return bool(x)
-    for name in ("__bool__", "__len__"):
-        method = getattr(type(x), name, None)
-        if isinstance(method, types.FunctionType) and not is_ours(type(x)):
-            return truth(lw, lw.call_python(method, [x], {}))
+    result = special(lw, x, "__bool__", "__len__")
+    if result is not NotImplemented:
+        return truth(lw, result)
+    if getattr(type(x), "__graph_state__", None) is not None:
+        return lw.outside.property(x, "truth", f"the truth of a {type(x).__name__}", lambda: bool(x))
     return bool(x)
 
 
@@ -351,14 +432,12 @@ def attribute(lw: Lowering, owner: Any, name: str) -> Any:
         raise MissingAttributeError(f"'{name}' of a {describe(owner)} is not available in compiled code")
     if isinstance(owner, LocalList | LocalDict) or (elements(owner) is not None and not hasattr(owner, "_fields")):
         return BoundContainer(owner, name) if hasattr(owner, name) else _missing(owner, name)
-    try:
-        static = inspect.getattr_static(type(owner), name)
-    except AttributeError:
-        static = None
-    cls, watched = type(owner), getattr(type(owner), "__graph_state__", None) is not None
+    static, cls = class_attribute(type(owner), name), type(owner)
+    watched = getattr(cls, "__graph_state__", None) is not None
     getter = static.fget if isinstance(static, property) and not is_ours(cls) else None
+    if (watched or getter) and static is not None and (getter or name not in owner.__dict__):
+        lw.outside.class_attribute(cls, name)  # the guards on a Cell's own attributes do not look at its class
     if isinstance(getter, types.FunctionType) and not is_ours(getter):
-        lw.outside.guard(("property", cls, name), f"{cls.__name__}.{name}", lambda: getattr(cls, name), static, watched)
         return lw.call_python(getter, [owner], {})
     try:
         value = getattr(owner, name)
@@ -406,7 +485,8 @@ def _tensor_attribute(lw: Lowering, owner: Any, name: str) -> Any:
     if name in METHODS:
         return TensorMethod(name, owner, METHODS[name])
     if type(owner) is StateVar and name in ("name", "requires_grad"):
-        return getattr(owner.source, name)
+        source = owner.source
+        return lw.outside.property(source, name, f"{name} of a Parameter", lambda: getattr(source, name))
     if name in ("item", "__len__", "copy"):
         return TensorMethod(name, owner, None)
     known = [*METHODS, "shape", "dtype", "ndim", "size"]
@@ -437,6 +517,10 @@ def subscript(lw: Lowering, owner: Any, index: Any) -> Any:
     if is_tensor_var(owner):
         return lw.native(METHODS["__getitem__"], [owner, index])
     if isinstance(usable(owner), tuple | list | dict):
+        if isinstance(owner, dict):
+            check_key(index)
+        else:
+            index = as_index(lw, index)
         if not is_static(index):
             if isinstance(owner, dict):
                 require_static(index, "a dictionary key")
@@ -445,8 +529,8 @@ def subscript(lw: Lowering, owner: Any, index: Any) -> Any:
         if isinstance(owner, LocalList) and isinstance(index, slice):
             return LocalList(value)
         return lw.outside.item(owner, index, value) if not isinstance(owner, LocalList | LocalDict) else value
-    method = getattr(type(owner), "__getitem__", None)
-    if isinstance(method, types.FunctionType) and not is_ours(type(owner)):
+    method = python_method(lw, owner, "__getitem__")
+    if method is not None:
         return lw.call_python(method, [owner, index], {})
     require_static(index, f"an index into a {describe(owner)}")
     value = owner[index]

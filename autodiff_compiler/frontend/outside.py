@@ -6,6 +6,7 @@ function (fetched anew at each call), Parameters become state.
 
 from __future__ import annotations
 
+import functools
 import types
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -21,7 +22,7 @@ from ..runtime.tensor import Tensor
 from .joins import same_static
 from .values import LocalDict, LocalList, StateVar, TensorVar
 
-__all__ = ["Capture", "Guard", "Outside", "type_of"]
+__all__ = ["AnyGuard", "Capture", "Outside", "class_attribute", "type_of"]
 
 _LEAVES_WATCHED = 16
 
@@ -65,6 +66,43 @@ class FunctionGuard:
         return fn.__kwdefaults__ is self._named and (self._content is None or matches(self._named, self._content))
 
 
+class ClassGuard:
+    """Attributes of classes: each is still the same, and no class before it in the MRO has got one of that name."""
+
+    what = "attributes of classes"
+    watched = False
+
+    def __init__(self) -> None:
+        self._known: set[tuple[type, str]] = set()  # keeps the classes alive
+        self._entries: list[tuple[Any, str, Any]] = []
+
+    def add(self, cls: type, name: str) -> None:
+        if (cls, name) in self._known:
+            return
+        self._known.add((cls, name))
+        for c in cls.__mro__:
+            self._entries.append((c.__dict__.get, name, c.__dict__.get(name, self)))
+            if name in c.__dict__:
+                return
+
+    def holds(self) -> bool:
+        for get, name, value in self._entries:  # noqa: SIM110  (a generator costs more than the checks)
+            if get(name, self) is not value:
+                return False
+        return True
+
+
+AnyGuard = Guard | FunctionGuard | ClassGuard
+
+
+def class_attribute(cls: type, name: str) -> Any:
+    """What the first class of the MRO that has this name has under it; None if there is none."""
+    for c in cls.__mro__:
+        if name in c.__dict__:
+            return c.__dict__[name]
+    return None
+
+
 def matches(now: Any, expected: Any) -> bool:
     """Whether a value read again is, for compiled code, the one seen before."""
     if now is expected:
@@ -80,7 +118,8 @@ def matches(now: Any, expected: Any) -> bool:
 
 def _seen(value: Any) -> Any:
     """What an outside value must match later: containers by content, Tensors by type, other objects by identity."""
-    if isinstance(value, list | dict | set | frozenset | np.ndarray) and not isinstance(value, LocalList | LocalDict):
+    watched = list | dict | set | frozenset | np.ndarray | functools.partial
+    if isinstance(value, watched) and not isinstance(value, LocalList | LocalDict):
         return _Content(value)
     if isinstance(value, tuple):
         items = tuple(map(_seen, value))
@@ -91,7 +130,7 @@ def _seen(value: Any) -> Any:
 
 
 class _Content:
-    """The content of an outside list, dict, set or array as it was read."""
+    """The content of an outside list, dict, set, array or partial function as it was read."""
 
     def __init__(self, owner: Any) -> None:
         self.kind = type(owner)
@@ -101,6 +140,8 @@ class _Content:
     def _of(owner: Any) -> list[Any]:
         if isinstance(owner, dict):
             return [*owner, *owner.values()]
+        if isinstance(owner, functools.partial):
+            return [owner.func, owner.args, owner.keywords]
         return sorted(owner, key=repr) if isinstance(owner, set | frozenset) else list(owner)
 
     def matches(self, now: Any) -> bool:
@@ -128,13 +169,14 @@ class Outside:
 
     def __init__(self, module: Module, add_argument: Callable[[TensorType, str], TensorVar]) -> None:
         self.module = module
-        self.guards: dict[tuple[Any, ...], Guard | FunctionGuard] = {}
+        self.guards: dict[tuple[Any, ...], AnyGuard] = {}
         self.captures: list[Capture] = []
         self.states: dict[str, Tensor] = {}
         self._add_argument = add_argument
         self._captured: dict[tuple[Any, ...], TensorVar] = {}
         self._state_of: dict[int, StateVar] = {}
         self._builtins: dict[int, set[str]] = {}
+        self._classes: ClassGuard | None = None
 
     def read(
         self, value: Any, key: tuple[Any, ...], what: str, fetch: Callable[[], Any], *, watched: bool = False
@@ -181,6 +223,13 @@ class Outside:
         self._guard((key, id(owner)), what, ask, value)  # `ask` keeps the owner alive
         return value
 
+    def class_attribute(self, cls: type, name: str) -> Any:
+        """What a class has under a name, functions and descriptors as they are, or None; a change is noticed."""
+        if self._classes is None:
+            self._classes = self.guards["classes",] = ClassGuard()
+        self._classes.add(cls, name)
+        return class_attribute(cls, name)
+
     def item(self, owner: Any, index: Any, value: Any) -> Any:
         """An element of an outside container (whose content is guarded already)."""
         if isinstance(value, Tensor):
@@ -200,6 +249,8 @@ class Outside:
                     )
                 name = f"{name}.{len(self.states)}"
             type_ = type_of(parameter)
+            # Another shape (`set_data`) moves the epoch.
+            self._guard(("type", id(parameter)), f"type of {name}", lambda: parameter, type_, watched=True)
             found = self._state_of[id(parameter)] = StateVar(name, type_, parameter)
             self.states[name] = parameter
             self.module.states[name] = StateInfo(name, type_)

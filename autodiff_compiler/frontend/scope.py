@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 import weakref
 from dataclasses import dataclass, field
 from typing import Any
@@ -10,6 +9,7 @@ from typing import Any
 import gast
 
 from ..errors import ArgumentError, UnboundVariableError
+from ..locks import Lock
 from ..source import Loc
 from . import jumps, source_tree
 from .source_tree import Bindings, SourceTree
@@ -30,7 +30,7 @@ class Prepared:
 
 
 _prepared: dict[int, tuple[weakref.ref[Any], Prepared]] = {}
-_lock = threading.Lock()
+_lock = Lock()
 
 
 def prepare(fn: Any) -> Prepared:
@@ -125,10 +125,17 @@ class Frame:
     serial: int = field(default_factory=serial_now)
     #: where each name was assigned last on the path being compiled, for errors
     places: dict[str, Loc] = field(default_factory=dict)
+    #: for the scope of a comprehension: how many branches chosen at run time surround it
+    arms: int | None = None
 
     @property
     def tree(self) -> SourceTree:
         return self.prepared.tree
+
+    def comprehension(self, targets: frozenset[str], arms: int) -> Frame:
+        """The scope of a comprehension in this frame, in which its targets live."""
+        prepared = Prepared(self.prepared.tree, self.prepared.node, targets, self.prepared.nested)
+        return Frame(prepared, self.bindings, self, self.caller, arms=arms)
 
     def holder(self, name: str) -> Frame | None:
         """The frame whose local name this is; None for names of the world outside."""

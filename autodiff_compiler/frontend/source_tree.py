@@ -5,7 +5,6 @@ import __future__ as futures
 
 import ast
 import linecache
-import threading
 import types
 import weakref
 from collections.abc import Callable, Iterable, Iterator
@@ -23,6 +22,7 @@ from ..errors import (
     UnknownNameError,
     did_you_mean,
 )
+from ..locks import Lock
 from ..source import Loc
 
 __all__ = ["Bindings", "SourceTree", "bindings", "load"]
@@ -106,7 +106,7 @@ def _forget(key: int, _: object) -> None:
 
 _trees: dict[int, tuple[weakref.ref[types.CodeType], SourceTree]] = {}
 _files: dict[tuple[str, int], _File] = {}
-_lock = threading.RLock()
+_lock = Lock()
 
 
 def _read(fn: types.FunctionType) -> SourceTree:

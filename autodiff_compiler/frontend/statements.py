@@ -10,6 +10,7 @@ import gast
 from ..dtypes import promote, promote_scalar
 from ..errors import ArgumentError, DTypeError, ShapeError, SideEffectError, UnsupportedSyntaxError
 from ..ir.build import current
+from ..ir.core import Value
 from ..ir.primitive import METHODS, F
 from . import fence, operators
 from .control import Diverged, iterate_static
@@ -94,7 +95,7 @@ def _augmented(lw: Lowering, node: Any) -> None:
             _extend(lw, old, value)
             return
         lw.place(node)
-        if type(old) is StateVar:
+        if type(old) is StateVar or getattr(old, "snapshot", None) is not None:
             raise SideEffectError(
                 f"'{target.id} {_SIGN.get(op, op)}= ...' would rebind a Parameter",
                 hint="use ops.assign(parameter, value)",
@@ -174,6 +175,7 @@ def set_item(lw: Lowering, owner: Any, index: Any, value: Any) -> None:
         return
     if type(owner) is StateVar:
         current = lw.unwrap(owner)
+        lw.snapshots.note_write(owner.name)
         F.state_write(
             METHODS["__setitem__"](current, lw.unwrap(index), lw.unwrap(value)), state=owner.name, type=owner.type
         )
@@ -211,6 +213,7 @@ def assign_state(lw: Lowering, state: StateVar, value: Any) -> None:
         new = current().const(new, held)
     if new.shape != held.shape:
         raise ShapeError(f"{state!r} cannot be assigned a value of shape {list(new.shape)}")
+    lw.snapshots.note_write(state.name)
     F.state_write(new if new.type is held else F.cast(new, dtype=held.dtype), state=state.name, type=held)
 
 
@@ -255,6 +258,11 @@ def _assert(lw: Lowering, node: Any) -> None:
     if condition is False:
         emit_raise(lw, make)
     getattr(F, "assert")(condition, exception=_callable(lw, make))
+
+
+def emit_check(lw: Lowering, condition: Value, exception: Exception) -> None:
+    """Emits the raising of an exception where a condition does not hold at run time."""
+    getattr(F, "assert")(condition, exception=_callable(lw, _maker(exception, None)))
 
 
 def _maker(exception: Any, cause: Any) -> Any:
@@ -308,4 +316,4 @@ def _with(lw: Lowering, node: Any) -> None:
     lw.block(node.body)
 
 
-__all__ = ["assign_state", "emit_raise", "make_closure", "set_attribute", "set_item", "store"]
+__all__ = ["assign_state", "emit_check", "emit_raise", "make_closure", "set_attribute", "set_item", "store"]

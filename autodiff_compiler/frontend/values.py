@@ -7,6 +7,7 @@ lists and dicts that compiled code made (and may therefore change) are `LocalLis
 
 from __future__ import annotations
 
+import copy
 import itertools
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -22,11 +23,14 @@ from ..source import Loc
 __all__ = [
     "EITHER",
     "OUTSIDE",
+    "PARAMETERS",
     "UNBOUND",
+    "DictView",
     "Leaf",
     "LocalDict",
     "LocalList",
     "MaybeUnbound",
+    "Snapshot",
     "StateVar",
     "TensorVar",
     "Weak",
@@ -38,6 +42,7 @@ __all__ = [
     "map_leaves",
     "parts",
     "set_content",
+    "snapshot_of",
     "structure",
     "usable",
 ]
@@ -49,13 +54,15 @@ class TensorVar:
     """A Tensor known by its type: a box, shared by all names of that Tensor, around its current Value.
 
     `locked` says why its elements cannot be assigned: somebody whom this box does not know may hold the Tensor too.
+    `snapshot`: the Tensor may be a Parameter, whose value was read when paths met.
     """
 
-    __slots__ = ("locked", "serial", "value")
+    __slots__ = ("locked", "serial", "snapshot", "value")
 
-    def __init__(self, value: Value, locked: str = "") -> None:
+    def __init__(self, value: Value, locked: str = "", snapshot: Snapshot | None = None) -> None:
         self.value = value
         self.locked = locked
+        self.snapshot = snapshot
         self.serial = next(_serial)
 
     @property
@@ -76,6 +83,27 @@ class StateVar:
 
     def __repr__(self) -> str:
         return f"Parameter {self.name}: {self.type}"
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """The Parameters one of which a Tensor may be, and the time (a serial) of their reading: no write may follow."""
+
+    states: frozenset[str]
+    since: int
+
+
+def snapshot_of(*boxes: Any) -> Snapshot | None:
+    """The snapshot that one of these values, chosen at run time, is."""
+    states: set[str] = set()
+    since = next(_serial)
+    for x in boxes:
+        if type(x) is StateVar:
+            states.add(x.name)
+        elif getattr(x, "snapshot", None) is not None:
+            states |= x.snapshot.states
+            since = min(since, x.snapshot.since)
+    return Snapshot(frozenset(states), since) if states else None
 
 
 class LocalList(list):
@@ -105,6 +133,12 @@ class LocalDict(dict):
         self.serial = next(_serial)
 
 
+class DictView(tuple):
+    """What `keys`, `values` or `items` of a dict gave, with the dict."""
+
+    source: LocalDict
+
+
 def usable(x: Any) -> Any:
     """x itself; raises if it is a container whose content is not known here."""
     if isinstance(x, LocalList | LocalDict) and x.broken is not None:
@@ -122,6 +156,7 @@ UNBOUND = _Unbound()
 #: Reasons for locking a Tensor.
 OUTSIDE = "came from outside"
 EITHER = "is one of several, chosen at run time,"
+PARAMETERS = "is one of several Parameters, chosen at run time,"
 
 
 @dataclass(frozen=True)
@@ -162,10 +197,19 @@ def rebuild(like: Any, items: list[Any]) -> Any:
         new = LocalList(items) if isinstance(like, LocalList) else LocalDict(zip(like, items, strict=True))
         new.locked = like.locked
         return new
-    if isinstance(like, dict):
+    if type(like) is dict:
         return dict(zip(like, items, strict=True))
-    if isinstance(like, list):
+    if isinstance(like, dict):
+        made = copy.copy(like)
+        for key, item in zip(like, items, strict=True):
+            dict.__setitem__(made, key, item)
+        return made
+    if type(like) is list:
         return items
+    if isinstance(like, list):
+        changed = copy.copy(like)
+        list.__setitem__(changed, slice(None), items)
+        return changed
     if hasattr(like, "_fields"):
         return type(like)(*items)
     return tuple(items)

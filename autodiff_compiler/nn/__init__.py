@@ -7,6 +7,7 @@ from typing import Any
 
 from .cell import Cell
 from .containers import CellList, SequentialCell
+from .dropout import Dropout, Dropout1d, Dropout2d, Dropout3d
 from .layers import Dense, Flatten, Identity, LogSoftmax, ReLU, Sigmoid, Softmax, Tanh, get_activation
 from .losses import CrossEntropyLoss, L1Loss, LossBase, MSELoss, SoftmaxCrossEntropyWithLogits
 
@@ -19,6 +20,10 @@ __all__ = [
     "CellList",
     "CrossEntropyLoss",
     "Dense",
+    "Dropout",
+    "Dropout1d",
+    "Dropout2d",
+    "Dropout3d",
     "Flatten",
     "Identity",
     "L1Loss",

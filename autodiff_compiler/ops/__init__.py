@@ -7,7 +7,7 @@ from ..transforms.jacobian import jacfwd, jacrev
 from ..transforms.jvp import jvp
 from ..transforms.vjp import vjp
 from ..transforms.vmap import vmap
-from . import array, array_classes, functional, indexing, linalg, math, nn_func, state
+from . import array, array_classes, functional, indexing, linalg, math, nn_func, random, state
 from .array import *  # noqa: F403
 from .array_classes import *  # noqa: F403
 from .functional import *  # noqa: F403
@@ -15,6 +15,7 @@ from .indexing import *  # noqa: F403
 from .linalg import *  # noqa: F403
 from .math import *  # noqa: F403
 from .nn_func import *  # noqa: F403
+from .random import *  # noqa: F403
 from .state import *  # noqa: F403
 
 __all__ = ["GradOperation", "grad", "jacfwd", "jacrev", "jvp", "value_and_grad", "vjp", "vmap"]
@@ -25,4 +26,5 @@ __all__ += indexing.__all__
 __all__ += linalg.__all__
 __all__ += math.__all__
 __all__ += nn_func.__all__
+__all__ += random.__all__
 __all__ += state.__all__

@@ -104,7 +104,7 @@ def run(
             if verify:
                 check(after, _stage(after, finished))
         except Exception as error:
-            if isinstance(error, CompileError) and not isinstance(error, InternalCompilerError):
+            if isinstance(error, CompileError | RecursionError) and not isinstance(error, InternalCompilerError):
                 raise
             raise _failure(stem, before, after, folder, error) from error
         module = after

@@ -27,6 +27,7 @@ from . import (
     normalization,
     padding,
     pooling,
+    random,
     rearrange,
     reduce,
     rounding,

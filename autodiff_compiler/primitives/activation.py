@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 
 from ..ir.primitive import F, call, composite
-from .family import broadcast_to, normal_axis, promoted, promoted_dtype, require
+from .family import broadcast_to, normal_axis, promoted, promoted_dtype, require, static_number
 
 
 def _float(x):
@@ -144,7 +144,7 @@ def selu(x):
 def leaky_relu(x, alpha=0.2):
     """x where it is positive, else alpha * x."""
     x = _float(x)
-    return F.select(F.greater(x, 0), x, call.mul(x, alpha))
+    return call.where(F.greater(x, 0), x, call.mul(x, alpha))
 
 
 @composite("prelu")
@@ -169,6 +169,7 @@ def relu6(x):
 @composite("hardtanh")
 def hardtanh(x, min_val=-1.0, max_val=1.0):
     """x between two bounds; at a bound the cotangent is halved, as by maximum and minimum."""
+    min_val, max_val = static_number(min_val, "min_val"), static_number(max_val, "max_val")
     if not min_val < max_val:
         raise ValueError(f"hardtanh needs min_val < max_val, not {min_val} and {max_val}")
     return call.minimum(call.maximum(_float(x), min_val), max_val)
@@ -191,12 +192,13 @@ def hardswish(x):
 def hardshrink(x, lambd=0.5):
     """x, but 0 from -lambd to lambd."""
     x = _float(x)
-    return F.select(F.less_equal(call.abs(x), lambd), 0, x)
+    return F.select(F.less_equal(call.abs(x), static_number(lambd, "lambd")), 0, x)
 
 
 @composite("softshrink", "soft_shrink")
 def softshrink(x, lambd=0.5):
     """x moved by lambd towards 0; 0 from -lambd to lambd."""
+    lambd = static_number(lambd, "lambd")
     if lambd < 0:
         raise ValueError(f"lambd of softshrink must not be negative: {lambd}")
     x = _float(x)

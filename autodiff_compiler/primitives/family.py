@@ -11,14 +11,14 @@ import numpy as np
 from ..dtypes import DType, bool_, default_of_python, float32, from_numpy, int64, promote, promote_scalar
 from ..errors import DTypeError, ShapeError, StaticValueError
 from ..ir.core import Value
-from ..ir.primitive import F, trace
+from ..ir.primitive import F, call, trace
 from ..ir.types import Dim, Shape, TensorType, TupleType, Type, same_dim, same_shape, tensor
 
 __all__ = [
     "Weak", "as_shape", "as_tensor", "binary", "broadcast_shapes", "broadcast_to", "broadcasting", "cast", "comparison",
     "constant", "expand", "float_binary", "float_unary", "floating", "is_tensor", "like", "normal_axes", "normal_axis",
-    "number_binary", "number_of", "number_unary", "promoted", "promoted_dtype", "require", "require_dtype", "same_type",
-    "static_int", "sum_to", "unary", "zeros_like", "zeros_of",
+    "number_binary", "number_of", "number_unary", "promoted", "promoted_dtype", "require", "require_dtype", "rows",
+    "same_type", "static_int", "static_number", "sum_to", "unary", "zeros_like", "zeros_of",
 ]
 
 
@@ -60,6 +60,24 @@ def static_int(x: Any, parameter: str) -> int:
     if isinstance(x, bool):
         raise TypeError(f"`{parameter}` must be an int, not a bool")
     return operator.index(x)
+
+
+def static_number(x: Any, parameter: str) -> Any:
+    """An argument that compiled code must know, as it is; StaticValueError where only run time does."""
+    if x.__class__ is Value or x.__class__ is Weak:
+        raise StaticValueError(
+            f"`{parameter}` must be a constant, but its value is known only at run time",
+            hint="pass it as a Python number",
+        )
+    return x
+
+
+def rows(tensors: Any) -> Any:
+    """A sequence of Tensors; the slices of a Tensor that stands for one."""
+    if tensors.__class__ is not Value:
+        return tensors
+    require(tensors.ndim > 0 and type(tensors.shape[0]) is int, "a tensor without rows is no sequence of tensors")
+    return call.unbind(tensors, 0)
 
 
 def normal_axis(axis: Any, ndim: int, parameter: str = "axis") -> int:

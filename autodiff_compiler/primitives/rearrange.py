@@ -11,7 +11,7 @@ from ..errors import ShapeError
 from ..ir.core import Value
 from ..ir.primitive import F, Ints, Primitive, call, composite
 from ..ir.types import TensorType, dim_product, tensor
-from .family import as_shape, as_tensor, broadcast_to, cast, constant, is_tensor, normal_axis, require, static_int
+from .family import as_shape, as_tensor, broadcast_to, cast, constant, is_tensor, normal_axis, require, rows, static_int
 from .index import checked
 from .samples import F2
 from .shape import permuted
@@ -325,26 +325,26 @@ def at_least(x, ndim):
 @composite()
 def hstack(tensors):
     """Tensors joined along the second dimension, vectors along their only one."""
-    xs = [at_least(x, 1) for x in tensors]
+    xs = [at_least(x, 1) for x in rows(tensors)]
     return call.concat(xs, 0 if xs and xs[0].ndim == 1 else 1)
 
 
 @composite()
 def vstack(tensors):
     """Tensors joined along the first dimension; vectors are rows."""
-    return call.concat([at_least(x, 2) for x in tensors], 0)
+    return call.concat([at_least(x, 2) for x in rows(tensors)], 0)
 
 
 @composite()
 def dstack(tensors):
     """Tensors joined along the third dimension."""
-    return call.concat([at_least(x, 3) for x in tensors], 2)
+    return call.concat([at_least(x, 3) for x in rows(tensors)], 2)
 
 
 @composite()
 def column_stack(tensors):
     """Vectors as columns, and matrices, side by side."""
-    xs = [as_tensor(x) for x in tensors]
+    xs = [as_tensor(x) for x in rows(tensors)]
     return call.concat([x if x.ndim > 1 else F.reshape(x, shape=(dim_product(x.shape), 1)) for x in xs], 1)
 
 

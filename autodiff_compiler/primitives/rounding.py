@@ -7,6 +7,7 @@ import math
 import numpy as np
 
 from ..dtypes import bfloat16, bool_, float16, float32, float64
+from ..errors import StaticValueError
 from ..ir.primitive import F, Literal, Primitive, call, composite
 from ..ir.types import TensorType, tensor
 from .family import (
@@ -235,6 +236,9 @@ def _nan_to_num(x, nan=None, posinf=None, neginf=None):
     x = as_tensor(x)
     if not x.dtype.is_float:
         return x
+    for name, value in (("nan", nan), ("posinf", posinf), ("neginf", neginf)):
+        if is_tensor(value):
+            raise StaticValueError(f"`{name}` of nan_to_num must be a Python number", hint="use where(isnan(x), t, x)")
     largest = _LARGEST[x.dtype]
     return F.nan_to_num(
         x, nan=0.0 if nan is None else nan, posinf=largest if posinf is None else posinf,

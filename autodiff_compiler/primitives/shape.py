@@ -17,6 +17,7 @@ from .family import (
     normal_axis,
     promoted_dtype,
     require,
+    rows,
     same_type,
     sum_to,
 )
@@ -281,7 +282,7 @@ class ExpandDims(Primitive):
 # ------------------------------------------------------------------------------------------------ several operands
 def _joined(tensors, what):
     """Tensors at their common dtype."""
-    xs = [as_tensor(t, "tensors") for t in tensors]
+    xs = [as_tensor(t, "tensors") for t in rows(tensors)]
     if not xs:
         raise ShapeError(f"{what} needs at least one tensor")
     return promoted_dtype(*xs)

@@ -119,7 +119,7 @@ class Logaddexp(Primitive):
 def logaddexp2(x, y):
     """log2(2**x + 2**y), without overflow."""
     x, y = promoted(x, y, floating=True)
-    return call.div(call.logaddexp(call.mul(x, _LN2), call.mul(y, _LN2)), _LN2)
+    return call.logaddexp(x * _LN2, y * _LN2) / _LN2  # a Python number stays one: its precision is that of the Tensor
 
 
 # ------------------------------------------------------------------------------------------------ powers and roots

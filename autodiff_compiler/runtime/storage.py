@@ -6,7 +6,7 @@ may look at the same bytes.  Bits of tapes that ended are no longer live and hol
 
 from __future__ import annotations
 
-import threading
+from ..locks import Lock
 
 __all__ = ["SHARED", "holders"]
 
@@ -21,7 +21,7 @@ class _Holders:
 
     def __init__(self) -> None:
         self.live = SHARED
-        self._lock = threading.RLock()  # a collected tape may give its bit back in the middle of `take`
+        self._lock = Lock()  # a collected tape may give its bit back in the middle of `take`
 
     def take(self) -> int:
         """The lowest free bit, now live."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import operator
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -12,7 +12,6 @@ import numpy as np
 from ..compiler.specialise import Identity
 from ..config import GRAPH_MODE, context, jit_disabled
 from ..eager.grad import differentiate
-from ..eager.grad import leaves as tensors_of
 from ..errors import GradientError
 from ..runtime.parameter import Parameter
 from ..runtime.tensor import Tensor, wrap
@@ -136,7 +135,7 @@ class Gradient:
     @staticmethod
     def _seeds(sens: Any) -> list[Any] | None:
         """Cotangents of the output Tensors: the given ones, or None for ones everywhere."""
-        return None if sens is None else list(tensors_of(sens))
+        return None if sens is None else list(cotangents_of(sens))
 
     def _result(self, outputs: Any, by_position: dict[int, Any], weight_grads: Sequence[Any]) -> Any:
         if self.by_all:
@@ -149,6 +148,22 @@ class Gradient:
         if self.has_aux:
             return gradients, tuple(outputs[1:])
         return gradients
+
+
+def cotangents_of(tree: Any) -> Iterator[Any]:
+    """Given cotangents in order: Tensors (made of ndarrays too), numbers, and what else stands between them."""
+    if isinstance(tree, tuple | list):
+        for item in tree:
+            yield from cotangents_of(item)
+    elif isinstance(tree, dict):
+        for item in tree.values():
+            yield from cotangents_of(item)
+    else:
+        yield wrap(np.array(tree)) if isinstance(tree, np.ndarray) else _plain(tree)
+
+
+def _plain(x: Any) -> Any:
+    return x.item() if isinstance(x, np.generic) else x
 
 
 def main_of(outputs: Any) -> Any:
@@ -279,9 +294,16 @@ class GradOperation:
         self.get_all, self.get_by_list, self.sens_param = get_all, get_by_list, sens_param
 
     def __graph_call__(self, lw: Any, args: list[Any], kwargs: dict[str, Any]) -> Gradient:
-        return self(*lw.objects(args), **lw.objects(kwargs))
+        return self._of(*lw.objects(args), **lw.objects(kwargs))
 
     def __call__(self, fn: Any, weights: Any = None) -> Gradient:
+        if context.mode != GRAPH_MODE or not callable(fn):
+            return self._of(fn, weights)
+        same_weights = tuple(map(Identity, weights_of(weights) or ()))
+        how = ("GradOperation", self.get_all, self.get_by_list, self.sens_param, isinstance(weights, Parameter))
+        return kept(fn, (*how, same_weights), lambda: self._of(fn, weights))
+
+    def _of(self, fn: Any, weights: Any = None) -> Gradient:
         if self.get_by_list and weights is None:
             raise ValueError("get_by_list needs the Parameters as second argument")
         chosen = weights_of(weights) if self.get_by_list else None

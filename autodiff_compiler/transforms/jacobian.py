@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
-from ..compiler.specialise import Identity
 from ..config import GRAPH_MODE, context, jit_disabled
 from ..eager.grad import leaves as tensors_of
 from ..eager.grad import vjp as eager_vjp
@@ -19,6 +17,7 @@ from ..runtime.tensor import Tensor, wrap
 from .grad import grad, main_of, positions_of
 from .jit import JitFunction, jit
 from .jvp import as_tuple, aux_of, check_tangents, jvp, like, linearised
+from .kept import kept
 from .vjp import mode_form, run_once
 
 __all__ = ["Jacobian", "hessian", "hvp", "jacfwd", "jacrev", "linearize"]

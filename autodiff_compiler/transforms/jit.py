@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 import functools
 import os
-import threading
 import types
 from collections import OrderedDict
 from collections.abc import Callable
@@ -16,11 +16,13 @@ from ..compiler.specialised import Specialised, specialise
 from ..config import jit_disabled
 from ..errors import InternalCompilerError
 from ..frontend.lower import Options
+from ..locks import Lock
 from ..runtime.tensor import Tensor
 
 __all__ = ["JitFunction", "jit"]
 
 _MAX_ENTRIES = 64
+_MAX_PER_KEY = 8
 
 
 class JitFunction:
@@ -36,7 +38,7 @@ class JitFunction:
         self._entries: OrderedDict[Key, list[Specialised]] = OrderedDict()
         #: types and entry of the last call whose arguments were Tensors only: such a call needs no key
         self._last: tuple[tuple[Any, ...], Specialised | None] = ((), None)
-        self._lock = threading.RLock()
+        self._lock = Lock()
         self._compiles = 0
         name = getattr(fn, "__name__", None) or type(fn).__name__
         self._name = "lambda" if name == "<lambda>" else name
@@ -54,8 +56,10 @@ class JitFunction:
             else:
                 return entry(args)
         key, leaves = signature(args, kwargs)
-        for entry in self._entries.get(key, ()):
+        for place, entry in enumerate(self._entries.get(key, ())):
             if entry.valid():
+                if place:
+                    self._to_front(key, entry)
                 if len(leaves) == len(args) and not kwargs and all(type(x) is Tensor for x in args):
                     self._last = tuple([(x._data.dtype, x._data.shape) for x in args]), entry
                 return entry(leaves)
@@ -75,12 +79,23 @@ class JitFunction:
                 # The compiler's own frames say nothing about the user's mistake.
                 raise error.with_traceback(None) from None
             self._compiles += 1
-            # Entries are replaced, never changed: other threads may be iterating over them.
-            self._entries[key] = [entry, *[e for e in self._entries.get(key, ()) if e.valid()][:7]]
-            self._entries.move_to_end(key)
-            while len(self._entries) > _MAX_ENTRIES:
-                self._entries.popitem(last=False)
+            self._to_front(key, entry)
             return entry
+
+    def _to_front(self, key: Key, entry: Specialised) -> None:
+        """Makes an entry the one used last.  Those that are not valid now stay: what they read may change back."""
+        with self._lock:
+            # Lists are replaced, never changed: other threads may be iterating over them.
+            others = [e for e in self._entries.get(key, ()) if e is not entry]
+            self._entries[key] = [entry, *others[: _MAX_PER_KEY - 1]]
+            self._entries.move_to_end(key)
+            while sum(map(len, self._entries.values())) > _MAX_ENTRIES:
+                oldest = next(iter(self._entries))
+                kept = self._entries[oldest][:-1]
+                if kept:
+                    self._entries[oldest] = kept
+                else:
+                    del self._entries[oldest]
 
     def lower(self, *args: Any, **kwargs: Any) -> Artifact:
         """What compilation makes of a call with these arguments: IR at every stage, generated code, explanation."""
@@ -113,8 +128,11 @@ class JitFunction:
         """Called from compiled code, the function becomes a part of the caller."""
         return lw.call(self._fn, args, kwargs)
 
+    def __deepcopy__(self, memo: dict[int, Any]) -> JitFunction:
+        return JitFunction(copy.deepcopy(self._fn, memo), self._options)
+
     def __reduce__(self) -> Any:
-        raise TypeError("a compiled function cannot be pickled: pickle the function and apply jit again")
+        raise TypeError(f"{self!r} cannot be pickled: pickle the function and apply jit again")
 
     def __repr__(self) -> str:
         return f"<jit of {self._name}>"
@@ -122,6 +140,8 @@ class JitFunction:
 
 class _Bound:
     """A compiled method of one object."""
+
+    is_bound_method = True
 
     def __init__(self, function: JitFunction, instance: Any) -> None:
         self.__func__, self.__self__ = function, instance
@@ -153,9 +173,9 @@ def jit(
     """Compiles a function, method or Cell: Python control flow on Tensors becomes part of one program.
 
     Used as ``@jit``, ``@jit(unroll_limit=4)`` or ``jit(fn)``.  Tensor arguments are dynamic (their dtype and shape
-    select the compiled form), numbers, strings and other objects are compile-time constants.  `unroll_limit` and `unroll_max`
-    say up to how many trips a loop with a known number of them is unrolled at once, and at most.  The other arguments
-    are MindSpore's; they are accepted and change nothing.
+    select the compiled form), numbers, strings and other objects are compile-time constants.  `unroll_limit` and
+    `unroll_max` say up to how many trips a loop with a known number of them is unrolled at once, and at most.  The
+    other arguments are MindSpore's; they are accepted and change nothing.
 
     Raises CompileError (with the place in the source and advice) for what cannot be compiled.
 

@@ -13,6 +13,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ..compiler.specialise import Identity
+from ..locks import Lock
 
 __all__ = ["kept"]
 
@@ -35,6 +36,7 @@ def _nothing() -> None:
 
 
 _others: OrderedDict[Any, Any] = OrderedDict()
+_lock = Lock()
 
 
 def kept(fn: Any, key: tuple[Any, ...], make: Callable[[], Any]) -> Any:
@@ -48,11 +50,12 @@ def kept(fn: Any, key: tuple[Any, ...], make: Callable[[], Any]) -> Any:
         made = _others
         same = (fn.__self__, fn.__func__) if isinstance(fn, types.MethodType) else (fn,)
         key = (*map(Identity, same), *key)
-    found = made.get(key)
-    if found is None:
-        found = made[key] = make()
-        while len(made) > _KEPT:
-            made.popitem(last=False)
-    else:
-        made.move_to_end(key)
-    return found
+    with _lock:
+        found = made.get(key)
+        if found is None:
+            found = made[key] = make()
+            while len(made) > _KEPT:
+                made.popitem(last=False)
+        else:
+            made.move_to_end(key)
+        return found

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from ..autodiff.batch import changes_something
-from ..compiler.specialise import Identity
 from ..config import GRAPH_MODE, context, jit_disabled
 from ..eager.grad import leaves as tensors_of
 from ..eager.grad import vjp as eager_vjp
@@ -18,12 +16,13 @@ from ..ir.primitive import trace
 from ..ir.walk import ops_of
 from ..runtime.parameter import Parameter
 from ..runtime.tensor import Tensor, wrap
-from .grad import main_of, weights_of
-from .jit import JitFunction, jit
+from .grad import cotangents_of, main_of, weights_of
+from .jit import jit
 from .jvp import aux_of
 from .kept import kept
 
 __all__ = ["mode_form", "vjp"]
+
 
 def mode_form(fn: Any) -> Any:
     """The function as the mode of the context runs it: compiled in GRAPH_MODE (once per function), else itself."""
@@ -72,7 +71,7 @@ def vjp(fn: Callable[..., Any], *inputs: Any, weights: Any = None, has_aux: bool
     rest = [None] * (len(list(tensors_of(outputs))) - count)
 
     def vjp_fn(*v: Any) -> Any:
-        seeds = list(tensors_of(v))
+        seeds = list(cotangents_of(v))
         if len(seeds) != count:
             raise GradientError(f"{len(seeds)} sensitivities were given for {count} outputs")
         return _arranged(pullback([*seeds, *rest]), positions, len(given), weights)

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
 
-from ..compiler.specialise import Identity
 from ..config import GRAPH_MODE, context, jit_disabled
 from ..frontend.batching import vectorised
 from ..ir.primitive import F
 from ..runtime.tensor import Tensor, wrap
 from .jit import JitFunction, jit
+from .kept import kept
 
 __all__ = ["Vectorised", "vmap"]
 

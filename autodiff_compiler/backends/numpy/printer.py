@@ -20,6 +20,10 @@ __all__ = ["Namer", "module_text"]
 _TAKEN = {*keyword.kwlist, *dir(builtins), "np", "ml_dtypes", "scipy", "CONSTANTS", "CALLABLES"}
 
 
+#: From this depth on, arms that hold more blocks become functions of their own.
+_DEEPEST = 60
+
+
 class Namer:
     """Makes names from hints, each once: ``h``, ``h_1``, ..."""
 
@@ -108,19 +112,62 @@ def _bound_outside(code: ModuleCode) -> str:
     return "\n".join(lines)
 
 
+class _Segment:
+    """A function's own statements, or those of an arm too deep for Python's limit of 100 indentations."""
+
+    def __init__(self, name: str, body: list[Node]) -> None:
+        self.name, self.body = name, body
+        self.lines: list[str] = []
+        self.stored: set[str] = set()
+        self.mentioned: set[str] = set()
+
+    def note(self, found: Iterable[tuple[Var, bool]]) -> None:
+        """Variables of its text, and whether they get a value there."""
+        for var, stored in found:
+            self.mentioned.add(str(var))
+            if stored:
+                self.stored.add(str(var))
+
+
 class _Writer:
     """The lines of one function."""
 
     def __init__(self, function: FunctionCode, reserved: set[str]) -> None:
         self.lines: list[str] = []
         self._comments: dict[Loc, str] = {}
-        _name_variables(function, Namer(reserved))
+        self._namer = Namer(reserved)
+        _name_variables(function, self._namer)
         if function.is_entry:
             self.lines.append('@np.errstate(all="ignore")  # inf and nan are values like others')
+        self._segments = [_Segment(function.name, function.body)]
         self._line(0, f"def {function.name}({', '.join(map(str, function.args))}):", function.loc)
-        self._body(function.body, 1)
+        head = self.lines
+        for segment in self._segments:  # grows on the way
+            self._segment, self.lines = segment, segment.lines
+            self._body(segment.body, 1 if segment is self._segments[0] else 2)
+        main, *parts = self._segments
+        main.note((var, True) for var in function.args)
+        for tree, _ in function.returns:
+            main.note(variables(tree))
+        self.lines = head
+        self._define(main, parts)
+        self.lines += main.lines
         results = printed(tuple_expr(tree for tree, _ in function.returns))
         self._line(1, f"return {results}", None)
+
+    def _define(self, main: _Segment, parts: list[_Segment]) -> None:
+        """The parts as functions inside of the main one, whose variables they share."""
+        elsewhere: set[str] = set()
+        for part in parts:
+            others = set().union(*(s.mentioned for s in [main, *parts] if s is not part))
+            shared = sorted(part.stored & others)
+            elsewhere.update(set(shared) - main.stored)
+            self._line(1, f"def {part.name}():", None)
+            if shared:
+                self._line(2, f"nonlocal {', '.join(shared)}", None)
+            self.lines += part.lines
+        if elsewhere:
+            self._line(1, f"{' = '.join(sorted(elsewhere))} = None", None)
 
     def _line(self, depth: int, text: str, loc: Loc | None) -> None:
         comment = self._comment(loc) if loc is not None else ""
@@ -140,14 +187,19 @@ class _Writer:
             self._line(depth, "pass", None)
         for node in body:
             if isinstance(node, Step):
+                binds = isinstance(node.node, ast.Delete)  # for Python, `del x` makes x a local variable
+                self._segment.note((var, stored or binds) for var, stored in variables(node.node))
                 self._line(depth, printed(node.node), node.loc)
-            elif isinstance(node, Exit):
+                continue
+            self._segment.note((var, False) for var in node.reads)
+            if isinstance(node, Exit):
                 self._line(depth, f"if not {_wrapped(node.test)}:", node.loc)
                 self._line(depth + 1, "break", None)
             elif isinstance(node, Branch):
                 self._branch(node, depth)
             else:
                 head = f"for {node.index} in {printed(node.test)}:" if node.index else f"while {printed(node.test)}:"
+                self._segment.note([(node.index, True)] if node.index else [])
                 self._line(depth, head, node.loc)
                 self._body(node.body, depth + 1)
 
@@ -157,13 +209,21 @@ class _Writer:
             return
         if not then:
             self._line(depth, f"if not {_wrapped(node.test)}:", node.loc)
-            self._body(other, depth + 1)
+            self._arm(other, depth + 1)
             return
         self._line(depth, f"if {printed(node.test)}:", node.loc)
-        self._body(then, depth + 1)
+        self._arm(then, depth + 1)
         if other:
             self._line(depth, "else:", None)
-            self._body(other, depth + 1)
+            self._arm(other, depth + 1)
+
+    def _arm(self, body: list[Node], depth: int) -> None:
+        if depth < _DEEPEST or all(isinstance(node, Step) for node in body):
+            self._body(body, depth)
+            return
+        part = _Segment(self._namer.name("part"), body)
+        self._segments.append(part)
+        self._line(depth, f"{part.name}()", None)
 
 
 def _wrapped(tree: ast.expr) -> str:

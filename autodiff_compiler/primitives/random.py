@@ -1,0 +1,138 @@
+"""Random numbers as pure functions: what is drawn depends on the state ``[seed, stream, count]`` and nothing else.
+
+The numbers are those of the counter-based generator Philox (Salmon et al., 2011), whose key is seed and stream.  The
+count of draws is a higher word of its counter, so that draws never overlap, however many numbers each takes.
+Draws are constants to derivatives.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..dtypes import DType, float32, int64
+from ..ir.primitive import Primitive
+from ..ir.types import Shape, TensorType, tensor
+from .family import require, require_dtype
+from .samples import F2, L2
+
+_STATE = tensor(int64, (3,))
+
+
+# ------------------------------------------------------------------------------------------------ kernels
+def _numbers(state):
+    """The NumPy generator of one draw."""
+    seed, stream, count = state.tolist()
+    return np.random.Generator(np.random.Philox(key=[seed, stream], counter=[0, count, 0, 0]))
+
+
+def _uniform(state, shape, dtype):
+    """Multiples of 2^-k in [0, 1) that the dtype holds exactly."""
+    if dtype.itemsize > 2:
+        return np.asarray(_numbers(state).random(shape, dtype))
+    steps = np.float32(2048 if dtype == np.float16 else 256)
+    return np.asarray(np.floor(_numbers(state).random(shape, np.float32) * steps) / steps).astype(dtype)
+
+
+def _needs_state(state):
+    require(state.shape == (3,), f"the state of random numbers is int64[3], not {state}")
+    require_dtype(state.dtype is int64, f"the state of random numbers is int64[3], not {state}")
+
+
+def _states(rng):
+    return np.array([7, 1, 5])
+
+
+# ------------------------------------------------------------------------------------------------ primitives
+class RandomUniform(Primitive):
+    """Numbers of [0, 1), all multiples of a power of 2 with the same probability."""
+
+    def infer(state: TensorType, *, shape: Shape, dtype: DType):
+        _needs_state(state)
+        require_dtype(dtype.is_float, f"uniform numbers are floats, not {dtype.name}")
+        return tensor(dtype, shape)
+
+    def numpy(state, *, shape, dtype):
+        return _uniform(state, shape, np.dtype(dtype))
+
+    def samples(rng):
+        yield _states(rng), {"shape": (2, 3), "dtype": "float32"}
+        yield _states(rng), {"shape": (0,), "dtype": "bfloat16"}
+        yield _states(rng), {"shape": (), "dtype": "float64"}
+
+    errors = [((L2,), {"shape": (2,), "dtype": float32}, "the state of random numbers")]
+
+
+class RandomNormal(Primitive):
+    """Numbers of the standard normal distribution."""
+
+    def infer(state: TensorType, *, shape: Shape, dtype: DType):
+        _needs_state(state)
+        require_dtype(dtype.is_float, f"normal numbers are floats, not {dtype.name}")
+        return tensor(dtype, shape)
+
+    def numpy(state, *, shape, dtype):
+        dtype = np.dtype(dtype)
+        drawn = _numbers(state).standard_normal(shape, dtype if dtype.itemsize > 2 else np.float32)
+        return np.asarray(drawn).astype(dtype, copy=False)
+
+    def samples(rng):
+        yield _states(rng), {"shape": (2, 3), "dtype": "float32"}
+        yield _states(rng), {"shape": (), "dtype": "float16"}
+
+    errors = [((L2,), {"shape": (2,), "dtype": float32}, "the state of random numbers")]
+
+
+class RandomIntegers(Primitive):
+    """Numbers (int64) from `low` to `high` - 1, all with the same probability."""
+
+    def infer(state: TensorType, *, low: int, high: int, shape: Shape):
+        _needs_state(state)
+        require(-(2**63) <= low < high <= 2**63, f"there is no int64 from {low} to less than {high}")
+        return tensor(int64, shape)
+
+    def numpy(state, *, low, high, shape):
+        return np.asarray(_numbers(state).integers(low, high, shape))
+
+    def samples(rng):
+        yield _states(rng), {"low": -2, "high": 9, "shape": (2, 3)}
+        yield _states(rng), {"low": 0, "high": 1, "shape": ()}
+
+    errors = [((_STATE,), {"low": 2, "high": 2, "shape": (2,)}, "no int64 from 2")]
+
+
+class RandomGamma(Primitive):
+    """Numbers of the gamma distributions with shape parameters alpha and scale 1."""
+
+    def infer(state: TensorType, alpha: TensorType):
+        _needs_state(state)
+        require_dtype(alpha.dtype.is_float, f"alpha must hold floats, not {alpha.dtype.name}")
+        return alpha
+
+    def numpy(state, alpha):
+        valid = alpha > 0
+        drawn = _numbers(state).standard_gamma(np.where(valid, alpha, 1).astype(np.float64))
+        return np.where(valid, drawn, np.nan).astype(alpha.dtype)
+
+    def samples(rng):
+        yield _states(rng), rng(2, 3, low=0.5, high=4.0)
+
+    errors = [((L2, F2), {}, "the state of random numbers")]
+
+
+class RandomPoisson(Primitive):
+    """Numbers (int64) of the Poisson distributions with the given means; -1 where a mean is negative or nan."""
+
+    def infer(state: TensorType, mean: TensorType):
+        _needs_state(state)
+        require_dtype(mean.dtype.is_float, f"the means must be floats, not {mean.dtype.name}")
+        return tensor(int64, mean.shape)
+
+    def numpy(state, mean):
+        valid = mean >= 0
+        drawn = _numbers(state).poisson(np.where(valid, mean, 0).astype(np.float64))
+        return np.asarray(np.where(valid, drawn, -1))
+
+    def samples(rng):
+        yield _states(rng), rng(2, 3, low=0.5, high=4.0)
+
+    errors = [((L2, F2), {}, "the state of random numbers")]
