@@ -173,10 +173,10 @@ CATALOGUE: dict[str, Entry] = {
     "AC1605": Entry(_SIDE, "`set_data` or `init_data` is called in compiled code", "use `ops.assign`"),
     "AC1606": Entry(
         _SIDE,
-        "state is written that cannot be followed: an attribute that cannot be state, or a Parameter that a name chosen "
-        "at run time may stand for",
-        "assign Tensors and numbers to attributes of a Cell, on every path if the attribute is new; assign a Parameter "
-        "by its own name, after the last use of a name that may stand for it",
+        "state is written that cannot be followed: an attribute that cannot be state, or a Parameter that a name "
+        "chosen at run time may stand for",
+        "return the value or keep it in a Parameter; assign a Parameter by its own name, after the last use of a name "
+        "that may stand for it",
     ),
     "AC1701": Entry(
         ("GradientError",), "a gradient is asked with respect to something that is no Tensor", "make it a Tensor"
