@@ -172,11 +172,7 @@ class Min(Primitive):
     def vjp(c, g, x):
         return _shared(c, g, x)
 
-    def samples(rng):
-        yield rng.distinct(2, 3), {"axes": (-1,)}
-        yield rng.distinct(2, 3, 2), {"axes": (-3, -1), "keepdims": True}
-        yield rng.distinct(2, 3), {"axes": (-2, -1)}
-        yield rng(), {"axes": ()}
+    samples = Max.samples
 
     errors = [((EMPTY,), {"axes": (-1,)}, "no extreme element"), ((F2,), {"axes": (-2,)}, "do not exist")]
     ties = [
@@ -228,9 +224,7 @@ class Any(Primitive):
 class All(Primitive):
     """Whether every bool over the axes holds; numbers hold where they are not zero."""
 
-    def infer(x: TensorType, *, axes: Ints, keepdims: bool = False):
-        require_dtype(x.dtype is bool_, f"not defined for {x.dtype.name}: {x}", hint="compare it with 0 first")
-        return tensor(bool_, reduced_shape(x.shape, axes, keepdims))
+    infer = Any.infer
 
     def numpy(x, *, axes, keepdims):
         return np.logical_and.reduce(x, axis=axes, keepdims=keepdims)
@@ -238,10 +232,7 @@ class All(Primitive):
     call = lambda x, axis=None, keepdims=False, keep_dims=False: _quantified("all", x, axis, keepdims or keep_dims)
     methods = ("all",)
 
-    def samples(rng):
-        yield rng.bools(2, 3), {"axes": (-1,)}
-        yield rng.bools(2, 3), {"axes": (-2, -1), "keepdims": True}
-        yield rng.bools(0, 3), {"axes": (-2,)}
+    samples = Any.samples
 
     errors = [((F2,), {"axes": (-1,)}, "not defined for float32")]
 

@@ -153,10 +153,7 @@ class ScatterUpdate(Primitive):
             gu = F.select(_last_writer(index, x.shape[c.axis], updates.shape, c.axis), gu, 0)
         return gx, None, gu
 
-    def samples(rng):
-        yield rng(4, 2), np.array([1, 3, 1]), rng(3, 2), {"axis": -2}
-        yield rng(2, 3), np.array(2), rng(2), {"axis": -1}
-        yield rng(2, 3), np.array([[0, 1], [1, 1]]), rng(2, 2, 2), {"axis": -1}
+    samples = ScatterAdd.samples
 
     errors = [((F3, L2, F3), {"axis": -1}, "are f32[2], not f32[3]")]
     # The last of the updates of one place is what remains.
@@ -232,10 +229,7 @@ class ScatterMin(Primitive):
     def vjp(c, g, x, index, updates):
         return _shared(c, g, x, index, updates)
 
-    def samples(rng):
-        values = rng.distinct(7, 2)
-        yield values[:4], np.array([1, 3, 1]), values[4:], {"axis": -2}
-        yield values[:2], np.array(1), values[5, :2], {"axis": -1}
+    samples = ScatterMax.samples
 
     errors = [((F3, L2, F3), {"axis": -1}, "are f32[2], not f32[3]")]
     ties = [(([1.0, 1.0], [0, 0, 1], [1.0, 1.0, 2.0]), {"axis": -1}, ([1 / 3, 1.0], None, [1 / 3, 1 / 3, 0.0]))]
