@@ -12,6 +12,7 @@ from ..frontend.values import LocalDict, LocalList, rebuild
 from ..runtime import epoch
 from ..runtime.random import generator
 from ..runtime.tensor import Tensor
+from .depth import deep
 from .program import Program
 from .specialise import specification
 
@@ -72,6 +73,7 @@ def replace_value(state: Any, new: Tensor) -> None:
     state._node = new._node
 
 
+@deep
 def specialise(fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any], options: Options, name: str) -> Specialised:
     """Compiles a function for the types and static values of these arguments."""
     specs = [specification(a) for a in args]
