@@ -52,8 +52,7 @@ def lift_state(module: Module) -> Module:
     known = touches_of(module)
     entry = known[module.entry.name]
     changing = {n for n in entry.written | entry.deferred_written if n in entry.deferred}
-    if changing:
-        _refuse_cells_asked(module, known, changing)
+    _refuse_cells_asked(module, known)
     if not any(t.forward for t in known.values()):
         return module
     made = module.like()
@@ -67,14 +66,16 @@ def lift_state(module: Module) -> Module:
     return made.like({name: made.functions[name] for name in module.functions})
 
 
-def _refuse_cells_asked(module: Module, known: dict[str, Touches], changing: set[str]) -> None:
+def _refuse_cells_asked(module: Module, known: dict[str, Touches]) -> None:
     """No gradient can be asked of a state that stays a cell in the very block that is differentiated."""
     for op in (op for function in module for op in ops_of(function.body) if op.defn.name == "grad"):
-        cells = touches_of_blocks(list(op.blocks), module, known).pending & changing
+        if not op.attr("wrt_states"):
+            continue
+        cells = touches_of_blocks(list(op.blocks), module, known).pending
         for n in op.attr("wrt_states"):
             if n in cells:
                 raise NotDifferentiableError(
-                    f"a second derivative is asked of the state {n}, which changes and is used by a bprop or hook",
+                    f"a second derivative is asked of the state {n}, which is used by a bprop or hook",
                     loc=op.loc,
                     hint="pass its value to the bprop or hook another way",
                 )
