@@ -30,6 +30,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     except (_Usage, FileNotFoundError) as error:
         print(f"autodiff_compiler: {error}", file=sys.stderr)
         return 2
+    except Exception as error:  # what the program itself raises: its message says more than our frames
+        if os.environ.get("AC_FULL_TRACEBACK"):
+            raise
+        print("\n".join([f"{type(error).__name__}: {error}", *getattr(error, "__notes__", ())]), file=sys.stderr)
+        return 1
     try:
         print(text)
     except BrokenPipeError:  # the reader (head, less) has seen enough

@@ -275,6 +275,9 @@ def _maker(exception: Any, cause: Any) -> Any:
             error.__cause__ = cause
         return error
 
+    plain = cause is None and kind.__module__ == "builtins" and all(type(a) in (str, int, float, bool) for a in args)
+    if plain:  # so a saved program can raise it by itself
+        make.text = f"{kind.__name__}({', '.join(map(repr, args))})"  # type: ignore[attr-defined]
     return make
 
 
@@ -294,6 +297,7 @@ def _callable(lw: Lowering, make: Any) -> str:
             error.add_note(f"  raised at {loc.file}:{loc.line} in {loc.function} (compiled code)")
         return error
 
+    located.text = getattr(make, "text", None)  # type: ignore[attr-defined]
     lw.module.callables[name] = located
     return name
 

@@ -56,7 +56,7 @@ def module_text(code: ModuleCode, module: Module) -> str:
     if sources:
         parts.append("from __future__ import annotations")  # those of printed functions need not exist here
     parts.append("\n".join(sorted(code.support.imports.values())))
-    bound = _bound_outside(code)
+    bound = _bound_outside(code, module)
     if bound:
         parts.append(bound)
     parts += ["\n" * source.startswith(("def ", "class ")) + source for source in sources]
@@ -78,6 +78,12 @@ def _mentioned(code: ModuleCode, functions: list[str]) -> list[str]:
     return [source for name, source in code.support.sources.items() if name in found]
 
 
+def _spelt(module: Module) -> dict[str, str]:
+    """The functions called back that are no more than the making of an exception, as text."""
+    texts = {name: getattr(fn, "text", None) for name, fn in module.callables.items()}
+    return {name: text for name, text in texts.items() if text is not None}
+
+
 def _header(code: ModuleCode, module: Module) -> str:
     entry = module.entry
     args = ", ".join(f"{a.name or 'x'}: {a.type!r}" for a in entry.args)
@@ -92,12 +98,16 @@ def _header(code: ModuleCode, module: Module) -> str:
         f"    {code.names[entry.name]}({args}) -> ({results})",
         "",
         f"It needs {' and '.join(['NumPy', *needs])} only.  Comments name the lines of the program it was made from.",
-        '"""',
     ]
-    return "\n".join(lines)
+    missing = sorted(module.callables.keys() - _spelt(module).keys()) if code.uses_callables else []
+    if missing:
+        lines.append(
+            f"It calls functions back that this file does not hold: put them into CALLABLES as {', '.join(missing)}."
+        )
+    return "\n".join([*lines, '"""'])
 
 
-def _bound_outside(code: ModuleCode) -> str:
+def _bound_outside(code: ModuleCode, module: Module) -> str:
     lines = []
     if code.arrays:
         lines += [
@@ -107,7 +117,9 @@ def _bound_outside(code: ModuleCode) -> str:
     if code.uses_callables:
         lines += [
             'if "CALLABLES" not in globals():  # functions of the program that it calls back, by name',
-            "    CALLABLES = {}",
+            "    CALLABLES = {",
+            *(f"        {name!r}: lambda: {text}," for name, text in _spelt(module).items()),
+            "    }",
         ]
     return "\n".join(lines)
 
