@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 from ..ir.build import Builder, Rules
 from ..ir.core import Block, Function, Module, Op, Value
-from ..ir.walk import Cloner, ops_of
+from ..ir.walk import Cloner, callee_of, ops_of, reachable
 from .activity import active_values, differentiable
 from .batch import batched
 from .forward import Forward
@@ -27,7 +27,7 @@ def expand_grads(module: Module, rules: Rules | None = None) -> Module:
     work = module.like(dict(module.functions))
     pairs = Pairs(work)
     nesting: set[str] = set()  # functions that hold a `grad`, or call one that does
-    for name in _callees_first(module):
+    for name in reachable(module):
         function = module.functions[name]
         if _holds_grad(function.body, nesting):
             nesting.add(name)
@@ -37,41 +37,12 @@ def expand_grads(module: Module, rules: Rules | None = None) -> Module:
 
 def drop_unreachable(module: Module) -> Module:
     """The module without the functions that its entry does not reach."""
-    reachable = set(_callees_first(module))
-    return module.like({name: f for name, f in module.functions.items() if name in reachable})
+    kept = set(reachable(module))
+    return module.like({name: f for name, f in module.functions.items() if name in kept})
 
 
 def _holds_grad(block: Block, nesting: set[str]) -> bool:
-    return any(op.defn.name in ("grad", "vmap") or _callee(op) in nesting for op in ops_of(block))
-
-
-def _callees_first(module: Module) -> Iterator[str]:
-    """The names of the functions that the entry reaches; a callee comes before its callers."""
-    if not module.functions:
-        return
-    seen = {module.entry.name}
-    stack = [(module.entry.name, _callees(module.entry))]
-    while stack:
-        name, callees = stack[-1]
-        for callee in callees:
-            if callee not in seen:
-                seen.add(callee)
-                stack.append((callee, _callees(module.functions[callee])))
-                break
-        else:
-            stack.pop()
-            yield name
-
-
-def _callees(function: Function) -> Iterator[str]:
-    for op in ops_of(function.body):
-        callee = _callee(op)
-        if callee is not None:
-            yield callee
-
-
-def _callee(op: Op) -> str | None:
-    return op.attrs[0].removeprefix("@") if op.defn.name == "call" else None
+    return any(op.defn.name in ("grad", "vmap") or callee_of(op) in nesting for op in ops_of(block))
 
 
 def _rebuilt(function: Function, module: Module, pairs: Pairs, nesting: set[str], rules: Rules | None) -> Function:
@@ -174,7 +145,7 @@ def _waits(block: Block, module: Module) -> bool:
         for op in blocks.pop().ops:
             if op.defn.name in ("grad", "vmap", "state_read", "state_write"):
                 return True
-            callee = _callee(op)
+            callee = callee_of(op)
             if callee is not None and callee not in seen:
                 seen.add(callee)
                 blocks.append(module.functions[callee].body)

@@ -10,7 +10,19 @@ from .build import Builder, Rules
 from .core import Block, Function, Module, Op, Value
 from .primitive import Effect
 
-__all__ = ["Cloner", "Use", "clone_function", "count_ops", "effect_of", "free_values", "inline", "ops_of", "uses"]
+__all__ = [
+    "Cloner",
+    "Use",
+    "callee_of",
+    "clone_function",
+    "count_ops",
+    "effect_of",
+    "free_values",
+    "inline",
+    "ops_of",
+    "reachable",
+    "uses",
+]
 
 #: Who mentions a value (an op as an operand, a block among its outs) and at which position.
 Use: TypeAlias = "tuple[Op | Block, int]"
@@ -32,6 +44,39 @@ def ops_of(block: Block) -> Iterator[Op]:
 def count_ops(function: Function) -> int:
     """The number of ops, nested ones included."""
     return sum(1 for _ in ops_of(function.body))
+
+
+def callee_of(op: Op) -> str | None:
+    """The name of the function that a `call` calls; None for other ops."""
+    if op.defn.name != "call":
+        return None
+    name: str = op.attrs[0]
+    return name.removeprefix("@")
+
+
+def reachable(module: Module) -> Iterator[str]:
+    """The names of the functions that the entry reaches; a callee comes before its callers."""
+    if not module.functions:
+        return
+    seen = {module.entry.name}
+    stack = [(module.entry.name, _callees(module.entry))]
+    while stack:
+        name, callees = stack[-1]
+        for callee in callees:
+            if callee not in seen:
+                seen.add(callee)
+                stack.append((callee, _callees(module.functions[callee])))
+                break
+        else:
+            stack.pop()
+            yield name
+
+
+def _callees(function: Function) -> Iterator[str]:
+    for op in ops_of(function.body):
+        callee = callee_of(op)
+        if callee is not None:
+            yield callee
 
 
 def uses(function: Function | Block) -> dict[Value, list[Use]]:
@@ -87,18 +132,13 @@ def effect_of(op: Op, module: Module, memo: dict[str, Effect]) -> Effect:
         return op.defn.effect
     effect = op.defn.effect
     if op.defn.name == "call":
-        effect = max(effect, _effect_of_function(_callee(op), module, memo))
+        effect = max(effect, _effect_of_function(op.attrs[0].removeprefix("@"), module, memo))
     for block in op.blocks:
         for inner in ops_of(block):
             effect = max(effect, inner.defn.effect)
             if inner.defn.name == "call":
-                effect = max(effect, _effect_of_function(_callee(inner), module, memo))
+                effect = max(effect, _effect_of_function(inner.attrs[0].removeprefix("@"), module, memo))
     return effect
-
-
-def _callee(op: Op) -> str:
-    name: str = op.attrs[0]
-    return name.removeprefix("@")
 
 
 def _effect_of_function(name: str, module: Module, memo: dict[str, Effect]) -> Effect:
@@ -110,9 +150,9 @@ def _effect_of_function(name: str, module: Module, memo: dict[str, Effect]) -> E
     while pending:
         for op in ops_of(module.functions[pending.pop()].body):
             effect = max(effect, op.defn.effect)
-            if op.defn.name != "call":
+            callee = callee_of(op)
+            if callee is None:
                 continue
-            callee = _callee(op)
             if callee in memo:
                 effect = max(effect, memo[callee])
             elif callee not in seen:

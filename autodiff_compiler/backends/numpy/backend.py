@@ -12,10 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from ...errors import InternalCompilerError
 from ...ir.core import Function, Module, Op, Value
 from ...ir.types import TensorType
-from ...ir.walk import ops_of
+from ...ir.walk import ops_of, reachable
 from ..base import Coverage
 from ..target import Target
 from . import control, effects  # noqa: F401  (they enter how they lower ops)
@@ -93,7 +92,7 @@ class NumpyBackend:
         namer = Namer()
         names = {function.name: namer.name(function.name) for function in module}
         code = ModuleCode(module, undefined_values(module), names, self.target.reuse_bytes)
-        functions = _callees_first(module)
+        functions = [module.functions[name] for name in reachable(module)]
         lowered = [_lowered(code, function) for function in reversed(functions)]
         for low in reversed(lowered):
             low.link()
@@ -168,24 +167,3 @@ def _way(op: Op) -> str | None:
 def _variable(low: Lowering, value: Value) -> Var | None:
     operand = low.env[value]
     return operand if isinstance(operand, Var) else None
-
-
-def _callees_first(module: Module) -> list[Function]:
-    """The functions the entry needs, each after those it calls."""
-    done: dict[str, Function] = {}
-    open_: set[str] = set()
-
-    def visit(function: Function) -> None:
-        if function.name in done or function.name in open_:
-            return
-        open_.add(function.name)
-        for op in ops_of(function.body):
-            if op.defn.name == "call":
-                callee = module.functions.get(op.attr("fn").removeprefix("@"))
-                if callee is None:
-                    raise InternalCompilerError(f"the module has no function {op.attr('fn')}", loc=op.loc)
-                visit(callee)
-        done[function.name] = function
-
-    visit(module.entry)
-    return list(done.values())
