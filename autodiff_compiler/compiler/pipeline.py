@@ -33,7 +33,7 @@ class Stages:
 
 
 @deep
-def optimise(module: Module, *, keep_grad: bool = False) -> Stages:
+def optimise(module: Module) -> Stages:
     """Runs the pipeline over a frontend's module; dumps and checks as the context asks."""
     found: dict[str, Module] = {}
 

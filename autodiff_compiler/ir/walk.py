@@ -14,6 +14,7 @@ __all__ = [
     "Cloner",
     "Use",
     "callee_of",
+    "callees",
     "clone_function",
     "count_ops",
     "effect_of",
@@ -59,20 +60,21 @@ def reachable(module: Module) -> Iterator[str]:
     if not module.functions:
         return
     seen = {module.entry.name}
-    stack = [(module.entry.name, _callees(module.entry))]
+    stack = [(module.entry.name, callees(module.entry))]
     while stack:
-        name, callees = stack[-1]
-        for callee in callees:
+        name, called = stack[-1]
+        for callee in called:
             if callee not in seen:
                 seen.add(callee)
-                stack.append((callee, _callees(module.functions[callee])))
+                stack.append((callee, callees(module.functions[callee])))
                 break
         else:
             stack.pop()
             yield name
 
 
-def _callees(function: Function) -> Iterator[str]:
+def callees(function: Function) -> Iterator[str]:
+    """The names of the functions that a function calls, once per call."""
     for op in ops_of(function.body):
         callee = callee_of(op)
         if callee is not None:

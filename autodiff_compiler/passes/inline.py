@@ -6,13 +6,14 @@ Too early that would lose the user's override, so all of it waits for the last `
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from graphlib import CycleError, TopologicalSorter
 
 from ..errors import RecursionDepthError
 from ..ir.build import Builder
 from ..ir.core import Block, Function, Module, Op, Value
-from ..ir.walk import Cloner, count_ops, ops_of
+from ..ir.walk import Cloner, callees, count_ops
 from ..ir.walk import inline as copy_into
 from .manager import has_grad, module_pass
 
@@ -30,15 +31,11 @@ def inline(module: Module) -> Module:
     """
     order = callees_first(module)
     final = not has_grad(module)
-    calls: dict[str, int] = {}
-    for function in module:
-        for op in ops_of(function.body):
-            if op.defn.name == "call":
-                calls[_callee(op)] = calls.get(_callee(op), 0) + 1
+    calls = Counter(callee for function in module for callee in callees(function))
     made = module.like()
     for name in order:
         made.add(_Inliner.function(module.functions[name], made, calls, final))
-    reached = {_callee(op) for function in made for op in ops_of(function.body) if op.defn.name == "call"}
+    reached = {callee for function in made for callee in callees(function)}
     new = module.like()
     for name in module.functions:
         if name == module.entry.name or name in reached:
@@ -48,9 +45,7 @@ def inline(module: Module) -> Module:
 
 def callees_first(module: Module) -> list[str]:
     """The names of all functions, each after those it calls; RecursionDepthError where there is no such order."""
-    graph = {
-        f.name: list(dict.fromkeys(_callee(op) for op in ops_of(f.body) if op.defn.name == "call")) for f in module
-    }
+    graph = {f.name: list(dict.fromkeys(callees(f))) for f in module}
     try:
         return list(TopologicalSorter(graph).static_order())
     except CycleError as error:
@@ -60,11 +55,6 @@ def callees_first(module: Module) -> list[str]:
             loc=module.functions[error.args[1][0]].loc,
             hint="write the recursion as a loop",
         ) from None
-
-
-def _callee(op: Op) -> str:
-    name: str = op.attrs[0]
-    return name.removeprefix("@")
 
 
 class _Inliner(Cloner):
@@ -97,7 +87,7 @@ class _Inliner(Cloner):
     def clone_structured(self, op: Op, operands: tuple[Value, ...]) -> Sequence[Value]:
         name = op.defn.name
         if name == "call" and not op.attr("states"):
-            callee = self.module.functions[_callee(op)]
+            callee = self.module.functions[op.attr("fn").removeprefix("@")]
             if self.calls[callee.name] == 1 or count_ops(callee) <= SMALL:
                 return copy_into(self.builder, callee.body, operands, caller=op.loc)
         if self.final and name == "custom_vjp":
