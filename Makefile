@@ -33,13 +33,9 @@ check: dev
 bench: $(VENV)/.installed-bench
 	@for file in $(BENCHMARKS); do echo "== $$file"; $(BIN)/python $$file || exit 1; done
 
-# Rounds of the property tests with a fresh seed each, until the time is over or one fails. FUZZ=1 selects the long profile.
+# Random programs in all modes, with fresh seeds, until the time is over; what fails is in fuzz_findings.
 fuzz: $(VENV)/.installed-test,examples
-	@end=$$(( $$(date +%s) + $(MINUTES) * 60 )); round=0; \
-	while [ $$(date +%s) -lt $$end ]; do \
-	    round=$$((round + 1)); seed=$$(date +%s); echo "== round $$round, seed $$seed"; \
-	    FUZZ=1 $(BIN)/python -m pytest -q -n $(JOBS) --hypothesis-seed=$$seed tests/property || exit 1; \
-	done
+	@$(BIN)/python -m tests.property.fuzz --minutes $(MINUTES)
 
 # Those of PYTHONS that run here. With pyenv: PYENV_VERSION=3.11.7:3.12.1:3.13.0 make test-all-pythons
 test-all-pythons:

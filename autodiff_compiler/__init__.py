@@ -11,7 +11,7 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
-from . import eager as _eager  # noqa: F401  (attaches the operators of Tensor)
+from . import eager as _eager  # attaches the operators of Tensor
 from .config import GRAPH_MODE, PYNATIVE_MODE, disable_jit, get_context, set_context
 from .dtypes import bfloat16, bool_, float16, float32, float64, int8, int16, int32, int64, uint8
 from .errors import CompileError
@@ -20,7 +20,10 @@ from .runtime.tensor import Tensor
 
 if TYPE_CHECKING:
     from . import nn, ops
+    from .runtime.mutable import mutable
+    from .transforms.classes import jit_class
     from .transforms.grad import GradOperation, grad, value_and_grad
+    from .transforms.host import TensorSpec, constexpr, py_call
     from .transforms.jacobian import hessian, hvp, jacfwd, jacrev, linearize
     from .transforms.jit import jit
     from .transforms.jvp import jvp
@@ -36,6 +39,10 @@ _LAZY = {
     "grad": "transforms.grad",
     "value_and_grad": "transforms.grad",
     "GradOperation": "transforms.grad",
+    "TensorSpec": "runtime.host",
+    "constexpr": "transforms.host",
+    "jit_class": "transforms.classes",
+    "py_call": "transforms.host",
     "jvp": "transforms.jvp",
     "vjp": "transforms.vjp",
     "jacrev": "transforms.jacobian",
@@ -46,6 +53,7 @@ _LAZY = {
     "vmap": "transforms.vmap",
     "keep": "transforms.loops",
     "unroll": "transforms.loops",
+    "mutable": "runtime.mutable",
     "stop_gradient": "ops",
     "set_seed": "runtime.random",
     "get_seed": "runtime.random",
@@ -64,8 +72,10 @@ __all__ = [
     "Parameter",
     "ParameterTuple",
     "Tensor",
+    "TensorSpec",
     "bfloat16",
     "bool_",
+    "constexpr",
     "disable_jit",
     "float16",
     "float32",
@@ -83,11 +93,14 @@ __all__ = [
     "jacfwd",
     "jacrev",
     "jit",
+    "jit_class",
     "jvp",
     "keep",
     "linearize",
+    "mutable",
     "nn",
     "ops",
+    "py_call",
     "set_context",
     "set_rng_state",
     "set_seed",
@@ -104,6 +117,28 @@ __all__ = [
 def tensor(input_data: Any = None, dtype: Any = None, shape: Any = None, init: Any = None) -> Tensor:
     """A new Tensor; see `Tensor`."""
     return Tensor(input_data, dtype, shape, init)
+
+
+tensor.__graph_call__ = lambda lw, args, kwargs: lw.call(Tensor, args, kwargs)  # type: ignore[attr-defined]
+
+
+def _random_method(module: str, table: str, name: str) -> Any:
+    """A Tensor's method that draws random numbers: its function is loaded at the first draw."""
+
+    def function() -> Any:
+        return getattr(importlib.import_module(f".ops.{module}", __name__), table)[name]
+
+    def draw(x: Any, *args: Any, **kwargs: Any) -> Any:
+        return function()(x, *args, **kwargs)
+
+    draw.__graph_call__ = lambda lw, args, kwargs: lw.call(function(), args, kwargs)  # type: ignore[attr-defined]
+    return draw
+
+
+for _name in ("bernoulli_", "exponential_", "normal_", "random_", "uniform_"):
+    _eager.add_in_place(_name, _random_method("random_in_place", "RANDOM_IN_PLACE", _name))
+for _name in ("bernoulli", "cauchy", "log_normal", "multinomial", "random_categorical", "uniform"):
+    _eager.add_method(_name, _random_method("random_methods", "RANDOM_METHODS", _name))
 
 
 def __getattr__(name: str) -> Any:

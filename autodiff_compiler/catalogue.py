@@ -96,7 +96,7 @@ CATALOGUE: dict[str, Entry] = {
         "make one Tensor with `ops.stack` and index that",
     ),
     "AC1306": Entry(
-        _STATIC, "the bounds of a slice are known only at run time", "use `ops.slice` with a size known before"
+        _STATIC, "the bounds of a slice are known only at run time", "use `ops.narrow` with a length known before"
     ),
     "AC1307": Entry(
         ("DynamicShapeError",),
@@ -159,7 +159,7 @@ CATALOGUE: dict[str, Entry] = {
     ),
     "AC1602": Entry(
         _SIDE,
-        "a list, dict, set or array that belongs to the outside is changed",
+        "a list, dict, set or array that belongs to the outside is changed, or a Tensor that others may see unnoticed",
         "copy it first (`x = x.copy()`), or return the new one",
     ),
     "AC1603": Entry(
@@ -175,7 +175,8 @@ CATALOGUE: dict[str, Entry] = {
         _SIDE,
         "state is written that cannot be followed: an attribute that cannot be state, or a Parameter that a name "
         "chosen at run time may stand for",
-        "return the value or keep it in a Parameter; assign a Parameter by its own name, after the last use of a name "
+        "attributes of Cells and `jit_class` objects can be written: Tensors, numbers, strings, None and containers of "
+        "them, on every path if the attribute is new; assign a Parameter by its own name, after the last use of a name "
         "that may stand for it",
     ),
     "AC1701": Entry(
@@ -207,14 +208,22 @@ CATALOGUE: dict[str, Entry] = {
         "an operation on the way has no derivative of this order or mode",
         "give the Cell a `bprop`, or cut the path with `stop_gradient`",
     ),
-    "AC1801": Entry(_CALL, "a Tensor leaves the graph, which would also cut the gradient", "use an op instead"),
+    "AC1801": Entry(_CALL, "a Tensor leaves the graph, which would also cut the gradient", "use an op, or `py_call`"),
     "AC1802": Entry(_CALL, "a Cell overrides `__call__`", "override `construct`"),
     "AC1803": Entry(_CALL, "a Cell or Parameter is created at each call", "create it in `__init__`"),
-    "AC1804": Entry(_CALL, "an instance of a plain class is created", "use a NamedTuple or a frozen dataclass"),
-    "AC1805": Entry(_CALL, "a NumPy function without a counterpart gets a Tensor", "use the nearest function of `ops`"),
+    "AC1804": Entry(
+        _CALL,
+        "an instance of a plain class is created",
+        "mark it `jit_class`, or use a NamedTuple or a frozen dataclass",
+    ),
+    "AC1805": Entry(
+        _CALL, "a NumPy function without a counterpart gets a Tensor", "use a function of `ops`, or `py_call`"
+    ),
     "AC1806": Entry(_CALL, "a builtin is called that has no meaning in a graph", "compute the value outside"),
     "AC1807": Entry(
-        _CALL, "a function is called whose inside cannot be seen", "call it outside of the compiled function"
+        _CALL,
+        "a function is called whose inside cannot be seen",
+        "call it outside, by `py_call` at run time, or mark it `constexpr` to call it while compiling",
     ),
     "AC1808": Entry(("ParameterError",), "two Parameters have the same name", "rename one of them"),
     "AC1901": Entry(
@@ -223,7 +232,7 @@ CATALOGUE: dict[str, Entry] = {
     "AC2001": Entry(
         ("RecompileWarning",),
         "the function is compiled anew for each value of one number or dimension",
-        "pass it as a 0-d Tensor, or keep the shape the same",
+        "pass the number as `mutable(n)` or as a Tensor; pad or batch to one shape",
     ),
     "AC2002": Entry(
         ("UnrollWarning",), "a long loop is unrolled", "remove the use named in the message so that it can be kept"

@@ -1,9 +1,11 @@
-"""``python -m autodiff_compiler``: `dump` shows what a function becomes, `explain` what an error code means."""
+"""``python -m autodiff_compiler``: what a function becomes (`dump`), what cannot be compiled in a file (`check`), and
+what an error code means (`explain`)."""
 
 from __future__ import annotations
 
 import argparse
 import importlib.util
+import json
 import os
 import re
 import sys
@@ -12,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from .catalogue import explain
+from .catalogue import CATALOGUE, explain
 from .dtypes import BY_SHORT
 from .errors import CompileError
 
@@ -22,8 +24,11 @@ __all__ = ["main"]
 def main(argv: Sequence[str] | None = None) -> int:
     """Runs a command; returns the exit status (0 done, 1 the program was refused, 2 wrong usage)."""
     options = _parser().parse_args(argv)
+    status = 0
     try:
         text = options.run(options)
+        if isinstance(text, tuple):
+            text, status = text
     except CompileError as error:
         print(error.render(), file=sys.stderr)
         return 1
@@ -39,7 +44,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         print(text)
     except BrokenPipeError:  # the reader (head, less) has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    return 0
+    return status
 
 
 class _Usage(Exception):
@@ -58,16 +63,87 @@ def _parser() -> argparse.ArgumentParser:
     dump.add_argument("--stage", default="opt", help="source, front, adjoint, opt, plan, code, explain or all")
     dump.set_defaults(run=_dump)
     explanation = commands.add_parser("explain", help="what an error code means and what to do")
-    explanation.add_argument("code", help="e.g. AC1402")
-    explanation.set_defaults(run=lambda options: _explained(options.code))
+    explanation.add_argument("code", nargs="?", help="e.g. AC1402; without it all codes are listed")
+    explanation.add_argument("--json", action="store_true", help="as JSON")
+    explanation.set_defaults(run=_explained)
+    check = commands.add_parser(
+        "check",
+        help="list everything in a file that cannot be compiled",
+        description="Lists every construct that cannot be compiled in the functions decorated with jit or given to it, "
+        "in every Cell's construct, and in what these call in the same file. The file is read, not imported; with "
+        "--args it is imported, and the function compiled too. Exit status: 0 clean, 1 something is refused, 2 wrong usage.",
+    )
+    check.add_argument("target", help="file.py, file.py:function or file.py:Class.method")
+    check.add_argument("--args", help='compile the function for these types, e.g. "f32[32,784] i64[32] 3 True"')
+    check.add_argument("--all", action="store_true", help="look at every function of the file")
+    check.add_argument("--json", action="store_true", help="as JSON")
+    check.set_defaults(run=_checked)
     return parser
 
 
-def _explained(code: str) -> str:
+def _explained(options: Any) -> str:
+    codes = [options.code] if options.code else list(CATALOGUE)
     try:
-        return explain(code)
+        texts = [explain(code) for code in codes]
     except KeyError:
-        raise _Usage(f"there is no error code {code!r}") from None
+        raise _Usage(f"there is no error code {options.code!r}") from None
+    if options.json:
+        known = [text.partition(" ")[0] for text in texts]
+        entries = [{"code": code, **CATALOGUE[code]._asdict()} for code in known]
+        return json.dumps(entries[0] if options.code else entries, indent=2)
+    return texts[0] if options.code else "\n".join(text.partition("\n")[0] for text in texts)
+
+
+def _checked(options: Any) -> tuple[str, int]:
+    from .inspection.check import check_file
+
+    path, name = options.target, None
+    if not os.path.exists(path):
+        path, _, name = path.rpartition(":")
+    if not os.path.isfile(path):
+        raise _Usage(f"there is no file {path or options.target}")
+    if options.args is not None and name is None:
+        raise _Usage("--args needs a function: write file.py:function")
+    try:
+        found = check_file(path, name, everything=options.all)
+    except KeyError:
+        raise _Usage(f"{path} has no function {name!r}") from None
+    except (SyntaxError, ValueError) as error:  # null bytes are a ValueError
+        raise _Usage(f"{path} is not Python: {error}") from None
+    errors = list(found.errors)
+    failure = None
+    if options.args is not None:
+        more, failure = _compiled(options, errors)
+        errors += more
+    status = int(bool(errors or failure))
+    if options.json:
+        data = {"file": path, "functions": found.functions, "errors": [e.to_dict() for e in errors], "raised": failure}
+        return json.dumps(data, indent=2), status
+    counts = f"{_count(len(errors), 'problem')} in {_count(len(found.functions), 'function')} of {path}"
+    if not found.functions:
+        counts += ": none is decorated with jit, given to it, or the construct of a Cell; --all looks at every one"
+    raised = [f"not compiled: {failure}"] if failure else []
+    return "\n\n".join([*[e.render() for e in errors], *raised, counts]), status
+
+
+def _compiled(options: Any, known: Sequence[CompileError]) -> tuple[list[CompileError], str | None]:
+    """What compilation refuses besides (one error at most, as it stops at the first), or what the file raises."""
+    from .transforms.jit import jit
+
+    try:
+        jit(_load(options.target)).lower(*_arguments(options.args))
+    except CompileError as error:
+        places = {(e.code, e.loc and e.loc[1:3]) for e in known}
+        return [] if (error.code, error.loc and error.loc[1:3]) in places else [error], None
+    except _Usage:
+        raise
+    except Exception as error:
+        return [], f"{type(error).__name__}: {error}"
+    return [], None
+
+
+def _count(n: int, what: str) -> str:
+    return f"{n or 'no'} {what}{'s' * (n != 1)}"
 
 
 def _dump(options: Any) -> str:
@@ -106,6 +182,7 @@ def _load(target: str) -> Any:
     spec.loader.exec_module(module)
     found: Any = module
     for part in name.split("."):
+        found = found() if isinstance(found, type) else found  # a method is one of an object
         if not hasattr(found, part):
             raise _Usage(f"{path} has no {name!r}")
         found = getattr(found, part)

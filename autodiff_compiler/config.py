@@ -62,7 +62,7 @@ class Context:
     def set(self, **settings: Any) -> None:
         """Changes settings; an unknown name or value changes nothing."""
         for name, value in settings.items():
-            self._check(name, value)
+            self.check(name, value)
         for name, value in settings.items():
             if name in _SETTINGS:
                 setattr(self, name, value)
@@ -80,7 +80,8 @@ class Context:
         close = difflib.get_close_matches(name, [*_SETTINGS, *_KEPT], 1)
         return f"there is no setting {name!r}" + (f"; did you mean {close[0]!r}?" if close else "")
 
-    def _check(self, name: str, value: Any) -> None:
+    def check(self, name: str, value: Any) -> None:
+        """Raises ValueError or TypeError for a setting that does not exist or cannot have this value."""
         if name not in _SETTINGS and name not in _KEPT:
             raise ValueError(self._unknown(name))
         if name == "mode" and value not in (GRAPH_MODE, PYNATIVE_MODE):

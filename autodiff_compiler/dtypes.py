@@ -132,6 +132,8 @@ def dtype_of(spec: Any) -> DType:
     try:
         return from_numpy(np.dtype(spec))
     except TypeError:
+        if isinstance(spec, type) and issubclass(spec, int | float):  # the class of a number that is marked somehow
+            return int64 if issubclass(spec, int) else float32
         raise TypeError(f"{spec!r} is not a dtype; write e.g. ms.float32") from None
 
 

@@ -7,15 +7,22 @@ Each class also inherits the builtin exception Python itself would raise for the
 
 from __future__ import annotations
 
+import contextlib
 import difflib
+import functools
 import html
 import os
-from collections.abc import Iterable, Sequence
-from typing import Any, ClassVar, Self
+import warnings
+from collections.abc import Callable, Iterable
+from types import TracebackType
+from typing import Any, ClassVar, ParamSpec, Self, TypeVar
+
+import numpy as np
 
 from .source import Loc, excerpt, line_of
 
 __all__ = [
+    "ZERO_GRADIENT",
     "AmbiguousTruthError",
     "ArgumentError",
     "AutodiffWarning",
@@ -48,10 +55,20 @@ __all__ = [
     "UnsupportedCallError",
     "UnsupportedSyntaxError",
     "did_you_mean",
+    "leave_user_frames",
     "nearest",
+    "shown_as",
+    "users_frames",
+    "warn_at",
+    "warn_once",
 ]
 
+P = ParamSpec("P")
+R = TypeVar("R")
+
 _SHOWN_CALLS = 8
+#: From which likeness on one name may be a misspelling of another.
+_NEAR = 0.75
 
 
 class CompileError(Exception):
@@ -68,6 +85,10 @@ class CompileError(Exception):
     """
 
     code: str = ""
+    #: the value the error is about, until the reason why it is not known while compiling has become a note
+    subject: Any = None
+    #: whether that was done
+    explained: bool = False
 
     def __init__(
         self,
@@ -82,14 +103,29 @@ class CompileError(Exception):
         stage: str | None = None,
     ) -> None:
         super().__init__(message)
+        self.__suppress_context__ = True  # what was handled while it was found is no part of the user's story
         self.message = message
         if code is not None:
             self.code = code
-        self.spans: tuple[tuple[Loc, str], ...] = (*(((loc, ""),) if loc is not None else ()), *spans)
+        #: the lines of the places as they were: the files may change, or be unknown to who unpickles the error
+        self._lines: dict[tuple[str, int], str] = {}
+        self._chain: tuple[Loc, ...] = tuple(chain)
+        self.spans = (*(((loc, ""),) if loc is not None else ()), *spans)
         self.notes: tuple[str, ...] = tuple(notes)
         self.hint = hint
-        self._chain: tuple[Loc, ...] = tuple(chain)
         self.stage = stage
+        self._folder = _working_directory()
+
+    @property
+    def spans(self) -> tuple[tuple[Loc, str], ...]:
+        """The places, each with the note under its carets."""
+        return self._spans
+
+    @spans.setter
+    def spans(self, spans: tuple[tuple[Loc, str], ...]) -> None:
+        self._spans = tuple(spans)
+        for place in (*[loc for loc, _ in spans], *self.chain):
+            self._lines.setdefault((place.file, place.line), line_of(place.file, place.line))
 
     @property
     def loc(self) -> Loc | None:
@@ -112,6 +148,11 @@ class CompileError(Exception):
         """Give the error a place if it has none, as a type rule knows none; returns the error itself."""
         if not self.spans and loc is not None:
             self.spans = ((loc, note),)
+        return self
+
+    def about(self, value: Any) -> Self:
+        """Says which value the error is about; returns the error itself."""
+        self.subject = value
         return self
 
     def again(self, loc: Loc | None, note: str) -> Self:
@@ -140,12 +181,12 @@ class CompileError(Exception):
         width = max((len(str(loc.line)) for loc, _ in self.spans), default=1)
         lines: list[str] = []
         for loc, note in self.spans:
-            lines.append(f"{' ' * width}--> {_place(loc)}")
-            block = excerpt(loc, note, width)
+            lines.append(f"{' ' * width}--> {_place(loc, self._folder)}")
+            block = excerpt(loc, note, width, self._line(loc))
             lines += [*block.split("\n"), f"{' ' * width} |"] if block else []
             if note and not block:
                 lines.append(f"{' ' * width} = {note}")
-        facts = [*_called_from(self.chain), *self.notes]
+        facts = [*self._called_from(), *self.notes]
         if self.hint:
             facts.append(f"instead: {self.hint}")
         if self.code:
@@ -158,54 +199,131 @@ class CompileError(Exception):
             "class": type(self).__name__,
             "code": self.code,
             "message": self.message,
-            "spans": [{**_plain(loc), "note": note} for loc, note in self.spans],
+            "spans": [{**self._plain(loc), "note": note} for loc, note in self.spans],
             "notes": list(self.notes),
             "hint": self.hint,
-            "chain": [_plain(loc) for loc in self.chain],
+            "chain": [self._plain(loc) for loc in self.chain],
             "stage": self.stage,
         }
+
+    def _line(self, loc: Loc) -> str:
+        return self._lines.get((loc.file, loc.line), "")
+
+    def _plain(self, loc: Loc) -> dict[str, Any]:
+        return {key: value for key, value in loc._asdict().items() if key != "caller"} | {"source": self._line(loc)}
+
+    def _called_from(self) -> list[str]:
+        lines = []
+        for call in self.chain:
+            inside = f" in {call.function}" if call.function else ""
+            code = self._line(call).strip()
+            lines.append(
+                f"called from {os.path.basename(call.file)}:{call.line}{inside}" + (f":  {code}" if code else "")
+            )
+        left_out = len(lines) - _SHOWN_CALLS
+        if left_out > 1:  # one hidden line would cost a line to say so
+            lines[_SHOWN_CALLS - 2 : -2] = [f"... {left_out} more calls"]
+        return lines
 
     def _repr_html_(self) -> str:
         head, _, body = self.render().partition("\n")
         return f"<pre><b>{html.escape(head)}</b>\n{html.escape(body)}</pre>"
 
 
-def _place(loc: Loc) -> str:
-    """``path:line:column in function``; the path is relative where the file lies below the working directory."""
-    where = os.path.abspath(loc.file)
-    root = os.path.join(os.getcwd(), "")
-    file = where[len(root) :] if where.startswith(root) else loc.file
+def _place(loc: Loc, folder: str) -> str:
+    """``path:line:column in function``; the path is relative where the file lies below this folder."""
+    where = os.path.normpath(os.path.join(folder, loc.file))
+    root = os.path.join(folder, "")
+    file = where[len(root) :] if folder and where.startswith(root) else loc.file
     text = f"{file}:{loc.line}:{loc.col + 1}"
     if loc.function:
         text += f" in {loc.function}"
     return f"{text} ({loc.tag})" if loc.tag else text
 
 
-def _called_from(chain: Sequence[Loc]) -> list[str]:
-    lines = []
-    for call in chain:
-        inside = f" in {call.function}" if call.function else ""
-        code = line_of(call.file, call.line).strip()
-        lines.append(f"called from {os.path.basename(call.file)}:{call.line}{inside}" + (f":  {code}" if code else ""))
-    left_out = len(lines) - _SHOWN_CALLS
-    if left_out > 1:  # one hidden line would cost a line to say so
-        lines[_SHOWN_CALLS - 2 : -2] = [f"... {left_out} more calls"]
-    return lines
+def _working_directory() -> str:
+    try:
+        return os.getcwd()
+    except OSError:  # it was deleted
+        return ""
 
 
-def _plain(loc: Loc) -> dict[str, Any]:
-    return {key: value for key, value in loc._asdict().items() if key != "caller"}
+def leave_user_frames(error: BaseException) -> None:
+    """Takes the frames of this package out of a traceback, unless the environment has AC_FULL_TRACEBACK.
+
+    To be followed by a bare `raise`, which adds no frame of its own.
+    """
+    if os.environ.get("AC_FULL_TRACEBACK", "") not in ("", "0"):
+        return
+    if error.__context__ is not None and not error.__suppress_context__:
+        leave_user_frames(error.__context__)
+    kept = []
+    trace = error.__traceback__
+    while trace is not None:
+        if not trace.tb_frame.f_code.co_filename.startswith(_OURS):
+            kept.append(trace)
+        trace = trace.tb_next
+    last: TracebackType | None = None
+    for trace in reversed(kept):
+        last = TracebackType(last, trace.tb_frame, trace.tb_lasti, trace.tb_lineno)
+    error.__traceback__ = last
+
+
+def users_frames(fn: Callable[P, R]) -> Callable[P, R]:
+    """`fn`, whose exceptions show the user's frames only."""
+
+    @functools.wraps(fn)
+    def call(*args: P.args, **kwargs: P.kwargs) -> R:
+        try:
+            return fn(*args, **kwargs)
+        except Exception as error:
+            leave_user_frames(error)
+            raise
+
+    return call
+
+
+#: What the file names of frames begin with that say nothing about the user's program.
+_OURS = (
+    os.path.join(os.path.dirname(os.path.abspath(__file__)), ""),
+    os.path.join(os.path.dirname(np.__file__), ""),
+    contextlib.__file__,
+    "<numpy program",
+)
+
+_Class = TypeVar("_Class", bound=type)
+
+
+def shown_as(word: str) -> Callable[[_Class], _Class]:
+    """Gives a class of ours the name of what it stands for in the user's program.
+
+    Both our messages and Python's own (`'list' object is not callable`) take the name of a class from the class.
+    """
+
+    def rename(cls: _Class) -> _Class:
+        cls.__name__ = word
+        return cls
+
+    return rename
 
 
 def nearest(name: str, names: Iterable[str], limit: int = 3) -> list[str]:
     """The names that look most like `name`, best first."""
     # Names of the interpreter's own make no sense as a proposal unless one was asked for.
     known = {n for n in names if isinstance(n, str) and (name.startswith("_") or not n.startswith("_"))} - {name}
-    same_letters = sorted(n for n in known if n.lower() == name.lower())
-    return [
-        *same_letters,
-        *(n for n in difflib.get_close_matches(name, sorted(known), limit) if n not in same_letters),
-    ][:limit]
+    slips = sorted(n for n in known if n.lower() == name.lower() or _one_slip(n, name))
+    slips.sort(key=lambda n: (n.lower() != name.lower(), -_same_beginning(n, name)))
+    alike = difflib.get_close_matches(name, sorted(known), limit, _NEAR)
+    return [*slips, *(n for n in alike if n not in slips)][:limit]
+
+
+def _same_beginning(a: str, b: str) -> int:
+    return next((i for i, (x, y) in enumerate(zip(a, b, strict=False)) if x != y), min(len(a), len(b)))
+
+
+def _one_slip(a: str, b: str) -> bool:
+    """Whether two words differ by one wrong letter, or by the order of their letters: a lot in a short name."""
+    return len(a) == len(b) > 2 and (sum(x != y for x, y in zip(a, b, strict=True)) == 1 or sorted(a) == sorted(b))
 
 
 def did_you_mean(name: str, names: Iterable[str]) -> str | None:
@@ -367,7 +485,33 @@ class AutodiffWarning(UserWarning):
 
     def __str__(self) -> str:
         head = f"[{self.code}] {self.message}" if self.code else self.message
-        return f"{head} ({_place(self.loc)})" if self.loc is not None else head
+        return f"{head} ({_place(self.loc, _working_directory())})" if self.loc is not None else head
+
+
+#: (code, file, line) of warnings that come once per place.
+_warned: dict[tuple[str, str, int], None] = {}
+_WARNED_AT_MOST = 1000
+
+
+def warn_once(warning: AutodiffWarning, place: Loc | None) -> None:
+    """Warns at a user's line, but not if a warning of this code was given there before."""
+    if place is not None:
+        key = (warning.code, place.file, place.line)
+        if key in _warned:
+            return
+    warn_at(warning, place)
+    if place is not None:  # not before: a filter may have made an error of it
+        _warned[key] = None
+        while len(_warned) > _WARNED_AT_MOST:
+            _warned.pop(next(iter(_warned)), None)
+
+
+def warn_at(warning: AutodiffWarning, place: Loc | None) -> None:
+    """Warns at a user's line."""
+    if place is None:
+        warnings.warn(warning, stacklevel=2)
+    else:
+        warnings.warn_explicit(warning, type(warning), place.file, place.line)
 
 
 class RecompileWarning(AutodiffWarning):
@@ -386,6 +530,13 @@ class GradientWarning(AutodiffWarning):
     """A gradient is zero because everything on the way is integer or stopped."""
 
     default_code = "AC2003"
+
+
+#: What a `GradientWarning` says where no derivative reaches any of the inputs asked for.
+ZERO_GRADIENT = (
+    "the gradient is zero: the result depends on the inputs only through integers, bools, Python numbers "
+    "or stop_gradient; use float Tensors and functions of `ops`"
+)
 
 
 class BranchRaisesWarning(AutodiffWarning):

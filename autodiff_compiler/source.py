@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import linecache
 import os
+import sys
 import unicodedata
+from types import FrameType
 from typing import NamedTuple
 
-__all__ = ["Loc", "excerpt", "line_of"]
+__all__ = ["Loc", "calling_place", "excerpt", "line_of"]
+
+_PACKAGE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "")
 
 
 class Loc(NamedTuple):
@@ -31,9 +35,26 @@ class Loc(NamedTuple):
         """The same place, marked as made by a transformation (the first mark stays)."""
         return self if self.tag else self._replace(tag=tag)
 
+    def of_user(self) -> Loc:
+        """The innermost call in the user's files that led here, where this place lies in this package."""
+        place = self
+        while place.file.startswith(_PACKAGE) and place.caller is not None:
+            place = place.caller
+        return place
+
     def __str__(self) -> str:
         text = f"{os.path.basename(self.file)}:{self.line}:{self.col}"
         return f"{text} {self.tag}" if self.tag else text
+
+
+def calling_place() -> Loc | None:
+    """The user's line that is running now: the innermost one outside of this package."""
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None and frame.f_code.co_filename.startswith(_PACKAGE):
+        frame = frame.f_back
+    if frame is None:
+        return None
+    return Loc(frame.f_code.co_filename, frame.f_lineno, function=frame.f_code.co_qualname)
 
 
 def line_of(file: str, line: int) -> str:
@@ -41,26 +62,49 @@ def line_of(file: str, line: int) -> str:
     return linecache.getline(file, line).rstrip("\n")
 
 
-def excerpt(loc: Loc, note: str = "", width: int = 0) -> str:
+def excerpt(loc: Loc, note: str = "", width: int = 0, source: str | None = None) -> str:
     """The line at `loc` with carets under the exact expression, as compilers print it.
 
-    `width` is the least width of the line number, so that several excerpts of one message align.
+    `width` is the least width of the line number, so that several excerpts of one message align; `source` is the text
+    of the line where it is known already.  Of an expression over several lines the first is shown, marked ``^^^...``.
     """
-    text = line_of(loc.file, loc.line).rstrip()
+    text = (line_of(loc.file, loc.line) if source is None else source).rstrip()
     if not text:
         return ""
-    end = loc.end_col if loc.end_line == loc.line and loc.end_col > loc.col else len(text)
+    end, more = len(text), ""
+    if not (loc.col or loc.end_col):  # only the line is known
+        loc = loc._replace(col=len(text) - len(text.lstrip()))
+    if loc.end_line == loc.line and loc.end_col > loc.col:
+        end = loc.end_col
+    elif loc.end_line > loc.line:
+        end = _code_end(text, loc.col)
+        if text[:end].endswith(":"):  # the head of a statement that holds others
+            end -= 1
+        else:
+            more = "..."
     # A tab stays a tab in the caret line so that the marks stand under the same cells.
     pad = "".join("\t" if c == "\t" else " " * _cells(c) for c in text[: loc.col])
+    marks = "".join("\t" if c == "\t" else "^" * _cells(c) for c in text[loc.col : end]) or "^"
     number = str(loc.line).rjust(width)
     gutter = " " * len(number)
-    marks = "^" * max(1, sum(map(_cells, text[loc.col : end])))
-    lines = [f"{gutter} |", f"{number} | {text}", f"{gutter} | {pad}{marks}{' ' + note if note else ''}"]
-    return "\n".join(lines)
+    return "\n".join(
+        [f"{gutter} |", f"{number} | {text}", f"{gutter} | {pad}{marks}{more}{' ' + note if note else ''}"]
+    )
+
+
+def _code_end(text: str, start: int) -> int:
+    """Where the code of a line ends that goes on below: before a comment."""
+    quote = ""
+    for i in range(start, len(text)):
+        if text[i] in "'\"":
+            quote = "" if quote == text[i] else quote or text[i]
+        elif text[i] == "#" and not quote:
+            return len(text[:i].rstrip())
+    return len(text)
 
 
 def _cells(char: str) -> int:
-    """How many cells of a terminal a character fills: a combining mark none, a wide one two."""
-    if unicodedata.combining(char):
+    """How many cells of a terminal a character fills: a combining or joining mark none, a wide one two."""
+    if unicodedata.category(char) in ("Mn", "Me", "Cf") or "\u1160" <= char <= "\u11ff":  # or a part of a syllable
         return 0
     return 2 if unicodedata.east_asian_width(char) in "WF" else 1

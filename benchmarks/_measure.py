@@ -31,22 +31,27 @@ def machine() -> str:
     return f"{name}, {os.cpu_count()} cores{load}; Python {platform.python_version()}, NumPy {np.__version__}"
 
 
-def interleaved(functions: Sequence[Callable[[], Any]], rounds: int = 15, seconds: float = 0.02) -> list[float]:
-    """The best time per call of each function, in microseconds; the rounds alternate, so that drift hits all alike."""
+def rounds_of(functions: Sequence[Callable[[], Any]], rounds: int = 15, seconds: float = 0.02) -> list[list[float]]:
+    """The times per call of each function in microseconds, one per round; rounds alternate: drift hits all alike."""
     counts = []
     for f in functions:
         f()
         start = time.perf_counter()
         f()
         counts.append(max(1, int(seconds / max(time.perf_counter() - start, 1e-7))))
-    best = [float("inf")] * len(functions)
+    times: list[list[float]] = [[] for _ in functions]
     for _ in range(rounds):
-        for i, (f, count) in enumerate(zip(functions, counts, strict=True)):
+        for f, count, taken in zip(functions, counts, times, strict=True):
             start = time.perf_counter()
             for _ in range(count):
                 f()
-            best[i] = min(best[i], (time.perf_counter() - start) / count)
-    return [1e6 * t for t in best]
+            taken.append(1e6 * (time.perf_counter() - start) / count)
+    return times
+
+
+def interleaved(functions: Sequence[Callable[[], Any]], rounds: int = 15, seconds: float = 0.02) -> list[float]:
+    """The best time per call of each function in microseconds."""
+    return [min(taken) for taken in rounds_of(functions, rounds, seconds)]
 
 
 def once(prepare: Callable[[], Any], run: Callable[[Any], Any], rounds: int = 5) -> float:

@@ -152,8 +152,50 @@ def test_carets_stand_under_tabs_wide_and_combining_characters(user):
     assert excerpt(Loc(user, 5, 4, 5, 9)).split("\n")[-1] == "  | \t  \t^^^^^"
 
 
+# An expression in a line, and the columns of a screen that it fills (first and last + 1), counted by hand.
+WIDTHS = [
+    ("x = 'e\u0301e\u0301' + y", "y", (11, 12)),  # combining accents
+    ("x = '\U0001f600' + y", "y", (11, 12)),  # an emoji fills two columns
+    ("x = '\U0001f600' + y", "'\U0001f600'", (4, 8)),
+    ("x = '\U0001f469\u200d\U0001f680' + y", "y", (13, 14)),  # joined by a character without width
+    ("x = '❤\ufe0f' + y", "y", (10, 11)),  # a variation selector has no width
+    ("x = '\u1112\u1161\u11ab' + y", "y", (11, 12)),  # Hangul in parts: one syllable, two columns
+    ("値 = 日本 + 1", "日本", (5, 9)),
+    ("\uff46\uff55 = 1", "\uff46\uff55", (0, 4)),  # full-width letters
+]
+
+
+@pytest.mark.parametrize(("line", "part", "columns"), WIDTHS)
+def test_marks_have_the_width_of_what_they_mark(line, part, columns, tmp_path):
+    path = tmp_path / "wide.py"
+    path.write_text(line + "\n", encoding="utf-8")
+    start = line.index(part)
+    marks = excerpt(Loc(str(path), 1, start, 1, start + len(part))).split("\n")[-1].removeprefix("  | ")
+    assert (marks.index("^"), len(marks)) == columns
+
+
+def test_a_tab_inside_an_expression_stays_one(tmp_path):
+    path = tmp_path / "tab.py"
+    path.write_text("\tx =\ty\t+ z\n")
+    assert excerpt(Loc(str(path), 1, 5, 1, 10)).split("\n")[-1] == "  | \t   \t^\t^^^"
+
+
+def test_of_a_statement_over_several_lines_its_head_is_marked_without_comment(tmp_path):
+    path = tmp_path / "many.py"
+    path.write_text("if x == '#':  # why\n    pass\ny = [1,  # one\n     2]\n")
+    assert excerpt(Loc(str(path), 1, 0, 2, 8)).split("\n")[-1] == "  | ^^^^^^^^^^^"
+    assert excerpt(Loc(str(path), 3, 4, 4, 7), "here").split("\n")[-1] == "  |     ^^^... here"
+
+
+def test_a_place_without_column_is_the_whole_line(tmp_path):
+    path = tmp_path / "line.py"
+    path.write_text("    f(x)\n")
+    assert excerpt(Loc(str(path), 1)).split("\n")[-1] == "  |     ^^^^"
+
+
 def test_place_over_several_lines_marks_the_first(user):
-    assert excerpt(Loc(user, 6, 4, 7, 7)).split("\n")[1:] == ["6 | z = (1 +", "  |     ^^^^"]
+    assert excerpt(Loc(user, 6, 4, 7, 7)).split("\n")[1:] == ["6 | z = (1 +", "  |     ^^^^..."]
+    assert excerpt(Loc(user, 6, 4, 7, 7), "sum").split("\n")[2] == "  |     ^^^^... sum"
 
 
 def test_line_numbers_of_several_places_align(tmp_path):

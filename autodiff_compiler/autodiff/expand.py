@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from ..errors import ZERO_GRADIENT, GradientWarning, warn_once
 from ..ir.build import Builder, Rules
 from ..ir.core import Block, Function, Module, Op, Value
 from ..ir.walk import Cloner, callee_of, ops_of, reachable
-from .activity import active_values, differentiable
+from ..source import Loc
+from .activity import active_values, depends, differentiable
 from .batch import batched
 from .forward import Forward
 from .pairs import Pairs
@@ -74,7 +76,8 @@ class _Expander(Cloner):
         block = builder.block
         self.mapping.update(zip(body.args, block.args, strict=True))
         builder.ret(*self.nested(builder).clone_ops(body))
-        if _holds_grad(body, self.nesting) and _waits(block, builder.module):
+        nested = _holds_grad(body, self.nesting)
+        if nested and _waits(block, builder.module):
             return self.builder.emit_op(op.defn, operands, op.attrs, (block,)).results
         if op.defn.name == "vmap":
             return batched(self.builder, block, operands, op.attr("size"))
@@ -83,7 +86,8 @@ class _Expander(Cloner):
         if forward:
             return self._tangents(block, operands, wrt, seeds)
         given = _ones(builder, block.outs) if seeds is None else dict(zip(seeds, operands[n:], strict=True))
-        cotangents = self._differentiated(builder, wrt, given)
+        # A derivative of a derivative is zero where the function is linear, whatever else it does.
+        cotangents = self._differentiated(builder, wrt, given, None if nested else op.loc)
         block.outs = [*block.outs, *cotangents]
         prune(block, builder.module, block.outs)
         return _splice(block, operands[:n], self.builder.block)
@@ -100,11 +104,16 @@ class _Expander(Cloner):
         outs = sweep.clone_ops(block)
         return [*outs, *(sweep.tangent_or_zero(block.outs[j]) for j in seeds)]
 
-    def _differentiated(self, builder: Builder, wrt: Sequence[int], given: dict[int, Value]) -> list[Value]:
+    def _differentiated(
+        self, builder: Builder, wrt: Sequence[int], given: dict[int, Value], place: Loc | None
+    ) -> list[Value]:
         """Emits the adjoint of a block behind its ops; returns the cotangents of the arguments `wrt`."""
         block = builder.block
         args = [block.args[i] for i in wrt]
         active = active_values(block, args, [block.outs[j] for j in given])
+        lost = not active and place is not None and not place.tag
+        if lost and depends(block, args, [block.outs[j] for j in given] or block.outs):
+            warn_once(GradientWarning(ZERO_GRADIENT), place and place.of_user())
         cotangents = Cotangents(active)
         for j, seed in given.items():
             cotangents.add(builder, block.outs[j], seed)

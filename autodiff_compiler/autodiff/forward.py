@@ -14,7 +14,7 @@ from ..errors import BpropError, InternalCompilerError, NotDifferentiableError
 from ..ir.build import Builder
 from ..ir.core import Block, Function, Op, Value
 from ..ir.primitive import Context
-from ..ir.walk import Cloner, free_values, inline
+from ..ir.walk import Cloner, free_values, inline, ops_of
 from .activity import active_values, differentiable
 from .pairs import Pairs
 from .remat import prune
@@ -82,11 +82,7 @@ class Forward(Cloner):
         scratch.ret(*present.values())
         prune(block, builder.module, block.outs)
         if any(g in block.args for g in [*block.outs, *free_values_of(block)]):
-            raise BpropError(
-                f"the derivative of `{op.defn.name}` is not linear in the cotangent, so forward mode cannot use it",
-                code="AC1705",
-                loc=op.loc,
-            )
+            raise _not_linear(op, block)
         _append(block, builder.block)
         for r, tangent in present.items():
             self._set(r, tangent)
@@ -270,3 +266,19 @@ def _with_tangents(sweep: Forward, callee: Function, wrt: tuple[int, ...]) -> tu
         inner.builder.ret(*outs, *(inner.tangent_or_zero(callee.outs[i]) for i in carrying))
         module.add(Function(name, inner.builder.block, callee.loc))
     return name, carrying
+
+
+def _not_linear(op: Op, block: Block) -> BpropError:
+    """The error for a derivative that forward mode cannot transpose; it shows the op that breaks the linearity."""
+    what = "a `bprop`" if op.defn.name == "custom_vjp" else f"the derivative of `{op.defn.name}`"
+    breaking = next((o for o in ops_of(block) if any(x in block.args for x in o.operands)), None)
+    by = f": `{breaking.defn.name}` breaks it" if breaking is not None else ""
+    spans = [(op.loc, "")] if op.loc is not None else []
+    if breaking is not None and breaking.loc is not None and breaking.loc != op.loc:
+        spans.append((breaking.loc, "not linear"))
+    return BpropError(
+        f"{what} is not linear in the cotangent, so forward mode cannot use it{by}",
+        code="AC1705",
+        spans=spans,
+        hint="use `dout` linearly, or ask for the derivative in reverse mode",
+    )

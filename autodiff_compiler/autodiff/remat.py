@@ -1,8 +1,8 @@
 """Residuals: how an adjoint block gets at the values of its forward block, saved or computed again.
 
 An adjoint block is first built as if it saw the forward block.  Then dead ops are dropped (`prune`), `choose` decides
-for every forward value still mentioned how it arrives, and `take_over` puts the replacements in.  Computing again means
-copying the same ops on the same values, so it is bit-equal.
+for every forward value still mentioned how it arrives (by bytes, and by the `cost` that each primitive declares), and
+`take_over` puts the replacements in.  Computing again means copying the same ops on the same values: it is bit-equal.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 
 from ..ir.core import Block, Module, Op, Value
-from ..ir.primitive import Effect
+from ..ir.primitive import COSTLY, Effect
 from ..ir.types import Seq, TensorType, TupleType, Type
 from ..ir.walk import effect_of, ops_of
 
@@ -20,13 +20,6 @@ __all__ = ["Choice", "choose", "prune", "take_over"]
 #: The most a chain of recomputed ops may cost where each value saved is saved again and again, and what is cheaper
 #: than carrying a value from trip to trip.
 BUDGET, TRIFLE = 32, 3
-FREE = frozenset(("const", "undef", "tuple_make", "tuple_get", "seq_len", "shape_of"))
-#: Elementwise ops of about one machine instruction per element; the others (exp, tanh, ...) count as `COSTLY`.
-CHEAP = frozenset(
-    ("add", "sub", "mul", "neg", "abs", "sign", "maximum", "minimum", "select", "cast", "relu", "square",
-     "equal", "not_equal", "less", "less_equal", "greater", "greater_equal", "logical_and", "logical_or", "logical_not")
-)  # fmt: skip
-COSTLY = 8
 _UNKNOWN_SIZE = 1 << 10  # a symbolic dimension, when bytes are compared
 _UNKNOWN_TRIPS = 1 << 20
 
@@ -165,7 +158,7 @@ def _chain(
         elif x.block is not forward:
             kept += 0 if visible(x) else _bytes(x.type)
         else:
-            cost = _cost(x.owner) if type(x.owner) is Op else None
+            cost = x.owner.defn.cost if type(x.owner) is Op else None
             if cost is not None and chain.price + cost <= budget:
                 assert type(x.owner) is Op
                 chain.price += cost
@@ -177,18 +170,6 @@ def _chain(
                 chain.leaves.append(x)
                 kept += _bytes(x.type)
     return chain if chain.price <= budget and (kept == 0 or kept < _bytes(v.type)) else None
-
-
-def _cost(op: Op) -> int | None:
-    """What running an op once more costs per element; None for what is never run again."""
-    defn = op.defn
-    if defn.name in FREE:
-        return 0
-    if defn.infer_blocks is not None or defn.effect is not Effect.PURE or defn.multiple:
-        return None
-    if defn.name in CHEAP or defn.view is not None:
-        return 1
-    return COSTLY if defn.scalar is not None else None
 
 
 def _bytes(type: Type) -> int:

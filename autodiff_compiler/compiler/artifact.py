@@ -8,6 +8,7 @@ from typing import Any
 from ..ir.text import print_module
 from ..ir.walk import count_ops, ops_of
 from ..passes.manager import dump
+from .history import watched
 from .pipeline import planned
 from .specialised import Specialised
 
@@ -58,8 +59,10 @@ class Artifact:
     def explain(self) -> str:
         """What was compiled, what it depends on, and what every pass did."""
         lowered, stages = self._compiled.lowered, self._compiled.program.stages
-        lines = [f"{self._name}({self._arguments})", "", "depends on (checked at every call):"]
-        lines += [f"  {g.what}" for g in lowered.guards] or ["  nothing but its arguments"]
+        lines = [f"{self._name}({self._arguments})", "", "values of the outermost function, as it left them:"]
+        lines += [f"  {line}" for line in lowered.reasons.table()] or ["  none"]
+        lines += ["", "depends on (checked at every call):"]
+        lines += [f"  {w}" for w in watched(self._compiled)] or ["  nothing but its arguments"]
         lines += ["", "Tensors found outside (read at every call):"]
         lines += [f"  {c.what}: {c.type!r}" for c in lowered.captures] or ["  none"]
         lines += ["", "states:"]

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import itertools
 import os
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from ..autodiff.expand import expand_grads
 from ..backends.base import Executable
 from ..backends.numpy.backend import NumpyBackend
 from ..config import context
+from ..depth import deep
 from ..ir.core import Module
+from ..ir.failure import stage
 from ..passes import dce, fuse, inline, licm, memory, simplify, state  # noqa: F401  (passes register themselves)
-from ..passes.manager import PIPELINE, PLANNING, PassReport, module_pass, run
-from .depth import deep
+from ..passes.manager import PIPELINE, PLANNING, REWRITES, PassReport, Step, module_pass, run
 
 __all__ = ["Stages", "build", "optimise"]
 
@@ -41,8 +43,21 @@ def optimise(module: Module) -> Stages:
         if report.name in ("lift_state", "expand_grad"):
             found["adjoint"] = now
 
-    result, reports = run(module, PIPELINE, dump_dir=_dump_dir(module), verify=context.verify, observe=observe)
+    level = context.optimize if module.optimize is None else module.optimize
+    pipeline = PIPELINE if level else _without_rewriting(PIPELINE)
+    result, reports = run(module, pipeline, dump_dir=_dump_dir(module), verify=context.verify, observe=observe)
     return Stages(module, found.get("adjoint", module), result, reports)
+
+
+def _without_rewriting(pipeline: Sequence[Step]) -> list[Step]:
+    """The passes that a program cannot do without: what ``optimize=0`` asks for."""
+    steps: list[Step] = []
+    for step in pipeline:
+        if isinstance(step, str):
+            steps += [step] if step not in REWRITES else []
+        else:
+            steps.append(tuple([name for name in step if name not in REWRITES]))
+    return steps
 
 
 def planned(module: Module) -> Module:
@@ -53,7 +68,8 @@ def planned(module: Module) -> Module:
 @deep
 def build(module: Module) -> Executable:
     """A module that went through the pipeline, as a program."""
-    return NumpyBackend().compile(module)
+    with stage("backend", module):
+        return NumpyBackend().compile(module)
 
 
 def _dump_dir(module: Module) -> str | None:

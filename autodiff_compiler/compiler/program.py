@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import linecache
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -10,16 +11,18 @@ import numpy as np
 from ..autodiff.pairs import Residual
 from ..autodiff.split import Split, split
 from ..backends.base import Executable
+from ..depth import deep
 from ..eager.tape import record, thread, tracked
 from ..ir.build import Builder
 from ..ir.core import Block, Function, Module
+from ..ir.failure import stage
 from ..ir.primitive import REGISTRY, Effect
 from ..ir.types import Seq, TupleType, Type, seq
 from ..ir.walk import Cloner, ops_of
 from ..locks import Lock
+from ..passes.touches import touches_of
 from ..runtime.storage import SHARED
 from ..runtime.tensor import Tensor, wrap
-from .depth import deep
 from .pipeline import Stages, build, optimise
 
 __all__ = ["Program"]
@@ -32,8 +35,10 @@ class Program:
     writes.  Derivatives of a call are programs as well, made once per set of tracked inputs.
     """
 
-    def __init__(self, module: Module) -> None:
+    def __init__(self, module: Module, states: Mapping[str, Any] | None = None) -> None:
         self.front = module
+        #: the Tensors behind the module's states, for those that come to life in a backward part
+        self._states = states or {}
         self._lock = Lock()
         self._stages: Stages | None = None
         self._run: Executable | None = None
@@ -63,18 +68,22 @@ class Program:
 
     def __call__(self, tensors: Sequence[Tensor]) -> list[Tensor]:
         """Runs the program; what lies on an active tape is recorded as one node."""
-        state = thread.state
-        if state.active:
-            active = tuple([i for i, t in enumerate(tensors) if tracked(t)])
-            if active:
-                return self._recorded(tensors, active)
-        pure = self._pure
-        arrays = [t._data for t in tensors]
-        found = self.executable(*arrays) if pure is None else state.quiet(pure, *arrays)
-        results = [wrap(a) for a in found]
-        if self._may_share:
-            _mark_shared(results)
-        return results
+        try:
+            state = thread.state
+            if state.active:
+                active = tuple([i for i, t in enumerate(tensors) if tracked(t)])
+                if active:
+                    return self._recorded(tensors, active)
+            pure = self._pure
+            arrays = [t._data for t in tensors]
+            found = self.executable(*arrays) if pure is None else state.quiet(pure, *arrays)
+            results = [wrap(a) for a in found]
+            if self._may_share:
+                _mark_shared(results)
+            return results
+        except Exception as error:
+            _name_line(error)
+            raise
 
     # ------------------------------------------------------------------------------------------- derivatives
     def _recorded(self, tensors: Sequence[Tensor], active: tuple[int, ...]) -> list[Tensor]:
@@ -93,9 +102,15 @@ class Program:
         def pullback(cotangents: list[Tensor | None]) -> Sequence[Tensor | None]:
             seeds = [_seed(cotangents[j], found[j]) for j in parts.split.seeds]
             if any(map(tracked, aliases)) or any(map(tracked, seeds)):
-                return self._pullback(active)([*aliases, *seeds])
-            grads = parts.backward(*kept, *[s._data for s in seeds])
-            by_input = dict(zip(parts.split.cotangents, map(wrap, grads), strict=True))
+                program = self._pullback(active)
+                opt = program.stages.opt
+                results = program([*aliases, *seeds, *[self._states[name] for name in opt.inputs]])
+                self._commit(opt.outputs, results[len(active) :])
+                return results[: len(active)]
+            read = [self._states[name]._data for name in parts.reads]
+            grads = [wrap(a) for a in parts.backward(*kept, *[s._data for s in seeds], *read)]
+            by_input = dict(zip(parts.split.cotangents, grads, strict=False))
+            self._commit(parts.writes, grads[len(by_input) :])
             return [by_input.get(i) for i in active]
 
         for t in inputs:
@@ -103,11 +118,21 @@ class Program:
         record(operands, results, pullback)
         return results
 
+    def _commit(self, names: Sequence[str], values: Sequence[Tensor]) -> None:
+        """Writes the states that a backward part has changed."""
+        for name, value in zip(names, values, strict=True):
+            if isinstance(self._states[name], Tensor):  # else a mirror of something that forward code writes
+                self._states[name]._own()[...] = value._data
+                self._states[name]._node = value._node
+
     @deep
     def _parts(self, active: tuple[int, ...]) -> _Parts:
         with self._lock:
             if active not in self._splits:
-                self._splits[active] = _Parts(split(self.stages.adjoint, active))
+                adjoint = self.stages.adjoint
+                with stage("derivative", adjoint):
+                    parts = split(adjoint, active)
+                self._splits[active] = _Parts(parts)
             return self._splits[active]
 
     def _pullback(self, active: tuple[int, ...]) -> Program:
@@ -115,12 +140,29 @@ class Program:
 
         It computes the forward part again (without its effects), so that it can itself be differentiated.
         """
+        parts = self._parts(active).split  # before the lock is held: another thread may do this work
         with self._lock:
             if active not in self._pullbacks:
-                self._pullbacks[active] = Program(
-                    _pullback_module(self.stages.adjoint, active, self._parts(active).split)
-                )
+                adjoint = self.stages.adjoint
+                with stage("derivative", adjoint):
+                    made = _pullback_module(adjoint, active, parts)
+                self._pullbacks[active] = Program(made, self._states)
             return self._pullbacks[active]
+
+
+def _name_line(error: Exception) -> None:
+    """Notes the user's line whose computation failed: generated programs have it in a comment behind the statement."""
+    trace = error.__traceback__
+    found = ""
+    while trace is not None:
+        file = trace.tb_frame.f_code.co_filename
+        if file.startswith("<numpy program"):
+            _, behind, comment = linecache.getline(file, trace.tb_lineno).rstrip().partition("  # ")
+            found = comment if behind else found
+        trace = trace.tb_next
+    note = f"raised at {found}"
+    if found and not any("raised at" in known for known in getattr(error, "__notes__", ())):
+        error.add_note(note)
 
 
 def _may_share(module: Module) -> bool:
@@ -148,7 +190,10 @@ class _Parts:
     def __init__(self, made: Split) -> None:
         self.split = made
         self.forward = build(optimise(made.forward).opt)
-        self.backward = build(optimise(made.backward).opt)
+        backward = optimise(made.backward).opt
+        self.backward = build(backward)
+        #: states that users' backward blocks read and write: more arguments and results of `backward`
+        self.reads, self.writes = backward.inputs, backward.outputs
 
 
 def _residual(residual: Residual, arrays: list[Any], found: tuple[Any, ...], n: int) -> Any:
@@ -173,6 +218,7 @@ def _seed(g: Tensor | None, result: Any) -> Tensor:
 def _pullback_module(module: Module, active: tuple[int, ...], made: Split) -> Module:
     entry = module.entry
     out = module.like({})
+    out.inputs = out.outputs = ()
     types = [a.type for a in entry.args]
     seeds = [entry.outs[j].type for j in made.seeds]
     function = Function(
@@ -184,11 +230,21 @@ def _pullback_module(module: Module, active: tuple[int, ...], made: Split) -> Mo
         cloner = _Silent(inner, dict(zip(entry.args, inner.block.args, strict=True)))
         with inner:
             outs = cloner.clone_ops(entry.body)
+            _leave_states(module, outs, inner)
         inner.ret(*outs)
         op = builder.emit_op(REGISTRY["grad"], function.args, (active, tuple(made.seeds), (), False), (inner.block,))
         builder.ret(*op.results[len(outs) :])
     out.functions = {function.name: function, **{k: v for k, v in module.functions.items() if k != entry.name}}
     return out
+
+
+def _leave_states(module: Module, outs: Sequence[Any], builder: Builder) -> None:
+    """Writes the final versions of lifted states that backward blocks, which still mention them by name, must see."""
+    touched = touches_of(module)
+    mentioned = touched[module.entry.name].deferred
+    for name, value in zip(module.outputs, outs[len(outs) - len(module.outputs) :], strict=True):
+        if name in mentioned:
+            builder.emit(REGISTRY["state_write"], (value,), (name, value.type))
 
 
 class _Silent(Cloner):

@@ -11,12 +11,15 @@ import numpy as np
 
 from ..dtypes import DType
 from ..errors import UnsupportedCallError
-from ..frontend.lower import TensorArgument
+from ..frontend.joins import NUMBER_DTYPE
+from ..frontend.lower import NumberArgument, TensorArgument
 from ..frontend.outside import class_attribute, type_of
 from ..frontend.values import rebuild
 from ..ir.build import scalar_key
+from ..runtime.mutable import Mutable, kind_of
 from ..runtime.parameter import Parameter
-from ..runtime.tensor import Tensor
+from ..runtime.records import record_fields, with_fields
+from ..runtime.tensor import Tensor, wrap
 
 __all__ = ["Identity", "Key", "described", "signature", "specification"]
 
@@ -78,6 +81,8 @@ def _add(x: Any, key: list[Any], leaves: list[Tensor]) -> None:
         key += (x.dtype, x.shape, "ndarray")
     elif isinstance(x, np.generic):
         key += (kind, x.tobytes())
+    elif isinstance(x, Mutable):
+        _add_mutable(x, key, leaves)
     elif isinstance(x, tuple | list):
         key += (kind, len(x))
         for item in x:
@@ -94,11 +99,41 @@ def _add(x: Any, key: list[Any], leaves: list[Tensor]) -> None:
         _add_static(x, tuple(x), key)
     elif kind is partial:
         _add_static(x, (x.func, x.args, x.keywords), key)
+    elif (names := record_fields(x)) is not None:
+        key.append(kind)
+        for name in names:
+            _add(getattr(x, name), key, leaves)
     elif is_dataclass(x) and not isinstance(x, type) and _is_value(kind):
         held = x.__dict__ if hasattr(x, "__dict__") else {f.name: getattr(x, f.name) for f in fields(x)}
         _add_static(x, (held,), key)
     else:
         key.append(Identity(x))
+
+
+def _add_mutable(x: Any, key: list[Any], leaves: list[Tensor]) -> None:
+    """Adds a value whose numbers count by their types only; they become leaves, as Tensors without dimensions."""
+    kind = kind_of(x)
+    if kind in (bool, int, float):
+        key += (Mutable, kind)
+        leaves.append(_number(x, kind))
+    elif isinstance(x, tuple | list):
+        key += (Mutable, kind, len(x))
+        for item in x:
+            _add_mutable(item, key, leaves)
+    elif isinstance(x, dict):
+        key += (Mutable, kind, len(x))
+        for name, item in x.items():
+            key += (type(name), name)
+            _add_mutable(item, key, leaves)
+    else:
+        _add(x, key, leaves)
+
+
+def _number(x: Any, kind: type) -> Tensor:
+    try:
+        return wrap(np.asarray(x, NUMBER_DTYPE[kind].numpy))
+    except OverflowError:
+        raise OverflowError(f"{x} does not fit into 64 bits, the size of an int known only at run time") from None
 
 
 def _is_value(kind: type) -> bool:
@@ -116,23 +151,28 @@ def _add_static(x: Any, parts: tuple[Any, ...], key: list[Any]) -> None:
     key += [Identity(x)] if leaves else inner
 
 
-def specification(x: Any) -> Any:
-    """What the frontend is told of an argument: types for Tensors, the value itself for the rest."""
+def specification(x: Any, mutable: bool = False) -> Any:
+    """What the frontend is told of an argument: types for Tensors and mutable numbers, the value for the rest."""
+    mutable = mutable or isinstance(x, Mutable)
+    if mutable and kind_of(x) in (bool, int, float):
+        return NumberArgument(kind_of(x))
     if isinstance(x, Parameter):
         return x
     if isinstance(x, Tensor):
-        return TensorArgument(type_of(x))
+        return TensorArgument(type_of(x), x)
     if isinstance(x, np.ndarray):
-        return TensorArgument(type_of(Tensor.from_numpy(x)))
+        tensor = Tensor.from_numpy(x)
+        return TensorArgument(type_of(tensor), tensor, array=True)
     if isinstance(x, tuple) and hasattr(x, "_fields"):
-        return type(x)(*map(specification, x))
+        return type(x)(*[specification(v, mutable) for v in x])
     if isinstance(x, tuple | list | dict):
         _check_container(type(x))
     if isinstance(x, tuple):
-        return tuple(map(specification, x))
+        return rebuild(x, [specification(v, mutable) for v in x])
     if isinstance(x, list | dict):
-        return rebuild(x, [specification(v) for v in (x.values() if isinstance(x, dict) else x)])
-    return x
+        return rebuild(x, [specification(v, mutable) for v in (x.values() if isinstance(x, dict) else x)])
+    names = record_fields(x)
+    return x if names is None else with_fields(x, [specification(getattr(x, n), mutable) for n in names])
 
 
 _READING = (
@@ -157,6 +197,8 @@ def described(args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:
     def one(x: Any) -> str:
         if isinstance(x, Tensor):
             return repr(type_of(x))
+        if isinstance(x, Mutable):
+            return f"mutable {kind_of(x).__name__}"
         return repr(x) if isinstance(x, bool | int | float | str | None) else type(x).__name__
 
     return ", ".join([*map(one, args), *(f"{k}={one(v)}" for k, v in kwargs.items())])

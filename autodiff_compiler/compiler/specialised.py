@@ -4,15 +4,26 @@ from __future__ import annotations
 
 import gc
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from typing import Any
 
+import numpy as np
+
+from ..depth import deep
+from ..errors import SideEffectError
+from ..frontend.after_forward import AttributeCell
+from ..frontend.inputs import pattern_of
+from ..frontend.joins import same_static
 from ..frontend.lower import Arg, Lowered, Options, Out, State, lower
-from ..frontend.values import LocalDict, LocalList, rebuild
+from ..frontend.outside import type_of
+from ..frontend.results import Copied
+from ..frontend.values import Held, LocalDict, LocalList, LocalObject, LocalSet, elements, parts, rebuild, record_fields
+from ..locks import locks_of
 from ..runtime import epoch
+from ..runtime.commits import Commit, Committed, noting
 from ..runtime.random import generator
-from ..runtime.tensor import Tensor
-from .depth import deep
+from ..runtime.storage import holders
+from ..runtime.tensor import Tensor, wrap
 from .program import Program
 from .specialise import specification
 
@@ -24,7 +35,9 @@ class Specialised:
 
     def __init__(self, lowered: Lowered) -> None:
         self.lowered = lowered
-        self.program = Program(lowered.module)
+        #: the call it was compiled for, and how often it was used since
+        self.call, self.hits = "", 0
+        self.program = Program(lowered.module, lowered.states)
         self._epoch = epoch.current()
         self._watched = [g for g in lowered.guards if g.watched]
         self._holds = [g.holds for g in lowered.guards if not g.watched]
@@ -36,9 +49,24 @@ class Specialised:
         self._written = [lowered.states[name] for name in opt.outputs]
         self._results = len(opt.entry.outs) - len(opt.outputs)
         self._finish = _finisher(lowered.result)
-        #: whether the program depends on its arguments alone
-        self._alone = not (self._fetch or self._inputs or self._written)
+        shared = [id(x) for x in parts(lowered.result) if isinstance(x, LocalList | LocalDict | LocalObject)]
+        if len(set(shared)) < len(shared):
+            self._finish = lambda results, inputs: _built(lowered.result, results, inputs, {})
+        templates = [lowered.result, *[template for _, _, template in lowered.attributes]]
+        #: puts the result and the attributes together at once, where they may hold one list
+        self._finish_all: Any = None
+        if any(isinstance(part, LocalList | LocalDict) for t in templates[1:] for part in parts(t)):
+            self._finish_all = lambda results, inputs: _built(templates, results, inputs, {})
+        self._attributes = [(owner, name, _finisher(template)) for owner, name, template in lowered.attributes]
+        self._commits = any(isinstance(fn, Commit) for fn in lowered.module.callables.values())
+        #: whether the program depends on its arguments alone, and changes nothing
+        changes = self._written or lowered.writes or lowered.attributes or self._commits
+        self._alone = not (self._fetch or self._inputs or changes)
         self._draws = any(generator.owns(state) for state in self._written)
+        owners = [owner for owner, _, _ in lowered.attributes]
+        written = [s for s in self._written if type(s) is not AttributeCell and not generator.owns(s)]
+        #: held during a call: two calls that read a state and write it must not overlap
+        self._locks = locks_of([*written, *owners])
 
     def valid(self) -> bool:
         """Whether everything read from outside while compiling is still the same."""
@@ -52,25 +80,119 @@ class Specialised:
                 return False
         return True
 
+    @property
+    def universal(self) -> bool:
+        """Whether it does not matter which arguments are one object."""
+        return self.lowered.pattern is None
+
+    def agrees(self, leaves: Sequence[Tensor]) -> bool:
+        """Whether, where that matters, the same Tensors are one object as in the call that was compiled."""
+        pattern = self.lowered.pattern
+        return pattern is None or pattern_of([*map(id, leaves), *[id(fetch()) for fetch in self._fetch]]) == pattern
+
     def __call__(self, leaves: Sequence[Tensor]) -> Any:
         if self._alone:
             return self._finish(self.program(leaves), leaves)
-        if not self._draws:
+        if not self._draws and not self._locks:
             return self._run(leaves)
-        with generator.drawing:  # otherwise two threads would draw the same numbers
+        with ExitStack() as held:
+            for lock in self._locks:
+                held.enter_context(lock)
+            if self._draws:
+                held.enter_context(generator.drawing)  # otherwise two threads would draw the same numbers
             return self._run(leaves)
 
     def _run(self, leaves: Sequence[Tensor]) -> Any:
-        results = self.program([*leaves, *[fetch() for fetch in self._fetch], *self._inputs])
+        inputs = [*leaves, *[fetch() for fetch in self._fetch]]
+        if self.lowered.writes:
+            states = [state for state in self._inputs if type(state) is not AttributeCell]
+            check_memory([inputs[i] for i, _ in self.lowered.writes], [*inputs, *states])
+        if not self._commits:
+            results = self.program([*inputs, *self._inputs])
+        else:
+            results = self._noting(inputs)
         for state, new in zip(self._written, results[self._results :], strict=True):
-            replace_value(state, new)
-        return self._finish(results, leaves)
+            if type(state) is not AttributeCell:  # the attribute itself is written below
+                replace_value(state, new)
+        for i, result in self.lowered.writes:
+            replace_value(inputs[i], results[result])
+        if self._finish_all is not None:
+            returned, *contents = self._finish_all(results, inputs)
+        else:
+            returned = self._finish(results, inputs)
+            contents = [finish(results, inputs) for _, _, finish in self._attributes]
+        for (owner, name, _), value in zip(self._attributes, contents, strict=True):
+            set_attribute(owner, name, value)
+        return returned
+
+    def _noting(self, inputs: list[Tensor]) -> list[Tensor]:
+        """Runs the program; if an exception leaves it, what was written by then is written back."""
+        with noting(self.lowered.module.states) as noted:
+            try:
+                return self.program([*inputs, *self._inputs])
+            except BaseException:
+                self._write_back(noted, inputs)
+                raise
+
+    def _write_back(self, noted: Committed, inputs: Sequence[Tensor]) -> None:
+        states = {name: wrap(np.array(array)) for name, array in noted.states.items()}
+        rest = [wrap(np.array(array)) for array in noted.rest]
+        for name, new in states.items():
+            if isinstance(self.lowered.states[name], Tensor):  # else it belongs to an attribute
+                replace_value(self.lowered.states[name], new)
+        if noted.place is None:
+            return
+        site = self.lowered.sites[noted.place]
+        for i, result in site.writes:
+            replace_value(inputs[i], rest[result])
+        made: dict[int, Any] = {}
+        contents = [_built(template, rest, inputs, made) for _, _, template in site.attributes]
+        for (owner, name, _), value in zip(site.attributes, contents, strict=True):
+            set_attribute(owner, name, value)
 
 
-def replace_value(state: Any, new: Tensor) -> None:
-    """A Parameter takes the value that compiled code assigned to it, and the value's place on the tapes."""
-    state._write(new._data)
-    state._node = new._node
+def replace_value(target: Tensor, new: Tensor) -> None:
+    """A Parameter or Tensor takes the value that compiled code gave it, and the value's place on the tapes.
+
+    It is written in place unless somebody else holds the bytes.
+    """
+    target._own()[...] = new._data
+    target._node = new._node
+
+
+def set_attribute(owner: Any, name: str, value: Any) -> None:
+    """An object takes what compiled code left in an attribute; the epoch moves only if a guard might mind."""
+    if type(value) is Held:
+        if value.kept:
+            return
+        value = value.value
+    old = getattr(owner, name, owner)
+    if type(old) is Tensor and type(value) is Tensor and type_of(old) is type_of(value):
+        object.__setattr__(owner, name, value)
+    elif isinstance(value, Tensor) or not same_static(old, value):
+        setattr(owner, name, value)
+
+
+def check_memory(written: Sequence[Tensor], inputs: Sequence[Tensor]) -> None:
+    """SideEffectError if a write to one of the Tensors would show in another one, which compiled code cannot know."""
+    for target in written:
+        if target._held & holders.live:
+            continue  # a write goes to a copy
+        for other in inputs:
+            if other is not target and np.may_share_memory(target._data, other._data) and _overlap(target, other):
+                raise SideEffectError(
+                    "compiled code writes to a Tensor that shares its memory with another one it uses",
+                    code="AC1602",
+                    hint="copy one of them before the call",
+                )
+
+
+def _overlap(a: Tensor, b: Tensor) -> bool:
+    work: Any = 10_000  # NumPy's stubs know two special values only
+    try:
+        return np.shares_memory(a._data, b._data, max_work=work)
+    except np.exceptions.TooHardError:
+        return True
 
 
 @deep
@@ -94,6 +216,30 @@ def _collector_paused() -> Iterator[None]:
             gc.enable()
 
 
+def _built(template: Any, results: list[Tensor], inputs: Sequence[Tensor], made: dict[int, Any]) -> Any:
+    """What `_finisher` makes, with one list for every place of one list in the template."""
+    items = elements(template)
+    if items is None:
+        return _finisher(template)(results, inputs)
+    if id(template) not in made:
+        new = rebuild(template, [_built(i, results, inputs, made) for i in items])
+        if isinstance(new, LocalObject):
+            made[id(template)] = _instance(new.cls, new.slots)
+        else:
+            made[id(template)] = (
+                list(new) if isinstance(new, LocalList) else dict(new) if isinstance(new, LocalDict) else new
+            )
+    return made[id(template)]
+
+
+def _instance(cls: type, attributes: dict[str, Any]) -> Any:
+    """An object of a user's class with these attributes; its `__init__` has run in compiled code."""
+    made: Any = object.__new__(cls)
+    for name, value in attributes.items():
+        object.__setattr__(made, name, value)
+    return made
+
+
 def _finisher(template: Any) -> Callable[[list[Tensor], Sequence[Tensor]], Any]:
     """The function that makes the returned value from the program's results and the call's leaves."""
     if type(template) is Out and template.kind is None:
@@ -113,11 +259,26 @@ def _finisher(template: Any) -> Callable[[list[Tensor], Sequence[Tensor]], Any]:
         if kind is tuple:
             return lambda results, leaves: tuple([p(results, leaves) for p in parts])
         return lambda results, leaves: kind([p(results, leaves) for p in parts])
+    if type(template) is LocalObject:
+        cls, named = template.cls, {name: _finisher(t) for name, t in template.slots.items()}
+        return lambda results, leaves: _instance(cls, {name: p(results, leaves) for name, p in named.items()})
+    if type(template) is LocalSet:
+        return lambda results, leaves: set(template)
+    if record_fields(template) is not None:
+        parts = [_finisher(t) for t in elements(template)]
+        return lambda results, leaves: rebuild(template, [p(results, leaves) for p in parts])
+    if type(template) is Copied:
+        return lambda results, leaves: template.array.copy()
+    if type(template) is Out and template.kind in (np.ndarray, np.generic):
+        index, key = template.index, () if template.kind is np.generic else ...
+        return lambda results, leaves: results[index]._data.copy()[key]
     if type(template) is Out:
         index, number = template.index, template.kind or float
         return lambda results, leaves: number(results[index]._data.item())
     if type(template) is Arg:
         index = template.index
+        if template.kind is not None:
+            return lambda results, leaves: leaves[index]._data.item()
         return lambda results, leaves: leaves[index]
     if type(template) is State:
         return lambda results, leaves: template.source

@@ -8,7 +8,7 @@ from __future__ import annotations
 from . import numpy_protocol as numpy_protocol  # importing it gives Tensors the protocol
 from .execute import run
 from .grad import Tape, differentiate, leaves, vjp
-from .operators import assign
+from .operators import add_in_place, add_method, assign
 from .tape import record, tracked
 
-__all__ = ["Tape", "assign", "differentiate", "leaves", "record", "run", "tracked", "vjp"]
+__all__ = ["Tape", "add_in_place", "add_method", "assign", "differentiate", "leaves", "record", "run", "tracked", "vjp"]

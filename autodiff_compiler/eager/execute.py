@@ -1,8 +1,8 @@
 """Running primitives on Tensors, one at a time: kernel, result, record.
 
-`run` is the general way and is installed under `F`.  It trusts the kernels: they broadcast and check shapes by
-themselves, and only if one raises do the type rules say why.  What NumPy would do silently and we do not, mixing
-dtypes, is checked first, once per combination of dtypes.
+`run` is the general way and is installed under `F`.  What NumPy would do silently and we do not is refused first, by
+the type rule, which is asked once for all calls alike: of elementwise ops once per combination of dtypes and
+attributes, as their formulas broadcast and check shapes by themselves, of the others per combination of shapes too.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from ..ir.core import Attrs
 from ..ir.primitive import Context, F, Needs, Primitive, kernel_of, set_eager
 from ..ir.types import TensorType, tensor
 from ..primitives.family import broadcast_shapes
-from ..runtime.storage import SHARED
+from ..runtime.storage import SHARED, holders
 from ..runtime.tensor import Array, Tensor, wrap
 from .tape import Applied, place, quietly, reentered, thread
 
@@ -30,7 +30,7 @@ __all__ = ["Plan", "plan_of", "run"]
 class Plan:
     """What running one primitive needs, prepared once."""
 
-    __slots__ = ("accepted", "context", "defn", "kernel", "special", "ufunc", "vjp")
+    __slots__ = ("accepted", "context", "defn", "elementwise", "kernel", "special", "ufunc", "vjp")
 
     def __init__(self, defn: type[Primitive]) -> None:
         self.defn, self.vjp = defn, defn.vjp
@@ -45,7 +45,8 @@ class Plan:
         self.ufunc = _ufunc_of(defn)
         if self.ufunc is not None and not defn.widen:
             self.kernel = self.ufunc
-        #: Combinations of operand dtypes the type rule has accepted.
+        self.elementwise = defn.scalar is not None
+        #: Calls the type rule has accepted: dtypes, attributes, and shapes unless the op is elementwise.
         self.accepted: set[Any] = set()
         self.context = _context_of(defn)
 
@@ -76,9 +77,14 @@ def run(defn: type[Primitive], operands: tuple[Any, ...], attrs: Attrs) -> Any:
             numbers = True
     if numbers:
         _fill_numbers(defn, operands, arrays)
-    key = arrays[0].dtype if len(arrays) == 1 else tuple([a.dtype for a in arrays])
+    key: Any
+    if plan.elementwise:
+        key = arrays[0].dtype if len(arrays) == 1 else tuple([a.dtype for a in arrays])
+        key = (attrs, key) if attrs else key
+    else:
+        key = (attrs, *[(a.dtype, a.shape) for a in arrays])
     if key not in plan.accepted:
-        _check_dtypes(plan, arrays, attrs, key)
+        _check_types(plan, arrays, attrs, key)
     try:
         if attrs:
             out = state.quiet(plan.kernel, *arrays, **dict(zip(defn.schema, attrs, strict=True)))
@@ -129,10 +135,14 @@ def _type_of(array: Array) -> TensorType:
     return tensor(from_numpy(array.dtype), array.shape)
 
 
-def _check_dtypes(plan: Plan, arrays: list[Array], attrs: Attrs, key: Any) -> None:
-    """Refuses dtypes that the type rule does not accept, which NumPy might promote."""
+#: How many calls a plan remembers at most, before it starts anew.
+_REMEMBERED = 4096
+
+
+def _check_types(plan: Plan, arrays: list[Array], attrs: Attrs, key: Any) -> None:
+    """Refuses operands and attributes that the type rule does not accept, whatever NumPy would make of them."""
     if arrays:
-        if plan.defn.scalar is not None:  # shapes broadcast in the kernel: only the dtypes count
+        if plan.elementwise:  # shapes broadcast in the kernel: only the dtypes count
             dtypes = [from_numpy(a.dtype) for a in arrays]
             try:
                 plan.defn.infer_types(tuple([tensor(d, ()) for d in dtypes]), attrs)
@@ -142,6 +152,8 @@ def _check_dtypes(plan: Plan, arrays: list[Array], attrs: Attrs, key: Any) -> No
                 raise
         else:
             plan.defn.infer_types(tuple([_type_of(a) for a in arrays]), attrs)
+    if len(plan.accepted) >= _REMEMBERED:
+        plan.accepted.clear()
     plan.accepted.add(key)
 
 
@@ -172,6 +184,8 @@ def _full(type: TensorType, value: Any) -> Array:
 
 
 def _stop_gradient(x: Any) -> Tensor:
+    if x._node is not None:
+        holders.lost |= x._node.mask
     stopped = wrap(x._data)
     stopped._held = SHARED
     x._held |= SHARED

@@ -9,12 +9,14 @@ from typing import Any
 import numpy as np
 
 from ..dtypes import from_numpy
-from ..errors import GradientError
+from ..errors import ZERO_GRADIENT, GradientError, GradientWarning, warn_once
 from ..ir.primitive import F
 from ..primitives.family import sum_to
 from ..runtime.parameter import Parameter, versions
+from ..runtime.records import record_fields, with_fields
 from ..runtime.storage import SHARED, holders
 from ..runtime.tensor import Array, Tensor, wrap
+from ..source import calling_place
 from .tape import Element, Node, Source, next_order, thread
 
 __all__ = ["Tape", "differentiate", "leaves", "vjp"]
@@ -171,12 +173,16 @@ class Tape:
             if seed is not None and dtype.kind not in "biu" and self._reaches(node)
         ]
         del targets
-        active = thread.state.active
+        lost, active = holders.lost, thread.state.active
+        # A derivative of a derivative is zero where the function is linear, whatever else it does.
+        if not pairs and lost & self._bit and not holders.inner & self._bit:
+            warn_once(GradientWarning(ZERO_GRADIENT), calling_place())
         thread.state.active = active & ~self._bit
+        holders.inner |= thread.state.active
         try:
             found = _backward(self._bit, self._start, pairs)
         finally:
-            thread.state.active = active
+            thread.state.active, holders.lost = active, lost
         return _distinct([found.get(source) for source in self.sources], self.sources, seeds)
 
     def _reaches(self, node: Node | None) -> bool:
@@ -238,7 +244,7 @@ def _distinct(gradients: Sequence[Tensor | None], sources: Sequence[Source], see
 
 # ------------------------------------------------------------------------------------------------ outputs
 def leaves(tree: Any) -> Iterator[Tensor]:
-    """The Tensors in nested tuples, lists and dicts, in order."""
+    """The Tensors in nested tuples, lists, dicts and frozen dataclasses, in order."""
     if isinstance(tree, Tensor):
         yield tree
     elif isinstance(tree, tuple | list):
@@ -247,6 +253,9 @@ def leaves(tree: Any) -> Iterator[Tensor]:
     elif isinstance(tree, dict):
         for item in tree.values():
             yield from leaves(item)
+    else:
+        for name in record_fields(tree) or ():
+            yield from leaves(getattr(tree, name))
 
 
 def _released(outputs: Any, aliases: Sequence[Tensor], inputs: Sequence[Tensor], outer: int) -> Any:
@@ -269,7 +278,8 @@ def _replaced(tree: Any, originals: dict[int, Tensor]) -> Any:
     if isinstance(tree, tuple | list):
         items = [_replaced(v, originals) for v in tree]
         return type(tree)._make(items) if hasattr(tree, "_make") else type(tree)(items)
-    return tree
+    names = record_fields(tree)
+    return tree if names is None else with_fields(tree, [_replaced(getattr(tree, n), originals) for n in names])
 
 
 # ------------------------------------------------------------------------------------------------ gradients

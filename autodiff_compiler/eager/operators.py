@@ -16,6 +16,7 @@ from ..errors import DTypeError, ShapeError
 from ..ir.core import Value
 from ..ir.primitive import METHODS, PROPERTIES, REGISTRY, call
 from ..primitives.family import cast
+from ..primitives.in_place import IN_PLACE, fitting
 from ..primitives.subscript import assigned, setitem
 from ..runtime.parameter import Parameter
 from ..runtime.storage import SHARED
@@ -23,7 +24,7 @@ from ..runtime.tensor import Tensor, wrap
 from .execute import Plan, alias, plan_of
 from .tape import place, quietly, thread, tracked
 
-__all__ = ["assign"]
+__all__ = ["add_in_place", "add_method", "assign"]
 
 _FLOATS = frozenset(map(np.dtype, ("float16", "float32", "float64")))
 _NUMBERS = _FLOATS | frozenset(map(np.dtype, ("int8", "int16", "int32", "int64", "uint8")))
@@ -292,6 +293,28 @@ def _raw_value(value: Any) -> Any:
     return np.asarray(value) if isinstance(value, bool | int | float) else None
 
 
+def _changing(name: str, pure: Callable[..., Any]) -> Callable[..., Any]:
+    """A method that gives the Tensor the value of a pure function, and returns it."""
+
+    def method(x: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+        return assign(x, fitting(name, x, pure(x, *args, **kwargs)))
+
+    method.__name__ = name
+    return method
+
+
+def add_method(name: str, public: Callable[..., Any]) -> None:
+    """Adds a method to those of all Tensors, in eager and compiled code."""
+    METHODS[name] = public
+    setattr(Tensor, name, public)
+
+
+def add_in_place(name: str, pure: Callable[..., Any]) -> None:
+    """Adds a method to those that change a Tensor, in eager and compiled code."""
+    IN_PLACE[name] = pure
+    setattr(Tensor, name, _changing(name, pure))
+
+
 def _in_place(operator: Callable[..., Any]) -> Callable[..., Any]:
     """``p += v`` assigns a Parameter; a plain Tensor has no such operator, so Python binds the name anew."""
 
@@ -308,6 +331,8 @@ def _attach() -> None:
         if name in Tensor.__dict__:
             raise TypeError(f"Tensor has a method {name!r} of its own")
         setattr(Tensor, name, property(public) if name in PROPERTIES else _method(name, public))
+    for name, pure in IN_PLACE.items():
+        add_in_place(name, pure)
     for name in _ARITHMETIC:
         setattr(Parameter, f"__i{name}__", _in_place(getattr(Tensor, f"__{name}__")))
     own: dict[str, Callable[..., Any]] = {

@@ -20,7 +20,7 @@ import numpy as np
 
 from ..errors import NotDifferentiableError
 from ..ir.core import Attrs
-from ..runtime.storage import SHARED
+from ..runtime.storage import SHARED, holders
 from ..runtime.tensor import Array, Tensor, wrap
 
 __all__ = [
@@ -228,6 +228,7 @@ def place(
         if out.dtype.kind not in "biu":
             break
     else:
+        holders.lost |= mask
         return  # integers carry no derivative
     for x in operands:
         if isinstance(x, Tensor):

@@ -5,15 +5,14 @@ from __future__ import annotations
 import operator
 from typing import Any
 
-from ..errors import UnsupportedSyntaxError
 from ..ir.build import current
 from ..ir.core import Value
 from ..ir.primitive import F
 from .joins import NUMBER_DTYPE, kind_of_number, lifted_number
 from .lowering import Lowering
-from .values import Weak, describe
+from .values import NewException, Weak
 
-__all__ = ["BINARY", "SLOT", "number_binary"]
+__all__ = ["BINARY", "SLOT", "SYMBOL", "number_binary"]
 
 #: By the syntax tree's name of an operator: what Python does, and the name of its methods.
 BINARY = {
@@ -46,14 +45,27 @@ SLOT = {
     "LShift": "lshift",
     "RShift": "rshift",
 }
+#: By the name of its methods: an operator as Python's messages write it.
+SYMBOL = {
+    "add": "+", "sub": "-", "mul": "*", "truediv": "/", "floordiv": "//", "mod": "%", "pow": "** or pow()",
+    "matmul": "@", "and": "&", "or": "|", "xor": "^", "lshift": "<<", "rshift": ">>",
+}  # fmt: skip
 _WEAK = {"Add": "add", "Sub": "sub", "Mult": "mul", "Div": "div", "FloorDiv": "floordiv", "Mod": "mod", "Pow": "pow"}
 
 
-def number_binary(lw: Lowering, op: str, a: Any, b: Any) -> Weak:
-    """Arithmetic of Python numbers of which at least one is known only at run time."""
+def number_divmod(lw: Lowering, a: Any, b: Any) -> tuple[Weak, Weak]:
+    """``divmod(a, b)`` of such numbers."""
+    return number_binary(lw, "FloorDiv", a, b, divmod), number_binary(lw, "Mod", a, b, None)
+
+
+def number_binary(lw: Lowering, op: str, a: Any, b: Any, refuses: Any = ...) -> Weak:
+    """Arithmetic of Python numbers of which at least one is known only at run time.
+
+    `refuses`: the function of Python's that raises where the result is not defined; None if that was checked.
+    """
     name = _WEAK.get(op)
     if name is None:
-        raise UnsupportedSyntaxError(f"operator {SLOT[op]} on {describe(a)} is not supported yet", code="AC1103")
+        return _bits(lw, op, a, b)
     builder = current()
     kinds = {kind_of_number(a), kind_of_number(b)}
     fraction = op == "Div" or (op == "Pow" and type(b) is int and b < 0)
@@ -61,31 +73,76 @@ def number_binary(lw: Lowering, op: str, a: Any, b: Any) -> Weak:
     x, y = lifted_number(a, _wider(a, kind), builder), lifted_number(b, _wider(b, kind), builder)
     dtype = NUMBER_DTYPE[kind]
     x, y = (v if v.dtype is dtype else F.cast(v, dtype=dtype) for v in (x, y))
-    _check_defined(lw, op, (a, x), (b, y), kind)
-    return Weak(F.int_pow(x, y) if op == "Pow" and kind is int else getattr(F, name)(x, y), kind)
+    if refuses is not None:
+        _check_defined(lw, op, (a, x), (b, y), kind, BINARY[op] if refuses is ... else refuses)
+    if op == "Pow":
+        return Weak(F.int_pow(x, y), kind) if kind is int else _power(lw, x, y)
+    return Weak(getattr(F, name)(x, y), kind)
 
 
-def _check_defined(lw: Lowering, op: str, left: tuple[Any, Value], right: tuple[Any, Value], kind: type) -> None:
+def _power(lw: Lowering, x: Value, y: Value) -> Weak:
+    """A float to the power of a float, as C has it; too large a result is an error in Python."""
+    from .exceptions import emit_check
+
+    result = F.math_function(x, y, function="pow")
+    fine = F.logical_or(F.logical_not(F.isinf(result)), F.logical_or(F.isinf(x), F.isinf(y)))
+    emit_check(lw, fine, _error(OverflowError, 34, "Numerical result out of range"))
+    return Weak(result, float)
+
+
+_BITS = {
+    "BitAnd": ("logical_and", "bitwise_and"), "BitOr": ("logical_or", "bitwise_or"),
+    "BitXor": ("not_equal", "bitwise_xor"), "LShift": ("", "left_shift"), "RShift": ("", "right_shift"),
+}  # fmt: skip
+
+
+def _bits(lw: Lowering, op: str, a: Any, b: Any) -> Weak:
+    """Bit operations of ints and bools."""
+    from .exceptions import emit_check
+
+    kinds = [kind_of_number(x) or float for x in (a, b)]
+    if op not in _BITS or float in kinds:
+        BINARY[op](*(kind(1) for kind in kinds))  # raises what Python raises
+    of_bools, name = _BITS[op]
+    if kinds == [bool, bool] and of_bools:
+        return Weak(getattr(F, of_bools)(*(lifted_number(x, bool, current()) for x in (a, b))), bool)
+    x, y = (lifted_number(v, int, current()) for v in (a, b))
+    if op in ("LShift", "RShift"):
+        if type(b) is not Weak and b < 0:
+            raise ValueError("negative shift count")
+        if type(b) is Weak:
+            emit_check(lw, F.greater_equal(y, 0), _error(ValueError, "negative shift count"))
+    return Weak(getattr(F, name)(x, y), int)
+
+
+def _error(cls: type[Exception], *args: Any) -> NewException:
+    return NewException(cls, args, {})
+
+
+def _check_defined(
+    lw: Lowering, op: str, left: tuple[Any, Value], right: tuple[Any, Value], kind: type, refuses: Any
+) -> None:
     """Emits the check for what Python refuses, or answers with a number of another kind; left, right: with Values."""
-    from .statements import emit_check
+    from .exceptions import emit_check
 
     (a, x), (b, y) = left, right
     if op in ("Div", "FloorDiv", "Mod"):
         whole = int if kind_of_number(a) is not float and kind_of_number(b) is not float else float
         try:
-            BINARY[op](whole(1), whole(0) if type(b) is Weak else b)
+            refuses(whole(1), whole(0) if type(b) is Weak else b)
         except ZeroDivisionError as error:
-            emit_check(lw, F.not_equal(y, 0), ZeroDivisionError(*error.args))
+            emit_check(lw, F.not_equal(y, 0), _error(ZeroDivisionError, *error.args))
     elif op == "Pow" and kind is int and type(b) is Weak:
         why = "an int to a negative power is a float, which is not known at compile time: write float(n) ** m"
-        emit_check(lw, F.greater_equal(y, 0), ValueError(why))
+        emit_check(lw, F.greater_equal(y, 0), _error(ValueError, why))
     elif op == "Pow" and kind is float:
         if (type(a) is Weak or a == 0) and (type(b) is Weak or b < 0):
-            fine = F.logical_or(F.not_equal(x, 0), F.greater_equal(y, 0))
-            emit_check(lw, fine, ZeroDivisionError("0.0 cannot be raised to a negative power"))
+            fine = F.logical_or(F.not_equal(x, 0), F.logical_or(F.logical_not(F.less(y, 0)), F.isinf(y)))
+            emit_check(lw, fine, _error(ZeroDivisionError, "0.0 cannot be raised to a negative power"))
         if (type(a) is Weak or a < 0) and (type(b) is Weak or b % 1):
-            fine = F.logical_or(F.greater_equal(x, 0), F.equal(y, F.floor(y)))
-            emit_check(lw, fine, ValueError("a negative number to a fractional power is complex"))
+            real = F.logical_or(F.logical_not(F.less(x, 0)), F.isinf(x))
+            fine = F.logical_or(real, F.logical_or(F.equal(y, F.floor(y)), F.isnan(y)))
+            emit_check(lw, fine, _error(ValueError, "a negative number to a fractional power is complex"))
 
 
 def _wider(x: Any, kind: type) -> type:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 from ..autodiff.batch import changes_something, one_by_one
@@ -16,7 +17,8 @@ from ..ir.types import Shape, TensorType, dim_product, tensor
 from ..ir.walk import inline, ops_of
 from .calls import call
 from .derivatives import Traced, traced_call
-from .lowering import Lowering
+from .exceptions import raising_in_block
+from .lowering import Diverged, Lowering, Region
 from .values import OUTSIDE, StateVar, TensorVar, describe, map_leaves
 
 __all__ = ["forward_jacobian", "reverse_jacobian", "vectorised"]
@@ -41,11 +43,16 @@ def vectorised(lw: Lowering, fn: Any, args: Sequence[Any], flags: Sequence[Any])
     builder: Builder = trace.builder.nested(types, [v.name for v in operands])
     slices = iter(builder.block.args)
     given = _walk(lambda x, flag: TensorVar(next(slices), OUTSIDE) if flag else x, args, flags)
-    with lw.region() as region, builder:
-        result = call(lw, fn, list(given), {})
+    with lw.region() as region, _raising_in_turn(lw, region, builder, operands, size), builder:
+        with raising_in_block(lw, builder):
+            result = call(lw, fn, list(given), {})
         if region.saved:
             lw.restore(region)
-            raise SideEffectError("a function that is vectorised changes an object made outside of it", loc=loc)
+            raise SideEffectError(
+                "a function that is vectorised changes an object made outside of it",
+                loc=loc,
+                hint="return the value, which is stacked",
+            )
         outs = [lw.unwrap(_tensor(x)) for x in _leaves(result)]
     block = builder.ret(*outs)
     if any(changes_something(op) for op in ops_of(block)):
@@ -56,6 +63,20 @@ def vectorised(lw: Lowering, fn: Any, args: Sequence[Any], flags: Sequence[Any])
         found = trace.builder.emit_op(REGISTRY["vmap"], operands, (size,), (block,)).results
     values = iter(found)
     return map_leaves(lambda x: x if x is None else TensorVar(next(values)), result)
+
+
+@contextmanager
+def _raising_in_turn(
+    lw: Lowering, region: Region, builder: Builder, operands: Sequence[Value], size: Any
+) -> Iterator[None]:
+    """If what is compiled into a block always raises, it does so for the first of the slices."""
+    try:
+        yield
+    except Diverged:
+        lw.restore(region)
+        block = builder.ret()
+        one_by_one(trace.builder, operands, lambda inner, slices: inline(inner, block, slices), size)
+        raise
 
 
 def _walk(fn: Callable[[Any, bool], Any], x: Any, flags: Any) -> Any:
@@ -102,7 +123,7 @@ def reverse_jacobian(
         of_out = [_rows(r, starts[i], _count(_type(traced.outs[i]))) for r in rows]
         return tuple([TensorVar(F.reshape(r, shape=(*shape, *x.shape))) for r, x in zip(of_out, wrt, strict=True)])
 
-    return _arranged(traced, outs, select, {i: bare(jacobians(i)) for i in traced.chosen})
+    return _arranged(lw, traced, outs, select, {i: bare(jacobians(i)) for i in traced.chosen})
 
 
 def forward_jacobian(
@@ -127,7 +148,7 @@ def forward_jacobian(
             found.append(TensorVar(F.reshape(part, shape=(*shape, *x.shape))))
         return tuple(found)
 
-    return _arranged(traced, outs, select, {i: bare(jacobians(i)) for i in traced.chosen})
+    return _arranged(lw, traced, outs, select, {i: bare(jacobians(i)) for i in traced.chosen})
 
 
 def _type(x: Value) -> TensorType:
@@ -136,9 +157,17 @@ def _type(x: Value) -> TensorType:
 
 
 def _pure(traced: Traced) -> Traced:
+    if traced.changes:
+        raise SideEffectError(
+            "a function whose whole Jacobian is taken changes an object made outside of it", hint="return the value"
+        )
     for op in ops_of(traced.block):
         if changes_something(op) and op.defn.name not in ("raise", "assert"):
-            raise SideEffectError("a function whose whole Jacobian is taken prints or changes a state", loc=op.loc)
+            raise SideEffectError(
+                "a function whose whole Jacobian is taken prints, draws random numbers or changes a state",
+                loc=op.loc and op.loc.of_user(),
+                hint="draw outside and pass the numbers, or take the Jacobian in eager mode",
+            )
     return traced
 
 
@@ -193,6 +222,6 @@ def _zeros(dtype: DType, shape: Shape) -> TensorVar:
     return TensorVar(trace.builder.const(0, tensor(dtype, shape)))
 
 
-def _arranged(traced: Traced, outs: list[Value], select: Any, found: dict[int, Any]) -> tuple[Any, Any]:
+def _arranged(lw: Lowering, traced: Traced, outs: list[Value], select: Any, found: dict[int, Any]) -> tuple[Any, Any]:
     part = traced.result if select is None else select(traced.result)
-    return traced.returned(outs), traced.part(part, found)
+    return traced.finish(lw, outs), traced.part(part, found)

@@ -2,31 +2,58 @@
 
 from __future__ import annotations
 
-import builtins
-import dataclasses
 import functools
 import operator
 from typing import Any
 
-from ..errors import SideEffectError, StaticValueError, UnsupportedCallError
+import numpy as np
+
+from ..errors import SideEffectError, StaticValueError
+from ..ir.build import current
 from ..ir.primitive import METHODS, F
 from ..ir.primitive import call as public
+from ..runtime.mutable import mutable, plain
 from ..runtime.parameter import Parameter
-from ..runtime.tensor import Tensor
-from . import operators
+from ..runtime.tensor import NO_LENGTH, Tensor
+from . import attributes, comparison, operators
+from .arithmetic import number_divmod
 from .calls import call, intrinsic, to_number
+from .classes import has
+from .comparison import truth
 from .control import branch, iterate_static
-from .iteration import Enumerate, Forced, Iteration, RangeOf, Reversed, Zip, iteration_of
-from .joins import NUMBER_DTYPE
+from .iteration import Forced, RangeOf, iteration_of
+from .joins import NUMBER_DTYPE, kind_of_number, lifted_number
 from .lowering import Lowering
-from .operators import truth
-from .values import LocalDict, LocalList, StateVar, TensorVar, Weak, describe, elements, is_dynamic, is_static
+from .math_functions import checked_int
+from .scope import Closure
+from .values import (
+    UNBOUND,
+    ArrayVar,
+    LocalDict,
+    LocalList,
+    LocalObject,
+    LocalSet,
+    NewException,
+    StateVar,
+    TensorVar,
+    Text,
+    Weak,
+    describe,
+    elements,
+    is_dynamic,
+    is_static,
+    map_leaves,
+)
 
-_SHOWN_AS = {TensorVar: Tensor, StateVar: Parameter, LocalList: list, LocalDict: dict}
+_SHOWN_AS = {TensorVar: Tensor, StateVar: Parameter, LocalList: list, LocalDict: dict, LocalSet: set, Text: str}
 
 
 def _is_tensor(x: Any) -> bool:
     return type(x) in (TensorVar, StateVar)
+
+
+def _has_elements(x: Any) -> bool:
+    return type(x) in (TensorVar, StateVar, ArrayVar)
 
 
 # ---------------------------------------------------------------------------------------------------- iteration
@@ -40,43 +67,6 @@ def _range(lw: Lowering, *given: Any) -> Any:
             raise TypeError(f"'{describe(b)}' cannot be interpreted as an integer")
     fixed = [to_number(lw, b, int) if _is_tensor(b) else b for b in bounds]
     return RangeOf(0, fixed[0]) if len(fixed) == 1 else RangeOf(*fixed)
-
-
-@intrinsic(enumerate)
-def _enumerate(lw: Lowering, x: Any, start: Any = 0) -> Any:
-    return Enumerate(iteration_of(lw, x), start)
-
-
-@intrinsic(zip)
-def _zip(lw: Lowering, *xs: Any, strict: bool = False) -> Any:
-    parts = [iteration_of(lw, x) for x in xs]
-    if strict and len({p.length for p in parts}) > 1:
-        raise ValueError("zip() arguments have different lengths")
-    return Zip(parts)
-
-
-@intrinsic(reversed)
-def _reversed(lw: Lowering, x: Any) -> Any:
-    result = operators.special(lw, x, "__reversed__")
-    return Reversed(iteration_of(lw, x)) if result is NotImplemented else iteration_of(lw, result)
-
-
-@intrinsic(map)
-def _map(lw: Lowering, fn: Any, *xs: Any) -> Any:
-    rows = zip(*(iterate_static(lw, x) for x in xs), strict=False)
-    return tuple(call(lw, fn, list(row), {}) for row in rows)
-
-
-@intrinsic(filter)
-def _filter(lw: Lowering, fn: Any, x: Any) -> Any:
-    kept = []
-    for item in iterate_static(lw, x):
-        condition = truth(lw, item if fn is None else call(lw, fn, [item], {}))
-        if not isinstance(condition, bool):
-            raise StaticValueError("which elements `filter` keeps must be known at compile time", code="AC1303")
-        if condition:
-            kept.append(item)
-    return tuple(kept)
 
 
 @intrinsic(sorted)
@@ -100,15 +90,28 @@ def _keep(lw: Lowering, x: Any) -> Any:
     return Forced(iteration_of(lw, x), keep=True)
 
 
+@intrinsic("mutable")
+def _mutable(lw: Lowering, input_data: Any, dynamic_len: Any = False) -> Any:
+    if dynamic_len or (elements(input_data) is None and is_static(input_data)):
+        mutable(input_data, dynamic_len)  # which refuses what it refuses everywhere
+
+    def leaf(x: Any) -> Any:
+        kind = kind_of_number(plain(x))
+        return Weak(lifted_number(x, kind, current()), kind) if kind is not None else x
+
+    return map_leaves(leaf, input_data)
+
+
 # ---------------------------------------------------------------------------------------------------- containers
 @intrinsic(len)
 def _len(lw: Lowering, x: Any) -> Any:
-    if _is_tensor(x):
+    if _has_elements(x):
         if not x.type.shape:
-            raise TypeError("len() of a 0-d tensor")
+            raise TypeError(NO_LENGTH)
         return x.type.shape[0]
-    if isinstance(x, Iteration):
+    if isinstance(x, RangeOf):
         return x.length if isinstance(x.length, int) else Weak(x.length, int)
+    operators.refuse_text(x, "len()")
     result = operators.special(lw, x, "__len__")
     if result is not NotImplemented:
         return result
@@ -135,31 +138,50 @@ def _dict(lw: Lowering, x: Any = (), **kwargs: Any) -> Any:
 
 @intrinsic(set)
 def _set(lw: Lowering, x: Any = ()) -> Any:
-    return set(operators.require_static(list(iterate_static(lw, x)), "an element of a set"))
+    items = x if isinstance(x, set | frozenset) else list(iterate_static(lw, x))
+    return LocalSet(operators.require_static(items, "an element of a set"))
 
 
 # ---------------------------------------------------------------------------------------------------- objects
 @intrinsic(isinstance)
 def _isinstance(lw: Lowering, x: Any, classes: Any) -> bool:
     kinds = classes if isinstance(classes, tuple) else (classes,)
-    if type(x) in _SHOWN_AS and is_dynamic(x):
-        return any(issubclass(_SHOWN_AS[type(x)], k) for k in kinds)
+    return issubclass(_class_of(x), kinds) or (not is_dynamic(x) and isinstance(x, kinds))
+
+
+def _class_of(x: Any) -> type:
+    """The class of what an abstract value stands for."""
     if type(x) is Weak:
-        return any(issubclass(x.kind, k) for k in kinds)
-    return isinstance(x, kinds)
+        return x.kind
+    if type(x) is NewException or type(x) is LocalObject:
+        return x.cls
+    if type(x) is ArrayVar:
+        return x.kind if x.kind is np.ndarray else x.type.dtype.numpy.type
+    return _SHOWN_AS.get(type(x), type(x))
 
 
 @intrinsic(type)
 def _type(lw: Lowering, x: Any) -> Any:
-    return x.kind if type(x) is Weak else _SHOWN_AS.get(type(x), type(x))
+    return _class_of(x)
+
+
+@intrinsic(super)
+def _super(lw: Lowering, *given: Any) -> Any:
+    return super(*given)
 
 
 @intrinsic(hasattr)
 def _hasattr(lw: Lowering, x: Any, name: str) -> bool:
+    operators.require_static(name, "the name of an attribute")
     if _is_tensor(x):
         return name in METHODS or hasattr(_SHOWN_AS[type(x)], name)
     if isinstance(x, LocalList | LocalDict | tuple):
         return hasattr(x, name)
+    if type(x) is LocalObject:
+        return has(lw, x, name)
+    slot = attributes.held_by(lw, x, name)
+    if slot is not None:
+        return attributes.read(lw, slot) is not UNBOUND
     what = f"whether a {type(x).__name__} has {name!r}"
     return bool(lw.outside.property(x, f"has {name}", what, lambda: hasattr(x, name)))
 
@@ -169,14 +191,24 @@ _NOTHING = object()
 
 @intrinsic(getattr)
 def _getattr(lw: Lowering, x: Any, name: str, default: Any = _NOTHING) -> Any:
+    operators.require_static(name, "the name of an attribute")
     if default is not _NOTHING and not _hasattr(lw, x, name):
         return default
     return operators.attribute(lw, x, name)
 
 
+@intrinsic(setattr)
+def _setattr(lw: Lowering, x: Any, name: str, value: Any) -> None:
+    from .statements import set_attribute
+
+    set_attribute(lw, x, operators.require_static(name, "the name of an attribute"), value)
+
+
 @intrinsic(callable)
 def _callable(lw: Lowering, x: Any) -> bool:
-    return not is_dynamic(x) and callable(x)
+    if type(x) is LocalObject:
+        return has(lw, x, "__call__")
+    return not is_dynamic(x) and (callable(x) or type(x) in (operators.TensorMethod, operators.BoundContainer))
 
 
 # ---------------------------------------------------------------------------------------------------- numbers
@@ -187,11 +219,13 @@ _CONVERSIONS: dict[type, tuple[str, ...]] = {
 
 def _conversion(kind: type) -> Any:
     def convert(lw: Lowering, x: Any = 0, *rest: Any) -> Any:
-        if _is_tensor(x):
-            return to_number(lw, x, kind)
+        if _has_elements(x):
+            return Weak(truth(lw, x), bool) if kind is bool else to_number(lw, x, kind)
         if type(x) is Weak:
             if x.kind is kind:
                 return x
+            if kind is int and x.kind is float:
+                return checked_int(lw, x.value)
             return Weak(F.not_equal(x.value, 0) if kind is bool else F.cast(x.value, dtype=NUMBER_DTYPE[kind]), kind)
         if kind is bool:
             value = truth(lw, x)
@@ -213,17 +247,23 @@ def _abs(lw: Lowering, x: Any) -> Any:
         return lw.native(public.abs, [x])
     if type(x) is Weak:
         return Weak(F.abs(x.value), x.kind)
+    if type(x) is ArrayVar:
+        return operators.numpy_rules().array_unary(lw, "abs", x)
     result = operators.special(lw, x, "__abs__")
     return abs(x) if result is NotImplemented else result
 
 
 @intrinsic(pow)
-def _pow(lw: Lowering, x: Any, y: Any) -> Any:
-    return operators.binary(lw, "Pow", x, y)
+def _pow(lw: Lowering, base: Any, exp: Any, mod: Any = None) -> Any:
+    if mod is None:
+        return operators.binary(lw, "Pow", base, exp)
+    return pow(*operators.require_static((base, exp, mod), "an argument of pow() with a modulus"))
 
 
 @intrinsic(divmod)
 def _divmod(lw: Lowering, x: Any, y: Any) -> Any:
+    if kind_of_number(x) and kind_of_number(y) and Weak in (type(x), type(y)):
+        return number_divmod(lw, x, y)
     return operators.binary(lw, "FloorDiv", x, y), operators.binary(lw, "Mod", x, y)
 
 
@@ -242,14 +282,27 @@ for _function, _op in (
     (operator.lt, "Lt"), (operator.le, "LtE"), (operator.gt, "Gt"), (operator.ge, "GtE"), (operator.eq, "Eq"),
     (operator.ne, "NotEq"), (operator.is_, "Is"), (operator.is_not, "IsNot"),
 ):  # fmt: skip
-    intrinsic(_function)(lambda lw, x, y, op=_op: operators.compare(lw, op, x, y))
+    intrinsic(_function)(lambda lw, x, y, op=_op: comparison.compare(lw, op, x, y))
 intrinsic(operator.neg)(lambda lw, x: operators.unary(lw, "USub", x))
 intrinsic(operator.pos)(lambda lw, x: operators.unary(lw, "UAdd", x))
 intrinsic(operator.invert)(lambda lw, x: operators.unary(lw, "Invert", x))
-intrinsic(operator.contains)(lambda lw, x, item: operators.compare(lw, "In", item, x))
+intrinsic(operator.contains)(lambda lw, x, item: comparison.compare(lw, "In", item, x))
 intrinsic(operator.getitem)(operators.subscript)
 intrinsic(operator.truth)(_conversion(bool))
 intrinsic(operator.abs)(_abs)
+
+
+@intrinsic(functools.wraps)
+def _wraps(lw: Lowering, wrapped: Any, *given: Any, **named: Any) -> Any:
+    return functools.partial(functools.update_wrapper, wrapped=wrapped)
+
+
+@intrinsic(functools.update_wrapper)
+def _update_wrapper(lw: Lowering, wrapper: Any, wrapped: Any, *given: Any, **named: Any) -> Any:
+    """Only the name is taken over; what else it copies is of no use to compiled code."""
+    if type(wrapper) is Closure:
+        wrapper.wrapped = wrapped
+    return wrapper
 
 
 @intrinsic(functools.reduce)
@@ -257,15 +310,7 @@ def _reduce(lw: Lowering, fn: Any, x: Any, *initial: Any) -> Any:
     return functools.reduce(lambda a, b: call(lw, fn, [a, b], {}), iterate_static(lw, x), *initial)
 
 
-@intrinsic(round)
-def _round(lw: Lowering, x: Any, digits: Any = None) -> Any:
-    if is_static(x):
-        operators.check_seen(x, "round()")
-        return round(x, digits)
-    raise UnsupportedCallError("round() of a run-time value is not available yet", code="AC1806")
-
-
-def _extreme(name: str, comparison: str) -> Any:
+def _extreme(name: str, better_by: str) -> Any:
     def rule(lw: Lowering, *args: Any, key: Any = None, default: Any = _NOTHING) -> Any:
         if len(args) == 1 and _is_tensor(args[0]) and len(args[0].type.shape) <= 1:
             return lw.native(METHODS[name], [args[0]])
@@ -277,7 +322,7 @@ def _extreme(name: str, comparison: str) -> Any:
         best, best_key = items[0], _key(lw, key, items[0])
         for item in items[1:]:
             item_key = _key(lw, key, item)
-            better = truth(lw, operators.compare(lw, comparison, item_key, best_key))
+            better = truth(lw, comparison.compare(lw, better_by, item_key, best_key))
             if isinstance(better, bool):
                 best, best_key = (item, item_key) if better else (best, best_key)
             elif key is None:
@@ -313,7 +358,7 @@ def _any(lw: Lowering, x: Any) -> Any:
         value = truth(lw, item)
         if value is True:
             return True
-        result = operators.either(lw, result, value)
+        result = comparison.either(lw, result, value)
     return result
 
 
@@ -324,66 +369,11 @@ def _all(lw: Lowering, x: Any) -> Any:
         value = truth(lw, item)
         if value is False:
             return False
-        result = operators.both(lw, result, value)
+        result = comparison.both(lw, result, value)
     return result
 
 
-# ---------------------------------------------------------------------------------------------------- text
-def _text(name: str) -> Any:
-    fn = getattr(builtins, name)
-
-    def rule(lw: Lowering, *args: Any) -> Any:
-        if not is_static(args):
-            dynamic = next(a for a in args if not is_static(a))
-            raise StaticValueError(
-                f"text made of a {describe(dynamic)} is known only at run time", hint="print it, or return the value"
-            )
-        return text(lw, fn, *args)
-
-    return rule
-
-
-def text(lw: Lowering, fn: Any, x: Any = "", *spec: Any) -> Any:
-    """``str(x)``, ``repr(x)`` or ``format(x, spec)``; the methods of users' classes are compiled."""
-    method = operators.python_method(lw, x, "__format__") if fn is format else None
-    if method is not None:
-        return lw.call_python(method, [x, *(spec or ("",))], {})
-    if fn is not repr and not any(spec):
-        method = operators.python_method(lw, x, "__str__")
-    method = method or operators.python_method(lw, x, "__repr__")
-    if method is None or operators.is_ours(method):
-        if elements(x) is not None:
-            operators.check_seen(x, "its text")
-        return fn(x, *spec)
-    if not operators.is_generated(x, method):
-        return lw.call_python(method, [x], {})
-    parts = [(f.name, operators.attribute(lw, x, f.name)) for f in dataclasses.fields(x) if f.repr]
-    return f"{type(x).__qualname__}({', '.join(f'{name}={text(lw, repr, part)}' for name, part in parts)})"
-
-
-for _name in ("str", "repr", "format"):
-    intrinsic(getattr(builtins, _name))(_text(_name))
-
-
-@intrinsic(print)
-def _print(lw: Lowering, *args: Any, sep: str | None = " ", end: str | None = "\n", flush: bool = False) -> None:
-    parts: list[Any] = []
-    operands: list[Any] = []
-    for a in args:
-        if is_dynamic(a):
-            parts.append(len(operands))
-            operands.append(a.value if type(a) is Weak else lw.unwrap(a))
-        else:
-            if not is_static(a):
-                raise UnsupportedCallError(
-                    "a container of run-time values cannot be printed in compiled code yet",
-                    code="AC1302",
-                    hint="print its elements",
-                )
-            parts.append(text(lw, str, a))
-    F.print(*operands, parts=tuple(parts), sep=" " if sep is None else sep, end="\n" if end is None else end)
-
-
+# ---------------------------------------------------------------------------------------------------- Parameters
 @intrinsic("assign")
 def _assign(lw: Lowering, variable: Any, value: Any) -> Any:
     from .statements import assign_state
@@ -395,7 +385,7 @@ def _assign(lw: Lowering, variable: Any, value: Any) -> Any:
             hint="assign each Parameter in the branch that chooses it",
         )
     if type(variable) is not StateVar:
-        raise TypeError(f"assign() needs a Parameter, got a {describe(variable)}")
+        raise TypeError(f"assign() changes a Parameter, not a {type(variable).__name__}")
     assign_state(lw, variable, value)
     return variable
 

@@ -2,43 +2,39 @@
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
+import enum
 import functools
 import operator
 import types
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-
-from ..dtypes import DType, dtype_of
-from ..errors import SideEffectError, StaticValueError, UnsupportedCallError
+from ..dtypes import DType, dtype_of, float64
+from ..errors import UnsupportedCallError
 from ..ir.build import current
 from ..ir.core import Value
-from ..ir.primitive import METHODS, F
+from ..ir.primitive import F
+from ..primitives.in_place import IN_PLACE, fitting
 from ..runtime.parameter import Parameter
-from ..runtime.tensor import Tensor
+from ..runtime.tensor import NO_LIST_OF_TENSORS, Tensor, no_single
+from . import numpy_calls
+from .classes import is_jit_class, made
+from .inputs import check_writable
 from .joins import NUMBER_DTYPE, kind_of_number
 from .lowering import Lowering
-from .operators import (
-    BoundContainer,
-    TensorMethod,
-    attribute,
-    check_local,
-    check_seen,
-    is_ours,
-    require_static,
-    subscript,
-)
+from .operators import BoundContainer, TensorMethod, attribute, is_ours, require_static, subscript
 from .outside import class_attribute, type_of
 from .scope import Closure
 from .values import (
-    DictView,
+    ArrayVar,
     LocalDict,
-    LocalList,
+    LocalObject,
+    NewException,
+    StateVar,
     TensorVar,
     Weak,
+    class_of,
     describe,
     flatten,
     is_dynamic,
@@ -51,34 +47,6 @@ __all__ = ["INTRINSICS", "call", "intrinsic"]
 Intrinsic = Callable[..., Any]
 #: How compiled code runs certain functions, by the function itself or by its `__graph_name__`.
 INTRINSICS: dict[Any, Intrinsic] = {}
-
-_PURE_MODULES = {
-    "math",
-    "operator",
-    "itertools",
-    "functools",
-    "numpy",
-    "builtins",
-    "_operator",
-    "collections",
-    "string",
-    "re",
-    "copy",
-}
-_IMPURE_MODULES = {
-    "time",
-    "random",
-    "os",
-    "posix",
-    "uuid",
-    "socket",
-    "subprocess",
-    "numpy.random",
-    "secrets",
-    "_random",
-    "io",
-    "datetime",
-}
 
 
 def intrinsic(*functions: Any) -> Callable[[Intrinsic], Intrinsic]:
@@ -98,15 +66,25 @@ def call(lw: Lowering, fn: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
     if type(fn) is TensorMethod:
         return _tensor_method(lw, fn, args, kwargs)
     if type(fn) is BoundContainer:
-        return _container_method(lw, fn, args, kwargs)
+        from .containers import call_method
+
+        return call_method(lw, fn, args, kwargs)
+    if type(fn) is numpy_calls.ArrayMethod:
+        return numpy_calls.array_method(lw, fn, args, kwargs)
     if is_dynamic(fn):
         raise TypeError(f"a {describe(fn)} is not callable")
+    if type(fn) is LocalObject or (is_jit_class(type(fn)) and not isinstance(fn, type)):
+        return _call_object(lw, fn, args, kwargs)
     rule = _intrinsic_of(fn)
     if rule is not None:
         return rule(lw, *args, **kwargs)
     graph_call = getattr(fn, "__graph_call__", None)
     if graph_call is not None and not isinstance(fn, type):
         return graph_call(lw, args, kwargs)
+    from . import foreign
+
+    if foreign.runs_natively(fn, args, kwargs):
+        return foreign.foreign_call(lw, fn, args, kwargs)
     if isinstance(fn, types.MethodType):
         return _method(lw, fn, args, kwargs)
     if isinstance(fn, types.FunctionType):
@@ -129,7 +107,7 @@ def call(lw: Lowering, fn: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
         if is_ours(type(fn)):
             return lw.native(fn, args, kwargs)
         return lw.call_python(lw.outside.class_attribute(type(fn), "__call__"), [fn, *args], kwargs)
-    return _static_call(lw, fn, args, kwargs)
+    return foreign.foreign_call(lw, fn, args, kwargs)
 
 
 def _operator_object(lw: Lowering, fn: Any, x: Any) -> Any:
@@ -161,16 +139,43 @@ def _tensor_method(lw: Lowering, method: TensorMethod, args: list[Any], kwargs: 
     owner, name = method.owner, method.name
     if name == "item":
         return to_number(lw, owner, None)
+    if name in ("asnumpy", "numpy"):
+        return numpy_calls.detached(lw, owner)
     if name == "__len__":
         return owner.type.shape[0]
     if name == "copy":
         return TensorVar(lw.unwrap(owner))
+    if name in IN_PLACE or name == "assign_value":
+        return _change_tensor(lw, method, args, kwargs)
+    if hasattr(method.function, "__graph_call__"):  # it draws
+        return call(lw, method.function, [owner, *args], kwargs)
     return lw.native(method.function, [owner, *args], kwargs)
+
+
+def _change_tensor(lw: Lowering, method: TensorMethod, args: list[Any], kwargs: dict[str, Any]) -> Any:
+    """``t.add_(x)``: the Tensor itself, with another value."""
+    from .statements import assign_state
+
+    owner = method.owner
+    if type(owner) is TensorVar:
+        check_writable(owner)
+    if method.function is None:
+        assign_state(lw, owner, *args, **kwargs)
+        return owner
+    found = call(lw, method.function, [owner, *args], kwargs)
+    new = fitting(method.name, owner.type, lw.unwrap(found))
+    if type(owner) is StateVar:
+        assign_state(lw, owner, TensorVar(new))
+    else:
+        lw.write(owner, new)
+    return owner
 
 
 def to_number(lw: Lowering, x: Any, kind: type | None) -> Weak:
     """A one-element Tensor as a Python number known at run time; it carries no derivative."""
     value = lw.unwrap(x)
+    if any(isinstance(d, int) and d != 1 for d in value.shape):
+        raise no_single(value.shape)
     own = bool if value.dtype.is_bool else (int if value.dtype.is_int else float)
     kind = kind or own
     if value.shape != ():
@@ -178,57 +183,37 @@ def to_number(lw: Lowering, x: Any, kind: type | None) -> Weak:
     value = F.stop_gradient(value)
     if kind is bool and not value.dtype.is_bool:
         return Weak(F.not_equal(value, 0), bool)
+    if kind is int and value.dtype.is_float:
+        from .math_functions import checked_int
+
+        return checked_int(lw, value)
     dtype = NUMBER_DTYPE[kind]
     return Weak(value if value.dtype is dtype else F.cast(value, dtype=dtype), kind)
 
 
-_MUTATING = {
-    "append",
-    "extend",
-    "insert",
-    "pop",
-    "remove",
-    "clear",
-    "sort",
-    "reverse",
-    "update",
-    "setdefault",
-    "popitem",
-}
-
-
-def _container_method(lw: Lowering, method: BoundContainer, args: list[Any], kwargs: dict[str, Any]) -> Any:
+def _make(lw: Lowering, fn: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
     from .control import iterate_static
 
-    owner, name = method.owner, method.name
-    if name in _MUTATING:
-        check_local(lw, owner)
-        lw.touch(owner)
-        if name == "extend":
-            args = [list(iterate_static(lw, args[0]))]
-    if name in ("index", "count", "remove", "sort") and not is_static(owner):
-        raise StaticValueError(f"'{name}' compares elements that are known only at run time")
-    if name in ("index", "count", "remove", "sort"):
-        check_seen((owner, args), f"'{name}'")
-    result = getattr(owner, name)(*args, **kwargs)
-    if name == "copy":
-        return LocalList(result) if isinstance(result, list) else LocalDict(result)
-    if name in ("keys", "values", "items"):
-        view = DictView(result)
-        view.source = owner
-        return view
-    return result
+    return fn(list(iterate_static(lw, *args)))
+
+
+_OF_NAMED_TUPLES: dict[str, Any] = {
+    "_make": _make,
+    "_asdict": lambda lw, fn, args, kwargs: LocalDict(fn()),
+    "_replace": lambda lw, fn, args, kwargs: fn(**kwargs),
+}
 
 
 def _method(lw: Lowering, fn: types.MethodType, args: list[Any], kwargs: dict[str, Any]) -> Any:
     function, owner = fn.__func__, fn.__self__
+    if function.__name__ in _OF_NAMED_TUPLES and hasattr(owner, "_fields"):
+        return _OF_NAMED_TUPLES[function.__name__](lw, fn, args, kwargs)
     if not isinstance(function, types.FunctionType):
         return call(lw, function, [owner, *args], kwargs)
     if is_ours(function) and getattr(type(owner), "__graph_state__", None) is None:
         return lw.native(fn, args, kwargs)
-    defining = next(
-        (c for c in (owner if isinstance(owner, type) else type(owner)).__mro__ if _defines(c, function)), type(owner)
-    )
+    cls = owner if isinstance(owner, type) else class_of(owner)
+    defining = next((c for c in cls.__mro__ if _defines(c, function)), cls)
     return lw.call_python(function, [owner, *args], kwargs, (defining, owner))
 
 
@@ -237,11 +222,20 @@ def _defines(cls: type, function: Any) -> bool:
     return found is function or getattr(found, "__func__", None) is function
 
 
+def _call_object(lw: Lowering, fn: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
+    """The call of an object of a `jit_class` class: its `__call__`."""
+    cls = class_of(fn)
+    method = lw.outside.class_attribute(cls, "__call__")
+    if not isinstance(method, types.FunctionType):
+        raise TypeError(f"'{cls.__name__}' object is not callable")
+    return lw.call_python(method, [fn, *args], kwargs, (next(c for c in cls.__mro__ if "__call__" in c.__dict__), fn))
+
+
 def _cell(lw: Lowering, cell: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
     """A Cell's call: its `construct`."""
     if not is_ours(lw.outside.class_attribute(type(cell), "__call__")):
         raise UnsupportedCallError(
-            f"{type(cell).__name__} overrides __call__", code="AC1802", hint="override `construct` instead"
+            f"{type(cell).__name__} overrides __call__", code="AC1802", hint="override `construct`"
         )
     return call(lw, attribute(lw, cell, "construct"), args, kwargs)
 
@@ -250,26 +244,58 @@ def _cell(lw: Lowering, cell: Any, args: list[Any], kwargs: dict[str, Any]) -> A
 def _construct(lw: Lowering, cls: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
     if issubclass(cls, Tensor):
         return _make_tensor(lw, cls, args, kwargs)
-    if getattr(cls, "__graph_state__", None) is not None:
+    if is_jit_class(cls) and not getattr(getattr(cls, "__dataclass_params__", None), "frozen", False):
+        return made(lw, cls, args, kwargs)
+    if getattr(cls, "__graph_state__", None) is not None and not is_jit_class(cls):
         raise UnsupportedCallError(
             f"a {cls.__name__} is created in compiled code, which would make new weights at each call",
             code="AC1803",
-            hint="create it in __init__",
+            hint="create it in `__init__`",
         )
-    if (issubclass(cls, tuple) and hasattr(cls, "_fields")) or cls in (functools.partial, contextlib.nullcontext):
+    plain = cls is functools.partial or cls.__module__ == "contextlib"
+    if plain or (issubclass(cls, tuple) and hasattr(cls, "_fields")):
         return cls(*args, **kwargs)
     if dataclasses.is_dataclass(cls) and getattr(cls, "__dataclass_params__").frozen:  # noqa: B009  (not in typeshed)
-        made: Any = cls
-        return made(*args, **kwargs)
-    if issubclass(cls, BaseException) or is_ours(cls) or cls.__module__ in _PURE_MODULES or cls is type:
+        return _record(lw, cls, args, kwargs)
+    if issubclass(cls, enum.Enum):
+        return cls(*require_static(args, f"the value of a {cls.__name__}"))
+    if issubclass(cls, BaseException):
+        return NewException(cls, tuple(args), kwargs)
+    from . import foreign
+
+    if not is_ours(cls) and cls is not type and foreign.is_pure(cls):
+        return foreign.foreign_call(lw, cls, args, kwargs)
+    if is_ours(cls) or cls is type:
         for x in flatten((args, tuple(kwargs.values()))):
             require_static(x, f"an argument of {cls.__name__}")
         return cls(*args, **kwargs)
     raise UnsupportedCallError(
         f"an instance of the class {cls.__name__} is created in compiled code",
         code="AC1804",
-        hint="use a NamedTuple or a frozen dataclass, or create it outside",
+        hint="mark the class with `jit_class`, use a NamedTuple or a frozen dataclass, or create it outside",
     )
+
+
+def _record(lw: Lowering, cls: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
+    """An instance of a frozen dataclass; default factories are compiled, what else runs at its making cannot be."""
+    written = [n for n in ("__init__", "__new__", "__post_init__") if _is_written(class_attribute(cls, n))]
+    if written and not is_static((args, tuple(kwargs.values()))):
+        raise UnsupportedCallError(
+            f"{cls.__name__} is made of run-time values, and its `{written[0]}` cannot be compiled",
+            code="AC1804",
+            hint="leave it out, or create the object outside",
+        )
+    wanted = [f for f in dataclasses.fields(cls) if f.init]
+    given = {f.name for f in [f for f in wanted if not f.kw_only][: len(args)]} | set(kwargs)
+    for f in wanted:
+        if f.default_factory is not dataclasses.MISSING and f.name not in given:
+            kwargs = {**kwargs, f.name: call(lw, f.default_factory, [], {})}
+    return cls(*args, **kwargs)
+
+
+def _is_written(method: Any) -> bool:
+    """Whether a user has written a method, and not `dataclasses`."""
+    return isinstance(method, types.FunctionType) and method.__code__.co_filename != "<string>"
 
 
 def _make_tensor(lw: Lowering, cls: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
@@ -278,13 +304,24 @@ def _make_tensor(lw: Lowering, cls: Any, args: list[Any], kwargs: dict[str, Any]
         raise UnsupportedCallError(
             "a Parameter is created in compiled code, which would make a new weight at each call",
             code="AC1803",
-            hint="create it in __init__",
+            hint="create it in `__init__`",
         )
     if is_static(args) and is_static(tuple(kwargs.values())):
         made = cls(*map_leaves(lambda x: x, args), **kwargs)
         return TensorVar(current().array(made.asnumpy(), type_of(made), "tensor"))
-    data = args[0]
+    data = args[0] if args else kwargs.get("input_data")
     dtype = args[1] if len(args) > 1 else kwargs.get("dtype")
+    if is_dynamic(data) and type(data) is not Weak:  # a Tensor's elements, as they are now
+        value = F.stop_gradient(lw.unwrap(data))
+        return TensorVar(value if dtype is None or value.dtype is dtype_of(dtype) else F.cast(value, dtype=dtype))
+    leaves = list(flatten(data))
+    if any(type(x) in (TensorVar, StateVar) for x in leaves):
+        raise TypeError(NO_LIST_OF_TENSORS)
+    if any(type(x) is ArrayVar for x in leaves):
+        value = numpy_calls.array_of(lw, data).value
+        own = dtype_of("float32") if value.dtype is float64 else value.dtype
+        wanted = own if dtype is None else dtype_of(dtype)
+        return TensorVar(value if value.dtype is wanted else F.cast(value, dtype=wanted))
     return TensorVar(_as_value(lw, data, _dtype_of_numbers(data) if dtype is None else dtype_of(dtype)))
 
 
@@ -314,69 +351,3 @@ def _as_value(lw: Lowering, data: Any, dtype: DType | None) -> Value:
 
 def _stacked(parts: list[Value]) -> Value:
     return F.stack(*parts, axis=-1 - parts[0].ndim)
-
-
-# ---------------------------------------------------------------------------------------------------- static calls
-def _static_call(lw: Lowering, fn: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
-    """A function without Python source: evaluated while compiling if it is pure and its arguments are static."""
-    name = getattr(fn, "__qualname__", None) or getattr(fn, "__name__", type(fn).__name__)
-    module = getattr(fn, "__module__", None) or getattr(getattr(fn, "__self__", None), "__name__", None) or ""
-    owner = getattr(fn, "__self__", None)
-    method_of_value = owner is not None and not isinstance(owner, types.ModuleType)
-    if method_of_value and not module:
-        module = (owner if isinstance(owner, type) else type(owner)).__module__
-    if module.startswith("numpy.random") or module in _IMPURE_MODULES:
-        raise SideEffectError(
-            f"{module}.{name} would be called once, while compiling, and its result frozen",
-            code="AC1604",
-            hint="pass the value as an argument",
-        )
-    root = module.partition(".")[0]
-    pure = (root in _PURE_MODULES or isinstance(fn, np.ufunc)) and is_static(owner)
-    if not pure or fn in _FORBIDDEN:
-        code = "AC1806" if fn in _FORBIDDEN else "AC1807"
-        raise UnsupportedCallError(
-            f"{name}() cannot be called in compiled code", code=code, hint="call it outside of the compiled function"
-        )
-    if not is_static((args, tuple(kwargs.values()))):
-        if root == "numpy":
-            raise UnsupportedCallError(
-                f"the NumPy function {name} cannot take a Tensor in compiled code",
-                code="AC1805",
-                hint=f"use ops.{name}",
-            )
-        if root == "math" and name in METHODS and len(args) == 1 and is_dynamic(args[0]):
-            args = [to_number(lw, args[0], float) if type(args[0]) is not Weak else args[0]]
-            value = getattr(F, name)(F.cast(args[0].value, dtype=NUMBER_DTYPE[float]))
-            kind = _MATH_KIND.get(name, float)
-            return Weak(value if value.dtype is NUMBER_DTYPE[kind] else F.cast(value, dtype=NUMBER_DTYPE[kind]), kind)
-        dynamic = next(x for x in flatten((args, tuple(kwargs.values()))) if not is_static(x))
-        raise StaticValueError(
-            f"an argument of {name}() must be known at compile time, this one is a {describe(dynamic)}"
-        )
-    if root not in ("itertools", "collections"):  # which hand elements on without looking at them
-        check_seen((args, tuple(kwargs.values())), f"{name}()")
-    return fn(*args, **kwargs)
-
-
-#: What functions of `math` return that return no float.
-_MATH_KIND: dict[str, type] = {
-    "ceil": int, "floor": int, "trunc": int, "isfinite": bool, "isinf": bool, "isnan": bool,
-}  # fmt: skip
-
-_FORBIDDEN: set[Any] = {
-    eval,
-    exec,
-    compile,
-    globals,
-    locals,
-    vars,
-    dir,
-    id,
-    hash,
-    input,
-    open,
-    breakpoint,
-    __import__,
-    memoryview,
-}

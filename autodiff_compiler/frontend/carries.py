@@ -6,25 +6,35 @@ body ends with, and repeat until it holds.  The last trace is the loop.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..errors import CompileError, JoinError
+from ..errors import CompileError, JoinError, LoopError
 from ..ir.build import Builder
 from ..ir.core import Value
 from ..ir.primitive import F, trace
 from ..ir.types import Type, tensor
 from ..source import Loc
 from .joins import NUMBER_DTYPE, Slot, fill, fits_tensor, joined_number, kind_of_number, lifted_number, same_static
+from .loop_ends import Ends
+from .loop_memory import find, place_of
 from .lowering import Diverged, Lowering, Region
+from .naming import name_of
+from .ties import reaches
 from .values import (
     EITHER,
     OUTSIDE,
     PARAMETERS,
     UNBOUND,
+    ArrayVar,
+    AttributeVar,
+    Held,
     LocalDict,
     LocalList,
+    LocalObject,
+    LocalSet,
     MaybeUnbound,
     Snapshot,
     StateVar,
@@ -33,8 +43,8 @@ from .values import (
     content,
     describe,
     elements,
-    parts,
     rebuild,
+    serial_now,
     set_content,
     snapshot_of,
 )
@@ -42,6 +52,17 @@ from .values import (
 __all__ = ["Body", "Cell", "Loop"]
 
 _TRACES = 16
+_TIED = (TensorVar, LocalList, LocalDict, LocalSet, LocalObject)
+
+
+def _label(lw: Lowering, obj: Any) -> str:
+    """What error messages call an object that a loop changes."""
+    if type(obj) is AttributeVar:
+        return obj.label
+    name = name_of(lw, obj, local=True)
+    if type(obj) is TensorVar:
+        return f"`{name}`, assigned to by index," if name else "a Tensor assigned to by index"
+    return f"the {type(obj).__name__} `{name}`" if name else "a container"
 
 
 @dataclass
@@ -93,6 +114,39 @@ class _Late:
         self.held, self.head = held, head
 
 
+_ENTRY = object()
+
+
+def _settled(entry: Any, assumed: Any) -> Any:
+    """An assumption without the values it was made from; `_ENTRY` where it is what stands at the entry."""
+    if assumed is entry:
+        return _ENTRY
+    if type(assumed) is _Late:
+        return _Late(_settled(None, assumed.held))
+    if type(assumed) is TensorVar:
+        return _Assumed(assumed.type, assumed.locked, assumed.snapshot)
+    if type(assumed) is Weak:
+        return Weak(None, assumed.kind)  # type: ignore[arg-type]
+    items, before = elements(assumed), elements(entry)
+    if items is None:
+        return assumed
+    if before is None or len(before) != len(items):
+        before = [None] * len(items)
+    return rebuild(assumed, [_settled(e, a) for e, a in zip(before, items, strict=True)])
+
+
+def _assumption(entry: Any, settled: Any) -> Any:
+    """The assumption for an entry like the one at which it settled."""
+    if settled is _ENTRY:
+        return entry
+    if type(settled) is _Late:
+        return _Late(settled.held, entry)
+    items, before = elements(settled), elements(entry)
+    if items is None or before is None or len(before) != len(items):
+        return settled if items is before is None else entry
+    return rebuild(entry, [_assumption(e, s) for e, s in zip(before, items, strict=True)])
+
+
 @dataclass
 class Body:
     """The last trace of a loop's body."""
@@ -110,6 +164,7 @@ class Loop:
     """The carries of one loop.  `at_least_once`: the body is known to run, so what it binds has a value afterwards."""
 
     lw: Lowering
+    node: Any
     names: list[str]
     loc: Loc | None
     at_least_once: bool
@@ -120,6 +175,7 @@ class Loop:
     _types: list[Type] = field(default_factory=list)
 
     def __post_init__(self) -> None:
+        self._shared = Ends(serial_now(), self.lw.ties)
         for name in self.names:
             self._add(Cell(name))
 
@@ -132,16 +188,42 @@ class Loop:
     # --------------------------------------------------------------------------------------- tracing
     def trace(self, first: list[Type], rest: list[Type], run: Callable[[list[Value], list[Value]], None]) -> Body:
         """Traces the body to its fixpoint.  Its block takes `first`, the carries, and `rest`."""
+        memory, env = self.lw.loops, self.lw.frame.env
+        key = memory.entry(self.node, env), self.at_least_once
+
+        def locate(obj: Any) -> Any:
+            place = place_of(env, obj)
+            return None if place is None else (place, type(obj))
+
+        if key in memory.settled:
+            self._begin(*memory.settled[key])
         for _ in range(_TRACES):
             body, done = self._trace_once(first, rest, run)
             if done:
+                assumptions = [_settled(e, a) for e, a in zip(self.entry, self.assumed, strict=True)]
+                objects = [locate(cell.obj) for cell in self.cells[len(self.names) :]]
+                memory.settled[key] = assumptions, objects, self._shared.kept(locate)
                 return body
         raise self._error("the types of what this loop carries do not settle")
+
+    def _begin(self, assumptions: list[Any], objects: list[Any], shared: Any) -> None:
+        """Starts from where the same loop settled before."""
+
+        def fetch(located: Any) -> Any:
+            return located and find(self.lw.frame.env, *located)
+
+        for obj in map(fetch, objects):
+            if obj is None or any(cell.obj is obj for cell in self.cells):
+                return
+            self._add(Cell(_label(self.lw, obj), obj))
+        self.assumed = [_assumption(e, a) for e, a in zip(self.entry, assumptions, strict=True)]
+        self._shared.begin(shared, fetch)
 
     def _trace_once(self, first: list[Type], rest: list[Type], run: Callable[..., None]) -> tuple[Body, bool]:
         lw = self.lw
         templates, types, names = self._templates()
         builder = trace.builder.nested([*first, *types, *rest], [*([None] * len(first)), *names, *([None] * len(rest))])
+        lw.reasons.loop(builder.block, self.loc, len(first))
         before = lw.frame.env
         lw.frame.env = dict(before)
         with lw.region() as region, builder:
@@ -151,17 +233,29 @@ class Loop:
                 k, m = len(first), len(first) + len(types)
                 self.enter(templates, args[k:m])
                 try:
-                    run(args[:k], args[m:])
+                    with self._raising_in_a_trip(builder):
+                        run(args[:k], args[m:])
                 except Diverged:
                     self.enter(templates, args[k:m])
                 found = [cell.get(lw) for cell in self.cells]
                 lw.snapshots.check_loop(region.start, seen)
                 done = self._generalise(found, region)
+                done = not self._ends_noted(found) and done
                 ends = self.values(templates, found, builder) if done else []
             finally:
                 lw.frame.env = before
                 lw.restore(region)
         return Body(builder, templates, types, names, ends, found), done
+
+    def _raising_in_a_trip(self, builder: Builder) -> AbstractContextManager[None]:
+        """Where nobody knows whether there is a trip, what Python raises in it is raised when it runs.
+
+        Of a wrong type a value may be only because it is known no more than by its type.
+        """
+        from .exceptions import raising_in_block
+
+        wrong_type = (TypeError, AttributeError)
+        return nullcontext() if self.at_least_once else raising_in_block(self.lw, builder, but=wrong_type)
 
     def _templates(self) -> tuple[list[Any], list[Type], list[str | None]]:
         types: list[Type] = []
@@ -175,12 +269,14 @@ class Loop:
                 type_, kind = x.type, None
             elif type(x) is Weak:
                 type_, kind = tensor(NUMBER_DTYPE[x.kind], ()), x.kind
+            elif type(x) is ArrayVar:
+                type_, kind = x.type, x.kind
             else:
                 items = elements(x)
                 if items is None:
                     return x
                 copy = rebuild(x, [go(i, cell) for i in items])
-                if isinstance(copy, LocalList | LocalDict) and cell.obj is None:
+                if isinstance(copy, LocalList | LocalDict | LocalObject) and cell.obj is None:
                     copy.locked = self._locked(x, cell)
                 return copy
             types.append(type_)
@@ -191,29 +287,74 @@ class Loop:
 
     def _locked(self, x: Any, cell: Cell) -> str:
         """Why the elements of a carried Tensor cannot be assigned: in the first trip it may have other names."""
-        if type(x) not in (TensorVar, LocalList, LocalDict) or x.locked or cell.obj is x:
+        if type(x) not in (TensorVar, LocalList, LocalDict, LocalObject) or x.locked or cell.obj is x:
             return getattr(x, "locked", "")
+        return EITHER if self._held(x, cell) else ""
+
+    def _held(self, x: Any, cell: Cell) -> bool:
+        """Whether something else than the cell may hold a Tensor or container."""
         frame = self.lw.frame
-        held = any(part is x for name, value in frame.env.items() if name != cell.name for part in parts(value))
-        return EITHER if held or x.serial < frame.serial else ""
+        maybe = [x, *(other for other, _ in self.lw.ties.spread(x))]
+        if any(one.serial < frame.serial for one in maybe):
+            return True
+        others = [value for name, value in frame.env.items() if name != cell.name]
+        others += [slot.held for slot in self.lw.attributes.values() if slot is not cell.obj]
+        return any(reaches(value, one, set()) for one in maybe for value in others)
+
+    def _tie(self, entry: Any, now: Any, cell: Cell, scope: Any) -> None:
+        """A write to what a cell held at the entry may be one to what it holds now, and is refused where it may."""
+        if entry is now or isinstance(now, CompileError):
+            return
+        if type(entry) in _TIED and type(now) is type(entry) and self._held(entry, cell):
+            self.lw.ties.add(entry, now, None, scope=scope)
+        for x, y in zip(elements(entry) or (), elements(now) or (), strict=False):
+            self._tie(x, y, cell, scope)
+
+    def _handles(self, values: Sequence[Any]) -> list[Any]:
+        """The carried values that stand for objects, and not for the elements of a box."""
+        return [None if type(cell.obj) is TensorVar else x for cell, x in zip(self.cells, values, strict=False)]
+
+    def _ends_noted(self, found: list[Any]) -> bool:
+        """Notes which objects the carried values share at the end of a trip; True if that is new."""
+        return self._shared.note(self._handles(found))
+
+    def _left(self, values: Sequence[Any], results: Any) -> list[Any]:
+        """The values after the loop, with the objects that they surely are in the place of their boxes."""
+        scope = results[0] if results else None
+        if not self.at_least_once:
+            self._shared.tie(self._handles(values), scope)
+            return list(values)
+        settled = self._shared.settled(self._handles(values))
+        self._shared.tie(settled, scope)
+        return [v if type(c.obj) is TensorVar else s for c, v, s in zip(self.cells, values, settled, strict=True)]
 
     def enter(self, templates: list[Any], args: Any) -> None:
         """Gives every cell its value at the head of a trip."""
         plain = [t.held if type(t) is _Late else t for t in templates]
-        for cell, template, value in zip(self.cells, templates, fill(plain, args), strict=True):
+        values = fill(plain, args)
+        for cell, template, value in zip(self.cells, templates, values, strict=True):
             cell.set(self.lw, template.head if type(template) is _Late and not cell.internal else value)
+        for cell, entry, value in zip(self.cells, self.entry, values, strict=True):
+            self._tie(entry, value, cell, trace.builder.block)
+        self._shared.tie(self._handles(values), trace.builder.block)
 
     def leave(self, body: Body, results: Any) -> None:
         """Gives every cell its value after the loop."""
         plain = [t.held if type(t) is _Late else t for t in body.templates]
-        values = fill(plain, results)
-        for cell, template, value, end in zip(self.cells, body.templates, values, body.found, strict=True):
+        values = self._left(fill(plain, results), results)
+        for entry, cell, template, value, end in zip(
+            self.entry, self.cells, body.templates, values, body.found, strict=True
+        ):
+            now, last = (value.value, end.value) if type(value) is type(end) is Held else (value, end)
+            surely = self.at_least_once and type(now) is type(last) is TensorVar
+            if not (surely and not last.locked):
+                self._tie(entry, value, cell, results[0] if results else None)
             if template is UNBOUND:
                 value = MaybeUnbound(self.loc, f"'{cell.name}' has a value only if the loop runs")
-            elif self.at_least_once and type(value) is type(end) is TensorVar:
-                value.locked, value.snapshot = end.locked, end.snapshot
-            elif type(value) is type(end) is TensorVar:
-                value.snapshot = snapshot_of(value, end)
+            elif surely and now is not last:
+                now.locked, now.snapshot = last.locked, last.snapshot
+            elif type(now) is type(last) is TensorVar and now is not last:
+                now.snapshot = snapshot_of(now, last)
             cell.set(self.lw, value)
 
     # --------------------------------------------------------------------------------------- values of slots
@@ -257,6 +398,8 @@ class Loop:
         return [out[i] for i in range(len(out))]
 
     def _slot_value(self, slot: Slot, x: Any, builder: Builder, types: list[Type] | None) -> Value:
+        if type(x) is ArrayVar:
+            return x.value
         if slot.kind is not None:
             return lifted_number(x, slot.kind, builder)
         if type(x) is TensorVar:
@@ -290,7 +433,7 @@ class Loop:
         for obj, before in changed:
             now = content(obj)
             set_content(obj, before)
-            self._add(Cell("a Tensor assigned to by index" if type(obj) is TensorVar else "a container", obj))
+            self._add(Cell(_label(self.lw, obj), obj))
             set_content(obj, now)
             done = False
         if done:
@@ -323,7 +466,13 @@ class Loop:
         if type(assumed) is _Late:
             held = self._wider(assumed.held, end, name, cell)
             return assumed if held is assumed.held else _Late(held, assumed.head)
+        if type(assumed) is ArrayVar and type(end) is ArrayVar:
+            if assumed.type is end.type and assumed.kind is end.kind:
+                return assumed
+            raise self._changes(assumed, end, name)
         xs, ys = elements(assumed), elements(end)
+        if getattr(assumed, "form", None) != getattr(end, "form", None):
+            raise self._changes(assumed, end, name)
         if xs is not None and ys is not None:
             if len(xs) != len(ys) or (isinstance(assumed, dict) and list(assumed) != list(end)):
                 raise self._error(
@@ -332,7 +481,8 @@ class Loop:
                     hint="make a Tensor of the full size before and assign its elements, or loop a number of times "
                     "known at compile time",
                 )
-            new = [self._wider(x, y, f"{name}[{i}]", cell) for i, (x, y) in enumerate(zip(xs, ys, strict=True))]
+            labels = [name if isinstance(assumed, Held) else f"{name}[{i}]" for i in range(len(xs))]
+            new = [self._wider(x, y, label, cell) for x, y, label in zip(xs, ys, labels, strict=True)]
             return assumed if all(n is x for n, x in zip(new, xs, strict=True)) else rebuild(assumed, new)
         ka, ke = kind_of_number(assumed), kind_of_number(end)
         if ka and ke:
@@ -371,10 +521,14 @@ class Loop:
 
     def _changes(self, assumed: Any, end: Any, name: str) -> CompileError:
         before = f"Tensor {assumed.type}" if type(assumed) is _Assumed else describe(assumed)
-        return self._error(
+        error = self._error(
             f"{name} is {before} when the loop begins a trip and {describe(end)} when it ends one",
             hint="give it its final type before the loop, e.g. with ops.zeros_like or astype",
         )
+        variable = name.split("'")[1] if name.startswith("'") else ""
+        place = self.lw.frame.places.get(variable)
+        return error if place is None else error.again(place, "the trip ends with this value")
 
     def _error(self, message: str, code: str = "AC1406", hint: str | None = None) -> CompileError:
-        return JoinError(message, code=code, loc=self.loc, hint=hint)
+        kind = LoopError if code == "AC1504" else JoinError
+        return kind(message, code=code, loc=self.loc, hint=hint)

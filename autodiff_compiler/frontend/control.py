@@ -7,22 +7,35 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from ..errors import BranchRaisesWarning, CompileError, LoopError, StaticValueError, UnsupportedSyntaxError
+from ..errors import (
+    BranchRaisesWarning,
+    CompileError,
+    LoopError,
+    SideEffectError,
+    StaticValueError,
+    UnsupportedSyntaxError,
+)
 from ..ir.build import Builder
 from ..ir.core import Value
 from ..ir.primitive import METHODS, REGISTRY, trace
+from ..runtime.tensor import NO_ELEMENTS
 from ..source import Loc
 from . import jumps
+from .conditions import condition_of
 from .joins import Join, fill
 from .lowering import Diverged, Lowering, statement
-from .operators import truth
+from .operators import refuse_text, subscript
 from .scope import Closure
 from .values import (
     UNBOUND,
+    ArrayVar,
+    AttributeVar,
     DictView,
     LocalDict,
     LocalList,
+    LocalObject,
     MaybeUnbound,
+    NewException,
     StateVar,
     TensorVar,
     Weak,
@@ -38,7 +51,7 @@ __all__ = ["Diverged", "branch", "iterate_live", "iterate_static"]
 
 @statement("If")
 def _if(lw: Lowering, node: Any) -> None:
-    condition = truth(lw, lw.expr(node.test))
+    condition = condition_of(lw, node.test)
     if isinstance(condition, Weak):
         condition = condition.value
     if isinstance(condition, bool):
@@ -86,7 +99,7 @@ def run_arm(lw: Lowering, run: Callable[[], Any], returned: bool = False) -> Arm
             result = run()
         except Diverged:
             diverged = True
-        except CompileError:
+        except (CompileError, RecursionError):
             raise
         except Exception as error:  # what Python itself raises on this path, it raises at run time
             _raises_at_run_time(lw, error)
@@ -103,12 +116,11 @@ def run_arm(lw: Lowering, run: Callable[[], Any], returned: bool = False) -> Arm
 
 
 def _raises_at_run_time(lw: Lowering, error: Exception) -> None:
-    from .statements import emit_raise
+    from .exceptions import emit_raise
 
-    kind, args = type(error), error.args
-    lw.warn(BranchRaisesWarning(f"a branch always raises {kind.__name__}: {error}", loc=lw.here))
+    lw.warn(BranchRaisesWarning(f"a branch always raises {type(error).__name__}: {error}", loc=lw.here))
     with contextlib.suppress(Diverged):
-        emit_raise(lw, lambda *operands: kind(*args))
+        emit_raise(lw, NewException(type(error), error.args, {}))
 
 
 def branch(
@@ -127,7 +139,7 @@ def branch(
     """
     loc = lw.frame.tree.loc(node, lw.frame.caller)
     a, b = run_arm(lw, then), run_arm(lw, other, other_returned)
-    join = Join(a.builder, b.builder, (loc, None), a.start)
+    join = Join(a.builder, b.builder, (loc, None), a.start, (a.objects, b.objects), lw.ties, condition)
     if a.diverged or b.diverged:
         survivor = b if a.diverged else a
         template = _survivor_template(join, survivor)
@@ -142,7 +154,8 @@ def branch(
     )
     if a.diverged and b.diverged:
         raise Diverged
-    filled = fill((result_template, names, tuple(t for _, t in objects.values())), op.results)
+    whole = result_template, names, tuple(t for _, t in objects.values())
+    filled = fill(whole, op.results, join.tied(op))
     _name_results(filled[1])
     lw.frame.env.update(filled[1])
     for name_ in [n for n in lw.frame.env if n in names and lw.frame.env[n] is UNBOUND]:
@@ -176,21 +189,24 @@ def _joined_template(lw: Lowering, join: Join, a: Arm, b: Arm, name: str) -> tup
         x, y = (arm.objects[key][1] if key in arm.objects else content(obj) for arm in (a, b))
         if type(obj) is TensorVar:
             x, y = TensorVar(x), TensorVar(y)
-        objects[key] = (obj, _joined_content(join, a, b, obj, x, y))
+        objects[key] = (obj, _joined_content(lw, join, a, b, obj, x, y))
     return result, names, objects
 
 
-def _joined_content(join: Join, a: Arm, b: Arm, obj: Any, x: Any, y: Any) -> Any:
+def _joined_content(lw: Lowering, join: Join, a: Arm, b: Arm, obj: Any, x: Any, y: Any) -> Any:
     """What an object changed in a branch holds afterwards; a CompileError if the branches disagree."""
     for content_ in (x, y):
         if isinstance(content_, CompileError):
             return content_
-    if a.returned is not b.returned:
+    # What this call made, and the path that returned does not hand on, is not read there.
+    own = isinstance(obj, LocalList | LocalDict | LocalObject) and obj.serial > lw.frame.serial
+    if own and a.returned is not b.returned:
         left, staying, others = (a, y, join.a) if a.returned else (b, x, join.b)
         if not any(part is obj for part in parts(left.env.get(jumps.RETURN_VALUE))):
             return join.with_undef(staying, others)
+    name = obj.label if type(obj) is AttributeVar else f"an object changed in a branch ({describe(obj)})"
     try:
-        return join.join(x, y, f"an object changed in a branch ({describe(obj)})")
+        return join.join(x, y, name)
     except CompileError as error:  # of interest only to who reads it
         return error
 
@@ -226,8 +242,12 @@ def iterate_live(lw: Lowering, x: Any) -> Iterator[Any]:
     """The elements, one after the other, of a container that may change meanwhile, as Python's iterators see it."""
     if isinstance(x, LocalList):
         return _live_list(lw, x)
+    if hasattr(x, "advance"):
+        return iter(x.static_items(lw))
     if isinstance(x, LocalDict | DictView):
         return _unchanged_dict(x.source if isinstance(x, DictView) else x, list(x))
+    if type(x) in (TensorVar, StateVar) and x.type.shape and isinstance(x.type.shape[0], int):
+        return (lw.native(METHODS["__getitem__"], [x, i]) for i in range(x.type.shape[0]))
     return iter(iterate_static(lw, x))
 
 
@@ -252,17 +272,27 @@ def _unchanged_dict(x: LocalDict, items: list[Any]) -> Iterator[Any]:
         raise RuntimeError("dictionary changed size during iteration")
 
 
+def used_up(x: Any) -> SideEffectError:
+    """Why an iterator from outside cannot be asked for its elements."""
+    return SideEffectError(
+        f"a {type(x).__name__} object that came from outside would be used up while compiling",
+        code="AC1602",
+        hint="make a list of it outside",
+    )
+
+
 def iterate_static(lw: Lowering, x: Any) -> Iterable[Any]:
     """The elements of something whose length is known at compile time."""
-    if type(usable(x)) is TensorVar or type(x) is StateVar:
+    if type(usable(x)) in (TensorVar, StateVar, ArrayVar):
         shape = x.type.shape
         if not shape:
-            raise TypeError("iteration over a 0-d tensor")
+            raise TypeError(NO_ELEMENTS)
         if not isinstance(shape[0], int):
             raise StaticValueError("a Tensor whose first dimension is symbolic cannot be iterated over")
-        return [lw.native(METHODS["__getitem__"], [x, i]) for i in range(shape[0])]
+        return [subscript(lw, x, i) for i in range(shape[0])]
     if type(x) is Weak:
         raise TypeError(f"'{x.kind.__name__}' object is not iterable")
+    refuse_text(x, "iteration")
     if isinstance(x, set | frozenset):
         raise UnsupportedSyntaxError(
             "iterating over a set has no fixed order", code="AC1105", hint="use `sorted(s)` or a tuple"
@@ -275,6 +305,8 @@ def iterate_static(lw: Lowering, x: Any) -> Iterable[Any]:
         return x.iterate(lw)
     if isinstance(x, LocalList | range | str | bytes):
         return list(x)
+    if isinstance(x, Iterator):
+        raise used_up(x)
     items = list(x)
     lw.outside.property(x, "length", f"the length of a {type(x).__name__}", lambda: len(list(x)))
     return [

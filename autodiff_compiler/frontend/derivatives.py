@@ -3,24 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
 
-from ..errors import GradientError, SideEffectError
+from ..errors import GradientError
+from ..ir.build import Builder
 from ..ir.core import Block, Value
 from ..ir.primitive import REGISTRY, F, trace
+from ..ir.walk import inline
 from .calls import call
-from .lowering import Lowering
-from .values import OUTSIDE, StateVar, TensorVar, Weak, describe, flatten, map_leaves
+from .exceptions import raising_in_block
+from .lowering import Diverged, Lowering, Region
+from .statements import assign_state
+from .values import OUTSIDE, ArrayVar, StateVar, TensorVar, Weak, describe, flatten, map_leaves, set_content
 
 __all__ = ["Traced", "differentiate", "push_forward", "traced_call"]
 
 
 @dataclass
 class Traced:
-    """A differentiated call: its inputs, its block, and what it returned (in terms of the block's values)."""
+    """A differentiated call: its inputs, its block, and what it returned and changed (in terms of the block's values).
+
+    The block yields the dynamic leaves of the result, `outs`, and then those of what objects hold afterwards.
+    """
 
     operands: list[Value]
     block: Block
@@ -28,11 +37,51 @@ class Traced:
     outs: list[Value]
     #: numbers of the outs that are differentiated
     chosen: list[int]
+    #: the objects made before the call that it changed, and what they hold afterwards
+    changes: list[tuple[Any, Any]]
+    #: the caller's Tensors by the id of the boxes that stood for them inside
+    originals: dict[int, Any]
+    #: greater than the serial of every box made before the call
+    start: int
+    #: the older boxes that one made inside may be, by a condition known inside
+    perhaps: dict[int, list[Any]]
 
-    def returned(self, results: Sequence[Value]) -> Any:
-        """What the call returned, in terms of the results of the `grad` op."""
+    @property
+    def count(self) -> int:
+        """How many results of the block are no derivatives."""
+        return len(self.block.outs)
+
+    def finish(self, lw: Lowering, results: Sequence[Value]) -> Any:
+        """Gives the changed objects their new content; what the call returned, in terms of the `grad` op's results."""
         values: Iterator[Value] = iter(results)
-        return map_leaves(lambda v: _rewrap(v, values), self.result)
+        made: dict[int, Any] = {}
+        outside = partial(self._outside, values, made)
+        returned = map_leaves(partial(outside, returned=True), self.result)
+        contents = [map_leaves(outside, held) for _, held in self.changes]
+        for (obj, _), held in zip(self.changes, contents, strict=True):
+            _set(lw, self.originals.get(id(obj)), obj, held)
+        for key, others in self.perhaps.items():
+            for other in others if key in made else ():
+                lw.ties.add(self.originals.get(id(other), other), made[key], None, scope=made[key].value)
+        return returned
+
+    def _outside(self, values: Iterator[Value], made: dict[int, Any], leaf: Any, returned: bool = False) -> Any:
+        """The abstract value, after the call, of a leaf of what it returned or left behind."""
+        kind = type(leaf)
+        if not (kind in (TensorVar, Weak, ArrayVar) or (kind is StateVar and returned)):
+            return leaf
+        known = self.originals.get(id(leaf))
+        if known is None and kind is TensorVar and leaf.serial < self.start:
+            known = leaf
+        if known is not None:
+            if returned:
+                next(values)
+            return known
+        value = next(values)
+        if id(leaf) not in made:
+            locked = getattr(leaf, "locked", OUTSIDE)
+            made[id(leaf)] = kind(value, leaf.kind) if kind in (Weak, ArrayVar) else TensorVar(value, locked)
+        return made[id(leaf)]
 
     def part(self, part: Any, of_outs: dict[int, Any]) -> Any:
         """A part of the result with something else in place of the outs."""
@@ -53,10 +102,13 @@ def differentiate(
     seeds, seed_values = _seeds(lw, traced, select, sens)
     states = tuple(lw.outside.state(w).name for w in weights)
     attrs = (tuple(range(len(positions))), seeds, states, False)
+    loc = trace.builder.loc
+    trace.builder.loc = loc or lw.called_from
     op = trace.builder.emit_op(REGISTRY["grad"], (*traced.operands, *seed_values), attrs, (traced.block,))
-    n, k = len(traced.outs), len(positions)
+    trace.builder.loc = loc
+    n, k = traced.count, len(positions)
     grads = [TensorVar(v) for v in op.results[n:]]
-    return traced.returned(op.results[:n]), grads[:k], grads[k:]
+    return traced.finish(lw, op.results[:n]), grads[:k], grads[k:]
 
 
 def push_forward(
@@ -71,55 +123,88 @@ def push_forward(
     floats = [i for i in traced.chosen if traced.outs[i].dtype.is_float]
     attrs = (tuple(range(len(positions))), tuple(floats), (), True)
     op = trace.builder.emit_op(REGISTRY["grad"], (*traced.operands, *given), attrs, (traced.block,))
-    n = len(traced.outs)
+    n = traced.count
     by_out = dict(zip(floats, op.results[n:], strict=True))
     zeros = {i: trace.builder.const(0, traced.outs[i].type) for i in traced.chosen if i not in by_out}
     part = traced.result if select is None else select(traced.result)
     tangent = {i: TensorVar(v) for i, v in (by_out | zeros).items()}
-    return traced.returned(op.results[:n]), traced.part(part, tangent)
+    return traced.finish(lw, op.results[:n]), traced.part(part, tangent)
 
 
 def traced_call(
     lw: Lowering, fn: Any, args: Sequence[Any], kwargs: dict[str, Any], positions: Sequence[int], select: Any
 ) -> Traced:
-    """Compiles the call in a block whose arguments are those at `positions`, each distinct from all other values."""
+    """Compiles the call in a block whose arguments are those at `positions`, each distinct from all other values.
+
+    Inside, they are Tensors of their own, as in eager code: what is written to them is written to the caller's at the
+    end.
+    """
     for p in positions:
         if type(args[p]) not in (TensorVar, StateVar):
             raise GradientError(f"only the derivative by a Tensor can be taken, not by a {describe(args[p])}")
     operands = [lw.unwrap(args[p]) for p in positions]
-    loc = trace.builder.loc
     builder = trace.builder.nested([v.type for v in operands], [v.name for v in operands])
+    lw.reasons.inner(builder.block, operands)
     given = list(args)
     for p, arg in zip(positions, builder.block.args, strict=True):
-        given[p] = TensorVar(arg, OUTSIDE)
-    with lw.region() as region, builder:
-        result = call(lw, fn, given, kwargs)
-        if region.saved:
-            lw.restore(region)
-            raise SideEffectError("a function that is differentiated changes an object made outside of it", loc=loc)
+        given[p] = TensorVar(arg, getattr(args[p], "locked", ""))
+    originals = {id(given[p]): args[p] for p in positions}
+    with lw.region() as region, _always_raising(lw, region, builder, operands), builder:
+        with lw.inputs.standing_in([(given[p], args[p]) for p in positions]), raising_in_block(lw, builder):
+            result = call(lw, fn, given, kwargs)
         outs = [x.value if type(x) is Weak else lw.unwrap(x) for x in _dynamic(result)]
+        lw.flush_attributes()
+        after = lw.restore(region).values()
+        perhaps = {
+            id(x): lw.ties.may_be(x, region.start)
+            for x in (*flatten(result), *(x for _, held in after for x in flatten(held)))
+            if type(x) is TensorVar and x.serial >= region.start
+        }
+    changes = [(obj, TensorVar(held) if type(obj) is TensorVar else held) for obj, held in after]
+    left = [x.value for _, held in changes for x in flatten(held) if _is_own(x, region.start)]
     picked = {id(x) for x in _dynamic(result if select is None else select(result))}
     chosen = [i for i, x in enumerate(_dynamic(result)) if id(x) in picked]
-    return Traced(operands, builder.ret(*outs), result, outs, chosen)
+    return Traced(operands, builder.ret(*outs, *left), result, outs, chosen, changes, originals, region.start, perhaps)
+
+
+@contextmanager
+def _always_raising(lw: Lowering, region: Region, builder: Builder, operands: Sequence[Value]) -> Iterator[None]:
+    """If what is compiled into a block always raises, it does so in the place of the block."""
+    try:
+        yield
+    except Diverged:
+        lw.restore(region)
+        inline(trace.builder, builder.ret(), operands)
+        raise
+
+
+def _is_own(leaf: Any, start: int) -> bool:
+    """Whether a leaf of what an object holds was made by the call that changed it."""
+    return type(leaf) in (Weak, ArrayVar) or (type(leaf) is TensorVar and leaf.serial >= start)
+
+
+def _set(lw: Lowering, original: Any, obj: Any, held: Any) -> None:
+    """Gives an object of compile time, or what it stood for, the content that a differentiated call left."""
+    if type(original) is TensorVar:
+        lw.write(original, held.value)
+    elif type(original) is StateVar:
+        assign_state(lw, original, held)
+    else:  # what is tied to it has been changed inside of the call, too
+        if type(obj) is TensorVar:
+            lw.inputs.note_write(obj)
+        lw.touch(obj)
+        set_content(obj, held.value if type(obj) is TensorVar else held)
 
 
 def _dynamic(result: Any) -> list[Any]:
     """The leaves of a result that are known only at run time, in order."""
-    return [x for x in flatten(result) if type(x) in (TensorVar, StateVar, Weak)]
-
-
-def _rewrap(leaf: Any, values: Iterator[Value]) -> Any:
-    if type(leaf) is Weak:
-        return Weak(next(values), leaf.kind)
-    if type(leaf) in (TensorVar, StateVar):
-        return TensorVar(next(values), getattr(leaf, "locked", OUTSIDE))
-    return leaf
+    return [x for x in flatten(result) if type(x) in (TensorVar, StateVar, Weak, ArrayVar)]
 
 
 def _seeds(lw: Lowering, traced: Traced, select: Any, sens: Any) -> tuple[tuple[int, ...] | None, list[Value]]:
     """Which results are seeded and with what: given cotangents, or ones for every float result."""
     outs, chosen = traced.outs, traced.chosen
-    if sens is None and select is None:
+    if sens is None and select is None and traced.count == len(outs):
         return None, []
     if sens is None:
         floats = [p for p in chosen if outs[p].dtype.is_float]

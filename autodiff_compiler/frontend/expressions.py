@@ -6,16 +6,17 @@ from typing import Any
 
 import gast
 
-from ..errors import StaticValueError, UnsupportedSyntaxError
-from . import fence, operators
-from .builtins import text
+from ..errors import CompileError, StaticValueError, UnsupportedSyntaxError
+from . import comparison, fence, operators
 from .calls import call
+from .comparison import truth
+from .conditions import condition_of, truth_at
 from .control import branch, iterate_live, iterate_static
 from .lowering import Lowering, expression
-from .operators import truth
 from .scope import Frame
 from .statements import make_closure, store
-from .values import LocalDict, LocalList, describe, is_static
+from .text import concatenated, formatted
+from .values import UNBOUND, LocalDict, LocalList, LocalObject, LocalSet, LocalSuper, MaybeUnbound, describe, is_static
 
 
 @expression("Constant")
@@ -23,6 +24,23 @@ def _constant(lw: Lowering, node: Any) -> Any:
     if isinstance(node.value, complex):
         raise lw.refused(node)
     return node.value
+
+
+@expression("Kept")
+def _kept_at_break(lw: Lowering, node: Any) -> Any:
+    """What a name holds at a `break` (see `jumps.Kept`); UNBOUND where nothing is to be kept."""
+    when, name, kept = node.value
+    env, late = lw.frame.env, lw.frame.late
+    value = env.get(name, UNBOUND)
+    bound = value is not UNBOUND and type(value) is not MaybeUnbound
+    if when == "before":
+        late[kept] = not bound
+        return UNBOUND
+    if when == "break":
+        late[kept] = late[kept] and bound
+        return value if late[kept] else UNBOUND
+    found = env.pop(kept, UNBOUND)
+    return found if late[kept] and found is not UNBOUND and type(found) is not MaybeUnbound else value
 
 
 @expression("Name")
@@ -72,8 +90,8 @@ def _slice(lw: Lowering, node: Any) -> Any:
             raise StaticValueError(
                 f"the bounds of a slice must be known at compile time, this one is a {describe(b)}",
                 code="AC1306",
-                hint="use a slice of fixed size",
-            )
+                hint="a window of fixed size may move: `ops.narrow(x, axis, start, length)`",
+            ).about(b)
     return slice(*bounds)
 
 
@@ -81,15 +99,19 @@ def _slice(lw: Lowering, node: Any) -> Any:
 def _binop(lw: Lowering, node: Any) -> Any:
     a, b = lw.expr(node.left), lw.expr(node.right)
     lw.place(node)
-    return operators.binary(lw, type(node.op).__name__, a, b)
+    try:
+        return operators.binary(lw, type(node.op).__name__, a, b)
+    except CompileError as error:
+        lw.reasons.name_operands(error, lw.frame, (node.left, node.right), (a, b))
+        raise
 
 
 @expression("UnaryOp")
 def _unary(lw: Lowering, node: Any) -> Any:
+    if isinstance(node.op, gast.Not):
+        return comparison.negate(condition_of(lw, node.operand))
     x = lw.expr(node.operand)
     lw.place(node)
-    if isinstance(node.op, gast.Not):
-        return operators.negate(truth(lw, x))
     return operators.unary(lw, type(node.op).__name__, x)
 
 
@@ -103,10 +125,15 @@ def _chain(lw: Lowering, node: Any, left: Any, i: int) -> Any:
     """Comparison number i of ``a < b < c`` and the rest, which is evaluated only if it holds."""
     right = lw.expr(node.comparators[i])
     lw.place(node)
-    result = operators.compare(lw, type(node.ops[i]).__name__, left, right)
+    try:
+        result = comparison.compare(lw, type(node.ops[i]).__name__, left, right)
+    except CompileError as error:
+        before = node.comparators[i - 1] if i else node.left
+        lw.reasons.name_operands(error, lw.frame, (before, node.comparators[i]), (left, right))
+        raise
     if i + 1 == len(node.ops):
         return result
-    return _short_circuit(lw, result, lambda: _chain(lw, node, right, i + 1), node, is_and=True)
+    return _short_circuit(lw, truth(lw, result), result, lambda: _chain(lw, node, right, i + 1), node, is_and=True)
 
 
 @expression("BoolOp")
@@ -117,13 +144,13 @@ def _boolop(lw: Lowering, node: Any) -> Any:
         value = lw.expr(node.values[i])
         if i + 1 == len(node.values):
             return value
-        return _short_circuit(lw, value, lambda: rest(i + 1), node, is_and=is_and)
+        condition = truth_at(lw, node.values[i], value)
+        return _short_circuit(lw, condition, value, lambda: rest(i + 1), node, is_and=is_and)
 
     return rest(0)
 
 
-def _short_circuit(lw: Lowering, left: Any, right: Any, node: Any, *, is_and: bool) -> Any:
-    condition = truth(lw, left)
+def _short_circuit(lw: Lowering, condition: Any, left: Any, right: Any, node: Any, *, is_and: bool) -> Any:
     if isinstance(condition, bool):
         return right() if condition == is_and else left
     arms = (right, lambda: left) if is_and else (lambda: left, right)
@@ -132,7 +159,7 @@ def _short_circuit(lw: Lowering, left: Any, right: Any, node: Any, *, is_and: bo
 
 @expression("IfExp")
 def _ternary(lw: Lowering, node: Any) -> Any:
-    condition = truth(lw, lw.expr(node.test))
+    condition = condition_of(lw, node.test)
     if isinstance(condition, bool):
         return lw.expr(node.body if condition else node.orelse)
     lw.place(node)
@@ -191,7 +218,26 @@ def _call(lw: Lowering, node: Any) -> Any:
     lw.place(node)
     if fn is super and not args:
         return _super(lw, node)
-    return call(lw, fn, args, kwargs)
+    try:
+        return call(lw, fn, args, kwargs)
+    except CompileError as error:
+        _name_arguments(lw, error, node, fn, args, kwargs)
+        raise
+
+
+def _name_arguments(
+    lw: Lowering, error: CompileError, node: Any, fn: Any, args: list[Any], kwargs: dict[str, Any]
+) -> None:
+    """Says what the arguments of a call are, and the object of a method."""
+    nodes, values = [], []
+    if type(fn) is operators.TensorMethod:
+        nodes, values = [node.func.value], [fn.owner]
+    if not any(isinstance(a, gast.Starred) for a in node.args):
+        nodes, values = [*nodes, *node.args], [*values, *args]
+    named = [k for k in node.keywords if k.arg is not None]
+    lw.reasons.name_operands(
+        error, lw.frame, [*nodes, *[k.value for k in named]], [*values, *[kwargs[k.arg] for k in named]]
+    )
 
 
 def _super(lw: Lowering, node: Any) -> Any:
@@ -202,7 +248,8 @@ def _super(lw: Lowering, node: Any) -> Any:
         raise UnsupportedSyntaxError(
             "super() without arguments is possible in methods only", code="AC1103", loc=lw.place(node)
         )
-    return super(*frame.method_of)
+    defining, owner = frame.method_of
+    return LocalSuper(defining, owner) if type(owner) is LocalObject else super(defining, owner)
 
 
 # ---------------------------------------------------------------------------------------------------- displays
@@ -231,7 +278,7 @@ def _set(lw: Lowering, node: Any) -> Any:
     items = _items(lw, node.elts)
     for i in items:
         operators.require_static(i, "an element of a set")
-    return set(items)
+    return LocalSet(items)
 
 
 @expression("Dict")
@@ -267,7 +314,7 @@ def _comprehension(lw: Lowering, node: Any) -> Any:
     if isinstance(node, gast.SetComp):
         for i in items:
             operators.require_static(i, "an element of a set")
-        return set(items)
+        return LocalSet(items)
     return LocalList(items)
 
 
@@ -288,34 +335,28 @@ def _generate(lw: Lowering, node: Any, depth: int, elements: Any, items: list[An
 
 
 def _kept(lw: Lowering, test: Any) -> bool:
-    condition = truth(lw, lw.expr(test))
+    condition = condition_of(lw, test)
     if not isinstance(condition, bool):
         raise StaticValueError(
             "how many elements a comprehension has must be known at compile time, this condition is not",
             code="AC1303",
             loc=lw.place(test),
             hint="keep all elements and mask them with `ops.where`",
-        )
+        ).about(condition)
     return condition
 
 
 @expression("JoinedStr")
 def _fstring(lw: Lowering, node: Any) -> Any:
-    return "".join(str(lw.expr(v)) for v in node.values)
+    return concatenated(*lw.exprs(node.values))
 
 
 @expression("FormattedValue")
 def _formatted(lw: Lowering, node: Any) -> Any:
     value = lw.expr(node.value)
-    if not is_static(value):
-        raise StaticValueError(
-            f"text made of a {describe(value)} is known only at run time", hint="print it, or return the value"
-        )
-    conversions: dict[int, Any] = {115: str, 114: repr, 97: repr}
-    if node.conversion in conversions:
-        value = text(lw, conversions[node.conversion], value)
-        value = value.encode("ascii", "backslashreplace").decode() if node.conversion == 97 else value
-    return text(lw, format, value, lw.expr(node.format_spec) if node.format_spec is not None else "")
+    spec = lw.expr(node.format_spec) if node.format_spec is not None else ""
+    lw.place(node)
+    return formatted(lw, value, chr(node.conversion) if node.conversion > 0 else "", spec)
 
 
 @expression("Starred")

@@ -15,7 +15,7 @@ from ..errors import CompileError, SideEffectError, UnsupportedSyntaxError
 from ..source import Loc
 from .source_tree import SourceTree
 
-__all__ = ["check", "consumes_generator", "missing", "reject"]
+__all__ = ["check", "consumes_generator", "decorated", "missing", "reject"]
 
 _CONSUMERS = frozenset(
     ["sum", "any", "all", "min", "max", "tuple", "list", "dict", "set", "sorted", "zip", "enumerate"]
@@ -194,12 +194,24 @@ def _async_def(node: Any, tree: SourceTree) -> CompileError:
 
 
 def _function(node: Any, tree: SourceTree) -> CompileError | None:
-    if not node.decorator_list or node is tree.node:
-        return None
+    refused = [d for d in node.decorator_list if _last_name(d) not in _DECORATORS]
+    return decorated(node, refused[0], tree) if refused and node is not tree.node else None
+
+
+_DECORATORS = frozenset(["jit", "partial", "wraps"])
+
+
+def _last_name(decorator: Any) -> str:
+    target = decorator.func if isinstance(decorator, gast.Call) else decorator
+    return str(getattr(target, "attr", getattr(target, "id", "")))
+
+
+def decorated(node: Any, decorator: Any, tree: SourceTree) -> CompileError:
+    """The error for a nested function with a decorator that compiled code does not know."""
     return _cannot(
         "AC1109",
         "a decorator on a nested function",
-        tree.loc(node.decorator_list[0]),
+        tree.loc(decorator),
         f"`{node.name}` is defined anew at each call",
         f"move `{node.name}` to module level, or leave the decorator out",
     )
@@ -214,7 +226,7 @@ def _global(node: Any, tree: SourceTree) -> CompileError | None:
         f"'{name}' is a global variable and cannot be assigned in compiled code",
         code="AC1601",
         spans=[(place, "assigned here"), (tree.loc(node), "made global here")],
-        hint=f"return the new value of '{name}', or keep it in a Parameter",
+        hint=f"return the new value of '{name}', or keep it in an attribute of a Cell or in a Parameter",
     )
 
 

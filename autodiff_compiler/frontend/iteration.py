@@ -7,23 +7,41 @@ numbers can be kept instead of being unrolled.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from itertools import count
+from itertools import count, islice
 from typing import Any
 
 from ..dtypes import int64
-from ..errors import LoopError, StaticValueError
+from ..errors import LoopError, StaticValueError, shown_as
 from ..ir.build import current
 from ..ir.core import Value
 from ..ir.primitive import METHODS, F
 from ..ir.types import tensor
+from ..runtime.tensor import NO_ELEMENTS
 from .control import iterate_live, iterate_static
-from .joins import lifted_number
+from .joins import Slot, fill, kind_of_number, lifted_number, same_static
 from .lowering import Lowering
-from .values import EITHER, DictView, LocalDict, LocalList, StateVar, TensorVar, Weak, describe, snapshot_of, usable
+from .values import (
+    EITHER,
+    PARAMETERS,
+    DictView,
+    LocalDict,
+    LocalList,
+    StateVar,
+    TensorVar,
+    Weak,
+    describe,
+    elements,
+    parts,
+    rebuild,
+    snapshot_of,
+    usable,
+)
 
-__all__ = ["Enumerate", "Forced", "Iteration", "RangeOf", "Reversed", "Zip", "iteration_of"]
+__all__ = ["END", "Enumerate", "Forced", "Iteration", "RangeOf", "Reversed", "Zip", "iteration_of"]
 
 _COUNT = tensor(int64, ())
+#: What stands for the element after the last.
+END = object()
 
 
 class Iteration:
@@ -35,14 +53,17 @@ class Iteration:
 
     def static_items(self, lw: Lowering) -> Iterable[Any]:
         """All elements, for a loop that is unrolled."""
-        raise LoopError("the number of trips is known only at run time", code="AC1501")
+        raise LoopError("the number of trips is known only at run time", code="AC1501").about(self.length)
 
     def sources(self) -> list[Any]:
         """The containers it goes over that compiled code may change."""
         return []
 
-    def sequences(self, lw: Lowering) -> list[Value]:
-        """Sequences that a kept loop reads one element of per trip."""
+    def enter(self, lw: Lowering) -> None:
+        """Emits, before a kept loop, what its trips read; StaticValueError if elements cannot be picked at run time."""
+
+    def sequences(self) -> list[Value]:
+        """Sequences that a kept loop, once entered, reads one element of per trip."""
         return []
 
     def element(self, lw: Lowering, index: Value, parts: list[Value]) -> Any:
@@ -52,6 +73,25 @@ class Iteration:
     def item_at(self, lw: Lowering, index: Value) -> Any:
         """The element of trip `index` in a loop that may end early."""
         raise NotImplementedError
+
+    def item(self, lw: Lowering, i: int) -> Any:
+        """Element number i of static elements, or END; a container may have changed since the one before."""
+        raise StaticValueError("the number of elements must be known at compile time")
+
+    def following(self, lw: Lowering, i: int) -> tuple[Any, int]:
+        """The first element from number i on, or END, and the number to go on with."""
+        return self.item(lw, i), i + 1
+
+    def parts_inside(self) -> Iterable[Iteration]:
+        """The iterators that it takes its elements from."""
+        return ()
+
+    def begin(self, lw: Lowering) -> Iteration:
+        """What a `for` goes over; `end` is called after a loop that was kept or may have ended early."""
+        return self
+
+    def end(self, lw: Lowering, certain: bool) -> None:
+        """A loop has taken all elements; if not `certain`, how many is known only at run time."""
 
     def iterate(self, lw: Lowering) -> list[Any]:
         """The elements, where a static container is needed."""
@@ -83,27 +123,76 @@ class _Static(Iteration):
     def static_items(self, lw: Lowering) -> Iterable[Any]:
         return self.items if self.source is None else iterate_live(lw, self.of)
 
+    def item(self, lw: Lowering, i: int) -> Any:
+        if isinstance(self.of, LocalList):
+            return self.of[i] if i < len(usable(self.of)) else END
+        if self.source is not None and len(usable(self.source)) != self.length:
+            raise RuntimeError("dictionary changed size during iteration")
+        return self.items[i] if i < len(self.items) else END
+
     def sources(self) -> list[Any]:
-        return [] if self.source is None else [self.source]
+        """With all that is in it: what a kept loop reads of it is read once, before the loop."""
+        mutable = TensorVar | LocalList | LocalDict
+        inside = [x for item in self.items for x in parts(item) if isinstance(x, mutable)]
+        return inside if self.source is None else [self.source, *inside]
 
     def element(self, lw: Lowering, index: Value, parts: list[Value]) -> Any:
-        return self.item_at(lw, index)
+        return fill(self._template, parts)
+
+    def enter(self, lw: Lowering) -> None:
+        self._stacks: list[Value] = []
+        self._template = self._column(lw, self.items)
+
+    def sequences(self) -> list[Value]:
+        return [F.to_seq(stack) for stack in self._stacks]
 
     def item_at(self, lw: Lowering, index: Value) -> Any:
-        first = self.items[0]
-        if type(first) is TensorVar and all(type(x) is TensorVar and x.type is first.type for x in self.items):
-            stacked = F.stack(*[x.value for x in self.items], axis=-1 - len(first.type.shape))
-            item = lw.native(METHODS["__getitem__"], [TensorVar(stacked), Weak(index, int)])
-            item.locked = EITHER
-            item.snapshot = snapshot_of(*self.items)
-            return item
+        return fill(self._template, [_row(stack, index) for stack in self._stacks])
+
+    def _column(self, lw: Lowering, xs: list[Any]) -> Any:
+        """The template of one place in the elements, of which `xs` are the values there: one stack per leaf."""
+        first = xs[0]
+        parts = elements(first)
+        if parts is not None and all(_alike(x, first) for x in xs):
+            rows = zip(*[elements(x) for x in xs], strict=True)
+            template = rebuild(first, [self._column(lw, list(row)) for row in rows])
+            if isinstance(template, LocalList | LocalDict):
+                template.locked = EITHER
+            return template
+        kind = kind_of_number(first)
+        if lw.is_tensor(first) and all(lw.is_tensor(x) and x.type is first.type for x in xs):
+            locked = EITHER if type(first) is TensorVar else PARAMETERS
+            return self._stacked([lw.unwrap(x) for x in xs], Slot(len(self._stacks), None, locked, snapshot_of(*xs)))
+        if parts is None and all(same_static(x, first) for x in xs):
+            return first
+        if kind is not None and all(kind_of_number(x) is kind for x in xs):
+            return self._stacked([lifted_number(x, kind, current()) for x in xs], Slot(len(self._stacks), kind))
+        other = next((x for x in xs if describe(x) != describe(first)), None)
+        told = describe(first) if other is None else f"{describe(first)}, {describe(other)}"
         raise StaticValueError(
-            f"it goes over a container whose elements ({describe(first)}, ...) cannot be picked by a number "
-            "known at run time",
+            f"it goes over a container whose elements ({told}, ...) cannot be picked by a number known at run time",
             code="AC1305",
         )
 
+    def _stacked(self, values: list[Value], slot: Slot) -> Slot:
+        self._stacks.append(F.stack(*values, axis=-1 - len(values[0].shape)))
+        return slot
 
+
+def _alike(x: Any, y: Any) -> bool:
+    """Whether two containers are of one class, length and keys."""
+    if type(usable(x)) is not type(y) or len(elements(x)) != len(elements(y)):
+        return False
+    return list(x) == list(y) if isinstance(x, dict) else getattr(x, "form", None) == getattr(y, "form", None)
+
+
+def _row(stack: Value, index: Value) -> Value:
+    """One slice along the first dimension."""
+    row: Value = F.gather(stack, index, axis=-len(stack.shape))
+    return row
+
+
+@shown_as("range")
 class RangeOf(Iteration):
     """``range(start, stop, step)`` whose bounds may be known only at run time."""
 
@@ -129,6 +218,11 @@ class RangeOf(Iteration):
     def static_items(self, lw: Lowering) -> Iterable[Any]:
         return range(self.start, self.stop, self.step)
 
+    def item(self, lw: Lowering, i: int) -> Any:
+        if not isinstance(self.length, int):
+            return super().item(lw, i)
+        return self.start + i * self.step if i < self.length else END
+
     def element(self, lw: Lowering, index: Value, parts: list[Value]) -> Any:
         return self.item_at(lw, index)
 
@@ -145,30 +239,44 @@ class _Slices(Iteration):
     def __init__(self, lw: Lowering, x: Any) -> None:
         shape = x.type.shape
         if not shape:
-            raise TypeError("iteration over a 0-d tensor")
-        self.tensor = TensorVar(lw.unwrap(x))
+            raise TypeError(NO_ELEMENTS)
+        self.of = x
         self.length = shape[0]
 
     def static_items(self, lw: Lowering) -> Iterable[Any]:
-        return list(iterate_static(lw, self.tensor))
+        return iterate_live(lw, self.of)
 
-    def sequences(self, lw: Lowering) -> list[Value]:
-        return [F.to_seq(self.tensor.value)]
+    def item(self, lw: Lowering, i: int) -> Any:
+        return lw.native(METHODS["__getitem__"], [self.of, i]) if i < self.length else END
+
+    def sources(self) -> list[Any]:
+        return [self.of] if type(self.of) is TensorVar else []
+
+    def enter(self, lw: Lowering) -> None:
+        self._rows = lw.unwrap(self.of)
+        self._snapshot = snapshot_of(self.of)
+
+    def sequences(self) -> list[Value]:
+        return [F.to_seq(self._rows)]
 
     def element(self, lw: Lowering, index: Value, parts: list[Value]) -> Any:
-        return TensorVar(parts[0])
+        return TensorVar(parts[0], snapshot=self._snapshot)
 
     def item_at(self, lw: Lowering, index: Value) -> Any:
-        return lw.native(METHODS["__getitem__"], [self.tensor, Weak(index, int)])
+        return TensorVar(_row(self._rows, index), snapshot=self._snapshot)
 
 
+@shown_as("zip")
 class Zip(Iteration):
     """``zip(...)``: tuples of the elements of several iterations, as long as the shortest."""
 
-    def __init__(self, parts: list[Iteration]) -> None:
-        self.parts = parts
+    def __init__(self, parts: list[Iteration], strict: bool = False) -> None:
+        self.parts, self.strict = parts, strict
         lengths = [p.length for p in parts]
         known = [n for n in lengths if isinstance(n, int)]
+        if strict and len(known) < len(lengths):
+            raise StaticValueError("zip() with strict=True needs lengths known at compile time")
+        self.force_unroll = any(p.force_unroll for p in parts) or (strict and len(set(known)) > 1)
         if len(known) == len(lengths):
             self.length = min(known, default=0)
         else:
@@ -181,28 +289,57 @@ class Zip(Iteration):
     def static_items(self, lw: Lowering) -> Iterable[Any]:
         return zip(*(p.static_items(lw) for p in self.parts), strict=False)
 
+    def item(self, lw: Lowering, i: int) -> Any:
+        row: list[Any] = []
+        for k, part in enumerate(self.parts):
+            item = part.following(lw, i)[0]
+            if item is END:
+                if self.strict:
+                    self._check_ends(lw, i, k)
+                return END
+            row.append(item)
+        return tuple(row) if row else END
+
+    def _check_ends(self, lw: Lowering, i: int, k: int) -> None:
+        """`strict`: part k is the first that has ended."""
+        if k == 0:
+            k = next((j for j, p in enumerate(self.parts) if j and p.following(lw, i)[0] is not END), 0)
+            how = "longer"
+        else:
+            how = "shorter"
+        if k:
+            others = "argument 1" if k == 1 else f"arguments 1-{k}"
+            raise ValueError(f"zip() argument {k + 1} is {how} than {others}")
+
+    def parts_inside(self) -> Iterable[Iteration]:
+        return self.parts
+
     def sources(self) -> list[Any]:
         return [s for p in self.parts for s in p.sources()]
 
-    def sequences(self, lw: Lowering) -> list[Value]:
+    def enter(self, lw: Lowering) -> None:
+        for p in self.parts:
+            p.enter(lw)
+
+    def sequences(self) -> list[Value]:
         if any(p.length is not self.length and p.length != self.length for p in self.parts):
             return []  # a sequence must have exactly one element per trip
-        return [s for p in self.parts for s in p.sequences(lw)]
+        own = [p.sequences() for p in self.parts]
+        self._counts = [len(s) for s in own]
+        return [s for sequences in own for s in sequences]
 
     def element(self, lw: Lowering, index: Value, parts: list[Value]) -> Any:
         if not parts:
             return self.item_at(lw, index)
-        out, at = [], 0
-        for p in self.parts:
-            k = len(p.sequences(lw))
-            out.append(p.element(lw, index, parts[at : at + k]))
-            at += k
-        return tuple(out)
+        rest = iter(parts)
+        pairs = zip(self.parts, self._counts, strict=True)
+        return tuple([p.element(lw, index, list(islice(rest, k))) for p, k in pairs])
 
     def item_at(self, lw: Lowering, index: Value) -> Any:
         return tuple(p.item_at(lw, index) for p in self.parts)
 
 
+@shown_as("enumerate")
 class Enumerate(Zip):
     """``enumerate(x, start)``."""
 
@@ -216,6 +353,13 @@ class Enumerate(Zip):
         if not isinstance(self._start, int):
             return super().static_items(lw)
         return zip(count(self._start), self._inner.static_items(lw), strict=False)
+
+    def item(self, lw: Lowering, i: int) -> Any:
+        item = self._inner.following(lw, i)[0]
+        if item is END:
+            return END
+        known = isinstance(self._start, int)
+        return self._start + i if known else self.parts[0].item_at(lw, current().const(i, _COUNT)), item
 
 
 class _Counter(Iteration):
@@ -231,6 +375,7 @@ class _Counter(Iteration):
         return self.item_at(lw, index)
 
 
+@shown_as("reversed")
 class Reversed(Iteration):
     """``reversed(x)``."""
 
@@ -244,8 +389,14 @@ class Reversed(Iteration):
             return list(self.inner.static_items(lw))[::-1]
         return (usable(items)[i] for i in range(len(items) - 1, -1, -1) if i < len(items))
 
+    def item(self, lw: Lowering, i: int) -> Any:
+        return self.inner.item(lw, self.length - 1 - i) if i < self.length else END
+
     def sources(self) -> list[Any]:
         return self.inner.sources()
+
+    def enter(self, lw: Lowering) -> None:
+        self.inner.enter(lw)
 
     def element(self, lw: Lowering, index: Value, parts: list[Value]) -> Any:
         return self.item_at(lw, index)
@@ -268,8 +419,17 @@ class Forced(Iteration):
     def sources(self) -> list[Any]:
         return self.inner.sources()
 
-    def sequences(self, lw: Lowering) -> list[Value]:
-        return self.inner.sequences(lw)
+    def enter(self, lw: Lowering) -> None:
+        self.inner.enter(lw)
+
+    def begin(self, lw: Lowering) -> Iteration:
+        return Forced(self.inner.begin(lw), keep=self.force_keep)
+
+    def end(self, lw: Lowering, certain: bool) -> None:
+        self.inner.end(lw, certain)
+
+    def sequences(self) -> list[Value]:
+        return self.inner.sequences()
 
     def element(self, lw: Lowering, index: Value, parts: list[Value]) -> Any:
         return self.inner.element(lw, index, parts)

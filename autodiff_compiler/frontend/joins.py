@@ -6,22 +6,29 @@ Joining builds a *template*: the joined value with a `Slot` wherever a result of
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from ..dtypes import DType, bool_, float64, int64
+import numpy as np
+
+from ..dtypes import DType, bool_, float64, from_numpy, int64
 from ..errors import CompileError, JoinError
 from ..ir.build import Builder
-from ..ir.core import Value
+from ..ir.core import Op, Value
 from ..ir.primitive import F
 from ..ir.types import TensorType, tensor
 from ..source import Loc
+from .ties import Ties
 from .values import (
-    EITHER,
     PARAMETERS,
     UNBOUND,
+    ArrayVar,
+    Held,
     LocalDict,
     LocalList,
+    LocalObject,
+    LocalSet,
     MaybeUnbound,
     Snapshot,
     StateVar,
@@ -30,6 +37,7 @@ from .values import (
     describe,
     elements,
     rebuild,
+    record_fields,
     snapshot_of,
 )
 
@@ -48,8 +56,11 @@ class Slot:
     snapshot: Snapshot | None = None
 
 
-def fill(template: Any, results: Any) -> Any:
-    """The template with the results of the op in their slots; equal objects stay shared."""
+def fill(template: Any, results: Any, on_made: Callable[[Any, Any], None] | None = None) -> Any:
+    """The template with the results of the op in their slots; equal objects stay shared.
+
+    ``on_made(part, made)`` is told what was made of each part of the template.
+    """
     made: dict[int, Any] = {}
 
     def go(t: Any) -> Any:
@@ -57,13 +68,18 @@ def fill(template: Any, results: Any) -> Any:
             return made[id(t)]
         if type(t) is Slot:
             value = results[t.index]
-            out: Any = TensorVar(value, t.locked, t.snapshot) if t.kind is None else Weak(value, t.kind)
+            if t.kind in (np.ndarray, np.generic):
+                out: Any = ArrayVar(value, t.kind)
+            else:
+                out = TensorVar(value, t.locked, t.snapshot) if t.kind is None else Weak(value, t.kind)
         else:
             items = elements(t)
-            if items is None:
-                return t
-            out = rebuild(t, [go(i) for i in items])
+            new = None if items is None else [go(i) for i in items]
+            # What has no slots is an object itself, which must stay one with its aliases.
+            out = t if new is None or all(n is i for n, i in zip(new, items, strict=True)) else rebuild(t, new)
         made[id(t)] = out
+        if on_made is not None:
+            on_made(t, out)
         return out
 
     return go(template)
@@ -79,6 +95,8 @@ def same_static(a: Any, b: Any) -> bool:
         return (a == b and math.copysign(1, a) == math.copysign(1, b)) or (a != a and b != b)
     if isinstance(a, bool | int | str | bytes | slice | range | DType):
         return bool(a == b)
+    if isinstance(a, set | frozenset):
+        return a == b and {(type(x), x) for x in a} == {(type(x), x) for x in b}
     return callable(a) and hasattr(a, "__self__") and hasattr(a, "__func__") and bool(a == b)
 
 
@@ -107,6 +125,9 @@ def lifted_number(x: Any, kind: type, builder: Builder) -> Value:
     return builder.const(kind(x), tensor(dtype, ()))
 
 
+#: Objects by their ids, with what they held.
+Changes = Mapping[int, tuple[Any, Any]]
+
 #: The name under which `jumps` keeps the value of an early return.
 RETURN = "return#value"
 _ORDER = {bool: 0, int: 1, float: 2}
@@ -121,22 +142,70 @@ def fits_tensor(kind: type, t: TensorType) -> bool:
 _HINTS = {
     "AC1401": "convert one of them, so that both paths give the same kind of number",
     "AC1402": "give both paths one shape, e.g. with reshape, broadcast_to or a reduction",
-    "AC1403": "give it the same containers, of the same size and keys, on every path",
+    "AC1403": "give it the same containers, of the same size, with the same keys in the same order, on every path",
     "AC1405": "decide by something known at compile time, or use both and select between the results",
 }
+
+
+def _at_end(x: Any, after: Changes) -> Any:
+    """An object as it was at the end of a path; it holds again what it held before the paths parted."""
+    if id(x) not in after:
+        return x
+    held = after[id(x)][1]
+    if isinstance(held, CompileError):
+        raise held
+    if type(x) is LocalObject:
+        stand_in: Any = LocalObject(x.cls, held)
+    else:
+        stand_in = TensorVar(held, snapshot=x.snapshot) if type(x) is TensorVar else type(x)(held)
+    stand_in.locked, stand_in.serial = x.locked, x.serial
+    return stand_in
+
+
+_MUTABLE = (TensorVar, LocalList, LocalDict, LocalSet, LocalObject)
+
+
+def _as_weak(x: Any) -> Any:
+    return x if isinstance(x, bool) else Weak(x, bool)
+
+
+def _array(x: Any, builder: Builder) -> Any:
+    """An array known at compile time as one known by its type; other values as they are."""
+    if not isinstance(x, np.ndarray | np.generic) or x.dtype.kind not in "biuf":
+        return x
+    array = np.array(x)
+    type_ = tensor(from_numpy(array.dtype), array.shape)
+    return ArrayVar(builder.array(array, type_), np.ndarray if isinstance(x, np.ndarray) else np.generic)
 
 
 class Join:
     """Joins pairs of values; `a_outs` and `b_outs` are what the two blocks must yield for the slots."""
 
-    def __init__(self, a: Builder, b: Builder, places: tuple[Loc | None, Loc | None], start: int) -> None:
+    def __init__(
+        self,
+        a: Builder,
+        b: Builder,
+        places: tuple[Loc | None, Loc | None],
+        start: int,
+        after: tuple[Changes, Changes],
+        ties: Ties,
+        condition: Value,
+    ) -> None:
         self.a, self.b = a, b
+        #: what the objects that each path changed held at its end
+        self._after = after
         self.places = places
         self._start = start  # objects with a smaller serial were made before the paths parted
         self.a_outs: list[Value] = []
         self.b_outs: list[Value] = []
         self._memo: dict[tuple[int, int], Any] = {}
         self._alive: list[Any] = []
+        self._ties, self._condition = ties, condition
+        #: what the objects made of parts of templates may be, by the ids of the parts
+        self._tied: dict[int, list[tuple[Any, Any]]] = {}
+        #: the parts made of an object, by its id, on each path; and which two of them are one, and where
+        self._made_of: tuple[dict[int, list[Any]], dict[int, list[Any]]] = ({}, {})
+        self._siblings: list[tuple[Any, Any, Any]] = []
 
     def slot(
         self, a: Value, b: Value, kind: type | None = None, locked: str = "", snapshot: Snapshot | None = None
@@ -148,14 +217,72 @@ class Join:
     def _locked(self, *boxes: Any) -> str:
         """Why the elements of a Tensor that is one of these cannot be assigned."""
         for x in boxes:
-            if type(x) in (TensorVar, LocalList, LocalDict) and (x.locked or x.serial < self._start):
-                return x.locked or EITHER
+            if type(x) in _MUTABLE and x.locked:
+                return str(x.locked)
         return PARAMETERS if any(type(x) is StateVar for x in boxes) else ""
+
+    def _tie(self, part: Any, a: Any = None, b: Any = None) -> Any:
+        """Notes what the object that will be made of a part of the template may be: a on one path, b on the other."""
+        found: dict[int, tuple[Any, list[Any]]] = {}
+        for i, (x, builder) in enumerate(((a, self.a), (b, self.b))):
+            if type(x) not in _MUTABLE:
+                continue
+            reached: list[tuple[Any, Any]] = [(x, True)]
+            if x.serial >= self._start:
+                reached += self._ties.reach(x, self._start, builder)
+            for target, holds in reached:
+                if target.serial < self._start:
+                    found.setdefault(id(target), (target, [False, False]))[1][i] = holds
+                    continue
+                for sibling in self._made_of[i].get(id(target), ()):
+                    if sibling is not part:
+                        self._siblings.append((part, sibling, self._where(*((False, holds) if i else (holds, False)))))
+            self._made_of[i].setdefault(id(x), []).append(part)
+            self._alive += (part, x)
+        if found:
+            self._tied[id(part)] = [(target, self._where(*holds)) for target, holds in found.values()]
+        return part
+
+    def _where(self, a: Any, b: Any) -> Any:
+        """Where something holds, given where it does on both paths: a path, a slot, or None if that is not known."""
+        if a is None or b is None:
+            return None
+        if isinstance(a, bool) and isinstance(b, bool) and a is not b:
+            return a
+        return self.slot(lifted_number(_as_weak(a), bool, self.a), lifted_number(_as_weak(b), bool, self.b)).index
+
+    def tied(self, op: Op) -> Callable[[Any, Any], None]:
+        """For `fill`: ties what was made of the results of the op, in the scope of the op."""
+
+        objects: dict[int, Any] = {}
+        siblings: dict[int, list[tuple[Any, Any, Any]]] = {}
+        for one, other, where in self._siblings:
+            siblings.setdefault(id(one), []).append((one, other, where))
+            siblings.setdefault(id(other), []).append((one, other, where))
+
+        def tie(made: Any, target: Any, where: Any) -> None:
+            if where is None or isinstance(where, bool):
+                condition = None if where is None else self._condition
+                self._ties.add(made, target, condition, positive=where is not False, scope=op)
+            else:
+                self._ties.add(made, target, op.results[where], scope=op)
+
+        def on_made(part: Any, made: Any) -> None:
+            objects[id(part)] = made
+            for target, where in self._tied.get(id(part), ()):
+                tie(made, target, where)
+            for one, other, where in siblings.get(id(part), ()):
+                if id(one) in objects and id(other) in objects:
+                    tie(objects[id(one)], objects[id(other)], where)
+
+        return on_made
 
     def join(self, a: Any, b: Any, name: str) -> Any:
         """The template for two values; `name` is what the user calls them (a variable, "the return value")."""
         if a is b:
             return a
+        if a is UNBOUND or b is UNBOUND:
+            return self._partly_bound(a, b, name)
         key = (id(a), id(b))
         if key not in self._memo:
             self._alive += (a, b)
@@ -163,11 +290,21 @@ class Join:
         return self._memo[key]
 
     def _join(self, a: Any, b: Any, name: str) -> Any:
+        were = a, b
+        a, b = _at_end(a, self._after[0]), _at_end(b, self._after[1])
         if a is UNBOUND or b is UNBOUND or type(a) is MaybeUnbound or type(b) is MaybeUnbound:
             return self._partly_bound(a, b, name)
         xs, ys = elements(a), elements(b)
+        if getattr(a, "form", None) != getattr(b, "form", None):
+            raise self._error("AC1405", f"{name} is {describe(a)} on one path and another {describe(b)} on the other")
         if xs is not None and ys is not None:
-            return self._containers(a, b, list(xs), list(ys), name)
+            joined = self._containers(a, b, list(xs), list(ys), name)
+            return self._tie(joined, *were) if type(joined) in _MUTABLE else joined
+        if ArrayVar in (type(a), type(b)):
+            a, b = _array(a, self.a), _array(b, self.b)
+        if type(a) is ArrayVar and type(b) is ArrayVar and a.kind is b.kind:
+            self._check_types(a.type, b.type, name)
+            return self.slot(a.value, b.value, a.kind)
         ka, kb = kind_of_number(a), kind_of_number(b)
         if ka and kb and not (type(a) is not Weak and type(b) is not Weak and same_static(a, b)):
             kind = joined_number(ka, kb)
@@ -176,6 +313,10 @@ class Join:
             return self.slot(lifted_number(a, kind, self.a), lifted_number(b, kind, self.b), kind)
         ta, tb = self._tensor_type(a), self._tensor_type(b)
         if ta is None and tb is None and same_static(a, b):
+            if type(a) is LocalSet:
+                both = LocalSet(a)
+                both.locked = self._locked(a, b)
+                return self._tie(both, *were)
             return a
         if type(a) is StateVar and type(b) is StateVar and a.source is b.source:
             return a
@@ -187,21 +328,23 @@ class Join:
         assert type_ is not None
         va, vb = self._value(a, type_, self.a), self._value(b, type_, self.b)
         if va is vb and va.block is not self.a.block:
-            return TensorVar(va, self._locked(a, b), snapshot_of(a, b))
-        return self.slot(va, vb, locked=self._locked(a, b), snapshot=snapshot_of(a, b))
+            return self._tie(TensorVar(va, self._locked(a, b), snapshot_of(a, b)), *were)
+        return self._tie(self.slot(va, vb, locked=self._locked(a, b), snapshot=snapshot_of(a, b)), *were)
 
     def _containers(self, a: Any, b: Any, xs: list[Any], ys: list[Any], name: str) -> Any:
         if isinstance(a, dict) and isinstance(b, dict):
             if list(a) != list(b):
-                if set(a) != set(b):
-                    raise self._error("AC1403", f"{name} has the keys {list(a)} on one path and {list(b)} on the other")
-                ys = [b[k] for k in a]
+                raise self._error("AC1403", f"{name} has the keys {list(a)} on one path and {list(b)} on the other")
             paths = [f"{name}[{k!r}]" for k in a]
         else:
             same = isinstance(a, list) == isinstance(b, list) and getattr(a, "_fields", 0) == getattr(b, "_fields", 0)
+            fields = record_fields(a)
+            same = same and (type(a) is type(b) or (fields is None and record_fields(b) is None))
             if not same or len(xs) != len(ys) or isinstance(a, dict) != isinstance(b, dict):
                 raise self._error("AC1403", f"{name} is a {describe(a)} on one path and a {describe(b)} on the other")
-            paths = [f"{name}[{i}]" for i in range(len(xs))]
+            paths = [f"{name}[{i}]" for i in range(len(xs))] if fields is None else [f"{name}.{f}" for f in fields]
+            if isinstance(a, Held):
+                paths = [name, name]
         items = [self.join(x, y, p) for x, y, p in zip(xs, ys, paths, strict=True)]
         if all(i is x for i, x in zip(items, xs, strict=True)) and not isinstance(a, list | dict):
             return a
@@ -235,16 +378,22 @@ class Join:
         items = elements(bound)
         if items is not None:
             new = [self.with_undef(i, other) for i in items]
-            return bound if all(n is i for n, i in zip(new, items, strict=True)) else rebuild(bound, new)
+            if all(n is i for n, i in zip(new, items, strict=True)):
+                return bound
+            joined = rebuild(bound, new)
+            return self._tie_one(joined, bound, other) if type(joined) in _MUTABLE else joined
         mine = self.a if other is self.b else self.b
-        if type(bound) not in (TensorVar, Weak) or bound.value.block is not mine.block:
+        if type(bound) not in (TensorVar, Weak, ArrayVar) or bound.value.block is not mine.block:
             return bound
         with other:
             nothing = F.undef(type=bound.value.type)
         pair = (bound.value, nothing) if other is self.b else (nothing, bound.value)
-        if type(bound) is Weak:
+        if type(bound) is not TensorVar:
             return self.slot(*pair, bound.kind)
-        return self.slot(*pair, locked=bound.locked, snapshot=bound.snapshot)
+        return self._tie_one(self.slot(*pair, locked=bound.locked, snapshot=bound.snapshot), bound, other)
+
+    def _tie_one(self, part: Any, bound: Any, other: Builder) -> Any:
+        return self._tie(part, bound) if other is self.b else self._tie(part, None, bound)
 
     # ------------------------------------------------------------------------------------------- leaves
     @staticmethod

@@ -5,6 +5,7 @@ possible the jump sets a flag and what follows is guarded by it.  A continuation
 copied, so the size stays linear.  The names made here hold a ``#``, which no Python name can:
 
 - ``return#value``  the value to return, ``ret#1``  whether the function has returned
+- ``x#brkk``  what x held at a `break` of loop k, if it had no value before the loop
 - ``brk#k``  whether loop k was left by `break`, ``cont#k``  whether its present trip was left by `continue`
 
 Every `For` and `While` of the result has an attribute ``stop_flags``: the names of the flags that end it
@@ -14,7 +15,7 @@ that sets one.  Neither has an ``orelse``.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -50,6 +51,8 @@ class _Loop:
 
     brk: str | None = None
     cont: str | None = None
+    #: names that the loop may be the first to bind and that are read after it; what they hold at a `break` is kept
+    late: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -78,7 +81,9 @@ def remove_jumps(function: Any) -> Any:
     if not isinstance(function, gast.FunctionDef):
         return function
     try:
-        body = _Remover().function_body(function.body)
+        body = _Remover(
+            n.id for n in gast.walk(function.args) if isinstance(n, gast.Name) and isinstance(n.ctx, gast.Param)
+        ).function_body(function.body)
     except RecursionError:
         raise RecursionDepthError(
             f"`{function.name}` is nested too deeply once its early exits are rewritten",
@@ -89,11 +94,13 @@ def remove_jumps(function: Any) -> Any:
 
 
 class _Remover:
-    def __init__(self) -> None:
+    def __init__(self, bound: Iterable[str] = ()) -> None:
+        self._bound = set(bound)  # names that surely have a value before the statements at hand
         self._facts: dict[int, _Facts] = {}
         self._read: dict[int, frozenset[str]] = {}
         self._made: list[Any] = []  # keeps new statements alive, so that the ids above stay theirs
         self._breaks = self._continues = 0
+        self._last: list[Any] = []  # what follows the statements at hand at the end of the function
 
     # -- analysis -----------------------------------------------------------------------------------------
 
@@ -151,6 +158,7 @@ class _Remover:
         before = body[:-1]
         last_only = len(returns) == 1 and returns[0] is body[-1]
         if last_only and not self.jumps(before) and not any(self._splits(s) or self.facts(s).leaves for s in before):
+            self._last = [returns[0]]
             return [*self.block(before, _Context()), returns[0]]
         if not returns:
             return _filled(self.block(body, _Context()), body[0])
@@ -165,12 +173,21 @@ class _Remover:
 
     def block(self, stmts: Sequence[Any], context: _Context) -> list[Any]:
         """The statements without jumps, up to the first that always leaves."""
+        before = self._bound
+        self._bound = set(before)
+        try:
+            return self._block(stmts, context)
+        finally:
+            self._bound = before
+
+    def _block(self, stmts: Sequence[Any], context: _Context) -> list[Any]:
         out: list[Any] = []
         for i, stmt in enumerate(stmts):
             facts = self.facts(stmt)
             if isinstance(stmt, gast.Return | gast.Break | gast.Continue):
                 return out + self._jump(stmt, context)
             if facts.plain:
+                self._bound |= _written(stmt)
                 out.append(stmt)
                 if facts.leaves:
                     return out
@@ -185,7 +202,7 @@ class _Remover:
                     return out + self._with(stmt, rest, context)
                 out.append(self._rebuilt_with(stmt, context.inside()))
             else:
-                loop, otherwise = self._loop(stmt, context)
+                loop, otherwise = self._loop(stmt, context, rest)
                 out += loop
                 inside = self.jumps(stmt.body) & {"ret"}
                 if inside or otherwise:
@@ -203,7 +220,9 @@ class _Remover:
             if "ret" in context.watch:
                 out.append(_assign(RETURNED, True, stmt))
         elif isinstance(stmt, gast.Break):
-            out.append(_assign(self._flag("brk", context), True, stmt))
+            flag = self._flag("brk", context)
+            out += [_keep("break", name, flag, stmt) for name in context.loop.late]  # type: ignore[union-attr]
+            out.append(_assign(flag, True, stmt))
         elif "cont" in context.watch:
             out.append(_assign(self._flag("cont", context), True, stmt))
         return out
@@ -240,13 +259,17 @@ class _Remover:
     def _rebuilt_with(self, stmt: Any, context: _Context) -> Any:
         return _rebuilt(stmt, body=_filled(self.block(stmt.body, context), stmt.body[0]))
 
-    def _loop(self, stmt: Any, context: _Context) -> tuple[list[Any], list[Any]]:
+    def _loop(self, stmt: Any, context: _Context, rest: Sequence[Any]) -> tuple[list[Any], list[Any]]:
         """The loop with what must stand before it, and what its `else` clause becomes."""
         kinds = self.jumps(stmt.body)
         loop = _Loop()
+        endless = isinstance(stmt, gast.While) and _always_true(stmt.test)
         if "brk" in kinds:
             self._breaks += 1
             loop.brk = f"brk#{self._breaks}"
+            if endless or stmt.orelse:
+                bound = {n.id for s in stmt.body for n in gast.walk(s) if _is_store(n)} - self._bound
+                loop.late = tuple(sorted(bound & self._all_reads([*rest, *self._last])))
         stop = (*((loop.brk,) if loop.brk else ()), *((RETURNED,) if "ret" in kinds else ()))
         body = self.block(stmt.body, _Context(loop, kinds & {"ret", "brk"}, False, context.depth))
         if loop.cont:
@@ -257,11 +280,15 @@ class _Remover:
             new.test = _none_of(stop, stmt.test, own)
         new.stop_flags = stop
         otherwise = stmt.orelse
-        if loop.brk and otherwise:
-            guard = gast.If(_none_of((loop.brk,), otherwise[0]), otherwise, [])
+        kept = [_keep("after", name, loop.brk, stmt) for name in loop.late]
+        if loop.brk and endless:
+            otherwise = kept
+        elif loop.brk and otherwise:
+            guard = gast.If(_none_of((loop.brk,), otherwise[0]), otherwise, kept)
             otherwise = [gast.copy_location(guard, otherwise[0])]
-            self._made += otherwise
-        before = [_assign(loop.brk, False, stmt)] if loop.brk else []
+        self._made += otherwise
+        before = [_keep("before", name, loop.brk, stmt) for name in loop.late]
+        before += [_assign(loop.brk, False, stmt)] if loop.brk else []
         return [*before, new], otherwise
 
     def _after_loop(self, stmt: Any, kinds: Kinds, rest: Sequence[Any], context: _Context) -> list[Any]:
@@ -351,6 +378,23 @@ class _Remover:
 
 
 # -- nodes ------------------------------------------------------------------------------------------------
+
+
+class Kept(gast.Constant):
+    """What a name holds at a `break`, kept for the statements after the loop; `value` is (when, name, kept as).
+
+    Before the loop it notes whether the name has a value, and after it the name gets what was kept, if it had none.
+    """
+
+
+def _keep(when: str, name: str, flag: Any, place: Any) -> Any:
+    kept = f"{name}#{flag.replace('#', '')}"
+    value = gast.copy_location(Kept((when, name, kept), None), place)
+    return _assign(name if when == "after" else kept, value, place)
+
+
+def _is_store(node: Any) -> bool:
+    return isinstance(node, gast.Name) and isinstance(node.ctx, gast.Store)
 
 
 def _name(name: str, context: Any) -> Any:

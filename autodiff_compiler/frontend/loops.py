@@ -3,23 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from contextlib import suppress
 from itertools import islice
 from typing import Any
 
 import gast
 
 from ..dtypes import int64
-from ..errors import CompileError, JoinError, LoopError, UnrollWarning, UnsupportedSyntaxError
+from ..errors import CompileError, JoinError, LoopError, UnrollWarning
 from ..ir.build import Builder
 from ..ir.core import Value
 from ..ir.primitive import REGISTRY, F, trace
 from ..ir.types import tensor
 from .carries import Loop
+from .comparison import negate
+from .conditions import condition_of
 from .control import branch
 from .iteration import Iteration, iteration_of
 from .jumps import RETURNED
-from .lowering import Diverged, Lowering, Region, statement
-from .operators import negate, truth
+from .lowering import Diverged, Lowering, Region, statement, users_place
 from .scope import assigned_names
 from .statements import store
 from .values import Weak, content, describe, set_content
@@ -28,64 +30,89 @@ _COUNT = tensor(int64, ())
 _WARN_TRIPS = 128
 
 
+class _Changes(Exception):
+    """The condition of a loop changes an object."""
+
+
 class _Restart(Exception):
-    """A loop run trip by trip must be compiled as a dynamic one from its start."""
+    """A loop run trip by trip must be compiled as a dynamic one: its condition is `dynamic`, or holds for too long."""
+
+    def __init__(self, *, dynamic: bool) -> None:
+        super().__init__()
+        self.dynamic = dynamic
 
 
 # ---------------------------------------------------------------------------------------------------- for
 @statement("For")
 def _for(lw: Lowering, node: Any) -> None:
-    iteration = iteration_of(lw, lw.expr(node.iter))
+    items = lw.expr(node.iter)
+    try:
+        iteration = iteration_of(lw, items).begin(lw)
+    except CompileError as error:
+        error.at(users_place(lw.place(node.iter)))
+        raise
     lw.place(node)
     n = iteration.length
     if not isinstance(n, int):
         _keep(lw, node, iteration, n)
-    elif not iteration.force_keep and (n <= lw.options.unroll_limit or iteration.force_unroll):
-        _unroll(lw, node, iteration.static_items(lw))
+    elif n == 0 or (not iteration.force_keep and (n <= lw.options.unroll_limit or iteration.force_unroll)):
+        _unroll_all(lw, node, iteration)
     else:
         _keep_or_unroll(lw, node, iteration, n)
 
 
 def _keep_or_unroll(lw: Lowering, node: Any, iteration: Iteration, n: int) -> None:
-    key = (id(node), n)
-    problem = lw.not_kept.get(key)
-    if problem is None:
-        problem = _try_keep(lw, node, iteration, n)
-        if problem is None:
+    key = lw.loops.key(node, n, lw.frame.env)
+    problem = lw.loops.decisions.get(key)
+    if not isinstance(problem, CompileError):
+        problem = lw.loops.decisions[key] = _try_keep(lw, node, iteration, n, problem)
+        if not isinstance(problem, CompileError):
             return
-        lw.not_kept[key] = problem
     if iteration.force_keep:
         raise LoopError(
-            f"this loop cannot be kept: {problem.message}", code="AC1502", spans=problem.spans, hint=problem.hint
-        )
-    if n > lw.options.unroll_max:
-        raise LoopError(
-            f"a loop of {n} trips is too long to unroll and cannot be kept: {problem.message}",
+            f"this loop cannot be kept: {problem.message}",
+            code="AC1502",
             spans=problem.spans,
+            notes=problem.notes,
             hint=problem.hint,
         )
+    if n > lw.options.unroll_max:
+        raise _too_long(f"a loop of {n} trips", problem)
+    _warn_of_trips(lw, node, n, problem)
+    lw.place(node)
+    _unroll_all(lw, node, iteration)
+
+
+def _too_long(loop: str, problem: CompileError) -> LoopError:
+    message = f"{loop} is too long to unroll and cannot be kept: {problem.message}"
+    return LoopError(message, spans=problem.spans, notes=problem.notes, hint=problem.hint)
+
+
+def _warn_of_trips(lw: Lowering, node: Any, n: int, problem: CompileError) -> None:
     if n > _WARN_TRIPS:
         lw.warn(UnrollWarning(f"a loop of {n} trips is unrolled: {problem.message}", loc=lw.place(node)))
-    lw.place(node)
-    _unroll(lw, node, iteration.static_items(lw))
 
 
-def _try_keep(lw: Lowering, node: Any, iteration: Iteration, n: int) -> CompileError | None:
-    """Keeps the loop, peeling the first trip off if that settles the types; gives the reason if it cannot be kept."""
-    with _Attempt(lw) as attempt:
-        _keep(lw, node, iteration, n)
-        attempt.keep()
-    if attempt.kept:
-        return None
-    problem = attempt.error
-    if isinstance(problem, JoinError) and problem.code == "AC1406":
-        with _Attempt(lw) as peeled:
-            _unroll(lw, node, islice(iteration.static_items(lw), 1))
-            _keep(lw, node, _Later(iteration), n - 1)
-            peeled.keep()
-        if peeled.kept:
-            return None
-    return problem
+def _try_keep(lw: Lowering, node: Any, iteration: Iteration, n: int, known: Any) -> Any:
+    """Keeps the loop, peeling the first trip off if that settles the types: "kept", "peeled", or why that cannot be.
+
+    `known` is what became of the same loop before.
+    """
+    problem = None
+    if known != "peeled":
+        with _Attempt(lw) as attempt:
+            _keep(lw, node, iteration, n)
+            attempt.keep()
+        if attempt.kept:
+            return "kept"
+        problem = attempt.error
+        if not isinstance(problem, JoinError) or problem.code != "AC1406":
+            return problem
+    with _Attempt(lw) as peeled:
+        _unroll(lw, node, islice(iteration.static_items(lw), 1))
+        _keep(lw, node, _Later(iteration), n - 1)
+        peeled.keep()
+    return "peeled" if peeled.kept else problem or peeled.error
 
 
 class _Later(Iteration):
@@ -98,6 +125,12 @@ class _Later(Iteration):
     def sources(self) -> list[Any]:
         return self.inner.sources()
 
+    def enter(self, lw: Lowering) -> None:
+        self.inner.enter(lw)
+
+    def end(self, lw: Lowering, certain: bool) -> None:
+        self.inner.end(lw, certain)
+
     def element(self, lw: Lowering, index: Value, parts: list[Value]) -> Any:
         return self.item_at(lw, index)
 
@@ -105,8 +138,16 @@ class _Later(Iteration):
         return self.inner.item_at(lw, F.add(index, 1))
 
 
-def _unroll(lw: Lowering, node: Any, items: Iterable[Any]) -> None:
-    """Runs the trips while compiling; after a dynamic `break` or `return`, the later ones are guarded by its flag."""
+def _unroll_all(lw: Lowering, node: Any, iteration: Iteration) -> None:
+    if not isinstance(_unroll(lw, node, iteration.static_items(lw)), bool):
+        iteration.end(lw, certain=False)
+
+
+def _unroll(lw: Lowering, node: Any, items: Iterable[Any]) -> Any:
+    """Runs the trips while compiling; after a dynamic `break` or `return`, the later ones are guarded by its flag.
+
+    Returns whether the loop was ended by one, as `_stopped` does.
+    """
 
     def trip(item: Any) -> None:
         store(lw, node.target, item)
@@ -123,7 +164,8 @@ def _unroll(lw: Lowering, node: Any, items: Iterable[Any]) -> None:
             branch(lw, go_on, lambda item=item: trip(item), lambda: None, node=node, other_returned=only_return)  # type: ignore[misc]
         stopped = _stopped(lw, node)
         if stopped is True:
-            return
+            break
+    return stopped
 
 
 def _stopped(lw: Lowering, node: Any) -> Any:
@@ -145,12 +187,13 @@ def _names(node: Any) -> list[str]:
 
 def _keep(lw: Lowering, node: Any, iteration: Iteration, n: Any) -> None:
     """Emits one `scan`, or a `while` with a counter if the loop may end early."""
+    iteration.enter(lw)
     if getattr(node, "stop_flags", ()):
         _keep_stoppable(lw, node, iteration, n)
         return
-    loop = Loop(lw, _names(node), lw.here, isinstance(n, int) and n > 0)
+    loop = Loop(lw, node, _names(node), lw.here, isinstance(n, int) and n > 0)
     count = n if isinstance(n, Value) else trace.builder.const(n, _COUNT)
-    sequences = iteration.sequences(lw)
+    sequences = iteration.sequences()
 
     def run(first: list[Value], rest: list[Value]) -> None:
         store(lw, node.target, iteration.element(lw, first[0], rest))
@@ -164,12 +207,14 @@ def _keep(lw: Lowering, node: Any, iteration: Iteration, n: Any) -> None:
         REGISTRY["scan"], (count, *inits, *sequences), (len(inits), False), (body.builder.ret(*body.ends),)
     )
     _leave(loop, body, op.results)
+    iteration.end(lw, certain=True)
 
 
 def _refuse_changes(loop: Loop, iteration: Iteration) -> None:
     """A kept loop goes over the elements that were there at its beginning, so they must stay."""
+    changed = {id(cell.obj) for cell in loop.cells}
     for source in iteration.sources():
-        if any(cell.obj is source for cell in loop.cells):
+        if id(source) in changed:
             raise LoopError(
                 f"it changes the {describe(source)} it goes over",
                 code="AC1502",
@@ -179,7 +224,7 @@ def _refuse_changes(loop: Loop, iteration: Iteration) -> None:
 
 
 def _keep_stoppable(lw: Lowering, node: Any, iteration: Iteration, n: Any) -> None:
-    loop = Loop(lw, _names(node), lw.here, isinstance(n, int) and n > 0)
+    loop = Loop(lw, node, _names(node), lw.here, isinstance(n, int) and n > 0)
     count = n if isinstance(n, Value) else trace.builder.const(n, _COUNT)
 
     def run(first: list[Value], rest: list[Value]) -> None:
@@ -202,18 +247,23 @@ def _keep_stoppable(lw: Lowering, node: Any, iteration: Iteration, n: Any) -> No
     zero = trace.builder.const(0, _COUNT)
     op = trace.builder.emit_op(REGISTRY["while"], (zero, *inits), (), (cond, body.builder.ret(following, *body.ends)))
     _leave(loop, body, op.results[2:])
+    iteration.end(lw, certain=False)
 
 
 def _condition(loop: Loop, body: Any, first: list[Any], evaluate: Any) -> Any:
     """The block that decides whether another trip follows."""
     lw = loop.lw
     builder: Builder = trace.builder.nested([*first, *body.types], [*([None] * len(first)), *body.names])
+    lw.reasons.loop(builder.block, loop.loc, len(first))
     before = lw.frame.env
     lw.frame.env = dict(before)
     with lw.region() as region, builder:
         try:
             loop.enter(body.templates, builder.block.args[len(first) :])
-            result = evaluate(builder.block.args)
+            with lw.region() as inner:
+                result = evaluate(builder.block.args)
+            if inner.saved:
+                raise _Changes
         finally:
             lw.frame.env = before
             lw.restore(region)
@@ -233,60 +283,92 @@ def _leave(loop: Loop, body: Any, results: Any) -> None:
 # ---------------------------------------------------------------------------------------------------- while
 @statement("While")
 def _while(lw: Lowering, node: Any) -> None:
+    key = lw.loops.key(node, None, lw.frame.env)
+    problem = lw.loops.decisions.get(key)
+    if problem is None and _ran(lw, node, lw.options.unroll_limit):
+        return
+    if not isinstance(problem, CompileError):
+        lw.place(node)
+        with _Attempt(lw) as kept:
+            _keep_while(lw, node)
+            kept.keep()
+        lw.loops.decisions[key] = "kept" if kept.kept else kept.error
+        if kept.kept:
+            return
+        problem = kept.error
+    assert isinstance(problem, CompileError)
+    _ran(lw, node, lw.options.unroll_max, problem)
+
+
+def _ran(lw: Lowering, node: Any, limit: int, problem: CompileError | None = None) -> bool:
+    """Runs a `while` trip by trip; where that is impossible, restores everything and raises `problem`, if given."""
+    trips = 0
     with _Attempt(lw) as attempt:
-        _run_trips(lw, node, lw.options.unroll_limit)
+        trips = _run_trips(lw, node, limit)
         attempt.keep()
     if attempt.kept:
-        return
-    if attempt.exception is not None and not isinstance(attempt.exception, _Restart):
-        raise attempt.exception
-    lw.place(node)
-    with _Attempt(lw) as kept:
-        _keep_while(lw, node)
-        kept.keep()
-    if kept.kept:
-        return
-    problem = kept.error
-    assert problem is not None
-    with _Attempt(lw) as static:
-        _run_trips(lw, node, lw.options.unroll_max)
-        static.keep()
-    if not static.kept:
-        raise problem
+        if problem is not None:
+            _warn_of_trips(lw, node, trips, problem)
+        return True
+    why = attempt.exception
+    if not isinstance(why, _Restart):
+        assert why is not None
+        if not isinstance(why, CompileError):
+            _run_trips(lw, node, limit)  # what Python raises, it raises after the effects that come before
+        raise why
+    if problem is not None:
+        raise problem if why.dynamic or problem.code == "AC1503" else _too_long(f"a `while` of {limit} trips", problem)
+    return False
 
 
-def _run_trips(lw: Lowering, node: Any, limit: int) -> None:
-    """Runs a `while` with a static condition trip by trip."""
+def _run_trips(lw: Lowering, node: Any, limit: int) -> int:
+    """Runs a `while` with a static condition trip by trip; gives their number."""
     for trips in range(limit + 1):
-        condition = truth(lw, lw.expr(node.test))
-        if isinstance(condition, Weak | Value) or (condition and trips == limit):
-            raise _Restart
+        condition = condition_of(lw, node.test)
+        if isinstance(condition, Weak | Value):
+            raise _Restart(dynamic=True)
         if not condition:
-            return
-        lw.block(node.body)
+            return trips
+        if trips < limit:
+            lw.block(node.body)
+    raise _Restart(dynamic=False)
 
 
 def _keep_while(lw: Lowering, node: Any) -> None:
-    if any(isinstance(n, gast.NamedExpr) for n in gast.walk(node.test)):
-        raise UnsupportedSyntaxError(
-            "':=' in the condition of a loop that runs at run time",
-            code="AC1103",
-            loc=lw.place(node.test),
-            hint="assign before the loop and at the end of its body",
-        )
-    loop = Loop(lw, _names(node), lw.here, False)
+    """Emits one `while`.  A condition that changes names or objects is evaluated before it and after every trip."""
+
+    def test() -> Any:
+        found = condition_of(lw, node.test)
+        return Weak(found, bool) if isinstance(found, Value) else found
+
+    assigns = assigned_names([node.test])
+    if not assigns:
+        loop = Loop(lw, node, _names(node), lw.here, False)
+        body = loop.trace([], [], lambda first, rest: lw.block(node.body))
+        with suppress(_Changes):
+            _emit_while(lw, node, loop, body, _condition(loop, body, [], lambda args: test()))
+            return
+    lw.place(node)
+    flag = f"again#{id(node)}"
+    lw.frame.env[flag] = test()
 
     def run(first: list[Value], rest: list[Value]) -> None:
         lw.block(node.body)
+        lw.frame.env[flag] = test()
 
+    loop = Loop(lw, node.test, sorted({*_names(node), *assigns, flag}), lw.here, False)  # not what is known of `node`
     body = loop.trace([], [], run)
-    cond = _condition(loop, body, [], lambda args: truth(lw, lw.expr(node.test)))
+    _emit_while(lw, node, loop, body, _condition(loop, body, [], lambda args: lw.frame.env[flag]))
+    del lw.frame.env[flag]
+
+
+def _emit_while(lw: Lowering, node: Any, loop: Loop, body: Any, cond: Any) -> None:
     if cond.outs[0].constant is True:
         raise LoopError(
             "this `while` never ends: its condition does not depend on anything known only at run time",
             code="AC1503",
             loc=lw.place(node.test),
-            hint="let the condition depend on a Tensor, or use a `break`",
+            hint="let the condition depend on a Tensor or a `mutable` number, or use a `break`",
         )
     inits = loop.inits(body.templates, body.types)
     lw.place(node)
@@ -313,6 +395,8 @@ class _Attempt:
     def __enter__(self) -> _Attempt:
         self.outer: Builder = trace.builder
         self.env = dict(self.lw.frame.env)
+        self._warnings = len(self.lw.warnings)
+        self._snapshots = self.lw.snapshots.state()
         self.builder = self.outer.nested()
         self.builder.__enter__()
         self._region = self.lw.region()
@@ -331,10 +415,12 @@ class _Attempt:
             self._join()
             return False
         self.lw.restore(self.region)
+        self.lw.snapshots.restore(self._snapshots)
+        del self.lw.warnings[self._warnings :]
         self.lw.frame.env.clear()
         self.lw.frame.env.update(self.env)
         self.exception = error
-        return isinstance(error, Exception)
+        return isinstance(error, Exception) and not isinstance(error, RecursionError)
 
     def _join(self) -> None:
         for op in self.builder.block.ops:

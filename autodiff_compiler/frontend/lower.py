@@ -2,20 +2,42 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ..ir.core import Module, Value
+from ..depth import deep
+from ..errors import AutodiffWarning, CompileError
+from ..ir.core import Module
+from ..ir.failure import is_ours
 from ..ir.types import TensorType
-from . import builtins, control, expressions, loops, statements  # noqa: F401  (their rules register themselves)
+from ..runtime.commits import Commit
+from . import (  # noqa: F401  (their rules register themselves)
+    builtins,
+    control,
+    expressions,
+    host,
+    iterators,
+    loops,
+    managers,
+    math_functions,
+    standard_library,
+    statements,
+    text,
+)
+from .after_forward import check_scouted
+from .attributes import final_contents
 from .calls import call
+from .commits import Site, commit_before
+from .exceptions import raise_after_effects
+from .failed import report
+from .inputs import Again, Foreknown
 from .lowering import Diverged, Lowering, NumberArgument, Options, TensorArgument
 from .outside import AnyGuard, Capture
-from .values import StateVar, TensorVar, Weak, map_leaves
+from .reasons import Reasons
+from .results import Arg, Out, State, structures
 
-__all__ = ["Arg", "Lowered", "NumberArgument", "Options", "Out", "State", "TensorArgument", "lower"]
+__all__ = ["Arg", "Lowered", "NumberArgument", "Options", "Out", "State", "TensorArgument", "lower", "name_of_argument"]
 
 
 @dataclass
@@ -23,7 +45,7 @@ class Lowered:
     """A function as typed SSA, and how to call it.
 
     `module.entry` takes the dynamic leaves of the arguments in order, then the captured Tensors.  `result` is the
-    structure of the returned value: `Out` leaves are results, `Arg` leaves are arguments returned as they are.
+    structure of the returned value: `Out` leaves are results, `Arg` leaves are inputs returned as they are.
     """
 
     module: Module
@@ -32,30 +54,19 @@ class Lowered:
     guards: list[AnyGuard]
     states: dict[str, Any]
     result: Any
+    #: inputs that are written to, and the numbers of the results that they shall hold
+    writes: list[tuple[int, int]]
+    #: which inputs must be one object, where that matters (see `inputs`)
+    pattern: tuple[int, ...] | None
+    #: attributes that are written: object, name, and the structure of the value as in `result`
+    attributes: list[tuple[Any, str, Any]]
+    #: what is written back when an exception leaves the program, by the function that notes the values
+    sites: dict[Commit, Site]
+    #: why the values that are known only at run time are not known before
+    reasons: Reasons
 
 
-@dataclass(frozen=True)
-class Out:
-    """Result number `index`; a Python number of `kind` unless None."""
-
-    index: int
-    kind: type | None = None
-
-
-@dataclass(frozen=True)
-class Arg:
-    """Dynamic argument leaf number `index`, returned unchanged."""
-
-    index: int
-
-
-@dataclass(frozen=True)
-class State:
-    """A Parameter returned as it is."""
-
-    source: Any
-
-
+@deep
 def lower(
     fn: Any, args: Sequence[Any], kwargs: dict[str, Any], options: Options | None = None, name: str | None = None
 ) -> Lowered:
@@ -64,25 +75,55 @@ def lower(
     Arguments are given as specifications: `TensorArgument` and `NumberArgument` leaves are dynamic, everything else is
     static.
     """
-    lowering = Lowering(name or getattr(fn, "__name__", type(fn).__name__).strip("<>") or "main", options or Options())
-    old_limit = sys.getrecursionlimit()
-    sys.setrecursionlimit(max(old_limit, 40_000))
-    try:
-        with lowering.builder:
-            given = [lowering.argument(a, _name_of(fn, i)) for i, a in enumerate(args)]
-            named = {k: lowering.argument(v, k) for k, v in kwargs.items()}
-            try:
-                returned = call(lowering, fn, given, named)
-            except Diverged:
-                returned = None
-            result, outs = _result(lowering, returned)
-            lowering.builder.ret(*outs)
-    finally:
-        sys.setrecursionlimit(old_limit)
-    return _finish(lowering, result)
+    name = name or getattr(fn, "__name__", type(fn).__name__).strip("<>") or "main"
+    known = Foreknown()
+    while True:
+        lowering = Lowering(name, options or Options(), known)
+        try:
+            lowered = _lower(lowering, fn, args, kwargs)
+            lowering.flush_warnings()
+            return lowered
+        except Again as again:
+            known = again.known
+        except (AutodiffWarning, RecursionError):
+            raise
+        except Exception as error:
+            if isinstance(error, CompileError) and not error.explained:
+                lowering.reasons.conclude(error, {})
+            told = report(lowering, error)
+            if told is error:
+                raise
+            raise told from error
 
 
-def _name_of(fn: Any, i: int) -> str:
+def _lower(lowering: Lowering, fn: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> Lowered:
+    lowering.builder.before_io = lambda op: commit_before(lowering, op)
+    with lowering.builder:
+        given = [lowering.argument(a, name_of_argument(fn, i)) for i, a in enumerate(args)]
+        named = {k: lowering.argument(v, k) for k, v in kwargs.items()}
+        try:
+            returned = call(lowering, fn, given, named)
+        except (CompileError, AutodiffWarning, RecursionError):
+            raise
+        except Diverged:
+            returned = None
+        except Exception as error:
+            if is_ours(error):
+                raise
+            raise_after_effects(lowering, error)
+            returned = None
+        check_scouted(lowering)
+        lowering.flush_attributes()
+        final = final_contents(lowering)
+        (result, *contents), outs = structures(lowering, [returned, *[held for _, _, held in final]])
+        attributes = [(owner, name, t) for (owner, name, _), t in zip(final, contents, strict=True)]
+        written = lowering.inputs.written()
+        writes = [(i, len(outs) + n) for n, (i, _) in enumerate(written)]
+        lowering.builder.ret(*outs, *(value for _, value in written))
+    return _finish(lowering, result, writes, attributes)
+
+
+def name_of_argument(fn: Any, i: int) -> str:
     """What the user calls argument number `i`."""
     while hasattr(fn, "fn") or hasattr(fn, "__wrapped__"):  # a derivative takes the arguments of its function
         fn = fn.fn if hasattr(fn, "fn") else fn.__wrapped__
@@ -92,35 +133,9 @@ def _name_of(fn: Any, i: int) -> str:
     return str(code.co_varnames[i]) if code is not None and i < code.co_argcount else f"arg{i}"
 
 
-def _result(lowering: Lowering, returned: Any) -> tuple[Any, list[Value]]:
-    """The structure of the returned value, and the Values that the entry returns."""
-    outs: list[Value] = []
-    places: dict[int, int] = {}
-    arguments = {id(a): i for i, a in enumerate(lowering.arguments)}
-    entry_args = set(lowering.entry.args)
-
-    def out(x: Any, value: Value, kind: type | None) -> Out:
-        if id(x) not in places:  # one Tensor returned twice is one object, two equal Tensors are two
-            places[id(x)] = len(outs)
-            outs.append(value)
-        return Out(places[id(x)], kind)
-
-    def leaf(x: Any) -> Any:
-        if id(x) in arguments and (type(x) is Weak or x.value in entry_args):
-            return Arg(arguments[id(x)])
-        if type(x) is TensorVar:
-            lowering.snapshots.note_read(x, lowering.here)
-            return out(x, x.value, None)
-        if type(x) is Weak:
-            return out(x, x.value, x.kind)
-        if type(x) is StateVar:
-            return State(x.source)
-        return x
-
-    return map_leaves(leaf, returned), outs
-
-
-def _finish(lowering: Lowering, result: Any) -> Lowered:
+def _finish(
+    lowering: Lowering, result: Any, writes: list[tuple[int, int]], attributes: list[tuple[Any, str, Any]]
+) -> Lowered:
     entry = lowering.entry
     types: list[Any] = [a.type for a in entry.args]
     entry.body.args += lowering.captured
@@ -128,4 +143,18 @@ def _finish(lowering: Lowering, result: Any) -> Lowered:
         arg.index = i
     lowering.module.functions = {entry.name: entry, **lowering.module.functions}
     outside = lowering.outside
-    return Lowered(lowering.module, types, outside.captures, list(outside.guards.values()), outside.states, result)
+    guards = list(outside.guards.values())
+    pattern = lowering.inputs.pattern
+    return Lowered(
+        lowering.module,
+        types,
+        outside.captures,
+        guards,
+        outside.states,
+        result,
+        writes,
+        pattern,
+        attributes,
+        lowering.sites,
+        lowering.reasons,
+    )

@@ -8,25 +8,30 @@ argument.
 from __future__ import annotations
 
 import os
-import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..errors import AutodiffWarning, CompileError, RecursionDepthError, SideEffectError
+from ..errors import AutodiffWarning, CompileError, RecursionDepthError, SideEffectError, warn_once
 from ..ir.build import Builder
-from ..ir.core import Block, Function, Module, Value
+from ..ir.core import Block, Function, Module, UnknownValueError, Value
 from ..ir.primitive import F, trace
 from ..ir.types import TensorType, tensor
+from ..primitives.family import naming_parameter
 from ..runtime.parameter import Parameter
 from ..runtime.tensor import Tensor
-from ..source import Loc
+from ..source import Loc, calling_place
 from . import fence, source_tree
+from .inputs import ARRAY, Foreknown, Inputs, check_writable
 from .joins import NUMBER_DTYPE
+from .loop_memory import LoopMemory
+from .naming import name_of
 from .outside import Outside
+from .reasons import Reasons
 from .scope import Closure, Frame, Prepared, bind_arguments, prepare
-from .values import OUTSIDE, Snapshot, StateVar, TensorVar, Weak, content, map_leaves, serial_now, set_content
+from .ties import Ties, chosen, unknown
+from .values import ArrayVar, AttributeVar, Snapshot, StateVar, TensorVar, content, map_leaves, serial_now, set_content
 
 __all__ = [
     "EXPRESSIONS",
@@ -74,17 +79,23 @@ class Diverged(Exception):
 
 @dataclass(frozen=True)
 class Options:
-    """How loops with a known number of trips are compiled (python_subset section 5)."""
+    """How loops with a known number of trips are compiled (python_subset section 5), and how much is rewritten."""
 
     unroll_limit: int = 8
     unroll_max: int = 1024
+    optimize: int | None = None
 
 
 @dataclass(frozen=True)
 class TensorArgument:
-    """A Tensor among the arguments: only its type is known."""
+    """A Tensor among the arguments: only its type is known.
+
+    `source` is the Tensor of the first call, which says which arguments are one object; `array`: it was an ndarray.
+    """
 
     type: TensorType
+    source: Tensor | None = None
+    array: bool = False
 
 
 @dataclass(frozen=True)
@@ -107,11 +118,31 @@ class Snapshots:
 
     def __init__(self) -> None:
         self.read: list[tuple[Snapshot, Loc | None]] = []
+        #: Parameters whose arrays compiled code has asked for
+        self.exported: set[str] = set()
         self._written: dict[str, int] = {}
+
+    def state(self) -> tuple[int, dict[str, int]]:
+        """What `restore` puts back when what was compiled since is given up."""
+        return len(self.read), dict(self._written)
+
+    def restore(self, state: tuple[int, dict[str, int]]) -> None:
+        seen, self._written = state
+        del self.read[seen:]
 
     def note_write(self, state: str) -> None:
         """To be called when a Parameter is assigned."""
+        if state in self.exported:
+            raise SideEffectError(
+                f"the Parameter {state} is assigned after asnumpy(), whose array shares its memory",
+                code="AC1606",
+                hint="take the array of a copy: `w.copy().asnumpy()`",
+            )
         self._written[state] = serial_now()
+
+    def written_since(self, state: str, since: int) -> bool:
+        """Whether a Parameter was assigned since that time (a serial)."""
+        return self._written.get(state, -1) > since
 
     def note_read(self, x: Any, loc: Loc | None) -> None:
         """To be called when a value is used."""
@@ -137,12 +168,20 @@ class Snapshots:
             )
 
 
-def _too_deep(function: str, *, at_run_time: bool) -> RecursionDepthError:
-    what = f"{function} calls itself more than {_DEPTH} deep"
+def _too_deep(frame: Frame, function: str, *, at_run_time: bool) -> RecursionDepthError:
+    cycle, place = [frame.prepared.tree.function], frame.caller
+    while place is not None and place.function != function and len(cycle) < _DEPTH:
+        cycle.insert(0, place.function)
+        place = place.caller
+    way = "" if frame.prepared.tree.function == function else f" by way of {', '.join(cycle)}"
+    what = f"{function} calls itself more than {_DEPTH} deep{way}"
     if at_run_time:
         what += ": whether it goes on is decided at run time"
         return RecursionDepthError(what, code="AC1506", hint="write it as a `while` loop")
-    return RecursionDepthError(what, hint="write it as a loop, or stop it earlier by a number known at compile time")
+    numbers = [f"{k} = {v!r}" for k, v in frame.env.items() if type(v) in (bool, int, float, str) and "#" not in k]
+    notes = [f"in the last call of {frame.prepared.tree.function}: {', '.join(numbers)}"] if numbers else []
+    hint = "write it as a loop, or stop it earlier by a number known at compile time"
+    return RecursionDepthError(what, notes=notes, hint=hint)
 
 
 PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
@@ -156,25 +195,45 @@ def users_place(loc: Loc) -> Loc:
     return place or loc
 
 
+_NOTHING_KNOWN = Foreknown()
+
+
 class Lowering:
     """One compilation of one function."""
 
-    def __init__(self, name: str, options: Options) -> None:
+    def __init__(self, name: str, options: Options, known: Foreknown = _NOTHING_KNOWN) -> None:
         self.options = options
-        self.module = Module()
+        #: the user's line whose call is being compiled
+        self.called_from = calling_place()
+        self.module = Module(optimize=options.optimize)
         self.entry = Function(name, Block())
         self.builder = Builder(self.entry.body, module=self.module)
-        self.outside = Outside(self.module, self._capture)
+        self.outside = Outside(self.module, self._capture, lambda x: name_of(self, x))
         self.frame: Frame = None  # type: ignore[assignment]
         self.regions: list[Region] = []
+        self.ties = Ties()
         self.depth = 0
         #: how many branches chosen at run time surround the present place
         self.arms = 0
         self.snapshots = Snapshots()
-        self.arguments: list[Any] = []
+        self.known = known
+        self.inputs = Inputs(known)
+        #: the attributes that are written, by the id of the object and their name
+        self.attributes: dict[tuple[int, str], AttributeVar] = {}
+        #: the state cells of those that a backward block reads, and whose they are (see `after_forward`)
+        self.cells: dict[tuple[int, str], list[str]] = {}
+        self.cell_owners: dict[tuple[int, str], tuple[Any, str]] = {}
         self.captured: list[Value] = []
-        #: loops that could not be kept, with the reason: the attempt is made once per loop and trip count
-        self.not_kept: dict[tuple[int, int], CompileError] = {}
+        self.reasons = Reasons(self.called_from, self.entry, self.inputs.boxes, self.captured, self.outside.captures)
+        #: where Python raised an exception, and the builder of the path that always gets there
+        self.certain: tuple[Loc, Builder] | None = None
+        #: what was written to arguments and attributes by the places where the program may stop
+        self.sites: dict[Any, Any] = {}
+        self.loops = LoopMemory()
+        #: the last exception, the builder it left and the place of the node it came from (see `failed`)
+        self.failure: tuple[Exception, Builder, Loc] | None = None
+        #: warnings with their places, for the end: a part that is given up warns of nothing
+        self.warnings: list[tuple[AutodiffWarning, Loc | None]] = []
 
     # ------------------------------------------------------------------------------------------- arguments
     def argument(self, spec: Any, name: str) -> Any:
@@ -182,22 +241,18 @@ class Lowering:
 
         def leaf(x: Any) -> Any:
             if isinstance(x, TensorArgument):
-                var: Any = TensorVar(self.entry.body.add_arg(x.type, name), OUTSIDE)
-            elif isinstance(x, NumberArgument):
-                var = Weak(self.entry.body.add_arg(tensor(NUMBER_DTYPE[x.kind], ()), name), x.kind)
-            elif isinstance(x, Parameter):
-                return self.outside.state(x)
-            else:
-                return x
-            self.arguments.append(var)
-            return var
+                value = self.entry.body.add_arg(x.type, name)
+                return self.inputs.add(value, x.source, locked=ARRAY if x.array else "")
+            if isinstance(x, NumberArgument):
+                return self.inputs.add(self.entry.body.add_arg(tensor(NUMBER_DTYPE[x.kind], ()), name), None, x.kind)
+            return self.outside.state(x) if isinstance(x, Parameter) else x
 
         return map_leaves(leaf, spec)
 
-    def _capture(self, type_: TensorType, name: str) -> TensorVar:
+    def _capture(self, type_: TensorType, name: str, source: Tensor | None, kind: type | None = None) -> Any:
         value = Value(type_, self.entry.body, -1, name)  # gets its index when all arguments are known
         self.captured.append(value)
-        return TensorVar(value, OUTSIDE)
+        return self.inputs.add(value, source, kind)
 
     # ------------------------------------------------------------------------------------------- evaluation
     @property
@@ -237,23 +292,33 @@ class Lowering:
         except CompileError as error:
             if not error.spans:
                 error.at(users_place(self.frame.tree.loc(node, self.frame.caller)))
+            if not error.explained:
+                self.reasons.add_to(error, self.frame, node)
+            self._note_failure(error, node)
             raise
         except Diverged:
             raise
         except Exception as error:  # what Python itself raises for a static operation
+            self._note_failure(error, node)
             if not getattr(error, "__notes__", None):
                 loc = users_place(self.frame.tree.loc(node, self.frame.caller))
                 error.add_note(f"  at {loc.file}:{loc.line} in {loc.function} (while it was compiled)")
+                self.certain = loc, trace.builder
             raise
 
+    def _note_failure(self, error: Exception, node: Any) -> None:
+        """Notes where compilation stood when this was raised; the innermost node that it passes counts."""
+        if self.failure is None or self.failure[0] is not error:
+            self.failure = error, trace.builder, self.frame.tree.loc(node, self.frame.caller)
+
     def warn(self, warning: AutodiffWarning) -> None:
-        """Warns at the user's line and not at one of ours."""
-        loc = self.here
-        if loc is None:
-            warnings.warn(warning, stacklevel=2)
-        else:
-            place = users_place(loc)
-            warnings.warn_explicit(warning, type(warning), place.file, place.line)
+        """Warns at the user's line and not at one of ours, when all is compiled."""
+        self.warnings.append((warning, self.here and users_place(self.here)))
+
+    def flush_warnings(self) -> None:
+        """Gives the warnings collected, each once per place."""
+        for warning, place in self.warnings:
+            warn_once(warning, place)
 
     def refused(self, node: Any) -> CompileError:
         return fence.reject(node, self.frame.tree) or fence.missing(node, self.frame.tree)
@@ -262,7 +327,7 @@ class Lowering:
     def run_function(self, prepared: Prepared, frame: Frame) -> Any:
         """Compiles the body of a function in its frame and gives its result."""
         if self.depth >= _DEPTH:
-            raise _too_deep(prepared.tree.function, at_run_time=self.arms > 0)
+            raise _too_deep(self.frame, prepared.tree.function, at_run_time=self.arms > 0)
         previous, self.frame = self.frame, frame
         self.depth += 1
         loc = trace.builder.loc
@@ -273,6 +338,8 @@ class Lowering:
             self.block(body)
             return frame.env.pop("return", None)
         finally:
+            if self.depth == 1:
+                self.reasons.leave(frame.env)
             self.frame, self.depth = previous, self.depth - 1
             trace.builder.loc = loc
 
@@ -287,12 +354,13 @@ class Lowering:
         named = (fn.__kwdefaults__ or {}).items()
         kw_defaults = {k: self._default(fn, k, d, lambda k=k: fn.__kwdefaults__[k]) for k, d in named}  # type: ignore[misc]
         caller = self.here
-        env = bind_arguments(prepared.node, fn.__name__, args, kwargs, tuple(defaults), kw_defaults, caller)
+        tree = prepared.tree
+        env = bind_arguments(prepared.node, fn.__name__, args, kwargs, tuple(defaults), kw_defaults, caller, tree)
         frame = Frame(prepared, source_tree.bindings(fn), None, caller, env, method_of)
         return self.run_function(prepared, frame)
 
     def _default(self, fn: Any, key: Any, value: Any, fetch: Callable[[], Any]) -> Any:
-        if value is None or isinstance(value, bool | int | float | str):
+        if value is None or type(value) in (bool, int, float, str):
             return value  # guarded together with the function
         return self.outside.read(value, ("default", id(fn), key), f"default {key} of {fn.__qualname__}", fetch)
 
@@ -300,7 +368,7 @@ class Lowering:
         """Compiles the call of a function that compiled code defined."""
         prepared, caller = closure.prepared, self.here
         env = bind_arguments(
-            prepared.node, closure.__name__, args, kwargs, closure.defaults, closure.kw_defaults, caller
+            prepared.node, closure.__name__, args, kwargs, closure.defaults, closure.kw_defaults, caller, prepared.tree
         )
         frame = Frame(prepared, closure.frame.bindings, closure.frame, caller, env, closure.frame.method_of)
         return self.run_function(prepared, frame)
@@ -316,6 +384,29 @@ class Lowering:
         from .derivatives import push_forward
 
         return push_forward(self, *args, **kwargs)
+
+    @property
+    def scouting(self) -> bool:
+        """Whether this compilation only finds out what attributes hold at the end: backward blocks are left out."""
+        return self.known.scouting
+
+    def attribute_after_forward(self, owner: Any, name: str) -> Any:
+        """``owner.name`` in a block that runs in the backward pass; see `after_forward.read_after_forward`."""
+        from .after_forward import read_after_forward
+
+        return read_after_forward(self, owner, name)
+
+    def flush_attributes(self) -> None:
+        """To be called where a forward pass ends: backward blocks see what attributes hold here."""
+        from .after_forward import flush
+
+        flush(self)
+
+    def at_compile_time(self, fn: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+        """A call of a `constexpr` function; see `host.at_compile_time`."""
+        from .host import at_compile_time
+
+        return at_compile_time(self, fn, args, kwargs)
 
     @staticmethod
     def objects(x: Any) -> Any:
@@ -341,11 +432,13 @@ class Lowering:
             if type(v) is TensorVar:
                 self.snapshots.note_read(v, self.here)
                 return v.value
+            if type(v) is ArrayVar:
+                return v.value
             if type(v) is StateVar:
                 return F.state_read(state=v.name, type=v.type)
             if isinstance(v, Tensor):  # bound in a partial, or held by an object whose code runs natively
                 return leaf(self.outside.read(v, ("object", id(v)), "a Tensor", lambda: v))
-            return v
+            return self.unwrap(v.iterate(self)) if hasattr(v, "iterate") else v
 
         return map_leaves(leaf, x)
 
@@ -357,11 +450,36 @@ class Lowering:
         """Runs a function of this package on Values: it emits ops."""
         given = [self.unwrap(a) for a in args]
         named = {k: self.unwrap(v) for k, v in (kwargs or {}).items()}
-        return self.wrap(fn(*given, **named))
+        try:
+            return self.wrap(fn(*given, **named))
+        except UnknownValueError as error:
+            raise naming_parameter(error, fn, given, named).with_traceback(error.__traceback__) from None
 
     # ------------------------------------------------------------------------------------------- mutable objects
+    def write(self, box: TensorVar, value: Value) -> None:
+        """Gives a Tensor other elements, for all names of it; an argument's are written back to the caller's Tensor."""
+        self._set(box, value)
+        for other, ways in self.ties.spread(box):
+            self._set(other, chosen(box, other, ways))
+
+    def _set(self, box: TensorVar, value: Value) -> None:
+        check_writable(box)
+        self.inputs.note_write(box)
+        self.touch(box)
+        box.value = value
+
+    def change(self, obj: Any) -> None:
+        """To be called before compiled code changes a list, dict, set or object that it made."""
+        self.touch(obj)
+        for other, _ in self.ties.spread(obj):
+            self._lose(obj, other)
+
+    def _lose(self, p: Any, q: Any) -> None:
+        self.touch(q)
+        set_content(q, unknown(p))
+
     def touch(self, obj: Any) -> None:
-        """To be called before a mutable compile-time object changes."""
+        """Notes what a mutable compile-time object holds, before that is replaced."""
         for region in reversed(self.regions):
             if id(obj) in region.saved or obj.serial >= region.start:
                 return

@@ -12,35 +12,47 @@ from typing import Any
 import numpy as np
 
 from ..errors import (
-    AmbiguousTruthError,
     MissingAttributeError,
     SideEffectError,
     StaticValueError,
     UnsupportedCallError,
     UnsupportedSyntaxError,
     did_you_mean,
+    shown_as,
 )
 from ..ir.build import current
 from ..ir.core import Value
 from ..ir.primitive import METHODS, F
 from ..ir.types import TensorType
+from ..primitives.in_place import IN_PLACE
 from ..runtime.parameter import Parameter
 from ..runtime.tensor import Tensor
-from .arithmetic import BINARY, SLOT, number_binary
-from .joins import joined_number, kind_of_number, lifted_number
+from . import attributes
+from .arithmetic import BINARY, SLOT, SYMBOL, number_binary
+from .joins import NUMBER_DTYPE, kind_of_number, lifted_number
 from .lowering import PACKAGE, Lowering
+from .naming import name_of
 from .outside import class_attribute, type_of
 from .values import (
+    OUTSIDE,
+    UNBOUND,
+    ArrayVar,
     LocalDict,
     LocalList,
+    LocalObject,
+    LocalSet,
+    LocalSuper,
+    NewException,
     StateVar,
     TensorVar,
+    Text,
     Weak,
+    class_of,
     describe,
-    elements,
     flatten,
     is_dynamic,
     is_static,
+    map_leaves,
     usable,
 )
 
@@ -50,35 +62,15 @@ __all__ = [
     "binary",
     "check_local",
     "check_seen",
-    "compare",
     "is_generated",
     "is_ours",
     "python_method",
+    "refuse_text",
     "require_static",
     "special",
     "subscript",
-    "truth",
     "unary",
 ]
-
-_COMPARE = {
-    "Eq": operator.eq,
-    "NotEq": operator.ne,
-    "Lt": operator.lt,
-    "LtE": operator.le,
-    "Gt": operator.gt,
-    "GtE": operator.ge,
-}
-_MIRRORED = {"Lt": "Gt", "LtE": "GtE", "Gt": "Lt", "GtE": "LtE"}
-_COMPARE_SLOT = {"Eq": "__eq__", "NotEq": "__ne__", "Lt": "__lt__", "LtE": "__le__", "Gt": "__gt__", "GtE": "__ge__"}
-_WEAK_COMPARE = {
-    "Eq": "equal",
-    "NotEq": "not_equal",
-    "Lt": "less",
-    "LtE": "less_equal",
-    "Gt": "greater",
-    "GtE": "greater_equal",
-}
 
 
 def is_tensor_var(x: Any) -> bool:
@@ -96,7 +88,7 @@ def is_ours(obj: Any) -> bool:
 
 def python_method(lw: Lowering, x: Any, name: str) -> Any:
     """The special method `name` of a user's object, to be compiled; None if its class has none written in Python."""
-    cls = type(x)
+    cls = class_of(x)
     if is_dynamic(x) or cls.__module__.partition(".")[0] in _NATIVE or isinstance(x, enum.Enum) or is_ours(cls):
         return None
     method = lw.outside.class_attribute(cls, name)
@@ -113,7 +105,7 @@ def special(lw: Lowering, x: Any, *names: str) -> Any:
 
 
 #: Modules whose classes run natively: their objects do not change, or are watched by content.
-_NATIVE = {"builtins", "numpy", "fractions", "decimal", "datetime", "pathlib", "types", "typing", "re"}
+_NATIVE = {"builtins", "numpy", "scipy", "fractions", "decimal", "datetime", "pathlib", "types", "typing", "re"}
 
 
 def is_seen(x: Any) -> bool:
@@ -141,27 +133,48 @@ def check_key(x: Any) -> None:
             check_seen(leaf, "a look-up by key")
 
 
+def is_generated(x: Any, method: types.FunctionType) -> bool:
+    """Whether a method was made by `dataclasses` and has no source."""
+    file = getattr(method, "__wrapped__", method).__code__.co_filename
+    return dataclasses.is_dataclass(class_of(x)) and file == "<string>"
+
+
 def as_index(lw: Lowering, x: Any) -> Any:
     """x, or the integer that a user's object stands for."""
     result = special(lw, x, "__index__")
     return x if result is NotImplemented else result
 
 
-def require_static(x: Any, what: str) -> Any:
+def require_static(x: Any, what: str, code: str | None = None) -> Any:
     """x itself, which must be known at compile time."""
     if not is_static(x):
-        raise StaticValueError(f"{what} must be known at compile time, it is a {describe(x)}")
+        raise StaticValueError(
+            f"{what} must be known at compile time, it is a {describe(x)}",
+            code=code,
+            hint="make it of Python numbers, shapes or texts: what is read from a Tensor is known at run time only",
+        ).about(x)
     return x
+
+
+#: Methods that make Python values of the elements.
+LEAVING = ("tolist", "asnumpy", "numpy")
 
 
 def check_local(lw: Lowering, owner: Any) -> None:
     """Refuses changes of containers that came from outside."""
-    if not isinstance(owner, LocalList | LocalDict):
+    if type(owner) is ArrayVar:
+        raise UnsupportedCallError(
+            "an array cannot be written to in compiled code", code="AC1801", hint="assign to elements of a Tensor"
+        )
+    if not isinstance(owner, LocalList | LocalDict | LocalSet):
         if isinstance(owner, list | dict | set | np.ndarray):
+            name = name_of(lw, owner)
+            named = f"the {type(owner).__name__} `{name}`, which {OUTSIDE},"
+            what = named if name else f"a {describe(owner)} that {OUTSIDE}"
             raise SideEffectError(
-                f"a {describe(owner)} that came from outside cannot be changed in compiled code",
+                f"{what} cannot be changed in compiled code",
                 code="AC1602",
-                hint="copy it first, or return the new value",
+                hint="copy it first (`x = x.copy()`) and change the copy, or return the new value",
             )
         raise TypeError(f"'{type(owner).__name__}' object does not support item assignment")
     if owner.locked:
@@ -178,18 +191,60 @@ def binary(lw: Lowering, op: str, a: Any, b: Any) -> Any:
     result = _user_binary(lw, op, a, b)
     if result is not NotImplemented:
         return result
+    if isinstance(a, str | Text):
+        return _text_binary(lw, op, a, b)
     if is_tensor_var(a) or is_tensor_var(b):
         return _tensor_binary(lw, SLOT[op], a, b)
+    if needs_numpy(a, b):
+        return numpy_rules().array_binary(lw, SLOT[op], a, b)
     if kind_of_number(a) and kind_of_number(b) and (type(a) is Weak or type(b) is Weak):
         return number_binary(lw, op, a, b)
-    if isinstance(a, str | bytes):
+    if isinstance(a, bytes):
         check_seen(b, "formatting")
     if isinstance(a, list | tuple) or isinstance(b, list | tuple):
         result = BINARY[op](_plain(a), _plain(b))
         return LocalList(result) if isinstance(result, list) else result
     if is_dynamic(a) or is_dynamic(b):
         raise UnsupportedSyntaxError(f"{SLOT[op]} of {describe(a)} and {describe(b)} is not supported", code="AC1103")
+    result = BINARY[op](a, b)
+    return LocalSet(result) if isinstance(result, set) else LocalDict(result) if isinstance(result, dict) else result
+
+
+def _text_binary(lw: Lowering, op: str, a: Any, b: Any) -> Any:
+    from . import text
+
+    if op == "Mod" and isinstance(a, str):
+        return text.percent(lw, a, b)
+    if op == "Add" and isinstance(b, str | Text):
+        return text.concatenated(a, b)
+    refuse_text(a, f"operator {SLOT[op]}")
+    refuse_text(b, f"operator {SLOT[op]}")
+    require_static(b, f"the operand of {SLOT[op]}")
     return BINARY[op](a, b)
+
+
+def refuse_text(x: Any, what: str) -> None:
+    """Refuses to look into text that is made at run time."""
+    if type(x) is NewException:
+        raise StaticValueError(f"{what} of an exception made by compiled code", hint="raise it")
+    if type(x) is Text:
+        raise StaticValueError(
+            f"{what} of a str that is known only at run time",
+            hint="it can be printed, raised, be the message of an assert, or be joined to other text",
+        )
+
+
+def needs_numpy(a: Any, b: Any) -> bool:
+    """Whether one of two operands is a NumPy array and one is known only at run time."""
+    arrays = [type(x) is ArrayVar or isinstance(x, np.ndarray | np.generic) for x in (a, b)]
+    return any(arrays) and (is_dynamic(a) or is_dynamic(b))
+
+
+def numpy_rules() -> Any:
+    """The rules for arrays, which are written in terms of this module."""
+    from . import numpy_calls
+
+    return numpy_calls
 
 
 def _user_binary(lw: Lowering, op: str, a: Any, b: Any) -> Any:
@@ -211,7 +266,8 @@ def _tensor_binary(lw: Lowering, slot: str, a: Any, b: Any) -> Any:
     a, b = (operand(x) for x in (a, b))
     for x in (a, b):
         if not (is_dynamic(x) or type(x) in (bool, int, float)) and not isinstance(x, Tensor):
-            raise TypeError(f"unsupported operand types for {slot}: {describe(a)} and {describe(b)}")
+            kinds = [f"'{(v.kind if type(v) is Weak else type(v)).__name__}'" for v in (a, b)]
+            raise TypeError(f"unsupported operand type(s) for {SYMBOL[slot]}: {kinds[0]} and {kinds[1]}")
     first, name = (a, f"__{slot}__") if is_tensor_var(a) else (b, f"__r{slot}__")
     second = b if first is a else a
     method = METHODS.get(name)
@@ -224,14 +280,27 @@ def operand(x: Any) -> Any:
     """An operand of a Tensor operator: NumPy's scalars are Python numbers, its arrays constant Tensors."""
     if isinstance(x, np.generic):
         return x.item()
+    if type(x) is ArrayVar:
+        return TensorVar(x.value) if x.kind is np.ndarray else python_number(x.value)
+    if isinstance(x, enum.IntEnum):
+        return int(x)
     if not isinstance(x, np.ndarray):
         return x
     made = Tensor(x)
     return TensorVar(current().array(made.asnumpy(), type_of(made), "array"))
 
 
+def python_number(value: Value) -> Weak:
+    """A 0-d Value as the Python number of its kind."""
+    kind: type = bool if value.dtype.is_bool else (int if value.dtype.is_int else float)
+    dtype = NUMBER_DTYPE[kind]
+    return Weak(value if value.dtype is dtype else F.cast(value, dtype=dtype), kind)
+
+
 def unary(lw: Lowering, op: str, x: Any) -> Any:
     """``-x``, ``+x``, ``~x`` (``not`` is a matter of truth)."""
+    if type(x) is ArrayVar:
+        return numpy_rules().array_unary(lw, op, x)
     slot = {"USub": "__neg__", "UAdd": "__pos__", "Invert": "__invert__"}[op]
     if is_tensor_var(x):
         if op == "UAdd":
@@ -250,169 +319,8 @@ def unary(lw: Lowering, op: str, x: Any) -> Any:
     return plain[op](x)
 
 
-def compare(lw: Lowering, op: str, a: Any, b: Any) -> Any:
-    """One comparison of a chain."""
-    if op in ("Is", "IsNot"):
-        return _identity(op == "Is", a, b)
-    if op in ("In", "NotIn"):
-        return _membership(lw, op == "In", a, b)
-    result = _user_compare(lw, op, a, b)
-    if result is not NotImplemented:
-        return result
-    if is_tensor_var(a) or is_tensor_var(b):
-        a, b = operand(a), operand(b)
-        if a is None or b is None or isinstance(a, str) or isinstance(b, str):
-            return op == "NotEq"
-        if is_tensor_var(a):
-            return lw.native(METHODS[_COMPARE_SLOT[op]], [a, b])
-        return lw.native(METHODS[_COMPARE_SLOT[_MIRRORED.get(op, op)]], [b, a])
-    if kind_of_number(a) and kind_of_number(b) and (type(a) is Weak or type(b) is Weak):
-        ka, kb = kind_of_number(a), kind_of_number(b)
-        kind: Any = joined_number(ka, kb) or max((ka, kb), key=(bool, int, float).index)  # type: ignore[arg-type]
-        builder = current()
-        x, y = (lifted_number(v, kind, builder) for v in (a, b))
-        return Weak(getattr(F, _WEAK_COMPARE[op])(x, y), bool)
-    if not is_static(a) or not is_static(b):
-        return _compare_containers(lw, op, a, b)
-    if elements(a) is not None and elements(b) is not None and not all(map(is_seen, flatten((a, b)))):
-        return _compare_containers(lw, op, a, b)
-    return _COMPARE[op](a, b)
-
-
-def _user_compare(lw: Lowering, op: str, a: Any, b: Any) -> Any:
-    """``a op b`` by the methods of a user's class; NotImplemented if there are none."""
-    sides = [(a, op, b), (b, _MIRRORED.get(op, op), a)]
-    if type(a) is not type(b) and issubclass(type(b), type(a)):
-        sides.reverse()
-    for x, asked, y in sides:
-        result = _ask(lw, x, asked, y)
-        if result is not NotImplemented:
-            return result
-    return NotImplemented
-
-
-def _ask(lw: Lowering, x: Any, op: str, y: Any) -> Any:
-    method = python_method(lw, x, _COMPARE_SLOT[op])
-    if method is None:
-        equal = _ask(lw, x, "Eq", y) if op == "NotEq" else NotImplemented
-        return equal if equal is NotImplemented else negate(truth(lw, equal))
-    if not is_generated(x, method):
-        return lw.call_python(method, [x, y], {})
-    if type(x) is not type(y):
-        return NotImplemented
-    parts = (tuple(attribute(lw, v, f.name) for f in dataclasses.fields(x) if f.compare) for v in (x, y))
-    return compare(lw, op, *parts)
-
-
-def is_generated(x: Any, method: types.FunctionType) -> bool:
-    """Whether a method was made by `dataclasses` and has no source."""
-    return dataclasses.is_dataclass(x) and getattr(method, "__wrapped__", method).__code__.co_filename == "<string>"
-
-
-def _compare_containers(lw: Lowering, op: str, a: Any, b: Any) -> Any:
-    xs, ys = elements(a), elements(b)
-    if op not in ("Eq", "NotEq"):
-        raise UnsupportedSyntaxError(
-            f"{describe(a)} and {describe(b)} cannot be ordered in compiled code", code="AC1103"
-        )
-    same = xs is not None and ys is not None and len(xs) == len(ys)
-    same = same and all(isinstance(a, c) == isinstance(b, c) for c in (tuple, dict))
-    if same and isinstance(a, dict):
-        same = a.keys() == b.keys()
-        ys = [b[k] for k in a] if same else ys
-    result: Any = same
-    if same:
-        for x, y in zip(xs, ys, strict=True):
-            result = both(lw, result, truth(lw, compare(lw, "Eq", x, y)))
-    return result if op == "Eq" else negate(result)
-
-
-def _identity(positive: bool, a: Any, b: Any) -> bool:
-    if is_tensor_var(a) and is_tensor_var(b):
-        raise StaticValueError(
-            "'is' between Tensors cannot be decided in compiled code", code="AC1304", hint="use `(a == b).all()`"
-        )
-    a, b = (x.source if type(x) is StateVar else x for x in (a, b))
-    return (a is b) == positive
-
-
-def _membership(lw: Lowering, positive: bool, a: Any, b: Any) -> Any:
-    method = python_method(lw, b, "__contains__")
-    if method is not None:
-        found: Any = truth(lw, lw.call_python(method, [b, a], {}))
-    elif isinstance(b, dict | set | frozenset):
-        check_key(a)
-        found = require_static(a, "a dictionary key") in b
-    elif is_static(a) and is_static(b) and (elements(b) is None or all(map(is_seen, flatten((a, b))))):
-        found = a in b
-    else:
-        found = False
-        for item in elements(b) if elements(b) is not None else [b]:
-            found = either(lw, found, truth(lw, compare(lw, "Eq", a, item)))
-    return found if positive else negate(found)
-
-
-# ---------------------------------------------------------------------------------------------------- truth
-def truth(lw: Lowering, x: Any) -> Any:
-    """The truth value of x: a Python bool, or a bool[] Value if it is known only at run time."""
-    if type(x) is TensorVar or type(x) is StateVar:
-        value = lw.unwrap(x)
-        count = 1
-        for d in value.shape:
-            count = count * d if isinstance(d, int) else 0
-        if count != 1:
-            raise AmbiguousTruthError(
-                f"the truth value of a Tensor of shape {list(value.shape)} is not defined",
-                hint="use `.any()` or `.all()`; to select elements, `ops.where`",
-            )
-        value = value if value.shape == () else F.reshape(value, shape=())
-        return value if value.dtype.is_bool else F.not_equal(value, 0)
-    if type(x) is Weak:
-        return x.value if x.kind is bool else F.not_equal(x.value, 0)
-    if isinstance(x, Tensor):
-        return bool(x)
-    result = special(lw, x, "__bool__", "__len__")
-    if result is not NotImplemented:
-        return truth(lw, result)
-    if getattr(type(x), "__graph_state__", None) is not None:
-        return lw.outside.property(x, "truth", f"the truth of a {type(x).__name__}", lambda: bool(x))
-    return bool(x)
-
-
-def negate(x: Any) -> Any:
-    """``not`` of a truth value."""
-    if isinstance(x, Value):
-        return Weak(F.logical_not(x), bool)
-    return Weak(F.logical_not(x.value), bool) if type(x) is Weak else not x
-
-
-def _value(x: Any) -> Any:
-    return x.value if type(x) is Weak else x
-
-
-def both(lw: Lowering, a: Any, b: Any) -> Any:
-    """``a and b`` of truth values that are both evaluated."""
-    a, b = _value(a), _value(b)
-    if isinstance(a, Value) and isinstance(b, Value):
-        return Weak(F.logical_and(a, b), bool)
-    dynamic, static = (a, b) if isinstance(a, Value) else (b, a)
-    if isinstance(dynamic, Value):
-        return Weak(dynamic, bool) if static else False
-    return a and b
-
-
-def either(lw: Lowering, a: Any, b: Any) -> Any:
-    """``a or b`` of truth values that are both evaluated."""
-    a, b = _value(a), _value(b)
-    if isinstance(a, Value) and isinstance(b, Value):
-        return Weak(F.logical_or(a, b), bool)
-    dynamic, static = (a, b) if isinstance(a, Value) else (b, a)
-    if isinstance(dynamic, Value):
-        return True if static else Weak(dynamic, bool)
-    return a or b
-
-
 # ---------------------------------------------------------------------------------------------------- attributes
+@shown_as("method")
 class TensorMethod:
     """A method of a Tensor, bound: called natively."""
 
@@ -424,21 +332,38 @@ class TensorMethod:
 
 def attribute(lw: Lowering, owner: Any, name: str) -> Any:
     """``owner.name``."""
+    if type(owner) in (LocalObject, LocalSuper):
+        from .classes import get
+
+        return get(lw, owner, name)
     if is_tensor_var(owner):
         return _tensor_attribute(lw, owner, name)
+    if type(owner) is ArrayVar:
+        return numpy_rules().array_attribute(lw, owner, name)
     if type(owner) is Weak:
         if owner.kind is float and name in ("real",):
             return owner
         raise MissingAttributeError(f"'{name}' of a {describe(owner)} is not available in compiled code")
-    if isinstance(owner, LocalList | LocalDict) or (elements(owner) is not None and not hasattr(owner, "_fields")):
+    refuse_text(owner, f"'.{name}'")
+    if isinstance(owner, list | dict | tuple | set | frozenset) and not hasattr(owner, "_fields"):
         return BoundContainer(owner, name) if hasattr(owner, name) else _missing(owner, name)
+    if type(owner) is super:
+        above: Any = _property_above(lw, owner, name)
+        if above is not None:
+            view: Any = owner
+            return lw.call_python(above[1].fget, [view.__self__], {}, (above[0], view.__self__))
+    slot = attributes.held_by(lw, owner, name)
+    if slot is not None:
+        held = attributes.read(lw, slot)
+        return _missing(owner, name) if held is UNBOUND else held
     static, cls = class_attribute(type(owner), name), type(owner)
     watched = getattr(cls, "__graph_state__", None) is not None
-    getter = static.fget if isinstance(static, property) and not is_ours(cls) else None
+    native = is_ours(cls) or cls.__module__.partition(".")[0] in _NATIVE
+    getter = static.fget if isinstance(static, property) and not native else None
     if (watched or getter) and static is not None and (getter or name not in owner.__dict__):
         lw.outside.class_attribute(cls, name)  # the guards on a Cell's own attributes do not look at its class
     if isinstance(getter, types.FunctionType) and not is_ours(getter):
-        return lw.call_python(getter, [owner], {})
+        return lw.call_python(getter, [owner], {}, (_definer(type(owner), name), owner))
     try:
         value = getattr(owner, name)
     except AttributeError:
@@ -454,13 +379,30 @@ def attribute(lw: Lowering, owner: Any, name: str) -> Any:
     return lw.outside.read(value, ("attribute", id(owner), name), what, lambda: getattr(owner, name), watched=watched)
 
 
+def _definer(cls: type, name: str) -> type:
+    """The class of the MRO that defines a name."""
+    return next(c for c in cls.__mro__ if name in c.__dict__)
+
+
+def _property_above(lw: Lowering, view: Any, name: str) -> tuple[type, property] | None:
+    """The property that ``super().name`` finds, with its class; None if it finds something else."""
+    mro = view.__self_class__.__mro__
+    for cls in mro[mro.index(view.__thisclass__) + 1 :]:
+        if name in cls.__dict__:
+            found = lw.outside.class_attribute(cls, name)
+            written = isinstance(found, property) and isinstance(found.fget, types.FunctionType)
+            return (cls, found) if written and not is_ours(found.fget) else None
+    return None
+
+
 def _missing(owner: Any, name: str) -> Any:
-    raise MissingAttributeError(
-        f"{describe(owner)} has no attribute '{name}'",
-        hint=did_you_mean(name, [n for n in dir(owner) if not n.startswith("__")]),
-    )
+    hint = did_you_mean(name, [n for n in dir(owner) if not n.startswith("__")])
+    if hasattr(owner, "__graph_state__"):
+        hint = f"{hint}, or define '{name}' in `__init__`" if hint else f"define '{name}' in `__init__`"
+    raise MissingAttributeError(f"{describe(owner)} has no attribute '{name}'", hint=hint)
 
 
+@shown_as("method")
 class BoundContainer:
     """A method of a list, tuple or dict inside compiled code."""
 
@@ -487,7 +429,9 @@ def _tensor_attribute(lw: Lowering, owner: Any, name: str) -> Any:
     if type(owner) is StateVar and name in ("name", "requires_grad"):
         source = owner.source
         return lw.outside.property(source, name, f"{name} of a Parameter", lambda: getattr(source, name))
-    if name in ("item", "__len__", "copy"):
+    if name in IN_PLACE:
+        return TensorMethod(name, owner, IN_PLACE[name])
+    if name in ("item", "__len__", "copy", "assign_value", "asnumpy", "numpy"):
         return TensorMethod(name, owner, None)
     known = [*METHODS, "shape", "dtype", "ndim", "size"]
     kind = Parameter if type(owner) is StateVar else Tensor
@@ -497,9 +441,10 @@ def _tensor_attribute(lw: Lowering, owner: Any, name: str) -> Any:
         )
     if hasattr(kind, name):
         raise UnsupportedCallError(
-            f"'{name}' of a Tensor cannot be used in compiled code",
-            code="AC1801" if name in ("tolist", "asnumpy", "numpy") else None,
-            hint="use an op, or move it out of the function",
+            f"'{name}' of a Tensor cannot be used in compiled code"
+            + (": it would leave the graph, and cut the gradient" if name in LEAVING else ""),
+            code="AC1801" if name in LEAVING else None,
+            hint="use an op, or `py_call` (with a `bprop` for the gradient), or move it out of the function",
         )
     raise MissingAttributeError(f"Tensor has no attribute '{name}'", hint=did_you_mean(name, known))
 
@@ -515,7 +460,10 @@ def operator_product(shape: Any) -> int:
 def subscript(lw: Lowering, owner: Any, index: Any) -> Any:
     """``owner[index]``."""
     if is_tensor_var(owner):
+        index = map_leaves(lambda x: operand(x) if type(x) is ArrayVar else x, index)
         return lw.native(METHODS["__getitem__"], [owner, index])
+    if type(owner) is ArrayVar:
+        return numpy_rules().array_subscript(lw, owner, index)
     if isinstance(usable(owner), tuple | list | dict):
         if isinstance(owner, dict):
             check_key(index)
@@ -529,6 +477,13 @@ def subscript(lw: Lowering, owner: Any, index: Any) -> Any:
         if isinstance(owner, LocalList) and isinstance(index, slice):
             return LocalList(value)
         return lw.outside.item(owner, index, value) if not isinstance(owner, LocalList | LocalDict) else value
+    refuse_text(owner, "an element")
+    if type(owner).__module__ == "os":
+        raise SideEffectError(
+            "the environment would be read once, while compiling, and frozen",
+            code="AC1604",
+            hint="pass the value as an argument",
+        )
     method = python_method(lw, owner, "__getitem__")
     if method is not None:
         return lw.call_python(method, [owner, index], {})
@@ -538,9 +493,9 @@ def subscript(lw: Lowering, owner: Any, index: Any) -> Any:
 
 
 def _dynamic_element(lw: Lowering, owner: Any, index: Any) -> Any:
-    kind = type(owner).__name__.removeprefix("Local").lower()
+    kind = type(owner).__name__
     raise StaticValueError(
         f"an index into a Python {kind} must be known at compile time, it is a {describe(index)}",
         code="AC1305",
         hint="stack the elements with `ops.stack`, then index the Tensor",
-    )
+    ).about(index)

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+import ast
 import weakref
 from dataclasses import dataclass, field
 from typing import Any
 
 import gast
 
-from ..errors import ArgumentError, UnboundVariableError
+from ..errors import ArgumentError, UnboundVariableError, shown_as
 from ..locks import Lock
 from ..source import Loc
 from . import jumps, source_tree
 from .source_tree import Bindings, SourceTree
-from .values import MaybeUnbound, serial_now, usable
+from .values import LocalDict, MaybeUnbound, serial_now, usable
 
 __all__ = ["Closure", "Frame", "Prepared", "assigned_names", "bind_arguments", "prepare", "prepare_nested"]
 
@@ -93,6 +94,7 @@ def assigned_names(stmts: list[Any]) -> set[str]:
     return names
 
 
+@shown_as("function")
 @dataclass(eq=False)
 class Closure:
     """A function made by compiled code: its tree, the frame it was defined in, and its evaluated defaults."""
@@ -101,10 +103,12 @@ class Closure:
     frame: Frame
     defaults: tuple[Any, ...]
     kw_defaults: dict[str, Any]
+    #: the function whose name `functools.wraps` gave it
+    wrapped: Any = None
 
     @property
     def __name__(self) -> str:
-        return getattr(self.prepared.node, "name", "<lambda>")
+        return str(getattr(self.wrapped, "__name__", None) or getattr(self.prepared.node, "name", "<lambda>"))
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         raise TypeError(f"{self.__name__}() exists in compiled code only and cannot be called by code that runs now")
@@ -125,6 +129,8 @@ class Frame:
     serial: int = field(default_factory=serial_now)
     #: where each name was assigned last on the path being compiled, for errors
     places: dict[str, Loc] = field(default_factory=dict)
+    #: for names that a loop is the first to bind: whether they had a value at every `break` (see `jumps.Kept`)
+    late: dict[str, bool] = field(default_factory=dict)
     #: for the scope of a comprehension: how many branches chosen at run time surround it
     arms: int | None = None
 
@@ -157,7 +163,8 @@ class Frame:
             raise value.error.again(loc, "read here")
         if type(value) is MaybeUnbound:
             spans = ((value.loc, "on the other path it gets none"),) if value.loc else ()
-            raise UnboundVariableError(value.why, loc=loc, spans=spans, hint=f"give '{name}' a value before")
+            hint = f"give '{name}' a value before the paths part"
+            raise UnboundVariableError(value.why, loc=loc, spans=spans, hint=hint)
         return value
 
 
@@ -169,15 +176,28 @@ def bind_arguments(
     defaults: tuple[Any, ...],
     kw_defaults: dict[str, Any],
     loc: Loc | None,
+    tree: SourceTree | None = None,
 ) -> dict[str, Any]:
-    """Parameter names to values, by Python's rules."""
+    """Parameter names to values, by Python's rules; `tree` is that of the function, which an error shows."""
     a = node.args
+
+    def misfit(problem: str, hint: str | None = None) -> ArgumentError:
+        kwonly = [p.id for p in a.kwonlyargs]
+        known = {*positional[: len(args)], *kwargs, *positional[len(positional) - len(defaults) :], *kw_defaults}
+        absent = [p for p in (*positional, *kwonly) if p not in known]
+        given = [f"{len(args)} by position"] * bool(args) + [f"'{k}' by name" for k in kwargs]
+        notes = [f"given: {', '.join(given) or 'nothing'}"]
+        notes += [f"missing: {', '.join(map(repr, absent))}"] if absent and "needs" not in problem else []
+        spans = [(place, note) for place, note in ((loc, ""), (_head(tree), "defined here")) if place is not None]
+        signature = ast.unparse(gast.gast_to_ast(a))
+        hint = hint or f"call it as {name}({signature})"
+        return ArgumentError(f"{name}() {problem}", spans=spans, notes=notes, hint=hint)
+
     positional = [p.id for p in (*a.posonlyargs, *a.args)]
     only_positional = {p.id for p in a.posonlyargs}
     env: dict[str, Any] = dict(zip(positional, args, strict=False))
     if len(args) > len(positional) and a.vararg is None:
-        hint = f"its parameters are {', '.join(p.id for p in parameters(node)) or 'none'}"
-        raise _misfit(name, f"takes {_count(len(positional))}, {len(args)} were given", loc, hint)
+        raise misfit(f"takes {_count(len(positional))}, {len(args)} were given")
     if a.vararg is not None:
         env[a.vararg.id] = tuple(args[len(positional) :])
     keywords = set(positional) - only_positional | {p.id for p in a.kwonlyargs}
@@ -185,24 +205,21 @@ def bind_arguments(
     for key, value in kwargs.items():
         if key in keywords:
             if key in env:
-                raise _misfit(name, f"got the argument '{key}' twice", loc, "give it by position or by name")
+                raise misfit(f"got the argument '{key}' twice", "give it by position or by name")
             env[key] = value
         elif a.kwarg is not None:
             rest[key] = value
         else:
-            raise _misfit(
-                name, f"has no parameter '{key}'", loc, hint=f"its parameters are {', '.join(positional) or 'none'}"
-            )
+            raise misfit(f"has no parameter '{key}'")
     if a.kwarg is not None:
-        env[a.kwarg.id] = rest
+        env[a.kwarg.id] = LocalDict(rest)
     for p, default in zip(reversed(positional), reversed(defaults), strict=False):
         env.setdefault(p, default)
     for key, default in kw_defaults.items():
         env.setdefault(key, default)
     missing = [p for p in (*positional, *(p.id for p in a.kwonlyargs)) if p not in env]
     if missing:
-        hint = f"its parameters are {', '.join(p.id for p in parameters(node))}"
-        raise _misfit(name, f"needs {', '.join(repr(m) for m in missing)}", loc, hint)
+        raise misfit(f"needs {', '.join(repr(m) for m in missing)}")
     return env
 
 
@@ -210,5 +227,7 @@ def _count(n: int) -> str:
     return f"{n} positional argument{'s' * (n != 1)}"
 
 
-def _misfit(name: str, problem: str, loc: Loc | None, hint: str | None = None) -> ArgumentError:
-    return ArgumentError(f"{name}() {problem}", loc=loc, hint=hint)
+def _head(tree: SourceTree | None) -> Loc | None:
+    """The place of a definition, if it is the user's."""
+    loc = tree.loc(tree.node) if tree is not None else None
+    return loc if loc is not None and loc.of_user() is loc else None

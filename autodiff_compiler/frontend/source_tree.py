@@ -5,6 +5,7 @@ import __future__ as futures
 
 import ast
 import linecache
+import tokenize
 import types
 import weakref
 from collections.abc import Callable, Iterable, Iterator
@@ -25,7 +26,7 @@ from ..errors import (
 from ..locks import Lock
 from ..source import Loc
 
-__all__ = ["Bindings", "SourceTree", "bindings", "load"]
+__all__ = ["Bindings", "SourceTree", "bindings", "load", "parse"]
 
 _FUTURE_FLAGS = 0
 for _name in futures.all_feature_names:
@@ -86,7 +87,8 @@ def load(fn: Callable[..., Any]) -> SourceTree:
     if not isinstance(fn, types.FunctionType):
         name = getattr(fn, "__qualname__", None) or repr(fn)
         raise SourceUnavailableError(
-            f"`{name}` has no Python source: it is of type {type(fn).__name__}", hint="call a Python function"
+            f"`{name}` has no Python source: it is of type {type(fn).__name__}",
+            hint="call a Python function, or this one through `py_call`",
         )
     code = fn.__code__
     known = _trees.get(id(code))
@@ -98,6 +100,30 @@ def load(fn: Callable[..., Any]) -> SourceTree:
             # Keyed by identity: equal code objects of two files, or of two lambdas on a line, are different places.
             _trees[id(code)] = (weakref.ref(code, partial(_forget, id(code))), tree)
         return _trees[id(code)][1]
+
+
+def parse(path: str) -> list[SourceTree]:
+    """The functions and methods of a file in its order, those inside others left out; nothing of it is run.
+
+    Raises `SyntaxError` where Python would.
+    """
+    with tokenize.open(path) as file:
+        lines = file.read().splitlines(keepends=True)
+    found: list[SourceTree] = []
+
+    def visit(nodes: Iterable[Any], prefix: str) -> None:
+        for node in nodes:
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+                tree = gast.ast_to_gast(node)
+                _count_characters(tree, lines)
+                found.append(SourceTree(tree, path, prefix + node.name))
+            elif isinstance(node, ast.ClassDef):
+                visit(node.body, f"{prefix}{node.name}.")
+            else:  # an `if` or `try` around definitions
+                visit(ast.iter_child_nodes(node), prefix)
+
+    visit(ast.parse("".join(lines), path).body, "")
+    return found
 
 
 def _forget(key: int, _: object) -> None:
@@ -151,7 +177,7 @@ def _unavailable(code: types.CodeType) -> CompileError:
     reason = _NAMELESS.get(code.co_filename, f"file {code.co_filename} cannot be read")
     return SourceUnavailableError(
         f"the source of `{code.co_qualname}` is not available: {reason}",
-        hint="put the function in a file (a notebook cell will do)",
+        hint="put the function in a file (a notebook cell will do), or call it through `py_call`",
     )
 
 
@@ -345,6 +371,7 @@ class Bindings:
         self.builtins: dict[str, Any] = getattr(fn, "__builtins__")  # noqa: B009  (typeshed does not know it)
         self.cells: dict[str, types.CellType] = dict(zip(fn.__code__.co_freevars, fn.__closure__ or (), strict=True))
         self._locals = fn.__code__.co_varnames
+        self.code = fn.__code__
 
     def lookup(self, name: str) -> tuple[str, Any]:
         """``("closure" | "global" | "builtin", value)`` as the name stands now.

@@ -3,21 +3,30 @@
 from __future__ import annotations
 
 import importlib
+import sys
+from functools import partial
+from types import FunctionType
 from typing import Any
 
 import gast
 
 from ..dtypes import promote, promote_scalar
-from ..errors import ArgumentError, DTypeError, ShapeError, SideEffectError, UnsupportedSyntaxError
+from ..errors import ArgumentError, DTypeError, ShapeError, SideEffectError
 from ..ir.build import current
-from ..ir.core import Value
 from ..ir.primitive import METHODS, F
-from . import fence, operators
-from .control import Diverged, iterate_static
+from ..runtime.parameter import Parameter
+from . import attributes, fence, operators
+from .classes import is_jit_class, put
+from .conditions import condition_of
+from .containers import in_place
+from .control import branch, iterate_static
+from .exceptions import emit_check, emit_raise
+from .inputs import check_writable
 from .joins import kind_of_number
 from .lowering import Lowering, statement
+from .outside import class_attribute
 from .scope import Closure, prepare_nested
-from .values import LocalList, StateVar, TensorVar, Weak, describe, is_dynamic, is_static
+from .values import LocalList, LocalObject, NewException, StateVar, TensorVar, Weak, describe, is_dynamic
 
 
 @statement("Pass")
@@ -58,9 +67,17 @@ def _outer_name(lw: Lowering, node: Any) -> None:
 
 @statement("FunctionDef")
 def _function(lw: Lowering, node: Any) -> None:
-    if node.decorator_list:
-        raise lw.refused(node)
-    lw.frame.env[node.name] = make_closure(lw, node)
+    error = fence.reject(node, lw.frame.tree)
+    if error is not None:
+        raise error
+    decorators = lw.exprs(node.decorator_list)
+    made: Any = make_closure(lw, node)
+    for decorator, place in reversed(list(zip(decorators, node.decorator_list, strict=True))):
+        if not (operators.is_ours(decorator) or decorator is partial or isinstance(decorator, partial)):
+            raise fence.decorated(node, place, lw.frame.tree)
+        lw.place(place)
+        made = lw.call(decorator, [made], {})
+    lw.frame.env[node.name] = made
 
 
 def make_closure(lw: Lowering, node: Any) -> Closure:
@@ -91,41 +108,36 @@ def _augmented(lw: Lowering, node: Any) -> None:
     if isinstance(target, gast.Name):
         old = lw.expr(gast.copy_location(gast.Name(target.id, gast.Load(), None, None), target))
         value = lw.expr(node.value)
-        if isinstance(old, list) and op == "Add":
-            _extend(lw, old, value)
-            return
         lw.place(node)
         if type(old) is StateVar or getattr(old, "snapshot", None) is not None:
             raise SideEffectError(
                 f"'{target.id} {_SIGN.get(op, op)}= ...' would rebind a Parameter",
                 hint="use ops.assign(parameter, value)",
             )
-        store(lw, target, operators.binary(lw, op, old, value))
+        store(lw, target, in_place(lw, op, old, value))
     elif isinstance(target, gast.Attribute):
         owner = lw.expr(target.value)
+        own = type(owner) is LocalObject
+        if not own and type(getattr(owner, target.attr, None)) in (int, float):
+            # read as one that changes, and not as a constant
+            attributes.slot_of(lw, owner, target.attr)
         old, value = operators.attribute(lw, owner, target.attr), lw.expr(node.value)
         lw.place(node)
-        set_attribute(lw, owner, target.attr, operators.binary(lw, op, old, value))
+        set_attribute(lw, owner, target.attr, in_place(lw, op, old, value))
     else:
         owner, index = lw.expr(target.value), lw.expr(target.slice)
         old, value = operators.subscript(lw, owner, index), lw.expr(node.value)
         lw.place(node)
-        set_item(lw, owner, index, operators.binary(lw, op, old, value))
+        set_item(lw, owner, index, in_place(lw, op, old, value))
 
 
 _SIGN = {"Add": "+", "Sub": "-", "Mult": "*", "Div": "/", "MatMult": "@", "Pow": "**", "Mod": "%", "FloorDiv": "//"}
 
 
-def _extend(lw: Lowering, target: list[Any], value: Any) -> None:
-    operators.check_local(lw, target)
-    lw.touch(target)
-    target.extend(iterate_static(lw, value))
-
-
 def store(lw: Lowering, target: Any, value: Any) -> None:
     """Binds a value to an assignment target."""
     if isinstance(target, gast.Name):
-        named = value.value if isinstance(value, TensorVar) else None
+        named = value.value if type(value) in (TensorVar, Weak) else None
         if named is not None and named.name is None and "#" not in target.id:
             named.name = target.id
         lw.frame.env[target.id] = value
@@ -141,13 +153,17 @@ def store(lw: Lowering, target: Any, value: Any) -> None:
 
 
 def _unpack(lw: Lowering, targets: list[Any], value: Any, node: Any) -> None:
+    if value is None or kind_of_number(value):
+        raise TypeError(f"cannot unpack non-iterable {(kind_of_number(value) or type(value)).__name__} object")
     items = list(iterate_static(lw, value))
     star = next((i for i, t in enumerate(targets) if isinstance(t, gast.Starred)), None)
     n = len(targets)
     if star is None:
         if len(items) != n:
-            few = "not enough" if len(items) < n else "too many"
-            raise ValueError(f"{few} values to unpack (expected {n}, got {len(items)})")
+            if len(items) < n or sys.version_info >= (3, 14):
+                few = "not enough" if len(items) < n else "too many"
+                raise ValueError(f"{few} values to unpack (expected {n}, got {len(items)})")
+            raise ValueError(f"too many values to unpack (expected {n})")
         pairs = list(zip(targets, items, strict=True))
     else:
         if len(items) < n - 1:
@@ -163,15 +179,8 @@ def _unpack(lw: Lowering, targets: list[Any], value: Any, node: Any) -> None:
 def set_item(lw: Lowering, owner: Any, index: Any, value: Any) -> None:
     """``owner[index] = value``."""
     if type(owner) is TensorVar:
-        if owner.locked:
-            raise SideEffectError(
-                f"an element of a Tensor that {owner.locked} cannot be assigned in compiled code yet",
-                code="AC1602",
-                hint="copy it first: `x = x.copy()`, and return the copy",
-            )
-        lw.touch(owner)
-        update = METHODS["__setitem__"]
-        owner.value = update(owner.value, lw.unwrap(index), lw.unwrap(value))
+        check_writable(owner)
+        lw.write(owner, METHODS["__setitem__"](owner.value, lw.unwrap(index), lw.unwrap(value)))
         return
     if type(owner) is StateVar:
         current = lw.unwrap(owner)
@@ -180,26 +189,48 @@ def set_item(lw: Lowering, owner: Any, index: Any, value: Any) -> None:
             METHODS["__setitem__"](current, lw.unwrap(index), lw.unwrap(value)), state=owner.name, type=owner.type
         )
         return
+    method = operators.python_method(lw, owner, "__setitem__")
+    if method is not None:
+        lw.call_python(method, [owner, index, value], {})
+        return
     operators.check_local(lw, owner)
-    operators.require_static(index, "an index into a Python container")
-    lw.touch(owner)
+    code = "AC1305" if isinstance(owner, list) else None
+    operators.require_static(index, "an index into a Python container", code)
+    lw.change(owner)
     owner[index] = value
 
 
 def set_attribute(lw: Lowering, owner: Any, name: str, value: Any) -> None:
-    """``owner.name = value``: Parameters can be assigned."""
-    old = operators.attribute(lw, owner, name) if not is_dynamic(owner) and hasattr(owner, name) else None
-    if type(old) is StateVar:
-        assign_state(lw, old, value)
+    """``owner.name = value``: a Parameter of a Cell is assigned, a property is set by its function."""
+    if type(owner) is LocalObject:
+        put(lw, owner, name, value)
         return
-    raise SideEffectError(
-        f"attribute '{name}' of a {describe(owner)} cannot be written in compiled code yet",
-        hint="return the value, or make the attribute a Parameter",
-    )
+    if type(owner) is StateVar:
+        raise SideEffectError(
+            f"attribute '{name}' of a Parameter cannot be written in compiled code",
+            code="AC1606",
+            hint="set it outside of compiled code",
+        )
+    if is_dynamic(owner):
+        kind = owner.kind.__name__ if type(owner) is Weak else "Tensor"
+        raise AttributeError(f"'{kind}' object has no attribute '{name}'")
+    cls = type(owner)
+    static = class_attribute(cls, name)
+    if isinstance(static, property) and isinstance(static.fset, FunctionType) and not operators.is_ours(static.fset):
+        lw.outside.class_attribute(cls, name)
+        defining = next(c for c in cls.__mro__ if name in c.__dict__)
+        lw.call_python(static.fset, [owner, value], {}, (defining, owner))
+        return
+    assigned = isinstance(getattr(owner, name, None), Parameter)
+    assigned = assigned and not is_jit_class(cls) and operators.is_ours(class_attribute(cls, "__setattr__"))
+    if assigned and not (value is None or type(value) is StateVar or (id(owner), name) in lw.attributes):
+        assign_state(lw, operators.attribute(lw, owner, name), value)
+    else:
+        attributes.write(lw, owner, name, value)
 
 
-def assign_state(lw: Lowering, state: StateVar, value: Any) -> None:
-    """Writes a Parameter by the rules of eager `assign`: numbers fill, lower dtypes are cast, shapes must agree."""
+def assign_state(lw: Lowering, state: StateVar | TensorVar, value: Any) -> None:
+    """Writes a Parameter or Tensor as eager `assign` does: numbers fill, lower dtypes are cast, shapes must agree."""
     new, held = lw.unwrap(value), state.type
     kind = kind_of_number(new)
     given = promote_scalar(held.dtype, kind) if kind else getattr(new, "dtype", None)
@@ -213,8 +244,12 @@ def assign_state(lw: Lowering, state: StateVar, value: Any) -> None:
         new = current().const(new, held)
     if new.shape != held.shape:
         raise ShapeError(f"{state!r} cannot be assigned a value of shape {list(new.shape)}")
+    new = new if new.type is held else F.cast(new, dtype=held.dtype)
+    if isinstance(state, TensorVar):
+        lw.write(state, new)
+        return
     lw.snapshots.note_write(state.name)
-    F.state_write(new if new.type is held else F.cast(new, dtype=held.dtype), state=state.name, type=held)
+    F.state_write(new, state=state.name, type=held)
 
 
 @statement("Delete")
@@ -227,10 +262,15 @@ def _delete(lw: Lowering, node: Any) -> None:
             owner, index = lw.expr(target.value), lw.expr(target.slice)
             operators.check_local(lw, owner)
             operators.require_static(index, "an index into a Python container")
-            lw.touch(owner)
+            lw.change(owner)
             del owner[index]
         else:
-            raise SideEffectError("an attribute cannot be deleted in compiled code", loc=lw.place(target))
+            raise SideEffectError(
+                "an attribute cannot be deleted in compiled code",
+                code="AC1606",
+                loc=lw.place(target),
+                hint="set it to None",
+            )
 
 
 # ---------------------------------------------------------------------------------------------------- raise, assert
@@ -239,85 +279,31 @@ def _raise(lw: Lowering, node: Any) -> None:
     if node.exc is None:
         raise lw.refused(node)
     exception = lw.expr(node.exc)
-    cause = lw.expr(node.cause) if node.cause is not None else None
-    emit_raise(lw, _maker(exception, cause))
+    if node.cause is None:
+        emit_raise(lw, exception)
+    emit_raise(lw, exception, lw.expr(node.cause))
 
 
 @statement("Assert")
 def _assert(lw: Lowering, node: Any) -> None:
     if not __debug__:  # python -O leaves it out
         return
-    condition = operators.truth(lw, lw.expr(node.test))
+    condition = condition_of(lw, node.test)
     if condition is True:
         return
-    message = lw.expr(node.msg) if node.msg is not None else None
-    args = () if node.msg is None else (message,)
-    if not is_static(args):
-        raise UnsupportedSyntaxError("the message of an assert must be known at compile time", code="AC1103")
-    make = _maker(AssertionError(*args), None)
     if condition is False:
-        emit_raise(lw, make)
-    getattr(F, "assert")(condition, exception=_callable(lw, make))
+        emit_raise(lw, _failure(lw, node))
+    if node.msg is None or isinstance(node.msg, gast.Constant):
+        emit_check(lw, condition, _failure(lw, node))
+        return
+    branch(lw, condition, lambda: None, lambda: emit_raise(lw, _failure(lw, node)), node=node)
 
 
-def emit_check(lw: Lowering, condition: Value, exception: Exception) -> None:
-    """Emits the raising of an exception where a condition does not hold at run time."""
-    getattr(F, "assert")(condition, exception=_callable(lw, _maker(exception, None)))
+def _failure(lw: Lowering, node: Any) -> Any:
+    """The exception of an assert; its message is evaluated only where it fails."""
+    args = [] if node.msg is None else [lw.expr(node.msg)]
+    lw.place(node)
+    return NewException(AssertionError, tuple(args), {})
 
 
-def _maker(exception: Any, cause: Any) -> Any:
-    """Builds the exception anew at each raise: an object may carry one traceback only."""
-    kind, args = (exception, ()) if isinstance(exception, type) else (type(exception), exception.args)
-
-    def make(*operands: Any) -> BaseException:
-        error = kind(*args)
-        if cause is not None:
-            error.__cause__ = cause
-        return error
-
-    plain = cause is None and kind.__module__ == "builtins" and all(type(a) in (str, int, float, bool) for a in args)
-    if plain:  # so a saved program can raise it by itself
-        make.text = f"{kind.__name__}({', '.join(map(repr, args))})"  # type: ignore[attr-defined]
-    return make
-
-
-def emit_raise(lw: Lowering, make: Any) -> None:
-    """Emits the raising of an exception; the path being compiled ends here."""
-    getattr(F, "raise")(exception=_callable(lw, make))
-    raise Diverged
-
-
-def _callable(lw: Lowering, make: Any) -> str:
-    name = f"exception{len(lw.module.callables)}"
-    loc = lw.here
-
-    def located(*operands: Any) -> BaseException:
-        error = make(*operands)
-        if loc is not None:
-            error.add_note(f"  raised at {loc.file}:{loc.line} in {loc.function} (compiled code)")
-        return error
-
-    located.text = getattr(make, "text", None)  # type: ignore[attr-defined]
-    lw.module.callables[name] = located
-    return name
-
-
-@statement("With")
-def _with(lw: Lowering, node: Any) -> None:
-    from contextlib import nullcontext
-
-    for item in node.items:
-        manager = lw.expr(item.context_expr)
-        if not isinstance(manager, nullcontext):
-            raise UnsupportedSyntaxError(
-                f"'with' of a {describe(manager)} cannot be used in compiled code",
-                code="AC1108",
-                loc=lw.place(item.context_expr),
-                hint="contextlib.nullcontext is supported so far",
-            )
-        if item.optional_vars is not None:
-            store(lw, item.optional_vars, manager.enter_result)
-    lw.block(node.body)
-
-
-__all__ = ["assign_state", "emit_check", "emit_raise", "make_closure", "set_attribute", "set_item", "store"]
+__all__ = ["assign_state", "make_closure", "set_attribute", "set_item", "store"]

@@ -9,14 +9,19 @@ from __future__ import annotations
 
 import copy
 import itertools
+import types
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
-from ..errors import CompileError
+import numpy as np
+
+from ..errors import CompileError, UnsupportedSyntaxError, shown_as
 from ..ir.core import Value
 from ..ir.types import TensorType
 from ..primitives.family import Weak
+from ..runtime.mutable import Mutable
+from ..runtime.records import record_fields, with_fields
 from ..runtime.tensor import Tensor
 from ..source import Loc
 
@@ -25,15 +30,25 @@ __all__ = [
     "OUTSIDE",
     "PARAMETERS",
     "UNBOUND",
+    "ArrayVar",
+    "AttributeVar",
+    "Cursor",
     "DictView",
+    "Held",
     "Leaf",
     "LocalDict",
     "LocalList",
+    "LocalObject",
+    "LocalSet",
+    "LocalSuper",
     "MaybeUnbound",
+    "NewException",
     "Snapshot",
     "StateVar",
     "TensorVar",
+    "Text",
     "Weak",
+    "class_of",
     "content",
     "describe",
     "flatten",
@@ -41,6 +56,7 @@ __all__ = [
     "is_static",
     "map_leaves",
     "parts",
+    "record_fields",
     "set_content",
     "snapshot_of",
     "structure",
@@ -50,6 +66,7 @@ __all__ = [
 _serial = itertools.count()
 
 
+@shown_as("Tensor")
 class TensorVar:
     """A Tensor known by its type: a box, shared by all names of that Tensor, around its current Value.
 
@@ -73,6 +90,7 @@ class TensorVar:
         return f"Tensor {self.type}"
 
 
+@shown_as("Parameter")
 class StateVar:
     """A Parameter (or other cell that outlives the call), read at the moment of use."""
 
@@ -106,6 +124,34 @@ def snapshot_of(*boxes: Any) -> Snapshot | None:
     return Snapshot(frozenset(states), since) if states else None
 
 
+class Held(NamedTuple):
+    """What an attribute that was a Tensor at the entry holds, and whether it is still that Tensor."""
+
+    value: Any
+    kept: Any
+
+
+class AttributeVar:
+    """An attribute, of an object from outside, that compiled code writes: the abstract values at the entry and now.
+
+    It is older than all that compiled code makes, so that every region notes its changes.
+    """
+
+    __slots__ = ("entry", "held", "kept", "name", "owner")
+    serial = -1
+
+    def __init__(self, owner: Any, name: str, entry: Any) -> None:
+        self.owner, self.name, self.entry, self.held = owner, name, entry, entry
+        #: whether that is still the very Tensor of the entry, which others may hold, too
+        self.kept: Any = True
+
+    @property
+    def label(self) -> str:
+        """What error messages call it."""
+        return f"attribute '{self.name}' of {type(self.owner).__name__}"
+
+
+@shown_as("list")
 class LocalList(list):
     """A list made by compiled code.
 
@@ -121,6 +167,7 @@ class LocalList(list):
         self.serial = next(_serial)
 
 
+@shown_as("dict")
 class LocalDict(dict):
     """A dict made by compiled code; `broken` and `locked` as for a list."""
 
@@ -133,16 +180,136 @@ class LocalDict(dict):
         self.serial = next(_serial)
 
 
+@shown_as("str")
+class Text:
+    """A str known at run time: ``form.format(*arguments)``.
+
+    `ways` says what each argument is to the form: the `str` or `repr` of a Tensor, an `array` or `scalar` of NumPy's, a
+    Python `number`, or another `text`.
+    """
+
+    __slots__ = ("arguments", "form", "ways")
+
+    def __init__(self, form: str, arguments: tuple[Any, ...], ways: tuple[str, ...]) -> None:
+        self.form, self.arguments, self.ways = form, arguments, ways
+
+
+@shown_as("exception")
+class NewException:
+    """An exception that compiled code makes: its class and arguments."""
+
+    __slots__ = ("args", "cls", "kwargs")
+
+    def __init__(self, cls: type[BaseException], args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        self.cls, self.args, self.kwargs = cls, args, kwargs
+
+    @property
+    def form(self) -> Any:
+        """What two of them must have in common for a join: all but the arguments."""
+        return self.cls, len(self.args), tuple(self.kwargs)
+
+
+@shown_as("object")
+class LocalObject:
+    """An instance of a `jit_class` class made by compiled code: its attributes; `broken`, `locked` as for a list."""
+
+    __slots__ = ("broken", "cls", "locked", "serial", "slots")
+
+    def __init__(self, cls: type, slots: Any = ()) -> None:
+        self.cls, self.slots = cls, dict(slots)
+        self.broken: CompileError | None = None
+        self.locked = ""
+        self.serial = next(_serial)
+
+    @property
+    def form(self) -> Any:
+        """What two of them must have in common for a join: all but the values of the attributes."""
+        return self.cls, tuple(sorted(self.slots))
+
+
+@shown_as("super")
+class LocalSuper:
+    """``super()`` in a method of a LocalObject: what the classes after `after` in its MRO have."""
+
+    __slots__ = ("after", "owner")
+
+    def __init__(self, after: type, owner: LocalObject) -> None:
+        self.after, self.owner = after, owner
+
+
+@shown_as("ndarray")
+class ArrayVar:
+    """What `asnumpy` gave in compiled code: an array known by its type, detached.  `kind` is ndarray, or generic for a
+    NumPy scalar.
+    """
+
+    __slots__ = ("kind", "value")
+
+    def __init__(self, value: Value, kind: type = np.ndarray) -> None:
+        self.value, self.kind = value, kind
+
+    @property
+    def type(self) -> TensorType:
+        return self.value.type  # type: ignore[return-value]
+
+
+@shown_as("iterator")
+class Cursor:
+    """How many elements were taken from an iterator of compiled code; `broken` as for a list."""
+
+    __slots__ = ("broken", "serial", "taken")
+
+    def __init__(self) -> None:
+        self.taken = 0
+        self.broken: CompileError | None = None
+        self.serial = next(_serial)
+
+
+@shown_as("set")
+class LocalSet(set):
+    """A set of static elements made by compiled code; `broken` and `locked` as for a list."""
+
+    def __init__(self, items: Any = ()) -> None:
+        super().__init__(items)
+        self.broken: CompileError | None = None
+        self.locked = ""
+        self.serial = next(_serial)
+
+    __hash__ = None
+
+
+#: Objects of compiled code that change: they have a serial, and are broken where paths disagree about them.
+_CHANGING = (LocalList, LocalDict, LocalSet, LocalObject)
+
+
 class DictView(tuple):
-    """What `keys`, `values` or `items` of a dict gave, with the dict."""
+    """What the method `kind` (`keys`, `values` or `items`) of a dict gave, with the dict."""
 
     source: LocalDict
+    kind: str
+
+    def is_stale(self) -> bool:
+        """Whether the dict has changed since, so that Python's view would show something else."""
+        now = list(getattr(self.source, self.kind)())
+        parts = [(x, y) if self.kind == "items" else ((x,), (y,)) for x, y in zip(self, now, strict=False)]
+        return len(now) != len(self) or any(p is not q for x, y in parts for p, q in zip(x, y, strict=True))
+
+
+def class_of(x: Any) -> type:
+    """The class of an object, also of one made by compiled code."""
+    return x.cls if type(x) is LocalObject else type(x)
 
 
 def usable(x: Any) -> Any:
     """x itself; raises if it is a container whose content is not known here."""
-    if isinstance(x, LocalList | LocalDict) and x.broken is not None:
+    if isinstance(x, _CHANGING) and x.broken is not None:
         raise x.broken.again(None, "")
+    if type(x) is DictView and x.is_stale():
+        raise UnsupportedSyntaxError(
+            f"what `{x.kind}()` of a dict gave is used after the dict has changed",
+            code="AC1103",
+            hint=f"call `{x.kind}()` again",
+        )
     return x
 
 
@@ -177,18 +344,21 @@ def serial_now() -> int:
 
 
 def is_dynamic(x: Any) -> bool:
-    return type(x) in (TensorVar, Weak, StateVar)
+    return type(x) in (TensorVar, Weak, StateVar, ArrayVar)
+
+
+_NOT_STATIC = {TensorVar, Weak, StateVar, ArrayVar, Text, NewException, LocalObject}
 
 
 def is_static(x: Any) -> bool:
     """Whether x holds nothing that is known only at run time."""
-    if type(x) in (TensorVar, Weak, StateVar) or isinstance(x, Tensor):
+    if type(x) in _NOT_STATIC or isinstance(x, Tensor):
         return False
     if isinstance(x, tuple | list):
         return all(map(is_static, x))
     if isinstance(x, dict):
         return all(map(is_static, x.values()))
-    return True
+    return all(map(is_static, elements(x) or ()))
 
 
 def rebuild(like: Any, items: list[Any]) -> Any:
@@ -197,8 +367,17 @@ def rebuild(like: Any, items: list[Any]) -> Any:
         new = LocalList(items) if isinstance(like, LocalList) else LocalDict(zip(like, items, strict=True))
         new.locked = like.locked
         return new
+    if type(like) is LocalObject:
+        other = LocalObject(like.cls, zip(sorted(like.slots), items, strict=True))
+        other.locked = like.locked
+        return other
     if type(like) is dict:
         return dict(zip(like, items, strict=True))
+    if type(like) is Text:
+        return Text(like.form, tuple(items), like.ways)
+    if type(like) is NewException:
+        n = len(like.args)
+        return NewException(like.cls, tuple(items[:n]), dict(zip(like.kwargs, items[n:], strict=True)))
     if isinstance(like, dict):
         made = copy.copy(like)
         for key, item in zip(like, items, strict=True):
@@ -212,7 +391,10 @@ def rebuild(like: Any, items: list[Any]) -> Any:
         return changed
     if hasattr(like, "_fields"):
         return type(like)(*items)
-    return tuple(items)
+    if record_fields(like) is not None:
+        return with_fields(like, items)
+    kind: Any = type(like) if isinstance(like, Mutable) else tuple
+    return kind(items)
 
 
 def elements(x: Any) -> Any:
@@ -221,7 +403,14 @@ def elements(x: Any) -> Any:
         return x
     if isinstance(x, dict):
         return list(x.values())
-    return None
+    if type(x) is LocalObject:
+        return [x.slots[name] for name in sorted(x.slots)]
+    if type(x) is NewException:
+        return [*x.args, *x.kwargs.values()]
+    if type(x) is Text:
+        return x.arguments
+    names = record_fields(x)
+    return None if names is None else [getattr(x, name) for name in names]
 
 
 def map_leaves(fn: Callable[[Any], Any], x: Any) -> Any:
@@ -259,6 +448,8 @@ def structure(x: Any) -> Any:
     if isinstance(x, tuple | list):
         kind = type(x).__qualname__ if hasattr(x, "_fields") else ("list" if isinstance(x, list) else "tuple")
         return (kind, tuple(structure(v) for v in x))
+    if record_fields(x) is not None:
+        return (type(x).__qualname__, tuple(structure(v) for v in elements(x)))
     return None
 
 
@@ -266,9 +457,16 @@ def content(obj: Any) -> Any:
     """A copy of what a mutable compile-time object holds now."""
     if type(obj) is TensorVar:
         return obj.value
+    if type(obj) is AttributeVar:
+        known = type(obj.entry) is TensorVar and not isinstance(obj.held, CompileError)
+        return Held(obj.held, obj.kept) if known else obj.held
     if obj.broken is not None:
         return obj.broken
-    return list(obj) if isinstance(obj, list) else dict(obj)
+    if type(obj) is Cursor:
+        return slice(obj.taken, None)
+    if type(obj) is LocalObject:
+        return dict(obj.slots)
+    return list(obj) if isinstance(obj, list) else set(obj) if isinstance(obj, set) else dict(obj)
 
 
 def set_content(obj: Any, saved: Any) -> None:
@@ -276,10 +474,17 @@ def set_content(obj: Any, saved: Any) -> None:
     if type(obj) is TensorVar:
         obj.value = saved
         return
+    if type(obj) is AttributeVar:
+        obj.held, obj.kept = saved if type(saved) is Held else (saved, saved is obj.entry)
+        return
     obj.broken = saved if isinstance(saved, CompileError) else None
     if obj.broken is not None:
         return
-    if isinstance(obj, list):
+    if type(obj) is Cursor:
+        obj.taken = saved.start
+    elif type(obj) is LocalObject:
+        obj.slots = dict(saved)
+    elif isinstance(obj, list):
         obj[:] = saved
     else:
         obj.clear()
@@ -292,10 +497,18 @@ def describe(x: Any) -> str:
         return f"Tensor {x.type}"
     if type(x) is Weak:
         return f"{x.kind.__name__} known at run time"
+    if type(x) is Text:
+        return "str known at run time"
+    if type(x) is ArrayVar:
+        return f"NumPy {'array' if x.kind is np.ndarray else 'scalar'} {x.type}"
+    if type(x) is LocalObject:
+        return f"{x.cls.__name__} object"
     if isinstance(x, Tensor):
         return "Tensor"
     if x is None or isinstance(x, bool | int | float | str):
         return f"{type(x).__name__} {x!r}" if x is not None else "None"
+    if isinstance(x, types.ModuleType):
+        return f"module {x.__name__!r}"
     if isinstance(x, tuple | list | dict):
         kind = "dict" if isinstance(x, dict) else ("list" if isinstance(x, list) else "tuple")
         return f"{kind} of {len(x)}"

@@ -61,7 +61,7 @@ def canonical_number(value: Any, dtype: DType) -> Any:
 class Builder:
     """Appends ops to one block.  `parent` is the builder of the block around it (its values may be mentioned)."""
 
-    __slots__ = ("_const", "_entered", "block", "loc", "module", "numbers", "parent", "rules")
+    __slots__ = ("_const", "_entered", "before_io", "block", "loc", "module", "numbers", "parent", "rules")
     module: Module
     rules: Rules | None
     loc: Loc | None
@@ -79,6 +79,8 @@ class Builder:
         self.module = module if module is not None else (parent.module if parent else Module())
         self.rules = rules if rules is not None else (parent.rules if parent else None)
         self.loc = loc if loc is not None else (parent.loc if parent else None)
+        #: called before an op with IO is appended
+        self.before_io: Callable[[type[Primitive]], None] | None = parent.before_io if parent else None
         self.numbers: dict[Any, Any] = {}
         self._entered: list[Any] = []
         self._const = REGISTRY.get("const")
@@ -123,6 +125,8 @@ class Builder:
                 if found is not None:
                     return found
                 scope = scope.parent
+        elif self.before_io is not None and defn.effect is Effect.IO:
+            self.before_io(defn)
         types = defn.infer_types(tuple([x.type for x in operands]), attrs)
         op = Op(defn, operands, types, attrs, (), self.loc, self.block)
         result: Any = self._rewritten(op) if pure else None
@@ -194,6 +198,16 @@ class Builder:
             name = f"{hint}{len(self.module.constants)}"
             self.module.constants[name] = array
         return self._numbered_const(("@" + name, type), ("@" + name, type), type)
+
+    def known(self, value: Value) -> np.ndarray[Any, Any] | None:
+        """The elements of a constant; None for what is known only at run time."""
+        if not value.made_by("const"):
+            return None
+        held, type_ = value.owner.attrs[0], value.type  # type: ignore[union-attr]
+        if isinstance(held, str):
+            array: np.ndarray[Any, Any] = self.module.constants[held[1:]]
+            return array
+        return np.full(type_.shape, held, type_.dtype.numpy)  # type: ignore[attr-defined]
 
     def _numbered_const(self, attrs: Attrs, key: Any, type: TensorType) -> Value:
         key = ("const", key)

@@ -28,18 +28,23 @@ from __future__ import annotations
 
 import enum
 import functools
+import inspect
 import re
 import threading
+import types
 from collections.abc import Callable
+from operator import index
 from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 
 from ..dtypes import DType, dtype_of
-from .core import Attrs, Value
+from .core import Attrs, Unknown, Value
 from .types import Dim, Type
 
 __all__ = [
+    "COSTLY",
+    "INTERNAL",
     "METHODS",
     "PROPERTIES",
     "REGISTRY",
@@ -74,6 +79,8 @@ class Effect(enum.IntEnum):
 REGISTRY: dict[str, type[Primitive]] = {}
 #: Tensor methods by name: functions whose first argument is the Tensor (or the Value that stands for it).
 METHODS: dict[str, Callable[..., Any]] = {}
+#: Primitives and composites that are parts of others or of the compiler: `call` has them, `ops` does not.
+INTERNAL: set[str] = set()
 #: Those of METHODS that are attributes of a Tensor, read without a call (`x.T`).
 PROPERTIES: set[str] = set()
 
@@ -102,30 +109,44 @@ Names: TypeAlias = tuple[str, ...]
 Types: TypeAlias = tuple[Type, ...]
 #: A Python number, or the "@name" of an array kept in the module.
 Literal: TypeAlias = bool | int | float | str
-#: Literal texts and operand numbers of a print.
-Parts: TypeAlias = tuple[str | int, ...]
+#: What a print shows: literal texts, operand numbers, and format strings with arguments.
+Parts: TypeAlias = tuple[str | int | tuple[Any, ...], ...]
 
 
 def _ints(v: Any) -> tuple[Any, ...]:
-    return tuple([d if type(d) is Dim else int(d) for d in v])
+    return tuple([d if type(d) is Dim else index(d) for d in v])
+
+
+def _text(v: Any) -> str:
+    if not isinstance(v, str):
+        raise TypeError(f"a text is needed, not {type(v).__name__}")
+    return v
+
+
+def _literal(v: Any) -> Any:
+    return float(v) if isinstance(v, Unknown) else v  # which refuses
 
 
 #: How the annotation of an attribute makes its value canonical.
 CANONICAL: dict[str, Callable[[Any], Any]] = {
     "Ints": _ints,
     "Shape": _ints,
-    "int": int,
+    "int": index,
+    "float": float,
     "bool": bool,
-    "str": str,
+    "str": _text,
     "DType": dtype_of,
     "Type": lambda v: v,
-    "Literal": lambda v: v,
-    "Size": lambda v: v if type(v) is Dim else int(v),
+    "Literal": _literal,
+    "Size": lambda v: v if type(v) is Dim else index(v),
     "Names": tuple,
     "Types": tuple,
     "Parts": tuple,
     "OptionalInts": lambda v: None if v is None else _ints(v),
 }
+
+#: The `cost` of a function of every element (exp, tanh, a quotient), unless its class says that it is less.
+COSTLY = 8
 
 _RULES = ("infer", "infer_blocks", "scalar", "numpy", "vjp", "batch", "call", "samples")
 _VARIADIC = 0x04
@@ -150,6 +171,9 @@ class Primitive:
     inplace: ClassVar[str | None] = None
     #: Whether 16-bit floats are computed in float32 and rounded once (sums of many products).
     widen: ClassVar[bool] = False
+    #: About how many machine instructions per element an adjoint pays for running the op again instead of saving its
+    #: result; None: never again.  Where a class says nothing: 1 for a view, `COSTLY` for a `scalar` formula.
+    cost: ClassVar[int | None] = None
 
     infer: ClassVar[Callable[..., Any]]
     infer_blocks: ClassVar[Callable[..., Any] | None] = None
@@ -162,6 +186,9 @@ class Primitive:
     errors: ClassVar[list[Any]] = []
     #: Values at kinks and ties: (operands, attributes, cotangents for a cotangent of ones).
     ties: ClassVar[list[Any]] = []
+
+    #: Whether the op is a part of others or of the compiler, so that users get no function `ops.<name>`.
+    internal: ClassVar[bool] = False
 
     _canonical: ClassVar[tuple[Callable[[Any], Any], ...]] = ()
     _defaults: ClassVar[dict[str, Any]] = {}
@@ -177,6 +204,12 @@ class Primitive:
             return
         cls.name = cls.__dict__.get("name") or re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", cls.__name__.rstrip("_")).lower()
         cls._read_schema()
+        if "call" in cls.__dict__:
+            cls.call = staticmethod(_called(cls.__dict__["call"].__func__, cls.name, cls.__doc__))
+        if cls.internal:
+            INTERNAL.add(cls.name)
+        if cls.cost is None and cls.infer_blocks is None and cls.effect is Effect.PURE and not cls.multiple:
+            cls.cost = 1 if cls.view is not None else COSTLY if cls.scalar is not None else None
         cls.memo = {}
         if cls.name in REGISTRY:
             raise TypeError(f"two primitives are called {cls.name!r}")
@@ -192,8 +225,13 @@ class Primitive:
         cls.variadic = bool(code.co_flags & _VARIADIC)
         cls.operand_names = code.co_varnames[:n]
         cls.schema = code.co_varnames[n : n + code.co_kwonlyargcount]
-        notes = infer.__annotations__
-        cls._canonical = tuple(CANONICAL[str(notes[name])] for name in cls.schema)
+        for name in cls.schema:
+            if _annotation(infer, name) not in CANONICAL:
+                raise TypeError(
+                    f"{cls.__name__}.infer: the attribute {name!r} is annotated with "
+                    f"{_annotation(infer, name) or 'nothing'}, not with one of {', '.join(CANONICAL)}"
+                )
+        cls._canonical = tuple(CANONICAL[_annotation(infer, name)] for name in cls.schema)
         cls._defaults = dict(infer.__kwdefaults__ or {})
 
     @classmethod
@@ -224,6 +262,12 @@ class Primitive:
             if len(cls.memo) < 4096:
                 cls.memo[key] = found
         return found
+
+
+def _annotation(infer: Callable[..., Any], name: str) -> str:
+    """How a type rule's attribute is annotated, as text (which annotations are under the `__future__` import)."""
+    note = infer.__annotations__.get(name, "")
+    return note.__name__ if isinstance(note, type) else str(note)
 
 
 class Needs:
@@ -281,7 +325,7 @@ def kernel_of(defn: type[Primitive]) -> Callable[..., Any]:
         if formula is None:
             raise NotImplementedError(f"{defn.name} has no kernel: it is executed by the backends themselves")
         kernel = functools.partial(formula, np)
-    if "DType" in [str(defn.infer.__annotations__[name]) for name in defn.schema]:
+    if "DType" in [_annotation(defn.infer, name) for name in defn.schema]:
         kernel = _with_numpy_dtypes(kernel)
     return _widened(kernel) if defn.widen else kernel
 
@@ -347,6 +391,21 @@ def _applier(defn: type[Primitive]) -> Callable[..., Any]:
     return apply
 
 
+def _called(function: Callable[..., Any], name: str, doc: str | None) -> Callable[..., Any]:
+    """The function under the name that users call, which Python puts into the messages about its arguments."""
+    if function.__qualname__ == name and function.__doc__:
+        return function
+    named = types.FunctionType(
+        function.__code__, function.__globals__, name, function.__defaults__, function.__closure__
+    )
+    functools.update_wrapper(named, function)
+    del named.__dict__["__wrapped__"]
+    named.__kwdefaults__ = function.__kwdefaults__
+    named.__name__ = named.__qualname__ = name
+    named.__doc__ = function.__doc__ or doc
+    return named
+
+
 class _Functions:
     """`F.name(*operands, **attributes)` applies a primitive as it is: equal dtypes and shapes, no promotion."""
 
@@ -359,6 +418,17 @@ class _Functions:
         return apply
 
 
+def _signature(defn: type[Primitive]) -> inspect.Signature:
+    """How a primitive without `call` is called: operands in order, attributes by keyword."""
+    kinds = inspect.Parameter
+    operands = [kinds(name, kinds.POSITIONAL_ONLY) for name in defn.operand_names]
+    rest = [kinds("operands", kinds.VAR_POSITIONAL)] if defn.variadic else []
+    attributes = [
+        kinds(name, kinds.KEYWORD_ONLY, default=defn._defaults.get(name, kinds.empty)) for name in defn.schema
+    ]
+    return inspect.Signature([*operands, *rest, *attributes])
+
+
 class _Public:
     """`call.name(...)` is what users call: with promotion, broadcasting and defaults where the primitive has them."""
 
@@ -367,6 +437,8 @@ class _Public:
         if defn is None:
             raise AttributeError(f"there is no primitive {name!r}")
         public = _distinct(defn.call or getattr(F, name))
+        if defn.call is None:
+            public.__signature__ = _signature(defn)  # type: ignore[attr-defined]
         setattr(self, name, public)
         return public
 
@@ -394,10 +466,17 @@ def _add_methods(public: Callable[..., Any], names: tuple[str, ...]) -> None:
         METHODS[name] = (lambda y, x: public(x, y)) if name in _REFLECTED else public
 
 
-def composite(*methods: str, properties: tuple[str, ...] = ()) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Publishes a function written over primitives as `call.<its name>`, and as the methods and properties named."""
+def composite(
+    *methods: str, properties: tuple[str, ...] = (), internal: bool = False
+) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Publishes a function written over primitives as `call.<its name>`, and as the methods and properties named.
+
+    Users get it as `ops.<its name>`, unless it is `internal`: a part of other functions.
+    """
 
     def register(function: Callable[..., Any]) -> Callable[..., Any]:
+        if internal:
+            INTERNAL.add(function.__name__)
         public = _distinct(function)
         setattr(call, function.__name__, public)
         _add_methods(public, methods + properties)

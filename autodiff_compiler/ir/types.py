@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import ClassVar, TypeAlias
 
 from ..dtypes import DType
+from ..errors import ShapeError
 
 __all__ = [
     "Dim",
@@ -113,6 +114,8 @@ def tensor(dtype: DType, shape: Shape) -> TensorType:
     if found is None:
         # NumPy integers and bools would print differently and compare equal: keep plain ints only.
         shape = tuple(d if type(d) is Dim else int(d) for d in shape)  # type: ignore[arg-type]
+        if any(type(d) is int and d < 0 for d in shape):
+            raise ShapeError(f"a size must not be negative: {list(shape)}")
         found = TensorType()
         found.dtype, found.shape = dtype, shape
         found = _TENSORS.setdefault((dtype, shape), found)

@@ -13,7 +13,7 @@ from typing import Any
 
 from ..config import PYNATIVE_MODE, context, jit_disabled
 from ..eager import assign
-from ..errors import ParameterError, UnsupportedCallError
+from ..errors import ParameterError, UnsupportedCallError, leave_user_frames
 from ..runtime import epoch
 from ..runtime.parameter import DEFAULT_NAME, Parameter, ParameterTuple
 from ..runtime.tensor import Tensor
@@ -59,12 +59,16 @@ class Cell:
         raise AttributeError(f"{type(self).__name__} has no method 'construct'")
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        if context.mode == PYNATIVE_MODE or jit_disabled():
-            return self.construct(*args, **kwargs)
-        compiled = self._compiled
-        if compiled is None:
-            compiled = self.__dict__["_compiled"] = jit(self)
-        return compiled(*args, **kwargs)
+        try:
+            if context.mode == PYNATIVE_MODE or jit_disabled():
+                return self.construct(*args, **kwargs)
+            compiled = self._compiled
+            if compiled is None:
+                compiled = self.__dict__["_compiled"] = jit(self)
+            return compiled(*args, **kwargs)
+        except Exception as error:
+            leave_user_frames(error)
+            raise
 
     def __graph_state__(self) -> dict[str, Parameter]:
         """The Parameters that compiled code may read and write, by path; having this method marks a Cell."""
@@ -199,12 +203,15 @@ class Cell:
     def parameters_dict(self, recurse: bool = True) -> OrderedDict[str, Parameter]:
         """All Parameters by name; ParameterError if two have one name."""
         found: OrderedDict[str, Parameter] = OrderedDict()
-        for p in self.get_parameters(recurse):
+        paths: dict[str, str] = {}
+        for path, p in self.parameters_and_names(expand=recurse):
             if p.name in found:
                 raise ParameterError(
-                    f"two Parameters of {type(self).__name__} are both called {p.name!r}", hint="give one another name"
+                    f"two Parameters of {type(self).__name__} are both called {p.name!r}",
+                    notes=[f"they are `{paths[p.name]}` and `{path}`"],
+                    hint="give one of them another name",
                 )
-            found[p.name] = p
+            found[p.name], paths[p.name] = p, path
         return found
 
     def update_parameters_name(self, prefix: str = "", recurse: bool = True) -> None:

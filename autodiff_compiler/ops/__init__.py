@@ -1,30 +1,88 @@
-"""MindSpore's functional operations."""
+"""MindSpore's functional operations.
+
+The modules define those whose names or arguments are MindSpore's own. Every other primitive and composite that is not
+`internal` is here under its own name, also one that was added a moment ago.
+"""
 
 from __future__ import annotations
 
+import sys
+from typing import Any
+
+from ..ir.primitive import INTERNAL, REGISTRY, call
 from ..transforms.grad import GradOperation, grad, value_and_grad
+from ..transforms.host import constexpr
 from ..transforms.jacobian import jacfwd, jacrev
 from ..transforms.jvp import jvp
 from ..transforms.vjp import vjp
 from ..transforms.vmap import vmap
-from . import array, array_classes, functional, indexing, linalg, math, nn_func, random, state
+from . import (
+    aliases,
+    array,
+    array_classes,
+    functional,
+    indexing,
+    linalg,
+    math,
+    matrices,
+    nn_func,
+    random,
+    random_classes,
+    sequence,
+    special,
+    special_classes,
+    state,
+    vision,
+)
+from .aliases import *  # noqa: F403
 from .array import *  # noqa: F403
 from .array_classes import *  # noqa: F403
 from .functional import *  # noqa: F403
 from .indexing import *  # noqa: F403
 from .linalg import *  # noqa: F403
 from .math import *  # noqa: F403
+from .matrices import *  # noqa: F403
 from .nn_func import *  # noqa: F403
 from .random import *  # noqa: F403
+from .random_classes import *  # noqa: F403
+from .sequence import *  # noqa: F403
+from .special import *  # noqa: F403
+from .special_classes import *  # noqa: F403
 from .state import *  # noqa: F403
+from .vision import *  # noqa: F403
 
-__all__ = ["GradOperation", "grad", "jacfwd", "jacrev", "jvp", "value_and_grad", "vjp", "vmap"]
+__all__ = ["GradOperation", "constexpr", "grad", "jacfwd", "jacrev", "jvp", "value_and_grad", "vjp", "vmap"]
+__all__ += aliases.__all__
 __all__ += array.__all__
 __all__ += array_classes.__all__
 __all__ += functional.__all__
 __all__ += indexing.__all__
 __all__ += linalg.__all__
 __all__ += math.__all__
+__all__ += matrices.__all__
 __all__ += nn_func.__all__
 __all__ += random.__all__
+__all__ += random_classes.__all__
+__all__ += sequence.__all__
+__all__ += special.__all__
+__all__ += special_classes.__all__
 __all__ += state.__all__
+__all__ += vision.__all__
+
+
+def _others() -> set[str]:
+    """The names of what no module here defines."""
+    return {name for name in (*REGISTRY, *vars(call)) if name not in INTERNAL and name not in globals()}
+
+
+__all__ += sorted(_others())
+
+
+def __getattr__(name: str) -> Any:
+    if name not in INTERNAL and (name in REGISTRY or name in vars(call)):
+        return getattr(call, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}", name=name, obj=sys.modules[__name__])
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_others()})

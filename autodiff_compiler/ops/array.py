@@ -9,7 +9,6 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..dtypes import dtype_of
-from ..errors import UnsupportedCallError
 from ..ir.primitive import call
 from ..primitives.family import as_tensor
 from ..primitives.rearrange import at_least
@@ -379,10 +378,8 @@ def hann_window(window_length: int, periodic: bool = True, *, dtype: Any = None)
 def hamming_window(
     window_length: int, periodic: bool = True, alpha: float = 0.54, beta: float = 0.46, *, dtype: Any = None
 ) -> Any:
-    """A Hamming window, float32 by default; see NumPy's `hamming`, which has these coefficients."""
-    if (alpha, beta) != (0.54, 0.46):
-        raise UnsupportedCallError("hamming_window is available with alpha=0.54 and beta=0.46 only")
-    return call.signal_window("hamming", window_length, periodic, dtype)
+    """alpha - beta cos(2 pi i / n): with these coefficients a Hamming window, float32 by default."""
+    return call.cosine_window(window_length, periodic, alpha, beta, dtype)
 
 
 def kaiser_window(window_length: int, periodic: bool = True, beta: float = 12.0, *, dtype: Any = None) -> Any:

@@ -12,8 +12,8 @@ from . import array, functional, indexing
 __all__: list[str] = []
 
 
-def _operation(name: str, make: Callable[..., Callable[..., Any]]) -> None:
-    """Publishes a class whose constructor takes the arguments of `make` and whose objects are called as its result."""
+def operation(name: str, make: Callable[..., Callable[..., Any]], module: str) -> type:
+    """A class whose constructor takes the arguments of `make` and whose objects are called as its result."""
 
     def init(self: Any, *args: Any, **named: Any) -> None:
         self._run = make(*args, **named)
@@ -23,8 +23,11 @@ def _operation(name: str, make: Callable[..., Callable[..., Any]]) -> None:
 
     make.__qualname__ = name  # what a TypeError about the constants says
     doc = f"`{name}` as an object: constants are given when it is made, tensors when it is called."
-    members = {"__init__": init, "__call__": apply, "__module__": __name__, "__doc__": doc}
-    globals()[name] = type(name, (), members)
+    return type(name, (), {"__init__": init, "__call__": apply, "__module__": module, "__doc__": doc})
+
+
+def _operation(name: str, make: Callable[..., Callable[..., Any]]) -> None:
+    globals()[name] = operation(name, make, __name__)
     __all__.append(name)
 
 

@@ -11,8 +11,8 @@ from typing import Any
 
 from ..dtypes import dtype_of
 from ..errors import ShapeError, UnsupportedCallError
-from ..ir.primitive import call
-from ..primitives.family import as_tensor, require
+from ..ir.primitive import F, call
+from ..primitives.family import as_tensor, normal_axis, promoted_dtype, require
 
 # fmt: off
 __all__ = [
@@ -108,11 +108,7 @@ def square(input: Any) -> Any:
 
 def clip_by_value(x: Any, clip_value_min: Any = None, clip_value_max: Any = None) -> Any:
     """Elements below the lower bound and above the upper one replaced by it; at a bound the cotangent is halved."""
-    if clip_value_min is None and clip_value_max is None:
-        raise ValueError("clip_by_value needs at least one bound")
-    if clip_value_max is not None:
-        x = call.minimum(x, clip_value_max)
-    return x if clip_value_min is None else call.maximum(x, clip_value_min)
+    return call.clip_by_value(x, clip_value_min, clip_value_max)
 
 
 def where(condition: Any, input: Any, other: Any) -> Any:
@@ -156,36 +152,47 @@ def mean(x: Any, axis: Any = None, keep_dims: bool = False) -> Any:
     return call.mean(x, axis, keep_dims)
 
 
-def max(input: Any, axis: Any = None, keepdims: bool = False) -> tuple[Any, Any]:
+def max(
+    input: Any, axis: Any = None, keepdims: bool = False, *, initial: Any = None, where: Any = None
+) -> tuple[Any, Any]:
     """Greatest elements along an axis and where they stand (the first of several); the whole cotangent goes there.
 
-    Without an axis: the greatest of all elements, and 0.
+    Without an axis: the greatest of all elements, and 0.  Elements count as `initial` where they are less or `where`
+    fails; ValueError for `where` without `initial`.
     """
-    return _extreme(call.max, call.argmax, input, axis, keepdims)
+    return _extreme(call.max, call.argmax, call.bounded("max", input, initial, where), axis, keepdims)
 
 
-def min(input: Any, axis: Any = None, keepdims: bool = False) -> tuple[Any, Any]:
+def min(
+    input: Any, axis: Any = None, keepdims: bool = False, *, initial: Any = None, where: Any = None
+) -> tuple[Any, Any]:
     """Smallest elements along an axis and where they stand (the first of several); see `max`."""
-    return _extreme(call.min, call.argmin, input, axis, keepdims)
+    return _extreme(call.min, call.argmin, call.bounded("min", input, initial, where), axis, keepdims)
 
 
 def _extreme(of_all: _Function, position: _Function, x: Any, axis: Any, keepdims: bool) -> tuple[Any, Any]:
     x = as_tensor(x, "input")
     if axis is None:
         return of_all(x), call.full((), 0, dtype_of("int64"))
-    index = position(x, axis, True)
-    values = call.take_along_axis(x, index, axis)
+    index = call.cast(position(x, axis, True), dtype_of("int64"))  # `argmin` gives an int32
+    values = F.take_along_axis(x, index, axis=normal_axis(axis, x.ndim))
     return (values, index) if keepdims else (call.squeeze(values, axis), call.squeeze(index, axis))
 
 
-def amax(input: Any, axis: Any = None, keepdims: bool = False) -> Any:
-    """Greatest element over axes (all by default); ties share the cotangent evenly."""
-    return call.max(input, axis, keepdims)
+def amax(input: Any, axis: Any = None, keepdims: bool = False, *, initial: Any = None, where: Any = None) -> Any:
+    """Greatest element over axes (all by default) where `where` holds, or `initial` if that is greater.
+
+    Ties share the cotangent evenly.  ValueError for `where` without `initial`.
+    """
+    return call.amax(input, axis, keepdims, initial=initial, where=where)
 
 
-def amin(input: Any, axis: Any = None, keepdims: bool = False) -> Any:
-    """Smallest element over axes (all by default); ties share the cotangent evenly."""
-    return call.min(input, axis, keepdims)
+def amin(input: Any, axis: Any = None, keepdims: bool = False, *, initial: Any = None, where: Any = None) -> Any:
+    """Smallest element over axes (all by default) where `where` holds, or `initial` if that is smaller.
+
+    Ties share the cotangent evenly.  ValueError for `where` without `initial`.
+    """
+    return call.amin(input, axis, keepdims, initial=initial, where=where)
 
 
 def reduce_sum(x: Any, axis: Any = ()) -> Any:
@@ -230,13 +237,13 @@ def argmax(input: Any, dim: Any = None, keepdim: bool = False) -> Any:
 
 
 def argmin(input: Any, axis: Any = None, keepdims: bool = False) -> Any:
-    """Index (int64) of the smallest element along an axis, of the flat tensor by default."""
+    """Index (int32) of the smallest element along an axis, of the flat tensor by default."""
     return call.argmin(input, axis, keepdims)
 
 
 def dot(input: Any, other: Any) -> Any:
     """Product of vectors and matrices, as `matmul`; ShapeError for more dimensions."""
-    x, y = as_tensor(input, "input"), as_tensor(other, "other")
+    x, y = promoted_dtype(input, other)
     if not (1 <= x.ndim <= 2 and 1 <= y.ndim <= 2):
         raise ShapeError(
             f"dot takes tensors of one or two dimensions, not of {x.ndim} and {y.ndim}", hint="use matmul for batches"

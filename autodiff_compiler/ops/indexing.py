@@ -18,7 +18,7 @@ __all__ = [
     "nonzero", "scatter", "scatter_nd", "searchsorted", "select_scatter", "slice", "slice_scatter", "sort",
     "strided_slice", "take", "tensor_scatter_add", "tensor_scatter_div", "tensor_scatter_elements",
     "tensor_scatter_max", "tensor_scatter_min", "tensor_scatter_mul", "tensor_scatter_sub", "tensor_scatter_update",
-    "top_k", "topk", "unique", "unique_consecutive", "unsorted_segment_max", "unsorted_segment_min",
+    "top_k", "topk", "unique", "unique_consecutive", "unique_with_pad", "unsorted_segment_max", "unsorted_segment_min",
     "unsorted_segment_prod", "unsorted_segment_sum",
 ]
 # fmt: on
@@ -119,6 +119,15 @@ def unique(input: Any) -> tuple[Any, Any]:
     [[3, 1], [0, 1, 0]]
     """
     values, positions = call.unique(input)
+    return values, positions
+
+
+def unique_with_pad(x: Any, pad_num: Any) -> tuple[Any, Any]:
+    """The different elements of a vector as they first appear, filled with `pad_num` to its size; and where each is.
+
+    Eager code only.
+    """
+    values, positions = call.unique_with_pad(x, pad_num)
     return values, positions
 
 

@@ -14,10 +14,11 @@ from ..primitives.family import as_tensor
 # fmt: off
 __all__ = [
     "BatchMatMul", "MatMul", "addbmm", "addmm", "addmv", "addr", "baddbmm", "bmm", "cholesky", "cholesky_inverse",
-    "cholesky_solve", "cross", "det", "diag", "diag_embed", "diagflat", "diagonal", "eigh", "eigvalsh", "einsum",
-    "expm", "ger", "inner", "inverse", "kron", "log_matrix_determinant", "logdet", "lstsq", "matrix_determinant",
-    "matrix_exp", "matrix_power", "matrix_solve", "mm", "mv", "outer", "pinv", "qr", "slogdet", "solve", "svd",
-    "svdvals", "tensor_dot", "tensordot", "trace", "triangular_solve", "vecdot",
+    "cholesky_solve", "cross", "det", "diag", "diag_embed", "diagflat", "diagonal", "diagonal_scatter", "eigh",
+    "eigvals", "eigvalsh", "einsum", "expm", "geqrf", "ger", "inner", "inverse", "kron", "log_matrix_determinant",
+    "logdet", "lstsq", "lu_solve", "lu_unpack", "matrix_determinant", "matrix_exp", "matrix_power", "matrix_solve",
+    "mm", "mv", "orgqr", "ormqr", "outer", "pinv", "qr", "slogdet", "solve", "svd", "svdvals", "tensor_dot",
+    "tensordot", "trace", "triangular_solve", "vecdot",
 ]
 # fmt: on
 
@@ -165,6 +166,16 @@ def diagonal(input: Any, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Any:
     return call.diagonal(input, offset, dim1, dim2)
 
 
+def diagonal_scatter(input: Any, src: Any, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Any:
+    """The tensor with a diagonal of two dimensions replaced by `src`, which has the shape of that diagonal.
+
+    >>> from autodiff_compiler import Tensor
+    >>> diagonal_scatter(Tensor([[1, 2], [3, 4]]), Tensor([8, 9])).tolist()
+    [[8, 2], [3, 9]]
+    """
+    return call.diagonal_scatter(input, src, offset, dim1, dim2)
+
+
 def trace(input: Any) -> Any:
     """Sum of the diagonal of a matrix, in its dtype."""
     x = as_tensor(input, "input")
@@ -291,3 +302,47 @@ def qr(input: Any, mode: str = "reduced") -> tuple[Any, Any]:
     if mode not in ("reduced", "complete"):
         raise ValueError(f"mode must be 'reduced' or 'complete', not {mode!r}")
     return call.qr(input, complete=mode == "complete")
+
+
+# ------------------------------------------------------------------------------------------------ packed factors
+def lu_solve(b: Any, LU_data: Any, LU_pivots: Any) -> Any:
+    """x with a @ x = b, from a's LU decomposition: both triangles in one matrix, and row exchanges counted from 1.
+
+    IndexError: a pivot that is no row.  A singular a gives inf or nan.
+    """
+    return call.lu_solve(b, LU_data, LU_pivots)
+
+
+def lu_unpack(LU_data: Any, LU_pivots: Any, unpack_data: bool = True, unpack_pivots: bool = True) -> Any:
+    """p, l, u with a = p @ l @ u, from a's LU decomposition and its row exchanges, counted from 1.
+
+    Without `unpack_pivots` l and u, without `unpack_data` p alone.
+    """
+    p, low, up = call.lu_unpack(LU_data, LU_pivots)
+    if unpack_data:
+        return (p, low, up) if unpack_pivots else (low, up)
+    return p if unpack_pivots else None
+
+
+def geqrf(input: Any) -> tuple[Any, Any]:
+    """QR packed: r and, below the diagonal, the vectors of the reflections that make q; and their factors.
+
+    NotDifferentiableError for its gradient: `qr` has one.
+    """
+    packed, factors = call.geqrf(input)
+    return packed, factors
+
+
+def orgqr(input: Any, input2: Any) -> Any:
+    """The first columns of q, as many as `input` has, from what `geqrf` packed: reflections and their factors."""
+    return call.orgqr(input, input2)
+
+
+def ormqr(input: Any, tau: Any, other: Any, left: bool = True, transpose: bool = False) -> Any:
+    """q @ other (q.T with `transpose`, or other @ q unless `left`), from what `geqrf` packed."""
+    return call.ormqr(input, tau, other, left, transpose)
+
+
+def eigvals(A: Any) -> Any:
+    """Refused with UnsupportedCallError: eigenvalues of a general matrix are complex; see `eigvalsh`."""
+    return call.eigvals(A)

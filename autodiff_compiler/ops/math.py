@@ -5,25 +5,114 @@ As everything in `ops` they promote and broadcast as `Tensor` operators do and r
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 from ..ir.primitive import call
-from ..primitives.family import as_tensor, is_tensor, promoted, require_dtype
+from ..primitives.family import as_tensor, is_tensor, promoted
 from .functional import _binary, _unary
 
 # fmt: off
 __all__ = [
-    "CumProd", "CumSum", "acos", "acosh", "addcdiv", "addcmul", "aminmax", "arccos", "arccosh", "arcsin", "arcsinh",
-    "arctan", "arctan2", "arctanh", "asin", "asinh", "atan", "atan2", "atanh", "bitwise_left_shift", "bitwise_not",
-    "bitwise_right_shift", "cbrt", "ceil", "clamp", "clip", "cosh", "count_nonzero", "cummax", "cummin", "cumprod",
-    "cumsum", "deg2rad", "diff", "digamma", "erf", "erfc", "erfinv", "exp2", "expm1", "fix", "floor", "floormod",
-    "fmax", "fmin", "fmod", "frac", "gammaln", "heaviside", "hypot", "is_complex", "is_floating_point", "isclose",
-    "isfinite", "isinf", "isnan", "isneginf", "isposinf", "lerp", "lgamma", "log1p", "log2", "log10", "logaddexp",
-    "logaddexp2", "logcumsumexp", "logit", "logsumexp", "matrix_norm", "median", "mod", "mvlgamma", "nan_to_num",
-    "nanmean", "nanmedian", "nansum", "norm", "polygamma", "positive", "prod", "rad2deg", "reciprocal", "reduce_prod",
-    "round", "rsqrt", "sgn", "signbit", "sinh", "softplus", "std", "std_mean", "tan", "trunc", "truncate_div",
-    "truncate_mod", "var", "var_mean", "vector_norm", "xlogy",
+    "CumProd",
+    "CumSum",
+    "acos",
+    "acosh",
+    "addcdiv",
+    "addcmul",
+    "aminmax",
+    "angle",
+    "arccos",
+    "arccosh",
+    "arcsin",
+    "arcsinh",
+    "arctan",
+    "arctan2",
+    "arctanh",
+    "asin",
+    "asinh",
+    "atan",
+    "atan2",
+    "atanh",
+    "bitwise_left_shift",
+    "bitwise_not",
+    "bitwise_right_shift",
+    "cbrt",
+    "ceil",
+    "clamp",
+    "clip",
+    "cosh",
+    "count_nonzero",
+    "cummax",
+    "cummin",
+    "cumprod",
+    "cumsum",
+    "deg2rad",
+    "diff",
+    "digamma",
+    "erf",
+    "erfc",
+    "erfinv",
+    "exp2",
+    "expm1",
+    "fix",
+    "floor",
+    "floormod",
+    "fmax",
+    "fmin",
+    "fmod",
+    "frac",
+    "gammaln",
+    "heaviside",
+    "hypot",
+    "is_complex",
+    "is_floating_point",
+    "isclose",
+    "isfinite",
+    "isinf",
+    "isnan",
+    "isneginf",
+    "isposinf",
+    "lerp",
+    "lgamma",
+    "log1p",
+    "log2",
+    "log10",
+    "logaddexp",
+    "logaddexp2",
+    "logcumsumexp",
+    "logit",
+    "logsumexp",
+    "matrix_norm",
+    "median",
+    "mod",
+    "mvlgamma",
+    "nan_to_num",
+    "nanmean",
+    "nanmedian",
+    "nansum",
+    "norm",
+    "polygamma",
+    "positive",
+    "prod",
+    "rad2deg",
+    "reciprocal",
+    "reduce_prod",
+    "round",
+    "rsqrt",
+    "sgn",
+    "signbit",
+    "sinh",
+    "softplus",
+    "std",
+    "std_mean",
+    "tan",
+    "trunc",
+    "truncate_div",
+    "truncate_mod",
+    "var",
+    "var_mean",
+    "vector_norm",
+    "xlogy",
 ]
 # fmt: on
 
@@ -47,13 +136,8 @@ sgn = _unary("sign")
 isnan, isinf, isfinite = _unary("isnan"), _unary("isinf"), _unary("isfinite")
 isposinf, isneginf, signbit = _unary("isposinf"), _unary("isneginf"), _unary("signbit")
 bitwise_not = _unary("invert")
-
-
-def positive(input: Any) -> Any:
-    """The same tensor; DTypeError for bools."""
-    x = as_tensor(input, "input")
-    require_dtype(not x.dtype.is_bool, "positive is not defined for bools")
-    return x
+angle = _unary("angle")
+positive, deg2rad, rad2deg = _unary("positive"), _unary("deg2rad"), _unary("rad2deg")
 
 
 def round(input: Any, *, decimals: int = 0) -> Any:
@@ -86,16 +170,6 @@ def softplus(input: Any, beta: float = 1, threshold: float = 20) -> Any:
     return call.softplus(input, beta, threshold)
 
 
-def deg2rad(x: Any) -> Any:
-    """Degrees as radians."""
-    return call.mul(x, math.pi / 180)
-
-
-def rad2deg(x: Any) -> Any:
-    """Radians as degrees."""
-    return call.mul(x, 180 / math.pi)
-
-
 def is_floating_point(input: Any) -> bool:
     """Whether the elements of a tensor are floats."""
     return bool(input.dtype.is_float)
@@ -109,6 +183,7 @@ def is_complex(input: Any) -> bool:
 # ------------------------------------------------------------------------------------------------ of two numbers
 logaddexp, logaddexp2 = _binary("logaddexp"), _binary("logaddexp2")
 xlogy, hypot = _binary("xlogy"), _binary("hypot")
+fmax, fmin, heaviside = _binary("fmax"), _binary("fmin"), _binary("heaviside")
 atan2 = arctan2 = _binary("atan2")
 fmod = truncate_mod = _binary("fmod")
 mod = floormod = _binary("mod")
@@ -126,32 +201,6 @@ def truncate_div(x: Any, y: Any) -> Any:
     return call.where(exact, floor, call.add(floor, 1))
 
 
-def fmax(input: Any, other: Any) -> Any:
-    """The greater of two elements; a number if only one of them is one."""
-    return _known(call.maximum, input, other)
-
-
-def fmin(input: Any, other: Any) -> Any:
-    """The smaller of two elements; a number if only one of them is one."""
-    return _known(call.minimum, input, other)
-
-
-def _known(best: Any, x: Any, y: Any) -> Any:
-    x, y = promoted(x, y)
-    if not (x if is_tensor(x) else y).dtype.is_float:
-        return best(x, y)
-    a, b = call.where(call.isnan(x), y, x), call.where(call.isnan(y), x, y)
-    return best(a, b)
-
-
-def heaviside(input: Any, values: Any) -> Any:
-    """0 below 0, 1 above, `values` at 0; nan stays.  Its derivative for `input` is 0."""
-    x, at_zero = promoted(input, values)
-    x = call.stop_gradient(as_tensor(x, "input"))
-    step = call.where(call.isnan(x), x, call.cast(call.greater(x, 0), x.dtype))
-    return call.where(call.equal(x, 0), at_zero, step)
-
-
 def lerp(input: Any, end: Any, weight: Any) -> Any:
     """input + weight * (end - input), element by element."""
     return call.lerp(input, end, weight)
@@ -159,12 +208,12 @@ def lerp(input: Any, end: Any, weight: Any) -> Any:
 
 def addcmul(input: Any, tensor1: Any, tensor2: Any, value: Any = 1) -> Any:
     """input + value * tensor1 * tensor2."""
-    return call.add(input, call.mul(call.mul(tensor1, tensor2), value))
+    return call.addcmul(input, tensor1, tensor2, value)
 
 
 def addcdiv(input: Any, tensor1: Any, tensor2: Any, value: Any = 1) -> Any:
     """input + value * tensor1 / tensor2."""
-    return call.add(input, call.mul(call.div(tensor1, tensor2), value))
+    return call.addcdiv(input, tensor1, tensor2, value)
 
 
 def isclose(input: Any, other: Any, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> Any:
@@ -356,4 +405,5 @@ def count_nonzero(x: Any, axis: Any = (), keep_dims: bool = False, dtype: Any = 
 
 def aminmax(input: Any, *, axis: int | None = 0, keepdims: bool = False) -> tuple[Any, Any]:
     """Smallest and greatest element along an axis; ties share the cotangent evenly."""
-    return call.min(input, axis, keepdims), call.max(input, axis, keepdims)
+    lowest, greatest = call.aminmax(input, axis=axis, keepdims=keepdims)
+    return lowest, greatest

@@ -12,20 +12,22 @@ from typing import Any
 from ..errors import UnsupportedCallError
 from ..ir.primitive import call
 from ..primitives.family import as_tensor, require
-from .state import assign
+from ..runtime.parameter import Parameter
+from .state import assign, compiled_from_source
 
 # fmt: off
 __all__ = [
     "adaptive_avg_pool1d", "adaptive_avg_pool2d", "adaptive_avg_pool3d", "adaptive_max_pool1d", "adaptive_max_pool2d",
     "adaptive_max_pool3d", "affine_grid", "avg_pool1d", "avg_pool2d", "avg_pool3d", "batch_norm", "bias_add",
     "binary_cross_entropy", "binary_cross_entropy_with_logits", "celu", "conv1d", "conv2d", "conv3d",
-    "conv3d_transpose", "conv_transpose2d", "cosine_embedding_loss", "cosine_similarity", "cross_entropy", "elu",
-    "embedding", "fast_gelu", "gaussian_nll_loss", "gelu", "glu", "grid_sample", "group_norm", "hardshrink",
-    "hardsigmoid", "hardswish", "hardtanh", "hinge_embedding_loss", "huber_loss", "interpolate", "kl_div", "l1_loss",
-    "layer_norm", "leaky_relu", "log_softmax", "logsigmoid", "lrn", "margin_ranking_loss", "max_pool2d", "max_pool3d",
-    "mish", "mse_loss", "multi_margin_loss", "multilabel_soft_margin_loss", "nll_loss", "prelu", "relu6", "rms_norm",
-    "selu", "silu", "smooth_l1_loss", "soft_margin_loss", "soft_shrink", "softmax", "softmin", "softshrink",
-    "softsign", "swiglu", "tanhshrink", "threshold", "triplet_margin_loss", "upsample",
+    "conv3d_transpose", "conv_transpose1d", "conv_transpose2d", "cosine_embedding_loss", "cosine_similarity",
+    "cross_entropy", "elu", "embedding", "fast_gelu", "gaussian_nll_loss", "gelu", "glu", "grid_sample", "group_norm",
+    "hardshrink", "hardsigmoid", "hardswish", "hardtanh", "hinge_embedding_loss", "huber_loss", "interpolate",
+    "kl_div", "l1_loss", "layer_norm", "leaky_relu", "log_softmax", "logsigmoid", "lrn", "margin_ranking_loss",
+    "max_pool1d", "max_pool2d", "max_pool3d", "mish", "mse_loss", "multi_margin_loss", "multilabel_soft_margin_loss",
+    "nll_loss", "prelu", "relu6", "rms_norm", "selu", "silu", "smooth_l1_loss", "soft_margin_loss", "soft_shrink",
+    "softmax", "softmin", "softshrink", "softsign", "swiglu", "tanhshrink", "threshold", "triplet_margin_loss",
+    "upsample",
 ]
 # fmt: on
 
@@ -58,7 +60,7 @@ def gelu(input: Any, approximate: str = "none") -> Any:
 
 
 def elu(input_x: Any, alpha: float = 1.0) -> Any:
-    """x where it is positive, else alpha * (exp(x) - 1)."""
+    """x where it is positive, else alpha * (exp(x) - 1); its derivative at 0 is alpha."""
     return call.elu(input_x, alpha)
 
 
@@ -68,12 +70,12 @@ def celu(x: Any, alpha: float = 1.0) -> Any:
 
 
 def leaky_relu(input: Any, alpha: float = 0.2) -> Any:
-    """x where it is positive, else alpha * x."""
+    """x where it is positive, else alpha * x; its derivative at 0 is alpha."""
     return call.leaky_relu(input, alpha)
 
 
 def prelu(input: Any, weight: Any) -> Any:
-    """x where it is positive, else weight * x; one weight per channel (axis 1), or one for all."""
+    """x where it is positive, else weight * x (at 0 too); one weight per channel (axis 1), or one for all."""
     return call.prelu(input, weight)
 
 
@@ -88,17 +90,17 @@ def swiglu(input: Any, dim: int = -1) -> Any:
 
 
 def hardtanh(input: Any, min_val: float = -1.0, max_val: float = 1.0) -> Any:
-    """x between two bounds."""
+    """x between two bounds; at a bound the cotangent is halved, as by maximum and minimum."""
     return call.hardtanh(input, min_val, max_val)
 
 
 def hardshrink(input: Any, lambd: float = 0.5) -> Any:
-    """x, but 0 from -lambd to lambd."""
+    """x, but 0 from -lambd to lambd; its derivative at both is 0."""
     return call.hardshrink(input, lambd)
 
 
 def softshrink(input: Any, lambd: float = 0.5) -> Any:
-    """x moved by lambd towards 0; 0 from -lambd to lambd."""
+    """x moved by lambd towards 0; 0 from -lambd to lambd, and so is its derivative."""
     return call.softshrink(input, lambd)
 
 
@@ -106,7 +108,7 @@ soft_shrink = softshrink
 
 
 def threshold(input: Any, thr: float, value: float) -> Any:
-    """x where it is greater than `thr`, else `value`."""
+    """x where it is greater than `thr`, else `value`; its derivative at `thr` is 0."""
     return call.threshold(input, thr, value)
 
 
@@ -131,6 +133,7 @@ def bias_add(input_x: Any, bias: Any) -> Any:
     return call.bias_add(input_x, bias)
 
 
+@compiled_from_source
 def embedding(
     input: Any,
     weight: Any,
@@ -141,14 +144,12 @@ def embedding(
 ) -> Any:
     """The rows of `weight` that integers name; the row `padding_idx` gets no gradient.
 
-    IndexError: a number outside.  UnsupportedCallError: `max_norm`, `scale_grad_by_freq`.
+    With `max_norm` longer rows among them are scaled to it first, in the Parameter `weight`; its gradient ignores that.
+    With `scale_grad_by_freq` the gradient of a row is divided by how often it was named.  IndexError: a number outside.
     """
-    if max_norm is not None or scale_grad_by_freq:
-        raise UnsupportedCallError(
-            "`max_norm` and `scale_grad_by_freq` of embedding are not available",
-            hint="clip the weight before, scale its gradient after",
-        )
-    return call.embedding(input, weight, padding_idx)
+    if max_norm is not None:
+        assign(weight, call.limited_rows(weight, input, max_norm, norm_type))
+    return call.embedding(input, weight, padding_idx, scale_grad_by_freq)
 
 
 def _convolution(n: int) -> _Function:
@@ -174,6 +175,20 @@ def _convolution(n: int) -> _Function:
 
 
 conv1d, conv2d, conv3d = (_convolution(n) for n in (1, 2, 3))
+
+
+def conv_transpose1d(
+    input: Any,
+    weight: Any,
+    bias: Any = None,
+    stride: Any = 1,
+    padding: Any = 0,
+    output_padding: Any = 0,
+    groups: int = 1,
+    dilation: Any = 1,
+) -> Any:
+    """Transpose of a convolution over the last dimension; see `conv_transpose2d`."""
+    return call.transposed_convolution(input, weight, bias, stride, "pad", padding, output_padding, dilation, groups, 1)
 
 
 def conv_transpose2d(
@@ -225,6 +240,19 @@ def max_pool2d(
     [[[[3.0]]]]
     """
     return call.max_pooling(x, kernel_size, stride, "pad", padding, dilation, ceil_mode, return_indices, 2)
+
+
+def max_pool1d(
+    x: Any,
+    kernel_size: Any,
+    stride: Any = None,
+    padding: Any = 0,
+    dilation: Any = 1,
+    return_indices: bool = False,
+    ceil_mode: bool = False,
+) -> Any:
+    """The greatest element of every window over the last dimension; see `max_pool2d`."""
+    return call.max_pooling(x, kernel_size, stride, "pad", padding, dilation, ceil_mode, return_indices, 1)
 
 
 def max_pool3d(
@@ -313,6 +341,7 @@ def adaptive_max_pool3d(input: Any, output_size: Any, return_indices: bool = Fal
 
 
 # ------------------------------------------------------------------------------------------------ normalization
+@compiled_from_source
 def batch_norm(
     input_x: Any,
     running_mean: Any,
@@ -326,19 +355,22 @@ def batch_norm(
     """[batch, channels, ...] normalized by a mean and a variance per channel, times weight plus bias.
 
     In training they are those of the batch, and the Parameters `running_mean` and `running_var` move towards them (the
-    variance unbiased) by the part `momentum`; otherwise they are the running ones.
+    variance unbiased) by the part `momentum`; otherwise they are the running ones.  TypeError: no Parameters in
+    training.
     """
     if not training:
         return call.batch_norm(input_x, running_mean, running_var, weight, bias, eps)
+    written = isinstance(running_mean, Parameter) and isinstance(running_var, Parameter)
+    if not written:
+        raise TypeError(
+            "batch_norm in training updates `running_mean` and `running_var`, which must be Parameters: "
+            "make them once, as `Parameter(ops.zeros(channels))` and `Parameter(ops.ones(channels))`"
+        )
     center, variance, number = call.batch_moments(input_x)
     unbiased = variance * (number / max(number - 1, 1))
     assign(running_mean, running_mean * (1 - momentum) + call.stop_gradient(center) * momentum)
     assign(running_var, running_var * (1 - momentum) + call.stop_gradient(unbiased) * momentum)
     return call.batch_norm(input_x, center, variance, weight, bias, eps)
-
-
-# It writes Parameters: compiled code compiles its source as it does the user's.
-batch_norm.__graph_call__ = lambda lw, args, kwargs: lw.call_python(batch_norm, args, kwargs)  # type: ignore[attr-defined]
 
 
 def layer_norm(input: Any, normalized_shape: Any, weight: Any = None, bias: Any = None, eps: float = 1e-05) -> Any:

@@ -2,12 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from ..eager import assign as write
+from ..ir.primitive import call
 from ..runtime.parameter import Parameter
 
-__all__ = ["assign", "assign_add", "assign_sub"]
+# fmt: off
+__all__ = [
+    "assign", "assign_add", "assign_sub", "inplace_index_add", "scatter_add", "scatter_div", "scatter_max",
+    "scatter_min", "scatter_mul", "scatter_nd_add", "scatter_nd_div", "scatter_nd_max", "scatter_nd_min",
+    "scatter_nd_mul", "scatter_nd_sub", "scatter_nd_update", "scatter_update",
+]
+# fmt: on
+
+_Function = Callable[..., Any]
 
 
 def assign(variable: Parameter, value: Any) -> Parameter:
@@ -41,6 +51,102 @@ def assign_sub(variable: Parameter, value: Any) -> Parameter:
     [0.0, 1.0]
     """
     return assign(variable, variable - value)
+
+
+# ------------------------------------------------------------------------------------------------ at places
+def compiled_from_source(function: _Function) -> _Function:
+    """The function, whose source compiled code compiles as it does the user's: it writes Parameters, or draws."""
+    function.__graph_call__ = lambda lw, args, kwargs: lw.call_python(function, args, kwargs)  # type: ignore[attr-defined]
+    return function
+
+
+@compiled_from_source
+def scatter_update(input_x: Parameter, indices: Any, updates: Any) -> Parameter:
+    """Replaces the rows of a Parameter at the given positions, and returns it; of a repeated one the last counts."""
+    return assign(input_x, call.scatter_update(input_x, indices, updates))
+
+
+@compiled_from_source
+def scatter_add(input_x: Parameter, indices: Any, updates: Any) -> Parameter:
+    """Adds `updates` to the rows of a Parameter at the given positions, repeatedly if repeated, and returns it.
+
+    >>> from autodiff_compiler import Tensor
+    >>> scatter_add(Parameter([1.0, 2.0]), Tensor([1, 1]), Tensor([5.0, 6.0])).tolist()
+    [1.0, 13.0]
+    """
+    return assign(input_x, call.scatter_add(input_x, indices, updates))
+
+
+@compiled_from_source
+def scatter_mul(input_x: Parameter, indices: Any, updates: Any) -> Parameter:
+    """Multiplies the rows of a Parameter at the given positions by `updates`, and returns it."""
+    return assign(input_x, call.scatter_mul(input_x, indices, updates))
+
+
+@compiled_from_source
+def scatter_div(input_x: Parameter, indices: Any, updates: Any) -> Parameter:
+    """Divides the rows of a Parameter (of floats) at the given positions by `updates`, and returns it."""
+    return assign(input_x, call.tensor_scatter_div(input_x, call.expand_dims(indices, -1), updates))
+
+
+@compiled_from_source
+def scatter_max(input_x: Parameter, indices: Any, updates: Any) -> Parameter:
+    """Raises the rows of a Parameter at the given positions to `updates` at least, and returns it."""
+    return assign(input_x, call.scatter_max(input_x, indices, updates))
+
+
+@compiled_from_source
+def scatter_min(input_x: Parameter, indices: Any, updates: Any) -> Parameter:
+    """Lowers the rows of a Parameter at the given positions to `updates` at most, and returns it."""
+    return assign(input_x, call.scatter_min(input_x, indices, updates))
+
+
+@compiled_from_source
+def scatter_nd_update(input_x: Parameter, indices: Any, updates: Any) -> Parameter:
+    """Replaces the elements (or slices) of a Parameter at the places in the last dimension of `indices`; returns it."""
+    return assign(input_x, call.tensor_scatter_update(input_x, indices, updates))
+
+
+@compiled_from_source
+def scatter_nd_add(input_x: Parameter, indices: Any, updates: Any, use_locking: bool = False) -> Parameter:
+    """Adds `updates` to a Parameter at the places in the last dimension of `indices`; returns it."""
+    return assign(input_x, call.tensor_scatter_add(input_x, indices, updates))
+
+
+@compiled_from_source
+def scatter_nd_sub(input_x: Parameter, indices: Any, updates: Any, use_locking: bool = False) -> Parameter:
+    """Subtracts `updates` from a Parameter at the places in the last dimension of `indices`; returns it."""
+    return assign(input_x, call.tensor_scatter_sub(input_x, indices, updates))
+
+
+@compiled_from_source
+def scatter_nd_mul(input_x: Parameter, indices: Any, updates: Any, use_locking: bool = False) -> Parameter:
+    """Multiplies a Parameter by `updates` at the places in the last dimension of `indices`; returns it."""
+    return assign(input_x, call.tensor_scatter_mul(input_x, indices, updates))
+
+
+@compiled_from_source
+def scatter_nd_div(input_x: Parameter, indices: Any, updates: Any, use_locking: bool = False) -> Parameter:
+    """Divides a Parameter (of floats) by `updates` at the places in the last dimension of `indices`; returns it."""
+    return assign(input_x, call.tensor_scatter_div(input_x, indices, updates))
+
+
+@compiled_from_source
+def scatter_nd_max(input_x: Parameter, indices: Any, updates: Any, use_locking: bool = False) -> Parameter:
+    """Raises a Parameter to `updates` at least at the places in the last dimension of `indices`; returns it."""
+    return assign(input_x, call.tensor_scatter_max(input_x, indices, updates))
+
+
+@compiled_from_source
+def scatter_nd_min(input_x: Parameter, indices: Any, updates: Any, use_locking: bool = False) -> Parameter:
+    """Lowers a Parameter to `updates` at most at the places in the last dimension of `indices`; returns it."""
+    return assign(input_x, call.tensor_scatter_min(input_x, indices, updates))
+
+
+@compiled_from_source
+def inplace_index_add(var: Parameter, indices: Any, updates: Any, axis: int) -> Parameter:
+    """Adds the slices of `updates` to a Parameter at the given positions along an axis, and returns it."""
+    return assign(var, call.index_add(var, indices, updates, axis))
 
 
 # In compiled code these are state writes: the frontend knows them by these names.

@@ -6,7 +6,6 @@ above declare passes of their own (the derivative, `expand_grad`) before they ru
 
 from __future__ import annotations
 
-import tempfile
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -15,11 +14,24 @@ from typing import TypeAlias
 
 from ..errors import CompileError, InternalCompilerError
 from ..ir.core import Block, Function, Module, Op, Value
+from ..ir.failure import failing_op, history_of, internal_error, leave, marked, place_of
 from ..ir.text import FunctionPrinter, print_module
 from ..ir.verify import verify as check
 from ..ir.walk import count_ops, ops_of
 
-__all__ = ["NOTES", "PASSES", "PIPELINE", "PLANNING", "Pass", "PassReport", "dump", "has_grad", "module_pass", "run"]
+__all__ = [
+    "NOTES",
+    "PASSES",
+    "PIPELINE",
+    "PLANNING",
+    "REWRITES",
+    "Pass",
+    "PassReport",
+    "dump",
+    "has_grad",
+    "module_pass",
+    "run",
+]
 
 Pass: TypeAlias = Callable[[Module], Module]
 #: What a dump prints behind an op, or behind the last line of a block.
@@ -42,6 +54,8 @@ PIPELINE: list[Step] = [
     "dce",
     "licm",
 ]
+#: Those of them that only make programs better.
+REWRITES = {"simplify", "dce", "licm"}
 #: What follows for a backend that wants it.
 PLANNING: list[Step] = ["fuse", "plan_memory"]
 
@@ -79,8 +93,9 @@ def run(
     """Runs the passes of a pipeline in order; returns the module and a report per pass that ran.
 
     With `dump_dir` every pass leaves ``NN_name.ir`` there (00 is the input); with `verify` every result is checked;
-    `observe` is called after each pass.  A CompileError of the user's program passes through; any other failure of a
-    pass leaves ``NN_name.before.ir`` (and ``.after.ir``) and raises InternalCompilerError, which names both.
+    `observe` is called after each pass.  A CompileError of the user's program passes through (with `dump_dir` it leaves
+    ``NN_name.failed.ir`` with the op marked); any other failure of a pass leaves ``NN_name.before.ir`` (and
+    ``.after.ir``) and raises InternalCompilerError, which names both.
     """
     folder = None if dump_dir is None else Path(dump_dir)
     if folder is not None:
@@ -101,10 +116,17 @@ def run(
             after = PASSES[step](before)
             seconds = time.perf_counter() - start
             finished.add(step)
+            if step == "expand_grad":
+                finished.discard("lift_state")  # backward blocks have come to life, and states with them
             if verify:
                 check(after, _stage(after, finished))
         except Exception as error:
-            if isinstance(error, CompileError | RecursionError) and not isinstance(error, InternalCompilerError):
+            if isinstance(error, RecursionError):
+                raise
+            if isinstance(error, CompileError) and not isinstance(error, InternalCompilerError):
+                if folder is not None:
+                    text = marked(before, _failing(before, error), error.message)
+                    error.notes += (f"the program as it was then: {leave(folder, f'{stem}.failed.ir', text)}",)
                 raise
             raise _failure(stem, before, after, folder, error) from error
         module = after
@@ -149,20 +171,22 @@ def _size(module: Module) -> int:
     return sum(map(count_ops, module))
 
 
-def _failure(
-    stem: str, before: Module, after: Module | None, folder: Path | None, error: Exception
-) -> InternalCompilerError:
+def _failing(module: Module, error: CompileError) -> Op | None:
+    """The op of a module that a user's error is about: the one at work, or the first of its line."""
+    op = failing_op(error)
+    ops = [o for function in module for o in ops_of(function.body)]
+    if op in ops or error.loc is None:
+        return op
+    return next((o for o in ops if o.loc is not None and o.loc[:3] == error.loc[:3]), op)
+
+
+def _failure(stem: str, before: Module, after: Module | None, folder: Path | None, error: Exception) -> CompileError:
     """The report of a pass that failed, with the module as it was and as it became left in files."""
-    folder = folder if folder is not None else Path(tempfile.mkdtemp(prefix="autodiff_compiler_"))
-    files = []
-    for suffix, state in (("before", before), ("after", after)):
-        if state is not None:
-            path = folder / f"{stem}.{suffix}.ir"
-            path.write_text(print_module(state), encoding="ascii")
-            files.append(str(path))
-    what = "failed" if after is None else "made a module that is not valid"
-    return InternalCompilerError(
-        f"the pass {stem.split('_', 1)[1]} {what}: {error}",
-        notes=[f"left for a report: {' and '.join(files)}"],
-        stage=stem.split("_", 1)[1],
-    )
+    name = stem.split("_", 1)[1]
+    what = f"the pass {name} " + ("failed" if after is None else "made a module that is not valid")
+    op = failing_op(error)
+    note = f"{type(error).__name__}: {error}"
+    files = [leave(folder, f"{stem}.before.ir", marked(before, op, note) + "\n" + history_of(error))]
+    if after is not None:
+        files.append(leave(Path(files[0]).parent, f"{stem}.after.ir", print_module(after)))
+    return internal_error(error, what, name, files, place_of(error, before))

@@ -9,21 +9,22 @@ run, and are lifted there by the next run of this pass.  They must then see what
 such a block mentions and that is written anywhere stays a cell outside of the `grad` in question until then: it is read
 before the `grad`, lifted inside, and written at the end of its body.
 
-Ops with IO (`print`, `raise`, `assert`, `host_call`) keep their place among each other, but do not commit the versions
-that states have by then: an exception in the middle of a call leaves the states as they were before it.
+Ops with IO (`print`, `raise`, checks, `host_call`) may end the call with an exception.  Then the states shall have
+the versions that they had there, so these are noted before (see `runtime.commits`), unless nothing was written yet.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from ..errors import InternalCompilerError, NotDifferentiableError, SideEffectError
 from ..ir.build import Builder
 from ..ir.core import Block, Function, Module, Op, Value
-from ..ir.primitive import REGISTRY
+from ..ir.primitive import REGISTRY, Effect
 from ..ir.types import TensorType, Type
 from ..ir.walk import Cloner, ops_of
+from ..runtime.commits import Commit
 from .inline import callees_first
 from .manager import module_pass
 from .touches import Touches, binding, specialised, touches_of, touches_of_blocks
@@ -86,6 +87,15 @@ class _Context:
 
     def __init__(self, module: Module, touches: dict[str, Touches], changing: set[str]) -> None:
         self.module, self.touches, self.changing = module, touches, changing
+        self._commits: dict[tuple[tuple[str, ...], bool], str] = {}
+
+    def commit(self, names: tuple[str, ...], lasting: bool) -> str:
+        """The host function that notes versions of these states."""
+        if (names, lasting) not in self._commits:
+            callables = self.module.callables
+            name = self._commits[names, lasting] = f"commit{len(callables)}"
+            callables[name] = Commit(self.module.states, names, lasting)
+        return self._commits[names, lasting]
 
     def held(self, found: Touches) -> set[str]:
         """The states that stay cells in some code: a `grad` in it has a block that must see what forward left."""
@@ -110,6 +120,7 @@ def _lifted(function: Function, context: _Context) -> Function:
     body, lifter = _start(function, context, {})
     for name in names:
         lifter.env[name] = body.add_arg(context.touches[function.name].types[name], name)
+        lifter.first.add(lifter.env[name])
     outs = lifter.clone_ops(function.body)
     body.outs = [*outs, *(lifter.env[n] for n in context.results(function.name))]
     return Function(function.name, body, function.loc)
@@ -131,6 +142,7 @@ def _lifted_entry(function: Function, context: _Context) -> Function:
     for name in (n for n in module.states if n in fresh or n in before):
         arg = body.add_arg(module.states[name].type, name)
         lifter.env[name] = arg
+        lifter.first.add(arg)
         if name in before:
             lifter.mapping[before[name]] = arg
     outs = lifter.clone_ops(function.body)
@@ -148,8 +160,14 @@ def _start(function: Function, context: _Context, without: dict[str, Value]) -> 
     args = [x for x in function.args if x not in without.values()]
     body = Block([x.type for x in args], [x.name for x in args])
     lifter = _Lifter(Builder(body, module=context.module), dict(zip(args, body.args, strict=True)))
-    lifter.context, lifter.env = context, {}
+    lifter.context, lifter.env, lifter.first = context, {}, set()
     return body, lifter
+
+
+def _stops(blocks: Iterable[Block]) -> bool:
+    """Whether an exception may leave these blocks."""
+    ops = (op for block in blocks for op in ops_of(block))
+    return any(op.defn.effect is Effect.IO or op.defn.name == "call" for op in ops)
 
 
 class _Lifter(Cloner):
@@ -157,13 +175,15 @@ class _Lifter(Cloner):
 
     context: _Context
     env: Env
+    #: the versions that need not be noted: those at the entry
+    first: set[Value]
 
     def nested(self, builder: Builder) -> _Lifter:
         return self._inside(builder, {})  # a block that runs elsewhere: nothing is known there
 
     def _inside(self, builder: Builder, env: Env) -> _Lifter:
         inner = type(self)(builder, self.mapping, self.relocate)
-        inner.context, inner.env = self.context, dict(env)
+        inner.context, inner.env, inner.first = self.context, dict(env), self.first
         return inner
 
     # ------------------------------------------------------------------------------------------- versions
@@ -203,8 +223,35 @@ class _Lifter(Cloner):
         elif name == "state_write" and op.attr("state") in self.env:
             (x,) = op.operands
             self.env[op.attr("state")] = self.mapping.get(x, x)
+        elif name == "assert" and self.unnoted():
+            self._failing_assert(op)
         else:
+            if op.defn.effect is Effect.IO:
+                self.note()
             super().clone_op(op)
+
+    # ------------------------------------------------------------------------------------------- exceptions
+    def unnoted(self) -> list[str]:
+        """The states whose versions are not what who stops here would leave behind."""
+        return [n for n, x in self.env.items() if x not in self.first]
+
+    def note(self, lasting: bool = False) -> None:
+        """Notes the versions of the states for an exception that leaves the next op, or (`lasting`) any later one."""
+        names = self.unnoted()
+        if not names:
+            return
+        fn = self.context.commit(tuple(names), lasting)
+        self.builder.emit(REGISTRY["host_call"], tuple([self.env[n] for n in names]), (fn, ()))
+
+    def _failing_assert(self, op: Op) -> None:
+        """An assert as an `if`, so that nothing is noted where it holds."""
+        condition, *operands = [self.mapping.get(x, x) for x in op.operands]
+        self.builder.loc = op.loc
+        fine, failing = self.builder.nested(), self._inside(self.builder.nested(), self.env)
+        failing.builder.loc = op.loc
+        failing.note()
+        failing.builder.emit(REGISTRY["raise"], tuple(operands), op.attrs)
+        self.builder.emit_op(REGISTRY["if"], (condition,), (), (fine.ret(), failing.builder.ret()))
 
     def clone_structured(self, op: Op, operands: tuple[Value, ...]) -> Sequence[Value]:
         lift = getattr(self, f"_{op.defn.name}", None)
@@ -220,6 +267,8 @@ class _Lifter(Cloner):
         callee = self.context.touches[name]
         if not callee.forward:
             return super().clone_structured(op, operands)
+        if _stops((self.context.module.functions[name].body,)):
+            self.note(lasting=True)
         names = binding(op, callee)
         ins = [self.get(names.get(n, n), callee.types[n]) for n in self.context.values(name)]
         outs = [names.get(n, n) for n in self.context.results(name)]
@@ -336,6 +385,8 @@ class _Lifter(Cloner):
     # ------------------------------------------------------------------------------------------- derivatives
     def _vmap(self, op: Op, operands: tuple[Value, ...]) -> Sequence[Value]:
         (body,) = op.blocks
+        if _stops((body,)):
+            self.note(lasting=True)
         if self.touches(body).written:
             raise SideEffectError("what a `vmap` runs changes a state in its backward rule", loc=op.loc)
         trip = self._block(body, (), 0)
@@ -358,7 +409,10 @@ class _Lifter(Cloner):
         start = {n: self.get(n, found.types[n]) for n in lifted if n not in inputs}
         start.update(zip(wrt_states, args[k:], strict=True))
         inner = self._inside(builder, start)
+        inner.first = inner.first | {args[k + i] for i, n in enumerate(wrt_states) if inputs[n] in self.first}
         outs = inner.clone_ops(body)
+        if _stops([b for o in ops_of(body) for r, b in zip(o.defn.regions, o.blocks, strict=True) if r == "bwd"]):
+            inner.note(lasting=True)
         changed = [n for n, x in start.items() if inner.env[n] is not x]
         late = found.deferred & self.context.changing
         with builder:

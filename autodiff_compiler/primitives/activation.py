@@ -1,28 +1,74 @@
 """Activation functions, as composites of elementwise primitives: compiled code fuses them.
 
-Integers become float32.  At a kink the derivative is the one that relu's 0 at 0 suggests: that of the flatter side of
-relu6, hardsigmoid, hardswish and the shrinking functions, and the left one of leaky_relu, prelu, elu, celu, selu.
+Integers become float32; formulas of several steps compute 16-bit floats in float32 and round once.  At a kink the
+derivative is that of one side, as relu's 0 at 0 is: of the outer side of relu6, hardsigmoid and hardswish, of the inner
+one of the shrinking functions, of the left one of leaky_relu, prelu, elu, selu.
+Only hardtanh halves the cotangent at its bounds: it is a maximum and a minimum, which do.
 """
 
 from __future__ import annotations
 
+import functools
 import math
 
-from ..ir.primitive import F, call, composite
-from .family import broadcast_to, normal_axis, promoted, promoted_dtype, require, static_number
+import numpy as np
+
+from ..ir.primitive import F, Primitive, call, composite
+from .family import (
+    broadcast_to,
+    cast,
+    float_binary,
+    float_unary,
+    floating,
+    normal_axis,
+    promoted,
+    promoted_dtype,
+    require,
+    static_number,
+)
+from .normalization import wide
+from .samples import D2, F2, F3, I2, real
 
 
 def _float(x):
     return promoted(x, floating=True)[0]
 
 
+def _rounded_once(function):
+    """The function of a Tensor x (and others) whose 16-bit floats are computed in float32."""
+
+    @functools.wraps(function)
+    def public(x, *args, **kwargs):
+        x, dtype = wide(x)
+        return cast(function(x, *args, **kwargs), dtype)
+
+    return public
+
+
 def limited(x, low, high):
     """`x` between two numbers; no derivative at and beyond them, nan stays."""
-    return F.select(F.less_equal(x, low), low, F.select(F.greater_equal(x, high), high, x))
+    return F.clamp(x, low=low, high=high, edge=0)
 
 
 # ------------------------------------------------------------------------------------------------ smooth
+class Gated(Primitive):
+    """x * sigmoid(y), in one operation less."""
+
+    internal = True
+    infer = float_binary
+    scalar = lambda k, x, y: k.divide(x, k.add(k.exp(k.negative(y)), 1))
+
+    def vjp(c, g, x, y):
+        share = F.sigmoid(y)
+        return (g * share if c.needs.x else None), (g * (c.out * (1 - share)) if c.needs.y else None)
+
+    samples = real(-3, 3, operands=2)
+    errors = [((I2, I2), {}, "not defined for int32"), ((F2, D2), {}, "dtypes differ"), ((F2, F3), {}, "shapes differ")]
+    ties = [(([2.0, 2.0], [800.0, -800.0]), {}, ([1.0, 0.0], [0.0, 0.0]))]
+
+
 @composite("gelu")
+@_rounded_once
 def gelu(x, approximate="none"):
     """x times the normal distribution function of x, or (``approximate="tanh"``) its approximation by tanh.
 
@@ -34,25 +80,30 @@ def gelu(x, approximate="none"):
     if approximate != "tanh":
         raise ValueError(f"approximate must be 'none' or 'tanh', not {approximate!r}")
     # (1 + tanh(z)) / 2 is sigmoid(2 z), which does not cancel for negative z
-    cubic = call.add(call.mul(call.mul(x, x), 0.044715), 1)
-    return call.mul(x, call.sigmoid(call.mul(call.mul(x, cubic), 2 * math.sqrt(2 / math.pi))))
+    # beyond 30 it is 0 or 1 in every dtype, and the cube would overflow
+    z = limited(x, -30, 30)
+    cubic = call.add(call.mul(call.mul(z, z), 0.044715), 1)
+    return F.gated(x, call.mul(call.mul(z, cubic), 2 * math.sqrt(2 / math.pi)))
 
 
 @composite("silu", "swish")
+@_rounded_once
 def silu(x):
     """x * sigmoid(x), also called swish."""
     x = _float(x)
-    return call.mul(x, call.sigmoid(x))
+    return F.gated(x, x)
 
 
 @composite()
+@_rounded_once
 def fast_gelu(x):
     """x * sigmoid(1.702 x), a rough gelu."""
     x = _float(x)
-    return call.mul(x, call.sigmoid(call.mul(x, 1.702)))
+    return F.gated(x, call.mul(x, 1.702))
 
 
 @composite("mish")
+@_rounded_once
 def mish(x):
     """x * tanh(softplus(x))."""
     x = _float(x)
@@ -60,23 +111,43 @@ def mish(x):
 
 
 @composite("logsigmoid")
+@_rounded_once
 def logsigmoid(x):
     """log(sigmoid(x)), without overflow."""
     return call.neg(call.softplus(call.neg(_float(x))))
 
 
 @composite("softsign")
+@_rounded_once
 def softsign(x):
     """x / (1 + abs(x))."""
     x = _float(x)
     return call.div(x, call.add(call.abs(x), 1))
 
 
-@composite("tanhshrink")
-def tanhshrink(x):
-    """x - tanh(x)."""
-    x = _float(x)
-    return call.sub(x, call.tanh(x))
+class Tanhshrink(Primitive):
+    """x - tanh(x), which does not cancel near 0."""
+
+    infer = float_unary
+
+    def numpy(x):
+        # Near 0 by the ninth convergent of Lambert's fraction tanh(x) = x / (1 + x^2 / (3 + x^2 / (5 + ...))).
+        s = np.square(np.minimum(np.absolute(x), 1))
+        above = s * (((s * 44 + 12870) * s + 810810) * s + 11486475)
+        below = (((s * 45 + 13860) * s + 945945) * s + 16216200) * s + 34459425
+        return np.where(np.absolute(x) < 1, x * (above / below), x - np.tanh(x))
+
+    widen = True
+    call = floating("tanhshrink")
+    methods = ("tanhshrink",)
+
+    def vjp(c, g, x):
+        slope = F.tanh(x)
+        return g * (slope * slope)
+
+    samples = real(-3, 3)
+    errors = [((I2,), {}, "not defined for int32")]
+    ties = [(([0.0, 800.0],), {}, ([0.0, 1.0],))]
 
 
 @composite("softmin")
@@ -86,13 +157,15 @@ def softmin(x, axis=-1):
 
 
 @composite("glu")
+@_rounded_once
 def glu(x, axis=-1):
     """The first half of an axis times the sigmoid of the second."""
     a, b = _halves(_float(x), axis, "glu")
-    return call.mul(a, call.sigmoid(b))
+    return F.gated(a, b)
 
 
 @composite("swiglu")
+@_rounded_once
 def swiglu(x, axis=-1):
     """silu of the first half of an axis times the second."""
     a, b = _halves(_float(x), axis, "swiglu")
@@ -110,19 +183,20 @@ def _halves(x, axis, name):
 # ------------------------------------------------------------------------------------------- exponential below zero
 def _exponential(x, alpha, scale):
     """x where it is positive, else alpha * (exp(x / scale) - 1)."""
-    positive = F.greater(x, 0)
-    below = F.select(positive, 0, x)  # keeps exp from overflowing on the side that is not taken
+    below = F.clamp(x, low=-math.inf, high=0)  # so that exp does not overflow, and either part is 0 beside the other
     below = call.expm1(below if scale == 1 else call.div(below, scale))
-    return F.select(positive, x, below if alpha == 1 else call.mul(below, alpha))
+    return F.relu(x) + (below if alpha == 1 else call.mul(below, alpha))
 
 
 @composite("elu")
+@_rounded_once
 def elu(x, alpha=1.0):
-    """x where it is positive, else alpha * (exp(x) - 1)."""
+    """x where it is positive, else alpha * (exp(x) - 1); its derivative at 0 is alpha."""
     return _exponential(_float(x), alpha, 1)
 
 
 @composite("celu")
+@_rounded_once
 def celu(x, alpha=1.0):
     """x where it is positive, else alpha * (exp(x / alpha) - 1): smooth for every alpha but 0."""
     if alpha == 0:
@@ -131,8 +205,9 @@ def celu(x, alpha=1.0):
 
 
 @composite("selu")
+@_rounded_once
 def selu(x):
-    """elu with the two constants for which activations keep mean 0 and variance 1.
+    """elu with the two constants for which activations keep mean 0 and variance 1; at 0 the left derivative.
 
     Klambauer et al., "Self-normalizing neural networks" (2017).
     """
@@ -142,14 +217,17 @@ def selu(x):
 # ------------------------------------------------------------------------------------------------ piecewise linear
 @composite("leaky_relu")
 def leaky_relu(x, alpha=0.2):
-    """x where it is positive, else alpha * x."""
+    """x where it is positive, else alpha * x; its derivative at 0 is alpha, so that of alpha 0 is the one of relu."""
     x = _float(x)
     return call.where(F.greater(x, 0), x, call.mul(x, alpha))
 
 
 @composite("prelu")
 def prelu(x, weight):
-    """x where it is positive, else weight * x; one weight per channel (axis 1), or one for all."""
+    """x where it is positive, else weight * x; one weight per channel (axis 1), or one for all.
+
+    Its derivatives at 0 are the weight (for x) and 0 (for the weight).
+    """
     x, weight = promoted_dtype(_float(x), _float(weight))
     channels = x.shape[1] if x.ndim > 1 else 1
     require(weight.ndim == 1, f"the weight of prelu must have one dimension, not the shape {list(weight.shape)}")
@@ -162,7 +240,7 @@ def prelu(x, weight):
 
 @composite("relu6")
 def relu6(x):
-    """x between 0 and 6."""
+    """x between 0 and 6; its derivative at both is 0."""
     return limited(_float(x), 0, 6)
 
 
@@ -172,32 +250,34 @@ def hardtanh(x, min_val=-1.0, max_val=1.0):
     min_val, max_val = static_number(min_val, "min_val"), static_number(max_val, "max_val")
     if not min_val < max_val:
         raise ValueError(f"hardtanh needs min_val < max_val, not {min_val} and {max_val}")
-    return call.minimum(call.maximum(_float(x), min_val), max_val)
+    return F.clamp(_float(x), low=min_val, high=max_val, edge=0.5)
 
 
 @composite("hardsigmoid")
+@_rounded_once
 def hardsigmoid(x):
-    """(x + 3) / 6 between 0 and 1."""
+    """(x + 3) / 6 between 0 and 1; its derivative at -3 and 3 is 0."""
     return call.div(limited(call.add(_float(x), 3), 0, 6), 6)
 
 
 @composite("hardswish")
+@_rounded_once
 def hardswish(x):
-    """x * hardsigmoid(x)."""
+    """x * hardsigmoid(x); its derivative at -3 is 0, at 3 it is 1."""
     x = _float(x)
     return call.mul(x, hardsigmoid(x))
 
 
 @composite("hardshrink")
 def hardshrink(x, lambd=0.5):
-    """x, but 0 from -lambd to lambd."""
+    """x, but 0 from -lambd to lambd; its derivative at both is 0."""
     x = _float(x)
     return F.select(F.less_equal(call.abs(x), static_number(lambd, "lambd")), 0, x)
 
 
 @composite("softshrink", "soft_shrink")
 def softshrink(x, lambd=0.5):
-    """x moved by lambd towards 0; 0 from -lambd to lambd."""
+    """x moved by lambd towards 0; 0 from -lambd to lambd, and so is its derivative."""
     lambd = static_number(lambd, "lambd")
     if lambd < 0:
         raise ValueError(f"lambd of softshrink must not be negative: {lambd}")
@@ -207,5 +287,5 @@ def softshrink(x, lambd=0.5):
 
 @composite()
 def threshold(x, thr, value):
-    """x where it is greater than `thr`, else `value`."""
+    """x where it is greater than `thr`, else `value`; its derivative at `thr` is 0."""
     return call.where(call.less_equal(x, thr), value, x)

@@ -42,6 +42,7 @@ class Grad(Primitive):
     tangents of the results in `seeds` follow the results.
     """
 
+    internal = True
     regions = ("body",)
     multiple = True
 
@@ -70,6 +71,7 @@ class Vmap(Primitive):
     The operands' first dimension is `size` long; the results are stacked along a new one.  The block changes no state.
     """
 
+    internal = True
     regions = ("body",)
     multiple = True
 
@@ -86,6 +88,7 @@ class Vmap(Primitive):
 class CustomVjp(Primitive):
     """``%r... = custom_vjp %x... fwd (%x...) {yield r...} bwd (%x..., %r..., %g...) {yield d...}``: a `bprop`."""
 
+    internal = True
     regions = ("fwd", "bwd")
     multiple = True
 
@@ -105,6 +108,7 @@ class CustomVjp(Primitive):
 class GradMap(Primitive):
     """The same value; its cotangent passes through the block: gradient edits and compiled hooks."""
 
+    internal = True
     regions = ("bwd",)
 
     def infer(x: Type):

@@ -2,12 +2,46 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
-from ..ir.primitive import F, Primitive
+from ..ir.primitive import F, Primitive, call
 from ..ir.types import TensorType
-from .family import as_tensor, binary, broadcasting, comparison, promoted, require_dtype
+from .family import (
+    as_tensor,
+    binary,
+    broadcasting,
+    comparison,
+    int_range,
+    is_tensor,
+    promoted,
+    require_dtype,
+    zeros_like,
+)
 from .samples import D2, F2, F3, bools, ints
+
+
+def _comparing(name):
+    """The user-facing form of a comparison: an int that the Tensor's integers cannot hold lies beside all of them."""
+    compare = broadcasting(name)
+
+    def public(x: Any, y: Any) -> Any:
+        if type(y) is int and is_tensor(x) and x.dtype.is_int:
+            x, y = _within(x, y)
+        elif type(x) is int and is_tensor(y) and y.dtype.is_int:
+            y, x = _within(y, x)
+        return compare(x, y)
+
+    public.__name__ = public.__qualname__ = name
+    return public
+
+
+def _within(x, number):
+    low, high = int_range(x.dtype)
+    if number > high:
+        return zeros_like(x), 1
+    return (x, number) if number >= low else (call.ones_like(x), 0)
 
 
 class Equal(Primitive):
@@ -15,7 +49,8 @@ class Equal(Primitive):
 
     infer = comparison
     scalar = lambda k, x, y: k.equal(x, y)
-    call = broadcasting("equal")
+    cost = 1
+    call = _comparing("equal")
     methods = ("__eq__", "equal", "eq")
 
     def vjp(c, g, x, y):
@@ -34,7 +69,8 @@ class NotEqual(Primitive):
 
     infer = comparison
     scalar = lambda k, x, y: k.not_equal(x, y)
-    call = broadcasting("not_equal")
+    cost = 1
+    call = _comparing("not_equal")
     methods = ("__ne__", "not_equal", "ne")
 
     def vjp(c, g, x, y):
@@ -53,7 +89,8 @@ class Less(Primitive):
 
     infer = comparison
     scalar = lambda k, x, y: k.less(x, y)
-    call = broadcasting("less")
+    cost = 1
+    call = _comparing("less")
     methods = ("__lt__", "less", "lt")
 
     def vjp(c, g, x, y):
@@ -72,7 +109,8 @@ class LessEqual(Primitive):
 
     infer = comparison
     scalar = lambda k, x, y: k.less_equal(x, y)
-    call = broadcasting("less_equal")
+    cost = 1
+    call = _comparing("less_equal")
     methods = ("__le__", "less_equal", "le")
 
     def vjp(c, g, x, y):
@@ -91,7 +129,8 @@ class Greater(Primitive):
 
     infer = comparison
     scalar = lambda k, x, y: k.greater(x, y)
-    call = broadcasting("greater")
+    cost = 1
+    call = _comparing("greater")
     methods = ("__gt__", "greater", "gt")
 
     def vjp(c, g, x, y):
@@ -110,7 +149,8 @@ class GreaterEqual(Primitive):
 
     infer = comparison
     scalar = lambda k, x, y: k.greater_equal(x, y)
-    call = broadcasting("greater_equal")
+    cost = 1
+    call = _comparing("greater_equal")
     methods = ("__ge__", "greater_equal", "ge")
 
     def vjp(c, g, x, y):
@@ -148,6 +188,7 @@ class LogicalAnd(Primitive):
 
     infer = _bools
     scalar = lambda k, x, y: k.logical_and(x, y)
+    cost = 1
     call = _logical("logical_and")
     methods = ("logical_and",)
 
@@ -160,6 +201,7 @@ class LogicalOr(Primitive):
 
     infer = _bools
     scalar = lambda k, x, y: k.logical_or(x, y)
+    cost = 1
     call = _logical("logical_or")
     methods = ("logical_or",)
 
@@ -172,6 +214,7 @@ class LogicalXor(Primitive):
 
     infer = _bools
     scalar = lambda k, x, y: k.logical_xor(x, y)
+    cost = 1
     call = _logical("logical_xor")
     methods = ("logical_xor",)
 
@@ -187,6 +230,7 @@ class LogicalNot(Primitive):
         return x
 
     scalar = lambda k, x: k.logical_not(x)
+    cost = 1
     call = lambda x: F.logical_not(truth(x))
     methods = ("logical_not",)
 
@@ -217,6 +261,7 @@ class BitwiseAnd(Primitive):
 
     infer = _ints
     scalar = lambda k, x, y: k.bitwise_and(x, y)
+    cost = 1
     call = _bitwise("bitwise_and", "logical_and")
     methods = ("__and__", "__rand__", "bitwise_and")
 
@@ -229,6 +274,7 @@ class BitwiseOr(Primitive):
 
     infer = _ints
     scalar = lambda k, x, y: k.bitwise_or(x, y)
+    cost = 1
     call = _bitwise("bitwise_or", "logical_or")
     methods = ("__or__", "__ror__", "bitwise_or")
 
@@ -241,6 +287,7 @@ class BitwiseXor(Primitive):
 
     infer = _ints
     scalar = lambda k, x, y: k.bitwise_xor(x, y)
+    cost = 1
     call = _bitwise("bitwise_xor", "logical_xor")
     methods = ("__xor__", "__rxor__", "bitwise_xor")
 
@@ -261,8 +308,9 @@ class Invert(Primitive):
         return x
 
     scalar = lambda k, x: k.invert(x)
+    cost = 1
     call = _invert
-    methods = ("__invert__", "bitwise_not")
+    methods = ("__invert__", "bitwise_not", "invert")
 
     samples = ints(operands=1)
     errors = [((F2,), {}, "not defined for float32")]
@@ -273,6 +321,7 @@ class LeftShift(Primitive):
 
     infer = _ints
     scalar = lambda k, x, y: k.left_shift(x, y)
+    cost = 1
     call = _bitwise("left_shift")
     methods = ("__lshift__", "__rlshift__", "bitwise_left_shift")
 
@@ -285,6 +334,7 @@ class RightShift(Primitive):
 
     infer = _ints
     scalar = lambda k, x, y: k.right_shift(x, y)
+    cost = 1
     call = _bitwise("right_shift")
     methods = ("__rshift__", "__rrshift__", "bitwise_right_shift")
 

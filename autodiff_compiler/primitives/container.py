@@ -14,6 +14,9 @@ from .family import require, zeros_of
 class Const(Primitive):
     """``const {value=1.0}``: every element is that number; ``const {value="@c0"}``: an array kept in the module."""
 
+    internal = True
+    cost = 0
+
     def infer(*, value: Literal, type: Type):
         return type
 
@@ -24,12 +27,18 @@ class Const(Primitive):
 class Undef(Primitive):
     """A value nobody reads: what the untaken arm of an `if` yields for a residual or an unbound variable."""
 
+    internal = True
+    cost = 0
+
     def infer(*, type: Type):
         return type
 
 
 class TupleMake(Primitive):
     """Packs values into a tuple."""
+
+    internal = True
+    cost = 0
 
     def infer(*elems: Type):
         return tuple_of(elems)
@@ -40,6 +49,9 @@ class TupleMake(Primitive):
 
 class TupleGet(Primitive):
     """One element of a tuple."""
+
+    internal = True
+    cost = 0
 
     def infer(x: TupleType, *, index: int):
         require(0 <= index < len(x.elems), f"tuple of {len(x.elems)} has no element {index}")
@@ -52,12 +64,17 @@ class TupleGet(Primitive):
 class SeqLen(Primitive):
     """The number of trips that a sequence remembers."""
 
+    internal = True
+    cost = 0
+
     def infer(xs: Seq):
         return tensor(int64, ())
 
 
 class SeqAdd(Primitive):
     """Two sequences of equal length, added element by element (nested ones too): the sum of two cotangents."""
+
+    internal = True
 
     def infer(xs: Seq, ys: Seq):
         require(xs is ys, f"sequences of different types: {xs} and {ys}")
@@ -70,6 +87,8 @@ class SeqAdd(Primitive):
 class ToSeq(Primitive):
     """A tensor as the sequence of its slices along the first dimension."""
 
+    internal = True
+
     def infer(x: TensorType):
         require(x.ndim >= 1, "a tensor without dimensions has no slices to iterate over")
         return seq(tensor(x.dtype, x.shape[1:]))
@@ -80,6 +99,8 @@ class ToSeq(Primitive):
 
 class FromSeq(Primitive):
     """A sequence of equal tensors stacked along a new first dimension of `length` (which it must have)."""
+
+    internal = True
 
     def infer(xs: Seq, *, length: Size):
         elem = xs.elem

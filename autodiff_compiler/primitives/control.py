@@ -20,6 +20,7 @@ COUNT = tensor(int64, ())
 class If(Primitive):
     """``%r... = if %pred then {.. yield a...} else {.. yield b...}``: runs one of two blocks of equal result types."""
 
+    internal = True
     regions = ("then", "else")
     multiple = True
 
@@ -40,6 +41,7 @@ class While(Primitive):
     is collected, one value per trip, into a Seq.
     """
 
+    internal = True
     regions = ("cond", "body")
     multiple = True
 
@@ -64,6 +66,7 @@ class Scan(Primitive):
     indices go from n-1 to 0; Seqs are always indexed by `%i`.
     """
 
+    internal = True
     regions = ("body",)
     multiple = True
 
@@ -89,6 +92,7 @@ class Scan(Primitive):
 class Call(Primitive):
     """``%r... = call %x... {fn="@name", states=[...]}``: runs another function of the module."""
 
+    internal = True
     multiple = True
 
     def infer(*operands: Type, fn: str, states: Names = ()):

@@ -17,7 +17,8 @@ import numpy as np
 from ..dtypes import float32, float64
 from ..ir.primitive import F, Ints, Primitive, composite
 from ..ir.types import TensorType, same_dim, tensor
-from .family import as_tensor, promoted_dtype, require, require_dtype
+from .family import as_tensor, broadcast_to, promoted_dtype, require, require_dtype
+from .index import to_front
 from .window import padding_pairs, per_dimension, window_counts, window_taps
 
 #: Elements of the columns that are made at a time.
@@ -35,7 +36,8 @@ def _conv_type(x, w, stride, padding, dilation, groups):
     require(groups > 0 and w.shape[0] % groups == 0, f"{w.shape[0]} filters cannot be divided into {groups} groups")
     channels = w.shape[1] * groups
     require(
-        x.shape[1] == channels, f"{x} has {x.shape[1]} channels, the filters {w} in {groups} groups take {channels}",
+        x.shape[1] == channels,
+        f"{x} has {x.shape[1]} channels, the filters {w} in {groups} groups take {channels}",
         hint="the layouts are [batch, channels, ...] and [filters, channels / groups, ...]",
     )
     counts = window_counts(x.shape[2:], w.shape[2:], stride, padding, dilation)
@@ -64,8 +66,19 @@ def _filter_type(x, g, kernel, stride, padding, dilation, groups):
 
 
 def _merged(x):
-    """Examples of samples as more samples."""
+    """Examples of samples as more samples, examples of filters as more filters."""
     return F.reshape(x, shape=(x.shape[0] * x.shape[1], *x.shape[2:]))
+
+
+def _side_by_side(n, x, had):
+    """Examples as more channels; with filters of their own they are groups of channels that do not meet."""
+    x = to_front(x if had else broadcast_to(x, (n, *x.shape)), 1)
+    return F.reshape(x, shape=(x.shape[0], n * x.shape[2], *x.shape[3:]))
+
+
+def _apart(n, x):
+    """The examples that lie `_side_by_side`."""
+    return to_front(F.reshape(x, shape=(x.shape[0], n, x.shape[1] // n, *x.shape[2:])), 1)
 
 
 # ------------------------------------------------------------------------------------------------ kernels
@@ -97,13 +110,18 @@ def fill_columns(columns, x, taps):
 class Conv(Primitive):
     """Cross-correlation of ``x`` [batch, channels, ...] with the filters ``w`` [filters, channels / groups, ...]."""
 
+    internal = True
+
     def infer(x: TensorType, w: TensorType, *, stride: Ints, padding: Ints, dilation: Ints, groups: int = 1):
         return _conv_type(x, w, stride, padding, dilation, groups)
 
     def batch(c, n, x, w):
+        geometry = {"stride": c.stride, "padding": c.padding, "dilation": c.dilation}
         if c.needs.w:
-            return None
-        flat = F.conv(_merged(x), w, stride=c.stride, padding=c.padding, dilation=c.dilation, groups=c.groups)
+            if c.groups == 1 and not c.needs.x:
+                return _apart(n, F.conv(x, _merged(w), **geometry))
+            return _apart(n, F.conv(_side_by_side(n, x, c.needs.x), _merged(w), **geometry, groups=n * c.groups))
+        flat = F.conv(_merged(x), w, **geometry, groups=c.groups)
         return F.reshape(flat, shape=(*x.shape[:2], *flat.shape[1:]))
 
     def numpy(x, w, *, stride, padding, dilation, groups):
@@ -137,16 +155,31 @@ class Conv(Primitive):
         yield from _conv_samples(rng, lambda x, w, g, attrs: (x, w, attrs))
 
     errors = [
-        ((tensor(float32, (1, 3, 5)), tensor(float32, (2, 2, 3))),
-         {"stride": (1,), "padding": (0, 0), "dilation": (1,)}, "3 channels, the filters"),
-        ((tensor(float32, (1, 2, 2)), tensor(float32, (2, 2, 3))),
-         {"stride": (1,), "padding": (0, 0), "dilation": (1,)}, "does not fit into [2]"),
-        ((tensor(float32, (1, 2, 5)), tensor(float64, (2, 2, 3))),
-         {"stride": (1,), "padding": (0, 0), "dilation": (1,)}, "one float dtype"),
-        ((tensor(float32, (1, 4, 5)), tensor(float32, (3, 2, 3))),
-         {"stride": (1,), "padding": (0, 0), "dilation": (1,), "groups": 2}, "3 filters cannot be divided into 2"),
-        ((tensor(float32, (4, 5)), tensor(float32, (3, 2, 3))),
-         {"stride": (1,), "padding": (0, 0), "dilation": (1,)}, "takes tensors of 3"),
+        (
+            (tensor(float32, (1, 3, 5)), tensor(float32, (2, 2, 3))),
+            {"stride": (1,), "padding": (0, 0), "dilation": (1,)},
+            "3 channels, the filters",
+        ),
+        (
+            (tensor(float32, (1, 2, 2)), tensor(float32, (2, 2, 3))),
+            {"stride": (1,), "padding": (0, 0), "dilation": (1,)},
+            "does not fit into [2]",
+        ),
+        (
+            (tensor(float32, (1, 2, 5)), tensor(float64, (2, 2, 3))),
+            {"stride": (1,), "padding": (0, 0), "dilation": (1,)},
+            "one float dtype",
+        ),
+        (
+            (tensor(float32, (1, 4, 5)), tensor(float32, (3, 2, 3))),
+            {"stride": (1,), "padding": (0, 0), "dilation": (1,), "groups": 2},
+            "3 filters cannot be divided into 2",
+        ),
+        (
+            (tensor(float32, (4, 5)), tensor(float32, (3, 2, 3))),
+            {"stride": (1,), "padding": (0, 0), "dilation": (1,)},
+            "takes tensors of 3",
+        ),
     ]
 
 
@@ -156,17 +189,18 @@ class ConvInput(Primitive):
     ``g`` is [batch, filters, ...], ``w`` [filters, channels / groups, ...]; `size` is the spatial size of the result.
     """
 
+    internal = True
+
     def infer(
         g: TensorType, w: TensorType, *, size: Ints, stride: Ints, padding: Ints, dilation: Ints, groups: int = 1
     ):
         return _input_type(g, w, size, stride, padding, dilation, groups)
 
     def batch(c, n, g, w):
+        geometry = {"size": c.size, "stride": c.stride, "padding": c.padding, "dilation": c.dilation}
         if c.needs.w:
-            return None
-        flat = F.conv_input(
-            _merged(g), w, size=c.size, stride=c.stride, padding=c.padding, dilation=c.dilation, groups=c.groups
-        )
+            return _apart(n, F.conv_input(_side_by_side(n, g, c.needs.g), _merged(w), **geometry, groups=n * c.groups))
+        flat = F.conv_input(_merged(g), w, **geometry, groups=c.groups)
         return F.reshape(flat, shape=(*g.shape[:2], *flat.shape[1:]))
 
     def numpy(g, w, *, size, stride, padding, dilation, groups):
@@ -201,10 +235,16 @@ class ConvInput(Primitive):
         yield from _conv_samples(rng, lambda x, w, g, attrs: (g, w, {"size": x.shape[2:], **attrs}))
 
     errors = [
-        ((tensor(float32, (1, 2, 4)), tensor(float32, (2, 2, 3))),
-         {"size": (5,), "stride": (1,), "padding": (0, 0), "dilation": (1,)}, "which is f32[1,2,3]"),
-        ((tensor(float32, (1, 2)), tensor(float32, (2, 2, 3))),
-         {"size": (5,), "stride": (1,), "padding": (0, 0), "dilation": (1,)}, "1 spatial dimensions"),
+        (
+            (tensor(float32, (1, 2, 4)), tensor(float32, (2, 2, 3))),
+            {"size": (5,), "stride": (1,), "padding": (0, 0), "dilation": (1,)},
+            "which is f32[1,2,3]",
+        ),
+        (
+            (tensor(float32, (1, 2)), tensor(float32, (2, 2, 3))),
+            {"size": (5,), "stride": (1,), "padding": (0, 0), "dilation": (1,)},
+            "1 spatial dimensions",
+        ),
     ]
 
 
@@ -214,10 +254,18 @@ class ConvFilter(Primitive):
     ``x`` is [batch, channels, ...], ``g`` [batch, filters, ...]; `kernel` is the spatial size of the result.
     """
 
+    internal = True
+
     def infer(
         x: TensorType, g: TensorType, *, kernel: Ints, stride: Ints, padding: Ints, dilation: Ints, groups: int = 1
     ):
         return _filter_type(x, g, kernel, stride, padding, dilation, groups)
+
+    def batch(c, n, x, g):
+        geometry = {"kernel": c.kernel, "stride": c.stride, "padding": c.padding, "dilation": c.dilation}
+        x, g = _side_by_side(n, x, c.needs.x), _side_by_side(n, g, c.needs.g)
+        w = F.conv_filter(x, g, **geometry, groups=n * c.groups)
+        return F.reshape(w, shape=(n, w.shape[0] // n, *w.shape[1:]))
 
     def numpy(x, g, *, kernel, stride, padding, dilation, groups):
         (batch, channels, *sizes), (_, filters, *counts) = x.shape, g.shape
@@ -245,10 +293,16 @@ class ConvFilter(Primitive):
         yield from _conv_samples(rng, lambda x, w, g, attrs: (x, g, {"kernel": w.shape[2:], **attrs}))
 
     errors = [
-        ((tensor(float32, (1, 2, 5)), tensor(float32, (1, 2, 4))),
-         {"kernel": (3,), "stride": (1,), "padding": (0, 0), "dilation": (1,)}, "which is f32[1,2,3]"),
-        ((tensor(float32, (1, 3, 5)), tensor(float32, (1, 2, 3))),
-         {"kernel": (3,), "stride": (1,), "padding": (0, 0), "dilation": (1,), "groups": 2}, "3 channels cannot"),
+        (
+            (tensor(float32, (1, 2, 5)), tensor(float32, (1, 2, 4))),
+            {"kernel": (3,), "stride": (1,), "padding": (0, 0), "dilation": (1,)},
+            "which is f32[1,2,3]",
+        ),
+        (
+            (tensor(float32, (1, 3, 5)), tensor(float32, (1, 2, 3))),
+            {"kernel": (3,), "stride": (1,), "padding": (0, 0), "dilation": (1,), "groups": 2},
+            "3 channels cannot",
+        ),
     ]
 
 
@@ -301,7 +355,7 @@ def _operands(x, w, bias, n):
         f"a convolution over {n} dimensions takes an input [batch, channels, ...] and a weight of {n + 2} dimensions, "
         f"not {list(x.shape)} and {list(w.shape)}",
     )
-    x, w, *bias = promoted_dtype(x, w, *([] if bias is None else [as_tensor(bias, "bias")]))
+    x, w, *bias = promoted_dtype(x, w, *([] if bias is None else [bias]))
     return F.expand_dims(x, axes=(-x.ndim - 1,)) if single else x, w, bias, n, single
 
 
@@ -311,7 +365,7 @@ def _finished(out, bias, single):
     return F.squeeze(out, axes=(-out.ndim,)) if single else out
 
 
-@composite()
+@composite(internal=True)
 def convolution(x, w, bias=None, stride=1, pad_mode="valid", padding=0, dilation=1, groups=1, n=None):
     """Convolution over n spatial dimensions of [batch, channels, ...], or [channels, ...], plus a bias per filter."""
     x, w, bias, n, single = _operands(x, w, bias, n)
@@ -320,7 +374,7 @@ def convolution(x, w, bias=None, stride=1, pad_mode="valid", padding=0, dilation
     return _finished(F.conv(x, w, stride=stride, padding=pairs, dilation=dilation, groups=groups), bias, single)
 
 
-@composite()
+@composite(internal=True)
 def transposed_convolution(
     x, w, bias=None, stride=1, pad_mode="pad", padding=0, output_padding=0, dilation=1, groups=1, n=None
 ):
@@ -341,10 +395,12 @@ def transposed_convolution(
         pairs = resolved_padding(pad_mode, padding, size, w.shape[2:], stride, dilation)
     else:
         pairs = resolved_padding(pad_mode, padding, x.shape[2:], w.shape[2:], stride, dilation)
-        size = tuple([
-            (t - 1) * s + d * (k - 1) + 1 - pairs[2 * i] - pairs[2 * i + 1] + e
-            for i, (t, s, k, d, e) in enumerate(zip(x.shape[2:], stride, w.shape[2:], dilation, extra, strict=True))
-        ])
+        size = tuple(
+            [
+                (t - 1) * s + d * (k - 1) + 1 - pairs[2 * i] - pairs[2 * i + 1] + e
+                for i, (t, s, k, d, e) in enumerate(zip(x.shape[2:], stride, w.shape[2:], dilation, extra, strict=True))
+            ]
+        )
         require(min(size) > 0, f"the result would have the spatial size {list(size)}: the padding is too large")
         # MindSpore's 'valid' never leaves elements out between two windows.
         if pad_mode == "valid":
@@ -356,7 +412,7 @@ def transposed_convolution(
 @composite()
 def bias_add(x, bias):
     """`x` [batch, channels, ...] plus one number per channel."""
-    x, bias = promoted_dtype(as_tensor(x), as_tensor(bias, "bias"))
+    x, bias = promoted_dtype(x, bias)
     fits = bias.ndim == 1 and x.ndim >= 2 and same_dim(x.shape[1], bias.shape[0])
     require(fits, f"a bias of shape {list(bias.shape)} does not fit the channels (axis 1) of {list(x.shape)}")
     return x + F.broadcast_to(F.reshape(bias, shape=(bias.shape[0], *(1,) * (x.ndim - 2))), shape=x.shape)

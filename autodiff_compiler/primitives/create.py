@@ -18,8 +18,10 @@ from .family import (
     broadcast_to,
     cast,
     constant,
+    in_dtype,
     is_tensor,
-    promoted,
+    number_in,
+    promoted_dtype,
     require,
     require_dtype,
     static_int,
@@ -29,10 +31,14 @@ from .family import (
 class Iota(Primitive):
     """start, start + step, start + 2 step, ...: `size` numbers."""
 
+    internal = True
+
     def infer(*, start: Literal, step: Literal, size: Size, dtype: DType):
         return tensor(dtype, (size,))
 
     def numpy(*, start, step, size, dtype):
+        if isinstance(start, int) and isinstance(step, int) and step:
+            return np.arange(start, start + size * step, step).astype(dtype, copy=False)
         return (np.arange(size) * step + start).astype(dtype)
 
     def samples(rng):
@@ -69,27 +75,33 @@ class Eye(Primitive):
 
 
 def _filled(shape, value, dtype):
-    return constant(value, tensor(dtype, as_shape((shape,) if isinstance(shape, int) else (tuple(shape),))))
+    sizes = as_shape((shape,) if isinstance(shape, int) else (tuple(shape),))
+    return constant(number_in(value, dtype), tensor(dtype, sizes))
 
 
 @composite()
 def zeros(shape, dtype=None):
     """A tensor of zeros, float32 by default."""
-    return _filled(shape, 0, dtype_of(dtype or float32))
+    return _filled(shape, 0, _dtype_beside_shape("zeros", shape, dtype))
 
 
 @composite()
 def ones(shape, dtype=None):
     """A tensor of ones, float32 by default."""
-    return _filled(shape, 1, dtype_of(dtype or float32))
+    return _filled(shape, 1, _dtype_beside_shape("ones", shape, dtype))
+
+
+def _dtype_beside_shape(name, shape, dtype):
+    if isinstance(shape, int) and isinstance(dtype, int):
+        raise TypeError(f"{name}() takes the shape as one argument: {name}(({shape}, {dtype}))")
+    return dtype_of(dtype or float32)
 
 
 @composite()
 def full(shape, value, dtype=None):
     """A tensor whose elements all are `value`: a number, or a Tensor of one element; its dtype by default."""
     if is_tensor(value) or value.__class__ is Weak:
-        value = as_tensor(value)
-        value = cast(value, dtype_of(dtype)) if dtype is not None else value
+        value = as_tensor(value) if dtype is None else in_dtype(value, dtype_of(dtype))
         return broadcast_to(value, as_shape((shape,) if isinstance(shape, int) else (tuple(shape),)))
     return _filled(shape, value, dtype_of(dtype or type(value)))
 
@@ -128,6 +140,8 @@ def arange(start, end=None, step=1, dtype=None):
     if step == 0:
         raise ValueError("`step` of arange must not be zero")
     whole = all(isinstance(v, int) for v in (start, end, step))
+    if not all(map(math.isfinite, (start, end, step))):
+        raise ValueError(f"arange needs finite bounds, not {start}, {end} and {step}")
     size = len(range(start, end, step)) if whole else max(0, math.ceil((end - start) / step))
     return F.iota(start=start, step=step, size=size, dtype=dtype or (int64 if whole else float32))
 
@@ -174,8 +188,7 @@ def linspace(start, end, steps, dtype=None):
     require(count >= 0, f"`steps` must not be negative: {count}")
     if not any(is_tensor(v) or v.__class__ is Weak for v in (start, end)):
         return _constant(np.linspace(start, end, count), dtype_of(dtype or float32))
-    start, end = promoted(start, end, floating=True)
-    start, end = (as_tensor(v) for v in (start, end))
+    start, end = promoted_dtype(start, end, floating=True)
     shape = (*(start.shape if start.ndim >= end.ndim else end.shape), count)
     share = broadcast_to(_constant(np.linspace(0.0, 1.0, count), start.dtype), shape)
     start, end = (broadcast_to(F.expand_dims(v, axes=(-1,)), shape) for v in (start, end))
@@ -215,10 +228,21 @@ def triu_indices(row, col, offset=0, dtype=None):
     return _triangle_indices(np.triu_indices, row, col, offset, dtype)
 
 
-@composite()
+@composite(internal=True)
 def signal_window(kind, length, periodic=True, dtype=None, *args):
-    """A window of NumPy's (bartlett, blackman, hamming, hanning, kaiser); a periodic one is one longer, cut off."""
+    """A window of NumPy's (bartlett, blackman, hanning, kaiser); a periodic one is one longer, cut off."""
     length = static_int(length, "window_length")
     require(length >= 0, f"`window_length` must not be negative: {length}")
     whole = getattr(np, kind)(length + 1, *args)[:-1] if periodic and length > 1 else getattr(np, kind)(length, *args)
     return _constant(whole, dtype_of(dtype or float32))
+
+
+@composite(internal=True)
+def cosine_window(length, periodic=True, alpha=0.54, beta=0.46, dtype=None):
+    """alpha - beta cos(2 pi i / n), where n is the length of a periodic window, and one less than it for another."""
+    length = static_int(length, "window_length")
+    require(length >= 0, f"`window_length` must not be negative: {length}")
+    if length < 2:
+        return _constant(np.ones(length), dtype_of(dtype or float32))
+    angle = 2 * np.pi * np.arange(length) / (length if periodic else length - 1)
+    return _constant(alpha - beta * np.cos(angle), dtype_of(dtype or float32))

@@ -11,7 +11,7 @@ from ..errors import DynamicShapeError
 from ..ir.core import Value
 from ..ir.primitive import F, composite
 from ..ir.types import dim_product, tensor
-from .family import Weak, as_tensor, broadcast_shapes, broadcast_to, constant, normal_axis, require_dtype
+from .family import Weak, as_tensor, broadcast_shapes, broadcast_to, constant, normal_axis, require, require_dtype
 
 
 def known_elements(x: Any, what: str, hint: str) -> Any:
@@ -51,10 +51,11 @@ def nonzero(x, as_tuple=False):
     Not in compiled code.
     """
     x = as_tensor(x)
+    require(x.ndim > 0, "nonzero needs at least one dimension: a single number has no places")
     found = known_elements(x, "nonzero", "compute with the mask `x != 0` itself").nonzero()
     if as_tuple:
         return tuple([_new(part.astype(np.int64)) for part in found])
-    return _new(np.stack(found, 1).astype(np.int64) if found else np.zeros((0, 0), np.int64))
+    return _new(np.stack(found, 1).astype(np.int64))
 
 
 @composite("argwhere")

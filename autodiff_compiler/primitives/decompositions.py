@@ -91,6 +91,7 @@ def symmetrised(x):
 class CheckSolved(Primitive):
     """`out`, the matrices made from others; LinAlgError with `message` where one is nan though its origin is finite."""
 
+    internal = True
     effect = Effect.IO
 
     def infer(out: TensorType, *origins: TensorType, message: str):
@@ -297,7 +298,7 @@ class Svd(Primitive):
     errors = [((F2,), {}, "needs matrices"), ((I22,), {}, "not defined for int64")]
 
 
-@composite("svd")
+@composite("svd", internal=True)
 def decomposed(x, full_matrices=False, compute_uv=True):
     """MindSpore's order of `svd`: s, u, v with x = u @ diag(s) @ v.T, or s alone without `compute_uv`."""
     if not compute_uv:
@@ -389,7 +390,7 @@ class Qr(Primitive):
     errors = [((F2,), {}, "needs matrices"), ((I22,), {}, "not defined for int64")]
 
 
-@composite("qr")
+@composite("qr", internal=True)
 def factored(x, some=True):
     """`qr` as a method: q and r, reduced unless `some` is False."""
     return call.qr(x, complete=not some)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from ..dtypes import bool_
-from ..ir.primitive import Effect, Parts, Primitive, Types
+from ..errors import NotDifferentiableError
+from ..ir.primitive import Effect, Names, Parts, Primitive, Types
 from ..ir.types import TensorType, Type, tensor
 from .family import require_dtype
 
@@ -11,17 +12,31 @@ _BOOL = tensor(bool_, ())
 
 
 class Print(Primitive):
-    """Prints its operands: `parts` are literal texts and operand numbers in the order they appear."""
+    """Prints its parts: literal texts, numbers of operands, and tuples of a Python format string and its arguments.
 
+    Such arguments are numbers of operands or such tuples again.  `ways` says what an operand is: a Tensor by its `str`
+    (all are, if it is empty) or its `repr`, an `array` or `scalar` of NumPy's, or a Python `number`.
+    """
+
+    internal = True
     effect = Effect.IO
 
-    def infer(*operands: Type, parts: Parts, sep: str = " ", end: str = "\n"):
+    def infer(
+        *operands: Type,
+        parts: Parts,
+        sep: str = " ",
+        end: str = "\n",
+        ways: Names = (),
+        flush: bool = False,
+        stream: str = "stdout",
+    ):
         return ()
 
 
 class Raise(Primitive):
     """Raises the exception that the host function `exception` builds (from the operands)."""
 
+    internal = True
     effect = Effect.IO
 
     def infer(*operands: Type, exception: str):
@@ -31,6 +46,7 @@ class Raise(Primitive):
 class Assert(Primitive):
     """Raises the exception that the host function `exception` builds unless the condition holds."""
 
+    internal = True
     effect = Effect.IO
 
     def infer(condition: TensorType, *operands: Type, exception: str):
@@ -41,8 +57,15 @@ class Assert(Primitive):
 class HostCall(Primitive):
     """Calls a Python function with NumPy arrays; `types` are the types it promises to return."""
 
+    internal = True
     effect = Effect.IO
     multiple = True
 
     def infer(*operands: Type, fn: str, types: Types):
         return types
+
+    def vjp(c, gs, *operands):
+        raise NotDifferentiableError(
+            "py_call has no derivative, and a gradient arrives at its result",
+            hint="give it one with `bprop=`, or put stop_gradient around the result if none is meant",
+        )

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from ..dtypes import float32
 from ..ir.primitive import F, call, composite
 from ..ir.types import Dim, dim_product, same_dim
-from .family import as_tensor, broadcast_to, cast, normal_axis, promoted_dtype, require, require_dtype, static_int
+from .family import broadcast_to, cast, normal_axis, promoted_dtype, require, require_dtype, static_int
 from .linalg import kept_sum
 from .shape import permuted
 
@@ -181,7 +181,9 @@ def _alone(x, labels, sizes, needed):
         order = [k for k in range(x.ndim) if k not in (i, j)] + [i, j]
         x = F.diagonal(permuted(x, tuple([k - x.ndim for k in order])), offset=0)
         labels = [*[c for k, c in enumerate(labels) if k not in (i, j)], label]
-    gone = tuple([i - x.ndim for i, c in enumerate(labels) if x.shape[i] == 1 and sizes[c] != 1])
+    gone = ()
+    if 1 in x.shape:
+        gone = tuple([i - x.ndim for i, c in enumerate(labels) if x.shape[i] == 1 and sizes[c] != 1])
     if gone:
         labels = [c for i, c in enumerate(labels) if i - x.ndim not in gone]
         x = F.squeeze(x, axes=gone)
@@ -190,23 +192,27 @@ def _alone(x, labels, sizes, needed):
 
 def _without(x, labels, needed):
     """`x` summed over the labels that nobody needs."""
+    if needed.issuperset(labels):
+        return x, labels
     axes = tuple([i - x.ndim for i, c in enumerate(labels) if c not in needed])
-    if axes:
-        x = kept_sum(x, axes)
-    return x, [c for c in labels if c in needed]
+    return kept_sum(x, axes), [c for c in labels if c in needed]
 
 
 def _arranged(x, labels, wanted):
     return permuted(x, tuple([labels.index(c) - x.ndim for c in wanted]))
 
 
-def _product(a, a_labels, b, b_labels, needed):
-    """Two tensors multiplied and summed over what both have and nobody needs, and the labels of the result."""
+def _product(a, a_labels, b, b_labels, needed, result=()):
+    """Two tensors multiplied and summed over what both have and nobody needs, and the labels of the product.
+
+    Without a sum they come in the order of `result` if that has the same ones: so nothing is transposed.
+    """
     both = [c for c in a_labels if c in b_labels]
     batch, inner = [c for c in both if c in needed], [c for c in both if c not in needed]
     rows, cols = [c for c in a_labels if c not in both], [c for c in b_labels if c not in both]
     if not inner:
-        return _spread_product(a, a_labels, b, b_labels, batch + rows + cols)
+        kept = batch + rows + cols
+        return _spread_product(a, a_labels, b, b_labels, list(result) if set(result) == set(kept) else kept)
     sizes = dict(zip([*a_labels, *b_labels], [*a.shape, *b.shape], strict=True))
     if not rows and not cols and a_labels == b_labels:
         return _dots(a, b, a_labels, inner)
@@ -290,7 +296,7 @@ def einsum(equation, *operands):
         operands = tuple(operands[0])
     if not operands:
         raise ValueError("einsum needs at least one operand")
-    xs = promoted_dtype(*[as_tensor(x, "operands") for x in operands])
+    xs = promoted_dtype(*operands)
     dtype = xs[0].dtype
     require_dtype(not dtype.is_bool, "einsum is not defined for bools", hint="cast them to a number first")
     if dtype.is_float and dtype.bits == 16:
@@ -305,7 +311,7 @@ def einsum(equation, *operands):
         needed = set(plan.result).union(*[labels for _, labels in terms])
         a, a_labels = _without(a, a_labels, needed.union(b_labels))
         b, b_labels = _without(b, b_labels, needed.union(a_labels))
-        terms.append(_product(a, a_labels, b, b_labels, needed))
+        terms.append(_product(a, a_labels, b, b_labels, needed, plan.result))
     out, labels = terms[0]
     return cast(_arranged(out, labels, plan.result), dtype)
 
@@ -316,7 +322,7 @@ def tensordot(a, b, axes=2):
 
     `axes` is a number (the last of a against the first of b) or two lists of axes that are paired in order.
     """
-    a, b = promoted_dtype(as_tensor(a, "a"), as_tensor(b, "b"))
+    a, b = promoted_dtype(a, b)
     require_dtype(not a.dtype.is_bool, "tensordot is not defined for bools", hint="cast them to a number first")
     if isinstance(axes, tuple | list):
         left, right = [list(x) if isinstance(x, tuple | list) else [x] for x in axes]
@@ -342,7 +348,7 @@ def tensordot(a, b, axes=2):
 @composite("inner")
 def inner(a, b):
     """Sum of products over the last dimensions of both; a number scales."""
-    a, b = as_tensor(a, "a"), as_tensor(b, "b")
+    a, b = promoted_dtype(a, b)
     if a.ndim == 0 or b.ndim == 0:
         return call.mul(a, b)
     return tensordot(a, b, ([-1], [-1]))

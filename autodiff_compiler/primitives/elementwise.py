@@ -42,6 +42,7 @@ class Add(Primitive):
 
     infer = binary
     scalar = lambda k, x, y: k.add(x, y)
+    cost = 1
     call = broadcasting("add")
     methods = ("__add__", "__radd__", "add")
 
@@ -57,6 +58,7 @@ class Sub(Primitive):
 
     infer = number_binary
     scalar = lambda k, x, y: k.subtract(x, y)
+    cost = 1
     call = broadcasting("sub", bools=False)
     methods = ("__sub__", "__rsub__", "sub", "subtract")
 
@@ -72,6 +74,7 @@ class Mul(Primitive):
 
     infer = binary
     scalar = lambda k, x, y: k.multiply(x, y)
+    cost = 1
     call = broadcasting("mul")
     methods = ("__mul__", "__rmul__", "mul", "multiply")
 
@@ -104,6 +107,7 @@ class Neg(Primitive):
 
     infer = number_unary
     scalar = lambda k, x: k.negative(x)
+    cost = 1
     call = lambda x: F.neg(*promoted(x))
     methods = ("__neg__", "neg", "negative")
 
@@ -155,6 +159,8 @@ def _pow(x, y):
         if not is_tensor(x) or x.dtype is not promote_scalar(x.dtype, type(y)):
             x, _ = promoted(x, y)
         return F.mul(x, x)  # correctly rounded, and many times faster than a general power
+    if isinstance(y, float) and y == 0.5 and is_tensor(x) and x.dtype.is_float:
+        return F.sqrt(x)  # as for NumPy's operator
     x, y = promoted(x, y)
     dtype = x.dtype if is_tensor(x) else y.dtype
     require_dtype(not dtype.is_bool, "pow is not defined for bools", hint="cast one of them to a number first")
@@ -188,6 +194,7 @@ class Pow(Primitive):
         (([0.0], [0.5]), {}, ([math.inf], [0.0])),
         (([0.0], [-1.0]), {}, ([-math.inf], [-math.inf])),
         (([3.0], [0.0]), {}, ([0.0], [math.log(3.0)])),
+        (([math.nan], [0.0]), {}, ([0.0], [math.nan])),
         (([-2.0], [3.0]), {}, ([12.0], [math.nan])),
     ]
 
@@ -196,8 +203,8 @@ def _pow_by_base(g, x, y):
     n = number_of(y)
     if n is not None:
         return None if n == 0 else g * (F.pow(x, n - 1) * n)
-    # At 0**0 the factor x**(y-1) is infinite where the derivative is y = 0.
-    corner = F.logical_and(F.equal(x, 0), F.equal(y, 0))
+    # At 0**0 the factor x**(y-1) is infinite, and at nan**0 nan, where the derivative is y = 0.
+    corner = F.logical_and(F.logical_or(F.equal(x, 0), F.not_equal(x, x)), F.equal(y, 0))
     return g * (y * F.pow(x, F.select(corner, 1, y) - 1))
 
 
@@ -214,6 +221,8 @@ def _pow_by_exponent(c, g, x, y):
 
 class IntPow(Primitive):
     """Power of integers, truncated: a negative exponent leaves only the powers of 1 and -1, all others are 0."""
+
+    internal = True
 
     def infer(x: TensorType, y: TensorType):
         require_dtype(binary(x, y).dtype.is_int, f"not defined for {x.dtype.name}: {x}")
@@ -341,6 +350,7 @@ class Abs(Primitive):
 
     infer = unary
     scalar = lambda k, x: k.absolute(x)
+    cost = 1
     call = lambda x: F.abs(*promoted(x))
     methods = ("__abs__", "abs", "absolute")
 
@@ -359,8 +369,9 @@ class Sign(Primitive):
 
     infer = number_unary
     scalar = lambda k, x: k.sign(x)
+    cost = 1
     call = lambda x: F.sign(*promoted(x))
-    methods = ("sign",)
+    methods = ("sign", "sgn")
 
     def vjp(c, g, x):
         return None
@@ -377,6 +388,7 @@ class Relu(Primitive):
 
     infer = number_unary
     scalar = lambda k, x: k.maximum(x, 0)
+    cost = 1
     call = lambda x: F.relu(*promoted(x))
     methods = ("relu",)
 
@@ -401,6 +413,7 @@ class Maximum(Primitive):
 
     infer = binary
     scalar = lambda k, x, y: k.maximum(x, y)
+    cost = 1
     call = broadcasting("maximum")
     methods = ("maximum",)
 
@@ -421,6 +434,7 @@ class Minimum(Primitive):
 
     infer = binary
     scalar = lambda k, x, y: k.minimum(x, y)
+    cost = 1
     call = broadcasting("minimum")
     methods = ("minimum",)
 
@@ -453,6 +467,7 @@ class Select(Primitive):
         return x
 
     scalar = lambda k, condition, x, y: k.where(condition, x, y)
+    cost = 1
     call = _where
 
     def vjp(c, g, condition, x, y):
@@ -472,6 +487,8 @@ def _astype(x, dtype):
 
 class Cast(Primitive):
     """The same numbers in another dtype; a cast to an integer or bool ends the derivative."""
+
+    cost = 1
 
     def infer(x: TensorType, *, dtype: DType):
         return tensor(dtype, x.shape)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import operator
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -9,20 +10,55 @@ from typing import Any
 import numpy as np
 
 from ..dtypes import DType, bool_, default_of_python, float32, from_numpy, int64, promote, promote_scalar
-from ..errors import DTypeError, ShapeError, StaticValueError
-from ..ir.core import Value
+from ..errors import DTypeError, ShapeError, StaticValueError, shown_as
+from ..ir.core import Unknown, UnknownValueError, Value
 from ..ir.primitive import F, call, trace
 from ..ir.types import Dim, Shape, TensorType, TupleType, Type, same_dim, same_shape, tensor
 
 __all__ = [
-    "Weak", "as_shape", "as_tensor", "binary", "broadcast_shapes", "broadcast_to", "broadcasting", "cast", "comparison",
-    "constant", "expand", "float_binary", "float_unary", "floating", "is_tensor", "like", "normal_axes", "normal_axis",
-    "number_binary", "number_of", "number_unary", "promoted", "promoted_dtype", "require", "require_dtype", "rows",
-    "same_type", "static_int", "static_number", "sum_to", "unary", "zeros_like", "zeros_of",
+    "Weak",
+    "as_shape",
+    "as_tensor",
+    "binary",
+    "broadcast_shapes",
+    "broadcast_to",
+    "broadcasting",
+    "cast",
+    "comparison",
+    "constant",
+    "expand",
+    "float_binary",
+    "float_unary",
+    "floating",
+    "in_dtype",
+    "int_range",
+    "is_tensor",
+    "like",
+    "naming_parameter",
+    "normal_axes",
+    "normal_axis",
+    "number_binary",
+    "number_in",
+    "number_of",
+    "number_unary",
+    "promoted",
+    "promoted_dtype",
+    "require",
+    "require_dtype",
+    "rows",
+    "same_type",
+    "static_int",
+    "static_number",
+    "stretching",
+    "sum_to",
+    "unary",
+    "zeros_like",
+    "zeros_of",
 ]
 
 
-class Weak:
+@shown_as("number")
+class Weak(Unknown):
     """A Python number that is known only at run time: a 0-d Value and the Python type it stands for.
 
     With Tensors it is weak, as a Python number is: it never raises the Tensor's precision.
@@ -50,25 +86,46 @@ def require_dtype(condition: bool, message: str, hint: str | None = None) -> Non
         raise DTypeError(message, hint=hint or "convert the operand with astype")
 
 
+def not_static(parameter: str) -> StaticValueError:
+    """The error of an argument that compiled code must know, where only run time does."""
+    return StaticValueError(
+        f"`{parameter}` must be a constant, but its value is known only at run time",
+        hint="pass it as a Python number, or take it from a shape",
+    )
+
+
+def naming_parameter(error: UnknownValueError, function: Callable[..., Any], args: Any, kwargs: Any) -> Exception:
+    """The error with the parameter of `function` through which the unknown value came, if it is one of them."""
+    try:
+        given = inspect.signature(function).bind(*args, **kwargs).arguments
+    except (TypeError, ValueError):
+        return error
+    for parameter, x in given.items():
+        if any(v is error.value for v in (x if isinstance(x, tuple | list) else (x,))):
+            return not_static(parameter).about(error.value)
+    return error
+
+
 def static_int(x: Any, parameter: str) -> int:
     """An argument that must be a constant, as an int; StaticValueError where it is known only at run time."""
     if x.__class__ is Value or x.__class__ is Weak:
-        raise StaticValueError(
-            f"`{parameter}` must be a constant, but its value is known only at run time",
-            hint="pass it as a Python number, or take it from a shape",
-        )
+        raise not_static(parameter).about(x)
     if isinstance(x, bool):
         raise TypeError(f"`{parameter}` must be an int, not a bool")
-    return operator.index(x)
+    try:
+        return operator.index(x)
+    except TypeError:
+        raise TypeError(f"`{parameter}` must be an int, not {_article(type(x))}") from None
+
+
+def _article(kind: type) -> str:
+    return "None" if kind is type(None) else f"a{'n' * (kind.__name__[0] in 'aeiou')} {kind.__name__}"
 
 
 def static_number(x: Any, parameter: str) -> Any:
     """An argument that compiled code must know, as it is; StaticValueError where only run time does."""
     if x.__class__ is Value or x.__class__ is Weak:
-        raise StaticValueError(
-            f"`{parameter}` must be a constant, but its value is known only at run time",
-            hint="pass it as a Python number",
-        )
+        raise not_static(parameter).about(x)
     return x
 
 
@@ -224,7 +281,7 @@ def as_tensor(x: Any, parameter: str = "x") -> Any:
         return constant(x, tensor(from_numpy(x.dtype), x.shape))
     x = _plain(x)
     if not isinstance(x, bool | int | float):
-        raise DTypeError(f"`{parameter}` must be a Tensor, not {type(x).__name__}")
+        raise DTypeError(f"`{parameter}` must be a Tensor, not {_article(type(x))}")
     return constant(x, tensor(default_of_python(x), ()))
 
 
@@ -236,16 +293,20 @@ def in_dtype(value: Any, dtype: DType) -> Any:
     """What is assigned to elements, as a Tensor or Value of their dtype; a number is rounded once."""
     value = value.value if value.__class__ is Weak else _plain(value)
     if isinstance(value, bool | int | float):
-        return constant(_number(value, dtype), tensor(dtype, ()))
+        return constant(number_in(value, dtype), tensor(dtype, ()))
     return cast(as_tensor(value, "value"), dtype)
 
 
-def promoted_dtype(*xs: Any) -> list[Any]:
-    """Tensors or Values at their common dtype."""
-    dtype = xs[0].dtype
-    for x in xs:
-        dtype = promote(dtype, x.dtype)
-    return [cast(x, dtype) for x in xs]
+def promoted_dtype(*xs: Any, floating: bool = False) -> list[Any]:
+    """Operands as Tensors or Values at their common dtype, each of its own shape.
+
+    Numbers are weak, as for `promoted`: they are rounded once, to that dtype.
+    """
+    xs = tuple([_plain(x) for x in xs])
+    dtype = _common_dtype(xs)
+    if floating and not dtype.is_float:
+        dtype = float32
+    return [in_dtype(x, dtype) for x in xs]
 
 
 def broadcast_to(x: Any, shape: Shape) -> Any:
@@ -280,11 +341,16 @@ def promoted(*xs: Any, floating: bool = False) -> list[Any]:
     first = xs[0]
     if trace.builder is None and is_tensor(first) and (not floating or first.dtype.is_float):
         dtype, shape = first.dtype, first.shape
+        out: list[Any] = []  # the usual operands: of one type, and numbers beside floats
         for x in xs:
-            if getattr(x, "dtype", None) is not dtype or x.shape != shape:
+            if (x.__class__ is float or x.__class__ is int) and dtype.is_float:
+                out.append(float(x))
+            elif getattr(x, "dtype", None) is dtype and x.shape == shape:
+                out.append(x)
+            else:
                 break
         else:
-            return list(xs)
+            return out
     xs = tuple([_plain(x) for x in xs])
     dtype = _common_dtype(xs)
     if floating and not dtype.is_float:
@@ -294,17 +360,27 @@ def promoted(*xs: Any, floating: bool = False) -> list[Any]:
     if trace.builder is not None and (numbers_only or any(x.__class__ is Value or x.__class__ is Weak for x in xs)):
         return [_lifted(x, dtype, shape) for x in xs]
     if numbers_only:
-        return [constant(_number(x, dtype), tensor(dtype, ())) for x in xs]
-    return [cast(x, dtype) if is_tensor(x) else _number(x, dtype) for x in xs]
+        return [constant(number_in(x, dtype), tensor(dtype, ())) for x in xs]
+    return [cast(x, dtype) if is_tensor(x) else number_in(x, dtype) for x in xs]
 
 
 def _plain(x: Any) -> Any:
-    """NumPy scalars as Python numbers, arrays as constants; everything else as it is."""
+    """NumPy's and other numbers as Python's own, arrays as constants; everything else as it is."""
     if isinstance(x, np.generic):
         return x.item()
     if isinstance(x, np.ndarray):
         return constant(x, tensor(from_numpy(x.dtype), x.shape))
+    if isinstance(x, int | float) and x.__class__ not in (bool, int, float):  # of a subclass, as `mutable` makes them
+        return int(x) if isinstance(x, int) else float(x)
     return x
+
+
+#: What to do instead of combining a Tensor with such an object.
+_INSTEAD: dict[type, str] = {
+    complex: "there are no complex tensors: carry real and imaginary parts",
+    list: "make a Tensor of it: `Tensor(x)`",
+    tuple: "make a Tensor of it: `Tensor(x)`",
+}
 
 
 def _common_dtype(xs: tuple[Any, ...]) -> DType:
@@ -316,8 +392,9 @@ def _common_dtype(xs: tuple[Any, ...]) -> DType:
     kinds = [x.kind if x.__class__ is Weak else type(x) for x in xs if not is_tensor(x)]
     for kind in kinds:
         require_dtype(
-            kind in (bool, int, float), f"cannot combine a Tensor with a {kind.__name__}",
-            hint="there are no complex tensors: carry real and imaginary parts" if kind is complex else None,
+            kind in (bool, int, float),
+            f"cannot combine a Tensor with {_article(kind)}",
+            hint=next((text for base, text in _INSTEAD.items() if issubclass(kind, base)), "give a Tensor or a number"),
         )
     if dtype is None:
         kind = max(kinds, key=(bool, int, float).index)
@@ -327,13 +404,20 @@ def _common_dtype(xs: tuple[Any, ...]) -> DType:
     return dtype
 
 
-def _number(x: Any, dtype: DType) -> Any:
+def int_range(dtype: DType) -> tuple[int, int]:
+    """The least and the greatest number of an integer dtype."""
+    lowest = 0 if dtype.kind == "u" else -(1 << dtype.bits - 1)
+    return lowest, lowest + (1 << dtype.bits) - 1
+
+
+def number_in(x: Any, dtype: DType) -> Any:
+    """A Python number as one of that dtype; OverflowError if it does not fit."""
     if dtype.is_float:
         return float(x)
     if dtype.is_bool:
         return bool(x)
-    lowest = 0 if dtype.kind == "u" else -(1 << dtype.bits - 1)
-    if not lowest <= x < lowest + (1 << dtype.bits):
+    lowest, greatest = int_range(dtype)
+    if not lowest <= x <= greatest:
         raise OverflowError(f"{x} does not fit in {dtype.name}")
     return int(x)
 
@@ -342,7 +426,7 @@ def _lifted(x: Any, dtype: DType, shape: Shape) -> Any:
     if x.__class__ is Weak:
         x = x.value
     elif not is_tensor(x):
-        return trace.builder.const(_number(x, dtype), tensor(dtype, shape))
+        return trace.builder.const(number_in(x, dtype), tensor(dtype, shape))
     return broadcast_to(cast(x, dtype), shape)
 
 
@@ -356,6 +440,18 @@ def broadcasting(name: str, *, floating: bool = False, bools: bool = True) -> Ca
             refused = (x if is_tensor(x) else y).dtype.is_bool
             require_dtype(not refused, f"{name} is not defined for bools", hint="cast one of them to a number first")
         return getattr(F, name)(x, y)
+
+    public.__name__ = public.__qualname__ = name
+    return public
+
+
+def stretching(name: str) -> Callable[..., Any]:
+    """The user-facing form of a primitive of two floats whose kernel does not broadcast: they are stretched first."""
+
+    def public(x: Any, y: Any) -> Any:
+        x, y = promoted_dtype(x, y, floating=True)
+        shape = broadcast_shapes([x.shape, y.shape])
+        return getattr(F, name)(broadcast_to(x, shape), broadcast_to(y, shape))
 
     public.__name__ = public.__qualname__ = name
     return public

@@ -111,6 +111,8 @@ class Slice(Primitive):
 class SliceUpdate(Primitive):
     """`x` with a strided slice of it replaced."""
 
+    internal = True
+
     def infer(x: TensorType, update: TensorType, *, axes: Ints, starts: Ints, stops: Ints, steps: Ints):
         wanted = tensor(x.dtype, sliced_shape(x.shape, axes, starts, stops, steps))
         require_dtype(update.dtype is x.dtype, f"a slice of {x} cannot hold {update}")
@@ -149,6 +151,7 @@ class CheckIndex(Primitive):
     With ``negative=False`` negative indices are outside too: labels do not count from the end.
     """
 
+    internal = True
     effect = Effect.IO
 
     def infer(index: TensorType, *, size: int, negative: bool = True):
@@ -156,14 +159,17 @@ class CheckIndex(Primitive):
         return tensor(int64, index.shape)
 
     def numpy(index, *, size, negative):
-        places = index.astype(int)  # before the sum: an int8 could not hold it
-        if index.size == 0 or places.view(np.uint64).max() < size:  # a negative number is a great one there
+        places = index.astype(int, copy=False)  # before the sum: an int8 could not hold it
+        # A negative number is a great one among those without a sign.
+        if index.size == 0 or np.maximum.reduce(places.view(np.uint64), axis=None) < size:
             return places
         lowest = -size if negative else 0
         low, high = int(places.min()), int(places.max())
         if low < lowest or high >= size:
             raise IndexError(f"index {low if low < lowest else high} is out of bounds for size {size}")
         return np.where(places < 0, places + size, places)
+
+    view = "index"
 
     def vjp(c, g, index):
         return None

@@ -105,11 +105,7 @@ def _cubic_axis(x, axis, source):
 def _nearest_axis(x, axis, index):
     old, new = x.shape[axis], len(index)
     if new % old == 0 and np.array_equal(index, np.repeat(np.arange(old), new // old)):
-        # repeated elements: so the derivative is a sum, not a scatter
-        at = x.ndim + axis
-        apart = F.expand_dims(x, axes=(axis,))
-        stretched = (*x.shape[: at + 1], new // old, *x.shape[at + 1 :])
-        return F.reshape(broadcast_to(apart, stretched), shape=(*x.shape[:at], new, *x.shape[at + 1 :]))
+        return F.repeat_elements(x, count=new // old, axis=axis)  # its derivative is a sum, not a scatter
     return F.gather(x, constant(index, tensor(int64, index.shape)), axis=axis)
 
 
@@ -197,7 +193,7 @@ def grid_sample(x, grid, mode="bilinear", padding_mode="zeros", align_corners=No
     `align_corners` the centres of its outer elements.  Outside lie zeros, the border, or the reflection of the grid; at
     a place that is nan lies 0.  Modes: "bilinear", "nearest", for 2 dimensions "bicubic".
     """
-    x, grid = promoted_dtype(as_tensor(x), as_tensor(grid, "grid"))
+    x, grid = promoted_dtype(x, grid)
     n = x.ndim - 2
     if mode not in ("bilinear", "nearest", "bicubic") or (mode == "bicubic" and n != 2):
         raise ValueError(f"grid_sample has no mode {mode!r} for {n} spatial dimensions")
@@ -214,27 +210,41 @@ def grid_sample(x, grid, mode="bilinear", padding_mode="zeros", align_corners=No
         c = call.mul(call.add(c, 1), (size - 1 if align_corners else size) / 2)
         c = c if align_corners else call.sub(c, 0.5)
         axes.append(_axis_samples(c, size, mode, padding_mode, bool(align_corners)))
-    flat, places = flattened(x, n), (x.shape[0], dim_product(grid.shape[1:-1]))
-    total = None
+    return cast(sampled(x, axes), dtype)
+
+
+def sampled(x, axes):
+    """The sum over taps of elements of x [batch, channels, ...] times weights: [batch, channels, ...] as the places.
+
+    `axes` holds (position, weight) pairs of shape [batch, ...] for every spatial dimension; positions are whole
+    numbers, and zeros lie outside.
+    """
+    batch, channels, sizes = x.shape[0], x.shape[1], x.shape[2:]
+    shape, size = axes[0][0][0].shape, dim_product(sizes)
+    rows = F.transpose(flattened(x, len(sizes)), axes=(-3, -1, -2))  # the channels of an element are read together
+    rows = F.reshape(rows, shape=(dim_product((batch, size)), channels))
+    first = F.reshape(F.iota(start=0, step=size, size=batch, dtype=int64), shape=(batch, *(1,) * (len(shape) - 1)))
+    first, total = broadcast_to(first, shape), None
     for taps in itertools.product(*axes):
-        part = _tapped(flat, places, sizes, [t[0] for t in taps], [t[1] for t in taps if t[1] is not None])
+        part = _tapped(rows, first, sizes, [t[0] for t in taps], [t[1] for t in taps if t[1] is not None])
         total = part if total is None else total + part
-    return cast(F.reshape(total, shape=(*x.shape[:2], *grid.shape[1:-1])), dtype)
+    total = F.transpose(F.reshape(total, shape=(batch, dim_product(shape[1:]), channels)), axes=(-3, -1, -2))
+    return F.reshape(total, shape=(batch, channels, *shape[1:]))
 
 
-def _tapped(flat, places, sizes, positions, weights):
-    """The elements at whole positions times the product of the weights; 0 outside of the grid."""
+def _tapped(rows, first, sizes, positions, weights):
+    """The rows at whole positions, counted from `first` on, times the product of the weights; 0 outside of the grid."""
     bounds = [(F.greater_equal(p, 0), F.less_equal(p, size - 1)) for p, size in zip(positions, sizes, strict=True)]
     met, index = functools.reduce(F.logical_and, itertools.chain(*bounds)), None
     for position, size in zip(positions, sizes, strict=True):
         position = F.cast(F.select(met, position, 0), dtype=int64)
         index = position if index is None else index * size + position
-    shape = (*flat.shape[:2], places[1])
+    count = dim_product(index.shape)
+    part = F.gather(rows, F.reshape(index + first, shape=(count,)), axis=-2)
 
     def per_channel(v):
-        return broadcast_to(F.expand_dims(F.reshape(v, shape=places), axes=(-2,)), shape)
+        return broadcast_to(F.reshape(v, shape=(count, 1)), part.shape)
 
-    part = F.take_along_axis(flat, per_channel(index), axis=-1)
     if weights:
         part = part * per_channel(functools.reduce(call.mul, weights))
     return F.select(per_channel(met), part, 0)

@@ -25,7 +25,7 @@ from .shape import matrix_transpose, permuted
 
 # ------------------------------------------------------------------------------------------------ matmul
 def _matmul(a, b):
-    a, b = promoted_dtype(as_tensor(a, "a"), as_tensor(b, "b"))
+    a, b = promoted_dtype(a, b)
     require(a.ndim > 0 and b.ndim > 0, "matmul needs at least one dimension on both sides: multiply by a scalar with *")
     row, column = a.ndim == 1, b.ndim == 1
     a = F.expand_dims(a, axes=(-2,)) if row else a
@@ -45,7 +45,8 @@ def _matmul(a, b):
 def _require_inner(a, b):
     k, n = a.shape[-1], b.shape[-2]
     require(
-        same_dim(k, n), f"inner sizes differ: {_text(a)} @ {_text(b)}: {k} != {n}",
+        same_dim(k, n),
+        f"inner sizes differ: {_text(a)} @ {_text(b)}: {k} != {n}",
         hint="columns of the left matrix meet rows of the right one; transpose one of them",
     )
 
@@ -118,7 +119,7 @@ def mv(a, x):
 @composite("bmm")
 def bmm(a, b):
     """Products of the matrices of two batches of equal size, which may have several dimensions."""
-    a, b = as_tensor(a, "a"), as_tensor(b, "b")
+    a, b = promoted_dtype(a, b)
     require(
         a.ndim >= 3 and same_shape(a.shape[:-2], b.shape[:-2]),
         f"bmm needs two batches of matrices of one size, not {_text(a)} and {_text(b)}",
@@ -130,7 +131,7 @@ def bmm(a, b):
 @composite("dot")
 def dot(a, b):
     """NumPy's dot: the last dimension of a against the last but one of b (its only one); numbers scale."""
-    a, b = as_tensor(a, "a"), as_tensor(b, "b")
+    a, b = promoted_dtype(a, b)
     if a.ndim == 0 or b.ndim == 0:
         return call.mul(a, b)
     if b.ndim <= 2:
@@ -141,9 +142,15 @@ def dot(a, b):
 @composite()
 def vecdot(a, b, axis=-1):
     """Sum over an axis of the products of two tensors, which broadcast."""
-    product = call.mul(a, b)
-    require_dtype(not product.dtype.is_bool, "vecdot is not defined for bools")
-    return kept_sum(product, normal_axis(axis, product.ndim))
+    a, b = promoted_dtype(a, b)
+    require_dtype(not a.dtype.is_bool, "vecdot is not defined for bools")
+    shape = broadcast_shapes([a.shape, b.shape])
+    axis = normal_axis(axis, len(shape))
+    if axis != -1 or not a.dtype.is_float:
+        return kept_sum(call.mul(a, b), axis)
+    a, b = [broadcast_to(x, shape) for x in (a, b)]
+    product = F.matmul(F.expand_dims(a, axes=(-2,)), F.expand_dims(b, axes=(-1,)))
+    return F.squeeze(product, axes=(-2, -1))
 
 
 def kept_sum(x, axes):
@@ -154,12 +161,12 @@ def kept_sum(x, axes):
 @composite("outer", "ger")
 def outer(a, b):
     """Products of every element of a and every element of b, both flat: [i, j] is a[i] * b[j]."""
-    a, b = as_tensor(a, "a"), as_tensor(b, "b")
+    a, b = promoted_dtype(a, b)
     return call.mul(call.reshape(a, (-1, 1)), call.reshape(b, (1, -1)))
 
 
 def _cross(a, b, axis=None):
-    a, b = promoted_dtype(as_tensor(a, "a"), as_tensor(b, "b"))
+    a, b = promoted_dtype(a, b)
     shape = broadcast_shapes([a.shape, b.shape])
     if axis is None:
         require(3 in shape, f"cross needs an axis of size 3, but the shape is {list(shape)}")
@@ -198,7 +205,7 @@ class Cross(Primitive):
 @composite("kron")
 def kron(a, b):
     """Kronecker product: blocks a[i, j] * b; the tensor with fewer dimensions gets leading ones of size 1."""
-    a, b = as_tensor(a, "a"), as_tensor(b, "b")
+    a, b = promoted_dtype(a, b)
     n = max(a.ndim, b.ndim)
     outer_sizes = (1,) * (n - a.ndim) + a.shape
     inner_sizes = (1,) * (n - b.ndim) + b.shape
@@ -211,6 +218,7 @@ def kron(a, b):
 
 def _scaled_sum(x, product, beta, alpha):
     """beta * x + alpha * product; a factor of the number 1 costs nothing."""
+    x, product = promoted_dtype(x, product)
     if not (isinstance(alpha, int | float) and alpha == 1):
         product = call.mul(product, alpha)
     if not (isinstance(beta, int | float) and beta == 1):
@@ -388,3 +396,18 @@ def diagflat(x, offset=0):
 def trace(x, offset=0, axis1=0, axis2=1, dtype=None):
     """Sum along a diagonal of two axes; smaller integers and bools are summed as int64, as in `sum`."""
     return call.sum(_diagonal(x, offset, axis1, axis2), -1, dtype)
+
+
+@composite()
+def vander(x, n=None):
+    """The Vandermonde matrix of a vector: its powers n - 1, ..., 1, 0 as columns, by default a square one."""
+    x = as_tensor(x)
+    require(x.ndim == 1, f"vander takes a vector, not {x.ndim} dimensions")
+    count = x.shape[0] if n is None else static_int(n, "N")
+    require(count >= 0, f"a matrix has no {count} columns")
+    if count == 0:
+        return call.zeros((x.shape[0], 0), x.dtype)
+    powers = [call.ones_like(x)]  # products: pow(0, 0) has no derivative
+    while len(powers) < count:
+        powers.append(x if len(powers) == 1 else powers[-1] * x)
+    return call.stack(powers[::-1], 1)

@@ -7,22 +7,26 @@ from __future__ import annotations
 
 import math
 
-from ..ir.primitive import F, call, composite
+import numpy as np
+
+from ..ir.primitive import F, Primitive, call, composite
 from ..ir.types import same_shape
 from .family import (
     as_tensor,
     broadcast_shapes,
     broadcast_to,
     cast,
-    is_tensor,
+    float_unary,
     normal_axis,
-    promoted,
+    promoted_dtype,
     require,
     require_dtype,
 )
 from .index import checked
 from .normalization import wide
 from .reduce import mean
+from .samples import I2, real
+from .statistics import vector_norm
 
 
 # ------------------------------------------------------------------------------------------------ reduction
@@ -39,11 +43,9 @@ def reduced(loss, reduction):
 
 def _floats(*xs):
     """Operands of an elementwise loss at their common float dtype and shape, 16-bit ones as float32; and the dtype."""
-    xs = promoted(*xs, floating=True)
-    dtype = next(x.dtype for x in xs if is_tensor(x))
-    xs = [cast(as_tensor(x), dtype) for x in xs]  # in eager mode numbers are numbers still
+    xs = promoted_dtype(*xs, floating=True)
     shape = broadcast_shapes([x.shape for x in xs])
-    return [broadcast_to(wide(x)[0], shape) for x in xs], dtype
+    return [broadcast_to(wide(x)[0], shape) for x in xs], xs[0].dtype
 
 
 def _weighted(loss, weight):
@@ -65,7 +67,7 @@ def mse_loss(x, target, reduction="mean"):
 
 @composite()
 def l1_loss(x, target, reduction="mean"):
-    """The absolute difference."""
+    """The absolute difference; where it is 0, so is the derivative."""
     (x, target), dtype = _floats(x, target)
     return _finished(F.abs(x - target), None, reduction, dtype)
 
@@ -91,24 +93,36 @@ def smooth_l1_loss(x, target, beta=1.0, reduction="none"):
 
 
 def _quadratic_then_linear(x, bound):
-    size = F.abs(x)
-    near = F.less_equal(size, bound)
-    inner = F.select(near, x, 0)  # keeps the square of the other branch from overflowing
-    return F.select(near, call.mul(inner * inner, 0.5), call.mul(call.sub(size, bound / 2), bound))
+    """x * x / 2 up to the bound, beyond it bound * (abs(x) - bound / 2): the same product, of x no greater than it."""
+    inner = call.clamp(x, -bound, bound)
+    return inner * (x - call.mul(inner, 0.5))
 
 
 # ------------------------------------------------------------------------------------------------ probabilities
-def _log(p):
-    """log(p), but finite where p is 0: as steep and as low as at 1e-12."""
-    floor = F.select(F.less(p, 1e-12), 1e-12, p)
-    return F.log(p + F.stop_gradient(floor - p))
+class FlooredLog(Primitive):
+    """log(x), below 1e-12 as low and as steep as there."""
+
+    internal = True
+    infer = float_unary
+
+    def numpy(x):
+        return np.log(np.clip(x, 1e-12, np.inf))
+
+    widen = True
+
+    def vjp(c, g, x):
+        return g / (x + F.stop_gradient(F.maximum(x, 1e-12) - x))  # the second derivative is as steep too
+
+    samples = real(0.3, 3.0)
+    errors = [((I2,), {}, "not defined for int32")]
+    ties = [(([0.0, 1e-12, 0.5],), {}, ([1e12, 1e12, 2.0],))]
 
 
 @composite()
 def binary_cross_entropy(probability, target, weight=None, reduction="mean"):
     """-target * log(p) - (1 - target) * log(1 - p); a logarithm is no lower than log(1e-12)."""
     (p, target), dtype = _floats(probability, target)
-    loss = -(target * _log(p) + (1 - target) * _log(1 - p))
+    loss = -(target * F.floored_log(p) + (1 - target) * F.floored_log(1 - p))
     return _finished(loss, weight, reduction, dtype)
 
 
@@ -181,9 +195,7 @@ def _along_classes(weight, logp, axis):
 
 
 @composite()
-def nll_loss(
-    log_probabilities, labels, axis=-1, reduction="mean", weight=None, ignore_index=None, label_smoothing=0.0
-):
+def nll_loss(log_probabilities, labels, axis=-1, reduction="mean", weight=None, ignore_index=None, label_smoothing=0.0):
     """Negative log-likelihood: minus the entry that each integer label selects along the class axis.
 
     The shape of `labels` is that of `log_probabilities` without the axis; a label outside raises IndexError, but the
@@ -265,6 +277,25 @@ def multi_margin_loss(x, labels, p=1, margin=1.0, weight=None, reduction="mean")
 
 
 @composite()
+def multilabel_margin_loss(x, labels, reduction="mean"):
+    """The sum of max(0, 1 - x[label] + x[other]) over the labels before the first -1 and all other classes, divided by
+    the number of classes; IndexError for a label before it that is no class.
+    """
+    (x, dtype), labels = wide(x), as_tensor(labels, "labels")
+    require(x.ndim in (1, 2) and x.shape == labels.shape, f"labels {list(labels.shape)} for {list(x.shape)} scores")
+    require_dtype(labels.dtype.is_int, f"labels must be integers, not {labels.dtype.name}")
+    n = x.shape[-1]
+    listed = call.equal(call.cumsum(call.cast(call.equal(labels, -1), "int64"), -1), 0)
+    places = checked(call.where(listed, labels, 0), n, negative=False)
+    named = call.logical_and(call.one_hot(places, n, True, False), call.expand_dims(listed, -1))
+    others = call.expand_dims(call.logical_not(call.any(named, -2)), -2)
+    gap = call.sub(1, call.sub(call.expand_dims(F.take_along_axis(x, places, axis=-1), -1), call.expand_dims(x, -2)))
+    counted = call.logical_and(others, call.expand_dims(listed, -1))
+    loss = call.sum(call.where(call.logical_and(counted, call.greater(gap, 0)), gap, 0), (-2, -1))
+    return _finished(call.div(loss, n), None, reduction, dtype)
+
+
+@composite()
 def multilabel_soft_margin_loss(x, target, weight=None, reduction="mean"):
     """Binary cross entropy with logits, averaged over the classes, for x and target [batch, classes]."""
     loss = binary_cross_entropy_with_logits(x, target, weight, None, "none")
@@ -280,7 +311,7 @@ def soft_margin_loss(x, target, reduction="mean"):
 
 @composite()
 def hinge_embedding_loss(x, target, margin=1.0, reduction="mean"):
-    """x where the target is 1, max(0, margin - x) where it is -1."""
+    """x where the target is 1, max(0, margin - x) where it is -1; at the margin the derivative is 0."""
     (x, target), dtype = _floats(x, target)
     similar = F.select(F.equal(target, 1), x, 0)
     return _finished(similar + F.select(F.equal(target, -1), F.relu(call.sub(margin, x)), 0), None, reduction, dtype)
@@ -329,7 +360,4 @@ def triplet_margin_loss(anchor, positive, negative, margin=1.0, p=2, eps=1e-6, s
 
 
 def _distance(x, y, p, eps):
-    size = F.abs(call.add(x - y, eps))
-    if p == 2:
-        return F.sqrt(F.sum(size * size, axes=(-1,)))
-    return call.pow(F.sum(call.pow(size, p), axes=(-1,)), 1 / p)
+    return vector_norm(call.add(x - y, eps), p, -1)  # whose derivative at distance 0 is 0

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from ..dtypes import int64
 from ..ir.primitive import F, Primitive, call, composite
-from ..ir.types import TensorType
-from .family import as_tensor, expand, float_unary, normal_axis, promoted, require, require_dtype, static_int
+from ..ir.types import TensorType, tensor
+from .family import as_tensor, constant, expand, float_unary, normal_axis, promoted, require, require_dtype, static_int
 from .index import checked
 from .samples import EMPTY, I2
 
@@ -75,11 +76,18 @@ class LogSoftmax(Primitive):
 
 
 @composite()
-def embedding(indices, weight, padding_idx=None):
-    """The rows of `weight` that integers name; the row `padding_idx` gets no cotangent."""
+def embedding(indices, weight, padding_idx=None, scale_grad_by_freq=False):
+    """The rows of `weight` that integers name; the row `padding_idx` gets no cotangent.
+
+    With `scale_grad_by_freq` the cotangent of a row is divided by how often it was named.
+    """
     weight, indices = as_tensor(weight, "weight"), as_tensor(indices, "indices")
     require(weight.ndim == 2, f"the weight of an embedding must have 2 dimensions, not {weight.ndim}")
-    rows = F.gather(weight, checked(indices, weight.shape[0], negative=False), axis=-2)
+    places = checked(indices, weight.shape[0], negative=False)
+    rows = F.gather(weight, places, axis=-2)
+    if scale_grad_by_freq:
+        times = F.expand_dims(F.gather(_named(places, weight), places, axis=-1), axes=(-1,))
+        rows = _with_value(call.div(rows, times), rows)
     if padding_idx is None:
         return rows
     padding = static_int(padding_idx, "padding_idx")
@@ -89,7 +97,30 @@ def embedding(indices, weight, padding_idx=None):
     return call.where(padded, F.stop_gradient(rows), rows)
 
 
-@composite()
+def _named(places, weight):
+    """How often each row of the weight is named."""
+    ones = constant(1, tensor(int64, places.shape))
+    return F.scatter_add(constant(0, tensor(int64, weight.shape[:1])), places, ones, axis=-1)
+
+
+def _with_value(x, value):
+    """`value`, with the derivative of x."""
+    return F.stop_gradient(value) + (x - F.stop_gradient(x))
+
+
+@composite(internal=True)
+def limited_rows(weight, indices, max_norm, norm_type=2.0):
+    """`weight` with those named rows that are longer than `max_norm` scaled to it; its derivative ignores that."""
+    weight = as_tensor(weight, "weight")
+    require(weight.ndim == 2, f"the weight of an embedding must have 2 dimensions, not {weight.ndim}")
+    places = checked(as_tensor(indices, "indices"), weight.shape[0], negative=False)
+    norms = call.vector_norm(F.stop_gradient(weight), norm_type, -1, True)
+    named = F.expand_dims(F.greater(_named(places, weight), 0), axes=(-1,))
+    scale = call.where(call.logical_and(named, call.greater(norms, max_norm)), call.div(max_norm, norms), 1)
+    return _with_value(weight, call.mul(weight, scale))
+
+
+@composite(internal=True)
 def masked_dropout(x, mask, p):
     """x / (1 - p) where the mask holds, else 0; the mask is drawn elsewhere, with probability 1 - p of each element."""
     (x,) = promoted(x, floating=True)

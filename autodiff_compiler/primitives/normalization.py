@@ -19,7 +19,7 @@ def wide(x):
     return (cast(x, float32) if x.dtype.bits == 16 else x), x.dtype
 
 
-@composite()
+@composite(internal=True)
 def moments(x, axes):
     """Mean and (biased) variance over axes, which stay with size 1."""
     center = mean(x, axes, keepdims=True)
@@ -34,7 +34,7 @@ def _scaled(x, center, variance, eps):
     return call.mul(call.sub(x, center), call.rsqrt(call.add(variance, eps)))
 
 
-@composite()
+@composite(internal=True)
 def standardize(x, axes, eps=1e-5):
     """x minus its mean, divided by the root of its variance + eps, over axes; x is a float tensor."""
     difference = call.sub(x, mean(x, axes, keepdims=True))
@@ -105,7 +105,7 @@ def batch_norm(x, center, variance, weight=None, bias=None, eps=1e-5):
     return cast(_affine(_scaled(x, center, variance, eps), weight, bias, shape), dtype)
 
 
-@composite()
+@composite(internal=True)
 def batch_moments(x):
     """Mean and biased variance of every channel of x [batch, channels, ...], and how many elements a channel has.
 
@@ -135,7 +135,7 @@ def rms_norm(x, gamma, eps=1e-6):
     return cast(call.mul(call.mul(x, factor), broadcast_to(gamma, x.shape)), dtype), factor
 
 
-@composite()
+@composite(internal=True)
 def local_response_norm(x, depth_radius=5, bias=1.0, alpha=1.0, beta=0.5):
     """x / (bias + alpha * sum of squares over neighbouring channels) ** beta, for x [batch, channels, ...].
 

@@ -12,7 +12,7 @@ from ..errors import StaticValueError
 from ..ir.core import Value
 from ..ir.primitive import F, Ints, Literal, Primitive, composite
 from ..ir.types import TensorType, tensor
-from .family import as_tensor, broadcast_to, cast, constant, is_tensor, require, static_int
+from .family import as_tensor, broadcast_to, constant, in_dtype, is_tensor, require, static_int
 from .samples import F2
 
 
@@ -84,7 +84,15 @@ def pad(x, padding, mode="constant", value=None):
 def _widths(padding):
     if is_tensor(padding):
         padding = _known(padding).reshape(-1).tolist()
-    numbers = [static_int(p, "padding") for p in ((padding,) * 2 if isinstance(padding, int) else padding)]
+    padding = (padding,) * 2 if isinstance(padding, int) else padding
+    if any(isinstance(p, tuple | list) for p in padding):
+        pairs = [p if isinstance(p, tuple | list) else (p,) for p in padding]
+        flat = tuple(width for pair in reversed(pairs) for width in pair)
+        raise TypeError(
+            "`padding` is one flat list, two widths per dimension, the last dimension first: "
+            f"write {flat}, not {padding}"
+        )
+    numbers = [static_int(p, "padding") for p in padding]
     require(len(numbers) % 2 == 0, f"`padding` holds pairs of widths, but it has {len(numbers)} numbers")
     return list(zip(numbers[::2], numbers[1::2], strict=True))
 
@@ -108,7 +116,7 @@ def _filled(x, widths, value):
     before, after = ((*rest, *[w[i] for w in reversed(widths)]) for i in (0, 1))
     if not is_tensor(value) and isinstance(value, bool | int | float):
         return F.pad(x, before=before, after=after, value=value)
-    value = cast(as_tensor(value, "value"), x.dtype)  # known only at run time: it fills where nothing of x lies
+    value = in_dtype(value, x.dtype)  # known only at run time: it fills where nothing of x lies
     require(value.ndim == 0, f"`value` must be one number, not of shape {list(value.shape)}")
     padded = F.pad(x, before=before, after=after)
     inside = F.pad(constant(True, tensor(bool_, x.shape)), before=before, after=after)

@@ -14,7 +14,8 @@ from ..dtypes import bool_, int64
 from ..ir.primitive import F, Ints, Primitive, call, composite
 from ..ir.types import TensorType, dim_product, tensor
 from .convolution import resolved_padding
-from .family import as_tensor, constant, float_unary, normal_axis, number_unary, promoted, require
+from .family import as_tensor, cast, constant, float_unary, normal_axis, number_unary, require
+from .normalization import wide
 from .samples import B2, F2, I2, M23
 from .window import axis_taps, per_dimension, window_counts
 
@@ -68,6 +69,8 @@ class MaxPool(Primitive):
     The whole cotangent goes to the first of several greatest elements, in row-major order.
     """
 
+    internal = True
+
     def infer(x: TensorType, *, kernel: Ints, stride: Ints, padding: Ints, dilation: Ints):
         return _pool_type(number_unary(x), kernel, stride, padding, dilation)
 
@@ -77,7 +80,12 @@ class MaxPool(Primitive):
         for i in range(n):  # the leading axis first: its rows are long
             axis = i - n
             taps = axis_taps(x.shape[axis], counts[i], kernel[i], stride[i], padding[2 * i], dilation[i])
-            out = x[along(axis, first_met(counts[i], stride[i], padding[2 * i], dilation[i]))].copy()
+            first = x[along(axis, first_met(counts[i], stride[i], padding[2 * i], dilation[i]))]
+            if padding[2 * i] == padding[2 * i + 1] == 0 and len(taps) > 1:  # the first two fit every window
+                out = np.maximum(first, x[along(axis, taps[1][1])])
+                taps = taps[2:]
+            else:
+                out = first.copy()
             for windows, elements in taps:
                 target = out[along(axis, windows)]
                 np.maximum(target, x[along(axis, elements)], out=target)
@@ -113,6 +121,8 @@ class MaxPool(Primitive):
 
 class MaxPoolIndex(Primitive):
     """The row-major position (int64), within the trailing dimensions, of the first greatest element of every window."""
+
+    internal = True
 
     def infer(x: TensorType, *, kernel: Ints, stride: Ints, padding: Ints, dilation: Ints):
         return tensor(int64, _pool_type(number_unary(x), kernel, stride, padding, dilation).shape)
@@ -157,6 +167,8 @@ def _pool_samples():
 class WindowSum(Primitive):
     """The sum of every window over the trailing dimensions; padding counts as zeros."""
 
+    internal = True
+
     def infer(x: TensorType, *, kernel: Ints, stride: Ints, padding: Ints):
         return _sum_type(float_unary(x), kernel, stride, padding)
 
@@ -188,6 +200,8 @@ class WindowSum(Primitive):
 
 class WindowSpread(Primitive):
     """The transpose of `window_sum`: every number added to all elements of its window in zeros of size `size`."""
+
+    internal = True
 
     def infer(g: TensorType, *, size: Ints, kernel: Ints, stride: Ints, padding: Ints):
         n = len(size)
@@ -244,7 +258,7 @@ def _with_ceiling(sizes, kernel, stride, padding, dilation):
     return tuple(padding)
 
 
-def _geometry(x, kernel, stride, pad_mode, padding, dilation, ceil_mode, n):
+def pooling_geometry(x, kernel, stride, pad_mode, padding, dilation, ceil_mode, n):
     kernel = per_dimension(kernel, n, "kernel_size")
     require(x.ndim >= n, f"a tensor of {x.ndim} dimensions has no {n} to pool")
     sizes = x.shape[x.ndim - n :]
@@ -256,7 +270,7 @@ def _geometry(x, kernel, stride, pad_mode, padding, dilation, ceil_mode, n):
     return kernel, stride, given, full, dilation
 
 
-@composite()
+@composite(internal=True)
 def max_pooling(
     x, kernel, stride=None, pad_mode="pad", padding=0, dilation=1, ceil_mode=False, return_indices=False, n=2
 ):
@@ -265,13 +279,15 @@ def max_pooling(
     With `return_indices` also their positions in row-major order within those dimensions.
     """
     x = as_tensor(x)
-    kernel, stride, _, padding, dilation = _geometry(x, kernel, stride, pad_mode, padding, dilation, ceil_mode, n)
+    kernel, stride, _, padding, dilation = pooling_geometry(
+        x, kernel, stride, pad_mode, padding, dilation, ceil_mode, n
+    )
     attrs = {"kernel": kernel, "stride": stride, "padding": padding, "dilation": dilation}
     out = F.max_pool(x, **attrs)
     return (out, F.max_pool_index(x, **attrs)) if return_indices else out
 
 
-@composite()
+@composite(internal=True)
 def avg_pooling(
     x, kernel, stride=None, pad_mode="pad", padding=0, ceil_mode=False, count_include_pad=True, divisor=None, n=2
 ):
@@ -280,11 +296,13 @@ def avg_pooling(
     Padding counts as zeros with `count_include_pad`, else the mean is that of the elements met; a `divisor` replaces
     their number.
     """
-    (x,) = promoted(x, floating=True)
-    kernel, stride, given, padding, ones = _geometry(x, kernel, stride, pad_mode, padding, 1, ceil_mode, n)
+    x, dtype = wide(x)  # the sum may overflow where the mean does not
+    kernel, stride, given, padding, ones = pooling_geometry(x, kernel, stride, pad_mode, padding, 1, ceil_mode, n)
+    if x.shape[x.ndim - n :] == kernel and not any(padding) and not divisor:  # one window
+        return cast(call.mean(x, tuple(range(-n, 0)), True), dtype)
     total = F.window_sum(x, kernel=kernel, stride=stride, padding=padding)
     if divisor:
-        return call.div(total, divisor)
+        return cast(call.div(total, divisor), dtype)
     sizes = x.shape[x.ndim - n :]
     counts = window_counts(sizes, kernel, stride, padding, ones)
     numbers = np.ones((), np.int64)
@@ -294,7 +312,7 @@ def avg_pooling(
             end = size + given[2 * i + 1]
         met = np.minimum(start + k, end) - (start if count_include_pad else np.maximum(start, 0))
         numbers = np.multiply.outer(numbers, met)
-    return _divided(total, numbers)
+    return cast(_divided(total, numbers), dtype)
 
 
 def _divided(x, numbers):
@@ -321,26 +339,33 @@ def _regions(size, count):
     return np.minimum(start[:, None] + steps, end[:, None] - 1), end - start
 
 
-@composite()
+def _positions(elements):
+    return constant(np.ascontiguousarray(elements), tensor(int64, elements.shape))
+
+
+@composite(internal=True)
 def adaptive_avg_pooling(x, output_size, n=2):
     """Means of nearly equal parts of the last n dimensions, as many as `output_size` says; None keeps a size."""
-    (x,) = promoted(x, floating=True)
+    x, dtype = wide(x)
     sizes, wanted = _output_size(x, output_size, n)
     if all(size % count == 0 for size, count in zip(sizes, wanted, strict=True)):
         kernel = tuple([size // count for size, count in zip(sizes, wanted, strict=True)])
-        return avg_pooling(x, kernel, n=n)
+        return cast(avg_pooling(x, kernel, n=n), dtype)
     for i, (size, count) in enumerate(zip(sizes, wanted, strict=True)):
         axis = normal_axis(i - n, x.ndim)
         elements, numbers = _regions(size, count)
-        parts = F.gather(x, constant(elements, tensor(int64, elements.shape)), axis=axis)
-        used = np.arange(elements.shape[1]) < numbers[:, None]
-        used = used.reshape(*used.shape, *(1,) * (-1 - axis))
-        total = call.sum(call.where(constant(used, tensor(bool_, used.shape)), parts, 0), axis)
-        x = _divided(total, numbers.reshape(-1, *(1,) * (-1 - axis)))
-    return x
+        common, spread = int(numbers.min()), (-1, *(1,) * (-1 - axis))
+        parts = F.gather(x, _positions(elements[:, :common]), axis=axis)
+        total = call.sum(parts, axis)
+        for k in range(common, elements.shape[1]):  # one or two elements that only some of the parts have
+            used = (k < numbers).reshape(spread)
+            part = F.gather(x, _positions(elements[:, k]), axis=axis)
+            total = call.add(total, call.where(constant(used, tensor(bool_, used.shape)), part, 0))
+        x = _divided(total, numbers.reshape(spread))
+    return cast(x, dtype)
 
 
-@composite()
+@composite(internal=True)
 def adaptive_max_pooling(x, output_size, return_indices=False, n=2):
     """Greatest elements of nearly equal parts of the last n dimensions; None keeps a size.
 
@@ -357,7 +382,7 @@ def adaptive_max_pooling(x, output_size, return_indices=False, n=2):
         joined = elements[:, None, :, None] * size + part[None, :, None, :]
         elements = joined.reshape(elements.shape[0] * count, -1)
     flat = flattened(x, n)
-    positions = constant(elements, tensor(int64, elements.shape))
+    positions = _positions(elements)
     first = F.argmax(F.gather(flat, positions, axis=-1), axis=-1, keepdims=True)
     index = F.take_along_axis(F.broadcast_to(positions, shape=(*flat.shape[:-1], *elements.shape)), first, axis=-1)
     index = F.squeeze(index, axes=(-1,))

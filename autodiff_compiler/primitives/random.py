@@ -2,17 +2,18 @@
 
 The numbers are those of the counter-based generator Philox (Salmon et al., 2011), whose key is seed and stream.  The
 count of draws is a higher word of its counter, so that draws never overlap, however many numbers each takes.
-Draws are constants to derivatives.
+Draws are constants to derivatives, but for those of gamma distributions.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from ..dtypes import DType, float32, int64
-from ..ir.primitive import Primitive
-from ..ir.types import Shape, TensorType, tensor
-from .family import require, require_dtype
+from ..dtypes import DType, float32, float64, int64
+from ..ir.primitive import F, Primitive
+from ..ir.types import Shape, Size, TensorType, tensor
+from .family import cast, require, require_dtype
+from .incomplete_gamma import density, igamma_by_shape
 from .samples import F2, L2
 
 _STATE = tensor(int64, (3,))
@@ -46,6 +47,8 @@ def _states(rng):
 class RandomUniform(Primitive):
     """Numbers of [0, 1), all multiples of a power of 2 with the same probability."""
 
+    internal = True
+
     def infer(state: TensorType, *, shape: Shape, dtype: DType):
         _needs_state(state)
         require_dtype(dtype.is_float, f"uniform numbers are floats, not {dtype.name}")
@@ -64,6 +67,8 @@ class RandomUniform(Primitive):
 
 class RandomNormal(Primitive):
     """Numbers of the standard normal distribution."""
+
+    internal = True
 
     def infer(state: TensorType, *, shape: Shape, dtype: DType):
         _needs_state(state)
@@ -85,6 +90,8 @@ class RandomNormal(Primitive):
 class RandomIntegers(Primitive):
     """Numbers (int64) from `low` to `high` - 1, all with the same probability."""
 
+    internal = True
+
     def infer(state: TensorType, *, low: int, high: int, shape: Shape):
         _needs_state(state)
         require(-(2**63) <= low < high <= 2**63, f"there is no int64 from {low} to less than {high}")
@@ -100,8 +107,27 @@ class RandomIntegers(Primitive):
     errors = [((_STATE,), {"low": 2, "high": 2, "shape": (2,)}, "no int64 from 2")]
 
 
+class RandomOrder(Primitive):
+    """The numbers (int64) 0 ... size - 1, every order with the same probability."""
+
+    internal = True
+
+    def infer(state: TensorType, *, size: Size):
+        _needs_state(state)
+        return tensor(int64, (size,))
+
+    def numpy(state, *, size):
+        return _numbers(state).permutation(size)
+
+    def samples(rng):
+        yield _states(rng), {"size": 5}
+        yield _states(rng), {"size": 0}
+
+    errors = [((L2,), {"size": 2}, "the state of random numbers")]
+
+
 class RandomGamma(Primitive):
-    """Numbers of the gamma distributions with shape parameters alpha and scale 1."""
+    """Numbers of the gamma distributions of shape alpha and scale 1; their derivatives keep the quantiles."""
 
     def infer(state: TensorType, alpha: TensorType):
         _needs_state(state)
@@ -113,10 +139,42 @@ class RandomGamma(Primitive):
         drawn = _numbers(state).standard_gamma(np.where(valid, alpha, 1).astype(np.float64))
         return np.where(valid, drawn, np.nan).astype(alpha.dtype)
 
+    def vjp(c, g, state, alpha):
+        # A number moves so that the share of the distribution below it stays (Figurnov et al., 2018).  Far out the
+        # density is small and float32 would leave nothing of the quotient.
+        a, drawn = cast(alpha, float64), cast(c.out, float64)
+        slope = F.select(F.equal(drawn, 0), 0, -(igamma_by_shape(a, drawn) / density(a, drawn)))
+        return None, g * cast(slope, alpha.dtype)
+
     def samples(rng):
         yield _states(rng), rng(2, 3, low=0.5, high=4.0)
 
     errors = [((L2, F2), {}, "the state of random numbers")]
+
+
+class ChanceWeights(Primitive):
+    """Weights to draw by: rows of finite numbers from 0 on, of which at least `least` are not 0; else ValueError."""
+
+    internal = True
+
+    def infer(x: TensorType, *, least: int):
+        require(x.ndim > 0, f"weights need a dimension: {x}")
+        return x
+
+    def numpy(x, *, least):
+        if not (np.isfinite(x) & (x >= 0)).all():
+            raise ValueError("weights to draw by must be finite and not negative")
+        if x.size and np.count_nonzero(x, axis=-1).min() < least:
+            raise ValueError(f"too few weights to draw by are greater than 0: {least} needed")
+        return x
+
+    view = "x"
+
+    def samples(rng):
+        yield rng(2, 3, low=0.5, high=2.0), {"least": 2}
+        yield rng(0, 3), {"least": 1}
+
+    errors = [((tensor(float32, ()),), {"least": 1}, "need a dimension")]
 
 
 class RandomPoisson(Primitive):
@@ -129,6 +187,8 @@ class RandomPoisson(Primitive):
 
     def numpy(state, mean):
         valid = mean >= 0
+        if np.any(mean > 9.2e18):
+            raise ValueError("the mean of a Poisson distribution must be less than 9.2e18")
         drawn = _numbers(state).poisson(np.where(valid, mean, 0).astype(np.float64))
         return np.asarray(np.where(valid, drawn, -1))
 

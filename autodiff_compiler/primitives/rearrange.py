@@ -111,7 +111,11 @@ class Roll(Primitive):
         return x
 
     def numpy(x, *, shifts, axes):
-        return np.roll(x, shifts, axes)
+        if len(axes) > 1:
+            return np.roll(x, shifts, axes)
+        size, after = x.shape[axes[0]], (slice(None),) * (-1 - axes[0])
+        cut = size - shifts[0] % max(1, size)
+        return np.concatenate((x[(..., slice(cut, None), *after)], x[(..., slice(cut), *after)]), axes[0])
 
     call = _roll
     methods = ("roll",)
@@ -141,11 +145,15 @@ def tile(x, *dims):
     sizes = (1,) * (len(counts) - x.ndim) + x.shape
     if all(n == 1 for n in counts):
         return x if sizes == x.shape else F.reshape(x, shape=sizes)
-    wide, apart = [], []
+    apart, places = [], []
     for n, size in zip(counts, sizes, strict=True):
-        wide += [n, size] if n != 1 else [size]
-        apart += [1, size] if n != 1 else [size]
-    x = broadcast_to(F.reshape(x, shape=tuple(apart)), tuple(wide))
+        if n != 1:
+            places.append((len(apart), n))
+            apart.append(1)
+        apart.append(size)
+    x = F.reshape(x, shape=tuple(apart))
+    for place, n in reversed(places):
+        x = F.repeat_elements(x, count=n, axis=place - x.ndim)
     return F.reshape(x, shape=tuple([n * size for n, size in zip(counts, sizes, strict=True)]))
 
 
@@ -378,9 +386,11 @@ def cartesian_prod(*inputs):
 def combinations(x, r=2, with_replacement=False):
     """All choices of r elements of a vector, in order, as rows."""
     x = as_tensor(x)
+    r = static_int(r, "r")
     require(x.ndim == 1 and r >= 0, f"combinations of {r} out of a tensor of {x.ndim} dimensions")
     choose = itertools.combinations_with_replacement if with_replacement else itertools.combinations
-    rows = np.array(list(choose(range(x.shape[0]), r)), np.int64).reshape(-1, r)
+    chosen = list(choose(range(x.shape[0]), r))
+    rows = np.array(chosen, np.int64).reshape(len(chosen), r)
     return call.gather(x, rows, 0)
 
 
@@ -471,6 +481,7 @@ def sequence_mask(lengths, maxlen=None):
     if maxlen is None:
         maxlen = static_int(call.max(lengths), "maxlen")
     size = static_int(maxlen, "maxlen")
+    require(size >= 0, f"`maxlen` must not be negative: {size}")
     shape = (*lengths.shape, size)
     place = broadcast_to(F.iota(start=0, step=1, size=size, dtype=int64), shape)
     return F.less(place, broadcast_to(F.expand_dims(cast(lengths, int64), axes=(-1,)), shape))

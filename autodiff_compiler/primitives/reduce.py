@@ -6,8 +6,8 @@ import math
 
 import numpy as np
 
-from ..dtypes import bool_, dtype_of, float32, int64
-from ..ir.primitive import F, Ints, Primitive, composite
+from ..dtypes import bool_, dtype_of, float32, int32, int64
+from ..ir.primitive import F, Ints, Primitive, call, composite
 from ..ir.types import TensorType, dim_product, tensor
 from .compare import truth
 from .family import as_tensor, cast, expand, float_unary, normal_axes, normal_axis, promoted, require, require_dtype
@@ -37,7 +37,11 @@ def _sum(x, axis=None, dtype=None, keepdims=False):
 
 
 class Sum(Primitive):
-    """Sum over axes; smaller integers and bools are summed as int64."""
+    """Sum over axes; smaller integers and bools are summed as int64.
+
+    Added as NumPy adds: by halves along the last axis (or over all), one row after the other along others, so that a
+    million rows of float32 lose up to two digits more; cast to float64 where that matters.
+    """
 
     def infer(x: TensorType, *, axes: Ints, keepdims: bool = False):
         require_dtype(
@@ -129,8 +133,20 @@ class Prod(Primitive):
     ]
 
 
+def _extreme(name):
+    def public(x, axis=None, keepdims=False, *, initial=None, where=None, return_indices=False):
+        if not return_indices:
+            return getattr(call, f"a{name}")(x, axis, keepdims, initial=initial, where=where)
+        return getattr(call, f"arg{name}_with_value")(call.bounded(name, x, initial, where), axis, keepdims)
+
+    return public
+
+
 class Max(Primitive):
-    """Greatest element over axes, nan if there is one; ties share the cotangent evenly."""
+    """Greatest element over axes, nan if there is one; ties share the cotangent evenly.
+
+    With `initial`, `where` as for `amax`. With `return_indices` a pair with the first places along one axis.
+    """
 
     def infer(x: TensorType, *, axes: Ints, keepdims: bool = False):
         return _extreme_type(x, axes, keepdims)
@@ -138,8 +154,8 @@ class Max(Primitive):
     def numpy(x, *, axes, keepdims):
         return np.maximum.reduce(x, axis=axes, keepdims=keepdims)
 
-    call = lambda x, axis=None, keepdims=False: _extreme("max", x, axis, keepdims)
-    methods = ("max", "amax")
+    call = _extreme("max")
+    methods = ("max",)
 
     def vjp(c, g, x):
         return _shared(c, g, x)
@@ -158,7 +174,7 @@ class Max(Primitive):
 
 
 class Min(Primitive):
-    """Smallest element over axes, nan if there is one; ties share the cotangent evenly."""
+    """Smallest element over axes, nan if there is one; ties share the cotangent evenly; see `max`."""
 
     def infer(x: TensorType, *, axes: Ints, keepdims: bool = False):
         return _extreme_type(x, axes, keepdims)
@@ -166,8 +182,8 @@ class Min(Primitive):
     def numpy(x, *, axes, keepdims):
         return np.minimum.reduce(x, axis=axes, keepdims=keepdims)
 
-    call = lambda x, axis=None, keepdims=False: _extreme("min", x, axis, keepdims)
-    methods = ("min", "amin")
+    call = _extreme("min")
+    methods = ("min",)
 
     def vjp(c, g, x):
         return _shared(c, g, x)
@@ -185,11 +201,6 @@ def _extreme_type(x, axes, keepdims):
     result = tensor(x.dtype, reduced_shape(x.shape, axes, keepdims))
     require(all(x.shape[a] != 0 for a in axes), f"an empty tensor has no extreme element: {x} over axes {list(axes)}")
     return result
-
-
-def _extreme(name, x, axis, keepdims):
-    x = as_tensor(x)
-    return getattr(F, name)(x, axes=normal_axes(axis, x.ndim), keepdims=keepdims)
 
 
 def _shared(c, g, x):
@@ -249,7 +260,7 @@ class Argmax(Primitive):
         return tensor(int64, _extreme_type(x, (axis,), keepdims).shape)
 
     def numpy(x, *, axis, keepdims):
-        return np.argmax(x, axis=axis, keepdims=keepdims)
+        return x.argmax(axis=axis, keepdims=keepdims)
 
     call = lambda x, axis=None, keepdims=False: _position("argmax", x, axis, keepdims)
     methods = ("argmax",)
@@ -262,13 +273,16 @@ class Argmax(Primitive):
 
 
 class Argmin(Primitive):
-    """Index (int64) of the smallest element along an axis, the first of several; of the flat tensor by default."""
+    """Index of the smallest element along an axis, the first of several; of the flat tensor by default.
+
+    It is an int32, where `argmax` gives an int64: so does MindSpore.
+    """
 
     def infer(x: TensorType, *, axis: int, keepdims: bool = False):
-        return tensor(int64, _extreme_type(x, (axis,), keepdims).shape)
+        return tensor(int32, _extreme_type(x, (axis,), keepdims).shape)
 
     def numpy(x, *, axis, keepdims):
-        return np.argmin(x, axis=axis, keepdims=keepdims)
+        return x.argmin(axis=axis, keepdims=keepdims).astype(np.int32)
 
     call = lambda x, axis=None, keepdims=False: _position("argmin", x, axis, keepdims)
     methods = ("argmin",)

@@ -19,6 +19,7 @@ from .family import (
     is_tensor,
     number_binary,
     promoted,
+    promoted_dtype,
     require_dtype,
     static_int,
 )
@@ -48,6 +49,7 @@ class Floor(Primitive):
 
     infer = float_unary
     scalar = lambda k, x: k.floor(x)
+    cost = 1
     call = _whole("floor")
     methods = ("floor",)
 
@@ -63,6 +65,7 @@ class Ceil(Primitive):
 
     infer = float_unary
     scalar = lambda k, x: k.ceil(x)
+    cost = 1
     call = _whole("ceil")
     methods = ("ceil",)
 
@@ -78,6 +81,7 @@ class Trunc(Primitive):
 
     infer = float_unary
     scalar = lambda k, x: k.trunc(x)
+    cost = 1
     call = _whole("trunc")
     methods = ("trunc", "fix")
 
@@ -96,6 +100,8 @@ def _round(x, decimals=0):
     require_dtype(x.dtype.is_float, f"round to {decimals} decimals is not defined for {x.dtype.name}")
     if decimals == 0:
         return F.round(x)
+    if abs(decimals) > 308:  # no float has digits there
+        return x if decimals > 0 else F.round(x) * 0
     power = 10.0 ** abs(decimals)
     if decimals > 0:
         return call.div(F.round(call.mul(x, power)), power)
@@ -107,6 +113,7 @@ class Round(Primitive):
 
     infer = float_unary
     scalar = lambda k, x: k.rint(x)
+    cost = 1
     call = _round
     methods = ("round",)
 
@@ -148,7 +155,9 @@ class Fmod(Primitive):
 class ClampMin(Primitive):
     """The greater of an element and its bound; at the bound the whole cotangent goes to the element."""
 
+    internal = True
     scalar = lambda k, x, low: k.maximum(x, low)
+    cost = 1
     call = broadcasting("clamp_min")
 
     def infer(x: TensorType, low: TensorType):
@@ -169,7 +178,9 @@ class ClampMin(Primitive):
 class ClampMax(Primitive):
     """The smaller of an element and its bound; at the bound the whole cotangent goes to the element."""
 
+    internal = True
     scalar = lambda k, x, high: k.minimum(x, high)
+    cost = 1
     call = broadcasting("clamp_max")
 
     def infer(x: TensorType, high: TensorType):
@@ -190,7 +201,8 @@ class ClampMax(Primitive):
 def _clamp(x, min=None, max=None):
     if min is None and max is None:
         raise ValueError("clamp needs at least one bound")
-    x = as_tensor(x)
+    if not is_tensor(x):
+        x = promoted_dtype(x, *[bound for bound in (min, max) if bound is not None])[0]
     if x.dtype.is_float and _is_number(min) and _is_number(max):
         return F.clamp(x, low=-math.inf if min is None else float(min), high=math.inf if max is None else float(max))
     if min is not None:
@@ -205,16 +217,17 @@ def _is_number(bound):
 class Clamp(Primitive):
     """Elements below `low` and above `high` replaced by these; nan stays, and where low > high the result is high.
 
-    At a bound the whole cotangent goes to the element (`clip_by_value` halves it).  In `call` either bound may be
-    missing, or a Tensor.
+    At a bound the part `edge` of the cotangent goes to the element: all of it in `call`, where either bound may be
+    missing, or a Tensor; half of it for `clip_by_value`.
     """
 
-    def infer(x: TensorType, *, low: Literal, high: Literal):
+    def infer(x: TensorType, *, low: Literal, high: Literal, edge: Literal = 1):
         return float_unary(x)
 
-    scalar = lambda k, x, low, high: k.minimum(k.maximum(x, low), high)
+    scalar = lambda k, x, low, high, edge: k.minimum(k.maximum(x, low), high)
+    cost = 2
 
-    def numpy(x, *, low, high):  # one pass over x instead of two
+    def numpy(x, *, low, high, edge):  # one pass over x instead of two
         return np.clip(x, low, high)
 
     widen = True
@@ -222,14 +235,38 @@ class Clamp(Primitive):
     methods = ("clamp", "clip")
 
     def vjp(c, g, x):
+        if c.edge == 0:
+            return F.select(F.logical_or(F.less_equal(x, c.low), F.greater_equal(x, c.high)), 0, g)
+        if c.edge != 1:
+            g = F.select(F.logical_or(F.equal(x, c.low), F.equal(x, c.high)), g * c.edge, g)
         return F.select(F.logical_or(F.less(x, c.low), F.greater(x, c.high)), 0, g)
 
     def samples(rng):
         yield rng.distinct(2, 3), {"low": -0.4, "high": 0.2}
         yield rng.distinct(), {"low": -math.inf, "high": 0.0}
+        yield rng.distinct(3), {"low": -0.4, "high": 0.2, "edge": 0}
+        yield rng.distinct(3), {"low": -0.4, "high": 0.2, "edge": 0.5}
 
     errors = [((I2,), {"low": 0.0, "high": 1.0}, "not defined for int32")]
-    ties = [(([-2.0, -1.0, 0.0, 1.0, 2.0],), {"low": -1.0, "high": 1.0}, ([0.0, 1.0, 1.0, 1.0, 0.0],))]
+    ties = [
+        (([-2.0, -1.0, 0.0, 1.0, 2.0],), {"low": -1.0, "high": 1.0}, ([0.0, 1.0, 1.0, 1.0, 0.0],)),
+        (([-2.0, -1.0, 0.0, 1.0, 2.0],), {"low": -1.0, "high": 1.0, "edge": 0}, ([0.0, 0.0, 1.0, 0.0, 0.0],)),
+        (([-2.0, -1.0, 0.0, 1.0, 2.0],), {"low": -1.0, "high": 1.0, "edge": 0.5}, ([0.0, 0.5, 1.0, 0.5, 0.0],)),
+    ]
+
+
+@composite()
+def clip_by_value(x, low=None, high=None):
+    """Elements below the lower bound and above the upper one replaced by it; at a bound the cotangent is halved."""
+    if low is None and high is None:
+        raise ValueError("clip_by_value needs at least one bound")
+    if not is_tensor(x):
+        x = promoted_dtype(x, *[bound for bound in (low, high) if bound is not None])[0]
+    if x.dtype.is_float and type(low) in (int, float) and type(high) in (int, float) and low < high:
+        return F.clamp(x, low=low, high=high, edge=0.5)
+    if high is not None:
+        x = call.minimum(x, high)
+    return x if low is None else call.maximum(x, low)
 
 
 def _nan_to_num(x, nan=None, posinf=None, neginf=None):
@@ -277,18 +314,18 @@ class NanToNum(Primitive):
 
     errors = [((I2,), {"nan": 0.0, "posinf": 1.0, "neginf": -1.0}, "not defined for int32")]
     ties = [
-        (
-            ([math.nan, math.inf, -math.inf, 2.0],), {"nan": 0.0, "posinf": 1.0, "neginf": -1.0},
-            ([0.0, 0.0, 0.0, 1.0],),
-        )
+        (([math.nan, math.inf, -math.inf, 2.0],), {"nan": 0.0, "posinf": 1.0, "neginf": -1.0}, ([0.0, 0.0, 0.0, 1.0],))
     ]
 
 
 @composite("lerp")
 def lerp(x, end, weight):
     """x + weight * (end - x), element by element."""
-    x, end = promoted(x, end, floating=True)
-    return call.add(x, call.mul(weight, call.sub(end, x)))
+    if isinstance(weight, int | float):  # it stays a number
+        x, end = promoted_dtype(x, end, floating=True)
+    else:
+        x, end, weight = promoted_dtype(x, end, weight, floating=True)
+    return call.add(x, call.mul(call.sub(end, x), weight))
 
 
 # ------------------------------------------------------------------------------------------------ kinds of floats
@@ -312,6 +349,7 @@ class Isnan(Primitive):
 
     infer = _kind
     scalar = lambda k, x: k.isnan(x)
+    cost = 1
     call = _asked("isnan", False)
     methods = ("isnan",)
 
@@ -327,6 +365,7 @@ class Isinf(Primitive):
 
     infer = _kind
     scalar = lambda k, x: k.isinf(x)
+    cost = 1
     call = _asked("isinf", False)
     methods = ("isinf",)
 
@@ -342,6 +381,7 @@ class Isfinite(Primitive):
 
     infer = _kind
     scalar = lambda k, x: k.isfinite(x)
+    cost = 1
     call = _asked("isfinite", True)
     methods = ("isfinite",)
 
@@ -362,6 +402,7 @@ class Signbit(Primitive):
 
     infer = _kind
     scalar = lambda k, x: k.signbit(x)
+    cost = 1
     call = _signbit
     methods = ("signbit",)
 
@@ -387,10 +428,9 @@ def isneginf(x):
 @composite("isclose")
 def isclose(x, y, rtol=1e-5, atol=1e-8, equal_nan=False):
     """Whether |x - y| <= atol + rtol * |y|; equal infinities are close, nans only with `equal_nan`."""
-    x, y = promoted(x, y)
+    x, y = promoted_dtype(x, y)
     exact = call.equal(x, y)
-    if not (x if is_tensor(x) else y).dtype.is_float:
-        x, y = promoted(x, y, floating=True)
+    x, y = promoted_dtype(x, y, floating=True)
     near = call.less_equal(call.abs(call.sub(x, y)), call.add(call.mul(call.abs(y), rtol), atol))
     close = call.logical_or(exact, call.logical_and(near, call.isfinite(y)))
     return call.logical_or(close, call.logical_and(call.isnan(x), call.isnan(y))) if equal_nan else close

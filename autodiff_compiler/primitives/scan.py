@@ -9,7 +9,18 @@ import numpy as np
 from ..dtypes import dtype_of, int64
 from ..ir.primitive import F, Primitive, call, composite
 from ..ir.types import TensorType, tensor
-from .family import as_tensor, cast, normal_axis, promoted, require, require_dtype, same_type, static_int, zeros_like
+from .family import (
+    as_tensor,
+    cast,
+    normal_axis,
+    promoted,
+    promoted_dtype,
+    require,
+    require_dtype,
+    same_type,
+    static_int,
+    zeros_like,
+)
 from .reduce import exp_ratio
 from .samples import B2, F2, I2
 
@@ -136,6 +147,8 @@ def _shifted(x, axis, by):
 class LinearRecurrence(Primitive):
     """r[i] = x[i] + a[i] r[i-1] along an axis, r[-1] = 0; from the end with `reverse`."""
 
+    internal = True
+
     def infer(x: TensorType, a: TensorType, *, axis: int, reverse: bool = False):
         require_dtype(x.dtype.is_float, f"not defined for {x.dtype.name}: {x}")
         same_type(x, a)
@@ -214,71 +227,87 @@ def _next(x, axis):
 
 
 # ------------------------------------------------------------------------------------------------ extremes
-def _running_position(ufunc, x, axis):
-    best = ufunc.accumulate(x, axis=axis)
-    shape = [1] * x.ndim
-    shape[axis] = x.shape[axis]
-    places = np.arange(x.shape[axis]).reshape(shape)
-    return np.maximum.accumulate(np.where((x == best) | (x != x), places, 0), axis=axis)
+def _running_extreme(ufunc, x, axis):
+    """The extreme element so far along an axis, and (int64) where it stands: the last of several, nan where it is."""
+    x = np.moveaxis(x, axis, -1)
+    best = ufunc.accumulate(x, axis=-1)
+    reached = x == best
+    if x.dtype.kind not in "iub" and (best != best).any():
+        reached |= x != x
+    # Every row starts with a place that is reached: each place counts up to the next, also across rows.
+    places = np.flatnonzero(reached)
+    index = np.repeat(places, np.diff(places, append=x.size)).reshape(x.shape)
+    if x.size > x.shape[-1]:
+        index -= np.arange(0, x.size, x.shape[-1]).reshape(*x.shape[:-1], 1)
+    return np.ascontiguousarray(np.moveaxis(best, -1, axis)), np.ascontiguousarray(np.moveaxis(index, -1, axis))
 
 
-class Argcummax(Primitive):
-    """Index (int64) of the greatest element so far along an axis, the last of several; of nan where there is one."""
+def _with_index(x, axis):
+    _require_axis(x, axis)
+    return x, tensor(int64, x.shape)
+
+
+def _to_reached(c, gs, x):
+    """The cotangents of the values, where they came from."""
+    return None if gs[0] is None else F.add_along_axis(zeros_like(x), c.outs[1], gs[0], axis=c.axis)
+
+
+class Cummax(Primitive):
+    """The greatest element so far along an axis, nan from the first on, and where it stands (int64).
+
+    Of several it is the last, which gets the cotangent.
+    """
+
+    multiple = True
 
     def infer(x: TensorType, *, axis: int):
-        _require_axis(x, axis)
-        return tensor(int64, x.shape)
+        return _with_index(x, axis)
 
     def numpy(x, *, axis):
-        return _running_position(np.maximum, x, axis)
+        return _running_extreme(np.maximum, x, axis)
 
-    def vjp(c, g, x):
-        return None
+    call = lambda x, axis: _extreme_so_far("cummax", x, axis)
+    methods = ("cummax",)
+
+    def vjp(c, gs, x):
+        return _to_reached(c, gs, x)
 
     def samples(rng):
         yield rng.distinct(2, 3), {"axis": -1}
         yield rng.distinct(3, 2), {"axis": -2}
+        yield rng(0, 2), {"axis": -2}
 
     errors = [((F2,), {"axis": -2}, "does not exist")]
 
 
-class Argcummin(Primitive):
-    """Index (int64) of the smallest element so far along an axis, the last of several; of nan where there is one."""
+class Cummin(Primitive):
+    """The smallest element so far along an axis, nan from the first on, and where it stands (int64).
+
+    Of several it is the last, which gets the cotangent.
+    """
+
+    multiple = True
 
     def infer(x: TensorType, *, axis: int):
-        _require_axis(x, axis)
-        return tensor(int64, x.shape)
+        return _with_index(x, axis)
 
     def numpy(x, *, axis):
-        return _running_position(np.minimum, x, axis)
+        return _running_extreme(np.minimum, x, axis)
 
-    def vjp(c, g, x):
-        return None
+    call = lambda x, axis: _extreme_so_far("cummin", x, axis)
+    methods = ("cummin",)
 
-    def samples(rng):
-        yield rng.distinct(2, 3), {"axis": -1}
-        yield rng.distinct(3, 2), {"axis": -2}
+    def vjp(c, gs, x):
+        return _to_reached(c, gs, x)
+
+    samples = Cummax.samples
 
     errors = [((F2,), {"axis": -2}, "does not exist")]
 
 
-def _with_position(name, x, axis):
+def _extreme_so_far(name, x, axis):
     x = as_tensor(x)
-    axis = normal_axis(axis, x.ndim)
-    index = getattr(F, name)(x, axis=axis)
-    return F.take_along_axis(x, index, axis=axis), index
-
-
-@composite("cummax")
-def cummax(x, axis):
-    """The greatest element so far along an axis, and its index: of several the last, which gets the cotangent."""
-    return _with_position("argcummax", x, axis)
-
-
-@composite("cummin")
-def cummin(x, axis):
-    """The smallest element so far along an axis, and its index: of several the last, which gets the cotangent."""
-    return _with_position("argcummin", x, axis)
+    return getattr(F, name)(x, axis=normal_axis(axis, x.ndim))
 
 
 # ------------------------------------------------------------------------------------------------ differences
@@ -297,3 +326,22 @@ def diff(x, n=1, axis=-1, prepend=None, append=None):
         sooner = F.slice(x, starts=(0,), stops=(max(size - 1, 0),), **one)
         x = F.not_equal(later, sooner) if x.dtype.is_bool else later - sooner
     return x
+
+
+@composite()
+def trapz(y, x=None, dx=1.0, dim=-1):
+    """The integral along an axis by the trapezoidal rule, between points x or, without them, points `dx` apart.
+
+    The points are a vector along that axis or a tensor that broadcasts with y.
+    """
+    y, x = promoted_dtype(y, dx if x is None else x, floating=True)
+    axis = normal_axis(dim, y.ndim, "dim")
+    if x.ndim == 1:
+        require(x.shape[0] == y.shape[axis], f"{x.shape[0]} points for {y.shape[axis]} values along axis {dim}")
+        x = F.reshape(x, shape=(x.shape[0], *(1,) * (-axis - 1)))
+    width = diff(x, 1, axis) if x.ndim >= -axis and x.shape[axis] != 1 else x
+    size = y.shape[axis]
+    one = {"axes": (axis,), "steps": (1,)}
+    later = F.slice(y, starts=(min(1, size),), stops=(size,), **one)
+    both = later + F.slice(y, starts=(0,), stops=(max(size - 1, 0),), **one)
+    return call.sum(call.mul(call.mul(both, 0.5), width), axis)

@@ -6,6 +6,8 @@ products multiply, and of replacements the last one counts.
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from ..dtypes import bool_, int64
@@ -14,8 +16,8 @@ from ..ir.types import TensorType, tensor
 from .family import (
     as_tensor,
     broadcast_to,
-    cast,
     constant,
+    in_dtype,
     normal_axis,
     promoted_dtype,
     require,
@@ -30,7 +32,7 @@ from .samples import F2, F3, L2
 def _flat_positions(index, out, axis, per_element=False):
     """Where in the flattened `out` the slices (or elements) lie that `index` names along an axis, in its order."""
     at = out.ndim + axis
-    before, after = int(np.prod(out.shape[:at], dtype=int)), int(np.prod(out.shape[at + 1 :], dtype=int))
+    before, after = math.prod(out.shape[:at]), math.prod(out.shape[at + 1 :])
     index = index.reshape(before, index.shape[at], after) if per_element else index.reshape(1, index.size, 1)
     rows = index if before == 1 else index + (np.arange(before) * out.shape[at])[:, None, None]
     return (rows if after == 1 else rows * after + np.arange(after)).reshape(-1)
@@ -41,7 +43,7 @@ def _combine_at(combine, out, index, updates, axis):
     place = (slice(None),) * (out.ndim + axis) + (index,)
     if index.ndim == 0:
         out[place] = combine(out[place], updates)
-    elif not out.flags.c_contiguous:
+    elif not out.flags.c_contiguous or out.ndim == index.ndim == 1:
         combine.at(out, place, updates)
     else:  # along one axis `at` is an order of magnitude faster than on slices
         combine.at(out.reshape(-1), _flat_positions(index, out, axis), updates.reshape(-1))
@@ -66,7 +68,7 @@ def _scatter(name, x, index, updates, axis):
     axis = normal_axis(axis, x.ndim)
     index = checked(index, x.shape[axis])
     at = x.ndim + axis
-    updates = broadcast_to(cast(as_tensor(updates), x.dtype), (*x.shape[:at], *index.shape, *x.shape[at + 1 :]))
+    updates = broadcast_to(in_dtype(updates, x.dtype), (*x.shape[:at], *index.shape, *x.shape[at + 1 :]))
     return getattr(F, name)(x, index, updates, axis=axis)
 
 
@@ -309,13 +311,15 @@ def _other_factors(updates, index, axis):
 
 # ------------------------------------------------------------------------------------------------ elements
 def _add_along_axis(x, index, updates, axis=-1):
-    x, updates = promoted_dtype(as_tensor(x), as_tensor(updates, "updates"))
+    x, updates = promoted_dtype(x, updates)
     x, index, axis = along_axis(x, index, axis)
     return F.add_along_axis(x, index, broadcast_to(updates, index.shape), axis=axis)
 
 
 class AddAlongAxis(Primitive):
     """`x` with `updates` added at the elements that `take_along_axis` would read; repeated places add up."""
+
+    internal = True
 
     def infer(x: TensorType, index: TensorType, updates: TensorType, *, axis: int, distinct: bool = False):
         require_along(x, index, axis)

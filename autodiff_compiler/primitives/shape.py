@@ -64,7 +64,7 @@ class Reshape(Primitive):
         return tensor(x.dtype, shape)
 
     def numpy(x, *, shape):
-        return np.reshape(x, shape)
+        return x.reshape(shape)  # the method: NumPy's functions of this kind spend microseconds on their arguments
 
     def batch(c, n, x):
         return F.reshape(x, shape=(n, *c.shape))
@@ -132,7 +132,7 @@ class Transpose(Primitive):
         return tensor(x.dtype, tuple([x.shape[a] for a in axes]))
 
     def numpy(x, *, axes):
-        return np.transpose(x, axes)
+        return x.transpose(axes)
 
     def batch(c, n, x):
         return F.transpose(x, axes=(-x.ndim, *c.axes))
@@ -152,7 +152,7 @@ class Transpose(Primitive):
     errors = [((F2,), {"axes": (-1, -1)}, "do not order")]
 
 
-@composite(properties=("T",))
+@composite(properties=("T",), internal=True)
 def reversed_dims(x):
     """All dimensions in reverse order."""
     return _transpose(x)
@@ -168,7 +168,7 @@ def swapaxes(x, axis0, axis1):
     return permuted(x, tuple(order))
 
 
-@composite(properties=("mT",))
+@composite("adjoint", properties=("mT",), internal=True)
 def matrix_transpose(x):
     """The last two dimensions exchanged: every matrix of a batch transposed."""
     require(x.ndim >= 2, f"only matrices can be transposed so, not a tensor of {x.ndim} dimensions")
@@ -231,7 +231,7 @@ class Squeeze(Primitive):
         return tensor(x.dtype, tuple([d for i, d in enumerate(x.shape) if i not in gone]))
 
     def numpy(x, *, axes):
-        return np.squeeze(x, axes)
+        return x.squeeze(axes)
 
     view = "x"
     call = _squeeze
@@ -263,7 +263,8 @@ class ExpandDims(Primitive):
         return tensor(x.dtype, tuple([1 if i in axes else next(sizes) for i in range(-n, 0)]))
 
     def numpy(x, *, axes):
-        return np.expand_dims(x, axes)
+        sizes = iter(x.shape)
+        return x.reshape([1 if i in axes else next(sizes) for i in range(-x.ndim - len(axes), 0)])
 
     view = "x"
     call = _expand_dims
@@ -282,8 +283,8 @@ class ExpandDims(Primitive):
 # ------------------------------------------------------------------------------------------------ several operands
 def _joined(tensors, what):
     """Tensors at their common dtype."""
-    xs = [as_tensor(t, "tensors") for t in rows(tensors)]
-    if not xs:
+    xs = rows(tensors)
+    if not len(xs):
         raise ShapeError(f"{what} needs at least one tensor")
     return promoted_dtype(*xs)
 
@@ -371,6 +372,9 @@ class Stack(Primitive):
 # ------------------------------------------------------------------------------------------------ sizes
 class ShapeOf(Primitive):
     """The size of one dimension, as an int64 scalar."""
+
+    internal = True
+    cost = 0
 
     def infer(x: TensorType, *, axis: int):
         require(-x.ndim <= axis < 0, f"axis {axis} does not exist in {x}")

@@ -1,4 +1,4 @@
-"""Linear systems, inverses, determinants, the matrix exponential; kernels fail as in `decompositions`.
+"""Linear systems, inverses, the matrix exponential; kernels fail as in `decompositions`.
 
 Formulas: M. B. Giles, Collected matrix derivative results (2008); G. Golub and V. Pereyra, The differentiation of
 pseudo-inverses and nonlinear least squares problems (1973); A. Al-Mohy and N. Higham, Computing the Frechet derivative
@@ -24,11 +24,8 @@ from .decompositions import (
     triangle,
 )
 from .family import (
-    as_tensor,
     broadcast_shapes,
     broadcast_to,
-    cast,
-    expand,
     float_unary,
     promoted_dtype,
     require,
@@ -46,8 +43,7 @@ D22 = tensor(F22.dtype, (1, 2, 2))
 
 # ------------------------------------------------------------------------------------------------ linear systems
 def _floats(*xs):
-    xs = promoted_dtype(*[as_tensor(x, name) for name, x in zip("ab", xs, strict=True)])
-    return xs if xs[0].dtype.is_float else [cast(x, float32) for x in xs]
+    return promoted_dtype(*xs, floating=True)
 
 
 def _system_type(a, b, what):
@@ -133,6 +129,21 @@ def _triangular_solve(a, b, lower=False, transpose=False, unit=False):
     return _solved(apply, a, b, "triangular_solve")
 
 
+def substituted(a, b, lower, transpose, unit):
+    """`triangular_solve` of many small systems, all at once: row by row, with the systems in the last dimension."""
+    n, forward = a.shape[-1], lower != transpose
+    many = np.moveaxis(a.reshape(-1, n, n), (0, 1, 2), (2, 1, 0) if transpose else (2, 0, 1)).copy()
+    out = np.moveaxis(b.reshape(-1, *b.shape[-2:]), 0, 2).copy()
+    for i in range(n) if forward else reversed(range(n)):
+        if not unit:
+            out[i] /= many[i, i]
+        rest = slice(i + 1, None) if forward else slice(i)
+        out[rest] -= many[rest, i, None] * out[i]
+    if not unit:
+        out[..., (many.diagonal() == 0).any(-1)] = np.nan
+    return np.ascontiguousarray(np.moveaxis(out, 2, 0)).reshape(b.shape)
+
+
 class TriangularSolve(Primitive):
     """x with a @ x = b for a triangle of a (a.T @ x = b if `transpose`); the other triangle is not read.
 
@@ -147,6 +158,8 @@ class TriangularSolve(Primitive):
     def numpy(a, b, *, lower, transpose, unit):
         from scipy.linalg.blas import get_blas_funcs
 
+        if a.shape[-1] <= 16 and a.size > 2 * a.shape[-1] ** 3:
+            return substituted(a, b, lower, transpose, unit)
         out = np.array(b, order="C")
         if not out.size:
             return out
@@ -362,120 +375,6 @@ class Lstsq(Primitive):
     ]  # fmt: skip
 
 
-# ------------------------------------------------------------------------------------------------ determinants
-class Det(Primitive):
-    """Determinants of square matrices."""
-
-    def infer(x: TensorType):
-        square_type(x, "det")
-        return tensor(x.dtype, x.shape[:-2])
-
-    def numpy(x):
-        return np.linalg.det(x)
-
-    widen = True
-    call = lambda x: F.det(square_floats(x, "det"))
-    methods = ("det", "matrix_determinant")
-
-    def vjp(c, g, x):
-        return expand(g, (-2, -1), x.shape) * F.cofactor(x)
-
-    def samples(rng):
-        yield (rng(3, 3) + np.eye(3),)
-        yield (rng(2, 2, 2) + 2 * np.eye(2),)
-
-    errors = [((M23,), {}, "needs square matrices"), ((I22,), {}, "not defined for int64")]
-    ties = [
-        (([[1.0, 2.0], [2.0, 4.0]],), {}, ([[4.0, -2.0], [-2.0, 1.0]],)),
-        (([[0.0, 0.0], [0.0, 3.0]],), {}, ([[3.0, 0.0], [0.0, 0.0]],)),
-        (([[0.0, 0.0], [0.0, 0.0]],), {}, ([[0.0, 0.0], [0.0, 0.0]],)),
-    ]
-
-
-def cofactors_of_any(x):
-    """Cofactors by singular values: exact products of all but one, also where some are zero."""
-    u, s, vh = np.linalg.svd(x)
-    others = np.ones_like(s)
-    others[..., 1:] = np.cumprod(s, axis=-1)[..., :-1]
-    others[..., :-1] *= np.cumprod(s[..., ::-1], axis=-1)[..., ::-1][..., 1:]
-    sign = np.sign(np.linalg.det(u) * np.linalg.det(vh))[..., None, None]
-    return np.matmul(u * others[..., None, :], vh) * sign
-
-
-class Cofactor(Primitive):
-    """Matrices of cofactors, the derivative of the determinant: det(x) * inverse(x).T, and defined where x is singular.
-
-    Its own derivative is nan where x is singular.
-    """
-
-    def infer(x: TensorType):
-        square_type(x, "cofactor")
-        return x
-
-    def numpy(x):
-        try:
-            inverse = np.linalg.inv(x)
-            condition = np.max(np.abs(inverse), initial=0) * np.max(np.abs(x), initial=0)
-            safe = bool(condition**2 * np.finfo(x.dtype).eps < 1)
-        except np.linalg.LinAlgError:
-            safe = False
-        if not safe:
-            return attempted(cofactors_of_any, x)
-        return np.swapaxes(inverse, -1, -2) * np.expand_dims(np.linalg.det(x), (-2, -1))
-
-    widen = True
-
-    def vjp(c, g, x):
-        inverse = matrix_transpose(F.inverse(x))
-        along = expand(F.sum(g * inverse, axes=(-2, -1), keepdims=True), (), x.shape, keepdims=True)
-        return along * c.out - F.matmul(F.matmul(c.out, matrix_transpose(g)), inverse)
-
-    def samples(rng):
-        yield (rng(3, 3) + np.eye(3),)
-        yield (rng(2, 2, 2) + 2 * np.eye(2),)
-
-    errors = [((M23,), {}, "needs square matrices"), ((I22,), {}, "not defined for int64")]
-
-
-class Slogdet(Primitive):
-    """Sign and logarithm of the absolute value of determinants.
-
-    They are 0 and -inf where x is singular, and the cotangent is nan there.
-    """
-
-    multiple = True
-
-    def infer(x: TensorType):
-        square_type(x, "slogdet")
-        number = tensor(x.dtype, x.shape[:-2])
-        return number, number
-
-    def numpy(x):
-        return np.linalg.slogdet(x)
-
-    widen = True
-    call = lambda x: F.slogdet(square_floats(x, "slogdet"))
-    methods = ("slogdet", "log_matrix_determinant")
-
-    def vjp(c, gs, x):
-        if gs[1] is None:  # the sign is constant where it has a derivative
-            return None
-        return expand(gs[1], (-2, -1), x.shape) * matrix_transpose(F.inverse(x))
-
-    def samples(rng):
-        yield (rng(3, 3) + 3 * np.eye(3),)
-        yield (rng(2, 2, 2) - 3 * np.eye(2),)
-
-    errors = [((M23,), {}, "needs square matrices"), ((I22,), {}, "not defined for int64")]
-
-
-@composite("logdet")
-def logdet(x):
-    """Logarithm of determinants: -inf where one is 0, nan where it is negative."""
-    sign, logarithm = F.slogdet(square_floats(x, "logdet"))
-    return F.select(F.less(sign, 0), float("nan"), logarithm)
-
-
 # ------------------------------------------------------------------------------------------------ exponential
 class Expm(Primitive):
     """The matrix exponential of square matrices."""
@@ -504,6 +403,8 @@ class Expm(Primitive):
 
 class ExpmFrechet(Primitive):
     """The derivative of the matrix exponential at x in the direction e: the upper right of exp([[x, e], [0, x]])."""
+
+    internal = True
 
     def infer(x: TensorType, e: TensorType):
         square_type(x, "expm_frechet")

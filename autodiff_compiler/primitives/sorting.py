@@ -10,7 +10,17 @@ import numpy as np
 from ..dtypes import int32, int64
 from ..ir.primitive import F, Primitive, composite
 from ..ir.types import TensorType, tensor
-from .family import as_tensor, cast, constant, normal_axis, promoted_dtype, require, require_dtype, static_int
+from .family import (
+    as_tensor,
+    cast,
+    constant,
+    normal_axis,
+    promoted_dtype,
+    require,
+    require_dtype,
+    static_int,
+    zeros_like,
+)
 from .index import checked
 from .samples import D2, EMPTY, F2
 
@@ -21,41 +31,105 @@ def _comparable(x):
     return x.astype(np.float32) if x.dtype.itemsize == 2 and x.dtype.kind not in "iu" else x
 
 
-def _stable_order(x, axis):
-    """`argsort` that keeps equal elements in order, by the faster algorithm that does not where few are equal."""
+def _packed(x, descending):
+    """int64 keys whose order is that of the elements along the last axis, equal ones in the order they stand; or None.
+
+    The upper half is the element as an int32, the lower one its place.  Integers in a narrow range are uint16 keys
+    without a place.
+    """
+    if x.dtype == np.float64 and (x[..., :8].astype(np.float32) == x[..., :8]).all():
+        narrow = x.astype(np.float32)  # they may all be counts, or have come from float32
+        x = narrow if (narrow == x).all() else x
+    if x.dtype == np.float32:
+        bits = (x + np.float32(0)).view(np.int32)  # -0.0 equals 0.0
+        bits ^= (bits >> 31) & np.int32(0x7FFFFFFF)  # the order of floats as the order of ints
+        if (x != x).any():
+            bits = np.where(x == x, bits, np.int32(0x7FFFFFFF))  # nan of either sign is the greatest
+        keys = (~bits if descending else bits).astype(np.int64)
+    elif x.dtype.kind in "biu" and x.size:
+        least, most = int(x.min()), int(x.max())
+        if most - least >= 1 << 31:
+            return None
+        keys = x.astype(np.int64)
+        keys = most - keys if descending else keys - least
+        if most - least < 1 << 16:
+            return keys.astype(np.uint16)
+    else:
+        return None
+    keys <<= 32
+    keys |= np.arange(x.shape[-1])
+    return keys
+
+
+def _order(x, descending):
+    """`argsort` along the last axis that keeps equal elements in order."""
     x = _comparable(x)
-    if x.size < 512:
-        return np.argsort(x, axis, kind="stable")
-    rows = np.moveaxis(x, axis, -1)
-    order = np.argsort(rows, -1)
-    ordered = np.take_along_axis(rows, order, -1)
-    same = np.zeros(rows.shape, bool)  # as the element before
-    np.equal(ordered[..., 1:], ordered[..., :-1], out=same[..., 1:])
-    last = ordered[..., -1:]
-    if np.count_nonzero(same) * 8 > x.size or (last != last).any():
-        return np.argsort(x, axis, kind="stable")
-    tied = same.copy()
-    tied[..., :-1] |= same[..., 1:]
-    if tied.any():
+    keys = _packed(x, descending) if x.size >= 512 else None
+    if keys is not None and keys.dtype == np.uint16:
+        return np.argsort(keys, -1, kind="stable")  # by radix
+    if keys is not None:
+        keys.sort(-1)  # faster than `argsort`, which moves the places along
+        keys &= 0xFFFFFFFF
+        return keys
+    if descending:
+        return x.shape[-1] - 1 - _ascending(x[..., ::-1])[..., ::-1]
+    return _ascending(x)
+
+
+def _taken(x, places):
+    """The elements at places along the last axis; the same as `take_along_axis`, which is slower."""
+    if x.ndim < 2 or x.size == 0:
+        return np.take_along_axis(x, places, -1)
+    return x.reshape(-1).take(places + np.arange(0, x.size, x.shape[-1]).reshape(*x.shape[:-1], 1))
+
+
+def _back(x, axis):
+    """The last axis as `axis` again."""
+    return x if axis == -1 else np.ascontiguousarray(np.moveaxis(x, -1, axis))
+
+
+def _ascending(x):
+    """The order along the last axis, by the faster algorithm that is not stable where few elements are equal."""
+    if x.size < 512 or x.shape[-1] <= 16:
+        return np.argsort(x, -1, kind="stable")
+    order = np.argsort(x, -1)
+    ordered = _taken(x, order)
+    equal, last = ordered[..., 1:] == ordered[..., :-1], ordered[..., -1:]
+    number = np.count_nonzero(equal)
+    if number * 8 > x.size or (last != last).any():
+        return np.argsort(x, -1, kind="stable")
+    if number:
+        same = np.zeros(x.shape, bool)  # as the element before
+        same[..., 1:] = equal
+        tied = same.copy()
+        tied[..., :-1] |= equal
         run = np.cumsum(~same.reshape(-1))[tied.reshape(-1)]
         places = order[tied]
         order[tied] = places[np.lexsort((places, run))]
-    return np.moveaxis(order, -1, axis)
+    return order
 
 
 # ------------------------------------------------------------------------------------------------ sorting
+def _require_axis(x, axis):
+    require(-x.ndim <= axis < 0, f"axis {axis} does not exist in {x}")
+
+
+def _to_places(c, gs, x):
+    """The cotangents of chosen elements, where they stood."""
+    if gs[0] is None:
+        return None
+    return F.add_along_axis(zeros_like(x), c.outs[1], gs[0], axis=c.axis, distinct=True)
+
+
 class Argsort(Primitive):
     """The order (int64) that sorts the elements along an axis; equal elements stay in order, nan is the greatest."""
 
     def infer(x: TensorType, *, axis: int, descending: bool = False):
-        require(-x.ndim <= axis < 0, f"axis {axis} does not exist in {x}")
+        _require_axis(x, axis)
         return tensor(int64, x.shape)
 
     def numpy(x, *, axis, descending):
-        if not descending:
-            return _stable_order(x, axis)
-        order = np.flip(_stable_order(np.flip(x, axis), axis), axis)
-        return x.shape[axis] - 1 - order
+        return np.ascontiguousarray(_back(_order(np.moveaxis(x, axis, -1), descending), axis))
 
     call = lambda x, axis=-1, descending=False: _argsort(x, axis, descending)
     methods = ("argsort",)
@@ -76,21 +150,72 @@ def _argsort(x, axis=-1, descending=False):
     return cast(F.argsort(x, axis=normal_axis(axis, x.ndim), descending=descending), int32)
 
 
-@composite("sort")
-def sort(x, axis=-1, descending=False):
-    """The elements in order along an axis, and (int32) where they stood; equal elements stay in order."""
+class Sort(Primitive):
+    """The elements in order along an axis, and where they stood (int64, int32 in `call`); equal elements stay in order.
+
+    nan is the greatest.
+    """
+
+    multiple = True
+
+    def infer(x: TensorType, *, axis: int, descending: bool = False):
+        _require_axis(x, axis)
+        return x, tensor(int64, x.shape)
+
+    def numpy(x, *, axis, descending):
+        x = np.moveaxis(x, axis, -1)
+        order = _order(x, descending)
+        return _back(_taken(x, order), axis), np.ascontiguousarray(_back(order, axis))
+
+    call = lambda x, axis=-1, descending=False: _sort(x, axis, descending)
+    methods = ("sort",)
+
+    def vjp(c, gs, x):
+        return _to_places(c, gs, x)
+
+    def samples(rng):
+        yield rng.distinct(2, 3), {"axis": -1}
+        yield rng.distinct(4, 3), {"axis": -2, "descending": True}
+        yield rng(0), {"axis": -1}
+
+    errors = [((F2,), {"axis": -2}, "does not exist")]
+
+
+def _sort(x, axis=-1, descending=False):
     x = as_tensor(x)
     if x.ndim == 0:
         return x, constant(0, tensor(int32, ()))
-    axis = normal_axis(axis, x.ndim)
-    order = F.argsort(x, axis=axis, descending=descending)
-    return F.take_along_axis(x, order, axis=axis, distinct=True), cast(order, int32)
+    values, order = F.sort(x, axis=normal_axis(axis, x.ndim), descending=descending)
+    return values, cast(order, int32)
 
 
-@composite("msort")
-def msort(x):
-    """The elements in order along the first axis."""
-    return sort(x, 0)[0]
+class Msort(Primitive):
+    """The elements in order along an axis, the first one in `call`, without the places where they stood."""
+
+    def infer(x: TensorType, *, axis: int):
+        _require_axis(x, axis)
+        return x
+
+    def numpy(x, *, axis):
+        return np.sort(_comparable(x), axis).astype(x.dtype, copy=False)
+
+    call = lambda x: _msort(x)
+    methods = ("msort",)
+
+    def vjp(c, g, x):
+        order = F.argsort(x, axis=c.axis)
+        return F.add_along_axis(zeros_like(x), order, g, axis=c.axis, distinct=True)
+
+    def samples(rng):
+        yield rng.distinct(2, 3), {"axis": -2}
+        yield rng(0), {"axis": -1}
+
+    errors = [((F2,), {"axis": -2}, "does not exist")]
+
+
+def _msort(x):
+    x = as_tensor(x)
+    return F.msort(x, axis=-x.ndim) if x.ndim else x
 
 
 def _require_choice(x, k, axis):
@@ -98,77 +223,74 @@ def _require_choice(x, k, axis):
     require(type(size) is int and 0 <= k <= size, f"{k} elements cannot be chosen from {size} along axis {axis}")
 
 
-class TopkOrder(Primitive):
-    """Where (int64) the k greatest or smallest elements along an axis stand, in order; of equal ones the first."""
+class Topk(Primitive):
+    """The k greatest or smallest elements along an axis in order, and where they stand (int64): of equals the first.
+
+    In `call` the axis is the last one by default, the places are int32, and a `sorted` of False changes nothing.
+    """
+
+    multiple = True
 
     def infer(x: TensorType, *, k: int, axis: int, largest: bool = True):
-        require(-x.ndim <= axis < 0, f"axis {axis} does not exist in {x}")
+        _require_axis(x, axis)
         _require_choice(x, k, axis)
         at = x.ndim + axis
-        return tensor(int64, (*x.shape[:at], k, *x.shape[at + 1 :]))
+        shape = (*x.shape[:at], k, *x.shape[at + 1 :])
+        return tensor(x.dtype, shape), tensor(int64, shape)
 
     def numpy(x, *, k, axis, largest):
-        x = np.moveaxis(_comparable(x), axis, -1)
-        size = x.shape[-1]
+        x = np.moveaxis(x, axis, -1)
+        size, comparable = x.shape[-1], _comparable(x)
         chosen = None
         if k > 0 and k * 4 < size and x.size >= 512:
-            split = size - k if largest else k - 1
-            some = np.argpartition(x, split, -1)
-            some = np.sort(some[..., split:] if largest else some[..., :k], -1)
-            values = np.take_along_axis(x, some, -1)
-            bound = values.min(-1, keepdims=True) if largest else values.max(-1, keepdims=True)
-            # Several elements equal to the last one, or nan: `argpartition` need not have taken the first.
-            if ((x == bound).sum(-1) == (values == bound).sum(-1)).all() and (bound == bound).all():
-                chosen = some
+            at = size - k if largest else k - 1
+            bound = np.partition(comparable, at, -1)[..., at : at + 1]
+            within = ~(comparable < bound) if largest else comparable <= bound
+            # More than k if several elements equal the bound, or none if it is nan: then all are put in order.
+            if (np.add.reduce(within, -1) == k).all():
+                chosen = np.nonzero(within)[-1].reshape(*x.shape[:-1], k)
         if chosen is None:
-            chosen = np.broadcast_to(np.arange(size), x.shape)
-            values = x
-        if largest:
-            order = values.shape[-1] - 1 - _stable_order(values[..., ::-1], -1)[..., ::-1]
+            order = _order(x, largest)[..., :k]
         else:
-            order = _stable_order(values, -1)
-        return np.ascontiguousarray(np.moveaxis(np.take_along_axis(chosen, order[..., :k], -1), -1, axis))
+            order = _taken(chosen, _order(_taken(comparable, chosen), largest))
+        return _back(_taken(x, order), axis), np.ascontiguousarray(_back(order, axis))
 
-    def vjp(c, g, x):
-        return None
+    call = lambda x, k, dim=None, largest=True, sorted=True: _topk(x, k, dim, largest)
+    methods = ("topk", "top_k")
+
+    def vjp(c, gs, x):
+        return _to_places(c, gs, x)
 
     def samples(rng):
-        yield rng(2, 5), {"k": 2, "axis": -1}
-        yield rng(3, 2), {"k": 2, "axis": -2, "largest": False}
-        yield rng(1, 600), {"k": 3, "axis": -1}
-        yield rng(3), {"k": 0, "axis": -1}
+        yield rng.distinct(2, 5), {"k": 2, "axis": -1}
+        yield rng.distinct(3, 2), {"k": 2, "axis": -2, "largest": False}
+        yield rng.distinct(3), {"k": 0, "axis": -1}
 
     errors = [
         ((F2,), {"k": 3, "axis": -1}, "3 elements cannot be chosen from 2"), ((F2,), {"k": 1, "axis": -2}, "does not")
     ]  # fmt: skip
 
 
-@composite("topk", "top_k")
-def topk(x, k, dim=None, largest=True, sorted=True):
-    """The k greatest (or smallest) elements along a dimension (the last one) in order, and (int32) where they stand.
-
-    With ``sorted=False`` any order would do; they come in order too.
-    """
+def _topk(x, k, dim, largest):
     x = as_tensor(x)
     axis = -1 if dim is None else dim
     axis = normal_axis(axis, x.ndim, "dim")
     k = static_int(k, "k")
     _require_choice(x, k, axis)  # the kernel would take what there is
-    order = F.topk_order(x, k=k, axis=axis, largest=largest)
-    return F.take_along_axis(x, order, axis=axis, distinct=True), cast(order, int32)
+    values, order = F.topk(x, k=k, axis=axis, largest=largest)
+    return values, cast(order, int32)
 
 
 # ------------------------------------------------------------------------------------------------ searching
 def _searchsorted(sorted_sequence, values, side="left", sorter=None):
     """Where (int64) in ascending sequences (along the last axis) the values belong."""
-    sequence, values = promoted_dtype(as_tensor(sorted_sequence), as_tensor(values, "values"))
+    sequence, values = promoted_dtype(sorted_sequence, values)
     if side not in ("left", "right"):
         raise ValueError(f"side must be 'left' or 'right', not {side!r}")
     if sorter is not None:
         order = as_tensor(sorter, "sorter")
         require(order.shape == sequence.shape, "`sorter` and the sequence differ in shape")
         sequence = F.take_along_axis(sequence, checked(order, sequence.shape[-1]), axis=-1)
-    _require_rows(sequence.shape, values.shape)  # the kernel would find some
     return F.searchsorted(sequence, values, right=side == "right")
 
 

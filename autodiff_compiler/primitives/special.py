@@ -12,7 +12,17 @@ import numpy as np
 
 from ..ir.primitive import F, Primitive, call, composite
 from ..ir.types import TensorType
-from .family import broadcasting, float_binary, float_unary, floating, promoted, require, static_int
+from .family import (
+    broadcasting,
+    float_binary,
+    float_unary,
+    floating,
+    promoted,
+    promoted_dtype,
+    require,
+    static_int,
+    static_number,
+)
 from .samples import D2, F2, F3, I2, real
 
 _TWO_OVER_ROOT_PI = 2 / math.sqrt(math.pi)
@@ -190,16 +200,21 @@ class Xlogy(Primitive):
     samples = real(0.3, 2.0, operands=2)
     errors = [((I2, I2), {}, "not defined for int32"), ((F2, D2), {}, "dtypes differ"), ((F2, F3), {}, "shapes differ")]
     ties = [
-        (
-            ([0.0, 0.0, 0.0, 2.0], [0.0, -1.0, math.e, 0.0]), {},
-            ([0.0, 0.0, 1.0, -math.inf], [0.0, 0.0, 0.0, math.inf]),
-        )
+        (([0.0, 0.0, 0.0, 2.0], [0.0, -1.0, math.e, 0.0]), {}, ([0.0, 0.0, 1.0, -math.inf], [0.0, 0.0, 0.0, math.inf]))
     ]
+
+
+@composite("xdivy")
+def xdivy(x, y):
+    """x / y, and 0 where x is 0 whatever y (nan aside).  Where both are 0, both derivatives are 0."""
+    x, y = promoted_dtype(x, y, floating=True)
+    nothing = call.logical_and(call.equal(x, 0), call.equal(y, 0))
+    return call.where(nothing, 0, call.div(x, call.where(nothing, 1, y)))
 
 
 def _softplus(x, beta=1, threshold=20):
     (x,) = promoted(x, floating=True)
-    if isinstance(beta, bool) or not isinstance(beta, int | float) or not beta > 0:
+    if isinstance(static_number(beta, "beta"), bool) or not isinstance(beta, int | float) or not beta > 0:
         raise ValueError(f"`beta` of softplus must be a positive number, not {beta!r}")
     scaled = x if beta == 1 else call.mul(x, beta)
     smooth = F.softplus(scaled)
@@ -231,4 +246,3 @@ def logit(x, eps=None):
     if eps is not None:
         x = call.clamp(x, eps, 1 - eps)
     return call.sub(call.log(x), call.log1p(call.neg(x)))
-

@@ -10,6 +10,7 @@ from .family import require_dtype
 class StateRead(Primitive):
     """The current value of a state cell."""
 
+    internal = True
     effect = Effect.READ
 
     def infer(*, state: str, type: Type):
@@ -19,6 +20,7 @@ class StateRead(Primitive):
 class StateWrite(Primitive):
     """Replaces the value of a state cell."""
 
+    internal = True
     effect = Effect.WRITE
 
     def infer(x: Type, *, state: str, type: Type):

@@ -6,19 +6,34 @@ import math
 
 import numpy as np
 
-from ..dtypes import dtype_of, int64
-from ..ir.primitive import F, Ints, Primitive, call, composite
+from ..dtypes import dtype_of, float32, int32, int64
+from ..ir.primitive import F, Ints, Literal, Primitive, call, composite
 from ..ir.types import TensorType, tensor
 from .compare import truth
-from .family import as_tensor, cast, expand, float_unary, normal_axes, normal_axis, require
+from .family import (
+    as_tensor,
+    cast,
+    expand,
+    float_unary,
+    normal_axes,
+    normal_axis,
+    promoted,
+    require,
+    require_dtype,
+    static_int,
+    static_number,
+    zeros_like,
+)
 from .reduce import at_least_float32, mean, reduced_shape
-from .samples import EMPTY, F2, I2
+from .samples import B2, EMPTY, F2, I2
 from .shape import size_of
 
 
 # ------------------------------------------------------------------------------------------------ norms
 class EuclideanNorm(Primitive):
-    """Square root of the sum of squares over axes; its derivative at 0 is 0."""
+    """Square root of the sum of squares over axes; at 0, where it has none, all its derivatives count as 0."""
+
+    internal = True
 
     def infer(x: TensorType, *, axes: Ints, keepdims: bool = False):
         return tensor(float_unary(x).dtype, reduced_shape(x.shape, axes, keepdims))
@@ -26,14 +41,14 @@ class EuclideanNorm(Primitive):
     def numpy(x, *, axes, keepdims):
         if len(axes) < x.ndim:
             return np.sqrt(np.add.reduce(np.square(x), axis=axes, keepdims=keepdims))
-        flat = np.ravel(x)
-        return np.sqrt(np.dot(flat, flat)).reshape((1,) * (x.ndim * keepdims))
+        return np.sqrt(np.vdot(x, x)).reshape((1,) * (x.ndim * keepdims))
 
     widen = True
 
     def vjp(c, g, x):
-        length = F.select(F.equal(c.out, 0), 1, c.out)
-        return x * expand(g / length, c.axes, x.shape, c.keepdims)
+        nothing = F.equal(c.out, 0)
+        share = F.select(nothing, 0, g / F.select(nothing, 1, c.out))
+        return x * expand(share, c.axes, x.shape, c.keepdims)
 
     def samples(rng):
         yield rng(2, 3), {"axes": (-1,)}
@@ -43,23 +58,21 @@ class EuclideanNorm(Primitive):
         yield rng(0, 3), {"axes": (-2,)}
 
     errors = [((I2,), {"axes": (-1,)}, "not defined for int32"), ((F2,), {"axes": (-2,)}, "do not exist")]
-    ties = [
-        (([0.0, 0.0],), {"axes": (-1,)}, ([0.0, 0.0],)),
-        (([3.0, -4.0],), {"axes": (-1,)}, ([0.6, -0.8],)),
-    ]
+    ties = [(([0.0, 0.0],), {"axes": (-1,)}, ([0.0, 0.0],)), (([3.0, -4.0],), {"axes": (-1,)}, ([0.6, -0.8],))]
 
 
 @composite()
 def vector_norm(x, ord=2, axis=None, keepdims=False, dtype=None):
     """Norm of the numbers over axes (all by default): `ord` 2, 1, inf, -inf, 0 (how many differ from 0), any other.
 
-    Where all numbers are 0 the derivative is 0; for 0 < ord < 1 it is infinite in every number that is 0.
+    Where a norm has a kink or a cusp (for order 2 where all numbers are 0, for others in every number that is 0) its
+    derivatives count as 0.
     """
     x = as_tensor(x)
     x = x if dtype is None else cast(x, dtype_of(dtype))
     narrow, x = at_least_float32(x)
     axes = normal_axes(axis, x.ndim)
-    if isinstance(ord, bool) or not isinstance(ord, int | float):
+    if isinstance(static_number(ord, "ord"), bool) or not isinstance(ord, int | float):
         raise ValueError(f"the order of a vector norm is a number, not {ord!r}")
     if ord == 2:
         out = F.euclidean_norm(x, axes=axes, keepdims=keepdims)
@@ -70,7 +83,9 @@ def vector_norm(x, ord=2, axis=None, keepdims=False, dtype=None):
     elif math.isinf(ord):
         out = (F.max if ord > 0 else F.min)(F.abs(x), axes=axes, keepdims=keepdims)
     else:
-        total = F.sum(call.pow(F.abs(x), ord), axes=axes, keepdims=keepdims)
+        zero = F.equal(x, 0)
+        powers = call.pow(F.abs(F.select(zero, 1, x)), ord)
+        total = F.sum(F.select(zero, 0 if ord > 0 else math.inf, powers), axes=axes, keepdims=keepdims)
         nothing = F.equal(total, 0)
         out = F.select(nothing, 0, call.pow(F.select(nothing, 1, total), 1 / ord))
     return cast(out, narrow)
@@ -122,6 +137,18 @@ def norm(x, ord=None, dim=None, keepdim=False, *, dtype=None):
     return vector_norm(x, ord, dim, keepdim, dtype)
 
 
+@composite()
+def cond(x, p=None):
+    """Condition numbers of square matrices: the norm of order p times that of the inverse (by default and for 2, -2 of
+    any matrices: the quotient of the greatest and the smallest singular value, or its inverse).
+    """
+    (x,) = promoted(x, floating=True)
+    if p in (None, 2, -2):
+        greatest, smallest = matrix_norm(x, 2), matrix_norm(x, -2)
+        return smallest / greatest if p == -2 else greatest / smallest
+    return matrix_norm(x, p) * matrix_norm(call.inverse(x), p)
+
+
 # ------------------------------------------------------------------------------------------------ variance
 def _deviations(x, axis, ddof):
     """The result's dtype, the axes, the deviations from the mean, and the divisor of their squares."""
@@ -129,7 +156,9 @@ def _deviations(x, axis, ddof):
     axes = normal_axes(axis, x.ndim)
     centre = mean(x, axes, True)
     count = size_of(x, axes, centre)
-    freedom = max(count - int(ddof), 0) if isinstance(count, int) else count - int(ddof)
+    if not isinstance(static_number(ddof, "ddof"), int | float):
+        raise TypeError(f"`ddof` must be a number, not {type(ddof).__name__}")
+    freedom = max(count - ddof, 0) if isinstance(count, int) else count - ddof
     return narrow, axes, x - expand(centre, axes, x.shape, True), freedom, centre
 
 
@@ -142,7 +171,7 @@ def _var(x, axis=None, ddof=0, keepdims=False):
 def _std(x, axis=None, ddof=0, keepdims=False):
     narrow, axes, apart, freedom, centre = _deviations(x, axis, ddof)
     length = F.euclidean_norm(apart, axes=axes, keepdims=True)
-    root = math.sqrt(freedom) if isinstance(freedom, int) else F.sqrt(freedom)
+    root = math.sqrt(freedom) if isinstance(freedom, int | float) else F.sqrt(freedom)
     return _finished(length / root, axes, keepdims, narrow), _finished(centre, axes, keepdims, narrow)
 
 
@@ -175,33 +204,48 @@ def std_mean(x, axis=None, ddof=0, keepdims=False):
 
 
 # ------------------------------------------------------------------------------------------------ medians
-class Argmedian(Primitive):
-    """Index (int64) of the median along an axis, which stays with size 1: of two middle elements the lower.
+def _median_type(x, axis):
+    shape = reduced_shape(x.shape, (axis,), True)
+    require(x.shape[axis] != 0, f"an empty tensor has no median: {x} over axis {axis}")
+    return tensor(x.dtype, shape), tensor(int64, shape)
+
+
+def _to_median(c, gs, x):
+    """The cotangents of medians, where they stood."""
+    return None if gs[0] is None else F.add_along_axis(zeros_like(x), c.outs[1], gs[0], axis=c.axis, distinct=True)
+
+
+class MedianOf(Primitive):
+    """The median along an axis, which stays with size 1, and its index (int64): of two middle elements the lower.
 
     Of equal elements it is the first.  nan is greater than any number and, unless ignored, the median where there is
     one.
     """
 
+    internal = True
+    multiple = True
+
     def infer(x: TensorType, *, axis: int, ignore_nan: bool = False):
-        shape = reduced_shape(x.shape, (axis,), True)
-        require(x.shape[axis] != 0, f"an empty tensor has no median: {x} over axis {axis}")
-        return tensor(int64, shape)
+        return _median_type(x, axis)
 
     def numpy(x, *, axis, ignore_nan):
-        x = x.astype(np.float32) if x.dtype.itemsize == 2 and x.dtype.kind not in "iu" else x  # to order bfloat16's nan
+        dtype = x.dtype
+        x = x.astype(np.float32) if dtype.itemsize == 2 and dtype.kind not in "iu" else x  # to order bfloat16's nan
         last = x.shape[axis] - 1
         if ignore_nan:
             count = np.sum(x == x, axis=axis, keepdims=True)
             middle = np.take_along_axis(np.sort(x, axis=axis), np.maximum(count - 1, 0) // 2, axis=axis)
             found = x == middle
         else:
-            ordered = np.partition(x, [last // 2, last], axis=axis)
-            middle, top = np.take(ordered, [last // 2], axis=axis), np.take(ordered, [last], axis=axis)
-            found = np.where(top == top, x == middle, x != x)
-        return np.argmax(found, axis=axis, keepdims=True)
+            ordered = np.moveaxis(np.partition(x, [last // 2, last], axis=axis), axis, -1)
+            middle = np.moveaxis(ordered[..., last // 2 : last // 2 + 1], -1, axis)
+            found, top = x == middle, np.moveaxis(ordered[..., last:], -1, axis)
+            if (top != top).any():
+                found, middle = np.where(top == top, found, x != x), np.where(top == top, middle, top)
+        return middle.astype(dtype), found.argmax(axis=axis, keepdims=True)
 
-    def vjp(c, g, x):
-        return None
+    def vjp(c, gs, x):
+        return _to_median(c, gs, x)
 
     def samples(rng):
         yield rng.distinct(2, 3), {"axis": -1}
@@ -213,8 +257,7 @@ class Argmedian(Primitive):
 def _median(x, axis, keepdims, ignore_nan):
     x = as_tensor(x)
     axis = normal_axis(axis, x.ndim)
-    index = F.argmedian(x, axis=axis, ignore_nan=ignore_nan)
-    values = F.take_along_axis(x, index, axis=axis)
+    values, index = F.median_of(x, axis=axis, ignore_nan=ignore_nan)
     return (values, index) if keepdims else (F.squeeze(values, axes=(axis,)), F.squeeze(index, axes=(axis,)))
 
 
@@ -233,12 +276,113 @@ def nanmedian(x, axis=-1, keepdims=False):
     return _median(x, axis, keepdims, True)
 
 
+# ------------------------------------------------------------------------------------------------ of samples
+@composite("cov")
+def cov(x, correction=1, fweights=None, aweights=None):
+    """Covariances of the rows of a matrix, whose columns are observations; of a vector its variance.
+
+    `fweights` says how often each observation was made, `aweights` how much it counts; `correction` is subtracted from
+    their number.
+    """
+    narrow, x = at_least_float32(x)
+    require(x.ndim <= 2, f"cov takes a matrix or a vector, not {x.ndim} dimensions")
+    rows = F.reshape(x, shape=(1,) * (2 - x.ndim) + x.shape)
+    count = rows.shape[1]
+    weights = None
+    for w, what in ((fweights, "fweights"), (aweights, "aweights")):
+        if w is not None:
+            w = cast(as_tensor(w, what), rows.dtype)
+            require(w.shape == (count,), f"{what} must be [{count}], not {list(w.shape)}")
+            weights = w if weights is None else weights * w
+    if weights is None:
+        weights = call.ones((count,), rows.dtype)
+    total = call.sum(weights)
+    # What one observation counts, on average over the weights.
+    each = 1 if aweights is None else call.sum(weights * cast(as_tensor(aweights), rows.dtype)) / total
+    scale = call.sub(total, call.mul(each, correction))
+    apart = rows - expand(call.matmul(rows, weights) / expand(total, (-1,), rows.shape[:1]), (-1,), rows.shape)
+    weighted = apart * expand(weights, (-2,), rows.shape)
+    spread = call.div(call.matmul(weighted, call.transpose(apart, (1, 0))), call.maximum(scale, 0))
+    return cast(F.reshape(spread, shape=()) if rows.shape[0] == 1 else spread, narrow)
+
+
+def _histc(x, bins=100, min=0.0, max=0.0):
+    x, bins, low, high = as_tensor(x), static_int(bins, "bins"), float(min), float(max)
+    if bins < 1 or not low <= high or math.isinf(low) or math.isinf(high):
+        raise ValueError(f"a histogram needs bins >= 1 and finite min <= max, not {bins}, {min} and {max}")
+    return F.histc(x, bins=bins, low=low, high=high)
+
+
+class Histc(Primitive):
+    """How many numbers lie in each of `bins` equal parts of low ... high, the last part with its end.
+
+    Equal bounds stand for the smallest and greatest number, one apart if these are equal.  Counts are int32 for
+    integers, else float32.
+    """
+
+    def infer(x: TensorType, *, bins: int, low: Literal, high: Literal):
+        require_dtype(not x.dtype.is_bool, f"not defined for bools: {x}", hint="cast it to a number first")
+        return tensor(int32 if x.dtype.is_int else float32, (bins,))
+
+    def numpy(x, *, bins, low, high):
+        if low == high and x.size:
+            low, high = float(x.min()), float(x.max())
+        if low == high:
+            low, high = low - 1, high + 1
+        counts, _ = np.histogram(x, bins, (low, high))
+        return counts.astype(np.int32 if x.dtype.kind in "iu" else np.float32)
+
+    call = _histc
+    methods = ("histc",)
+
+    def batch(c, n, x):
+        return None
+
+    def samples(rng):
+        yield rng(2, 3), {"bins": 4, "low": -1.0, "high": 1.5}
+        yield rng.ints(5), {"bins": 3, "low": 0.0, "high": 0.0}
+        yield rng(0), {"bins": 2, "low": 0.0, "high": 0.0}
+
+    errors = [((B2,), {"bins": 1, "low": 0.0, "high": 1.0}, "not defined for bools")]
+
+
 # ------------------------------------------------------------------------------------------------ without nan
-@composite("nansum")
-def nansum(x, axis=None, keepdims=False, *, dtype=None):
-    """Sum over axes of the elements that are not nan."""
+def _nansum(x, axis=None, keepdims=False, *, dtype=None):
     x = as_tensor(x)
-    return call.sum(F.select(F.isnan(x), 0, x) if x.dtype.is_float else x, axis, dtype, keepdims)
+    if dtype is not None:
+        x = cast(x, dtype_of(dtype))
+    if not x.dtype.is_float:
+        return call.sum(x, axis, dtype, keepdims)
+    return F.nansum(x, axes=normal_axes(axis, x.ndim), keepdims=keepdims)
+
+
+class Nansum(Primitive):
+    """Sum over axes of the elements that are not nan; no cotangent passes to the others."""
+
+    def infer(x: TensorType, *, axes: Ints, keepdims: bool = False):
+        return tensor(float_unary(x).dtype, reduced_shape(x.shape, axes, keepdims))
+
+    def numpy(x, *, axes, keepdims):
+        total = np.add.reduce(x, axis=axes, keepdims=keepdims)
+        if (total != total).any():  # without nan the first sum is right
+            total = np.add.reduce(np.where(x == x, x, x.dtype.type(0)), axis=axes, keepdims=keepdims)
+        return total
+
+    widen = True
+    call = _nansum
+    methods = ("nansum",)
+
+    def vjp(c, g, x):
+        return F.select(F.isnan(x), 0, expand(g, c.axes, x.shape, c.keepdims))
+
+    def samples(rng):
+        yield rng(2, 3), {"axes": (-1,)}
+        yield rng(2, 3, 2), {"axes": (-3, -1), "keepdims": True}
+        yield rng(), {"axes": ()}
+        yield rng(0, 3), {"axes": (-2,)}
+
+    errors = [((I2,), {"axes": (-1,)}, "not defined for int32"), ((F2,), {"axes": (-2,)}, "do not exist")]
+    ties = [(([math.nan, 2.0, math.inf],), {"axes": (-1,)}, ([0.0, 1.0, 1.0],))]
 
 
 @composite("nanmean")
@@ -247,12 +391,35 @@ def nanmean(x, axis=None, keepdims=False, *, dtype=None):
     x = as_tensor(x)
     narrow, x = at_least_float32(x if dtype is None else cast(x, dtype_of(dtype)))
     axes = normal_axes(axis, x.ndim)
-    known = cast(F.logical_not(F.isnan(x)), x.dtype)
-    total = F.sum(F.select(F.isnan(x), 0, x), axes=axes, keepdims=keepdims)
-    return cast(total / F.sum(known, axes=axes, keepdims=keepdims), narrow)
+    known = F.count(F.equal(x, x), axes=axes, keepdims=keepdims)
+    return cast(F.nansum(x, axes=axes, keepdims=keepdims) / cast(known, x.dtype), narrow)
 
 
 @composite("count_nonzero")
 def count_nonzero(x, axis=None, keepdims=False, dtype=None):
     """How many elements over axes differ from 0."""
-    return call.sum(truth(x), axis, dtype or int64, keepdims)
+    x = truth(x)
+    return cast(F.count(x, axes=normal_axes(axis, x.ndim), keepdims=keepdims), dtype_of(dtype or int64))
+
+
+class Count(Primitive):
+    """How many (int64) bools over axes hold."""
+
+    internal = True
+
+    def infer(x: TensorType, *, axes: Ints, keepdims: bool = False):
+        require_dtype(x.dtype.is_bool, f"not defined for {x.dtype.name}: {x}", hint="compare it with 0 first")
+        return tensor(int64, reduced_shape(x.shape, axes, keepdims))
+
+    def numpy(x, *, axes, keepdims):
+        if len(axes) < x.ndim:
+            return np.add.reduce(x, axis=axes, dtype=np.int64, keepdims=keepdims)
+        return np.full((1,) * (x.ndim * keepdims), np.count_nonzero(x))
+
+    def samples(rng):
+        yield rng.bools(2, 3), {"axes": (-1,)}
+        yield rng.bools(2, 3), {"axes": (-2, -1), "keepdims": True}
+        yield rng.bools(0, 3), {"axes": (-2,)}
+        yield rng.bools(), {"axes": ()}
+
+    errors = [((F2,), {"axes": (-1,)}, "not defined for float32")]

@@ -121,7 +121,7 @@ def _plan(shape: tuple[Any, ...], index: Any) -> _Plan:
             for i, part in enumerate(item.nonzero() if _is_mask(item) else (item,)):
                 plan.axes.append(checked(part, shape[axis + i]))
         else:
-            plan.axes.append(_one(item, shape[axis], axis))
+            plan.axes.append(_one(item, shape[axis]))
             plan.dropped.append(axis)
     if runs > 1:
         plan.layout = ["index", *[d for d in plan.layout if d != "index"]]
@@ -135,7 +135,7 @@ def _slice(item: slice, size: Any) -> Any:
                 "slice bounds must be constants, but one is known only at run time",
                 code="AC1306",
                 hint="index with an integer tensor, e.g. x[start + arange(n)], or mask with where",
-            )
+            ).about(bound)
     if item.start is None and item.stop is None and item.step in (None, 1):
         return None
     require(type(size) is int, "a dimension of symbolic size cannot be sliced yet")
@@ -146,14 +146,14 @@ def _slice(item: slice, size: Any) -> Any:
     return None if (start, count, step) == (0, size, 1) else (start, stop, step)
 
 
-def _one(item: Any, size: Any, axis: int) -> tuple[int, int, int]:
+def _one(item: Any, size: Any) -> tuple[int, int, int]:
     if not hasattr(item, "__index__"):
         kind = type(item).__name__
         raise TypeError(f"a tensor is indexed by ints, slices, None, `...` and integer tensors, not {kind}")
     i = item.__index__()
     require(type(size) is int, "a dimension of symbolic size cannot be indexed yet")
     if not -size <= i < size:
-        raise IndexError(f"index {i} is out of bounds for axis {axis} with size {size}")
+        raise IndexError(f"index {i} is out of bounds for size {size}")
     i += size if i < 0 else 0
     return i, i + 1, 1
 
@@ -220,7 +220,7 @@ def _final_shape(shape: tuple[Any, ...], plan: _Plan, stage: _Gathered | None) -
     return tuple(out)
 
 
-@composite("__getitem__")
+@composite("__getitem__", internal=True)
 def getitem(x, index):
     """`x[index]` by NumPy's rules; always a new tensor, never a view that writes through.
 
@@ -258,7 +258,7 @@ def assigned(value: Any, dtype: DType) -> Any:
     return _stacked([assigned(v, dtype) for v in value])
 
 
-@composite("__setitem__")
+@composite("__setitem__", internal=True)
 def setitem(x, index, value):
     """`x` with `x[index]` replaced by `value`, which is cast to x's dtype and broadcast: a new tensor.
 
@@ -319,10 +319,12 @@ def _masked(x: Any, mask: Any, value: Any) -> Any:
 @composite("index_put")
 def index_put(x, indices, values, accumulate=False):
     """`x` with `x[indices]` replaced by `values`, or raised by them; with `accumulate` repeated places add up."""
+    if not isinstance(indices, tuple | list):
+        raise TypeError(f"`indices` must be a tuple of Tensors, not {type(indices).__name__}")
     return _written(x, tuple(indices), values, "scatter_add" if accumulate else "scatter_update")
 
 
-@composite()
+@composite(internal=True)
 def select_index(x, axis, index):
     """The slice at one position along an axis, which disappears; the position may be known only at run time."""
     x = as_tensor(x)

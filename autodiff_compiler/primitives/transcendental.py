@@ -109,7 +109,8 @@ class Logaddexp(Primitive):
     errors = [((I2, I2), {}, "not defined for int32"), ((F2, D2), {}, "dtypes differ"), ((F2, F3), {}, "shapes differ")]
     ties = [
         (
-            ([0.0, 1000.0, math.inf, -math.inf, -math.inf], [0.0, 0.0, math.inf, -math.inf, 0.0]), {},
+            ([0.0, 1000.0, math.inf, -math.inf, -math.inf], [0.0, 0.0, math.inf, -math.inf, 0.0]),
+            {},
             ([0.5, 1.0, 0.5, 0.5, 0.0], [0.5, 0.0, 0.5, 0.5, 1.0]),
         )
     ]
@@ -136,7 +137,7 @@ class Reciprocal(Primitive):
     infer = float_unary
     scalar = lambda k, x: k.reciprocal(x)
     call = floating("reciprocal")
-    methods = ("reciprocal",)
+    methods = ("reciprocal", "inv")
 
     def vjp(c, g, x):
         return -(g * c.out * c.out)
@@ -180,7 +181,7 @@ class Cbrt(Primitive):
 
 
 class Hypot(Primitive):
-    """sqrt(x*x + y*y), without overflow; its derivatives at (0, 0) are 0."""
+    """sqrt(x*x + y*y), without overflow; at (0, 0), where it has none, all its derivatives count as 0."""
 
     infer = float_binary
     scalar = lambda k, x, y: k.hypot(x, y)
@@ -188,8 +189,10 @@ class Hypot(Primitive):
     methods = ("hypot",)
 
     def vjp(c, g, x, y):
-        length = F.select(F.equal(c.out, 0), 1, c.out)
-        return (g * (x / length) if c.needs.x else None), (g * (y / length) if c.needs.y else None)
+        nothing = F.equal(c.out, 0)
+        length = F.select(nothing, 1, c.out)
+        gx = F.select(nothing, 0, g * (x / length)) if c.needs.x else None
+        return gx, (F.select(nothing, 0, g * (y / length)) if c.needs.y else None)
 
     samples = real(0.3, 2.0, operands=2)
     errors = [((I2, I2), {}, "not defined for int32"), ((F2, D2), {}, "dtypes differ"), ((F2, F3), {}, "shapes differ")]

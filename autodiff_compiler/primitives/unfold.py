@@ -10,6 +10,7 @@ import math
 import numpy as np
 
 from ..errors import StaticValueError
+from ..ir.build import current
 from ..ir.core import Value
 from ..ir.primitive import F, Ints, Primitive, composite
 from ..ir.types import TensorType, tensor
@@ -26,6 +27,8 @@ def _counts(sizes, kernel, stride, dilation):
 
 class Windows(Primitive):
     """All windows over the last n dimensions: result [..., place in the window (n), window (n)]."""
+
+    internal = True
 
     def infer(x: TensorType, *, kernel: Ints, stride: Ints, dilation: Ints):
         n = len(kernel)
@@ -61,6 +64,8 @@ class Windows(Primitive):
 
 class SumWindows(Primitive):
     """The sum of windows laid over the last n dimensions of sizes `sizes`: the transpose of `windows`."""
+
+    internal = True
 
     def infer(x: TensorType, *, sizes: Ints, kernel: Ints, stride: Ints, dilation: Ints):
         require_dtype(not x.dtype.is_bool, f"not defined for bools: {x}", hint="cast it to a number first")
@@ -128,7 +133,13 @@ def col2im(x, output_size, kernel_size, dilation=1, padding_value=0, stride=1):
     stride, dilation = per_dimension(stride, 2, "stride"), per_dimension(dilation, 2, "dilation")
     padding = per_dimension(padding_value, 2, "padding", 0)
     if output_size.__class__ is Value:
-        raise StaticValueError("`output_size` must be constant, but its value is known only at run time")
+        known = current().known(output_size)
+        if known is None:
+            raise StaticValueError(
+                "`output_size` must be constant, but its value is known only at run time",
+                hint="give it as a tuple of numbers",
+            ).about(output_size)
+        output_size = tuple(known.tolist())
     sizes = np.asarray(output_size).tolist() if is_tensor(output_size) else output_size
     sizes = per_dimension(sizes, 2, "output_size")
     wide = tuple([s + 2 * p for s, p in zip(sizes, padding, strict=True)])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from ..dtypes import bool_, float32, int64
@@ -147,7 +149,7 @@ def tensor_scatter_elements(x, indices, updates, axis=0, reduction="none"):
 
 
 def _index_add(x, axis, index, source, alpha=1):
-    x, source = promoted_dtype(as_tensor(x), as_tensor(source, "source"))
+    x, source = promoted_dtype(x, source)
     return call.scatter_add(x, index, source if alpha == 1 else call.mul(source, alpha), axis)
 
 
@@ -170,7 +172,7 @@ def slice_scatter(x, src, axis=0, start=None, end=None, step=1):
     """`x` with the slice start:end:step along an axis replaced by `src`."""
     x = as_tensor(x)
     axis = normal_axis(axis, x.ndim)
-    return call.setitem(x, (..., slice(start, end, step), *[slice(None)] * (-1 - axis)), as_tensor(src, "src"))
+    return call.setitem(x, (..., slice(start, end, step), *[slice(None)] * (-1 - axis)), src)
 
 
 @composite("select_scatter")
@@ -178,7 +180,7 @@ def select_scatter(x, src, axis, index):
     """`x` with the slice at one position along an axis replaced by `src`."""
     x = as_tensor(x)
     axis = normal_axis(axis, x.ndim)
-    return call.setitem(x, (..., index, *[slice(None)] * (-1 - axis)), as_tensor(src, "src"))
+    return call.setitem(x, (..., index, *[slice(None)] * (-1 - axis)), src)
 
 
 @composite("inplace_update")
@@ -223,6 +225,7 @@ def _by_segments(name, x, segment_ids, num_segments, initial):
     """Rows combined by segment.  A negative id belongs to no segment, an id that is too great raises IndexError."""
     x, ids = as_tensor(x), as_tensor(segment_ids, "segment_ids")
     count = static_int(num_segments, "num_segments")
+    require(count >= 0, f"`num_segments` must not be negative: {count}")
     fits = 1 <= ids.ndim <= x.ndim and x.shape[: ids.ndim] == ids.shape
     require(fits, f"segment ids of shape {list(ids.shape)} do not fit a tensor of shape {list(x.shape)}")
     require_dtype(ids.dtype.is_int, f"segment ids must be integers, not {ids.dtype.name}")
@@ -250,15 +253,24 @@ def unsorted_segment_prod(x, segment_ids, num_segments):
 @composite("unsorted_segment_max")
 def unsorted_segment_max(x, segment_ids, num_segments):
     """Greatest of the rows with one segment id, the dtype's least finite number where there is none."""
-    dtype = as_tensor(x).dtype
-    return _by_segments("scatter_max", x, segment_ids, num_segments, _limits(dtype)[0])
+    return _extreme_of_segments("scatter_max", x, segment_ids, num_segments, 0)
 
 
 @composite("unsorted_segment_min")
 def unsorted_segment_min(x, segment_ids, num_segments):
     """Smallest of the rows with one segment id, the dtype's greatest finite number where there is none."""
-    dtype = as_tensor(x).dtype
-    return _by_segments("scatter_min", x, segment_ids, num_segments, _limits(dtype)[1])
+    return _extreme_of_segments("scatter_min", x, segment_ids, num_segments, 1)
+
+
+def _extreme_of_segments(name, x, segment_ids, num_segments, side):
+    x, ids = as_tensor(x), as_tensor(segment_ids, "segment_ids")
+    limit = _limits(x.dtype)[side]
+    if not x.dtype.is_float:
+        return _by_segments(name, x, ids, num_segments, limit)
+    out = _by_segments(name, x, ids, num_segments, math.inf if side else -math.inf)  # which rows may hold, too
+    counts = _by_segments("scatter_add", constant(1, tensor(int64, ids.shape)), ids, num_segments, 0)
+    empty = F.reshape(F.equal(counts, 0), shape=(*counts.shape, *(1,) * (out.ndim - 1)))
+    return F.select(broadcast_to(empty, out.shape), limit, out)
 
 
 def _limits(dtype):

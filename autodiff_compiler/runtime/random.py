@@ -61,9 +61,9 @@ class Generator:
                 cell._write(np.array([seed, number, 0]))
 
     def counts(self) -> dict[int, list[int]]:
-        """The state of each stream that was used."""
+        """The state of each stream that was drawn from; compiled code may know streams that it never got to."""
         with self._lock:
-            return {number: cell._data.tolist() for number, cell in self._streams.items()}
+            return {number: cell._data.tolist() for number, cell in self._streams.items() if cell._data[2]}
 
     def restore(self, seed: int | None, start: int, counts: dict[int, list[int]]) -> None:
         """Puts all streams back; those that were not used then begin again."""

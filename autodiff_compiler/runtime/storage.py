@@ -17,10 +17,14 @@ SHARED = 1
 class _Holders:
     """The bits in use.  `live` is read without the lock: an int is replaced, never changed."""
 
-    __slots__ = ("_lock", "live")
+    __slots__ = ("_lock", "inner", "live", "lost")
 
     def __init__(self) -> None:
         self.live = SHARED
+        #: the tapes that lost a variable's trace: it became an integer, a Python number, or was stopped
+        self.lost = 0
+        #: the tapes on which a derivative was taken
+        self.inner = 0
         self._lock = Lock()  # a collected tape may give its bit back in the middle of `take`
 
     def take(self) -> int:
@@ -28,6 +32,8 @@ class _Holders:
         with self._lock:
             bit = ~self.live & (self.live + 1)
             self.live |= bit
+            self.lost &= ~bit
+            self.inner &= ~bit
             return bit
 
     def give(self, bit: int) -> None:

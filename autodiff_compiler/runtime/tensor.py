@@ -17,9 +17,39 @@ from ..errors import AmbiguousTruthError
 from .storage import holders
 from .text import tensor_repr
 
-__all__ = ["Array", "Tensor", "array_of", "wrap"]
+__all__ = [
+    "NO_ELEMENTS",
+    "NO_LENGTH",
+    "NO_LIST_OF_TENSORS",
+    "Array",
+    "Tensor",
+    "array_of",
+    "no_single",
+    "no_truth",
+    "wrap",
+]
 
 Array: TypeAlias = np.ndarray[Any, Any]
+
+#: What is wrong with ``len(x)`` and ``for e in x`` of a Tensor without dimensions, in eager and compiled code.
+NO_LENGTH = "a tensor without dimensions has no len()"
+NO_ELEMENTS = "a tensor without dimensions cannot be iterated over or unpacked"
+
+#: What is wrong with ``Tensor([x, y])`` of Tensors.
+NO_LIST_OF_TENSORS = "a list of Tensors is not data: join them with ops.stack, which keeps gradients"
+
+
+def no_truth(shape: tuple[Any, ...]) -> AmbiguousTruthError:
+    """The error for ``if x`` with a Tensor of several elements, or none."""
+    return AmbiguousTruthError(
+        f"a tensor of shape {list(shape)} has no truth value: only one of exactly one element has",
+        hint="reduce it first with `.any()` or `.all()`; to choose between elements use `ops.where` or `ops.maximum`",
+    )
+
+
+def no_single(shape: tuple[Any, ...]) -> ValueError:
+    """The error for a Tensor of several elements, or none, where one number is needed."""
+    return ValueError(f"only a tensor of one element is a number; this one has the shape {list(shape)}")
 
 
 class Tensor:
@@ -134,7 +164,9 @@ class Tensor:
     def item(self) -> bool | int | float:
         """The single element as a Python number; ValueError if there is not exactly one."""
         if self._data.size != 1:
-            raise ValueError(f"only a tensor of one element has an item(); this one has shape {self.shape}")
+            raise no_single(self.shape)
+        if self._node is not None:
+            holders.lost |= self._node.mask
         value: bool | int | float = self._data.item()
         return value
 
@@ -183,20 +215,17 @@ class Tensor:
 
     def __len__(self) -> int:
         if self._data.ndim == 0:
-            raise TypeError("a tensor without dimensions has no len()")
+            raise TypeError(NO_LENGTH)
         return len(self._data)
 
     def __iter__(self) -> Iterator[Tensor]:
         if self._data.ndim == 0:
-            raise TypeError("a tensor without dimensions cannot be iterated over or unpacked")
+            raise TypeError(NO_ELEMENTS)
         return (self[i] for i in range(len(self._data)))  # type: ignore[index]  # attached by `eager`
 
     def __bool__(self) -> bool:
         if self._data.size != 1:
-            raise AmbiguousTruthError(
-                f"a tensor of shape {list(self.shape)} has no truth value: only one of exactly one element has",
-                hint="reduce it first with .any() or .all()",
-            )
+            raise no_truth(self.shape)
         return bool(self._data.item())
 
     def __int__(self) -> int:
@@ -212,13 +241,17 @@ class Tensor:
         return operator.index(value)
 
     def __format__(self, spec: str) -> str:
-        return format(self._data, spec) if spec else str(self)
+        if not spec:
+            return str(self)
+        if self._data.size != 1:
+            raise TypeError(f"the format {spec!r} is for one number, not for a tensor of shape {list(self.shape)}")
+        return format(self.item(), spec)
 
     def __str__(self) -> str:
         return str(self._data)
 
     def __repr__(self) -> str:
-        return tensor_repr(self._data, self.dtype)
+        return tensor_repr(self._data, str(self.dtype))
 
 
 _new = Tensor.__new__
@@ -276,7 +309,7 @@ def _numbers(data: Any) -> Array:
 def _refuse_tensors(data: Any) -> None:
     for x in data:
         if isinstance(x, Tensor):
-            raise TypeError("a list of Tensors is not data: join them with ops.stack, which keeps gradients")
+            raise TypeError(NO_LIST_OF_TENSORS)
         if isinstance(x, list | tuple):
             _refuse_tensors(x)
 

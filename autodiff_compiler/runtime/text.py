@@ -7,18 +7,16 @@ from typing import Any
 
 import numpy as np
 
-from ..dtypes import DType
-
 __all__ = ["tensor_repr"]
 
 #: A dimension longer than twice this shows its first and last elements only.
 _EDGE = 3
 
 
-def tensor_repr(data: np.ndarray[Any, Any], dtype: DType) -> str:
+def tensor_repr(data: np.ndarray[Any, Any], dtype: str) -> str:
     """``Tensor(shape=[2], dtype=Float32, value= [ 1.00000000e+00,  2.00000000e+00])``."""
     shape = str(list(data.shape))
-    value = f" {_scalar(data.item(), dtype)}" if data.ndim == 0 else _block(data, _element(data, dtype))
+    value = f" {_scalar(data)}" if data.ndim == 0 else _block(data, _element(data))
     if data.ndim > 1:
         value = "\n" + value
     elif data.ndim == 1:
@@ -26,16 +24,16 @@ def tensor_repr(data: np.ndarray[Any, Any], dtype: DType) -> str:
     return f"Tensor(shape={shape}, dtype={dtype}, value={value})"
 
 
-def _scalar(value: Any, dtype: DType) -> str:
-    return format(float(value), "g") if dtype.is_float else str(value)
+def _scalar(data: np.ndarray[Any, Any]) -> str:
+    return str(data.item()) if data.dtype.kind in "biu" else format(float(data), "g")
 
 
-def _element(data: np.ndarray[Any, Any], dtype: DType) -> Callable[[Any], str]:
+def _element(data: np.ndarray[Any, Any]) -> Callable[[Any], str]:
     """One element at the width its column has."""
-    if dtype.is_float:
-        spec = ">11.4e" if dtype.bits == 16 else ">15.8e"
+    if data.dtype.kind not in "biu":  # bfloat16 is of NumPy's kind V
+        spec = ">11.4e" if data.dtype.itemsize == 2 else ">15.8e"
         return lambda v: format(float(v), spec)
-    if dtype.is_bool:
+    if data.dtype.kind == "b":
         return lambda v: str(bool(v)).rjust(5)
     width = max((len(str(v)) for v in (int(data.min()), int(data.max()))), default=1) if data.size else 1
     return lambda v: str(int(v)).rjust(width)

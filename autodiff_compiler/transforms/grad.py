@@ -12,13 +12,19 @@ import numpy as np
 from ..compiler.specialise import Identity
 from ..config import GRAPH_MODE, context, jit_disabled
 from ..eager.grad import differentiate
-from ..errors import GradientError
+from ..errors import users_frames
 from ..runtime.parameter import Parameter
 from ..runtime.tensor import Tensor, wrap
+from ..source import Loc
+from .inputs import Inputs, holds_variables, refuse_constant
 from .jit import JitFunction, jit
 from .kept import kept
 
 __all__ = ["GradOperation", "Gradient", "grad", "value_and_grad"]
+
+
+def _is_tensor(x: Any) -> bool:
+    return isinstance(x, Tensor)
 
 
 def positions_of(grad_position: Any) -> tuple[int, ...] | None:
@@ -67,45 +73,48 @@ class Gradient:
         with_value: bool = False,
         sens: bool = False,
         by_all: bool = False,
+        key: tuple[Any, ...] = (),
     ) -> None:
         self.fn, self.positions, self.weights, self.shape = fn, positions, weights, shape
         self.has_aux, self.with_value, self.sens, self.by_all = has_aux, with_value, sens, by_all
         self.__name__ = f"grad_{getattr(fn, '__name__', type(fn).__name__)}".replace("<lambda>", "lambda")
         self._jit: JitFunction | None = None
+        #: what makes this derivative of `fn` equal to another one, if there may be others
+        self._key = key
 
     # ------------------------------------------------------------------------------------------- calling
+    @users_frames
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if context.mode == GRAPH_MODE and not jit_disabled():
             return self.compiled()(*args, **kwargs)
         args, sens = self._split(args)
         args = tuple(wrap(np.asarray(a)) if isinstance(a, np.ndarray) else a for a in args)
-        chosen = self._chosen(args, lambda x: isinstance(x, Tensor))
-        inputs = [args[p] for p in chosen]
+        inputs = self._inputs(args, _is_tensor)
 
         def run(*aliases: Tensor) -> Any:
-            given = list(args)
-            for p, alias in zip(chosen, aliases, strict=True):
-                given[p] = alias
-            return self.fn(*given, **kwargs)
+            return self.fn(*inputs.arguments(aliases), **kwargs)
 
         main = main_of if self.has_aux else None
-        outputs, grads, of_weights = differentiate(run, inputs, self.weights or (), self._seeds(sens), main)
-        return self._result(outputs, dict(zip(chosen, grads, strict=True)), of_weights)
+        outputs, grads, of_weights = differentiate(run, inputs.tensors, self.weights or (), self._seeds(sens), main)
+        return self._result(outputs, inputs.by_position(grads), of_weights)
 
     def compiled(self) -> JitFunction:
         """The compiled form of this derivative."""
         if self._jit is None:
-            self._jit = jit(self)
+            self._jit = kept(self.fn, ("jit", *self._key), lambda: jit(self)) if self._key else jit(self)
         return self._jit
 
     def __graph_call__(self, lw: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
         given, sens = self._split(tuple(args))
-        chosen = self._chosen(given, lw.is_tensor)
+        inputs = self._inputs(given, lw.is_tensor, lw.called_from if lw.here is None else lw.here.of_user())
         select = (lambda result: main_of(result)) if self.has_aux else None
+        fn, operands, positions = self.fn, given, inputs.chosen
+        if not inputs.whole:
+            fn, operands, positions = inputs.taken_apart(fn), tuple(inputs.tensors), range(len(inputs.tensors))
         outputs, grads, weight_grads = lw.differentiate(
-            self.fn, given, kwargs, chosen, self.weights or (), select, sens
+            fn, operands, kwargs, positions, self.weights or (), select, sens
         )
-        return self._result(outputs, dict(zip(chosen, grads, strict=True)), weight_grads)
+        return self._result(outputs, inputs.by_position(grads), weight_grads)
 
     # ------------------------------------------------------------------------------------------- parts
     def _split(self, args: tuple[Any, ...]) -> tuple[tuple[Any, ...], Any]:
@@ -115,22 +124,20 @@ class Gradient:
             raise TypeError("with sens_param the last argument is the sensitivity, none was given")
         return args[:-1], args[-1]
 
-    def _chosen(self, args: tuple[Any, ...], is_tensor: Callable[[Any], bool]) -> list[int]:
-        """The numbers of the arguments to differentiate by."""
+    def _inputs(self, args: tuple[Any, ...], is_tensor: Callable[[Any], bool], place: Loc | None = None) -> Inputs:
+        """What to differentiate by; `place` is the user's line, where it is not the one that is running."""
         if self.by_all:
-            return [i for i, x in enumerate(args) if is_tensor(x)]
+            return Inputs(args, [i for i, x in enumerate(args) if holds_variables(x, is_tensor)], is_tensor)
+        positions = self.positions or ()
         chosen = []
-        for p in self.positions or ():
+        for p in positions:
             if p >= len(args):
                 raise ValueError(f"grad_position {p} does not exist: {len(args)} positional arguments were given")
-            if is_tensor(args[p]):
+            if holds_variables(args[p], is_tensor):
                 chosen.append(p)
-            elif not isinstance(args[p], bool | int | float | tuple | list | dict) and len(self.positions or ()) == 1:
-                raise GradientError(
-                    f"argument {p} is a {type(args[p]).__name__}: only the derivative by a Tensor can be taken",
-                    hint="make it a Tensor, or choose another grad_position",
-                )
-        return chosen
+            elif len(positions) == 1 and not self.weights:
+                refuse_constant(self.fn, p, args[p], is_tensor, place)
+        return Inputs(args, chosen, is_tensor)
 
     @staticmethod
     def _seeds(sens: Any) -> list[Any] | None:
@@ -200,14 +207,15 @@ def _gradient(
     if not callable(fn):
         raise TypeError(f"the function to differentiate must be callable, not a {type(fn).__name__}")
 
+    same_weights = None if chosen is None else tuple(map(Identity, chosen))
+    key = ("grad", grad_position, same_weights, isinstance(weights, Parameter), has_aux, with_value)
+
     def make() -> Gradient:
         shape = _structure(grad_position, weights)
-        return Gradient(fn, positions, chosen, shape, has_aux=has_aux, with_value=with_value)
+        return Gradient(fn, positions, chosen, shape, has_aux=has_aux, with_value=with_value, key=key if cached else ())
 
     if not cached or context.mode != GRAPH_MODE:  # eager code has nothing to find again
         return make()
-    same_weights = None if chosen is None else tuple(map(Identity, chosen))
-    key = ("grad", grad_position, same_weights, isinstance(weights, Parameter), has_aux, with_value)
     return kept(fn, key, make)
 
 

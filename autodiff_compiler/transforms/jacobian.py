@@ -10,13 +10,13 @@ import numpy as np
 from ..config import GRAPH_MODE, context, jit_disabled
 from ..eager.grad import leaves as tensors_of
 from ..eager.grad import vjp as eager_vjp
-from ..errors import GradientError
+from ..errors import GradientError, shown_as, users_frames
 from ..frontend.batching import forward_jacobian, reverse_jacobian
 from ..ir.primitive import F
 from ..runtime.tensor import Tensor, wrap
 from .grad import grad, main_of, positions_of
 from .jit import JitFunction, jit
-from .jvp import as_tuple, aux_of, check_tangents, jvp, like, linearised
+from .jvp import LinearMap, as_tuple, aux_of, check_tangents, jvp, like, linearised, made_eagerly
 from .kept import kept
 from .vjp import mode_form, run_once
 
@@ -37,6 +37,7 @@ class Jacobian:
         self.__name__ = name.replace("<lambda>", "lambda")
         self._jit: JitFunction | None = None
 
+    @users_frames
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if context.mode == GRAPH_MODE and not jit_disabled():
             if self._jit is None:
@@ -173,6 +174,7 @@ def hessian(fn: Callable[..., Any], grad_position: int | tuple[int, ...] = 0) ->
     return _jacobian(grad(fn, grad_position), grad_position, False, True)
 
 
+@users_frames
 def hvp(fn: Callable[..., Any], inputs: Any, v: Any) -> Any:
     """The product of the Hessian of `fn` at `inputs` with `v`, without the Hessian; in the form of `inputs`.
 
@@ -185,6 +187,7 @@ def hvp(fn: Callable[..., Any], inputs: Any, v: Any) -> Any:
     return as_tuple(product) if isinstance(inputs, tuple | list) else product
 
 
+@users_frames
 def linearize(fn: Callable[..., Any], inputs: Any) -> Any:
     """``fn(*inputs)`` and the linear map of tangents there: ``(output, f)``, ``f(v)`` as the tangent of `jvp`.
 
@@ -204,11 +207,12 @@ def linearize(fn: Callable[..., Any], inputs: Any) -> Any:
         check_tangents(given, along)
         return push(along)
 
-    return outputs, tangent
+    return outputs, made_eagerly(tangent, "linearize")
 
 
 # ------------------------------------------------------------------------------------------------- compiled code
-class _CompiledTangent:
+@shown_as("function")
+class _CompiledTangent(LinearMap):
     """The linear map inside compiled code: each call runs the function again, with tangents."""
 
     def __init__(self, fn: Any, inputs: list[Any]) -> None:

@@ -4,23 +4,26 @@ from __future__ import annotations
 
 import copy
 import functools
-import os
 import types
 from collections import OrderedDict
 from collections.abc import Callable
 from typing import Any
 
 from ..compiler.artifact import Artifact
+from ..compiler.history import History, Recompiles, Watched, facets_of, stale_because, watched
 from ..compiler.specialise import Key, described, signature
 from ..compiler.specialised import Specialised, specialise
-from ..config import jit_disabled
-from ..errors import InternalCompilerError
+from ..config import context, jit_disabled
+from ..errors import leave_user_frames
 from ..frontend.lower import Options
 from ..locks import Lock
 from ..runtime.tensor import Tensor
+from ..source import calling_place
 
 __all__ = ["JitFunction", "jit"]
 
+#: MindSpore's names; none of them changes anything.
+_BACKENDS = ("", "ms_backend", "GE")
 _MAX_ENTRIES = 64
 _MAX_PER_KEY = 8
 
@@ -38,48 +41,63 @@ class JitFunction:
         self._entries: OrderedDict[Key, list[Specialised]] = OrderedDict()
         #: types and entry of the last call whose arguments were Tensors only: such a call needs no key
         self._last: tuple[tuple[Any, ...], Specialised | None] = ((), None)
+        #: the entry put in front last; the order of use matters only when entries may have to go
+        self._recent: Specialised | None = None
         self._lock = Lock()
         self._compiles = 0
+        self._misses = self._dropped_hits = 0
         name = getattr(fn, "__name__", None) or type(fn).__name__
         self._name = "lambda" if name == "<lambda>" else name
+        self._history = History(self._name)
         if isinstance(fn, types.FunctionType):
             functools.update_wrapper(self, fn)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if jit_disabled():
             return self._fn(*args, **kwargs)
-        types, entry = self._last
-        if entry is not None and len(types) == len(args) and not kwargs and entry.valid():
-            for x, t in zip(args, types):  # noqa: B905  (the lengths are equal, and `strict` costs time)
-                if type(x) is not Tensor or (x._data.dtype, x._data.shape) != t:
-                    break
-            else:
-                return entry(args)
-        key, leaves = signature(args, kwargs)
-        for place, entry in enumerate(self._entries.get(key, ())):
-            if entry.valid():
-                if place:
-                    self._to_front(key, entry)
-                if len(leaves) == len(args) and not kwargs and all(type(x) is Tensor for x in args):
-                    self._last = tuple([(x._data.dtype, x._data.shape) for x in args]), entry
-                return entry(leaves)
-        return self._compiled(key, args, kwargs)(leaves)
+        try:
+            types, entry = self._last
+            if entry is not None and len(types) == len(args) and not kwargs and entry.valid():
+                for x, t in zip(args, types):  # noqa: B905  (the lengths are equal, and `strict` costs time)
+                    if type(x) is not Tensor or (x._data.dtype, x._data.shape) != t:
+                        break
+                else:
+                    entry.hits += 1
+                    return entry(args)
+            key, leaves = signature(args, kwargs)
+            for place, entry in enumerate(self._entries.get(key, ())):
+                if entry.valid() and entry.agrees(leaves):
+                    entry.hits += 1
+                    if place or (entry is not self._recent and len(self._entries) > _MAX_ENTRIES // 2):
+                        self._to_front(key, entry)
+                    if (
+                        entry.universal
+                        and len(leaves) == len(args)
+                        and not kwargs
+                        and all(type(x) is Tensor for x in args)
+                    ):
+                        self._last = tuple([(x._data.dtype, x._data.shape) for x in args]), entry
+                    return entry(leaves)
+            self._misses += 1
+            return self._compiled(key, leaves, args, kwargs)(leaves)
+        except Exception as error:
+            leave_user_frames(error)
+            raise
 
-    def _compiled(self, key: Key, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Specialised:
+    def _compiled(self, key: Key, leaves: list[Tensor], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Specialised:
         """The valid entry of a key, compiled if there is none; one thread at a time compiles a function."""
         with self._lock:
-            for entry in self._entries.get(key, ()):
-                if entry.valid():
+            others = self._entries.get(key, ())
+            for entry in others:
+                if entry.valid() and entry.agrees(leaves):
                     return entry
-            try:
-                entry = specialise(self._fn, args, kwargs, self._options, self._name)
-            except Exception as error:
-                if os.environ.get("AC_FULL_TRACEBACK") or isinstance(error, InternalCompilerError):
-                    raise
-                # The compiler's own frames say nothing about the user's mistake.
-                raise error.with_traceback(None) from None
+            stale = stale_because(others)
+            entry = specialise(self._fn, args, kwargs, self._options, self._name)
             self._compiles += 1
             self._to_front(key, entry)
+            entry.call = f"{self._name}({described(args, kwargs)})"
+            facets = facets_of(self._fn, args, kwargs)
+            self._history.add(self._compiles, entry.call, facets, stale, calling_place(), len(self._entries))
             return entry
 
     def _to_front(self, key: Key, entry: Specialised) -> None:
@@ -88,10 +106,13 @@ class JitFunction:
             # Lists are replaced, never changed: other threads may be iterating over them.
             others = [e for e in self._entries.get(key, ()) if e is not entry]
             self._entries[key] = [entry, *others[: _MAX_PER_KEY - 1]]
+            self._dropped_hits += sum(e.hits for e in others[_MAX_PER_KEY - 1 :])
             self._entries.move_to_end(key)
+            self._recent = entry
             while sum(map(len, self._entries.values())) > _MAX_ENTRIES:
                 oldest = next(iter(self._entries))
                 kept = self._entries[oldest][:-1]
+                self._dropped_hits += self._entries[oldest][-1].hits
                 if kept:
                     self._entries[oldest] = kept
                 else:
@@ -99,17 +120,57 @@ class JitFunction:
 
     def lower(self, *args: Any, **kwargs: Any) -> Artifact:
         """What compilation makes of a call with these arguments: IR at every stage, generated code, explanation."""
-        key, _ = signature(args, kwargs)
-        entry = self._compiled(key, args, kwargs)
+        try:
+            key, leaves = signature(args, kwargs)
+            entry = self._compiled(key, leaves, args, kwargs)
+        except Exception as error:
+            leave_user_frames(error)
+            raise
         return Artifact(self._name, self._fn, described(args, kwargs), entry)
 
-    def cache_info(self) -> dict[str, int]:
-        """How many compiled forms are kept and how many compilations there were."""
-        return {"entries": sum(map(len, self._entries.values())), "compiles": self._compiles}
+    def cache_info(self) -> dict[str, Any]:
+        """How many compiled forms are kept (`entries`), how many compilations there were, and how calls fared.
+
+        `hits` are calls that found a compiled form, `misses` those that did not; `keys` has for every form kept the
+        call it was compiled for, its hits, and whether what it read from outside is still the same (`valid`).
+        """
+        kept = [e for entries in tuple(self._entries.values()) for e in entries]
+        return {
+            "entries": len(kept),
+            "compiles": self._compiles,
+            "hits": self._dropped_hits + sum(e.hits for e in kept),
+            "misses": self._misses,
+            "keys": [{"call": e.call, "hits": e.hits, "valid": e.valid()} for e in kept],
+        }
+
+    def guards(self) -> list[Watched]:
+        """What the compiled forms depend on besides their arguments: globals, closures, attributes, functions.
+
+        Each says what it is, where it is read, what it was while compiling and what it is now.
+
+        >>> rate = 3
+        >>> f = jit(lambda x: x * rate)
+        >>> f.guards()
+        []
+        """
+        return [w for entries in tuple(self._entries.values()) for e in entries for w in watched(e)]
+
+    def explain_recompiles(self) -> Recompiles:
+        """Why the function was compiled each time: a sequence of `Compile`, whose text can be printed.
+
+        >>> from autodiff_compiler import Tensor
+        >>> f = jit(lambda x, n: x * n)
+        >>> a, b = f(Tensor([1.0]), 2), f(Tensor([1.0]), 3)
+        >>> why = f.explain_recompiles()[1].changes[0]
+        >>> why.kind, why.what, why.before, why.after
+        ('value', 'argument `n`', '2', '3')
+        """
+        return Recompiles(self._history)
 
     def clear_cache(self) -> None:
         """Forgets all compiled forms."""
         with self._lock:
+            self._dropped_hits += sum(e.hits for entries in self._entries.values() for e in entries)
             self._entries = OrderedDict()
             self._last = ((), None)
 
@@ -148,11 +209,27 @@ class _Bound:
         self.__name__ = function._name
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        return self.__func__(self.__self__, *args, **kwargs)
+        try:
+            return self.__func__(self.__self__, *args, **kwargs)
+        except Exception as error:
+            leave_user_frames(error)
+            raise
 
     def lower(self, *args: Any, **kwargs: Any) -> Artifact:
         """See `JitFunction.lower`."""
         return self.__func__.lower(self.__self__, *args, **kwargs)
+
+    def cache_info(self) -> dict[str, Any]:
+        """See `JitFunction.cache_info`; the method has one cache for all objects."""
+        return self.__func__.cache_info()
+
+    def guards(self) -> list[Watched]:
+        """See `JitFunction.guards`."""
+        return self.__func__.guards()
+
+    def explain_recompiles(self) -> Recompiles:
+        """See `JitFunction.explain_recompiles`."""
+        return self.__func__.explain_recompiles()
 
     def __graph_call__(self, lw: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
         return lw.call(types.MethodType(self.__func__._fn, self.__self__), args, kwargs)
@@ -168,16 +245,20 @@ def jit(
     backend: str = "",
     unroll_limit: int = 8,
     unroll_max: int = 1024,
+    optimize: int | None = None,
     **options: Any,
 ) -> Any:
     """Compiles a function, method or Cell: Python control flow on Tensors becomes part of one program.
 
     Used as ``@jit``, ``@jit(unroll_limit=4)`` or ``jit(fn)``.  Tensor arguments are dynamic (their dtype and shape
-    select the compiled form), numbers, strings and other objects are compile-time constants.  `unroll_limit` and
-    `unroll_max` say up to how many trips a loop with a known number of them is unrolled at once, and at most.  The
-    other arguments are MindSpore's; they are accepted and change nothing.
+    select the compiled form), numbers, strings and other objects are compile-time constants: another value compiles
+    again, unless a number is marked with `mutable`; `explain_recompiles` says why it did.  `unroll_limit` and
+    `unroll_max` say up to how many trips a loop with a known number of them is unrolled at once, and at most.
+    ``optimize=0`` leaves out all rewriting (None: as `set_context` says).  `backend` is "numpy"; MindSpore's names for
+    it and the other arguments are accepted and change nothing.
 
-    Raises CompileError (with the place in the source and advice) for what cannot be compiled.
+    Raises ValueError for another `backend` or `optimize`, CompileError (with the place in the source and advice) for
+    what cannot be compiled.
 
     >>> from autodiff_compiler import Tensor
     >>> @jit
@@ -188,9 +269,13 @@ def jit(
     >>> f(Tensor([1.0, 2.0])).tolist()
     [4.0, 8.0]
     """
-    chosen = Options(unroll_limit, unroll_max)
+    if optimize is not None:
+        context.check("optimize", optimize)
+    if backend not in _BACKENDS:
+        context.check("backend", backend)
+    chosen = Options(unroll_limit, unroll_max, optimize)
     if function is None:
-        return lambda fn: jit(fn, unroll_limit=unroll_limit, unroll_max=unroll_max)
+        return lambda fn: jit(fn, unroll_limit=unroll_limit, unroll_max=unroll_max, optimize=optimize)
     if isinstance(function, JitFunction):
         return function
     if isinstance(function, types.MethodType):

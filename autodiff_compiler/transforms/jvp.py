@@ -10,7 +10,7 @@ import numpy as np
 from ..config import GRAPH_MODE, context, jit_disabled
 from ..eager.grad import leaves as tensors_of
 from ..eager.grad import vjp as eager_vjp
-from ..errors import GradientError
+from ..errors import GradientError, users_frames
 from ..runtime.tensor import Tensor, wrap
 from .grad import main_of
 from .jit import JitFunction, jit
@@ -26,6 +26,7 @@ class PushForward:
         self.fn, self.has_aux = fn, has_aux
         self.__name__ = f"jvp_{getattr(fn, '__name__', type(fn).__name__)}".replace("<lambda>", "lambda")
 
+    @users_frames
     def __call__(self, inputs: tuple[Any, ...], tangents: tuple[Any, ...]) -> Any:
         check_tangents(inputs, tangents)
         outputs, push = linearised(self.fn, inputs, self.has_aux)
@@ -98,18 +99,47 @@ def like(tree: Any, leaf: Callable[[Tensor], Any]) -> Any:
     return tree
 
 
+class LinearMap:
+    """A pullback or a tangent map that compiled code made: what runs is `__graph_call__`."""
+
+    def __call__(self, *_: Any) -> Any:
+        raise GradientError(
+            "a pullback or linear map that compiled code made exists only there", hint="return what it gives"
+        )
+
+
+def made_eagerly(function: Callable[..., Any], maker: str) -> Callable[..., Any]:
+    """The function, with what compiled code says when it meets it: it holds a run, which has no source to compile."""
+
+    def refuse(lw: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
+        raise GradientError(
+            f"what `{maker}` returned outside of compiled code cannot be called in it: it holds the values of one run",
+            hint=f"call `{maker}` in the compiled function too, or what it returned outside",
+        )
+
+    function.__graph_call__ = refuse  # type: ignore[attr-defined]
+    function.__run__ = maker  # type: ignore[attr-defined]
+    return function
+
+
+def belongs_to_run(function: Any) -> bool:
+    """Whether a function is such a map, so that it runs eagerly in GRAPH_MODE too."""
+    return hasattr(function, "__run__")
+
+
 def _compiled_form(fn: Any, has_aux: bool) -> JitFunction:
     return kept(fn, ("jvp", has_aux), lambda: jit(PushForward(fn, has_aux)))
 
 
+@users_frames
 def jvp(fn: Callable[..., Any], inputs: Any, v: Any, has_aux: bool = False) -> Any:
     """``fn(*inputs)`` and its derivative along `v`: a pair, or ``(output, tangent, aux)`` with `has_aux`.
 
     `inputs` and `v` are a Tensor each or tuples of Tensors of the same shapes and dtypes.  With `has_aux` only the
     first output is differentiated.  GradientError: what is no Tensor, or a tangent that does not fit its input.
 
-    The tangent is made from the derivative rules of reverse mode by transposition, so everything that has a gradient
-    has a tangent, a user's `bprop` included.
+    The tangent is made from the derivative rules of reverse mode by transposition, so every operation that has a
+    gradient has a tangent.
 
     >>> from autodiff_compiler import Tensor
     >>> y, t = jvp(lambda x: x * x, Tensor([1.0, 2.0]), Tensor([1.0, 10.0]))

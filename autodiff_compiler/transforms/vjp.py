@@ -11,14 +11,14 @@ from ..autodiff.batch import changes_something
 from ..config import GRAPH_MODE, context, jit_disabled
 from ..eager.grad import leaves as tensors_of
 from ..eager.grad import vjp as eager_vjp
-from ..errors import GradientError, SideEffectError
+from ..errors import GradientError, SideEffectError, shown_as, users_frames
 from ..ir.primitive import trace
 from ..ir.walk import ops_of
 from ..runtime.parameter import Parameter
 from ..runtime.tensor import Tensor, wrap
 from .grad import cotangents_of, main_of, weights_of
 from .jit import jit
-from .jvp import aux_of
+from .jvp import LinearMap, aux_of, made_eagerly
 from .kept import kept
 
 __all__ = ["mode_form", "vjp"]
@@ -41,6 +41,7 @@ def _arranged(found: Sequence[Any], positions: Sequence[int], count: int, weight
     return inputs, (of_weights[0] if isinstance(weights, Parameter) else tuple(of_weights))
 
 
+@users_frames
 def vjp(fn: Callable[..., Any], *inputs: Any, weights: Any = None, has_aux: bool = False) -> Any:
     """``fn(*inputs)`` and its pullback: ``(output, vjp_fn)``, or ``(output, vjp_fn, aux)`` with `has_aux`.
 
@@ -76,10 +77,12 @@ def vjp(fn: Callable[..., Any], *inputs: Any, weights: Any = None, has_aux: bool
             raise GradientError(f"{len(seeds)} sensitivities were given for {count} outputs")
         return _arranged(pullback([*seeds, *rest]), positions, len(given), weights)
 
-    return (outputs[0], vjp_fn, aux_of(outputs)) if has_aux else (outputs, vjp_fn)
+    pull = made_eagerly(vjp_fn, "vjp")
+    return (outputs[0], pull, aux_of(outputs)) if has_aux else (outputs, pull)
 
 
-class _CompiledPullback:
+@shown_as("function")
+class _CompiledPullback(LinearMap):
     """The pullback inside compiled code: each call becomes a `grad` op with the given cotangents."""
 
     def __init__(self, fn: Any, inputs: list[Any], weights: Any, has_aux: bool) -> None:
@@ -102,8 +105,9 @@ def run_once(lw: Any, fn: Any, inputs: list[Any]) -> Any:
         for inner in (op, *(o for block in op.blocks for o in ops_of(block))):
             if changes_something(inner) and inner.defn.name not in ("raise", "assert"):
                 raise SideEffectError(
-                    "in compiled code, a function given to vjp or linearize may not print or change a state",
-                    loc=inner.loc, hint="use grad or value_and_grad, which run it once",
+                    "in compiled code, a function given to vjp or linearize may not print, draw random numbers or "
+                    "change a state",
+                    loc=inner.loc and inner.loc.of_user(), hint="use grad or value_and_grad, which run it once",
                 )  # fmt: skip
     return outputs
 

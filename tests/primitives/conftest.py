@@ -133,3 +133,18 @@ def derivatives():
             assert run(second)(*xs).item() == pytest.approx(difference(first, ws), rel=1e-6, abs=1e-7)
 
     return check
+
+
+@pytest.fixture
+def both(graph):
+    """The results of a function (a list) in eager mode, after checking that the traced one gives the same bits."""
+
+    def compute(fn, *arrays):
+        found = fn(*map(Tensor, arrays))
+        found = [t.asnumpy() for t in (found if isinstance(found, tuple) else (found,))]
+        for traced, eagerly in zip(graph.run(fn, *arrays), found, strict=True):
+            assert traced.dtype == eagerly.dtype
+            np.testing.assert_array_equal(traced, eagerly)
+        return found
+
+    return compute

@@ -1,4 +1,4 @@
-"""Linear algebra against NumPy and SciPy: products, einsum, systems, decompositions; what is refused, and how."""
+"""Linear algebra against NumPy and SciPy: products, systems, decompositions; what is refused, and how."""
 
 from __future__ import annotations
 
@@ -11,12 +11,11 @@ import scipy.linalg
 import autodiff_compiler as ac
 from autodiff_compiler import Tensor, eager, ops
 from autodiff_compiler.dtypes import bfloat16, float16, float32, float64
-from autodiff_compiler.errors import DTypeError, NotDifferentiableError, ShapeError, StaticValueError
+from autodiff_compiler.errors import NotDifferentiableError, ShapeError, StaticValueError
 from autodiff_compiler.ir.build import Builder
 from autodiff_compiler.ir.core import Block
 from autodiff_compiler.ir.primitive import F, call
 from autodiff_compiler.ir.types import Dim, tensor
-from autodiff_compiler.primitives.einsum import _plan
 
 RNG = np.random.default_rng(7)
 
@@ -31,21 +30,6 @@ SQUARE = draw(2, 3, 3) + 4 * np.eye(3)
 SYMMETRIC = draw(2, 3, 3)
 SYMMETRIC = SYMMETRIC + SYMMETRIC.swapaxes(-1, -2) + np.diag([0.0, 5.0, 10.0])
 POSITIVE = SQUARE @ SQUARE.swapaxes(-1, -2)
-
-
-@pytest.fixture
-def both(graph):
-    """The results of a function (a list) in eager mode, after checking that the traced one gives the same bits."""
-
-    def compute(fn, *arrays):
-        found = fn(*map(Tensor, arrays))
-        found = [t.asnumpy() for t in (found if isinstance(found, tuple) else (found,))]
-        for traced, eagerly in zip(graph.run(fn, *arrays), found, strict=True):
-            assert traced.dtype == eagerly.dtype
-            np.testing.assert_array_equal(traced, eagerly)
-        return found
-
-    return compute
 
 
 def close(got, expected, rtol=1e-12):
@@ -147,109 +131,6 @@ def test_exponents_must_be_constants(graph):
         ops.qr(Tensor(A), "raw")
 
 
-# ------------------------------------------------------------------------------------------------ einsum
-EQUATIONS = [
-    ("ij,jk->ik", (A, B)),
-    ("ij,jk", (A, B)),
-    ("ij,jk->ki", (A, B)),
-    ("ij,jk,kl->il", (A, B, C)),
-    (" ij , jk -> ", (A, B)),
-    ("ba", (A,)),
-    ("ij->", (A,)),
-    ("ij->j", (A,)),
-    ("ii", (SQUARE[0],)),
-    ("ii->i", (SQUARE[0],)),
-    ("iii->i", (draw(3, 3, 3),)),
-    ("iiij->ij", (draw(3, 3, 3, 2),)),
-    ("iij,ij->j", (draw(3, 3, 4), A)),
-    ("bii,b->i", (SQUARE, draw(2))),
-    ("i,j->ij", (W, V)),
-    ("i,i", (V, V)),
-    ("ij,kj->", (A, draw(2, 4))),
-    ("ij,ij->ij", (A, A)),
-    ("ij,i->ij", (A, W)),
-    ("bij,bkj->bik", (BATCH, draw(2, 5, 4))),
-    ("bqhd,bkhd->bhqk", (draw(2, 3, 2, 4), draw(2, 5, 2, 4))),
-    ("...ij,...jk->...ik", (draw(2, 1, 3, 4), draw(5, 4, 2))),
-    ("i...->...", (BATCH,)),
-    ("...i,...i", (BATCH, A)),
-    ("...,...->...", (BATCH, np.array(2.0))),
-    ("a...b,b...c->...ac", (draw(2, 3, 4), draw(4, 3, 5))),
-    ("nchw,c->nhw", (draw(2, 3, 2, 4), W)),
-    ("nchw,dc->ndhw", (draw(2, 3, 2, 4), draw(5, 3))),
-    ("dc,nchw->hndw", (draw(5, 3), draw(2, 3, 2, 4))),
-    ("mnijw,mji->nw", (draw(3, 2, 2, 4, 5), draw(3, 4, 2))),
-    ("mnijw,mjid->ndmw", (draw(3, 2, 2, 4, 5), draw(3, 4, 2, 2))),
-    ("nchw,nchw->c", (draw(2, 3, 2, 4), draw(2, 3, 2, 4))),
-    ("nchw,nchw->nh", (draw(2, 3, 2, 4), draw(2, 3, 2, 4))),
-    ("ij,ij->j", (A, A)),
-    ("ij,j->i", (A, draw(1))),  # a size of 1 stretches
-    ("ijk,ilm,njm,nlk,abc->", (draw(2, 3, 4), draw(2, 5, 6), draw(7, 3, 6), draw(7, 5, 4), draw(2, 2, 2))),
-    ("ab,bc,cd,de,ef,fg,gh,hi->ai", tuple(draw(2, 2) for _ in range(8))),
-    ("ij,jk->ik", (draw(2, 0), draw(0, 3))),
-]
-
-
-@pytest.mark.parametrize(("equation", "arrays"), EQUATIONS, ids=[e for e, _ in EQUATIONS])
-def test_einsum_is_numpys(both, equation, arrays):
-    (got,) = both(lambda *xs: ops.einsum(equation, *xs), *arrays)
-    expected = np.einsum(equation, *arrays)
-    assert got.shape == np.shape(expected)
-    close(got, expected)
-
-
-@pytest.mark.parametrize("equation", ["ij,jk,kl->il", "iij,ij->j", "...i,...i", "i,i,ij->"])
-def test_einsum_is_differentiated_as_the_loop_over_its_definition(equation):
-    arrays = {
-        "ij,jk,kl->il": (A, B, C), "iij,ij->j": (draw(3, 3, 4), A), "...i,...i": (BATCH, V), "i,i,ij->": (W, W, A),
-    }[equation]  # fmt: skip
-    out, pullback = eager.vjp(lambda *xs: ops.einsum(equation, *xs), list(map(Tensor, arrays)))
-    g = draw(*out.shape)
-    for i, got in enumerate(pullback([Tensor(g)])):
-        for at in list(np.ndindex(arrays[i].shape))[::5]:  # einsum is linear in each operand
-            unit = np.zeros(arrays[i].shape)
-            unit[at] = 1
-            expected = np.sum(g * np.einsum(equation, *arrays[:i], unit, *arrays[i + 1 :]))
-            assert got.asnumpy()[at] == pytest.approx(expected, rel=1e-12, abs=1e-12)
-
-
-def test_the_cheapest_order_is_taken():
-    # A chain of 2 x 1000, 1000 x 2, 2 x 1000: the middle product costs 1000 times less on the left.
-    assert _plan("ij,jk,kl->il", ((2, 1000), (1000, 2), (2, 1000))).steps[0] == (0, 1)
-    assert _plan("ij,jk,kl->il", ((1000, 2), (2, 1000), (1000, 2))).steps[0] == (1, 2)
-    # Eight matrices (more than are tried in every order) and a vector: from the vector on, never two matrices.
-    shapes = (*((50, 50),) * 8, (50,))
-    assert _plan("ab,bc,cd,de,ef,fg,gh,hi,i->a", shapes).steps[0] == (7, 8)
-
-
-@pytest.mark.parametrize(
-    ("equation", "arrays", "error", "text"),
-    [
-        ("ij,jk->ik", (A,), ValueError, "names 2 operands, but there are 1"),
-        ("ij->ijk", (A,), ValueError, "names 'k', which no operand has"),
-        ("ij->ii", (A,), ValueError, "one dimension twice"),
-        ("i1", (A,), ValueError, "must consist of letters"),
-        ("......", (A,), ValueError, "at most one '...'"),
-        ("...i->i", (A,), ValueError, "must have the '...'"),
-        ("ijk", (A,), ShapeError, "'ijk' does not name the dimensions of shape [3, 4]"),
-        ("ij,ij", (A, B), ShapeError, "'i' has the sizes 3 and 4"),
-        ("ij", (A > 0,), DTypeError, "not defined for bools"),
-        (1, (A,), TypeError, "must be a str, not int"),
-    ],
-)
-def test_equations_that_do_not_fit_are_refused(equation, arrays, error, text):
-    with pytest.raises(error) as caught:
-        ops.einsum(equation, *map(Tensor, arrays))
-    assert text in str(caught.value)
-
-
-def test_einsum_of_narrow_floats_rounds_once():
-    x = np.full((1, 3000), 1 / 3, np.float16)
-    got = ops.einsum("ij,kj,j->ik", Tensor(x), Tensor(x), Tensor(x[0])).asnumpy()
-    assert got.dtype == np.float16
-    assert got.item() == np.float16((x.astype(np.float64) ** 3).sum())
-
-
 # ------------------------------------------------------------------------------------------------ diagonals
 @pytest.mark.parametrize("offset", [-5, -2, 0, 1, 3])
 def test_diagonals_are_numpys(both, offset):
@@ -300,6 +181,24 @@ def test_triangular_solve_is_scipys(both, lower, transpose, unit):
     close(both(fn, a, b[:, 0])[0], expected[:, 0])
     close(both(fn, a.astype(np.float32), b.astype(np.float32))[0], expected, 1e-5)
     assert both(fn, a, b[:, :0])[0].shape == (3, 0)
+
+
+@pytest.mark.parametrize(
+    ("lower", "transpose", "unit"), [(True, False, False), (False, True, False), (True, True, True)]
+)
+def test_many_small_triangular_systems_are_solved_like_one(lower, transpose, unit):
+    rng = np.random.default_rng(4)
+    a, b = rng.uniform(-1, 1, (5, 8, 3, 3)) + 3 * np.eye(3), rng.uniform(-1, 1, (5, 8, 3, 2))
+    out = ops.triangular_solve(Tensor(a), Tensor(b), lower, transpose, unit).asnumpy()
+    for i in np.ndindex(5, 8):
+        options = {"trans": int(transpose), "lower": lower, "unit_diagonal": unit}
+        np.testing.assert_allclose(out[i], scipy.linalg.solve_triangular(a[i], b[i], **options), rtol=1e-12)
+    a[2, 3, 1, 1] = 0
+    if unit:
+        assert np.isfinite(ops.triangular_solve(Tensor(a), Tensor(b), lower, transpose, unit).asnumpy()).all()
+    else:
+        with pytest.raises(np.linalg.LinAlgError, match="the matrix is singular"):
+            ops.triangular_solve(Tensor(a), Tensor(b), lower, transpose, unit)
 
 
 def test_cholesky_systems(both):

@@ -84,9 +84,20 @@ KINKS = [
     (ops.hardsigmoid, -3.0, 0.0), (ops.hardsigmoid, 3.0, 0.0), (ops.hardswish, -3.0, 0.0), (ops.hardswish, 3.0, 1.0),
     (ops.hardshrink, 0.5, 0.0), (ops.softshrink, -0.5, 0.0), (ops.softshrink, 0.5, 0.0), (ops.softsign, 0.0, 1.0),
     (lambda x: ops.threshold(x, 1.0, 5.0), 1.0, 0.0), (lambda x: ops.prelu(x, Tensor([0.25])), 0.0, 0.25),
+    (lambda x: ops.leaky_relu(x, 0), 0.0, 0.0), (ops.hardtanh, -1.0, 0.5), (ops.hardshrink, -0.5, 0.0),
+    (ops.selu, 0.0, 1.7580993408473766), (ops.relu, 0.0, 0.0), (ops.abs, 0.0, 0.0), (ops.sign, 0.0, 0.0),
+    (lambda x: ops.maximum(x, 0), 0.0, 0.5), (lambda x: ops.minimum(x, 0), 0.0, 0.5),
+    (lambda x: ops.fmax(x, 0), 0.0, 0.5), (lambda x: ops.clip_by_value(x, -1, 1), -1.0, 0.5),
+    (lambda x: ops.clip_by_value(x, -1, 1), 1.0, 0.5), (lambda x: ops.clamp(x, -1, 1), -1.0, 1.0),
+    (lambda x: ops.clamp(x, -1, 1), 1.0, 1.0), (lambda x: ops.clamp(x, max=Tensor([1.0])), 1.0, 1.0),
+    (lambda x: ops.l1_loss(x, 0), 0.0, 0.0), (lambda x: ops.smooth_l1_loss(x, 0, 0.0), 0.0, 0.0),
+    (lambda x: ops.smooth_l1_loss(x, 0, 0.5), 0.5, 1.0), (lambda x: ops.huber_loss(x, 0, delta=2.0), -2.0, -2.0),
+    (lambda x: ops.hinge_embedding_loss(x, -1), 1.0, 0.0), (lambda x: ops.margin_ranking_loss(x, 0, 1, 1.0), 1.0, 0.0),
+    (lambda x: ops.heaviside(x, 0.5), 0.0, 0.0), (lambda x: ops.norm(x), 0.0, 0.0),
 ]  # fmt: skip
 
 
+@pytest.mark.filterwarnings("ignore:.*gradient is zero")  # of heaviside it is
 @pytest.mark.parametrize(("fn", "place", "slope"), KINKS)
 def test_derivatives_at_kinks(fn, place, slope):
     grad = ac.grad(lambda x: fn(x).sum())

@@ -7,7 +7,7 @@ import pytest
 
 import autodiff_compiler as ac
 from autodiff_compiler import Parameter, Tensor, ops
-from autodiff_compiler.errors import ShapeError, UnsupportedCallError
+from autodiff_compiler.errors import ShapeError
 from autodiff_compiler.ir.primitive import call
 
 RNG = np.random.default_rng(13)
@@ -122,7 +122,7 @@ def test_what_is_refused():
     ]:
         with pytest.raises(ShapeError, match=text):
             fn()
-    with pytest.raises(TypeError, match="changes a Parameter"):
+    with pytest.raises(TypeError, match=r"batch_norm in training .* must be Parameters"):
         ops.batch_norm(x, Tensor(W), Tensor(W), None, None, training=True)
 
 
@@ -139,8 +139,39 @@ def test_embedding(modes, derivatives):
         ops.embedding(Tensor([5]), Tensor(table))
     with pytest.raises(ValueError, match="is no row"):
         ops.embedding(Tensor([0]), Tensor(table), 5)
-    with pytest.raises(UnsupportedCallError, match="max_norm"):
+    with pytest.raises(TypeError, match="changes a Parameter"):
         ops.embedding(Tensor([0]), Tensor(table), max_norm=1.0)
+
+
+@pytest.mark.parametrize("p", [1.0, 2.0])
+def test_an_embedding_shortens_the_rows_it_reads(p):
+    table, rows = draw(5, 3), np.array([4, 2, 4])
+    length = np.linalg.norm(table, p, axis=1, keepdims=True)
+    most = np.sort(length[[4, 2], 0]).mean()  # between the two
+    expected = np.where((length > most) & np.isin(np.arange(5), rows)[:, None], table * most / length, table)
+    for wrap in (lambda f: f, ac.jit):
+        weight = Parameter(table.copy(), name="weight")
+
+        def total(rows, weight=weight):
+            found = ops.embedding(rows, weight, max_norm=most, norm_type=p)
+            return (found * found).sum(), found
+
+        loss = ac.value_and_grad(total, None, weights=[weight], has_aux=True)
+        ((_, found), gradient) = wrap(loss)(Tensor(rows))
+        np.testing.assert_allclose(weight.asnumpy(), expected, rtol=1e-12)
+        np.testing.assert_allclose(found.asnumpy(), expected[rows], rtol=1e-12)
+        slope = 2 * expected * np.bincount(rows, minlength=5)[:, None]
+        gradient = gradient[0] if isinstance(gradient, tuple | list) else gradient
+        np.testing.assert_allclose(gradient.asnumpy(), slope, rtol=1e-12)
+
+
+def test_an_embedding_divides_gradients_by_the_frequency():
+    table, rows = draw(4, 2), np.array([[1, 3], [1, 1]])
+    gradient = ac.grad(lambda w: (ops.embedding(Tensor(rows), w, scale_grad_by_freq=True) * 6).sum())
+    for run in (gradient, ac.jit(gradient)):
+        np.testing.assert_allclose(run(Tensor(table)).asnumpy(), [[0, 0], [6, 6], [0, 0], [6, 6]])
+    found = ops.embedding(Tensor(rows), Tensor(table), scale_grad_by_freq=True)
+    np.testing.assert_array_equal(found.asnumpy(), table[rows])
 
 
 def test_a_dropout_mask_keeps_the_mean(modes):

@@ -109,6 +109,17 @@ def test_adaptive_pooling(modes, output):
             assert index[(c, *place)] == (part[0].start + row) * 5 + part[1].start + column
 
 
+def test_adaptive_pooling_of_large_tensors():
+    """Compiled code frees its large arrays, but not the constants that it shows under other names."""
+    x = np.random.default_rng(0).uniform(-1, 1, (4, 8, 64, 64))
+    ends = [(i * 64 // 7, -(-(i + 1) * 64 // 7)) for i in range(7)]
+    for pool, reduce in ((ops.adaptive_max_pool2d, np.max), (ops.adaptive_avg_pool2d, np.mean)):
+        compiled = ac.jit(lambda x, pool=pool: pool(x, 7))
+        expected = [[reduce(x[..., a:b, c:d], (-2, -1)) for c, d in ends] for a, b in ends]
+        for _ in range(2):
+            np.testing.assert_allclose(compiled(Tensor(x)).asnumpy(), np.moveaxis(expected, (0, 1), (2, 3)))
+
+
 def test_adaptive_pooling_of_other_dimensions(modes):
     x = RNG.normal(size=(2, 4, 6, 4))
     np.testing.assert_allclose(modes(lambda x: ops.adaptive_avg_pool1d(x, 2), x)[0], x.reshape(2, 4, 6, 2, 2).mean(-1))

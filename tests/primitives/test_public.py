@@ -10,7 +10,7 @@ from scipy import special
 
 from autodiff_compiler import dtypes as dt
 from autodiff_compiler import eager
-from autodiff_compiler.errors import CompileError, DTypeError, ShapeError, StaticValueError
+from autodiff_compiler.errors import CompileError, DTypeError, GradientWarning, ShapeError, StaticValueError
 from autodiff_compiler.ir.primitive import METHODS, PROPERTIES, REGISTRY, call
 from autodiff_compiler.ir.types import tensor
 from autodiff_compiler.primitives.family import Weak
@@ -119,7 +119,7 @@ def test_integer_powers(both):
 
 
 def test_a_number_that_does_not_fit_is_refused_in_both_modes(graph):
-    for fn in (lambda x: call.add(x, 300), lambda x: call.less(x, -129)):
+    for fn in (lambda x: call.add(x, 300), lambda x: call.maximum(x, -129)):
         with pytest.raises(OverflowError, match="does not fit in int8"):
             fn(Tensor(np.ones(2, np.int8)))
         with pytest.raises(OverflowError, match="does not fit in int8"):
@@ -253,7 +253,7 @@ def test_positions_of_extremes(both, name):
         for keepdims in (False, True):
             found = both(lambda t: getattr(call, name)(t, axis=axis, keepdims=keepdims), x)
             np.testing.assert_array_equal(found, reference(x, axis=axis, keepdims=keepdims))
-            assert found.dtype == np.int64
+            assert found.dtype == {"argmax": np.int64, "argmin": np.int32}[name]
 
 
 def test_bad_axes_are_refused():
@@ -383,7 +383,8 @@ def test_casts(both):
             assert both(lambda t: call.cast(t, dtype), x).dtype == dtype.numpy
     np.testing.assert_array_equal(both(lambda t: call.cast(t, "int32"), x), [-1, 0, 2])
     np.testing.assert_array_equal(both(lambda t: call.cast(t, bool), x), [True, False, True])
-    _, (dx,), _ = eager.differentiate(lambda t: (call.cast(t, int) * 2.0).sum(), [Tensor(x)])
+    with pytest.warns(GradientWarning, match="gradient is zero"):
+        _, (dx,), _ = eager.differentiate(lambda t: (call.cast(t, int) * 2.0).sum(), [Tensor(x)])
     assert dx.tolist() == [0.0, 0.0, 0.0]
 
 

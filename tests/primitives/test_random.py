@@ -285,11 +285,11 @@ def test_what_is_refused():
         ops.bernoulli(ops.ones(3), 1.5)
     with pytest.raises(ValueError, match="without replacement"):
         ops.multinomial(Tensor([1.0, 2.0]), 3, replacement=False)
-    with pytest.raises(ValueError, match="no int64"):
+    with pytest.raises(ValueError, match="`low` must be less than `high`"):
         ops.randint(3, 3, (2,))
     with pytest.raises(TypeError, match="float32, float64"):
         ops.uniform((2,), 0.0, 1.0, dtype=ac.float16)
     with pytest.raises(NotImplementedError, match="offset"):
         ops.randperm(3, offset=2)
-    with pytest.raises(ac.CompileError, match="`seed` must be a constant"):
+    with pytest.raises(ac.CompileError, match="known only at run time"):
         ac.jit(lambda x: ops.rand(3, seed=x))(Tensor(1))

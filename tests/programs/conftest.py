@@ -6,6 +6,8 @@ import pytest
 
 import autodiff_compiler as ms
 
+collect_ignore_glob = ["goldens/*"]
+
 
 @pytest.fixture(autouse=True)
 def verified():

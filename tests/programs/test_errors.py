@@ -84,7 +84,7 @@ def f(x):
         y = y.sum() * 2
     return y
 """),
-    ("container grows in a dynamic loop", "AC1504", TypeError, 4, "size", """
+    ("container grows in a dynamic loop", "AC1504", RuntimeError, 4, "size", """
 def f(x):
     y = []
     while x.sum() < 9:
@@ -292,7 +292,7 @@ def f(x):
 """),
     ("NumPy function without a mapping", "AC1805", NotImplementedError, 3, "ops.", """
 def f(x):
-    return np.linalg.norm(x)
+    return np.nanprod(x)
 """),
     ("forbidden builtin", "AC1806", NotImplementedError, 3, "outside", """
 def f(x):
@@ -316,7 +316,7 @@ def test_refused(code, kind, line, word, program):
         assert error.loc is not None, str(error)
         assert error.loc.line == line, str(error)
         assert word in str(error), str(error)
-        assert fn.cache_info() == {"entries": 0, "compiles": 0}
+        assert {"entries": 0, "compiles": 0}.items() <= fn.cache_info().items()
     assert error.hint, f"no advice: {error}"
     np.testing.assert_array_equal(x.asnumpy(), X)
 
@@ -386,7 +386,9 @@ def test_gradients_of_what_is_no_tensor(wrap):
     with pytest.raises(TypeError, match="Tensor") as caught:
         wrap(ms.grad(f, 1))(x, Thing(), 2)
     assert caught.value.code == "AC1701"
-    assert wrap(ms.grad(f, 2))(x, Thing(), 2) == ()
+    with pytest.raises(ms.CompileError, match="'n', is asked for, but it is of type int") as caught:
+        wrap(ms.grad(f, 2))(x, Thing(), 2)
+    assert caught.value.code == "AC1701"
     found = wrap(ms.grad(f, (0, 2)))(x, Thing(), 2)
     assert_same(found, (ms.Tensor(X * 0 + 4.0), ()), "a number has no gradient")
 
@@ -414,6 +416,7 @@ def test_aux_needs_a_second_result(wrap):
         wrap(ms.grad(lambda x: x * 2, has_aux=True))(ms.Tensor(X))
 
 
+@pytest.mark.filterwarnings(r"ignore:\[AC2003")
 def test_integers_are_cast_and_constants_have_no_gradient():
     f = define("def f(i, x):\n    return (i * x).sum(), 3, None, i")
     i, x = ms.Tensor(np.array([1, 2, 3])), ms.Tensor(X)
@@ -438,7 +441,7 @@ def f(x):
         with pytest.raises(AttributeError):
             g(ms.Tensor([5.0, 6.0]))
     assert w.tolist() == [1.0, 2.0]
-    assert g.cache_info() == {"entries": 0, "compiles": 0}
+    assert {"entries": 0, "compiles": 0}.items() <= g.cache_info().items()
 
 
 def test_a_function_works_after_a_failed_call_with_other_arguments():
@@ -447,7 +450,7 @@ def test_a_function_works_after_a_failed_call_with_other_arguments():
     with pytest.raises(ValueError, match="3"):
         g(ms.Tensor(X), ms.Tensor(X[:2]))
     assert_same(g(ms.Tensor(X), ms.Tensor(X)), ms.Tensor(X + X), "other shapes")
-    assert g.cache_info() == {"entries": 1, "compiles": 1}
+    assert {"entries": 1, "compiles": 1}.items() <= g.cache_info().items()
 
 
 def test_a_run_time_error_leaves_the_compiled_form_usable():
@@ -466,7 +469,7 @@ def f(x, n):
     with pytest.raises(IndexError):
         g(x, ms.Tensor(-9))
     assert g(x, ms.Tensor(0)).item() == X[0]
-    assert g.cache_info() == {"entries": 1, "compiles": 1}
+    assert {"entries": 1, "compiles": 1}.items() <= g.cache_info().items()
 
 
 def test_what_cannot_be_compiled_at_all():

@@ -518,7 +518,7 @@ def test_an_interrupt_while_compiling_leaves_a_usable_function():
     g = ms.jit(f)
     with pytest.raises(KeyboardInterrupt):
         g(ms.Tensor(X))
-    assert g.cache_info() == {"entries": 0, "compiles": 0}
+    assert {"entries": 0, "compiles": 0}.items() <= g.cache_info().items()
     assert_same(g(ms.Tensor(X)), ms.Tensor(X * 2.0 * 2.0 * 2.0 * 2.0), "after the interrupt")
     assert_same((ms.Tensor(X) * 2 + 1), ms.Tensor(X * 2 + 1), "eager code after the interrupt")
     assert_same(ms.grad(lambda v: v * v)(ms.Tensor(X)), ms.Tensor(2 * X), "tape after the interrupt")
@@ -538,6 +538,7 @@ def test_a_function_called_by_itself_while_it_is_compiled():
     assert_same(g(ms.Tensor(X)), ms.Tensor(X * (X * 3.0)), "nested compile")
 
 
+@pytest.mark.filterwarnings(r"ignore:\[AC200")
 def test_cache_is_bounded_and_least_recently_used():
     g = ms.jit(define("def f(x, n):\n    return x * n"))
     x = ms.Tensor(X)

@@ -309,7 +309,7 @@ def test_equality_without_a_method_is_identity():
     assert ms.jit(lambda x: (x, a == b, a == a, a != b, a in (b, a)))(ms.Tensor(X))[1:] == (False, True, True, True)
 
 
-@pytest.mark.parametrize("f", [lambda n: np.sin(n), lambda n: round(n), lambda n: operator.mod("%s", n)])
+@pytest.mark.parametrize("f", [lambda n: np.sin(n), lambda n: round(n), lambda n: operator.mod(b"%d", n)])
 def test_native_code_is_not_given_objects_unseen(f):
     n = Number(1)
     with pytest.raises(UnsupportedCallError, match="unseen"):
@@ -343,7 +343,7 @@ def test_toggling_compiles_twice():
     for i in range(10):
         net.set_train(i % 2 == 0)
         assert_same(g(x), net(x), "toggled")
-    assert g.cache_info() == {"entries": 2, "compiles": 2}
+    assert {"entries": 2, "compiles": 2}.items() <= g.cache_info().items()
 
 
 def test_forms_of_one_key_are_bounded():
@@ -352,14 +352,14 @@ def test_forms_of_one_key_are_bounded():
     for i in range(20):
         held[0] = i
         assert_same(g(ms.Tensor(X)), ms.Tensor(X * i), "value")
-    assert g.cache_info() == {"entries": 8, "compiles": 20}
+    assert {"entries": 8, "compiles": 20}.items() <= g.cache_info().items()
     held[0] = 12  # still kept, and now the one used last
     g(ms.Tensor(X))
     held[0] = 99
     g(ms.Tensor(X))
     held[0] = 12
     g(ms.Tensor(X))
-    assert g.cache_info() == {"entries": 8, "compiles": 21}
+    assert {"entries": 8, "compiles": 21}.items() <= g.cache_info().items()
 
 
 class Model:

@@ -329,6 +329,13 @@ def test_a_cycle_of_siblings_is_found(tmp_path: Path) -> None:
     assert problem.startswith("cycle: ")
 
 
+def test_the_page_of_errors_is_current() -> None:
+    done = subprocess.run(
+        [sys.executable, str(ROOT / "tools" / "errors_page.py"), "--check"], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+
+
 def test_the_page_of_operations_is_current() -> None:
     done = subprocess.run(
         [sys.executable, str(ROOT / "tools" / "ops_table.py"), "--check"], capture_output=True, text=True, check=False

@@ -368,7 +368,9 @@ def _loop_test(low: Lowering, cond: Block) -> ast.expr:
     step = before[-1]
     alone = len(before) == 1 and len(low.uses[value]) == 1
     if alone and isinstance(step, Step) and isinstance(step.node, ast.Assign) and step.writes == [low.env[value]]:
-        return step.node.value
+        (target,) = step.node.targets
+        if isinstance(target, ast.Name):  # and not a tuple of one
+            return step.node.value
     low.block.extend(before)
     low.block.append(Exit(low.value(value), low.loc))
     return ast.Constant(value=True, kind=None)

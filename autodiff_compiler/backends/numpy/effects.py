@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import ast
+import sys
+from typing import Any
 
 from ...errors import InternalCompilerError
 from ...ir.core import Op, Value
 from ...ir.types import TensorType
+from ...runtime.commits import Commit
+from ...runtime.text import tensor_repr
 from .lower import LOWERINGS, Lowering
 from .program import Branch, Node
 from .runtime import checked_results
-from .syntax import Var, assign, call, load, store, subscript, tuple_expr
+from .syntax import Var, assign, attribute, call, dotted, load, store, subscript, tuple_expr
 
 __all__: list[str] = []
 
@@ -30,10 +34,38 @@ def host(low: Lowering, name: str) -> ast.expr:
 
 
 def print_(low: Lowering, op: Op) -> None:
-    parts, sep, end = (op.attr(n) for n in ("parts", "sep", "end"))
-    trees = [low.value(op.operands[p]) if isinstance(p, int) else ast.Constant(value=p, kind=None) for p in parts]
-    extra = {k: ast.Constant(value=v, kind=None) for k, v, d in (("sep", sep, " "), ("end", end, "\n")) if v != d}
+    trees = [_part(low, op, p) for p in op.attr("parts")]
+    defaults = {"sep": " ", "end": "\n", "flush": False}
+    extra = {k: constant(op.attr(k)) for k, default in defaults.items() if op.attr(k) != default}
+    if op.attr("stream") != "stdout":
+        low.support.module("sys", sys)
+        extra["file"] = dotted(f"sys.{op.attr('stream')}")
     low.run(ast.Expr(value=call("print", *trees, **extra)))
+
+
+def constant(value: Any) -> ast.expr:
+    return ast.Constant(value=value, kind=None)
+
+
+def _part(low: Lowering, op: Op, part: Any) -> ast.expr:
+    """A part of a print as an expression."""
+    if isinstance(part, str):
+        return constant(part)
+    if isinstance(part, tuple | list):
+        form, *arguments = part
+        return call(attribute(constant(form), "format"), *(_part(low, op, a) for a in arguments))
+    value, ways = op.operands[part], op.attr("ways")
+    way = ways[part] if ways else "str"
+    if way == "number":
+        return call(attribute(low.value(value), "item"))
+    if way == "array":
+        return array(low, value)
+    if way == "scalar":
+        return subscript(array(low, value), tuple_expr([]))
+    if way == "repr":
+        assert isinstance(value.type, TensorType)
+        return call(low.support.include(tensor_repr), array(low, value), constant(str(value.type.dtype)))
+    return low.value(value)
 
 
 def raise_(low: Lowering, op: Op) -> None:
@@ -52,6 +84,10 @@ def assert_(low: Lowering, op: Op) -> None:
 
 
 def host_call(low: Lowering, op: Op) -> None:
+    fn = low.code.module.callables.get(op.attr("fn").removeprefix("@"))
+    if isinstance(fn, Commit) and not fn.lasting:
+        low.commits.append(op)
+        return
     made = call(host(low, op.attr("fn")), *(array(low, v) for v in op.operands))
     if not op.results:
         low.run(ast.Expr(value=made))

@@ -16,6 +16,7 @@ import numpy as np
 from ...dtypes import DType
 from ...errors import InternalCompilerError
 from ...ir.core import Block, Function, Op, Value
+from ...ir.primitive import Effect
 from ...ir.types import Seq, TensorType, TupleType, seq, tensor
 from ...ir.walk import uses
 from ...source import Loc
@@ -92,6 +93,8 @@ class Lowering:
         self.out = FunctionCode(code.names[function.name], [], function.loc, is_entry)
         self.block: list[Node] = self.out.body
         self.loc: Loc | None = function.loc
+        #: What is to be noted if the next op that an exception can leave is left by one.
+        self.commits: list[Op] = []
         #: Calls of other functions: callee, variables of the results, operands.
         self.calls: list[tuple[str, list[Var], list[Operand]]] = []
 
@@ -206,11 +209,47 @@ class Lowering:
     def lower_block(self, block: Block) -> None:
         for op in block.ops:
             self.loc = op.loc or self.loc
-            self.lower(op)
+            if self.commits and (op.defn.effect is Effect.IO or op.blocks or op.defn.name == "call"):
+                self._noting(op)
+            else:
+                self.lower(op)
             if self.pushes:
                 for value in op.results:
                     for push in self.pushes.pop(value, ()):
                         push()
+
+        self._flush_commits()
+
+    def _noting(self, op: Op) -> None:
+        """An op that an exception may leave: what `commits` say is noted if one does, and costs nothing else."""
+        if op.blocks or op.defn.name in ("call", "raise", "assert"):
+            self._flush_commits()
+        commits, made = list(self.commits), list[Node]()
+        with self.into(made):
+            self.lower(op)
+        if self.commits != commits:  # one more of them
+            return
+        self.commits.clear()
+        for node in made:
+            if isinstance(node, Step) and commits:
+                notes: list[ast.stmt] = [ast.Expr(value=self._commit(c)) for c in commits]
+                handler = ast.ExceptHandler(type=load("BaseException"), name=None, body=[*notes, ast.Raise()])
+                statement = ast.Try(body=[node.node], handlers=[handler], orelse=[], finalbody=[])
+                node = Step(statement, node.loc)
+            self.block.append(node)
+
+    def _flush_commits(self) -> None:
+        for op in self.commits:
+            self.run(ast.Expr(value=self._commit(op)))
+            for operand in (self.env[v] for v in op.operands):
+                if isinstance(operand, Var):
+                    operand.set_foreign()  # it is kept
+        self.commits.clear()
+
+    def _commit(self, op: Op) -> ast.expr:
+        self.code.uses_callables = True
+        name = ast.Constant(value=op.attr("fn").removeprefix("@"), kind=None)
+        return call(subscript(load("CALLABLES"), name), *(self.value(v) for v in op.operands))
 
     def lower(self, op: Op) -> None:
         name = op.defn.name

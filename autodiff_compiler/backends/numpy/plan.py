@@ -265,7 +265,8 @@ class _Walk:
 class _Deleter:
     """Inserts `del` after the last use of a large array, where more arrays are made afterwards.
 
-    A view keeps the array it shows: their names go together, when the last of them is not needed any more.
+    A view keeps the array it shows: their names go together, when the last of them is not needed any more.  Arguments
+    and the module's constants stay: no statement of the function makes them.
     """
 
     def __init__(self, function: FunctionCode, reuse_bytes: int) -> None:
@@ -318,7 +319,7 @@ class _Deleter:
                 continue  # the name has gone over to the result
             shown = _shown(var)
             group = self.groups.get(shown, [])
-            if shown in self.args or not any(_worth(v, self.reuse_bytes) for v in group):
+            if shown in self.args or shown not in group or not any(_worth(v, self.reuse_bytes) for v in group):
                 continue
             if var in here and not var.joined and any(v in self.alive and v in here for v in group):
                 waiting.setdefault(shown, []).append(var)

@@ -118,7 +118,7 @@ def _bound_outside(code: ModuleCode, module: Module) -> str:
         lines += [
             'if "CALLABLES" not in globals():  # functions of the program that it calls back, by name',
             "    CALLABLES = {",
-            *(f"        {name!r}: lambda: {text}," for name, text in _spelt(module).items()),
+            *(f"        {name!r}: lambda *operands: {text}," for name, text in _spelt(module).items()),
             "    }",
         ]
     return "\n".join(lines)
@@ -183,7 +183,9 @@ class _Writer:
 
     def _line(self, depth: int, text: str, loc: Loc | None) -> None:
         comment = self._comment(loc) if loc is not None else ""
-        self.lines.append("    " * depth + text + (f"  # {comment}" if comment else ""))
+        first, *rest = text.splitlines()
+        self.lines.append("    " * depth + first + (f"  # {comment}" if comment else ""))
+        self.lines += ["    " * depth + line for line in rest]
 
     def _comment(self, loc: Loc) -> str:
         found = self._comments.get(loc)
@@ -195,6 +197,7 @@ class _Writer:
         return found
 
     def _body(self, body: list[Node], depth: int) -> None:
+        body = [node for node in body if not _vacant(node)]
         if not body:
             self._line(depth, "pass", None)
         for node in body:
@@ -216,9 +219,7 @@ class _Writer:
                 self._body(node.body, depth + 1)
 
     def _branch(self, node: Branch, depth: int) -> None:
-        then, other = node.arms
-        if not then and not other:
-            return
+        then, other = ([n for n in arm if not _vacant(n)] for arm in node.arms)
         if not then:
             self._line(depth, f"if not {_wrapped(node.test)}:", node.loc)
             self._arm(other, depth + 1)
@@ -236,6 +237,11 @@ class _Writer:
         part = _Segment(self._namer.name("part"), body)
         self._segments.append(part)
         self._line(depth, f"{part.name}()", None)
+
+
+def _vacant(node: Node) -> bool:
+    """Whether a node has no text."""
+    return isinstance(node, Branch) and all(_vacant(n) for arm in node.arms for n in arm)
 
 
 def _wrapped(tree: ast.expr) -> str:

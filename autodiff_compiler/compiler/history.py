@@ -1,0 +1,303 @@
+"""Why a function was compiled again: what the calls were like, and which argument or guard differs."""
+
+from __future__ import annotations
+
+import os
+from collections import deque
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import islice
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..errors import RecompileWarning, warn_at
+from ..frontend.lower import name_of_argument
+from ..frontend.outside import AnyGuard, shown, type_of
+from ..ir.types import TensorType
+from ..runtime.mutable import Mutable, kind_of
+from ..runtime.parameter import Parameter
+from ..runtime.tensor import Tensor
+from ..source import Loc
+from .specialise import Identity, Key, signature
+from .specialised import Specialised
+
+__all__ = ["Change", "Compile", "History", "Recompiles", "Watched", "facets_of", "stale_because", "watched"]
+
+#: From how many keys on that differ in one number or dimension a warning is given.
+_MANY = 8
+_REMEMBERED = 64
+#: How many compilations before it a new one is compared with.
+_COMPARED = 32
+_SHOWN = 6
+
+
+class Facet(NamedTuple):
+    """One leaf of the arguments, or a container among them, as far as the key has it."""
+
+    key: Key
+    text: str
+    type: TensorType | None = None
+    number: Any = None
+
+
+@dataclass(frozen=True)
+class Change:
+    """One thing that made a compilation necessary.
+
+    `kind` is one of value, shape, dimension, dtype, structure, object, guard, aliasing and dropped.
+    """
+
+    kind: str
+    what: str
+    before: str
+    after: str
+    advice: str = ""
+    #: where it is read, if it was found outside
+    loc: Loc | None = None
+
+    def __str__(self) -> str:
+        place = f" (read at {_at(self.loc)})" if self.loc is not None else ""
+        return f"{self.what}{place} changed from {self.before} to {self.after}"
+
+
+@dataclass(frozen=True)
+class Compile:
+    """One compilation: of which call, where, and (but for the first) why."""
+
+    number: int
+    call: str
+    loc: Loc | None
+    changes: tuple[Change, ...]
+    facets: dict[str, Facet] = field(repr=False, default_factory=dict)
+
+    def __str__(self) -> str:
+        lines = [f"{self.number}. {self.call}" + (f" at {_at(self.loc)}" if self.loc is not None else "")]
+        for change in self.changes:
+            lines.append(f"   because {change}" if change.kind != "dropped" else f"   because {change.what}")
+            if change.advice:
+                lines.append(f"   instead: {change.advice}")
+        return "\n".join(lines)
+
+
+class Recompiles(tuple[Compile, ...]):
+    """The compilations of a function in order; its text says why each but the first was necessary."""
+
+    __slots__ = ()
+
+    def __str__(self) -> str:
+        if not self:
+            return "not compiled yet"
+        return "\n".join(map(str, self))
+
+    __repr__ = __str__
+
+
+@dataclass(frozen=True)
+class Watched:
+    """Something that compiled code depends on besides its arguments; another value compiles it again."""
+
+    what: str
+    #: where it was read first
+    loc: Loc | None
+    #: the value while compiling, and the one it has now
+    seen: str
+    now: str
+    holds: bool
+    #: the call that was compiled
+    call: str
+
+    def __str__(self) -> str:
+        place = f" (read at {_at(self.loc)})" if self.loc is not None else ""
+        return f"{self.what} is {self.seen}{place}" + ("" if self.holds else f"; now it is {self.now}")
+
+    __repr__ = __str__
+
+
+def watched(entry: Specialised) -> list[Watched]:
+    """What one compiled form depends on, in the order in which it was read."""
+    return [
+        Watched(g.what, g.loc and g.loc.of_user(), g.seen(), g.now(), g.holds(), entry.call)
+        for g in entry.lowered.guards
+    ]
+
+
+def _at(loc: Loc) -> str:
+    inside = f" in {loc.function}" if loc.function and loc.function != "<module>" else ""
+    return f"{os.path.basename(loc.file)}:{loc.line}{inside}"
+
+
+# ---------------------------------------------------------------------------------------------------- arguments
+def facets_of(fn: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> dict[str, Facet]:
+    """What the key of a call is made of, by the names the user has for it."""
+    found: dict[str, Facet] = {}
+    for i, x in enumerate(args):
+        found.update(_facets(name_of_argument(fn, i), x, False))
+    for name, x in kwargs.items():
+        found.update(_facets(name, x, False))
+    return found
+
+
+def _facets(path: str, x: Any, mutable: bool) -> Iterator[tuple[str, Facet]]:
+    mutable = mutable or isinstance(x, Mutable)
+    kind = kind_of(x)
+    if isinstance(x, tuple | list | dict):
+        yield path, Facet((mutable, kind, len(x)), f"{kind.__name__} of {len(x)}")
+        names = [f"[{name!r}]" for name in x] if isinstance(x, dict) else [f"[{i}]" for i in range(len(x))]
+        names = [f".{name}" for name in x._fields] if hasattr(x, "_fields") else names
+        for name, item in zip(names, x.values() if isinstance(x, dict) else x, strict=True):
+            yield from _facets(path + name, item, mutable)
+    elif mutable and kind in (bool, int, float):
+        yield path, Facet((Mutable, kind), f"mutable {kind.__name__}")
+    elif isinstance(x, Tensor | np.ndarray) and not isinstance(x, Parameter):
+        type_ = type_of(x if isinstance(x, Tensor) else Tensor.from_numpy(x))
+        word = "ndarray" if type(x) is np.ndarray else "Tensor"
+        yield path, Facet((word, type_), f"{word} {type_}", type_)
+    else:
+        # Objects by their ids: a history keeps nothing alive.
+        key = tuple([part.ids if type(part) is Identity else part for part in signature((x,), {})[0]])
+        number = x if kind in (int, float) or isinstance(x, np.number) else None
+        yield path, Facet(key, shown(x), None, number)
+
+
+def _differences(a: dict[str, Facet], b: dict[str, Facet]) -> list[str]:
+    """The names of what differs; what lies in containers of different structure is not named."""
+    if a.keys() == b.keys():
+        differ = [path for path, facet in b.items() if facet.key != a[path].key]
+    else:
+        differ = [path for path in {**a, **b} if path not in a or path not in b or a[path].key != b[path].key]
+    if len(differ) < 2:
+        return differ
+    return [p for p in differ if not any(p != q and p.startswith((q + "[", q + ".")) for q in differ)]
+
+
+def _sort(a: Facet | None, b: Facet | None) -> str:
+    """In which way two leaves differ."""
+    if a is None or b is None:
+        return "structure"
+    if a.type is not None and b.type is not None:
+        if a.type.dtype is not b.type.dtype:
+            return "dtype"
+        if len(a.type.shape) != len(b.type.shape):
+            return "shape"
+        unequal = [p != q for p, q in zip(a.type.shape, b.type.shape, strict=True)]
+        return "dimension" if sum(unequal) == 1 else "shape"
+    if a.number is not None and b.number is not None and type(a.number) is type(b.number):
+        return "value"
+    plain = all(f.type is None and f.key and f.key[0] in (bool, int, float, str, bytes, type(None)) for f in (a, b))
+    return "value" if plain else "structure"
+
+
+#: How unlike two leaves are.
+_WEIGHT = {"value": 1, "dimension": 1, "shape": 2, "dtype": 3, "structure": 4}
+
+
+def _advice(kind: str, name: str, facets: Sequence[Facet | None]) -> str:
+    if kind == "value" and all(f is not None and f.number is not None for f in facets):
+        marked = f"{name}.item()" if any(f is not None and isinstance(f.number, np.number) for f in facets) else name
+        return f"pass `mutable({marked})`, or a Tensor, if `{name}` need not be known while compiling"
+    return {
+        "value": f"every value of `{name}` has a program of its own: call it with few different ones",
+        "dimension": f"pad `{name}` to one size, or batch it into pieces of one size",
+        "shape": f"give `{name}` one shape at every call",
+        "dtype": f"convert `{name}` to one dtype with astype before the call",
+        "structure": f"give `{name}` one structure at every call; an object is compared by its identity",
+    }[kind]
+
+
+# ---------------------------------------------------------------------------------------------------- history
+class History:
+    """The compilations of one function, the last 64 of them."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+        self._compiles: deque[Compile] = deque(maxlen=_REMEMBERED)
+        self._warned: set[str] = set()
+
+    def __iter__(self) -> Iterator[Compile]:
+        return iter(tuple(self._compiles))
+
+    def add(
+        self, number: int, call: str, facets: dict[str, Facet], stale: Sequence[Change], loc: Loc | None, keys: int
+    ) -> None:
+        """Notes a compilation; `stale` says why the forms of the same key could not be used; `keys`: now in use."""
+        # From the latest on: with equal differences the call before is the one to compare with.
+        before = [(c, _differences(c.facets, facets)) for c in islice(reversed(self._compiles), _COMPARED)]
+        changes = tuple(stale) or _changes(facets, before)
+        self._compiles.append(Compile(number, call, loc, changes, facets))
+        if len(changes) == 1:
+            self._warn_of(changes[0], facets, before, loc)
+        if keys > _REMEMBERED // 2:
+            self._warn(
+                "",
+                f"{self._name} has been compiled for {keys} different signatures; {_REMEMBERED} are kept, then those "
+                "not used for longest are compiled again: see explain_recompiles()",
+                loc,
+                "AC2006",
+            )
+
+    def _warn_of(self, change: Change, facets: dict[str, Facet], before: Earlier, loc: Loc | None) -> None:
+        """Warns if one number or dimension changes again and again."""
+        if change.kind == "guard" and change.advice:  # it is a number
+            texts = [c.after for compile_ in self._compiles for c in compile_.changes if c.what == change.what]
+        elif change.kind in ("value", "dimension"):
+            path = change.what.removeprefix("argument `").removesuffix("`")
+            others = [c.facets[path] for c, differ in before if differ == [path] and path in c.facets]
+            same = [f for f in others if _sort(f, facets[path]) == change.kind]
+            texts = [f.text for f in (*reversed(same), facets[path])]
+        else:
+            return
+        shown_ = list(dict.fromkeys(texts))
+        if len(shown_) > _MANY:
+            what = "sizes" if change.kind == "dimension" else "values"
+            listed = ", ".join([*shown_[: _SHOWN - 1], "...", shown_[-1]])
+            text = f"{self._name} is compiled again and again for other {what} of {change.what}: {listed}"
+            self._warn(change.what, f"{text}; {change.advice}" if change.advice else text, loc, "AC2001")
+
+    def _warn(self, about: str, text: str, loc: Loc | None, code: str) -> None:
+        """Warns once per function and cause."""
+        if about not in self._warned:
+            self._warned.add(about)
+            warn_at(RecompileWarning(text, code=code), loc)
+
+
+Earlier = Sequence[tuple[Compile, list[str]]]
+
+
+def _changes(facets: dict[str, Facet], before: Earlier) -> tuple[Change, ...]:
+    """The differences from the call before that is most like this one."""
+
+    def unlike(earlier: tuple[Compile, list[str]]) -> int:
+        compile_, differ = earlier
+        return sum(_WEIGHT[_sort(compile_.facets.get(p), facets.get(p))] for p in differ)
+
+    if not before:
+        return ()
+    like, differ = min(before, key=unlike)
+    if not differ:
+        return (Change("dropped", "its compiled form had been dropped from the cache", "", ""),)
+    found = []
+    for path in differ:
+        a, b = like.facets.get(path), facets.get(path)
+        kind = _sort(a, b)
+        texts = [f.text if f is not None else "nothing" for f in (a, b)]
+        found.append(Change(kind, f"argument `{path}`", texts[0], texts[1], _advice(kind, path, (a, b))))
+    return tuple(found)
+
+
+def stale_because(entries: Sequence[Specialised]) -> list[Change]:
+    """Why none of the forms that were compiled for the key of a call can be used."""
+    if not entries:
+        return []
+    failing = [g for g in entries[0].lowered.guards if not g.holds()]
+    if not failing:
+        what = "which of the Tensors it gets or reads are one object, and it writes to one of them,"
+        return [Change("aliasing", what, "one pattern", "another")]
+    return [Change("guard", g.what, g.seen(), g.now(), _guard_advice(g), g.loc and g.loc.of_user()) for g in failing]
+
+
+def _guard_advice(guard: AnyGuard) -> str:
+    expected = getattr(guard, "expected", None)
+    if type(expected) in (int, float):
+        return "make it `mutable(...)`, pass it as an argument, or keep it in a Tensor"
+    return ""

@@ -1,0 +1,61 @@
+"""What was written to arguments and attributes is noted where the program may stop with an exception.
+
+States are noted by the pass that lifts them, in the same way (see `runtime.commits`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from ..errors import CompileError
+from ..ir.primitive import F, Primitive
+from ..runtime.commits import Commit
+from .attributes import to_write
+from .lowering import Lowering
+from .values import UNBOUND, MaybeUnbound
+
+__all__ = ["Site", "commit_before", "emit_commit", "pending"]
+
+_CHECKS = frozenset({"check_index", "check_solved"})
+
+
+@dataclass(frozen=True)
+class Site:
+    """What one place notes: inputs with the numbers of the values they hold, and attributes as in `Lowered`."""
+
+    writes: list[tuple[int, int]]
+    attributes: list[tuple[Any, str, Any]]
+
+
+def pending(lw: Lowering) -> bool:
+    """Whether an argument or an attribute was written on the way to the present place."""
+    return any(s.held is not s.entry for s in lw.attributes.values()) or bool(lw.inputs.written())
+
+
+def emit_commit(lw: Lowering) -> None:
+    """Notes what arguments and attributes hold by now, if they were written."""
+    if not pending(lw):
+        return
+    from .results import structures
+
+    # What was given a value on some paths only is an error at the end of the call, unless it gets another one.
+    slots = [s for s in lw.attributes.values() if s.held is not s.entry and not _unclear(s.held)]
+    templates, values = structures(lw, [to_write(s) for s in slots])
+    attributes = [(s.owner, s.name, t) for s, t in zip(slots, templates, strict=True)]
+    written = lw.inputs.written()
+    writes = [(i, len(values) + n) for n, (i, _) in enumerate(written)]
+    name = f"commit{len(lw.module.callables)}"
+    commit = lw.module.callables[name] = Commit(lw.module.states)
+    lw.sites[commit] = Site(writes, attributes)
+    F.host_call(*values, *(value for _, value in written), fn=name, types=())
+
+
+def commit_before(lw: Lowering, op: type[Primitive]) -> None:
+    """Notes the same before a check that a function of the package makes."""
+    if op.name in _CHECKS:
+        emit_commit(lw)
+
+
+def _unclear(held: Any) -> bool:
+    return held is UNBOUND or type(held) is MaybeUnbound or isinstance(held, CompileError)

@@ -1,0 +1,137 @@
+"""Methods of lists, tuples, dicts and sets, and what ``op=`` does to them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..errors import SideEffectError, StaticValueError, UnsupportedCallError, UnsupportedSyntaxError
+from . import operators
+from .arithmetic import SLOT, SYMBOL
+from .calls import INTRINSICS
+from .control import iterate_static
+from .lowering import Lowering
+from .operators import BoundContainer, check_local, check_seen, require_static
+from .values import ArrayVar, DictView, LocalDict, LocalList, LocalSet, is_static
+
+__all__ = ["call_method", "in_place"]
+
+_MUTATING = {
+    "list": {"append", "extend", "insert", "pop", "remove", "clear", "sort", "reverse"},
+    "dict": {"update", "setdefault", "pop", "popitem", "clear"},
+    "set": {
+        *("add", "discard", "remove", "pop", "clear", "update", "difference_update", "intersection_update"),
+        "symmetric_difference_update",
+    },
+}  # fmt: skip
+_COMPARING = {"index", "count", "remove", "sort"}
+
+
+def call_method(lw: Lowering, method: BoundContainer, args: list[Any], kwargs: dict[str, Any]) -> Any:
+    """A method of a container; what compiled code made may change."""
+    owner, name = method.owner, method.name
+    kind = next(k for k in (list, dict, set, frozenset, tuple) if isinstance(owner, k)).__name__
+    if name in _MUTATING.get(kind, ()):
+        check_local(lw, owner)
+        lw.change(owner)
+    if isinstance(owner, set | frozenset):
+        return _of_set(lw, owner, name, args)
+    if isinstance(owner, list | tuple):
+        return _of_sequence(lw, owner, name, args, kwargs)
+    if name == "update":
+        args = [_pairs(lw, a) for a in args]
+    result = getattr(owner, name)(*args, **kwargs)
+    if name == "copy":
+        return LocalDict(result)
+    if name in ("keys", "values", "items"):
+        view = DictView(result)
+        view.source, view.kind = owner, name
+        return view
+    return result
+
+
+def _pairs(lw: Lowering, x: Any) -> Any:
+    return x if isinstance(x, dict) else [tuple(iterate_static(lw, pair)) for pair in iterate_static(lw, x)]
+
+
+def _of_sequence(lw: Lowering, owner: Any, name: str, args: list[Any], kwargs: dict[str, Any]) -> Any:
+    if name in _COMPARING and not is_static(owner) and not (name == "sort" and "key" in kwargs):
+        raise StaticValueError(f"'{name}' compares elements that are known only at run time")
+    if name in _COMPARING:
+        check_seen((owner, args), f"'{name}'")
+    if name in ("insert", "pop") and args:
+        require_static(args[0], "an index into a Python list")
+    if name == "sort":
+        owner[:] = INTRINSICS[sorted](lw, owner, **kwargs)
+        return None
+    if name == "extend":
+        args = [list(iterate_static(lw, args[0]))]
+    result = getattr(owner, name)(*args, **kwargs)
+    return LocalList(result) if name == "copy" else result
+
+
+def _of_set(lw: Lowering, owner: Any, name: str, args: list[Any]) -> Any:
+    if name == "pop":
+        raise UnsupportedSyntaxError("a set has no fixed order to pop in", code="AC1105", hint="use a list")
+    whole = name not in _OF_SETS
+    given = [a if whole or isinstance(a, set | frozenset) else list(iterate_static(lw, a)) for a in args]
+    check_seen(require_static(given, "an element of a set"), f"'{name}'")
+    result = getattr(owner, name)(*given)
+    return LocalSet(result) if isinstance(result, set) else result
+
+
+_OF_SETS = {
+    *("update", "union", "intersection", "difference", "symmetric_difference", "issubset", "issuperset", "isdisjoint"),
+    *("difference_update", "intersection_update", "symmetric_difference_update"),
+}
+
+
+# ---------------------------------------------------------------------------------------------------- op=
+def in_place(lw: Lowering, op: str, old: Any, value: Any) -> Any:
+    """What ``old op= value`` gives the target: the same list, dict or set, changed, or a new value."""
+    if type(old) is ArrayVar and old.kind is np.ndarray:
+        raise UnsupportedCallError(
+            f"'{SYMBOL[SLOT[op]]}=' would write to an array", code="AC1801", hint="make a new one: `a = a + b`"
+        )
+    kind = next((k for k in (list, dict, set) if isinstance(old, k)), None)
+    if (kind, op) in _CHANGES:
+        check_local(lw, old)
+        given = _CHANGES[kind, op](lw, old, value)
+        if given is not NotImplemented:
+            lw.change(old)
+            old.clear()
+            getattr(old, "extend" if kind is list else "update")(given)
+            return old
+    name = f"__i{SLOT[op]}__"
+    method = operators.python_method(lw, old, name)
+    if method is not None:
+        result = lw.call_python(method, [old, value], {})
+        if result is not NotImplemented:
+            return result
+    elif hasattr(type(old), name) and kind is None and not operators.is_ours(type(old)):
+        raise SideEffectError(
+            f"'{op}=' would change a {type(old).__name__} that came from outside",
+            code="AC1602",
+            hint="copy it first, or write `a = a + b`",
+        )
+    return operators.binary(lw, op, old, value)
+
+
+def _set_operation(name: str) -> Any:
+    def result(lw: Lowering, old: Any, value: Any) -> Any:
+        return getattr(set(old), name)(value) if isinstance(value, set | frozenset) else NotImplemented
+
+    return result
+
+
+#: What a container of the kind holds after ``op=``.
+_CHANGES: dict[Any, Any] = {
+    (list, "Add"): lambda lw, old, value: [*old, *iterate_static(lw, value)],
+    (list, "Mult"): lambda lw, old, value: list(old) * operators.as_index(lw, value),
+    (dict, "BitOr"): lambda lw, old, value: {**old, **dict(_pairs(lw, value))},
+    (set, "BitOr"): _set_operation("union"),
+    (set, "BitAnd"): _set_operation("intersection"),
+    (set, "Sub"): _set_operation("difference"),
+    (set, "BitXor"): _set_operation("symmetric_difference"),
+}

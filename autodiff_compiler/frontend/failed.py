@@ -1,0 +1,48 @@
+"""What a function leaves behind that the frontend could not compile: the IR made so far, and a note that names it."""
+
+from __future__ import annotations
+
+import itertools
+from pathlib import Path
+
+from ..config import context
+from ..errors import CompileError
+from ..ir.build import Builder
+from ..ir.core import Block
+from ..ir.failure import history_of, internal_error, is_ours, leave, unfinished
+from .lowering import Lowering
+
+__all__ = ["report"]
+
+_numbers = itertools.count()
+
+
+def report(lowering: Lowering, error: Exception) -> Exception:
+    """The exception that tells the user of a failure: the same one, or InternalCompilerError where the mistake is ours.
+
+    With `save_graphs`, and for our mistakes always, the IR made so far goes to a file.
+    """
+    ours = is_ours(error)
+    if not ours and not context.save_graphs:
+        return error
+    folder = Path(context.save_graphs_path or "graphs") if context.save_graphs else None
+    what = error.message if isinstance(error, CompileError) else f"{type(error).__name__}: {error}"
+    blocks: list[Block] = []
+    loc = getattr(error, "loc", None)
+    if lowering.failure is not None and lowering.failure[0] is error:
+        loc = loc or lowering.failure[2]
+        builder: Builder | None = lowering.failure[1]
+        while builder is not None and builder is not lowering.builder:
+            blocks.insert(0, builder.block)
+            builder = builder.parent
+    text = unfinished(lowering.module, lowering.entry, blocks, what)
+    text += "\n" + history_of(error) if ours else ""
+    path = leave(folder, f"failed_{next(_numbers):03d}_{lowering.entry.name}.ir", text)
+    if ours:
+        return internal_error(error, "the frontend failed", "front", [path], loc)
+    note = f"the program as far as it was compiled: {path}"
+    if isinstance(error, CompileError):
+        error.notes += (note,)
+    else:
+        error.add_note(f"  {note}")
+    return error

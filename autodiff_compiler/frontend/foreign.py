@@ -1,0 +1,243 @@
+"""Functions and classes of other packages: pure ones run natively while compiling, if all they get is static.
+
+Their own source is never compiled.  A function of the user's that such a function is given is compiled where it is
+called, so that what it reads is guarded.
+"""
+
+from __future__ import annotations
+
+import collections
+import copy
+import functools
+import types
+from typing import Any
+
+import numpy as np
+
+from ..errors import SideEffectError, StaticValueError, UnsupportedCallError
+from ..ir.build import current
+from ..ir.primitive import METHODS, Effect, F, trace
+from ..runtime.tensor import Tensor
+from .calls import call, to_number
+from .iterators import wrapped
+from .joins import NUMBER_DTYPE
+from .lowering import Lowering
+from .numpy_calls import numpy_call
+from .operators import check_local, check_seen, is_ours
+from .outside import class_attribute, type_of
+from .scope import Closure
+from .values import LocalDict, LocalList, TensorVar, Weak, describe, flatten, is_dynamic, is_static, map_leaves
+
+__all__ = ["foreign_call", "is_foreign", "is_pure", "localized", "runs_natively"]
+
+_PURE = {
+    "math", "cmath", "operator", "itertools", "functools", "numpy", "scipy", "builtins", "_operator", "collections",
+    "string", "re", "copy", "fractions", "decimal", "statistics", "bisect", "_bisect", "heapq", "_heapq", "textwrap",
+    "numbers", "_functools", "_collections", "struct", "_struct", "json", "ml_dtypes", "_decimal",
+}  # fmt: skip
+_IMPURE = {
+    "time", "random", "os", "posix", "nt", "uuid", "socket", "subprocess", "secrets", "_random", "io", "datetime",
+    "tempfile", "shutil", "pathlib", "logging", "urllib", "platform", "getpass", "sys", "threading",
+}  # fmt: skip
+#: Modules whose functions are not compiled from their source, whatever they are given.
+_NATIVE_ONLY = {"numpy", "scipy", "ml_dtypes"}
+#: Where a function of the user's may be an argument that is called.
+_CALLING = {"numpy", "scipy", "itertools", "re", "bisect", "_bisect", "heapq", "_heapq", "functools", "_functools"}
+#: Where a function of the user's is only kept.
+_KEEPING = {"partial", "wraps", "update_wrapper", "lru_cache", "cache", "partialmethod"}
+
+_NUMPY_IMPURE = {
+    "load", "save", "savez", "savez_compressed", "savetxt", "loadtxt", "genfromtxt", "fromfile", "fromregex", "memmap",
+    "set_printoptions", "seterr", "seterrcall", "setbufsize", "show_config", "show_runtime", "info", "test", "empty",
+    "empty_like", "tofile", "dump", "rvs",
+}  # fmt: skip
+_WRITING = {"copyto", "put", "place", "putmask", "fill_diagonal", "put_along_axis", "at"}
+_ARRAY_WRITING = {"sort", "fill", "put", "partition", "resize", "setflags", "setfield", "byteswap", "__setitem__"}
+
+#: Containers of classes that compiled code does not know how to change.
+_CONTAINERS = (collections.deque, dict, list, set, bytearray)
+_CONTAINER_WRITING = {
+    *("append", "appendleft", "extend", "extendleft", "insert", "pop", "popleft", "popitem", "remove", "rotate"),
+    *("clear", "reverse", "sort", "update", "subtract", "setdefault", "add", "discard", "move_to_end", "__setitem__"),
+    *("__delitem__", "__iadd__"),
+}
+_CHANGING = {"heappush", "heappop", "heapify", "heapreplace", "heappushpop", "insort", "insort_left", "insort_right"}
+
+_FORBIDDEN: set[Any] = {
+    eval, exec, compile, globals, locals, vars, dir, id, hash, input, open, breakpoint, __import__, memoryview,
+}  # fmt: skip
+#: What functions of `math` return that return no float.
+_MATH_KIND: dict[str, type] = {
+    "ceil": int, "floor": int, "trunc": int, "isfinite": bool, "isinf": bool, "isnan": bool,
+}  # fmt: skip
+
+
+def module_of(fn: Any) -> str:
+    """The module of a function, of the class of a bound method's object, or of an object's class."""
+    owner = getattr(fn, "__self__", None)
+    if owner is not None and not isinstance(owner, types.ModuleType) and not isinstance(fn, types.FunctionType):
+        return str((owner if isinstance(owner, type) else type(owner)).__module__)
+    found = getattr(fn, "__module__", None) or getattr(owner, "__name__", None)
+    if not isinstance(found, str):
+        found = type(fn).__module__
+    return found
+
+
+def is_foreign(fn: Any) -> bool:
+    """Whether a function, method, class or callable object is one of those whose source is never compiled."""
+    return module_of(fn).partition(".")[0] in _NATIVE_ONLY
+
+
+def is_pure(fn: Any) -> bool:
+    """Whether the module of a function or class is known to have no effects, whoever looks at the result."""
+    return module_of(fn).partition(".")[0] in _PURE
+
+
+def runs_natively(fn: Any, args: list[Any], kwargs: dict[str, Any]) -> bool:
+    """Whether the source of a Python function, method or callable object is left alone in this call."""
+    if isinstance(fn, type) or is_ours(fn):
+        return False
+    if not isinstance(fn, types.FunctionType | types.MethodType):
+        return is_foreign(fn) and isinstance(class_attribute(type(fn), "__call__"), types.FunctionType)
+    root = module_of(fn).partition(".")[0]
+    if root in _NATIVE_ONLY or root in _IMPURE:
+        return True
+    return root in _PURE and is_static((args, tuple(kwargs.values())))
+
+
+def foreign_call(lw: Lowering, fn: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
+    """The call of something that is not compiled from source: evaluated now if it is pure and its arguments static."""
+    name = getattr(fn, "__qualname__", None) or getattr(fn, "__name__", None) or type(fn).__name__
+    module, owner = module_of(fn), getattr(fn, "__self__", None)
+    root = module.partition(".")[0]
+    if type(fn) is _MEMOISED and is_static((args, tuple(kwargs.values()))):
+        return _without_effects(lw, fn, args, kwargs)
+    _refuse_impure(fn, name, module, owner, kwargs)
+    if isinstance(owner, str) and name.startswith("str."):
+        from . import text
+
+        made = text.method(lw, owner, name.removeprefix("str."), args, kwargs)
+        if made is not None:
+            return made
+    given = (args, tuple(kwargs.values()))
+    if not is_static(given):
+        return _dynamic_call(lw, fn, name, root, args, kwargs)
+    if root not in ("itertools", "collections"):  # which hand elements on without looking at them
+        check_seen(given, f"{name}()")
+    if name in _CHANGING:
+        check_local(lw, args[0])
+        lw.change(args[0])
+    if root in _CALLING and getattr(fn, "__name__", "") not in _KEEPING:
+        args = [_calling(lw, a) for a in args]
+        kwargs = {k: _calling(lw, v) for k, v in kwargs.items()}
+        if type(fn) is np.vectorize:
+            fn = copy.copy(fn)
+            fn.pyfunc = _compiled(lw, fn.pyfunc)
+    return localized(fn(*args, **kwargs))
+
+
+_MEMOISED = type(functools.lru_cache(lambda: None))
+
+
+def _without_effects(lw: Lowering, fn: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
+    """The call of a function that remembers its results: compiled like any other, if it has no effects to leave out."""
+    before = len(trace.builder.block.ops)
+    with lw.region() as region:
+        found = _compiled(lw, fn.__wrapped__)(*args, **kwargs)
+    if region.saved or any(op.defn.effect >= Effect.WRITE for op in trace.builder.block.ops[before:]):
+        raise UnsupportedCallError(f"{fn.__name__} remembers its results, but has effects", hint="leave the cache out")
+    return found
+
+
+def _refuse_impure(fn: Any, name: str, module: str, owner: Any, kwargs: dict[str, Any]) -> None:
+    last, root = name.rpartition(".")[2], module.partition(".")[0]
+    forbidden = isinstance(fn, types.BuiltinFunctionType | type) and fn in _FORBIDDEN
+    impure = not forbidden and root in ("numpy", "scipy") and last in _NUMPY_IMPURE and not isinstance(fn, type)
+    if impure or module.startswith("numpy.random") or (root in _IMPURE and not forbidden):
+        raise SideEffectError(
+            f"{module}.{name} would be called once, while compiling, and its result frozen",
+            code="AC1604",
+            hint="call it outside and pass the value as an argument"
+            + (", or draw random numbers with `ops`" if "random" in (root, last) or "random" in module else ""),
+        )
+    if isinstance(owner, _CONTAINERS) and last in _CONTAINER_WRITING:
+        raise SideEffectError(
+            f"{name}() would change a {type(owner).__name__} while compiling, once for all calls",
+            code="AC1602",
+            hint="use a list, dict or set made in compiled code",
+        )
+    writes = root == "numpy" and last in (_ARRAY_WRITING if isinstance(owner, np.ndarray) else _WRITING)
+    if writes or (root == "numpy" and kwargs.get("out") is not None):
+        raise SideEffectError(
+            f"{name}() would change an ndarray while compiling, once for all calls",
+            code="AC1602",
+            hint="use a function that returns the new array",
+        )
+    pure = (root in _PURE or isinstance(fn, np.ufunc)) and is_static(owner)
+    if forbidden or not pure:
+        raise UnsupportedCallError(
+            f"{name}() cannot be called in compiled code: "
+            + ("it means nothing there" if forbidden else "its inside cannot be seen"),
+            code="AC1806" if forbidden else "AC1807",
+            hint="call it outside of the compiled function, mark it `constexpr` if its arguments are known at compile "
+            f"time, or use py_call({name.rpartition('.')[2]}, ..., out=...)",
+        )
+
+
+def _dynamic_call(lw: Lowering, fn: Any, name: str, root: str, args: list[Any], kwargs: dict[str, Any]) -> Any:
+    """A call with values known only at run time."""
+    if root in _NATIVE_ONLY:
+        return numpy_call(lw, fn, args, kwargs)
+    if root == "math" and name in METHODS and len(args) == 1 and is_dynamic(args[0]):
+        number = args[0] if type(args[0]) is Weak else to_number(lw, args[0], float)
+        value = getattr(F, name)(F.cast(number.value, dtype=NUMBER_DTYPE[float]))
+        kind = _MATH_KIND.get(name, float)
+        return Weak(value if value.dtype is NUMBER_DTYPE[kind] else F.cast(value, dtype=NUMBER_DTYPE[kind]), kind)
+    if isinstance(fn, types.FunctionType) and not is_ours(fn):
+        return lw.call_python(fn, args, kwargs)
+    dynamic = next(x for x in flatten((args, tuple(kwargs.values()))) if not is_static(x))
+    raise StaticValueError(
+        f"an argument of {name}() must be known at compile time, this one is a {describe(dynamic)}"
+    ).about(dynamic)
+
+
+def _calling(lw: Lowering, x: Any) -> Any:
+    """An argument with the user's functions in it compiled; the very object if there are none."""
+    if all(_compiled(lw, leaf) is leaf for leaf in flatten(x)):
+        return x
+    return map_leaves(lambda leaf: _compiled(lw, leaf), x)
+
+
+def _compiled(lw: Lowering, x: Any) -> Any:
+    """A function of the user's as one that native code may call: it is compiled there, and its result is static."""
+    users = isinstance(x, types.FunctionType | types.MethodType) and not is_ours(x) and not is_foreign(x)
+    users = users or isinstance(x, functools.partial)
+    if not (users or type(x) is Closure or isinstance(class_attribute(type(x), "__call__"), types.FunctionType)):
+        return x
+    if is_foreign(x):
+        return x
+
+    def run(*args: Any, **kwargs: Any) -> Any:
+        found = call(lw, x, list(args), kwargs)
+        if not is_static(found):
+            raise StaticValueError(
+                f"{getattr(x, '__name__', 'a function')} is called while compiling, so its result must be known then; "
+                f"it is a {describe(next(v for v in flatten(found) if not is_static(v)))}"
+            )
+        return found
+
+    run.__name__ = run.__qualname__ = str(getattr(x, "__name__", "function"))
+    return run
+
+
+def localized(x: Any) -> Any:
+    """What native code returned, as compiled code sees it: containers of its own, constant Tensors."""
+    if isinstance(x, Tensor):
+        return TensorVar(current().array(x.asnumpy().copy(), type_of(x), "constant"))
+    if type(x) is list:
+        return LocalList(map(localized, x))
+    if type(x) is dict:
+        return LocalDict({k: localized(v) for k, v in x.items()})
+    if type(x) is tuple:
+        return tuple(map(localized, x))
+    return wrapped(x)

@@ -1,0 +1,142 @@
+"""MindSpore's operator classes that draw: seeds and constants are given when the object is made, the rest at each call.
+
+Two seeds of 0 mean none, as everywhere in MindSpore.  Every call of an object draws other numbers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ..dtypes import float32, int32, int64
+from ..primitives.family import static_int
+from . import random
+
+__all__: list[str] = []
+
+#: A function that draws, and what it is called with.
+_Draw = tuple[Callable[..., Any], tuple[Any, ...]]
+
+
+def _drawing(name: str, make: Callable[..., Callable[..., _Draw]]) -> None:
+    """Publishes a class: `make` takes its constants, and its result says what a call of the object draws."""
+
+    def init(self: Any, *args: Any, **named: Any) -> None:
+        self._plan = make(*args, **named)
+
+    def apply(self: Any, *operands: Any) -> Any:
+        draw, given = self._plan(*operands)
+        return draw(*given)
+
+    def graph_call(self: Any, lw: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
+        draw, given = self._plan(*args, **kwargs)
+        return draw.__graph_call__(lw, list(given), {})
+
+    make.__qualname__ = name  # what a TypeError about the constants says
+    doc = f"`{name}` as an object: seeds and constants are given when it is made, the rest when it is called."
+    members = {
+        "__init__": init,
+        "__call__": apply,
+        "__graph_call__": graph_call,
+        "__module__": __name__,
+        "__doc__": doc,
+    }
+    globals()[name] = type(name, (), members)
+    __all__.append(name)
+
+
+def _seed(seed: int, seed2: int) -> int | None:
+    """The seed that two make."""
+    seed, seed2 = static_int(seed, "seed"), static_int(seed2, "seed2")
+    if not 0 <= seed < 2**31 or not 0 <= seed2 < 2**31:
+        raise ValueError(f"seeds are from 0 to 2**31 - 1, not {seed} and {seed2}")
+    return None if seed == seed2 == 0 else seed + (seed2 << 31)
+
+
+def _seeded(name: str, plan: Callable[..., _Draw]) -> None:
+    """Publishes a class whose only constants are two seeds; `plan` takes the one they make first."""
+
+    def make(seed: int = 0, seed2: int = 0) -> Callable[..., _Draw]:
+        combined = _seed(seed, seed2)
+        return lambda *operands: plan(combined, *operands)
+
+    _drawing(name, make)
+
+
+# ------------------------------------------------------------------------------------------------ distributions
+_seeded("Gamma", lambda seed, shape, alpha, beta: (random.gamma, (shape, alpha, beta, seed)))
+_seeded("Poisson", lambda seed, shape, mean: (random.poisson_numbers, (shape, mean, seed)))
+_seeded("RandomGamma", lambda seed, shape, alpha: (random.random_gamma, (shape, alpha, seed)))
+_seeded("RandomShuffle", lambda seed, x: (random.shuffle, (x, seed)))
+_seeded("StandardLaplace", lambda seed, shape: (random.standard_laplace, (shape, seed)))
+_seeded("StandardNormal", lambda seed, shape: (random.standard_normal, (shape, seed)))
+_seeded("UniformInt", lambda seed, shape, minval, maxval: (random.uniform, (shape, minval, maxval, seed, int32)))
+_seeded("UniformReal", lambda seed, shape: (random.uniform, (shape, 0.0, 1.0, seed)))
+
+
+def _bernoulli(seed: int = -1, offset: int = 0) -> Callable[..., _Draw]:
+    combined = _seed(max(static_int(seed, "seed"), 0), offset)
+    return lambda x, p: (random.bernoulli, (x, p, combined))
+
+
+def _random_poisson(seed: int = 0, seed2: int = 0, dtype: Any = int64) -> Callable[..., _Draw]:
+    combined = _seed(seed, seed2)
+    return lambda shape, rate: (random.random_poisson, (shape, rate, combined, dtype))
+
+
+def _truncated_normal(dtype: Any = float32, seed: int = 0, seed2: int = 0) -> Callable[..., _Draw]:
+    combined = _seed(seed, seed2)
+    return lambda shape: (random.truncated_normal, (shape, dtype, combined))
+
+
+_drawing("Bernoulli", _bernoulli)
+_drawing("Cauchy", lambda size, median=0.0, sigma=1.0: lambda: (random.cauchy, (size, median, sigma)))
+_drawing("LogNormalReverse", lambda mean=1.0, std=2.0: lambda x: (random.log_normal, (x, mean, std)))
+_drawing("RandomPoisson", _random_poisson)
+_drawing("TruncatedNormal", _truncated_normal)
+
+
+# ------------------------------------------------------------------------------------------------ choices
+def _multinomial(seed: int = 0, seed2: int = 0, dtype: Any = int32) -> Callable[..., _Draw]:
+    combined = _seed(seed, seed2)
+    return lambda x, num_samples: (random.multinomial_of, (x, num_samples, dtype, combined))
+
+
+def _multinomial_with_replacement(numsamples: int, replacement: bool = False) -> Callable[..., _Draw]:
+    return lambda x, seed, offset: (random.multinomial_with_replacement, (x, seed, offset, numsamples, replacement))
+
+
+def _choice(count: int = 256, seed: int = 0, seed2: int = 0) -> Callable[..., _Draw]:
+    combined = _seed(seed, seed2)
+    return lambda x: (random.choice_with_mask, (x, count, combined))
+
+
+_drawing("Multinomial", _multinomial)
+_drawing("MultinomialWithReplacement", _multinomial_with_replacement)
+_drawing("RandomChoiceWithMask", _choice)
+_drawing(
+    "RandomCategorical",
+    lambda dtype=int64: (
+        lambda logits, num_sample, seed=0: (random.random_categorical, (logits, num_sample, seed, dtype))
+    ),
+)
+_drawing(
+    "Randperm",
+    lambda max_length=1, pad=-1, dtype=int32: lambda n: (random.padded_randperm, (n, max_length, pad, dtype)),
+)
+_drawing("RandpermV2", lambda seed=0, offset=0, dtype=int64: lambda n: (random.randperm, (n, seed, offset, dtype)))
+
+
+# ------------------------------------------------------------------------------------------------ dropout
+def _dropout(keep_prob: float = 0.5, Seed0: int = 0, Seed1: int = 0) -> Callable[..., _Draw]:
+    combined = _seed(Seed0, Seed1)
+    return lambda x: (random.dropout_and_mask, (x, 1 - keep_prob, None, True, combined))
+
+
+def _of_channels(dimensions: int) -> Callable[..., Callable[..., _Draw]]:
+    return lambda keep_prob=0.5: lambda x: (random.dropout_and_mask, (x, 1 - keep_prob, dimensions, False))
+
+
+_drawing("Dropout", _dropout)
+_drawing("Dropout2D", _of_channels(2))
+_drawing("Dropout3D", _of_channels(3))

@@ -1,0 +1,49 @@
+"""Tensor methods that draw another Tensor: ``x.uniform(0, 1)``.  The package adds them to those of all Tensors."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..errors import UnsupportedCallError
+from ..ir.primitive import F, call
+from ..primitives.family import cast
+from . import random
+from .random import _drawing as drawing
+
+__all__ = ["RANDOM_METHODS"]
+
+
+def _require_none(generator: Any) -> None:
+    if generator is not None:
+        raise UnsupportedCallError("generators are not available", hint="set_seed decides what is drawn")
+
+
+@drawing
+def _cauchy(state: Any, x: Any, median: float = 0.0, sigma: float = 1.0, *, seed: int | None = None) -> Any:
+    return cast(random.cauchy_numbers(state, x.shape, median, sigma), x.dtype)
+
+
+@drawing
+def _uniform(
+    state: Any, x: Any, from_: float = 0.0, to: float = 1.0, generator: Any = None, *, seed: int | None = None
+) -> Any:
+    _require_none(generator)
+    drawn = F.random_uniform(state, shape=x.shape, dtype=x.dtype)
+    return call.add(call.mul(drawn, to - from_), from_)
+
+
+@drawing
+def _bernoulli(state: Any, x: Any, *, generator: Any = None, seed: int | None = None) -> Any:
+    """1 with the probabilities in a Tensor, else 0."""
+    _require_none(generator)
+    return random.trials(state, x, x)
+
+
+RANDOM_METHODS = {
+    "bernoulli": _bernoulli,
+    "cauchy": _cauchy,
+    "log_normal": random.log_normal,
+    "multinomial": random.multinomial,
+    "random_categorical": random.random_categorical,
+    "uniform": _uniform,
+}

@@ -1,0 +1,220 @@
+"""Bessel functions of integer order.
+
+The derivative of each is a sum of its neighbours in order (NIST Digital Library of Mathematical Functions 10.6.1 and
+10.29.1; 10.51.2 for the spherical ones): nothing is divided by x, so that derivatives of every order hold at 0 too.
+"""
+
+from __future__ import annotations
+
+import math
+
+from ..ir.primitive import F, Primitive, composite
+from ..ir.types import TensorType
+from .family import float_unary, promoted, require
+from .samples import F2, I2
+
+
+def _order(x: TensorType, *, n: int):
+    require(n >= 0, f"a Bessel function of order {n}: the order starts at 0")
+    return float_unary(x)
+
+
+def _samples(low, high):
+    def samples(rng):
+        yield rng(2, 3, low=low, high=high), {"n": 0}
+        yield rng(2, low=low, high=high), {"n": 1}
+        yield rng(low=low, high=high), {"n": 2}
+
+    return samples
+
+
+_ERRORS = [((I2,), {"n": 0}, "not defined for int32"), ((F2,), {"n": -1}, "starts at 0")]
+
+
+class BesselJ(Primitive):
+    """Bessel function of the first kind, of order n."""
+
+    internal = True
+    infer = _order
+
+    def numpy(x, *, n):
+        from scipy import special
+
+        return special.j0(x) if n == 0 else special.j1(x) if n == 1 else special.jv(n, x)
+
+    widen = True
+
+    def vjp(c, g, x):
+        if c.n == 0:
+            return -(g * F.bessel_j(x, n=1))
+        return g * ((F.bessel_j(x, n=c.n - 1) - F.bessel_j(x, n=c.n + 1)) * 0.5)
+
+    samples = _samples(-3, 3)
+    errors = _ERRORS
+    ties = [(([0.0],), {"n": 0}, ([0.0],)), (([0.0],), {"n": 1}, ([0.5],))]
+
+
+class BesselY(Primitive):
+    """Bessel function of the second kind, of order n: minus infinity at 0, nan below."""
+
+    internal = True
+    infer = _order
+
+    def numpy(x, *, n):
+        from scipy import special
+
+        return special.y0(x) if n == 0 else special.y1(x) if n == 1 else special.yv(n, x)
+
+    widen = True
+
+    def vjp(c, g, x):
+        if c.n == 0:
+            return -(g * F.bessel_y(x, n=1))
+        return g * ((F.bessel_y(x, n=c.n - 1) - F.bessel_y(x, n=c.n + 1)) * 0.5)
+
+    samples = _samples(1, 4)
+    errors = _ERRORS
+
+
+class BesselI(Primitive):
+    """Modified Bessel function of the first kind, of order n."""
+
+    internal = True
+    infer = _order
+
+    def numpy(x, *, n):
+        from scipy import special
+
+        return special.i0(x) if n == 0 else special.i1(x) if n == 1 else special.iv(n, x)
+
+    widen = True
+
+    def vjp(c, g, x):
+        if c.n == 0:
+            return g * F.bessel_i(x, n=1)
+        return g * ((F.bessel_i(x, n=c.n - 1) + F.bessel_i(x, n=c.n + 1)) * 0.5)
+
+    samples = _samples(-3, 3)
+    errors = _ERRORS
+    ties = [(([0.0],), {"n": 0}, ([0.0],)), (([0.0],), {"n": 1}, ([0.5],))]
+
+
+class BesselIe(Primitive):
+    """exp(-|x|) times the modified Bessel function of the first kind, of order n; at 0 |x|' counts as 0."""
+
+    internal = True
+    infer = _order
+
+    def numpy(x, *, n):
+        from scipy import special
+
+        return special.i0e(x) if n == 0 else special.i1e(x) if n == 1 else special.ive(n, x)
+
+    widen = True
+
+    def vjp(c, g, x):
+        up = F.bessel_ie(x, n=c.n + 1)
+        around = up if c.n == 0 else (F.bessel_ie(x, n=c.n - 1) + up) * 0.5
+        return g * (around - F.sign(x) * c.out)
+
+    def samples(rng):
+        yield rng(2, 3, low=0.2, high=3), {"n": 0}
+        yield rng(2, low=-3, high=-0.2), {"n": 1}
+        yield rng(low=0.2, high=3), {"n": 2}
+
+    errors = _ERRORS
+    ties = [(([0.0],), {"n": 0}, ([0.0],)), (([0.0],), {"n": 1}, ([0.5],))]
+
+
+class BesselK(Primitive):
+    """Modified Bessel function of the second kind, of order n: infinite at 0, nan below."""
+
+    internal = True
+    infer = _order
+
+    def numpy(x, *, n):
+        from scipy import special
+
+        return special.k0(x) if n == 0 else special.k1(x) if n == 1 else special.kv(n, x)
+
+    widen = True
+
+    def vjp(c, g, x):
+        if c.n == 0:
+            return -(g * F.bessel_k(x, n=1))
+        return g * ((F.bessel_k(x, n=c.n - 1) + F.bessel_k(x, n=c.n + 1)) * -0.5)
+
+    samples = _samples(1, 4)
+    errors = _ERRORS
+
+
+class BesselKe(Primitive):
+    """exp(x) times the modified Bessel function of the second kind, of order n: infinite at 0, nan below."""
+
+    internal = True
+    infer = _order
+
+    def numpy(x, *, n):
+        from scipy import special
+
+        return special.k0e(x) if n == 0 else special.k1e(x) if n == 1 else special.kve(n, x)
+
+    widen = True
+
+    def vjp(c, g, x):
+        up = F.bessel_ke(x, n=c.n + 1)
+        around = up if c.n == 0 else (F.bessel_ke(x, n=c.n - 1) + up) * 0.5
+        return g * (c.out - around)
+
+    samples = _samples(1, 4)
+    errors = _ERRORS
+
+
+class SphericalBesselJ(Primitive):
+    """Spherical Bessel function of the first kind, of order n; of order 0 it is sin(x) / x, and 1 at 0."""
+
+    internal = True
+    infer = _order
+
+    def numpy(x, *, n):
+        from scipy import special
+
+        return special.spherical_jn(n, x).astype(x.dtype)
+
+    widen = True
+
+    def vjp(c, g, x):
+        if c.n == 0:
+            return -(g * F.spherical_bessel_j(x, n=1))
+        below, above = F.spherical_bessel_j(x, n=c.n - 1), F.spherical_bessel_j(x, n=c.n + 1)
+        return g * (below * (c.n / (2 * c.n + 1)) - above * ((c.n + 1) / (2 * c.n + 1)))
+
+    samples = _samples(-3, 3)
+    errors = _ERRORS
+    ties = [(([0.0],), {"n": 0}, ([0.0],)), (([0.0],), {"n": 1}, ([1 / 3],))]
+
+
+# ------------------------------------------------------------------------------------------------ for users
+def _of_order(primitive, n, method=()):
+    """Publishes a function of a fixed order as `call.<primitive><n>`, with the scaling suffix last."""
+    kind, scaled = primitive.removesuffix("e"), "e" if primitive.endswith("e") else ""
+
+    def public(x):
+        (x,) = promoted(x, floating=True)
+        return getattr(F, primitive)(x, n=n)
+
+    public.__name__ = public.__qualname__ = f"{kind}{n}{scaled}"
+    public.__doc__ = f"`{primitive}` of order {n}."
+    composite(*method)(public)
+
+
+for _primitive in ("bessel_j", "bessel_y", "bessel_i", "bessel_ie", "bessel_k", "bessel_ke"):
+    for _n in (0, 1):
+        _of_order(_primitive, _n, ("i0",) if (_primitive, _n) == ("bessel_i", 0) else ())
+
+
+@composite("sinc")
+def sinc(x):
+    """sin(pi x) / (pi x), and 1 at 0."""
+    (x,) = promoted(x, floating=True)
+    return F.spherical_bessel_j(x * math.pi, n=0)

@@ -1,0 +1,112 @@
+"""Tensor methods that change the element type or only describe the tensor."""
+
+from __future__ import annotations
+
+import math
+
+from ..dtypes import bfloat16, bool_, dtype_of, float16, float32, float64, int16, int32, int64, uint8
+from ..ir.primitive import composite
+from .family import as_tensor, cast, normal_axis, require
+
+
+# ------------------------------------------------------------------------------------------------ element types
+@composite("bool", internal=True)
+def to_bool(x):
+    """Whether the elements differ from 0."""
+    return cast(as_tensor(x), bool_)
+
+
+@composite("byte", internal=True)
+def to_byte(x):
+    """The elements as uint8."""
+    return cast(as_tensor(x), uint8)
+
+
+@composite("short", internal=True)
+def to_short(x):
+    """The elements as int16."""
+    return cast(as_tensor(x), int16)
+
+
+@composite("int", internal=True)
+def to_int(x):
+    """The elements as int32, without what follows the point."""
+    return cast(as_tensor(x), int32)
+
+
+@composite("long", internal=True)
+def to_long(x):
+    """The elements as int64, without what follows the point."""
+    return cast(as_tensor(x), int64)
+
+
+@composite("half", internal=True)
+def to_half(x):
+    """The elements as float16."""
+    return cast(as_tensor(x), float16)
+
+
+@composite("bfloat16", internal=True)
+def to_bfloat16(x):
+    """The elements as bfloat16."""
+    return cast(as_tensor(x), bfloat16)
+
+
+@composite("float", internal=True)
+def to_float(x):
+    """The elements as float32."""
+    return cast(as_tensor(x), float32)
+
+
+@composite("double", internal=True)
+def to_double(x):
+    """The elements as float64."""
+    return cast(as_tensor(x), float64)
+
+
+@composite("type", internal=True)
+def to_type(x, dtype=None):
+    """The elements in another dtype; without one, the dtype they have."""
+    x = as_tensor(x)
+    return x.dtype if dtype is None else cast(x, dtype_of(dtype))
+
+
+# ------------------------------------------------------------------------------------------------ the same tensor
+@composite("clone", "contiguous", "value")
+def clone(x):
+    """The same values as a Tensor of its own; gradients pass."""
+    return as_tensor(x)
+
+
+# ------------------------------------------------------------------------------------------------ description
+@composite("is_floating_point")
+def is_floating_point(x):
+    """Whether the elements are floats."""
+    return bool(x.dtype.is_float)
+
+
+@composite("is_signed")
+def is_signed(x):
+    """Whether the dtype has negative numbers."""
+    return bool(x.dtype.kind in "if")
+
+
+@composite("is_complex")
+def is_complex(x):
+    """False: there are no complex tensors."""
+    return False
+
+
+@composite("is_contiguous")
+def is_contiguous(x):
+    """True: as far as a program can see, elements lie in row-major order."""
+    return True
+
+
+@composite("stride")
+def stride(x, dim=None):
+    """How many elements lie between neighbours along a dimension (all of them: a tuple) in row-major order."""
+    known = all(type(d) is int for d in x.shape)
+    require(known, f"the strides of {list(x.shape)} are not known")
+    steps = tuple([math.prod(x.shape[i + 1 :]) for i in range(x.ndim)])
+    return steps if dim is None else steps[normal_axis(dim, x.ndim, "dim")]

@@ -1,0 +1,104 @@
+"""Tensor methods that change the Tensor, by the pure functions that compute its new value: ``x.add_(y)`` by ``x + y``.
+
+`IN_PLACE` is the only list of them: eager and compiled code make their methods of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ..errors import DTypeError, ShapeError
+from ..ir.primitive import METHODS, call
+from .family import broadcast_to, cast, in_dtype, normal_axis
+
+__all__ = ["IN_PLACE", "fitting"]
+
+
+def fitting(name: str, old: Any, new: Any) -> Any:
+    """The new value of a Tensor, which must have the old one's dtype and shape."""
+    if new.dtype is not old.dtype:
+        raise DTypeError(
+            f"{name}() of a tensor of {old.dtype.name} would make it {new.dtype.name}", hint="cast the operand first"
+        )
+    if new.shape != old.shape:
+        raise ShapeError(f"{name}() of a tensor of shape {list(old.shape)} would make it {list(new.shape)}")
+    return new
+
+
+# ------------------------------------------------------------------------------------------------ with arguments
+def _scaled(x: Any, alpha: Any) -> Any:
+    return x if alpha == 1 else call.mul(x, alpha)
+
+
+def _add(x: Any, other: Any, *, alpha: Any = 1) -> Any:
+    return call.add(x, _scaled(other, alpha))
+
+
+def _sub(x: Any, other: Any, *, alpha: Any = 1) -> Any:
+    return call.sub(x, _scaled(other, alpha))
+
+
+def _div(x: Any, other: Any, *, rounding_mode: str | None = None) -> Any:
+    if rounding_mode not in (None, "floor", "trunc"):
+        raise ValueError(f"rounding_mode must be None, 'floor' or 'trunc', not {rounding_mode!r}")
+    if rounding_mode == "floor":
+        return METHODS["floor_divide"](x, other)
+    quotient = call.div(x, other)
+    return quotient if rounding_mode is None else cast(call.trunc(quotient), x.dtype)
+
+
+def _copy(x: Any, src: Any, non_blocking: bool = False) -> Any:
+    return broadcast_to(cast(in_dtype(src, x.dtype) if isinstance(src, int | float) else src, x.dtype), x.shape)
+
+
+def _fill(x: Any, value: Any) -> Any:
+    value = in_dtype(value, x.dtype)
+    if value.ndim:
+        raise ShapeError(f"fill_() takes one number, not a tensor of shape {list(value.shape)}")
+    return broadcast_to(value, x.shape)
+
+
+def _zero(x: Any) -> Any:
+    return _fill(x, 0)
+
+
+# ------------------------------------------------------------------------------------------------ by index
+def _index_copy(x: Any, dim: int, index: Any, tensor: Any) -> Any:
+    return call.scatter_update(x, index, tensor, dim)
+
+
+def _scatter(x: Any, dim: int, index: Any, src: Any, *, reduce: str | None = None) -> Any:
+    if reduce not in (None, "none", "add"):
+        raise ValueError(f"reduce must be None or 'add', not {reduce!r}")
+    if isinstance(src, bool | int | float):
+        src = broadcast_to(in_dtype(src, x.dtype), index.shape)
+    return METHODS["scatter_add" if reduce == "add" else "scatter"](x, dim, index, src)
+
+
+def _put(x: Any, index: Any, source: Any, accumulate: bool = False) -> Any:
+    """Positions are those of the flattened tensor."""
+    flat, at, given = (call.reshape(t, (-1,)) for t in (x, index, source))
+    write = call.scatter_add if accumulate else call.scatter_update
+    return call.reshape(write(flat, at, given, normal_axis(0, 1)), x.shape)
+
+
+#: The methods by name, and what computes the new value.
+IN_PLACE: dict[str, Callable[..., Any]] = {
+    f"{name}_": METHODS[name]
+    for name in (
+        *("abs", "ceil", "clamp", "cos", "erfinv", "exp", "floor", "floor_divide", "log", "mul", "neg", "pow", "relu"),
+        *("remainder", "round", "rsqrt", "sigmoid", "sign", "sin", "sqrt", "tanh"),
+        *("fill_diagonal", "index_add", "index_fill", "index_put", "masked_fill", "masked_scatter", "scatter_add"),
+    )
+} | {
+    "add_": _add,
+    "copy_": _copy,
+    "div_": _div,
+    "fill_": _fill,
+    "index_copy_": _index_copy,
+    "put_": _put,
+    "scatter_": _scatter,
+    "sub_": _sub,
+    "zero_": _zero,
+}

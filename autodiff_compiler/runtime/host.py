@@ -1,0 +1,139 @@
+"""What passes between compiled or differentiated code and a function that runs as plain Python (`py_call`)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from ..dtypes import DType, dtype_of, float64, int64
+from ..dtypes import bool_ as bool_dtype
+from .tensor import Array, Tensor
+
+__all__ = ["TensorSpec", "checked", "filled", "host_value", "name_of", "spec_leaves"]
+
+_NUMBER: dict[type, DType] = {bool: bool_dtype, int: int64, float: float64}
+
+
+class TensorSpec:
+    """The shape and dtype of a Tensor that does not exist yet.
+
+    >>> TensorSpec((2, 3), "float32")
+    TensorSpec((2, 3), Float32)
+    """
+
+    __slots__ = ("dtype", "shape")
+
+    def __init__(self, shape: int | Sequence[int], dtype: Any) -> None:
+        self.shape: tuple[int, ...] = (shape,) if isinstance(shape, int) else tuple(map(int, shape))
+        self.dtype = dtype_of(dtype)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, TensorSpec) and (other.shape, other.dtype) == (self.shape, self.dtype)
+
+    def __hash__(self) -> int:
+        return hash((self.shape, self.dtype))
+
+    def __repr__(self) -> str:
+        return f"TensorSpec({self.shape}, {self.dtype})"
+
+
+def name_of(fn: Any) -> str:
+    """What messages call a function."""
+    return str(getattr(fn, "__qualname__", None) or type(fn).__name__)
+
+
+def _parts(x: Any) -> Sequence[Any] | None:
+    """The parts of a container; None for a leaf."""
+    return list(x.values()) if isinstance(x, dict) else x if isinstance(x, tuple | list) else None
+
+
+def spec_leaves(out: Any) -> Iterator[TensorSpec | type]:
+    """The leaves of a promise, in order: specs for Tensors, and bool, int or float; TypeError for something else."""
+    parts = _parts(out)
+    if parts is not None:
+        for part in parts:
+            yield from spec_leaves(part)
+    elif isinstance(out, TensorSpec) or out in _NUMBER:
+        yield out
+    elif hasattr(out, "shape") and isinstance(getattr(out, "dtype", None), DType):  # like another Tensor
+        yield TensorSpec(out.shape, out.dtype)
+    elif out is not None:
+        raise TypeError(
+            f"`out` of py_call is made of TensorSpecs, Tensors to be like, bool, int and float, not of {out!r}"
+        )
+
+
+def filled(out: Any, leaves: Iterator[Any]) -> Any:
+    """The structure of a promise with other leaves."""
+    parts = _parts(out)
+    if parts is None:
+        return None if out is None else next(leaves)
+    items = [filled(part, leaves) for part in parts]
+    if isinstance(out, dict):
+        return dict(zip(out, items, strict=True))
+    return type(out)(*items) if hasattr(out, "_fields") else tuple(items) if isinstance(out, tuple) else items
+
+
+def host_value(x: Any) -> Any:
+    """An argument as the function gets it: Tensors are ndarrays of their own."""
+    if isinstance(x, Tensor):
+        return np.array(x._data)
+    if type(x) is dict:
+        return {k: host_value(v) for k, v in x.items()}
+    if isinstance(x, tuple) and hasattr(x, "_fields"):
+        return type(x)(*map(host_value, x))
+    return type(x)(map(host_value, x)) if type(x) in (tuple, list) else x
+
+
+def checked(fn: Callable[..., Any], found: Any, out: Any) -> list[Array]:
+    """What the function returned, as arrays of its own for the leaves of the promise.
+
+    TypeError or ValueError, which name the function, if it is something else than was promised.
+    """
+    name = name_of(fn)
+    if out is None:
+        if found is not None:
+            raise TypeError(f"py_call: {name} returned a {type(found).__name__}, but `out` promises nothing")
+        return []
+    return list(_matched(name, found, out, ""))
+
+
+def _matched(name: str, found: Any, out: Any, path: str) -> Iterator[Array]:
+    parts = _parts(out)
+    where = f"result{path} of {name}"
+    if parts is None:
+        if out is not None:
+            yield _array(where, found, next(spec_leaves(out)))
+        elif found is not None:
+            raise TypeError(f"py_call: {where} is a {type(found).__name__}, `out` promises None")
+        return
+    got = _parts(found)
+    alike = got is not None and isinstance(out, dict) == isinstance(found, dict) and len(got) == len(parts)
+    if not alike or (isinstance(out, dict) and list(out) != list(found)):
+        kind = f"{type(out).__name__} of {len(parts)}"
+        raise TypeError(f"py_call: {where} is a {type(found).__name__}, `out` promises a {kind}")
+    assert got is not None
+    keys = list(out) if isinstance(out, dict) else range(len(parts))
+    for key, x, part in zip(keys, got, parts, strict=True):
+        yield from _matched(name, x, part, f"{path}[{key!r}]")
+
+
+def _array(where: str, found: Any, spec: TensorSpec | type) -> Array:
+    shape, dtype = ((), _NUMBER[spec]) if isinstance(spec, type) else (spec.shape, spec.dtype)
+    if isinstance(found, Tensor):
+        found = found._data
+    if isinstance(found, bool | int | float) and not isinstance(found, np.generic):
+        rank = (bool, int, float).index(type(found)) if type(found) in _NUMBER else 2
+        if rank > (0 if dtype.is_bool else 1 if dtype.is_int else 2):
+            raise TypeError(f"py_call: {where} is the {type(found).__name__} {found!r}, `out` promises {dtype}")
+        found = np.asarray(found).astype(dtype.numpy)
+    if not isinstance(found, np.ndarray | np.generic):
+        raise TypeError(f"py_call: {where} is a {type(found).__name__}, `out` promises {dtype} of shape {shape}")
+    array = np.array(found)
+    if array.dtype != dtype.numpy:
+        raise TypeError(f"py_call: {where} has the dtype {array.dtype}, `out` promises {dtype}")
+    if array.shape != shape:
+        raise ValueError(f"py_call: {where} has the shape {array.shape}, `out` promises {shape}")
+    return array

@@ -1,0 +1,79 @@
+"""`mutable`: values that compiled code is to know by their type only, so that other values do not compile again."""
+
+from __future__ import annotations
+
+import functools
+from collections import OrderedDict
+from typing import Any
+
+from ..errors import UnsupportedSyntaxError
+from .tensor import Tensor
+
+__all__ = ["Mutable", "kind_of", "mutable", "plain"]
+
+
+class Mutable:
+    """Marks a number or container; a subclass of the value's own class, so that eager code sees nothing of it."""
+
+    __slots__ = ()
+
+    def __reduce__(self) -> Any:
+        return mutable, (plain(self),)
+
+
+@functools.lru_cache(256)
+def _marked(cls: type) -> type:
+    """The marked subclass of a class; it goes by the same name."""
+    space = {"__slots__": (), "__module__": cls.__module__, "__qualname__": cls.__qualname__, "__doc__": cls.__doc__}
+    return type(cls.__name__, (Mutable, cls), space)
+
+
+def kind_of(x: Any) -> type:
+    """The class of a value without the mark."""
+    cls = type(x)
+    return cls.__mro__[2] if isinstance(x, Mutable) else cls
+
+
+def plain(x: Any) -> Any:
+    """A value without the mark."""
+    if not isinstance(x, Mutable):
+        return x
+    cls: Any = kind_of(x)
+    return cls._make(x) if hasattr(cls, "_make") else cls(x)
+
+
+def mutable(input_data: Any, dynamic_len: bool = False) -> Any:
+    """A number whose value, or a list, tuple or dict whose numbers, compiled code does not depend on.
+
+    As an argument of compiled code (also inside of other arguments) its numbers are known at run time only: other
+    values of the same types run the same program.  In compiled code itself, ``mutable(n)`` makes a number of compile
+    time one of run time.  Eager code sees the value itself; what it computes from it is a plain value.  `grad` gives
+    the gradient by a mutable container in the container's structure.
+
+    A bool, of which there are but two, and a Tensor, which compiled code knows by its type anyway, are returned as they
+    are.  TypeError: anything else.  UnsupportedSyntaxError (AC1103): `dynamic_len`.
+
+    >>> from autodiff_compiler import Tensor, jit
+    >>> scaled = jit(lambda x, k: x * k)
+    >>> [scaled(Tensor([1.0, 2.0]), mutable(k)).tolist() for k in (2, 3)], scaled.cache_info()["compiles"]
+    ([[2.0, 4.0], [3.0, 6.0]], 1)
+    """
+    if dynamic_len:
+        raise UnsupportedSyntaxError(
+            "`mutable` with dynamic_len=True: a list or tuple of a length known only at run time is not supported",
+            hint="pass a Tensor, or a list of fixed length and how many of its elements count",
+        )
+    if isinstance(input_data, bool | Tensor | Mutable):
+        return input_data
+    cls: Any = type(input_data)
+    if cls in (int, float, list, tuple, dict, OrderedDict):
+        return _marked(cls)(input_data)
+    if isinstance(input_data, tuple) and hasattr(cls, "_make"):
+        return _marked(cls)._make(input_data)  # type: ignore[attr-defined]
+    raise TypeError(
+        "`input_data` of mutable must be a number, a Tensor, a tuple, a list or a dict, "
+        f"not a{'n' * (cls.__name__[0] in 'aeiouAEIOU')} {cls.__name__}"
+    )
+
+
+mutable.__graph_name__ = "mutable"  # type: ignore[attr-defined]

@@ -1,0 +1,146 @@
+"""Every kernel beside the call of NumPy or SciPy that a user would write instead: microseconds per call, in turns.
+
+    python benchmarks/kernels.py [--only FAMILY_OR_NAME ...] [--sizes BYTES ...] [--dtypes NAME ...] [--json FILE]
+    python benchmarks/kernels.py --missing
+
+Rows are data: `_number_cases.py` and `_array_cases.py`.  Each measures the public function on Tensors (`eager`), the
+same function compiled by `jit` (`compiled`), and its peer on arrays, on operands of 64 KiB and 4 MiB (smaller where an
+op is cubic), after comparing the results (where a size of the result depends on data, `compiled` is eager mode again).
+`eager/peer` and `compiled/peer` are ratios of medians over the rounds.  `kernel` is the ratio of the better of ours to
+the peer after the time of a call on one element (what dispatching costs, which is no kernel's; measured in the same
+rounds) is taken off ours: of medians or of the best rounds, whichever is less, as other work on the machine only adds.
+`slow` marks rows where that exceeds 1.3.
+
+What stays above it, with the reason:
+
+- `argsort` of float64 numbers that are no float32 numbers (1.6 to 1.8 at 64 KiB), `sort` of them there (to 1.5):
+  NumPy's fast order is not stable, so equal neighbours are looked for afterwards.
+- `cummax` where only the values are used (1.4 to 2.2): it returns the places too; a user's formula for both is slower.
+- `nll_loss` (2 to 3): it reads one element per row, 512 bytes of 64 KiB, and checks the labels first.
+- `hinge_embedding_loss` (1.4): targets are compared with 1 and with -1, as others count as nothing.
+- `norm`, `matrix_norm`, `norm` of order inf, `min` with places, a row added to a matrix, at 64 KiB only (to 1.6): NumPy
+  needs 2 to 13 us there, and what several small calls of Python cost is not taken off.
+- random numbers at 64 KiB (1.3 to 1.7): every draw makes a generator of its own from the state (8 us), so that all
+  modes draw the same numbers; `gamma` (1.6 at every size) takes an array of parameters and draws in float64.
+- `dropout` (1.4 to 1.7): it selects where a user multiplies by the mask, so that what is dropped is 0 even if it was
+  nan; `np.where` is ten times slower than a product on a mask that no processor can foresee.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import statistics
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from _array_cases import CASES as ARRAY_CASES
+from _cases import Case, KiB, MiB, Operands
+from _measure import interleaved, machine, np, rounds_of, table
+from _number_cases import CASES as NUMBER_CASES
+
+import autodiff_compiler as ms
+from autodiff_compiler import Tensor, ops
+
+CASES = [*NUMBER_CASES, *ARRAY_CASES]
+LIMIT = 1.3
+
+
+def arrays_of(result: Any) -> list[np.ndarray]:
+    """A result as a flat list of arrays: Tensors, arrays, numbers, and tuples and lists of them."""
+    if isinstance(result, tuple | list):
+        return [a for part in result for a in arrays_of(part)]
+    return [result.asnumpy() if isinstance(result, Tensor) else np.asarray(result)]
+
+
+def compare(case: Case, dtype: np.dtype, *results: Any) -> None:
+    """Raises AssertionError unless all results agree with the last one, the peer's."""
+    *ours, peer = [arrays_of(r) for r in results]
+    tolerance = case.tolerance * float(np.finfo(dtype).eps) if dtype.kind == "f" else 0.0
+    for mine in ours:
+        if len(mine) != len(peer):
+            raise AssertionError(f"{case.name}: {len(mine)} results beside the peer's {len(peer)}")
+        for a, b in zip(mine, peer, strict=True):
+            np.testing.assert_allclose(
+                a, b, rtol=tolerance, atol=tolerance * max(1.0, float(np.max(np.abs(b), initial=0))), err_msg=case.name
+            )
+
+
+def smallest_calls() -> list[Callable[[], Any]]:
+    """One op on one element: eager, compiled, NumPy."""
+    a = np.ones(1, np.float32)
+    x, compiled = Tensor(a), ms.jit(ops.exp)
+    return [lambda: ops.exp(x), lambda: compiled(x), lambda: np.exp(a)]
+
+
+def measure(case: Case, nbytes: int, dtype: str, rounds: int, smallest: list[Callable[[], Any]]) -> dict[str, Any]:
+    """One row."""
+    arrays = case.inputs(Operands(nbytes, dtype))
+    tensors = [Tensor(a) for a in arrays]
+    compiled = ms.jit(case.ours) if case.compilable else case.ours
+    functions: list[Callable[[], Any]] = [
+        lambda: case.ours(*tensors), lambda: compiled(*tensors), lambda: case.peer(*arrays)
+    ]  # fmt: skip
+    if case.comparable:
+        compare(case, np.dtype(dtype), *[f() for f in functions])
+    times = rounds_of([*functions, *smallest], rounds, seconds=0.001)
+    eager, graph, peer = map(statistics.median, times[:3])
+    kernels = []
+    for statistic in (statistics.median, min):
+        ours, compiled_ours, other, eager_call, graph_call, bare = map(statistic, times)
+        kernels.append((min(ours - eager_call, compiled_ours - graph_call) + bare) / other)
+    return {
+        "family": case.family, "name": case.name, "dtype": dtype, "KiB": nbytes // KiB, "eager": eager,
+        "compiled": graph, "peer": peer, "eager/peer": eager / peer, "compiled/peer": graph / peer,
+        "kernel": min(kernels),
+    }  # fmt: skip
+
+
+def missing() -> list[str]:
+    """Public functions without a row; a function of several names needs one."""
+    measured = {getattr(ops, case.name.split()[0], None) for case in CASES}
+    names: dict[Any, list[str]] = {}  # operator classes (capitalised) wrap the functions of the same name
+    for name in [n for n in ops.__all__ if n[0].islower()]:
+        names.setdefault(getattr(ops, name), []).append(name)
+    return [found[0] for function, found in names.items() if function not in measured]
+
+
+def chosen(only: Sequence[str]) -> list[Case]:
+    return [c for c in CASES if not only or c.family in only or c.name in only or c.name.split()[0] in only]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--only", nargs="+", default=[], help="families or public functions")
+    parser.add_argument("--sizes", nargs="+", type=int, default=[64 * KiB, 4 * MiB], help="bytes of an operand")
+    parser.add_argument("--dtypes", nargs="+", default=[], help="of those of a row")
+    parser.add_argument("--rounds", type=int, default=21)
+    parser.add_argument("--slow", action="store_true", help="print the slow rows only")
+    parser.add_argument("--json", help="file for the rows")
+    parser.add_argument("--missing", action="store_true", help="print the public functions without a row")
+    options = parser.parse_args()
+    if options.missing:
+        print(" ".join(missing()))
+        return
+    print(machine())
+    np.ones(31 * MiB, np.uint8)  # once one of this size was freed, glibc keeps the memory of smaller arrays
+    smallest = smallest_calls()
+    print("a call on one element: {:.1f} us eager, {:.1f} us compiled, {:.1f} us NumPy".format(*interleaved(smallest)))
+    rows: list[dict[str, Any]] = []
+    for case in chosen(options.only):
+        for dtype in case.dtypes:
+            if options.dtypes and dtype not in options.dtypes:
+                continue
+            for nbytes in sorted({min(s, case.largest) for s in options.sizes}):
+                rows.append(measure(case, nbytes, dtype, options.rounds, smallest))
+    shown = [[*row.values(), "slow" if row["kernel"] > LIMIT else ""] for row in rows]
+    head = [*(rows[0] if rows else ()), ""]
+    table("Microseconds per call", head, [r for r in shown if r[-1] or not options.slow])
+    print(f"\n{sum(1 for r in shown if r[-1])} of {len(rows)} rows over {LIMIT}")
+    if options.json:
+        with open(options.json, "w", encoding="utf-8") as file:
+            json.dump({"machine": machine(), "rows": rows}, file, indent=1)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,21 @@
+import numpy as np
+
+import autodiff_compiler as ms
+from autodiff_compiler import Tensor, jit, nn, ops
+
+x = Tensor(np.array([1.0, 2.0, 3.0], np.float32))
+
+import threading
+
+lock = threading.Lock()
+
+
+@jit
+def f(x):
+    with lock:
+#> lock
+        return x * 2
+
+
+def fails():
+    f(x)

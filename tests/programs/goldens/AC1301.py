@@ -1,0 +1,17 @@
+import numpy as np
+
+import autodiff_compiler as ms
+from autodiff_compiler import Tensor, jit, nn, ops
+
+x = Tensor(np.array([1.0, 2.0, 3.0], np.float32))
+
+@jit
+def f(x):
+    if x > 0 and True:
+#> x > 0
+        return x
+    return x * 2
+
+
+def fails():
+    f(x)

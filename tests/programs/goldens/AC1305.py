@@ -1,0 +1,16 @@
+import numpy as np
+
+import autodiff_compiler as ms
+from autodiff_compiler import Tensor, jit, nn, ops
+
+x = Tensor(np.array([1.0, 2.0, 3.0], np.float32))
+
+@jit
+def f(x, i):
+    schichten = [x, x * 2]
+    return schichten[int(i)]
+#> schichten[int(i)]
+
+
+def fails():
+    f(x, Tensor(1))

@@ -1,0 +1,15 @@
+import numpy as np
+
+import autodiff_compiler as ms
+from autodiff_compiler import Tensor, jit, nn, ops
+
+x = Tensor(np.array([1.0, 2.0, 3.0], np.float32))
+
+@jit
+def f(x):
+    return x[x > 1.5].sum()
+#> x[x > 1.5]
+
+
+def fails():
+    f(x)

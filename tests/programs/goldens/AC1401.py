@@ -1,0 +1,21 @@
+import numpy as np
+
+import autodiff_compiler as ms
+from autodiff_compiler import Tensor, jit, nn, ops
+
+x = Tensor(np.array([1.0, 2.0, 3.0], np.float32))
+
+@jit
+def f(x):
+    if x[0] > 0:
+        y = x.astype(ms.float64)
+#1> y
+    else:
+        y = x
+#2> y
+    return y
+#3> y
+
+
+def fails():
+    f(x)

@@ -1,0 +1,21 @@
+import numpy as np
+
+import autodiff_compiler as ms
+from autodiff_compiler import Tensor, jit, nn, ops
+
+x = Tensor(np.array([1.0, 2.0, 3.0], np.float32))
+
+from autodiff_compiler import keep
+
+
+@jit
+def f(x):
+    values = []
+    for i in keep(range(5)):
+#> for i in keep(range(5))
+        values.append(x * i)
+    return values[0]
+
+
+def fails():
+    f(x)

@@ -1,0 +1,17 @@
+import numpy as np
+
+import autodiff_compiler as ms
+from autodiff_compiler import Tensor, jit, nn, ops
+
+x = Tensor(np.array([1.0, 2.0, 3.0], np.float32))
+
+@jit
+def double(x):
+    if x.sum() > 100:
+        return x
+    return double(x * 2)
+#> double(x * 2)
+
+
+def fails():
+    double(x)

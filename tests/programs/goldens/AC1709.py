@@ -1,0 +1,19 @@
+import numpy as np
+
+import autodiff_compiler as ms
+from autodiff_compiler import Tensor, jit, nn, ops
+
+x = Tensor(np.array([1.0, 2.0, 3.0], np.float32))
+
+def kernel(a):
+    return a * 2
+
+
+@jit
+def f(x):
+    return ms.py_call(kernel, x, out=x).sum()
+#> ms.py_call(kernel, x, out=x)
+
+
+def fails():
+    ms.grad(f)(x)

@@ -1,0 +1,18 @@
+import numpy as np
+
+import autodiff_compiler as ms
+from autodiff_compiler import Tensor, jit, nn, ops
+
+x = Tensor(np.array([1.0, 2.0, 3.0], np.float32))
+
+import zlib
+
+
+@jit
+def f(x):
+    return x * zlib.crc32(x)
+#> zlib.crc32(x)
+
+
+def fails():
+    f(x)

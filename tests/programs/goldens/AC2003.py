@@ -1,0 +1,14 @@
+import numpy as np
+
+import autodiff_compiler as ms
+from autodiff_compiler import Tensor, jit, nn, ops
+
+x = Tensor(np.array([1.0, 2.0, 3.0], np.float32))
+
+def f(x):
+    return ops.stop_gradient(x).sum()
+
+
+def fails():
+    ms.grad(f)(x)
+#>

@@ -1,0 +1,364 @@
+"""What compiled code depends on, how often it was compiled and why, and the warnings about it."""
+
+from __future__ import annotations
+
+import gc
+import math
+import sys
+import warnings
+import weakref
+
+import numpy as np
+import pytest
+
+import autodiff_compiler as ms
+from autodiff_compiler import nn, ops
+from autodiff_compiler.errors import GradientWarning, RecompileWarning
+from tests.programs.compare import define
+
+X = ms.Tensor([1.0, 2.0])
+
+
+@pytest.fixture(autouse=True)
+def fresh(monkeypatch):
+    """Every test gets its warnings, also if another one got them at the same line."""
+    monkeypatch.setattr(ms.errors, "_warned", {})
+
+
+def line_of_this():
+    """The number of the line that calls this."""
+    return sys._getframe(1).f_lineno
+
+
+# ------------------------------------------------------------------------------------------------ cache_info
+def test_hits_and_misses():
+    g = ms.jit(lambda x, n=1: x * n)
+    assert g.cache_info() == {"entries": 0, "compiles": 0, "hits": 0, "misses": 0, "keys": []}
+    for _ in range(4):
+        g(X)
+    g(X, 2)
+    g(X, n=2)
+    g(X, 2)
+    info = g.cache_info()
+    assert {k: info[k] for k in ("entries", "compiles", "hits", "misses")} == {
+        "entries": 3,
+        "compiles": 3,
+        "hits": 4,
+        "misses": 3,
+    }
+    assert sorted((k["call"], k["hits"], k["valid"]) for k in info["keys"]) == [
+        ("lambda(f32[2])", 3, True),
+        ("lambda(f32[2], 2)", 1, True),
+        ("lambda(f32[2], n=2)", 0, True),
+    ]
+
+
+def test_lowering_is_neither_hit_nor_miss():
+    g = ms.jit(lambda x: x + 1)
+    g.lower(X)
+    g(X)
+    info = g.cache_info()
+    assert (info["compiles"], info["hits"], info["misses"]) == (1, 1, 0)
+
+
+def test_a_failed_compile_is_a_miss_and_leaves_no_entry():
+    g = ms.jit(define("def f(x):\n    return x.nothing"))
+    for _ in range(2):
+        with pytest.raises(AttributeError):
+            g(X)
+    info = g.cache_info()
+    assert (info["entries"], info["compiles"], info["misses"], list(g.explain_recompiles())) == (0, 0, 2, [])
+
+
+def test_hits_of_forms_that_were_dropped_count():
+    f = define("def f(x):\n    return x * len(k)", k=())
+    g = ms.jit(f)
+    for k in range(12):
+        f.__globals__["k"] = (k % 4,) * (k // 4 + 1)
+        g(X), g(X)
+    info = g.cache_info()
+    assert (info["entries"], info["compiles"], info["hits"]) == (8, 12, 12)
+
+
+# ------------------------------------------------------------------------------------------------ guards
+def test_guards_name_what_is_read_and_where():
+    scale, shift = 3, [1, 2]
+
+    def f(x):
+        return x * scale + shift[0]
+
+    g = ms.jit(f)
+    assert g.guards() == []
+    g(X)
+    found = {w.what: w for w in g.guards()}
+    closure = found["closure scale"]
+    assert (closure.seen, closure.now, closure.holds) == ("3", "3", True)
+    assert (closure.loc.file, closure.loc.line) == (__file__, f.__code__.co_firstlineno + 1)
+    assert found["closure shift"].seen == "list (1, 2)"
+    shift[0] = 5
+    changed = {w.what: w for w in g.guards()}["closure shift"]
+    assert (changed.now, changed.holds) == ("list (5, 2)", False)
+    assert "read at test_recompiles.py:" in str(changed)
+    assert str(changed).endswith("; now it is list (5, 2)")
+
+
+def test_guards_of_attributes_and_functions():
+    class Net(nn.Cell):
+        def __init__(self):
+            super().__init__()
+            self.k = 2.0
+            self.w = ms.Parameter(ms.Tensor([1.0]))
+
+        def construct(self, x):
+            return helper(x) * self.k * self.w
+
+    helper = define("def helper(x):\n    return x + 1", "helper")
+    net = Net()
+    ms.set_context(mode=ms.GRAPH_MODE)
+    net(X)
+    whats = {w.what: w.seen for w in net._compiled.guards()}
+    assert whats["Net.k"] == "2.0"
+    assert whats["type of w"] == "Tensor f32[1]"
+    assert whats["function helper"].startswith("the definition at <program")
+
+
+def test_what_vanished_is_said():
+    f = define("def f(x):\n    return x * k", k=2)
+    g = ms.jit(f)
+    g(X)
+    del f.__globals__["k"]
+    (watched,) = [w for w in g.guards() if w.what == "global k"]
+    assert (watched.holds, watched.now) == (False, "nothing: it does not exist any more")
+
+
+# ------------------------------------------------------------------------------------------------ why it compiled
+def changes(g, number):
+    return [(c.kind, c.what, c.before, c.after) for c in g.explain_recompiles()[number - 1].changes]
+
+
+def test_what_differs_between_calls():
+    f = define("def f(x, n=1, c=None):\n    return x * n")
+    g = ms.jit(f)
+    assert str(g.explain_recompiles()) == "not compiled yet"
+    g(X, 2), g(X, 3), g(X.astype(ms.float64), 3), g(ms.Tensor([1.0, 2.0, 3.0]), 3), g(ms.Tensor([[1.0, 2.0]]), 3)
+    g(X, 3, {"a": [1, "s"]}), g(X, 3, {"a": [1, "t"]}), g(X, 3, {"b": 1}), g(X, 2.5)
+    assert changes(g, 1) == []
+    assert changes(g, 2) == [("value", "argument `n`", "2", "3")]
+    assert changes(g, 3) == [("dtype", "argument `x`", "Tensor f32[2]", "Tensor f64[2]")]
+    assert changes(g, 4) == [("dimension", "argument `x`", "Tensor f32[2]", "Tensor f32[3]")]
+    assert changes(g, 5) == [("shape", "argument `x`", "Tensor f32[3]", "Tensor f32[1,2]")]
+    assert changes(g, 6) == [("structure", "argument `c`", "nothing", "dict of 1")]
+    assert changes(g, 7) == [("value", "argument `c['a'][1]`", "'s'", "'t'")]
+    assert changes(g, 8) == [("structure", "argument `c`", "nothing", "dict of 1")]
+    assert changes(g, 9) == [("value", "argument `n`", "3", "2.5")]
+
+
+def test_numpy_numbers_are_values_too():
+    g = ms.jit(define("def f(x, k):\n    return x * k"))
+    g(X, np.float32(2.0)), g(X, np.float32(3.0))
+    assert changes(g, 2) == [("value", "argument `k`", "np.float32(2.0)", "np.float32(3.0)")]
+    assert "mutable(k.item())" in g.explain_recompiles()[1].changes[0].advice
+
+
+def test_the_advice_and_the_place():
+    g = ms.jit(define("def f(x, n):\n    return x * n"))
+    g(X, 2)
+    g(X, 3)
+    line = line_of_this() - 1
+    second = g.explain_recompiles()[1]
+    assert (second.number, second.call, second.loc.file, second.loc.line) == (2, "f(f32[2], 3)", __file__, line)
+    assert "mutable(n)" in second.changes[0].advice
+    assert str(g.explain_recompiles()) == (
+        f"1. f(f32[2], 2) at test_recompiles.py:{line - 1} in test_the_advice_and_the_place\n"
+        f"2. f(f32[2], 3) at test_recompiles.py:{line} in test_the_advice_and_the_place\n"
+        "   because argument `n` changed from 2 to 3\n"
+        "   instead: pass `mutable(n)`, or a Tensor, if `n` need not be known while compiling"
+    )
+
+
+def test_guards_that_changed():
+    f = define(
+        "def f(x):\n    return helper(x) * rate", rate=2, helper=define("def helper(x):\n    return x", "helper")
+    )
+    g = ms.jit(f)
+    g(X)
+    f.__globals__["rate"] = 3
+    g(X)
+    (change,) = g.explain_recompiles()[1].changes
+    assert (change.kind, change.what, change.before, change.after) == ("guard", "global rate", "2", "3")
+    assert change.loc.line == 2
+    assert "mutable" in change.advice
+    f.__globals__["helper"].__code__ = (lambda x: x + 1).__code__
+    g(X)
+    assert "function helper" in [c.what for c in g.explain_recompiles()[2].changes]
+
+
+def test_tensors_that_became_one():
+    g = ms.jit(define("def f(a, b):\n    a[0] = 5.0\n    return a + b"))
+    g(ms.Tensor([1.0]), ms.Tensor([2.0]))
+    x = ms.Tensor([1.0])
+    g(x, x)
+    assert [c[0] for c in changes(g, 2)] == ["aliasing"]
+
+
+def test_a_form_that_was_dropped():
+    g = ms.jit(lambda x: x + 1)
+    g(X)
+    g.clear_cache()
+    g(X)
+    assert [c[0] for c in changes(g, 2)] == ["dropped"]
+
+
+def test_the_history_keeps_nothing_alive():
+    class Thing:
+        k = 2
+
+    g = ms.jit(define("def f(x, thing):\n    return x * thing.k"))
+    thing = Thing()
+    g(X, thing)
+    alive = weakref.ref(thing)
+    g.clear_cache()
+    del thing
+    gc.collect()
+    assert len(g.explain_recompiles()) == 1
+    assert alive() is None
+
+
+def test_methods_tell_as_well():
+    class Thing:
+        @ms.jit
+        def f(self, x, n):
+            return x * n
+
+    thing = Thing()
+    thing.f(X, 2), thing.f(X, 3)
+    assert thing.f.cache_info()["compiles"] == 2
+    assert thing.f.explain_recompiles()[1].changes[0].what == "argument `n`"
+    assert "function test_methods_tell_as_well.<locals>.Thing.f" in {w.what for w in thing.f.guards()}
+
+
+# ------------------------------------------------------------------------------------------------ warnings
+def caught(run):
+    """The warnings of a call with this package's codes, with their lines."""
+    with warnings.catch_warnings(record=True) as found:
+        warnings.simplefilter("always")
+        run()
+    return [w for w in found if hasattr(w.message, "code")]
+
+
+def test_one_number_that_changes_at_each_call():
+    g = ms.jit(define("def train(x, step, rate=0.1):\n    return x * step * rate", "train"))
+
+    def run():
+        for step in range(20):
+            g(X, step)
+
+    (warning,) = caught(run)
+    assert (warning.category, warning.message.code) == (RecompileWarning, "AC2001")
+    assert (warning.filename, warning.lineno) == (__file__, run.__code__.co_firstlineno + 2)
+    text = str(warning.message)
+    assert "train is compiled again and again" in text
+    assert "argument `step`: 0, 1, 2" in text
+    assert "mutable(step)" in text
+
+
+def test_eight_values_are_fine():
+    g = ms.jit(lambda x, n: x * n)
+    assert caught(lambda: [g(X, n) for n in range(8)]) == []
+    assert [w.message.code for w in caught(lambda: g(X, 8))] == ["AC2001"]
+
+
+def test_one_dimension_that_changes_at_each_call():
+    g = ms.jit(lambda batch: batch * 2)
+    (warning,) = caught(lambda: [g(ms.ops.ones((n, 3))) for n in range(1, 12)])
+    assert warning.message.code == "AC2001"
+    assert "argument `batch`" in str(warning.message)
+    assert "pad `batch`" in str(warning.message)
+
+
+def test_different_reasons_are_no_reason_to_warn():
+    g = ms.jit(lambda x, n, m: x * n * m)
+    assert caught(lambda: [g(X, n, n + 1) for n in range(12)]) == []
+    h = ms.jit(lambda x: x)
+    assert caught(lambda: [h(ms.ops.ones((n, n))) for n in range(1, 12)]) == []
+
+
+def test_a_global_number_that_changes_at_each_call():
+    f = define("def f(x):\n    return x * step", step=0)
+    g = ms.jit(f)
+
+    def run():
+        for step in range(20):
+            f.__globals__["step"] = step
+            g(X)
+
+    (warning,) = caught(run)
+    assert (warning.message.code, warning.lineno) == ("AC2001", run.__code__.co_firstlineno + 3)
+    assert "global step: 1, 2, 3" in str(warning.message)
+    assert "mutable" in str(warning.message)
+
+
+def test_mutable_numbers_do_not_warn():
+    g = ms.jit(lambda x, n: x * n)
+    assert caught(lambda: [g(X, ms.mutable(n)) for n in range(40)]) == []
+
+
+def test_more_than_half_of_the_keys():
+    g = ms.jit(lambda x, n, m: x * n * m)
+    found = caught(lambda: [g(X, n, n + 1) for n in range(40)])
+    assert [(w.category, w.message.code) for w in found] == [(RecompileWarning, "AC2006")]
+    assert "33 different signatures" in str(found[0].message)
+
+
+# ------------------------------------------------------------------------------------------------ zero gradients
+ZERO = [
+    ("integers", lambda v: v * v, ms.Tensor(3)),
+    ("a Python number", lambda x: math.exp(x), ms.Tensor(3.0)),
+    ("a comparison", lambda x: (x > 0).astype(ms.float32), ms.Tensor(3.0)),
+    ("stopped", lambda x: ops.stop_gradient(x) * 2, ms.Tensor(3.0)),
+    ("item()", lambda x: ms.Tensor(x.item() * 2.0), ms.Tensor(3.0)),
+    ("argmax", lambda x: x.argmax() * 1.0, ms.Tensor([1.0, 3.0])),
+    ("a condition", lambda x: ms.Tensor(1.0) if x > 0 else ms.Tensor(2.0), ms.Tensor(3.0)),
+]
+
+
+@pytest.mark.parametrize("way", ["eager", "compiled", "graph mode"])
+@pytest.mark.parametrize(("fn", "x"), [z[1:] for z in ZERO], ids=[z[0] for z in ZERO])
+def test_a_gradient_that_is_zero_because_everything_is_integer_or_stopped(fn, x, way):
+    if way == "graph mode":
+        ms.set_context(mode=ms.GRAPH_MODE)
+    gradient = ms.jit(ms.grad(fn)) if way == "compiled" else ms.grad(fn)
+    found = []
+
+    def run():
+        for _ in range(3):
+            found.append(gradient(x))
+
+    (warning,) = caught(run)
+    assert (warning.category, warning.message.code) == (GradientWarning, "AC2003")
+    assert (warning.filename, warning.lineno) == (__file__, run.__code__.co_firstlineno + 2)
+    assert [np.count_nonzero(g.asnumpy()) for g in found] == [0, 0, 0]
+
+
+def test_inside_compiled_code_the_line_of_the_derivative_is_named():
+    g = ms.jit(define("def f(x):\n    y = x * 2\n    return ms.grad(lambda v: ms.ops.stop_gradient(v) * v.item())(y)"))
+    (warning,) = caught(lambda: g(ms.Tensor(2.0)))
+    assert (warning.message.code, warning.lineno) == ("AC2003", 3)
+
+
+@pytest.mark.parametrize("wrap", [lambda f: f, ms.jit], ids=["eager", "compiled"])
+@pytest.mark.parametrize(
+    ("fn", "args"),
+    [
+        (lambda x, y: y * 2, (ms.Tensor(3.0), ms.Tensor(2.0))),
+        (lambda x: ms.Tensor(2.0), (ms.Tensor(3.0),)),
+        (lambda x: x * 0, (ms.Tensor(3.0),)),
+        (lambda x: ops.stop_gradient(x) * x, (ms.Tensor(3.0),)),
+        (lambda x, y: (x * y).sum(), (ms.Tensor([3, 4]), ms.Tensor([1.5, 2.5]))),
+        (lambda x: ms.grad(lambda v: ops.relu(v))(x), (ms.Tensor(3.0),)),
+        (lambda x: ms.grad(lambda v: v * 2 if v.sum() > 1 else v)(x), (ms.Tensor(3.0),)),
+    ],
+    ids=["unused", "constant", "times zero", "partly stopped", "an integer input", "relu twice", "linear twice"],
+)
+def test_other_zeros_do_not_warn(fn, args, wrap):
+    assert caught(lambda: wrap(ms.grad(fn))(*args)) == []
