@@ -11,7 +11,7 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..errors import CompileError, JoinError, LoopError
+from ..errors import CompileError, JoinError, LoopError, SideEffectError
 from ..ir.build import Builder
 from ..ir.core import Value
 from ..ir.primitive import F, trace
@@ -43,6 +43,7 @@ from .values import (
     content,
     describe,
     elements,
+    is_broken,
     rebuild,
     serial_now,
     set_content,
@@ -273,7 +274,7 @@ class Loop:
                 type_, kind = x.type, x.kind
             else:
                 items = elements(x)
-                if items is None:
+                if items is None or is_broken(x):
                     return x
                 copy = rebuild(x, [go(i, cell) for i in items])
                 if isinstance(copy, LocalList | LocalDict | LocalObject) and cell.obj is None:
@@ -419,10 +420,10 @@ class Loop:
         self._ends: dict[int, Any] = {}
         for i, (cell, end) in enumerate(zip(self.cells, found, strict=True)):
             if isinstance(end, CompileError):
-                raise end  # a container about whose content the branches of the body disagree
+                raise self._disagree(end, cell.label)  # about the content of a container
             try:
                 new = self._wider(self.assumed[i], end, cell.label, cell)
-            except JoinError as error:
+            except (JoinError, SideEffectError) as error:
                 if cell.obj is not None or cell.internal:
                     raise
                 new = MaybeUnbound(None, "", error)  # of interest only to who reads it
@@ -470,17 +471,15 @@ class Loop:
             if assumed.type is end.type and assumed.kind is end.kind:
                 return assumed
             raise self._changes(assumed, end, name)
+        for x in (assumed, end):
+            if is_broken(x):
+                raise self._disagree(x.broken.again(None, ""), name)
         xs, ys = elements(assumed), elements(end)
         if getattr(assumed, "form", None) != getattr(end, "form", None):
             raise self._changes(assumed, end, name)
         if xs is not None and ys is not None:
             if len(xs) != len(ys) or (isinstance(assumed, dict) and list(assumed) != list(end)):
-                raise self._error(
-                    f"{name} changes its size from {len(xs)} to {len(ys)} in a loop that runs at run time",
-                    code="AC1504",
-                    hint="make a Tensor of the full size before and assign its elements, or loop a number of times "
-                    "known at compile time",
-                )
+                raise self._resized(f"{name} changes its size from {len(xs)} to {len(ys)}")
             labels = [name if isinstance(assumed, Held) else f"{name}[{i}]" for i in range(len(xs))]
             new = [self._wider(x, y, label, cell) for x, y, label in zip(xs, ys, labels, strict=True)]
             return assumed if all(n is x for n, x in zip(new, xs, strict=True)) else rebuild(assumed, new)
@@ -528,6 +527,18 @@ class Loop:
         variable = name.split("'")[1] if name.startswith("'") else ""
         place = self.lw.frame.places.get(variable)
         return error if place is None else error.again(place, "the trip ends with this value")
+
+    def _disagree(self, error: CompileError, name: str) -> CompileError:
+        """The error for a container about which the branches of the body disagree."""
+        return self._resized(f"{name} changes its size on some paths") if error.code == "AC1403" else error
+
+    def _resized(self, what: str) -> CompileError:
+        return self._error(
+            f"{what} in a loop that runs at run time",
+            code="AC1504",
+            hint="make a Tensor of the full size before and assign its elements, or loop a number of times "
+            "known at compile time",
+        )
 
     def _error(self, message: str, code: str = "AC1406", hint: str | None = None) -> CompileError:
         kind = LoopError if code == "AC1504" else JoinError

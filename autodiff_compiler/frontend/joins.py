@@ -36,6 +36,7 @@ from .values import (
     Weak,
     describe,
     elements,
+    is_broken,
     rebuild,
     record_fields,
     snapshot_of,
@@ -294,6 +295,9 @@ class Join:
         a, b = _at_end(a, self._after[0]), _at_end(b, self._after[1])
         if a is UNBOUND or b is UNBOUND or type(a) is MaybeUnbound or type(b) is MaybeUnbound:
             return self._partly_bound(a, b, name)
+        for x in (a, b):
+            if is_broken(x):
+                raise x.broken.again(None, "")
         xs, ys = elements(a), elements(b)
         if getattr(a, "form", None) != getattr(b, "form", None):
             raise self._error("AC1405", f"{name} is {describe(a)} on one path and another {describe(b)} on the other")
@@ -376,6 +380,8 @@ class Join:
 
     def _with_undef(self, bound: Any, other: Builder) -> Any:
         items = elements(bound)
+        if is_broken(bound):
+            return bound
         if items is not None:
             new = [self.with_undef(i, other) for i in items]
             if all(n is i for n, i in zip(new, items, strict=True)):

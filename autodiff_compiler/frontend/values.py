@@ -52,6 +52,7 @@ __all__ = [
     "content",
     "describe",
     "flatten",
+    "is_broken",
     "is_dynamic",
     "is_static",
     "map_leaves",
@@ -293,6 +294,11 @@ class DictView(tuple):
         now = list(getattr(self.source, self.kind)())
         parts = [(x, y) if self.kind == "items" else ((x,), (y,)) for x, y in zip(self, now, strict=False)]
         return len(now) != len(self) or any(p is not q for x, y in parts for p, q in zip(x, y, strict=True))
+
+
+def is_broken(x: Any) -> bool:
+    """Whether x is a container whose content is not known here."""
+    return isinstance(x, _CHANGING) and x.broken is not None
 
 
 def class_of(x: Any) -> type:

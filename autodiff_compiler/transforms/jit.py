@@ -172,7 +172,7 @@ class JitFunction:
         with self._lock:
             self._dropped_hits += sum(e.hits for entries in self._entries.values() for e in entries)
             self._entries = OrderedDict()
-            self._last = ((), None)
+            self._last, self._recent = ((), None), None
 
     @property
     def __wrapped__(self) -> Any:

@@ -16,7 +16,7 @@ HEADS = {
     "kept": ("y = x * 1.0", "for i in range(11):", "pass"),
     "peeled": ("y = 0", "for i in range(11):", "y = y + x * 0.1"),
     "restarted": ("y = x * 1.0; i = 0", "while i < 12:", "i = i + 1"),
-    "restarted endless": ("y = x * 1.0; i = 0", "while True:", "i = i + 1\n            if y.sum() > 30.0: break"),
+    "restarted endless": ("y = x * 1.0; i = 0", "while True:", "i = i + 1\n            if y.sum() > 12.0: break"),
     "dynamic": ("y = x * 1.0", "for i in range(int(n)):", "pass"),
     "dynamic while": ("y = x * 1.0; i = 0", "while i < n:", "i = i + 1"),
 }

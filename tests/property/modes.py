@@ -217,10 +217,9 @@ class Judge:
         net = self.made()
         expected = [watched(net, arguments(program, i), net) for i in range(CALLS)]
         net = self.made()
-        with optimised(level):
-            compiled = ms.jit(net, unroll_limit=unroll_limit)
-            for i in range(CALLS):
-                compare(watched(compiled, arguments(program, i), net), expected[i], f"O{level} and eager, call {i}")
+        compiled = ms.jit(net, unroll_limit=unroll_limit, optimize=level)
+        for i in range(CALLS):
+            compare(watched(compiled, arguments(program, i), net), expected[i], f"O{level} and eager, call {i}")
 
     def gradients(self, call: int) -> None:
         """Of everything that a call returns: on the tape, compiled, around a compiled call."""
@@ -338,13 +337,3 @@ CHECKS: tuple[tuple[str, tuple, int], ...] = (
     ("tangents", (1,), 6),
     ("second", (0,), 8),
 )  # name, arguments, and one in how many programs is checked so
-
-
-@contextlib.contextmanager
-def optimised(level: int):
-    before = ms.get_context("optimize")
-    ms.set_context(optimize=level)
-    try:
-        yield
-    finally:
-        ms.set_context(optimize=before)
