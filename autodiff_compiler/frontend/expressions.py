@@ -288,7 +288,8 @@ def _dict(lw: Lowering, node: Any) -> Any:
         if key is None:
             out.update(lw.expr(value))
         else:
-            out[operators.require_static(lw.expr(key), "a dictionary key")] = lw.expr(value)
+            name = operators.require_static(lw.expr(key), "a dictionary key")  # evaluated before its value
+            out[name] = lw.expr(value)
     return out
 
 

@@ -288,3 +288,16 @@ def test_a_warning_can_be_an_error():
         warnings.simplefilter("error")
         with pytest.raises(UserWarning, match=r"sum 28\.75"):
             ms.jit(f)(ms.Tensor(X))
+
+
+def test_keys_of_a_display_come_before_their_values(capsys):
+    f = define("""
+def said(what, value):
+    print(what)
+    return value
+
+def f(x):
+    d = {said('key', 'a'): said('value', x), **said('rest', {'b': x * 2}), said('last', 'c'): x}
+    return d['a'] + d['b'] + d['c']
+""")
+    assert assert_prints_the_same(f, capsys, ms.Tensor([1.0])) == "key\nvalue\nrest\nlast\n"

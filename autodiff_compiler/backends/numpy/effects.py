@@ -53,7 +53,7 @@ def _part(low: Lowering, op: Op, part: Any) -> ast.expr:
         return constant(part)
     if isinstance(part, tuple | list):
         form, *arguments = part
-        return call(attribute(constant(form), "format"), *(_part(low, op, a) for a in arguments))
+        return call("str.format", constant(form), *(_part(low, op, a) for a in arguments))
     value, ways = op.operands[part], op.attr("ways")
     way = ways[part] if ways else "str"
     if way == "number":
