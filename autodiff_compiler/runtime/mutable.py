@@ -47,8 +47,9 @@ def mutable(input_data: Any, dynamic_len: bool = False) -> Any:
 
     As an argument of compiled code (also inside of other arguments) its numbers are known at run time only: other
     values of the same types run the same program.  In compiled code itself, ``mutable(n)`` makes a number of compile
-    time one of run time.  Eager code sees the value itself; what it computes from it is a plain value.  `grad` gives
-    the gradient by a mutable container in the container's structure.
+    time one of run time.  An int of run time has 64 bits and wraps around where Python's would grow; one given to a
+    call that does not fit is an OverflowError.  Eager code sees the value itself; what it computes from it is a plain
+    value.  `grad` gives the gradient by a mutable container in the container's structure.
 
     A bool, of which there are but two, and a Tensor, which compiled code knows by its type anyway, are returned as they
     are.  TypeError: anything else.  UnsupportedSyntaxError (AC1103): `dynamic_len`.
