@@ -14,7 +14,7 @@ import numpy as np
 from ..dtypes import promote, promote_scalar
 from ..errors import DTypeError, ShapeError
 from ..ir.core import Value
-from ..ir.primitive import METHODS, PROPERTIES, REGISTRY, call
+from ..ir.primitive import METHODS, OPERATORS, PROPERTIES, REGISTRY, call
 from ..primitives.family import cast
 from ..primitives.in_place import IN_PLACE, fitting
 from ..primitives.subscript import assigned, setitem
@@ -55,22 +55,7 @@ _FAST_UNARY = {
     "sigmoid": "sigmoid",
     "relu": "relu",
 }
-_ARITHMETIC = [
-    "add",
-    "sub",
-    "mul",
-    "truediv",
-    "floordiv",
-    "mod",
-    "pow",
-    "matmul",
-    "and",
-    "or",
-    "xor",
-    "lshift",
-    "rshift",
-]
-_BINARY_SLOTS = frozenset(f"__{r}{name}__" for r in ("", "r") for name in _ARITHMETIC) | {
+_BINARY_SLOTS = frozenset(f"__{r}{name}__" for r in ("", "r") for name in OPERATORS) | {
     "__lt__",
     "__le__",
     "__gt__",
@@ -333,7 +318,7 @@ def _attach() -> None:
         setattr(Tensor, name, property(public) if name in PROPERTIES else _method(name, public))
     for name, pure in IN_PLACE.items():
         add_in_place(name, pure)
-    for name in _ARITHMETIC:
+    for name in OPERATORS:
         setattr(Parameter, f"__i{name}__", _in_place(getattr(Tensor, f"__{name}__")))
     own: dict[str, Callable[..., Any]] = {
         "__setitem__": _set_item,

@@ -21,7 +21,7 @@ from .exceptions import raising_in_block
 from .lowering import Diverged, Lowering, Region
 from .values import OUTSIDE, StateVar, TensorVar, describe, map_leaves
 
-__all__ = ["forward_jacobian", "reverse_jacobian", "vectorised"]
+__all__ = ["forward_jacobian", "map_marked", "reverse_jacobian", "vectorised"]
 
 
 # ---------------------------------------------------------------------------------------------------------- vmap
@@ -36,13 +36,13 @@ def vectorised(lw: Lowering, fn: Any, args: Sequence[Any], flags: Sequence[Any])
         if flag:
             operands.append(lw.unwrap(x))
 
-    _walk(note, args, flags)
+    map_marked(note, args, flags)
     size = operands[0].shape[0]
     loc = trace.builder.loc
     types = [tensor(v.dtype, v.shape[1:]) for v in operands]
     builder: Builder = trace.builder.nested(types, [v.name for v in operands])
     slices = iter(builder.block.args)
-    given = _walk(lambda x, flag: TensorVar(next(slices), OUTSIDE) if flag else x, args, flags)
+    given = map_marked(lambda x, flag: TensorVar(next(slices), OUTSIDE) if flag else x, args, flags)
     with lw.region() as region, _raising_in_turn(lw, region, builder, operands, size), builder:
         with raising_in_block(lw, builder):
             result = call(lw, fn, list(given), {})
@@ -79,13 +79,14 @@ def _raising_in_turn(
         raise
 
 
-def _walk(fn: Callable[[Any, bool], Any], x: Any, flags: Any) -> Any:
+def map_marked(fn: Callable[[Any, Any], Any], x: Any, marks: Any) -> Any:
+    """The containers of x with ``fn(leaf, its mark)`` in place of the leaves; `marks` has the same containers."""
     if isinstance(x, dict):
-        return {k: _walk(fn, v, flags[k]) for k, v in x.items()}
+        return {k: map_marked(fn, v, marks[k]) for k, v in x.items()}
     if isinstance(x, tuple | list):
-        items = [_walk(fn, v, f) for v, f in zip(x, flags, strict=True)]
+        items = [map_marked(fn, v, m) for v, m in zip(x, marks, strict=True)]
         return type(x)(*items) if hasattr(x, "_fields") else (items if isinstance(x, list) else tuple(items))
-    return fn(x, flags)
+    return fn(x, marks)
 
 
 def _leaves(result: Any) -> list[Any]:

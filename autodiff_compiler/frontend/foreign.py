@@ -16,17 +16,16 @@ import numpy as np
 
 from ..errors import SideEffectError, StaticValueError, UnsupportedCallError
 from ..ir.build import current
-from ..ir.primitive import METHODS, Effect, F, trace
+from ..ir.primitive import Effect, trace
 from ..runtime.tensor import Tensor
-from .calls import call, to_number
+from .calls import call
 from .iterators import wrapped
-from .joins import NUMBER_DTYPE
 from .lowering import Lowering
 from .numpy_calls import numpy_call
 from .operators import check_local, check_seen, is_ours
 from .outside import class_attribute, type_of
 from .scope import Closure
-from .values import LocalDict, LocalList, TensorVar, Weak, describe, flatten, is_dynamic, is_static, map_leaves
+from .values import LocalDict, LocalList, TensorVar, describe, flatten, is_static, map_leaves
 
 __all__ = ["foreign_call", "is_foreign", "is_pure", "localized", "runs_natively"]
 
@@ -65,10 +64,6 @@ _CHANGING = {"heappush", "heappop", "heapify", "heapreplace", "heappushpop", "in
 
 _FORBIDDEN: set[Any] = {
     eval, exec, compile, globals, locals, vars, dir, id, hash, input, open, breakpoint, __import__, memoryview,
-}  # fmt: skip
-#: What functions of `math` return that return no float.
-_MATH_KIND: dict[str, type] = {
-    "ceil": int, "floor": int, "trunc": int, "isfinite": bool, "isinf": bool, "isnan": bool,
 }  # fmt: skip
 
 
@@ -188,11 +183,6 @@ def _dynamic_call(lw: Lowering, fn: Any, name: str, root: str, args: list[Any], 
     """A call with values known only at run time."""
     if root in _NATIVE_ONLY:
         return numpy_call(lw, fn, args, kwargs)
-    if root == "math" and name in METHODS and len(args) == 1 and is_dynamic(args[0]):
-        number = args[0] if type(args[0]) is Weak else to_number(lw, args[0], float)
-        value = getattr(F, name)(F.cast(number.value, dtype=NUMBER_DTYPE[float]))
-        kind = _MATH_KIND.get(name, float)
-        return Weak(value if value.dtype is NUMBER_DTYPE[kind] else F.cast(value, dtype=NUMBER_DTYPE[kind]), kind)
     if isinstance(fn, types.FunctionType) and not is_ours(fn):
         return lw.call_python(fn, args, kwargs)
     dynamic = next(x for x in flatten((args, tuple(kwargs.values()))) if not is_static(x))

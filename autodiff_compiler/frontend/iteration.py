@@ -37,7 +37,7 @@ from .values import (
     usable,
 )
 
-__all__ = ["END", "Enumerate", "Forced", "Iteration", "RangeOf", "Reversed", "Zip", "iteration_of"]
+__all__ = ["END", "Enumerate", "Forced", "Iteration", "RangeOf", "Reversed", "Through", "Zip", "iteration_of"]
 
 _COUNT = tensor(int64, ())
 #: What stands for the element after the last.
@@ -406,33 +406,39 @@ class Reversed(Iteration):
         return self.inner.item_at(lw, F.sub(F.sub(n, 1), index))
 
 
-class Forced(Iteration):
+class Through(Iteration):
+    """An iteration whose elements, in a kept loop, are those of the iteration `source`."""
+
+    source: Iteration
+
+    def sequences(self) -> list[Value]:
+        return self.source.sequences()
+
+    def element(self, lw: Lowering, index: Value, parts: list[Value]) -> Any:
+        return self.source.element(lw, index, parts)
+
+    def item_at(self, lw: Lowering, index: Value) -> Any:
+        return self.source.item_at(lw, index)
+
+
+class Forced(Through):
     """``unroll(x)`` or ``keep(x)``."""
 
     def __init__(self, inner: Iteration, *, keep: bool) -> None:
-        self.inner, self.force_keep, self.force_unroll = inner, keep, not keep
+        self.source, self.force_keep, self.force_unroll = inner, keep, not keep
         self.length = inner.length
 
     def static_items(self, lw: Lowering) -> Iterable[Any]:
-        return self.inner.static_items(lw)
+        return self.source.static_items(lw)
 
     def sources(self) -> list[Any]:
-        return self.inner.sources()
+        return self.source.sources()
 
     def enter(self, lw: Lowering) -> None:
-        self.inner.enter(lw)
+        self.source.enter(lw)
 
     def begin(self, lw: Lowering) -> Iteration:
-        return Forced(self.inner.begin(lw), keep=self.force_keep)
+        return Forced(self.source.begin(lw), keep=self.force_keep)
 
     def end(self, lw: Lowering, certain: bool) -> None:
-        self.inner.end(lw, certain)
-
-    def sequences(self) -> list[Value]:
-        return self.inner.sequences()
-
-    def element(self, lw: Lowering, index: Value, parts: list[Value]) -> Any:
-        return self.inner.element(lw, index, parts)
-
-    def item_at(self, lw: Lowering, index: Value) -> Any:
-        return self.inner.item_at(lw, index)
+        self.source.end(lw, certain)

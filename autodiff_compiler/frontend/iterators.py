@@ -17,7 +17,7 @@ from ..ir.core import Value
 from .calls import intrinsic
 from .comparison import truth
 from .control import used_up
-from .iteration import END, Enumerate, Iteration, Reversed, Zip, iteration_of
+from .iteration import END, Enumerate, Iteration, Reversed, Through, Zip, iteration_of
 from .lowering import Lowering
 from .operators import special
 from .values import Cursor, describe
@@ -26,7 +26,7 @@ __all__ = ["Iterated", "wrapped"]
 
 
 @shown_as("iterator")
-class Iterated(Iteration):
+class Iterated(Through):
     """An iterator over an iteration; `name` is what Python calls its class."""
 
     def __init__(self, source: Iteration, name: str) -> None:
@@ -64,7 +64,7 @@ class Iterated(Iteration):
     def begin(self, lw: Lowering) -> Iteration:
         return _Loop(self)
 
-    # A part of another iteration, in a kept loop: the elements are those of the source.
+    # A part of another iteration, in a kept loop.
     def sources(self) -> list[Any]:
         return [self.cursor, *self.source.sources()]
 
@@ -72,15 +72,6 @@ class Iterated(Iteration):
         if self.cursor.taken or self.cursor.broken is not None:
             raise StaticValueError(f"it goes over a {self.name} object from which elements were taken")
         self.source.enter(lw)
-
-    def sequences(self) -> list[Value]:
-        return self.source.sequences()
-
-    def element(self, lw: Lowering, index: Value, parts: list[Value]) -> Any:
-        return self.source.element(lw, index, parts)
-
-    def item_at(self, lw: Lowering, index: Value) -> Any:
-        return self.source.item_at(lw, index)
 
     def end(self, lw: Lowering, certain: bool) -> None:
         lw.touch(self.cursor)
@@ -97,7 +88,7 @@ class Iterated(Iteration):
 _EXHAUSTED = sys.maxsize
 
 
-class _Loop(Iteration):
+class _Loop(Through):
     """A `for` over an iterator: kept like the iteration inside, unrolled by taking element after element."""
 
     def __init__(self, iterator: Iterated) -> None:
@@ -115,15 +106,6 @@ class _Loop(Iteration):
         if self.force_unroll:
             raise StaticValueError(f"it goes over a {self.iterator.name} object that must be asked for every element")
         self.source.enter(lw)
-
-    def sequences(self) -> list[Value]:
-        return self.source.sequences()
-
-    def element(self, lw: Lowering, index: Value, parts: list[Value]) -> Any:
-        return self.source.element(lw, index, parts)
-
-    def item_at(self, lw: Lowering, index: Value) -> Any:
-        return self.source.item_at(lw, index)
 
     def end(self, lw: Lowering, certain: bool) -> None:
         self.iterator.end(lw, certain)

@@ -46,6 +46,7 @@ __all__ = [
     "COSTLY",
     "INTERNAL",
     "METHODS",
+    "OPERATORS",
     "PROPERTIES",
     "REGISTRY",
     "Context",
@@ -84,23 +85,10 @@ INTERNAL: set[str] = set()
 #: Those of METHODS that are attributes of a Tensor, read without a call (`x.T`).
 PROPERTIES: set[str] = set()
 
-_OPERATORS = (
-    "add",
-    "sub",
-    "mul",
-    "truediv",
-    "floordiv",
-    "mod",
-    "pow",
-    "matmul",
-    "and",
-    "or",
-    "xor",
-    "lshift",
-    "rshift",
-)
+#: Python's arithmetic operators, by the names of their methods without underscores.
+OPERATORS = ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul", "and", "or", "xor", "lshift", "rshift")
 #: Operator slots that Python calls on the right operand; in METHODS they take (right, left).
-_REFLECTED = frozenset(f"__r{name}__" for name in _OPERATORS)
+_REFLECTED = frozenset(f"__r{name}__" for name in OPERATORS)
 
 # What attributes hold: names for the annotations of `infer`, beside bool, int, str, DType, Shape, Size and Type.
 Ints: TypeAlias = tuple[int, ...]

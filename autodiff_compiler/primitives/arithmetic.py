@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 from ..ir.primitive import F, Primitive, call, composite
+from .elementwise import winners_share
 from .family import as_tensor, binary, broadcasting, promoted, promoted_dtype, require_dtype
 from .samples import D2, F2, F3
 
@@ -44,7 +45,7 @@ def _known_share(loses, x, y, g):
         nan = F.isnan(x)
         loses = F.logical_or(loses, F.logical_and(nan, F.equal(y, y)))
         tie = F.logical_or(tie, F.logical_and(nan, F.isnan(y)))
-    return F.select(loses, 0, F.select(tie, g / 2, g))
+    return winners_share(loses, tie, g)
 
 
 class Fmax(Primitive):

@@ -10,58 +10,27 @@ from .family import as_tensor, cast, normal_axis, require
 
 
 # ------------------------------------------------------------------------------------------------ element types
-@composite("bool", internal=True)
-def to_bool(x):
-    """Whether the elements differ from 0."""
-    return cast(as_tensor(x), bool_)
+def _conversion(name, dtype, doc):
+    def convert(x):
+        return cast(as_tensor(x), dtype)
+
+    convert.__name__ = convert.__qualname__ = f"to_{name}"
+    convert.__doc__ = doc
+    composite(name, internal=True)(convert)
 
 
-@composite("byte", internal=True)
-def to_byte(x):
-    """The elements as uint8."""
-    return cast(as_tensor(x), uint8)
-
-
-@composite("short", internal=True)
-def to_short(x):
-    """The elements as int16."""
-    return cast(as_tensor(x), int16)
-
-
-@composite("int", internal=True)
-def to_int(x):
-    """The elements as int32, without what follows the point."""
-    return cast(as_tensor(x), int32)
-
-
-@composite("long", internal=True)
-def to_long(x):
-    """The elements as int64, without what follows the point."""
-    return cast(as_tensor(x), int64)
-
-
-@composite("half", internal=True)
-def to_half(x):
-    """The elements as float16."""
-    return cast(as_tensor(x), float16)
-
-
-@composite("bfloat16", internal=True)
-def to_bfloat16(x):
-    """The elements as bfloat16."""
-    return cast(as_tensor(x), bfloat16)
-
-
-@composite("float", internal=True)
-def to_float(x):
-    """The elements as float32."""
-    return cast(as_tensor(x), float32)
-
-
-@composite("double", internal=True)
-def to_double(x):
-    """The elements as float64."""
-    return cast(as_tensor(x), float64)
+for _name, _dtype, _doc in (
+    ("bool", bool_, "Whether the elements differ from 0."),
+    ("byte", uint8, "The elements as uint8."),
+    ("short", int16, "The elements as int16."),
+    ("int", int32, "The elements as int32, without what follows the point."),
+    ("long", int64, "The elements as int64, without what follows the point."),
+    ("half", float16, "The elements as float16."),
+    ("bfloat16", bfloat16, "The elements as bfloat16."),
+    ("float", float32, "The elements as float32."),
+    ("double", float64, "The elements as float64."),
+):
+    _conversion(_name, _dtype, _doc)
 
 
 @composite("type", internal=True)

@@ -403,9 +403,9 @@ class Relu(Primitive):
     ties = [(([0.0, 2.0, -2.0],), {}, ([0.0, 1.0, 0.0],))]
 
 
-def _winners_share(loses, x, y, g):
+def winners_share(loses, tie, g):
     """The cotangent of one of two competitors: all if it wins, half at a tie."""
-    return F.select(loses, 0, F.select(F.equal(x, y), g / 2, g))
+    return F.select(loses, 0, F.select(tie, g / 2, g))
 
 
 class Maximum(Primitive):
@@ -418,8 +418,8 @@ class Maximum(Primitive):
     methods = ("maximum",)
 
     def vjp(c, g, x, y):
-        gx = _winners_share(F.less(x, y), x, y, g) if c.needs.x else None
-        return gx, (_winners_share(F.greater(x, y), x, y, g) if c.needs.y else None)
+        gx = winners_share(F.less(x, y), F.equal(x, y), g) if c.needs.x else None
+        return gx, (winners_share(F.greater(x, y), F.equal(x, y), g) if c.needs.y else None)
 
     def samples(rng):
         x = rng.distinct(2, 2, 3)
@@ -439,8 +439,8 @@ class Minimum(Primitive):
     methods = ("minimum",)
 
     def vjp(c, g, x, y):
-        gx = _winners_share(F.greater(x, y), x, y, g) if c.needs.x else None
-        return gx, (_winners_share(F.less(x, y), x, y, g) if c.needs.y else None)
+        gx = winners_share(F.greater(x, y), F.equal(x, y), g) if c.needs.x else None
+        return gx, (winners_share(F.less(x, y), F.equal(x, y), g) if c.needs.y else None)
 
     def samples(rng):
         x = rng.distinct(2, 2, 3)

@@ -9,7 +9,7 @@ import numpy as np
 
 from ..config import GRAPH_MODE, context, jit_disabled
 from ..errors import users_frames
-from ..frontend.batching import vectorised
+from ..frontend.batching import map_marked, vectorised
 from ..ir.primitive import F
 from ..runtime.tensor import Tensor, wrap
 from .jit import JitFunction, jit
@@ -40,9 +40,9 @@ class Vectorised:
         given = tuple([wrap(np.asarray(x)) if isinstance(x, np.ndarray) else x for x in args])
         axes = self._axes(given, lambda x: isinstance(x, Tensor))
         size = _size(given, axes, lambda x: x.shape)
-        fronted = _mapped(lambda x, axis: x if axis is None else _moved(x, axis, 0), given, axes)
+        fronted = map_marked(lambda x, axis: x if axis is None else _moved(x, axis, 0), given, axes)
         stacked = _zipped([self.fn(*_example(i, fronted, axes)) for i in range(size)])
-        return _mapped(_placed, stacked, _spread(self.out_axes, stacked, "out_axes"))
+        return map_marked(_placed, stacked, _spread(self.out_axes, stacked, "out_axes"))
 
     def __graph_call__(self, lw: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
         given = tuple(args)
@@ -50,11 +50,11 @@ class Vectorised:
             raise TypeError("a function under vmap takes positional arguments only")
         axes = self._axes(given, lw.is_tensor)
         _size(given, axes, lambda x: x.type.shape)
-        fronted = _mapped(lambda x, axis: x if axis is None else lw.native(_moved, [x, axis, 0]), given, axes)
-        flags = _mapped(lambda axis, _: axis is not None, axes, axes)
+        fronted = map_marked(lambda x, axis: x if axis is None else lw.native(_moved, [x, axis, 0]), given, axes)
+        flags = map_marked(lambda axis, _: axis is not None, axes, axes)
         stacked = vectorised(lw, self.fn, fronted, flags)
         out_axes = _spread(self.out_axes, stacked, "out_axes")
-        return _mapped(lambda x, axis: lw.native(_placed, [x, axis]), stacked, out_axes)
+        return map_marked(lambda x, axis: lw.native(_placed, [x, axis]), stacked, out_axes)
 
     def _axes(self, args: tuple[Any, ...], is_tensor: Callable[[Any], bool]) -> Any:
         """For every leaf of the arguments the number of its axis, or None if it is the same for all examples."""
@@ -67,7 +67,7 @@ class Vectorised:
                 raise TypeError(f"in_axes gives the axis {axis} to an argument that is no Tensor: give it None")
             return axis
 
-        return _mapped(checked, args, _spread(axes, args, "in_axes"))
+        return map_marked(checked, args, _spread(axes, args, "in_axes"))
 
 
 def _check_axes(axes: Any, name: str) -> None:
@@ -76,16 +76,6 @@ def _check_axes(axes: Any, name: str) -> None:
             _check_axes(a, name)
     elif axes is not None and (isinstance(axes, bool) or not isinstance(axes, int)):
         raise TypeError(f"{name} holds ints, None and tuples of those, not {type(axes).__name__}")
-
-
-def _mapped(fn: Callable[[Any, Any], Any], tree: Any, axes: Any) -> Any:
-    """The tree with ``fn(leaf, axis)`` in place of its leaves."""
-    if isinstance(tree, dict):
-        return {k: _mapped(fn, v, axes[k]) for k, v in tree.items()}
-    if isinstance(tree, tuple | list):
-        items = [_mapped(fn, v, a) for v, a in zip(tree, axes, strict=True)]
-        return type(tree)(*items) if hasattr(tree, "_fields") else (items if isinstance(tree, list) else tuple(items))
-    return fn(tree, axes)
 
 
 def _spread(axes: Any, tree: Any, name: str) -> Any:
@@ -115,7 +105,7 @@ def _size(args: Any, axes: Any, shape_of: Callable[[Any], tuple[Any, ...]]) -> A
             raise ValueError(f"in_axes names the axis {axis} of an argument of shape {list(shape)}")
         sizes.append(shape[axis])
 
-    _mapped(note, args, axes)
+    map_marked(note, args, axes)
     if not sizes:
         raise ValueError("in_axes is None for every argument: there is nothing to go over")
     if any(n != sizes[0] for n in sizes):
@@ -126,7 +116,7 @@ def _size(args: Any, axes: Any, shape_of: Callable[[Any], tuple[Any, ...]]) -> A
 
 
 def _example(i: int, fronted: Any, axes: Any) -> Any:
-    return _mapped(lambda x, axis: x if axis is None else x[i], fronted, axes)
+    return map_marked(lambda x, axis: x if axis is None else x[i], fronted, axes)
 
 
 def _moved(x: Any, source: int, target: int) -> Any:
