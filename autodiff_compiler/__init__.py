@@ -13,16 +13,64 @@ from typing import TYPE_CHECKING, Any
 
 from . import eager as _eager  # attaches the operators of Tensor
 from .config import GRAPH_MODE, PYNATIVE_MODE, disable_jit, get_context, set_context
-from .dtypes import bfloat16, bool_, float16, float32, float64, int8, int16, int32, int64, uint8
-from .errors import CompileError
+from .dtypes import (
+    NO_COMPLEX,
+    bfloat16,
+    bool_,
+    float16,
+    float32,
+    float64,
+    int8,
+    int16,
+    int32,
+    int64,
+    uint8,
+    uint16,
+    uint32,
+    uint64,
+)
+from .errors import (
+    AmbiguousTruthError,
+    ArgumentError,
+    AutodiffWarning,
+    BpropError,
+    BranchRaisesWarning,
+    BypassWarning,
+    CompileError,
+    DTypeError,
+    DynamicShapeError,
+    GradientError,
+    GradientWarning,
+    GuardError,
+    HookError,
+    InternalCompilerError,
+    JoinError,
+    LoopError,
+    MissingAttributeError,
+    NonFiniteError,
+    NotDifferentiableError,
+    ParameterError,
+    RecompileWarning,
+    RecursionDepthError,
+    ShapeError,
+    SideEffectError,
+    SourceUnavailableError,
+    StaticValueError,
+    UnboundVariableError,
+    UnknownNameError,
+    UnrollWarning,
+    UnsupportedCallError,
+    UnsupportedSyntaxError,
+)
 from .runtime.parameter import Parameter, ParameterTuple
 from .runtime.tensor import Tensor
 
 if TYPE_CHECKING:
-    from . import nn, ops
+    from . import common, nn, ops
+    from .common import dtype
     from .runtime.mutable import mutable
     from .transforms.classes import jit_class
-    from .transforms.grad import GradOperation, grad, value_and_grad
+    from .transforms.grad import GradOperation, get_grad, grad, value_and_grad
     from .transforms.host import TensorSpec, constexpr, py_call
     from .transforms.jacobian import hessian, hvp, jacfwd, jacrev, linearize
     from .transforms.jit import jit
@@ -38,6 +86,7 @@ _LAZY = {
     "jit": "transforms.jit",
     "grad": "transforms.grad",
     "value_and_grad": "transforms.grad",
+    "get_grad": "transforms.grad",
     "GradOperation": "transforms.grad",
     "TensorSpec": "runtime.host",
     "constexpr": "transforms.host",
@@ -59,6 +108,8 @@ _LAZY = {
     "get_seed": "runtime.random",
     "get_rng_state": "runtime.random",
     "set_rng_state": "runtime.random",
+    "common": "",
+    "dtype": "common",
     "nn": "",
     "ops": "",
     "optim": "",
@@ -67,16 +118,48 @@ _LAZY = {
 __all__ = [
     "GRAPH_MODE",
     "PYNATIVE_MODE",
+    "AmbiguousTruthError",
+    "ArgumentError",
+    "AutodiffWarning",
+    "BpropError",
+    "BranchRaisesWarning",
+    "BypassWarning",
     "CompileError",
+    "DTypeError",
+    "DynamicShapeError",
     "GradOperation",
+    "GradientError",
+    "GradientWarning",
+    "GuardError",
+    "HookError",
+    "InternalCompilerError",
+    "JoinError",
+    "LoopError",
+    "MissingAttributeError",
+    "NonFiniteError",
+    "NotDifferentiableError",
     "Parameter",
+    "ParameterError",
     "ParameterTuple",
+    "RecompileWarning",
+    "RecursionDepthError",
+    "ShapeError",
+    "SideEffectError",
+    "SourceUnavailableError",
+    "StaticValueError",
     "Tensor",
     "TensorSpec",
+    "UnboundVariableError",
+    "UnknownNameError",
+    "UnrollWarning",
+    "UnsupportedCallError",
+    "UnsupportedSyntaxError",
     "bfloat16",
     "bool_",
+    "common",
     "constexpr",
     "disable_jit",
+    "dtype",
     "float16",
     "float32",
     "float64",
@@ -107,6 +190,9 @@ __all__ = [
     "stop_gradient",
     "tensor",
     "uint8",
+    "uint16",
+    "uint32",
+    "uint64",
     "unroll",
     "value_and_grad",
     "vjp",
@@ -143,6 +229,8 @@ for _name in ("bernoulli", "cauchy", "log_normal", "multinomial", "random_catego
 
 def __getattr__(name: str) -> Any:
     where = _LAZY.get(name)
+    if name in ("complex64", "complex128"):
+        raise AttributeError(f"module {__name__!r} has no {name}: {NO_COMPLEX}")
     if where is None:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     found = importlib.import_module(f".{where or name}", __name__)

@@ -48,7 +48,7 @@ CATALOGUE: dict[str, Entry] = {
     "AC1105": Entry(
         _SYNTAX, "a set is looped over, whose order is not determined", "loop over `sorted(s)` or over a tuple"
     ),
-    "AC1106": Entry(_SYNTAX, "a generator object is kept or passed on", "use a list comprehension"),
+    "AC1106": Entry(_SYNTAX, "a generator or another iterator leaves compiled code", "return a list of its elements"),
     "AC1107": Entry(
         _SYNTAX, "the function would pause: `yield`, `await` or `async` is used", "return a list, or `ops.stack` of it"
     ),
@@ -62,7 +62,7 @@ CATALOGUE: dict[str, Entry] = {
         "a class, an `async def` or a decorated function is defined inside compiled code",
         "move the definition to module level",
     ),
-    "AC1201": Entry(("UnknownNameError",), "the name is defined nowhere", "correct the name or import it"),
+    "AC1201": Entry(("UnknownNameError",), "the name is defined nowhere", "correct, define or import it"),
     "AC1202": Entry(
         ("UnboundVariableError",),
         "the variable has no value on some path that leads here: a branch without it, or a loop of no trips",
@@ -96,7 +96,9 @@ CATALOGUE: dict[str, Entry] = {
         "make one Tensor with `ops.stack` and index that",
     ),
     "AC1306": Entry(
-        _STATIC, "the bounds of a slice are known only at run time", "use `ops.narrow` with a length known before"
+        _STATIC,
+        "the bounds of a slice are known only at run time",
+        "write `ops.narrow(x, axis, start, n)` with a known `n`",
     ),
     "AC1307": Entry(
         ("DynamicShapeError",),
@@ -104,7 +106,7 @@ CATALOGUE: dict[str, Entry] = {
         "keep the shape: `ops.where`, `masked_fill`, or a sum with the mask",
     ),
     "AC1401": Entry(_JOIN, "a variable has different dtypes on two paths that meet", "cast one of them"),
-    "AC1402": Entry(_JOIN, "a variable has different shapes on two paths that meet", "bring both to one shape"),
+    "AC1402": Entry(_JOIN, "a variable has different shapes on two paths that meet", "pad or slice one of them"),
     "AC1403": Entry(
         _JOIN,
         "a container differs in length, keys or class on two paths that meet",
@@ -118,7 +120,7 @@ CATALOGUE: dict[str, Entry] = {
     "AC1405": Entry(
         _JOIN,
         "a condition known only at run time chooses between objects that are no data: strings, functions, Cells",
-        "call both and select between the results",
+        "call both and select between the results with `ops.where`, or decide by what is known while compiling",
     ),
     "AC1406": Entry(
         _JOIN,
@@ -139,7 +141,9 @@ CATALOGUE: dict[str, Entry] = {
         _LOOP, "`keep` asks for a loop that must be unrolled", "remove the use named in the message, or drop `keep`"
     ),
     "AC1503": Entry(
-        _LOOP, "a `while` whose condition is known when compiling never ends", "let the condition depend on a Tensor"
+        _LOOP,
+        "a `while` never ends: nothing its condition reads is known only at run time, and the body does not change it",
+        "change in the body what the condition reads, let it depend on a Tensor or a `mutable` number, or `break`",
     ),
     "AC1504": Entry(
         _LOOP,
@@ -160,7 +164,8 @@ CATALOGUE: dict[str, Entry] = {
     "AC1602": Entry(
         _SIDE,
         "a list, dict, set or array that belongs to the outside is changed, or a Tensor that others may see unnoticed",
-        "copy it first (`x = x.copy()`), or return the new one",
+        "change a copy under a name of its own (`new = x.copy()`) and return it; in a Cell, bind the attribute anew: "
+        "`self.x = [*self.x, y]`",
     ),
     "AC1603": Entry(
         _SIDE, "a variable of an enclosing function is assigned through `nonlocal`", "return the value instead"
@@ -207,6 +212,11 @@ CATALOGUE: dict[str, Entry] = {
         ("NotDifferentiableError",),
         "an operation on the way has no derivative of this order or mode",
         "give the Cell a `bprop`, or cut the path with `stop_gradient`",
+    ),
+    "AC1710": Entry(
+        ("GradientError",),
+        "a pullback or linear map is called where the run that it belongs to is out of reach",
+        "call it where it was made: compiled code or not, the same branch, loop or differentiated function",
     ),
     "AC1801": Entry(_CALL, "a Tensor leaves the graph, which would also cut the gradient", "use an op, or `py_call`"),
     "AC1802": Entry(_CALL, "a Cell overrides `__call__`", "override `construct`"),

@@ -69,9 +69,10 @@ def _parser() -> argparse.ArgumentParser:
     check = commands.add_parser(
         "check",
         help="list everything in a file that cannot be compiled",
-        description="Lists every construct that cannot be compiled in the functions decorated with jit or given to it, "
-        "in every Cell's construct, and in what these call in the same file. The file is read, not imported; with "
-        "--args it is imported, and the function compiled too. Exit status: 0 clean, 1 refused, 2 wrong usage.",
+        description="Lists every construct, name and call that cannot be compiled in the functions and lambdas "
+        "decorated with jit or given to it, in every Cell's construct, and in what these call in the same file. The "
+        "file is read, not imported; with --args it is imported, and the function compiled too. Exit status: 0 clean, "
+        "1 refused, 2 wrong usage.",
     )
     check.add_argument("target", help="file.py, file.py:function or file.py:Class.method")
     check.add_argument("--args", help='compile the function for these types, e.g. "f32[32,784] i64[32] 3 True"')

@@ -10,15 +10,17 @@ import contextvars
 import ctypes
 import functools
 import os
+import queue
 import sys
 import threading
 from collections.abc import Callable
-from typing import ParamSpec, TypeVar
+from dataclasses import dataclass
+from typing import Any, ParamSpec, TypeVar
 
 from .errors import RecursionDepthError
 from .locks import Lock
 
-__all__ = ["deep"]
+__all__ = ["at_home", "deep"]
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -87,6 +89,9 @@ if hasattr(os, "register_at_fork"):
 class _Thread(threading.local):
     def __init__(self) -> None:
         self.small = _stack_size() < _NEEDED
+        #: the thread that compiles for this one, and the one that this thread compiles for
+        self.helper: _Helper | None = None
+        self.helped: _Helper | None = None
 
 
 def _stack_size() -> int:
@@ -108,31 +113,97 @@ def _stack_size() -> int:
 _thread = _Thread()
 
 
+class _Helper:
+    """A thread with a large stack that works for one with a small stack, which waits for it.
+
+    The two take turns: code of the user's runs in the thread that called, so that it finds the locks and the
+    thread-local values it may rely on, and what it compiles in turn goes to the same helper, which holds our locks.
+    """
+
+    def __init__(self) -> None:
+        self.requests: queue.SimpleQueue[Any] = queue.SimpleQueue()
+        self.answers: queue.SimpleQueue[Any] = queue.SimpleQueue()
+        context = contextvars.copy_context()
+        with _lock:
+            before = threading.stack_size(_STACK)
+            try:
+                self.thread = threading.Thread(target=lambda: context.run(self._work), name="compiling")
+                self.thread.start()
+            finally:
+                threading.stack_size(before)
+
+    def _work(self) -> None:
+        _thread.helped = self
+        while (fn := self.requests.get()) is not None:
+            self.answers.put((None, *_outcome(fn)))
+
+    def run(self, fn: Callable[[], Any]) -> Any:
+        """What `fn` gives or raises, called in the helper; the one that called does what it is asked for meanwhile."""
+        self.requests.put(fn)
+        interrupt: BaseException | None = None
+        while True:
+            try:
+                asked, *outcome = self.answers.get()
+            except BaseException as error:  # what the helper does must be complete before this thread goes on
+                interrupt = error
+                continue
+            if asked is None:
+                break
+            self.requests.put(_Answer(*_outcome(asked)))
+        if interrupt is not None:
+            raise interrupt
+        return _result(*outcome)
+
+    def ask(self, fn: Callable[[], Any]) -> Any:
+        """Called in the helper: what `fn` gives or raises in the thread that called."""
+        self.answers.put((fn,))
+        while not isinstance(request := self.requests.get(), _Answer):
+            self.answers.put((None, *_outcome(request)))  # `fn` compiles something itself
+        return _result(request.value, request.failure)
+
+    def end(self) -> None:
+        self.requests.put(None)
+        self.thread.join()
+
+
+@dataclass(frozen=True)
+class _Answer:
+    value: Any
+    failure: BaseException | None
+
+
+def _outcome(fn: Callable[[], Any]) -> tuple[Any, BaseException | None]:
+    try:
+        return fn(), None
+    except BaseException as error:
+        return None, error
+
+
+def _result(value: Any, failure: BaseException | None) -> Any:
+    if failure is not None:
+        raise failure
+    return value
+
+
 def _elsewhere(fn: Callable[[], R]) -> R:
     """What `fn` gives or raises, called in a thread with a large stack; this one waits for it."""
-    result: list[R] = []
-    failure: list[BaseException] = []
-    context = contextvars.copy_context()
+    result: R
+    if _thread.helper is not None:
+        result = _thread.helper.run(fn)
+        return result
+    helper = _thread.helper = _Helper()
+    try:
+        result = helper.run(fn)
+        return result
+    finally:
+        _thread.helper = None
+        helper.end()
 
-    def work() -> None:
-        try:
-            result.append(context.run(fn))
-        except BaseException as error:
-            failure.append(error)
 
-    with _lock:
-        before = threading.stack_size(_STACK)
-        try:
-            thread = threading.Thread(target=work, name="compiling")
-            thread.start()
-        finally:
-            threading.stack_size(before)
-    interrupt: BaseException | None = None
-    while thread.is_alive():
-        try:
-            thread.join()
-        except BaseException as error:  # what it does must be complete before this thread goes on
-            interrupt = error
-    if interrupt is not None or failure:
-        raise interrupt or failure[0]
-    return result[0]
+def at_home(fn: Callable[[], R]) -> R:
+    """What `fn`, code of the user's, gives or raises in the thread that is waiting for this one; else called here."""
+    helper = _thread.helped
+    if helper is None:
+        return fn()
+    result: R = helper.ask(fn)
+    return result

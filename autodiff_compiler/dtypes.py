@@ -2,7 +2,8 @@
 
 The lattice is the one measured on MindSpore: bool < uint8/int8 (mixed: int16) < int16 < int32 < int64 <
 float16 < float32 < float64, so an integer of any width joins a float at the float's width.  bfloat16 with float16
-gives float32, with the wider floats the wider one.
+gives float32, with the wider floats the wider one.  Integers meet as in NumPy: a signed one with an unsigned one at the
+next wider signed one, uint64 with a signed one at float64.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ __all__ = [
     "ALL",
     "BY_NAME",
     "BY_SHORT",
+    "NO_COMPLEX",
     "DType",
     "bfloat16",
     "bool_",
@@ -32,6 +34,9 @@ __all__ = [
     "promote",
     "promote_scalar",
     "uint8",
+    "uint16",
+    "uint32",
+    "uint64",
 ]
 
 
@@ -77,7 +82,7 @@ class DType:
         return f"autodiff_compiler.{self.name}" if self.name != "bool" else "autodiff_compiler.bool_"
 
     def __str__(self) -> str:
-        return {"bfloat16": "BFloat16", "uint8": "UInt8"}.get(self.name, self.name.capitalize())
+        return f"UInt{self.bits}" if self.kind == "u" else "BFloat16" if self is bfloat16 else self.name.capitalize()
 
     def __reduce__(self) -> tuple[Any, ...]:
         return dtype_of, (self.name,)
@@ -85,6 +90,9 @@ class DType:
 
 bool_ = DType("bool", "bool", "b", 1)
 uint8 = DType("uint8", "u8", "u", 8)
+uint16 = DType("uint16", "u16", "u", 16)
+uint32 = DType("uint32", "u32", "u", 32)
+uint64 = DType("uint64", "u64", "u", 64)
 int8 = DType("int8", "i8", "i", 8)
 int16 = DType("int16", "i16", "i", 16)
 int32 = DType("int32", "i32", "i", 32)
@@ -94,9 +102,10 @@ bfloat16 = DType("bfloat16", "bf16", "f", 16)
 float32 = DType("float32", "f32", "f", 32)
 float64 = DType("float64", "f64", "f", 64)
 
-ALL = (bool_, uint8, int8, int16, int32, int64, float16, bfloat16, float32, float64)
+ALL = (bool_, uint8, uint16, uint32, uint64, int8, int16, int32, int64, float16, bfloat16, float32, float64)
 BY_NAME = {d.name: d for d in ALL}
 BY_SHORT = {d.short: d for d in ALL}
+NO_COMPLEX = "complex numbers are not supported; carry real and imaginary parts in two Tensors"
 _FROM_NUMPY: dict[Any, DType] = {d._numpy: d for d in ALL if d._numpy is not None}
 _RANK = {d: i for i, d in enumerate(ALL)}
 
@@ -110,6 +119,8 @@ def from_numpy(dtype: np.dtype[Any]) -> DType:
         else:
             native = dtype.newbyteorder("=")
             found = _FROM_NUMPY.get(native)
+        if found is None and dtype.kind == "c":
+            raise TypeError(f"{dtype.name}: {NO_COMPLEX}")
         if found is None:
             names = ", ".join(d.name for d in ALL)
             raise TypeError(f"arrays of {dtype} are not supported; supported are {names}")
@@ -131,7 +142,9 @@ def dtype_of(spec: Any) -> DType:
         return float32
     try:
         return from_numpy(np.dtype(spec))
-    except TypeError:
+    except TypeError as error:
+        if NO_COMPLEX in str(error):
+            raise
         if isinstance(spec, type) and issubclass(spec, int | float):  # the class of a number that is marked somehow
             return int64 if issubclass(spec, int) else float32
         raise TypeError(f"{spec!r} is not a dtype; write e.g. ms.float32") from None
@@ -142,8 +155,8 @@ def promote(a: DType, b: DType) -> DType:
     """The dtype of `Tensor op Tensor`."""
     if a is b:
         return a
-    if {a, b} == {uint8, int8}:
-        return int16
+    if not a.is_float and not b.is_float:
+        return from_numpy(np.promote_types(a.numpy, b.numpy))
     if {a, b} == {float16, bfloat16}:
         return float32
     return a if _RANK[a] > _RANK[b] else b

@@ -57,6 +57,7 @@ __all__ = [
     "did_you_mean",
     "leave_user_frames",
     "nearest",
+    "place_note",
     "shown_as",
     "users_frames",
     "warn_at",
@@ -228,6 +229,11 @@ class CompileError(Exception):
     def _repr_html_(self) -> str:
         head, _, body = self.render().partition("\n")
         return f"<pre><b>{html.escape(head)}</b>\n{html.escape(body)}</pre>"
+
+
+def place_note(loc: Loc, *facts: str) -> str:
+    """A place as it stands in the message of a `CompileError`, to be a note of an exception of Python's own."""
+    return "\n".join(CompileError("", loc=loc, notes=facts)._body())
 
 
 def _place(loc: Loc, folder: str) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import linecache
 import os
 import sys
+import sysconfig
 import unicodedata
 from types import FrameType
 from typing import NamedTuple
@@ -12,6 +13,13 @@ from typing import NamedTuple
 __all__ = ["Loc", "calling_place", "excerpt", "line_of"]
 
 _PACKAGE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "")
+_LIBRARY = os.path.join(sysconfig.get_path("stdlib"), "")
+
+
+def _is_users(file: str) -> bool:
+    """Whether a file belongs neither to this package nor to Python's own library."""
+    inside = file.startswith(_PACKAGE) or (file.startswith(_LIBRARY) and "-packages" not in file)
+    return not inside
 
 
 class Loc(NamedTuple):
@@ -36,9 +44,9 @@ class Loc(NamedTuple):
         return self if self.tag else self._replace(tag=tag)
 
     def of_user(self) -> Loc:
-        """The innermost call in the user's files that led here, where this place lies in this package."""
+        """The innermost call in the user's files that led here, where this place lies here or in Python's library."""
         place = self
-        while place.file.startswith(_PACKAGE) and place.caller is not None:
+        while not _is_users(place.file) and place.caller is not None:
             place = place.caller
         return place
 

@@ -77,6 +77,8 @@ class Case:
     compilable: bool = True
     #: Relative and absolute tolerance in units of the dtype's precision.
     tolerance: float = 1e3
+    #: What the two do not have in common, or why the peer is not the shortest call.
+    note: str = ""
 
 
 # ------------------------------------------------------------------------------------------------ operands of many

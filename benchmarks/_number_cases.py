@@ -204,7 +204,10 @@ scan("cumprod", lambda x: np.cumprod(x, -1), lambda x: ops.cumprod(x, -1))
 scan("CumProd", lambda x: np.cumprod(x[:, ::-1], -1)[:, ::-1], lambda x: ops.CumProd(reverse=True)(x, -1))
 scan("cummax", lambda x: _last_place(np.maximum, x), lambda x: ops.cummax(x, -1))
 scan("cummin", lambda x: _last_place(np.minimum, x), lambda x: ops.cummin(x, -1))
-scan("cummax values", lambda x: np.maximum.accumulate(x, -1), lambda x: ops.cummax(x, -1)[0])
+scan(
+    "cummax values", lambda x: np.maximum.accumulate(x, -1), lambda x: ops.cummax(x, -1)[0],
+    note="ours finds the places too",
+)  # fmt: skip
 scan("logcumsumexp", lambda x: np.logaddexp.accumulate(x, -1), lambda x: ops.logcumsumexp(x, -1))
 scan("diff", lambda x: np.diff(x, axis=-1))
 
@@ -261,7 +264,7 @@ activation("hardshrink", lambda x: np.where(np.abs(x) > 0.5, x, 0).astype(x.dtyp
 activation("softshrink", lambda x: np.sign(x) * np.maximum(np.abs(x) - 0.5, 0))
 activation("soft_shrink", lambda x: np.sign(x) * np.maximum(np.abs(x) - 0.5, 0))
 activation("softsign", lambda x: x / (1 + np.abs(x)))
-activation("tanhshrink", lambda x: x - np.tanh(x))
+activation("tanhshrink", lambda x: _tanhshrink(x), note="x - np.tanh(x) would cancel near 0")
 activation("threshold", lambda x: np.where(x > 0.1, x, x.dtype.type(9)), lambda x: ops.threshold(x, 0.1, 9.0))
 activation("leaky_relu", lambda x: np.where(x > 0, x, 0.2 * x))
 activation("prelu", lambda x, w: np.where(x > 0, x, w * x), inputs=lambda d: [d.matrix(), d.array(1, low=0, high=1)])
@@ -286,6 +289,14 @@ activation("softmax", lambda x: special.softmax(x, -1), inputs=matrix)
 activation("softmax of columns", lambda x: special.softmax(x, 0), lambda x: ops.softmax(x, 0), matrix)
 activation("softmin", lambda x: special.softmax(-x, -1), inputs=matrix)
 activation("log_softmax", lambda x: special.log_softmax(x, -1), inputs=matrix)
+
+
+def _tanhshrink(x: _Array) -> _Array:
+    """x - tanh(x), near 0 by a continued fraction."""
+    s = np.minimum(x * x, 1)
+    above = s * (((s * 44 + 12870) * s + 810810) * s + 11486475)
+    below = (((s * 45 + 13860) * s + 945945) * s + 16216200) * s + 34459425
+    return np.where(np.abs(x) < 1, x * (above / below), x - np.tanh(x))
 
 
 def _standardized(x: _Array, axes: Any) -> _Array:
@@ -326,6 +337,12 @@ def _signed(d: Operands) -> list[_Array]:
     return [d.vector(), np.where(d.bools(), 1, -1).astype(d.dtype)]
 
 
+def _nll(x: _Array, labels: _Array) -> _Array:
+    counted = labels != -100
+    picked = x[np.arange(len(labels)), np.where(counted, labels, 0)]
+    return -np.sum(np.where(counted, picked, 0)) / np.sum(counted)
+
+
 losses = Family("losses", CASES, vectors)
 losses("mse_loss", lambda x, y: np.mean((x - y) ** 2))
 losses("l1_loss", lambda x, y: np.mean(np.abs(x - y)))
@@ -343,8 +360,8 @@ losses(
     inputs=lambda d: [d.matrix(), d.positions(d.columns, d.rows)],
 )  # fmt: skip
 losses(
-    "nll_loss", lambda x, t: -np.mean(x[np.arange(len(t)), t]),
-    inputs=lambda d: [d.matrix(), d.positions(d.columns, d.rows)],
+    "nll_loss", lambda x, t: _nll(x, t), inputs=lambda d: [d.matrix(), d.positions(d.columns, d.rows)],
+    note="labels of -100 count as no sample",
 )  # fmt: skip
 losses("gaussian_nll_loss", lambda x, y, v: np.mean(0.5 * (np.log(v) + (x - y) ** 2 / v)), inputs=within(0.5, 2, 3))
 losses(
@@ -397,8 +414,8 @@ random(
 )
 random("randint_like", _like(lambda s, t: _philox.integers(0, 100, s).astype(t)), lambda x: ops.randint_like(x, 0, 100))
 random(
-    "gamma", _like(lambda s, t: _philox.standard_gamma(2.0, s, t)), lambda x: ops.gamma(x.shape, 2.0, 1.0),
-    dtypes=FLOAT32,
+    "gamma", _like(lambda s, t: _philox.standard_gamma(2.0, s).astype(t)), lambda x: ops.gamma(x.shape, 2.0, 1.0),
+    dtypes=FLOAT32, note="drawn as float64",
 )  # fmt: skip
 random("poisson", _like(lambda s, t: _philox.poisson(3.0, s)), lambda x: ops.poisson(x.shape, 3.0), dtypes=FLOAT32)
 random(
@@ -418,8 +435,8 @@ random(
     dtypes=FLOAT32,
 )
 random(
-    "random_gamma", _like(lambda s, t: _philox.standard_gamma(2.0, s, t)), lambda x: ops.random_gamma(x.shape, 2.0),
-    dtypes=FLOAT32,
+    "random_gamma", _like(lambda s, t: _philox.standard_gamma(2.0, s).astype(t)),
+    lambda x: ops.random_gamma(x.shape, 2.0), dtypes=FLOAT32, note="drawn as float64",
 )  # fmt: skip
 random(
     "random_poisson", _like(lambda s, t: _philox.poisson(3.0, s)), lambda x: ops.random_poisson(x.shape, 3.0),

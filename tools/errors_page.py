@@ -21,7 +21,11 @@ HEAD = """# Errors and warnings
 Written by `python tools/errors_page.py` from the catalogue; do not edit by hand.
 
 Every refusal carries a code and names the place in your file, the reason and a way out. Each class also inherits the
-builtin exception that Python raises for the same mistake, so `except TypeError` keeps working in compiled code.
+builtin exception that Python raises for the same mistake, so `except TypeError` keeps working in compiled code. All are
+attributes of the package (`except ms.ShapeError`); `ms.CompileError` is the base of the errors, `ms.AutodiffWarning` of
+the warnings. What Python itself raises while a function is compiled (an IndexError of a list, say) stays what it is,
+with a note that shows the place.
+
 `python -m autodiff_compiler explain AC1402` prints an entry of this page, `python -m autodiff_compiler check model.py`
 lists what of a file cannot be compiled. Tracebacks show your own frames; the environment variable
 `AC_FULL_TRACEBACK=1` shows all of them.

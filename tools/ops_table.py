@@ -22,9 +22,9 @@ import numpy as np  # noqa: E402
 
 import autodiff_compiler  # noqa: E402
 from autodiff_compiler import Tensor, eager, ops  # noqa: E402
-from autodiff_compiler.eager.grad import leaves  # noqa: E402
 from autodiff_compiler.ir.primitive import METHODS, REGISTRY, F, Primitive, call  # noqa: E402
 from autodiff_compiler.primitives.in_place import IN_PLACE  # noqa: E402
+from autodiff_compiler.runtime.trees import leaves  # noqa: E402
 
 HEAD = """# Operations
 
@@ -55,7 +55,7 @@ CLASSES = """## Operators as objects
 MindSpore's classes: made once with what is constant, called with Tensors. `ops.ReduceSum(keep_dims=True)(x)`.
 """
 
-STRUCTURED = {"if", "while", "scan", "call", "grad", "custom_vjp", "grad_map", "vmap"}
+STRUCTURED = {"if", "while", "scan", "call", "grad", "linearize", "pull", "custom_vjp", "grad_map", "vmap"}
 
 
 def first_sentence(doc: str | None) -> str:

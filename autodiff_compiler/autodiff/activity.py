@@ -26,8 +26,10 @@ def differentiable(type: Type) -> bool:
     return isinstance(type, Seq) and differentiable(type.elem)
 
 
-def active_values(block: Block, wrt: Iterable[Value], seeds: Iterable[Value]) -> set[Value]:
+def active_values(block: Block, wrt: Iterable[Value], seeds: Iterable[Value], hooks: bool = True) -> set[Value]:
     """The values of a block, and of the blocks inside it, that are varied by `wrt` and useful to `seeds`.
+
+    With `hooks` also those varied by a `gradient_source`: what a gradient hook that is on their way wants to see.
 
     An integer or bool listed in `wrt` is active too, but only through the casts that make it a float (and through calls
     of functions that do so): integer arithmetic, indices and integer carries have no derivative.
@@ -53,6 +55,8 @@ def active_values(block: Block, wrt: Iterable[Value], seeds: Iterable[Value]) ->
                 useful.add(x)
                 stack.append(x)
     stack = [v for v in wrt if v in useful]
+    if hooks:
+        stack += [v for v in useful if v.op is not None and v.op.defn.name == "gradient_source"]
     active = set(stack)
     while stack:
         for v in readers.get(stack.pop(), ()):

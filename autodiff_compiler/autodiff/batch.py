@@ -15,14 +15,14 @@ from ..ir.build import Builder
 from ..ir.core import Block, Op, Value
 from ..ir.primitive import REGISTRY, Context, Effect, F
 from ..ir.types import Seq, Size, TensorType, Type, seq
-from ..ir.walk import Cloner, free_values, inline
+from ..ir.walk import Cloner, free_values, inline, late_ops
 from ..primitives.autodiff import with_leading
 from ..primitives.control import COUNT, Scan
 
 __all__ = ["batched", "changes_something", "one_by_one"]
 
 #: Ops that look at every element and stop the program; the order among examples does not matter.
-_CHECKS = frozenset({"check_index", "check_solved"})
+_CHECKS = frozenset({"check_exponent", "check_index", "check_solved"})
 
 
 class _Unbatchable(Exception):
@@ -31,7 +31,7 @@ class _Unbatchable(Exception):
 
 def changes_something(op: Op) -> bool:
     """Whether running an op has an effect that users see, so that one run per example must stay one run per example."""
-    return op.defn.effect > Effect.READ and op.defn.name not in _CHECKS
+    return any(each.defn.effect > Effect.READ and each.defn.name not in _CHECKS for each in (op, *late_ops(op)))
 
 
 def batched(builder: Builder, block: Block, operands: Sequence[Value], size: Size) -> list[Value]:

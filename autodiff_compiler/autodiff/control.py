@@ -7,9 +7,10 @@ function being differentiated is always a private copy.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Container, Iterable, Sequence
 from dataclasses import dataclass
 
+from ..errors import BpropError
 from ..ir.build import Builder
 from ..ir.core import Block, Op, Value
 from ..ir.types import Type, seq
@@ -309,7 +310,16 @@ def _call(sweep: Sweep, builder: Builder, op: Op, gs: list[Value | None]) -> Sha
 def _custom_vjp(sweep: Sweep, builder: Builder, op: Op, gs: list[Value | None]) -> Shares:
     """The user's backward block, copied in place; the forward block is not looked at."""
     cotangents = [zeros_like(builder, r) if g is None else g for g, r in zip(gs, op.results, strict=True)]
+    refuse_missing(op, sweep.active)
     return zip(op.operands, inline(builder, op.blocks[1], [*op.operands, *op.results, *cotangents]), strict=True)
+
+
+def refuse_missing(op: Op, wanted: Container[Value]) -> None:
+    """Raises if the cotangent of an operand is wanted that the user's rule does not give."""
+    for x, d in zip(op.operands, op.blocks[1].outs, strict=True):
+        if x in wanted and d.op is not None and d.op.defn.name == "missing_cotangent":
+            _, code, text, hint = d.op.attrs
+            raise BpropError(text, code=code, hint=hint, loc=op.loc and op.loc.of_user())
 
 
 @_rule("grad_map")

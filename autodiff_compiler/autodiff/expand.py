@@ -1,13 +1,15 @@
-"""`grad` and `vmap` ops become the ops they stand for, innermost first."""
+"""`grad`, `linearize`, `pull` and `vmap` ops become the ops they stand for, innermost first."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from ..errors import ZERO_GRADIENT, GradientWarning, warn_once
 from ..ir.build import Builder, Rules
 from ..ir.core import Block, Function, Module, Op, Value
-from ..ir.walk import Cloner, callee_of, ops_of, reachable
+from ..ir.walk import Cloner, callee_of, free_values, inline, ops_of, reachable
+from ..primitives.autodiff import EXPANDED
 from ..source import Loc
 from .activity import active_values, depends, differentiable
 from .batch import batched
@@ -44,34 +46,58 @@ def drop_unreachable(module: Module) -> Module:
 
 
 def _holds_grad(block: Block, nesting: set[str]) -> bool:
-    return any(op.defn.name in ("grad", "vmap") or callee_of(op) in nesting for op in ops_of(block))
+    return any(op.defn.name in EXPANDED or callee_of(op) in nesting for op in ops_of(block))
 
 
 def _rebuilt(function: Function, module: Module, pairs: Pairs, nesting: set[str], rules: Rules | None) -> Function:
     body = Block([x.type for x in function.args], [x.name for x in function.args])
     builder = Builder(body, module=module, rules=rules)
-    expander = _Expander(builder, pairs, nesting, dict(zip(function.args, body.args, strict=True)))
+    links = dict.fromkeys(op.operands[0] for op in ops_of(function.body) if op.defn.name == "pull")
+    expander = _Expander(builder, pairs, nesting, links, dict(zip(function.args, body.args, strict=True)))
     builder.ret(*expander.clone_ops(function.body))
     return Function(function.name, body, function.loc)
 
 
 # ------------------------------------------------------------------------------------------------------------ grad
-class _Expander(Cloner):
-    """Copies a function and puts the forward and adjoint ops of every `grad` in its place."""
+class _Backward(NamedTuple):
+    """What a `pull` puts in its place: a block of the cotangents, which sees what its `linearize` computed."""
 
-    def __init__(self, builder: Builder, pairs: Pairs, nesting: set[str], mapping: dict[Value, Value]) -> None:
+    block: Block
+    #: what the arguments of the block of `linearize` stand for
+    inputs: dict[Value, Value]
+
+
+class _Expander(Cloner):
+    """Copies a function and puts forward and adjoint ops in the place of every derivative.
+
+    `links` has the links that are pulled, by their old values, and what they lead to once it is known.
+    """
+
+    def __init__(
+        self,
+        builder: Builder,
+        pairs: Pairs,
+        nesting: set[str],
+        links: dict[Value, _Backward | None],
+        mapping: dict[Value, Value],
+    ) -> None:
         super().__init__(builder, mapping)
-        self.pairs, self.nesting = pairs, nesting
+        self.pairs, self.nesting, self.links = pairs, nesting, links
 
     def nested(self, builder: Builder) -> _Expander:
-        return _Expander(builder, self.pairs, self.nesting, self.mapping)
+        return _Expander(builder, self.pairs, self.nesting, self.links, self.mapping)
 
     def clone_structured(self, op: Op, operands: tuple[Value, ...]) -> Sequence[Value]:
-        if op.defn.name not in ("grad", "vmap"):
+        name = op.defn.name
+        if name == "pull":
+            back = self.links.get(operands[0])
+            if back is None:  # its `linearize` waits
+                return super().clone_structured(op, operands)
+            return inline(self.builder, back.block, operands[1:], dict(back.inputs))
+        if name not in EXPANDED:
             return super().clone_structured(op, operands)
         # The block gets arguments of its own: `grad(f)(x, x)` distinguishes its arguments, and so does a captured `x`.
         (body,) = op.blocks
-        n = len(body.args)
         builder = self.builder.nested([x.type for x in body.args], [x.name for x in body.args])
         block = builder.block
         self.mapping.update(zip(body.args, block.args, strict=True))
@@ -79,18 +105,43 @@ class _Expander(Cloner):
         nested = _holds_grad(body, self.nesting)
         if nested and _waits(block, builder.module):
             return self.builder.emit_op(op.defn, operands, op.attrs, (block,)).results
-        if op.defn.name == "vmap":
+        if name == "vmap":
             return batched(self.builder, block, operands, op.attr("size"))
+        # A derivative of a derivative is zero where the function is linear, whatever else it does.
+        place = None if nested else op.loc
+        return (self._linearized if name == "linearize" else self._grad)(op, builder, operands, place)
+
+    def _grad(self, op: Op, builder: Builder, operands: tuple[Value, ...], place: Loc | None) -> Sequence[Value]:
+        block, n = builder.block, len(builder.block.args)
         wrt, seeds, states, forward = op.attrs
         assert not states, "state is lifted before derivatives are expanded"
         if forward:
             return self._tangents(block, operands, wrt, seeds)
         given = _ones(builder, block.outs) if seeds is None else dict(zip(seeds, operands[n:], strict=True))
-        # A derivative of a derivative is zero where the function is linear, whatever else it does.
-        cotangents = self._differentiated(builder, wrt, given, None if nested else op.loc)
+        cotangents = self._differentiated(block, builder, wrt, given, place)
         block.outs = [*block.outs, *cotangents]
         prune(block, builder.module, block.outs)
         return _splice(block, operands[:n], self.builder.block)
+
+    def _linearized(self, op: Op, builder: Builder, operands: tuple[Value, ...], place: Loc | None) -> Sequence[Value]:
+        """Runs the block here and keeps its adjoint aside, for every `pull` to copy.
+
+        The adjoint mentions what the forward ops computed, residuals of control flow included: all of it is in sight
+        wherever the link is.
+        """
+        block, link = builder.block, op.results[-1]
+        wrt, seeds, states = op.attrs
+        assert not states, "state is lifted before derivatives are expanded"
+        needed = list(block.outs)
+        if link in self.links:  # else nobody asks for a derivative, and there need not be one
+            back = builder.nested([block.outs[j].type for j in seeds], [hint(block.outs[j]) for j in seeds])
+            given = dict(zip(seeds, back.block.args, strict=True))
+            back.ret(*self._differentiated(block, back, wrt, given, place))
+            prune(back.block, builder.module, back.block.outs)
+            needed += [x for x in free_values(back.block) if x.block is block]
+            self.links[link] = _Backward(back.block, dict(zip(block.args, operands, strict=True)))
+        prune(block, builder.module, needed)
+        return [*_splice(block, operands, self.builder.block), link]
 
     def _tangents(
         self, block: Block, operands: tuple[Value, ...], wrt: Sequence[int], seeds: Sequence[int]
@@ -105,10 +156,9 @@ class _Expander(Cloner):
         return [*outs, *(sweep.tangent_or_zero(block.outs[j]) for j in seeds)]
 
     def _differentiated(
-        self, builder: Builder, wrt: Sequence[int], given: dict[int, Value], place: Loc | None
+        self, block: Block, builder: Builder, wrt: Sequence[int], given: dict[int, Value], place: Loc | None
     ) -> list[Value]:
-        """Emits the adjoint of a block behind its ops; returns the cotangents of the arguments `wrt`."""
-        block = builder.block
+        """Emits the adjoint of a block, behind its ops or aside; returns the cotangents of the arguments `wrt`."""
         args = [block.args[i] for i in wrt]
         active = active_values(block, args, [block.outs[j] for j in given])
         lost = not active and place is not None and not place.tag
@@ -147,12 +197,12 @@ def _splice(block: Block, operands: Sequence[Value], target: Block) -> list[Valu
 
 
 def _waits(block: Block, module: Module) -> bool:
-    """Whether a block, or what it calls, holds a `grad` or `vmap`, or states outside of blocks that run backward."""
+    """Whether a block, or what it calls, holds derivatives to expand, or states outside of blocks that run backward."""
     seen: set[str] = set()
     blocks = [block]
     while blocks:
         for op in blocks.pop().ops:
-            if op.defn.name in ("grad", "vmap", "state_read", "state_write"):
+            if op.defn.name in EXPANDED or op.defn.name in ("state_read", "state_write"):
                 return True
             callee = callee_of(op)
             if callee is not None and callee not in seen:

@@ -36,7 +36,7 @@ class Forward(Cloner):
         super().__init__(builder)
         self.pairs = pairs
         self.tangents: dict[Value, Value] = {}
-        self.active = active_values(block, wrt, block.outs)
+        self.active = active_values(block, wrt, block.outs, hooks=False)
 
     def nested(self, builder: Builder) -> Forward:
         inner: Forward = object.__new__(Forward)

@@ -62,7 +62,7 @@ class Artifact:
         lines = [f"{self._name}({self._arguments})", "", "values of the outermost function, as it left them:"]
         lines += [f"  {line}" for line in lowered.reasons.table()] or ["  none"]
         lines += ["", "depends on (checked at every call):"]
-        lines += [f"  {w}" for w in watched(self._compiled)] or ["  nothing but its arguments"]
+        lines += [f"  {w}" for w in watched([self._compiled])] or ["  nothing but its arguments"]
         lines += ["", "Tensors found outside (read at every call):"]
         lines += [f"  {c.what}: {c.type!r}" for c in lowered.captures] or ["  none"]
         lines += ["", "states:"]

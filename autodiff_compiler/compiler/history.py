@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..errors import RecompileWarning, warn_at
+from ..frontend.guards import AnyGuard, FunctionGuard, Guard, shown, type_of
 from ..frontend.lower import name_of_argument
-from ..frontend.outside import AnyGuard, shown, type_of
 from ..ir.types import TensorType
 from ..runtime.mutable import Mutable, kind_of
 from ..runtime.parameter import Parameter
@@ -55,6 +55,8 @@ class Change:
     advice: str = ""
     #: where it is read, if it was found outside
     loc: Loc | None = None
+    #: whether a number changed
+    number: bool = False
 
     def __str__(self) -> str:
         place = f" (read at {_at(self.loc)})" if self.loc is not None else ""
@@ -104,21 +106,35 @@ class Watched:
     seen: str
     now: str
     holds: bool
-    #: the call that was compiled
+    #: the call that was compiled, and the number of that compilation
     call: str
+    number: int = 0
+    #: whether other compiled forms are kept, too, so that the text says whose this is
+    among_others: bool = False
 
     def __str__(self) -> str:
         place = f" (read at {_at(self.loc)})" if self.loc is not None else ""
-        return f"{self.what} is {self.seen}{place}" + ("" if self.holds else f"; now it is {self.now}")
+        form = f"compilation {self.number}, {self.call}: " if self.among_others else ""
+        return f"{form}{self.what} is {self.seen}{place}" + ("" if self.holds else f"; now it is {self.now}")
 
     __repr__ = __str__
 
 
-def watched(entry: Specialised) -> list[Watched]:
-    """What one compiled form depends on, in the order in which it was read."""
+def watched(entries: Sequence[Specialised]) -> list[Watched]:
+    """What compiled forms depend on, those of each in the order in which it was read."""
     return [
-        Watched(g.what, g.loc and g.loc.of_user(), g.seen(), g.now(), g.holds(), entry.call)
-        for g in entry.lowered.guards
+        Watched(
+            g.what,
+            g.loc and g.loc.of_user(),
+            g.seen(),
+            g.now(),
+            g.holds(),
+            e.call,
+            e.number,
+            among_others=len(entries) > 1,
+        )
+        for e in entries
+        for g in e.lowered.guards
     ]
 
 
@@ -193,6 +209,9 @@ _WEIGHT = {"value": 1, "dimension": 1, "shape": 2, "dtype": 3, "structure": 4}
 
 
 def _advice(kind: str, name: str, facets: Sequence[Facet | None]) -> str:
+    numbers = [f.number for f in facets if f is not None and f.number is not None]
+    if kind == "value" and {type(n) for n in numbers} == {int, float}:
+        return f"pass one kind of number, `mutable(float({name}))`: an int and a float have programs of their own"
     if kind == "value" and all(f is not None and f.number is not None for f in facets):
         marked = f"{name}.item()" if any(f is not None and isinstance(f.number, np.number) for f in facets) else name
         return f"pass `mutable({marked})`, or a Tensor, if `{name}` need not be known while compiling"
@@ -238,7 +257,7 @@ class History:
 
     def _warn_of(self, change: Change, facets: dict[str, Facet], before: Earlier, loc: Loc | None) -> None:
         """Warns if one number or dimension changes again and again."""
-        if change.kind == "guard" and change.advice:  # it is a number
+        if change.kind == "guard" and change.number:
             texts = [c.after for compile_ in self._compiles for c in compile_.changes if c.what == change.what]
         elif change.kind in ("value", "dimension"):
             path = change.what.removeprefix("argument `").removesuffix("`")
@@ -293,11 +312,27 @@ def stale_because(entries: Sequence[Specialised]) -> list[Change]:
     if not failing:
         what = "which of the Tensors it gets or reads are one object, and it writes to one of them,"
         return [Change("aliasing", what, "one pattern", "another")]
-    return [Change("guard", g.what, g.seen(), g.now(), _guard_advice(g), g.loc and g.loc.of_user()) for g in failing]
+    return [
+        Change("guard", g.what, g.seen(), g.now(), _guard_advice(g), g.loc and g.loc.of_user(), _is_number(g))
+        for g in failing
+    ]
+
+
+def _is_number(guard: AnyGuard) -> bool:
+    return isinstance(guard, Guard) and type(guard.expected) in (int, float)
 
 
 def _guard_advice(guard: AnyGuard) -> str:
-    expected = getattr(guard, "expected", None)
-    if type(expected) in (int, float):
+    if isinstance(guard, FunctionGuard):
+        if guard.redefined():
+            return "define it once: every definition has a program of its own"
+        return "leave its defaults alone, and pass other values as arguments"
+    if not isinstance(guard, Guard):
+        return "leave the class alone between calls"
+    if _is_number(guard):
         return "make it `mutable(...)`, pass it as an argument, or keep it in a Tensor"
-    return ""
+    if isinstance(guard.expected, TensorType):
+        return "give it one shape and one dtype: its elements may change"
+    if isinstance(guard.expected, bool | str | bytes):
+        return "change it seldom: every value has a program of its own"
+    return "leave it alone between calls, or keep what changes in Tensors"

@@ -21,6 +21,7 @@ from ..ir.types import Seq, TupleType, Type, seq
 from ..ir.walk import Cloner, ops_of
 from ..locks import Lock
 from ..passes.touches import touches_of
+from ..runtime.host import HostCalls
 from ..runtime.storage import SHARED
 from ..runtime.tensor import Tensor, wrap
 from .pipeline import Stages, build, optimise
@@ -89,7 +90,8 @@ class Program:
     def _recorded(self, tensors: Sequence[Tensor], active: tuple[int, ...]) -> list[Tensor]:
         parts = self._parts(active)
         arrays = [t._data for t in tensors]
-        found = parts.forward(*arrays)
+        with HostCalls() as calls:
+            found = parts.forward(*arrays)
         n = len(self.stages.opt.entry.outs)
         results = [wrap(a) for a in found[:n]]
         for t in results:
@@ -104,7 +106,8 @@ class Program:
             if any(map(tracked, aliases)) or any(map(tracked, seeds)):
                 program = self._pullback(active)
                 opt = program.stages.opt
-                results = program([*aliases, *seeds, *[self._states[name] for name in opt.inputs]])
+                with HostCalls(calls):
+                    results = program([*aliases, *seeds, *[self._states[name] for name in opt.inputs]])
                 self._commit(opt.outputs, results[len(active) :])
                 return results[: len(active)]
             read = [self._states[name]._data for name in parts.reads]

@@ -12,11 +12,12 @@ import numpy as np
 from ..depth import deep
 from ..errors import SideEffectError
 from ..frontend.after_forward import AttributeCell
+from ..frontend.guards import in_short
 from ..frontend.inputs import pattern_of
 from ..frontend.joins import same_static
 from ..frontend.lower import Arg, Lowered, Options, Out, State, lower
 from ..frontend.outside import type_of
-from ..frontend.results import Copied
+from ..frontend.results import Chosen, Copied, Shared
 from ..frontend.values import Held, LocalDict, LocalList, LocalObject, LocalSet, elements, parts, rebuild, record_fields
 from ..locks import locks_of
 from ..runtime import epoch
@@ -35,12 +36,15 @@ class Specialised:
 
     def __init__(self, lowered: Lowered) -> None:
         self.lowered = lowered
-        #: the call it was compiled for, and how often it was used since
-        self.call, self.hits = "", 0
+        #: the call it was compiled for, as which one, and how often it was used since
+        self.call, self.number, self.hits = "", 0, 0
         self.program = Program(lowered.module, lowered.states)
         self._epoch = epoch.current()
         self._watched = [g for g in lowered.guards if g.watched]
-        self._holds = [g.holds for g in lowered.guards if not g.watched]
+        unwatched = [g for g in lowered.guards if not g.watched]
+        #: what all of them ask; and in short: what gives the very object that it gave, and then those left
+        self._all_hold = [g.holds for g in unwatched]
+        self._quick, self._holds = in_short(unwatched)
         self._fetch = [c.fetch for c in lowered.captures]
         stages = self.program.stages
         self.program.executable  # noqa: B018  (a failing compile must fail here, before anything is cached)
@@ -75,10 +79,20 @@ class Specialised:
             if not all(g.holds() for g in self._watched):
                 return False
             self._epoch = now
+        try:
+            for get, key, value in self._quick:
+                if get(key) is not value:
+                    return self._checked()
+        except (AttributeError, KeyError, ValueError):  # it does not exist any more
+            return self._checked()
         for holds in self._holds:  # noqa: SIM110  (a generator costs more than most guards)
             if not holds():
                 return False
         return True
+
+    def _checked(self) -> bool:
+        """Whether the guards hold that are asked at each call: an equal value may have taken the place of another."""
+        return all(holds() for holds in self._all_hold)
 
     @property
     def universal(self) -> bool:
@@ -240,6 +254,19 @@ def _instance(cls: type, attributes: dict[str, Any]) -> Any:
     return made
 
 
+def _choice(template: Chosen) -> Callable[[list[Tensor], Sequence[Tensor]], Any]:
+    ways = [(index, _finisher(one)) for index, one in template.ways]
+    new = template.otherwise.index
+
+    def finish(results: list[Tensor], leaves: Sequence[Tensor]) -> Any:
+        for index, one in ways:
+            if results[index]._data:
+                return one(results, leaves)
+        return results[new]
+
+    return finish
+
+
 def _finisher(template: Any) -> Callable[[list[Tensor], Sequence[Tensor]], Any]:
     """The function that makes the returned value from the program's results and the call's leaves."""
     if type(template) is Out and template.kind is None:
@@ -267,6 +294,11 @@ def _finisher(template: Any) -> Callable[[list[Tensor], Sequence[Tensor]], Any]:
     if record_fields(template) is not None:
         parts = [_finisher(t) for t in elements(template)]
         return lambda results, leaves: rebuild(template, [p(results, leaves) for p in parts])
+    if type(template) is Chosen:
+        return _choice(template)
+    if type(template) is Shared:
+        of = _finisher(template.tensor)
+        return lambda results, leaves: of(results, leaves).asnumpy()
     if type(template) is Copied:
         return lambda results, leaves: template.array.copy()
     if type(template) is Out and template.kind in (np.ndarray, np.generic):

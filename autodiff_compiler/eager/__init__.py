@@ -5,9 +5,10 @@ Importing this package gives `Tensor` its operators and methods.
 
 from __future__ import annotations
 
+from ..runtime.trees import leaves
 from . import numpy_protocol as numpy_protocol  # importing it gives Tensors the protocol
 from .execute import run
-from .grad import Tape, differentiate, leaves, vjp
+from .grad import Tape, differentiate, vjp
 from .operators import add_in_place, add_method, assign
 from .tape import record, tracked
 

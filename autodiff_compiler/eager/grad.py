@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from heapq import heappop, heappush
 from typing import Any
 
@@ -13,21 +13,23 @@ from ..errors import ZERO_GRADIENT, GradientError, GradientWarning, warn_once
 from ..ir.primitive import F
 from ..primitives.family import sum_to
 from ..runtime.parameter import Parameter, versions
-from ..runtime.records import record_fields, with_fields
 from ..runtime.storage import SHARED, holders
 from ..runtime.tensor import Array, Tensor, wrap
+from ..runtime.trees import leaves, replaced
 from ..source import calling_place
 from .tape import Element, Node, Source, next_order, thread
 
-__all__ = ["Tape", "differentiate", "leaves", "vjp"]
+__all__ = ["Tape", "differentiate", "vjp"]
 
 
 # ------------------------------------------------------------------------------------------------ backward
-def _backward(bit: int, start: int, seeds: list[tuple[Node, Tensor]]) -> dict[Source, Tensor]:
+def _backward(
+    bit: int, start: int, seeds: list[tuple[Node, Tensor]], only: set[Node] | None = None
+) -> dict[Source, Tensor]:
     """Cotangents of the sources of one tape, visiting its nodes from the newest to the oldest.
 
     Nodes older than the tape (`order > start`) belong to an earlier owner of the bit.  `seeds` is used up, so that a
-    graph nobody else holds is freed on the way.
+    graph nobody else holds is freed on the way.  Nodes that are not in `only` are left out.
     """
     cotangents: dict[Node, Any] = {}
     heap: list[tuple[int, Node]] = []
@@ -45,6 +47,8 @@ def _backward(bit: int, start: int, seeds: list[tuple[Node, Tensor]]) -> dict[So
             _add_element(cotangents, heap, node, g)
             continue
         wanted = tuple([p is not None and p.mask & bit != 0 and p.order <= start for p in node.parents])
+        if only is not None:
+            wanted = tuple([w and p in only for w, p in zip(wanted, node.parents, strict=True)])
         pulled = node.pull(g, wanted)
         for parent, want, array, h in zip(node.parents, wanted, node.arrays, pulled, strict=True):
             if not want or h is None:
@@ -55,6 +59,26 @@ def _backward(bit: int, start: int, seeds: list[tuple[Node, Tensor]]) -> dict[So
                     continue
             _add(cotangents, heap, parent, h)
     return found
+
+
+def _leading_to(asked: set[Node], ends: Sequence[Node]) -> set[Node]:
+    """Those of the nodes, on the way from `ends` back, that `asked` are operands of, directly or not; and `asked`."""
+    seen: set[Node] = set()
+    stack: list[Any] = list(ends)
+    while stack:
+        node = stack.pop()
+        if node not in seen:
+            seen.add(node)
+            stack.extend(p for p in _before(node) if p is not None)
+    found = set(asked)
+    for node in sorted(seen, key=lambda n: n.order, reverse=True):  # the oldest first
+        if any(p in found for p in _before(node)):
+            found.add(node)
+    return found
+
+
+def _before(node: Any) -> Sequence[Node | None]:
+    return (node.owner,) if node.__class__ is Element else node.parents
 
 
 def _add(cotangents: dict[Node, Any], heap: list[tuple[int, Node]], node: Node, g: Tensor) -> None:
@@ -155,11 +179,15 @@ class Tape:
 
     __del__ = close
 
-    def pull(self, seeds: Sequence[Any] | None, once: bool = False) -> list[Tensor]:
+    def pull(
+        self, seeds: Sequence[Any] | None, once: bool = False, only: Sequence[int] | None = None
+    ) -> list[Tensor]:
         """Gradients for all sources; `seeds` are cotangents of the outputs, ones for every float output by default.
 
-        With `once` the graph is dropped on the way, so that its memory is free as soon as it is used up.
+        With `once` the graph is dropped on the way, so that its memory is free as soon as it is used up.  `only`: for
+        the sources with these numbers, in this order.
         """
+        sources = self.sources if only is None else [self.sources[i] for i in only]
         targets = self.targets
         if once:
             self.targets = []
@@ -180,10 +208,11 @@ class Tape:
         thread.state.active = active & ~self._bit
         holders.inner |= thread.state.active
         try:
-            found = _backward(self._bit, self._start, pairs)
+            leading = None if only is None else _leading_to(set(sources), [node for node, _ in pairs])
+            found = _backward(self._bit, self._start, pairs, leading)
         finally:
             thread.state.active, holders.lost = active, lost
-        return _distinct([found.get(source) for source in self.sources], self.sources, seeds)
+        return _distinct([found.get(source) for source in sources], sources, seeds)
 
     def _reaches(self, node: Node | None) -> bool:
         return node is not None and node.mask & self._bit != 0 and node.order <= self._start
@@ -243,21 +272,6 @@ def _distinct(gradients: Sequence[Tensor | None], sources: Sequence[Source], see
 
 
 # ------------------------------------------------------------------------------------------------ outputs
-def leaves(tree: Any) -> Iterator[Tensor]:
-    """The Tensors in nested tuples, lists, dicts and frozen dataclasses, in order."""
-    if isinstance(tree, Tensor):
-        yield tree
-    elif isinstance(tree, tuple | list):
-        for item in tree:
-            yield from leaves(item)
-    elif isinstance(tree, dict):
-        for item in tree.values():
-            yield from leaves(item)
-    else:
-        for name in record_fields(tree) or ():
-            yield from leaves(getattr(tree, name))
-
-
 def _released(outputs: Any, aliases: Sequence[Tensor], inputs: Sequence[Tensor], outer: int) -> Any:
     """The outputs off the ended tape, with the caller's own Tensors where `fn` returned an argument."""
     originals = {id(a): x for a, x in zip(aliases, inputs, strict=True)}
@@ -267,19 +281,7 @@ def _released(outputs: Any, aliases: Sequence[Tensor], inputs: Sequence[Tensor],
             passed_through = True
         elif not isinstance(t, Parameter):
             t._node = _on(t._node, outer)
-    return _replaced(outputs, originals) if passed_through else outputs
-
-
-def _replaced(tree: Any, originals: dict[int, Tensor]) -> Any:
-    if isinstance(tree, Tensor):
-        return originals.get(id(tree), tree)
-    if isinstance(tree, dict):
-        return {k: _replaced(v, originals) for k, v in tree.items()}
-    if isinstance(tree, tuple | list):
-        items = [_replaced(v, originals) for v in tree]
-        return type(tree)._make(items) if hasattr(tree, "_make") else type(tree)(items)
-    names = record_fields(tree)
-    return tree if names is None else with_fields(tree, [_replaced(getattr(tree, n), originals) for n in names])
+    return replaced(outputs, lambda t: originals.get(id(t), t)) if passed_through else outputs
 
 
 # ------------------------------------------------------------------------------------------------ gradients

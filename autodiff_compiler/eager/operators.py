@@ -19,6 +19,7 @@ from ..primitives.family import cast
 from ..primitives.in_place import IN_PLACE, fitting
 from ..primitives.subscript import assigned, setitem
 from ..runtime.parameter import Parameter
+from ..runtime.precision import Cast, in_dtype
 from ..runtime.storage import SHARED
 from ..runtime.tensor import Tensor, wrap
 from .execute import Plan, alias, plan_of
@@ -27,7 +28,7 @@ from .tape import place, quietly, thread, tracked
 __all__ = ["add_in_place", "add_method", "assign"]
 
 _FLOATS = frozenset(map(np.dtype, ("float16", "float32", "float64")))
-_NUMBERS = _FLOATS | frozenset(map(np.dtype, ("int8", "int16", "int32", "int64", "uint8")))
+_NUMBERS = _FLOATS | frozenset(np.dtype(f"{kind}{bits}") for kind in ("int", "uint") for bits in (8, 16, 32, 64))
 #: Operators without promotion for operands of one dtype: primitive and the dtypes it takes as they are.
 _FAST = {
     "__add__": ("add", _NUMBERS),
@@ -214,6 +215,8 @@ def assign(target: Tensor, value: Any) -> Tensor:
     >>> p = Parameter([1.0, 2.0]); assign(p, p * 2).tolist()
     [2.0, 4.0]
     """
+    if target.__class__ is Cast:
+        return _assign_cast(target, value)
     dtype = target.dtype
     if not isinstance(value, Tensor):
         kind: Any = type(value)
@@ -233,8 +236,20 @@ def assign(target: Tensor, value: Any) -> Tensor:
     return target
 
 
+def _assign_cast(target: Any, value: Any) -> Tensor:
+    """Assigns what a Tensor was cast from, which has the greater precision."""
+    assign(target.source, value)
+    fresh = in_dtype(target.source, target.dtype)
+    target._data, target._held, target._node = fresh._data, fresh._held, fresh._node
+    return target
+
+
 def _set_item(x: Tensor, index: Any, value: Any) -> None:
     """``x[index] = value``: in place, or in a copy if a tape or another Tensor holds the buffer."""
+    if x.__class__ is Cast:
+        _set_item(x.source, index, value)
+        _assign_cast(x, x.source)
+        return
     if isinstance(value, list | tuple):
         value = assigned(value, x.dtype)
     if tracked(x) or (isinstance(value, Tensor) and tracked(value)):

@@ -25,6 +25,7 @@ from ..runtime.tensor import Array, Tensor, wrap
 
 __all__ = [
     "Applied",
+    "Custom",
     "Element",
     "Node",
     "Opaque",
@@ -197,6 +198,22 @@ class Opaque(Node):
         return self.pullback(g)
 
 
+class Custom(Opaque):
+    """A computation with a user's rule, which gets the results (on the tapes) and what is wanted, too."""
+
+    __slots__ = ("outs",)
+    outs: tuple[Array, ...]
+
+    def pull(self, g: Any, wanted: tuple[bool, ...]) -> Sequence[Any]:
+        node = self if self.mask & thread.state.active else None
+        results = []
+        for i, out in enumerate(self.outs):
+            result = wrap(out, None if node is None or out.dtype.kind in "biu" else Element(node, i))
+            result._held = SHARED
+            results.append(result)
+        return self.pullback(g, results, wanted)
+
+
 def tracked(tensor: Tensor) -> bool:
     """Whether what is done with a Tensor now would be recorded."""
     node = tensor._node
@@ -245,25 +262,35 @@ def place(
 
 
 def record(
-    operands: Sequence[Tensor], results: Sequence[Tensor], pullback: Callable[[list[Tensor | None]], Sequence[Any]]
+    operands: Sequence[Tensor],
+    results: Sequence[Tensor],
+    pullback: Callable[..., Sequence[Any]],
+    custom: bool = False,
+    always: bool = False,
 ) -> None:
     """Puts one computation on the tapes as a whole.
 
     `results` are new Tensors.  `pullback` maps their cotangents (None where there is none) to one cotangent per
     operand: a Tensor, a number, or None.  It runs with the outer tapes active, so what it computes with Tensors is
-    differentiated again.  The buffers it keeps are its own affair: the tape keeps types only.
+    differentiated again.  The buffers it keeps are its own affair: the tape keeps types only.  With `custom` the
+    pullback is called with the cotangents, the results and one bool per operand: whether its cotangent is wanted.
+    `always`: on all active tapes, even if no operand is.
     """
     active = thread.state.active
     nodes = [x._node for x in operands]
     parents = tuple([n if n is not None and n.mask & active else None for n in nodes])
-    mask = 0
+    mask = active if always else 0
     for node in parents:
         if node is not None:
             mask |= node.mask & active
     if not mask:
         return
     types = tuple([np.broadcast_to(np.empty((), x._data.dtype), x._data.shape) for x in operands])
-    node = Opaque(mask, parents, types, pullback, len(results))
+    node = (Custom if custom else Opaque)(mask, parents, types, pullback, len(results))
+    if isinstance(node, Custom):
+        node.outs = tuple([t._data for t in results])
+        for t in results:
+            t._held |= SHARED
     for i, t in enumerate(results):
         if t._data.dtype.kind not in "biu":
             t._node = Element(node, i)

@@ -22,8 +22,8 @@ from ..runtime.tensor import Array, Tensor
 from .attributes import read, slot_of
 from .inputs import Again
 from .joins import NUMBER_DTYPE, lifted_number, same_static
+from .lookup import attribute_now
 from .lowering import Lowering
-from .operators import attribute
 from .values import AttributeVar, TensorVar, Weak, flatten, map_leaves
 
 __all__ = ["AttributeCell", "check_scouted", "flush", "read_after_forward"]
@@ -79,9 +79,11 @@ def read_after_forward(lw: Lowering, owner: Any, name: str) -> Any:
     if lw.known.finals is None:
         if lw.scouting:
             raise InternalCompilerError("a backward block is compiled where only the forward pass is looked at")
-        raise Again(replace(lw.known, scouting=True))
-    if key not in lw.known.finals:  # nobody writes it
-        return attribute(lw, owner, name)
+        if key in lw.attributes:
+            raise Again(replace(lw.known, scouting=True))
+        lw.read_backward.add(key)  # if it is written after all, that is found out then
+    if lw.known.finals is None or key not in lw.known.finals:
+        return attribute_now(lw, owner, name)
     content = lw.known.finals[key]
     if key not in lw.cells:
         leaves = [x for x in flatten(content) if type(x) is Leaf]

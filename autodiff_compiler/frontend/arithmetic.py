@@ -119,6 +119,16 @@ def _error(cls: type[Exception], *args: Any) -> NewException:
     return NewException(cls, args, {})
 
 
+def _zero_to_a_negative_power() -> NewException:
+    """What Python raises for it; the words differ between its versions."""
+    told: tuple[Any, ...] = ()
+    try:
+        operator.pow(0, -1)
+    except ZeroDivisionError as error:
+        told = error.args
+    return _error(ZeroDivisionError, *told)
+
+
 def _check_defined(
     lw: Lowering, op: str, left: tuple[Any, Value], right: tuple[Any, Value], kind: type, refuses: Any
 ) -> None:
@@ -133,12 +143,15 @@ def _check_defined(
         except ZeroDivisionError as error:
             emit_check(lw, F.not_equal(y, 0), _error(ZeroDivisionError, *error.args))
     elif op == "Pow" and kind is int and type(b) is Weak:
+        if type(a) is Weak or a == 0:
+            fine = F.logical_or(F.not_equal(x, 0), F.greater_equal(y, 0))
+            emit_check(lw, fine, _zero_to_a_negative_power())
         why = "an int to a negative power is a float, which is not known at compile time: write float(n) ** m"
         emit_check(lw, F.greater_equal(y, 0), _error(ValueError, why))
     elif op == "Pow" and kind is float:
         if (type(a) is Weak or a == 0) and (type(b) is Weak or b < 0):
             fine = F.logical_or(F.not_equal(x, 0), F.logical_or(F.logical_not(F.less(y, 0)), F.isinf(y)))
-            emit_check(lw, fine, _error(ZeroDivisionError, "0.0 cannot be raised to a negative power"))
+            emit_check(lw, fine, _zero_to_a_negative_power())
         if (type(a) is Weak or a < 0) and (type(b) is Weak or b % 1):
             real = F.logical_or(F.logical_not(F.less(x, 0)), F.isinf(x))
             fine = F.logical_or(real, F.logical_or(F.equal(y, F.floor(y)), F.isnan(y)))

@@ -15,9 +15,10 @@ from typing import Any
 from ..dtypes import DType
 from ..errors import CompileError, SideEffectError
 from ..runtime.parameter import Parameter
+from ..runtime.precision import viewed
 from .inputs import Again
 from .lowering import Lowering
-from .outside import class_attribute
+from .outside import class_attribute, plainly
 from .values import (
     UNBOUND,
     AttributeVar,
@@ -48,10 +49,13 @@ def held_by(lw: Lowering, owner: Any, name: str) -> AttributeVar | None:
 
 def slot_of(lw: Lowering, owner: Any, name: str) -> AttributeVar:
     """An attribute that is going to be written, with what it holds."""
+    owner = viewed(owner)
     key = (id(owner), name)
     slot = lw.attributes.get(key)
     if slot is None:
         _check_owner(owner, name)
+        if key in lw.read_backward:
+            raise Again(replace(lw.known, scouting=True))  # code of the backward pass must see what is written
         slot = lw.attributes[key] = AttributeVar(owner, name, _entry(lw, owner, name))
     return slot
 
@@ -66,7 +70,7 @@ def _check_owner(owner: Any, name: str) -> None:
     descriptor = class_attribute(cls, name)
     if hasattr(type(descriptor), "__set__") and type(descriptor).__name__ != "member_descriptor":
         raise _refused(owner, name, f"it is a {type(descriptor).__name__} of {cls.__name__}")
-    if getattr(type(getattr(owner, name, None)), "__graph_state__", None) is not None:
+    if getattr(type(plainly(owner, name)), "__graph_state__", None) is not None:
         raise _refused(owner, name, "it holds a Cell; decide between Cells with a static condition")
 
 
@@ -78,7 +82,7 @@ def _refused(owner: Any, name: str, hint: str) -> SideEffectError:
 
 def _entry(lw: Lowering, owner: Any, name: str) -> Any:
     """What the attribute holds when the call begins."""
-    value = getattr(owner, name, UNBOUND)
+    value = plainly(owner, name)
     if value is UNBOUND:
         return UNBOUND  # nobody reads it before it is written, so it does not matter whether it is there
     if isinstance(value, Parameter):
@@ -86,7 +90,7 @@ def _entry(lw: Lowering, owner: Any, name: str) -> Any:
     key = ("attribute", id(owner), name)
     if key in lw.outside.guards and any(type(x) in (int, float) for x in _leaves(value)):
         raise Again(replace(lw.known, changing=lw.known.changing | {(id(owner), name)}))
-    return _opened(lw, value, key, f"{type(owner).__name__}.{name}", lambda: getattr(owner, name))
+    return _opened(lw, value, key, f"{type(owner).__name__}.{name}", lambda: object.__getattribute__(owner, name))
 
 
 def _leaves(value: Any) -> Any:

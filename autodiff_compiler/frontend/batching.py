@@ -16,7 +16,7 @@ from ..ir.primitive import REGISTRY, F, trace
 from ..ir.types import Shape, TensorType, dim_product, tensor
 from ..ir.walk import inline, ops_of
 from .calls import call
-from .derivatives import Traced, traced_call
+from .derivatives import Traced, linear_of, linearise, traced_call
 from .exceptions import raising_in_block
 from .lowering import Diverged, Lowering, Region
 from .values import OUTSIDE, StateVar, TensorVar, describe, map_leaves
@@ -54,14 +54,7 @@ def vectorised(lw: Lowering, fn: Any, args: Sequence[Any], flags: Sequence[Any])
                 hint="return the value, which is stacked",
             )
         outs = [lw.unwrap(_tensor(x)) for x in _leaves(result)]
-    block = builder.ret(*outs)
-    if any(changes_something(op) for op in ops_of(block)):
-        found: Sequence[Value] = one_by_one(
-            trace.builder, operands, lambda inner, slices: inline(inner, block, slices), size
-        )
-    else:
-        found = trace.builder.emit_op(REGISTRY["vmap"], operands, (size,), (block,)).results
-    values = iter(found)
+    values = iter(_vectorised_block(builder.ret(*outs), operands, size))
     return map_leaves(lambda x: x if x is None else TensorVar(next(values)), result)
 
 
@@ -103,38 +96,38 @@ def _tensor(x: Any) -> Any:
 
 # ----------------------------------------------------------------------------------------------------- Jacobians
 def reverse_jacobian(
-    lw: Lowering, fn: Any, args: Sequence[Any], positions: Sequence[int], select: Any, bare: Any
+    lw: Lowering, fn: Any, args: Sequence[Any], kwargs: dict[str, Any], positions: Sequence[int], select: Any, bare: Any
 ) -> tuple[Any, Any]:
-    """The result of ``fn(*args)``, and for (the selected part of) it ``bare(Jacobians by position)`` per Tensor.
+    """The result of ``fn(*args, **kwargs)``, and for (the selected part of) it ``bare(Jacobians by position)`` per
+    Tensor.
 
-    One forward pass; the backward pass runs for all elements of the result at once.
+    The function runs once; the backward pass runs for all elements of the result at once.
     """
-    traced = _pure(traced_call(lw, fn, args, {}, positions, select))
-    floats = [i for i in traced.chosen if traced.outs[i].dtype.is_float]
-    types = [_type(traced.outs[i]) for i in floats]
-    attrs = (tuple(range(len(positions))), tuple(floats), (), False)
-    outs, rows = _for_each_direction(traced, types, attrs)
-    wrt = [_type(v) for v in traced.operands]
-    starts = dict(zip(floats, _starts(types), strict=True))
+    linear = linearise(lw, fn, args, kwargs, positions, (), select)
+    outs, wrt = linear.traced.outs, [_type(v) for v in linear.traced.operands]
+    types = [_type(outs[i]) for i in linear.floats]
+    starts = dict(zip(linear.floats, _starts(types), strict=True))
+    some = sum(map(_count, types)) > 0
+    rows = _for_each_direction(types, lambda seeds: linear.pulled(lw, linear.link, seeds)) if some else []
 
     def jacobians(i: int) -> tuple[Any, ...]:
-        shape = traced.outs[i].shape
-        if i not in starts:
+        shape = outs[i].shape
+        if i not in starts or not some:
             return tuple([_zeros(x.dtype, (*shape, *x.shape)) for x in wrt])
-        of_out = [_rows(r, starts[i], _count(_type(traced.outs[i]))) for r in rows]
+        of_out = [_rows(r, starts[i], _count(_type(outs[i]))) for r in rows]
         return tuple([TensorVar(F.reshape(r, shape=(*shape, *x.shape))) for r, x in zip(of_out, wrt, strict=True)])
 
-    return _arranged(lw, traced, outs, select, {i: bare(jacobians(i)) for i in traced.chosen})
+    return linear.result, linear.traced.part(linear.part, {i: bare(jacobians(i)) for i in linear.traced.chosen})
 
 
 def forward_jacobian(
-    lw: Lowering, fn: Any, args: Sequence[Any], positions: Sequence[int], select: Any, bare: Any
+    lw: Lowering, fn: Any, args: Sequence[Any], kwargs: dict[str, Any], positions: Sequence[int], select: Any, bare: Any
 ) -> tuple[Any, Any]:
     """Like `reverse_jacobian`, by tangents along all elements of the arguments at once."""
-    traced = _pure(traced_call(lw, fn, args, {}, positions, select))
+    traced = traced_call(lw, fn, args, kwargs, positions, select)
     wrt = [_type(v) for v in traced.operands]
     floats = [i for i in traced.chosen if traced.outs[i].dtype.is_float]
-    outs, columns = _for_each_direction(traced, wrt, (tuple(range(len(positions))), tuple(floats), (), True))
+    result, columns = (_pushed if _acts(traced) else _carried)(lw, traced, wrt, floats)
     by_out = dict(zip(floats, columns, strict=True))
 
     def jacobians(i: int) -> tuple[Any, ...]:
@@ -149,27 +142,38 @@ def forward_jacobian(
             found.append(TensorVar(F.reshape(part, shape=(*shape, *x.shape))))
         return tuple(found)
 
-    return _arranged(lw, traced, outs, select, {i: bare(jacobians(i)) for i in traced.chosen})
+    part = traced.result if select is None else select(traced.result)
+    return result, traced.part(part, {i: bare(jacobians(i)) for i in traced.chosen})
+
+
+def _acts(traced: Traced) -> bool:
+    """Whether the traced call does anything that must be done once and in its place."""
+    acts = any(changes_something(op) and op.defn.name not in ("raise", "assert") for op in ops_of(traced.block))
+    return acts or bool(traced.changes)
+
+
+def _carried(lw: Lowering, traced: Traced, wrt: Sequence[TensorType], floats: list[int]) -> tuple[Any, list[Value]]:
+    """The result of a pure function and its tangents for all directions, carried along with the values."""
+    attrs = (tuple(range(len(wrt))), tuple(floats), (), True)
+
+    def run(tangents: Sequence[Value]) -> Sequence[Value]:
+        return trace.builder.emit_op(REGISTRY["grad"], (*traced.operands, *tangents), attrs, (traced.block,)).results
+
+    found, n = _for_each_direction(wrt, run), traced.count
+    return traced.finish(lw, [F.reshape(_rows(v, 0, 1), shape=v.shape[1:]) for v in found[:n]]), found[n:]
+
+
+def _pushed(lw: Lowering, traced: Traced, wrt: Sequence[TensorType], floats: list[int]) -> tuple[Any, list[Value]]:
+    """The result of a function that runs on its own, and then its tangents for all directions."""
+    linear = linear_of(lw, traced)
+    link = linear.forward_link(lw)
+    columns = _for_each_direction(wrt, lambda ts: linear.pulled(lw, link, [t for t in ts if t.dtype.is_float]))
+    return linear.result, columns
 
 
 def _type(x: Value) -> TensorType:
     assert isinstance(x.type, TensorType)
     return x.type
-
-
-def _pure(traced: Traced) -> Traced:
-    if traced.changes:
-        raise SideEffectError(
-            "a function whose whole Jacobian is taken changes an object made outside of it", hint="return the value"
-        )
-    for op in ops_of(traced.block):
-        if changes_something(op) and op.defn.name not in ("raise", "assert"):
-            raise SideEffectError(
-                "a function whose whole Jacobian is taken prints, draws random numbers or changes a state",
-                loc=op.loc and op.loc.of_user(),
-                hint="draw outside and pass the numbers, or take the Jacobian in eager mode",
-            )
-    return traced
 
 
 def _count(type_: TensorType) -> int:
@@ -183,25 +187,21 @@ def _starts(types: Sequence[TensorType]) -> list[int]:
     return [0, *itertools.accumulate(map(_count, types))][:-1]
 
 
-def _for_each_direction(
-    traced: Traced, types: Sequence[TensorType], attrs: tuple[Any, ...]
-) -> tuple[list[Value], list[Value]]:
-    """Runs the `grad` op over the traced block once per element of tensors of `types`, that element being 1.
-
-    Returns the function's own results, and what the `grad` op gives beyond them, stacked.
-    """
-    size = max(1, sum(map(_count, types)))  # the function's own results come from there, too
+def _for_each_direction(types: Sequence[TensorType], run: Callable[[Sequence[Value]], Sequence[Value]]) -> list[Value]:
+    """What `run` emits once per element of tensors of `types`, that element being 1 and the others 0: stacked."""
+    size = max(1, sum(map(_count, types)))
     directions = [_units(t, start, size) for t, start in zip(types, _starts(types), strict=True)]
-    if not directions:
-        raise GradientError("there is nothing to differentiate: the function returns no float Tensor")
     builder = trace.builder.nested(types)
     with builder:
-        op = trace.builder.emit_op(REGISTRY["grad"], (*traced.operands, *builder.block.args), attrs, (traced.block,))
-    block: Block = builder.ret(*op.results)
-    results = trace.builder.emit_op(REGISTRY["vmap"], directions, (size,), (block,)).results
-    n = len(traced.outs)
-    first = [F.reshape(_rows(v, 0, 1), shape=v.shape[1:]) for v in results[:n]]
-    return first, results[n:]
+        block = builder.ret(*run(builder.block.args))
+    return _vectorised_block(block, directions, size)
+
+
+def _vectorised_block(block: Block, operands: Sequence[Value], size: Any) -> list[Value]:
+    """A block for every slice of the operands: all at once, but in turn if it does something that is seen outside."""
+    if any(map(changes_something, ops_of(block))):
+        return one_by_one(trace.builder, operands, lambda inner, slices: inline(inner, block, slices), size)
+    return trace.builder.emit_op(REGISTRY["vmap"], operands, (size,), (block,)).results
 
 
 def _units(type_: TensorType, start: int, size: int) -> Value:
@@ -221,8 +221,3 @@ def _rows(x: Value, start: int, count: Any) -> Value:
 
 def _zeros(dtype: DType, shape: Shape) -> TensorVar:
     return TensorVar(trace.builder.const(0, tensor(dtype, shape)))
-
-
-def _arranged(lw: Lowering, traced: Traced, outs: list[Value], select: Any, found: dict[int, Any]) -> tuple[Any, Any]:
-    part = traced.result if select is None else select(traced.result)
-    return traced.finish(lw, outs), traced.part(part, found)

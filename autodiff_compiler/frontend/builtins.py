@@ -6,46 +6,39 @@ import functools
 import operator
 from typing import Any
 
-import numpy as np
-
 from ..errors import SideEffectError, StaticValueError
 from ..ir.build import current
 from ..ir.primitive import METHODS, F
 from ..ir.primitive import call as public
 from ..runtime.mutable import mutable, plain
-from ..runtime.parameter import Parameter
-from ..runtime.tensor import NO_LENGTH, Tensor
-from . import attributes, comparison, operators
+from ..runtime.tensor import NO_LENGTH
+from . import comparison, operators
 from .arithmetic import number_divmod
 from .calls import call, intrinsic, to_number
-from .classes import has
 from .comparison import truth
-from .control import branch, iterate_static
+from .control import branch, iterate_live, iterate_static
 from .iteration import Forced, RangeOf, iteration_of
 from .joins import NUMBER_DTYPE, kind_of_number, lifted_number
 from .lowering import Lowering
 from .math_functions import checked_int
+from .precision import whole
 from .scope import Closure
+from .search import first_that
 from .values import (
-    UNBOUND,
     ArrayVar,
     LocalDict,
     LocalList,
-    LocalObject,
     LocalSet,
-    NewException,
     StateVar,
     TensorVar,
-    Text,
     Weak,
     describe,
     elements,
-    is_dynamic,
     is_static,
     map_leaves,
 )
 
-_SHOWN_AS = {TensorVar: Tensor, StateVar: Parameter, LocalList: list, LocalDict: dict, LocalSet: set, Text: str}
+_NOTHING = object()
 
 
 def _is_tensor(x: Any) -> bool:
@@ -70,7 +63,8 @@ def _range(lw: Lowering, *given: Any) -> Any:
 
 
 @intrinsic(sorted)
-def _sorted(lw: Lowering, x: Any, *, key: Any = None, reverse: bool = False) -> Any:
+def _sorted(lw: Lowering, x: Any, *, key: Any = None, reverse: Any = False) -> Any:
+    operators.require_static(reverse, "`reverse` of sorted()")
     items = list(x) if isinstance(x, set | frozenset) else list(iterate_static(lw, x))
     keys = items if key is None else [call(lw, key, [i], {}) for i in items]
     if not is_static(keys):
@@ -132,7 +126,7 @@ def _list(lw: Lowering, x: Any = ()) -> Any:
 
 @intrinsic(dict)
 def _dict(lw: Lowering, x: Any = (), **kwargs: Any) -> Any:
-    pairs = x.items() if isinstance(x, dict) else [tuple(iterate_static(lw, p)) for p in iterate_static(lw, x)]
+    pairs = x.items() if isinstance(x, dict) else [tuple(iterate_static(lw, p)) for p in iterate_live(lw, x)]
     return LocalDict([*pairs, *kwargs.items()])
 
 
@@ -140,75 +134,6 @@ def _dict(lw: Lowering, x: Any = (), **kwargs: Any) -> Any:
 def _set(lw: Lowering, x: Any = ()) -> Any:
     items = x if isinstance(x, set | frozenset) else list(iterate_static(lw, x))
     return LocalSet(operators.require_static(items, "an element of a set"))
-
-
-# ---------------------------------------------------------------------------------------------------- objects
-@intrinsic(isinstance)
-def _isinstance(lw: Lowering, x: Any, classes: Any) -> bool:
-    kinds = classes if isinstance(classes, tuple) else (classes,)
-    return issubclass(_class_of(x), kinds) or (not is_dynamic(x) and isinstance(x, kinds))
-
-
-def _class_of(x: Any) -> type:
-    """The class of what an abstract value stands for."""
-    if type(x) is Weak:
-        return x.kind
-    if type(x) is NewException or type(x) is LocalObject:
-        return x.cls
-    if type(x) is ArrayVar:
-        return x.kind if x.kind is np.ndarray else x.type.dtype.numpy.type
-    return _SHOWN_AS.get(type(x), type(x))
-
-
-@intrinsic(type)
-def _type(lw: Lowering, x: Any) -> Any:
-    return _class_of(x)
-
-
-@intrinsic(super)
-def _super(lw: Lowering, *given: Any) -> Any:
-    return super(*given)
-
-
-@intrinsic(hasattr)
-def _hasattr(lw: Lowering, x: Any, name: str) -> bool:
-    operators.require_static(name, "the name of an attribute")
-    if _is_tensor(x):
-        return name in METHODS or hasattr(_SHOWN_AS[type(x)], name)
-    if isinstance(x, LocalList | LocalDict | tuple):
-        return hasattr(x, name)
-    if type(x) is LocalObject:
-        return has(lw, x, name)
-    slot = attributes.held_by(lw, x, name)
-    if slot is not None:
-        return attributes.read(lw, slot) is not UNBOUND
-    what = f"whether a {type(x).__name__} has {name!r}"
-    return bool(lw.outside.property(x, f"has {name}", what, lambda: hasattr(x, name)))
-
-
-_NOTHING = object()
-
-
-@intrinsic(getattr)
-def _getattr(lw: Lowering, x: Any, name: str, default: Any = _NOTHING) -> Any:
-    operators.require_static(name, "the name of an attribute")
-    if default is not _NOTHING and not _hasattr(lw, x, name):
-        return default
-    return operators.attribute(lw, x, name)
-
-
-@intrinsic(setattr)
-def _setattr(lw: Lowering, x: Any, name: str, value: Any) -> None:
-    from .statements import set_attribute
-
-    set_attribute(lw, x, operators.require_static(name, "the name of an attribute"), value)
-
-
-@intrinsic(callable)
-def _callable(lw: Lowering, x: Any) -> bool:
-    if type(x) is LocalObject:
-        return has(lw, x, "__call__")
-    return not is_dynamic(x) and (callable(x) or type(x) in (operators.TensorMethod, operators.BoundContainer))
 
 
 # ---------------------------------------------------------------------------------------------------- numbers
@@ -307,20 +232,21 @@ def _update_wrapper(lw: Lowering, wrapper: Any, wrapped: Any, *given: Any, **nam
 
 @intrinsic(functools.reduce)
 def _reduce(lw: Lowering, fn: Any, x: Any, *initial: Any) -> Any:
-    return functools.reduce(lambda a, b: call(lw, fn, [a, b], {}), iterate_static(lw, x), *initial)
+    return functools.reduce(lambda a, b: call(lw, fn, [a, b], {}), iterate_live(lw, x), *initial)
 
 
 def _extreme(name: str, better_by: str) -> Any:
     def rule(lw: Lowering, *args: Any, key: Any = None, default: Any = _NOTHING) -> Any:
         if len(args) == 1 and _is_tensor(args[0]) and len(args[0].type.shape) <= 1:
             return lw.native(METHODS[name], [args[0]])
-        items = list(iterate_static(lw, args[0])) if len(args) == 1 else list(args)
-        if not items:
+        items = iterate_live(lw, args[0]) if len(args) == 1 else iter(args)
+        best = next(items, _NOTHING)
+        if best is _NOTHING:
             if default is _NOTHING:
                 raise ValueError(f"{name}() arg is an empty sequence")
             return default
-        best, best_key = items[0], _key(lw, key, items[0])
-        for item in items[1:]:
+        best_key = _key(lw, key, best)
+        for item in items:
             item_key = _key(lw, key, item)
             better = truth(lw, comparison.compare(lw, better_by, item_key, best_key))
             if isinstance(better, bool):
@@ -335,7 +261,7 @@ def _extreme(name: str, better_by: str) -> Any:
 
 
 def _select(lw: Lowering, condition: Any, a: Any, b: Any) -> Any:
-    return branch(lw, condition, lambda: a, lambda: b, node=lw.frame.prepared.node, name="the result")
+    return branch(lw, condition, lambda: a, lambda: b, name="the result")
 
 
 def _key(lw: Lowering, key: Any, item: Any) -> Any:
@@ -348,29 +274,11 @@ intrinsic(min)(_extreme("min", "Lt"))
 
 @intrinsic(sum)
 def _sum(lw: Lowering, x: Any, start: Any = 0) -> Any:
-    return functools.reduce(lambda a, b: operators.binary(lw, "Add", a, b), iterate_static(lw, x), start)
+    return functools.reduce(lambda a, b: operators.binary(lw, "Add", a, b), iterate_live(lw, x), start)
 
 
-@intrinsic(any)
-def _any(lw: Lowering, x: Any) -> Any:
-    result: Any = False
-    for item in iterate_static(lw, x):
-        value = truth(lw, item)
-        if value is True:
-            return True
-        result = comparison.either(lw, result, value)
-    return result
-
-
-@intrinsic(all)
-def _all(lw: Lowering, x: Any) -> Any:
-    result: Any = True
-    for item in iterate_static(lw, x):
-        value = truth(lw, item)
-        if value is False:
-            return False
-        result = comparison.both(lw, result, value)
-    return result
+intrinsic(any)(lambda lw, x: first_that(lw, x, lambda item: truth(lw, item), ends=True))
+intrinsic(all)(lambda lw, x: first_that(lw, x, lambda item: truth(lw, item), ends=False))
 
 
 # ---------------------------------------------------------------------------------------------------- Parameters
@@ -378,6 +286,7 @@ def _all(lw: Lowering, x: Any) -> Any:
 def _assign(lw: Lowering, variable: Any, value: Any) -> Any:
     from .statements import assign_state
 
+    variable = whole(variable)
     if type(variable) is TensorVar and variable.snapshot is not None:
         raise SideEffectError(
             "assign() got a Tensor that is one of several, chosen at run time, and may be a Parameter",
@@ -392,9 +301,11 @@ def _assign(lw: Lowering, variable: Any, value: Any) -> Any:
 
 @intrinsic("assign_add")
 def _assign_add(lw: Lowering, variable: Any, value: Any) -> Any:
+    variable = whole(variable)
     return _assign(lw, variable, operators.binary(lw, "Add", variable, value))
 
 
 @intrinsic("assign_sub")
 def _assign_sub(lw: Lowering, variable: Any, value: Any) -> Any:
+    variable = whole(variable)
     return _assign(lw, variable, operators.binary(lw, "Sub", variable, value))

@@ -10,6 +10,8 @@ import types
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from ..dtypes import DType, dtype_of, float64
 from ..errors import UnsupportedCallError
 from ..ir.build import current
@@ -17,11 +19,14 @@ from ..ir.core import Value
 from ..ir.primitive import F
 from ..primitives.in_place import IN_PLACE, fitting
 from ..runtime.parameter import Parameter
+from ..runtime.precision import viewed
+from ..runtime.rules import bound
 from ..runtime.tensor import NO_LIST_OF_TENSORS, Tensor, no_single
-from . import numpy_calls
+from . import numpy_calls, precision
 from .classes import is_jit_class, made
 from .inputs import check_writable
 from .joins import NUMBER_DTYPE, kind_of_number
+from .lookup import peek
 from .lowering import Lowering
 from .operators import BoundContainer, TensorMethod, attribute, is_ours, require_static, subscript
 from .outside import class_attribute, type_of
@@ -35,14 +40,13 @@ from .values import (
     TensorVar,
     Weak,
     class_of,
-    describe,
     flatten,
     is_dynamic,
     is_static,
     map_leaves,
 )
 
-__all__ = ["INTRINSICS", "call", "intrinsic"]
+__all__ = ["INTRINSICS", "call", "intrinsic", "intrinsic_of"]
 
 Intrinsic = Callable[..., Any]
 #: How compiled code runs certain functions, by the function itself or by its `__graph_name__`.
@@ -72,19 +76,23 @@ def call(lw: Lowering, fn: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
     if type(fn) is numpy_calls.ArrayMethod:
         return numpy_calls.array_method(lw, fn, args, kwargs)
     if is_dynamic(fn):
-        raise TypeError(f"a {describe(fn)} is not callable")
+        raise TypeError(f"'{_class_name(fn)}' object is not callable")
     if type(fn) is LocalObject or (is_jit_class(type(fn)) and not isinstance(fn, type)):
         return _call_object(lw, fn, args, kwargs)
-    rule = _intrinsic_of(fn)
+    rule = intrinsic_of(fn)
     if rule is not None:
-        return rule(lw, *args, **kwargs)
-    graph_call = getattr(fn, "__graph_call__", None)
+        return _run_rule(lw, rule, fn, args, kwargs)
+    graph_call = peek(fn, "__graph_call__")
     if graph_call is not None and not isinstance(fn, type):
         return graph_call(lw, args, kwargs)
-    from . import foreign
+    from . import foreign, kinds
 
+    if kinds.is_dispatching(fn):
+        return kinds.call_dispatched(lw, fn, args, kwargs)
     if foreign.runs_natively(fn, args, kwargs):
         return foreign.foreign_call(lw, fn, args, kwargs)
+    if isinstance(fn, types.MethodWrapperType) and fn.__name__ == "__getattribute__":
+        return call(lw, object.__getattribute__, [fn.__self__, *args], kwargs)
     if isinstance(fn, types.MethodType):
         return _method(lw, fn, args, kwargs)
     if isinstance(fn, types.FunctionType):
@@ -110,6 +118,26 @@ def call(lw: Lowering, fn: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
     return foreign.foreign_call(lw, fn, args, kwargs)
 
 
+def _class_name(x: Any) -> str:
+    """The class of a value known at run time, as eager code has it."""
+    if type(x) is Weak:
+        return x.kind.__name__
+    if type(x) is ArrayVar:
+        return f"numpy.{'ndarray' if x.kind is np.ndarray else x.type.dtype.numpy.name}"
+    return "Parameter" if type(x) is StateVar else "Tensor"
+
+
+def _run_rule(lw: Lowering, rule: Intrinsic, fn: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
+    """What a rule makes of a call; what Python says of arguments that do not fit it is said of the user's function."""
+    try:
+        return rule(lw, *args, **kwargs)
+    except TypeError as error:
+        trace, own = error.__traceback__, f"{rule.__qualname__}()"
+        if trace is None or trace.tb_next is not None or own not in str(error):  # raised inside of the rule
+            raise
+        raise TypeError(str(error).replace(own, f"{getattr(fn, '__name__', type(fn).__name__)}()")) from None
+
+
 def _operator_object(lw: Lowering, fn: Any, x: Any) -> Any:
     """``attrgetter("a.b")(x)``, ``itemgetter(0)(x)``, ``methodcaller("m", 1)(x)``."""
     made, given = fn.__reduce__()
@@ -124,8 +152,9 @@ def _operator_object(lw: Lowering, fn: Any, x: Any) -> Any:
     return found[0] if len(found) == 1 else found
 
 
-def _intrinsic_of(fn: Any) -> Intrinsic | None:
-    name = getattr(fn, "__graph_name__", None)
+def intrinsic_of(fn: Any) -> Intrinsic | None:
+    """How compiled code runs a function that has a rule of its own; None for others."""
+    name = peek(fn, "__graph_name__")
     if isinstance(name, str):
         return INTRINSICS[name]
     try:
@@ -156,9 +185,9 @@ def _change_tensor(lw: Lowering, method: TensorMethod, args: list[Any], kwargs: 
     """``t.add_(x)``: the Tensor itself, with another value."""
     from .statements import assign_state
 
-    owner = method.owner
+    owner = precision.whole(method.owner)
     if type(owner) is TensorVar:
-        check_writable(owner)
+        check_writable(owner, lw.known)
     if method.function is None:
         assign_state(lw, owner, *args, **kwargs)
         return owner
@@ -210,6 +239,10 @@ def _method(lw: Lowering, fn: types.MethodType, args: list[Any], kwargs: dict[st
         return _OF_NAMED_TUPLES[function.__name__](lw, fn, args, kwargs)
     if not isinstance(function, types.FunctionType):
         return call(lw, function, [owner, *args], kwargs)
+    if hasattr(function, "__graph_query__"):
+        from .queries import answer
+
+        return answer(lw, fn, args, kwargs)
     if is_ours(function) and getattr(type(owner), "__graph_state__", None) is None:
         return lw.native(fn, args, kwargs)
     cls = owner if isinstance(owner, type) else class_of(owner)
@@ -233,11 +266,40 @@ def _call_object(lw: Lowering, fn: Any, args: list[Any], kwargs: dict[str, Any])
 
 def _cell(lw: Lowering, cell: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
     """A Cell's call: its `construct`."""
+    cell = viewed(cell)
     if not is_ours(lw.outside.class_attribute(type(cell), "__call__")):
         raise UnsupportedCallError(
             f"{type(cell).__name__} overrides __call__", code="AC1802", hint="override `construct`"
         )
-    return call(lw, attribute(lw, cell, "construct"), args, kwargs)
+    what, groups = f"the hooks of {type(cell).__name__}", cell._hooks and cell._hooks.groups
+    lw.outside.guard(("hooks", id(cell)), what, lambda: cell._hooks and cell._hooks.groups, groups, watched=True)
+    if cell._hooks:
+        from .hooks import call_with_hooks
+
+        return call_with_hooks(lw, cell, _Constructed(cell), args, kwargs)
+    return _constructed(lw, cell, args, kwargs)
+
+
+class _Constructed:
+    """A Cell's call without its hooks."""
+
+    def __init__(self, cell: Any) -> None:
+        self._cell = cell
+
+    def __graph_call__(self, lw: Lowering, args: list[Any], kwargs: dict[str, Any]) -> Any:
+        return _constructed(lw, self._cell, args, kwargs)
+
+
+def _constructed(lw: Lowering, cell: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
+    cell, args, kwargs = precision.enter(lw, cell, args, kwargs)
+    construct = attribute(lw, cell, "construct")
+    if lw.outside.class_attribute(type(cell), "bprop") is None:
+        return call(lw, construct, args, kwargs)
+    from .custom import call_with_rule
+
+    what = f"the bprop of {type(cell).__name__}"
+    values, names, refusal = bound(construct, cell.bprop, what, args, kwargs)
+    return call_with_rule(lw, construct, values, names, attribute(lw, cell, "bprop"), what, refusal)
 
 
 # ---------------------------------------------------------------------------------------------------- classes
@@ -254,6 +316,8 @@ def _construct(lw: Lowering, cls: Any, args: list[Any], kwargs: dict[str, Any]) 
         )
     plain = cls is functools.partial or cls.__module__ == "contextlib"
     if plain or (issubclass(cls, tuple) and hasattr(cls, "_fields")):
+        if not plain and len(args) + len(kwargs) < len(cls._fields):  # some are left to the defaults
+            lw.outside.function(cls.__new__)
         return cls(*args, **kwargs)
     if dataclasses.is_dataclass(cls) and getattr(cls, "__dataclass_params__").frozen:  # noqa: B009  (not in typeshed)
         return _record(lw, cls, args, kwargs)

@@ -11,6 +11,7 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from typing import Any
 
+from ..dtypes import bool_
 from ..errors import CompileError, JoinError, LoopError, SideEffectError
 from ..ir.build import Builder
 from ..ir.core import Value
@@ -36,6 +37,7 @@ from .values import (
     LocalObject,
     LocalSet,
     MaybeUnbound,
+    Progress,
     Snapshot,
     StateVar,
     TensorVar,
@@ -44,6 +46,7 @@ from .values import (
     describe,
     elements,
     is_broken,
+    parts,
     rebuild,
     serial_now,
     set_content,
@@ -52,7 +55,7 @@ from .values import (
 
 __all__ = ["Body", "Cell", "Loop"]
 
-_TRACES = 16
+_TRACES = 64
 _TIED = (TensorVar, LocalList, LocalDict, LocalSet, LocalObject)
 
 
@@ -174,9 +177,12 @@ class Loop:
     assumed: list[Any] = field(default_factory=list)
     #: the types of the slots of the last templates
     _types: list[Type] = field(default_factory=list)
+    #: where, behind them, the conditions stand (see `loop_ends`)
+    _behind: slice = field(default_factory=lambda: slice(0))
 
     def __post_init__(self) -> None:
-        self._shared = Ends(serial_now(), self.lw.ties)
+        self._following = self.lw.known.following
+        self._shared = Ends(serial_now(), self.lw.ties, following=self._following)
         for name in self.names:
             self._add(Cell(name))
 
@@ -223,6 +229,10 @@ class Loop:
     def _trace_once(self, first: list[Type], rest: list[Type], run: Callable[..., None]) -> tuple[Body, bool]:
         lw = self.lw
         templates, types, names = self._templates()
+        conditions = self._shared.begin_trace(self._handles(self.entry), self._held_elsewhere())
+        self._behind = slice(len(types), len(types) + conditions)
+        types += [tensor(bool_, ())] * conditions
+        names += [None] * conditions
         builder = trace.builder.nested([*first, *types, *rest], [*([None] * len(first)), *names, *([None] * len(rest))])
         lw.reasons.loop(builder.block, self.loc, len(first))
         before = lw.frame.env
@@ -286,11 +296,26 @@ class Loop:
 
         return [go(x, cell) for x, cell in zip(self.assumed, self.cells, strict=True)], types, names
 
+    def _held_elsewhere(self) -> dict[tuple[int, ...], TensorVar]:
+        """The Tensors of the entry, by their places, that something else than the place may hold."""
+        found: dict[tuple[int, ...], TensorVar] = {}
+
+        def go(x: Any, place: tuple[int, ...], cell: Cell) -> None:
+            if type(x) is TensorVar and self._held(x, cell):
+                found[place] = x
+            for i, part in enumerate(elements(x) or ()):
+                go(part, (*place, i), cell)
+
+        for i, x in enumerate(self._handles(self.entry) if self._following else ()):
+            go(x, (i,), self.cells[i])
+        return found
+
     def _locked(self, x: Any, cell: Cell) -> str:
         """Why the elements of a carried Tensor cannot be assigned: in the first trip it may have other names."""
         if type(x) not in (TensorVar, LocalList, LocalDict, LocalObject) or x.locked or cell.obj is x:
             return getattr(x, "locked", "")
-        return EITHER if self._held(x, cell) else ""
+        followed = self._following and type(x) is TensorVar
+        return EITHER if not followed and self._held(x, cell) else ""
 
     def _held(self, x: Any, cell: Cell) -> bool:
         """Whether something else than the cell may hold a Tensor or container."""
@@ -298,18 +323,21 @@ class Loop:
         maybe = [x, *(other for other, _ in self.lw.ties.spread(x))]
         if any(one.serial < frame.serial for one in maybe):
             return True
+        if sum(part is x for part in parts(cell.get(self.lw))) > 1:
+            return True
         others = [value for name, value in frame.env.items() if name != cell.name]
         others += [slot.held for slot in self.lw.attributes.values() if slot is not cell.obj]
         return any(reaches(value, one, set()) for one in maybe for value in others)
 
-    def _tie(self, entry: Any, now: Any, cell: Cell, scope: Any) -> None:
+    def _tie(self, entry: Any, now: Any, cell: Cell, place: tuple[int, ...], scope: Any) -> None:
         """A write to what a cell held at the entry may be one to what it holds now, and is refused where it may."""
         if entry is now or isinstance(now, CompileError):
             return
-        if type(entry) in _TIED and type(now) is type(entry) and self._held(entry, cell):
+        alike = type(entry) in _TIED and type(now) is type(entry)
+        if alike and not self._shared.follows(place, entry) and self._held(entry, cell):
             self.lw.ties.add(entry, now, None, scope=scope)
-        for x, y in zip(elements(entry) or (), elements(now) or (), strict=False):
-            self._tie(x, y, cell, scope)
+        for i, (x, y) in enumerate(zip(elements(entry) or (), elements(now) or (), strict=False)):
+            self._tie(x, y, cell, (*place, i), scope)
 
     def _handles(self, values: Sequence[Any]) -> list[Any]:
         """The carried values that stand for objects, and not for the elements of a box."""
@@ -322,11 +350,12 @@ class Loop:
     def _left(self, values: Sequence[Any], results: Any) -> list[Any]:
         """The values after the loop, with the objects that they surely are in the place of their boxes."""
         scope = results[0] if results else None
+        conditions = results[self._behind]
         if not self.at_least_once:
-            self._shared.tie(self._handles(values), scope)
+            self._shared.tie(self._handles(values), scope, conditions)
             return list(values)
         settled = self._shared.settled(self._handles(values))
-        self._shared.tie(settled, scope)
+        self._shared.tie(settled, scope, conditions, ran=True)
         return [v if type(c.obj) is TensorVar else s for c, v, s in zip(self.cells, values, settled, strict=True)]
 
     def enter(self, templates: list[Any], args: Any) -> None:
@@ -335,21 +364,21 @@ class Loop:
         values = fill(plain, args)
         for cell, template, value in zip(self.cells, templates, values, strict=True):
             cell.set(self.lw, template.head if type(template) is _Late and not cell.internal else value)
-        for cell, entry, value in zip(self.cells, self.entry, values, strict=True):
-            self._tie(entry, value, cell, trace.builder.block)
-        self._shared.tie(self._handles(values), trace.builder.block)
+        scope = trace.builder.block
+        for i, (cell, entry, value) in enumerate(zip(self.cells, self.entry, values, strict=True)):
+            self._tie(entry, value, cell, (i,), scope)
+        self._shared.tie(self._handles(values), scope, args[self._behind])
 
     def leave(self, body: Body, results: Any) -> None:
         """Gives every cell its value after the loop."""
         plain = [t.held if type(t) is _Late else t for t in body.templates]
         values = self._left(fill(plain, results), results)
-        for entry, cell, template, value, end in zip(
-            self.entry, self.cells, body.templates, values, body.found, strict=True
-        ):
+        rows = zip(self.entry, self.cells, body.templates, values, body.found, strict=True)
+        for i, (entry, cell, template, value, end) in enumerate(rows):
             now, last = (value.value, end.value) if type(value) is type(end) is Held else (value, end)
             surely = self.at_least_once and type(now) is type(last) is TensorVar
             if not (surely and not last.locked):
-                self._tie(entry, value, cell, results[0] if results else None)
+                self._tie(entry, value, cell, (i,), results[0] if results else None)
             if template is UNBOUND:
                 value = MaybeUnbound(self.loc, f"'{cell.name}' has a value only if the loop runs")
             elif surely and now is not last:
@@ -396,7 +425,7 @@ class Loop:
         self._types = types if types is not None else self._types
         for template, x, cell in zip(templates, given, self.cells, strict=True):
             go(template, x, cell.label)
-        return [out[i] for i in range(len(out))]
+        return [*[out[i] for i in range(len(out))], *self._shared.conditions(self._handles(given), builder)]
 
     def _slot_value(self, slot: Slot, x: Any, builder: Builder, types: list[Type] | None) -> Value:
         if type(x) is ArrayVar:
@@ -423,8 +452,10 @@ class Loop:
                 raise self._disagree(end, cell.label)  # about the content of a container
             try:
                 new = self._wider(self.assumed[i], end, cell.label, cell)
-            except (JoinError, SideEffectError) as error:
-                if cell.obj is not None or cell.internal:
+            except (JoinError, LoopError, SideEffectError) as error:
+                if isinstance(cell.obj, Progress):
+                    raise self._taken_from() from None
+                if cell.obj is not None or cell.internal or isinstance(error, LoopError):
                     raise
                 new = MaybeUnbound(None, "", error)  # of interest only to who reads it
             if new is not self.assumed[i]:
@@ -527,6 +558,14 @@ class Loop:
         variable = name.split("'")[1] if name.startswith("'") else ""
         place = self.lw.frame.places.get(variable)
         return error if place is None else error.again(place, "the trip ends with this value")
+
+    def _taken_from(self) -> CompileError:
+        return JoinError(
+            "elements are taken from an iterator in a loop that runs at run time",
+            code="AC1406",
+            loc=self.loc,
+            hint="make a list of its elements before the loop, or loop a number of times known at compile time",
+        )
 
     def _disagree(self, error: CompileError, name: str) -> CompileError:
         """The error for a container about which the branches of the body disagree."""

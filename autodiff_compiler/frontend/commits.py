@@ -17,7 +17,7 @@ from .values import UNBOUND, MaybeUnbound
 
 __all__ = ["Site", "commit_before", "emit_commit", "pending"]
 
-_CHECKS = frozenset({"check_index", "check_solved"})
+_CHECKS = frozenset({"check_exponent", "check_index", "check_solved"})
 
 
 @dataclass(frozen=True)

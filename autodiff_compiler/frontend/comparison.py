@@ -150,23 +150,42 @@ def _identity(positive: bool, a: Any, b: Any) -> bool:
 
 
 def _membership(lw: Lowering, positive: bool, a: Any, b: Any) -> Any:
+    from .search import first_that  # which is written in terms of comparisons
+
     refuse_text(b, "'in'")
-    b = b.iterate(lw) if hasattr(b, "advance") else b
     method = python_method(lw, b, "__contains__")
     if method is not None:
         found: Any = truth(lw, lw.call_python(method, [b, a], {}))
     elif isinstance(b, dict | set | frozenset):
         check_key(a)
         found = require_static(a, "a dictionary key") in b
-    elif is_static(a) and is_static(b) and (elements(b) is None or all(map(is_seen, flatten((a, b))))):
+    elif any(python_method(lw, b, name) is not None for name in ("__iter__", "__getitem__")):
+        found = first_that(lw, b, lambda item: _is_or_equals(lw, a, item), ends=True, sought=a)
+    elif not hasattr(type(b), "advance") and is_static(a) and is_static(b) and _is_watched(a, b):
         found = a in b
     elif type(b) is ArrayVar:
         found = Weak(lw.native(METHODS["any"], [TensorVar(compare(lw, "Eq", b, a).value)]).value, bool)
+    elif isinstance(b, str | bytes):
+        raise TypeError(f"'in <string>' requires string as left operand, not {_kind(a).__name__}")
+    elif not (is_tensor_var(b) or hasattr(_kind(b), "__iter__") or hasattr(type(b), "advance")):
+        raise TypeError(f"argument of type '{_kind(b).__name__}' is not iterable")
     else:
-        found = False
-        for item in elements(b) if elements(b) is not None else [b]:
-            found = either(lw, found, truth(lw, compare(lw, "Eq", a, item)))
+        found = first_that(lw, b, lambda item: _is_or_equals(lw, a, item), ends=True, sought=a)
+    found = Weak(found, bool) if isinstance(found, Value) else found
     return found if positive else negate(found)
+
+
+def _kind(x: Any) -> type:
+    return x.kind if type(x) is Weak else class_of(x)
+
+
+def _is_watched(a: Any, b: Any) -> bool:
+    return elements(b) is None or all(map(is_seen, flatten((a, b))))
+
+
+def _is_or_equals(lw: Lowering, a: Any, item: Any) -> Any:
+    one, other = (x.source if type(x) is StateVar else x for x in (a, item))
+    return True if one is other else truth(lw, compare(lw, "Eq", item, a))
 
 
 # ---------------------------------------------------------------------------------------------------- truth

@@ -6,12 +6,12 @@ from typing import Any
 
 import gast
 
-from ..errors import CompileError
+from ..errors import CompileError, StaticValueError
 from .comparison import negate, truth
 from .lowering import Lowering, users_place
 from .values import Weak
 
-__all__ = ["condition_of", "truth_at"]
+__all__ = ["condition_of", "kept", "truth_at"]
 
 
 def condition_of(lw: Lowering, node: Any) -> Any:
@@ -30,6 +30,19 @@ def truth_at(lw: Lowering, node: Any, value: Any) -> Any:
     except CompileError as error:
         error.at(users_place(lw.place(node)))
         raise
+
+
+def kept(lw: Lowering, test: Any) -> bool:
+    """What a condition of a comprehension says."""
+    condition = condition_of(lw, test)
+    if not isinstance(condition, bool):
+        raise StaticValueError(
+            "how many elements a comprehension has must be known at compile time, this condition is not",
+            code="AC1303",
+            loc=lw.place(test),
+            hint="keep all elements and mask them with `ops.where`",
+        ).about(condition)
+    return condition
 
 
 def _operand(lw: Lowering, node: Any, i: int, *, is_and: bool) -> Any:

@@ -10,7 +10,7 @@ from ..errors import SideEffectError, StaticValueError, UnsupportedCallError, Un
 from . import operators
 from .arithmetic import SLOT, SYMBOL
 from .calls import INTRINSICS
-from .control import iterate_static
+from .control import iterate_live, iterate_static
 from .lowering import Lowering
 from .operators import BoundContainer, check_local, check_seen, require_static
 from .values import ArrayVar, DictView, LocalDict, LocalList, LocalSet, is_static
@@ -39,7 +39,11 @@ def call_method(lw: Lowering, method: BoundContainer, args: list[Any], kwargs: d
         return _of_set(lw, owner, name, args)
     if isinstance(owner, list | tuple):
         return _of_sequence(lw, owner, name, args, kwargs)
-    if name == "update":
+    if name == "update" and args and hasattr(args[0], "advance"):
+        for pair in iterate_live(lw, args[0]):  # which may look at what the dict holds by then
+            owner.update([tuple(iterate_static(lw, pair))])
+        args = []
+    elif name == "update":
         args = [_pairs(lw, a) for a in args]
     result = getattr(owner, name)(*args, **kwargs)
     if name == "copy":
@@ -66,9 +70,18 @@ def _of_sequence(lw: Lowering, owner: Any, name: str, args: list[Any], kwargs: d
         owner[:] = INTRINSICS[sorted](lw, owner, **kwargs)
         return None
     if name == "extend":
-        args = [list(iterate_static(lw, args[0]))]
+        _extend(lw, owner, args[0])
+        return None
     result = getattr(owner, name)(*args, **kwargs)
     return LocalList(result) if name == "copy" else result
+
+
+def _extend(lw: Lowering, owner: Any, items: Any) -> None:
+    if not hasattr(items, "advance"):
+        owner += list(iterate_static(lw, items))
+        return
+    for item in iterate_live(lw, items):  # which may look at what the list holds by then
+        owner.append(item)
 
 
 def _of_set(lw: Lowering, owner: Any, name: str, args: list[Any]) -> Any:
@@ -97,6 +110,10 @@ def in_place(lw: Lowering, op: str, old: Any, value: Any) -> Any:
     kind = next((k for k in (list, dict, set) if isinstance(old, k)), None)
     if (kind, op) in _CHANGES:
         check_local(lw, old)
+        if kind is list and op == "Add":
+            lw.change(old)
+            _extend(lw, old, value)
+            return old
         given = _CHANGES[kind, op](lw, old, value)
         if given is not NotImplemented:
             lw.change(old)
@@ -127,7 +144,7 @@ def _set_operation(name: str) -> Any:
 
 #: What a container of the kind holds after ``op=``.
 _CHANGES: dict[Any, Any] = {
-    (list, "Add"): lambda lw, old, value: [*old, *iterate_static(lw, value)],
+    (list, "Add"): _extend,
     (list, "Mult"): lambda lw, old, value: list(old) * operators.as_index(lw, value),
     (dict, "BitOr"): lambda lw, old, value: {**old, **dict(_pairs(lw, value))},
     (set, "BitOr"): _set_operation("union"),

@@ -5,6 +5,8 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from inspect import isgeneratorfunction
+from itertools import islice
 from typing import Any
 
 from ..errors import (
@@ -23,8 +25,10 @@ from ..source import Loc
 from . import jumps
 from .conditions import condition_of
 from .joins import Join, fill
+from .lookup import is_written, taking_back
 from .lowering import Diverged, Lowering, statement
-from .operators import refuse_text, subscript
+from .naming import name_of
+from .operators import python_method, refuse_text, subscript
 from .scope import Closure
 from .values import (
     UNBOUND,
@@ -36,6 +40,7 @@ from .values import (
     LocalObject,
     MaybeUnbound,
     NewException,
+    Progress,
     StateVar,
     TensorVar,
     Weak,
@@ -46,7 +51,7 @@ from .values import (
     usable,
 )
 
-__all__ = ["Diverged", "branch", "iterate_live", "iterate_static"]
+__all__ = ["Diverged", "branch", "iterate_live", "iterate_static", "iterator_of", "live_item"]
 
 
 @statement("If")
@@ -129,15 +134,16 @@ def branch(
     then: Callable[[], Any],
     other: Callable[[], Any],
     *,
-    node: Any,
+    node: Any = None,
     name: str = "the value",
     other_returned: bool = False,
 ) -> Any:
     """Compiles both branches from the same state and joins what they leave behind; gives the joined value.
 
-    `other_returned`: the function has returned when the second branch is taken.
+    `node`: what they belong to, if not to the present place.  `other_returned`: the function has returned when the
+    second branch is taken.
     """
-    loc = lw.frame.tree.loc(node, lw.frame.caller)
+    loc = lw.frame.tree.loc(node, lw.frame.caller) if node is not None else lw.here
     a, b = run_arm(lw, then), run_arm(lw, other, other_returned)
     join = Join(a.builder, b.builder, (loc, None), a.start, (a.objects, b.objects), lw.ties, condition)
     if a.diverged or b.diverged:
@@ -204,11 +210,20 @@ def _joined_content(lw: Lowering, join: Join, a: Arm, b: Arm, obj: Any, x: Any, 
         left, staying, others = (a, y, join.a) if a.returned else (b, x, join.b)
         if not any(part is obj for part in parts(left.env.get(jumps.RETURN_VALUE))):
             return join.with_undef(staying, others)
-    name = obj.label if type(obj) is AttributeVar else f"an object changed in a branch ({describe(obj)})"
+    known = name_of(lw, obj, local=True)
+    name = f"'{known}'" if known else f"an object changed in a branch ({describe(obj)})"
+    name = obj.label if type(obj) is AttributeVar else name
     try:
         return join.join(x, y, name)
     except CompileError as error:  # of interest only to who reads it
-        return error
+        return _uneven(obj, error) if isinstance(obj, Progress) else error
+
+
+def _uneven(obj: Progress, error: CompileError) -> CompileError:
+    """The error for an iterator from which the branches took different numbers of elements."""
+    what = "how many elements are left of an iterator depends on data: the paths do not take the same from it"
+    hint = "take the elements before the paths part, or make a list of them"
+    return StaticValueError(what, spans=error.spans, hint=hint)
 
 
 def _joined_name(join: Join, a: Arm, b: Arm, name: str) -> Any:
@@ -238,14 +253,28 @@ def _survivor_template(join: Join, arm: Arm) -> tuple[Any, dict[str, Any], dict[
 
 
 # ---------------------------------------------------------------------------------------------------- iteration
+def iterator_of(lw: Lowering, x: Any) -> Any:
+    """What the `__iter__` of a user's object gives; x itself if it has none that can be compiled."""
+    method = python_method(lw, x, "__iter__")
+    if not is_written(method) or isinstance(x, Iterator) or isgeneratorfunction(method):
+        return x
+    result = lw.call_python(method, [x], {})
+    if isinstance(result, Iterator):
+        raise used_up(result)
+    if not hasattr(type(result), "advance"):
+        raise TypeError(f"iter() returned non-iterator of type '{type(result).__name__}'")
+    return result
+
+
 def iterate_live(lw: Lowering, x: Any) -> Iterator[Any]:
     """The elements, one after the other, of a container that may change meanwhile, as Python's iterators see it."""
+    x = iterator_of(lw, x)
     if isinstance(x, LocalList):
         return _live_list(lw, x)
-    if hasattr(x, "advance"):
+    if hasattr(type(x), "advance"):
         return iter(x.static_items(lw))
     if isinstance(x, LocalDict | DictView):
-        return _unchanged_dict(x.source if isinstance(x, DictView) else x, list(x))
+        return _unchanged_dict(x.source if isinstance(x, DictView) else x, x)
     if type(x) in (TensorVar, StateVar) and x.type.shape and isinstance(x.type.shape[0], int):
         return (lw.native(METHODS["__getitem__"], [x, i]) for i in range(x.type.shape[0]))
     return iter(iterate_static(lw, x))
@@ -260,14 +289,23 @@ def _live_list(lw: Lowering, x: LocalList) -> Iterator[Any]:
         i += 1
 
 
-def _unchanged_dict(x: LocalDict, items: list[Any]) -> Iterator[Any]:
+def live_item(x: Any, i: int) -> Any:
+    """Element number i of a list, dict or view of a dict as it is now."""
+    if isinstance(x, LocalList):
+        return x[i]
+    if isinstance(x, LocalDict):
+        return next(islice(x, i, None))
+    return next(islice(getattr(x.source, x.kind)(), i, None))
+
+
+def _unchanged_dict(x: LocalDict, of: Any) -> Iterator[Any]:
     keys = list(x)
-    for item in items:
+    for i in range(len(keys)):
         if len(usable(x)) != len(keys):
             raise RuntimeError("dictionary changed size during iteration")
         if list(x) != keys:
             raise RuntimeError("dictionary keys changed during iteration")
-        yield item
+        yield live_item(of, i)
     if len(x) != len(keys):
         raise RuntimeError("dictionary changed size during iteration")
 
@@ -281,8 +319,22 @@ def used_up(x: Any) -> SideEffectError:
     )
 
 
+def _by_numbers(lw: Lowering, x: Any) -> list[Any]:
+    """The elements of an object whose class has `__getitem__` and no `__iter__`: up to an IndexError."""
+    items: list[Any] = []
+    method = lw.outside.class_attribute(type(x), "__getitem__")
+    while len(items) < lw.options.unroll_max:
+        count = len(items)
+        with contextlib.suppress(IndexError), taking_back(IndexError):
+            items.append(lw.call_python(method, [x, count], {}))
+        if len(items) == count:
+            return items
+    raise LoopError(f"a {describe(x)} gives more than {lw.options.unroll_max} elements")
+
+
 def iterate_static(lw: Lowering, x: Any) -> Iterable[Any]:
     """The elements of something whose length is known at compile time."""
+    x = iterator_of(lw, x)
     if type(usable(x)) in (TensorVar, StateVar, ArrayVar):
         shape = x.type.shape
         if not shape:
@@ -301,12 +353,14 @@ def iterate_static(lw: Lowering, x: Any) -> Iterable[Any]:
         return list(x)
     if isinstance(x, list | tuple) and not isinstance(x, LocalList):
         return [lw.outside.item(x, i, v) for i, v in enumerate(x)]
-    if hasattr(x, "iterate"):
+    if hasattr(type(x), "iterate"):
         return x.iterate(lw)
     if isinstance(x, LocalList | range | str | bytes):
         return list(x)
     if isinstance(x, Iterator):
         raise used_up(x)
+    if is_written(lw.outside.class_attribute(type(x), "__getitem__")):
+        return _by_numbers(lw, x)
     items = list(x)
     lw.outside.property(x, "length", f"the length of a {type(x).__name__}", lambda: len(list(x)))
     return [

@@ -1,4 +1,4 @@
-"""Derivatives inside compiled code: the differentiated function becomes the block of a `grad` op."""
+"""Derivatives inside compiled code: the differentiated function becomes the block of a `grad` or `linearize` op."""
 
 from __future__ import annotations
 
@@ -10,18 +10,19 @@ from typing import Any
 
 import numpy as np
 
+from ..autodiff.activity import active_values
 from ..errors import GradientError
 from ..ir.build import Builder
-from ..ir.core import Block, Value
+from ..ir.core import Block, Op, Value
 from ..ir.primitive import REGISTRY, F, trace
-from ..ir.walk import inline
+from ..ir.walk import inline, ops_of
 from .calls import call
 from .exceptions import raising_in_block
 from .lowering import Diverged, Lowering, Region
 from .statements import assign_state
 from .values import OUTSIDE, ArrayVar, StateVar, TensorVar, Weak, describe, flatten, map_leaves, set_content
 
-__all__ = ["Traced", "differentiate", "push_forward", "traced_call"]
+__all__ = ["Linear", "Traced", "differentiate", "linear_of", "linearise", "push_forward", "traced_call"]
 
 
 @dataclass
@@ -102,13 +103,50 @@ def differentiate(
     seeds, seed_values = _seeds(lw, traced, select, sens)
     states = tuple(lw.outside.state(w).name for w in weights)
     attrs = (tuple(range(len(positions))), seeds, states, False)
+    op = _emit(lw, "grad", (*traced.operands, *seed_values), attrs, (traced.block,))
+    n, k = traced.count, len(positions)
+    bare = _bare_numbers(lw, traced, positions)
+    grads = [_as_number(v) if i in bare else TensorVar(v) for i, v in enumerate(op.results[n:])]
+    return traced.finish(lw, op.results[:n]), grads[:k], grads[k:]
+
+
+def _bare_numbers(lw: Lowering, traced: Traced, positions: Sequence[Any]) -> set[int]:
+    """The positions whose gradient is just the Python number that a user's rule gave: it is handed out as it is.
+
+    So it is where the argument has one use, and that is the op with the rule.
+    """
+    found: set[int] = set()
+    if not lw.bare_numbers:
+        return found
+    block = traced.block
+    uses = [(op, i) for op in ops_of(block) for i, x in enumerate(op.operands) if x in block.args[: len(positions)]]
+    yielded = {x for inner in (block, *(b for op in ops_of(block) for b in op.blocks)) for x in inner.outs}
+    active = active_values(block, block.args[: len(positions)], [traced.outs[i] for i in traced.chosen])
+    for k, arg in enumerate(block.args[: len(positions)]):
+        own = [(op, i) for op, i in uses if op.operands[i] is arg]
+        if len(own) == 1 and arg not in yielded and own[0] in lw.bare_numbers and arg in active:
+            op = own[0][0]
+            if op.parent is block and any(r in active for r in op.results):
+                found.add(k)
+    return found
+
+
+def _as_number(value: Value) -> TensorVar:
+    """Any element of a gradient whose elements are all the same number; without elements it stays as it is."""
+    if 0 in value.shape:
+        return TensorVar(value)
+    axes = tuple(range(-value.ndim, 0))
+    first = F.slice(value, axes=axes, starts=(0,) * value.ndim, stops=(1,) * value.ndim, steps=(1,) * value.ndim)
+    return TensorVar(F.reshape(first, shape=()))
+
+
+def _emit(lw: Lowering, name: str, operands: Sequence[Value], attrs: Any, blocks: Sequence[Block]) -> Op:
+    """An op of a derivative, at the user's line."""
     loc = trace.builder.loc
     trace.builder.loc = loc or lw.called_from
-    op = trace.builder.emit_op(REGISTRY["grad"], (*traced.operands, *seed_values), attrs, (traced.block,))
+    op = trace.builder.emit_op(REGISTRY[name], operands, attrs, blocks)
     trace.builder.loc = loc
-    n, k = traced.count, len(positions)
-    grads = [TensorVar(v) for v in op.results[n:]]
-    return traced.finish(lw, op.results[:n]), grads[:k], grads[k:]
+    return op
 
 
 def push_forward(
@@ -131,6 +169,100 @@ def push_forward(
     return traced.finish(lw, op.results[:n]), traced.part(part, tangent)
 
 
+# ------------------------------------------------------------------------------------------------ linear maps
+@dataclass
+class Linear:
+    """A call that has run, and the links to its linear maps: of cotangents backward and of tangents forward.
+
+    It is an object of compile time.  Its maps may be called wherever the call's own values are in sight.
+    """
+
+    traced: Traced
+    #: what the call returned
+    result: Any
+    #: the part of it that is differentiated, in terms of the block's values
+    part: Any
+    #: numbers of its float outs
+    floats: list[int]
+    link: Value
+    forward: Value | None = None
+
+    def pull(self, lw: Lowering, sens: Any) -> list[TensorVar]:
+        """The cotangents of the inputs, and of the weights asked for, given one for every output Tensor."""
+        outs, chosen = self.traced.outs, self.traced.chosen
+        seeds = []
+        for i, s in zip(chosen, _given(lw, sens, len(chosen)), strict=True):
+            if outs[i].dtype.is_float:  # as in eager code, outputs that carry no derivative take any cotangent
+                seeds.append(_seed(0 if s is None else s, outs[i].type))
+        bare = _bare_numbers(lw, self.traced, self.traced.operands)
+        found = self.pulled(lw, self.link, seeds)
+        return [_as_number(v) if i in bare else TensorVar(v) for i, v in enumerate(found)]
+
+    def push(self, lw: Lowering, tangents: Sequence[Any]) -> Any:
+        """The tangent of the result, given those of the inputs."""
+        link = self.forward_link(lw)
+        given = [lw.unwrap(t) for t in tangents]
+        for x, t in zip(self.traced.operands, given, strict=True):
+            if type(t) is not Value or t.type is not x.type:
+                raise GradientError(f"the tangent of an argument {x.type} is {t.type if type(t) is Value else t!r}")
+        found = self.pulled(lw, link, [t for t in given if t.dtype.is_float])
+        return self.traced.part(self.part, self.by_out(found))
+
+    def by_out(self, found: Sequence[Value]) -> dict[int, Any]:
+        """Values for the float outs, and zeros for the others, by the number of the out."""
+        outs = self.traced.outs
+        zeros = {i: trace.builder.const(0, outs[i].type) for i in self.traced.chosen if i not in self.floats}
+        return {i: TensorVar(v) for i, v in (dict(zip(self.floats, found, strict=True)) | zeros).items()}
+
+    def forward_link(self, lw: Lowering) -> Value:
+        """The link whose backward pass is the map of tangents.
+
+        The map of cotangents is linear: at any point, its own map of cotangents is its transpose.
+        """
+        if self.forward is None:
+            types = [self.traced.outs[i].type for i in self.floats]
+            builder = trace.builder.nested(types)
+            with builder:
+                found = _emit(lw, "pull", (self.link, *builder.block.args), (), ()).results
+            seeds = [j for j, v in enumerate(found) if v.dtype.is_float]
+            zeros = [trace.builder.const(0, t) for t in types]
+            attrs = (tuple(range(len(types))), tuple(seeds), ())
+            self.forward = _emit(lw, "linearize", zeros, attrs, (builder.ret(*found),)).results[-1]
+        return self.forward
+
+    @staticmethod
+    def pulled(lw: Lowering, link: Value, seeds: Sequence[Value]) -> Sequence[Value]:
+        scope: Builder | None = trace.builder
+        while scope is not None and scope.block is not link.block:
+            scope = scope.parent
+        if scope is None:
+            raise GradientError(
+                "a pullback or linear map is called outside of the branch, loop or differentiated function of its run",
+                code="AC1710",
+                hint="call it there, or make it before",
+            )
+        return _emit(lw, "pull", (link, *seeds), (), ()).results
+
+
+def linearise(
+    lw: Lowering, fn: Any, args: Sequence[Any], kwargs: dict[str, Any], positions: Sequence[int],
+    weights: Sequence[Any] = (), select: Any = None,
+) -> Linear:  # fmt: skip
+    """Runs ``fn(*args, **kwargs)`` once, for derivatives at that point by the Tensors at `positions` and `weights`."""
+    return linear_of(lw, traced_call(lw, fn, args, kwargs, positions, select), weights, select)
+
+
+def linear_of(lw: Lowering, traced: Traced, weights: Sequence[Any] = (), select: Any = None) -> Linear:
+    """Puts a traced call in its place."""
+    floats = [i for i in traced.chosen if traced.outs[i].dtype.is_float]
+    states = tuple(lw.outside.state(w).name for w in weights)
+    attrs = (tuple(range(len(traced.operands))), tuple(floats), states)
+    *results, link = _emit(lw, "linearize", traced.operands, attrs, (traced.block,)).results
+    part = traced.result if select is None else select(traced.result)
+    return Linear(traced, traced.finish(lw, results), part, floats, link)
+
+
+# ------------------------------------------------------------------------------------------------ the traced call
 def traced_call(
     lw: Lowering, fn: Any, args: Sequence[Any], kwargs: dict[str, Any], positions: Sequence[int], select: Any
 ) -> Traced:
@@ -209,12 +341,18 @@ def _seeds(lw: Lowering, traced: Traced, select: Any, sens: Any) -> tuple[tuple[
     if sens is None:
         floats = [p for p in chosen if outs[p].dtype.is_float]
         return tuple(floats), [trace.builder.const(1, outs[p].type) for p in floats]
-    given = [s.value if type(s) is Weak else lw.unwrap(s) for s in flatten(sens)]
-    if len(given) != len(chosen):
-        raise GradientError(f"there are {len(chosen)} output tensors, but {len(given)} cotangents")
+    given = _given(lw, sens, len(chosen))
     # As in eager code, outputs that carry no derivative take any cotangent.
     seeded = [(p, s) for p, s in zip(chosen, given, strict=True) if s is not None and outs[p].dtype.is_float]
     return tuple([p for p, _ in seeded]), [_seed(s, outs[p].type) for p, s in seeded]
+
+
+def _given(lw: Lowering, sens: Any, count: int) -> list[Any]:
+    """The cotangents given for a number of outputs."""
+    given = [s.value if type(s) is Weak else lw.unwrap(s) for s in flatten(sens)]
+    if len(given) != count:
+        raise GradientError(f"there are {count} output tensors, but {len(given)} cotangents")
+    return given
 
 
 def _seed(given: Any, type_: Any) -> Value:

@@ -54,7 +54,7 @@ def emit_raise(lw: Lowering, exception: Any, cause: Any = _NO_CAUSE) -> None:
     """Emits the raising of an exception (a class or an object); the path being compiled ends here."""
     emit_commit(lw)
     _emit(lw, exception, cause)
-    raise Diverged
+    raise Diverged(exception)
 
 
 def emit_check(lw: Lowering, condition: Value, exception: Any) -> None:

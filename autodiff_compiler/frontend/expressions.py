@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
+import operator
 from typing import Any
 
 import gast
 
 from ..errors import CompileError, StaticValueError, UnsupportedSyntaxError
-from . import comparison, fence, operators
+from . import comparison, operators
 from .calls import call
 from .comparison import truth
-from .conditions import condition_of, truth_at
+from .conditions import condition_of, kept, truth_at
 from .control import branch, iterate_live, iterate_static
 from .lowering import Lowering, expression
 from .scope import Frame
 from .statements import make_closure, store
 from .text import concatenated, formatted
 from .values import UNBOUND, LocalDict, LocalList, LocalObject, LocalSet, LocalSuper, MaybeUnbound, describe, is_static
+
+_contents = operator.attrgetter("cell_contents")
 
 
 @expression("Constant")
@@ -59,13 +62,15 @@ def read_name(lw: Lowering, frame: Frame, name: str, node: Any) -> Any:
     bindings = frame.bindings
     kind, value = bindings.lookup(name)
     if kind == "builtin":
-        lw.outside.builtin(name, bindings.globals)
+        lw.outside.builtin(name, bindings.globals, bindings.builtins)
         return value
     if kind == "closure":
         cell = bindings.cells[name]
-        return lw.outside.read(value, ("cell", id(cell)), f"closure {name}", lambda: cell.cell_contents)
+        what, quick = f"closure {name}", (_contents, cell)
+        return lw.outside.read(value, ("cell", id(cell)), what, lambda: cell.cell_contents, quick=quick)
     space = bindings.globals
-    return lw.outside.read(value, ("global", id(space), name), f"global {name}", lambda: space[name])
+    key, what = ("global", id(space), name), f"global {name}"
+    return lw.outside.read(value, key, what, lambda: space[name], quick=(space.__getitem__, name))
 
 
 @expression("Attribute")
@@ -205,8 +210,6 @@ def _call(lw: Lowering, node: Any) -> Any:
     for a in node.args:
         if isinstance(a, gast.Starred):
             args += iterate_static(lw, lw.expr(a.value))
-        elif isinstance(a, gast.GeneratorExp) and fence.consumes_generator(node):
-            args.append(_comprehension(lw, a))
         else:
             args.append(lw.expr(a))
     kwargs: dict[str, Any] = {}
@@ -293,11 +296,6 @@ def _dict(lw: Lowering, node: Any) -> Any:
     return out
 
 
-@expression("GeneratorExp")
-def _generator(lw: Lowering, node: Any) -> Any:
-    raise lw.refused(node)
-
-
 @expression("ListComp", "SetComp", "DictComp")
 def _comprehension(lw: Lowering, node: Any) -> Any:
     """Always unrolled, in a scope of its own; its first iterable belongs to the scope around it."""
@@ -330,21 +328,9 @@ def _generate(lw: Lowering, node: Any, depth: int, elements: Any, items: list[An
     generator = node.generators[depth]
     for item in elements:
         store(lw, generator.target, item)
-        if all(_kept(lw, test) for test in generator.ifs):
+        if all(kept(lw, test) for test in generator.ifs):
             inner = node.generators[depth + 1].iter if depth + 1 < len(node.generators) else None
             _generate(lw, node, depth + 1, inner and iterate_live(lw, lw.expr(inner)), items)
-
-
-def _kept(lw: Lowering, test: Any) -> bool:
-    condition = condition_of(lw, test)
-    if not isinstance(condition, bool):
-        raise StaticValueError(
-            "how many elements a comprehension has must be known at compile time, this condition is not",
-            code="AC1303",
-            loc=lw.place(test),
-            hint="keep all elements and mask them with `ops.where`",
-        ).about(condition)
-    return condition
 
 
 @expression("JoinedStr")

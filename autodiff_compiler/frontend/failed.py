@@ -10,11 +10,22 @@ from ..errors import CompileError
 from ..ir.build import Builder
 from ..ir.core import Block
 from ..ir.failure import history_of, internal_error, is_ours, leave, unfinished
-from .lowering import Lowering
+from .lowering import PACKAGE, Lowering
 
-__all__ = ["report"]
+__all__ = ["point_at_user", "report"]
 
 _numbers = itertools.count()
+
+
+def point_at_user(error: CompileError) -> None:
+    """Moves the place of an error that lies in Python's library or in this package to the user's call."""
+    found = error.loc
+    if found is None or found.of_user() is found:
+        return
+    whose = "this package" if found.file.startswith(PACKAGE) else "Python's own library"
+    error.spans = ((found.of_user(), ""), *[span for span in error.spans[1:] if span[0].of_user() is span[0]])
+    error.notes += (f"it is met in {found.function}, line {found.line}, of {whose}",)
+    error.hint = "call it outside of the compiled function, or write in your own code what you need of it"
 
 
 def report(lowering: Lowering, error: Exception) -> Exception:

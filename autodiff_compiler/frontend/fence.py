@@ -15,19 +15,13 @@ from ..errors import CompileError, SideEffectError, UnsupportedSyntaxError
 from ..source import Loc
 from .source_tree import SourceTree
 
-__all__ = ["check", "consumes_generator", "decorated", "missing", "reject"]
+__all__ = ["check", "decorated", "missing", "pausing", "reject"]
 
-_CONSUMERS = frozenset(
-    ["sum", "any", "all", "min", "max", "tuple", "list", "dict", "set", "sorted", "zip", "enumerate"]
-)
 _SCOPES = (gast.FunctionDef, gast.AsyncFunctionDef, gast.Lambda)
 
 
 def reject(node: Any, tree: SourceTree) -> CompileError | None:
-    """The error for a node that is refused, else None.
-
-    A generator expression is always refused here: whoever handles a call asks `consumes_generator` first.
-    """
+    """The error for a node that is refused, else None."""
     rule = _RULES.get(type(node))
     return rule(node, tree) if rule is not None else None
 
@@ -45,27 +39,8 @@ def _all_errors(node: Any, tree: SourceTree) -> Iterator[CompileError]:
             return  # once it is moved out, its inside is no matter of this function
     if isinstance(node, _SCOPES) and node is not tree.node:
         tree = tree.inner(node)
-    accepted = node.args if isinstance(node, gast.Call) and consumes_generator(node) else ()
     for child in gast.iter_child_nodes(node):
-        if isinstance(child, gast.GeneratorExp) and any(child is a for a in accepted):
-            for part in gast.iter_child_nodes(child):
-                yield from _all_errors(part, tree)
-        else:
-            yield from _all_errors(child, tree)
-
-
-def consumes_generator(call: Any) -> bool:
-    """Whether a call uses up a generator expression at once, so that a list comprehension does the same.
-
-    True for `sum any all min max tuple list dict set sorted zip enumerate` and `.join` with one as an argument.
-    """
-    if not any(isinstance(a, gast.GeneratorExp) for a in call.args):
-        return False
-    if isinstance(call.func, gast.Name):
-        if call.func.id == "zip":
-            return True
-        return call.func.id in _CONSUMERS and isinstance(call.args[0], gast.GeneratorExp)
-    return isinstance(call.func, gast.Attribute) and call.func.attr == "join" and len(call.args) == 1
+        yield from _all_errors(child, tree)
 
 
 def missing(node: Any, tree: SourceTree) -> CompileError:
@@ -80,7 +55,6 @@ _WORDS = {
     "SetComp": "a set comprehension",
     "DictComp": "a dict comprehension",
     "ListComp": "a list comprehension",
-    "GeneratorExp": "a generator expression",
     "JoinedStr": "an f-string",
     "FormattedValue": "an f-string",
     "NamedExpr": "':='",
@@ -161,12 +135,6 @@ def _comprehension(node: Any, tree: SourceTree) -> CompileError | None:
     return _async(node, tree) if node.is_async else _for(node, tree)
 
 
-def _generator(node: Any, tree: SourceTree) -> CompileError:
-    why = "its values would be computed later, one at a time"
-    hint = "use a list comprehension: `[...]`"
-    return _cannot("AC1106", "a generator object", tree.loc(node), why, hint)
-
-
 def _yield(node: Any, tree: SourceTree) -> CompileError:
     word = "yield from" if isinstance(node, gast.YieldFrom) else "yield"
     hint = "collect the values in a list and return it, or `ops.stack` them"
@@ -180,6 +148,22 @@ def _async(node: Any, tree: SourceTree) -> CompileError:
     return _cannot("AC1107", f"'{word}'", place, "a graph cannot pause and resume", hint)
 
 
+def pausing(tree: SourceTree) -> CompileError | None:
+    """The error for a function that is a generator or a coroutine, else None."""
+    if isinstance(tree.node, gast.AsyncFunctionDef):
+        return _async_def(tree.node, tree)
+    todo = list(tree.node.body) if isinstance(tree.node.body, list) else [tree.node.body]
+    found = []
+    while todo:
+        node = todo.pop()
+        if isinstance(node, gast.Yield | gast.YieldFrom):
+            found.append(node)
+        elif not isinstance(node, (*_SCOPES, gast.ClassDef)):
+            todo += gast.iter_child_nodes(node)
+    first = min(found, key=lambda n: (n.lineno, n.col_offset), default=None)
+    return _yield(first, tree) if first is not None else None
+
+
 def _class(node: Any, tree: SourceTree) -> CompileError:
     why = "each call would make a new class"
     place = _keyword(node, tree, f"class {node.name}")
@@ -189,7 +173,8 @@ def _class(node: Any, tree: SourceTree) -> CompileError:
 def _async_def(node: Any, tree: SourceTree) -> CompileError:
     place = _keyword(node, tree, "async def")
     if node is tree.node:
-        return _cannot("AC1107", "'async def'", place, "a graph cannot pause and resume", "use a plain `def`")
+        hint = "make it a plain `def`: await what it needs outside, and pass the results as arguments"
+        return _cannot("AC1107", "'async def'", place, "a graph cannot pause and resume", hint)
     return _cannot("AC1109", "'async def'", place, "a graph cannot pause and resume", "move it to module level")
 
 
@@ -284,7 +269,6 @@ _RULES: dict[type, Callable[[Any, SourceTree], CompileError | None]] = {
     gast.Raise: _raise,
     gast.For: _for,
     gast.comprehension: _comprehension,
-    gast.GeneratorExp: _generator,
     gast.Yield: _yield,
     gast.YieldFrom: _yield,
     gast.Await: _async,

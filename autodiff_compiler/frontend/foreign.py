@@ -9,6 +9,7 @@ from __future__ import annotations
 import collections
 import copy
 import functools
+import sys
 import types
 from typing import Any
 
@@ -16,25 +17,36 @@ import numpy as np
 
 from ..errors import SideEffectError, StaticValueError, UnsupportedCallError
 from ..ir.build import current
-from ..ir.primitive import Effect, trace
 from ..runtime.tensor import Tensor
-from .calls import call
+from .calls import call, intrinsic_of
+from .control import iterate_live
+from .effects import compiled, run_now
 from .iterators import wrapped
+from .lookup import peek
 from .lowering import Lowering
 from .numpy_calls import numpy_call
-from .operators import check_local, check_seen, is_ours
+from .operators import check_key, check_local, check_seen, is_ours
 from .outside import class_attribute, type_of
 from .scope import Closure
 from .values import LocalDict, LocalList, TensorVar, describe, flatten, is_static, map_leaves
 
-__all__ = ["foreign_call", "is_foreign", "is_pure", "localized", "runs_natively"]
+__all__ = [
+    "CONTAINER_WRITING",
+    "IMPURE",
+    "foreign_call",
+    "is_foreign",
+    "is_pure",
+    "localized",
+    "refuse_call",
+    "runs_natively",
+]
 
 _PURE = {
     "math", "cmath", "operator", "itertools", "functools", "numpy", "scipy", "builtins", "_operator", "collections",
     "string", "re", "copy", "fractions", "decimal", "statistics", "bisect", "_bisect", "heapq", "_heapq", "textwrap",
     "numbers", "_functools", "_collections", "struct", "_struct", "json", "ml_dtypes", "_decimal",
 }  # fmt: skip
-_IMPURE = {
+IMPURE = {
     "time", "random", "os", "posix", "nt", "uuid", "socket", "subprocess", "secrets", "_random", "io", "datetime",
     "tempfile", "shutil", "pathlib", "logging", "urllib", "platform", "getpass", "sys", "threading",
 }  # fmt: skip
@@ -54,8 +66,9 @@ _WRITING = {"copyto", "put", "place", "putmask", "fill_diagonal", "put_along_axi
 _ARRAY_WRITING = {"sort", "fill", "put", "partition", "resize", "setflags", "setfield", "byteswap", "__setitem__"}
 
 #: Containers of classes that compiled code does not know how to change.
-_CONTAINERS = (collections.deque, dict, list, set, bytearray)
-_CONTAINER_WRITING = {
+_USERS = (collections.ChainMap, collections.UserDict, collections.UserList)
+_CONTAINERS = (collections.deque, dict, list, set, bytearray, *_USERS)
+CONTAINER_WRITING = {
     *("append", "appendleft", "extend", "extendleft", "insert", "pop", "popleft", "popitem", "remove", "rotate"),
     *("clear", "reverse", "sort", "update", "subtract", "setdefault", "add", "discard", "move_to_end", "__setitem__"),
     *("__delitem__", "__iadd__"),
@@ -69,13 +82,27 @@ _FORBIDDEN: set[Any] = {
 
 def module_of(fn: Any) -> str:
     """The module of a function, of the class of a bound method's object, or of an object's class."""
-    owner = getattr(fn, "__self__", None)
+    owner = peek(fn, "__self__")
     if owner is not None and not isinstance(owner, types.ModuleType) and not isinstance(fn, types.FunctionType):
         return str((owner if isinstance(owner, type) else type(owner)).__module__)
-    found = getattr(fn, "__module__", None) or getattr(owner, "__name__", None)
+    found = peek(fn, "__module__") or peek(owner, "__name__")
     if not isinstance(found, str):
         found = type(fn).__module__
     return found
+
+
+def public_name(fn: Any, name: str, module: str) -> str:
+    """What a user calls a function of a library: ``random.random``, though that is a method of a hidden object."""
+    last, packages = name.rpartition(".")[2], module.split(".")
+    for depth in range(1, len(packages) + 1):
+        path = _SPOKEN.get(module) or ".".join(packages[:depth])
+        if getattr(sys.modules.get(path), last, None) == fn:
+            return f"{path}.{last}"
+    return name if any(part.startswith("_") for part in packages) else f"{module}.{name}"
+
+
+#: Modules that users know by another name.
+_SPOKEN = {"posix": "os", "nt": "os", "_io": "io"}
 
 
 def is_foreign(fn: Any) -> bool:
@@ -95,18 +122,17 @@ def runs_natively(fn: Any, args: list[Any], kwargs: dict[str, Any]) -> bool:
     if not isinstance(fn, types.FunctionType | types.MethodType):
         return is_foreign(fn) and isinstance(class_attribute(type(fn), "__call__"), types.FunctionType)
     root = module_of(fn).partition(".")[0]
-    if root in _NATIVE_ONLY or root in _IMPURE:
+    if root in _NATIVE_ONLY or root in IMPURE:
         return True
     return root in _PURE and is_static((args, tuple(kwargs.values())))
 
 
 def foreign_call(lw: Lowering, fn: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
     """The call of something that is not compiled from source: evaluated now if it is pure and its arguments static."""
-    name = getattr(fn, "__qualname__", None) or getattr(fn, "__name__", None) or type(fn).__name__
-    module, owner = module_of(fn), getattr(fn, "__self__", None)
+    name, module, owner = _known_as(fn)
     root = module.partition(".")[0]
     if type(fn) is _MEMOISED and is_static((args, tuple(kwargs.values()))):
-        return _without_effects(lw, fn, args, kwargs)
+        return _remembered(lw, fn, args, kwargs)
     _refuse_impure(fn, name, module, owner, kwargs)
     if isinstance(owner, str) and name.startswith("str."):
         from . import text
@@ -114,6 +140,8 @@ def foreign_call(lw: Lowering, fn: Any, args: list[Any], kwargs: dict[str, Any])
         made = text.method(lw, owner, name.removeprefix("str."), args, kwargs)
         if made is not None:
             return made
+    if root in _USING_UP or fn in (frozenset, bytes, bytearray):
+        args = [list(iterate_live(lw, a)) if hasattr(a, "advance") else a for a in args]
     given = (args, tuple(kwargs.values()))
     if not is_static(given):
         return _dynamic_call(lw, fn, name, root, args, kwargs)
@@ -131,31 +159,58 @@ def foreign_call(lw: Lowering, fn: Any, args: list[Any], kwargs: dict[str, Any])
     return localized(fn(*args, **kwargs))
 
 
+#: Modules whose functions take all elements of an iterator at once.
+_USING_UP = ("collections", "math", "statistics")
 _MEMOISED = type(functools.lru_cache(lambda: None))
 
 
-def _without_effects(lw: Lowering, fn: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
-    """The call of a function that remembers its results: compiled like any other, if it has no effects to leave out."""
-    before = len(trace.builder.block.ops)
-    with lw.region() as region:
-        found = _compiled(lw, fn.__wrapped__)(*args, **kwargs)
-    if region.saved or any(op.defn.effect >= Effect.WRITE for op in trace.builder.block.ops[before:]):
-        raise UnsupportedCallError(f"{fn.__name__} remembers its results, but has effects", hint="leave the cache out")
-    return found
+def _known_as(fn: Any) -> tuple[str, str, Any]:
+    """The name of a function, its module, and the object it is a method of."""
+    name = peek(fn, "__qualname__") or peek(fn, "__name__") or type(fn).__name__
+    return name, module_of(fn), peek(fn, "__self__")
+
+
+def refuse_call(fn: Any) -> None:
+    """Raises what compiled code raises for a call of a library's function, whatever its arguments are."""
+    native = isinstance(fn, types.BuiltinFunctionType | types.BuiltinMethodType) or runs_natively(fn, [], {})
+    if native and type(fn) is not _MEMOISED and intrinsic_of(fn) is None and not hasattr(fn, "__graph_call__"):
+        _refuse_impure(fn, *_known_as(fn), {})
+
+
+def _remembered(lw: Lowering, fn: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
+    """The call of a function that remembers its results: its own memory answers, now and at each call.
+
+    It must be one that could have been compiled, and of which nobody notices when it runs.
+    """
+    check_key((args, tuple(kwargs.values())))
+    part = compiled(lw, lambda: call(lw, fn.__wrapped__, list(args), kwargs))
+    if part.changes or part.reads:
+        raise UnsupportedCallError(
+            f"{fn.__name__} remembers its results, but "
+            + ("has effects" if part.changes else "reads what is known only at run time"),
+            hint="leave the cache out",
+        )
+    given = tuple(args)
+
+    def ask() -> Any:
+        return fn(*given, **kwargs)
+
+    key = ("remembered", id(fn), repr((given, kwargs)), fn)
+    return lw.outside.read(run_now(ask), key, f"what {fn.__name__}() remembers", ask)
 
 
 def _refuse_impure(fn: Any, name: str, module: str, owner: Any, kwargs: dict[str, Any]) -> None:
     last, root = name.rpartition(".")[2], module.partition(".")[0]
     forbidden = isinstance(fn, types.BuiltinFunctionType | type) and fn in _FORBIDDEN
     impure = not forbidden and root in ("numpy", "scipy") and last in _NUMPY_IMPURE and not isinstance(fn, type)
-    if impure or module.startswith("numpy.random") or (root in _IMPURE and not forbidden):
+    if impure or module.startswith("numpy.random") or (root in IMPURE and not forbidden):
         raise SideEffectError(
-            f"{module}.{name} would be called once, while compiling, and its result frozen",
+            f"{public_name(fn, name, module)} would be called once, while compiling, and its result frozen",
             code="AC1604",
             hint="call it outside and pass the value as an argument"
             + (", or draw random numbers with `ops`" if "random" in (root, last) or "random" in module else ""),
         )
-    if isinstance(owner, _CONTAINERS) and last in _CONTAINER_WRITING:
+    if isinstance(owner, _CONTAINERS) and last in CONTAINER_WRITING:
         raise SideEffectError(
             f"{name}() would change a {type(owner).__name__} while compiling, once for all calls",
             code="AC1602",
@@ -168,6 +223,8 @@ def _refuse_impure(fn: Any, name: str, module: str, owner: Any, kwargs: dict[str
             code="AC1602",
             hint="use a function that returns the new array",
         )
+    if not callable(fn):
+        raise TypeError(f"'{type(fn).__name__}' object is not callable")
     pure = (root in _PURE or isinstance(fn, np.ufunc)) and is_static(owner)
     if forbidden or not pure:
         raise UnsupportedCallError(

@@ -12,9 +12,11 @@ from ..errors import BpropError, StaticValueError, UnsupportedCallError
 from ..ir.core import Value
 from ..ir.primitive import REGISTRY, F, trace
 from ..ir.types import tensor
-from ..runtime.host import TensorSpec, checked, filled, name_of, spec_leaves
+from ..runtime.host import TensorSpec, called, checked, filled, name_of, spec_leaves
+from ..runtime.tensor import wrap
 from .calls import call, intrinsic
 from .commits import emit_commit
+from .effects import run_now
 from .foreign import localized
 from .joins import NUMBER_DTYPE
 from .lowering import Lowering
@@ -33,9 +35,10 @@ from .values import (
     is_dynamic,
     is_static,
     map_leaves,
+    plain_copy,
 )
 
-__all__ = ["at_compile_time"]
+__all__ = ["HostArguments", "at_compile_time", "emit_host_call", "native_function"]
 
 
 def at_compile_time(lw: Lowering, fn: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
@@ -48,22 +51,19 @@ def at_compile_time(lw: Lowering, fn: Callable[..., Any], args: Sequence[Any], k
             hint="give it numbers, shapes and texts; py_call runs a function at run time",
         ).about(dynamic)
     check_seen(given, f"{name_of(fn)}()")
-    return localized(fn(*[_plain(a) for a in args], **{k: _plain(v) for k, v in kwargs.items()}))
-
-
-def _plain(x: Any) -> Any:
-    """A static value as Python's own containers, which the function may keep."""
-    if isinstance(x, LocalDict):
-        return {k: _plain(v) for k, v in x.items()}
-    return [_plain(v) for v in x] if isinstance(x, LocalList) else x
+    plain, named = [plain_copy(a) for a in args], {k: plain_copy(v) for k, v in kwargs.items()}
+    return localized(run_now(lambda: fn(*plain, **named)))
 
 
 # ---------------------------------------------------------------------------------------------------- py_call
-class _Arguments:
-    """The arguments of a host function: the Values among them, and how to put them together at run time."""
+class HostArguments:
+    """The arguments of a host function: the Values among them, and how to put them together at run time.
 
-    def __init__(self, lw: Lowering, args: Sequence[Any]) -> None:
-        self._lw = lw
+    The function gets copies: ndarrays, or Tensors.
+    """
+
+    def __init__(self, lw: Lowering, args: Sequence[Any], tensors: bool = False) -> None:
+        self._lw, self._tensors = lw, tensors
         self.values: list[Value] = []
         self._recipes = [self._recipe(a) for a in args]
 
@@ -73,6 +73,8 @@ class _Arguments:
             self.values.append(x.value if kind is Weak else self._lw.unwrap(x))
             if kind is Weak:
                 return lambda arrays: arrays[n].item()
+            if self._tensors and kind is not ArrayVar:
+                return lambda arrays: wrap(np.array(arrays[n]))
             scalar = kind is ArrayVar and x.kind is np.generic
             return lambda arrays: np.array(arrays[n])[()] if scalar else np.array(arrays[n])
         parts = elements(x)
@@ -100,30 +102,34 @@ class _Arguments:
 
 @intrinsic("py_call")
 def _py_call(lw: Lowering, fn: Any, *args: Any, out: Any = None, bprop: Any = None) -> Any:
-    fn = _native(lw, fn)
+    fn = native_function(lw, fn)
     specs = list(spec_leaves(map_leaves(_spec, out)))
     promise = filled(out, iter(specs))
-    given = _Arguments(lw, args)
+    given = HostArguments(lw, args)
     kinds = tuple([_type(s) for s in specs])
 
-    def host(*arrays: Any) -> tuple[Any, ...]:
+    def run(*arrays: Any) -> tuple[Any, ...]:
         return tuple(checked(fn, fn(*given.made_of(arrays)), promise))
+
+    def host(*arrays: Any) -> tuple[Any, ...]:
+        return called(lambda: run(*arrays)) if kinds else run(*arrays)
 
     name = f"py_call{len(lw.module.callables)}"
     lw.module.callables[name] = host
     emit_commit(lw)
     if bprop is None:
-        results: Sequence[Value] = _emitted(given.values, name, kinds)
+        results: Sequence[Value] = emit_host_call(given.values, name, kinds)
     else:
         results = _with_bprop(lw, fn, args, given.values, name, kinds, specs, promise, bprop)
     return filled(promise, iter([_wrapped(r, s) for r, s in zip(results, specs, strict=True)]))
 
 
-def _emitted(operands: Sequence[Value], name: str, results: tuple[Any, ...]) -> list[Value]:
+def emit_host_call(operands: Sequence[Value], name: str, results: tuple[Any, ...]) -> list[Value]:
+    """Emits the call of a host function; `results` are the types of what it returns."""
     return list(trace.builder.emit(REGISTRY["host_call"], tuple(operands), (name, results)) or ())
 
 
-def _native(lw: Lowering, fn: Any) -> Callable[..., Any]:
+def native_function(lw: Lowering, fn: Any) -> Callable[..., Any]:
     """The function as Python calls it at run time."""
     if type(fn) is Closure:
         return _function_of(lw, fn)
@@ -155,9 +161,9 @@ def _function_of(lw: Lowering, closure: Closure) -> types.FunctionType:
                 f"{closure.__name__}, which py_call runs, reads '{name}' of compiled code, a {describe(value)}",
                 hint=f"give '{name}' to py_call as an argument",
             ).about(value)
-        cells.append(types.CellType(_native(lw, value) if type(value) is Closure else _plain(value)))
+        cells.append(types.CellType(native_function(lw, value) if type(value) is Closure else plain_copy(value)))
     names = closure.frame.bindings.globals
-    return types.FunctionType(found[0], names, closure.__name__, tuple(map(_plain, defaults)), tuple(cells))
+    return types.FunctionType(found[0], names, closure.__name__, tuple(map(plain_copy, defaults)), tuple(cells))
 
 
 def _codes_inside(code: types.CodeType) -> Iterator[types.CodeType]:
@@ -197,7 +203,7 @@ def _with_bprop(
     kinds = [v.type for v in operands]
     forward = trace.builder.nested(kinds, [v.name for v in operands])
     with forward:
-        forward.ret(*_emitted(forward.block.args, name, results))
+        forward.ret(*emit_host_call(forward.block.args, name, results))
     backward = trace.builder.nested([*kinds, *results, *results], [None] * (len(kinds) + 2 * len(results)))
     n, k = len(kinds), len(results)
     with lw.region() as region, backward:

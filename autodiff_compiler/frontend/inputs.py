@@ -15,9 +15,9 @@ from typing import Any
 
 from ..errors import SideEffectError
 from ..ir.core import Value
-from .values import TensorVar, Weak
+from .values import EITHER, TensorVar, Weak
 
-__all__ = ["ARRAY", "Again", "Foreknown", "Inputs", "pattern_of"]
+__all__ = ["ARRAY", "Again", "Foreknown", "Inputs", "check_writable", "follow", "pattern_of"]
 
 #: Why a Tensor made of an ndarray argument is locked.
 ARRAY = "was given as an ndarray"
@@ -29,6 +29,8 @@ class Foreknown:
 
     #: an input is written, and some of the inputs are one Tensor
     aliased: bool = False
+    #: it matters which of several Tensors a loop leaves under a name, so loops carry that along
+    following: bool = False
     #: the attributes (id of the object, name) whose numbers change, so they are known at run time only
     changing: frozenset[tuple[int, str]] = frozenset()
     #: this compilation only looks for what attributes hold at the end; and what was found (see `after_forward`)
@@ -42,6 +44,12 @@ class Again(BaseException):
     def __init__(self, known: Foreknown) -> None:
         super().__init__()
         self.known = known
+
+
+def follow(known: Foreknown) -> None:
+    """To be called where it matters which of several Tensors one is: compiles anew if loops have not carried that."""
+    if not known.following:
+        raise Again(replace(known, following=True))
 
 
 class Inputs:
@@ -117,8 +125,10 @@ def pattern_of(identities: Sequence[Hashable]) -> tuple[int, ...]:
     return tuple([first.setdefault(x, i) for i, x in enumerate(identities)])
 
 
-def check_writable(box: TensorVar) -> None:
+def check_writable(box: TensorVar, known: Foreknown) -> None:
     """Refuses writes to a Tensor that somebody may hold who would not see them."""
+    if box.locked == EITHER:
+        follow(known)
     if box.locked:
         raise SideEffectError(
             f"an element of a Tensor that {box.locked} cannot be assigned in compiled code",

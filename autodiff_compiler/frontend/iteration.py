@@ -6,6 +6,7 @@ numbers can be kept instead of being unrolled.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable
 from itertools import count, islice
 from typing import Any
@@ -17,7 +18,7 @@ from ..ir.core import Value
 from ..ir.primitive import METHODS, F
 from ..ir.types import tensor
 from ..runtime.tensor import NO_ELEMENTS
-from .control import iterate_live, iterate_static
+from .control import iterate_live, iterate_static, iterator_of, live_item
 from .joins import Slot, fill, kind_of_number, lifted_number, same_static
 from .lowering import Lowering
 from .values import (
@@ -26,6 +27,8 @@ from .values import (
     DictView,
     LocalDict,
     LocalList,
+    LocalObject,
+    LocalSet,
     StateVar,
     TensorVar,
     Weak,
@@ -37,11 +40,24 @@ from .values import (
     usable,
 )
 
-__all__ = ["END", "Enumerate", "Forced", "Iteration", "RangeOf", "Reversed", "Through", "Zip", "iteration_of"]
+__all__ = [
+    "END",
+    "ENDLESS",
+    "Enumerate",
+    "Forced",
+    "Iteration",
+    "RangeOf",
+    "Reversed",
+    "Through",
+    "Zip",
+    "iteration_of",
+]
 
 _COUNT = tensor(int64, ())
 #: What stands for the element after the last.
 END = object()
+#: The length of what has no end, or none that is known; also the place of an iterator that is used up.
+ENDLESS = sys.maxsize
 
 
 class Iteration:
@@ -86,6 +102,15 @@ class Iteration:
         """The iterators that it takes its elements from."""
         return ()
 
+    def most(self, lw: Lowering) -> int | None:
+        """How many elements it may give before compiling is given up; None if what it is made of has such a limit."""
+        n = self.length
+        return lw.options.unroll_max + (n if isinstance(n, int) and n < ENDLESS else 0)
+
+    def runs_code(self) -> bool:
+        """Whether the user's code runs when an element is asked for."""
+        return any(p.runs_code() for p in self.parts_inside())
+
     def begin(self, lw: Lowering) -> Iteration:
         """What a `for` goes over; `end` is called after a loop that was kept or may have ended early."""
         return self
@@ -102,6 +127,7 @@ class Iteration:
 
 def iteration_of(lw: Lowering, x: Any) -> Iteration:
     """The iteration over an abstract value."""
+    x = iterator_of(lw, x)
     if isinstance(x, Iteration):
         return x
     if isinstance(x, range):
@@ -126,13 +152,15 @@ class _Static(Iteration):
     def item(self, lw: Lowering, i: int) -> Any:
         if isinstance(self.of, LocalList):
             return self.of[i] if i < len(usable(self.of)) else END
-        if self.source is not None and len(usable(self.source)) != self.length:
+        if self.source is None:
+            return self.items[i] if i < self.length else END
+        if len(usable(self.source)) != self.length:
             raise RuntimeError("dictionary changed size during iteration")
-        return self.items[i] if i < len(self.items) else END
+        return live_item(self.of, i) if i < self.length else END
 
     def sources(self) -> list[Any]:
         """With all that is in it: what a kept loop reads of it is read once, before the loop."""
-        mutable = TensorVar | LocalList | LocalDict
+        mutable = TensorVar | LocalList | LocalDict | LocalSet | LocalObject
         inside = [x for item in self.items for x in parts(item) if isinstance(x, mutable)]
         return inside if self.source is None else [self.source, *inside]
 
@@ -141,6 +169,11 @@ class _Static(Iteration):
 
     def enter(self, lw: Lowering) -> None:
         self._stacks: list[Value] = []
+        if self.source is not None:
+            now = [live_item(self.of, i) for i in range(len(usable(self.source)))]
+            if len(now) != self.length:
+                raise StaticValueError(f"the {describe(self.source)} it goes over has changed its size since")
+            self.items = now
         self._template = self._column(lw, self.items)
 
     def sequences(self) -> list[Value]:
@@ -156,15 +189,19 @@ class _Static(Iteration):
         if parts is not None and all(_alike(x, first) for x in xs):
             rows = zip(*[elements(x) for x in xs], strict=True)
             template = rebuild(first, [self._column(lw, list(row)) for row in rows])
-            if isinstance(template, LocalList | LocalDict):
+            if isinstance(template, LocalList | LocalDict | LocalObject):
                 template.locked = EITHER
             return template
         kind = kind_of_number(first)
         if lw.is_tensor(first) and all(lw.is_tensor(x) and x.type is first.type for x in xs):
             locked = EITHER if type(first) is TensorVar else PARAMETERS
             return self._stacked([lw.unwrap(x) for x in xs], Slot(len(self._stacks), None, locked, snapshot_of(*xs)))
-        if parts is None and all(same_static(x, first) for x in xs):
-            return first
+        if parts is None and all(same_static(usable(x), first) for x in xs):
+            if type(first) is not LocalSet or all(x is first for x in xs):
+                return first
+            either = LocalSet(first)
+            either.locked = EITHER
+            return either
         if kind is not None and all(kind_of_number(x) is kind for x in xs):
             return self._stacked([lifted_number(x, kind, current()) for x in xs], Slot(len(self._stacks), kind))
         other = next((x for x in xs if describe(x) != describe(first)), None)
@@ -314,6 +351,9 @@ class Zip(Iteration):
     def parts_inside(self) -> Iterable[Iteration]:
         return self.parts
 
+    def most(self, lw: Lowering) -> int | None:
+        return min((m for p in self.parts if (m := p.most(lw)) is not None), default=None)
+
     def sources(self) -> list[Any]:
         return [s for p in self.parts for s in p.sources()]
 
@@ -348,6 +388,9 @@ class Enumerate(Zip):
         n = inner.length
         counter = RangeOf(start, start + n) if isinstance(n, int) and isinstance(start, int) else _Counter(start, n)
         super().__init__([counter, inner])
+
+    def most(self, lw: Lowering) -> int | None:
+        return self._inner.most(lw)
 
     def static_items(self, lw: Lowering) -> Iterable[Any]:
         if not isinstance(self._start, int):
@@ -410,6 +453,12 @@ class Through(Iteration):
     """An iteration whose elements, in a kept loop, are those of the iteration `source`."""
 
     source: Iteration
+
+    def most(self, lw: Lowering) -> int | None:
+        return self.source.most(lw)
+
+    def runs_code(self) -> bool:
+        return self.source.runs_code()
 
     def sequences(self) -> list[Value]:
         return self.source.sequences()

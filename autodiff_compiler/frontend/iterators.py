@@ -8,21 +8,20 @@ iteration itself, so that it can be kept.
 from __future__ import annotations
 
 import itertools
-import sys
 from collections.abc import Iterable, Iterator
 from typing import Any
 
 from ..errors import LoopError, StaticValueError, UnsupportedSyntaxError, shown_as
 from ..ir.core import Value
-from .calls import intrinsic
+from .calls import intrinsic, to_number
 from .comparison import truth
 from .control import used_up
-from .iteration import END, Enumerate, Iteration, Reversed, Through, Zip, iteration_of
+from .iteration import END, ENDLESS, Enumerate, Iteration, Reversed, Through, Zip, iteration_of
 from .lowering import Lowering
-from .operators import special
+from .operators import as_index, require_static, special
 from .values import Cursor, describe
 
-__all__ = ["Iterated", "wrapped"]
+__all__ = ["ENDLESS", "Iterated", "live", "wrapped"]
 
 
 @shown_as("iterator")
@@ -33,6 +32,9 @@ class Iterated(Through):
         self.source, self.name = source, name
         self.cursor = Cursor()
 
+    def __repr__(self) -> str:
+        return f"<{self.name} object at {id(self):#x}>"
+
     @property
     def length(self) -> Any:
         n = self.source.length
@@ -42,22 +44,27 @@ class Iterated(Through):
         """The next element, or END."""
         if self.cursor.broken is not None:
             raise self.cursor.broken.again(lw.here, "used here")
-        if self.cursor.taken == _EXHAUSTED:
+        if self.cursor.taken == ENDLESS:
             return END
         lw.touch(self.cursor)
         found, taken = self.source.following(lw, self.cursor.taken)
-        self.cursor.taken = _EXHAUSTED if found is END else taken
+        self.cursor.taken = ENDLESS if found is END else taken
         return found
 
     def following(self, lw: Lowering, i: int) -> tuple[Any, int]:
         return self.advance(lw), i + 1
 
     def static_items(self, lw: Lowering) -> Iterator[Any]:
-        trips, n = 0, self.source.length
-        most = lw.options.unroll_max + (n if isinstance(n, int) and n < _EXHAUSTED else 0)
-        while (item := self.advance(lw)) is not END:
+        trips, most = 0, self.most(lw)
+        while True:
+            try:
+                item = self.advance(lw)
+            except StopIteration:  # a function given to `map` may end it
+                return
+            if item is END:
+                return
             trips += 1
-            if trips > most:
+            if most is not None and trips > most:
                 raise LoopError(f"a {self.name} object gives more than {most} elements")
             yield item
 
@@ -74,18 +81,16 @@ class Iterated(Through):
         self.source.enter(lw)
 
     def end(self, lw: Lowering, certain: bool) -> None:
+        self.source.end(lw, certain)
         lw.touch(self.cursor)
         if certain:
-            self.cursor.taken = _EXHAUSTED
+            self.cursor.taken = ENDLESS
         else:
             self.cursor.broken = StaticValueError(
                 f"how many elements of this {self.name} object are left depends on data", hint="make a list of it first"
             )
         for part in self.source.parts_inside():
             part.end(lw, False)
-
-
-_EXHAUSTED = sys.maxsize
 
 
 class _Loop(Through):
@@ -125,6 +130,12 @@ class _Map(Iteration):
 
     def following(self, lw: Lowering, i: int) -> tuple[Any, int]:
         return self._of(lw, self.rows.item(lw, i)), i + 1
+
+    def most(self, lw: Lowering) -> int | None:
+        return self.rows.most(lw)
+
+    def runs_code(self) -> bool:
+        return True
 
     def sources(self) -> list[Any]:
         return self.rows.sources()
@@ -172,6 +183,12 @@ class _Filter(Iteration):
     def parts_inside(self) -> Iterable[Iteration]:
         return [self.inner]
 
+    def most(self, lw: Lowering) -> int | None:
+        return self.inner.most(lw)
+
+    def runs_code(self) -> bool:
+        return True
+
 
 _AT_ONCE = 10_000
 
@@ -184,7 +201,7 @@ class _Native(Iteration):
     def __init__(self, iterator: Iterator[Any]) -> None:
         self._iterator = iterator
         self._seen = list(itertools.islice(iterator, _AT_ONCE))
-        self.length = len(self._seen) if len(self._seen) < _AT_ONCE else _EXHAUSTED
+        self.length = len(self._seen) if len(self._seen) < _AT_ONCE else ENDLESS
 
     def item(self, lw: Lowering, i: int) -> Any:
         while len(self._seen) <= i:
@@ -193,6 +210,33 @@ class _Native(Iteration):
                 return END
             self._seen.append(found)
         return self._seen[i]
+
+
+class _Live(Iteration):
+    """An iterator of the standard library over elements that the user's code makes when they are asked for."""
+
+    force_unroll = True
+    length = ENDLESS
+
+    def __init__(self, iterator: Iterator[Any]) -> None:
+        self._iterator, self._given = iterator, 0
+
+    def runs_code(self) -> bool:
+        return True
+
+    def item(self, lw: Lowering, i: int) -> Any:
+        if i != self._given:
+            raise StaticValueError(
+                "an iterator of the standard library over one of compiled code gives each element on one path only",
+                hint="make a list of its elements first",
+            )
+        self._given += 1
+        return next(self._iterator, END)
+
+
+def live(iterator: Iterator[Any]) -> Any:
+    """An iterator of the standard library that asks compiled code for elements one after the other."""
+    return Iterated(_Live(iterator), type(iterator).__name__)
 
 
 def wrapped(result: Any) -> Any:
@@ -230,12 +274,15 @@ def _next(lw: Lowering, x: Any, *default: Any) -> Any:
 
 @intrinsic(enumerate)
 def _enumerate(lw: Lowering, iterable: Any, start: Any = 0) -> Any:
-    return Iterated(Enumerate(iteration_of(lw, iterable), start), "enumerate")
+    first = as_index(lw, start)
+    first = to_number(lw, first, int) if lw.is_tensor(first) else first
+    return Iterated(Enumerate(iteration_of(lw, iterable), first), "enumerate")
 
 
 @intrinsic(zip)
 def _zip(lw: Lowering, *xs: Any, strict: bool = False) -> Any:
-    return Iterated(Zip([iteration_of(lw, x) for x in xs], strict), "zip")
+    must = truth(lw, require_static(strict, "`strict` of zip()"))
+    return Iterated(Zip([iteration_of(lw, x) for x in xs], must), "zip")
 
 
 @intrinsic(reversed)

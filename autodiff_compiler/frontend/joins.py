@@ -207,6 +207,9 @@ class Join:
         #: the parts made of an object, by its id, on each path; and which two of them are one, and where
         self._made_of: tuple[dict[int, list[Any]], dict[int, list[Any]]] = ({}, {})
         self._siblings: list[tuple[Any, Any, Any]] = []
+        #: what each part was made of on the two paths; and what was looked up in `ties` there
+        self._parts: dict[int, tuple[Any, Any]] = {}
+        self._seen: tuple[dict[int, Any], dict[int, Any]] = ({}, {})
 
     def slot(
         self, a: Value, b: Value, kind: type | None = None, locked: str = "", snapshot: Snapshot | None = None
@@ -224,25 +227,33 @@ class Join:
 
     def _tie(self, part: Any, a: Any = None, b: Any = None) -> Any:
         """Notes what the object that will be made of a part of the template may be: a on one path, b on the other."""
-        found: dict[int, tuple[Any, list[Any]]] = {}
+        targets: dict[int, Any] = {}
+        siblings: dict[int, Any] = {}
         for i, (x, builder) in enumerate(((a, self.a), (b, self.b))):
             if type(x) not in _MUTABLE:
                 continue
-            reached: list[tuple[Any, Any]] = [(x, True)]
-            if x.serial >= self._start:
-                reached += self._ties.reach(x, self._start, builder)
-            for target, holds in reached:
+            reached = [x, *(self._ties.nearest(x, self._start, builder) if x.serial >= self._start else ())]
+            for target in reached:
                 if target.serial < self._start:
-                    found.setdefault(id(target), (target, [False, False]))[1][i] = holds
+                    targets[id(target)] = target
                     continue
-                for sibling in self._made_of[i].get(id(target), ()):
-                    if sibling is not part:
-                        self._siblings.append((part, sibling, self._where(*((False, holds) if i else (holds, False)))))
+                siblings.update((id(s), s) for s in self._made_of[i].get(id(target), ()) if s is not part)
             self._made_of[i].setdefault(id(x), []).append(part)
             self._alive += (part, x)
-        if found:
-            self._tied[id(part)] = [(target, self._where(*holds)) for target, holds in found.values()]
+        self._parts[id(part)] = a, b
+        for sibling in siblings.values():
+            self._siblings.append((part, sibling, self._where_one((a, b), self._parts[id(sibling)])))
+        if targets:
+            self._tied[id(part)] = [(target, self._where_one((a, b), (target, target))) for target in targets.values()]
         return part
+
+    def _where_one(self, xs: tuple[Any, Any], ys: tuple[Any, Any]) -> Any:
+        """Where two objects are one, given which they are on each path."""
+        holds = []
+        for x, y, builder, seen in zip(xs, ys, (self.a, self.b), self._seen, strict=True):
+            known = type(x) in _MUTABLE and type(y) in _MUTABLE
+            holds.append(known and self._ties.one(x, y, builder, seen))
+        return self._where(*holds)
 
     def _where(self, a: Any, b: Any) -> Any:
         """Where something holds, given where it does on both paths: a path, a slot, or None if that is not known."""

@@ -139,14 +139,15 @@ class _Later(Iteration):
 
 
 def _unroll_all(lw: Lowering, node: Any, iteration: Iteration) -> None:
-    if not isinstance(_unroll(lw, node, iteration.static_items(lw)), bool):
+    if not isinstance(_unroll(lw, node, iteration.static_items(lw), nested=iteration.runs_code()), bool):
         iteration.end(lw, certain=False)
 
 
-def _unroll(lw: Lowering, node: Any, items: Iterable[Any]) -> Any:
+def _unroll(lw: Lowering, node: Any, items: Iterable[Any], nested: bool = False) -> Any:
     """Runs the trips while compiling; after a dynamic `break` or `return`, the later ones are guarded by its flag.
 
-    Returns whether the loop was ended by one, as `_stopped` does.
+    `nested`: asking for an item runs code, which must be guarded, too.  Returns whether a jump ended the loop, as
+    `_stopped` does.
     """
 
     def trip(item: Any) -> None:
@@ -155,6 +156,7 @@ def _unroll(lw: Lowering, node: Any, items: Iterable[Any]) -> Any:
 
     only_return = getattr(node, "stop_flags", ()) == (RETURNED,)
     stopped: Any = False
+    items = iter(items)
     for item in items:
         if stopped is False:
             trip(item)
@@ -165,7 +167,16 @@ def _unroll(lw: Lowering, node: Any, items: Iterable[Any]) -> Any:
         stopped = _stopped(lw, node)
         if stopped is True:
             break
+        if nested and stopped is not False:
+            lw.place(node)
+            go_on = negate(stopped).value
+            branch(lw, go_on, lambda: _rest(lw, node, items), lambda: None, node=node, other_returned=only_return)
+            return _stopped(lw, node)
     return stopped
+
+
+def _rest(lw: Lowering, node: Any, items: Iterable[Any]) -> None:
+    _unroll(lw, node, items, nested=True)
 
 
 def _stopped(lw: Lowering, node: Any) -> Any:
@@ -364,16 +375,23 @@ def _keep_while(lw: Lowering, node: Any) -> None:
 
 def _emit_while(lw: Lowering, node: Any, loop: Loop, body: Any, cond: Any) -> None:
     if cond.outs[0].constant is True:
-        raise LoopError(
-            "this `while` never ends: its condition does not depend on anything known only at run time",
-            code="AC1503",
-            loc=lw.place(node.test),
-            hint="let the condition depend on a Tensor or a `mutable` number, or use a `break`",
-        )
+        raise _never_ends(lw, node.test)
     inits = loop.inits(body.templates, body.types)
     lw.place(node)
     op = trace.builder.emit_op(REGISTRY["while"], inits, (), (cond, body.builder.ret(*body.ends)))
     _leave(loop, body, op.results[1:])
+
+
+def _never_ends(lw: Lowering, test: Any) -> LoopError:
+    """The error for a `while` whose condition is true however often the body runs."""
+    loc = lw.place(test)
+    if isinstance(test, gast.Constant):
+        what, hint = "it has no condition, and no `break` is reached", "end it with a condition or a `break`"
+    else:
+        what = "its condition does not depend on anything known only at run time, and the body does not make it false"
+        hint = "change in the body what the condition reads, make that a Tensor or a `mutable` number, or use a `break`"
+    notes = lw.reasons.known(lw.frame, test)
+    return LoopError(f"this `while` never ends: {what}", code="AC1503", loc=loc, notes=notes, hint=hint)
 
 
 # ---------------------------------------------------------------------------------------------------- attempts

@@ -16,11 +16,14 @@ from . import (  # noqa: F401  (their rules register themselves)
     builtins,
     control,
     expressions,
+    generators,
     host,
     iterators,
+    kinds,
     loops,
     managers,
     math_functions,
+    records,
     standard_library,
     statements,
     text,
@@ -30,12 +33,14 @@ from .attributes import final_contents
 from .calls import call
 from .commits import Site, commit_before
 from .exceptions import raise_after_effects
-from .failed import report
+from .failed import point_at_user, report
 from .inputs import Again, Foreknown
+from .lookup import peek
 from .lowering import Diverged, Lowering, NumberArgument, Options, TensorArgument
 from .outside import AnyGuard, Capture
 from .reasons import Reasons
 from .results import Arg, Out, State, structures
+from .scope import Closure, parameters
 
 __all__ = ["Arg", "Lowered", "NumberArgument", "Options", "Out", "State", "TensorArgument", "lower", "name_of_argument"]
 
@@ -75,7 +80,7 @@ def lower(
     Arguments are given as specifications: `TensorArgument` and `NumberArgument` leaves are dynamic, everything else is
     static.
     """
-    name = name or getattr(fn, "__name__", type(fn).__name__).strip("<>") or "main"
+    name = name or str(peek(fn, "__name__") or type(fn).__name__).strip("<>") or "main"
     known = Foreknown()
     while True:
         lowering = Lowering(name, options or Options(), known)
@@ -88,8 +93,10 @@ def lower(
         except (AutodiffWarning, RecursionError):
             raise
         except Exception as error:
-            if isinstance(error, CompileError) and not error.explained:
-                lowering.reasons.conclude(error, {})
+            if isinstance(error, CompileError):
+                if not error.explained:
+                    lowering.reasons.conclude(error, {})
+                point_at_user(error)
             told = report(lowering, error)
             if told is error:
                 raise
@@ -125,11 +132,14 @@ def _lower(lowering: Lowering, fn: Any, args: Sequence[Any], kwargs: dict[str, A
 
 def name_of_argument(fn: Any, i: int) -> str:
     """What the user calls argument number `i`."""
-    while hasattr(fn, "fn") or hasattr(fn, "__wrapped__"):  # a derivative takes the arguments of its function
-        fn = fn.fn if hasattr(fn, "fn") else fn.__wrapped__
+    while (inner := peek(fn, "fn") or peek(fn, "__wrapped__")) is not None:  # a derivative takes its function's
+        fn = inner
+    if type(fn) is Closure:
+        names = [p.id for p in parameters(fn.prepared.node)]
+        return names[i] if i < len(names) else f"arg{i}"
     method = getattr(type(fn), "construct", None)
-    code = getattr(method or getattr(fn, "__func__", fn), "__code__", None)
-    i += method is not None or hasattr(fn, "__self__")
+    code = peek(method or peek(fn, "__func__") or fn, "__code__")
+    i += method is not None or peek(fn, "__self__") is not None
     return str(code.co_varnames[i]) if code is not None and i < code.co_argcount else f"arg{i}"
 
 
@@ -143,7 +153,7 @@ def _finish(
         arg.index = i
     lowering.module.functions = {entry.name: entry, **lowering.module.functions}
     outside = lowering.outside
-    guards = list(outside.guards.values())
+    guards = outside.all_guards()
     pattern = lowering.inputs.pattern
     return Lowered(
         lowering.module,

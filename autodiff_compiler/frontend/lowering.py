@@ -13,9 +13,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..errors import AutodiffWarning, CompileError, RecursionDepthError, SideEffectError, warn_once
+from ..errors import AutodiffWarning, CompileError, RecursionDepthError, SideEffectError, place_note, warn_once
 from ..ir.build import Builder
-from ..ir.core import Block, Function, Module, UnknownValueError, Value
+from ..ir.core import Block, Function, Module, Op, UnknownValueError, Value
 from ..ir.primitive import F, trace
 from ..ir.types import TensorType, tensor
 from ..primitives.family import naming_parameter
@@ -47,6 +47,8 @@ __all__ = [
 ]
 
 _DEPTH = 256
+#: What is said of an exception that a static operation raised.
+_AS_PYTHON = "raised while this was compiled, as Python raises it without `jit`"
 
 Rule = Callable[["Lowering", Any], Any]
 EXPRESSIONS: dict[str, Rule] = {}
@@ -188,11 +190,8 @@ PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 
 
 def users_place(loc: Loc) -> Loc:
-    """The innermost place of a chain of calls that lies in the user's files and not in our layers."""
-    place: Loc | None = loc
-    while place is not None and place.file.startswith(PACKAGE):
-        place = place.caller
-    return place or loc
+    """The innermost place of a chain of calls that lies in the user's files and not in our layers or Python's."""
+    return loc.of_user()
 
 
 _NOTHING_KNOWN = Foreknown()
@@ -220,6 +219,13 @@ class Lowering:
         self.inputs = Inputs(known)
         #: the attributes that are written, by the id of the object and their name
         self.attributes: dict[tuple[int, str], AttributeVar] = {}
+        #: whether a block that runs in the backward pass is being compiled, and the attributes it read as they are
+        self.in_backward = False
+        #: whether the code of a hook is being compiled (see `callbacks`)
+        self.in_hook = False
+        self.read_backward: set[tuple[int, str]] = set()
+        #: the overriding ops whose rule gives a Python number, with the numbers of those operands (see `custom`)
+        self.bare_numbers: set[tuple[Op, int]] = set()
         #: the state cells of those that a backward block reads, and whose they are (see `after_forward`)
         self.cells: dict[tuple[int, str], list[str]] = {}
         self.cell_owners: dict[tuple[int, str], tuple[Any, str]] = {}
@@ -230,6 +236,8 @@ class Lowering:
         #: what was written to arguments and attributes by the places where the program may stop
         self.sites: dict[Any, Any] = {}
         self.loops = LoopMemory()
+        #: the place of the last `return` of the outermost function
+        self.returned_at: Loc | None = None
         #: the last exception, the builder it left and the place of the node it came from (see `failed`)
         self.failure: tuple[Exception, Builder, Loc] | None = None
         #: warnings with their places, for the end: a part that is given up warns of nothing
@@ -280,7 +288,13 @@ class Lowering:
         if rule is None:
             raise self.refused(node)
         self.place(node)
-        self._guarded(rule, node)
+        if not (self.in_hook and self._is_callback(node)):
+            self._guarded(rule, node)
+
+    def _is_callback(self, node: Any, silent: bool = False) -> bool:
+        from .callbacks import changes_outside
+
+        return changes_outside(self, getattr(node, "value", node) if type(node).__name__ == "Expr" else node, silent)
 
     def block(self, stmts: Sequence[Any]) -> None:
         for s in stmts:
@@ -301,8 +315,9 @@ class Lowering:
         except Exception as error:  # what Python itself raises for a static operation
             self._note_failure(error, node)
             if not getattr(error, "__notes__", None):
+                node = getattr(node, "iter", getattr(node, "test", node))  # the part of a statement that it evaluates
                 loc = users_place(self.frame.tree.loc(node, self.frame.caller))
-                error.add_note(f"  at {loc.file}:{loc.line} in {loc.function} (while it was compiled)")
+                error.add_note(place_note(loc, *self.reasons.known(self.frame, node), _AS_PYTHON))
                 self.certain = loc, trace.builder
             raise
 
@@ -321,7 +336,11 @@ class Lowering:
             warn_once(warning, place)
 
     def refused(self, node: Any) -> CompileError:
-        return fence.reject(node, self.frame.tree) or fence.missing(node, self.frame.tree)
+        error = fence.reject(node, self.frame.tree) or fence.missing(node, self.frame.tree)
+        called = self.frame.tree.loc(node, self.frame.caller)
+        if called.of_user() is not called:  # the place counts from which the user calls it
+            error.spans = tuple([(loc._replace(caller=called.caller), note) for loc, note in error.spans])
+        return error
 
     # ------------------------------------------------------------------------------------------- functions
     def run_function(self, prepared: Prepared, frame: Frame) -> Any:
@@ -334,7 +353,8 @@ class Lowering:
         try:
             body = prepared.node.body
             if not isinstance(body, list):
-                return self.expr(body)
+                self.note_return(body)
+                return None if self.in_hook and self._is_callback(body, silent=True) else self.expr(body)
             self.block(body)
             return frame.env.pop("return", None)
         finally:
@@ -342,6 +362,11 @@ class Lowering:
                 self.reasons.leave(frame.env)
             self.frame, self.depth = previous, self.depth - 1
             trace.builder.loc = loc
+
+    def note_return(self, node: Any) -> None:
+        """Notes where the result of the outermost function was returned, for errors about it."""
+        if self.depth == 1:
+            self.returned_at = users_place(self.frame.tree.loc(node, self.frame.caller))
 
     def call_python(self, fn: Any, args: list[Any], kwargs: dict[str, Any], method_of: Any = None) -> Any:
         """Compiles the call of a Python function into the current place."""
@@ -390,11 +415,38 @@ class Lowering:
         """Whether this compilation only finds out what attributes hold at the end: backward blocks are left out."""
         return self.known.scouting
 
+    @contextmanager
+    def backward(self) -> Iterator[None]:
+        """What is compiled inside runs in the backward pass."""
+        outer, self.in_backward = self.in_backward, True
+        try:
+            yield
+        finally:
+            self.in_backward = outer
+
     def attribute_after_forward(self, owner: Any, name: str) -> Any:
         """``owner.name`` in a block that runs in the backward pass; see `after_forward.read_after_forward`."""
         from .after_forward import read_after_forward
 
         return read_after_forward(self, owner, name)
+
+    def call_with_rule(self, *args: Any) -> Any:
+        """A call with a user's derivative; see `custom.call_with_rule`."""
+        from .custom import call_with_rule
+
+        return call_with_rule(self, *args)
+
+    def run_hook(self, fn: Any, args: Sequence[Any], what: str) -> Any:
+        """A hook's call; see `callbacks.run_hook`."""
+        from .callbacks import run_hook
+
+        return run_hook(self, fn, args, what)
+
+    def edited(self, x: Any, rule: Callable[[Any], Any], what: str, code: str) -> Any:
+        """A Tensor whose cotangent a user's rule edits; see `custom.edited`."""
+        from .custom import edited
+
+        return edited(self, x, rule, what, code)
 
     def flush_attributes(self) -> None:
         """To be called where a forward pass ends: backward blocks see what attributes hold here."""
@@ -424,6 +476,12 @@ class Lowering:
 
         return differentiate(self, *args, **kwargs)
 
+    def linearise(self, *args: Any, **kwargs: Any) -> Any:
+        """A call inside compiled code that is differentiated later; see `derivatives.linearise`."""
+        from .derivatives import linearise
+
+        return linearise(self, *args, **kwargs)
+
     # ------------------------------------------------------------------------------------------- native code
     def unwrap(self, x: Any) -> Any:
         """What a function of this package gets for an abstract value: Values for Tensors."""
@@ -438,7 +496,7 @@ class Lowering:
                 return F.state_read(state=v.name, type=v.type)
             if isinstance(v, Tensor):  # bound in a partial, or held by an object whose code runs natively
                 return leaf(self.outside.read(v, ("object", id(v)), "a Tensor", lambda: v))
-            return self.unwrap(v.iterate(self)) if hasattr(v, "iterate") else v
+            return self.unwrap(v.iterate(self)) if hasattr(type(v), "iterate") else v
 
         return map_leaves(leaf, x)
 
@@ -460,10 +518,10 @@ class Lowering:
         """Gives a Tensor other elements, for all names of it; an argument's are written back to the caller's Tensor."""
         self._set(box, value)
         for other, ways in self.ties.spread(box):
-            self._set(other, chosen(box, other, ways))
+            self._set(other, chosen(box, other, ways, self.known))
 
     def _set(self, box: TensorVar, value: Value) -> None:
-        check_writable(box)
+        check_writable(box, self.known)
         self.inputs.note_write(box)
         self.touch(box)
         box.value = value

@@ -80,7 +80,8 @@ def _all_of(ops: list[Op]) -> list[Op]:
 
 #: Ops that may end the program: those that say so, and kernels that refuse some indices or matrices.
 _RAISING = {
-    *("raise", "assert", "host_call", "check_index", "check_solved", "gather", "take_along_axis", "slice_update"),
+    *("raise", "assert", "host_call", "check_exponent", "check_index", "check_solved"),
+    *("gather", "take_along_axis", "slice_update"),
     *("cholesky", "solve", "triangular_solve", "inverse", "pinv", "lstsq", "eigh", "eigvalsh", "svd", "svdvals"),
 }
 

@@ -13,7 +13,14 @@ from typing import Any
 import numpy as np
 
 from ..dtypes import dtype_of
-from ..errors import MissingAttributeError, UnsupportedCallError, did_you_mean, shown_as
+from ..errors import (
+    DynamicShapeError,
+    MissingAttributeError,
+    StaticValueError,
+    UnsupportedCallError,
+    did_you_mean,
+    shown_as,
+)
 from ..ir.build import current
 from ..ir.core import Value
 from ..ir.primitive import METHODS, F
@@ -55,7 +62,7 @@ def detached(lw: Lowering, owner: TensorVar | StateVar) -> ArrayVar:
                 hint="take the array of a copy: `w.copy().asnumpy()`",
             )
         lw.snapshots.exported.add(owner.name)
-    return ArrayVar(F.stop_gradient(lw.unwrap(owner)))
+    return ArrayVar(F.stop_gradient(lw.unwrap(owner)), np.ndarray, owner)
 
 
 # ---------------------------------------------------------------------------------------------------- functions
@@ -148,7 +155,7 @@ def _regular(x: Any) -> Any:
     """A probe that is a square matrix as one that has an inverse."""
     if not isinstance(x, np.ndarray) or x.ndim < 2 or x.shape[-1] != x.shape[-2]:
         return x
-    return x + x.shape[-1] * np.eye(x.shape[-1], dtype=x.dtype)
+    return np.broadcast_to(np.eye(x.shape[-1], dtype=x.dtype), x.shape)
 
 
 def _array_call(lw: Lowering, fn: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
@@ -158,15 +165,20 @@ def _array_call(lw: Lowering, fn: Any, args: Sequence[Any], kwargs: dict[str, An
     if isinstance(fn, np.ufunc):
         dtypes = fn.resolve_dtypes((*[_dtype_for_ufunc(p) for p in probes], *[None] * fn.nout))
         given = [_as_value(x, d) for x, d in zip(args, dtypes, strict=False)]
-        return _checked(fn, _expected_of_ufunc(fn, probes, dtypes[-1]), ours(*given))
+        expected = _expected_of_ufunc(fn, probes, dtypes[-1])
+        if fn is np.power and dtypes[-1].kind == "i":
+            given[1] = F.check_exponent(given[1], message="Integers to negative integer powers are not allowed.")
+        return _checked(fn, expected, _attempted(fn, ours, given, {}))
     if (getattr(fn, "__module__", None) or "").startswith("numpy.linalg"):
         probes = [map_leaves(_regular, p) for p in probes]
     with np.errstate(all="ignore"):
         expected = fn(*probes, **{k: map_leaves(_probe, v) for k, v in kwargs.items()})
     wanted = getattr(expected, "dtype", None)
-    found = _applied(ours, args, kwargs, None)
+    if fn is np.trapezoid and probes[0].dtype.kind in "iu":
+        raise _unlike_numpy(fn)  # NumPy adds neighbours in the narrow dtype
+    found = _applied(fn, args, kwargs, None)
     if not _same_types(expected, found) and wanted is not None and wanted.kind == "f":
-        found = _applied(ours, args, kwargs, wanted)
+        found = _applied(fn, args, kwargs, wanted)
     return _checked(fn, expected, found)
 
 
@@ -181,13 +193,36 @@ def _expected_of_ufunc(fn: np.ufunc, probes: list[Any], dtype: Any) -> Any:
     return fn(a, b)
 
 
-def _applied(ours: Any, args: Sequence[Any], kwargs: dict[str, Any], dtype: Any) -> Any:
-    """Our function on the values of arrays, all of them cast to a dtype if there is one."""
+def _applied(fn: Any, args: Sequence[Any], kwargs: dict[str, Any], dtype: Any) -> Any:
+    """Our function for NumPy's on the values of arrays, all of them cast to a dtype if there is one."""
 
     def value(x: Any) -> Any:
-        return _as_argument(x, dtype)
+        found = _as_argument(x, dtype)
+        return _mirrored(found) if fn in _OF_LOWER_TRIANGLES else found
 
-    return ours(*[map_leaves(value, a) for a in args], **{k: map_leaves(value, v) for k, v in kwargs.items()})
+    given, named = [map_leaves(value, a) for a in args], {k: map_leaves(value, v) for k, v in kwargs.items()}
+    return _attempted(fn, counterpart(fn), given, named)
+
+
+#: Functions that look at the lower triangle only, where ours take a symmetric matrix.
+_OF_LOWER_TRIANGLES = (np.linalg.eigh, np.linalg.eigvalsh, np.linalg.cholesky)
+
+
+def _mirrored(x: Value) -> Value:
+    """The symmetric matrix with the same lower triangle."""
+    above = F.tril(x, k=-1)
+    axes = (*range(-above.ndim, -2), -1, -2)
+    return F.tril(x, k=0) + F.transpose(above, axes=axes)
+
+
+def _attempted(fn: Any, ours: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+    """The result of our function, where NumPy's has one."""
+    try:
+        return ours(*args, **kwargs)
+    except (ValueError, TypeError, IndexError) as error:
+        if isinstance(error, StaticValueError | DynamicShapeError):
+            raise
+        raise _unlike_numpy(fn) from error
 
 
 def _dtype_for_ufunc(probe: Any) -> Any:
@@ -226,17 +261,23 @@ def _same_type(x: Any, y: Any) -> bool:
     return np.asarray(x).dtype == y.dtype.numpy and np.shape(x) == tuple(y.shape)
 
 
+def _unlike_numpy(fn: Any) -> UnsupportedCallError:
+    name = getattr(fn, "__name__", "a function")
+    return UnsupportedCallError(
+        f"the result of {name} on arrays in compiled code would not be what NumPy gives",
+        code="AC1801",
+        hint="cast its arguments to one dtype first, or compute with Tensors",
+    )
+
+
 def _checked(fn: Any, expected: Any, found: Any) -> Any:
     """The result as arrays, if its type is what NumPy gives."""
     if not _same_types(expected, found):
-        name = getattr(fn, "__name__", "a function")
-        raise UnsupportedCallError(
-            f"the result of {name} on arrays in compiled code would not be what NumPy gives",
-            code="AC1801",
-            hint="cast its arguments to one dtype first, or compute with Tensors",
-        )
+        raise _unlike_numpy(fn)
     if isinstance(found, tuple | list):
         made = [_checked(fn, x, y) for x, y in zip(expected, found, strict=True)]
+        if hasattr(expected, "_fields"):
+            return type(expected)(*made)
         return tuple(made) if isinstance(found, tuple) else LocalList(made)
     if not isinstance(found, Value):
         return found

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import collections
 import dataclasses
 import enum
 import operator
@@ -26,16 +27,17 @@ from ..ir.primitive import METHODS, F
 from ..ir.types import TensorType
 from ..primitives.in_place import IN_PLACE
 from ..runtime.parameter import Parameter
+from ..runtime.precision import is_view
 from ..runtime.tensor import Tensor
-from . import attributes
+from . import precision
 from .arithmetic import BINARY, SLOT, SYMBOL, number_binary
 from .joins import NUMBER_DTYPE, kind_of_number, lifted_number
-from .lowering import PACKAGE, Lowering
-from .naming import name_of
+from .lookup import NATIVE, attribute_now, is_ours, missing
+from .lowering import Lowering
+from .naming import instead_of_changing, name_of
 from .outside import class_attribute, type_of
 from .values import (
     OUTSIDE,
-    UNBOUND,
     ArrayVar,
     LocalDict,
     LocalList,
@@ -77,19 +79,10 @@ def is_tensor_var(x: Any) -> bool:
     return type(x) is TensorVar or type(x) is StateVar
 
 
-def is_ours(obj: Any) -> bool:
-    """Whether a class, function or module belongs to this package (and so may run natively on Values)."""
-    if isinstance(obj, types.FunctionType):  # the file decides: an example in a docstring has its module's name
-        return obj.__code__.co_filename.startswith(PACKAGE)
-    module = obj.__name__ if isinstance(obj, types.ModuleType) else getattr(obj, "__module__", None)
-    root = __name__.partition(".")[0]
-    return isinstance(module, str) and (module == root or module.startswith(root + "."))
-
-
 def python_method(lw: Lowering, x: Any, name: str) -> Any:
     """The special method `name` of a user's object, to be compiled; None if its class has none written in Python."""
     cls = class_of(x)
-    if is_dynamic(x) or cls.__module__.partition(".")[0] in _NATIVE or isinstance(x, enum.Enum) or is_ours(cls):
+    if is_dynamic(x) or cls.__module__.partition(".")[0] in NATIVE or isinstance(x, enum.Enum) or is_ours(cls):
         return None
     method = lw.outside.class_attribute(cls, name)
     return method if isinstance(method, types.FunctionType) else None
@@ -104,16 +97,12 @@ def special(lw: Lowering, x: Any, *names: str) -> Any:
     return NotImplemented
 
 
-#: Modules whose classes run natively: their objects do not change, or are watched by content.
-_NATIVE = {"builtins", "numpy", "scipy", "fractions", "decimal", "datetime", "pathlib", "types", "typing", "re"}
-
-
 def is_seen(x: Any) -> bool:
     """Whether code that runs natively reads nothing of x that no guard watches."""
     cls = type(x)
     if isinstance(x, enum.Enum | type) or is_ours(cls) or is_dynamic(x):
         return True
-    return cls.__module__.partition(".")[0] in sys.stdlib_module_names | _NATIVE
+    return cls.__module__.partition(".")[0] in sys.stdlib_module_names | NATIVE
 
 
 def check_seen(x: Any, what: str) -> None:
@@ -141,6 +130,8 @@ def is_generated(x: Any, method: types.FunctionType) -> bool:
 
 def as_index(lw: Lowering, x: Any) -> Any:
     """x, or the integer that a user's object stands for."""
+    if is_tensor_var(x) and not x.type.dtype.is_int:
+        raise TypeError(f"only an integer tensor can be an index, not one of {x.type.dtype.name}")
     result = special(lw, x, "__index__")
     return x if result is NotImplemented else result
 
@@ -172,9 +163,7 @@ def check_local(lw: Lowering, owner: Any) -> None:
             named = f"the {type(owner).__name__} `{name}`, which {OUTSIDE},"
             what = named if name else f"a {describe(owner)} that {OUTSIDE}"
             raise SideEffectError(
-                f"{what} cannot be changed in compiled code",
-                code="AC1602",
-                hint="copy it first (`x = x.copy()`) and change the copy, or return the new value",
+                f"{what} cannot be changed in compiled code", code="AC1602", hint=instead_of_changing(lw, owner, name)
             )
         raise TypeError(f"'{type(owner).__name__}' object does not support item assignment")
     if owner.locked:
@@ -249,13 +238,26 @@ def numpy_rules() -> Any:
 
 def _user_binary(lw: Lowering, op: str, a: Any, b: Any) -> Any:
     """``a op b`` by the methods of a user's class; NotImplemented if there are none."""
-    for method, operands in ((f"__{SLOT[op]}__", (a, b)), (f"__r{SLOT[op]}__", (b, a))):
+    ways = [(f"__{SLOT[op]}__", (a, b)), (f"__r{SLOT[op]}__", (b, a))]
+    if _goes_first(lw, a, b, ways[1][0]):
+        ways.reverse()
+    for method, operands in ways:
         function = python_method(lw, operands[0], method)
         if function is not None:
             result = lw.call_python(function, list(operands), {})
             if result is not NotImplemented:
                 return result
     return NotImplemented
+
+
+def _goes_first(lw: Lowering, a: Any, b: Any, reflected: str) -> bool:
+    """Whether the right operand is asked first: one of a subclass with a reflected method of its own."""
+    first, second = class_of(a), class_of(b)
+    if first is second or not issubclass(second, first) or is_dynamic(a) or is_dynamic(b):
+        return False
+    return python_method(lw, b, reflected) is not None and python_method(lw, a, reflected) is not class_attribute(
+        second, reflected
+    )
 
 
 def _plain(x: Any) -> Any:
@@ -346,42 +348,17 @@ def attribute(lw: Lowering, owner: Any, name: str) -> Any:
         raise MissingAttributeError(f"'{name}' of a {describe(owner)} is not available in compiled code")
     refuse_text(owner, f"'.{name}'")
     if isinstance(owner, list | dict | tuple | set | frozenset) and not hasattr(owner, "_fields"):
-        return BoundContainer(owner, name) if hasattr(owner, name) else _missing(owner, name)
+        return BoundContainer(owner, name) if hasattr(owner, name) else missing(owner, name)
     if type(owner) is super:
         above: Any = _property_above(lw, owner, name)
         if above is not None:
             view: Any = owner
             return lw.call_python(above[1].fget, [view.__self__], {}, (above[0], view.__self__))
-    slot = attributes.held_by(lw, owner, name)
-    if slot is not None:
-        held = attributes.read(lw, slot)
-        return _missing(owner, name) if held is UNBOUND else held
-    static, cls = class_attribute(type(owner), name), type(owner)
-    watched = getattr(cls, "__graph_state__", None) is not None
-    native = is_ours(cls) or cls.__module__.partition(".")[0] in _NATIVE
-    getter = static.fget if isinstance(static, property) and not native else None
-    if (watched or getter) and static is not None and (getter or name not in owner.__dict__):
-        lw.outside.class_attribute(cls, name)  # the guards on a Cell's own attributes do not look at its class
-    if isinstance(getter, types.FunctionType) and not is_ours(getter):
-        return lw.call_python(getter, [owner], {}, (_definer(type(owner), name), owner))
-    try:
-        value = getattr(owner, name)
-    except AttributeError:
-        return _missing(owner, name)
-    if (isinstance(owner, types.ModuleType) and is_ours(owner)) or is_dynamic(value):
-        return value
-    what = f"{getattr(owner, '__name__', cls.__name__)}.{name}"
-    if isinstance(value, types.MethodType) and not is_ours(value.__func__):
-        key = ("method", id(owner), name)
-        lw.outside.guard(key, what, lambda: getattr(owner, name).__func__, value.__func__, watched)
-    if isinstance(value, types.MethodType | types.BuiltinMethodType | types.MethodWrapperType):
-        return value
-    return lw.outside.read(value, ("attribute", id(owner), name), what, lambda: getattr(owner, name), watched=watched)
-
-
-def _definer(cls: type, name: str) -> type:
-    """The class of the MRO that defines a name."""
-    return next(c for c in cls.__mro__ if name in c.__dict__)
+    if is_view(owner):
+        return precision.read(lw, owner, name)
+    if lw.in_backward and hasattr(type(owner), "__graph_state__"):
+        return lw.attribute_after_forward(owner, name)
+    return attribute_now(lw, owner, name)
 
 
 def _property_above(lw: Lowering, view: Any, name: str) -> tuple[type, property] | None:
@@ -393,13 +370,6 @@ def _property_above(lw: Lowering, view: Any, name: str) -> tuple[type, property]
             written = isinstance(found, property) and isinstance(found.fget, types.FunctionType)
             return (cls, found) if written and not is_ours(found.fget) else None
     return None
-
-
-def _missing(owner: Any, name: str) -> Any:
-    hint = did_you_mean(name, [n for n in dir(owner) if not n.startswith("__")])
-    if hasattr(owner, "__graph_state__"):
-        hint = f"{hint}, or define '{name}' in `__init__`" if hint else f"define '{name}' in `__init__`"
-    raise MissingAttributeError(f"{describe(owner)} has no attribute '{name}'", hint=hint)
 
 
 @shown_as("method")
@@ -426,8 +396,8 @@ def _tensor_attribute(lw: Lowering, owner: Any, name: str) -> Any:
         return lw.native(METHODS[name], [owner])
     if name in METHODS:
         return TensorMethod(name, owner, METHODS[name])
-    if type(owner) is StateVar and name in ("name", "requires_grad"):
-        source = owner.source
+    if name in ("name", "requires_grad") and type(precision.whole(owner)) is StateVar:
+        source = precision.whole(owner).source
         return lw.outside.property(source, name, f"{name} of a Parameter", lambda: getattr(source, name))
     if name in IN_PLACE:
         return TensorMethod(name, owner, IN_PLACE[name])
@@ -465,8 +435,14 @@ def subscript(lw: Lowering, owner: Any, index: Any) -> Any:
     if type(owner) is ArrayVar:
         return numpy_rules().array_subscript(lw, owner, index)
     if isinstance(usable(owner), tuple | list | dict):
+        method = python_method(lw, owner, "__getitem__")
+        if method is not None:
+            return lw.call_python(method, [owner, index], {})
         if isinstance(owner, dict):
             check_key(index)
+            method = python_method(lw, owner, "__missing__") if is_static(index) and index not in owner else None
+            if method is not None:
+                return lw.call_python(method, [owner, index], {})
         else:
             index = as_index(lw, index)
         if not is_static(index):
@@ -484,10 +460,17 @@ def subscript(lw: Lowering, owner: Any, index: Any) -> Any:
             code="AC1604",
             hint="pass the value as an argument",
         )
+    if type(owner) is collections.ChainMap:  # its own method catches exceptions
+        maps = [lw.outside.item(owner.maps, i, m) for i, m in enumerate(attribute(lw, owner, "maps"))]
+        return subscript(lw, next((m for m in maps if isinstance(m, dict) and index in m), {}), index)
     method = python_method(lw, owner, "__getitem__")
     if method is not None:
         return lw.call_python(method, [owner, index], {})
     require_static(index, f"an index into a {describe(owner)}")
+    if isinstance(index, slice) and hasattr(type(owner), "__graph_state__"):
+        from .queries import part
+
+        return part(lw, owner, index)
     value = owner[index]
     return lw.outside.read(value, ("index", id(owner), repr(index)), f"element {index!r}", lambda: owner[index])
 

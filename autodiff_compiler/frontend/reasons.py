@@ -87,7 +87,7 @@ class Reasons:
         if steps:
             value = _value(leaf)
             called = next((n for n, x in names.items() if x is subject or _value(_dynamic_leaf(x)) is value), None)
-            called = called or (value.name if value is not None else None)
+            called = called or ((value.name or "").rpartition(" ")[2] if value is not None else None)  # of "global n"
             error.notes = (*error.notes, f"{f'`{called}`' if called else 'it'} is dynamic because: {steps}")
 
     def name_operands(self, error: CompileError, frame: Frame, nodes: Sequence[Any], values: Sequence[Any]) -> None:
@@ -105,6 +105,22 @@ class Reasons:
         ]
         if told:
             error.notes = (*error.notes, ", ".join(dict.fromkeys(told)))
+
+    @staticmethod
+    def known(frame: Frame, node: Any) -> list[str]:
+        """What the user's names in an expression, if there are few, stand for where Python raised an exception."""
+        loc = frame.tree.loc(node, frame.caller)
+        if loc.of_user() is not loc or not isinstance(node, gast.expr):
+            return []
+        found = {}
+        for part in gast.walk(node):
+            if isinstance(part, gast.Name) and isinstance(part.ctx, gast.Load) and "#" not in part.id:
+                holder = frame.holder(part.id)
+                x = holder.env.get(part.id) if holder is not None else None
+                if x is not None and type(x) not in (Closure, MaybeUnbound) and not callable(x):
+                    keys = ", ".join(map(repr, list(x)[:_SHOWN])) if isinstance(x, dict) else ""
+                    found[part.id] = f"`{part.id}` is {f'a dict of the keys {keys}' if keys else _described(x)}"
+        return [", ".join(found.values())] if 0 < len(found) <= _ELEMENTS else []
 
     def why(self, x: Any) -> str:
         """The steps that lead to a value, the first one first; empty for a static one."""

@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import StaticValueError, UnsupportedSyntaxError
+from ..errors import CompileError, StaticValueError, UnsupportedSyntaxError
 from ..ir.core import Value
 from .lowering import Lowering
+from .ties import where
 from .values import (
     ArrayVar,
     LocalDict,
@@ -24,7 +25,7 @@ from .values import (
     usable,
 )
 
-__all__ = ["Arg", "Copied", "Out", "State", "structures"]
+__all__ = ["Arg", "Chosen", "Copied", "Out", "Shared", "State", "structures"]
 
 
 @dataclass(frozen=True)
@@ -47,10 +48,25 @@ class Arg:
 
 
 @dataclass(frozen=True, eq=False)
+class Chosen:
+    """One of several Tensors, chosen at run time: the first of which the result of a number is true, else a new one."""
+
+    ways: tuple[tuple[int, Any], ...]
+    otherwise: Out
+
+
+@dataclass(frozen=True, eq=False)
 class Copied:
     """A constant array: every call gets one of its own."""
 
     array: Any
+
+
+@dataclass(frozen=True)
+class Shared:
+    """The array that `asnumpy` gives of a Tensor that leaves the call, or that the caller has: it shares the memory."""
+
+    tensor: Any
 
 
 @dataclass(frozen=True)
@@ -62,50 +78,75 @@ class State:
 
 def structures(lowering: Lowering, returned: list[Any]) -> tuple[list[Any], list[Value]]:
     """The structures of the returned value and of what else leaves the call, and the Values that the entry returns."""
-    outs: list[Value] = []
-    places: dict[int, int] = {}
-    inputs, arguments = lowering.inputs.number, len(lowering.entry.args)
+    made = _Structures(lowering)
+    try:
+        return [made.structure(x) for x in returned], made.outs
+    except CompileError as error:
+        raise error.at(lowering.returned_at) from None
 
-    def out(x: Any, value: Value, kind: type | None) -> Out:
-        if id(x) not in places:  # one Tensor returned twice is one object, two equal Tensors are two
-            places[id(x)] = len(outs)
-            outs.append(value)
-        return Out(places[id(x)], kind)
 
-    def leaf(x: Any) -> Any:
-        place = inputs.get(id(x))
-        if place is not None and (type(x) is TensorVar or place < arguments):
-            return Arg(place, x.kind if type(x) is Weak else None)
-        if type(x) is TensorVar:
-            lowering.snapshots.note_read(x, lowering.here)
-            return out(x, x.value, None)
-        if type(x) is Weak:
-            return out(x, x.value, x.kind)
-        if type(x) is ArrayVar:
-            return out(x, x.value, x.kind)
-        if isinstance(x, np.ndarray):
-            return Copied(x)
-        if type(x) is StateVar:
-            return State(x.source)
-        if hasattr(x, "static_items"):
-            raise UnsupportedSyntaxError(
-                "an iterator cannot leave compiled code", code="AC1106", hint="return a list of its elements"
-            )
-        return x
+class _Structures:
+    def __init__(self, lowering: Lowering) -> None:
+        self._lw = lowering
+        self.outs: list[Value] = []
+        self._places: dict[int, int] = {}
+        self._inputs, self._arguments = lowering.inputs.number, len(lowering.entry.args)
+        self._tensors: dict[int, Any] = {}
+        self._made: dict[int, Any] = {}
 
-    made: dict[int, Any] = {}
-
-    def structure(x: Any) -> Any:
+    def structure(self, x: Any) -> Any:
         """The structure, in which one list stands for every place of one list."""
         if type(x) is Text:
             raise StaticValueError(
                 "a str known only at run time cannot leave compiled code", hint="print it there, or return its parts"
             ).about(x)
         if isinstance(x, LocalList | LocalDict | LocalObject):
-            if id(x) not in made:
-                made[id(x)] = rebuild(x, [structure(i) for i in elements(usable(x))])
-            return made[id(x)]
+            if id(x) not in self._made:
+                self._made[id(x)] = rebuild(x, [self.structure(i) for i in elements(usable(x))])
+            return self._made[id(x)]
         items = elements(x)
-        return leaf(x) if items is None else rebuild(x, [structure(i) for i in items])
+        return self._leaf(x) if items is None else rebuild(x, [self.structure(i) for i in items])
 
-    return [structure(x) for x in returned], outs
+    def _leaf(self, x: Any) -> Any:
+        place = self._inputs.get(id(x))
+        if place is not None and (type(x) is TensorVar or place < self._arguments):
+            return Arg(place, x.kind if type(x) is Weak else None)
+        if type(x) is TensorVar:
+            if id(x) not in self._tensors:
+                self._lw.snapshots.note_read(x, self._lw.here)
+                self._tensors[id(x)] = self._chosen(x)
+            return self._tensors[id(x)]
+        if type(x) is Weak:
+            return self._out(x, x.value, x.kind)
+        if type(x) is ArrayVar and x.owner is not None:
+            return Shared(self._leaf(x.owner))
+        if type(x) is ArrayVar:
+            return self._out(x, x.value, x.kind)
+        if isinstance(x, np.ndarray):
+            return Copied(x)
+        if type(x) is StateVar:
+            return State(x.source)
+        if hasattr(type(x), "static_items"):
+            raise UnsupportedSyntaxError(
+                f"an iterator cannot leave compiled code, here an object of the class {getattr(x, 'name', 'range')}",
+                code="AC1106",
+                hint="return a list of its elements; instead of a generator expression, a list comprehension",
+            )
+        return x
+
+    def _out(self, x: Any, value: Value, kind: type | None) -> Out:
+        if id(x) not in self._places:  # one Tensor returned twice is one object, two equal Tensors are two
+            self._places[id(x)] = len(self.outs)
+            self.outs.append(value)
+        return Out(self._places[id(x)], kind)
+
+    def _chosen(self, x: TensorVar) -> Any:
+        """What the caller gets for a Tensor that may be an input, or one that it gets already."""
+        ways, inputs = [], self._inputs
+        for other, ties in self._lw.ties.spread(x):
+            known = Arg(inputs[id(other)]) if id(other) in inputs else self._tensors.get(id(other))
+            holds = where(ties, self._lw.known) if known is not None and type(other) is TensorVar else None
+            if holds is not None:
+                ways.append((self._out(holds, holds, None).index, known))
+        new = self._out(x, x.value, None)
+        return Chosen(tuple(ways), new) if ways else new

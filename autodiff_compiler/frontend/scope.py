@@ -12,7 +12,7 @@ import gast
 from ..errors import ArgumentError, UnboundVariableError, shown_as
 from ..locks import Lock
 from ..source import Loc
-from . import jumps, source_tree
+from . import fence, jumps, source_tree
 from .source_tree import Bindings, SourceTree
 from .values import LocalDict, MaybeUnbound, serial_now, usable
 
@@ -40,7 +40,7 @@ def prepare(fn: Any) -> Prepared:
     found = _prepared.get(id(code))
     if found is not None and found[0]() is code:
         return found[1]
-    made = _prepare(source_tree.load(fn))
+    made = _prepare(_without_pauses(source_tree.load(fn)))
     key = id(code)
     with _lock:
         _prepared[key] = (weakref.ref(code, lambda _: _prepared.pop(key, None)), made)
@@ -51,8 +51,16 @@ def prepare_nested(outer: Prepared, node: Any) -> Prepared:
     """The prepared form of a function defined inside another, made once per node."""
     found = outer.nested.get(id(node))
     if found is None:
-        found = outer.nested.setdefault(id(node), _prepare(outer.tree.inner(node)))
+        found = outer.nested.setdefault(id(node), _prepare(_without_pauses(outer.tree.inner(node))))
     return found
+
+
+def _without_pauses(tree: SourceTree) -> SourceTree:
+    """A tree, unless its call gives a generator or a coroutine: that is refused, whichever line runs first."""
+    error = fence.pausing(tree)
+    if error is not None:
+        raise error
+    return tree
 
 
 def _prepare(tree: SourceTree) -> Prepared:
@@ -95,7 +103,7 @@ def assigned_names(stmts: list[Any]) -> set[str]:
 
 
 @shown_as("function")
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class Closure:
     """A function made by compiled code: its tree, the frame it was defined in, and its evaluated defaults."""
 
@@ -109,6 +117,9 @@ class Closure:
     @property
     def __name__(self) -> str:
         return str(getattr(self.wrapped, "__name__", None) or getattr(self.prepared.node, "name", "<lambda>"))
+
+    def __repr__(self) -> str:
+        return f"<function {self.__name__} of compiled code>"
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         raise TypeError(f"{self.__name__}() exists in compiled code only and cannot be called by code that runs now")

@@ -26,7 +26,7 @@ from ..errors import (
 from ..locks import Lock
 from ..source import Loc
 
-__all__ = ["Bindings", "SourceTree", "bindings", "load", "parse"]
+__all__ = ["Bindings", "SourceTree", "bindings", "load", "parse", "unknown_name"]
 
 _FUTURE_FLAGS = 0
 for _name in futures.all_feature_names:
@@ -102,28 +102,30 @@ def load(fn: Callable[..., Any]) -> SourceTree:
         return _trees[id(code)][1]
 
 
-def parse(path: str) -> list[SourceTree]:
-    """The functions and methods of a file in its order, those inside others left out; nothing of it is run.
+def parse(path: str) -> tuple[Any, list[SourceTree]]:
+    """The tree of a file, and those of its functions, methods and lambdas in its order; nothing of it is run.
 
-    Raises `SyntaxError` where Python would.
+    A function inside another has that one as its `outer`.  Raises `SyntaxError` where Python would.
     """
     with tokenize.open(path) as file:
         lines = file.read().splitlines(keepends=True)
+    module = gast.ast_to_gast(ast.parse("".join(lines), path))
+    _count_characters(module, lines)
     found: list[SourceTree] = []
 
-    def visit(nodes: Iterable[Any], prefix: str) -> None:
+    def visit(nodes: Iterable[Any], prefix: str, outer: SourceTree | None) -> None:
         for node in nodes:
-            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-                tree = gast.ast_to_gast(node)
-                _count_characters(tree, lines)
-                found.append(SourceTree(tree, path, prefix + node.name))
-            elif isinstance(node, ast.ClassDef):
-                visit(node.body, f"{prefix}{node.name}.")
-            else:  # an `if` or `try` around definitions
-                visit(ast.iter_child_nodes(node), prefix)
+            if isinstance(node, gast.FunctionDef | gast.AsyncFunctionDef | gast.Lambda):
+                tree = SourceTree(node, path, prefix + getattr(node, "name", "<lambda>"), outer)
+                found.append(tree)
+                visit(gast.iter_child_nodes(node), f"{tree.function}.<locals>.", tree)
+            elif isinstance(node, gast.ClassDef):
+                visit(node.body, f"{prefix}{node.name}.", outer)
+            else:  # an `if` or `try` around definitions, or an expression
+                visit(gast.iter_child_nodes(node), prefix, outer)
 
-    visit(ast.parse("".join(lines), path).body, "")
-    return found
+    visit(module.body, "", None)
+    return module, found
 
 
 def _forget(key: int, _: object) -> None:
@@ -349,8 +351,8 @@ def _holding(nodes: list[Any], code: types.CodeType) -> list[Any]:
 
 def _count_characters(tree: Any, lines: list[str]) -> None:
     """Turn the parser's byte columns into character columns, in place."""
-    first = _start(tree) - 1
-    if "".join(lines[first : tree.end_lineno]).isascii():
+    text = lines if isinstance(tree, gast.Module) else lines[_start(tree) - 1 : tree.end_lineno]
+    if "".join(text).isascii():
         return
 
     def characters(line: int, col: int) -> int:
@@ -391,10 +393,16 @@ class Bindings:
             return "global", self.globals[name]
         if name in self.builtins:
             return "builtin", self.builtins[name]
-        raise UnknownNameError(f"name `{name}` is not defined", hint=did_you_mean(name, self._visible()))
+        raise unknown_name(name, self._visible())
 
     def _visible(self) -> Iterable[str]:
         return {*self.cells, *self._locals, *self.globals, *self.builtins}
+
+
+def unknown_name(name: str, visible: Iterable[str]) -> UnknownNameError:
+    """The error for a name that is none of the visible ones."""
+    hint = did_you_mean(name, visible) or f"define or import `{name}`, or pass it as an argument"
+    return UnknownNameError(f"name `{name}` is not defined", hint=hint)
 
 
 def bindings(fn: Callable[..., Any]) -> Bindings:

@@ -22,7 +22,8 @@ from .calls import call, intrinsic
 from .containers import in_place
 from .control import iterate_live
 from .foreign import foreign_call
-from .iterators import wrapped
+from .iteration import Iteration
+from .iterators import live, wrapped
 from .lowering import Lowering
 from .statements import set_item
 from .values import (
@@ -33,6 +34,7 @@ from .values import (
     StateVar,
     TensorVar,
     describe,
+    elements,
     is_dynamic,
     is_static,
     usable,
@@ -48,9 +50,25 @@ def _every(lw: Lowering, x: Any) -> Iterator[Any]:
     return iter(iterate_live(lw, x))
 
 
+def _runs_code(*xs: Any) -> bool:
+    return any(isinstance(x, Iteration) and x.runs_code() for x in xs)
+
+
+#: What asks for an element when it is asked for one; the others do so at once.
+_LAZY = (
+    *(itertools.chain, itertools.zip_longest, itertools.pairwise, itertools.cycle, itertools.islice),
+    getattr(itertools, "batched", None),
+)
+
+
 def _passing_on(function: Any) -> None:
     """Registers a function of which every positional argument is an iterable."""
-    intrinsic(function)(lambda lw, *xs, **options: wrapped(function(*[_every(lw, x) for x in xs], **options)))
+
+    def rule(lw: Lowering, *xs: Any, **options: Any) -> Any:
+        made = live if function in _LAZY and _runs_code(*xs) else wrapped
+        return made(function(*[_every(lw, x) for x in xs], **options))
+
+    intrinsic(function)(rule)
 
 
 def _first_only(function: Any) -> None:
@@ -58,7 +76,8 @@ def _first_only(function: Any) -> None:
 
     def rule(lw: Lowering, x: Any, *numbers: Any, **named: Any) -> Any:
         operators.require_static((numbers, tuple(named.values())), f"an argument of {function.__name__}()")
-        return wrapped(function(_every(lw, x), *numbers, **named))
+        made = live if function in _LAZY and _runs_code(x) else wrapped
+        return made(function(_every(lw, x), *numbers, **named))
 
     intrinsic(function)(rule)
 
@@ -78,7 +97,8 @@ if hasattr(itertools, "batched"):
 
 @intrinsic(itertools.chain.from_iterable)
 def _chain_from(lw: Lowering, xs: Any) -> Any:
-    return wrapped(itertools.chain.from_iterable(_every(lw, x) for x in _every(lw, xs)))
+    made = live if _runs_code(xs) or (not isinstance(xs, Iteration) and _runs_code(*(elements(xs) or ()))) else wrapped
+    return made(itertools.chain.from_iterable(_every(lw, x) for x in _every(lw, xs)))
 
 
 @intrinsic(itertools.repeat)
@@ -86,14 +106,24 @@ def _repeat(lw: Lowering, x: Any, *times: Any, **named: Any) -> Any:
     return wrapped(itertools.repeat(x, *operators.require_static(times, "the number of repetitions"), **named))
 
 
+def _refuse_code(name: str, *xs: Any) -> None:
+    if _runs_code(*xs):
+        raise UnsupportedCallError(
+            f"itertools.{name} asks for elements that are computed when they are asked for",
+            hint="make a list of them first",
+        )
+
+
 @intrinsic(itertools.tee)
 def _tee(lw: Lowering, x: Any, n: int = 2) -> Any:
+    _refuse_code("tee", x)
     items = list(_every(lw, x))
     return tuple([wrapped(iter(items)) for _ in range(n)])
 
 
 @intrinsic(itertools.compress)
 def _compress(lw: Lowering, data: Any, selectors: Any) -> Any:
+    _refuse_code("compress", data, selectors)
     return wrapped(itertools.compress(_every(lw, data), [_decided(lw, s, "compress") for s in _every(lw, selectors)]))
 
 
@@ -153,6 +183,7 @@ def _accumulate(lw: Lowering, x: Any, func: Any = None, *, initial: Any = None) 
 
 @intrinsic(itertools.groupby)
 def _groupby(lw: Lowering, x: Any, key: Any = None) -> Any:
+    _refuse_code("groupby", x)
     items = list(_every(lw, x))
     keys = items if key is None else [call(lw, key, [i], {}) for i in items]
     operators.require_static(keys, "a key of groupby")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import sys
 from functools import partial
+from itertools import islice
 from types import FunctionType
 from typing import Any
 
@@ -15,16 +16,19 @@ from ..errors import ArgumentError, DTypeError, ShapeError, SideEffectError
 from ..ir.build import current
 from ..ir.primitive import METHODS, F
 from ..runtime.parameter import Parameter
-from . import attributes, fence, operators
+from ..runtime.precision import viewed
+from ..runtime.tensor import NO_DELETION
+from . import attributes, fence, masks, operators
 from .classes import is_jit_class, put
 from .conditions import condition_of
 from .containers import in_place
-from .control import branch, iterate_static
+from .control import branch, iterate_live, iterate_static, iterator_of
 from .exceptions import emit_check, emit_raise
 from .inputs import check_writable
 from .joins import kind_of_number
 from .lowering import Lowering, statement
 from .outside import class_attribute
+from .precision import whole
 from .scope import Closure, prepare_nested
 from .values import LocalList, LocalObject, NewException, StateVar, TensorVar, Weak, describe, is_dynamic
 
@@ -41,6 +45,7 @@ def _expression(lw: Lowering, node: Any) -> None:
 
 @statement("Return")
 def _return(lw: Lowering, node: Any) -> None:
+    lw.note_return(node.value or node)
     lw.frame.env["return"] = lw.expr(node.value) if node.value is not None else None
 
 
@@ -126,6 +131,12 @@ def _augmented(lw: Lowering, node: Any) -> None:
         set_attribute(lw, owner, target.attr, in_place(lw, op, old, value))
     else:
         owner, index = lw.expr(target.value), lw.expr(target.slice)
+        masked = masks.elements(lw, owner, index)
+        if masked is not None:
+            value = lw.expr(node.value)
+            lw.place(node)
+            set_item(lw, owner, Ellipsis, masks.changed(lw, op, masked, value))
+            return
         old, value = operators.subscript(lw, owner, index), lw.expr(node.value)
         lw.place(node)
         set_item(lw, owner, index, in_place(lw, op, old, value))
@@ -155,9 +166,13 @@ def store(lw: Lowering, target: Any, value: Any) -> None:
 def _unpack(lw: Lowering, targets: list[Any], value: Any, node: Any) -> None:
     if value is None or kind_of_number(value):
         raise TypeError(f"cannot unpack non-iterable {(kind_of_number(value) or type(value)).__name__} object")
-    items = list(iterate_static(lw, value))
     star = next((i for i, t in enumerate(targets) if isinstance(t, gast.Starred)), None)
     n = len(targets)
+    value = iterator_of(lw, value)
+    if star is None and hasattr(type(value), "advance"):
+        items = list(islice(iterate_live(lw, value), n + 1))  # Python asks for one more than it needs
+    else:
+        items = list(iterate_static(lw, value))
     if star is None:
         if len(items) != n:
             if len(items) < n or sys.version_info >= (3, 14):
@@ -178,8 +193,9 @@ def _unpack(lw: Lowering, targets: list[Any], value: Any, node: Any) -> None:
 
 def set_item(lw: Lowering, owner: Any, index: Any, value: Any) -> None:
     """``owner[index] = value``."""
+    owner = whole(owner)
     if type(owner) is TensorVar:
-        check_writable(owner)
+        check_writable(owner, lw.known)
         lw.write(owner, METHODS["__setitem__"](owner.value, lw.unwrap(index), lw.unwrap(value)))
         return
     if type(owner) is StateVar:
@@ -202,6 +218,7 @@ def set_item(lw: Lowering, owner: Any, index: Any, value: Any) -> None:
 
 def set_attribute(lw: Lowering, owner: Any, name: str, value: Any) -> None:
     """``owner.name = value``: a Parameter of a Cell is assigned, a property is set by its function."""
+    owner = viewed(owner)
     if type(owner) is LocalObject:
         put(lw, owner, name, value)
         return
@@ -260,6 +277,11 @@ def _delete(lw: Lowering, node: Any) -> None:
             del lw.frame.env[target.id]
         elif isinstance(target, gast.Subscript):
             owner, index = lw.expr(target.value), lw.expr(target.slice)
+            if lw.is_tensor(owner):
+                raise TypeError(NO_DELETION.format(type(owner).__name__))
+            if type(owner) is Weak or isinstance(owner, tuple | str | bytes | range | frozenset | int | float | None):
+                immutable: Any = owner.kind() if type(owner) is Weak else owner
+                del immutable[0]  # raises what Python raises
             operators.check_local(lw, owner)
             operators.require_static(index, "an index into a Python container")
             lw.change(owner)

@@ -252,7 +252,7 @@ def method(lw: Lowering, owner: str, name: str, args: list[Any], kwargs: dict[st
     """What a method of a static str gives for values known only at run time; None if Python itself can call it."""
     if name == "join" and len(args) == 1 and not kwargs:
         pieces = list(iterate_static(lw, args[0]))
-        return None if all(map(is_static, pieces)) else join(owner, pieces)
+        return owner.join(pieces) if all(map(is_static, pieces)) else join(owner, pieces)
     if name not in ("format", "format_map"):
         return None
     given = [*args, *kwargs.values()]

@@ -7,7 +7,6 @@ change by a run-time condition; so when one of two tied ones changes, the conten
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial, reduce
 from typing import Any
@@ -16,9 +15,10 @@ from ..errors import SideEffectError
 from ..ir.build import Builder, current
 from ..ir.core import Block, Op, Value
 from ..ir.primitive import METHODS, F
+from .inputs import Foreknown, follow
 from .values import TensorVar, describe, elements
 
-__all__ = ["Tie", "Ties", "chosen", "reaches", "unknown"]
+__all__ = ["Tie", "Ties", "chosen", "reaches", "unknown", "where"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,13 +59,21 @@ class Ties:
     def of(self, x: Any) -> list[Tie]:
         return self._of.get(id(x), [])
 
-    def reach(self, x: Any, start: int, builder: Builder) -> Iterator[tuple[Any, Value | None]]:
-        """The objects that x, made after `start`, may be, with the conditions as Values of the builder.
+    def nearest(self, x: Any, start: int, builder: Builder) -> list[Any]:
+        """The objects that x, made after `start`, may be, seen from the builder's block.
 
-        Of the objects made before `start` only the nearest, to which others are tied in turn.
+        Of the objects made before `start` only those to which others are tied in turn.
         """
-        for other, ways in self._ways(x, start, builder):
-            yield other, _holds(ways, builder)
+        return [other for other, _ in self._ways(x, start, builder)]
+
+    def one(self, x: Any, y: Any, builder: Builder, seen: dict[int, Any]) -> bool | Value | None:
+        """Where x and y are one object, as far as that is known; `seen` is for the questions of one place."""
+        if x is y:
+            return True
+        if id(x) not in seen:
+            seen[id(x)] = {id(other): ways for other, ways in self._ways(x, -2, builder)}
+        ways = seen[id(x)].get(id(y))
+        return False if ways is None else _holds(ways, builder)
 
     def may_be(self, x: Any, start: int) -> list[Any]:
         """The objects made before `start` that x, made later, may be, seen from the current place."""
@@ -73,20 +81,27 @@ class Ties:
 
     def around(self, x: Any, start: int) -> list[Any]:
         """The objects that x, made after `start`, may be; of those made before only the nearest."""
-        return [other for other, _ in self._ways(x, start, current())]
+        return self.nearest(x, start, current())
 
     def spread(self, x: Any) -> list[tuple[Any, list[list[Tie]]]]:
         """The objects that may be x, which has changed, with the ways there: x is one where all ties of a way hold."""
         return self._ways(x, -2, current())
 
+    def unclear(self, x: Any, start: int) -> list[Any]:
+        """Those of `around` of which it is not known where x is one of them."""
+        return [other for other, ways in self._ways(x, start, current()) if not _clear(ways)]
+
     def _ways(self, x: Any, start: int, builder: Builder) -> list[tuple[Any, list[list[Tie]]]]:
         found: dict[int, tuple[Any, list[list[Tie]]]] = {}
         anywhere: set[int] = set()  # what x may be without it being known where: one way there says all
+        # A tie between two objects says all about when they are one: no way needs to go round it.
         todo: list[tuple[Any, list[Tie], frozenset[int]]] = [(x, [], frozenset([id(x)]))]
         for at, before, passed in todo:
-            for tie in self.of(at):
-                other, way = tie.other(at), [*before, tie]
-                if id(other) in passed or id(other) in anywhere or not _visible(tie.scope, builder) or _never(way):
+            here = [(tie.other(at), tie) for tie in self.of(at) if _visible(tie.scope, builder)]
+            beyond = passed.union([id(other) for other, _ in here])
+            for other, tie in here:
+                way = [*before, tie]
+                if id(other) in passed or id(other) in anywhere or _never(way):
                     continue
                 ways = found.setdefault(id(other), (other, []))[1]
                 if len(todo) > _WAYS or any(t.condition is None for t in way):
@@ -95,7 +110,7 @@ class Ties:
                     ways.clear()
                 ways.append(way)
                 if other.serial >= start:
-                    todo.append((other, way, passed | {id(other)}))
+                    todo.append((other, way, beyond))
         return list(found.values())
 
 
@@ -103,14 +118,26 @@ class Ties:
 _WAYS = 256
 
 
+def where(ways: list[list[Tie]], known: Foreknown) -> Value | None:
+    """Where two objects are one, as a bool[] Value of the current block; None if nobody can know."""
+    holds = _holds(ways, current())
+    if holds is None:
+        follow(known)
+    return holds
+
+
 def _holds(ways: list[list[Tie]], builder: Builder) -> Value | None:
     """Where all ties of one of the ways hold; None if that is not known."""
-    if any(tie.condition is None for way in ways for tie in way):
+    if not _clear(ways):
         return None
     with builder:
         parts = [reduce(F.logical_and, [tie.holds() for tie in way]) for way in ways]
         result: Value = reduce(F.logical_or, parts)
     return result
+
+
+def _clear(ways: list[list[Tie]]) -> bool:
+    return all(tie.condition is not None for way in ways for tie in way)
 
 
 def _never(ties: list[Tie]) -> bool:
@@ -129,17 +156,17 @@ def _visible(scope: Value | Op | Block | None, builder: Builder | None) -> bool:
     return block is None
 
 
-def chosen(p: TensorVar, q: TensorVar, ways: list[list[Tie]]) -> Value:
+def chosen(p: TensorVar, q: TensorVar, ways: list[list[Tie]], known: Foreknown) -> Value:
     """What q, which may be p, holds after a write to p."""
-    holds = _holds(ways, current())
+    holds = where(ways, known)
     if holds is None:
         raise SideEffectError(
             "an element of a Tensor is assigned that may be known by another name, depending on the trips of a loop",
             code="AC1602",
             hint="copy it before the loop: `x = x.copy()`",
         )
-    value: Value = METHODS["where"](p.value, holds, q.value)
-    return value
+    new: Value = METHODS["where"](p.value, holds, q.value)
+    return new
 
 
 def reaches(value: Any, x: Any, seen: set[int]) -> bool:

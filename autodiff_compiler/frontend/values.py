@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..errors import CompileError, UnsupportedSyntaxError, shown_as
-from ..ir.core import Value
+from ..ir.core import Unknown, Value
 from ..ir.types import TensorType
 from ..primitives.family import Weak
 from ..runtime.mutable import Mutable
@@ -43,6 +43,7 @@ __all__ = [
     "LocalSuper",
     "MaybeUnbound",
     "NewException",
+    "Progress",
     "Snapshot",
     "StateVar",
     "TensorVar",
@@ -57,6 +58,7 @@ __all__ = [
     "is_static",
     "map_leaves",
     "parts",
+    "plain_copy",
     "record_fields",
     "set_content",
     "snapshot_of",
@@ -68,19 +70,20 @@ _serial = itertools.count()
 
 
 @shown_as("Tensor")
-class TensorVar:
+class TensorVar(Unknown):
     """A Tensor known by its type: a box, shared by all names of that Tensor, around its current Value.
 
     `locked` says why its elements cannot be assigned: somebody whom this box does not know may hold the Tensor too.
-    `snapshot`: the Tensor may be a Parameter, whose value was read when paths met.
+    `snapshot`: the Tensor may be a Parameter, whose value was read when paths met.  `source`: what `to_float` cast.
     """
 
-    __slots__ = ("locked", "serial", "snapshot", "value")
+    __slots__ = ("locked", "serial", "snapshot", "source", "value")
 
-    def __init__(self, value: Value, locked: str = "", snapshot: Snapshot | None = None) -> None:
+    def __init__(self, value: Value, locked: str = "", snapshot: Snapshot | None = None, source: Any = None) -> None:
         self.value = value
         self.locked = locked
         self.snapshot = snapshot
+        self.source = source
         self.serial = next(_serial)
 
     @property
@@ -92,7 +95,7 @@ class TensorVar:
 
 
 @shown_as("Parameter")
-class StateVar:
+class StateVar(Unknown):
     """A Parameter (or other cell that outlives the call), read at the moment of use."""
 
     __slots__ = ("name", "source", "type")
@@ -239,15 +242,15 @@ class LocalSuper:
 
 
 @shown_as("ndarray")
-class ArrayVar:
+class ArrayVar(Unknown):
     """What `asnumpy` gave in compiled code: an array known by its type, detached.  `kind` is ndarray, or generic for a
-    NumPy scalar.
+    NumPy scalar; `owner` the Tensor or Parameter whose memory it shares.
     """
 
-    __slots__ = ("kind", "value")
+    __slots__ = ("kind", "owner", "value")
 
-    def __init__(self, value: Value, kind: type = np.ndarray) -> None:
-        self.value, self.kind = value, kind
+    def __init__(self, value: Value, kind: type = np.ndarray, owner: Any = None) -> None:
+        self.value, self.kind, self.owner = value, kind, owner
 
     @property
     def type(self) -> TensorType:
@@ -255,15 +258,32 @@ class ArrayVar:
 
 
 @shown_as("iterator")
-class Cursor:
-    """How many elements were taken from an iterator of compiled code; `broken` as for a list."""
+class Progress:
+    """How far compiled code has got with something; `broken` as for a list."""
 
-    __slots__ = ("broken", "serial", "taken")
+    #: what paths must agree about
+    held: Any
 
     def __init__(self) -> None:
-        self.taken = 0
         self.broken: CompileError | None = None
         self.serial = next(_serial)
+
+
+@shown_as("iterator")
+class Cursor(Progress):
+    """How many elements were taken from an iterator of compiled code."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.taken = 0
+
+    @property
+    def held(self) -> slice:
+        return slice(self.taken, None)
+
+    @held.setter
+    def held(self, saved: slice) -> None:
+        self.taken = saved.start
 
 
 @shown_as("set")
@@ -419,6 +439,15 @@ def elements(x: Any) -> Any:
     return None if names is None else [getattr(x, name) for name in names]
 
 
+def plain_copy(x: Any) -> Any:
+    """A static value as Python's own containers, which code of the user's may keep."""
+    if isinstance(x, LocalDict):
+        return {k: plain_copy(v) for k, v in x.items()}
+    if isinstance(x, LocalSet):
+        return set(x)
+    return [plain_copy(v) for v in x] if isinstance(x, LocalList) else x
+
+
 def map_leaves(fn: Callable[[Any], Any], x: Any) -> Any:
     """Applies fn to every leaf, keeping containers (rebuilt) as they are."""
     items = elements(usable(x))
@@ -468,8 +497,8 @@ def content(obj: Any) -> Any:
         return Held(obj.held, obj.kept) if known else obj.held
     if obj.broken is not None:
         return obj.broken
-    if type(obj) is Cursor:
-        return slice(obj.taken, None)
+    if isinstance(obj, Progress):
+        return obj.held
     if type(obj) is LocalObject:
         return dict(obj.slots)
     return list(obj) if isinstance(obj, list) else set(obj) if isinstance(obj, set) else dict(obj)
@@ -486,8 +515,8 @@ def set_content(obj: Any, saved: Any) -> None:
     obj.broken = saved if isinstance(saved, CompileError) else None
     if obj.broken is not None:
         return
-    if type(obj) is Cursor:
-        obj.taken = saved.start
+    if isinstance(obj, Progress):
+        obj.held = saved
     elif type(obj) is LocalObject:
         obj.slots = dict(saved)
     elif isinstance(obj, list):
@@ -518,4 +547,5 @@ def describe(x: Any) -> str:
     if isinstance(x, tuple | list | dict):
         kind = "dict" if isinstance(x, dict) else ("list" if isinstance(x, list) else "tuple")
         return f"{kind} of {len(x)}"
-    return f"{type(x).__name__} object" if not hasattr(x, "__qualname__") else f"{type(x).__name__} {x.__qualname__}"
+    named = isinstance(x, type | types.FunctionType | types.BuiltinFunctionType | types.MethodType)
+    return f"{type(x).__name__} {x.__qualname__}" if named else f"{type(x).__name__} object"

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import ast
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from typing import Any
 
 import gast
@@ -12,6 +11,8 @@ import gast
 from ..errors import CompileError
 from ..frontend import fence, source_tree
 from ..frontend.source_tree import SourceTree
+from .refusals import Reader
+from .scopes import Container, Scopes, container_of
 
 __all__ = ["Checked", "check_file"]
 
@@ -25,82 +26,146 @@ class Checked:
 
 
 def check_file(path: str, name: str | None = None, *, everything: bool = False) -> Checked:
-    """Lists the constructs of a file that no argument types can make compile.
+    """Lists what of a file no argument types can make compile.
 
-    Looked at are the functions decorated with `jit` or given to `jit(...)`, the `construct` of every Cell, and what
-    these call in the same file; with `name` (``function`` or ``Class.method``; ``Class`` is its `construct`) that one
-    and what it calls; with `everything` every function.  Raises SyntaxError, and KeyError for an unknown name.
+    Looked at are the functions and lambdas decorated with `jit` or given to `jit(...)`, the `construct` of every Cell,
+    and what these call in the same file; with `name` (``function`` or ``Class.method``; ``Class`` is its `construct`)
+    that one and what it calls; with `everything` every function but `__init__`.
+
+    Raises SyntaxError, and KeyError for an unknown name.
     """
-    trees = {tree.function: tree for tree in source_tree.parse(path)}
-    outline = _Outline(path, trees)
+    outline = _Outline(path)
     if name is not None:
-        roots = [n for n in (name, f"{name}.construct") if n in trees]
+        roots = [tree for tree in outline.trees if tree.function in (name, f"{name}.construct")]
         if not roots:
             raise KeyError(name)
+    elif everything:
+        roots = [tree for tree in outline.trees if getattr(tree.node, "name", "__init__") != "__init__"]
     else:
-        roots = list(trees) if everything else list(outline.roots())
-    chosen = outline.reached(roots)
-    errors = [e for tree in trees.values() if tree.function in chosen for e in fence.check(tree)]
-    return Checked([n for n in trees if n in chosen], errors)
+        roots = list(outline.roots())
+    found = outline.read(roots)
+    errors = {(e.code, e.message, e.loc and e.loc[1:3]): e for es in found.values() for e in es}
+    ordered = sorted(errors.values(), key=lambda e: e.spans[0][0][1:3])
+    return Checked([tree.function for tree in outline.trees if id(tree.node) in found], ordered)
 
 
 class _Outline:
-    """Which function of a file mentions which, by name."""
+    """The functions and classes of a file."""
 
-    def __init__(self, path: str, trees: dict[str, SourceTree]) -> None:
-        self.trees = trees
-        with open(path, "rb") as file:
-            self.module = ast.parse(file.read(), path)
-        self.bases = {
-            node.name: [_last_name(b) for b in node.bases]
-            for node in ast.walk(self.module)
-            if isinstance(node, ast.ClassDef)
-        }
+    def __init__(self, path: str) -> None:
+        self.module, self.trees = source_tree.parse(path)
+        self._scopes = Scopes(self.module)
+        self._of_node = {id(tree.node): tree for tree in self.trees}
+        self._classes = {node.name: node for node in gast.walk(self.module) if isinstance(node, gast.ClassDef)}
 
-    def roots(self) -> Iterator[str]:
+    def roots(self) -> Iterator[SourceTree]:
         """The functions that are compiled for sure."""
-        given = {
-            _last_name(node.args[0])
-            for node in ast.walk(self.module)
-            if isinstance(node, ast.Call) and _last_name(node.func) == "jit" and node.args
-        }
-        for name, tree in self.trees.items():
-            owner, _, last = name.rpartition(".")
-            decorated = any("jit" in _names_of(d) for d in tree.node.decorator_list)
-            if decorated or last in given or (last == "construct" and self._is_cell(owner.rpartition(".")[2])):
-                yield name
+        given = {id(node) for tree in (None, *self.trees) for node in self._given_in(tree)}
+        for tree in self.trees:
+            decorated = any(map(_is_jit, getattr(tree.node, "decorator_list", ())))
+            construct = tree.function.endswith(".construct") and self._in_cell(tree)
+            if decorated or construct or id(tree.node) in given:
+                yield tree
 
-    def _is_cell(self, name: str, seen: frozenset[str] = frozenset()) -> bool:
-        bases = self.bases.get(name, [])
-        return any(b.endswith("Cell") or (b not in seen and self._is_cell(b, seen | {name})) for b in bases)
+    def _given_in(self, tree: SourceTree | None) -> Iterator[Any]:
+        """The functions and lambdas that a function, or the module, gives to `jit`."""
+        for node in _own_nodes(self.module if tree is None else tree.node):
+            if not (isinstance(node, gast.Call) and _last_name(node.func) == "jit"):
+                continue
+            arguments = [*node.args[:1], *(k.value for k in node.keywords if k.arg in ("function", "fn"))]
+            for part in (p for a in arguments for p in _functions_in(a)):
+                if isinstance(part, gast.Lambda):
+                    yield part
+                elif isinstance(part, gast.Name):
+                    yield self._around(tree).find(part.id)[1]
+                else:
+                    yield from (t.node for t in self.trees if t.function.endswith(f".{part.attr}") and not t.outer)
 
-    def reached(self, roots: Iterable[str]) -> set[str]:
-        """The roots and what they mention, directly or not."""
-        found: set[str] = set()
+    def _around(self, tree: SourceTree | None) -> Scopes:
+        """The scopes in the body of a function."""
+        return self._scopes if tree is None else self._around(tree.outer).inside(tree.node)
+
+    def _in_cell(self, tree: SourceTree) -> bool:
+        return self.is_cell(tree.function.rpartition(".")[0].rpartition(".")[2])
+
+    def is_cell(self, name: str, seen: frozenset[str] = frozenset()) -> bool:
+        """Whether a class of the file derives from Cell."""
+        bases = [_last_name(b) for b in self._classes[name].bases] if name in self._classes else []
+        return any(b.endswith("Cell") or (b not in seen and self.is_cell(b, seen | {name})) for b in bases)
+
+    def read(self, roots: list[SourceTree]) -> dict[int, list[CompileError]]:
+        """The errors of these functions and of those that they mention, directly or not, by the ids of the nodes."""
+        found: dict[int, list[CompileError]] = {}
         todo = list(roots)
         while todo:
-            name = todo.pop()
-            if name not in found:
-                found.add(name)
-                todo += self._mentioned(name)
+            tree = todo.pop()
+            if id(tree.node) in found:
+                continue
+            alone = replace(tree, outer=None)  # the functions around it are not compiled
+            reader = Reader(self._around(tree.outer), self._containers(tree), self.is_cell)
+            found[id(tree.node)] = [*fence.check(alone), *reader.read(alone)]
+            mentioned = [node for node in reader.mentioned if not _runs_outside(node)]
+            todo += [self._of_node[id(node)] for node in mentioned if id(node) in self._of_node]
+            todo += self._methods_mentioned(tree)
         return found
 
-    def _mentioned(self, name: str) -> Iterator[str]:
-        owner = name.rpartition(".")[0]
-        for node in gast.walk(self.trees[name].node):
-            if isinstance(node, gast.Name) and node.id in self.trees:
-                yield node.id
-            elif isinstance(node, gast.Attribute) and isinstance(node.value, gast.Name) and owner:
-                yield from (n for n in self._methods(owner, node.attr) if node.value.id == "self")
+    def _methods_mentioned(self, tree: SourceTree) -> Iterator[SourceTree]:
+        owner = tree.function.rpartition(".")[0]
+        for node in gast.walk(tree.node):
+            if isinstance(node, gast.Attribute) and getattr(node.value, "id", "") == "self" and owner:
+                yield from (t for t in self._methods(owner, node.attr) if not _runs_outside(t.node))
 
-    def _methods(self, owner: str, name: str) -> Iterator[str]:
-        """A method of a class, or of the nearest of its bases in the file that has it."""
-        if f"{owner}.{name}" in self.trees:
-            yield f"{owner}.{name}"
-            return
-        for base in self.bases.get(owner.rpartition(".")[2], []):
+    def _methods(self, owner: str, name: str) -> list[SourceTree]:
+        """The methods of this name that a class has, or the nearest of its bases in the file that has one."""
+        found = [tree for tree in self.trees if tree.function == f"{owner}.{name}"]
+        cls = self._classes.get(owner.rpartition(".")[2])
+        for base in () if found or cls is None else [_last_name(b) for b in cls.bases]:
             if base != owner:
-                yield from self._methods(base, name)
+                found += self._methods(base, name)
+        return found
+
+    def _containers(self, tree: SourceTree) -> dict[str, Container]:
+        """The attributes that the class of a method binds in `__init__` only, to new lists, dicts or sets."""
+        cls = self._classes.get(tree.function.rpartition(".")[0].rpartition(".")[2])
+        found: dict[str, Container | None] = {}
+        for method in cls.body if cls is not None else ():
+            for node in gast.walk(method):
+                for target in node.targets if isinstance(node, gast.Assign) else ():
+                    if isinstance(target, gast.Attribute) and getattr(target.value, "id", "") == "self":
+                        fresh = getattr(method, "name", "") == "__init__" and target.attr not in found
+                        found[target.attr] = container_of(node.value) if fresh else None
+        return {name: made for name, made in found.items() if made is not None}
+
+
+def _is_jit(decorator: Any) -> bool:
+    """Whether a decorator is ``jit``, ``jit(...)`` or ``partial(jit, ...)``."""
+    if isinstance(decorator, gast.Call):
+        return _is_jit(decorator.func) or (_last_name(decorator.func) == "partial" and _is_jit(decorator.args[0]))
+    return _last_name(decorator) == "jit"
+
+
+def _own_nodes(scope: Any) -> Iterator[Any]:
+    """The nodes of a module or function, those of functions inside left out."""
+    todo = list(gast.iter_child_nodes(scope))
+    while todo:
+        node = todo.pop()
+        yield node
+        if not isinstance(node, gast.FunctionDef | gast.AsyncFunctionDef | gast.Lambda):
+            todo += gast.iter_child_nodes(node)
+
+
+def _functions_in(argument: Any) -> Iterator[Any]:
+    """The names and lambdas in what is given to `jit`: ``f``, ``self.f``, ``grad(f)``, ``lambda x: ...``."""
+    if isinstance(argument, gast.Name | gast.Attribute | gast.Lambda):
+        yield argument
+    elif isinstance(argument, gast.Call):
+        for a in argument.args:
+            yield from _functions_in(a)
+
+
+def _runs_outside(function: Any) -> bool:
+    """Whether compiled code does not look into a function."""
+    return any(_names_of(d) & {"constexpr", "py_call"} for d in getattr(function, "decorator_list", ()))
 
 
 def _last_name(node: Any) -> str:

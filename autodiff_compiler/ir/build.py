@@ -61,7 +61,7 @@ def canonical_number(value: Any, dtype: DType) -> Any:
 class Builder:
     """Appends ops to one block.  `parent` is the builder of the block around it (its values may be mentioned)."""
 
-    __slots__ = ("_const", "_entered", "before_io", "block", "loc", "module", "numbers", "parent", "rules")
+    __slots__ = ("_const", "_entered", "_known", "before_io", "block", "loc", "module", "numbers", "parent", "rules")
     module: Module
     rules: Rules | None
     loc: Loc | None
@@ -82,6 +82,8 @@ class Builder:
         #: called before an op with IO is appended
         self.before_io: Callable[[type[Primitive]], None] | None = parent.before_io if parent else None
         self.numbers: dict[Any, Any] = {}
+        #: the keys of the numbers of all builders of the program
+        self._known: set[Any] = parent._known if parent else set()
         self._entered: list[Any] = []
         self._const = REGISTRY.get("const")
 
@@ -119,12 +121,9 @@ class Builder:
         pure = defn.effect is Effect.PURE
         if pure:
             key = (defn, operands, attrs)
-            scope: Builder | None = self
-            while scope is not None:
-                found = scope.numbers.get(key)
-                if found is not None:
-                    return found
-                scope = scope.parent
+            found = self._numbered(key)
+            if found is not None:
+                return found
         elif self.before_io is not None and defn.effect is Effect.IO:
             self.before_io(defn)
         types = defn.infer_types(tuple([x.type for x in operands]), attrs)
@@ -136,7 +135,22 @@ class Builder:
             result = results[0] if len(results) == 1 and not defn.multiple else tuple(results)
         if pure:
             self.numbers[key] = result
+            self._known.add(key)
         return result if result != () else None
+
+    def _numbered(self, key: Any) -> Any:
+        """What the op of this key gives in this block or one around it; None if it is new."""
+        found = self.numbers.get(key)
+        if found is not None or key not in self._known:
+            return found
+        scope = self.parent
+        while scope is not None:
+            found = scope.numbers.get(key)
+            if found is not None:
+                self.numbers[key] = found  # blocks nested deeply shall not look for it level by level
+                return found
+            scope = scope.parent
+        return None
 
     def _rewritten(self, op: Op) -> Any:
         """The value that makes `op` unnecessary: a folded constant or the result of a rewrite rule."""
@@ -211,15 +225,13 @@ class Builder:
 
     def _numbered_const(self, attrs: Attrs, key: Any, type: TensorType) -> Value:
         key = ("const", key)
-        scope: Builder | None = self
-        while scope is not None:
-            found = scope.numbers.get(key)
-            if found is not None:
-                return found  # type: ignore[no-any-return]
-            scope = scope.parent
+        found = self._numbered(key)
+        if found is not None:
+            return found  # type: ignore[no-any-return]
         op = Op(REGISTRY["const"], (), (type,), attrs, (), self.loc, self.block)
         self.block.ops.append(op)
         self.numbers[key] = op.results[0]
+        self._known.add(key)
         return op.results[0]
 
     def zeros(self, type: TensorType) -> Value:

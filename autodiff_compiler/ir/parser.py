@@ -18,7 +18,7 @@ from ..source import Loc
 from .core import Attrs, Block, Function, Module, Op, StateInfo, Value
 from .primitive import REGISTRY
 from .printer import RESERVED, SIZE_NAME, WORDS, Unbound, implied_type, scan_types
-from .types import Dim, Seq, TensorType, Type, seq, tensor, tuple_of
+from .types import Dim, Seq, TensorType, Type, link, seq, tensor, tuple_of
 
 __all__ = ["ParseError", "parse_function", "parse_module"]
 
@@ -139,12 +139,23 @@ class _Parser:
             elem = self.type()
             self.expect(">")
             return seq(elem)
+        if token == "link" and self.tokens[self.i + 1] == "<":
+            self.i += 2
+            ins = self.elements()
+            self.expect("->")
+            outs = self.elements()
+            self.expect(">")
+            return link(ins, outs)
         if token == "(":
-            self.i += 1
-            elems = self.commas(self.type, ")")
-            self.i += 1
-            return tuple_of(tuple(elems))
+            return tuple_of(self.elements())
         raise self.error(f"expected a type, found {token or 'the end'}")
+
+    def elements(self) -> tuple[Type, ...]:
+        """``(type, ...)``"""
+        self.expect("(")
+        elems = self.commas(self.type, ")")
+        self.i += 1
+        return tuple(elems)
 
     def tensor_type(self, token: str) -> Type:
         short, _, sizes = token[:-1].partition("[")
@@ -175,7 +186,7 @@ class _Parser:
         elif token == "[":
             self.i += 1
             value = tuple(self.commas(self.literal, "]"))
-        elif SIZE_NAME.fullmatch(token) and token != "seq":
+        elif SIZE_NAME.fullmatch(token) and token not in ("seq", "link"):
             value = Dim(token)
         else:
             return self.type()

@@ -14,7 +14,7 @@ import numpy as np
 from ..dtypes import BY_SHORT, DType, from_numpy
 from ..source import Loc
 from .core import Block, Function, Module, Op, Value
-from .types import Dim, Seq, TensorType, TupleType, Type, tensor
+from .types import Dim, Link, Seq, TensorType, TupleType, Type, tensor, tuple_of
 
 __all__ = [
     "RESERVED",
@@ -45,7 +45,7 @@ _NOT_IN_COMMENT = re.compile(r"[^ -~]")
 _NOT_IN_NAME = re.compile(r"\W", re.ASCII)
 #: Literals that are words; a symbolic size cannot have their names.
 WORDS = {"True": True, "False": False, "None": None, "nan": float("nan"), "inf": float("inf"), "-inf": float("-inf")}
-RESERVED = frozenset([*WORDS, *BY_SHORT, "seq"])
+RESERVED = frozenset([*WORDS, *BY_SHORT, "seq", "link"])
 
 
 @dataclass(frozen=True)
@@ -124,6 +124,8 @@ def _type_text(t: Type) -> str:
         return f"{t.dtype.short}[{','.join(map(_size_text, t.shape))}]"
     if isinstance(t, Seq):
         return f"seq<{_type_text(t.elem)}>"
+    if isinstance(t, Link):
+        return f"link<{_type_text(tuple_of(t.ins))} -> {_type_text(tuple_of(t.outs))}>"
     assert isinstance(t, TupleType)
     return f"({', '.join(map(_type_text, t.elems))})"
 

@@ -18,6 +18,7 @@ Structured ops open blocks; a block ends in what it yields::
     %n: i64[], %y: f32[4], %s: seq<f32[4]> = while (%c = %x) cond { ... yield %q } body { ... yield %c2 ; %c }
     %y: f32[4], %s: seq<f32[4]> = scan %n (%c = %x ; %e = %es) {reverse=True} body (%i) { ... yield %c2 ; %z }
     %r: f32[4] = call @f %x, %y {states=["w"]}
+    %y: f32[], %l: link<(f32[4]) -> (f32[])> = linearize %x {wrt=[0], seeds=[0]} body (%a: f32[4]) { ... yield %b }
     %r: f32[4] = custom_vjp %x fwd (%a: f32[4]) { ... } bwd (%b: f32[4], %o: f32[4], %g: f32[4]) { ... }
 
 In a loop ``(%c = %x)`` names a carry and its first value (both blocks of a `while` know it by that name),

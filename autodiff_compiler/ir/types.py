@@ -1,4 +1,4 @@
-"""Types of the IR: tensors, tuples, and the per-trip sequences that loops leave behind.
+"""Types of the IR: tensors, tuples, the per-trip sequences that loops leave behind, and the links of derivatives.
 
 Types are interned, so `a is b` decides equality and a type is a cheap dictionary key.  A dimension is an `int` or a
 `Dim` (a size known only at run time); rules compare sizes with `same_dim` and multiply them with `dim_product`.
@@ -13,6 +13,7 @@ from ..errors import ShapeError
 
 __all__ = [
     "Dim",
+    "Link",
     "Seq",
     "Shape",
     "Size",
@@ -20,6 +21,7 @@ __all__ = [
     "TupleType",
     "Type",
     "dim_product",
+    "link",
     "same_dim",
     "same_shape",
     "seq",
@@ -104,9 +106,27 @@ class Seq(Type):
         return seq, (self.elem,)
 
 
+class Link(Type):
+    """What ties a `pull` to its `linearize`: no value at run time.  Made by `link(ins, outs)`.
+
+    Pulling takes a cotangent of each of `outs` and gives one of each of `ins`.
+    """
+
+    __slots__ = ("ins", "outs")
+    ins: tuple[Type, ...]
+    outs: tuple[Type, ...]
+
+    def __repr__(self) -> str:
+        return f"link<{tuple_of(self.ins)!r} -> {tuple_of(self.outs)!r}>"
+
+    def __reduce__(self) -> tuple[object, tuple[object, ...]]:
+        return link, (self.ins, self.outs)
+
+
 _TENSORS: dict[tuple[DType, Shape], TensorType] = {}
 _TUPLES: dict[tuple[Type, ...], TupleType] = {}
 _SEQS: dict[Type, Seq] = {}
+_LINKS: dict[tuple[tuple[Type, ...], tuple[Type, ...]], Link] = {}
 
 
 def tensor(dtype: DType, shape: Shape) -> TensorType:
@@ -137,6 +157,15 @@ def seq(elem: Type) -> Seq:
         found = Seq()
         found.elem = elem
         found = _SEQS.setdefault(elem, found)
+    return found
+
+
+def link(ins: tuple[Type, ...], outs: tuple[Type, ...]) -> Link:
+    found = _LINKS.get((ins, outs))
+    if found is None:
+        found = Link()
+        found.ins, found.outs = ins, outs
+        found = _LINKS.setdefault((ins, outs), found)
     return found
 
 

@@ -12,7 +12,7 @@ from .build import canonical_number, scalar_key
 from .core import Block, Function, Module, Op, Value
 from .primitive import Primitive
 from .printer import FunctionPrinter, Unbound, literal_text
-from .types import Dim, TensorType, Type
+from .types import Dim, Link, TensorType, Type
 
 __all__ = ["STAGES", "Spec", "VerifyError", "verify"]
 
@@ -28,7 +28,7 @@ class Spec:
 
 
 _STATE_OPS = frozenset({"state_read", "state_write"})
-_DERIVATIVES = frozenset({"grad", "vmap", "custom_vjp", "grad_map"})
+_DERIVATIVES = frozenset({"grad", "linearize", "pull", "vmap", "custom_vjp", "grad_map"})
 
 #: What holds after a stage; each one keeps what the stages before it reached.
 STAGES: dict[str, Spec] = {
@@ -116,6 +116,8 @@ class _Verifier:
         for i, x in enumerate(block.outs):
             if x not in visible:
                 raise self.fail(f"what the block ends with (number {i}, {x}) is not defined there", owner, block)
+            if isinstance(x.type, Link):
+                raise self.fail(f"a link ({x}) leaves the block of its `linearize`", owner, block)
         visible.difference_update(block.args)
         for op in block.ops:
             visible.difference_update(op.results)
@@ -129,6 +131,8 @@ class _Verifier:
         for i, x in enumerate(op.operands):
             if x not in visible:
                 raise self.fail(f"operand {i} ({x}) is not defined before it", op)
+            if isinstance(x.type, Link) and (defn.name != "pull" or i or not x.made_by("linearize")):
+                raise self.fail(f"operand {i} ({x}) is a link: only `pull` takes it, from `linearize` itself", op)
         if op.attrs or defn.schema:
             self.attrs(op)
         if op.blocks or defn.regions:
@@ -154,7 +158,8 @@ class _Verifier:
         try:
             if defn.infer_blocks is None:
                 return list(defn.infer_types(types, op.attrs))
-            if self.module is None and (defn.name == "call" or (defn.name == "grad" and op.attr("wrt_states"))):
+            states = "wrt_states" in defn.schema and op.attr("wrt_states")
+            if self.module is None and (defn.name == "call" or states):
                 return None
             return list(defn.infer_blocks(types, op.attrs, op.blocks, self.module or Module()))
         except Exception as error:  # a rule meets operands it was not written for

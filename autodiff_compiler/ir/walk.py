@@ -20,6 +20,8 @@ __all__ = [
     "effect_of",
     "free_values",
     "inline",
+    "late_ops",
+    "linearize_of",
     "ops_of",
     "reachable",
     "uses",
@@ -40,6 +42,24 @@ def ops_of(block: Block) -> Iterator[Op]:
                 break
         else:
             stack.pop()
+
+
+def linearize_of(pull: Op) -> Op:
+    """The op that made the link of a `pull`."""
+    owner = pull.operands[0].owner
+    assert isinstance(owner, Op)
+    return owner
+
+
+def late_ops(op: Op) -> Iterator[Op]:
+    """The ops of the users' backward blocks that a `pull` runs, and no other op: those inside its `linearize`."""
+    if op.defn.name != "pull":
+        return
+    for inner in ops_of(linearize_of(op).blocks[0]):
+        yield from late_ops(inner)
+        for region, block in zip(inner.defn.regions, inner.blocks, strict=True):
+            if region == "bwd":
+                yield from ops_of(block)
 
 
 def count_ops(function: Function) -> int:
@@ -133,13 +153,12 @@ def effect_of(op: Op, module: Module, memo: dict[str, Effect]) -> Effect:
     if not op.blocks and op.defn.infer_blocks is None:
         return op.defn.effect
     effect = op.defn.effect
-    if op.defn.name == "call":
-        effect = max(effect, _effect_of_function(op.attrs[0].removeprefix("@"), module, memo))
-    for block in op.blocks:
-        for inner in ops_of(block):
-            effect = max(effect, inner.defn.effect)
-            if inner.defn.name == "call":
-                effect = max(effect, _effect_of_function(inner.attrs[0].removeprefix("@"), module, memo))
+    for each in (op, *(inner for block in op.blocks for inner in ops_of(block))):
+        effect = max(effect, each.defn.effect)
+        if each.defn.name == "call":
+            effect = max(effect, _effect_of_function(each.attrs[0].removeprefix("@"), module, memo))
+        elif each.defn.name == "pull":  # what it may run stands in its `linearize`
+            effect = max(effect, effect_of(linearize_of(each), module, memo))
     return effect
 
 

@@ -6,7 +6,7 @@ import importlib
 from typing import Any
 
 from .cell import Cell
-from .containers import CellList, SequentialCell
+from .containers import CellDict, CellList, SequentialCell
 from .dropout import Dropout, Dropout1d, Dropout2d, Dropout3d
 from .layers import Dense, Flatten, Identity, LogSoftmax, ReLU, Sigmoid, Softmax, Tanh, get_activation
 from .losses import CrossEntropyLoss, L1Loss, LossBase, MSELoss, SoftmaxCrossEntropyWithLogits
@@ -17,6 +17,7 @@ __all__ = [
     "SGD",
     "Adam",
     "Cell",
+    "CellDict",
     "CellList",
     "CrossEntropyLoss",
     "Dense",

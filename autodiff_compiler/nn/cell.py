@@ -12,12 +12,17 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from ..config import PYNATIVE_MODE, context, jit_disabled
+from ..dtypes import DType, bfloat16, dtype_of, float16, float32
 from ..eager import assign
-from ..errors import ParameterError, UnsupportedCallError, leave_user_frames
+from ..errors import ParameterError, leave_user_frames
 from ..runtime import epoch
+from ..runtime.hooks import CellHooks, HookHandle
 from ..runtime.parameter import DEFAULT_NAME, Parameter, ParameterTuple
+from ..runtime.static import static_query
 from ..runtime.tensor import Tensor
 from ..transforms.jit import jit
+from .calling import call_eagerly
+from .summary import table
 
 __all__ = ["Cell"]
 
@@ -40,6 +45,14 @@ class Cell:
     ([2.0, 6.0], ['factor'])
     """
 
+    #: The derivative that a subclass gives instead of that of `construct`: ``bprop(self, *inputs, out, dout)``.
+    bprop: Any = None
+    _hooks: CellHooks | None = None
+    #: The float type in which the Cell computes; None: that of what it is given.
+    _precision: DType | None = None
+    #: The last eager call after `set_grad()`, for a gradient that follows.
+    _ahead: Any = None
+
     _auto_prefix: bool
     #: The path of this Cell with a dot at its end, once it is a part of another.
     _prefix: str
@@ -48,10 +61,9 @@ class Cell:
     requires_grad: bool
 
     def __init__(self, auto_prefix: bool = True, flags: dict[str, Any] | None = None) -> None:
-        if hasattr(type(self), "bprop"):
-            raise UnsupportedCallError(f"{type(self).__name__} defines `bprop`, which is not available yet")
         self.__dict__.update(_auto_prefix=auto_prefix, _prefix="", _compiled=None, training=False, requires_grad=False)
-        self.__dict__.update(flags or {})
+        if flags:
+            self.add_flags(**flags)
 
     # ------------------------------------------------------------------------------------------- calling
     def construct(self, *args: Any, **kwargs: Any) -> Any:
@@ -61,7 +73,14 @@ class Cell:
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         try:
             if context.mode == PYNATIVE_MODE or jit_disabled():
-                return self.construct(*args, **kwargs)
+                if (
+                    self._hooks is None
+                    and self._precision is None
+                    and type(self).bprop is None
+                    and not self.requires_grad
+                ):
+                    return self.construct(*args, **kwargs)
+                return call_eagerly(self, args, kwargs)
             compiled = self._compiled
             if compiled is None:
                 compiled = self.__dict__["_compiled"] = jit(self)
@@ -73,6 +92,64 @@ class Cell:
     def __graph_state__(self) -> dict[str, Parameter]:
         """The Parameters that compiled code may read and write, by path; having this method marks a Cell."""
         return dict(self.parameters_and_names())
+
+    # ------------------------------------------------------------------------------------------- hooks
+    def register_forward_pre_hook(
+        self, hook_fn: Callable[..., Any], *, prepend: bool = False, with_kwargs: bool = False
+    ) -> HookHandle:
+        """Calls ``hook_fn(cell, inputs)`` before each call of the Cell, in eager and in compiled code.
+
+        `inputs` is the tuple of positional arguments.  What the hook returns takes their place: a value or a tuple;
+        None keeps them.  With `with_kwargs` it is called with ``(cell, inputs, kwargs)`` and returns a pair of both or None.
+        Hooks run in the order of registration, with `prepend` before those registered earlier.
+
+        >>> from autodiff_compiler import Tensor, nn
+        >>> relu = nn.ReLU()
+        >>> handle = relu.register_forward_pre_hook(lambda cell, inputs: inputs[0] + 10)
+        >>> relu(Tensor([1.0])).tolist()
+        [11.0]
+        """
+        return self._hook("forward_pre", hook_fn, prepend, with_kwargs)
+
+    def register_forward_hook(
+        self,
+        hook_fn: Callable[..., Any],
+        *,
+        prepend: bool = False,
+        with_kwargs: bool = False,
+        always_call: bool = False,
+    ) -> HookHandle:
+        """Calls ``hook_fn(cell, inputs, output)`` after each call of the Cell; what it returns replaces the output.
+
+        None keeps the output.  With `with_kwargs` it is called with ``(cell, inputs, kwargs, output)``.
+        """
+        return self._hook("forward", hook_fn, prepend, with_kwargs, always_call)
+
+    def register_backward_pre_hook(self, hook_fn: Callable[..., Any]) -> HookHandle:
+        """Calls ``hook_fn(cell, grads)`` when gradients arrive at the Cell's outputs.
+
+        `grads` is a tuple with one Tensor per output.  None keeps them; a tuple (or one Tensor) takes their place.
+        """
+        return self._hook("backward_pre", hook_fn)
+
+    def register_backward_hook(self, hook_fn: Callable[..., Any]) -> HookHandle:
+        """Calls ``hook_fn(cell, grad_input, grad_output)`` when gradients leave the Cell.
+
+        `grad_input` are the gradients that arrived at its outputs from the next op, `grad_output` those that leave it
+        towards its inputs; both are tuples of Tensors.  None keeps `grad_output`, a tuple takes its place.
+
+        >>> from autodiff_compiler import Tensor, grad, nn
+        >>> relu = nn.ReLU()
+        >>> handle = relu.register_backward_hook(lambda cell, arrived, leaving: (leaving[0] * 10,))
+        >>> grad(relu)(Tensor([1.0])).tolist()
+        [10.0]
+        """
+        return self._hook("backward", hook_fn)
+
+    def _hook(self, group: str, *how: Any) -> HookHandle:
+        if self._hooks is None:
+            self.__dict__["_hooks"] = CellHooks()
+        return self._hooks.add(group, *how)  # type: ignore[union-attr]
 
     # ------------------------------------------------------------------------------------------- attributes
     def __setattr__(self, name: str, value: Any) -> None:
@@ -129,7 +206,11 @@ class Cell:
         setattr(self, child_name, child_cell)
 
     def insert_param_to_cell(self, param_name: str, param: Parameter, check_name_contain_dot: bool = True) -> None:
-        """Sets a Parameter; TypeError for what is none, KeyError for a name with a dot or one that exists."""
+        """Sets a Parameter; TypeError for what is none, KeyError for a name with a dot or one that exists.
+
+        >>> net = Cell(); net.insert_param_to_cell("w", Parameter([1.0])); net.w.name
+        'w'
+        """
         if not isinstance(param_name, str):
             raise TypeError(f"`param_name` must be a string, not {type(param_name).__name__}")
         if not isinstance(param, Parameter):
@@ -144,8 +225,14 @@ class Cell:
             raise KeyError(f"{type(self).__name__} has an attribute {name!r} already")
 
     # ------------------------------------------------------------------------------------------- parts
+    @static_query
     def name_cells(self) -> OrderedDict[str, Cell]:
-        """The child Cells by attribute, each once."""
+        """The child Cells by attribute, each once.
+
+        >>> from autodiff_compiler import nn
+        >>> list(nn.SequentialCell(nn.ReLU(), nn.Tanh()).name_cells().items())
+        [('0', ReLU()), ('1', Tanh())]
+        """
         found: OrderedDict[str, Cell] = OrderedDict()
         seen: set[int] = set()
         for name, value in self.__dict__.items():
@@ -154,12 +241,19 @@ class Cell:
                 found[name] = value
         return found
 
+    @static_query
     def cells(self) -> Any:
         """The child Cells."""
         return self.name_cells().values()
 
+    @static_query
     def cells_and_names(self, cells: set[int] | None = None, name_prefix: str = "") -> Iterator[tuple[str, Cell]]:
-        """This Cell and all Cells below it with their paths, parents first, each once (`cells`: ids left out)."""
+        """This Cell and all Cells below it with their paths, parents first, each once (`cells`: ids left out).
+
+        >>> from autodiff_compiler import nn
+        >>> [name for name, _ in nn.CellList([nn.SequentialCell(nn.ReLU())]).cells_and_names()]
+        ['', '0', '0.0']
+        """
         seen = set() if cells is None else cells
         if id(self) in seen:
             return
@@ -169,17 +263,22 @@ class Cell:
             yield from child.cells_and_names(seen, f"{name_prefix}.{name}" if name_prefix else name)
 
     def _own_parameters(self) -> Iterator[tuple[str, Parameter]]:
-        for name, value in self.__dict__.items():
+        for name, value in list(self.__dict__.items()):
             if isinstance(value, Parameter):
                 yield name, value
             elif isinstance(value, ParameterTuple):
                 for p in value:
                     yield p.name.removeprefix(self._prefix), p
 
+    @static_query
     def parameters_and_names(self, name_prefix: str = "", expand: bool = True) -> Iterator[tuple[str, Parameter]]:
         """All Parameters with their paths: a Cell's own before its children's, each once.
 
         Without `expand` only this Cell's own.
+
+        >>> from autodiff_compiler import nn
+        >>> [(name, p.shape) for name, p in nn.SequentialCell(nn.Dense(3, 2)).parameters_and_names()]
+        [('0.weight', (2, 3)), ('0.bias', (2,))]
         """
         seen: set[int] = set()
         for path, cell in self.cells_and_names(name_prefix=name_prefix) if expand else [(name_prefix, self)]:
@@ -188,20 +287,36 @@ class Cell:
                     seen.add(id(parameter))
                     yield f"{path}.{name}" if path else name, parameter
 
+    @static_query
     def get_parameters(self, expand: bool = True) -> Iterator[Parameter]:
         """All Parameters, in the order of `parameters_and_names`."""
         return (p for _, p in self.parameters_and_names(expand=expand))
 
+    @static_query
     def trainable_params(self, recurse: bool = True) -> list[Parameter]:
-        """The Parameters that require a gradient."""
+        """The Parameters that require a gradient.
+
+        >>> from autodiff_compiler import nn
+        >>> net = nn.Dense(3, 2)
+        >>> net.weight.requires_grad = False
+        >>> [p.name for p in net.trainable_params()], [p.name for p in net.untrainable_params()]
+        (['bias'], ['weight'])
+        """
         return [p for p in self.get_parameters(recurse) if p.requires_grad]
 
+    @static_query
     def untrainable_params(self, recurse: bool = True) -> list[Parameter]:
         """The Parameters that require no gradient."""
         return [p for p in self.get_parameters(recurse) if not p.requires_grad]
 
+    @static_query
     def parameters_dict(self, recurse: bool = True) -> OrderedDict[str, Parameter]:
-        """All Parameters by name; ParameterError if two have one name."""
+        """All Parameters by name; ParameterError (a ValueError) if two have one name.
+
+        >>> from autodiff_compiler import nn
+        >>> list(nn.SequentialCell(nn.Dense(3, 2, has_bias=False)).parameters_dict())
+        ['0.weight']
+        """
         found: OrderedDict[str, Parameter] = OrderedDict()
         paths: dict[str, str] = {}
         for path, p in self.parameters_and_names(expand=recurse):
@@ -214,6 +329,14 @@ class Cell:
             found[p.name], paths[p.name] = p, path
         return found
 
+    def init_parameters_data(self, auto_parallel_mode: bool = False) -> dict[Parameter, Parameter]:
+        """What took the place of each Parameter: itself, as Parameters have their values from the start."""
+        return {p: p.init_data() for p in self.get_parameters()}
+
+    def check_names(self) -> None:
+        """Raises ParameterError, a ValueError, if two Parameters have one name."""
+        self.parameters_dict()
+
     def update_parameters_name(self, prefix: str = "", recurse: bool = True) -> None:
         """Names all Parameters ``prefix`` + path."""
         for name, parameter in list(self.parameters_and_names(expand=recurse)):
@@ -221,7 +344,13 @@ class Cell:
 
     # ------------------------------------------------------------------------------------------- flags
     def apply(self, fn: Callable[[Cell], object]) -> Cell:
-        """Calls `fn` with every Cell, children before their parent, and returns this Cell."""
+        """Calls `fn` with every Cell, children before their parent, and returns this Cell.
+
+        >>> from autodiff_compiler import nn
+        >>> net = nn.SequentialCell(nn.ReLU()).apply(lambda cell: print(cell.cls_name))
+        ReLU
+        SequentialCell
+        """
         for child in self.cells():
             child.apply(fn)
         fn(self)
@@ -237,13 +366,66 @@ class Cell:
             cell.training = mode
         return self
 
+    def add_flags(self, **flags: Any) -> Cell:
+        """Sets attributes that `get_flags` gives back, and returns this Cell.
+
+        >>> Cell().add_flags(defer_inline=True).get_flags()
+        {'defer_inline': True}
+        """
+        self._flags = {**self.get_flags(), **flags}
+        for name, value in flags.items():
+            setattr(self, name, value)
+        return self
+
+    def add_flags_recursive(self, **flags: Any) -> Cell:
+        """Sets attributes here and in all children, and returns this Cell."""
+        for _, cell in self.cells_and_names():
+            cell.add_flags(**flags)
+        return self
+
+    def get_flags(self) -> dict[str, Any]:
+        """The attributes that were set as flags."""
+        return dict(self.__dict__.get("_flags", {}))
+
     def set_grad(self, requires_grad: bool = True) -> Cell:
-        """Sets `requires_grad` here and in all children, and returns this Cell."""
+        """Sets `requires_grad` here and in all children, and returns this Cell.
+
+        An eager call of such a Cell is recorded: if the next thing is its gradient with the same arguments, and nothing
+        of them, of the Parameters and of the attributes is changed, `construct` is not run again.  It costs the memory
+        of the recorded values until then.  Compiled code runs `construct` once anyway.
+        """
         for _, cell in self.cells_and_names():
             cell.requires_grad = requires_grad
         return self
 
+    def to_float(self, dst_type: Any) -> Cell:
+        """Lets this Cell and all in it compute in float16, bfloat16 or float32, and returns it.
+
+        At each call Tensors of other float types among the inputs, and those that `construct` reads of its attributes,
+        are cast.  Parameters keep their dtype, and so do their gradients: the cast is part of the program.  Said again
+        of a child, another type holds there.  ValueError: another type.
+
+        >>> from autodiff_compiler import Tensor, nn
+        >>> net = nn.Dense(2, 1).to_float(float16)
+        >>> net(Tensor([[1.0, 2.0]])).dtype, net.weight.dtype
+        (autodiff_compiler.float16, autodiff_compiler.float32)
+        """
+        try:
+            wanted = dtype_of(dst_type)
+        except TypeError:
+            wanted = None
+        if wanted not in (float16, bfloat16, float32):
+            raise ValueError(f"to_float() takes float16, bfloat16 or float32, not {dst_type!r}")
+        for _, cell in self.cells_and_names():
+            cell._precision = wanted
+        return self
+
     # ------------------------------------------------------------------------------------------- text and copies
+    @property
+    def param_prefix(self) -> str:
+        """The path of this Cell in the Cell that names it; empty at the top."""
+        return self._prefix.removesuffix(".")
+
     @property
     def cls_name(self) -> str:
         """The name of the class."""
@@ -253,15 +435,33 @@ class Cell:
         """What `repr` says about this Cell besides its children."""
         return ""
 
+    def summary(self) -> str:
+        """The Parameters as a table: name, shape, dtype, number of elements, and whether they are trained.
+
+        >>> from autodiff_compiler import nn
+        >>> print(nn.Dense(3, 2).summary())
+        name    shape   dtype    elements  trained
+        weight  (2, 3)  Float32         6  yes
+        bias    (2,)    Float32         2  yes
+        8 elements in 2 Parameters, 8 of them trained
+        """
+        return table(list(self.get_parameters()))
+
+    def extra_repr(self) -> str:
+        """The same under another name: a subclass writes one of them."""
+        return self.extend_repr()
+
     def __repr__(self) -> str:
         lines = [f"({name}): {child!r}" for name, child in self.name_cells().items()]
-        extra = self.extend_repr()
+        extra = self.extra_repr()
         if not lines:
             return f"{type(self).__name__}({extra})"
         return f"{type(self).__name__}(\n" + textwrap.indent("\n".join([extra] * bool(extra) + lines), "  ") + "\n)"
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "_compiled": None}
+        return {name: value for name, value in self.__dict__.items() if name not in ("_view", "_ahead")} | {
+            "_compiled": None
+        }
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)

@@ -1,13 +1,14 @@
-"""Cells made of a list of Cells."""
+"""Cells made of several Cells: in a list, in a dict, one after the other."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
+from ..runtime.static import static_query
 from .cell import Cell
 
-__all__ = ["CellList", "SequentialCell"]
+__all__ = ["CellDict", "CellList", "SequentialCell"]
 
 
 class _Numbered(Cell):
@@ -19,7 +20,7 @@ class _Numbered(Cell):
             for name, cell in args[0].items():
                 self.insert_child_to_cell(name, cell)
         else:
-            self.extend(args[0] if len(args) == 1 and isinstance(args[0], list | tuple) else args)
+            self.extend(args[0] if len(args) == 1 and isinstance(args[0], list | tuple | _Numbered) else args)
 
     @property
     def cell_list(self) -> tuple[Cell, ...]:
@@ -34,21 +35,32 @@ class _Numbered(Cell):
             setattr(self, str(i), cell)
 
     def append(self, cell: Cell) -> _Numbered:
-        """Adds a Cell at the end, and returns this Cell."""
+        """Adds a Cell at the end, and returns this Cell; TypeError if it is none."""
         setattr(self, str(len(self)), _checked(cell))
         return self
 
     def extend(self, cells: Iterable[Cell]) -> _Numbered:
         """Adds Cells at the end, and returns this Cell; TypeError if one is none."""
+        if not isinstance(cells, Iterable):
+            raise TypeError(f"extend() takes several Cells, not a {type(cells).__name__}")
         for cell in [_checked(c) for c in cells]:
             self.append(cell)
         return self
 
+    __iadd__ = extend
+
     def insert(self, index: int, cell: Cell) -> None:
         """Puts a Cell before the one at `index`; the later ones get new numbers and names."""
         cells = list(self.cell_list)
-        cells.insert(index, cell)
+        cells.insert(index, _checked(cell))
         self._renumber(cells)
+
+    def pop(self, index: int = -1) -> Cell:
+        """Takes a Cell out, and returns it; IndexError if there is none at `index`."""
+        cells = list(self.cell_list)
+        taken = cells.pop(index)
+        self._renumber(cells)
+        return taken
 
     def __len__(self) -> int:
         return len(self.cell_list)
@@ -76,15 +88,21 @@ class _Numbered(Cell):
 
 def _checked(cell: Any) -> Cell:
     if not isinstance(cell, Cell):
-        raise TypeError(f"only Cells can stand in a list of Cells, not a {type(cell).__name__}")
+        raise TypeError(f"only Cells can stand in a container of Cells, not a {type(cell).__name__}")
     return cell
 
 
 class CellList(_Numbered):
     """A list of Cells whose Parameters are found: ``CellList([a, b])`` or ``CellList(a, b)``.
 
-    >>> len(CellList([Cell(), Cell()]))
-    2
+    It is indexed, sliced, looped over and changed like a list; a slice holds the same Cells.  TypeError: what is no
+    Cell.  IndexError: no such place.
+
+    >>> from autodiff_compiler import nn
+    >>> layers = CellList([nn.Dense(2, 2), nn.ReLU()])
+    >>> layers += [nn.Dense(2, 1, has_bias=False)]
+    >>> len(layers), [p.name for p in layers.get_parameters()]
+    (3, ['0.weight', '0.bias', '2.weight'])
     """
 
     def construct(self, *args: Any, **kwargs: Any) -> Any:
@@ -93,6 +111,8 @@ class CellList(_Numbered):
 
 class SequentialCell(_Numbered):
     """Cells applied one after the other: ``SequentialCell(a, b)``, a list of them, or a dict by name.
+
+    TypeError: what is no Cell.
 
     >>> from autodiff_compiler import Tensor, nn
     >>> nn.SequentialCell(nn.ReLU(), nn.Flatten())(Tensor([[[-1.0, 2.0]]])).tolist()
@@ -103,3 +123,93 @@ class SequentialCell(_Numbered):
         for cell in self.cell_list:
             x = cell(x)
         return x
+
+
+class CellDict(Cell):
+    """Cells by name: ``CellDict({"a": a})``, or pairs ``CellDict([["a", a]])``; used like a dict.
+
+    TypeError: a key that is no string, what is no Cell.  KeyError: no such key; a key that is empty, has a dot, or is
+    the name of an attribute.
+
+    >>> from autodiff_compiler import nn
+    >>> parts = CellDict({"act": nn.ReLU()})
+    >>> parts["out"] = nn.Dense(2, 1, has_bias=False)
+    >>> list(parts), [p.name for p in parts.get_parameters()]
+    (['act', 'out'], ['out.weight'])
+    """
+
+    def __init__(self, *args: Any, auto_prefix: bool = True) -> None:
+        super().__init__(auto_prefix)
+        if len(args) > 1:
+            raise TypeError(f"CellDict() takes one mapping, or one list of pairs, not {len(args)} arguments")
+        if args:
+            self.update(args[0])
+
+    def construct(self, *args: Any, **kwargs: Any) -> Any:
+        raise NotImplementedError("a CellDict computes nothing: call the Cells in it")
+
+    def update(self, cells: Any) -> None:
+        """Sets the Cells of a mapping, or of a list of pairs of a key and a Cell."""
+        pairs = cells.items() if isinstance(cells, Mapping | CellDict) else cells
+        if not isinstance(pairs, Iterable):
+            raise TypeError(f"update() takes a mapping or a list of pairs, not a {type(cells).__name__}")
+        for pair in list(pairs):
+            if not isinstance(pair, tuple | list) or len(pair) != 2:
+                raise TypeError("each element must be a pair of a key and a Cell")
+            self[pair[0]] = pair[1]
+
+    @static_query
+    def keys(self) -> Any:
+        """The names, in the order in which they were first set."""
+        return self._named().keys()
+
+    @static_query
+    def values(self) -> Any:
+        """The Cells."""
+        return self._named().values()
+
+    @static_query
+    def items(self) -> Any:
+        """The names with their Cells."""
+        return self._named().items()
+
+    def pop(self, key: str) -> Cell:
+        """Takes a Cell out, and returns it; KeyError if there is none."""
+        taken = self[key]
+        delattr(self, key)
+        return taken
+
+    def clear(self) -> None:
+        """Takes out all Cells."""
+        for name in self._named():
+            delattr(self, name)
+
+    def _named(self) -> dict[str, Cell]:
+        return {k: v for k, v in self.__dict__.items() if isinstance(v, Cell)}
+
+    def __len__(self) -> int:
+        return len(self._named())
+
+    def __bool__(self) -> bool:
+        return len(self) != 0
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._named())
+
+    def __contains__(self, key: object) -> bool:
+        return key in self._named()
+
+    def __getitem__(self, key: str) -> Cell:
+        return self._named()[key]
+
+    def __setitem__(self, key: str, cell: Cell) -> None:
+        if not isinstance(key, str):
+            raise TypeError(f"a key of a CellDict must be a string, not a {type(key).__name__}")
+        if not key or "." in key:
+            raise KeyError(f"the key {key!r} is empty or has a dot")
+        if key not in self and hasattr(self, key):
+            raise KeyError(f"{key!r} cannot be a key: it is an attribute of every CellDict")
+        setattr(self, key, _checked(cell))
+
+    def __delitem__(self, key: str) -> None:
+        self.pop(key)

@@ -6,10 +6,10 @@ import math
 from typing import Any
 
 from .. import ops
+from ..common.initializer import HeUniform, Uniform, initializer
 from ..dtypes import dtype_of, float32
 from ..runtime.parameter import Parameter
 from .cell import Cell
-from .initial import initial, uniform
 
 __all__ = ["Dense", "Flatten", "Identity", "LogSoftmax", "ReLU", "Sigmoid", "Softmax", "Tanh", "get_activation"]
 
@@ -17,9 +17,8 @@ __all__ = ["Dense", "Flatten", "Identity", "LogSoftmax", "ReLU", "Sigmoid", "Sof
 class Dense(Cell):
     """A fully connected layer: ``activation(x @ weight.T + bias)`` over the last dimension of x.
 
-    `weight` [out_channels, in_channels] and `bias` [out_channels] start evenly spread over +-1/sqrt(in_channels); a
-    number, the name of an initial value, a Tensor or a function of the shape may be given instead.  `activation` is a
-    Cell, a function, or a name ("relu").
+    `weight` [out_channels, in_channels] and `bias` [out_channels] start evenly spread over +-1/sqrt(in_channels), or as
+    `initializer` fills them with what is given.  `activation` is a Cell, a function, or a name ("relu").
 
     >>> from autodiff_compiler import Tensor
     >>> Dense(2, 1, weight_init=0.5, bias_init="ones")(Tensor([[1.0, 3.0]])).tolist()
@@ -46,15 +45,12 @@ class Dense(Cell):
             raise TypeError(f"`has_bias` must be a bool, not a {type(has_bias).__name__}")
         self.has_bias = has_bias
         dtype = dtype_of(dtype)
-        # Both are what He's uniform rule gives for a leaky ReLU of slope sqrt(5).
-        spread = uniform(1 / math.sqrt(in_channels))
-        weight = initial(spread if weight_init is None else weight_init, (out_channels, in_channels), dtype)
-        self.weight = Parameter(weight, name="weight")
+        weight_init = HeUniform(math.sqrt(5)) if weight_init is None else weight_init
+        self.weight = Parameter(initializer(weight_init, (out_channels, in_channels), dtype), name="weight")
         self.bias = None
         if has_bias:
-            self.bias = Parameter(
-                initial(spread if bias_init is None else bias_init, (out_channels,), dtype), name="bias"
-            )
+            bias_init = Uniform(1 / math.sqrt(in_channels)) if bias_init is None else bias_init
+            self.bias = Parameter(initializer(bias_init, (out_channels,), dtype), name="bias")
         self.activation = get_activation(activation) if isinstance(activation, str) else activation
         if self.activation is not None and not callable(self.activation):
             raise TypeError(f"`activation` must be a Cell, a function or a name, not a {type(activation).__name__}")

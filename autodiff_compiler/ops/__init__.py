@@ -10,10 +10,12 @@ import sys
 from typing import Any
 
 from ..ir.primitive import INTERNAL, REGISTRY, call
-from ..transforms.grad import GradOperation, grad, value_and_grad
+from ..transforms.custom import HookBackward, InsertGradientOf, custom_vjp
+from ..transforms.grad import GradOperation, get_grad, grad, value_and_grad
 from ..transforms.host import constexpr
-from ..transforms.jacobian import jacfwd, jacrev
+from ..transforms.jacobian import jacfwd, jacrev, linearize
 from ..transforms.jvp import jvp
+from ..transforms.taylor import derivative, jet
 from ..transforms.vjp import vjp
 from ..transforms.vmap import vmap
 from . import (
@@ -21,16 +23,19 @@ from . import (
     array,
     array_classes,
     functional,
+    in_place,
     indexing,
     linalg,
     math,
     matrices,
     nn_func,
+    python_values,
     random,
     random_classes,
     sequence,
     special,
     special_classes,
+    spectral,
     state,
     vision,
 )
@@ -38,34 +43,56 @@ from .aliases import *  # noqa: F403
 from .array import *  # noqa: F403
 from .array_classes import *  # noqa: F403
 from .functional import *  # noqa: F403
+from .in_place import *  # noqa: F403
 from .indexing import *  # noqa: F403
 from .linalg import *  # noqa: F403
 from .math import *  # noqa: F403
 from .matrices import *  # noqa: F403
 from .nn_func import *  # noqa: F403
+from .python_values import *  # noqa: F403
 from .random import *  # noqa: F403
 from .random_classes import *  # noqa: F403
 from .sequence import *  # noqa: F403
 from .special import *  # noqa: F403
 from .special_classes import *  # noqa: F403
+from .spectral import *  # noqa: F403
 from .state import *  # noqa: F403
 from .vision import *  # noqa: F403
 
-__all__ = ["GradOperation", "constexpr", "grad", "jacfwd", "jacrev", "jvp", "value_and_grad", "vjp", "vmap"]
+__all__ = [
+    "GradOperation",
+    "HookBackward",
+    "InsertGradientOf",
+    "constexpr",
+    "custom_vjp",
+    "derivative",
+    "grad",
+    "jacfwd",
+    "jacrev",
+    "jet",
+    "jvp",
+    "linearize",
+    "value_and_grad",
+    "vjp",
+    "vmap",
+]
 __all__ += aliases.__all__
 __all__ += array.__all__
 __all__ += array_classes.__all__
 __all__ += functional.__all__
+__all__ += in_place.__all__
 __all__ += indexing.__all__
 __all__ += linalg.__all__
 __all__ += math.__all__
 __all__ += matrices.__all__
 __all__ += nn_func.__all__
+__all__ += python_values.__all__
 __all__ += random.__all__
 __all__ += random_classes.__all__
 __all__ += sequence.__all__
 __all__ += special.__all__
 __all__ += special_classes.__all__
+__all__ += spectral.__all__
 __all__ += state.__all__
 __all__ += vision.__all__
 

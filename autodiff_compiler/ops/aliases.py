@@ -8,13 +8,16 @@ from typing import Any
 from ..dtypes import DType, dtype_of, float32
 from ..errors import DTypeError
 from ..ir.primitive import F, call
-from ..primitives.family import Weak, as_tensor, cast, is_tensor
+from ..primitives.family import Weak, as_tensor, cast
+from ..primitives.family import is_tensor as _is_tensor
 from . import array, functional, indexing, linalg, math, nn_func, special
+from .functional import _binary
 
 # fmt: off
 __all__ = [
-    "adjoint", "approximate_equal", "baddbmm_ext", "depend", "diff_ext", "dtype", "dyn_shape", "einsum_ext",
-    "float_power_ext", "floordiv", "is_tensor", "isconstant", "isnan_ext", "mse_loss_ext", "pows", "print_",
+    "adaptive_avg_pool2d_ext", "adjoint", "approximate_equal", "baddbmm_ext", "depend", "diff_ext", "dtype",
+    "dyn_shape", "einsum_ext", "float_power_ext", "floordiv", "is_tensor", "isconstant", "isnan_ext",
+    "mixed_precision_cast", "mse_loss_ext", "pows", "print_",
     "scalar_cast", "scalar_to_array", "scalar_to_tensor", "shape_", "tensor_add", "tensor_div", "tensor_exp",
     "tensor_expm1", "tensor_floordiv", "tensor_ge", "tensor_gt", "tensor_le", "tensor_lt", "tensor_mod", "tensor_mul",
     "tensor_muls", "tensor_pow", "tensor_range", "tensor_slice", "tensor_sub", "tuple_to_array",
@@ -22,17 +25,44 @@ __all__ = [
 # fmt: on
 
 # ------------------------------------------------------------------------------------------------ names
-tensor_add, tensor_sub, tensor_div = functional.add, functional.sub, functional.div
+tensor_add, tensor_sub = functional.add, functional.sub
 tensor_mul = tensor_muls = functional.mul
-tensor_floordiv = floordiv = functional.floor_div
-tensor_mod = functional.floor_mod
+tensor_floordiv = floordiv = functional.floor_divide
+tensor_mod, tensor_div = functional.floor_mod, _binary("div", "x")
 tensor_pow = pows = functional.pow
 tensor_exp, tensor_expm1 = functional.exp, math.expm1
 tensor_lt, tensor_le, tensor_gt, tensor_ge = functional.lt, functional.le, functional.gt, functional.ge
-tensor_range, tensor_slice = array.range, indexing.slice
-baddbmm_ext, einsum_ext = linalg.baddbmm, linalg.einsum
-float_power_ext, isnan_ext, mse_loss_ext = special.float_power, math.isnan, nn_func.mse_loss
-shape_ = functional.shape
+einsum_ext, float_power_ext, mse_loss_ext = linalg.einsum, special.float_power, nn_func.mse_loss
+
+
+def adaptive_avg_pool2d_ext(input: Any, output_size: Any) -> Any:
+    """MindSpore's other name of `adaptive_avg_pool2d`."""
+    return nn_func.adaptive_avg_pool2d(input, output_size)
+
+
+def isnan_ext(tensor: Any) -> Any:
+    """Which elements are nan."""
+    return call.isnan(tensor)
+
+
+def shape_(x: Any) -> Any:
+    """The sizes of the dimensions, as a tuple of numbers."""
+    return functional.shape(x)
+
+
+def tensor_range(start: Any, end: Any, step: Any) -> Any:
+    """The numbers from `start` up to before `end`, `step` apart."""
+    return array.range(start, end, step)
+
+
+def tensor_slice(input: Any, begin: Any, size: Sequence[int]) -> Any:
+    """`size` elements of every dimension from `begin` on; see `slice`."""
+    return indexing.slice(input, begin, size)
+
+
+def baddbmm_ext(input: Any, batch1: Any, batch2: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
+    """beta * input + alpha * (batch1 @ batch2), matrix by matrix."""
+    return linalg.baddbmm(input, batch1, batch2, beta, alpha)
 
 
 def diff_ext(input: Any, n: int = 1, dim: int = -1, prepend: Any = None, append: Any = None) -> Any:
@@ -61,6 +91,15 @@ def approximate_equal(x: Any, y: Any, tolerance: float = 1e-05) -> Any:
 
 
 # ------------------------------------------------------------------------------------------------ questions
+def is_tensor(obj: Any) -> bool:
+    """Whether something is a Tensor.
+
+    >>> is_tensor(3)
+    False
+    """
+    return _is_tensor(obj)
+
+
 def isconstant(x: Any) -> bool:
     """Whether a value is known while compiling: no Tensor, and no number that is computed from one.
 
@@ -68,7 +107,7 @@ def isconstant(x: Any) -> bool:
     >>> isconstant(3), isconstant(Tensor(3))
     (True, False)
     """
-    return not (is_tensor(x) or x.__class__ is Weak)
+    return not (_is_tensor(x) or x.__class__ is Weak)
 
 
 def dtype(x: Any) -> DType:
@@ -78,7 +117,7 @@ def dtype(x: Any) -> DType:
     >>> dtype(Tensor([1.0]))
     autodiff_compiler.float32
     """
-    if not is_tensor(x):
+    if not _is_tensor(x):
         raise DTypeError(f"only tensors have a dtype, not a {type(x).__name__}")
     return x.dtype
 
@@ -100,7 +139,7 @@ def scalar_to_tensor(input_x: Any, dtype: Any = float32) -> Any:
     >>> scalar_to_tensor(2)
     Tensor(shape=[], dtype=Float32, value= 2)
     """
-    if is_tensor(input_x):
+    if _is_tensor(input_x):
         raise TypeError("scalar_to_tensor converts a Python number, not a Tensor")
     return cast(as_tensor(input_x, "input_x"), dtype_of(dtype))
 
@@ -108,6 +147,20 @@ def scalar_to_tensor(input_x: Any, dtype: Any = float32) -> Any:
 def scalar_to_array(input_x: Any) -> Any:
     """A number as a tensor without dimensions: float32, int64 or bool."""
     return as_tensor(input_x, "input_x")
+
+
+def mixed_precision_cast(dst_dtype: Any, x: Any) -> Any:
+    """Float tensors in another dtype, also in tuples, lists and dicts; everything else as it is.
+
+    >>> import autodiff_compiler as ms
+    >>> [t.dtype for t in mixed_precision_cast(ms.float16, (ms.Tensor([1.0]), ms.Tensor([1])))]
+    [autodiff_compiler.float16, autodiff_compiler.int64]
+    """
+    if isinstance(x, dict):
+        return {k: mixed_precision_cast(dst_dtype, v) for k, v in x.items()}
+    if isinstance(x, tuple | list):
+        return type(x)([mixed_precision_cast(dst_dtype, v) for v in x])
+    return cast(x, dtype_of(dst_dtype)) if _is_tensor(x) and x.dtype.is_float else x
 
 
 def scalar_cast(input_x: Any, input_y: Any) -> Any:
@@ -119,7 +172,7 @@ def scalar_cast(input_x: Any, input_y: Any) -> Any:
     """
     target = dtype_of(input_y)
     kind = bool if target.is_bool else int if target.is_int else float
-    if is_tensor(input_x) or input_x.__class__ is Weak:
+    if _is_tensor(input_x) or input_x.__class__ is Weak:
         raise TypeError("scalar_cast converts a number that is known while compiling, not a Tensor")
     return kind(input_x)
 

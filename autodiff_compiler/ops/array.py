@@ -10,7 +10,7 @@ from typing import Any
 
 from ..dtypes import dtype_of
 from ..ir.primitive import call
-from ..primitives.family import as_tensor
+from ..primitives.family import as_tensor, require, static_int
 from ..primitives.rearrange import at_least
 
 # fmt: off
@@ -18,7 +18,7 @@ __all__ = [
     "atleast_1d", "atleast_2d", "atleast_3d", "bartlett_window", "blackman_window", "cartesian_prod", "chunk", "col2im",
     "column_stack", "combinations", "dsplit", "dstack", "expand", "expand_as", "eye", "fill", "fills", "flip", "fliplr",
     "flipud", "fold", "hamming_window", "hann_window", "hsplit", "hstack", "kaiser_window", "linspace", "logspace",
-    "meshgrid", "mirror_pad", "moveaxis", "movedim", "numel", "pad", "range", "ravel", "repeat_elements",
+    "meshgrid", "mirror_pad", "moveaxis", "movedim", "numel", "pad", "padding", "range", "ravel", "repeat_elements",
     "repeat_interleave", "reverse", "reverse_sequence", "roll", "rot90", "row_stack", "sequence_mask", "size", "split",
     "swapdims", "t", "tensor_split", "tile", "tril", "tril_indices", "triu", "triu_indices", "type_as", "unbind",
     "unfold", "unstack", "view_as", "vsplit", "vstack",
@@ -110,7 +110,9 @@ def numel(input: Any) -> int:
     return int(call.numel(input))
 
 
-size = numel
+def size(input_x: Any) -> int:
+    """How many elements there are."""
+    return int(call.numel(input_x))
 
 
 # ------------------------------------------------------------------------------------------------ repeated
@@ -206,7 +208,9 @@ def vstack(inputs: Sequence[Any]) -> Any:
     return call.vstack(inputs)
 
 
-row_stack = vstack
+def row_stack(tensors: Sequence[Any]) -> Any:
+    """MindSpore's older name of `vstack`."""
+    return call.vstack(tensors)
 
 
 def dstack(tensors: Sequence[Any]) -> Any:
@@ -256,6 +260,19 @@ def combinations(input: Any, r: int = 2, with_replacement: bool = False) -> Any:
 
 
 # ------------------------------------------------------------------------------------------------ borders, triangles
+def padding(x: Any, pad_dim_size: int = 8) -> Any:
+    """The tensor, whose last dimension has the size 1, with zeros behind up to `pad_dim_size`.
+
+    >>> from autodiff_compiler import Tensor
+    >>> padding(Tensor([[5], [6]]), 3).tolist()
+    [[5, 0, 0], [6, 0, 0]]
+    """
+    size = static_int(pad_dim_size, "pad_dim_size")
+    require(x.ndim > 0 and x.shape[-1] == 1, f"padding takes a last dimension of size 1, not {list(x.shape)}")
+    require(size > 0, f"`pad_dim_size` must be positive, not {size}")
+    return call.pad(x, (0, size - 1))
+
+
 def pad(input_x: Any, padding: Any, mode: str = "constant", value: Any = None) -> Any:
     """The tensor with more elements at the borders of its last dimensions.
 

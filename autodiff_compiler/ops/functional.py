@@ -32,24 +32,36 @@ __all__ = [
 _Function = Callable[..., Any]
 
 
-def _unary(name: str) -> _Function:
-    """The function of one operand that applies the primitive `name`."""
+def _unary(name: str, operand: str = "input") -> _Function:
+    """The function of one operand, "input", "x" or "input_x", that applies the primitive `name`."""
     public = getattr(call, name)
 
-    def function(input: Any) -> Any:
+    def of_input(input: Any) -> Any:
         return public(input)
 
-    return _named(function, name)
+    def of_x(x: Any) -> Any:
+        return public(x)
+
+    def of_input_x(input_x: Any) -> Any:
+        return public(input_x)
+
+    return _named({"input": of_input, "x": of_x, "input_x": of_input_x}[operand], name)
 
 
-def _binary(name: str) -> _Function:
-    """The function of two operands that applies the primitive `name` to their common dtype and shape."""
+def _binary(name: str, operand: str = "input") -> _Function:
+    """The function of two operands that applies the primitive `name` to their common dtype and shape.
+
+    They are called `input` and `other`, or `x` and `y`.
+    """
     public = getattr(call, name)
 
-    def function(input: Any, other: Any) -> Any:
+    def of_input(input: Any, other: Any) -> Any:
         return public(input, other)
 
-    return _named(function, name)
+    def of_x(x: Any, y: Any) -> Any:
+        return public(x, y)
+
+    return _named({"input": of_input, "x": of_x}[operand], name)
 
 
 def _named(function: _Function, name: str) -> _Function:
@@ -62,16 +74,15 @@ def _named(function: _Function, name: str) -> _Function:
 abs = absolute = _unary("abs")
 neg = negative = _unary("neg")
 sign = _unary("sign")
-exp, log, sqrt = _unary("exp"), _unary("log"), _unary("sqrt")
+exp, log, sqrt = _unary("exp"), _unary("log"), _unary("sqrt", "x")
 sin, cos, tanh, sigmoid = _unary("sin"), _unary("cos"), _unary("tanh"), _unary("sigmoid")
-relu = _unary("relu")
 logical_not = _unary("logical_not")
 
 add, mul = _binary("add"), _binary("mul")
-sub = subtract = _binary("sub")
+sub = _binary("sub")
 multiply = mul
-floor_div = floor_divide = _binary("floordiv")
-floor_mod = remainder = _binary("mod")
+floor_div, floor_divide = _binary("floordiv", "x"), _binary("floordiv")
+floor_mod, remainder = _binary("mod", "x"), _binary("mod")
 maximum, minimum = _binary("maximum"), _binary("minimum")
 matmul = _binary("matmul")
 equal = eq = _binary("equal")
@@ -93,7 +104,47 @@ def div(input: Any, other: Any, *, rounding_mode: str | None = None) -> Any:
     raise ValueError(f"rounding_mode must be None or 'floor', not {rounding_mode!r}")
 
 
-divide = true_divide = div
+divide = div
+
+
+def true_divide(dividend: Any, divisor: Any) -> Any:
+    """True quotient; integers become float32 first."""
+    return call.div(dividend, divisor)
+
+
+def subtract(input: Any, other: Any, *, alpha: Any = 1) -> Any:
+    """input - alpha * other.
+
+    >>> from autodiff_compiler import Tensor
+    >>> subtract(Tensor([5, 7]), Tensor([1, 2]), alpha=2).tolist()
+    [3, 3]
+    """
+    return call.sub(input, other if type(alpha) is int and alpha == 1 else call.mul(other, alpha))
+
+
+def relu(input: Any, inplace: bool = False) -> Any:
+    """max(x, 0); its derivative at 0 is 0.  With `inplace` the tensor given is changed and returned.
+
+    >>> from autodiff_compiler import Tensor
+    >>> relu(Tensor([-1.0, 2.0])).tolist()
+    [0.0, 2.0]
+    """
+    return _relu_in_place(input) if inplace else call.relu(input)
+
+
+def _relu_in_place(x: Any) -> Any:
+    x[...] = call.relu(x)
+    return x
+
+
+def _relu_in_compiled_code(lw: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
+    def bound(input: Any, inplace: bool = False) -> Any:
+        return lw.call_python(_relu_in_place, [input], {}) if inplace else lw.call(call.relu, [input], {})
+
+    return bound(*args, **kwargs)
+
+
+relu.__graph_call__ = _relu_in_compiled_code  # type: ignore[attr-defined]
 
 
 def pow(input: Any, exponent: Any) -> Any:

@@ -104,9 +104,9 @@ def addmv(input: Any, mat: Any, vec: Any, *, beta: Any = 1, alpha: Any = 1) -> A
     return call.addmv(input, mat, vec, beta=beta, alpha=alpha)
 
 
-def addr(input: Any, vec1: Any, vec2: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
-    """beta * input + alpha * outer(vec1, vec2)."""
-    return call.addr(input, vec1, vec2, beta=beta, alpha=alpha)
+def addr(x: Any, vec1: Any, vec2: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
+    """beta * x + alpha * outer(vec1, vec2)."""
+    return call.addr(x, vec1, vec2, beta=beta, alpha=alpha)
 
 
 def baddbmm(input: Any, batch1: Any, batch2: Any, beta: Any = 1, alpha: Any = 1) -> Any:

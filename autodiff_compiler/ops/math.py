@@ -121,7 +121,7 @@ expm1, exp2 = _unary("expm1"), _unary("exp2")
 log1p, log2, log10 = _unary("log1p"), _unary("log2"), _unary("log10")
 reciprocal, rsqrt, cbrt = _unary("reciprocal"), _unary("rsqrt"), _unary("cbrt")
 tan, sinh, cosh = _unary("tan"), _unary("sinh"), _unary("cosh")
-asin = arcsin = _unary("asin")
+asin, arcsin = _unary("asin"), _unary("asin", "x")
 acos = arccos = _unary("acos")
 atan = arctan = _unary("atan")
 asinh = arcsinh = _unary("asinh")
@@ -130,14 +130,14 @@ atanh = arctanh = _unary("atanh")
 erf, erfc, erfinv = _unary("erf"), _unary("erfc"), _unary("erfinv")
 lgamma = gammaln = _unary("lgamma")
 digamma = _unary("digamma")
-floor, ceil, frac = _unary("floor"), _unary("ceil"), _unary("frac")
+floor, ceil, frac = _unary("floor"), _unary("ceil"), _unary("frac", "x")
 trunc = fix = _unary("trunc")
 sgn = _unary("sign")
 isnan, isinf, isfinite = _unary("isnan"), _unary("isinf"), _unary("isfinite")
 isposinf, isneginf, signbit = _unary("isposinf"), _unary("isneginf"), _unary("signbit")
 bitwise_not = _unary("invert")
 angle = _unary("angle")
-positive, deg2rad, rad2deg = _unary("positive"), _unary("deg2rad"), _unary("rad2deg")
+positive, deg2rad, rad2deg = _unary("positive"), _unary("deg2rad", "x"), _unary("rad2deg", "x")
 
 
 def round(input: Any, *, decimals: int = 0) -> Any:
@@ -183,11 +183,21 @@ def is_complex(input: Any) -> bool:
 # ------------------------------------------------------------------------------------------------ of two numbers
 logaddexp, logaddexp2 = _binary("logaddexp"), _binary("logaddexp2")
 xlogy, hypot = _binary("xlogy"), _binary("hypot")
-fmax, fmin, heaviside = _binary("fmax"), _binary("fmin"), _binary("heaviside")
+fmax, fmin = _binary("fmax"), _binary("fmin")
 atan2 = arctan2 = _binary("atan2")
-fmod = truncate_mod = _binary("fmod")
-mod = floormod = _binary("mod")
+fmod, truncate_mod = _binary("fmod"), _binary("fmod", "x")
+mod, floormod = _binary("mod"), _binary("mod", "x")
 bitwise_left_shift, bitwise_right_shift = _binary("left_shift"), _binary("right_shift")
+
+
+def heaviside(input: Any, values: Any) -> Any:
+    """0 for negative elements, 1 for positive ones, `values` for zeros.
+
+    >>> from autodiff_compiler import Tensor
+    >>> heaviside(Tensor([-3.0, 0.0, 2.0]), Tensor(0.5)).tolist()
+    [0.0, 0.5, 1.0]
+    """
+    return call.heaviside(input, values)
 
 
 def truncate_div(x: Any, y: Any) -> Any:

@@ -13,6 +13,7 @@ from ..errors import UnsupportedCallError
 from ..ir.primitive import call
 from ..primitives.family import as_tensor, require
 from ..runtime.parameter import Parameter
+from .functional import _unary
 from .state import assign, compiled_from_source
 
 # fmt: off
@@ -34,24 +35,10 @@ __all__ = [
 _Function = Callable[..., Any]
 
 
-def _unary(name: str) -> _Function:
-    """The activation `name` of one operand."""
-    public = getattr(call, name)
-
-    def function(input: Any) -> Any:
-        return public(input)
-
-    function.__name__ = function.__qualname__ = name
-    function.__doc__ = public.__doc__
-    return function
-
-
 # ------------------------------------------------------------------------------------------------ activations
-silu, mish, selu, relu6 = _unary("silu"), _unary("mish"), _unary("selu"), _unary("relu6")
-fast_gelu, logsigmoid, softsign, tanhshrink = (
-    _unary("fast_gelu"), _unary("logsigmoid"), _unary("softsign"), _unary("tanhshrink"),
-)  # fmt: skip
-hardsigmoid, hardswish = _unary("hardsigmoid"), _unary("hardswish")
+silu, mish, selu, relu6 = _unary("silu"), _unary("mish", "x"), _unary("selu", "input_x"), _unary("relu6", "x")
+fast_gelu, logsigmoid, softsign = _unary("fast_gelu", "x"), _unary("logsigmoid", "x"), _unary("softsign", "x")
+tanhshrink, hardsigmoid, hardswish = _unary("tanhshrink"), _unary("hardsigmoid"), _unary("hardswish")
 
 
 def gelu(input: Any, approximate: str = "none") -> Any:

@@ -107,8 +107,8 @@ def uniform(state: Any, shape: Any, minval: Any, maxval: Any, seed: int | None =
     low, high = (in_dtype(x, dtype if dtype.is_float else float64) for x in (minval, maxval))
     sizes, low, high = _parameters(shape, low, high)
     drawn = call.add(low, call.mul(F.random_uniform(state, shape=sizes, dtype=low.dtype), call.sub(high, low)))
-    rounded_up = F.logical_and(F.less(low, high), F.greater_equal(drawn, high))
-    drawn = F.select(rounded_up, F.stop_gradient(call.nextafter(high, low)), drawn)
+    most = F.select(F.less(low, high), call.nextafter(high, low), math.inf)
+    drawn = F.clamp_max(drawn, F.stop_gradient(most))  # it may have been rounded up to `high`
     return drawn if dtype.is_float else cast(call.floor(drawn), dtype)
 
 
@@ -195,13 +195,13 @@ def bernoulli(state: Any, input: Any, p: Any = 0.5, seed: int | None = None) -> 
 
     ValueError: a number p outside of [0, 1].
     """
-    if isinstance(p, int | float) and not 0 <= p <= 1:
-        raise ValueError(f"p must be from 0 to 1, not {p}")
     return trials(state, input, p)
 
 
 def trials(state: Any, x: Any, p: Any) -> Any:
-    """1 with probability p, else 0, in the shape and dtype of x."""
+    """1 with probability p, else 0, in the shape and dtype of x; ValueError: a number p outside of [0, 1]."""
+    if isinstance(p, int | float) and not 0 <= p <= 1:
+        raise ValueError(f"p must be from 0 to 1, not {p}")
     drawn = F.random_uniform(state, shape=x.shape, dtype=float64)
     return cast(F.less(drawn, F.stop_gradient(_parameters(x.shape, in_dtype(p, float64))[1])), x.dtype)
 

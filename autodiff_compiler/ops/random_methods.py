@@ -10,10 +10,11 @@ from ..primitives.family import cast
 from . import random
 from .random import _drawing as drawing
 
-__all__ = ["RANDOM_METHODS"]
+__all__ = ["RANDOM_METHODS", "require_none"]
 
 
-def _require_none(generator: Any) -> None:
+def require_none(generator: Any) -> None:
+    """UnsupportedCallError for a `generator`, which MindSpore's methods take."""
     if generator is not None:
         raise UnsupportedCallError("generators are not available", hint="set_seed decides what is drawn")
 
@@ -27,7 +28,7 @@ def _cauchy(state: Any, x: Any, median: float = 0.0, sigma: float = 1.0, *, seed
 def _uniform(
     state: Any, x: Any, from_: float = 0.0, to: float = 1.0, generator: Any = None, *, seed: int | None = None
 ) -> Any:
-    _require_none(generator)
+    require_none(generator)
     drawn = F.random_uniform(state, shape=x.shape, dtype=x.dtype)
     return call.add(call.mul(drawn, to - from_), from_)
 
@@ -35,7 +36,7 @@ def _uniform(
 @drawing
 def _bernoulli(state: Any, x: Any, *, generator: Any = None, seed: int | None = None) -> Any:
     """1 with the probabilities in a Tensor, else 0."""
-    _require_none(generator)
+    require_none(generator)
     return random.trials(state, x, x)
 
 

@@ -111,5 +111,10 @@ def clip_by_norm(x: Any, max_norm: float, norm_type: float = 2.0, error_if_nonfi
 
 
 def clip_by_global_norm(x: Any, clip_norm: float = 1.0, use_norm: Any = None) -> Any:
-    """Several tensors times clip_norm / the greater of their common norm and clip_norm."""
+    """Several tensors times clip_norm / the greater of clip_norm and their common norm, or `use_norm` in its place.
+
+    >>> from autodiff_compiler import Tensor
+    >>> [t.tolist() for t in clip_by_global_norm((Tensor([3.0]), Tensor([4.0])), 1.0, use_norm=2.0)]
+    [[1.5], [2.0]]
+    """
     return call.clip_by_global_norm(x, clip_norm, use_norm)

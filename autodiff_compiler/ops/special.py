@@ -18,14 +18,17 @@ __all__ = [
 # fmt: on
 
 # ------------------------------------------------------------------------------------------------ functions of a number
-bessel_j0, bessel_j1, bessel_y0, bessel_y1 = map(_unary, ("bessel_j0", "bessel_j1", "bessel_y0", "bessel_y1"))
-bessel_i0, bessel_i1, bessel_i0e, bessel_i1e = map(_unary, ("bessel_i0", "bessel_i1", "bessel_i0e", "bessel_i1e"))
-bessel_k0, bessel_k1, bessel_k0e, bessel_k1e = map(_unary, ("bessel_k0", "bessel_k1", "bessel_k0e", "bessel_k1e"))
-i0 = bessel_i0
+(
+    bessel_i0, bessel_i0e, bessel_i1, bessel_i1e, bessel_j0, bessel_j1, bessel_k0, bessel_k0e, bessel_k1, bessel_k1e,
+    bessel_y0, bessel_y1,
+) = [
+    _unary(f"bessel_{kind}", "x")
+    for kind in ("i0", "i0e", "i1", "i1e", "j0", "j1", "k0", "k0e", "k1", "k1e", "y0", "y1")
+]  # fmt: skip
+i0 = _unary("bessel_i0")
 sinc = _unary("sinc")
-inv = _unary("reciprocal")
-invert = _unary("invert")
-population_count = _unary("population_count")
+inv, invert = _unary("reciprocal", "x"), _unary("invert", "x")
+population_count = _unary("population_count", "input_x")
 real = conj = _unary("real")
 imag, isreal = _unary("imag"), _unary("isreal")
 

@@ -8,6 +8,7 @@ from typing import Any
 from ..eager import assign as write
 from ..ir.primitive import call
 from ..runtime.parameter import Parameter
+from ..runtime.precision import whole
 
 # fmt: off
 __all__ = [
@@ -29,6 +30,7 @@ def assign(variable: Parameter, value: Any) -> Parameter:
     >>> assign(Parameter([1.0, 2.0]), 3).tolist()
     [3.0, 3.0]
     """
+    variable = whole(variable)
     if not isinstance(variable, Parameter):
         raise TypeError(f"assign() changes a Parameter, not a {type(variable).__name__}")
     write(variable, value)
@@ -41,6 +43,7 @@ def assign_add(variable: Parameter, value: Any) -> Parameter:
     >>> assign_add(Parameter([1.0, 2.0]), 1).tolist()
     [2.0, 3.0]
     """
+    variable = whole(variable)
     return assign(variable, variable + value)
 
 
@@ -50,6 +53,7 @@ def assign_sub(variable: Parameter, value: Any) -> Parameter:
     >>> assign_sub(Parameter([1.0, 2.0]), 1).tolist()
     [0.0, 1.0]
     """
+    variable = whole(variable)
     return assign(variable, variable - value)
 
 

@@ -157,7 +157,9 @@ def crop_and_resize(
     """Parts of images [batch, height, width, channels], each resized to `crop_size`: [boxes, ..., ..., channels].
 
     A box (y1, x1, y2, x2) has 0 at the centres of the first and 1 at those of the last elements; outside lies
-    `extrapolation_value`.  UnsupportedCallError: a method other than "bilinear" and "nearest".
+    `extrapolation_value`.  With the method "bilinear_v2" a box holds whole elements, those that lie at its ends
+    included, which are resized as `interpolate` does; nothing lies outside.  "nearest" takes the nearest element.
+    UnsupportedCallError: another method.
     """
     return call.crop_and_resize(image, boxes, box_indices, crop_size, method, extrapolation_value)
 
@@ -218,7 +220,8 @@ def deformable_conv2d(
 ) -> Any:
     """Convolution of [batch, channels, height, width] whose taps read at places moved by `offsets`, times a mask.
 
-    `offsets` [batch, 3 * deformable_groups * taps, ...] holds all moves to the right, all moves down and all masks.
+    `offsets` [batch, 3 * deformable_groups * taps, ...] holds all moves to the right, all moves down and all masks;
+    unless `modulated` there are no masks, and 2 instead of 3 parts.
     `strides` and `dilations` have 4 numbers, the first two 1; `padding` is (top, bottom, left, right).
     """
     return call.deformable_conv2d(

@@ -66,7 +66,7 @@ class _Liveness:
                 self.structured.append(op)
                 for inner in op.blocks:
                     self._effects(inner)
-                if op.defn.name != "call":
+                if op.defn.name not in ("call", "pull"):
                     continue
                 if effect_of(op, self.module, self.memo) <= Effect.READ:
                     continue

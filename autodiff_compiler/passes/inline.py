@@ -1,5 +1,6 @@
 """Puts small or single-use functions in the place of their calls and, once no derivative is wanted any more, forgets
-how users wished to differentiate: `custom_vjp` becomes its forward block, `grad_map` and `stop_gradient` their operand.
+how users wished to differentiate: `custom_vjp` becomes its forward block, `grad_map` and `stop_gradient` their operand,
+and what only derivatives ask for becomes zero.
 
 Too early that would lose the user's override, so all of it waits for the last `grad`.
 """
@@ -81,6 +82,8 @@ class _Inliner(Cloner):
         if self.final and op.defn.name == "stop_gradient":
             (x,) = op.operands
             self.mapping[op.results[0]] = self.mapping.get(x, x)
+        elif self.final and op.defn.name in ("gradient_source", "missing_cotangent"):
+            self.mapping[op.results[0]] = self.builder.const(0, op.results[0].type)  # type: ignore[arg-type]
         else:
             super().clone_op(op)
 

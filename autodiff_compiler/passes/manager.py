@@ -18,6 +18,7 @@ from ..ir.failure import failing_op, history_of, internal_error, leave, marked, 
 from ..ir.text import FunctionPrinter, print_module
 from ..ir.verify import verify as check
 from ..ir.walk import count_ops, ops_of
+from ..primitives.autodiff import EXPANDED
 
 __all__ = [
     "NOTES",
@@ -121,7 +122,7 @@ def run(
             if verify:
                 check(after, _stage(after, finished))
         except Exception as error:
-            if isinstance(error, RecursionError):
+            if isinstance(error, RecursionError | Warning):  # a warning that the user asked to be an error
                 raise
             if isinstance(error, CompileError) and not isinstance(error, InternalCompilerError):
                 if folder is not None:
@@ -140,7 +141,7 @@ def run(
 
 def has_grad(module: Module) -> bool:
     """Whether a derivative or a `vmap` is still to be expanded."""
-    return any(op.defn.name in ("grad", "vmap") for function in module for op in ops_of(function.body))
+    return any(op.defn.name in EXPANDED for function in module for op in ops_of(function.body))
 
 
 def _stage(module: Module, finished: set[str]) -> str:

@@ -23,7 +23,7 @@ from ..ir.build import Builder
 from ..ir.core import Block, Function, Module, Op, Value
 from ..ir.primitive import REGISTRY, Effect
 from ..ir.types import TensorType, Type
-from ..ir.walk import Cloner, ops_of
+from ..ir.walk import Cloner, late_ops, ops_of
 from ..runtime.commits import Commit
 from .inline import callees_first
 from .manager import module_pass
@@ -69,8 +69,8 @@ def lift_state(module: Module) -> Module:
 
 def _refuse_cells_asked(module: Module, known: dict[str, Touches]) -> None:
     """No gradient can be asked of a state that stays a cell in the very block that is differentiated."""
-    for op in (op for function in module for op in ops_of(function.body) if op.defn.name == "grad"):
-        if not op.attr("wrt_states"):
+    for op in (op for function in module for op in ops_of(function.body)):
+        if op.defn.name not in ("grad", "linearize") or not op.attr("wrt_states"):
             continue
         cells = touches_of_blocks(list(op.blocks), module, known).pending
         for n in op.attr("wrt_states"):
@@ -395,7 +395,7 @@ class _Lifter(Cloner):
 
     def _grad(self, op: Op, operands: tuple[Value, ...]) -> Sequence[Value]:
         (body,) = op.blocks
-        wrt, seeds, wrt_states, forward = op.attrs
+        wrt, seeds, wrt_states, *forward = op.attrs  # a `linearize` has no direction
         found = self.touches(body)
         lifted = [n for n in found.types if n in found.forward and n not in self.context.held(found)]
         inputs = {n: self.get(n, self.context.module.states[n].type) for n in wrt_states}
@@ -425,13 +425,20 @@ class _Lifter(Cloner):
         if returned and seeds is None:
             seeds, ones = self._ones(outs)
             ins += ones
-        attrs = ((*wrt, *range(k, k + len(wrt_states))), seeds, (), forward)
+        attrs = ((*wrt, *range(k, k + len(wrt_states))), seeds, (), *forward)
         results = self.builder.emit_op(op.defn, ins, attrs, (builder.block,)).results
         m, e = len(outs), len(returned)
         for n, x in zip(returned, results[m : m + e], strict=True):
             self._hint(x, n)
             self.set(n, x)
         return [*results[:m], *results[m + e :]]
+
+    _linearize = _grad
+
+    def _pull(self, op: Op, operands: tuple[Value, ...]) -> Sequence[Value]:
+        if any(late.defn.effect is Effect.IO for late in late_ops(op)):
+            self.note(lasting=True)
+        return super().clone_structured(op, operands)
 
     def _ones(self, outs: Sequence[Value]) -> tuple[tuple[int, ...], list[Value]]:
         """The seeds that a `grad` without any means: ones for every float result of the user's."""

@@ -9,7 +9,7 @@ from ..errors import InternalCompilerError
 from ..ir.build import Builder
 from ..ir.core import Block, Function, Module, Op, Value
 from ..ir.types import Type
-from ..ir.walk import Cloner, ops_of
+from ..ir.walk import Cloner, linearize_of, ops_of
 from .inline import callees_first
 
 __all__ = ["Touches", "binding", "specialised", "touches_of", "touches_of_blocks"]
@@ -21,7 +21,7 @@ class Touches:
 
     `forward` are those read or written by code that runs in its place, `written` those it writes.  `deferred` are
     mentioned in blocks that run in the backward pass, `deferred_written` written there, and `pending` are the deferred
-    ones that a `grad` of this very code will bring to life.
+    ones that a `grad`, `linearize` or `pull` of this very code will bring to life.
     """
 
     types: dict[str, Type] = field(default_factory=dict)
@@ -77,9 +77,12 @@ def touches_of_blocks(blocks: list[Block], module: Module, known: dict[str, Touc
             for region, inner in zip(op.defn.regions, op.blocks, strict=True):
                 inside = touches_of_blocks([inner], module, known)
                 found.add(inside, {}, backward=region == "bwd")
-                if name == "grad":
+                if name in ("grad", "linearize"):
                     found.pending |= inside.deferred
-            if name == "grad":
+            if name == "pull":  # what it brings to life stands in its `linearize`, maybe outside of these blocks
+                inside = touches_of_blocks(list(linearize_of(op).blocks), module, known)
+                found.pending |= inside.deferred | inside.pending
+            if name in ("grad", "linearize"):
                 for state in op.attr("wrt_states"):
                     found.types.setdefault(state, module.states[state].type)
                     found.forward.add(state)
@@ -177,8 +180,8 @@ class _Renamer(Cloner):
         attrs = op.attrs
         if op.defn.name == "call":
             attrs = self._call(op)
-        elif op.defn.name == "grad":
-            attrs = (*attrs[:2], tuple(self.names.get(n, n) for n in attrs[2]), attrs[3])
+        elif op.defn.name in ("grad", "linearize"):
+            attrs = (*attrs[:2], tuple(self.names.get(n, n) for n in attrs[2]), *attrs[3:])
         blocks = [self.clone_block(b) for b in op.blocks]
         types = [r.type for r in op.results]
         return self.builder.emit_op(op.defn, operands, attrs, blocks, types).results

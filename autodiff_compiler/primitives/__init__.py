@@ -63,6 +63,7 @@ from . import (
     vision,
     zeta,
 )
+from . import method_names as method_names  # after all others: it renames what they made
 
 __all__ = ["REGISTRY", "F", "call"]
 

@@ -4,10 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..dtypes import float32
+from ..errors import ShapeError
 from ..ir.core import Block, Module
 from ..ir.primitive import Ints, Names, OptionalInts, Primitive
-from ..ir.types import Size, TensorType, Type, tensor
+from ..ir.types import Link, Size, TensorType, Type, link, tensor
 from .family import require
+
+#: The ops that the expansion of derivatives turns into others.
+EXPANDED = frozenset({"grad", "linearize", "pull", "vmap"})
 
 
 def with_leading(type: Any, size: Size) -> TensorType:
@@ -65,6 +70,46 @@ class Grad(Primitive):
         return *(v.type for v in body.outs), *(args[i] for i in wrt), *states
 
 
+class Linearize(Primitive):
+    """``%outs..., %link = linearize %x... {wrt=[..], seeds=[..], wrt_states=[..]} body (%x...) {yield outs...}``.
+
+    The body's results, and a link: each `pull` of it gives the cotangent of every operand listed in `wrt` and of every
+    state in `wrt_states`, for cotangents of the results listed in `seeds`.  The body runs once, here.  A link is the
+    first operand of `pull` and nothing else: it enters no block as an argument and leaves none.
+    """
+
+    internal = True
+    regions = ("body",)
+    multiple = True
+
+    def infer(*operands: Type, wrt: Ints, seeds: Ints, wrt_states: Names = ()):
+        raise TypeError("linearize is inferred from its block")
+
+    def infer_blocks(types: tuple[Type, ...], attrs, blocks: tuple[Block, ...], module: Module):
+        (body,), (wrt, seeds, wrt_states) = blocks, attrs
+        args, outs = [v.type for v in body.args], [v.type for v in body.outs]
+        require(args == list(types), f"body of linearize takes {args}, got {types}")
+        states = [module.states[name].type for name in wrt_states]
+        return *outs, link((*(args[i] for i in wrt), *states), tuple(outs[j] for j in seeds))
+
+
+class Pull(Primitive):
+    """``%d... = pull %link, %g...``: the backward pass of a `linearize`, here, for these cotangents."""
+
+    internal = True
+    multiple = True
+
+    def infer(link: Type, *cotangents: Type):
+        raise TypeError("pull is inferred from its link")
+
+    def infer_blocks(types: tuple[Type, ...], attrs, blocks: tuple[Block, ...], module: Module):
+        made, *given = types
+        if not isinstance(made, Link):
+            raise ShapeError(f"pull takes a link, got {made}")
+        require(tuple(given) == made.outs, f"cotangents are {given}, the results seeded are {made.outs}")
+        return made.ins
+
+
 class Vmap(Primitive):
     """``%r... = vmap %x... {size=n} body (%x...) {yield r...}``: the block for every slice along the first dimensions.
 
@@ -103,6 +148,26 @@ class CustomVjp(Primitive):
         fits = [v.type for v in bwd.outs] == list(types)
         require(fits, f"bwd yields {bwd.outs}, not a cotangent per operand {types}")
         return tuple(outs)
+
+
+class GradientSource(Primitive):
+    """A value that every derivative takes for one of its variables: a gradient hook stands behind it."""
+
+    internal = True
+    cost = 0
+
+    def infer():
+        return tensor(float32, ())
+
+
+class MissingCotangent(Primitive):
+    """What a user's rule does not give: a derivative that needs it raises the BpropError described here."""
+
+    internal = True
+    cost = 0
+
+    def infer(*, type: Type, code: str, text: str, hint: str):
+        return type
 
 
 class GradMap(Primitive):

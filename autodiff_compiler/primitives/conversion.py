@@ -72,6 +72,12 @@ def is_contiguous(x):
     return True
 
 
+@composite("storage_offset", internal=True)
+def storage_offset(x):
+    """0: the elements of a tensor begin where its memory does."""
+    return 0
+
+
 @composite("stride")
 def stride(x, dim=None):
     """How many elements lie between neighbours along a dimension (all of them: a tuple) in row-major order."""

@@ -134,7 +134,16 @@ class Conv(Primitive):
             np.matmul(w, x.reshape(batch, groups, *w.shape[2:], flat.shape[3]), out=flat)
             return out
         taps, width, made = math.prod(kernel), math.prod(counts[1:]), ()
+        together = batch > 1 and flat.shape[3] <= 32  # products per sample would have too few columns to be fast
         for i, samples, row, rows in conv_blocks(batch, counts, channels * taps):
+            if together:
+                where = block_taps(sizes, counts, kernel, stride, padding, dilation, row, rows)
+                buffer = np.zeros((channels, taps, samples, rows, *counts[1:]), x.dtype)
+                fill_columns(np.moveaxis(buffer, 2, 0), x[i : i + samples], where)
+                columns = np.matmul(w, buffer.reshape(groups, w.shape[2], samples * rows * width))
+                columns = columns.reshape(filters, samples, rows, *counts[1:])
+                out[i : i + samples, :, row : row + rows] = columns.swapaxes(0, 1)
+                continue
             if made != (row, rows):
                 made = row, rows
                 where = block_taps(sizes, counts, kernel, stride, padding, dilation, row, rows)
@@ -271,7 +280,16 @@ class ConvFilter(Primitive):
         (batch, channels, *sizes), (_, filters, *counts) = x.shape, g.shape
         taps, made = math.prod(kernel), ()
         out = np.zeros((groups, filters // groups, channels // groups * taps), x.dtype)
+        # Windows are copied at once where the elements under one tap would lie far apart.
+        long = len(kernel) == 1 and kernel[0] >= 16 and stride[0] > 1 and dilation[0] == 1 and not any(padding)
         for i, samples, row, rows in conv_blocks(batch, counts, channels * taps):
+            if long:
+                windows = np.lib.stride_tricks.sliding_window_view(x[i : i + samples], taps, 2)[:, :, :: stride[0]]
+                windows = windows[:, :, row : row + rows].reshape(samples, groups, -1, rows, taps)
+                columns = windows.transpose(1, 0, 3, 2, 4).reshape(groups, samples * rows, -1)
+                part = g[i : i + samples, :, row : row + rows].swapaxes(0, 1)
+                out += np.matmul(part.reshape(groups, filters // groups, -1), columns)
+                continue
             if made != (samples, row, rows):
                 made = samples, row, rows
                 where = block_taps(sizes, counts, kernel, stride, padding, dilation, row, rows)

@@ -87,14 +87,13 @@ def clip_by_norm(x, max_norm, norm_type=2.0, error_if_nonfinite=False):
 
 @composite()
 def clip_by_global_norm(x, clip_norm=1.0, use_norm=None):
-    """Several tensors times clip_norm / the greater of their common norm and clip_norm."""
-    if use_norm is not None:
-        raise UnsupportedCallError("clip_by_global_norm takes use_norm=None only")
+    """Several tensors times clip_norm / the greater of clip_norm and their common norm, or `use_norm` in its place."""
     if not clip_norm > 0:
         raise ValueError(f"clip_norm must be positive, not {clip_norm}")
     _, xs = _listed(x)
     if not xs:
         return ()
-    norm = _common_norm(xs, 2)
+    norm = _common_norm(xs, 2) if use_norm is None else as_tensor(use_norm, "use_norm")
+    require(norm.shape == (), f"`use_norm` is one number, not a tensor of shape {list(norm.shape)}")
     scale = call.div(clip_norm, call.maximum(norm, clip_norm))
     return tuple([call.mul(t, cast(scale, t.dtype)) for t in xs])

@@ -2,7 +2,7 @@
 
 A product of several tensors is taken apart into products of two, in the order that costs least.  Each of those is one
 matrix product: what both have and the result keeps is a batch, what is summed is the inner dimension, and the rest are
-rows and columns.  Nothing here has a derivative of its own.
+rows and columns.  Only elements of one layout that are summed over leading dimensions are no matrix product.
 """
 
 from __future__ import annotations
@@ -10,11 +10,15 @@ from __future__ import annotations
 import functools
 from dataclasses import dataclass
 
+import numpy as np
+
 from ..dtypes import float32
-from ..ir.primitive import F, call, composite
-from ..ir.types import Dim, dim_product, same_dim
-from .family import broadcast_to, cast, normal_axis, promoted_dtype, require, require_dtype, static_int
+from ..ir.primitive import F, Ints, Primitive, call, composite
+from ..ir.types import Dim, TensorType, dim_product, same_dim, tensor
+from .family import binary, broadcast_to, cast, expand, normal_axis, promoted_dtype, require, require_dtype, static_int
 from .linalg import kept_sum
+from .reduce import reduced_shape
+from .samples import D2, F2
 from .shape import permuted
 
 #: Up to so many operands every order is tried: 3**n splits; beyond, the cheapest next product is taken.
@@ -166,6 +170,34 @@ def _greedy_order(terms, result, sizes):
 
 
 # ------------------------------------------------------------------------------------------------ evaluation
+class ProductSum(Primitive):
+    """The products of two tensors, summed over axes; no array holds the products."""
+
+    internal = True
+
+    def infer(x: TensorType, y: TensorType, *, axes: Ints):
+        binary(x, y)
+        require_dtype(not x.dtype.is_bool, f"not defined for bools: {x}")
+        return tensor(x.dtype, reduced_shape(x.shape, axes, False))
+
+    def numpy(x, y, *, axes):
+        labels = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"[: x.ndim]
+        kept = "".join([c for i, c in enumerate(labels) if i - x.ndim not in axes])
+        return np.asarray(np.einsum(f"{labels},{labels}->{kept}", x, y))
+
+    widen = True
+
+    def vjp(c, g, x, y):
+        g = expand(g, c.axes, x.shape)
+        return (g * y if c.needs.x else None), (g * x if c.needs.y else None)
+
+    def samples(rng):
+        yield rng(3, 2), rng(3, 2), {"axes": (-2,)}
+        yield rng(2, 3, 2), rng(2, 3, 2), {"axes": (-3, -1)}
+
+    errors = [((F2, D2), {"axes": (-1,)}, "dtypes differ"), ((F2, F2), {"axes": (-2,)}, "do not exist")]
+
+
 def _alone(x, labels, sizes, needed):
     """One operand without what concerns no other: repeated labels, stretched dimensions, sums of its own."""
     labels = list(labels)
@@ -239,7 +271,9 @@ def _dots(a, b, labels, inner):
     while n > 0 and labels[n - 1] in inner:
         n -= 1
     if n == len(labels):
-        return _without(call.mul(a, b), labels, set(labels).difference(inner))
+        return F.product_sum(a, b, axes=tuple([i - n for i, c in enumerate(labels) if c in inner])), [
+            c for c in labels if c not in inner
+        ]
     lead, tail = a.shape[:n], dim_product(a.shape[n:])
     products = F.matmul(F.reshape(a, shape=(*lead, 1, tail)), F.reshape(b, shape=(*lead, tail, 1)))
     return _without(F.reshape(products, shape=lead), labels[:n], set(labels[:n]).difference(inner))

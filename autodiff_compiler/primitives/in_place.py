@@ -93,6 +93,7 @@ IN_PLACE: dict[str, Callable[..., Any]] = {
     )
 } | {
     "add_": _add,
+    "addmm_": METHODS["addmm"],
     "copy_": _copy,
     "div_": _div,
     "fill_": _fill,

@@ -263,7 +263,7 @@ class Gather(Primitive):
         return tensor(x.dtype, gathered_shape(x, index, axis))
 
     def numpy(x, index, *, axis):
-        return np.take(x, index, axis=axis)
+        return x.take(index, axis=axis)  # `np.take` itself needs a microsecond more
 
     def batch(c, n, x, index):
         if not c.needs.index:
@@ -317,6 +317,15 @@ def require_along(x, index, axis):
     require(fits, f"{index} does not index {x} along axis {axis}: other sizes differ")
 
 
+def taken(x, places):
+    """The elements at places from 0 on along the last axis; `np.take_along_axis` takes twice as long."""
+    if x.ndim == 1:
+        return x.take(places)
+    if x.size == 0 or not (x.flags.c_contiguous or places.size >= x.size):
+        return np.take_along_axis(x, places, -1)
+    return x.reshape(-1).take(places + np.arange(0, x.size, x.shape[-1]).reshape(*x.shape[:-1], 1))
+
+
 class TakeAlongAxis(Primitive):
     """For every place of `index`, the element of `x` at that position of the axis and at the same place elsewhere.
 
@@ -328,7 +337,7 @@ class TakeAlongAxis(Primitive):
         return tensor(x.dtype, index.shape)
 
     def numpy(x, index, *, axis, distinct):
-        return np.take_along_axis(x, index, axis)
+        return taken(x, index) if axis == -1 else np.take_along_axis(x, index, axis)
 
     call = _take_along_axis
     methods = ("take_along_axis",)

@@ -313,8 +313,8 @@ def soft_margin_loss(x, target, reduction="mean"):
 def hinge_embedding_loss(x, target, margin=1.0, reduction="mean"):
     """x where the target is 1, max(0, margin - x) where it is -1; at the margin the derivative is 0."""
     (x, target), dtype = _floats(x, target)
-    similar = F.select(F.equal(target, 1), x, 0)
-    return _finished(similar + F.select(F.equal(target, -1), F.relu(call.sub(margin, x)), 0), None, reduction, dtype)
+    similar, different = F.kept(F.equal(target, 1), x), F.kept(F.equal(target, -1), F.relu(call.sub(margin, x)))
+    return _finished(similar + different, None, reduction, dtype)
 
 
 # ------------------------------------------------------------------------------------------------ distances

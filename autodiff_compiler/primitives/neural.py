@@ -7,7 +7,18 @@ import numpy as np
 from ..dtypes import int64
 from ..ir.primitive import F, Primitive, call, composite
 from ..ir.types import TensorType, tensor
-from .family import as_tensor, constant, expand, float_unary, normal_axis, promoted, require, require_dtype, static_int
+from .family import (
+    as_tensor,
+    broadcast_to,
+    constant,
+    expand,
+    float_unary,
+    normal_axis,
+    promoted,
+    require,
+    require_dtype,
+    static_int,
+)
 from .index import checked
 from .samples import EMPTY, I2
 
@@ -128,4 +139,4 @@ def masked_dropout(x, mask, p):
         raise ValueError(f"p must be from 0 to less than 1, not {p}")
     mask = as_tensor(mask, "mask")
     require_dtype(mask.dtype.is_bool, f"the mask must hold bools, not {mask.dtype.name}")
-    return call.where(mask, call.mul(x, 1 / (1 - p)), 0)
+    return F.kept(broadcast_to(mask, x.shape), call.mul(x, 1 / (1 - p)))

@@ -15,6 +15,7 @@ import numpy as np
 
 from ..errors import nearest
 from ..ir.primitive import INTERNAL, REGISTRY, call
+from .family import normal_axis
 
 __all__ = ["bindable", "counterpart", "proposal", "understood"]
 
@@ -163,7 +164,7 @@ def _average(a: Any, axis: int | None = None, weights: Any = None, *, keepdims: 
 def _median(a: Any, axis: int | None = None, *, keepdims: bool = False) -> Any:
     """The mean of the two elements in the middle, NaN where there is one."""
     flat = call.reshape(a, (-1,)) if axis is None else a
-    axis_ = 0 if axis is None else axis
+    axis_ = 0 if axis is None else normal_axis(axis, a.ndim)
     values = call.sort(flat, axis_)[0]
     n = flat.shape[axis_]
     low, high, last = (_at(values, i, axis_) for i in ((n - 1) // 2, n // 2, n - 1))
@@ -325,7 +326,7 @@ _stands_for(np.column_stack)(lambda tup: call.column_stack(tup))
 
 @_stands_for(np.split)
 def _split(ary: Any, indices_or_sections: Any, axis: int = 0) -> Any:
-    n = ary.shape[axis]
+    n = ary.shape[normal_axis(axis, ary.ndim)]
     if isinstance(indices_or_sections, int) and n % indices_or_sections:
         raise ValueError("array split does not result in an equal division")
     return list(call.tensor_split(ary, indices_or_sections, axis))
@@ -386,7 +387,7 @@ _stands_for(np.meshgrid)(lambda *xi, indexing="xy": call.meshgrid(*xi, indexing=
 _stands_for(np.copy)(lambda a: call.clone(a))
 _stands_for(np.shape)(lambda a: tuple(a.shape))
 _stands_for(np.ndim)(lambda a: len(a.shape))
-_stands_for(np.size)(lambda a, axis=None: math.prod(a.shape) if axis is None else a.shape[axis])
+_stands_for(np.size)(lambda a, axis=None: math.prod(a.shape) if axis is None else a.shape[normal_axis(axis, a.ndim)])
 
 
 # ---------------------------------------------------------------------------------------------------- new arrays

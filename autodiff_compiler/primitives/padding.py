@@ -75,10 +75,15 @@ def pad(x, padding, mode="constant", value=None):
     if mode not in _BORDERS:
         raise ValueError(f"mode must be 'constant', {', '.join(map(repr, _BORDERS))}, not {mode!r}")
     require(value is None or value == 0, f"`value` has no meaning in mode {mode!r}")
+    if not any(map(any, widths)):
+        return x
     for i, (before, after) in enumerate(widths):
-        if before or after:
-            x = _extended(x, -1 - i, before, after, mode)
-    return x
+        size = x.shape[-1 - i]
+        fits = not (before or after) or max(before, after) <= _BORDERS[mode](size)
+        require(fits, f"{mode} padding by {(before, after)} needs more than the {size} elements of axis {-1 - i}")
+    rest = (0,) * (x.ndim - len(widths))
+    before, after = ((*rest, *[w[i] for w in reversed(widths)]) for i in (0, 1))
+    return F.extend(x, before=before, after=after, mode=mode)
 
 
 def _widths(padding):
@@ -132,29 +137,84 @@ _BORDERS = {
 }
 
 
-def _extended(x, axis, before, after, mode):
-    size = x.shape[axis]
-    most = _BORDERS[mode](size)
-    fits = max(before, after) <= most
-    require(fits, f"{mode} padding by {(before, after)} needs more than the {size} elements of axis {axis}")
+class Extend(Primitive):
+    """`x` with `before` and `after` more elements in every dimension, which are some of its own: see `pad`."""
 
-    def part(start, stop, step=1):
-        return F.slice(x, axes=(axis,), starts=(start,), stops=(stop,), steps=(step,))
+    internal = True
 
-    def repeated(at, count):
-        shape = list(x.shape)
-        shape[axis] = count
-        return broadcast_to(part(at, at + 1), tuple(shape))
+    def infer(x: TensorType, *, before: Ints, after: Ints, mode: str):
+        wider = tensor(x.dtype, tuple([d if b or a else 1 for d, b, a in zip(x.shape, before, after, strict=True)]))
+        sizes = Pad.infer(wider, before=before, after=after).shape
+        for d, b, a in zip(wider.shape, before, after, strict=True):
+            require(not (b or a) or max(b, a) <= _BORDERS[mode](d), f"{mode} padding by {(b, a)} of {d} elements")
+        whole = zip(x.shape, sizes, before, after, strict=True)
+        return tensor(x.dtype, tuple([size if b or a else d for d, size, b, a in whole]))
 
-    if mode == "replicate":
-        left, right = (lambda: repeated(0, before)), (lambda: repeated(size - 1, after))
-    elif mode == "circular":
-        left, right = (lambda: part(size - before, size)), (lambda: part(0, after))
-    else:
-        skip = mode == "reflect"
-        left = lambda: part(before - 1 + skip, skip - 1, -1)
-        right = lambda: part(size - 1 - skip, size - 1 - skip - after, -1)
-    return F.concat(*([left()] if before else []), x, *([right()] if after else []), axis=axis)
+    def numpy(x, *, before, after, mode):
+        out = np.empty([b + d + a for b, d, a in zip(before, x.shape, after, strict=True)], x.dtype)
+        part = [slice(b, b + d) for b, d in zip(before, x.shape, strict=True)]
+        out[tuple(part)] = x
+        for axis in range(x.ndim - 1, -1, -1):
+            first, end, size = part[axis].start, part[axis].stop, out.shape[axis]
+            skip = mode == "reflect"
+            if mode == "replicate":
+                left, right = slice(first, first + 1), slice(end - 1, end)
+            elif mode == "circular":
+                left, right = slice(end - first, end), slice(first, first + size - end)
+            else:
+                left = slice(2 * first - 1 + skip, first - 1 + skip, -1)
+                last = 2 * end - 1 - skip - size
+                right = slice(end - 1 - skip, last if last >= 0 else None, -1)
+            for wide, target, source in ((first, slice(first), left), (size - end, slice(end, size), right)):
+                if wide:
+                    out[(*part[:axis], target)] = out[(*part[:axis], source)]
+            part[axis] = slice(size)
+        return out
+
+    def batch(c, n, x):
+        return F.extend(x, before=(0, *c.before), after=(0, *c.after), mode=c.mode)
+
+    def vjp(c, g, x):
+        for axis in range(-x.ndim, 0):
+            if c.before[axis] or c.after[axis]:
+                g = _folded(g, axis, c.before[axis], c.after[axis], c.mode)
+        return g
+
+    def samples(rng):
+        for mode in _BORDERS:
+            yield rng(2, 4, 3), {"before": (0, 2, 0), "after": (0, 3, 1), "mode": mode}
+        yield rng(3), {"before": (2,), "after": (0,), "mode": "reflect"}
+
+    errors = [((F2,), {"before": (2,), "after": (0,), "mode": "reflect"}, "reflect padding by")]
+
+
+def _folded(g, axis, before, after, mode):
+    """The cotangent of `extend` along one axis: what was copied to the borders is added where it came from."""
+    size = g.shape[axis] - before - after
+
+    def part(start, stop):
+        return F.slice(g, axes=(axis,), starts=(start,), stops=(stop,), steps=(1,))
+
+    def placed(piece, at):
+        count = piece.shape[axis]
+        if mode == "replicate":
+            piece, count = F.sum(piece, axes=(axis,), keepdims=True), 1
+        elif mode != "circular":
+            piece = F.slice(piece, axes=(axis,), starts=(count - 1,), stops=(-1,), steps=(-1,))
+        one = [i == axis for i in range(-g.ndim, 0)]
+        widths = [[n * here for here in one] for n in (at, size - at - count)]
+        return F.pad(piece, before=widths[0], after=widths[1])
+
+    left, right = {
+        "reflect": (1, size - 1 - after), "symmetric": (0, size - after), "replicate": (0, size - 1),
+        "circular": (size - before, 0),
+    }[mode]  # fmt: skip
+    total = part(before, before + size)
+    if before:
+        total = total + placed(part(0, before), left)
+    if after:
+        total = total + placed(part(before + size, before + size + after), right)
+    return total
 
 
 @composite()

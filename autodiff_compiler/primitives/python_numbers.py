@@ -7,10 +7,13 @@ import math
 import numpy as np
 
 from ..dtypes import int64
-from ..ir.primitive import Primitive
+from ..ir.primitive import Effect, Primitive
 from ..ir.types import TensorType
 from .family import require, require_dtype
-from .samples import I2
+from .samples import F2, I2
+
+#: What is wrong with an integer tensor to a negative power.
+NO_INTEGER = "an integer tensor to the power {} is no integer: cast it to a float first"
 
 
 class MathFunction(Primitive):
@@ -64,3 +67,29 @@ class RoundDigits(Primitive):
         yield np.array([15, 25, -349]), {"digits": -1}
 
     errors = [((I2,), {"digits": 2}, "not defined for int32")]
+
+
+class CheckExponent(Primitive):
+    """The exponents of an integer tensor, known only at run time; ValueError, with the least, if it is negative."""
+
+    internal = True
+    effect = Effect.IO
+    view = "exponent"
+
+    def infer(exponent: TensorType, *, message: str = NO_INTEGER):
+        require_dtype(exponent.dtype.is_int, f"not defined for {exponent.dtype.name}: {exponent}")
+        return exponent
+
+    def numpy(exponent, *, message):
+        if np.min(exponent, initial=0) < 0:
+            raise ValueError(message.format(np.min(exponent)))
+        return exponent
+
+    def vjp(c, g, exponent):
+        return None
+
+    def samples(rng):
+        yield (rng.ints(low=0, high=4),)
+        yield rng.ints(2, 3, low=0, high=4), {"message": "{} is negative"}
+
+    errors = [((F2,), {}, "not defined for float32")]

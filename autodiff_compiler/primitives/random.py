@@ -20,18 +20,40 @@ _STATE = tensor(int64, (3,))
 
 
 # ------------------------------------------------------------------------------------------------ kernels
-def _numbers(state):
-    """The NumPy generator of one draw."""
+def _drawn(state, method, *args, idle=[]):  # noqa: B006  (a memory that printed source has too)
+    """The result of a method of NumPy's generator in the state of one draw."""
+    # Making a generator takes ten times as long as giving it another state.  While a draw uses one, nobody else finds
+    # it in `idle`: other threads and signal handlers draw too.
+    try:
+        generator = idle.pop()
+    except IndexError:
+        generator = np.random.Generator(np.random.Philox(0))
     seed, stream, count = state.tolist()
-    return np.random.Generator(np.random.Philox(key=[seed, stream], counter=[0, count, 0, 0]))
+    word = 0xFFFFFFFFFFFFFFFF  # negative numbers as unsigned ones
+    generator.bit_generator.state = {
+        "bit_generator": "Philox", "state": {"counter": (0, count & word, 0, 0), "key": (seed & word, stream & word)},
+        "buffer": (0, 0, 0, 0), "buffer_pos": 4, "has_uint32": 0, "uinteger": 0,
+    }  # fmt: skip
+    result = method(generator, *args)
+    idle.append(generator)
+    return result
 
 
 def _uniform(state, shape, dtype):
     """Multiples of 2^-k in [0, 1) that the dtype holds exactly."""
     if dtype.itemsize > 2:
-        return np.asarray(_numbers(state).random(shape, dtype))
+        return np.asarray(_drawn(state, np.random.Generator.random, shape, dtype))
     steps = np.float32(2048 if dtype == np.float16 else 256)
-    return np.asarray(np.floor(_numbers(state).random(shape, np.float32) * steps) / steps).astype(dtype)
+    drawn = _drawn(state, np.random.Generator.random, shape, np.float32)
+    return np.asarray(np.floor(drawn * steps) / steps).astype(dtype)
+
+
+def _drawn_for(state, method, parameter):
+    """Numbers of the distributions with the given parameters; one for all is drawn faster, to the same numbers."""
+    parameter = parameter.astype(np.float64)
+    if parameter.size and (parameter == (first := parameter.flat[0])).all():
+        return np.asarray(_drawn(state, method, first, parameter.shape))
+    return np.asarray(_drawn(state, method, parameter))
 
 
 def _needs_state(state):
@@ -77,7 +99,7 @@ class RandomNormal(Primitive):
 
     def numpy(state, *, shape, dtype):
         dtype = np.dtype(dtype)
-        drawn = _numbers(state).standard_normal(shape, dtype if dtype.itemsize > 2 else np.float32)
+        drawn = _drawn(state, np.random.Generator.standard_normal, shape, dtype if dtype.itemsize > 2 else np.float32)
         return np.asarray(drawn).astype(dtype, copy=False)
 
     def samples(rng):
@@ -98,7 +120,7 @@ class RandomIntegers(Primitive):
         return tensor(int64, shape)
 
     def numpy(state, *, low, high, shape):
-        return np.asarray(_numbers(state).integers(low, high, shape))
+        return np.asarray(_drawn(state, np.random.Generator.integers, low, high, shape))
 
     def samples(rng):
         yield _states(rng), {"low": -2, "high": 9, "shape": (2, 3)}
@@ -117,7 +139,7 @@ class RandomOrder(Primitive):
         return tensor(int64, (size,))
 
     def numpy(state, *, size):
-        return _numbers(state).permutation(size)
+        return _drawn(state, np.random.Generator.permutation, size)
 
     def samples(rng):
         yield _states(rng), {"size": 5}
@@ -136,7 +158,9 @@ class RandomGamma(Primitive):
 
     def numpy(state, alpha):
         valid = alpha > 0
-        drawn = _numbers(state).standard_gamma(np.where(valid, alpha, 1).astype(np.float64))
+        if valid.all():
+            return _drawn_for(state, np.random.Generator.standard_gamma, alpha).astype(alpha.dtype)
+        drawn = _drawn_for(state, np.random.Generator.standard_gamma, np.where(valid, alpha, 1))
         return np.where(valid, drawn, np.nan).astype(alpha.dtype)
 
     def vjp(c, g, state, alpha):
@@ -189,7 +213,9 @@ class RandomPoisson(Primitive):
         valid = mean >= 0
         if np.any(mean > 9.2e18):
             raise ValueError("the mean of a Poisson distribution must be less than 9.2e18")
-        drawn = _numbers(state).poisson(np.where(valid, mean, 0).astype(np.float64))
+        if valid.all():
+            return _drawn_for(state, np.random.Generator.poisson, mean)
+        drawn = _drawn_for(state, np.random.Generator.poisson, np.where(valid, mean, 0))
         return np.asarray(np.where(valid, drawn, -1))
 
     def samples(rng):

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from ..dtypes import bool_, dtype_of, float32, int32, int64
+from ..dtypes import bool_, dtype_of, float32, int32, int64, uint64
 from ..ir.primitive import F, Ints, Primitive, call, composite
 from ..ir.types import TensorType, dim_product, tensor
 from .compare import truth
@@ -25,10 +25,14 @@ def reduced_shape(shape, axes, keepdims):
 
 
 def _accumulable(x, dtype):
-    """x at a dtype it can be summed in, and the dtype of the result: integers and bools are summed as int64."""
+    """x at a dtype it can be summed in, and the dtype of the result: smaller integers and bools are summed as int64."""
     x = as_tensor(x)
-    dtype = dtype_of(dtype) if dtype is not None else x.dtype if x.dtype.is_float else int64
-    return cast(x, dtype if dtype.is_float else int64), dtype
+    dtype = dtype_of(dtype) if dtype is not None else x.dtype if _sums_exist(x.dtype) else int64
+    return cast(x, dtype if _sums_exist(dtype) else int64), dtype
+
+
+def _sums_exist(dtype):
+    return dtype.is_float or dtype in (int64, uint64)
 
 
 def _sum(x, axis=None, dtype=None, keepdims=False):
@@ -44,9 +48,7 @@ class Sum(Primitive):
     """
 
     def infer(x: TensorType, *, axes: Ints, keepdims: bool = False):
-        require_dtype(
-            x.dtype.is_float or x.dtype is int64, f"not defined for {x.dtype.name}: {x}", hint="cast it to int64 first"
-        )
+        require_dtype(_sums_exist(x.dtype), f"not defined for {x.dtype.name}: {x}", hint="cast it to int64 first")
         return tensor(x.dtype, reduced_shape(x.shape, axes, keepdims))
 
     def numpy(x, *, axes, keepdims):
@@ -103,9 +105,7 @@ class Prod(Primitive):
     """Product over axes; smaller integers and bools are multiplied as int64.  Its derivative is exact at zeros too."""
 
     def infer(x: TensorType, *, axis: int, keepdims: bool = False):
-        require_dtype(
-            x.dtype.is_float or x.dtype is int64, f"not defined for {x.dtype.name}: {x}", hint="cast it to int64 first"
-        )
+        require_dtype(_sums_exist(x.dtype), f"not defined for {x.dtype.name}: {x}", hint="cast it to int64 first")
         return tensor(x.dtype, reduced_shape(x.shape, (axis,), keepdims))
 
     def numpy(x, *, axis, keepdims):

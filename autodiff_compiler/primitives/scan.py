@@ -231,14 +231,15 @@ def _running_extreme(ufunc, x, axis):
     """The extreme element so far along an axis, and (int64) where it stands: the last of several, nan where it is."""
     x = np.moveaxis(x, axis, -1)
     best = ufunc.accumulate(x, axis=-1)
-    reached = x == best
-    if x.dtype.kind not in "iub" and (best != best).any():
+    reached, last = x == best, best[..., -1:]
+    if (last != last).any():  # nan stays the extreme
         reached |= x != x
     # Every row starts with a place that is reached: each place counts up to the next, also across rows.
-    places = np.flatnonzero(reached)
-    index = np.repeat(places, np.diff(places, append=x.size)).reshape(x.shape)
-    if x.size > x.shape[-1]:
-        index -= np.arange(0, x.size, x.shape[-1]).reshape(*x.shape[:-1], 1)
+    (places,) = reached.reshape(-1).nonzero()
+    counts = np.empty_like(places)
+    counts[:-1] = places[1:] - places[:-1]
+    counts[-1:] = x.size - places[-1:]
+    index = (places % max(x.shape[-1], 1)).repeat(counts).reshape(x.shape)
     return np.ascontiguousarray(np.moveaxis(best, -1, axis)), np.ascontiguousarray(np.moveaxis(index, -1, axis))
 
 

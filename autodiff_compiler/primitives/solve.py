@@ -164,14 +164,14 @@ class TriangularSolve(Primitive):
         if not out.size:
             return out
         trsm, trsv = get_blas_funcs(("trsm", "trsv"), dtype=a.dtype)
-        for i in np.ndindex(a.shape[:-2]):
+        for m, x in zip(a.reshape(-1, *a.shape[-2:]), out.reshape(-1, *b.shape[-2:]), strict=True):
             # Rows are columns to BLAS: it sees the transposed matrix, and solves from the right, in place.
             if b.shape[-1] == 1:
-                trsv(a[i].T, out[i].reshape(-1), lower=not lower, trans=not transpose, diag=unit, overwrite_x=True)
+                trsv(m.T, x.reshape(-1), lower=not lower, trans=not transpose, diag=unit, overwrite_x=True)
             else:
-                trsm(1, a[i].T, out[i].T, side=1, lower=not lower, trans_a=transpose, diag=unit, overwrite_b=True)
-            if not (unit or np.diagonal(a[i]).all()):
-                out[i] = np.nan
+                trsm(1, m.T, x.T, side=1, lower=not lower, trans_a=transpose, diag=unit, overwrite_b=True)
+        if not unit:
+            out[(np.diagonal(a, 0, -2, -1) == 0).any(-1)] = np.nan
         return out
 
     widen = True

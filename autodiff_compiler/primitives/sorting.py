@@ -21,7 +21,7 @@ from .family import (
     static_int,
     zeros_like,
 )
-from .index import checked
+from .index import checked, taken
 from .samples import D2, EMPTY, F2
 
 
@@ -50,6 +50,8 @@ def _packed(x, descending):
         least, most = int(x.min()), int(x.max())
         if most - least >= 1 << 31:
             return None
+        if x.dtype == np.uint64:  # whose numbers need not fit in int64; their differences do
+            x, least, most = x - x.min(), 0, most - least
         keys = x.astype(np.int64)
         keys = most - keys if descending else keys - least
         if most - least < 1 << 16:
@@ -71,16 +73,42 @@ def _order(x, descending):
         keys.sort(-1)  # faster than `argsort`, which moves the places along
         keys &= 0xFFFFFFFF
         return keys
+    order = _by_upper_half(x, descending) if x.dtype == np.float64 and 512 <= x.size <= 1 << 16 else None
+    if order is not None:
+        return order
     if descending:
         return x.shape[-1] - 1 - _ascending(x[..., ::-1])[..., ::-1]
     return _ascending(x)
 
 
-def _taken(x, places):
-    """The elements at places along the last axis; the same as `take_along_axis`, which is slower."""
-    if x.ndim < 2 or x.size == 0:
-        return np.take_along_axis(x, places, -1)
-    return x.reshape(-1).take(places + np.arange(0, x.size, x.shape[-1]).reshape(*x.shape[:-1], 1))
+def _by_upper_half(x, descending):
+    """The order of float64 numbers by the upper half of their bits, then mended; None where that is no good start.
+
+    It is faster than `_ascending` where all of it stays in the cache.
+    """
+    bits = (x + 0.0).view(np.int64)  # -0.0 equals 0.0
+    bits ^= (bits >> 63) & 0x7FFFFFFFFFFFFFFF  # the order of floats as the order of ints
+    keys = ~bits if descending else bits
+    keys &= ~0xFFFFFFFF
+    keys |= np.arange(x.shape[-1])
+    keys.sort(-1)
+    order = keys & 0xFFFFFFFF
+    ordered = taken(x, order)
+    if np.isnan(ordered[..., [0, -1]]).any():
+        return None
+    sooner, later = ordered[..., :-1], ordered[..., 1:]
+    wrong = np.count_nonzero(sooner < later if descending else sooner > later)
+    if wrong:
+        # Equal upper halves lie together; only among them is the order wrong.
+        run = np.zeros(x.shape, bool)
+        run[..., 1:] = keys[..., 1:] >> 32 == keys[..., :-1] >> 32
+        tied = run.copy()
+        tied[..., :-1] |= run[..., 1:]
+        if np.count_nonzero(tied) * 8 > x.size:
+            return None
+        values, places = ordered[tied], order[tied]
+        order[tied] = places[np.lexsort((places, -values if descending else values, np.cumsum(~run)[tied.reshape(-1)]))]
+    return order
 
 
 def _back(x, axis):
@@ -93,7 +121,7 @@ def _ascending(x):
     if x.size < 512 or x.shape[-1] <= 16:
         return np.argsort(x, -1, kind="stable")
     order = np.argsort(x, -1)
-    ordered = _taken(x, order)
+    ordered = taken(x, order)
     equal, last = ordered[..., 1:] == ordered[..., :-1], ordered[..., -1:]
     number = np.count_nonzero(equal)
     if number * 8 > x.size or (last != last).any():
@@ -165,7 +193,7 @@ class Sort(Primitive):
     def numpy(x, *, axis, descending):
         x = np.moveaxis(x, axis, -1)
         order = _order(x, descending)
-        return _back(_taken(x, order), axis), np.ascontiguousarray(_back(order, axis))
+        return _back(taken(x, order), axis), np.ascontiguousarray(_back(order, axis))
 
     call = lambda x, axis=-1, descending=False: _sort(x, axis, descending)
     methods = ("sort",)
@@ -252,8 +280,8 @@ class Topk(Primitive):
         if chosen is None:
             order = _order(x, largest)[..., :k]
         else:
-            order = _taken(chosen, _order(_taken(comparable, chosen), largest))
-        return _back(_taken(x, order), axis), np.ascontiguousarray(_back(order, axis))
+            order = taken(chosen, _order(taken(comparable, chosen), largest))
+        return _back(taken(x, order), axis), np.ascontiguousarray(_back(order, axis))
 
     call = lambda x, k, dim=None, largest=True, sorted=True: _topk(x, k, dim, largest)
     methods = ("topk", "top_k")

@@ -239,14 +239,57 @@ def getitem(x, index):
     return x if x.shape == final else F.reshape(x, shape=final)
 
 
+def run_time_masks(index: Any) -> list[int]:
+    """Which parts of an index are masks known only at run time."""
+    items = index if isinstance(index, tuple) else (index,)
+    return [i for i, item in enumerate(items) if item.__class__ is Value and item.dtype.is_bool]
+
+
 def _refuse_mask(index: Any) -> None:
-    for item in index if isinstance(index, tuple) else (index,):
-        if item.__class__ is Value and item.dtype.is_bool:
-            raise DynamicShapeError(
-                "indexing with a mask gives a result whose size depends on data",
-                code="AC1307",
-                hint="use where(mask, x, 0), masked_fill, or a sum over the masked elements",
-            )
+    if run_time_masks(index):
+        raise DynamicShapeError(
+            "indexing with a mask gives a result whose size depends on data",
+            code="AC1307",
+            hint="use where(mask, x, 0), masked_fill, or a sum over the masked elements",
+        )
+
+
+def mask_of(x: Any, index: Any) -> tuple[Any, int]:
+    """The mask over x's first dimensions for an index with a mask known only at run time.
+
+    Beside it how many dimensions a value may have: those behind the mask, none if ints or slices stand beside it.
+    """
+    places = run_time_masks(index)
+    if not isinstance(index, tuple) or len(index) == 1:
+        mask = index[0] if isinstance(index, tuple) else index
+        trailing = x.ndim - mask.ndim
+        fits = trailing >= 0 and mask.shape == x.shape[: mask.ndim]
+        require(fits, f"a mask of shape {list(mask.shape)} does not fit a tensor of shape {list(x.shape)}")
+        return mask, trailing
+    at = places[0]
+    others = [*index[:at], *index[at + 1 :]]
+    if len(places) > 1 or not all(type(i) is int or isinstance(i, slice) or i is Ellipsis for i in others):
+        _refuse_mask(index)
+    mask = index[at]
+    left = x.ndim - mask.ndim - sum(i is not Ellipsis for i in others)
+    behind = sum(isinstance(i, slice) for i in index[at:]) + (0 if Ellipsis in index[:at] else left)
+    require(left >= 0, f"too many indices for a tensor of {x.ndim} dimensions")
+    spread = F.expand_dims(mask, axes=tuple(range(-behind, 0))) if behind else mask
+    nowhere = constant(False, tensor(mask.dtype, x.shape))
+    return setitem(nowhere, (*index[:at], *[slice(None)] * mask.ndim, *index[at + 1 :]), spread), 0
+
+
+def without_ones(value: Any, ndim: int) -> Any:
+    """A value of at most `ndim` dimensions for masked elements; DynamicShapeError if it has a row for each of them."""
+    while value.ndim > ndim and value.shape[0] == 1:
+        value = F.squeeze(value, axes=(-value.ndim,))
+    if value.ndim > ndim:
+        raise DynamicShapeError(
+            "the number of masked elements depends on data, so only a value for all of them can be assigned",
+            code="AC1307",
+            hint="use where(mask, value, x) with a value of x's shape",
+        )
+    return value
 
 
 def assigned(value: Any, dtype: DType) -> Any:
@@ -270,11 +313,12 @@ def setitem(x, index, value):
 def _written(x: Any, index: Any, value: Any, scatter: str) -> Any:
     x = as_tensor(x)
     mask = index[0] if isinstance(index, tuple) and len(index) == 1 else index
-    if is_tensor(mask) and mask.dtype.is_bool:
+    masked = is_tensor(mask) and mask.dtype.is_bool
+    if masked or run_time_masks(index):
         replaces = scatter == "scatter_update"
         require(replaces, "elements under a mask cannot be added to", hint="use x + where(mask, v, 0)")
-        return _masked(x, mask, value)
-    _refuse_mask(index)
+        mask, most = mask_of(x, index) if run_time_masks(index) else (mask, x.ndim - mask.ndim)
+        return _masked(x, mask, most, value)
     value = assigned(value, x.dtype)
     plan = _plan(x.shape, index)
     attrs = _slice_attrs(plan)
@@ -297,18 +341,14 @@ def _written(x: Any, index: Any, value: Any, scatter: str) -> Any:
     return update if attrs is None else F.slice_update(x, update, **attrs)
 
 
-def _masked(x: Any, mask: Any, value: Any) -> Any:
+def _masked(x: Any, mask: Any, most: int, value: Any) -> Any:
     value = assigned(value, x.dtype)
     trailing = x.ndim - mask.ndim
     fits = trailing >= 0 and mask.shape == x.shape[: mask.ndim]
     require(fits, f"a mask of shape {list(mask.shape)} does not fit a tensor of shape {list(x.shape)}")
-    if value.ndim > trailing:
-        if mask.__class__ is Value:
-            raise DynamicShapeError(
-                "the number of masked elements depends on data, so only a value for all of them can be assigned",
-                code="AC1307",
-                hint="use where(mask, value, x) with a value of x's shape",
-            )
+    if mask.__class__ is Value:
+        value = without_ones(value, most)
+    elif value.ndim > trailing:
         return setitem(x, np.asarray(mask), value)
     if trailing:
         mask = F.expand_dims(mask, axes=tuple(range(-trailing, 0)))

@@ -39,12 +39,13 @@ def crop_and_resize(image, boxes, box_indices, crop_size, method="bilinear", ext
     """Parts of images [batch, height, width, channels], each resized to `crop_size`: [boxes, ..., ..., channels].
 
     A box (y1, x1, y2, x2) has 0 at the centres of the first and 1 at those of the last elements; outside lies
-    `extrapolation_value`.  Methods: "bilinear", "nearest".
+    `extrapolation_value`.  Methods: "bilinear", "nearest", and "bilinear_v2", where a box holds whole elements.
     """
     image, dtype = wide(image)
     boxes = cast(as_tensor(boxes, "boxes"), image.dtype)
-    if method not in ("bilinear", "nearest"):
-        raise UnsupportedCallError(f"crop_and_resize has no method {method!r}", hint="use 'bilinear' or 'nearest'")
+    methods = ("bilinear", "nearest", "bilinear_v2")
+    if method not in methods:
+        raise UnsupportedCallError(f"crop_and_resize has no method {method!r}", hint=f"use one of {methods}")
     require(image.ndim == 4, f"crop_and_resize takes [batch, height, width, channels], not {list(image.shape)}")
     require(boxes.ndim == 2 and boxes.shape[1] == 4, f"boxes have the shape [boxes, 4], not {list(boxes.shape)}")
     index, count = checked(box_indices, image.shape[0], negative=False), boxes.shape[0]
@@ -55,17 +56,31 @@ def crop_and_resize(image, boxes, box_indices, crop_size, method="bilinear", ext
     y1, x1, y2, x2 = _columns(boxes)
     places, inside = [], None
     for i, (first, last) in enumerate(((y1, y2), (x1, x2))):
-        at = np.linspace(0, 1, new[i]) if new[i] > 1 else np.full(1, 0.5)
         first, last = F.expand_dims(first, axes=(-1,)), F.expand_dims(last, axes=(-1,))
-        c = call.mul(call.add(first, call.mul(call.sub(last, first), at.astype(image.dtype.numpy))), sizes[i] - 1)
+        c = (_among_elements if method == "bilinear_v2" else _between_centres)(first, last, sizes[i], new[i])
         c = broadcast_to(F.expand_dims(c, axes=(-2,) if i else (-1,)), (count, *new))
         met = F.logical_and(F.greater_equal(c, 0), F.less_equal(c, sizes[i] - 1))
         inside = met if inside is None else F.logical_and(inside, met)
-        places.append(c if method == "bilinear" else call.floor(call.add(c, 0.5)))
+        places.append(call.floor(call.add(c, 0.5)) if method == "nearest" else c)
     images = F.gather(F.transpose(image, axes=(-4, -1, -3, -2)), index, axis=-4)
     out = F.transpose(_bilinear(images, places), axes=(-4, -2, -1, -3))
     inside = broadcast_to(F.expand_dims(inside, axes=(-1,)), out.shape)
     return cast(F.select(inside, out, float(extrapolation_value)), dtype)
+
+
+def _between_centres(first, last, size, new):
+    """`new` places between both ends of each box, where 1 is the centre of the last of `size` elements."""
+    at = np.linspace(0, 1, new) if new > 1 else np.full(1, 0.5)
+    return call.mul(call.add(first, call.mul(call.sub(last, first), at.astype(first.dtype.numpy))), size - 1)
+
+
+def _among_elements(first, last, size, new):
+    """The centres of `new` equal parts of the elements that each box touches, at most as far out as their centres."""
+    start = call.trunc(call.mul(first, size))
+    most = call.maximum(call.sub(call.trunc(call.mul(last, size)), start), 0)
+    parts = ((np.arange(new) + 0.5) / new).astype(first.dtype.numpy)
+    place = call.sub(call.mul(call.add(most, 1), parts), 0.5)
+    return call.clamp(call.add(start, call.maximum(call.minimum(place, most), 0)), 0, size - 1)
 
 
 @composite()
@@ -177,11 +192,10 @@ def deformable_conv2d(
 ):  # fmt: skip
     """Convolution of [batch, channels, height, width] whose taps read at places moved by `offsets`, times a mask.
 
-    `offsets` [batch, 3 * deformable_groups * taps, ...] holds all moves to the right, all moves down and all masks.
-    Between elements x is interpolated linearly, outside lie zeros.  X. Zhu et al., Deformable ConvNets v2 (2019).
+    `offsets` [batch, 3 * deformable_groups * taps, ...] holds all moves to the right, all moves down and all masks
+    (2 parts without masks unless `modulated`).  Between elements x is interpolated linearly, outside lie zeros.
+    X. Zhu et al., Deformable ConvNets v2 (2019).
     """
-    if not modulated:
-        raise UnsupportedCallError("deformable_conv2d without masks is not available", hint="append masks of ones")
     x, weight, offsets = promoted_dtype(as_tensor(x), as_tensor(weight, "weight"), as_tensor(offsets, "offsets"))
     require(x.ndim == weight.ndim == offsets.ndim == 4, "deformable_conv2d takes tensors of 4 dimensions")
     kernel, dg = per_dimension(kernel_size, 2, "kernel_size"), static_int(deformable_groups, "deformable_groups")
@@ -190,19 +204,21 @@ def deformable_conv2d(
     pairs = resolved_padding("pad", tuple(padding), sizes, kernel, stride, dilation)
     counts, taps = window_counts(sizes, kernel, stride, pairs, dilation), kernel[0] * kernel[1]
     require(dg > 0 and channels % dg == 0, f"{channels} channels do not split into {dg} deformable groups")
-    wanted = (n, 3 * dg * taps, *counts)
+    parts = 3 if modulated else 2
+    wanted = (n, parts * dg * taps, *counts)
     require(offsets.shape == wanted, f"offsets have the shape {list(wanted)}, not {list(offsets.shape)}")
     require(weight.shape[2:] == kernel, f"the weight {list(weight.shape)} has no taps {list(kernel)}")
     (x, dtype), (offsets, _), (weight, _) = wide(x), wide(offsets), wide(weight)
-    moves = F.reshape(offsets, shape=(n, 3, dg, *kernel, *counts))
-    right, down, mask = [F.reshape(m, shape=(n * dg, *kernel, *counts)) for m in _columns(moves, -6)]
+    moves = F.reshape(offsets, shape=(n, parts, dg, *kernel, *counts))
+    right, down, *mask = [F.reshape(m, shape=(n * dg, *kernel, *counts)) for m in _columns(moves, -6)]
     places = []
     for i, move in enumerate((down, right)):
         tap, window = np.arange(kernel[i]) * dilation[i] - pairs[2 * i], np.arange(counts[i]) * stride[i]
         grid = tap[:, None, None, None] + window[:, None] if i == 0 else tap[:, None, None] + window
         places.append(call.add(move, grid.astype(x.dtype.numpy)))
     read = _bilinear(F.reshape(x, shape=(n * dg, channels // dg, *sizes)), places)
-    read = call.mul(read, F.expand_dims(mask, axes=(-5,)))
+    if modulated:
+        read = call.mul(read, F.expand_dims(mask[0], axes=(-5,)))
     read = F.transpose(read, axes=(-6, -5, -2, -4, -1, -3))  # every window's taps side by side
     read = F.reshape(read, shape=(n, channels, counts[0] * kernel[0], counts[1] * kernel[1]))
     bias = None if bias is None else cast(as_tensor(bias, "bias"), x.dtype)

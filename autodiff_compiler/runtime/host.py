@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
@@ -11,7 +12,7 @@ from ..dtypes import DType, dtype_of, float64, int64
 from ..dtypes import bool_ as bool_dtype
 from .tensor import Array, Tensor
 
-__all__ = ["TensorSpec", "checked", "filled", "host_value", "name_of", "spec_leaves"]
+__all__ = ["HostCalls", "TensorSpec", "called", "checked", "filled", "host_value", "name_of", "spec_leaves"]
 
 _NUMBER: dict[type, DType] = {bool: bool_dtype, int: int64, float: float64}
 
@@ -37,6 +38,60 @@ class TensorSpec:
 
     def __repr__(self) -> str:
         return f"TensorSpec({self.shape}, {self.dtype})"
+
+
+# ------------------------------------------------------------------------------------------- once per forward pass
+class _Current(threading.local):
+    calls: HostCalls | None = None
+
+
+_current = _Current()
+
+
+class HostCalls:
+    """What host functions returned in one run of a program, in order.
+
+    A run inside ``with HostCalls(earlier):`` gets the results of the earlier run instead of calling the functions
+    again, until they are used up: a derivative of a derivative computes the forward part a second time, the user's
+    functions run once.
+    """
+
+    __slots__ = ("_earlier", "_outer", "_results")
+
+    def __init__(self, earlier: HostCalls | None = None) -> None:
+        self._results: list[tuple[Array, ...]] = []
+        self._earlier = iter(() if earlier is None else earlier._results)
+        self._outer: HostCalls | None = None
+
+    def __enter__(self) -> HostCalls:
+        self._outer, _current.calls = _current.calls, self
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        _current.calls = self._outer
+
+    def of(self, call: Callable[[], tuple[Array, ...]]) -> tuple[Array, ...]:
+        """The results of the next call."""
+        found = next(self._earlier, None)
+        if found is None:
+            found = _alone(call) if self._outer is None else self._outer.of(call)
+        self._results.append(tuple([np.array(a) for a in found]))  # the others belong to the program, and to users
+        return found
+
+
+def _alone(call: Callable[[], tuple[Array, ...]]) -> tuple[Array, ...]:
+    """The results of a call; those of the programs that the function runs itself are none of ours."""
+    outer, _current.calls = _current.calls, None
+    try:
+        return call()
+    finally:
+        _current.calls = outer
+
+
+def called(call: Callable[[], tuple[Array, ...]]) -> tuple[Array, ...]:
+    """The results of a host function in a program that runs now."""
+    calls = _current.calls
+    return call() if calls is None else calls.of(call)
 
 
 def name_of(fn: Any) -> str:

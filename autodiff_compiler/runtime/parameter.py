@@ -83,6 +83,7 @@ class Parameter(Tensor):
         if name is not None and not isinstance(name, str):
             raise TypeError(f"the name of a Parameter must be a string, not {type(name).__name__}")
         self._name = name
+        epoch.bump()
 
     @property
     def requires_grad(self) -> bool:

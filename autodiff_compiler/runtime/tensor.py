@@ -8,16 +8,17 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Iterator
-from typing import Any, TypeAlias
+from typing import Any, Self, TypeAlias
 
 import numpy as np
 
-from ..dtypes import DType, bool_, dtype_of, float32, from_numpy, int64
+from ..dtypes import NO_COMPLEX, DType, bool_, dtype_of, float32, from_numpy, int64, uint64
 from ..errors import AmbiguousTruthError
 from .storage import holders
 from .text import tensor_repr
 
 __all__ = [
+    "NO_DELETION",
     "NO_ELEMENTS",
     "NO_LENGTH",
     "NO_LIST_OF_TENSORS",
@@ -33,6 +34,8 @@ Array: TypeAlias = np.ndarray[Any, Any]
 
 #: What is wrong with ``len(x)`` and ``for e in x`` of a Tensor without dimensions, in eager and compiled code.
 NO_LENGTH = "a tensor without dimensions has no len()"
+#: What is wrong with ``del x[i]``, with the class of x.
+NO_DELETION = "'{}' object doesn't support item deletion"
 NO_ELEMENTS = "a tensor without dimensions cannot be iterated over or unpacked"
 
 #: What is wrong with ``Tensor([x, y])`` of Tensors.
@@ -174,6 +177,35 @@ class Tensor:
         """The elements as nested lists of Python numbers (a bare number for a 0-d Tensor)."""
         return self._data.tolist()
 
+    def get_bytes(self) -> bytes:
+        """The elements in memory, one after the other.
+
+        >>> Tensor([1, 2], dtype="uint8").get_bytes()
+        b'\\x01\\x02'
+        """
+        return self._data.tobytes()
+
+    def data_ptr(self) -> int:
+        """The address of the first element, as long as nothing gives the Tensor another value."""
+        return int(self._own().ctypes.data)
+
+    def to_dlpack(self) -> Any:
+        """The memory as a DLPack capsule; `from_dlpack` of other packages takes the Tensor itself, too."""
+        return self.__dlpack__()
+
+    @property
+    def has_init(self) -> bool:
+        """Whether `init_data` has still to be called: never."""
+        return False
+
+    def init_data(self, *args: Any, **kwargs: Any) -> Self:
+        """The Tensor itself: it has its initial values from the start, and MindSpore's arguments change nothing.
+
+        >>> t = Tensor(shape=(2,), dtype=float32, init=1); t.init_data() is t
+        True
+        """
+        return self
+
     def _own(self) -> Array:
         """The buffer, after a copy if a live tape or another Tensor holds it too: safe to write to."""
         data = self._data
@@ -222,6 +254,9 @@ class Tensor:
         if self._data.ndim == 0:
             raise TypeError(NO_ELEMENTS)
         return (self[i] for i in range(len(self._data)))  # type: ignore[index]  # attached by `eager`
+
+    def __delitem__(self, index: Any) -> None:
+        raise TypeError(NO_DELETION.format(type(self).__name__))
 
     def __bool__(self) -> bool:
         if self._data.size != 1:
@@ -280,11 +315,11 @@ def array_of(data: Any, dtype: DType | None = None) -> Array:
         array = _native(np.asarray(data))
     elif isinstance(data, bool):
         array = np.array(data)
-    elif isinstance(data, int | float):
-        array = _numbers(data)
+    elif isinstance(data, int | float | complex):
+        array = _numbers(data, dtype)
     elif isinstance(data, list | tuple):
         _refuse_tensors(data)
-        array = _numbers(data)
+        array = _numbers(data, dtype)
     else:
         raise TypeError(f"a Tensor is made from numbers, lists of numbers or arrays, not from {type(data).__name__}")
     if dtype is None:
@@ -294,16 +329,24 @@ def array_of(data: Any, dtype: DType | None = None) -> Array:
         return np.array(array, dtype=dtype.numpy)
 
 
-def _numbers(data: Any) -> Array:
+def _numbers(data: Any, dtype: DType | None) -> Array:
     try:
         array = np.array(data)
+        if array.dtype == np.float64 and (np.abs(array) >= 2.0**63).any() and _whole(data):
+            array = np.array(data, np.uint64)  # NumPy makes floats of them if smaller ones are among them
     except (ValueError, OverflowError) as error:
         raise TypeError(f"this {type(data).__name__} is not a rectangular block of numbers: {error}") from None
+    if array.dtype.kind == "c":
+        raise TypeError(f"a Tensor is made from real numbers: {NO_COMPLEX}")
     if array.dtype.kind not in "biuf" and array.dtype.name != "bfloat16":
         raise TypeError(f"a Tensor is made from numbers, this {type(data).__name__} holds {array.dtype}")
-    if array.dtype == np.uint64:
+    if array.dtype == np.uint64 and dtype is not uint64:
         raise TypeError(f"{data!r} holds integers that do not fit in {int64.name}")
     return array
+
+
+def _whole(data: Any) -> bool:
+    return all(map(_whole, data)) if isinstance(data, list | tuple) else isinstance(data, int)
 
 
 def _refuse_tensors(data: Any) -> None:

@@ -11,6 +11,7 @@ import numpy as np
 
 from ..compiler.specialise import Identity
 from ..config import GRAPH_MODE, context, jit_disabled
+from ..eager.ahead import taken
 from ..eager.grad import differentiate
 from ..errors import users_frames
 from ..runtime.parameter import Parameter
@@ -20,7 +21,7 @@ from .inputs import Inputs, holds_variables, refuse_constant
 from .jit import JitFunction, jit
 from .kept import kept
 
-__all__ = ["GradOperation", "Gradient", "grad", "value_and_grad"]
+__all__ = ["GradOperation", "Gradient", "get_grad", "grad", "value_and_grad"]
 
 
 def _is_tensor(x: Any) -> bool:
@@ -59,7 +60,7 @@ class Gradient:
     """The derivative of a function, as a function of the same arguments.
 
     `positions` None means all Tensor arguments (`GradOperation(get_all=True)`).  `shape` puts the gradients of inputs
-    and weights together.
+    and weights together; with `ids` each comes as a pair with its position or its Parameter's name.
     """
 
     def __init__(
@@ -73,10 +74,11 @@ class Gradient:
         with_value: bool = False,
         sens: bool = False,
         by_all: bool = False,
+        ids: bool = False,
         key: tuple[Any, ...] = (),
     ) -> None:
         self.fn, self.positions, self.weights, self.shape = fn, positions, weights, shape
-        self.has_aux, self.with_value, self.sens, self.by_all = has_aux, with_value, sens, by_all
+        self.has_aux, self.with_value, self.sens, self.by_all, self.ids = has_aux, with_value, sens, by_all, ids
         self.__name__ = f"grad_{getattr(fn, '__name__', type(fn).__name__)}".replace("<lambda>", "lambda")
         self._jit: JitFunction | None = None
         #: what makes this derivative of `fn` equal to another one, if there may be others
@@ -95,8 +97,12 @@ class Gradient:
             return self.fn(*inputs.arguments(aliases), **kwargs)
 
         main = main_of if self.has_aux else None
+        ahead = taken(self.fn, args, kwargs)
+        found = None if ahead is None else ahead.pull(inputs.tensors, self.weights or (), self._seeds(sens), main)
+        if ahead is not None and found is not None:
+            return self._result(ahead.outputs, inputs.by_position(found[0]), found[1], lambda w: w.name)
         outputs, grads, of_weights = differentiate(run, inputs.tensors, self.weights or (), self._seeds(sens), main)
-        return self._result(outputs, inputs.by_position(grads), of_weights)
+        return self._result(outputs, inputs.by_position(grads), of_weights, lambda w: w.name)
 
     def compiled(self) -> JitFunction:
         """The compiled form of this derivative."""
@@ -114,7 +120,11 @@ class Gradient:
         outputs, grads, weight_grads = lw.differentiate(
             fn, operands, kwargs, positions, self.weights or (), select, sens
         )
-        return self._result(outputs, inputs.by_position(grads), weight_grads)
+
+        def name(w: Parameter) -> str:
+            return str(lw.outside.property(w, "name", "the name of a Parameter", lambda: w.name))
+
+        return self._result(outputs, inputs.by_position(grads), weight_grads, name)
 
     # ------------------------------------------------------------------------------------------- parts
     def _split(self, args: tuple[Any, ...]) -> tuple[tuple[Any, ...], Any]:
@@ -144,12 +154,18 @@ class Gradient:
         """Cotangents of the output Tensors: the given ones, or None for ones everywhere."""
         return None if sens is None else list(cotangents_of(sens))
 
-    def _result(self, outputs: Any, by_position: dict[int, Any], weight_grads: Sequence[Any]) -> Any:
+    def _result(
+        self, outputs: Any, by_position: dict[int, Any], weight_grads: Sequence[Any], name: Callable[[Parameter], str]
+    ) -> Any:
         if self.by_all:
             inputs = list(by_position.values())
         else:
             inputs = [by_position.get(p, ()) for p in self.positions or ()]
-        gradients = self.shape(inputs, list(weight_grads))
+        of_weights = list(weight_grads)
+        if self.ids:
+            inputs = list(zip(self.positions or (), inputs, strict=True))
+            of_weights = [(name(w), g) for w, g in zip(self.weights or (), of_weights, strict=True)]
+        gradients = self.shape(inputs, of_weights)
         if self.with_value:
             return outputs, gradients
         if self.has_aux:
@@ -197,7 +213,15 @@ def _structure(grad_position: Any, weights: Any) -> Callable[[list[Any], list[An
 
 
 def _gradient(
-    fn: Any, grad_position: Any, weights: Any, has_aux: bool, with_value: bool, cached: bool = True
+    fn: Any,
+    grad_position: Any,
+    weights: Any,
+    has_aux: bool = False,
+    return_ids: bool = False,
+    sens_param: bool = False,
+    *,
+    with_value: bool,
+    cached: bool = True,
 ) -> Gradient:
     positions, chosen = positions_of(grad_position), weights_of(weights)
     if positions is None and chosen is None:
@@ -208,11 +232,13 @@ def _gradient(
         raise TypeError(f"the function to differentiate must be callable, not a {type(fn).__name__}")
 
     same_weights = None if chosen is None else tuple(map(Identity, chosen))
-    key = ("grad", grad_position, same_weights, isinstance(weights, Parameter), has_aux, with_value)
+    key = ("grad", grad_position, same_weights, isinstance(weights, Parameter), has_aux, return_ids, sens_param)
+    key = (*key, with_value)
 
     def make() -> Gradient:
         shape = _structure(grad_position, weights)
-        return Gradient(fn, positions, chosen, shape, has_aux=has_aux, with_value=with_value, key=key if cached else ())
+        how = {"has_aux": has_aux, "with_value": with_value, "sens": sens_param, "ids": return_ids}
+        return Gradient(fn, positions, chosen, shape, **how, key=key if cached else ())
 
     if not cached or context.mode != GRAPH_MODE:  # eager code has nothing to find again
         return make()
@@ -230,7 +256,8 @@ def grad(
 
     The result takes the arguments of `fn`.  It returns a Tensor for an int position, a tuple for several; with
     `weights` a pair of both (only the weights' for ``grad_position=None``).  Several float outputs are summed; with
-    `has_aux` only the first is differentiated and the others are returned beside the gradient.
+    `has_aux` only the first is differentiated and the others are returned beside the gradient.  With `return_ids` every
+    gradient is a pair with its position or with the name of its Parameter, for `get_grad`.
 
     ValueError: neither positions nor weights, negative or repeated positions.  GradientError: an argument that holds no
     Tensor.
@@ -239,8 +266,7 @@ def grad(
     >>> grad(lambda x: x * x)(Tensor([3.0])).tolist()
     [6.0]
     """
-    _no_ids(return_ids)
-    return _gradient(fn, grad_position, weights, has_aux, False)
+    return _gradient(fn, grad_position, weights, has_aux, return_ids, with_value=False)
 
 
 def value_and_grad(
@@ -249,38 +275,83 @@ def value_and_grad(
     weights: Any = None,
     has_aux: bool = False,
     return_ids: bool = False,
+    sens_param: bool = False,
 ) -> Gradient:
     """Like `grad`, returning ``(fn(...), gradient)``; the function runs once.
+
+    With `sens_param` the last argument of the call is the cotangent of the output (a tuple for several outputs).
 
     >>> from autodiff_compiler import Tensor
     >>> y, g = value_and_grad(lambda x: x * x)(Tensor([3.0]))
     >>> y.tolist(), g.tolist()
     ([9.0], [6.0])
     """
-    _no_ids(return_ids)
-    return _gradient(fn, grad_position, weights, has_aux, True)
+    return _gradient(fn, grad_position, weights, has_aux, return_ids, sens_param, with_value=True)
 
 
-def _no_ids(return_ids: bool) -> None:
-    if return_ids:
-        raise NotImplementedError("return_ids is not supported: gradients come in the order they were asked for")
+def get_grad(gradients: Any, identifier: int | Parameter) -> Any:
+    """The gradient of one input or Parameter, out of what a derivative with ``return_ids=True`` returned.
+
+    `identifier` is the position of the input, or the Parameter.  TypeError: it is neither.  ValueError: there is no
+    such gradient.
+
+    >>> from autodiff_compiler import Tensor
+    >>> found = grad(lambda x, y: x * y, (0, 1), return_ids=True)(Tensor(2.0), Tensor(3.0))
+    >>> get_grad(found, 1).item()
+    2.0
+    """
+    if isinstance(identifier, bool) or not isinstance(identifier, int | Parameter):
+        raise TypeError(f"the identifier of a gradient is a position or a Parameter, not a {type(identifier).__name__}")
+    return _labelled(gradients, identifier.name if isinstance(identifier, Parameter) else identifier)
 
 
-def _in_compiled_code(with_value: bool) -> Callable[..., Gradient]:
+def _labelled(gradients: Any, label: int | str) -> Any:
+    found = [g for name, g in _pairs(gradients) if name == label and type(name) is type(label)]
+    if not found:
+        raise ValueError(
+            f"get_grad() finds no gradient for the identifier {label!r}: was it made with return_ids=True?"
+        )
+    return found[0]
+
+
+def _pairs(gradients: Any) -> Iterator[tuple[int | str, Any]]:
+    if not isinstance(gradients, tuple | list):
+        return
+    if len(gradients) == 2 and isinstance(gradients[0], int | str):
+        yield gradients[0], gradients[1]
+        return
+    for part in gradients:
+        yield from _pairs(part)
+
+
+def _get_grad_in_compiled_code(lw: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
+    bound = inspect.signature(get_grad).bind(*args, **kwargs).arguments
+    identifier = lw.objects(bound["identifier"])
+    if isinstance(identifier, Parameter):
+        w = identifier
+        return _labelled(
+            bound["gradients"], str(lw.outside.property(w, "name", "the name of a Parameter", lambda: w.name))
+        )
+    return get_grad(bound["gradients"], identifier)
+
+
+get_grad.__graph_call__ = _get_grad_in_compiled_code  # type: ignore[attr-defined]
+
+
+def _in_compiled_code(public: Callable[..., Any], with_value: bool) -> Callable[..., Gradient]:
     """How compiled code runs `grad` and `value_and_grad`: its functions live as long as the compilation."""
 
     def graph_call(lw: Any, args: list[Any], kwargs: dict[str, Any]) -> Gradient:
-        bound = _SIGNATURE.bind(*lw.objects(args), **lw.objects(kwargs))
+        bound = signature.bind(*lw.objects(args), **lw.objects(kwargs))
         bound.apply_defaults()
-        fn, grad_position, weights, has_aux, _ = bound.arguments.values()
-        return _gradient(fn, grad_position, weights, has_aux, with_value, cached=False)
+        return _gradient(*bound.arguments.values(), with_value=with_value, cached=False)
 
+    signature = inspect.signature(public)
     return graph_call
 
 
-_SIGNATURE = inspect.signature(grad)
-grad.__graph_call__ = _in_compiled_code(False)  # type: ignore[attr-defined]
-value_and_grad.__graph_call__ = _in_compiled_code(True)  # type: ignore[attr-defined]
+grad.__graph_call__ = _in_compiled_code(grad, False)  # type: ignore[attr-defined]
+value_and_grad.__graph_call__ = _in_compiled_code(value_and_grad, True)  # type: ignore[attr-defined]
 
 
 class GradOperation:

@@ -26,7 +26,7 @@ def py_call(fn: Callable[..., Any], *args: Any, out: Any = None, bprop: Callable
 
     The result has no derivative unless ``bprop(*args, out, dout)`` gives one: it gets the arguments, the result and its
     cotangent as Tensors and returns one cotangent per argument (None for zero).  It is compiled, and differentiated
-    again, like any other code.  (A second derivative in eager mode through a compiled call runs `fn` once more.)
+    again, like any other code; `fn` runs once, however many derivatives are taken of one call.
 
     TypeError, ValueError: `fn` returns another structure, dtype or shape than promised.  NotDifferentiableError
     (AC1709): a gradient arrives at the result and there is no `bprop`.  Exceptions of `fn` pass unchanged.

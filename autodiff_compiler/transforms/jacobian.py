@@ -8,17 +8,17 @@ from typing import Any
 import numpy as np
 
 from ..config import GRAPH_MODE, context, jit_disabled
-from ..eager.grad import leaves as tensors_of
 from ..eager.grad import vjp as eager_vjp
 from ..errors import GradientError, shown_as, users_frames
 from ..frontend.batching import forward_jacobian, reverse_jacobian
 from ..ir.primitive import F
 from ..runtime.tensor import Tensor, wrap
+from ..runtime.trees import leaves as tensors_of
 from .grad import grad, main_of, positions_of
 from .jit import JitFunction, jit
 from .jvp import LinearMap, as_tuple, aux_of, check_tangents, jvp, like, linearised, made_eagerly
 from .kept import kept
-from .vjp import mode_form, run_once
+from .vjp import mode_form
 
 __all__ = ["Jacobian", "hessian", "hvp", "jacfwd", "jacrev", "linearize"]
 
@@ -60,10 +60,9 @@ class Jacobian:
 
     def __graph_call__(self, lw: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
         self._check(args, lw.is_tensor)
-        if kwargs:
-            raise TypeError("a Jacobian takes positional arguments only in compiled code")
         whole = forward_jacobian if self.forward else reverse_jacobian
-        outputs, found = whole(lw, self.fn, args, self.positions, main_of if self.has_aux else None, self._bare)
+        select = main_of if self.has_aux else None
+        outputs, found = whole(lw, self.fn, args, kwargs, self.positions, select, self._bare)
         return self._result(outputs, found)
 
     def _check(self, args: Sequence[Any], is_tensor: Callable[[Any], bool]) -> None:
@@ -213,22 +212,24 @@ def linearize(fn: Callable[..., Any], inputs: Any) -> Any:
 # ------------------------------------------------------------------------------------------------- compiled code
 @shown_as("function")
 class _CompiledTangent(LinearMap):
-    """The linear map inside compiled code: each call runs the function again, with tangents."""
+    """The linear map inside compiled code, at the point of the one run of the function."""
 
-    def __init__(self, fn: Any, inputs: list[Any]) -> None:
-        self.fn, self.inputs = fn, inputs
+    def __init__(self, linear: Any, count: int) -> None:
+        self.linear, self.count = linear, count
 
     def __graph_call__(self, lw: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
         along = as_tuple(args[0]) if len(args) == 1 else tuple(args)
-        if len(along) != len(self.inputs):
-            raise GradientError(f"{len(along)} tangents were given for {len(self.inputs)} inputs")
-        return lw.push_forward(self.fn, self.inputs, range(len(self.inputs)), along, None)[1]
+        if len(along) != self.count:
+            raise GradientError(f"{len(along)} tangents were given for {self.count} inputs")
+        return self.linear.push(lw, along)
 
 
 def _linearize_in_compiled_code(lw: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
     def bound(fn: Any, inputs: Any) -> Any:
-        now = [lw.wrap(lw.unwrap(x)) if lw.is_tensor(x) else x for x in as_tuple(inputs)]
-        return run_once(lw, fn, now), _CompiledTangent(fn, now)
+        given = as_tuple(inputs)
+        linear = lw.linearise(fn, given, {}, range(len(given)))
+        linear.forward_link(lw)
+        return linear.result, _CompiledTangent(linear, len(given))
 
     return bound(*args, **kwargs)
 

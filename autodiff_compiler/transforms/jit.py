@@ -15,6 +15,7 @@ from ..compiler.specialise import Key, described, signature
 from ..compiler.specialised import Specialised, specialise
 from ..config import context, jit_disabled
 from ..errors import leave_user_frames
+from ..frontend.lookup import peek
 from ..frontend.lower import Options
 from ..locks import Lock
 from ..runtime.tensor import Tensor
@@ -46,7 +47,7 @@ class JitFunction:
         self._lock = Lock()
         self._compiles = 0
         self._misses = self._dropped_hits = 0
-        name = getattr(fn, "__name__", None) or type(fn).__name__
+        name = peek(fn, "__name__") or type(fn).__name__
         self._name = "lambda" if name == "<lambda>" else name
         self._history = History(self._name)
         if isinstance(fn, types.FunctionType):
@@ -95,7 +96,7 @@ class JitFunction:
             entry = specialise(self._fn, args, kwargs, self._options, self._name)
             self._compiles += 1
             self._to_front(key, entry)
-            entry.call = f"{self._name}({described(args, kwargs)})"
+            entry.call, entry.number = f"{self._name}({described(args, kwargs)})", self._compiles
             facets = facets_of(self._fn, args, kwargs)
             self._history.add(self._compiles, entry.call, facets, stale, calling_place(), len(self._entries))
             return entry
@@ -146,14 +147,16 @@ class JitFunction:
     def guards(self) -> list[Watched]:
         """What the compiled forms depend on besides their arguments: globals, closures, attributes, functions.
 
-        Each says what it is, where it is read, what it was while compiling and what it is now.
+        Each says what it is, where it is read, what it was while compiling and what it is now; of several compiled
+        forms also to which of them it belongs (`number` and `call`).
 
         >>> rate = 3
         >>> f = jit(lambda x: x * rate)
         >>> f.guards()
         []
         """
-        return [w for entries in tuple(self._entries.values()) for e in entries for w in watched(e)]
+        kept = [e for entries in tuple(self._entries.values()) for e in entries]
+        return watched(sorted(kept, key=lambda e: e.number))
 
     def explain_recompiles(self) -> Recompiles:
         """Why the function was compiled each time: a sequence of `Compile`, whose text can be printed.

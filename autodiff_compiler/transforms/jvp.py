@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from ..config import GRAPH_MODE, context, jit_disabled
-from ..eager.grad import leaves as tensors_of
 from ..eager.grad import vjp as eager_vjp
 from ..errors import GradientError, users_frames
 from ..runtime.tensor import Tensor, wrap
+from ..runtime.trees import leaves as tensors_of
 from .grad import main_of
 from .jit import JitFunction, jit
 from .kept import kept
@@ -104,7 +104,9 @@ class LinearMap:
 
     def __call__(self, *_: Any) -> Any:
         raise GradientError(
-            "a pullback or linear map that compiled code made exists only there", hint="return what it gives"
+            "a pullback or linear map that compiled code made exists only there",
+            code="AC1710",
+            hint="return what it gives",
         )
 
 
@@ -114,6 +116,7 @@ def made_eagerly(function: Callable[..., Any], maker: str) -> Callable[..., Any]
     def refuse(lw: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
         raise GradientError(
             f"what `{maker}` returned outside of compiled code cannot be called in it: it holds the values of one run",
+            code="AC1710",
             hint=f"call `{maker}` in the compiled function too, or what it returned outside",
         )
 

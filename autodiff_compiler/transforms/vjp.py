@@ -7,15 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from ..autodiff.batch import changes_something
 from ..config import GRAPH_MODE, context, jit_disabled
-from ..eager.grad import leaves as tensors_of
 from ..eager.grad import vjp as eager_vjp
-from ..errors import GradientError, SideEffectError, shown_as, users_frames
-from ..ir.primitive import trace
-from ..ir.walk import ops_of
+from ..errors import GradientError, shown_as, users_frames
 from ..runtime.parameter import Parameter
 from ..runtime.tensor import Tensor, wrap
+from ..runtime.trees import leaves as tensors_of
 from .grad import cotangents_of, main_of, weights_of
 from .jit import jit
 from .jvp import LinearMap, aux_of, made_eagerly
@@ -83,44 +80,23 @@ def vjp(fn: Callable[..., Any], *inputs: Any, weights: Any = None, has_aux: bool
 
 @shown_as("function")
 class _CompiledPullback(LinearMap):
-    """The pullback inside compiled code: each call becomes a `grad` op with the given cotangents."""
+    """The pullback inside compiled code: each call runs the backward pass of the one run of the function."""
 
-    def __init__(self, fn: Any, inputs: list[Any], weights: Any, has_aux: bool) -> None:
-        self.fn, self.inputs, self.weights, self.has_aux = fn, inputs, weights, has_aux
+    def __init__(self, linear: Any, positions: Sequence[int], count: int, weights: Any) -> None:
+        self.linear, self.positions, self.count, self.weights = linear, positions, count, weights
 
     def __graph_call__(self, lw: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
-        positions = [i for i, x in enumerate(self.inputs) if lw.is_tensor(x)]
-        chosen = weights_of(self.weights) or ()
-        select = main_of if self.has_aux else None
-        _, grads, of_weights = lw.differentiate(self.fn, self.inputs, {}, positions, chosen, select, tuple(args))
-        return _arranged([*grads, *of_weights], positions, len(self.inputs), self.weights)
-
-
-def run_once(lw: Any, fn: Any, inputs: list[Any]) -> Any:
-    """``fn(*inputs)`` in compiled code, for a function that will be compiled a second time for its derivative."""
-    ops = trace.builder.block.ops
-    before = len(ops)
-    outputs = lw.call(fn, inputs, {})
-    for op in ops[before:]:
-        for inner in (op, *(o for block in op.blocks for o in ops_of(block))):
-            if changes_something(inner) and inner.defn.name not in ("raise", "assert"):
-                raise SideEffectError(
-                    "in compiled code, a function given to vjp or linearize may not print, draw random numbers or "
-                    "change a state",
-                    loc=inner.loc and inner.loc.of_user(), hint="use grad or value_and_grad, which run it once",
-                )  # fmt: skip
-    return outputs
+        return _arranged(self.linear.pull(lw, tuple(args)), self.positions, self.count, self.weights)
 
 
 def _vjp_in_compiled_code(lw: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
     def bound(fn: Any, *inputs: Any, weights: Any = None, has_aux: bool = False) -> Any:
-        now = [lw.wrap(lw.unwrap(x)) if lw.is_tensor(x) else x for x in inputs]  # what they are at this moment
-        outputs = run_once(lw, fn, now)
-        pullback = _CompiledPullback(fn, now, lw.objects(weights), has_aux)
-        if not has_aux:
-            return outputs, pullback
-        main_of(outputs)
-        return outputs[0], pullback, aux_of(outputs)
+        positions = [i for i, x in enumerate(inputs) if lw.is_tensor(x)]
+        asked = lw.objects(weights)
+        linear = lw.linearise(fn, inputs, {}, positions, weights_of(asked) or (), main_of if has_aux else None)
+        pullback = _CompiledPullback(linear, positions, len(inputs), asked)
+        outputs = linear.result
+        return (outputs[0], pullback, aux_of(outputs)) if has_aux else (outputs, pullback)
 
     return bound(*args, **kwargs)
 

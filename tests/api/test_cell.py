@@ -10,6 +10,7 @@ import pytest
 
 import autodiff_compiler as ms
 from autodiff_compiler import Parameter, ParameterTuple, Tensor, nn, ops
+from autodiff_compiler.common.initializer import Constant
 
 
 def names(cell: nn.Cell) -> list[str]:
@@ -236,18 +237,6 @@ def test_a_cell_without_construct(mode: str) -> None:
         nn.Cell()(Tensor(1.0))
 
 
-def test_bprop_is_refused_and_not_ignored() -> None:
-    class WithBprop(nn.Cell):
-        def construct(self, x):
-            return x
-
-        def bprop(self, x, out, dout):
-            return (dout * 2,)
-
-    with pytest.raises(NotImplementedError, match="bprop"):
-        WithBprop()
-
-
 class Flagged(nn.Cell):
     def __init__(self) -> None:
         super().__init__()
@@ -376,9 +365,7 @@ def test_dense_starts_evenly_spread() -> None:
 
 def test_dense_takes_initial_values_of_every_kind(mode: str) -> None:
     x = Tensor([[[1.0, 2.0]], [[3.0, 4.0]]])  # leading dimensions are batches
-    layer = nn.Dense(
-        2, 1, weight_init=Tensor([[2.0, 0.5]]), bias_init=lambda shape: np.full(shape, 0.25), activation=ops.neg
-    )
+    layer = nn.Dense(2, 1, weight_init=Tensor([[2.0, 0.5]]), bias_init=Constant(0.25), activation=ops.neg)
     assert layer(x).tolist() == [[[-3.25]], [[-8.25]]]
     layer = nn.Dense(2, 1, "ones", has_bias=False, activation=nn.Tanh(), dtype=ms.float64)
     assert layer.weight.dtype is ms.float64

@@ -16,6 +16,7 @@ import pytest
 import autodiff_compiler as ms
 from autodiff_compiler import Tensor, ops
 from autodiff_compiler.errors import DynamicShapeError, StaticValueError
+from autodiff_compiler.ops import python_values
 
 MATRIX = Tensor(np.array([[2.0, 0.5, 0.25], [0.5, 3.0, 0.75], [0.25, 0.75, 4.0]]))
 VECTOR, PLACES = Tensor([0.5, 0.25, 0.75]), Tensor([0, 1, 2])
@@ -26,7 +27,10 @@ CANDIDATES = [MATRIX, VECTOR, *NUMBERS, *IMAGES, "mean"]
 CALLS = {"interpolate": ((IMAGES[0],), {"size": 4}), "clamp": ((MATRIX,), {"min": 1}), "clip": ((MATRIX,), {"max": 1})}
 GIVEN = {"axis": 0, "dim": 0, "ord": 3, "p": 3, "keepdims": True, "scale_factor": 0.5, "min": 1, "max": 2}
 PLAIN = (bool, int, float)
-_NO_FUNCTIONS_OF_TENSORS = {"constexpr", "grad", "jacfwd", "jacrev", "jvp", "value_and_grad", "vjp", "vmap"}
+_NO_FUNCTIONS_OF_TENSORS = {
+    "constexpr", "derivative", "grad", "jacfwd", "jacrev", "jet", "jvp", "linearize", "value_and_grad", "vjp",
+    "vmap"
+} | {*python_values.__all__}  # fmt: skip
 
 
 def _functions() -> list[str]:

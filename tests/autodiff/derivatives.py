@@ -17,7 +17,8 @@ from autodiff_compiler.ir.text import parse_module, print_module
 from autodiff_compiler.ir.types import tensor
 from autodiff_compiler.ir.verify import verify
 from autodiff_compiler.ir.walk import inline, ops_of
-from autodiff_compiler.primitives.autodiff import Grad
+from autodiff_compiler.primitives.autodiff import EXPANDED, Grad, Linearize, Pull
+from autodiff_compiler.primitives.control import If
 from tests.autodiff.interpreter import Interpreter
 
 STEP = 1e-30
@@ -30,7 +31,7 @@ def expanded(module):
     result = expand_grads(module)
     assert print_module(module) == before
     verify(result, "PURE")
-    assert not any(op.defn.name == "grad" for function in result for op in ops_of(function.body))
+    assert not any(op.defn.name in EXPANDED for function in result for op in ops_of(function.body))
     text = print_module(result)
     assert print_module(parse_module(text)) == text
     return result
@@ -48,7 +49,23 @@ def directions(function):
     return [rng.uniform(0.5, 1.5, a.type.shape) if a.type.dtype is float64 else None for a in function.args]
 
 
-def directional(module, order):
+def cotangents(builder, args, block, wrt, late):
+    """The derivatives of a block with one scalar result: by a `grad`, or pulled in a branch after a `linearize`."""
+    if not late:
+        return builder.emit_op(Grad, args, (wrt, None, (), False), (block,)).results[1:]
+    link = builder.emit_op(Linearize, args, (wrt, (0,), ()), (block,)).results[-1]
+    arms = [builder.nested(), builder.nested()]
+    one = builder.const(1.0, block.outs[0].type)
+    arms[0].ret(*arms[0].emit_op(Pull, (link, one), ()).results)
+    arms[1].ret(*[arms[1].const(0.0, args[i].type) for i in wrt])
+    with builder:
+        x = args[wrt[0]]
+        size = F.sum(x, axes=tuple(range(-x.ndim, 0))) if x.ndim else x
+        taken = F.less(size, builder.const(1e9, size.type))
+    return builder.emit_op(If, (taken,), (), [arm.block for arm in arms]).results
+
+
+def directional(module, order, late=False):
     """A module whose entry computes the order-th derivative of the (one, scalar) result along `directions`."""
     entry = module.entry
     rs = directions(entry)
@@ -63,10 +80,10 @@ def directional(module, order):
             return result
         inner = builder.nested(types, names)
         inner.ret(emit(inner, inner.block.args, order - 1))
-        op = builder.emit_op(Grad, args, (wrt, None, (), False), (inner.block,))
+        found = cotangents(builder, args, inner.block, wrt, late)
         with builder:
             total = builder.const(0.0, tensor(float64, ()))
-            for i, d in zip(wrt, op.results[1:], strict=True):
+            for i, d in zip(wrt, found, strict=True):
                 r = builder.array(np.asarray(rs[i]), types[i])
                 part = F.mul(d, r)
                 total = F.add(total, F.sum(part, axes=tuple(range(-part.ndim, 0))) if part.ndim else part)
@@ -77,12 +94,12 @@ def directional(module, order):
     return Module({"main": function, **out.functions}, out.constants, out.states, out.callables)
 
 
-def check_orders(module, args, orders=3, rtol=1e-9):
+def check_orders(module, args, orders=3, rtol=1e-9, late=False):
     """Each derivative up to an order against the complex step of the derivative one order lower."""
     rs = directions(module.entry)
     lower = module
     for order in range(1, orders + 1):
-        higher = expanded(directional(module, order))
+        higher = expanded(directional(module, order, late))
         stepped = [a if r is None else np.asarray(a) + 1j * STEP * r for a, r in zip(args, rs, strict=True)]
         (value,) = Interpreter(lower, complex_step=True).run(None, *stepped)
         (found,) = Interpreter(higher).run(None, *args)

@@ -253,6 +253,14 @@ def test_orders(name):
     module = parsed(text)
     for args in samples:
         check_orders(module, args)
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_orders_pulled_later(name):
+    text, samples = PROGRAMS[name]
+    module = parsed(text)
+    for args in samples:
+        check_orders(module, args, orders=2, late=True)
         found = run(expanded(directional(module, 1)), *args)[0]
         np.testing.assert_allclose(found, central_difference(module, args), rtol=1e-6, atol=1e-8)
 

@@ -152,3 +152,10 @@ def programs(draw):
 def test_random_programs(module, args):
     with np.errstate(all="ignore"):
         check_orders(module, args, orders=2, rtol=1e-6)
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+@given(programs(), st.sampled_from([(0.3, 0.8, 2), (-0.5, 0.15, 3), (0.9, -0.2, 0)]))
+def test_random_programs_pulled_later(module, args):
+    with np.errstate(all="ignore"):
+        check_orders(module, args, orders=2, rtol=1e-6, late=True)

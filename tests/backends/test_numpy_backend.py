@@ -81,6 +81,25 @@ def test_a_broadcast_is_left_to_numpy():
     np.testing.assert_array_equal(b, np.full(64, 2 * y.sum()))
 
 
+def test_indices_are_written_as_indices():
+    def build(b, x):
+        part = F.slice(x, axes=(-2, -1), starts=(3, 1), stops=(-1, 3), steps=(-1, 1))
+        return [F.expand_dims(part, axes=(-2,)) * 2.0, F.slice(x, axes=(-2,), starts=(0,), stops=(0,), steps=(1,))]
+
+    program = NumpyBackend().compile(built([tensor(float32, (4, 4))], build, ["x"]))
+    assert body(program)[:2] == ["slice_1 = x[3::-1, 1:3]", "expand_dims = slice_1[:, None]"]
+    x = np.arange(16, dtype=np.float32).reshape(4, 4)
+    np.testing.assert_array_equal(program(x)[0], 2 * x[::-1, None, 1:3])
+    assert program(x)[1].shape == (0, 4)
+
+
+def test_places_that_nobody_reads_are_not_found():
+    program = NumpyBackend().compile(built([tensor(float32, (4, 4))], lambda b, x: [F.cummax(x, axis=-2)[0]], ["x"]))
+    assert "np.maximum.accumulate(x, axis=-2)" in program.source
+    x = np.random.default_rng(0).random((4, 4), np.float32)
+    np.testing.assert_array_equal(program(x)[0], np.maximum.accumulate(x, 0))
+
+
 def test_operands_smaller_than_the_result_are_stretched():
     program = compiled("""
 func @f(%x: f32[]) -> (f32[2,3], f32[2,3]) {

@@ -92,7 +92,8 @@ def test_description():
     assert t.T.shape == (3, 2)
 
 
-# The texts are those of MindSpore 2.10 (first three measured there).
+# The texts are those of MindSpore 2.10: the first three measured there, the others follow the rules of its text of data
+# (vectors of up to 1000 elements whole, 12 or 24 on a line; of other dimensions longer than 6 the first and last three).
 @pytest.mark.parametrize(
     ("data", "text"),
     [
@@ -107,8 +108,23 @@ def test_description():
         (np.array([True, False]), "Tensor(shape=[2], dtype=Bool, value= [ True, False])"),
         (np.array(True), "Tensor(shape=[], dtype=Bool, value= True)"),
         (np.float16([1]), "Tensor(shape=[1], dtype=Float16, value= [ 1.0000e+00])"),
-        (np.zeros(0, np.int32), "Tensor(shape=[0], dtype=Int32, value= [])"),
-        (np.arange(8), "Tensor(shape=[8], dtype=Int64, value= [0, 1, 2 ... 5, 6, 7])"),
+        (np.zeros(0, np.int32), "Tensor(shape=[0], dtype=Int32, value= )"),
+        (np.zeros((0, 2), np.int32), "Tensor(shape=[0, 2], dtype=Int32, value=\n)"),
+        (np.arange(8), "Tensor(shape=[8], dtype=Int64, value= [0, 1, 2, 3, 4, 5, 6, 7])"),
+        (np.arange(1001), "Tensor(shape=[1001], dtype=Int64, value= [   0,    1,    2 ...  998,  999, 1000])"),
+        (np.full(13, True), f"Tensor(shape=[13], dtype=Bool, value= [{' True, ' * 12}\n  True])"),
+        (np.zeros(24, np.int8), f"Tensor(shape=[24], dtype=Int8, value= [{'0, ' * 23}0\n ])"),
+        (np.ones((1, 2, 1, 1), np.uint8), "Tensor(shape=[1, 2, 1, 1], dtype=UInt8, value=\n[[[[1]],\n  [[1]]]])"),
+        (
+            np.arange(56).reshape(8, 7),
+            "Tensor(shape=[8, 7], dtype=Int64, value=\n[[ 0,  1,  2 ...  4,  5,  6],\n [ 7,  8,  9 ... 11, 12, 13],\n"
+            " [14, 15, 16 ... 18, 19, 20],\n ...\n [35, 36, 37 ... 39, 40, 41],\n [42, 43, 44 ... 46, 47, 48],\n"
+            " [49, 50, 51 ... 53, 54, 55]])",
+        ),
+        (
+            np.array([np.nan, np.inf, -np.inf]),
+            "Tensor(shape=[3], dtype=Float64, value= [            nan,             inf,            -inf])",
+        ),
     ],
 )
 def test_repr(data, text):

@@ -114,6 +114,15 @@ EXACT = {
   %l: f32[4], %d: f32[4] = grad {wrt=[], wrt_states=["w"]} body {
     yield %x
   }""",
+    "linearize and pull": """\
+  %y: f32[4], %m: i64[], %l: link<(f32[4]) -> (f32[4])> = linearize %x {wrt=[0], seeds=[0]} body (%a: f32[4]) {
+    yield %a, %n
+  }
+  %d: f32[4] = pull %l, %y
+  %e: link<() -> ()> = linearize {wrt=[], seeds=[]} body {
+    yield
+  }
+  pull %e""",
     "custom_vjp": """\
   %y: f32[4] = custom_vjp %x fwd (%a: f32[4]) {
     yield %a

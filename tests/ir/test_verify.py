@@ -327,6 +327,57 @@ def test_grad_of_a_state_is_inferred_with_the_module_only() -> None:
         verify(module)
 
 
+# --- links --------------------------------------------------------------------------------------------------------
+
+LINKED = """func @f(%x: f32[4], %p: bool[]) -> (f32[4], f32[4]) {
+  %y: f32[4], %l: link<(f32[4]) -> (f32[4])> = linearize %x {wrt=[0], seeds=[0]} body (%a: f32[4]) {
+    %b: f32[4] = tanh %a
+    yield %b
+  }
+  %r: f32[4] = if %p then {
+    %d: f32[4] = pull %l, %x
+    yield %d
+  } else {
+    yield %x
+  }
+  return %y, %r
+}
+"""
+
+
+def test_a_link_in_its_places_is_well_formed() -> None:
+    verify(parse_module(LINKED))
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("pull %l, %x", "pull %x, %x", "pull in @f: the type rule refuses it: pull takes a link"),
+        ("pull %l, %x", "pull %l", "pull in @f: the type rule refuses it: cotangents are"),
+        ("pull %l, %x", "pull %l, %l", "operand 1 (<%l: link<(f32[4]) -> (f32[4])>>) is a link: only `pull` takes it"),
+        ("seeds=[0]", "seeds=[]", "linearize in @f: its results are typed"),
+        ("-> (f32[4])>", "-> ()>", "linearize in @f: its results are typed"),
+        ("-> (f32[4], f32[4]) {", "-> (link<(f32[4]) -> (f32[4])>, f32[4]) {", "leaves the block of its `linearize`"),
+        ("(%x: f32[4],", "(%k: link<(f32[4]) -> (f32[4])>, %x: f32[4],", "from `linearize` itself"),
+    ],
+)
+def test_a_link_in_another_place(old: str, new: str, message: str) -> None:
+    text = LINKED.replace(old, new)
+    text = text.replace("return %y", "return %l") if new.startswith("-> (link") else text
+    text = text.replace("pull %l", "pull %k") if "%k" in new else text
+    with pytest.raises(VerifyError) as caught:
+        verify(parse_module(text))
+    assert message in caught.value.message
+
+
+def test_a_pull_before_its_linearize() -> None:
+    module = parse_module(LINKED)
+    first, branch = module.entry.body.ops
+    module.entry.body.ops = [branch, first]
+    with pytest.raises(VerifyError, match=r"pull in @f: operand 0 \(<%l: .*\) is not defined before it"):
+        verify(module)
+
+
 # --- stages -------------------------------------------------------------------------------------------------------
 
 STATE = '%s: f32[4] = state_read {state="w"} ; state_write %x {state="w"}'
@@ -343,6 +394,9 @@ OPS = {
         "bwd (%b: f32[4], %o: f32[4], %g: f32[4]) { yield %g }"
     ),
     "grad": "%y: f32[4], %dx: f32[4] = grad %x {wrt=[0]} body (%a: f32[4]) { yield %a }",
+    "linearize": (
+        "%y: f32[4], %l: link<(f32[4]) -> (f32[4])> = linearize %x {wrt=[0], seeds=[0]} body (%a: f32[4]) { yield %a }"
+    ),
     "nested grad_map": "if %p then { %y: f32[4] = grad_map %x (%g: f32[4]) { yield %g } ; yield } else { yield }",
     "effects": "print %x {parts=[]}",
 }
@@ -350,7 +404,7 @@ OPS = {
 RULED_OUT = {
     "state": "PURE", "nested state": "PURE", "state in the forward block of a custom_vjp": "PURE",
     "state that runs backward": "FIRST_ORDER", "state nested in a block that runs backward": "FIRST_ORDER",
-    "grad": "FIRST_ORDER", "nested grad_map": "FIRST_ORDER", "effects": None,
+    "grad": "FIRST_ORDER", "linearize": "FIRST_ORDER", "nested grad_map": "FIRST_ORDER", "effects": None,
 }  # fmt: skip
 
 

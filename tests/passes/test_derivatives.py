@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -10,42 +12,58 @@ from hypothesis import strategies as st
 from autodiff_compiler.autodiff.expand import expand_grads
 from autodiff_compiler.errors import NotDifferentiableError
 from autodiff_compiler.ir.core import Module
-from autodiff_compiler.ir.text import parse_module, print_function, print_module
+from autodiff_compiler.ir.text import parse_module, print_module
 from autodiff_compiler.ir.verify import verify
 from autodiff_compiler.passes import PASSES, state_plan
 from autodiff_compiler.passes.manager import has_grad
 from tests.passes.programs import ARGS, StateInterpreter, programs
 
-WRAPPER = """
+HEAD = """
 func @d({args}) -> (f32[3], f32[3], f32[3], f32[]) {{
-  %r: f32[3], %o: f32[3], %d0: f32[3], %d1: f32[3], %d2: f32[] = grad %x, %y, %s {{wrt=[0,1,2]}}
-    body (%a: f32[3], %b: f32[3], %c: f32[]) {{
+  %one: f32[3] = const {{value=1.0}}
+"""
+GRAD = """
+  %r: f32[3], %o: f32[3], %d0: f32[3], %d1: f32[3], %d2: f32[] = grad %x, %y, %s, %one, %one {wrt=[0,1,2], seeds=[0,1]}
+    body (%a: f32[3], %b: f32[3], %c: f32[]) {
     %q: f32[3], %t: f32[3], %u: f32[], %v: i64[], %w: bool[] = call @f %a, %b, %c, %n, %p
     yield %q, %t
-  }}
-  return %r, %d0, %d1, %d2
-}}
+  }
+"""
+#: The same in two ops, the second of them in a loop of one trip.
+LATE = """
+  %r: f32[3], %o: f32[3], %l: link<(f32[3], f32[3], f32[]) -> (f32[3], f32[3])> =
+    linearize %x, %y, %s {wrt=[0,1,2], seeds=[0,1]} body (%a: f32[3], %b: f32[3], %c: f32[]) {
+    %q: f32[3], %t: f32[3], %u: f32[], %v: i64[], %w: bool[] = call @f %a, %b, %c, %n, %p
+    yield %q, %t
+  }
+  %k: i64[] = const {value=1}
+  %d0: f32[3], %d1: f32[3], %d2: f32[] = scan %k (%e0 = %x, %e1 = %y, %e2 = %s) body (%i) {
+    %h0: f32[3], %h1: f32[3], %h2: f32[] = pull %l, %one, %one
+    yield %h0, %h1, %h2
+  }
 """
 
 
-def wrapped(module: Module) -> Module:
+def wrapped(module: Module, derivative: str = GRAD) -> Module:
     """A module whose entry differentiates the entry of another."""
-    head = WRAPPER.format(args=", ".join(f"%{n}: {t}" for n, t in ARGS)).replace("}\n    body", "} body")
-    return parse_module("\n\n".join([head, *map(print_function, module)]) + "\n")
+    text = print_module(module)
+    at = text.index("func @")
+    head = HEAD.format(args=", ".join(f"%{n}: {t}" for n, t in ARGS))
+    return parse_module(f"{text[:at]}{head}{derivative}  return %r, %d0, %d1, %d2\n}}\n\n{text[at:]}")
+
+
+def arguments(seed: int) -> list[Any]:
+    """Arguments for `ARGS` at which derivatives are no surprise."""
+    rng = np.random.default_rng(seed)
+    vectors = [rng.uniform(0.5, 2, 3) for _ in "xy"]
+    return [*vectors, rng.uniform(0.5, 2), int(rng.integers(0, 4)), bool(rng.integers(2))]
 
 
 @given(module=programs(everything=False), seed=st.integers(0, 1000))
 @settings(max_examples=60, deadline=None)
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
 def test_simplified_first_the_derivative_is_the_same(module: Module, seed: int) -> None:
-    module = wrapped(module)
-    rng = np.random.default_rng(seed)
-    args = [
-        *(rng.uniform(0.5, 2, 3) for _ in "xy"),
-        rng.uniform(0.5, 2),
-        int(rng.integers(0, 4)),
-        bool(rng.integers(2)),
-    ]
+    module, args = wrapped(module), arguments(seed)
     expected = StateInterpreter(expand_grads(module)).run(None, *args)
     for names in (["simplify"], ["inline", "simplify", "licm"]):
         changed = module
@@ -56,6 +74,32 @@ def test_simplified_first_the_derivative_is_the_same(module: Module, seed: int) 
         # A merged broadcast sums its cotangent in another order, the one rounding that rules may change.
         for a, b in zip(StateInterpreter(expanded).run(None, *args), expected, strict=True):
             np.testing.assert_allclose(a, b, rtol=2e-5, atol=1e-6, err_msg=print_module(changed))
+
+
+@given(module=programs(states=True, everything=False), seed=st.integers(0, 1000))
+@settings(max_examples=60, deadline=None)
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_pulled_later_the_derivative_is_the_same(module: Module, seed: int) -> None:
+    """`linearize` and one `pull` in a loop are a `grad`, states read and written included, whatever runs before."""
+    args = arguments(seed)
+    cells = dict(zip("ab", arguments(seed + 1), strict=False))
+
+    def run(whole: Module, names: list[str]) -> list[Any]:
+        for name in names:
+            whole = PASSES[name](whole)
+        while has_grad(whole):
+            whole = PASSES["lift_state"](expand_grads(whole))
+        for name in (n for n in ("inline", "simplify", "dce") if names[1:]):
+            whole = PASSES[name](whole)
+        verify(whole, "FIRST_ORDER" if names[1:] else "PURE")
+        plan = state_plan(whole)
+        found = StateInterpreter(whole).run(None, *args, *(cells[n] for n in plan.inputs))
+        return [*found[:4], *(dict(zip(plan.outputs, found[4:], strict=True)).get(n, cells[n]) for n in "ab")]
+
+    expected = run(wrapped(module), ["lift_state"])
+    for names in (["lift_state"], ["lift_state", "simplify", "inline", "simplify", "licm"]):
+        for a, b in zip(run(wrapped(module, LATE), names), expected, strict=True):
+            np.testing.assert_allclose(a, b, rtol=2e-5, atol=1e-6)
 
 
 def lifted_around_expansion(text: str) -> Module:

@@ -10,7 +10,7 @@ from scipy import stats
 
 import autodiff_compiler as ac
 from autodiff_compiler import Tensor, nn, ops
-from autodiff_compiler.ir.primitive import REGISTRY
+from autodiff_compiler.ir.primitive import REGISTRY, kernel_of
 
 N = 20_000
 
@@ -197,6 +197,24 @@ def test_the_bits_are_those_of_philox():
     state, expected = np.array([7, 2, 5]), np.random.Philox(key=[7, 2], counter=[0, 5, 0, 0]).random_raw(4)
     drawn = REGISTRY["random_uniform"].numpy(state, shape=(4,), dtype=np.float64)
     np.testing.assert_array_equal(drawn, (expected >> np.uint64(11)) * 2.0**-53)
+
+
+def test_a_draw_depends_on_its_state_alone():
+    draw, state = kernel_of(REGISTRY["random_normal"]), np.array([7, -1, 5])
+    key = np.array([7, 2**64 - 1], np.uint64)
+    expected = np.random.Generator(np.random.Philox(key=key, counter=[0, 5, 0, 0])).standard_normal(3, np.float32)
+    for _ in range(2):  # the generator of the draws before is used again
+        np.testing.assert_array_equal(draw(state, shape=(3,), dtype=np.float32), expected)
+        draw(np.array([1, 2, 3]), shape=(2,), dtype=np.float64)
+
+
+def test_one_parameter_for_all_numbers_draws_what_many_equal_ones_draw():
+    state = np.array([7, 1, 5])
+    for name, refused in (("random_gamma", np.nan), ("random_poisson", -1)):
+        draw, many = kernel_of(REGISTRY[name]), np.full(6, 2.5)
+        mixed = many.copy()
+        mixed[-1] = -1
+        np.testing.assert_array_equal(draw(state, mixed), [*draw(state, many)[:-1], refused])
 
 
 def test_a_seed_of_an_op_has_its_own_numbers():

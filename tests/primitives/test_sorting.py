@@ -54,6 +54,14 @@ def test_sort_argsort_and_topk_are_stable_with_nan_last(dtype, kind):
     np.testing.assert_array_equal(ops.msort(Tensor(np.ascontiguousarray(x.T))).asnumpy(), columns[0].asnumpy())
 
 
+@pytest.mark.parametrize("step", [1e-9, 1e-4])
+def test_float64_numbers_that_differ_in_their_last_bits_only(step):
+    x = 1.1 + step * np.random.default_rng(0).integers(0, 300, (3, 300))
+    for descending in (False, True):
+        expected = [order_of(row.tolist(), descending) for row in x]
+        np.testing.assert_array_equal(ops.argsort(Tensor(x), -1, descending).asnumpy(), expected)
+
+
 def test_integers_far_apart_keep_their_order():
     x = np.tile(np.array([2**62, -(2**62), 5, 2**62, -7], np.int64), 200)
     np.testing.assert_array_equal(ops.argsort(Tensor(x)).asnumpy(), order_of(x.tolist()))

@@ -223,11 +223,14 @@ def test_small_composites(both):
 
 def test_other_names_of_the_same_function():
     names = {
-        "arcsin": "asin", "arccos": "acos", "arctan": "atan", "arctan2": "atan2", "arcsinh": "asinh",
-        "arccosh": "acosh", "arctanh": "atanh", "fix": "trunc", "gammaln": "lgamma", "clip": "clamp", "floormod": "mod",
+        "arccos": "acos", "arctan": "atan", "arctan2": "atan2", "arcsinh": "asinh",
+        "arccosh": "acosh", "arctanh": "atanh", "fix": "trunc", "gammaln": "lgamma", "clip": "clamp",
     }  # fmt: skip
     for alias, name in names.items():
         assert getattr(ops, alias) is getattr(ops, name)
+    x = Tensor([-0.5, 0.25])
+    assert ops.arcsin(x=x).tolist() == ops.asin(input=x).tolist()  # the same with other names of the arguments
+    assert ops.floormod(x=x, y=0.4).tolist() == ops.mod(input=x, other=0.4).tolist()
     assert ops.sgn(Tensor([-2.0, 0.0, 3.0])).tolist() == [-1.0, 0.0, 1.0]
 
 

@@ -235,6 +235,11 @@ def test_clip_by_global_norm(modes):
     for most in (norm / 3, norm * 2):
         for got, x in zip(modes(lambda x, y: ops.clip_by_global_norm((x, y), most), X, y), (X, y), strict=True):
             np.testing.assert_allclose(got, x * most / max(most, norm), rtol=1e-12)
+    found = modes(lambda x, y, n: ops.clip_by_global_norm((x, y), 2.0, use_norm=n), X, y, np.array(5.0))
+    for got, x in zip(found, (X, y), strict=True):
+        np.testing.assert_allclose(got, x * 2 / 5, rtol=1e-12)
+    with pytest.raises(ShapeError, match="one number"):
+        ops.clip_by_global_norm((Tensor(X),), 1.0, use_norm=Tensor([1.0, 2.0]))
 
 
 def test_rotary_position_embedding(modes):

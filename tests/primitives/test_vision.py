@@ -162,10 +162,23 @@ def test_crop_and_resize(modes, method):
             np.testing.assert_allclose(got[n, i, 0], expected, rtol=1e-12)
 
 
+def test_crop_and_resize_of_whole_elements(modes):
+    """The elements that a box touches, resized with half pixel centres, which is what `interpolate` does."""
+    image = RNG.normal(size=(2, 5, 8, 3))
+    boxes, index = np.array([[0.2, 0.25, 0.65, 0.8], [0.0, 0.5, 1.0, 0.5], [0.7, 0.0, 0.1, 2.0]]), [1, 0, 1]
+    (got,) = modes(lambda i, b: ops.crop_and_resize(i, b, Tensor(index), (4, 3), "bilinear_v2", 7.0), image, boxes)
+    rows, columns = [(1, 3), (0, 5), (3, 3)], [(2, 6), (4, 4), (0, 16)]  # 5 * 0.65 is 3.25, 8 * 0.8 is 6.4
+    for k, ((top, bottom), (left, right)) in enumerate(zip(rows, columns, strict=True)):
+        y, x = np.minimum(np.arange(top, bottom + 1), 4), np.minimum(np.arange(left, right + 1), 7)
+        part = image[index[k]][y][:, x].transpose(2, 0, 1)[None]
+        known = ops.interpolate(Tensor(part), size=(4, 3), mode="bilinear", align_corners=False).asnumpy()
+        np.testing.assert_allclose(got[k], known[0].transpose(1, 2, 0), rtol=1e-12)
+
+
 def test_crop_and_resize_refuses():
     image, boxes = Tensor(np.ones((1, 2, 2, 1))), Tensor(np.ones((1, 4)))
     with pytest.raises(UnsupportedCallError, match="bilinear_v2"):
-        ops.crop_and_resize(image, boxes, Tensor([0]), (2, 2), "bilinear_v2")
+        ops.crop_and_resize(image, boxes, Tensor([0]), (2, 2), "bicubic")
     with pytest.raises(IndexError):
         ops.crop_and_resize(image, boxes, Tensor([1]), (2, 2))
 
@@ -263,5 +276,19 @@ def test_deformable_convolution_refuses():
     x, w = Tensor(np.ones((1, 1, 2, 2))), Tensor(np.ones((1, 1, 1, 1)))
     with pytest.raises(ShapeError, match="offsets have the shape"):
         ops.deformable_conv2d(x, w, x, 1, (1,) * 4, (0,) * 4)
-    with pytest.raises(UnsupportedCallError, match="without masks"):
+    with pytest.raises(ShapeError, match=r"shape \[1, 2, 2, 2\]"):
         ops.deformable_conv2d(x, w, x, 1, (1,) * 4, (0,) * 4, modulated=False)
+
+
+def test_deformable_convolution_without_masks(modes, derivatives):
+    x, w, offsets = RNG.normal(size=(2, 4, 4, 5)), RNG.normal(size=(3, 4, 2, 2)), moves(2, 2, 4, 3, 4)
+    offsets[:, 16:] = 1.0
+
+    def conv(offsets, modulated):
+        return ops.deformable_conv2d(
+            Tensor(x), Tensor(w), offsets, 2, (1,) * 4, (0,) * 4, deformable_groups=2, modulated=modulated
+        )
+
+    (got,) = modes(lambda o: conv(o, False), offsets[:, :16])
+    np.testing.assert_allclose(got, conv(Tensor(offsets), True).asnumpy(), rtol=1e-12)
+    derivatives(lambda o: conv(o, False), offsets[:, :16])

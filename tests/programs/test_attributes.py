@@ -7,8 +7,6 @@ import pytest
 
 import autodiff_compiler as ms
 from autodiff_compiler import nn
-from autodiff_compiler.eager import record
-from autodiff_compiler.ir.primitive import REGISTRY, trace
 
 from .compare import assert_close, assert_same, define
 
@@ -357,26 +355,15 @@ def test_attributes_of_tensors_and_numbers_do_not_exist():
 # ------------------------------------------------------------------------------------------------ backward blocks
 def scaled(x, owner, name):
     """x; its cotangent is multiplied with what the forward pass left in ``owner.name``."""
-    out = x.copy()
-    out._node = None
-    record([x], [out], lambda gs: [gs[0] * getattr(owner, name)])
-    return out
+    return getattr(owner, f"by_{name}")(x)
 
 
-def _compiled_scaled(lw, args, kwargs):
-    x, owner, name = args
-    value = lw.unwrap(x)
-    if lw.scouting:
-        return lw.wrap(value)
-    builder = trace.builder.nested([value.type])
-    with builder:
-        left = lw.attribute_after_forward(owner, name)
-        g = lw.wrap(builder.block.args[0])
-        block = builder.ret(lw.unwrap(lw.call(lambda g, left: g * left, [g, left], {})))
-    return lw.wrap(trace.builder.emit_op(REGISTRY["grad_map"], (value,), (), (block,)).results[0])
+def with_edits(cell):
+    """The Cell with an edit of gradients for each of its attributes."""
+    for name in ("n", "rate", "z", "buffer"):
+        setattr(cell, f"by_{name}", ms.ops.InsertGradientOf(lambda g, name=name: g * getattr(cell, name)))
+    return cell
 
-
-scaled.__graph_call__ = _compiled_scaled
 
 READ_BACKWARD = {
     "a Tensor": "y = scaled(x * x, self, 'z') * 2.0\nself.z = x * 10.0\nself.z = self.z + 1.0\nreturn y",
@@ -409,7 +396,7 @@ def test_backward_code_sees_what_the_forward_pass_left(name):
         return lambda x: (ms.grad(f)(x) * x).sum()
 
     for order in (lambda f: f, second):
-        eager, around, inside = cls(), cls(), cls()
+        eager, around, inside = (with_edits(cls()) for _ in range(3))
         derivatives = (ms.grad(order(eager)), ms.grad(order(ms.jit(around))), ms.jit(ms.grad(order(inside))))
         for _ in range(2):
             expected, a, b = (d(ms.Tensor(X)) for d in derivatives)

@@ -256,11 +256,6 @@ def f(x):
         case _:
             return x
 """),
-    ("generator kept", "AC1106", NotImplementedError, 3, "list", """
-def f(x):
-    g = (v for v in (x, x))
-    return x
-"""),
     ("loop over a set", "AC1105", NotImplementedError, 3, "sorted", """
 def f(x):
     for k in {1, 2}:

@@ -77,7 +77,7 @@ MUST = {
     "AC1505": ("RecursionDepthError", RecursionError, ["odd", "even", "n = -254"]),
     "AC1506": ("RecursionDepthError", RecursionError, ["double", "run time", "`while`"]),
     "AC1601": ("SideEffectError", RuntimeError, ["'last'", "return", "Cell"]),
-    "AC1602": ("SideEffectError", RuntimeError, ["`history`", "outside", "x = x.copy()", "return"]),
+    "AC1602": ("SideEffectError", RuntimeError, ["`history`", "outside", "`new_history = history.copy()`", "return"]),
     "AC1603": ("SideEffectError", RuntimeError, ["'count'", "return"]),
     "AC1604": ("SideEffectError", RuntimeError, ["random", "frozen", "argument", "`ops`"]),
     "AC1605": ("SideEffectError", RuntimeError, ["'set_data'", "ops.assign"]),
@@ -87,6 +87,7 @@ MUST = {
     "AC1704": ("BpropError", TypeError, ["[1]", "[3]"]),
     "AC1705": ("BpropError", TypeError, ["`mul`", "not linear"]),
     "AC1709": ("NotDifferentiableError", NotImplementedError, ["py_call", "bprop", "stop_gradient"]),
+    "AC1710": ("GradientError", TypeError, ["`vjp`", "outside of compiled code", "one run", "call `vjp`"]),
     "AC1801": (
         "UnsupportedCallError",
         NotImplementedError,

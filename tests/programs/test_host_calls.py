@@ -217,6 +217,89 @@ def test_the_function_runs_once_for_a_gradient():
         assert len(calls) == 1
 
 
+def in_a_loop(counted):
+    def f(x):
+        trips = 0
+        while trips < x.sum():  # three trips
+            x = x * ms.py_call(counted, x, out=x, bprop=sine_bprop)
+            trips += 1
+        return x
+
+    return f
+
+
+@pytest.mark.parametrize("program", ["straight", "loop"])
+def test_the_function_runs_once_for_derivatives_of_any_order(program):
+    calls = []
+
+    def counted(a):
+        calls.append(1)
+        ms.grad(ms.jit(lambda x: ms.py_call(np.sin, x, out=x, bprop=sine_bprop).sum()))(ms.Tensor(a))  # its own affair
+        return np.sin(a)
+
+    def straight(x):
+        return x * ms.py_call(counted, x, out=x, bprop=sine_bprop)
+
+    def plain(x):
+        return x * ops.sin(x)
+
+    x = ms.Tensor(X[0])
+    f = straight if program == "straight" else in_a_loop(counted)
+    f(x)
+    once = len(calls)
+    expected = {"straight": plain, "loop": lambda x: plain(plain(x))}[program]
+    assert once == {"straight": 1, "loop": 2}[program]
+
+    def total(g):
+        return lambda x: g(x).sum()
+
+    forms = {
+        "jacrev": ms.jacrev,
+        "jacfwd": ms.jacfwd,
+        "hessian": lambda g: ms.hessian(total(g)),
+        "twice": lambda g: ms.grad(total(ms.grad(total(g)))),
+        "three times": lambda g: ms.grad(total(ms.grad(total(ms.grad(total(g)))))),
+        "rows of rows": lambda g: ms.jacrev(ms.jacrev(g)),
+    }
+    for name, form in forms.items():
+        known = form(expected)(x).asnumpy()
+        for run in (form(f), form(ms.jit(f)), ms.jit(form(f))):
+            calls.clear()
+            np.testing.assert_allclose(run(x).asnumpy(), known, rtol=1e-5, atol=1e-6, err_msg=name)
+            assert len(calls) == once, name
+
+
+def test_a_pullback_may_be_called_often():
+    calls = []
+
+    def counted(a):
+        calls.append(1)
+        return np.sin(a)
+
+    f = ms.jit(lambda x: x * ms.py_call(counted, x, out=x, bprop=sine_bprop))
+    x, v = ms.Tensor(X), ms.Tensor(np.ones_like(X))
+    _, pull = ms.vjp(f, x)
+    found = [ms.grad(lambda s: (pull(s)[0] ** 2).sum())(v).asnumpy() for _ in range(2)]
+    slope = np.sin(X) + X * np.cos(X)
+    for each in found:
+        np.testing.assert_allclose(each, 2 * slope**2, rtol=1e-6)
+    assert len(calls) == 1
+
+
+def test_a_jacobian_prints_as_its_rows_run(capsys):
+    def loud(x, out, dout):
+        print("row")
+        return dout * ops.cos(x)
+
+    def f(x):
+        print("once")
+        return ms.py_call(np.sin, x, out=x, bprop=loud)
+
+    for jacobian in (ms.jacrev(f), ms.jit(ms.jacrev(f))):
+        np.testing.assert_allclose(jacobian(ms.Tensor(X[0])).asnumpy(), np.diag(np.cos(X[0])))
+        assert capsys.readouterr().out == "once\nrow\nrow\n"
+
+
 # ---------------------------------------------------------------------------------------------------- constexpr
 @ms.constexpr
 def widths(n):

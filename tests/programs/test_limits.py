@@ -44,6 +44,29 @@ def elif_chain(n):
     )
 
 
+def steps(fn, x):
+    """How many functions Python calls and generators it resumes for the first call."""
+    count = 0
+
+    def note(frame, event, argument):
+        nonlocal count
+        count += event == "call"
+
+    sys.setprofile(note)
+    try:
+        fn(x)
+    finally:
+        sys.setprofile(None)
+    return count
+
+
+def test_long_elif_chains_compile_in_linear_time():
+    x = Tensor([5.0])
+    ms.jit(elif_chain(3))(x)
+    few, many = (steps(ms.jit(elif_chain(n)), x) for n in (30, 120))
+    assert many < 4.5 * few
+
+
 @pytest.mark.parametrize(
     "fn",
     [early_returns(500), early_returns(110, "    x = x + 0.01\n"), elif_chain(150)],

@@ -180,3 +180,34 @@ def test_a_saved_program_checks_its_numbers(tmp_path):
     run = subprocess.run([sys.executable, "-c", call], capture_output=True, text=True, cwd=tmp_path, check=False)
     assert "array(4)" in run.stdout
     assert run.stderr.endswith("ValueError: cannot convert float NaN to integer\n")
+
+
+NEGATIVE_POWERS = {
+    "zero": ("0 ** m", ZeroDivisionError),
+    "zero known at run time": ("(m + 1) ** m", ZeroDivisionError),
+    "a float": ("0.0 ** m", ZeroDivisionError),
+    "pow()": ("pow(0, m)", ZeroDivisionError),
+    "an integer Tensor": ("t ** m", ValueError),
+    "a method": ("t.pow(m)", ValueError),
+    "a function": ("ms.ops.pow(t, m)", ValueError),
+}
+
+
+@pytest.mark.parametrize("name", NEGATIVE_POWERS)
+def test_negative_powers_raise_what_python_raises(name):
+    text, error = NEGATIVE_POWERS[name]
+    f = define(f"def f(t, m):\n    return {text}\n")
+    told = []
+    for g in (f, ms.jit(f)):
+        with pytest.raises(error) as caught:
+            g(ms.Tensor([2, 3]), ms.mutable(-1))
+        told.append(str(caught.value).splitlines()[0])
+    assert told[0] == told[1]
+
+
+def test_an_int_to_a_negative_power_is_no_int():
+    """2 ** -1 is a float in Python; compiled code, which needs one type for both signs, says so when it runs."""
+    f = ms.jit(lambda m: 2**m)
+    assert f(ms.mutable(3)) == 8
+    with pytest.raises(ValueError, match="float"):
+        f(ms.mutable(-1))

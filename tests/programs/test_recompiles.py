@@ -362,3 +362,71 @@ def test_inside_compiled_code_the_line_of_the_derivative_is_named():
 )
 def test_other_zeros_do_not_warn(fn, args, wrap):
     assert caught(lambda: wrap(ms.grad(fn))(*args)) == []
+
+
+# ------------------------------------------------------------------------------------------------ advice
+def advice(g):
+    return [change.advice for change in g.explain_recompiles()[-1].changes]
+
+
+def test_an_int_and_a_float_are_two_kinds_of_number():
+    g = ms.jit(define("def f(x, n):\n    return x * n"))
+    g(X, 2), g(X, 2.5)
+    assert advice(g) == ["pass one kind of number, `mutable(float(n))`: an int and a float have programs of their own"]
+    # What is advised: one program for both.
+    g = ms.jit(define("def f(x, n):\n    return x * n"))
+    for n in (2, 2.5):
+        g(X, ms.mutable(float(n)))
+    assert g.cache_info()["compiles"] == 1
+
+
+def test_changed_defaults_and_definitions_are_told_apart():
+    helper = define("def helper(x, k=1):\n    return x * k", "helper")
+    g = ms.jit(define("def f(x):\n    return helper(x)", helper=helper))
+    g(X)
+    helper.__defaults__ = (2,)
+    g(X)
+    assert [c.before.rpartition(" ")[2] for c in g.explain_recompiles()[-1].changes] == ["(1)"]
+    assert advice(g) == ["leave its defaults alone, and pass other values as arguments"]
+    helper.__code__ = (lambda x, k=1: x + k).__code__
+    g(X)
+    assert "define it once: every definition has a program of its own" in advice(g)
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "word"),
+    [
+        (2, 3, "`mutable(...)`"),
+        ("a", "b", "every value has a program of its own"),
+        ([1], [1, 2], "keep what changes in Tensors"),
+        (ms.Tensor([1.0]), ms.Tensor([1.0, 2.0]), "its elements may change"),
+    ],
+)
+def test_every_changed_global_has_advice(before, after, word):
+    f = define("def f(x):\n    return x, len(str(k)) if not isinstance(k, ms.Tensor) else k", k=before)
+    g = ms.jit(f)
+    g(X)
+    f.__globals__["k"] = after
+    g(X)
+    assert any(word in text for text in advice(g))
+
+
+def test_guards_of_several_forms_say_whose_they_are():
+    f = define("def f(x, n):\n    return x * n * k", k=2)
+    g = ms.jit(f)
+    g(X, 1)
+    assert str(g.guards()[-1]).startswith("global k is 2") or "compilation" not in "".join(map(str, g.guards()))
+    g(X, 5)
+    f.__globals__["k"] = 3
+    g(X, 5)
+    of_k = [w for w in g.guards() if w.what == "global k"]
+    assert [(w.number, w.call, w.seen, w.holds) for w in of_k] == [
+        (1, "f(f32[2], 1)", "2", False),
+        (2, "f(f32[2], 5)", "2", False),
+        (3, "f(f32[2], 5)", "3", True),
+    ]
+    assert [str(w).partition(": ")[0] for w in of_k] == [
+        "compilation 1, f(f32[2], 1)",
+        "compilation 2, f(f32[2], 5)",
+        "compilation 3, f(f32[2], 5)",
+    ]

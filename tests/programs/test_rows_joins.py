@@ -228,19 +228,6 @@ return c
     "lists": "l = [x * 1]\nif n > 2: l = [l[0] * 2]\nl.append(y)\nl[0] = l[0] + 1\nreturn l",
     "dicts": "d = {'a': x}\nif n > 2: d = {'a': y}\nd['a'] = d['a'] * 2\nd['b'] = 1\nreturn d",
     "maximum": "a, b = x.sum(), y.sum()\nt = max(a, b)\nt += 1\nreturn t * x, a, b",
-}
-
-
-@pytest.mark.parametrize("name", ALIASES)
-def test_what_is_one_of_several_is_written(name):
-    for point in POINTS:
-        agree(body(ALIASES[name]), *point)
-
-
-NOT_KNOWN = {
-    "list changed under its other name": "l = [x]\nk = l\nif n > 2: l = [y]\nk.append(y)\nreturn l[0]",
-    "list changed, its other name read": "l = [x]\nk = l\nif n > 2: l = [y]\nl.append(y)\nreturn k[0]",
-    "set changed under its other name": "l = {1}\nk = l\nif n > 2: l = {1}\nk.add(2)\nreturn x * len(l)",
     "written in a loop by another name": """
 c = x * 1
 d = c
@@ -259,6 +246,19 @@ for i in range(int(n)):
 return g()
 """,
     "held by a method": "c = x * 1\ng = c.sum\nfor i in range(int(n)):\n    c[0] = 5.0\n    c = c * 2\nreturn g()",
+}
+
+
+@pytest.mark.parametrize("name", ALIASES)
+def test_what_is_one_of_several_is_written(name):
+    for point in POINTS:
+        agree(body(ALIASES[name]), *point)
+
+
+NOT_KNOWN = {
+    "list changed under its other name": "l = [x]\nk = l\nif n > 2: l = [y]\nk.append(y)\nreturn l[0]",
+    "list changed, its other name read": "l = [x]\nk = l\nif n > 2: l = [y]\nl.append(y)\nreturn k[0]",
+    "set changed under its other name": "l = {1}\nk = l\nif n > 2: l = {1}\nk.add(2)\nreturn x * len(l)",
 }
 
 

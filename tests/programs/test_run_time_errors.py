@@ -32,16 +32,3 @@ def test_the_failing_line_is_noted(fn, x, kind, line, outer):
         outer(fn)(Tensor(x), Tensor([5]))
     number = fn.__code__.co_firstlineno + 2
     assert caught.value.__notes__ == [f"raised at test_run_time_errors.py:{number}: {line}"]
-
-
-def noisy(x):
-    return x * ops.dropout(x, 0.5)
-
-
-@pytest.mark.parametrize("taken", [ms.jacrev, ms.jacfwd, lambda f: lambda x: ms.vjp(f, x)[1](x)])
-def test_a_draw_where_a_function_runs_twice_is_refused_at_the_users_line(taken):
-    with pytest.raises(ms.CompileError, match="draw") as caught:
-        ms.jit(lambda x: taken(noisy)(x))(Tensor([1.0, 2.0]))
-    assert caught.value.code == "AC1601"
-    assert caught.value.hint
-    assert caught.value.loc.line == noisy.__code__.co_firstlineno + 1

@@ -23,8 +23,9 @@ import numpy as np
 from ...dtypes import DType, from_numpy
 from ...errors import CompileError, InternalCompilerError
 from ...ir.core import Op
+from ...ir.primitive import Ints
 from ...ir.types import TensorType
-from .syntax import call, dotted, dtype_expr, literal, load, printed, tuple_expr
+from .syntax import call, dotted, dtype_expr, literal, load, none, printed, subscript, tuple_expr
 
 __all__ = ["Support", "attributes", "kernel_expression", "overwriting_kernel", "result_call"]
 
@@ -205,11 +206,51 @@ def _without_decorators(text: str) -> str:
     return "\n".join(lines[start:])
 
 
+# ------------------------------------------------------------------------------------------------ indexing
+class ExtSlice(ast.expr):
+    """Indices with slices among them, by the name `astunparse` knows them by; it would print a tuple as x[(:, 0)]."""
+
+    _fields = ("dims",)
+
+
+def _index(parts: list[ast.expr]) -> ast.expr:
+    """The parts without the whole dimensions at the end."""
+    while len(parts) > 1 and isinstance(last := parts[-1], ast.Slice) and not (last.lower or last.upper or last.step):
+        parts.pop()
+    return ExtSlice(dims=parts) if len(parts) > 1 else parts[0]  # type: ignore[call-arg]
+
+
+def _number(n: int | None) -> ast.expr | None:
+    return None if n is None else literal(n)
+
+
+def _slices(ndim: int, axes: Ints, starts: Ints, stops: Ints, steps: Ints) -> ast.expr:
+    """The index of the op `slice`."""
+    parts: list[ast.expr] = [ast.Slice(lower=None, upper=None, step=None) for _ in range(ndim)]
+    for axis, start, stop, step in zip(axes, starts, stops, steps, strict=True):
+        lower, upper = start or (None if step > 0 else 0), stop if stop >= 0 else None
+        parts[axis] = ast.Slice(lower=_number(lower), upper=_number(upper), step=None if step == 1 else _number(step))
+    return _index(parts)
+
+
+def _new_dimensions(ndim: int, axes: Ints) -> ast.expr:
+    """The index of the op `expand_dims`."""
+    rest = range(-ndim - len(axes), 0)
+    return _index([none() if i in axes else ast.Slice(lower=None, upper=None, step=None) for i in rest])
+
+
+#: Ops that are an index, by the function that makes it.
+_INDICES: dict[str, Callable[..., ast.expr]] = {"slice": _slices, "expand_dims": _new_dimensions}
+
+
+# ------------------------------------------------------------------------------------------------ kernels
 def kernel_expression(op: Op, operands: list[ast.expr], support: Support) -> tuple[ast.expr, bool]:
     """A call of the op's NumPy kernel, and whether it was written in place (then its outermost call is NumPy's own)."""
     fn = op.defn.numpy
     assert fn is not None
     attrs = attributes(op)
+    if op.defn.name in _INDICES:
+        return subscript(operands[0], _INDICES[op.defn.name](op.operands[0].ndim, **attrs)), True
     path = _public_path(fn)
     if path is not None:
         return call(path, *operands, **_written(op, attrs)), True

@@ -52,6 +52,14 @@ def _always_ordered(op: Op, result: Var) -> bool:
 _KEEPS_ORDER = {"reshape", "squeeze", "expand_dims", "stop_gradient"}
 
 
+#: The operand that a kernel only assigns to a part of its result, where NumPy stretches a number.
+_ASSIGNED = {"scatter_update": 2, "slice_update": 1}
+
+
+#: What makes the first result of an op along an axis where nobody reads the second.
+_FIRST_ALONE = {"cummax": "np.maximum.accumulate", "cummin": "np.minimum.accumulate"}
+
+
 class Stretched:
     """A `broadcast_to` that its consumers carry out themselves."""
 
@@ -195,15 +203,16 @@ class Lowering:
         wanted = self.wanted.get(value) is not None
         if isinstance(operand, _Undef) or (isinstance(operand, Splat) and operand.shape == () and not wanted):
             return
-        if not wanted and all(isinstance(by, Op) and self._absorbs(by) for by, _ in self.uses.get(value, ())):
+        if not wanted and all(isinstance(by, Op) and self._absorbs(by, at) for by, at in self.uses.get(value, ())):
             return
         var = self.target(value)
         self.copy(var, operand)
         if isinstance(operand, Stretched):
             var.set_foreign()  # its elements share bytes with each other
 
-    def _absorbs(self, op: Op) -> bool:
-        return op.defn.scalar is not None or op.defn.name in ("tuple_make", "tuple_get")
+    def _absorbs(self, op: Op, at: int) -> bool:
+        name = op.defn.name
+        return _ASSIGNED.get(name) == at or op.defn.scalar is not None or name in ("tuple_make", "tuple_get")
 
     # ------------------------------------------------------------------------------------------- ops
     def lower_block(self, block: Block) -> None:
@@ -363,6 +372,9 @@ class Lowering:
             return
         operands = [self.env[x] for x in op.operands]
         trees = [self.expr(o) for o in operands]
+        assigned = operands[_ASSIGNED[name]] if name in _ASSIGNED else None
+        if isinstance(assigned, Splat):
+            trees[_ASSIGNED[name]] = assigned.typed()
         for v in (*op.operands, *op.results):
             if isinstance(v.type, TensorType):
                 self.support.dtype(v.type.dtype)
@@ -375,6 +387,11 @@ class Lowering:
             ]
         else:
             narrow = None
+        if name in _FIRST_ALONE and not self.uses.get(op.results[1]):
+            var = self.target(op.results[0], name)
+            self.order(var, operands)
+            self.run(assign(store(var), call(_FIRST_ALONE[name], trees[0], axis=number(op.attr("axis")))))
+            return
         tree, inlined = kernel_expression(op, trees, self.support)
         if narrow is not None:
             if op.defn.multiple:

@@ -89,10 +89,12 @@ class FunctionCode:
 
 def nodes_of(body: list[Node]) -> Iterator[Node]:
     """All nodes in the order of the text, nested ones included."""
-    for node in body:
+    todo = body[::-1]
+    while todo:
+        node = todo.pop()
         yield node
         if isinstance(node, Branch):
-            for arm in node.arms:
-                yield from nodes_of(arm)
+            for arm in reversed(node.arms):
+                todo += arm[::-1]
         elif isinstance(node, Loop):
-            yield from nodes_of(node.body)
+            todo += node.body[::-1]

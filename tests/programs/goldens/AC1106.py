@@ -8,8 +8,8 @@ x = Tensor(np.array([1.0, 2.0, 3.0], np.float32))
 @jit
 def f(x):
     parts = (v * 2 for v in (x, x))
-#> (v * 2 for v in (x, x))
-    return x
+    return next(parts), parts
+#> next(parts), parts
 
 
 def fails():

@@ -1,0 +1,5 @@
+"""MindSpore's place of `jit`."""
+
+from ..transforms.jit import jit
+
+__all__ = ["jit"]

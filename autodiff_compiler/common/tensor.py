@@ -1,0 +1,5 @@
+"""MindSpore's place of `Tensor`."""
+
+from ..runtime.tensor import Tensor
+
+__all__ = ["Tensor"]

@@ -1,0 +1,333 @@
+"""What compiled code depends on: each guard knows what was read while compiling, and whether it is still the same."""
+
+from __future__ import annotations
+
+import enum
+import functools
+import operator
+import os
+import reprlib
+import types
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..dtypes import DType
+from ..ir.types import TensorType, tensor
+from ..runtime.parameter import Parameter
+from ..runtime.tensor import Tensor
+from ..source import Loc
+from .joins import same_static
+from .values import UNBOUND, LocalDict, LocalList
+
+__all__ = [
+    "AnyGuard",
+    "Content",
+    "FunctionGuard",
+    "Guard",
+    "LookupGuard",
+    "class_attribute",
+    "content_of",
+    "in_short",
+    "is_changeable",
+    "shown",
+    "type_of",
+]
+
+_LEAVES_SHOWN = 4
+
+
+def type_of(t: Tensor) -> TensorType:
+    """The IR type of a run-time Tensor."""
+    return tensor(t.dtype, t.shape)
+
+
+@dataclass(frozen=True)
+class Guard:
+    """Something read while compiling: `fetch()` must still give `expected` for the compiled code to be valid."""
+
+    what: str
+    fetch: Callable[[], Any]
+    expected: Any
+    #: whether every change of it moves the process-wide epoch (attributes of Cells)
+    watched: bool = False
+    #: where it was read first
+    loc: Loc | None = None
+    #: a quick way to read it: a function and what to call it with
+    quick: tuple[Callable[[Any], Any], Any] | None = None
+
+    def holds(self) -> bool:
+        try:
+            return matches(self.fetch(), self.expected)
+        except (AttributeError, KeyError, IndexError, ValueError):
+            return False
+
+    def seen(self) -> str:
+        """What it was while compiling."""
+        return shown(self.expected)
+
+    def now(self) -> str:
+        """What it is now."""
+        try:
+            return shown(content_of(self.fetch()))
+        except (AttributeError, KeyError, IndexError, ValueError):
+            return "nothing: it does not exist any more"
+
+
+_code, _defaults = operator.attrgetter("__code__"), operator.attrgetter("__defaults__")
+
+
+class FunctionGuard:
+    """A Python function that was compiled: its code and its defaults must still be the same."""
+
+    watched = False
+
+    def __init__(self, fn: Any, loc: Loc | None = None) -> None:
+        self.what, self.loc = f"function {fn.__qualname__}", loc
+        self._fn, self._code, self._defaults, self._named = fn, fn.__code__, fn.__defaults__, fn.__kwdefaults__
+        self._content = content_of(self._named) if self._named else None
+        #: quick ways to ask, as in `Guard`, with what each must give
+        self.quick: Any = ()
+        if not self._named:
+            # Where there are no defaults, every argument was given, and later defaults change nothing.
+            kept = ((_defaults, fn, self._defaults),) if self._defaults else ()
+            self.quick = ((_code, fn, self._code), *kept)
+
+    def holds(self) -> bool:
+        fn = self._fn
+        if fn.__code__ is not self._code or fn.__defaults__ is not self._defaults:
+            return False
+        return fn.__kwdefaults__ is self._named and (self._content is None or matches(self._named, self._content))
+
+    def redefined(self) -> bool:
+        """Whether it has other code now, and not only other defaults."""
+        return self._fn.__code__ is not self._code
+
+    def seen(self) -> str:
+        """The defaults and the line of the definition that was compiled."""
+        return self._text(self._code, self._defaults)
+
+    def now(self) -> str:
+        """Those of the definition that holds now."""
+        return self._text(self._fn.__code__, self._fn.__defaults__)
+
+    @staticmethod
+    def _text(code: types.CodeType, defaults: tuple[Any, ...] | None) -> str:
+        given = f" with the defaults {shown(defaults)}" if defaults else ""
+        return f"the definition at {os.path.basename(code.co_filename)}:{code.co_firstlineno}{given}"
+
+
+#: Flags of classes: made at run time, as those written in Python are; closed to changes all the same.
+_HEAP, _IMMUTABLE = 1 << 9, 1 << 8
+
+
+def is_changeable(cls: type) -> bool:
+    """Whether a class, or the class of its objects, can be changed: those built in cannot."""
+    return cls.__flags__ & (_HEAP | _IMMUTABLE) == _HEAP
+
+
+#: A function, what to call it with, and the very object it must give.
+Entry = tuple[Callable[[Any], Any], Any, Any]
+
+
+class LookupGuard:
+    """What names stand for in classes, modules and builtins, and of which class objects are: looked up one by one.
+
+    It comes before the guards that read attributes, so that those find what was found while compiling, and run no code
+    of the user's.
+    """
+
+    what = "what names in classes, modules and builtins stand for"
+    watched = False
+    loc = None
+
+    def __init__(self) -> None:
+        self.entries: list[Entry] = []
+        self._names: list[str | tuple[str, set[str]]] = []
+        self._known: set[tuple[Any, ...]] = set()
+        self._absent: dict[int, set[str]] = {}
+        self._kept: list[Any] = []  # whose id is in `_known`
+
+    def _once(self, owner: Any, *more: Any) -> bool:
+        """Whether this is asked for the first time."""
+        key = (id(owner), *more)
+        if key in self._known:
+            return False
+        self._known.add(key)
+        self._kept.append(owner)
+        return True
+
+    def _add(self, get: Callable[[Any], Any], key: Any, value: Any, name: str) -> None:
+        self.entries.append((get, key, value))
+        self._names.append(name)
+
+    def name(self, space: Any, name: str, what: str, owner: Any = None) -> None:
+        """A name that a namespace has: it must keep what it stands for."""
+        if self._once(owner or space, "name", name):
+            value = space[name]
+            self._add(space.get if value is not None else space.__getitem__, name, value, f"{what}{name}")
+
+    def absence(self, space: Any, name: str, what: str, owner: Any = None) -> None:
+        """A name that a namespace has not: it must not appear."""
+        names = self._absent.get(id(owner or space))
+        if names is None:
+            names = self._absent[id(owner or space)] = set()
+            self._kept.append(owner or space)
+            self.entries.append((space.keys().isdisjoint, names, True))
+            self._names.append((what, names))
+        names.add(name)
+
+    def attribute(self, cls: type, name: str) -> None:
+        """What a class has under a name, itself or by a class that it inherits from."""
+        if not self._once(cls, "attribute", name):
+            return
+        self.bases(cls)
+        for c in cls.__mro__:
+            if name in c.__dict__:
+                if is_changeable(c):
+                    self.name(c.__dict__, name, f"{c.__name__}.", c)
+                return
+            if is_changeable(c) and c.__module__.partition(".")[0] != _PACKAGE:
+                self.absence(c.__dict__, name, f"{c.__name__}.", c)
+
+    def bases(self, cls: type) -> None:
+        """The classes that a class inherits from."""
+        if is_changeable(cls) and cls.__module__.partition(".")[0] != _PACKAGE and self._once(cls, "bases"):
+            self._add(_mro, cls, cls.__mro__, f"the classes that {cls.__name__} inherits from")
+
+    def kind(self, obj: Any) -> None:
+        """The class of an object, which may be changed if the user wrote it."""
+        if self._once(obj, "kind"):
+            self._add(type, obj, type(obj), f"the class of a {type(obj).__name__} object")
+
+    def holds(self) -> bool:
+        try:
+            return not any(get(key) is not value for get, key, value in self.entries)
+        except KeyError:
+            return False
+
+    def seen(self) -> str:
+        """The names that are watched."""
+        return ", ".join(sorted(_texts(self._names)))
+
+    def now(self) -> str:
+        """Which of them have changed."""
+        changed = [n for n, entry in zip(self._names, self.entries, strict=True) if not _unchanged(entry)]
+        return f"others: {', '.join(sorted(_texts(changed)))}" if changed else "the same"
+
+
+_PACKAGE = __name__.partition(".")[0]
+_mro = operator.attrgetter("__mro__")
+
+
+def _texts(names: list[Any]) -> set[str]:
+    return {n if isinstance(n, str) else ", ".join(f"{n[0]}{name}" for name in sorted(n[1])) for n in names}
+
+
+def _unchanged(entry: Entry) -> bool:
+    get, key, value = entry
+    try:
+        return get(key) is value
+    except KeyError:
+        return False
+
+
+AnyGuard = Guard | FunctionGuard | LookupGuard
+
+
+def shown(x: Any) -> str:
+    """A value that guards compare, in few words."""
+    if isinstance(x, TensorType):
+        return f"Tensor {x}"
+    if isinstance(x, Content):
+        return f"{x.kind.__name__} {shown(x.items)}"
+    if isinstance(x, tuple | list) and not hasattr(x, "_fields"):
+        return f"({', '.join(map(shown, x[:_LEAVES_SHOWN]))}{', ...' if len(x) > _LEAVES_SHOWN else ''})"
+    if isinstance(x, type | types.FunctionType | types.ModuleType):
+        return f"{'class' if isinstance(x, type) else type(x).__name__} {x.__name__}"
+    plain = x is None or isinstance(
+        x, bool | int | float | str | bytes | DType | slice | range | enum.Enum | np.generic
+    )
+    return reprlib.repr(x) if plain else f"a {type(x).__name__} object"
+
+
+def class_attribute(cls: type, name: str) -> Any:
+    """What the first class of the MRO that has this name has under it; None if there is none."""
+    for c in cls.__mro__:
+        if name in c.__dict__:
+            return c.__dict__[name]
+    return None
+
+
+def plainly(owner: Any, name: str) -> Any:
+    """What an object holds under a name, whatever code its class has for that; UNBOUND if there is nothing."""
+    try:
+        return object.__getattribute__(owner, name)
+    except AttributeError:
+        return UNBOUND
+
+
+def matches(now: Any, expected: Any) -> bool:
+    """Whether a value read again is, for compiled code, the one seen before."""
+    if now is expected:
+        return True
+    if isinstance(expected, Content):
+        return expected.matches(now)
+    if isinstance(expected, TensorType):
+        return isinstance(now, Tensor) and type_of(now) is expected
+    if isinstance(expected, tuple) and isinstance(now, tuple) and type(now) is type(expected):
+        return len(now) == len(expected) and all(map(matches, now, expected))
+    return same_static(now, expected)
+
+
+def content_of(value: Any) -> Any:
+    """What an outside value must match later: containers by content, Tensors by type, other objects by identity."""
+    watched = list | dict | set | frozenset | np.ndarray | functools.partial
+    if isinstance(value, watched) and not isinstance(value, LocalList | LocalDict):
+        return Content(value)
+    if isinstance(value, tuple):
+        items = tuple(map(content_of, value))
+        return value if all(a is b for a, b in zip(items, value, strict=True)) else Content(value)
+    if isinstance(value, Tensor) and not isinstance(value, Parameter):
+        return type_of(value)
+    return value
+
+
+class Content:
+    """The content of an outside list, dict, set, array or partial function as it was read."""
+
+    def __init__(self, owner: Any) -> None:
+        self.kind = type(owner)
+        self.items: Any = owner.copy() if isinstance(owner, np.ndarray) else list(map(content_of, self._of(owner)))
+
+    @staticmethod
+    def _of(owner: Any) -> list[Any]:
+        if isinstance(owner, dict):
+            return [*owner, *owner.values()]
+        if isinstance(owner, functools.partial):
+            return [owner.func, owner.args, owner.keywords]
+        return sorted(owner, key=repr) if isinstance(owner, set | frozenset) else list(owner)
+
+    def matches(self, now: Any) -> bool:
+        if type(now) is not self.kind:
+            return False
+        if isinstance(now, np.ndarray):
+            # Bytes, so that NaNs equal themselves and 0.0 is not -0.0.
+            same = now.shape == self.items.shape and now.dtype == self.items.dtype
+            return same and now.tobytes() == self.items.tobytes()
+        items = self._of(now)
+        return len(items) == len(self.items) and all(map(matches, items, self.items))
+
+
+def in_short(guards: Sequence[AnyGuard]) -> tuple[list[Entry], list[Callable[[], bool]]]:
+    """How to ask guards quickly: functions to call, with what, and the very object each must give; what is left.
+
+    Where it gives another object, the guards themselves must be asked.
+    """
+    lookups = [entry for g in guards if isinstance(g, LookupGuard) for entry in g.entries]
+    functions = [entry for g in guards if isinstance(g, FunctionGuard) and g.quick for entry in g.quick]
+    read = [(*g.quick, g.expected) for g in guards if isinstance(g, Guard) and g.quick is not None]
+    asked = [g.holds for g in guards if not isinstance(g, LookupGuard) and not g.quick]
+    return [*lookups, *functions, *read], asked

@@ -1,0 +1,189 @@
+"""What the names of a file stand for, as far as its text tells: imports, functions, classes, fresh containers."""
+
+from __future__ import annotations
+
+import builtins
+import importlib
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import gast
+
+from ..frontend.foreign import IMPURE
+
+__all__ = ["MISSING", "UNKNOWN", "Container", "Imported", "Scope", "Scopes", "container_of"]
+
+#: Names that Python gives to every module and method.
+_GIVEN = {"__name__", "__file__", "__doc__", "__package__", "__spec__", "__loader__", "__builtins__", "__class__"}
+#: Functions by which a module can get names that its text does not show: called anywhere, or at its top only.
+_HIDDEN = {"globals", "vars"}
+_HIDDEN_AT_TOP = {"exec", "setattr", "__import__"}
+_DISPLAYS = {
+    **dict.fromkeys((gast.List, gast.ListComp), "list"),
+    **dict.fromkeys((gast.Dict, gast.DictComp), "dict"),
+    **dict.fromkeys((gast.Set, gast.SetComp), "set"),
+}
+
+#: What nothing is known of, and what a module does not have.
+UNKNOWN, MISSING = object(), object()
+
+
+@dataclass(frozen=True)
+class Imported:
+    """A name that stands for a module or a part of one."""
+
+    path: str
+
+
+@dataclass(frozen=True)
+class Container:
+    """A name that was bound once, to a new list, dict or set."""
+
+    kind: str
+
+
+#: What a name of a scope stands for: one of the above, the node of a function or class, None where nothing is known.
+Scope: TypeAlias = dict[str, Any]
+
+
+def container_of(node: Any) -> Container | None:
+    """The container that an expression makes: a display, a comprehension, or ``list()`` and the like."""
+    kind = _DISPLAYS.get(type(node))
+    if kind is None and isinstance(node, gast.Call) and isinstance(node.func, gast.Name):
+        kind = node.func.id if node.func.id in ("list", "dict", "set") else None
+    return Container(kind) if kind is not None else None
+
+
+def _scope_of(node: Any) -> Scope:
+    """The names that a module or function binds; of one bound several times nothing is known."""
+    found: Scope = {}
+    outer: set[str] = set()
+    for name, meaning in _bindings(node, outer):
+        found[name] = None if name in found else meaning
+    return {name: meaning for name, meaning in found.items() if name not in outer}
+
+
+def _bindings(scope: Any, outer: set[str]) -> Iterator[tuple[str, Any]]:
+    todo: list[Any] = [*scope.body] if isinstance(scope.body, list) else [scope.body]
+    if not isinstance(scope, gast.Module):
+        todo.append(scope.args)
+    while todo:
+        node = todo.pop()
+        match node:
+            case (
+                gast.Assign(targets=[gast.Name(id=name)], value=value)
+                | gast.AnnAssign(target=gast.Name(id=name), value=value)
+            ):
+                yield name, container_of(value)
+                todo += [value] if value is not None else []
+                continue
+            case gast.Assign(targets=[gast.Tuple(elts=names)], value=gast.Tuple(elts=values)) if _fits(names, values):
+                yield from [(n.id, container_of(v)) for n, v in zip(names, values, strict=True)]
+                todo += values
+                continue
+            case gast.Name(id=name, ctx=gast.Store() | gast.Del() | gast.Param()):
+                yield name, None
+            case gast.Import():
+                for alias in node.names:
+                    name, top = alias.asname or alias.name.partition(".")[0], alias.name.partition(".")[0]
+                    yield name, Imported(alias.name if alias.asname else top)
+            case gast.ImportFrom():
+                for alias in node.names:
+                    path = f"{node.module}.{alias.name}" if not node.level else None
+                    yield alias.asname or alias.name, Imported(path) if path else None
+            case gast.FunctionDef() | gast.AsyncFunctionDef() | gast.ClassDef():
+                yield node.name, node
+                continue
+            case gast.Lambda():
+                continue
+            case gast.Global() | gast.Nonlocal():
+                outer.update(node.names)
+            case gast.comprehension():
+                todo += [node.iter, *node.ifs]  # the target is the comprehension's own
+                continue
+            case gast.MatchAs(name=str(name)) | gast.MatchStar(name=str(name)) | gast.MatchMapping(rest=str(name)):
+                yield name, None
+        todo += gast.iter_child_nodes(node)
+
+
+def _names_at_top(module: Any) -> set[str]:
+    """The names that a module reads while it is imported."""
+    names, todo = set(), [*module.body]
+    while todo:
+        node = todo.pop()
+        if isinstance(node, gast.Name):
+            names.add(node.id)
+        if not isinstance(node, gast.FunctionDef | gast.AsyncFunctionDef | gast.Lambda):
+            todo += gast.iter_child_nodes(node)
+    return names
+
+
+def _fits(targets: list[Any], values: list[Any]) -> bool:
+    """Whether each target is a name that gets the value of the same number."""
+    return len(targets) == len(values) and all(isinstance(t, gast.Name) for t in targets)
+
+
+class Scopes:
+    """The scopes around a place of a file, the module's first."""
+
+    def __init__(self, module: Any) -> None:
+        top = _scope_of(module)
+        for node in gast.walk(module):
+            if isinstance(node, gast.Global):
+                top |= dict.fromkeys(node.names)  # some function may assign them
+        names = {n.id for n in gast.walk(module) if isinstance(n, gast.Name)}
+        #: whether the text shows every name of the module
+        self.complete = "*" not in top and not names & _HIDDEN and not _names_at_top(module) & _HIDDEN_AT_TOP
+        self.module = top
+        self.chain: tuple[Scope, ...] = (top,)
+
+    def inside(self, node: Any) -> Scopes:
+        """The scopes in the body of a function or lambda."""
+        return self.with_names(_scope_of(node))
+
+    def with_names(self, names: Scope) -> Scopes:
+        """The scopes where these names are bound, too."""
+        new = object.__new__(Scopes)
+        new.complete, new.module, new.chain = self.complete, self.module, (*self.chain, names)
+        return new
+
+    def find(self, name: str) -> tuple[int, Any]:
+        """The depth of the scope that binds a name (-1: builtin, or nowhere) and what it stands for there."""
+        for depth in range(len(self.chain) - 1, -1, -1):
+            if name in self.chain[depth]:
+                return depth, self.chain[depth][name]
+        if name in _GIVEN or "*" in self.module:
+            return -1, UNKNOWN
+        return -1, getattr(builtins, name, MISSING if self.complete else UNKNOWN)
+
+    def visible(self) -> set[str]:
+        """All names that can be read here."""
+        return {*dir(builtins), *(name for scope in self.chain for name in scope)}
+
+    def resolve(self, node: Any) -> Any:
+        """The object or definition that a (dotted) name stands for; `UNKNOWN`, or `MISSING` where it is no name."""
+        if isinstance(node, gast.Name):
+            meaning = self.find(node.id)[1]
+            return _imported(meaning.path) if isinstance(meaning, Imported) else UNKNOWN if meaning is None else meaning
+        if isinstance(node, gast.Attribute):
+            owner = self.resolve(node.value)
+            if isinstance(owner, type(sys)):
+                return getattr(owner, node.attr, MISSING)
+        return UNKNOWN
+
+
+def _imported(path: str) -> Any:
+    """A module, or a part of one, that is loaded already or belongs to the standard library."""
+    root, *parts = path.split(".")
+    if root not in sys.modules and not (root in IMPURE and root in sys.stdlib_module_names):
+        return UNKNOWN
+    found: Any = importlib.import_module(root)
+    for n, part in enumerate(parts, 1):
+        if not hasattr(found, part):
+            inner = ".".join([root, *parts[:n]])
+            if inner not in sys.modules:
+                return UNKNOWN
+        found = getattr(found, part, UNKNOWN)
+    return found

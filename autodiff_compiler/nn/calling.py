@@ -1,0 +1,96 @@
+"""A Cell's call in eager code: its hooks, its float type, its `bprop`, its `construct`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from ..eager.ahead import Ahead
+from ..eager.custom import custom, observed
+from ..eager.tape import thread
+from ..runtime.hooks import Registered, after_backward, hooked
+from ..runtime.precision import in_dtype, plain, view_of, viewed
+from ..runtime.rules import bound, check_shape
+from ..runtime.tensor import Tensor
+from ..runtime.trees import leaves
+from ..transforms.inputs import Inputs, holds_variables
+
+__all__ = ["call_eagerly"]
+
+
+def call_eagerly(cell: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """The call of a Cell that has hooks, a float type of its own, a `bprop`, or `set_grad()`."""
+    if cell.requires_grad and not thread.state.active:
+        return _recorded(cell, args, kwargs)
+    return _called(cell, args, kwargs)
+
+
+def _recorded(cell: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """The call, kept for a gradient that is asked for right after it."""
+    inputs = Inputs(args, [i for i, x in enumerate(args) if holds_variables(x, _is_tensor)], _is_tensor)
+    cell.__dict__["_ahead"] = None  # the memory of the last one is free before this one runs
+    if len(list(leaves((args, kwargs)))) != len(inputs.tensors) or not inputs.tensors:
+        return _called(cell, args, kwargs)
+
+    def run(*tensors: Tensor) -> Any:
+        return _called(cell, tuple(inputs.arguments(tensors)), kwargs)
+
+    ahead = Ahead(run, args, kwargs, inputs.tensors, list(cell.get_parameters()), lambda: _attributes(cell))
+    cell.__dict__["_ahead"] = ahead
+    return ahead.outputs
+
+
+def _attributes(cell: Any) -> Iterator[tuple[Any, Any]]:
+    for path, part in cell.cells_and_names():
+        yield from (((path, name), x) for name, x in part.__dict__.items() if name not in ("_ahead", "_view"))
+
+
+def _is_tensor(x: Any) -> bool:
+    return isinstance(x, Tensor)
+
+
+def _called(cell: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    cell = viewed(cell)
+    if not cell._hooks:
+        return _constructed(cell, args, kwargs)
+    hooks = cell._hooks.groups
+
+    def watched(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        if not (hooks["backward_pre"] or hooks["backward"]):
+            return _constructed(cell, args, kwargs)
+        return observed(
+            lambda *a, **k: _constructed(cell, a, k),
+            args,
+            kwargs,
+            lambda grads: _checked(cell, grads, after_backward(cell, hooks["backward_pre"], grads, _call)),
+            lambda first, grads: _checked(cell, grads, after_backward(cell, hooks["backward"], grads, _call, first)),
+        )
+
+    return hooked(cell, hooks, args, kwargs, _call, watched)
+
+
+def _call(hook: Registered, *args: Any) -> Any:
+    return hook.fn(*args)
+
+
+def _checked(cell: Any, before: tuple[Tensor, ...], after: tuple[Any, ...]) -> tuple[Any, ...]:
+    for g, new in zip(before, after, strict=True):
+        if isinstance(new, Tensor):
+            check_shape(f"a backward hook of {type(cell).__name__}", "AC1707", g.shape, new.shape)
+    return after
+
+
+def _constructed(cell: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    dtype = cell._precision
+    if dtype is None:
+        return _computed(cell, args, kwargs)
+    named = {k: in_dtype(x, dtype) for k, x in kwargs.items()}
+    return plain(_computed(view_of(cell, dtype), tuple([in_dtype(x, dtype) for x in args]), named))
+
+
+def _computed(cell: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    if type(cell).bprop is None:
+        return cell.construct(*args, **kwargs)
+    what = f"the bprop of {type(cell).__name__}"
+    values, names, refusal = bound(cell.construct, cell.bprop, what, args, kwargs)
+    return custom(lambda: cell.construct(*args, **kwargs), values, names, cell.bprop, what, refusal)

@@ -1,0 +1,335 @@
+"""MindSpore's `Primitive`: the class of all operators as objects, and the base of those that users define."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from ..dtypes import DType, bool_, dtype_of, float64, int64
+from ..eager.custom import custom
+from ..errors import BpropError, UnsupportedCallError, users_frames
+from ..runtime import epoch
+from ..runtime.host import TensorSpec, checked, filled, spec_leaves
+from ..runtime.rules import bound
+from ..runtime.tensor import Tensor, wrap
+from ..runtime.trees import leaves
+from ..transforms.host import constexpr, py_call
+
+__all__ = [
+    "Primitive",
+    "PrimitiveWithCheck",
+    "PrimitiveWithInfer",
+    "constexpr",
+    "prim_arg_register",
+    "prim_attr_register",
+]
+
+_NUMBERS: dict[type, DType] = {bool: bool_, int: int64, float: float64}
+
+
+class Primitive:
+    """An operator as an object: what is constant is given when it is made, Tensors when it is called.
+
+    A subclass of the user's computes in ``vm_impl(self, *inputs)``, which gets Tensors and returns Tensors or ndarrays;
+    it runs as plain Python, also in compiled code.  There `infer_shape` and `infer_dtype` (or `__infer__`) say what it
+    will return; it is held to that in both modes.  ``get_bprop(self)`` returns its derivative, ``bprop(*inputs, out,
+    dout)``, which is compiled and differentiated like other code.  Without a `vm_impl` the operator of the same name
+    runs, ``Primitive("Add")``.
+
+    UnsupportedCallError: there is nothing to compute it with, or, in compiled code, nothing that says what it returns.
+
+    >>> class Double(PrimitiveWithInfer):
+    ...     def __init__(self):
+    ...         super().__init__("Double")
+    ...
+    ...     def infer_shape(self, x):
+    ...         return x
+    ...
+    ...     def infer_dtype(self, x):
+    ...         return x
+    ...
+    ...     def vm_impl(self, x):
+    ...         return x.asnumpy() * 2
+    ...
+    ...     def get_bprop(self):
+    ...         return lambda x, out, dout: (dout * 2,)
+    >>> Double()(Tensor([1.0, 2.0])).tolist()
+    [2.0, 4.0]
+    """
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.instance_name = ""
+        self.attrs: dict[str, Any] = {}
+        self.init_attrs: dict[str, Any] = {"name": name}
+
+    # ------------------------------------------------------------------------------------------------ attributes
+    def __setattr__(self, name: str, value: Any) -> None:
+        space = self.__dict__
+        space[name] = value
+        if "_changes" in space:  # compiled code depends on it
+            space["_changes"] += 1
+            epoch.bump()
+
+    def add_prim_attr(self, name: str, value: Any) -> Primitive:
+        """Sets an attribute, which the `repr` shows; returns the primitive."""
+        self.attrs[name] = value
+        setattr(self, name, value)
+        return self
+
+    def del_prim_attr(self, name: str) -> Primitive:
+        """Removes an attribute that `add_prim_attr` set; returns the primitive."""
+        if name in self.attrs:
+            del self.attrs[name]
+            self.__dict__.pop(name, None)
+            self.instance_name = self.instance_name  # noticed as a change
+        return self
+
+    def init_prim_io_names(self, inputs: Sequence[str], outputs: Sequence[str]) -> None:
+        """Names the inputs and outputs."""
+        self.add_prim_attr("input_names", inputs)
+        self.add_prim_attr("output_names", outputs)
+
+    def set_prim_instance_name(self, name: str) -> Primitive:
+        """Sets `instance_name`; returns the primitive."""
+        self.instance_name = name
+        return self
+
+    def __repr__(self) -> str:
+        shown = [f"{k}={v}" for k, v in self.attrs.items() if k not in ("input_names", "output_names")]
+        return f"Prim[{self.name}]" + (f"<{', '.join(shown)}>" if shown else "")
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {k: v for k, v in self.__dict__.items() if k != "_changes"}
+
+    # ------------------------------------------------------------------------------------------------ calls
+    @users_frames
+    def __call__(self, *args: Any) -> Any:
+        body = getattr(self, "vm_impl", None)
+        if body is None:
+            return _of_same_name(self)(*args)
+        promise = self._promise(args, _described)
+        what, rule = _derivative(self)
+        values, names, refusal = bound(body, rule, what, args, {}) if rule else (list(args), [], _none(self))
+        return custom(lambda: _kept(self, body(*args), promise), values, names, rule, what, refusal)  # type: ignore[arg-type]
+
+    def __graph_call__(self, lw: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
+        own = lw.outside.class_attribute(type(self), "__call__")
+        if own is not Primitive.__call__:
+            return lw.call_python(own, [self, *args], kwargs)
+        self._watch(lw)
+        body = getattr(self, "vm_impl", None)
+        if body is None:
+            return lw.call(_of_same_name(self), args, kwargs)
+        run = _Hosted(self, body)
+        _, rule = _derivative(self)
+        if rule is None:
+            return lw.call(run, args, kwargs)
+        what = _derivative(self)[0]
+        values, names, refusal = bound(body, rule, what, args, kwargs)
+        return lw.call_with_rule(run, values, names, rule, what, refusal)
+
+    def _watch(self, lw: Any) -> None:
+        """Compiled code depends on this object as it is now: a change of an attribute is noticed."""
+        space = self.__dict__
+        space.setdefault("_changes", 0)
+        what = f"the attributes of {self!r}"
+        lw.outside.guard(("primitive", id(self)), what, lambda: space["_changes"], space["_changes"], watched=True)
+
+    def _promise(self, args: Sequence[Any], described: Callable[[Any], dict[str, Any]]) -> Any:
+        """What the inference says of a call's result; NOTHING_SAID if it says nothing."""
+        if type(self).__infer__ is Primitive.__infer__:
+            return NOTHING_SAID
+        found = self.__infer__(*[described(a) for a in args])
+        return NOTHING_SAID if found is None else _as_specs(found["shape"], found["dtype"])
+
+    def __infer__(self, *inputs: dict[str, Any]) -> dict[str, Any] | None:
+        """The "shape" and "dtype" of the result, given those and the "value" of each input."""
+        return None
+
+
+class PrimitiveWithInfer(Primitive):
+    """A `Primitive` whose `infer_shape` and `infer_dtype`, given those of the inputs, say what it returns."""
+
+    def infer_shape(self, *shapes: Any) -> Any:
+        """The shape of the result; a tuple of shapes for a tuple of results."""
+        return None
+
+    def infer_dtype(self, *dtypes: Any) -> Any:
+        """The dtype of the result; a tuple of dtypes for a tuple of results."""
+        return None
+
+    def __infer__(self, *inputs: dict[str, Any]) -> dict[str, Any] | None:
+        dtype = self.infer_dtype(*[x["dtype"] for x in inputs])
+        shape = self.infer_shape(*[x["shape"] for x in inputs])
+        return None if dtype is None or shape is None else {"shape": shape, "dtype": dtype, "value": None}
+
+
+class PrimitiveWithCheck(PrimitiveWithInfer):
+    """A `Primitive` that refuses inputs in `check_shape` and `check_dtype`, or in `__check__`."""
+
+    def check_shape(self, *shapes: Any) -> None:
+        """Raises if the shapes of the inputs do not fit."""
+
+    def check_dtype(self, *dtypes: Any) -> None:
+        """Raises if the dtypes of the inputs do not fit."""
+
+    def __check__(self, *inputs: dict[str, Any]) -> None:
+        """Raises if the inputs do not fit."""
+        self.check_dtype(*[x["dtype"] for x in inputs])
+        self.check_shape(*[x["shape"] for x in inputs])
+
+    def __infer__(self, *inputs: dict[str, Any]) -> dict[str, Any] | None:
+        self.__check__(*inputs)
+        return super().__infer__(*inputs)
+
+
+def prim_attr_register(fn: Callable[..., None]) -> Callable[..., None]:
+    """Decorates the `__init__` of a primitive: its arguments become attributes; the class' name is the primitive's.
+
+    >>> class Scale(PrimitiveWithInfer):
+    ...     @prim_attr_register
+    ...     def __init__(self, factor=2.0):
+    ...         pass
+    >>> Scale(3.0), Scale().factor
+    (Prim[Scale]<factor=3.0>, 2.0)
+    """
+    signature = inspect.signature(fn)
+
+    @functools.wraps(fn)
+    def init(self: Any, *args: Any, **kwargs: Any) -> None:
+        Primitive.__init__(self, getattr(type(self), "substitute_name", type(self).__name__))
+        given = signature.bind(self, *args, **kwargs)
+        given.apply_defaults()
+        for name, value in list(given.arguments.items())[1:]:
+            self.add_prim_attr(name, value)
+            self.init_attrs[name] = value
+        fn(self, *args, **kwargs)
+
+    init.decorated_func = fn  # type: ignore[attr-defined]
+    return init
+
+
+prim_arg_register = prim_attr_register
+
+
+# ------------------------------------------------------------------------------------------------ what users define
+class _NothingSaid:
+    def __repr__(self) -> str:
+        return "nothing said"
+
+
+#: The promise of a primitive that says nothing of what it returns.
+NOTHING_SAID = _NothingSaid()
+
+
+def _of_same_name(primitive: Primitive) -> Any:
+    """The package's operator of that name with the primitive's attributes for its constants."""
+    from . import operations
+
+    cls = operations.operator_class(primitive.name)
+    if cls is None or isinstance(primitive, cls):
+        raise UnsupportedCallError(
+            f"there is nothing to compute {primitive!r} with", hint=f"define `vm_impl(self, ...)` in {type(primitive).__name__}"
+        )
+    return cls(**{k: primitive.attrs[k] for k in cls.__signature__.parameters if k in primitive.attrs})
+
+
+def _derivative(primitive: Primitive) -> tuple[str, Callable[..., Any] | None]:
+    """What messages call the derivative, and the function that `get_bprop` gives."""
+    get = getattr(primitive, "get_bprop", None)
+    return f"the bprop of {primitive.name}", None if get is None else get()
+
+
+def _none(primitive: Primitive) -> BpropError:
+    return BpropError(
+        f"{primitive.name} has no derivative, and a gradient arrives at its result",
+        code="AC1709",
+        hint=f"define `get_bprop(self)` in {type(primitive).__name__}, or put stop_gradient around the result",
+    )
+
+
+def _described(x: Any) -> dict[str, Any]:
+    """An argument as inference functions get it."""
+    if isinstance(x, Tensor):
+        return {"shape": list(x.shape), "dtype": x.dtype, "value": None}
+    return _of_parts(x, _described)
+
+
+def _of_parts(x: Any, described: Callable[[Any], dict[str, Any]]) -> dict[str, Any]:
+    """A static argument, or a tuple or list."""
+    if isinstance(x, tuple | list):
+        inner = [described(part) for part in x]
+        return {key: tuple([d[key] for d in inner]) for key in ("shape", "dtype", "value")}
+    return {"shape": [], "dtype": _NUMBERS.get(type(x), type(x)), "value": x}
+
+
+def _as_specs(shape: Any, dtype: Any) -> Any:
+    if isinstance(dtype, tuple | list):
+        return tuple(map(_as_specs, shape, dtype))
+    return TensorSpec(shape, dtype_of(dtype))
+
+
+def _kept(primitive: Primitive, found: Any, promise: Any) -> Any:
+    """What a `vm_impl` returned, as Tensors; TypeError or ValueError if something else was promised."""
+    if promise is NOTHING_SAID:
+        return _as_tensors(found)
+    arrays = iter(checked(_Named(primitive.name), _as_tensors(found), promise))
+    return filled(promise, iter([wrap(a) for a, _ in zip(arrays, spec_leaves(promise), strict=True)]))
+
+
+def _as_tensors(x: Any) -> Any:
+    if isinstance(x, tuple | list):
+        return tuple(map(_as_tensors, x))
+    return wrap(np.array(x)) if isinstance(x, np.ndarray | np.generic) else x
+
+
+class _Named:
+    """Something that messages call by this name."""
+
+    def __init__(self, name: str) -> None:
+        self.__qualname__ = name
+
+
+class _Hosted:
+    """The body of a primitive in compiled code: run as plain Python."""
+
+    def __init__(self, primitive: Primitive, body: Callable[..., Any]) -> None:
+        self._primitive, self._body = primitive, body
+
+    def __graph_call__(self, lw: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
+        primitive, body = self._primitive, self._body
+
+        def described(x: Any) -> dict[str, Any]:
+            kind = lw.type_of_tensor(x)
+            if kind is None:
+                return _of_parts(x, described)
+            return {"shape": list(kind.shape), "dtype": kind.dtype, "value": None}
+
+        promise = primitive._promise(args, described)
+        if promise is NOTHING_SAID:
+            raise UnsupportedCallError(
+                f"nothing says what {primitive.name} returns, which compiled code must know",
+                hint=f"define `infer_shape` and `infer_dtype` in {type(primitive).__name__}",
+            )
+
+        def run(*given: Any) -> Any:
+            return _as_tensors(body(*map(_with_tensors, given)))
+
+        run.__qualname__ = primitive.name
+        return lw.call(py_call, [run, *args], {**kwargs, "out": promise})
+
+
+def _with_tensors(x: Any) -> Any:
+    if isinstance(x, tuple | list):
+        return type(x)(map(_with_tensors, x))
+    return wrap(x) if isinstance(x, np.ndarray) else x
+
+
+def tensors_of(x: Any) -> Iterator[Tensor]:
+    """The Tensors in a structure."""
+    return leaves(x)

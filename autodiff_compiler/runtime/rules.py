@@ -1,0 +1,137 @@
+"""How users' backward rules are called and what they return: the same in eager and in compiled code."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+from ..errors import BpropError
+
+__all__ = ["NOT_GIVEN", "bound", "check_shape", "entries", "not_given", "of_leaves"]
+
+
+class _NotGiven:
+    def __repr__(self) -> str:
+        return "not given"
+
+
+#: The gradient of an argument of which a rule says nothing.
+NOT_GIVEN = _NotGiven()
+
+
+def entries(what: str, given: Any, names: Sequence[str]) -> list[Any]:
+    """One entry for each parameter: None for zero; a value alone counts for the first and leaves the others open.
+
+    BpropError (AC1703): a tuple that is too short.  What is beyond the parameters is ignored.
+    """
+    if not isinstance(given, tuple | list):
+        return [given, *[NOT_GIVEN] * (len(names) - 1)][: len(names)]
+    if len(given) < len(names):
+        raise BpropError(
+            f"{what} returns {len(given)} gradients for {len(names)} inputs",
+            code="AC1703",
+            hint=f"return a tuple with one entry for each of {_listed(names)}, None for zero",
+        )
+    return list(given[: len(names)])
+
+
+def not_given(what: str, names: Sequence[str]) -> BpropError:
+    """The error for the gradient of an argument that a value alone leaves open."""
+    return BpropError(
+        f"{what} returns one value, which is the gradient of '{names[0]}', and that of another input is asked for",
+        code="AC1703",
+        hint=f"return a tuple with one entry for each of {_listed(names)}, None for zero",
+    )
+
+
+def _listed(names: Sequence[str]) -> str:
+    return ", ".join(f"'{n}'" for n in names)
+
+
+def of_leaves(
+    what: str, x: Any, entry: Any, parts: Callable[[Any], Any], is_variable: Callable[[Any], bool]
+) -> Iterator[tuple[Any, Any]]:
+    """Every variable in an argument with its entry; BpropError (AC1704) if the structures differ."""
+    if is_variable(x):
+        yield x, entry
+        return
+    items = parts(x)
+    if items is None:
+        return
+    inner = [entry] * len(items) if entry is None or entry is NOT_GIVEN else parts(entry)
+    if inner is None or len(inner) != len(items):
+        kind = "one value" if inner is None else f"{len(inner)} values"
+        raise BpropError(
+            f"{what} returns {kind} for an input that is a {type(x).__name__} of {len(items)}",
+            code="AC1704",
+            hint="return a gradient of the structure of the input, None for zero",
+        )
+    for item, e in zip(items, inner, strict=True):
+        yield from of_leaves(what, item, e, parts, is_variable)
+
+
+def check_shape(what: str, code: str, wanted: Sequence[Any], found: Sequence[Any]) -> None:
+    """BpropError if a gradient has another shape than what it is the gradient of."""
+    if tuple(found) != tuple(wanted):
+        raise BpropError(
+            f"{what} returns a gradient of shape {list(found)}, where the shape {list(wanted)} is needed",
+            code=code,
+            hint="return a gradient of that shape, a Python number, or None for zero"
+            if code == "AC1704"
+            else "return a gradient of the shape that came in, or a Python number",
+        )
+
+
+# ---------------------------------------------------------------------------------------------------- the call
+def bound(
+    construct: Any, bprop: Any, what: str, args: Sequence[Any], kwargs: dict[str, Any]
+) -> tuple[list[Any], list[str], BpropError | None]:
+    """What a call binds the parameters of a method to, in order, defaults included, and the names of the parameters.
+
+    Also the error (AC1702), for when a derivative is asked for, if `bprop` does not take these and ``out, dout``.
+    """
+    found = _signature(construct).bind(*args, **kwargs)
+    found.apply_defaults()
+    values: list[Any] = []
+    names: list[str] = []
+    for name, value in found.arguments.items():
+        kind = found.signature.parameters[name].kind
+        if kind is inspect.Parameter.VAR_POSITIONAL:
+            values += value
+            names += [f"{name}[{i}]" for i in range(len(value))]
+        elif kind is inspect.Parameter.VAR_KEYWORD:
+            values += value.values()
+            names += value
+        else:
+            values.append(value)
+            names.append(name)
+    return values, names, _misfit(construct, bprop, what, names)
+
+
+def _misfit(construct: Any, bprop: Any, what: str, names: Sequence[str]) -> BpropError | None:
+    taken = _signature(bprop)
+    try:
+        taken.bind(*names, None, None)
+    except TypeError:
+        count = sum(p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD) for p in taken.parameters.values())
+        return BpropError(
+            f"{what} does not fit: Size of bprop func inputs[{max(count - 2, 0)}] is not equal to the size of cell "
+            f"inputs[{len(names)}]: `bprop{taken}` for `construct{_signature(construct)}`",
+            hint=f"write `def bprop(self, {', '.join([*names, 'out', 'dout'])})`",
+        )
+    return None
+
+
+def _signature(method: Any) -> inspect.Signature:
+    function = getattr(method, "__func__", None)
+    if function is None:
+        return inspect.signature(method)
+    return _signature_of_method(function)
+
+
+@functools.lru_cache(256)
+def _signature_of_method(function: Any) -> inspect.Signature:
+    whole = inspect.signature(function)
+    return whole.replace(parameters=list(whole.parameters.values())[1:])

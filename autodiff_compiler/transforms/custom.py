@@ -1,0 +1,138 @@
+"""Users' own derivatives: `custom_vjp` for functions, `InsertGradientOf` and `HookBackward` for values on the way."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+from ..eager.custom import custom
+from ..eager.custom import edited as edited_eagerly
+from ..errors import users_frames
+from ..runtime.hooks import kept_or_replaced
+from ..runtime.host import name_of
+from ..runtime.rules import bound
+from ..runtime.tensor import Tensor
+
+__all__ = ["HookBackward", "InsertGradientOf", "custom_vjp"]
+
+
+class custom_vjp:
+    """A function with its own derivative, which `defbwd` gives: ``bwd(*inputs, out, dout)``.
+
+    `bwd` gets the arguments (defaults and keywords included), the result and its cotangent, and returns a tuple with
+    one entry for each argument: a Tensor of its shape, a number, or None for zero.  A value alone is the gradient of
+    the first argument.  It is differentiated again like any other code.  Nothing else inside of the function carries a
+    derivative.  Until `defbwd` is called, the function has the derivative of its code.
+
+    BpropError: AC1702 if `bwd` does not take those arguments, AC1703 and AC1704 if what it returns does not fit.
+
+    >>> from autodiff_compiler import Tensor, grad
+    >>> @custom_vjp
+    ... def cube(x):
+    ...     return x * x * x
+    >>> @cube.defbwd
+    ... def three_squares(x, out, dout):
+    ...     return (dout * 3 * x * x,)
+    >>> grad(cube)(Tensor([2.0])).tolist()
+    [12.0]
+    """
+
+    def __init__(self, fn: Callable[..., Any]) -> None:
+        if not callable(fn):
+            raise TypeError(f"custom_vjp() takes a function, not a {type(fn).__name__}")
+        functools.update_wrapper(self, fn)
+        self.fn = fn
+        self.bwd: Callable[..., Any] | None = None
+
+    def defbwd(self, bwd: Callable[..., Any]) -> Callable[..., Any]:
+        """Sets the function that gives the derivative; returns it, so that it can be used as a decorator."""
+        if not callable(bwd):
+            raise TypeError(f"defbwd() takes a function, not a {type(bwd).__name__}")
+        self.bwd = bwd
+        return bwd
+
+    @users_frames
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if self.bwd is None:
+            return self.fn(*args, **kwargs)
+        what = f"{name_of(self.bwd)}, the derivative of {name_of(self.fn)},"
+        values, names, refusal = bound(self.fn, self.bwd, what, args, kwargs)
+        return custom(lambda: self.fn(*args, **kwargs), values, names, self.bwd, what, refusal)
+
+    def __graph_call__(self, lw: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
+        bwd = lw.outside.property(self, "bwd", f"the derivative of {name_of(self.fn)}", lambda: self.bwd)
+        if bwd is None:
+            return lw.call(self.fn, args, kwargs)
+        what = f"{name_of(bwd)}, the derivative of {name_of(self.fn)},"
+        values, names, refusal = bound(self.fn, bwd, what, tuple(args), kwargs)
+        return lw.call_with_rule(self.fn, values, names, bwd, what, refusal)
+
+
+class InsertGradientOf:
+    """Returns its operand unchanged; the gradient that comes back to it goes on as ``f(gradient)``.
+
+    `f` may branch and loop on the gradient, and read attributes if it is a method: it sees what the forward pass left
+    in them.  It returns a Tensor of the gradient's shape or a number.  TypeError: `f` is not callable.  BpropError
+    (AC1706): it returns something else.
+
+    >>> from autodiff_compiler import Tensor, grad
+    >>> double = InsertGradientOf(lambda dx: dx * 2)
+    >>> grad(lambda x: double(x) * 3)(Tensor([1.0])).tolist()
+    [6.0]
+    """
+
+    def __init__(self, f: Callable[[Any], Any]) -> None:
+        if not callable(f):
+            raise TypeError(f"InsertGradientOf() takes a function of the gradient, not a {type(f).__name__}")
+        self.f = f
+
+    @property
+    def _what(self) -> str:
+        return f"{name_of(self.f)}, which edits a gradient,"
+
+    @users_frames
+    def __call__(self, x: Any) -> Any:
+        if not isinstance(x, Tensor):
+            raise TypeError(f"the gradient of a Tensor can be edited, not that of a {type(x).__name__}")
+        return edited_eagerly(x, self.f, self._what, "AC1706")
+
+    def __graph_call__(self, lw: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
+        (x,) = args
+        return lw.edited(x, lambda g: lw.call(self.f, [g], {}), self._what, "AC1706")
+
+
+class HookBackward:
+    """Returns its operand unchanged and calls ``hook_fn((gradient,))`` when a gradient comes back to it.
+
+    The hook returns None to keep the gradient, or another one: a Tensor or a tuple of one.  `cell_id` is accepted and
+    not used.  TypeError: `hook_fn` is not callable.  HookError (AC1707): it returns something else.
+
+    >>> from autodiff_compiler import Tensor, grad
+    >>> hook = HookBackward(lambda grads: grads[0] * 10)
+    >>> grad(lambda x: hook(x) * 3)(Tensor([1.0])).tolist()
+    [30.0]
+    """
+
+    def __init__(self, hook_fn: Callable[[Any], Any], cell_id: str = "") -> None:
+        if not callable(hook_fn):
+            raise TypeError(f"HookBackward() takes a function, not a {type(hook_fn).__name__}")
+        self.hook_fn, self.cell_id = hook_fn, cell_id
+
+    @property
+    def _what(self) -> str:
+        return f"the hook {name_of(self.hook_fn)}"
+
+    @users_frames
+    def __call__(self, x: Any) -> Any:
+        if not isinstance(x, Tensor):
+            raise TypeError(f"a hook is put on the gradient of a Tensor, not of a {type(x).__name__}")
+        return edited_eagerly(x, lambda g: kept_or_replaced(self._what, g, self.hook_fn((g,))), self._what, "AC1707")
+
+    def __graph_call__(self, lw: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
+        (x,) = args
+
+        def rule(g: Any) -> Any:
+            return kept_or_replaced(self._what, g, lw.run_hook(self.hook_fn, [(g,)], self._what))
+
+        return lw.edited(x, rule, self._what, "AC1707")

@@ -1,0 +1,246 @@
+"""`check`: what it lists of a file without running it, where, and what it says nothing about."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import textwrap
+
+import pytest
+
+import autodiff_compiler as ms
+from autodiff_compiler.cli import main
+from autodiff_compiler.inspection.check import check_file
+from tests.programs.compare import define
+
+HEAD = """
+import math
+import os
+import random
+import time
+from time import time as now
+import numpy as np
+import autodiff_compiler as ms
+from autodiff_compiler import Parameter, Tensor, constexpr, jit, mutable, nn, ops, py_call
+
+history, settings, seen = [], {}, set()
+counter = 0
+
+def scaled(x, factor, shift=0.0):
+    return x * factor + shift
+
+class Thing:
+    pass
+
+class Block(nn.Cell):
+    def construct(self, x):
+        return x
+"""
+
+
+@pytest.fixture
+def listed(tmp_path):
+    """The code (or class) and the marked text of all that is listed for a program."""
+
+    def check(text, **options):
+        path = tmp_path / "model.py"
+        path.write_text(HEAD + textwrap.dedent(text), "utf-8")
+        lines = path.read_text("utf-8").splitlines()
+        errors = check_file(str(path), **options).errors
+        return [
+            (e.code or type(e).__name__, lines[e.loc.line - 1][e.loc.col : e.loc.end_col])
+            for e in errors
+            if e.hint or pytest.fail(f"no advice: {e}")
+        ]
+
+    return check
+
+
+REFUSED = {
+    "file": ("open('f')", "AC1806", "open('f')"),
+    "eval": ("eval('1')", "AC1806", "eval('1')"),
+    "exec": ("exec('y = 1')", "AC1806", "exec('y = 1')"),
+    "clock": ("x * time.time()", "AC1604", "time.time()"),
+    "clock by another name": ("x * now()", "AC1604", "now()"),
+    "random number": ("x * random.random()", "AC1604", "random.random()"),
+    "random array": ("x * np.random.rand(3)", "AC1604", "np.random.rand(3)"),
+    "working directory": ("print(os.getcwd())", "AC1604", "os.getcwd()"),
+    "unknown name": ("x * factro", "AC1201", "factro"),
+    "unknown name in a comprehension": ("[y * z for y in x]", "AC1201", "z"),
+    "unknown function of a module": ("ops.softmaxx(x)", "AC1203", "ops.softmaxx"),
+    "missing argument": ("scaled(x)", "AC1204", "scaled(x)"),
+    "wrong argument": ("scaled(x, 2, factro=3)", "AC1204", "scaled(x, 2, factro=3)"),
+    "outside list": ("history.append(x)", "AC1602", "history.append(x)"),
+    "outside set": ("seen.add(1)", "AC1602", "seen.add(1)"),
+    "new layer": ("nn.Dense(2, 3)", "AC1803", "nn.Dense(2, 3)"),
+    "new layer of the file": ("Block()", "AC1803", "Block()"),
+    "new Parameter": ("Parameter(x)", "AC1803", "Parameter(x)"),
+    "plain object": ("Thing()", "AC1804", "Thing()"),
+    "unhashable element": ("{[1]}", "TypeError", "{[1]}"),
+    "unhashable key": ("{[1]: x}", "TypeError", "{[1]: x}"),
+    "index": ("x * [1, 2][5]", "IndexError", "[1, 2][5]"),
+    "length of a number": ("x + len(3)", "TypeError", "len(3)"),
+    "division": ("x * (1 // 0)", "ZeroDivisionError", "1 // 0"),
+    "key": ("x * {'a': 1}['b']", "KeyError", "{'a': 1}['b']"),
+}
+
+
+@pytest.mark.parametrize(("expression", "code", "text"), REFUSED.values(), ids=REFUSED.keys())
+def test_expressions_that_are_listed(listed, expression, code, text):
+    program = f"@jit\ndef f(x):\n    return {expression}\n"
+    assert listed(program) == [(code, text)]
+    # What is listed is what a call raises: the same class, and for a refusal the same code.
+    with pytest.raises((ms.CompileError, TypeError, LookupError, ArithmeticError)) as caught:
+        ms.jit(define(HEAD + program.removeprefix("@jit\n")))(ms.Tensor([1.0, 2.0, 3.0]))
+    assert getattr(caught.value, "code", type(caught.value).__name__) == code
+
+
+ROOTS = {
+    "decorated": "@jit\ndef f(x):\n    return nothing",
+    "decorated with options": "@ms.jit(unroll_limit=2)\ndef f(x):\n    return nothing",
+    "given": "def f(x):\n    return nothing\nk = ms.jit(f)",
+    "given by keyword": "def f(x):\n    return nothing\nk = ms.jit(function=f)",
+    "derivative": "def f(x):\n    return nothing\nk = ms.jit(ms.grad(f))",
+    "lambda": "k = ms.jit(lambda x: nothing)",
+    "lambda in a function": "def main():\n    return ms.jit(lambda x: nothing)",
+    "nested": "def main():\n    @jit\n    def f(x):\n        return nothing",
+    "nested and given": "def main():\n    def f(x):\n        return nothing\n    return jit(f)",
+    "called by one": "def g(x):\n    return nothing\n@jit\ndef f(x):\n    return g(x)",
+    "mentioned by one": "def g(x):\n    return nothing\n@jit\ndef f(x):\n    return [h(x) for h in (g,)]",
+    "construct": "class Net(nn.Cell):\n    def construct(self, x):\n        return nothing",
+    "construct of a class in a function": "def main():\n    class Net(nn.Cell):\n"
+    "        def construct(self, x):\n            return nothing",
+    "method": "class Net(nn.Cell):\n    def construct(self, x):\n        return self.g(x)\n"
+    "    def g(self, x):\n        return nothing",
+    "method of a base": "class Base(nn.Cell):\n    def g(self, x):\n        return nothing\n"
+    "class Net(Base):\n    def construct(self, x):\n        return self.g(x)",
+}
+
+
+@pytest.mark.parametrize("program", ROOTS.values(), ids=ROOTS.keys())
+def test_functions_that_are_looked_at(listed, program):
+    assert listed(program) == [("AC1201", "nothing")]
+
+
+NOT_LOOKED_AT = {
+    "not compiled": "def f(x):\n    return nothing",
+    "same name elsewhere": "def main():\n    def f(x):\n        return nothing\n"
+    "def other():\n    def f(x):\n        return x\n    return jit(f)",
+    "parametrized by jit": "import pytest\n@pytest.mark.parametrize('w', [jit])\ndef test(w):\n    return nothing",
+    "constexpr": "@constexpr\ndef g(n):\n    return nothing\n@jit\ndef f(x):\n    return x * g(3)",
+    "host function": "def g(x):\n    return nothing\n@jit\ndef f(x):\n    return py_call(g, x, out=x)",
+    "host lambda": "@jit\ndef f(x):\n    return py_call(lambda x: time.time(), x, out=x)",
+    "hidden by a local": "def g(x):\n    return nothing\n@jit\ndef f(x):\n    g = ops.relu\n    return g(x)",
+}
+
+
+@pytest.mark.parametrize("program", NOT_LOOKED_AT.values(), ids=NOT_LOOKED_AT.keys())
+def test_functions_that_are_not_looked_at(listed, program):
+    assert listed(program) == []
+
+
+ACCEPTED = {
+    "locals": "@jit\ndef f(x, *xs, k=1, **named):\n    y = x\n    for i, z in enumerate(xs):\n        y = y + z\n"
+    "    return [y * w for w in (1, 2)], [(v := x), v], named, (lambda q: q * k)(x)",
+    "local containers": "@jit\ndef f(x):\n    history = []\n    history.append(x)\n    settings = {}\n"
+    "    settings['a'] = x\n    return history, settings",
+    "containers of an argument": "@jit\ndef f(history):\n    history.append(1)\n    return history",
+    "reading outside ones": "@jit\ndef f(x):\n    return len(history), settings.get('a'), history.index",
+    "attribute bound anew": "class Net(nn.Cell):\n    def __init__(self):\n        super().__init__()\n"
+    "        self.l = []\n    def construct(self, x):\n        self.l = [*self.l, x]\n        self.l.append(x)\n"
+    "        return x",
+    "name of a global statement": "def prepare():\n    global made\n    made = 2\n@jit\ndef f(x):\n    return x * made",
+    "names of a star import": "from numpy.linalg import *\n@jit\ndef f(x):\n    return x * somewhere",
+    "names of globals()": "globals().update(hidden=2)\n@jit\ndef f(x):\n    return x * hidden",
+    "module names": "@jit\ndef f(x):\n    print(__name__, __file__)\n    return x",
+    "class of a method": "class Net(nn.Cell):\n    def construct(self, x):\n        return __class__, super()",
+    "name of two meanings": "try:\n    import fast as time\nexcept ImportError:\n    import time\n"
+    "@jit\ndef f(x):\n    return x, time.time()",
+    "hidden builtin": "def open(x):\n    return x\n@jit\ndef f(x):\n    return open(x)",
+    "import in the function": "@jit\ndef f(x):\n    import math as m\n    return x * m.pi * math.sqrt(2.0)",
+    "arguments by stars": "@jit\ndef f(x):\n    a = (2,)\n    return scaled(x, *a), scaled(x, **{'factor': 2})",
+    "raised on a path": "@jit\ndef f(x):\n    if x.sum() > 100:\n        return x * [1, 2][5]\n    return x",
+    "raised perhaps": "@jit\ndef f(x, k=None):\n    return x if k is None else 1 // 0",
+    "records": "import typing, dataclasses\nclass P(typing.NamedTuple):\n    a: int\n"
+    "@dataclasses.dataclass(frozen=True)\nclass Q:\n    a: int\n@ms.jit_class\nclass R:\n    pass\n"
+    "class E(ValueError):\n    pass\n@jit\ndef f(x):\n    return P(1), Q(2), R(), E('a')",
+    "annotations": "@jit\ndef f(x: 'Undefined') -> Undefined:\n    y: Undefined = x\n    return y",
+    "never taken": "@jit\ndef f(x):\n    if False:\n        return nothing\n    return x if True else time.time()",
+    "non-ASCII text": "@jit\ndef f(x):\n    größe = 'ä', x\n    return größe",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("program", ACCEPTED.values(), ids=ACCEPTED.keys())
+def test_no_false_alarm(listed, program):
+    assert listed(program) == []
+
+
+def test_carets_stand_right_after_non_ascii_text(listed):
+    assert listed("@jit\ndef f(x):\n    return 'ä漢', nothing\n") == [("AC1201", "nothing")]
+
+
+def test_changes_of_an_attribute(listed):
+    program = """
+        class Net(nn.Cell):
+            def __init__(self):
+                super().__init__()
+                self.l, self.d = [], {}
+                self.log = []
+                self.table = dict()
+            def construct(self, x):
+                self.log.append(x)
+                self.table["a"] = x
+                del self.log[0]
+                return x
+    """
+    assert listed(program) == [
+        ("AC1602", "self.log.append(x)"),
+        ("AC1602", 'self.table["a"]'),
+        ("AC1602", "self.log[0]"),
+    ]
+
+
+def test_what_encloses_a_compiled_function_is_outside(listed):
+    program = """
+        def main():
+            found, n = [], 0
+            kept = []
+            @jit
+            def f(x):
+                nonlocal n
+                n = 1
+                kept.append(x)
+                mine = []
+                def g():
+                    mine.append(x)
+                g()
+                return mine
+    """
+    assert listed(program) == [("AC1601", "n"), ("AC1602", "kept.append(x)")]
+
+
+def test_everything_at_once_and_exit_status(tmp_path, capsys):
+    path = tmp_path / "model.py"
+    path.write_text(HEAD + "@jit\ndef f(x):\n    y = x * time.time() * nothing\n    history.append(y)\n    return y\n")
+    assert main(["check", str(path)]) == 1
+    shown = capsys.readouterr().out
+    places = [shown.index(word) for word in ("[AC1604]", "[AC1201]", "[AC1602]")]
+    assert places == sorted(places)
+    assert shown.count("instead:") == 3
+    assert "new_history = history.copy()" in shown
+    assert shown.endswith(f"3 problems in 2 functions of {path}\n")
+    assert main(["check", "--json", str(path)]) == 1
+    assert [e["code"] for e in json.loads(capsys.readouterr().out)["errors"]] == ["AC1604", "AC1201", "AC1602"]
+    assert main(["check", f"{path}:scaled"]) == 0
+
+
+def test_nothing_of_the_file_is_run(tmp_path):
+    path = tmp_path / "model.py"
+    path.write_text(
+        "print('running')\nimport no_such_module\n@no_such_module.jit\ndef f(x):\n    return no_such_module.g(x)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-m", "autodiff_compiler", "check", str(path)], capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stdout) == (0, f"no problems in 1 function of {path}\n")

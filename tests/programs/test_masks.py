@@ -1,0 +1,123 @@
+"""`t[mask] = v` and `t[mask] op= v` with a mask known only at run time."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import autodiff_compiler as ms
+
+from .compare import assert_same, check, define
+
+X = np.array([[0.5, -1.25, 2.0], [1.5, 0.75, -0.25]])
+Y = np.array([1.5, 0.75, -0.5])
+
+# Run by Python on NumPy arrays, too; z is a matrix of its own.
+PROGRAMS = {
+    "a number": "z[z > 0.0] = 3.0\nreturn z * x",
+    "a Tensor of no dimensions": "z[z > 0.0] = y[0] * y[1]\nreturn z * x",
+    "rows": "z[y[:2] > 1.0] = y * y\nreturn z * x",
+    "one row": "z[y[:2] > 1.0] = (y * y).reshape(1, 3)\nreturn z * x",
+    "a mask of columns": "z[:, y > 0.0] = 2.0\nreturn z * x",
+    "a mask of columns behind an ellipsis": "z[..., y > 0.0] *= y[1]\nreturn z * x",
+    "a mask of rows and a column": "z[y[:2] > 1.0, -1] += y[0]\nreturn z * x",
+    "a mask of rows and a slice": "z[y[:2] > 1.0, 1:] -= 0.5\nreturn z * x",
+    "added": "z[z > 0.0] += 1.5\nreturn z * x",
+    "multiplied by rows": "z[y[:2] > 1.0] *= y\nreturn z * x",
+    "divided": "z[z > 0.0] /= y[1]\nreturn z * x",
+    "the fractional power of what is positive": "z[z > 0.0] **= 0.5\nreturn z * x",
+    "divided by what is zero elsewhere": "w = y * 0.0 + 1.0\nw[2] = 0.0\nz[:, w > 0.5] /= w[0]\nreturn z * x",
+    "nothing selected": "z[z > 50.0] /= y[0] * 0.0\nreturn z * x",
+    "twice": "m = z > 0.0\nz[m] += y[0]\nz[m] *= z[0, 0]\nreturn z * x",
+    "in a branch": "if y[0] > 0.0:\n    z[z > 0.0] *= y[0]\nreturn z * x",
+    "in a kept loop": "for i in range(12):\n    z[z > 0.2] *= 0.9\nreturn z * x",
+    "of a name that may be two": "w = x * y if y[0] > 0.0 else z\nw[w > 0.0] += y[1]\nreturn w * z",
+}
+
+
+def function(body):
+    return define("def f(x, y):\n    z = x * 1.0\n" + "".join(f"    {line}\n" for line in body.splitlines()))
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_values_and_derivatives(name):
+    check(function(PROGRAMS[name]), X, Y)
+
+
+@pytest.mark.parametrize("op", ["+=", "-=", "*=", "/=", "//=", "%=", "**=", "|="])
+@pytest.mark.parametrize("dtype", ["int8", "int64", "float16", "float32"])
+@pytest.mark.parametrize("value", ["2", "n", "v", "0", "2.5"])
+def test_dtypes_as_in_eager_mode(op, dtype, value):
+    f = define(f"def f(t, v, n):\n    t[t > v[1]] {op} {value}\n    return t\n", "f")
+
+    def run(g):
+        v = ms.Tensor(np.array(3, dtype)) if value == "v" else ms.Tensor(np.array([1, 1], dtype))
+        try:
+            return g(ms.Tensor(np.array([1, 2, 3, 4], dtype)), v, ms.mutable(3))
+        except (TypeError, ValueError) as error:
+            return type(error).__name__
+
+    if value == "v":
+        f = define(f"def f(t, v, n):\n    t[t > v] {op} v\n    return t\n", "f")
+    expected, found = run(f), run(ms.jit(f))
+    if isinstance(expected, str):
+        assert found == expected
+    else:
+        assert_same(found, expected, "compiled and eager")
+
+
+def test_the_caller_and_a_parameter_see_it():
+    w = ms.Parameter(ms.Tensor([1.0, -2.0, 3.0]), name="w")
+
+    @ms.jit
+    def f(t):
+        t[t > 1.0] *= 10.0
+        w[w > 0.0] += 1.0
+        return w * 1.0
+
+    t = ms.Tensor([1.0, 2.0, 3.0])
+    assert f(t).tolist() == [2.0, -2.0, 4.0]
+    assert t.tolist() == [1.0, 20.0, 30.0]
+    assert w.tolist() == [2.0, -2.0, 4.0]
+
+
+REFUSED = {
+    "a value for each of the selected": "t[t > 1.0] = u",
+    "an operand for each of the selected": "t[t > 1.0] += u",
+    "what a mask selects": "t[t > 1.0] = t[t > 1.0] * 2.0",
+    "rows under a mask and a slice": "t.reshape(2, 1)[t > 1.0, 0:] = u",
+    "two masks": "t.reshape(2, 1)[t > 1.0, u[:1] > 0.0] = 1.0",
+    "a matrix product": "t[t > 1.0] @= u",
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_has_no_size_is_refused(name):
+    f = define(f"def f(t, u):\n    {REFUSED[name]}\n    return t\n")
+    with pytest.raises(ms.CompileError) as caught:
+        ms.jit(f)(ms.Tensor([1.0, 2.0]), ms.Tensor([3.0, 4.0]))
+    assert caught.value.code == "AC1307"
+
+
+def test_a_mask_of_another_shape():
+    for statement in ("t[u > 1.0] = 1.0", "t[u > 1.0] += 1.0"):
+        f = define(f"def f(t, u):\n    {statement}\n    return t\n")
+        for g in (f, ms.jit(f)):
+            with pytest.raises((ValueError, IndexError), match="shape"):
+                g(ms.Tensor([1.0, 2.0]), ms.Tensor([3.0, 4.0, 5.0]))
+
+
+# ------------------------------------------------------------------------------------------------ deletion
+@pytest.mark.parametrize("what", ["t", "(t, t)", "'text'", "int(t[1])", "None"])
+def test_what_has_no_elements_to_delete(what):
+    f = define(f"def f(t):\n    x = {what}\n    t[0] = 5.0\n    del x[0]\n    return t\n")
+    told = []
+    for g in (f, ms.jit(f)):
+        t = ms.Tensor([1.0, 2.0])
+        with pytest.raises(TypeError) as caught:
+            g(t)
+        told.append(str(caught.value).splitlines()[0])
+        assert t.tolist() == [5.0, 2.0]  # the write came before
+    assert told[0] == told[1]
+    if what == "t":
+        assert told[0] == "'Tensor' object doesn't support item deletion"
