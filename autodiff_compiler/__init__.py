@@ -64,22 +64,25 @@ from .errors import (
 )
 from .runtime.parameter import Parameter, ParameterTuple
 from .runtime.tensor import Tensor
+from .version import __version__
 
 if TYPE_CHECKING:
-    from . import common, nn, ops
+    from . import common, context, nn, ops, train
     from .common import dtype
+    from .context import ParallelMode, get_current_device, run_check, set_auto_parallel_context, set_device
     from .runtime.mutable import mutable
+    from .train.serialization import load_checkpoint, load_param_into_net, save_checkpoint
     from .transforms.classes import jit_class
     from .transforms.grad import GradOperation, get_grad, grad, value_and_grad
     from .transforms.host import TensorSpec, constexpr, py_call
     from .transforms.jacobian import hessian, hvp, jacfwd, jacrev, linearize
-    from .transforms.jit import jit
+    from .transforms.jit import jit, ms_function
+    from .transforms.jit_options import JitConfig
     from .transforms.jvp import jvp
     from .transforms.loops import keep, unroll
+    from .transforms.recompute import recompute
     from .transforms.vjp import vjp
     from .transforms.vmap import vmap
-
-__version__ = "0.1.0"
 
 #: Loaded when first asked for: the compiler costs nothing where only Tensors are used.
 _LAZY = {
@@ -103,17 +106,46 @@ _LAZY = {
     "keep": "transforms.loops",
     "unroll": "transforms.loops",
     "mutable": "runtime.mutable",
+    "recompute": "transforms.recompute",
     "stop_gradient": "ops",
     "set_seed": "runtime.random",
     "get_seed": "runtime.random",
     "get_rng_state": "runtime.random",
     "set_rng_state": "runtime.random",
     "common": "",
+    "context": "",
+    "experimental": "",
     "dtype": "common",
+    "ms_function": "transforms.jit",
+    "JitConfig": "transforms.jit_options",
+    "lazy_inline": "transforms.jit_options",
+    "no_inline": "transforms.jit_options",
+    "is_tensor": "ops",
     "nn": "",
     "ops": "",
     "optim": "",
+    "train": "",
+    "load_checkpoint": "train.serialization",
+    "load_param_into_net": "train.serialization",
+    "save_checkpoint": "train.serialization",
 }
+_LAZY |= dict.fromkeys(
+    (
+        *("COMPATIBLE", "LAX", "STRICT", "ParallelMode", "get_auto_parallel_context", "get_current_device"),
+        *("launch_blocking", "reset_auto_parallel_context", "run_check", "set_auto_parallel_context"),
+        *("set_deterministic", "set_device", "set_recursion_limit", "synchronize"),
+    ),
+    "context",
+)
+_LAZY |= dict.fromkeys(
+    (
+        *("TensorType", "Type", "byte", "double", "dtype_to_nptype", "dtype_to_pytype", "float_", "get_py_obj_dtype"),
+        *("half", "int_", "intc", "intp", "issubclass_", "list_", "long", "number", "pytype_to_dtype", "short"),
+        *("single", "string", "tensor_type", "tuple_", "type_none", "ubyte", "uint"),
+        *("uintc", "uintp", "ulong", "ushort"),
+    ),
+    "common.dtype",
+)
 
 __all__ = [
     "GRAPH_MODE",
@@ -133,11 +165,13 @@ __all__ = [
     "GuardError",
     "HookError",
     "InternalCompilerError",
+    "JitConfig",
     "JoinError",
     "LoopError",
     "MissingAttributeError",
     "NonFiniteError",
     "NotDifferentiableError",
+    "ParallelMode",
     "Parameter",
     "ParameterError",
     "ParameterTuple",
@@ -154,16 +188,21 @@ __all__ = [
     "UnrollWarning",
     "UnsupportedCallError",
     "UnsupportedSyntaxError",
+    "__version__",
     "bfloat16",
     "bool_",
     "common",
     "constexpr",
+    "context",
     "disable_jit",
     "dtype",
     "float16",
     "float32",
     "float64",
+    "from_numpy",
     "get_context",
+    "get_current_device",
+    "get_grad",
     "get_rng_state",
     "get_seed",
     "grad",
@@ -180,15 +219,24 @@ __all__ = [
     "jvp",
     "keep",
     "linearize",
+    "load_checkpoint",
+    "load_param_into_net",
+    "ms_function",
     "mutable",
     "nn",
     "ops",
     "py_call",
+    "recompute",
+    "run_check",
+    "save_checkpoint",
+    "set_auto_parallel_context",
     "set_context",
+    "set_device",
     "set_rng_state",
     "set_seed",
     "stop_gradient",
     "tensor",
+    "train",
     "uint8",
     "uint16",
     "uint32",
@@ -200,10 +248,19 @@ __all__ = [
 ]
 
 
-def tensor(input_data: Any = None, dtype: Any = None, shape: Any = None, init: Any = None) -> Tensor:
+def tensor(
+    input_data: Any = None,
+    dtype: Any = None,
+    shape: Any = None,
+    init: Any = None,
+    const_arg: bool = False,
+    device: str | None = None,
+) -> Tensor:
     """A new Tensor; see `Tensor`."""
-    return Tensor(input_data, dtype, shape, init)
+    return Tensor(input_data, dtype, shape, init, const_arg, device)
 
+
+from_numpy = Tensor.from_numpy
 
 tensor.__graph_call__ = lambda lw, args, kwargs: lw.call(Tensor, args, kwargs)  # type: ignore[attr-defined]
 

@@ -172,7 +172,8 @@ CATALOGUE: dict[str, Entry] = {
     ),
     "AC1604": Entry(
         _SIDE,
-        "the call gives another answer each time, but would be made once and frozen into the graph",
+        "the call gives another answer each time, or changes a setting, but would be made once, and frozen into the "
+        "graph",
         "make the call outside and pass the answer as an argument; use random numbers from `ops`",
     ),
     "AC1605": Entry(_SIDE, "`set_data` or `init_data` is called in compiled code", "use `ops.assign`"),
@@ -207,7 +208,11 @@ CATALOGUE: dict[str, Entry] = {
     "AC1707": Entry(
         _HOOK, "a hook returns another structure than it was given", "return what the message expects, or None"
     ),
-    "AC1708": Entry(_HOOK, "a hook is registered on a Cell inside compiled code", "register it before the call"),
+    "AC1708": Entry(
+        _HOOK,
+        "compiled code changes hooks that outlive the call, or in a way only a run can tell",
+        "do it before the call",
+    ),
     "AC1709": Entry(
         ("NotDifferentiableError",),
         "an operation on the way has no derivative of this order or mode",

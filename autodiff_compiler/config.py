@@ -4,35 +4,86 @@ from __future__ import annotations
 
 import difflib
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, TypeVar
 
-__all__ = ["GRAPH_MODE", "PYNATIVE_MODE", "context", "disable_jit", "get_context", "jit_disabled", "set_context"]
+from .errors import SideEffectError
+
+__all__ = [
+    "GRAPH_MODE",
+    "PYNATIVE_MODE",
+    "asks_settings",
+    "called_outside",
+    "check_device",
+    "context",
+    "disable_jit",
+    "get_context",
+    "jit_disabled",
+    "set_context",
+]
+
+_Function = TypeVar("_Function", bound=Callable[..., Any])
 
 GRAPH_MODE = 0
 PYNATIVE_MODE = 1
 
-#: Settings of MindSpore that change nothing here: accepted, kept, given back.
-_KEPT = {
-    "device_id": 0,
-    "max_call_depth": 1000,
-    "pynative_synchronize": False,
-    "jit_config": None,
-    "enable_graph_kernel": False,
-    "graph_kernel_flags": "",
-    "deterministic": "OFF",
-    "memory_optimize_level": "O0",
-    "max_device_memory": "1024GB",
-    "enable_compile_cache": False,
-    "compile_cache_path": "",
-    "runtime_num_threads": 30,
-    "precompile_only": False,
-    "jit_syntax_level": 2,
+#: Settings of MindSpore that change nothing here: accepted, checked against the type they start with, given back.
+_KEPT: dict[str, Any] = {
+    "aoe_config": {},
+    "aoe_tune_mode": "",
+    "ascend_config": {},
+    "auto_tune_mode": "NO_TUNE",
+    "check_bprop": False,  # what a bprop returns is checked always
+    "compile_cache_path": ".",
     "debug_level": "RELEASE",
-    "jit_level": "O0",
+    "deterministic": "OFF",  # every run is
+    "device_id": 0,
+    "disable_format_transform": False,
+    "enable_compile_cache": False,
+    "enable_dump": False,
+    "enable_graph_kernel": False,
+    "enable_profiling": False,
+    "enable_reduce_precision": True,
+    "enable_sparse": False,
+    "env_config_path": "",
     "exec_order": "",
+    "gpu_config": {},
+    "grad_for_scalar": False,
+    "graph_kernel_flags": "",
+    "inter_op_parallel_num": 0,
+    "jit_config": None,
+    "jit_enable_inplace_ops": True,
+    "jit_level": "O0",
+    "jit_syntax_level": 2,
+    "max_call_depth": 1000,
+    "max_device_memory": "1024GB",
+    "memory_offload": "OFF",
+    "memory_optimize_level": "O0",
+    "mempool_block_size": "1GB",
+    "op_timeout": 900,
+    "precompile_only": False,
+    "print_file_path": "",
+    "profiling_options": "training_trace",
+    "pynative_synchronize": False,  # eager operations are done when they return
+    "reserve_class_name_in_scope": True,
+    "runtime_num_threads": 30,
+    "save_dump_path": ".",
+    "support_binary": False,
+    "variable_memory_max_size": "30GB",
 }
+#: Those of them that have a few values only.
+_VALUES: dict[str, tuple[Any, ...]] = {
+    "debug_level": ("RELEASE", "DEBUG"),
+    "deterministic": ("ON", "OFF"),
+    "exec_order": ("", "bfs", "dfs", "gpto"),
+    "jit_level": ("", "O0", "O1", "O2"),
+    "jit_syntax_level": (0, 1, 2),
+    "memory_offload": ("ON", "OFF"),
+    "memory_optimize_level": ("O0", "O1"),
+}
+#: Devices that MindSpore knows; here there is the first of them.
+_DEVICES = ("CPU", "Ascend", "GPU", "Davinci")
 _SETTINGS = {
     "mode": PYNATIVE_MODE,
     "device_target": "CPU",
@@ -86,8 +137,8 @@ class Context:
             raise ValueError(self._unknown(name))
         if name == "mode" and value not in (GRAPH_MODE, PYNATIVE_MODE):
             raise ValueError(f"mode is GRAPH_MODE (0) or PYNATIVE_MODE (1), not {value!r}")
-        if name == "device_target" and value != "CPU":
-            raise ValueError(f"this build runs on the device 'CPU' only, not on {value!r}")
+        if name == "device_target":
+            check_device(value)
         if name == "optimize" and value not in (0, 1, 2):
             raise ValueError(f"optimize is 0, 1 or 2, not {value!r}")
         if name == "backend" and value != "numpy":
@@ -96,11 +147,62 @@ class Context:
             raise ValueError(f"save_graphs is a bool or 0 to 3, not {value!r}")
         if name == "save_graphs_path" and not isinstance(value, str):
             raise TypeError(f"save_graphs_path must be a string, not {type(value).__name__}")
+        if name in _KEPT:
+            _check_kept(name, value)
+
+
+def check_device(name: Any) -> None:
+    """Raises ValueError for what is no device of MindSpore's, RuntimeError for one that cannot be used here."""
+    if name not in _DEVICES:
+        raise ValueError(f"there is no device {name!r}; there are {', '.join(_DEVICES[:3])} in MindSpore, 'CPU' here")
+    if name != "CPU":
+        raise RuntimeError(f"no {name} device can be used: this build runs on the device 'CPU' only")
+
+
+def _check_kept(name: str, value: Any) -> None:
+    kind = type(_KEPT[name])
+    if _KEPT[name] is not None and (not isinstance(value, kind) or (kind is int and isinstance(value, bool))):
+        raise TypeError(f"{name} is of type {kind.__name__}, not {type(value).__name__}")
+    if name in _VALUES and value not in _VALUES[name]:
+        raise ValueError(f"{name} is one of {', '.join(map(repr, _VALUES[name]))}, not {value!r}")
+    if kind is int and value < 0:
+        raise ValueError(f"{name} is not negative; this is {value}")
+    if name == "grad_for_scalar" and value:
+        raise ValueError("grad_for_scalar: a Python number has no derivative; make it a Tensor")
 
 
 context = Context()
 
 
+# ------------------------------------------------------------------------------------------------ in compiled code
+def asks_settings(function: _Function) -> _Function:
+    """Marks a function whose answer only settings decide: compiled code is compiled again when it changes."""
+
+    def graph_call(lw: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
+        call = ", ".join([*map(repr, args), *(f"{name}={value!r}" for name, value in kwargs.items())])
+        what = f"{function.__name__}({call})"
+        return lw.outside.property(function, what, what, lambda: function(*args, **kwargs))
+
+    function.__graph_call__ = graph_call  # type: ignore[attr-defined]
+    return function
+
+
+def called_outside(function: _Function) -> _Function:
+    """Marks a function that compiled code cannot call: it would be called once, and not at every run."""
+
+    def graph_call(lw: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
+        raise SideEffectError(
+            f"{function.__name__}() would be called once, while this is compiled",
+            code="AC1604",
+            hint="call it before the compiled function",
+        )
+
+    function.__graph_call__ = graph_call  # type: ignore[attr-defined]
+    return function
+
+
+# ------------------------------------------------------------------------------------------------ the public functions
+@called_outside
 def set_context(**settings: Any) -> None:
     """Changes process-wide settings.
 
@@ -115,6 +217,7 @@ def set_context(**settings: Any) -> None:
     context.set(**settings)
 
 
+@asks_settings
 def get_context(attr_key: str) -> Any:
     """The value of one setting; ValueError if there is none of that name."""
     return context.get(attr_key)

@@ -12,6 +12,7 @@ import difflib
 import functools
 import html
 import os
+import re
 import warnings
 from collections.abc import Callable, Iterable
 from types import TracebackType
@@ -70,6 +71,8 @@ R = TypeVar("R")
 _SHOWN_CALLS = 8
 #: From which likeness on one name may be a misspelling of another.
 _NEAR = 0.75
+#: an article before the name of a class that wants "an"
+_ARTICLE = re.compile(r"\b([Aa]) (?=(?:int|[AEIO][a-z]\w*)\b)")
 
 
 class CompileError(Exception):
@@ -103,6 +106,7 @@ class CompileError(Exception):
         chain: Iterable[Loc] = (),
         stage: str | None = None,
     ) -> None:
+        message = _ARTICLE.sub(r"\1n ", message)
         super().__init__(message)
         self.__suppress_context__ = True  # what was handled while it was found is no part of the user's story
         self.message = message

@@ -60,7 +60,7 @@ def calling_place() -> Loc | None:
     frame: FrameType | None = sys._getframe(1)
     while frame is not None and frame.f_code.co_filename.startswith(_PACKAGE):
         frame = frame.f_back
-    if frame is None:
+    if frame is None or frame.f_code.co_filename.startswith("<frozen "):  # what runs a module, not the user's
         return None
     return Loc(frame.f_code.co_filename, frame.f_lineno, function=frame.f_code.co_qualname)
 

@@ -60,7 +60,8 @@ def remember(name: str, text: str) -> None:
 
 def run_doctest(block: Block, name: str, namespace: dict[str, Any]) -> str:
     """What the block's examples print differently, or an empty string."""
-    test = doctest.DocTestParser().get_doctest(block.text, namespace, name, name, block.line - 1)
+    title = f"{name}:{block.line}"  # each block has sources of its own
+    test = doctest.DocTestParser().get_doctest(block.text, namespace, title, name, block.line - 1)
     test.globs = namespace  # get_doctest copies; blocks share theirs
     for number, example in enumerate(test.examples):
         remember(f"<doctest {test.name}[{number}]>", example.source)

@@ -10,11 +10,13 @@ from __future__ import annotations
 from collections.abc import Callable, Container, Iterable, Sequence
 from dataclasses import dataclass
 
-from ..errors import BpropError
+from ..dtypes import bool_
+from ..errors import BpropError, HookError, NotDifferentiableError
 from ..ir.build import Builder
 from ..ir.core import Block, Op, Value
-from ..ir.types import Type, seq
-from ..ir.walk import free_values, inline
+from ..ir.primitive import Effect, F
+from ..ir.types import Type, seq, tensor
+from ..ir.walk import effect_of, free_values, inline
 from ..primitives.container import Undef
 from ..primitives.control import COUNT, Call, If, Scan
 from .remat import choose, prune, take_over
@@ -22,6 +24,7 @@ from .reverse import STRUCTURED, Cotangents, Shares, Sweep, adjoint, hint, summe
 
 __all__: list[str] = []
 
+_BOOL = tensor(bool_, ())
 _Rule = Callable[[Sweep, Builder, Op, "list[Value | None]"], Shares]
 
 
@@ -47,13 +50,24 @@ def _if(sweep: Sweep, builder: Builder, op: Op, gs: list[Value | None]) -> Share
     captured = list(dict.fromkeys(v for _, cotangents in arms for v in cotangents.pending))
     if not captured:
         return ()
-    for arm, cotangents in arms:
-        arm.ret(*[cotangents.pop_or_zero(arm, v) for v in captured])
+    given = [[_given(sweep, cotangents, v) for v in captured] for _, cotangents in arms]
+    always = [all(way is True for way in ways) for ways in zip(*given, strict=True)]
+    partly = [i for i, both in enumerate(always) if not both] if sweep.conditional else []
+    for (arm, cotangents), ways in zip(arms, given, strict=True):
+        flags = [w if isinstance(w, Value) else arm.const(w, _BOOL) for w in (ways[i] for i in partly)]
+        arm.ret(*[cotangents.pop_or_zero(arm, v) for v in captured], *flags)
         prune(arm.block, builder.module, arm.block.outs)
     blocks = [arm.block for arm, _ in arms]
     _save_from_arms(op, blocks)
     results = builder.emit_op(If, op.operands, (), blocks).results
-    return zip(captured, results, strict=True)
+    sweep.when.update((results[i], results[len(captured) + n]) for n, i in enumerate(partly))
+    return zip(captured, results, strict=False)
+
+
+def _given(sweep: Sweep, cotangents: Cotangents, v: Value) -> bool | Value:
+    """Whether an arm gives a value a cotangent; a Value if only a run can tell."""
+    g = cotangents.pending.get(v)
+    return g is not None if g is None or g not in sweep.when else sweep.when[g]
 
 
 def _save_from_arms(op: Op, adjoints: Sequence[Block]) -> None:
@@ -194,8 +208,10 @@ def _loop(sweep: Sweep, builder: Builder, op: Op, gs: list[Value | None]) -> Sha
             carries.append(_Carry(arriving[carry], start, cotangents.pop_or_zero(trip, carry), init))
     elems = [(xs, cotangents.pop(x)) for xs, x in zip(loop.sequences, loop.elems, strict=True)]
     leaving = [(xs, g) for xs, g in elems if g is not None]
+    captured = set()
     for v, g in cotangents.pending.items():
         arg = Value(v.type, block, 0, hint(v))
+        captured.add(arg)
         total = summed(trip, arg, g)
         total.name = arg.name
         carries.append(_Carry(arg, zeros_like(builder, v), total, v))
@@ -204,18 +220,28 @@ def _loop(sweep: Sweep, builder: Builder, op: Op, gs: list[Value | None]) -> Sha
     constant = {c.arg: c.init for c in carries if c.out is c.arg}
     through = [(c.of, c.init) for c in carries if c.arg in constant]
     carries = [c for c in carries if c.arg not in constant]
-    if not carries and not leaving:
+    if not carries and not leaving and not _acts(block, builder):
         return through
 
     block.outs = [*(c.out for c in carries), *(g for _, g in leaving)]
     shifts, more_read = _save_from_trips(loop, block, constant)
     scan = _close(builder, loop, block, carries, shifts, read + more_read)
     left = scan.results[len(carries) + len(shifts) :]
+    if sweep.conditional and captured:  # without a trip nothing of what is around the loop is used
+        condition = F.greater(loop.count, 0)
+        outer = sweep.condition(gs) if sweep.when else None
+        condition = condition if outer is None else F.logical_and(condition, outer)
+        sweep.when.update((r, condition) for c, r in zip(carries, scan.results, strict=False) if c.arg in captured)
     return [
         *through,
         *((c.of, r) for c, r in zip(carries, scan.results, strict=False)),
         *((xs, r) for (xs, _), r in zip(leaving, left, strict=True)),
     ]
+
+
+def _acts(block: Block, builder: Builder) -> bool:
+    """Whether users see that a block runs: a backward rule of theirs prints, writes or raises."""
+    return any(effect_of(op, builder.module, {}) > Effect.READ for op in block.ops)
 
 
 def _needed(
@@ -311,15 +337,29 @@ def _custom_vjp(sweep: Sweep, builder: Builder, op: Op, gs: list[Value | None]) 
     """The user's backward block, copied in place; the forward block is not looked at."""
     cotangents = [zeros_like(builder, r) if g is None else g for g, r in zip(gs, op.results, strict=True)]
     refuse_missing(op, sweep.active)
-    return zip(op.operands, inline(builder, op.blocks[1], [*op.operands, *op.results, *cotangents]), strict=True)
+    return _where_given(sweep, builder, op, op.blocks[1], [*op.operands, *op.results, *cotangents], gs)
+
+
+def _where_given(
+    sweep: Sweep, builder: Builder, op: Op, block: Block, args: Sequence[Value], gs: Sequence[Value | None]
+) -> Shares:
+    """The user's block, copied in place; it does not run where no path gives a cotangent."""
+    condition = sweep.condition(gs) if sweep.when else None
+    if condition is None:
+        return zip(op.operands, inline(builder, block, args), strict=True)
+    run, skip = builder.nested(), builder.nested()
+    run.ret(*inline(run, block, args))
+    skip.ret(*[zeros_like(skip, x) for x in op.operands])
+    return zip(op.operands, builder.emit_op(If, (condition,), (), [run.block, skip.block]).results, strict=True)
 
 
 def refuse_missing(op: Op, wanted: Container[Value]) -> None:
     """Raises if the cotangent of an operand is wanted that the user's rule does not give."""
-    for x, d in zip(op.operands, op.blocks[1].outs, strict=True):
+    for x, d in zip(op.operands, op.blocks[-1].outs, strict=True):
         if x in wanted and d.op is not None and d.op.defn.name == "missing_cotangent":
             _, code, text, hint = d.op.attrs
-            raise BpropError(text, code=code, hint=hint, loc=op.loc and op.loc.of_user())
+            kind = {e.code: e for e in (NotDifferentiableError, HookError)}.get(code, BpropError)
+            raise kind(text, code=code, hint=hint, loc=d.op.loc or (op.loc and op.loc.of_user()))
 
 
 @_rule("grad_map")
@@ -327,4 +367,5 @@ def _grad_map(sweep: Sweep, builder: Builder, op: Op, gs: list[Value | None]) ->
     """The block, applied to the cotangent."""
     (g,) = gs
     assert g is not None
-    return zip(op.operands, inline(builder, op.blocks[0], [g]), strict=True)
+    refuse_missing(op, sweep.active)
+    return _where_given(sweep, builder, op, op.blocks[0], [g], gs)

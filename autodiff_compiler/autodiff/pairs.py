@@ -48,10 +48,13 @@ class Pair:
 
 
 class Pairs:
-    """The pairs of a module, each made once per function, active arguments and live cotangents."""
+    """The pairs of a module, each made once per function, active arguments and live cotangents.
 
-    def __init__(self, module: Module) -> None:
-        self.module = module
+    Without `hooks` nothing is differentiated just because a gradient hook wants to see it.
+    """
+
+    def __init__(self, module: Module, hooks: bool = True) -> None:
+        self.module, self.hooks = module, hooks
         self._made: dict[tuple[str, tuple[int, ...], tuple[int, ...]], Pair | None] = {}
 
     def of(self, name: str, wrt: Sequence[int], seeds: Sequence[int], loc: Loc | None = None) -> Pair:
@@ -78,7 +81,7 @@ class Pairs:
         forward = clone_function(function, module)
         body = forward.body
         original = list(body.outs)
-        active = active_values(body, [body.args[i] for i in wrt], [body.outs[j] for j in seeds])
+        active = active_values(body, [body.args[i] for i in wrt], [body.outs[j] for j in seeds], self.hooks)
         builder = Builder(Block(), module=module)
         cotangents = Cotangents(active)
         arriving = []

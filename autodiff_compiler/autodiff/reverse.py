@@ -7,8 +7,9 @@ derivative of a derivative is this same code.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from ..errors import CompileError, InternalCompilerError, NotDifferentiableError
@@ -34,6 +35,24 @@ class Sweep:
 
     active: set[Value]
     pairs: Pairs
+    #: cotangents that only some paths give, and the conditions of these: elsewhere they are zeros
+    when: dict[Value, Value] = field(default_factory=dict)
+    #: whether users' rules are on the way: they are not asked where no path gives a cotangent
+    conditional: bool = field(init=False)
+
+    def __post_init__(self) -> None:
+        found = any(v.op is not None and v.op.defn.name in ("custom_vjp", "grad_map") for v in self.active)
+        object.__setattr__(self, "conditional", found)
+
+    def condition(self, gs: Iterable[Value | None]) -> Value | None:
+        """The condition under which one of the cotangents is given; None if one always is."""
+        ways: dict[Value, None] = {}
+        for g in gs:
+            if g is not None and g not in self.when:
+                return None
+            if g is not None:
+                ways[self.when[g]] = None
+        return functools.reduce(lambda p, q: F.logical_or(p, q), ways) if ways else None
 
 
 #: The cotangents that the rule of a structured op hands out: one value, one share of its cotangent.
@@ -51,7 +70,7 @@ class Cotangents:
         self.active = active
         self.pending: dict[Value, Value] = {}
 
-    def add(self, builder: Builder, x: Value, g: Value | None) -> None:
+    def add(self, builder: Builder, x: Value, g: Value | None, sweep: Sweep | None = None) -> None:
         """Adds one share of the cotangent of `x`; an inactive value has none.  All sums are emitted here."""
         if g is None or x not in self.active:
             return
@@ -59,7 +78,10 @@ class Cotangents:
             raise InternalCompilerError(f"the cotangent of {x} has the type {g.type}", loc=builder.loc)
         before = self.pending.get(x)
         if before is not None:
+            condition = sweep.condition((before, g)) if sweep is not None and sweep.when else None
             g = summed(builder, before, g)
+            if condition is not None and sweep is not None:
+                sweep.when[g] = condition
         if g.name is None:
             g.name = hint(x)
         self.pending[x] = g
@@ -95,8 +117,11 @@ def adjoint(sweep: Sweep, builder: Builder, ops: Sequence[Op], cotangents: Cotan
                 shares = rule(sweep, builder, op, gs)
             else:
                 shares = _shares(op, gs, sweep.active)
+            condition = sweep.condition(gs) if sweep.when else None
             for x, g in shares:
-                cotangents.add(builder, x, g)
+                if condition is not None and g is not None and g.constant is None:
+                    sweep.when.setdefault(g, condition)
+                cotangents.add(builder, x, g, sweep)
 
 
 def _shares(op: Op, gs: list[Value | None], active: set[Value]) -> Shares:

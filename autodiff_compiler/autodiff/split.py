@@ -29,15 +29,16 @@ class Split:
     cotangents: tuple[int, ...]
 
 
-def split(module: Module, wrt: Sequence[int]) -> Split:
+def split(module: Module, wrt: Sequence[int], hooks: bool = True) -> Split:
     """Cuts the entry of a module, which stays as it is; `wrt` numbers the arguments whose cotangents are wanted.
 
+    With `hooks` the gradient hooks on the way see theirs, even where only constants enter a Cell.
     The module has no `grad` ops any more, but still the user's overrides (`custom_vjp`, `grad_map`).
     Raises NotDifferentiableError where an op without a derivative is on the way.
     """
     work = module.like(dict(module.functions))
     entry = work.entry
-    pair = Pairs(work).of(entry.name, wrt, [j for j, v in enumerate(entry.outs) if differentiable(v.type)])
+    pair = Pairs(work, hooks).of(entry.name, wrt, [j for j, v in enumerate(entry.outs) if differentiable(v.type)])
     forward, backward = (_part(work, name) for name in (pair.forward, pair.backward))
     return Split(forward, backward, pair.residuals, pair.seeds, pair.cotangents)
 

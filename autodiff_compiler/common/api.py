@@ -1,5 +1,41 @@
-"""MindSpore's place of `jit`."""
+"""MindSpore's place of `jit`, and the two objects that its own tests and some programs reach for."""
 
-from ..transforms.jit import jit
+from __future__ import annotations
 
-__all__ = ["jit"]
+from typing import Any
+
+from ..transforms.jit import jit, ms_function
+from ..transforms.jit_options import JitConfig
+
+__all__ = ["JitConfig", "jit", "ms_function", "ms_memory_recycle"]
+
+
+class _PyNativeExecutor:
+    """What runs eager operations, each of which is done when it returns."""
+
+    def sync(self) -> None:
+        """Waits for nothing."""
+
+
+class _CellGraphExecutor:
+    """What compiles a Cell or function ahead of its first call."""
+
+    def compile(self, obj: Any, *args: Any, phase: str = "predict", **options: Any) -> tuple[str, bool]:
+        """Compiles for calls with arguments like these; returns the phase, and True as MindSpore does.
+
+        >>> from autodiff_compiler import Tensor
+        >>> _cell_graph_executor.compile(lambda x: x + 1, Tensor(1.0))
+        ('predict', True)
+        """
+        if hasattr(obj, "__graph_state__"):
+            obj.compile(*args)
+        else:
+            jit(obj).lower(*args)
+        return phase, True
+
+
+_pynative_executor, _cell_graph_executor = _PyNativeExecutor(), _CellGraphExecutor()
+
+
+def ms_memory_recycle() -> None:
+    """Gives memory back: Tensors do so when the last name for them goes."""

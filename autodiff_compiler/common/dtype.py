@@ -23,43 +23,86 @@ from ..dtypes import (
     uint32,
     uint64,
 )
+from .kinds import (
+    TensorType,
+    dictionary,
+    float_,
+    function,
+    get_py_obj_dtype,
+    int_,
+    issubclass_,
+    list_,
+    number,
+    slice_,
+    string,
+    tensor,
+    tuple_,
+    type_none,
+    type_type,
+    uint,
+)
 
 __all__ = [
+    "TensorType",
     "Type",
     "bfloat16",
     "bool_",
     "byte",
+    "dictionary",
     "double",
     "dtype_to_nptype",
     "dtype_to_pytype",
     "float16",
     "float32",
     "float64",
+    "float_",
     "float_type",
+    "function",
+    "get_py_obj_dtype",
     "half",
     "int8",
     "int16",
     "int32",
     "int64",
+    "int_",
     "int_type",
+    "intc",
+    "intp",
+    "issubclass_",
+    "list_",
     "long",
+    "number",
     "number_type",
     "pytype_to_dtype",
     "short",
     "single",
+    "slice_",
+    "string",
+    "tensor",
+    "tensor_type",
+    "tuple_",
+    "type_none",
+    "type_type",
     "ubyte",
+    "uint",
     "uint8",
     "uint16",
     "uint32",
     "uint64",
     "uint_type",
+    "uintc",
+    "uintp",
+    "ulong",
+    "ushort",
 ]
 
 #: The class of all of them.
 Type = DType
 
 half, single, double = float16, float32, float64
-byte, short, long, ubyte = int8, int16, int64, uint8
+byte, short, intc, intp, long = int8, int16, int32, int64, int64
+ubyte, ushort, uintc, uintp, ulong = uint8, uint16, uint32, uint64, uint64
+tensor_type = TensorType
 
 int_type = (int8, int16, int32, int64)
 uint_type = (uint8, uint16, uint32, uint64)

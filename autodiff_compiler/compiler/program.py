@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import linecache
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
 from typing import Any
 
 import numpy as np
@@ -21,12 +22,15 @@ from ..ir.types import Seq, TupleType, Type, seq
 from ..ir.walk import Cloner, ops_of
 from ..locks import Lock
 from ..passes.touches import touches_of
+from ..runtime.commits import noting
 from ..runtime.host import HostCalls
 from ..runtime.storage import SHARED
 from ..runtime.tensor import Tensor, wrap
 from .pipeline import Stages, build, optimise
 
 __all__ = ["Program"]
+
+_NOTHING = nullcontext()
 
 
 class Program:
@@ -36,8 +40,10 @@ class Program:
     writes.  Derivatives of a call are programs as well, made once per set of tracked inputs.
     """
 
-    def __init__(self, module: Module, states: Mapping[str, Any] | None = None) -> None:
+    def __init__(self, module: Module, states: Mapping[str, Any] | None = None, inputs: int | None = None) -> None:
         self.front = module
+        #: by how many of its first arguments a derivative meets gradient hooks: the others are cotangents
+        self._hooked = len(module.entry.args) if inputs is None else inputs
         #: the Tensors behind the module's states, for those that come to life in a backward part
         self._states = states or {}
         self._lock = Lock()
@@ -101,25 +107,42 @@ class Program:
         inputs = list(tensors)
         aliases = [wrap(t._data, t._node) for t in inputs]
 
-        def pullback(cotangents: list[Tensor | None]) -> Sequence[Tensor | None]:
-            seeds = [_seed(cotangents[j], found[j]) for j in parts.split.seeds]
-            if any(map(tracked, aliases)) or any(map(tracked, seeds)):
-                program = self._pullback(active)
+        def pullback(cotangents: list[Tensor | None], wanted: tuple[bool, ...]) -> Sequence[Tensor | None]:
+            asked, split = active, parts.split
+            if parts.acts and not all(wanted):  # users' rules on the way to the others must not run
+                asked = tuple([i for i, one in zip(active, wanted, strict=True) if one])
+                split = self._parts(asked).split
+            seeds = [_seed(cotangents[j], found[j]) for j in split.seeds]
+            if asked is not active or any(map(tracked, aliases)) or any(map(tracked, seeds)):
+                program = self._pullback(asked)
                 opt = program.stages.opt
-                with HostCalls(calls):
+                with HostCalls(calls), self._noting():
                     results = program([*aliases, *seeds, *[self._states[name] for name in opt.inputs]])
-                self._commit(opt.outputs, results[len(active) :])
-                return results[: len(active)]
+                self._commit(opt.outputs, results[len(asked) :])
+                by_input = dict(zip(asked, results, strict=False))
+                return [by_input.get(i) for i in active]
             read = [self._states[name]._data for name in parts.reads]
-            grads = [wrap(a) for a in parts.backward(*kept, *[s._data for s in seeds], *read)]
+            with self._noting() if parts.writes else _NOTHING:
+                found_grads = parts.backward(*kept, *[s._data for s in seeds], *read)
+            grads = [wrap(a) for a in found_grads]
             by_input = dict(zip(parts.split.cotangents, grads, strict=False))
             self._commit(parts.writes, grads[len(by_input) :])
             return [by_input.get(i) for i in active]
 
         for t in inputs:
             t._held |= SHARED  # the residuals may be the inputs' own buffers
-        record(operands, results, pullback)
+        record(operands, results, pullback, selective=True)
         return results
+
+    @contextmanager
+    def _noting(self) -> Iterator[None]:
+        """Around a backward part that runs: if an exception leaves it, states get what it had written."""
+        with noting(self.front.states) as noted:
+            try:
+                yield
+            except BaseException:
+                self._commit(list(noted.states), [wrap(np.array(array)) for array in noted.states.values()])
+                raise
 
     def _commit(self, names: Sequence[str], values: Sequence[Tensor]) -> None:
         """Writes the states that a backward part has changed."""
@@ -134,7 +157,7 @@ class Program:
             if active not in self._splits:
                 adjoint = self.stages.adjoint
                 with stage("derivative", adjoint):
-                    parts = split(adjoint, active)
+                    parts = split(adjoint, active, hooks=any(i < self._hooked for i in active))
                 self._splits[active] = _Parts(parts)
             return self._splits[active]
 
@@ -148,8 +171,8 @@ class Program:
             if active not in self._pullbacks:
                 adjoint = self.stages.adjoint
                 with stage("derivative", adjoint):
-                    made = _pullback_module(adjoint, active, parts)
-                self._pullbacks[active] = Program(made, self._states)
+                    made = _pullback_module(adjoint, active, parts, any(i < self._hooked for i in active))
+                self._pullbacks[active] = Program(made, self._states, self._hooked)
             return self._pullbacks[active]
 
 
@@ -197,6 +220,8 @@ class _Parts:
         self.backward = build(backward)
         #: states that users' backward blocks read and write: more arguments and results of `backward`
         self.reads, self.writes = backward.inputs, backward.outputs
+        #: whether users see that `backward` runs
+        self.acts = any(op.defn.effect is Effect.IO for function in made.backward for op in ops_of(function.body))
 
 
 def _residual(residual: Residual, arrays: list[Any], found: tuple[Any, ...], n: int) -> Any:
@@ -218,7 +243,7 @@ def _seed(g: Tensor | None, result: Any) -> Tensor:
     return wrap(np.zeros_like(result)) if g is None else g
 
 
-def _pullback_module(module: Module, active: tuple[int, ...], made: Split) -> Module:
+def _pullback_module(module: Module, active: tuple[int, ...], made: Split, hooks: bool) -> Module:
     entry = module.entry
     out = module.like({})
     out.inputs = out.outputs = ()
@@ -230,7 +255,7 @@ def _pullback_module(module: Module, active: tuple[int, ...], made: Split) -> Mo
     builder = Builder(function.body, module=out)
     with builder:
         inner = builder.nested(types, [a.name for a in entry.args])
-        cloner = _Silent(inner, dict(zip(entry.args, inner.block.args, strict=True)))
+        cloner = (_Silent if hooks else _Hookless)(inner, dict(zip(entry.args, inner.block.args, strict=True)))
         with inner:
             outs = cloner.clone_ops(entry.body)
             _leave_states(module, outs, inner)
@@ -251,9 +276,25 @@ def _leave_states(module: Module, outs: Sequence[Any], builder: Builder) -> None
 
 
 class _Silent(Cloner):
-    """Copies ops without what they do to the outside."""
+    """Copies ops without what they do to the outside; what users' derivatives do is still to come."""
+
+    def clone_block(self, block: Block) -> Block:
+        name = block.parent.defn.name if block.parent is not None else ""
+        if name == "grad_map" or (name == "custom_vjp" and block is not block.parent.blocks[0]):  # type: ignore[union-attr]
+            return Cloner(self.builder, self.mapping, self.relocate).clone_block(block)
+        return super().clone_block(block)
 
     def clone_op(self, op: Any) -> Any:
         if op.defn.effect is Effect.IO and not op.results:
+            return ()
+        return super().clone_op(op)
+
+
+class _Hookless(_Silent):
+    """The same without what calls gradient hooks where only constants enter a Cell."""
+
+    def clone_op(self, op: Any) -> Any:
+        if op.defn.name == "gradient_source":
+            self.mapping[op.results[0]] = self.builder.const(0, op.results[0].type)
             return ()
         return super().clone_op(op)

@@ -125,6 +125,10 @@ def _add_mutable(x: Any, key: list[Any], leaves: list[Tensor]) -> None:
         for name, item in x.items():
             key += (type(name), name)
             _add_mutable(item, key, leaves)
+    elif (names := record_fields(x)) is not None:
+        key += (Mutable, kind)
+        for name in names:
+            _add_mutable(getattr(x, name), key, leaves)
     else:
         _add(x, key, leaves)
 

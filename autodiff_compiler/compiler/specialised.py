@@ -14,18 +14,18 @@ from ..errors import SideEffectError
 from ..frontend.after_forward import AttributeCell
 from ..frontend.guards import in_short
 from ..frontend.inputs import pattern_of
-from ..frontend.joins import same_static
 from ..frontend.lower import Arg, Lowered, Options, Out, State, lower
-from ..frontend.outside import type_of
 from ..frontend.results import Chosen, Copied, Shared
-from ..frontend.values import Held, LocalDict, LocalList, LocalObject, LocalSet, elements, parts, rebuild, record_fields
+from ..frontend.values import LocalDict, LocalList, LocalObject, LocalSet, elements, parts, rebuild, record_fields
 from ..locks import locks_of
 from ..runtime import epoch
-from ..runtime.commits import Commit, Committed, noting
+from ..runtime.commits import Commit, Committed, noting, sees_state
+from ..runtime.hooks import registered_on, same_hooks
 from ..runtime.random import generator
 from ..runtime.storage import holders
 from ..runtime.tensor import Tensor, wrap
 from .program import Program
+from .shown import Shown, replace_value, set_attribute
 from .specialise import specification
 
 __all__ = ["Specialised", "specialise"]
@@ -62,7 +62,7 @@ class Specialised:
         if any(isinstance(part, LocalList | LocalDict) for t in templates[1:] for part in parts(t)):
             self._finish_all = lambda results, inputs: _built(templates, results, inputs, {})
         self._attributes = [(owner, name, _finisher(template)) for owner, name, template in lowered.attributes]
-        self._commits = any(isinstance(fn, Commit) for fn in lowered.module.callables.values())
+        self._commits = any(isinstance(fn, Commit) or sees_state(fn) for fn in lowered.module.callables.values())
         #: whether the program depends on its arguments alone, and changes nothing
         changes = self._written or lowered.writes or lowered.attributes or self._commits
         self._alone = not (self._fetch or self._inputs or changes)
@@ -96,12 +96,16 @@ class Specialised:
 
     @property
     def universal(self) -> bool:
-        """Whether it does not matter which arguments are one object."""
-        return self.lowered.pattern is None
+        """Whether it does not matter which arguments are one object, and which hooks they have."""
+        return self.lowered.pattern is None and not self.lowered.hooks
 
     def agrees(self, leaves: Sequence[Tensor]) -> bool:
-        """Whether, where that matters, the same Tensors are one object as in the call that was compiled."""
-        pattern = self.lowered.pattern
+        """Whether, where that matters, the same Tensors are one object, with the same hooks, as at compile time."""
+        pattern, hooks = self.lowered.pattern, self.lowered.hooks
+        if hooks:
+            inputs = [*leaves, *[fetch() for fetch in self._fetch]]
+            if any(not same_hooks(registered_on(inputs[i]), expected) for i, expected in hooks.items()):
+                return False
         return pattern is None or pattern_of([*map(id, leaves), *[id(fetch()) for fetch in self._fetch]]) == pattern
 
     def __call__(self, leaves: Sequence[Tensor]) -> Any:
@@ -141,50 +145,32 @@ class Specialised:
 
     def _noting(self, inputs: list[Tensor]) -> list[Tensor]:
         """Runs the program; if an exception leaves it, what was written by then is written back."""
-        with noting(self.lowered.module.states) as noted:
+        shown = Shown(self.lowered, inputs, self._write_back)
+        with noting(self.lowered.module.states, shown) as noted:
             try:
-                return self.program([*inputs, *self._inputs])
+                results = self.program([*inputs, *self._inputs])
             except BaseException:
-                self._write_back(noted, inputs)
+                shown.take_back()
+                self._write_back(noted, inputs, replace_value)
                 raise
+            shown.take_back()
+            return results
 
-    def _write_back(self, noted: Committed, inputs: Sequence[Tensor]) -> None:
+    def _write_back(self, noted: Committed, inputs: Sequence[Tensor], replace: Callable[..., None]) -> None:
         states = {name: wrap(np.array(array)) for name, array in noted.states.items()}
         rest = [wrap(np.array(array)) for array in noted.rest]
         for name, new in states.items():
             if isinstance(self.lowered.states[name], Tensor):  # else it belongs to an attribute
-                replace_value(self.lowered.states[name], new)
+                replace(self.lowered.states[name], new)
         if noted.place is None:
             return
         site = self.lowered.sites[noted.place]
         for i, result in site.writes:
-            replace_value(inputs[i], rest[result])
+            replace(inputs[i], rest[result])
         made: dict[int, Any] = {}
         contents = [_built(template, rest, inputs, made) for _, _, template in site.attributes]
         for (owner, name, _), value in zip(site.attributes, contents, strict=True):
             set_attribute(owner, name, value)
-
-
-def replace_value(target: Tensor, new: Tensor) -> None:
-    """A Parameter or Tensor takes the value that compiled code gave it, and the value's place on the tapes.
-
-    It is written in place unless somebody else holds the bytes.
-    """
-    target._own()[...] = new._data
-    target._node = new._node
-
-
-def set_attribute(owner: Any, name: str, value: Any) -> None:
-    """An object takes what compiled code left in an attribute; the epoch moves only if a guard might mind."""
-    if type(value) is Held:
-        if value.kept:
-            return
-        value = value.value
-    old = getattr(owner, name, owner)
-    if type(old) is Tensor and type(value) is Tensor and type_of(old) is type_of(value):
-        object.__setattr__(owner, name, value)
-    elif isinstance(value, Tensor) or not same_static(old, value):
-        setattr(owner, name, value)
 
 
 def check_memory(written: Sequence[Tensor], inputs: Sequence[Tensor]) -> None:

@@ -1,4 +1,4 @@
-"""The last call of a Cell with `set_grad()`: recorded, so that a gradient taken right after it need not run it again."""
+"""The last call of a Cell with `set_grad()`, recorded: a gradient taken right after it need not run it again."""
 
 from __future__ import annotations
 
@@ -59,9 +59,9 @@ class Ahead:
         self, tensors: Sequence[Tensor], weights: Sequence[Parameter], seeds: Any, of: Callable[[Any], Any] | None
     ) -> tuple[list[Tensor], list[Tensor]] | None:
         """The gradients by some of the inputs and Parameters; None if one was not recorded."""
-        asked = [self._number.get(id(x)) for x in (*tensors, *weights)]
-        if None in asked:
+        if any(id(x) not in self._number for x in (*tensors, *weights)):
             return None
+        asked = [self._number[id(x)] for x in (*tensors, *weights)]
         if of is not None:
             del self._tape.targets[len(list(leaves(of(self.outputs)))) :]
         try:

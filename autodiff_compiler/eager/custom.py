@@ -7,14 +7,27 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import BpropError
-from ..runtime.rules import NOT_GIVEN, check_shape, entries, not_given, of_leaves
+from ..errors import CompileError
+from ..runtime.rules import (
+    NOT_GIVEN,
+    about_rule,
+    check_shape,
+    entries,
+    not_a_gradient,
+    not_an_edit,
+    not_given,
+    of_leaves,
+)
 from ..runtime.storage import SHARED
 from ..runtime.tensor import Tensor, wrap
-from ..runtime.trees import leaves, parts, replaced
+from ..runtime.trees import containers, exchanged, leaves, parts, replaced
 from .tape import record, thread, tracked
 
-__all__ = ["custom", "edited", "observed"]
+__all__ = ["IS_RULE", "alias_of", "constant_of", "custom", "edited", "own"]
+
+
+#: The attribute that marks the pullback of a user's rule.
+IS_RULE = "__is_rule__"
 
 
 def custom(
@@ -23,7 +36,7 @@ def custom(
     names: Sequence[str],
     rule: Callable[..., Any],
     what: str,
-    refusal: BpropError | None = None,
+    refusal: CompileError | None = None,
 ) -> Any:
     """``run()``, whose derivatives by the Tensors among `args` are those that the user's rule gives.
 
@@ -32,20 +45,17 @@ def custom(
     """
     state = thread.state
     outer = state.active
-    if not outer:
-        return run()
-    operands = list(leaves(args))
-    held = replaced(args, _alias) if any(map(tracked, operands)) else ()
+    held = replaced(args, alias_of) if outer and any(map(tracked, leaves(args))) else ()
     state.active = 0
     try:
         found = run()
     finally:
         state.active = outer
-    made: dict[int, Tensor] = {}
-    result = replaced(found, lambda t: made.setdefault(id(t), _constant(t)))
+    made: dict[int, tuple[Tensor, Tensor]] = {}
+    result = own(found, args, lambda t: made.setdefault(id(t), (constant_of(t), t))[0])
     if not held:
         return result
-    outs = list(made.values())
+    outs = [mine for mine, _ in made.values()]
     numbers = {id(t): i for i, t in enumerate(outs)}
     form = replaced(result, lambda t: _Place(numbers[id(t)]))
 
@@ -56,77 +66,45 @@ def custom(
         if refusal is not None:
             raise refusal
         seeds = _with_zeros(gs, results)
-        given = rule(*held, filled(results), filled(seeds))
-        pairs = [
-            pair
-            for x, entry in zip(args, entries(what, given, names), strict=True)
-            for pair in of_leaves(what, x, entry, parts, lambda v: isinstance(v, Tensor))
-        ]
-        return [_cotangent(what, names, x, g, w) for (x, g), w in zip(pairs, wanted, strict=True)]
+        given = rule(*held, filled(results), replaced(filled(seeds), lambda n: type(n)(0), (bool, int, float)))
+        with about_rule(rule):
+            pairs = [
+                pair
+                for x, entry in zip(held, entries(what, given, names), strict=True)
+                for pair in of_leaves(what, x, entry, parts, lambda v: isinstance(v, Tensor))
+            ]
+            return [_cotangent(what, names, x, g, w) for (x, g), w in zip(pairs, wanted, strict=True)]
 
-    record(operands, outs, pull, custom=True)
+    setattr(pull, IS_RULE, True)
+    record(list(leaves(held)), outs, pull, custom=True)  # as they were before the call, which may have changed them
     return result
 
 
-def edited(x: Tensor, rule: Callable[[Tensor], Any], what: str, code: str) -> Tensor:
-    """The same Tensor anew, whose cotangent passes through a user's rule."""
+def own(found: Any, args: Any, of: Callable[[Tensor], Tensor]) -> Any:
+    """What a call returned, with Tensors of its own; lists, dicts and objects among the arguments stay what they are."""
+    if found.__class__ is Tensor:
+        return of(found)
+    return exchanged(found, of, dict.fromkeys(map(id, containers(args))))
+
+
+def edited(x: Tensor, rule: Callable[[Tensor], Any], what: str, code: str, user: Any = None) -> Tensor:
+    """The same Tensor anew, whose cotangent passes through a rule, which calls what the user wrote."""
     shape = x._data.shape
-    out = _constant(x)
+    out = constant_of(x)
 
     def pull(gs: Sequence[Tensor | None]) -> list[Any]:
         (g,) = gs
-        found = _plain(rule(g))  # type: ignore[arg-type]
-        if isinstance(found, Tensor):
-            check_shape(what, code, shape, found._data.shape)
-        elif not isinstance(found, bool | int | float):
-            raise BpropError(
-                f"{what} returns a {type(found).__name__}",
-                code=code,
-                hint="return the gradient that is to go on: a Tensor or a number",
-            )
+        with about_rule(user):
+            found = _plain(rule(g))  # type: ignore[arg-type]
+            if isinstance(found, Tensor):
+                check_shape(what, code, shape, found._data.shape)
+            elif not isinstance(found, bool | int | float):
+                raise not_an_edit(what, code, found)
         return [found]
 
+    setattr(pull, IS_RULE, True)
     record([x], [out], pull)
     return out
-
-
-def observed(
-    run: Callable[..., Any],
-    args: tuple[Any, ...],
-    kwargs: dict[str, Any],
-    arriving: Callable[[tuple[Tensor, ...]], tuple[Any, ...]],
-    leaving: Callable[[tuple[Tensor, ...], tuple[Tensor, ...]], tuple[Any, ...]],
-) -> Any:
-    """``run(*args, **kwargs)`` between two places on the tapes.
-
-    ``arriving(gradients)`` may change those of the result, ``leaving(arrived, gradients)`` those of the arguments, of
-    which the first are what arrived.
-    """
-    if not thread.state.active:
-        return run(*args, **kwargs)
-    inputs = list(leaves((args, kwargs)))
-    entered = [_constant(x) for x in inputs]
-    arrived: tuple[Tensor, ...] | None = None
-
-    def on_leaving(gs: Sequence[Tensor | None]) -> Sequence[Any]:
-        first = tuple(map(_zeros, results)) if arrived is None else arrived
-        return leaving(first, _with_zeros(gs, entered))
-
-    def on_arrival(gs: Sequence[Tensor | None]) -> Sequence[Any]:
-        nonlocal arrived
-        arrived = tuple(map(_as_tensor, arriving(_with_zeros(gs, results)), results))
-        return arrived
-
-    record(inputs, entered, on_leaving, always=True)
-    again = iter(entered)
-    given, named = replaced((args, kwargs), lambda x: next(again))
-    found = run(*given, **named)
-    made: dict[int, Tensor] = {}
-    result = replaced(found, lambda t: made.setdefault(id(t), _constant(t)))
-    results = list(made.values())
-    by_id: dict[int, Tensor] = {id(t): t for t in leaves(found)}
-    record([by_id[key] for key in made], results, on_arrival)
-    return result
 
 
 def _with_zeros(gs: Sequence[Tensor | None], like: Sequence[Tensor]) -> tuple[Tensor, ...]:
@@ -135,10 +113,6 @@ def _with_zeros(gs: Sequence[Tensor | None], like: Sequence[Tensor]) -> tuple[Te
 
 def _zeros(x: Tensor) -> Tensor:
     return wrap(np.zeros_like(x._data))
-
-
-def _as_tensor(g: Any, like: Tensor) -> Tensor:
-    return g if isinstance(g, Tensor) else wrap(np.full(like._data.shape, g, like._data.dtype))
 
 
 def _cotangent(what: str, names: Sequence[str], x: Tensor, g: Any, wanted: bool) -> Any:
@@ -150,9 +124,7 @@ def _cotangent(what: str, names: Sequence[str], x: Tensor, g: Any, wanted: bool)
     if isinstance(g, Tensor):
         check_shape(what, "AC1704", x._data.shape, g._data.shape)
     elif not isinstance(g, bool | int | float):
-        raise BpropError(
-            f"{what} returns a {type(g).__name__} as a gradient", code="AC1704", hint="return Tensors, numbers or None"
-        )
+        raise not_a_gradient(what, "AC1704", g)
     return g
 
 
@@ -162,7 +134,7 @@ def _plain(g: Any) -> Any:
     return wrap(np.array(g)) if isinstance(g, np.ndarray) else g
 
 
-def _alias(x: Tensor) -> Tensor:
+def alias_of(x: Tensor) -> Tensor:
     """A Tensor's value and place on the tapes as they are now."""
     alias = wrap(x._data, x._node)
     alias._held = SHARED
@@ -170,9 +142,9 @@ def _alias(x: Tensor) -> Tensor:
     return alias
 
 
-def _constant(x: Tensor) -> Tensor:
+def constant_of(x: Tensor) -> Tensor:
     """A Tensor's value, on no tape."""
-    alias = _alias(x)
+    alias = alias_of(x)
     alias._node = None
     return alias
 

@@ -12,28 +12,32 @@ from ..dtypes import from_numpy
 from ..errors import ZERO_GRADIENT, GradientError, GradientWarning, warn_once
 from ..ir.primitive import F
 from ..primitives.family import sum_to
+from ..runtime.hooks import Registered
 from ..runtime.parameter import Parameter, versions
+from ..runtime.rules import check_shape
 from ..runtime.storage import SHARED, holders
 from ..runtime.tensor import Array, Tensor, wrap
 from ..runtime.trees import leaves, replaced
 from ..source import calling_place
+from .hooks import passed, place_of_value, variable_hooks
 from .tape import Element, Node, Source, next_order, thread
 
-__all__ = ["Tape", "differentiate", "vjp"]
+__all__ = ["Tape", "backward", "differentiate", "leading_to", "vjp"]
 
 
 # ------------------------------------------------------------------------------------------------ backward
 def _backward(
-    bit: int, start: int, seeds: list[tuple[Node, Tensor]], only: set[Node] | None = None
-) -> dict[Source, Tensor]:
+    bit: int, start: int, seeds: list[tuple[Node, Tensor]], only: set[Node] | None = None, ends: set[Node] | None = None
+) -> dict[Any, Tensor]:
     """Cotangents of the sources of one tape, visiting its nodes from the newest to the oldest.
 
     Nodes older than the tape (`order > start`) belong to an earlier owner of the bit.  `seeds` is used up, so that a
-    graph nobody else holds is freed on the way.  Nodes that are not in `only` are left out.
+    graph nobody else holds is freed on the way.  Nodes that are not in `only` are left out; at those in `ends`, which
+    count as sources, it stops.
     """
     cotangents: dict[Node, Any] = {}
     heap: list[tuple[int, Node]] = []
-    found: dict[Source, Tensor] = {}
+    found: dict[Any, Tensor] = {}
     while seeds:
         _add(cotangents, heap, *seeds.pop())
     node: Any
@@ -41,6 +45,9 @@ def _backward(
         node = heappop(heap)[1]
         g = cotangents.pop(node)
         if node.__class__ is Source and node.bit == bit:
+            found[node] = g
+            continue
+        if ends is not None and node in ends:
             found[node] = g
             continue
         if node.__class__ is Element:
@@ -54,14 +61,19 @@ def _backward(
             if not want or h is None:
                 continue
             if h.__class__ is not Tensor or h._data.shape != array.shape or h._data.dtype is not array.dtype:
-                h = _fitted(h, array, node, parent.__class__ is Source and parent.bit == bit)
+                h = _fitted(h, array, node, parent.__class__ is Source and parent.bit == bit and not parent.whole)
                 if h is None:
                     continue
             _add(cotangents, heap, parent, h)
     return found
 
 
-def _leading_to(asked: set[Node], ends: Sequence[Node]) -> set[Node]:
+def backward(bit: int, seeds: list[tuple[Node, Tensor]], ends: set[Node]) -> dict[Node, Tensor]:
+    """Cotangents of the nodes in `ends` of a part of a tape that is still being computed."""
+    return _backward(bit, 0, seeds, None, ends)
+
+
+def leading_to(asked: set[Node], ends: Sequence[Node]) -> set[Node]:
     """Those of the nodes, on the way from `ends` back, that `asked` are operands of, directly or not; and `asked`."""
     seen: set[Node] = set()
     stack: list[Any] = list(ends)
@@ -132,7 +144,7 @@ class Tape:
     written to the caller's Tensors when it ends.
     """
 
-    __slots__ = ("_bit", "_start", "outputs", "sources", "targets")
+    __slots__ = ("_bit", "_start", "_variables", "outputs", "sources", "targets")
 
     def __init__(
         self,
@@ -140,7 +152,10 @@ class Tape:
         inputs: Sequence[Tensor],
         weights: Sequence[Parameter] = (),
         of: Callable[[Any], Any] | None = None,
+        hooks: bool = True,
     ) -> None:
+        #: those whose hooks see what `pull` gives
+        self._variables = (*inputs, *weights) if hooks else ()
         self._bit = holders.take()
         try:
             self._run(fn, inputs, weights, of)
@@ -167,8 +182,8 @@ class Tape:
             thread.state.active = outer
             _restore_weights(of_weights, before, outer)
             for x, alias, source in zip(inputs, aliases, of_inputs, strict=True):
-                if alias._node is not source:  # every write gives a Tensor a new place on the tapes
-                    x._data, x._held, x._node = alias._data, alias._held, _on(alias._node, outer)
+                if place_of_value(alias) is not source:  # every write gives a Tensor a new place on the tapes
+                    x._data, x._held, x._node = alias._data, alias._held, _on(place_of_value(alias), outer)
         self.outputs = _released(outputs, aliases, inputs, outer)
 
     def close(self) -> None:
@@ -179,9 +194,7 @@ class Tape:
 
     __del__ = close
 
-    def pull(
-        self, seeds: Sequence[Any] | None, once: bool = False, only: Sequence[int] | None = None
-    ) -> list[Tensor]:
+    def pull(self, seeds: Sequence[Any] | None, once: bool = False, only: Sequence[int] | None = None) -> list[Tensor]:
         """Gradients for all sources; `seeds` are cotangents of the outputs, ones for every float output by default.
 
         With `once` the graph is dropped on the way, so that its memory is free as soon as it is used up.  `only`: for
@@ -201,28 +214,43 @@ class Tape:
             if seed is not None and dtype.kind not in "biu" and self._reaches(node)
         ]
         del targets
-        lost, active = holders.lost, thread.state.active
+        lost, active, pulled = holders.lost, thread.state.active, thread.state.pulled
         # A derivative of a derivative is zero where the function is linear, whatever else it does.
         if not pairs and lost & self._bit and not holders.inner & self._bit:
             warn_once(GradientWarning(ZERO_GRADIENT), calling_place())
-        thread.state.active = active & ~self._bit
+        thread.state.active, thread.state.pulled = active & ~self._bit, self._bit
         holders.inner |= thread.state.active
         try:
-            leading = None if only is None else _leading_to(set(sources), [node for node, _ in pairs])
+            leading = None if only is None else leading_to(set(sources), [node for node, _ in pairs])
             found = _backward(self._bit, self._start, pairs, leading)
+            for source, x in zip(self.sources, self._variables, strict=False):
+                if source in found and (hooks := variable_hooks(x)) and (only is None or source in sources):
+                    found[source] = _passed(hooks, found[source], source)
         finally:
-            thread.state.active, holders.lost = active, lost
+            thread.state.cut |= holders.lost & ~lost & thread.state.active != 0
+            thread.state.active, thread.state.pulled, holders.lost = active, pulled, lost
         return _distinct([found.get(source) for source in sources], sources, seeds)
 
     def _reaches(self, node: Node | None) -> bool:
         return node is not None and node.mask & self._bit != 0 and node.order <= self._start
 
 
+def _passed(hooks: tuple[Registered, ...], g: Tensor, source: Source) -> Tensor:
+    """The gradient of a variable after its hooks."""
+    array = source.arrays[0]
+    full = g if g._data.shape == array.shape else F.broadcast_to(g, shape=array.shape)
+    found = passed(hooks, full)
+    if not isinstance(found, Tensor):
+        return wrap(np.full(array.shape, found, array.dtype))
+    check_shape(hooks[-1].what, "AC1707", array.shape, found._data.shape)
+    return found if found._data.dtype == array.dtype else F.cast(found, dtype=from_numpy(array.dtype))
+
+
 def _source(bit: int, x: Any, kind: type[Tensor]) -> Source:
     if not isinstance(x, kind):
         raise GradientError(f"a gradient is taken with respect to {kind.__name__}s, not {type(x).__name__}")
     x._held |= bit
-    return Source(bit, x._data, x._node)
+    return Source(bit, x._data, x._node, whole=kind is Parameter)
 
 
 def _variable(source: Source) -> Tensor:
@@ -314,16 +342,17 @@ def differentiate(
 
 
 def vjp(
-    fn: Callable[..., Any], inputs: Sequence[Tensor], weights: Sequence[Parameter] = ()
+    fn: Callable[..., Any], inputs: Sequence[Tensor], weights: Sequence[Parameter] = (), hooks: bool = False
 ) -> tuple[Any, Callable[[Sequence[Any] | None], list[Tensor]]]:
     """``fn(*inputs)`` and its pullback: cotangents of the output Tensors to those of inputs and weights.
 
-    The pullback may be called any number of times; what it computes is differentiable itself.
+    The pullback may be called any number of times; what it computes is differentiable itself.  With `hooks` what it
+    gives passes the hooks of the variables.
 
     >>> y, pullback = vjp(lambda x: x * x, [Tensor([1.0, 2.0])])
     >>> pullback([Tensor([10.0, 1.0])])[0].tolist()
     [20.0, 4.0]
     """
-    tape = Tape(fn, inputs, weights)
+    tape = Tape(fn, inputs, weights, hooks=hooks)
     outputs, tape.outputs = tape.outputs, None
     return outputs, tape.pull

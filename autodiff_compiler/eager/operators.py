@@ -325,12 +325,18 @@ def _in_place(operator: Callable[..., Any]) -> Callable[..., Any]:
     return update
 
 
+def _power(operator: Callable[..., Any]) -> Callable[..., Any]:
+    """``x ** y``; `pow` with a modulus is not for Tensors."""
+    return lambda x, y, modulus=None: operator(x, y) if modulus is None else NotImplemented
+
+
 # ------------------------------------------------------------------------------------------------ attaching
 def _attach() -> None:
     for name, public in METHODS.items():
         if name in Tensor.__dict__:
             raise TypeError(f"Tensor has a method {name!r} of its own")
         setattr(Tensor, name, property(public) if name in PROPERTIES else _method(name, public))
+    setattr(Tensor, "__pow__", _power(Tensor.__dict__["__pow__"]))  # noqa: B010  (not known to type checkers)
     for name, pure in IN_PLACE.items():
         add_in_place(name, pure)
     for name in OPERATORS:

@@ -44,10 +44,14 @@ __all__ = [
 class State:
     """What belongs to one thread: the bits of its active tapes, and a way to compute without warnings."""
 
-    __slots__ = ("active", "quiet")
+    __slots__ = ("active", "cut", "pulled", "quiet")
 
     def __init__(self) -> None:
         self.active = 0
+        #: the bit of the tape whose gradients are being computed
+        self.pulled = 0
+        #: whether what was computed backward made something of a variable that carries no derivative
+        self.cut = False
         context = contextvars.Context()
         context.run(np.seterr, all="ignore")
         #: `quiet(f, *args)` calls f so that 1/0 is inf without a word; far cheaper than entering `np.errstate`.
@@ -105,10 +109,12 @@ class Node:
 class Source(Node):
     """A variable of one tape: identity, except for the tape whose `bit` it is, whose cotangents end here."""
 
-    __slots__ = ("bit",)
+    __slots__ = ("bit", "whole")
     reaches_integers = True
 
-    def __init__(self, bit: int, array: Array, parent: Node | None) -> None:
+    def __init__(self, bit: int, array: Array, parent: Node | None, whole: bool = False) -> None:
+        #: whether its cotangent has its shape, even if a user's rule gave a number
+        self.whole = whole
         active = thread.state.active
         if parent is not None and not parent.mask & active:
             parent = None
@@ -198,6 +204,16 @@ class Opaque(Node):
         return self.pullback(g)
 
 
+class Selective(Opaque):
+    """A computation whose derivative is told what is wanted."""
+
+    __slots__ = ()
+
+    def pull(self, g: Any, wanted: tuple[bool, ...]) -> Sequence[Any]:
+        found: Sequence[Any] = self.pullback(g, wanted)
+        return found
+
+
 class Custom(Opaque):
     """A computation with a user's rule, which gets the results (on the tapes) and what is wanted, too."""
 
@@ -211,7 +227,10 @@ class Custom(Opaque):
             result = wrap(out, None if node is None or out.dtype.kind in "biu" else Element(node, i))
             result._held = SHARED
             results.append(result)
-        return self.pullback(g, results, wanted)
+        lost = holders.lost
+        found: Sequence[Any] = self.pullback(g, results, wanted)
+        thread.state.cut |= holders.lost & ~lost & thread.state.active != 0
+        return found
 
 
 def tracked(tensor: Tensor) -> bool:
@@ -267,14 +286,16 @@ def record(
     pullback: Callable[..., Sequence[Any]],
     custom: bool = False,
     always: bool = False,
-) -> None:
-    """Puts one computation on the tapes as a whole.
+    selective: bool = False,
+) -> Opaque | None:
+    """Puts one computation on the tapes as a whole; its node, if it lies on any.
 
     `results` are new Tensors.  `pullback` maps their cotangents (None where there is none) to one cotangent per
     operand: a Tensor, a number, or None.  It runs with the outer tapes active, so what it computes with Tensors is
     differentiated again.  The buffers it keeps are its own affair: the tape keeps types only.  With `custom` the
     pullback is called with the cotangents, the results and one bool per operand: whether its cotangent is wanted.
-    `always`: on all active tapes, even if no operand is.
+    With `selective` it is called with the cotangents and these bools.  `always`: on all active tapes, even if no
+    operand is.
     """
     active = thread.state.active
     nodes = [x._node for x in operands]
@@ -284,9 +305,9 @@ def record(
         if node is not None:
             mask |= node.mask & active
     if not mask:
-        return
+        return None
     types = tuple([np.broadcast_to(np.empty((), x._data.dtype), x._data.shape) for x in operands])
-    node = (Custom if custom else Opaque)(mask, parents, types, pullback, len(results))
+    node = (Custom if custom else Selective if selective else Opaque)(mask, parents, types, pullback, len(results))
     if isinstance(node, Custom):
         node.outs = tuple([t._data for t in results])
         for t in results:
@@ -294,3 +315,4 @@ def record(
     for i, t in enumerate(results):
         if t._data.dtype.kind not in "biu":
             t._node = Element(node, i)
+    return node

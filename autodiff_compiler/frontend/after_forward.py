@@ -19,14 +19,16 @@ from ..ir.core import StateInfo
 from ..ir.primitive import F, trace
 from ..ir.types import TensorType, tensor
 from ..runtime.tensor import Array, Tensor
+from ..source import Loc
 from .attributes import read, slot_of
 from .inputs import Again
 from .joins import NUMBER_DTYPE, lifted_number, same_static
 from .lookup import attribute_now
 from .lowering import Lowering
-from .values import AttributeVar, TensorVar, Weak, flatten, map_leaves
+from .scope import Frame
+from .values import AttributeVar, LocalDict, LocalList, TensorVar, Weak, flatten, map_leaves
 
-__all__ = ["AttributeCell", "check_scouted", "flush", "read_after_forward"]
+__all__ = ["AttributeCell", "check_names", "check_scouted", "flush", "note_name", "read_after_forward"]
 
 
 @dataclass(frozen=True)
@@ -142,3 +144,55 @@ def _fits(found: Any, wanted: Any) -> bool:
     pairs = list(zip(flatten(found), flatten(wanted), strict=False))
     same = len(list(flatten(found))) == len(list(flatten(wanted)))
     return same and all(a == b if type(a) is Leaf else same_static(a, b) for a, b in pairs)
+
+
+# ---------------------------------------------------------------------------------------------------- names
+@dataclass(frozen=True, eq=False)
+class NameRead:
+    """A variable of an enclosing function that code of the backward pass read, and what it was then."""
+
+    holder: Frame
+    name: str
+    value: Any
+    held: Any
+    loc: Loc | None
+
+
+def note_name(lw: Lowering, holder: Frame, name: str, value: Any) -> None:
+    """To be called where a function reads a variable of another one that is still being compiled."""
+    if lw.in_backward and holder.serial < lw.backward_since:
+        lw.late_reads.append(NameRead(holder, name, value, _held(lw, value), lw.here))
+
+
+def check_names(lw: Lowering, frame: Frame | None = None) -> None:
+    """To be called where a function ends, or (without) where a backward pass has run.
+
+    SideEffectError for a variable that code of the backward pass has read before it got its last value: Python would
+    have seen that one.
+    """
+    if not lw.late_reads:
+        return
+    for one in [r for r in lw.late_reads if frame is None or r.holder is frame]:
+        lw.late_reads.remove(one)
+        now = one.holder.env.get(one.name)
+        if not (same_static(now, one.value) and _same(_held(lw, now), one.held)):
+            raise SideEffectError(
+                f"'{one.name}' changes after a function that runs in the backward pass was compiled with its value",
+                code="AC1606",
+                loc=one.loc,
+                hint="give the new value another name, or hand the value over as the default of a parameter",
+            )
+
+
+def _held(lw: Lowering, value: Any) -> Any:
+    if type(value) is TensorVar:
+        return lw.inputs.without_hooks(value.value)
+    if isinstance(value, LocalDict):
+        return [*value, *value.values()]
+    return list(value) if isinstance(value, LocalList) else None
+
+
+def _same(a: Any, b: Any) -> bool:
+    if isinstance(a, list) and isinstance(b, list):
+        return len(a) == len(b) and all(map(same_static, a, b))
+    return a is b

@@ -19,30 +19,24 @@ from .calls import call
 from .derivatives import Traced, linear_of, linearise, traced_call
 from .exceptions import raising_in_block
 from .lowering import Diverged, Lowering, Region
-from .values import OUTSIDE, StateVar, TensorVar, describe, map_leaves
+from .values import OUTSIDE, StateVar, TensorVar, describe, flatten, map_leaves
 
-__all__ = ["forward_jacobian", "map_marked", "reverse_jacobian", "vectorised"]
+__all__ = ["forward_jacobian", "reverse_jacobian", "vectorised"]
 
 
 # ---------------------------------------------------------------------------------------------------------- vmap
-def vectorised(lw: Lowering, fn: Any, args: Sequence[Any], flags: Sequence[Any]) -> Any:
+def vectorised(lw: Lowering, fn: Any, args: tuple[Any, ...], flags: Sequence[bool]) -> Any:
     """``fn`` for every slice along the first dimension of the flagged Tensors; the results stacked along a new one.
 
-    `flags` has the structure of `args`, with a bool per leaf.
+    `flags` has a bool per leaf of `args`.
     """
-    operands: list[Value] = []
-
-    def note(x: Any, flag: bool) -> None:
-        if flag:
-            operands.append(lw.unwrap(x))
-
-    map_marked(note, args, flags)
+    operands = [lw.unwrap(x) for x, flag in zip(flatten(args), flags, strict=True) if flag]
     size = operands[0].shape[0]
     loc = trace.builder.loc
     types = [tensor(v.dtype, v.shape[1:]) for v in operands]
     builder: Builder = trace.builder.nested(types, [v.name for v in operands])
-    slices = iter(builder.block.args)
-    given = map_marked(lambda x, flag: TensorVar(next(slices), OUTSIDE) if flag else x, args, flags)
+    slices, marks = iter(builder.block.args), iter(flags)
+    given = map_leaves(lambda x: TensorVar(next(slices), OUTSIDE) if next(marks) else x, args)
     with lw.region() as region, _raising_in_turn(lw, region, builder, operands, size), builder:
         with raising_in_block(lw, builder):
             result = call(lw, fn, list(given), {})
@@ -70,16 +64,6 @@ def _raising_in_turn(
         block = builder.ret()
         one_by_one(trace.builder, operands, lambda inner, slices: inline(inner, block, slices), size)
         raise
-
-
-def map_marked(fn: Callable[[Any, Any], Any], x: Any, marks: Any) -> Any:
-    """The containers of x with ``fn(leaf, its mark)`` in place of the leaves; `marks` has the same containers."""
-    if isinstance(x, dict):
-        return {k: map_marked(fn, v, marks[k]) for k, v in x.items()}
-    if isinstance(x, tuple | list):
-        items = [map_marked(fn, v, m) for v, m in zip(x, marks, strict=True)]
-        return type(x)(*items) if hasattr(x, "_fields") else (items if isinstance(x, list) else tuple(items))
-    return fn(x, marks)
 
 
 def _leaves(result: Any) -> list[Any]:

@@ -10,6 +10,7 @@ from ..errors import SideEffectError, StaticValueError
 from ..ir.build import current
 from ..ir.primitive import METHODS, F
 from ..ir.primitive import call as public
+from ..runtime import precision
 from ..runtime.mutable import mutable, plain
 from ..runtime.tensor import NO_LENGTH
 from . import comparison, operators
@@ -25,15 +26,18 @@ from .precision import whole
 from .scope import Closure
 from .search import first_that
 from .values import (
+    STANDS_FOR_PARAMETER,
     ArrayVar,
     LocalDict,
     LocalList,
+    LocalObject,
     LocalSet,
     StateVar,
     TensorVar,
     Weak,
     describe,
     elements,
+    is_marked,
     is_static,
     map_leaves,
 )
@@ -86,14 +90,22 @@ def _keep(lw: Lowering, x: Any) -> Any:
 
 @intrinsic("mutable")
 def _mutable(lw: Lowering, input_data: Any, dynamic_len: Any = False) -> Any:
-    if dynamic_len or (elements(input_data) is None and is_static(input_data)):
+    if is_marked(input_data) and not dynamic_len:
+        return input_data
+    known = elements(input_data) is None and is_static(input_data)
+    if dynamic_len or known or type(input_data) is LocalObject:
         mutable(input_data, dynamic_len)  # which refuses what it refuses everywhere
 
     def leaf(x: Any) -> Any:
         kind = kind_of_number(plain(x))
         return Weak(lifted_number(x, kind, current()), kind) if kind is not None else x
 
-    return map_leaves(leaf, input_data)
+    found = map_leaves(leaf, input_data)
+    if type(found) in (LocalList, list):
+        return LocalList(found, marked=True)
+    if type(found) in (LocalDict, dict):
+        return LocalDict(found, marked=True)
+    return found if elements(found) is None else mutable(found)
 
 
 # ---------------------------------------------------------------------------------------------------- containers
@@ -155,6 +167,7 @@ def _conversion(kind: type) -> Any:
         if kind is bool:
             value = truth(lw, x)
             return value if isinstance(value, bool) else Weak(value, bool)
+        operators.refuse_text(x, f"{kind.__name__}()")
         result = operators.special(lw, x, *_CONVERSIONS[kind])
         return kind(x, *rest) if result is NotImplemented else convert(lw, result)
 
@@ -182,6 +195,9 @@ def _abs(lw: Lowering, x: Any) -> Any:
 def _pow(lw: Lowering, base: Any, exp: Any, mod: Any = None) -> Any:
     if mod is None:
         return operators.binary(lw, "Pow", base, exp)
+    if any(map(_is_tensor, (base, exp, mod))):
+        names = ", ".join([f"'{(x.kind if type(x) is Weak else type(x)).__name__}'" for x in (base, exp, mod)])
+        raise TypeError(f"unsupported operand type(s) for ** or pow(): {names}")
     return pow(*operators.require_static((base, exp, mod), "an argument of pow() with a modulus"))
 
 
@@ -282,6 +298,9 @@ intrinsic(all)(lambda lw, x: first_that(lw, x, lambda item: truth(lw, item), end
 
 
 # ---------------------------------------------------------------------------------------------------- Parameters
+intrinsic(precision.whole)(lambda lw, x: whole(x))
+
+
 @intrinsic("assign")
 def _assign(lw: Lowering, variable: Any, value: Any) -> Any:
     from .statements import assign_state
@@ -293,7 +312,7 @@ def _assign(lw: Lowering, variable: Any, value: Any) -> Any:
             code="AC1606",
             hint="assign each Parameter in the branch that chooses it",
         )
-    if type(variable) is not StateVar:
+    if type(variable) is not StateVar and not (type(variable) is TensorVar and variable.source is STANDS_FOR_PARAMETER):
         raise TypeError(f"assign() changes a Parameter, not a {type(variable).__name__}")
     assign_state(lw, variable, value)
     return variable

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import enum
 import functools
+import inspect
 import operator
 import types
 from collections.abc import Callable
@@ -12,15 +13,16 @@ from typing import Any
 
 import numpy as np
 
-from ..dtypes import DType, dtype_of, float64
-from ..errors import UnsupportedCallError
+from ..config import check_device
+from ..dtypes import DType, dtype_of, float64, uint64
+from ..errors import StaticValueError, UnsupportedCallError
 from ..ir.build import current
 from ..ir.core import Value
 from ..ir.primitive import F
 from ..primitives.in_place import IN_PLACE, fitting
 from ..runtime.parameter import Parameter
 from ..runtime.precision import viewed
-from ..runtime.rules import bound
+from ..runtime.rules import bound, keywords_of
 from ..runtime.tensor import NO_LIST_OF_TENSORS, Tensor, no_single
 from . import numpy_calls, precision
 from .classes import is_jit_class, made
@@ -174,6 +176,8 @@ def _tensor_method(lw: Lowering, method: TensorMethod, args: list[Any], kwargs: 
         return owner.type.shape[0]
     if name == "copy":
         return TensorVar(lw.unwrap(owner))
+    if name == "register_hook":
+        return lw.register_hook(precision.whole(owner), *args, **kwargs)
     if name in IN_PLACE or name == "assign_value":
         return _change_tensor(lw, method, args, kwargs)
     if hasattr(method.function, "__graph_call__"):  # it draws
@@ -216,6 +220,10 @@ def to_number(lw: Lowering, x: Any, kind: type | None) -> Weak:
         from .math_functions import checked_int
 
         return checked_int(lw, value)
+    if kind is int and value.dtype is uint64:
+        from .math_functions import checked_unsigned
+
+        return checked_unsigned(lw, value)
     dtype = NUMBER_DTYPE[kind]
     return Weak(value if value.dtype is dtype else F.cast(value, dtype=dtype), kind)
 
@@ -271,8 +279,12 @@ def _cell(lw: Lowering, cell: Any, args: list[Any], kwargs: dict[str, Any]) -> A
         raise UnsupportedCallError(
             f"{type(cell).__name__} overrides __call__", code="AC1802", hint="override `construct`"
         )
-    what, groups = f"the hooks of {type(cell).__name__}", cell._hooks and cell._hooks.groups
-    lw.outside.guard(("hooks", id(cell)), what, lambda: cell._hooks and cell._hooks.groups, groups, watched=True)
+
+    def groups() -> Any:
+        return cell._hooks.groups if cell._hooks else None
+
+    what = f"the hooks of {type(cell).__name__}"
+    lw.outside.guard(("hooks", id(cell)), what, groups, groups(), watched=True)
     if cell._hooks:
         from .hooks import call_with_hooks
 
@@ -299,16 +311,25 @@ def _constructed(lw: Lowering, cell: Any, args: list[Any], kwargs: dict[str, Any
 
     what = f"the bprop of {type(cell).__name__}"
     values, names, refusal = bound(construct, cell.bprop, what, args, kwargs)
-    return call_with_rule(lw, construct, values, names, attribute(lw, cell, "bprop"), what, refusal)
+    rule = attribute(lw, cell, "bprop")
+    return call_with_rule(lw, construct, values, names, rule, what, refusal, keywords_of(construct, names))
 
 
 # ---------------------------------------------------------------------------------------------------- classes
+#: Where the package's Cells are that compiled code may make: they hold settings only.
+_WITHOUT_WEIGHTS = tuple([f"{__name__.partition('.')[0]}.nn.{name}" for name in ("activation", "losses", "pooling")])
+
+
 def _construct(lw: Lowering, cls: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
     if issubclass(cls, Tensor):
         return _make_tensor(lw, cls, args, kwargs)
     if is_jit_class(cls) and not getattr(getattr(cls, "__dataclass_params__", None), "frozen", False):
         return made(lw, cls, args, kwargs)
     if getattr(cls, "__graph_state__", None) is not None and not is_jit_class(cls):
+        if cls.__module__ in _WITHOUT_WEIGHTS and is_static(args) and is_static(tuple(kwargs.values())):
+            cell = cls(*args, **kwargs)
+            if not cell.__graph_state__():
+                return cell
         raise UnsupportedCallError(
             f"a {cls.__name__} is created in compiled code, which would make new weights at each call",
             code="AC1803",
@@ -325,6 +346,8 @@ def _construct(lw: Lowering, cls: Any, args: list[Any], kwargs: dict[str, Any]) 
         return cls(*require_static(args, f"the value of a {cls.__name__}"))
     if issubclass(cls, BaseException):
         return NewException(cls, tuple(args), kwargs)
+    if not is_ours(cls) and class_attribute(cls, "__graph_call__") is not None:  # an operator that the user defines
+        return lw.at_compile_time(cls, args, kwargs)
     from . import foreign
 
     if not is_ours(cls) and cls is not type and foreign.is_pure(cls):
@@ -373,8 +396,23 @@ def _make_tensor(lw: Lowering, cls: Any, args: list[Any], kwargs: dict[str, Any]
     if is_static(args) and is_static(tuple(kwargs.values())):
         made = cls(*map_leaves(lambda x: x, args), **kwargs)
         return TensorVar(current().array(made.asnumpy(), type_of(made), "tensor"))
-    data = args[0] if args else kwargs.get("input_data")
-    dtype = args[1] if len(args) > 1 else kwargs.get("dtype")
+    given = inspect.signature(cls).bind(*args, **kwargs).arguments
+    data, dtype, shape = given.get("input_data"), given.get("dtype"), given.get("shape")
+    if given.get("init") is not None:
+        if data is not None:
+            raise ValueError("give `input_data` or `init`, not both")
+        raise StaticValueError("`init` fills a constant: its number must be known", hint="use `ops.full`")
+    if given.get("device") is not None:
+        check_device(given["device"])
+    made = _tensor_of(lw, data, dtype)
+    shape = (shape,) if isinstance(shape, int) else shape
+    if shape is not None and made.type.shape != tuple(shape):
+        raise ValueError(f"`shape` is {tuple(shape)}, but the data has shape {made.type.shape}")
+    return made
+
+
+def _tensor_of(lw: Lowering, data: Any, dtype: Any) -> Any:
+    """A new Tensor made of run-time values."""
     if is_dynamic(data) and type(data) is not Weak:  # a Tensor's elements, as they are now
         value = F.stop_gradient(lw.unwrap(data))
         return TensorVar(value if dtype is None or value.dtype is dtype_of(dtype) else F.cast(value, dtype=dtype))

@@ -56,6 +56,8 @@ from .values import (
 __all__ = ["Body", "Cell", "Loop"]
 
 _TRACES = 64
+#: The end of a hint, for loops whose trips are not known already.
+KNOWN_TRIPS = ", or loop a number of times known at compile time"
 _TIED = (TensorVar, LocalList, LocalDict, LocalSet, LocalObject)
 
 
@@ -564,7 +566,7 @@ class Loop:
             "elements are taken from an iterator in a loop that runs at run time",
             code="AC1406",
             loc=self.loc,
-            hint="make a list of its elements before the loop, or loop a number of times known at compile time",
+            hint=f"make a list of its elements before the loop{KNOWN_TRIPS}",
         )
 
     def _disagree(self, error: CompileError, name: str) -> CompileError:
@@ -575,8 +577,7 @@ class Loop:
         return self._error(
             f"{what} in a loop that runs at run time",
             code="AC1504",
-            hint="make a Tensor of the full size before and assign its elements, or loop a number of times "
-            "known at compile time",
+            hint=f"make a Tensor of the full size before and assign its elements{KNOWN_TRIPS}",
         )
 
     def _error(self, message: str, code: str = "AC1406", hint: str | None = None) -> CompileError:

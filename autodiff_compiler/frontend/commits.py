@@ -5,17 +5,20 @@ States are noted by the pass that lifts them, in the same way (see `runtime.comm
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
 from ..errors import CompileError
-from ..ir.primitive import F, Primitive
+from ..ir.core import Block, Op
+from ..ir.primitive import Effect, F, Primitive
+from ..ir.walk import late_ops, ops_of
 from ..runtime.commits import Commit
 from .attributes import to_write
 from .lowering import Lowering
-from .values import UNBOUND, MaybeUnbound
+from .values import UNBOUND, AttributeVar, MaybeUnbound
 
-__all__ = ["Site", "commit_before", "emit_commit", "pending"]
+__all__ = ["Site", "commit_before", "commit_before_backward", "emit_commit", "pending"]
 
 _CHECKS = frozenset({"check_exponent", "check_index", "check_solved"})
 
@@ -29,32 +32,57 @@ class Site:
 
 
 def pending(lw: Lowering) -> bool:
-    """Whether an argument or an attribute was written on the way to the present place."""
-    return any(s.held is not s.entry for s in lw.attributes.values()) or bool(lw.inputs.written())
+    """Whether an argument or an attribute was written on the way to the present place.
+
+    A backward block runs after the forward pass, whose end has noted all of them.
+    """
+    if lw.in_backward:
+        return False
+    return any(map(_written, lw.attributes.values())) or bool(lw.inputs.written())
 
 
-def emit_commit(lw: Lowering) -> None:
-    """Notes what arguments and attributes hold by now, if they were written."""
+def emit_commit(lw: Lowering, lasting: bool = False) -> None:
+    """Notes what arguments and attributes hold by now, if they were written, for the next op or (`lasting`) all."""
     if not pending(lw):
         return
     from .results import structures
 
     # What was given a value on some paths only is an error at the end of the call, unless it gets another one.
-    slots = [s for s in lw.attributes.values() if s.held is not s.entry and not _unclear(s.held)]
+    slots = [s for s in lw.attributes.values() if _written(s) and not _unclear(s.held)]
+    for slot in slots:
+        slot.noted = True
     templates, values = structures(lw, [to_write(s) for s in slots])
     attributes = [(s.owner, s.name, t) for s, t in zip(slots, templates, strict=True)]
     written = lw.inputs.written()
     writes = [(i, len(values) + n) for n, (i, _) in enumerate(written)]
     name = f"commit{len(lw.module.callables)}"
-    commit = lw.module.callables[name] = Commit(lw.module.states)
+    commit = lw.module.callables[name] = Commit(lw.module.states, lasting=lasting)
     lw.sites[commit] = Site(writes, attributes)
     F.host_call(*values, *(value for _, value in written), fn=name, types=())
+
+
+def commit_before_backward(lw: Lowering, forward: Block) -> None:
+    """Notes the same where a forward pass ends or its linear map is called, if backward blocks may stop the program."""
+    if pending(lw) and any(op.defn.effect is Effect.IO for op in _backward_ops(forward)):
+        emit_commit(lw, lasting=True)
+
+
+def _backward_ops(forward: Block) -> Iterator[Op]:
+    for op in ops_of(forward):
+        yield from late_ops(op)
+        for region, block in zip(op.defn.regions, op.blocks, strict=True):
+            if region == "bwd":
+                yield from ops_of(block)
 
 
 def commit_before(lw: Lowering, op: type[Primitive]) -> None:
     """Notes the same before a check that a function of the package makes."""
     if op.name in _CHECKS:
         emit_commit(lw)
+
+
+def _written(slot: AttributeVar) -> bool:
+    return slot.held is not slot.entry or slot.noted
 
 
 def _unclear(held: Any) -> bool:

@@ -61,7 +61,7 @@ def compare(lw: Lowering, op: str, a: Any, b: Any) -> Any:
     if result is not NotImplemented:
         return result
     if is_tensor_var(a) or is_tensor_var(b):
-        a, b = operand(a), operand(b)
+        a, b = operand(lw, a), operand(lw, b)
         if a is None or b is None or isinstance(a, str) or isinstance(b, str):
             return op == "NotEq"
         if is_tensor_var(a):

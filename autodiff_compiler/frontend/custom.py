@@ -10,20 +10,49 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
-from ..errors import BpropError, SideEffectError
+import numpy as np
+
+from ..errors import BpropError, CompileError, HookError, SideEffectError
 from ..ir.core import Block, Value
 from ..ir.primitive import REGISTRY, F, trace
 from ..ir.types import TensorType
 from ..ir.walk import inline
-from ..runtime.rules import NOT_GIVEN, check_shape, entries, not_given, of_leaves
+from ..runtime.rules import (
+    NOT_GIVEN,
+    about_rule,
+    check_shape,
+    entries,
+    not_a_gradient,
+    not_an_edit,
+    not_given,
+    of_leaves,
+    place_of,
+)
 from .calls import call
 from .derivatives import Traced, traced_call
 from .exceptions import raising_in_block
 from .inputs import Again
 from .lowering import Diverged, Lowering
-from .values import ArrayVar, StateVar, TensorVar, Weak, describe, elements, flatten, is_dynamic, map_leaves
+from .values import (
+    STANDS_FOR_PARAMETER,
+    ArrayVar,
+    LocalDict,
+    LocalList,
+    LocalObject,
+    StateVar,
+    TensorVar,
+    Weak,
+    content,
+    elements,
+    flatten,
+    is_dynamic,
+    map_leaves,
+    rebuild,
+    set_content,
+    usable,
+)
 
-__all__ = ["OfVariables", "call_with_rule", "cotangent_block", "edited", "is_variable"]
+__all__ = ["OfVariables", "call_with_rule", "cotangent_block", "edited", "for_derivatives", "is_variable"]
 
 #: What gives the cotangents of a block's operands, given the block's arguments: abstract values, None, NOT_GIVEN.
 Rule = Callable[[Sequence[Value]], list[Any]]
@@ -36,16 +65,18 @@ def call_with_rule(
     names: Sequence[str],
     rule: Any,
     what: str,
-    refusal: BpropError | None = None,
+    refusal: CompileError | None = None,
+    keywords: Sequence[str] = (),
 ) -> Any:
     """``fn(*args)``, whose derivatives are those that ``rule(*args, out, dout)`` gives.
 
     `names` and `what` are for error messages.  With `refusal` the rule cannot be called: that is raised where a
-    derivative is asked for.
+    derivative is asked for.  `fn` takes the last arguments by these `keywords`.
     """
     given = list(args)
     variables = [x for x in flatten(given) if is_variable(x)]
-    traced = traced_call(lw, OfVariables(fn, given), variables, {}, range(len(variables)), None)
+    called = OfVariables(fn, given, keywords, keeps_parameters=True)
+    traced = traced_call(lw, called, variables, {}, range(len(variables)), None, backward=False)
     if lw.scouting:
         return traced.finish(lw, inline(trace.builder, traced.block, traced.operands))
     inputs, outs = ([v.type for v in part] for part in (traced.operands, traced.block.outs))
@@ -55,38 +86,78 @@ def call_with_rule(
             return [refusal] * len(inputs)
         n, m = len(inputs), len(outs)
         again = _with_variables(given, [TensorVar(v) for v in values[:n]])
-        out, dout = (_as_returned(traced, values[i : i + m]) for i in (n, n + m))
-        entry_of = entries(what, call(lw, rule, [*again, out, dout], {}), names)
-        pairs = zip(again, entry_of, strict=True)
+        out, dout = _as_returned(traced, values[n : n + m]), _as_returned(traced, values[n + m :], cotangent=True)
+        returned = call(lw, rule, [*again, out, dout], {})
+        pairs = zip(again, entries(what, returned, names), strict=True)
         leaves = [leaf for x, entry in pairs for leaf in of_leaves(what, x, entry, elements, is_variable)]
         return [not_given(what, names) if entry is NOT_GIVEN else entry for _, entry in leaves]
 
     hints = [*(v.name for v in traced.operands), *[None] * (2 * len(outs))]
-    block, bare = cotangent_block(lw, [*inputs, *outs, *outs], hints, inputs, found, what, "AC1704")
+    later = for_derivatives(lw, found, inputs, what, "AC1704", rule)
+    with about_rule(rule):
+        block, bare = cotangent_block(lw, [*inputs, *outs, *outs], hints, inputs, later, what)
     op = trace.builder.emit_op(REGISTRY["custom_vjp"], tuple(traced.operands), (), (traced.block, block))
     lw.bare_numbers.update((op, i) for i in bare)
-    return traced.finish(lw, op.results)
+    returned = len(traced.outs)
+    left = [F.stop_gradient(v) for v in op.results[returned:]]  # nothing else of the call carries a derivative
+    return traced.finish(lw, [*op.results[:returned], *left])
 
 
-def edited(lw: Lowering, x: Any, rule: Callable[[Any], Any], what: str, code: str) -> Any:
-    """The same Tensor anew, whose cotangent passes through ``rule(cotangent)``, a rule on abstract values."""
+def edited(lw: Lowering, x: Any, rule: Callable[[Any], Any], what: str, code: str, user: Any = None) -> Any:
+    """The same Tensor anew, whose cotangent passes through ``rule(cotangent)``, a rule on abstract values.
+
+    The rule calls what the user wrote.
+    """
     value = lw.unwrap(x)
     if lw.scouting or not value.dtype.is_float:
         return TensorVar(value)
 
     def found(values: Sequence[Value]) -> list[Any]:
-        entry = rule(TensorVar(values[0]))
-        if entry is None:
-            raise BpropError(f"{what} returns None", code=code, hint="return the gradient that is to go on")
+        entry = _plain(rule(TensorVar(values[0])))
+        if not (is_dynamic(entry) or _is_number(entry)):
+            raise not_an_edit(what, code, entry)
         return [entry]
 
-    block, bare = cotangent_block(lw, [value.type], [value.name], [value.type], found, what, code)
+    later = for_derivatives(lw, found, [value.type], what, code, user)
+    with about_rule(user):
+        block, bare = cotangent_block(lw, [value.type], [value.name], [value.type], later, what)
     op = trace.builder.emit_op(REGISTRY["grad_map"], (value,), (), (block,))
     lw.bare_numbers.update((op, i) for i in bare)
     return TensorVar(op.results[0])
 
 
 # ---------------------------------------------------------------------------------------------------- the block
+def for_derivatives(
+    lw: Lowering, found: Rule, wanted: Sequence[TensorType], what: str, code: str, user: Any = None
+) -> Rule:
+    """The rule, where what it returns that does not fit is an error for whoever takes a derivative.
+
+    `user` is what the user wrote, whose place the error shows.
+    """
+
+    def fitting(type_: TensorType, g: Any) -> Any:
+        if is_dynamic(g) and type(g) is not Weak:
+            check_shape(what, code, type_.shape, g.type.shape)
+        elif not (g is None or is_dynamic(g) or isinstance(g, bool | int | float | CompileError)):
+            raise not_a_gradient(what, code, g)
+        return g
+
+    def later(values: Sequence[Value]) -> list[Any]:
+        try:
+            given = [_plain(g) for g in found(values)]
+        except (BpropError, HookError) as error:
+            return [error.at(place_of(user))] * len(wanted)
+        made = []
+        for type_, g in zip(wanted, given, strict=True):
+            try:
+                made.append(fitting(type_, g))
+            except (BpropError, HookError) as error:
+                made.append(error)
+        return [g.at(place_of(user)) if isinstance(g, CompileError) else g for g in made]
+
+    return later
+
+
 def cotangent_block(
     lw: Lowering,
     types: Sequence[Any],
@@ -94,7 +165,6 @@ def cotangent_block(
     wanted: Sequence[Any],
     found: Rule,
     what: str,
-    code: str,
 ) -> tuple[Block, list[int]]:
     """The block that gives a cotangent of each type in `wanted`, and which of these are Python numbers."""
     builder = trace.builder.nested(types, [None] * len(types) if hints is None else hints)
@@ -102,11 +172,11 @@ def cotangent_block(
     with lw.region() as region, lw.backward(), builder:
         try:
             with raising_in_block(lw, builder):
-                given = found(builder.block.args)
-                outs = [_cotangent(lw, t, g, what, code) for t, g in zip(wanted, given, strict=True)]
+                given = [_plain(g) for g in found(builder.block.args)]
+                outs = [_cotangent(lw, t, g) for t, g in zip(wanted, given, strict=True)]
                 bare = [i for i, g in enumerate(given) if _is_number(g)]
         except Diverged:
-            outs = [F.undef(type=t) for t in wanted]
+            outs = [builder.const(0, t) for t in wanted]  # nobody gets to see them
         except Exception:
             if lw.known.finals is None and lw.read_backward:  # perhaps it took an attribute for what it is not any more
                 raise Again(replace(lw.known, scouting=True)) from None
@@ -120,23 +190,24 @@ def cotangent_block(
     return builder.ret(*outs), bare
 
 
-def _cotangent(lw: Lowering, wanted: TensorType, g: Any, what: str, code: str) -> Value:
+def _cotangent(lw: Lowering, wanted: TensorType, g: Any) -> Value:
     """An entry of what a rule returned, as a cotangent of this type."""
-    if isinstance(g, BpropError):
-        return F.missing_cotangent(type=wanted, code=g.code, text=g.message, hint=g.hint or "")
+    if isinstance(g, CompileError):
+        loc, trace.builder.loc = trace.builder.loc, g.loc
+        missing: Value = F.missing_cotangent(type=wanted, code=g.code, text=g.message, hint=g.hint or "")
+        trace.builder.loc = loc
+        return missing
     if g is None:
         return trace.builder.const(0, wanted)
     if isinstance(g, bool | int | float):
         return trace.builder.const(g, wanted)
-    if not is_dynamic(g):
-        raise BpropError(
-            f"{what} returns a {describe(g)} as a gradient", code=code, hint="return Tensors, numbers or None"
-        )
     value: Value = g.value if type(g) is Weak else lw.unwrap(g)
-    if type(g) is not Weak:
-        check_shape(what, code, wanted.shape, value.shape)
     value = value if value.dtype is wanted.dtype else F.cast(value, dtype=wanted.dtype)
     return value if value.shape == wanted.shape else F.broadcast_to(value, shape=wanted.shape)
+
+
+def _plain(g: Any) -> Any:
+    return g.item() if isinstance(g, np.generic) else g
 
 
 def _is_number(g: Any) -> bool:
@@ -157,11 +228,21 @@ def _with_variables(given: Sequence[Any], variables: Sequence[Any]) -> list[Any]
 class OfVariables:
     """The call as a function of the Tensors in its arguments; what it returns are Tensors of its own.
 
-    The last of the arguments given have the names `keywords`.
+    Lists, dicts and objects among the arguments stay what they are: inside, they hold the Tensors of the function.  The
+    last of the arguments given have the names `keywords`.  `by_place`: a Tensor returned twice becomes two.
+    `keeps_parameters`: these are themselves inside, and no variables.
     """
 
-    def __init__(self, fn: Any, given: Sequence[Any], keywords: Sequence[str] = ()) -> None:
-        self.fn, self._given, self._keywords = fn, given, keywords
+    def __init__(
+        self,
+        fn: Any,
+        given: Sequence[Any],
+        keywords: Sequence[str] = (),
+        by_place: bool = False,
+        keeps_parameters: bool = False,
+    ) -> None:
+        self.fn, self._given, self._keywords = fn, tuple(given), keywords
+        self._by_place, self._keeps_parameters = by_place, keeps_parameters
 
     def __graph_call__(self, lw: Lowering, args: list[Any], kwargs: dict[str, Any]) -> Any:
         made: dict[int, Any] = {}
@@ -169,23 +250,60 @@ class OfVariables:
         def own(x: Any) -> Any:
             if not is_variable(x):
                 return x
-            if id(x) not in made:
+            if id(x) not in made or self._by_place:
                 made[id(x)] = TensorVar(lw.unwrap(x))
             return made[id(x)]
 
-        again = _with_variables(self._given, args)
+        found = iter(args)
+
+        def inside(x: Any) -> Any:
+            box = next(found) if is_variable(x) else x
+            if type(x) is StateVar:
+                box.source = STANDS_FOR_PARAMETER
+            return x if type(x) is StateVar and self._keeps_parameters else box
+
+        again = _exchanged(lw, self._given, inside, _containers(self._given))
         n = len(again) - len(self._keywords)
-        return map_leaves(own, call(lw, self.fn, again[:n], dict(zip(self._keywords, again[n:], strict=True))))
+        result = call(lw, self.fn, list(again[:n]), dict(zip(self._keywords, again[n:], strict=True)))
+        return _exchanged(lw, result, own, _containers(self._given))
 
 
-def _as_returned(traced: Traced, values: Sequence[Value]) -> Any:
-    """What the call returned, with these Values in the place of its dynamic leaves."""
+def _containers(x: Any) -> dict[int, bool]:
+    """The ids of the lists, dicts and objects in it that may be changed, with False: they are not yet."""
+    found = {id(x): False} if type(x) in (LocalList, LocalDict, LocalObject) else {}
+    for item in elements(x) or ():
+        found |= _containers(item)
+    return found
+
+
+def _exchanged(lw: Lowering, x: Any, leaf: Callable[[Any], Any], changed: dict[int, bool]) -> Any:
+    """The same structure with other leaves; what has its id in `changed` stays what it is and gets others.
+
+    At the second place of one of these the leaves are asked for again, and not used.
+    """
+    items = elements(usable(x))
+    if items is None:
+        return leaf(x)
+    again = [_exchanged(lw, i, leaf, changed) for i in items]
+    if all(a is b for a, b in zip(items, again, strict=True)) or changed.get(id(x)):
+        return x
+    other = rebuild(x, again)
+    if id(x) not in changed:
+        return other
+    changed[id(x)] = True
+    lw.touch(x)
+    set_content(x, content(other))
+    return x
+
+
+def _as_returned(traced: Traced, values: Sequence[Value], cotangent: bool = False) -> Any:
+    """What the call returned, with these Values in the place of its dynamic leaves; the cotangent of a number is 0."""
     found = iter(values)
     made: dict[int, Any] = {}
 
     def leaf(x: Any) -> Any:
         if not is_dynamic(x):
-            return x
+            return type(x)(0) if cotangent and isinstance(x, bool | int | float) else x
         value = next(found)
         if id(x) not in made:
             made[id(x)] = type(x)(value, x.kind) if type(x) in (Weak, ArrayVar) else TensorVar(value)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import itertools
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
@@ -16,11 +17,31 @@ from ..ir.build import Builder
 from ..ir.core import Block, Op, Value
 from ..ir.primitive import REGISTRY, F, trace
 from ..ir.walk import inline, ops_of
+from ..runtime.trees import attributes_of, leaves
 from .calls import call
+from .commits import commit_before_backward
 from .exceptions import raising_in_block
 from .lowering import Diverged, Lowering, Region
 from .statements import assign_state
-from .values import OUTSIDE, ArrayVar, StateVar, TensorVar, Weak, describe, flatten, map_leaves, set_content
+from .values import (
+    OUTSIDE,
+    ArrayVar,
+    LocalDict,
+    LocalList,
+    LocalObject,
+    StateVar,
+    TensorVar,
+    Weak,
+    content,
+    describe,
+    elements,
+    flatten,
+    is_dynamic,
+    map_leaves,
+    rebuild,
+    set_content,
+    usable,
+)
 
 __all__ = ["Linear", "Traced", "differentiate", "linear_of", "linearise", "push_forward", "traced_call"]
 
@@ -46,6 +67,10 @@ class Traced:
     start: int
     #: the older boxes that one made inside may be, by a condition known inside
     perhaps: dict[int, list[Any]]
+    #: the containers of what it returned and left, as they were at its end
+    ends: Ends
+    #: what `finish` made of the leaves that the call made, by their ids
+    made: dict[int, Any] = field(default_factory=dict)
 
     @property
     def count(self) -> int:
@@ -55,16 +80,25 @@ class Traced:
     def finish(self, lw: Lowering, results: Sequence[Value]) -> Any:
         """Gives the changed objects their new content; what the call returned, in terms of the `grad` op's results."""
         values: Iterator[Value] = iter(results)
-        made: dict[int, Any] = {}
+        made = self.made = {}
         outside = partial(self._outside, values, made)
-        returned = map_leaves(partial(outside, returned=True), self.result)
-        contents = [map_leaves(outside, held) for _, held in self.changes]
+        memo: dict[int, Any] = {}
+        returned = self.ends.rebuilt(partial(outside, returned=True), self.result, self.start, memo)
+        contents = [self.ends.rebuilt(outside, held, self.start, memo) for _, held in self.changes]
         for (obj, _), held in zip(self.changes, contents, strict=True):
             _set(lw, self.originals.get(id(obj)), obj, held)
         for key, others in self.perhaps.items():
             for other in others if key in made else ():
                 lw.ties.add(self.originals.get(id(other), other), made[key], None, scope=made[key].value)
         return returned
+
+    def _returned(self, outside: Any, x: Any) -> Any:
+        """What the call returned, after it; `outside` gives the leaves."""
+        items = elements(x)
+        if items is None:
+            return outside(x)
+        made = [self._returned(outside, i) for i in items]
+        return self.older[id(x)] if id(x) in self.older else rebuild(x, made)
 
     def _outside(self, values: Iterator[Value], made: dict[int, Any], leaf: Any, returned: bool = False) -> Any:
         """The abstract value, after the call, of a leaf of what it returned or left behind."""
@@ -87,7 +121,37 @@ class Traced:
     def part(self, part: Any, of_outs: dict[int, Any]) -> Any:
         """A part of the result with something else in place of the outs."""
         places = {id(leaf): i for i, leaf in enumerate(_dynamic(self.result))}
-        return map_leaves(lambda v: of_outs[places[id(v)]] if id(v) in places else v, part)
+        return map_leaves(lambda v: of_outs.get(places.get(id(v), -1), self.made.get(id(v), v)), part)
+
+
+class Ends:
+    """Containers as they are at the end of a traced call; what older ones hold is put back to what it was before."""
+
+    def __init__(self) -> None:
+        self._copies: dict[int, Any] = {}
+        self._originals: dict[int, Any] = {}
+
+    def copy(self, x: Any) -> Any:
+        """The value with copies of its containers: one for every place of one container."""
+        items = elements(usable(x))
+        if items is None:
+            return x
+        if id(x) not in self._copies:
+            made = self._copies[id(x)] = rebuild(x, [self.copy(i) for i in items])
+            self._originals[id(made)] = x
+        return self._copies[id(x)]
+
+    def rebuilt(self, fn: Callable[[Any], Any], x: Any, start: int, memo: dict[int, Any]) -> Any:
+        """``fn`` of the leaves of such a copy; a container older than `start` is itself."""
+        items = elements(x)
+        if items is None:
+            return fn(x)
+        new = [self.rebuilt(fn, i, start, memo) for i in items]  # every place of a leaf counts
+        if id(x) not in memo:
+            original = self._originals.get(id(x))
+            older = isinstance(original, LocalList | LocalDict | LocalObject) and original.serial < start
+            memo[id(x)] = original if older else rebuild(x, new)
+        return memo[id(x)]
 
 
 def differentiate(
@@ -107,7 +171,18 @@ def differentiate(
     n, k = traced.count, len(positions)
     bare = _bare_numbers(lw, traced, positions)
     grads = [_as_number(v) if i in bare else TensorVar(v) for i, v in enumerate(op.results[n:])]
+    grads = _hooked(lw, traced, [*(args[p] for p in positions), *map(lw.outside.state, weights)], grads)
     return traced.finish(lw, op.results[:n]), grads[:k], grads[k:]
+
+
+def _hooked(lw: Lowering, traced: Traced, variables: Sequence[Any], grads: Sequence[TensorVar]) -> list[Any]:
+    """The gradients by variables after the hooks of these."""
+    from .tensor_hooks import after_variable_hooks
+
+    lw.changed_before |= lw.hook_changes  # the backward pass has run
+    lw.host_ran.backward_has_run()
+    lw.check_names()
+    return after_variable_hooks(lw, variables, traced.block, [traced.outs[i] for i in traced.chosen], grads)
 
 
 def _bare_numbers(lw: Lowering, traced: Traced, positions: Sequence[Any]) -> set[int]:
@@ -133,7 +208,7 @@ def _bare_numbers(lw: Lowering, traced: Traced, positions: Sequence[Any]) -> set
 
 def _as_number(value: Value) -> TensorVar:
     """Any element of a gradient whose elements are all the same number; without elements it stays as it is."""
-    if 0 in value.shape:
+    if 0 in value.shape or not value.shape:
         return TensorVar(value)
     axes = tuple(range(-value.ndim, 0))
     first = F.slice(value, axes=axes, starts=(0,) * value.ndim, stops=(1,) * value.ndim, steps=(1,) * value.ndim)
@@ -186,6 +261,8 @@ class Linear:
     floats: list[int]
     link: Value
     forward: Value | None = None
+    #: the inputs and weights, if their hooks are to see what `pull` gives
+    variables: list[Any] | None = None
 
     def pull(self, lw: Lowering, sens: Any) -> list[TensorVar]:
         """The cotangents of the inputs, and of the weights asked for, given one for every output Tensor."""
@@ -196,7 +273,8 @@ class Linear:
                 seeds.append(_seed(0 if s is None else s, outs[i].type))
         bare = _bare_numbers(lw, self.traced, self.traced.operands)
         found = self.pulled(lw, self.link, seeds)
-        return [_as_number(v) if i in bare else TensorVar(v) for i, v in enumerate(found)]
+        grads = [_as_number(v) if i in bare else TensorVar(v) for i, v in enumerate(found)]
+        return grads if self.variables is None else _hooked(lw, self.traced, self.variables, grads)
 
     def push(self, lw: Lowering, tangents: Sequence[Any]) -> Any:
         """The tangent of the result, given those of the inputs."""
@@ -241,15 +319,23 @@ class Linear:
                 code="AC1710",
                 hint="call it there, or make it before",
             )
+        assert link.op is not None
+        commit_before_backward(lw, link.op.blocks[0])
         return _emit(lw, "pull", (link, *seeds), (), ()).results
 
 
 def linearise(
     lw: Lowering, fn: Any, args: Sequence[Any], kwargs: dict[str, Any], positions: Sequence[int],
-    weights: Sequence[Any] = (), select: Any = None,
+    weights: Sequence[Any] = (), select: Any = None, hooks: bool = False,
 ) -> Linear:  # fmt: skip
-    """Runs ``fn(*args, **kwargs)`` once, for derivatives at that point by the Tensors at `positions` and `weights`."""
-    return linear_of(lw, traced_call(lw, fn, args, kwargs, positions, select), weights, select)
+    """Runs ``fn(*args, **kwargs)`` once, for derivatives at that point by the Tensors at `positions` and `weights`.
+
+    With `hooks` what its pullback gives passes the hooks of these.
+    """
+    linear = linear_of(lw, traced_call(lw, fn, args, kwargs, positions, select), weights, select)
+    if hooks:
+        linear.variables = [*(args[p] for p in positions), *map(lw.outside.state, weights)]
+    return linear
 
 
 def linear_of(lw: Lowering, traced: Traced, weights: Sequence[Any] = (), select: Any = None) -> Linear:
@@ -264,12 +350,13 @@ def linear_of(lw: Lowering, traced: Traced, weights: Sequence[Any] = (), select:
 
 # ------------------------------------------------------------------------------------------------ the traced call
 def traced_call(
-    lw: Lowering, fn: Any, args: Sequence[Any], kwargs: dict[str, Any], positions: Sequence[int], select: Any
-) -> Traced:
+    lw: Lowering, fn: Any, args: Sequence[Any], kwargs: dict[str, Any], positions: Sequence[int], select: Any,
+    backward: bool = True,
+) -> Traced:  # fmt: skip
     """Compiles the call in a block whose arguments are those at `positions`, each distinct from all other values.
 
     Inside, they are Tensors of their own, as in eager code: what is written to them is written to the caller's at the
-    end.
+    end.  With `backward` the block is a whole forward pass.
     """
     for p in positions:
         if type(args[p]) not in (TensorVar, StateVar):
@@ -281,22 +368,95 @@ def traced_call(
     for p, arg in zip(positions, builder.block.args, strict=True):
         given[p] = TensorVar(arg, getattr(args[p], "locked", ""))
     originals = {id(given[p]): args[p] for p in positions}
+    older: dict[int, Any] = {}
     with lw.region() as region, _always_raising(lw, region, builder, operands), builder:
         with lw.inputs.standing_in([(given[p], args[p]) for p in positions]), raising_in_block(lw, builder):
-            result = call(lw, fn, given, kwargs)
+            ends = Ends()
+            result = ends.copy(call(lw, fn, given, kwargs))
         outs = [x.value if type(x) is Weak else lw.unwrap(x) for x in _dynamic(result)]
         lw.flush_attributes()
-        after = lw.restore(region).values()
+        if backward:
+            commit_before_backward(lw, builder.block)
+        held_by = {key: ends.copy(content(obj)) for key, (obj, _) in region.saved.items()}
+        after = [(obj, held_by[key]) for key, (obj, _) in lw.restore(region).items()]
         perhaps = {
             id(x): lw.ties.may_be(x, region.start)
             for x in (*flatten(result), *(x for _, held in after for x in flatten(held)))
             if type(x) is TensorVar and x.serial >= region.start
         }
-    changes = [(obj, TensorVar(held) if type(obj) is TensorVar else held) for obj, held in after]
+    kept = [(obj, held) for obj, held in after if not _is_put_back(lw, obj, held, originals)]
+    changes = [(obj, TensorVar(held) if type(obj) is TensorVar else held) for obj, held in kept]
     left = [x.value for _, held in changes for x in flatten(held) if _is_own(x, region.start)]
-    picked = {id(x) for x in _dynamic(result if select is None else select(result))}
-    chosen = [i for i, x in enumerate(_dynamic(result)) if id(x) in picked]
-    return Traced(operands, builder.ret(*outs, *left), result, outs, chosen, changes, originals, region.start, perhaps)
+    part = result if select is None else select(result)
+    _check_known(lw, part)
+    picked = {id(x) for x in _dynamic(part)}
+    dynamic = _dynamic(result)
+    chosen = [i for i in _reading_order(result) if id(dynamic[i]) in picked and lw.is_tensor(dynamic[i])]
+    block = builder.ret(*outs, *left)
+    return Traced(operands, block, result, outs, chosen, changes, originals, region.start, perhaps, ends)
+
+
+def _check_known(lw: Lowering, part: Any) -> None:
+    """Refuses objects from outside with Tensors in what is differentiated: these are no values of this compilation."""
+    for leaf in flatten(part):
+        held = attributes_of(leaf)
+        written = held is not None and any((id(leaf), name) in lw.attributes for name in held)
+        if written or (held is not None and next(leaves(leaf), None) is not None):
+            raise GradientError(
+                f"a differentiated function returns {describe(leaf)}, made outside of it, with Tensors in it",
+                hint="return a new object, or the Tensors",
+            )
+
+
+def _reading_order(result: Any) -> list[int]:
+    """The numbers of the dynamic leaves as eager code meets them: attributes in the order of their assignment."""
+    numbers = itertools.count()
+    numbered = map_leaves(lambda x: Weak(next(numbers), int) if is_dynamic(x) else x, result)  # type: ignore[arg-type]
+
+    def go(x: Any) -> Iterator[int]:
+        if type(x) is Weak:
+            yield x.value  # type: ignore[misc]
+        for item in (x.slots.values() if type(x) is LocalObject else elements(x)) or ():
+            yield from go(item)
+
+    return list(go(numbered))
+
+
+def _apart(x: Any, start: int, older: dict[int, Any]) -> Any:
+    """A result, where others stand for lists, dicts and objects made before: these are put back to what they held."""
+    items = elements(usable(x))
+    if items is None:
+        return x
+    made = [_apart(i, start, older) for i in items]
+    known = type(x) in (LocalList, LocalDict, LocalObject) and x.serial < start
+    if not known and all(a is b for a, b in zip(items, made, strict=True)):
+        return x
+    apart = rebuild(x, made)
+    if known:
+        older[id(apart)] = x
+    return apart
+
+
+def _is_put_back(lw: Lowering, obj: Any, held: Any, originals: dict[int, Any]) -> bool:
+    """Whether an object holds what it held at the end of a call, but for what stood for others inside.
+
+    A Tensor that stood for another may differ by hooks: these end with the call.
+    """
+    if type(obj) is TensorVar:
+        return id(obj) in originals and lw.inputs.without_hooks(held) is obj.value
+    if type(obj) not in (LocalList, LocalDict, LocalObject):
+        return False
+    return _is_same(content(obj), held, originals)
+
+
+def _is_same(before: Any, held: Any, originals: dict[int, Any]) -> bool:
+    if before is held or originals.get(id(held)) is before:
+        return True
+    if type(before) is not type(held) or type(before) in (LocalList, LocalDict, LocalObject):
+        return False
+    xs, ys = elements(before), elements(held)
+    same = xs is not None and len(xs) == len(ys) and (not isinstance(before, dict) or [*before] == [*held])
+    return same and all(_is_same(x, y, originals) for x, y in zip(xs, ys, strict=True))
 
 
 @contextmanager
@@ -330,7 +490,7 @@ def _set(lw: Lowering, original: Any, obj: Any, held: Any) -> None:
 
 def _dynamic(result: Any) -> list[Any]:
     """The leaves of a result that are known only at run time, in order."""
-    return [x for x in flatten(result) if type(x) in (TensorVar, StateVar, Weak, ArrayVar)]
+    return [x for x in flatten(result) if is_dynamic(x)]
 
 
 def _seeds(lw: Lowering, traced: Traced, select: Any, sens: Any) -> tuple[tuple[int, ...] | None, list[Value]]:

@@ -9,6 +9,7 @@ import gast
 
 from ..errors import CompileError, StaticValueError, UnsupportedSyntaxError
 from . import comparison, operators
+from .after_forward import note_name
 from .calls import call
 from .comparison import truth
 from .conditions import condition_of, kept, truth_at
@@ -58,6 +59,8 @@ def read_name(lw: Lowering, frame: Frame, name: str, node: Any) -> Any:
         place = lw.place(node)
         value = holder.local(name, place)
         lw.snapshots.note_read(value, place)
+        if holder is not frame:
+            note_name(lw, holder, name, value)
         return value
     bindings = frame.bindings
     kind, value = bindings.lookup(name)

@@ -183,7 +183,7 @@ def _function(node: Any, tree: SourceTree) -> CompileError | None:
     return decorated(node, refused[0], tree) if refused and node is not tree.node else None
 
 
-_DECORATORS = frozenset(["jit", "partial", "wraps"])
+_DECORATORS = frozenset(["custom_vjp", "defbwd", "jit", "partial", "wraps"])
 
 
 def _last_name(decorator: Any) -> str:

@@ -156,7 +156,10 @@ def foreign_call(lw: Lowering, fn: Any, args: list[Any], kwargs: dict[str, Any])
         if type(fn) is np.vectorize:
             fn = copy.copy(fn)
             fn.pyfunc = _compiled(lw, fn.pyfunc)
-    return localized(fn(*args, **kwargs))
+    found = fn(*args, **kwargs)
+    if isinstance(found, np.ndarray | dict | list | set):
+        lw.outside.made.append(found)
+    return localized(found)
 
 
 #: Modules whose functions take all elements of an iterator at once.
@@ -243,6 +246,12 @@ def _dynamic_call(lw: Lowering, fn: Any, name: str, root: str, args: list[Any], 
     if isinstance(fn, types.FunctionType) and not is_ours(fn):
         return lw.call_python(fn, args, kwargs)
     dynamic = next(x for x in flatten((args, tuple(kwargs.values()))) if not is_static(x))
+    if isinstance(fn, type) and root == "collections":
+        instead = "a list" if fn is collections.deque else "a dict"
+        raise StaticValueError(
+            f"compiled code makes no {fn.__name__} of what is known only at run time, here a {describe(dynamic)}",
+            hint=f"use {instead}",
+        ).about(dynamic)
     raise StaticValueError(
         f"an argument of {name}() must be known at compile time, this one is a {describe(dynamic)}"
     ).about(dynamic)

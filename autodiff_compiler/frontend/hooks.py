@@ -12,13 +12,13 @@ from typing import Any
 
 from ..ir.core import Value
 from ..ir.primitive import REGISTRY, F, trace
-from ..ir.walk import inline
-from ..runtime.hooks import Registered, after_backward, hooked
+from ..ir.walk import unpack
+from ..runtime.hooks import Registered, after_backward, backward_what, hooked
 from .calls import call
-from .custom import OfVariables, cotangent_block, is_variable
+from .custom import OfVariables, cotangent_block, for_derivatives, is_variable
 from .derivatives import traced_call
 from .lowering import Lowering
-from .values import TensorVar, flatten
+from .values import TensorVar, flatten, is_dynamic
 
 __all__ = ["call_with_hooks"]
 
@@ -44,20 +44,29 @@ def _observed(
     """The call between the op where its gradients leave and the one where they arrive."""
     given = [*args, *kwargs.values()]
     variables = [x for x in flatten(given) if is_variable(x)]
-    traced = traced_call(lw, OfVariables(run, given, list(kwargs)), variables, {}, range(len(variables)), None)
-    carried = [i for i, v in enumerate(traced.outs) if v.dtype.is_float]
+    called = OfVariables(run, given, list(kwargs), by_place=True)
+    traced = traced_call(lw, called, variables, {}, range(len(variables)), None, backward=False)
+    tensors = [i for i, x in enumerate(filter(is_dynamic, flatten(traced.result))) if type(x) is TensorVar]
+    of_tensors: list[Any] = [traced.outs[i].type for i in tensors]
+    carried = [i for i in tensors if traced.outs[i].dtype.is_float]
     types = [traced.outs[i].type for i in carried]
 
+    def for_each(grads: Sequence[Any]) -> tuple[Any, ...]:
+        """One for every Tensor: zeros for those that carry no derivative."""
+        floats = iter(grads)
+        return tuple([next(floats) if t.dtype.is_float else TensorVar(trace.builder.const(0, t)) for t in of_tensors])
+
     def leaving(grads: tuple[Any, ...], first: tuple[Any, ...]) -> tuple[Any, ...]:
-        return after_backward(cell, hooks["backward"], grads, ask, first)
+        return after_backward(cell, hooks["backward"], grads, ask, for_each(first))
 
     def arriving(grads: tuple[Any, ...]) -> tuple[Any, ...]:
-        return after_backward(cell, hooks["backward_pre"], grads, ask)
+        after = after_backward(cell, hooks["backward_pre"], for_each(grads), ask)
+        return tuple([g for g, t in zip(after, of_tensors, strict=True) if t.dtype.is_float])
 
-    what = f"a backward hook of {type(cell).__name__}"
-    entered, links = _entry(lw, traced.operands, types, leaving, what)
-    results = list(inline(trace.builder, traced.block, entered))
-    passed = _exit(lw, [results[i] for i in carried], links, arriving, what) if carried else ()
+    behind, before = (backward_what(cell, hooks[group]) for group in ("backward", "backward_pre"))
+    entered, links = _entry(lw, traced.operands, types, leaving, behind)
+    results = list(unpack(trace.builder, traced.block, entered))
+    passed = _exit(lw, [results[i] for i in carried], links, arriving, before) if carried else ()
     for i, value in zip(carried, passed, strict=True):
         results[i] = value
     return traced.finish(lw, results)
@@ -82,7 +91,8 @@ def _entry(
         grads = [TensorVar(v) for v in values[len(inputs) + n + m :]]
         return [*leaving(tuple(grads[:n]), tuple(grads[n:])), None]
 
-    back, _ = cotangent_block(lw, [*inputs, *outs, *outs], None, inputs, found, what, "AC1707")
+    later = for_derivatives(lw, found, inputs, what, "AC1707")
+    back, _ = cotangent_block(lw, [*inputs, *outs, *outs], None, inputs, later, what)
     results = trace.builder.emit_op(REGISTRY["custom_vjp"], (*operands, source), (), (block, back)).results
     return results[:n], results[n:]
 
@@ -92,7 +102,7 @@ def _exit(
 ) -> Sequence[Value]:
     """The results, whose gradients, once they passed the hooks, go on to what made them and to the links."""
     m = len(values)
-    types = [v.type for v in values]
+    types: list[Any] = [v.type for v in values]
     forward = trace.builder.nested([*types, *types], [None] * (2 * m))
     with forward:
         block = forward.ret(*forward.block.args[:m])
@@ -101,5 +111,6 @@ def _exit(
         after = arriving(tuple([TensorVar(v) for v in given[3 * m :]]))
         return [*after, *after]
 
-    back, _ = cotangent_block(lw, types * 4, None, [*types, *types], found, what, "AC1707")
+    later = for_derivatives(lw, found, [*types, *types], what, "AC1707")
+    back, _ = cotangent_block(lw, types * 4, None, [*types, *types], later, what)
     return trace.builder.emit_op(REGISTRY["custom_vjp"], (*values, *links), (), (block, back)).results

@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import types
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..errors import BpropError, StaticValueError, UnsupportedCallError
+from ..errors import StaticValueError, UnsupportedCallError
 from ..ir.core import Value
-from ..ir.primitive import REGISTRY, F, trace
+from ..ir.primitive import REGISTRY, trace
 from ..ir.types import tensor
+from ..runtime.commits import seeing
 from ..runtime.host import TensorSpec, called, checked, filled, name_of, spec_leaves
+from ..runtime.rules import names_of
 from ..runtime.tensor import wrap
-from .calls import call, intrinsic
+from .calls import intrinsic
 from .commits import emit_commit
+from .custom import call_with_rule
 from .effects import run_now
 from .foreign import localized
 from .joins import NUMBER_DTYPE
@@ -38,7 +41,7 @@ from .values import (
     plain_copy,
 )
 
-__all__ = ["HostArguments", "at_compile_time", "emit_host_call", "native_function"]
+__all__ = ["HostArguments", "Listed", "at_compile_time", "emit_host_call", "expose", "native_function"]
 
 
 def at_compile_time(lw: Lowering, fn: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
@@ -56,6 +59,12 @@ def at_compile_time(lw: Lowering, fn: Callable[..., Any], args: Sequence[Any], k
 
 
 # ---------------------------------------------------------------------------------------------------- py_call
+class Listed(NamedTuple):
+    """What ``tolist()`` of a Tensor will give a host function."""
+
+    tensor: Any
+
+
 class HostArguments:
     """The arguments of a host function: the Values among them, and how to put them together at run time.
 
@@ -69,6 +78,9 @@ class HostArguments:
 
     def _recipe(self, x: Any) -> Callable[[Sequence[Any]], Any]:
         n, kind = len(self.values), type(x)
+        if kind is Listed:
+            self.values.append(self._lw.unwrap(x.tensor))
+            return lambda arrays: arrays[n].tolist()
         if is_dynamic(x):
             self.values.append(x.value if kind is Weak else self._lw.unwrap(x))
             if kind is Weak:
@@ -102,26 +114,44 @@ class HostArguments:
 
 @intrinsic("py_call")
 def _py_call(lw: Lowering, fn: Any, *args: Any, out: Any = None, bprop: Any = None) -> Any:
-    fn = native_function(lw, fn)
-    specs = list(spec_leaves(map_leaves(_spec, out)))
-    promise = filled(out, iter(specs))
-    given = HostArguments(lw, args)
-    kinds = tuple([_type(s) for s in specs])
-
-    def run(*arrays: Any) -> tuple[Any, ...]:
-        return tuple(checked(fn, fn(*given.made_of(arrays)), promise))
-
-    def host(*arrays: Any) -> tuple[Any, ...]:
-        return called(lambda: run(*arrays)) if kinds else run(*arrays)
-
-    name = f"py_call{len(lw.module.callables)}"
-    lw.module.callables[name] = host
+    called_by_python = native_function(lw, fn)
+    host = _HostCall(called_by_python, map_leaves(_spec, out))
     emit_commit(lw)
     if bprop is None:
-        results: Sequence[Value] = emit_host_call(given.values, name, kinds)
-    else:
-        results = _with_bprop(lw, fn, args, given.values, name, kinds, specs, promise, bprop)
-    return filled(promise, iter([_wrapped(r, s) for r, s in zip(results, specs, strict=True)]))
+        return host.__graph_call__(lw, list(args), {})
+    what = f"the bprop of py_call({name_of(called_by_python)}, ...)"
+    return call_with_rule(lw, host, args, names_of(called_by_python, len(args)), bprop, what)
+
+
+class _HostCall:
+    """The call of a function at run time, which returns what was promised."""
+
+    def __init__(self, fn: Callable[..., Any], out: Any) -> None:
+        self.fn = fn
+        self.specs = list(spec_leaves(out))
+        self.promise = filled(out, iter(self.specs))
+
+    def __graph_call__(self, lw: Lowering, args: list[Any], kwargs: dict[str, Any]) -> Any:
+        fn, promise, given = self.fn, self.promise, HostArguments(lw, args)
+        kinds, home = tuple([_type(s) for s in self.specs]), lw.module.states
+
+        def run(*arrays: Any) -> tuple[Any, ...]:
+            return tuple(checked(fn, seeing(home, lambda: fn(*given.made_of(arrays))), promise))
+
+        def host(*arrays: Any) -> tuple[Any, ...]:
+            return called(lambda: run(*arrays)) if kinds else run(*arrays)
+
+        name = f"py_call{len(lw.module.callables)}"
+        expose(lw, name, host)
+        results = emit_host_call(given.values, name, kinds)
+        return filled(promise, iter([_wrapped(r, s) for r, s in zip(results, self.specs, strict=True)]))
+
+
+def expose(lw: Lowering, name: str, host: Any) -> None:
+    """Adds a host function that runs code of the user's, which may look at all state and change it."""
+    host.sees_state = True
+    lw.module.callables[name] = host
+    lw.host_ran.note(lw.in_backward)
 
 
 def emit_host_call(operands: Sequence[Value], name: str, results: tuple[Any, ...]) -> list[Value]:
@@ -193,82 +223,3 @@ def _type(spec: TensorSpec | type) -> Any:
 
 def _wrapped(value: Value, spec: TensorSpec | type) -> Any:
     return Weak(value, spec) if isinstance(spec, type) else TensorVar(value)
-
-
-def _with_bprop(
-    lw: Lowering, fn: Any, args: Sequence[Any], operands: list[Value], name: str, results: tuple[Any, ...],
-    specs: list[Any], promise: Any, bprop: Any,
-) -> Sequence[Value]:  # fmt: skip
-    """The call as a `custom_vjp`: the host function forward, the user's code backward."""
-    kinds = [v.type for v in operands]
-    forward = trace.builder.nested(kinds, [v.name for v in operands])
-    with forward:
-        forward.ret(*emit_host_call(forward.block.args, name, results))
-    backward = trace.builder.nested([*kinds, *results, *results], [None] * (len(kinds) + 2 * len(results)))
-    n, k = len(kinds), len(results)
-    with lw.region() as region, backward:
-        values = iter(backward.block.args)
-        inputs = [map_leaves(lambda x: _inside(x, values), a) for a in args]
-        rest = backward.block.args[n:]
-        made, seeds = ([_wrapped(v, s) for v, s in zip(part, specs, strict=True)] for part in (rest[:k], rest[k:]))
-        found = call(lw, bprop, [*inputs, filled(promise, iter(made)), filled(promise, iter(seeds))], {})
-        if lw.restore(region):
-            raise BpropError(
-                f"the bprop of py_call({name_of(fn)}, ...) changes a list, dict, Tensor or attribute from outside",
-                code="AC1606",
-                hint="return what it computes",
-            )
-        backward.ret(*_cotangents(lw, fn, inputs, found))
-    op = trace.builder.emit_op(REGISTRY["custom_vjp"], tuple(operands), (), (forward.block, backward.block))
-    return op.results
-
-
-def _inside(x: Any, values: Iterator[Value]) -> Any:
-    """An argument of the call as the backward block sees it."""
-    if type(x) is Weak:
-        return Weak(next(values), x.kind)
-    if type(x) is ArrayVar:
-        return ArrayVar(next(values), x.kind)
-    return TensorVar(next(values)) if is_dynamic(x) else x
-
-
-def _cotangents(lw: Lowering, fn: Any, inputs: Sequence[Any], found: Any) -> list[Value]:
-    """One Value for each dynamic leaf of the arguments."""
-    given = list(found) if isinstance(found, tuple | list) else [found]
-    if len(given) < len(inputs):
-        raise BpropError(
-            f"the bprop of py_call({name_of(fn)}, ...) returns {len(given)} cotangents for {len(inputs)} arguments",
-            code="AC1703",
-            hint="return a tuple with one entry per argument, None for zero",
-        )
-    return [c for x, g in zip(inputs, given, strict=False) for c in _of_argument(lw, fn, x, g)]
-
-
-def _of_argument(lw: Lowering, fn: Any, x: Any, g: Any) -> list[Value]:
-    if type(x) is TensorVar:
-        return [_fitting(lw, fn, x.value, g)]
-    if is_dynamic(x):
-        return [trace.builder.const(0, x.value.type)]
-    parts = elements(x)
-    if parts is None:
-        return []
-    entries = [None] * len(parts) if g is None else elements(g)
-    return [c for p, e in zip(parts, entries, strict=True) for c in _of_argument(lw, fn, p, e)]
-
-
-def _fitting(lw: Lowering, fn: Any, x: Value, g: Any) -> Value:
-    """A cotangent in the type of its argument."""
-    if g is None:
-        return trace.builder.const(0, x.type)
-    value = g.value if type(g) is Weak else g if isinstance(g, bool | int | float) else lw.unwrap(g)
-    if not isinstance(value, Value):
-        return trace.builder.const(value, x.type)
-    value = value if value.dtype is x.dtype else F.cast(value, dtype=x.dtype)
-    if value.shape not in ((), x.shape):
-        raise BpropError(
-            f"the bprop of py_call({name_of(fn)}, ...) returns a cotangent of shape {list(value.shape)} for an "
-            f"argument of shape {list(x.shape)}",
-            code="AC1704",
-            hint="return the gradient in the shape of the argument, None for zero",
-        )
-    return value if value.shape == x.shape else F.broadcast_to(value, shape=x.shape)

@@ -36,6 +36,8 @@ class Foreknown:
     #: this compilation only looks for what attributes hold at the end; and what was found (see `after_forward`)
     scouting: bool = False
     finals: Mapping[tuple[int, str], Any] | None = None
+    #: what hooks change of the objects outside (see `callbacks`)
+    hooks_change: frozenset[Any] = frozenset()
 
 
 class Again(BaseException):
@@ -67,6 +69,10 @@ class Inputs:
         self._stand_ins: list[tuple[TensorVar, Value, Any]] = []
         #: the number of an input by the id of its box
         self.number: dict[int, int] = {}
+        #: Values that are others with hooks, and those others
+        self.bases: dict[Value, Value] = {}
+        #: the hooks that some inputs must have, by their numbers
+        self.hooks: dict[int, Any] = {}
 
     def add(self, value: Value, source: Any, kind: type | None = None, locked: str = "") -> Any:
         """The abstract value of one more input: a Tensor that is `source` now, or a Python number of a kind."""
@@ -94,6 +100,14 @@ class Inputs:
             raise Again(replace(self._known, aliased=True))
         self._sharing = True
 
+    def without_hooks(self, value: Value) -> Value:
+        """The Value before its hooks."""
+        return self.bases.get(value, value)
+
+    def source(self, number: int) -> Any:
+        """The caller's Tensor; None for what is no Tensor."""
+        return self._sources[number]
+
     @property
     def pattern(self) -> tuple[int, ...] | None:
         """Which inputs are one object; None if that does not matter."""
@@ -101,10 +115,10 @@ class Inputs:
 
     def written(self) -> list[tuple[int, Value]]:
         """The inputs that hold another Value than at the entry."""
-        ends = {i: self.boxes[i].value for i in self.number.values()}
+        ends = {i: self.without_hooks(self.boxes[i].value) for i in self.number.values()}
         for box, value, original in self._stand_ins:
-            if box.value is not value and id(original) in self.number:
-                ends[self.number[id(original)]] = box.value
+            if self.without_hooks(box.value) is not value and id(original) in self.number:
+                ends[self.number[id(original)]] = self.without_hooks(box.value)
         return [(i, value) for i, value in ends.items() if value is not self._values[i]]
 
     @contextmanager

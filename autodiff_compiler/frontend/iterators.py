@@ -40,10 +40,14 @@ class Iterated(Through):
         n = self.source.length
         return max(n - self.cursor.taken, 0) if isinstance(n, int) else n
 
-    def advance(self, lw: Lowering) -> Any:
-        """The next element, or END."""
+    def _check(self, lw: Lowering) -> None:
+        """How many elements were taken must be known."""
         if self.cursor.broken is not None:
             raise self.cursor.broken.again(lw.here, "used here")
+
+    def advance(self, lw: Lowering) -> Any:
+        """The next element, or END."""
+        self._check(lw)
         if self.cursor.taken == ENDLESS:
             return END
         lw.touch(self.cursor)
@@ -69,6 +73,7 @@ class Iterated(Through):
             yield item
 
     def begin(self, lw: Lowering) -> Iteration:
+        self._check(lw)
         return _Loop(self)
 
     # A part of another iteration, in a kept loop.

@@ -160,6 +160,8 @@ def _at_end(x: Any, after: Changes) -> Any:
     else:
         stand_in = TensorVar(held, snapshot=x.snapshot) if type(x) is TensorVar else type(x)(held)
     stand_in.locked, stand_in.serial = x.locked, x.serial
+    if type(x) in (LocalList, LocalDict):
+        stand_in.marked = x.marked
     return stand_in
 
 

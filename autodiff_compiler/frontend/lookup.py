@@ -90,6 +90,8 @@ def missing(owner: Any, name: str) -> Any:
     hint = did_you_mean(name, [n for n in known if not n.startswith("__")])
     if isinstance(owner, types.ModuleType) and name in ("complex64", "complex128"):
         hint = NO_COMPLEX
+    if isinstance(owner, types.ModuleType) and is_ours(owner) and "__lacking__" in owner.__dict__:
+        hint = owner.__dict__["__lacking__"](name) or hint
     if hasattr(type(owner), "__graph_state__"):
         hint = f"{hint}, or define '{name}' in `__init__`" if hint else f"define '{name}' in `__init__`"
     raise MissingAttributeError(f"{describe(owner)} has no attribute '{name}'", hint=hint)

@@ -15,16 +15,18 @@ from ..ir.build import Builder
 from ..ir.core import Value
 from ..ir.primitive import REGISTRY, F, trace
 from ..ir.types import tensor
-from .carries import Loop
+from ..ir.walk import ops_of
+from .carries import KNOWN_TRIPS, Loop
 from .comparison import negate
 from .conditions import condition_of
 from .control import branch
+from .exceptions import emit_raise
 from .iteration import Iteration, iteration_of
 from .jumps import RETURNED
 from .lowering import Diverged, Lowering, Region, statement, users_place
 from .scope import assigned_names
 from .statements import store
-from .values import Weak, content, describe, set_content
+from .values import NewException, Weak, content, describe, set_content
 
 _COUNT = tensor(int64, ())
 _WARN_TRIPS = 128
@@ -77,15 +79,17 @@ def _keep_or_unroll(lw: Lowering, node: Any, iteration: Iteration, n: int) -> No
             hint=problem.hint,
         )
     if n > lw.options.unroll_max:
-        raise _too_long(f"a loop of {n} trips", problem)
+        raise _too_long(lw, f"a loop of {n} trips", problem)
     _warn_of_trips(lw, node, n, problem)
     lw.place(node)
     _unroll_all(lw, node, iteration)
 
 
-def _too_long(loop: str, problem: CompileError) -> LoopError:
+def _too_long(lw: Lowering, loop: str, problem: CompileError) -> LoopError:
     message = f"{loop} is too long to unroll and cannot be kept: {problem.message}"
-    return LoopError(message, spans=problem.spans, notes=problem.notes, hint=problem.hint)
+    limit = f"`unroll_max` is {lw.options.unroll_max}: jit(fn, unroll_max=...) unrolls loops of more trips"
+    hint = problem.hint and problem.hint.removesuffix(KNOWN_TRIPS)
+    return LoopError(message, spans=problem.spans, notes=(*problem.notes, limit), hint=hint)
 
 
 def _warn_of_trips(lw: Lowering, node: Any, n: int, problem: CompileError) -> None:
@@ -328,7 +332,11 @@ def _ran(lw: Lowering, node: Any, limit: int, problem: CompileError | None = Non
             _run_trips(lw, node, limit)  # what Python raises, it raises after the effects that come before
         raise why
     if problem is not None:
-        raise problem if why.dynamic or problem.code == "AC1503" else _too_long(f"a `while` of {limit} trips", problem)
+        raise (
+            problem
+            if why.dynamic or problem.code == "AC1503"
+            else _too_long(lw, f"a `while` of {limit} trips", problem)
+        )
     return False
 
 
@@ -374,12 +382,15 @@ def _keep_while(lw: Lowering, node: Any) -> None:
 
 
 def _emit_while(lw: Lowering, node: Any, loop: Loop, body: Any, cond: Any) -> None:
-    if cond.outs[0].constant is True:
+    endless = cond.outs[0].constant is True
+    if endless and not any(op.defn.name in ("raise", "assert") for op in ops_of(body.builder.block)):
         raise _never_ends(lw, node.test)
     inits = loop.inits(body.templates, body.types)
     lw.place(node)
     op = trace.builder.emit_op(REGISTRY["while"], inits, (), (cond, body.builder.ret(*body.ends)))
     _leave(loop, body, op.results[1:])
+    if endless:  # an exception ends it: what follows is never reached
+        emit_raise(lw, NewException(RuntimeError, ("a `while` without a condition has ended",), {}))
 
 
 def _never_ends(lw: Lowering, test: Any) -> LoopError:

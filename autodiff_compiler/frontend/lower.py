@@ -30,6 +30,7 @@ from . import (  # noqa: F401  (their rules register themselves)
 )
 from .after_forward import check_scouted
 from .attributes import final_contents
+from .callbacks import check_reads
 from .calls import call
 from .commits import Site, commit_before
 from .exceptions import raise_after_effects
@@ -41,6 +42,7 @@ from .outside import AnyGuard, Capture
 from .reasons import Reasons
 from .results import Arg, Out, State, structures
 from .scope import Closure, parameters
+from .tensor_hooks import check_loops
 
 __all__ = ["Arg", "Lowered", "NumberArgument", "Options", "Out", "State", "TensorArgument", "lower", "name_of_argument"]
 
@@ -63,10 +65,14 @@ class Lowered:
     writes: list[tuple[int, int]]
     #: which inputs must be one object, where that matters (see `inputs`)
     pattern: tuple[int, ...] | None
+    #: the hooks that some inputs must have, by their numbers
+    hooks: dict[int, Any]
     #: attributes that are written: object, name, and the structure of the value as in `result`
     attributes: list[tuple[Any, str, Any]]
     #: what is written back when an exception leaves the program, by the function that notes the values
     sites: dict[Commit, Site]
+    #: of the guards those of what is read after a function of the user's that runs as plain Python
+    after_host: list[AnyGuard]
     #: why the values that are known only at run time are not known before
     reasons: Reasons
 
@@ -119,6 +125,8 @@ def _lower(lowering: Lowering, fn: Any, args: Sequence[Any], kwargs: dict[str, A
                 raise
             raise_after_effects(lowering, error)
             returned = None
+        check_loops(lowering)
+        check_reads(lowering)
         check_scouted(lowering)
         lowering.flush_attributes()
         final = final_contents(lowering)
@@ -143,6 +151,13 @@ def name_of_argument(fn: Any, i: int) -> str:
     return str(code.co_varnames[i]) if code is not None and i < code.co_argcount else f"arg{i}"
 
 
+def _after_host(lowering: Lowering) -> list[AnyGuard]:
+    """The guards of what is read after host functions, but for attributes that compiled code writes itself."""
+    guards, own = lowering.outside.guards, lowering.attributes
+    keys = [k for k in lowering.host_ran.keys if k in guards and not (k[0] == "attribute" and k[1:] in own)]
+    return [guards[k] for k in guards if k in {*keys}]
+
+
 def _finish(
     lowering: Lowering, result: Any, writes: list[tuple[int, int]], attributes: list[tuple[Any, str, Any]]
 ) -> Lowered:
@@ -164,7 +179,9 @@ def _finish(
         result,
         writes,
         pattern,
+        lowering.inputs.hooks,
         attributes,
         lowering.sites,
+        _after_host(lowering),
         lowering.reasons,
     )

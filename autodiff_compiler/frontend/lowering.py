@@ -23,6 +23,7 @@ from ..runtime.parameter import Parameter
 from ..runtime.tensor import Tensor
 from ..source import Loc, calling_place
 from . import fence, source_tree
+from .host_ran import HostRan
 from .inputs import ARRAY, Foreknown, Inputs, check_writable
 from .joins import NUMBER_DTYPE
 from .loop_memory import LoopMemory
@@ -207,7 +208,7 @@ class Lowering:
         self.module = Module(optimize=options.optimize)
         self.entry = Function(name, Block())
         self.builder = Builder(self.entry.body, module=self.module)
-        self.outside = Outside(self.module, self._capture, lambda x: name_of(self, x))
+        self.outside = Outside(self.module, self._capture, lambda x: name_of(self, x), self._note_outside_read)
         self.frame: Frame = None  # type: ignore[assignment]
         self.regions: list[Region] = []
         self.ties = Ties()
@@ -224,6 +225,16 @@ class Lowering:
         #: whether the code of a hook is being compiled (see `callbacks`)
         self.in_hook = False
         self.read_backward: set[tuple[int, str]] = set()
+        #: variables that such a block read, and the serial from which on frames are its own (see `after_forward`)
+        self.late_reads: list[Any] = []
+        self.backward_since = 0
+        #: what hooks read and change of the objects outside, and what was changed before the present place
+        self.hook_reads: set[Any] = set()
+        self.hook_changes: set[Any] = set()
+        self.changed_before: set[Any] = set()
+        self.host_ran = HostRan()
+        #: what Tensors with hooks hold, and the hooks (see `tensor_hooks`)
+        self.hooked: dict[Value, Any] = {}
         #: the overriding ops whose rule gives a Python number, with the numbers of those operands (see `custom`)
         self.bare_numbers: set[tuple[Op, int]] = set()
         #: the state cells of those that a backward block reads, and whose they are (see `after_forward`)
@@ -261,6 +272,13 @@ class Lowering:
         value = Value(type_, self.entry.body, -1, name)  # gets its index when all arguments are known
         self.captured.append(value)
         return self.inputs.add(value, source, kind)
+
+    def _note_outside_read(self, value: Any, key: tuple[Any, ...]) -> None:
+        self.host_ran.read(key)
+        if self.in_hook or self.changed_before:
+            from .callbacks import note_read
+
+            note_read(self, value, key)
 
     # ------------------------------------------------------------------------------------------- evaluation
     @property
@@ -356,7 +374,10 @@ class Lowering:
                 self.note_return(body)
                 return None if self.in_hook and self._is_callback(body, silent=True) else self.expr(body)
             self.block(body)
-            return frame.env.pop("return", None)
+            returned = frame.env.pop("return", None)
+            if self.late_reads:
+                self.check_names(frame)
+            return returned
         finally:
             if self.depth == 1:
                 self.reasons.leave(frame.env)
@@ -418,11 +439,12 @@ class Lowering:
     @contextmanager
     def backward(self) -> Iterator[None]:
         """What is compiled inside runs in the backward pass."""
-        outer, self.in_backward = self.in_backward, True
+        outer = self.in_backward, self.backward_since
+        self.in_backward, self.backward_since = True, serial_now()
         try:
             yield
         finally:
-            self.in_backward = outer
+            self.in_backward, self.backward_since = outer
 
     def attribute_after_forward(self, owner: Any, name: str) -> Any:
         """``owner.name`` in a block that runs in the backward pass; see `after_forward.read_after_forward`."""
@@ -442,11 +464,23 @@ class Lowering:
 
         return run_hook(self, fn, args, what)
 
-    def edited(self, x: Any, rule: Callable[[Any], Any], what: str, code: str) -> Any:
+    def register_hook(self, owner: Any, hook_fn: Any) -> Any:
+        """``owner.register_hook(hook_fn)`` of a Tensor; see `tensor_hooks.register`."""
+        from .tensor_hooks import register
+
+        return register(self, owner, hook_fn)
+
+    def edited(self, *args: Any) -> Any:
         """A Tensor whose cotangent a user's rule edits; see `custom.edited`."""
         from .custom import edited
 
-        return edited(self, x, rule, what, code)
+        return edited(self, *args)
+
+    def check_names(self, frame: Frame | None = None) -> None:
+        """To be called where a function ends or a backward pass has run; see `after_forward.check_names`."""
+        from .after_forward import check_names
+
+        check_names(self, frame)
 
     def flush_attributes(self) -> None:
         """To be called where a forward pass ends: backward blocks see what attributes hold here."""

@@ -68,7 +68,7 @@ def changed(lw: Lowering, op: str, masked: Masked, value: Any) -> TensorVar:
 
 def _operand(lw: Lowering, op: str, masked: Masked, old: TensorVar, value: Any) -> Any:
     """The second operand with ones where the mask does not hold."""
-    value = operators.operand(value)
+    value = operators.operand(lw, value)
     shape = old.type.shape
     if lw.is_tensor(value):
         given = broadcast_to(without_ones(lw.unwrap(value), masked.most), shape)

@@ -23,7 +23,7 @@ from .lowering import Lowering
 from .numpy_calls import numpy_call
 from .values import ArrayVar, NewException, StateVar, TensorVar, Weak, describe, is_static
 
-__all__ = ["checked_int"]
+__all__ = ["checked_int", "checked_unsigned"]
 
 _BOUND = 2.0**63
 
@@ -52,6 +52,23 @@ def checked_int(lw: Lowering, x: Value) -> Weak:
     return Weak(F.cast(x, dtype=NUMBER_DTYPE[int]), int)
 
 
+def _too_great(x: int) -> Exception:
+    return OverflowError(f"{x + 2**64} does not fit into 64 bits, the size of an int known only at run time")
+
+
+_too_great.spelling = (  # type: ignore[attr-defined]
+    "OverflowError('cannot convert {{}} to an integer of 64 bits'.format({0} + 2**64))"
+)
+
+
+def checked_unsigned(lw: Lowering, x: Value) -> Weak:
+    """The int that a uint64 known at run time is; raises where it has no place in 64 bits with a sign."""
+    signed = F.cast(x, dtype=NUMBER_DTYPE[int])
+    fine = F.greater_equal(signed, 0)
+    emit_check(lw, fine, NewException(_too_great, (Weak(signed, int),), {}))  # type: ignore[arg-type]
+    return Weak(signed, int)
+
+
 @intrinsic(round)
 def _round(lw: Lowering, number: Any, ndigits: Any = None) -> Any:
     operators.require_static(ndigits, "the number of digits of round()")
@@ -61,7 +78,7 @@ def _round(lw: Lowering, number: Any, ndigits: Any = None) -> Any:
             return lw.call_python(method, [number] if ndigits is None else [number, ndigits], {})
         if type(number) is ArrayVar and number.kind is not np.ndarray:
             if ndigits is None:
-                return _round(lw, operators.python_number(number.value))
+                return _round(lw, to_number(lw, number, None))
             return numpy_call(lw, np.round, [number, ndigits], {})
         if type(number) in (TensorVar, StateVar, ArrayVar):
             raise TypeError("type Tensor doesn't define __round__ method")

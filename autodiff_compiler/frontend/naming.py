@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from .values import LocalObject
 
 if TYPE_CHECKING:
@@ -17,6 +19,11 @@ _MORE: dict[type, str] = {list: "[*{0}, ...]", dict: "{{**{0}, ...}}"}
 
 def instead_of_changing(lw: Lowering, obj: Any, name: str | None) -> str:
     """What to write where a container from outside, known by this name, would be changed."""
+    if lw.outside.made_inside(obj):
+        instead = (
+            "use a Tensor, whose elements can be assigned" if isinstance(obj, np.ndarray) else "use a list or dict"
+        )
+        return f"{instead}, or make it outside"
     if name is None:
         return "copy it first (`x = x.copy()`) and change the copy, or return the new value"
     owner, _, attribute = name.rpartition(".")

@@ -8,6 +8,7 @@ gives something else, the use is refused.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -28,7 +29,7 @@ from ..primitives.numpy_names import bindable, counterpart, proposal, understood
 from ..runtime.tensor import Tensor
 from .arithmetic import SYMBOL
 from .lowering import Lowering
-from .operators import is_tensor_var, operand, operator_product
+from .operators import constant, is_tensor_var, operand, operator_product
 from .outside import type_of
 from .values import ArrayVar, LocalList, StateVar, TensorVar, Weak, describe, flatten, is_dynamic, is_static, map_leaves
 
@@ -79,8 +80,8 @@ def numpy_call(lw: Lowering, fn: Any, args: Sequence[Any], kwargs: dict[str, Any
     if not bindable(fn, args, kwargs):
         raise _unmapped(fn, kwargs)
     if any(map(is_tensor_var, flatten((tuple(args), tuple(kwargs.values()))))):
-        given = [map_leaves(operand, a) for a in args]
-        named = {k: map_leaves(operand, v) for k, v in kwargs.items()}
+        given = [map_leaves(partial(operand, lw), a) for a in args]
+        named = {k: map_leaves(partial(operand, lw), v) for k, v in kwargs.items()}
         return _localized(lw.native(counterpart(fn), given, named))  # type: ignore[arg-type]
     return _array_call(lw, fn, args, kwargs)
 
@@ -125,7 +126,7 @@ def array_of(lw: Lowering, x: Any) -> ArrayVar:
 
 
 def _known(x: np.ndarray[Any, Any]) -> ArrayVar:
-    return ArrayVar(operand(x).value)
+    return ArrayVar(constant(x).value)
 
 
 def _stacked(rows: list[ArrayVar]) -> ArrayVar:
@@ -242,7 +243,7 @@ def _as_argument(x: Any, dtype: Any) -> Any:
     if type(x) is ArrayVar:
         return x.value if dtype is None or x.type.dtype.is_bool else _cast(x.value, dtype)
     if isinstance(x, np.ndarray):
-        return operand(x).value if dtype is None or x.dtype.kind == "b" else _as_value(x, dtype)
+        return constant(x).value if dtype is None or x.dtype.kind == "b" else _as_value(x, dtype)
     return x.item() if isinstance(x, np.generic) else x
 
 
@@ -318,7 +319,7 @@ def array_subscript(lw: Lowering, owner: ArrayVar, index: Any) -> Any:
         raise UnsupportedCallError(
             "an array indexed by a mask has a size that depends on data", code="AC1801", hint="use np.where"
         )
-    index = map_leaves(lambda x: operand(x) if type(x) is ArrayVar else x, index)
+    index = map_leaves(lambda x: operand(lw, x) if type(x) is ArrayVar else x, index)
     found = lw.native(METHODS["__getitem__"], [TensorVar(owner.value), index])
     whole = found.type.shape != () or any(p is Ellipsis for p in parts)
     return ArrayVar(found.value, np.ndarray if whole else np.generic)

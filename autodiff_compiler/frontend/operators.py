@@ -22,7 +22,6 @@ from ..errors import (
     shown_as,
 )
 from ..ir.build import current
-from ..ir.core import Value
 from ..ir.primitive import METHODS, F
 from ..ir.types import TensorType
 from ..primitives.in_place import IN_PLACE
@@ -31,7 +30,7 @@ from ..runtime.precision import is_view
 from ..runtime.tensor import Tensor
 from . import precision
 from .arithmetic import BINARY, SLOT, SYMBOL, number_binary
-from .joins import NUMBER_DTYPE, kind_of_number, lifted_number
+from .joins import kind_of_number, lifted_number
 from .lookup import NATIVE, attribute_now, is_ours, missing
 from .lowering import Lowering
 from .naming import instead_of_changing, name_of
@@ -159,9 +158,10 @@ def check_local(lw: Lowering, owner: Any) -> None:
         )
     if not isinstance(owner, LocalList | LocalDict | LocalSet):
         if isinstance(owner, list | dict | set | np.ndarray):
-            name = name_of(lw, owner)
-            named = f"the {type(owner).__name__} `{name}`, which {OUTSIDE},"
-            what = named if name else f"a {describe(owner)} that {OUTSIDE}"
+            name, kind = name_of(lw, owner), type(owner).__name__
+            made = lw.outside.made_inside(owner)
+            origin = "was made while compiling" if made else OUTSIDE
+            what = f"the {kind} `{name}`, which {origin}," if name else f"a {describe(owner)} that {origin}"
             raise SideEffectError(
                 f"{what} cannot be changed in compiled code", code="AC1602", hint=instead_of_changing(lw, owner, name)
             )
@@ -208,6 +208,8 @@ def _text_binary(lw: Lowering, op: str, a: Any, b: Any) -> Any:
         return text.concatenated(a, b)
     refuse_text(a, f"operator {SLOT[op]}")
     refuse_text(b, f"operator {SLOT[op]}")
+    if is_tensor_var(b) and op == "Add":
+        raise TypeError(f'can only concatenate str (not "{type(b).__name__}") to str')
     require_static(b, f"the operand of {SLOT[op]}")
     return BINARY[op](a, b)
 
@@ -265,7 +267,7 @@ def _plain(x: Any) -> Any:
 
 
 def _tensor_binary(lw: Lowering, slot: str, a: Any, b: Any) -> Any:
-    a, b = (operand(x) for x in (a, b))
+    a, b = (operand(lw, x) for x in (a, b))
     for x in (a, b):
         if not (is_dynamic(x) or type(x) in (bool, int, float)) and not isinstance(x, Tensor):
             kinds = [f"'{(v.kind if type(v) is Weak else type(v)).__name__}'" for v in (a, b)]
@@ -278,25 +280,25 @@ def _tensor_binary(lw: Lowering, slot: str, a: Any, b: Any) -> Any:
     return lw.native(method, [first, second])
 
 
-def operand(x: Any) -> Any:
+def operand(lw: Lowering, x: Any) -> Any:
     """An operand of a Tensor operator: NumPy's scalars are Python numbers, its arrays constant Tensors."""
+    from .calls import to_number
+
+    if type(x) is ArrayVar:
+        return TensorVar(x.value) if x.kind is np.ndarray else to_number(lw, x, None)
+    return constant(x)
+
+
+def constant(x: Any) -> Any:
+    """The same for what is known at compile time."""
     if isinstance(x, np.generic):
         return x.item()
-    if type(x) is ArrayVar:
-        return TensorVar(x.value) if x.kind is np.ndarray else python_number(x.value)
     if isinstance(x, enum.IntEnum):
         return int(x)
     if not isinstance(x, np.ndarray):
         return x
     made = Tensor(x)
     return TensorVar(current().array(made.asnumpy(), type_of(made), "array"))
-
-
-def python_number(value: Value) -> Weak:
-    """A 0-d Value as the Python number of its kind."""
-    kind: type = bool if value.dtype.is_bool else (int if value.dtype.is_int else float)
-    dtype = NUMBER_DTYPE[kind]
-    return Weak(value if value.dtype is dtype else F.cast(value, dtype=dtype), kind)
 
 
 def unary(lw: Lowering, op: str, x: Any) -> Any:
@@ -401,7 +403,7 @@ def _tensor_attribute(lw: Lowering, owner: Any, name: str) -> Any:
         return lw.outside.property(source, name, f"{name} of a Parameter", lambda: getattr(source, name))
     if name in IN_PLACE:
         return TensorMethod(name, owner, IN_PLACE[name])
-    if name in ("item", "__len__", "copy", "assign_value", "asnumpy", "numpy"):
+    if name in ("item", "__len__", "copy", "assign_value", "asnumpy", "numpy", "register_hook"):
         return TensorMethod(name, owner, None)
     known = [*METHODS, "shape", "dtype", "ndim", "size"]
     kind = Parameter if type(owner) is StateVar else Tensor
@@ -430,7 +432,7 @@ def operator_product(shape: Any) -> int:
 def subscript(lw: Lowering, owner: Any, index: Any) -> Any:
     """``owner[index]``."""
     if is_tensor_var(owner):
-        index = map_leaves(lambda x: operand(x) if type(x) is ArrayVar else x, index)
+        index = map_leaves(lambda x: operand(lw, x) if type(x) is ArrayVar else x, index)
         return lw.native(METHODS["__getitem__"], [owner, index])
     if type(owner) is ArrayVar:
         return numpy_rules().array_subscript(lw, owner, index)

@@ -35,7 +35,7 @@ from .guards import (
     type_of,
 )
 from .joins import NUMBER_DTYPE
-from .values import StateVar, TensorVar
+from .values import StateVar, TensorVar, parts
 
 __all__ = ["AnyGuard", "Capture", "Outside", "class_attribute", "plainly", "shown", "type_of"]
 
@@ -59,8 +59,15 @@ def _here() -> Loc | None:
 class Outside:
     """The guards, captured Tensors and states of one compilation."""
 
-    def __init__(self, module: Module, add_argument: Callable[..., Any], name_of: Callable[[Any], str | None]) -> None:
+    def __init__(
+        self,
+        module: Module,
+        add_argument: Callable[..., Any],
+        name_of: Callable[[Any], str | None],
+        on_read: Callable[[Any, tuple[Any, ...]], None] = lambda value, key: None,
+    ) -> None:
         self.module = module
+        self._on_read = on_read
         self._name_of = name_of
         self.guards: dict[tuple[Any, ...], AnyGuard] = {}
         self.captures: list[Capture] = []
@@ -70,6 +77,8 @@ class Outside:
         self._state_of: dict[int, StateVar] = {}
         #: first among the guards
         self.lookups = LookupGuard()
+        #: containers that functions called while compiling have made, which are no objects of compiled code
+        self.made: list[Any] = []
 
     def read(
         self,
@@ -85,6 +94,7 @@ class Outside:
 
         `fetch` finds it again; `quick` is a quick way to do so, as in `Guard`.
         """
+        self._on_read(value, key)
         if isinstance(value, Parameter):
             self._guard(key, what, fetch, value, watched)
             return self.state(value)
@@ -101,6 +111,10 @@ class Outside:
         same = expected is value
         self._guard(key, what, fetch, expected, watched and type(expected) is not Content, quick if same else None)
         return value
+
+    def made_inside(self, x: Any) -> bool:
+        """Whether a container is one of those in `made`, or is held by one."""
+        return any(part is x for found in self.made for part in parts(found))
 
     def guard(
         self, key: tuple[Any, ...], what: str, fetch: Callable[[], Any], expected: Any, watched: bool = False

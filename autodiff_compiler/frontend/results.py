@@ -109,7 +109,8 @@ class _Structures:
 
     def _leaf(self, x: Any) -> Any:
         place = self._inputs.get(id(x))
-        if place is not None and (type(x) is TensorVar or place < self._arguments):
+        hooked = type(x) is TensorVar and x.value in self._lw.inputs.bases  # the caller's own has not these hooks
+        if place is not None and not hooked and (type(x) is TensorVar or place < self._arguments):
             return Arg(place, x.kind if type(x) is Weak else None)
         if type(x) is TensorVar:
             if id(x) not in self._tensors:

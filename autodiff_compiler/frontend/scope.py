@@ -118,6 +118,12 @@ class Closure:
     def __name__(self) -> str:
         return str(getattr(self.wrapped, "__name__", None) or getattr(self.prepared.node, "name", "<lambda>"))
 
+    @property
+    def defined(self) -> tuple[str, int]:
+        """The file and line of its definition."""
+        loc = self.prepared.tree.loc(self.prepared.node, None)
+        return loc.file, loc.line
+
     def __repr__(self) -> str:
         return f"<function {self.__name__} of compiled code>"
 

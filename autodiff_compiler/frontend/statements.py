@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import sys
+from dataclasses import FrozenInstanceError
 from functools import partial
 from itertools import islice
 from types import FunctionType
@@ -17,6 +18,7 @@ from ..ir.build import current
 from ..ir.primitive import METHODS, F
 from ..runtime.parameter import Parameter
 from ..runtime.precision import viewed
+from ..runtime.records import record_fields
 from ..runtime.tensor import NO_DELETION
 from . import attributes, fence, masks, operators
 from .classes import is_jit_class, put
@@ -216,6 +218,16 @@ def set_item(lw: Lowering, owner: Any, index: Any, value: Any) -> None:
     owner[index] = value
 
 
+def _is_frozen(owner: Any, name: str) -> bool:
+    """Whether the `__setattr__` that `dataclasses` made refuses the assignment of an attribute."""
+    setter: Any = class_attribute(type(owner), "__setattr__")
+    fields = record_fields(owner)
+    if fields is None or not isinstance(setter, FunctionType):
+        return False
+    made = operators.is_generated(owner, setter) or operators.is_ours(setter)
+    return made and (name in fields or "__dataclass_params__" in vars(type(owner)))
+
+
 def set_attribute(lw: Lowering, owner: Any, name: str, value: Any) -> None:
     """``owner.name = value``: a Parameter of a Cell is assigned, a property is set by its function."""
     owner = viewed(owner)
@@ -232,6 +244,8 @@ def set_attribute(lw: Lowering, owner: Any, name: str, value: Any) -> None:
         kind = owner.kind.__name__ if type(owner) is Weak else "Tensor"
         raise AttributeError(f"'{kind}' object has no attribute '{name}'")
     cls = type(owner)
+    if _is_frozen(owner, name):
+        raise FrozenInstanceError(f"cannot assign to field {name!r}")
     static = class_attribute(cls, name)
     if isinstance(static, property) and isinstance(static.fset, FunctionType) and not operators.is_ours(static.fset):
         lw.outside.class_attribute(cls, name)

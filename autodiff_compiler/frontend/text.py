@@ -21,6 +21,7 @@ from ..errors import StaticValueError, UnsupportedCallError
 from ..ir.build import current
 from ..ir.core import Value
 from ..ir.primitive import F
+from ..runtime.parameter import ParameterTuple
 from ..runtime.tensor import Tensor, wrap
 from . import operators
 from .calls import intrinsic, to_number
@@ -30,6 +31,7 @@ from .joins import kind_of_number, lifted_number
 from .lowering import Lowering
 from .values import (
     ArrayVar,
+    DictView,
     LocalDict,
     LocalList,
     LocalObject,
@@ -163,8 +165,10 @@ def _container(lw: Lowering, x: Any) -> Any:
     items = [_element(lw, x, i) for i in range(len(x))]
     if hasattr(x, "_fields"):
         return _fields(lw, type(x).__name__, list(zip(x._fields, items, strict=True)))
-    _check_class(x, (list, LocalList, tuple))
+    _check_class(x, (list, LocalList, tuple, ParameterTuple, DictView))
     shown = join(", ", [text(lw, repr, i) for i in items])
+    if isinstance(x, DictView):
+        return concatenated(f"dict_{x.kind}([", shown, "])")
     if isinstance(x, list):
         return concatenated("[", shown, "]")
     return concatenated("(", shown, ",)" if len(items) == 1 else ")")

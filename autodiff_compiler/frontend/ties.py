@@ -70,6 +70,9 @@ class Ties:
         """Where x and y are one object, as far as that is known; `seen` is for the questions of one place."""
         if x is y:
             return True
+        direct = [[t] for t in self.of(x) if t.other(x) is y and _visible(t.scope, builder)]
+        if direct:  # what `_ways` would find, too
+            return _holds(direct, builder)
         if id(x) not in seen:
             seen[id(x)] = {id(other): ways for other, ways in self._ways(x, -2, builder)}
         ways = seen[id(x)].get(id(y))

@@ -20,7 +20,7 @@ from ..errors import CompileError, UnsupportedSyntaxError, shown_as
 from ..ir.core import Unknown, Value
 from ..ir.types import TensorType
 from ..primitives.family import Weak
-from ..runtime.mutable import Mutable
+from ..runtime.mutable import Mutable, plain
 from ..runtime.records import record_fields, with_fields
 from ..runtime.tensor import Tensor
 from ..source import Loc
@@ -29,6 +29,7 @@ __all__ = [
     "EITHER",
     "OUTSIDE",
     "PARAMETERS",
+    "STANDS_FOR_PARAMETER",
     "UNBOUND",
     "ArrayVar",
     "AttributeVar",
@@ -55,14 +56,17 @@ __all__ = [
     "flatten",
     "is_broken",
     "is_dynamic",
+    "is_marked",
     "is_static",
     "map_leaves",
     "parts",
     "plain_copy",
+    "rebuild",
     "record_fields",
     "set_content",
     "snapshot_of",
     "structure",
+    "unmarked",
     "usable",
 ]
 
@@ -74,7 +78,8 @@ class TensorVar(Unknown):
     """A Tensor known by its type: a box, shared by all names of that Tensor, around its current Value.
 
     `locked` says why its elements cannot be assigned: somebody whom this box does not know may hold the Tensor too.
-    `snapshot`: the Tensor may be a Parameter, whose value was read when paths met.  `source`: what `to_float` cast.
+    `snapshot`: the Tensor may be a Parameter, whose value was read when paths met.  `source`: what `to_float` cast, or
+    STANDS_FOR_PARAMETER.
     """
 
     __slots__ = ("locked", "serial", "snapshot", "source", "value")
@@ -141,13 +146,15 @@ class AttributeVar:
     It is older than all that compiled code makes, so that every region notes its changes.
     """
 
-    __slots__ = ("entry", "held", "kept", "name", "owner")
+    __slots__ = ("entry", "held", "kept", "name", "noted", "owner")
     serial = -1
 
     def __init__(self, owner: Any, name: str, entry: Any) -> None:
         self.owner, self.name, self.entry, self.held = owner, name, entry, entry
         #: whether that is still the very Tensor of the entry, which others may hold, too
         self.kept: Any = True
+        #: whether another value than that of the entry has been noted (see `commits`)
+        self.noted = False
 
     @property
     def label(self) -> str:
@@ -159,28 +166,29 @@ class AttributeVar:
 class LocalList(list):
     """A list made by compiled code.
 
-    `broken` is why its content cannot be known here, if paths disagree about it; `locked` as for a `TensorVar`.
+    `broken` is why its content cannot be known here, if paths disagree about it; `locked` as for a `TensorVar`;
+    `marked` says that it was marked with `mutable`.
     """
 
-    __slots__ = ("broken", "locked", "serial")
+    __slots__ = ("broken", "locked", "marked", "serial")
 
-    def __init__(self, items: Any = ()) -> None:
+    def __init__(self, items: Any = (), marked: bool = False) -> None:
         super().__init__(items)
         self.broken: CompileError | None = None
-        self.locked = ""
+        self.locked, self.marked = "", marked
         self.serial = next(_serial)
 
 
 @shown_as("dict")
 class LocalDict(dict):
-    """A dict made by compiled code; `broken` and `locked` as for a list."""
+    """A dict made by compiled code; `broken`, `locked` and `marked` as for a list."""
 
-    __slots__ = ("broken", "locked", "serial")
+    __slots__ = ("broken", "locked", "marked", "serial")
 
-    def __init__(self, items: Any = ()) -> None:
+    def __init__(self, items: Any = (), marked: bool = False) -> None:
         super().__init__(items)
         self.broken: CompileError | None = None
-        self.locked = ""
+        self.locked, self.marked = "", marked
         self.serial = next(_serial)
 
 
@@ -298,6 +306,9 @@ class LocalSet(set):
 
     __hash__ = None
 
+    def __repr__(self) -> str:
+        return repr(set(self))
+
 
 #: Objects of compiled code that change: they have a serial, and are broken where paths disagree about them.
 _CHANGING = (LocalList, LocalDict, LocalSet, LocalObject)
@@ -309,11 +320,24 @@ class DictView(tuple):
     source: LocalDict
     kind: str
 
+    def __repr__(self) -> str:
+        return f"dict_{self.kind}({list(self)})"
+
     def is_stale(self) -> bool:
         """Whether the dict has changed since, so that Python's view would show something else."""
         now = list(getattr(self.source, self.kind)())
         parts = [(x, y) if self.kind == "items" else ((x,), (y,)) for x, y in zip(self, now, strict=False)]
         return len(now) != len(self) or any(p is not q for x, y in parts for p, q in zip(x, y, strict=True))
+
+
+def is_marked(x: Any) -> bool:
+    """Whether a value is marked with `mutable`."""
+    return isinstance(x, Mutable) or (isinstance(x, LocalList | LocalDict) and x.marked)
+
+
+def unmarked(x: Any) -> Any:
+    """The value without that mark."""
+    return type(x)(x) if isinstance(x, LocalList | LocalDict) else plain(x)
 
 
 def is_broken(x: Any) -> bool:
@@ -350,6 +374,9 @@ UNBOUND = _Unbound()
 OUTSIDE = "came from outside"
 EITHER = "is one of several, chosen at run time,"
 PARAMETERS = "is one of several Parameters, chosen at run time,"
+
+#: The source of a Tensor that is a Parameter to the code of a call whose gradients are watched.
+STANDS_FOR_PARAMETER = "stands for a Parameter"
 
 
 @dataclass(frozen=True)
@@ -391,10 +418,11 @@ def rebuild(like: Any, items: list[Any]) -> Any:
     """A container of the class of `like` with other elements."""
     if isinstance(like, LocalList | LocalDict):
         new = LocalList(items) if isinstance(like, LocalList) else LocalDict(zip(like, items, strict=True))
-        new.locked = like.locked
+        new.locked, new.marked = like.locked, like.marked
         return new
     if type(like) is LocalObject:
-        other = LocalObject(like.cls, zip(sorted(like.slots), items, strict=True))
+        named = dict(zip(sorted(like.slots), items, strict=True))
+        other = LocalObject(like.cls, {name: named[name] for name in like.slots})
         other.locked = like.locked
         return other
     if type(like) is dict:

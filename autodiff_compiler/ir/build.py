@@ -105,6 +105,15 @@ class Builder:
         self.block.outs = list(outs)
         return self.block
 
+    def mark(self) -> tuple[int, dict[Any, Any]]:
+        """The state of the block, for `back_to`."""
+        return len(self.block.ops), dict(self.numbers)
+
+    def back_to(self, mark: tuple[int, dict[Any, Any]]) -> None:
+        """Takes back the ops emitted since; nothing may mention their results."""
+        length, self.numbers = mark
+        del self.block.ops[length:]
+
     # ------------------------------------------------------------------------------------------- emission
     def apply(self, defn: type[Primitive], operands: tuple[Any, ...], attrs: Attrs) -> Any:
         """What `F.name(...)` does on Values: lifts numbers, emits, and returns a Value, a tuple of them, or None."""

@@ -24,6 +24,7 @@ __all__ = [
     "linearize_of",
     "ops_of",
     "reachable",
+    "unpack",
     "uses",
 ]
 
@@ -270,6 +271,22 @@ def inline(
     mapping = {} if mapping is None else mapping
     mapping.update(zip(block.args, operands, strict=True))
     return Cloner(builder, mapping, None if caller is None else _called_from(caller)).clone_ops(block)
+
+
+def unpack(builder: Builder, block: Block, values: Sequence[Value]) -> list[Value]:
+    """Moves a block's ops, uncopied, to the end of a builder's block; returns what it yielded.
+
+    `values`, results of an op that nobody uses yet, become its arguments; the block is no block of anything.
+    """
+    for arg, value in zip(block.args, values, strict=True):
+        op = value.owner
+        assert isinstance(op, Op)
+        arg.owner, arg.index = op, value.index
+        op.results[value.index] = arg
+    for op in block.ops:
+        op.parent = builder.block
+    builder.block.ops += block.ops
+    return block.outs
 
 
 def _called_from(caller: Loc) -> Callable[[Loc | None], Loc | None]:

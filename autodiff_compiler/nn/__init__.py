@@ -1,50 +1,123 @@
-"""Networks: Cells, layers, losses, and MindSpore's optimizers (which live in `optim`)."""
+"""Networks: Cells, layers, losses, and MindSpore's optimizers (which live in `optim`).
+
+Cells and their containers are loaded with the package, a layer's module when the first of its names is asked for.
+"""
 
 from __future__ import annotations
 
 import importlib
-from typing import Any
+import sys
+from typing import TYPE_CHECKING, Any
 
 from .cell import Cell
 from .containers import CellDict, CellList, SequentialCell
-from .dropout import Dropout, Dropout1d, Dropout2d, Dropout3d
-from .layers import Dense, Flatten, Identity, LogSoftmax, ReLU, Sigmoid, Softmax, Tanh, get_activation
-from .losses import CrossEntropyLoss, L1Loss, LossBase, MSELoss, SoftmaxCrossEntropyWithLogits
 
-_OPTIMIZERS = ("Adam", "Momentum", "Optimizer", "SGD")
+if TYPE_CHECKING:
+    from .activation import *  # noqa: F403
+    from .arrays import *  # noqa: F403
+    from .attention import *  # noqa: F403
+    from .combined import *  # noqa: F403
+    from .convolution import *  # noqa: F403
+    from .dense import *  # noqa: F403
+    from .derivatives import *  # noqa: F403
+    from .dropout import *  # noqa: F403
+    from .dynamic_lr import *  # noqa: F403
+    from .embedding import *  # noqa: F403
+    from .image import *  # noqa: F403
+    from .learning_rate_schedule import *  # noqa: F403
+    from .losses import *  # noqa: F403
+    from .metrics import *  # noqa: F403
+    from .normalization import *  # noqa: F403
+    from .padding import *  # noqa: F403
+    from .pooling import *  # noqa: F403
+    from .recurrent import *  # noqa: F403
 
-__all__ = [
-    "SGD",
-    "Adam",
-    "Cell",
-    "CellDict",
-    "CellList",
-    "CrossEntropyLoss",
-    "Dense",
-    "Dropout",
-    "Dropout1d",
-    "Dropout2d",
-    "Dropout3d",
-    "Flatten",
-    "Identity",
-    "L1Loss",
-    "LogSoftmax",
-    "LossBase",
-    "MSELoss",
-    "Momentum",
-    "Optimizer",
-    "ReLU",
-    "SequentialCell",
-    "Sigmoid",
-    "Softmax",
-    "SoftmaxCrossEntropyWithLogits",
-    "Tanh",
-    "get_activation",
-]
+#: Where the names are that are loaded when first asked for.
+# fmt: off
+_MODULES = {
+    ".activation": (
+        "CELU", "ELU", "GELU", "GLU", "FastGelu", "HShrink", "HSigmoid", "HSwish", "Hardtanh", "LeakyReLU",
+        "LogSigmoid", "LogSoftmax", "Mish", "PReLU", "RReLU", "ReLU", "ReLU6", "SeLU", "SiLU", "Sigmoid", "SoftShrink",
+        "Softmax", "Softmax2d", "Softmin", "Softplus", "Softsign", "Tanh", "Tanhshrink", "Threshold", "get_activation",
+    ),
+    ".arrays": (
+        "ClipByNorm", "Flatten", "Identity", "L1Regularizer", "MatMul", "Moments", "Norm", "OneHot", "Range",
+        "ReduceLogSumExp", "Roll", "Tril", "Triu", "Unflatten",
+    ),
+    ".attention": (
+        "MultiheadAttention", "Transformer", "TransformerDecoder", "TransformerDecoderLayer", "TransformerEncoder",
+        "TransformerEncoderLayer",
+    ),
+    ".combined": ("Conv2dBnAct", "DenseBnAct", "ParameterUpdate", "TimeDistributed"),
+    ".convolution": ("Conv1d", "Conv1dTranspose", "Conv2d", "Conv2dTranspose", "Conv3d", "Conv3dTranspose"),
+    ".dense": ("BiDense", "Dense", "Linear"),
+    ".derivatives": ("Jvp", "Vjp"),
+    ".dropout": ("Dropout", "Dropout1d", "Dropout2d", "Dropout3d"),
+    ".dynamic_lr": (
+        "cosine_decay_lr", "exponential_decay_lr", "inverse_decay_lr", "natural_exp_decay_lr", "piecewise_constant_lr",
+        "polynomial_decay_lr", "warmup_lr",
+    ),
+    ".embedding": ("Embedding", "EmbeddingLookup", "MultiFieldEmbeddingLookup"),
+    ".image": (
+        "PSNR", "SSIM", "CentralCrop", "ChannelShuffle", "ImageGradients", "PixelShuffle", "PixelUnshuffle", "Unfold",
+        "Upsample",
+    ),
+    ".learning_rate_schedule": (
+        "CosineDecayLR", "ExponentialDecayLR", "InverseDecayLR", "LearningRateSchedule", "NaturalExpDecayLR",
+        "PolynomialDecayLR", "WarmUpLR",
+    ),
+    ".losses": (
+        "BCELoss", "BCEWithLogitsLoss", "CTCLoss", "CosineEmbeddingLoss", "CrossEntropyLoss", "DiceLoss", "FocalLoss",
+        "GaussianNLLLoss", "HingeEmbeddingLoss", "HuberLoss", "KLDivLoss", "L1Loss", "LossBase", "MAELoss", "MSELoss",
+        "MarginRankingLoss", "MultiClassDiceLoss", "MultiLabelSoftMarginLoss", "MultiMarginLoss",
+        "MultilabelMarginLoss", "NLLLoss", "PoissonNLLLoss", "RMSELoss", "SmoothL1Loss", "SoftMarginLoss",
+        "SoftmaxCrossEntropyWithLogits",
+        "TripletMarginLoss", "TripletMarginWithDistanceLoss",
+    ),
+    ".metrics": (
+        "F1", "MAE", "MSE", "Accuracy", "ConfusionMatrix", "Dice", "Fbeta", "Loss", "Metric", "Perplexity",
+        "Precision", "Recall", "Top1CategoricalAccuracy", "Top5CategoricalAccuracy", "TopKCategoricalAccuracy",
+        "get_metric_fn", "get_metrics", "names", "rearrange_inputs",
+    ),
+    ".normalization": (
+        "BatchNorm1d", "BatchNorm2d", "BatchNorm3d", "GroupNorm", "InstanceNorm1d", "InstanceNorm2d", "InstanceNorm3d",
+        "LRN", "LayerNorm", "SyncBatchNorm",
+    ),
+    ".padding": (
+        "ConstantPad1d", "ConstantPad2d", "ConstantPad3d", "Pad", "ReflectionPad1d", "ReflectionPad2d",
+        "ReflectionPad3d", "ReplicationPad1d", "ReplicationPad2d", "ReplicationPad3d", "ZeroPad2d",
+    ),
+    ".pooling": (
+        "AdaptiveAvgPool1d", "AdaptiveAvgPool2d", "AdaptiveAvgPool3d", "AdaptiveMaxPool1d", "AdaptiveMaxPool2d",
+        "AdaptiveMaxPool3d", "AvgPool1d", "AvgPool2d", "AvgPool3d", "FractionalMaxPool2d", "FractionalMaxPool3d",
+        "LPPool1d", "LPPool2d", "MaxPool1d", "MaxPool2d", "MaxPool3d", "MaxUnpool1d", "MaxUnpool2d", "MaxUnpool3d",
+    ),
+    ".recurrent": ("GRU", "GRUCell", "LSTM", "LSTMCell", "RNN", "RNNCell"),
+    # An optimizer is a Cell, so `optim` imports this package; importing it here at once would make a cycle.
+    "..optim": (
+        "ASGD", "FTRL", "LARS", "SGD", "AdaFactor", "AdaMax", "Adadelta", "Adagrad", "Adam", "AdamOffload", "AdamW",
+        "AdamWeightDecay", "Lamb", "LazyAdam", "Lion", "Momentum", "Optimizer", "ProximalAdagrad", "RMSProp", "Rprop",
+    ),
+}
+# fmt: on
+_WHERE = {name: module for module, names in _MODULES.items() for name in names}
+
+#: Modules that MindSpore's users reach as attributes.
+_SUBMODULES = {"dynamic_lr": ".dynamic_lr", "learning_rate_schedule": ".learning_rate_schedule", "optim": "..optim"}
+
+__all__ = ["Cell", "CellDict", "CellList", "SequentialCell"]
+__all__ += _WHERE
 
 
 def __getattr__(name: str) -> Any:
-    # An optimizer is a Cell, so `optim` imports this package; importing it here as well would make a cycle.
-    if name in _OPTIMIZERS:
-        return getattr(importlib.import_module("..optim", __name__), name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    if name in _SUBMODULES:
+        return importlib.import_module(_SUBMODULES[name], __name__)
+    if name not in _WHERE:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}", name=name, obj=sys.modules[__name__])
+    value = getattr(importlib.import_module(_WHERE[name], __name__), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_WHERE})

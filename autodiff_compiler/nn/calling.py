@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from ..eager.ahead import Ahead
-from ..eager.custom import custom, observed
+from ..eager.custom import custom
+from ..eager.observed import observed
+from ..eager.recompute import recomputed
 from ..eager.tape import thread
-from ..runtime.hooks import Registered, after_backward, hooked
+from ..runtime.hooks import Registered, after_backward, backward_what, hooked
 from ..runtime.precision import in_dtype, plain, view_of, viewed
 from ..runtime.rules import bound, check_shape
 from ..runtime.tensor import Tensor
@@ -50,33 +52,42 @@ def _is_tensor(x: Any) -> bool:
 
 
 def _called(cell: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    if not cell._recompute:
+        return _plainly(cell, args, kwargs)
+    return recomputed(lambda *a, **k: _plainly(cell, a, k), args, kwargs, list(cell.get_parameters()))
+
+
+def _plainly(cell: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     cell = viewed(cell)
     if not cell._hooks:
         return _constructed(cell, args, kwargs)
     hooks = cell._hooks.groups
 
     def watched(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        if not (hooks["backward_pre"] or hooks["backward"]):
+        before, behind = hooks["backward_pre"], hooks["backward"]
+        if not (before or behind):
             return _constructed(cell, args, kwargs)
         return observed(
             lambda *a, **k: _constructed(cell, a, k),
             args,
             kwargs,
-            lambda grads: _checked(cell, grads, after_backward(cell, hooks["backward_pre"], grads, _call)),
-            lambda first, grads: _checked(cell, grads, after_backward(cell, hooks["backward"], grads, _call, first)),
+            lambda grads: _checked(cell, before, grads, after_backward(cell, before, grads, _call)),
+            lambda first, grads: _checked(cell, behind, grads, after_backward(cell, behind, grads, _call, first)),
         )
 
-    return hooked(cell, hooks, args, kwargs, _call, watched)
+    return hooked(cell, hooks, args, kwargs, _call, watched, always=True)
 
 
 def _call(hook: Registered, *args: Any) -> Any:
     return hook.fn(*args)
 
 
-def _checked(cell: Any, before: tuple[Tensor, ...], after: tuple[Any, ...]) -> tuple[Any, ...]:
+def _checked(
+    cell: Any, hooks: Sequence[Registered], before: tuple[Tensor, ...], after: tuple[Any, ...]
+) -> tuple[Any, ...]:
     for g, new in zip(before, after, strict=True):
         if isinstance(new, Tensor):
-            check_shape(f"a backward hook of {type(cell).__name__}", "AC1707", g.shape, new.shape)
+            check_shape(backward_what(cell, hooks), "AC1707", g.shape, new.shape)
     return after
 
 

@@ -14,17 +14,22 @@ from typing import Any
 from ..config import PYNATIVE_MODE, context, jit_disabled
 from ..dtypes import DType, bfloat16, dtype_of, float16, float32
 from ..eager import assign
-from ..errors import ParameterError, leave_user_frames
+from ..errors import ParameterError, UnsupportedCallError, leave_user_frames
 from ..runtime import epoch
-from ..runtime.hooks import CellHooks, HookHandle
+from ..runtime.hooks import CellHooks, HookHandle, outside_only
 from ..runtime.parameter import DEFAULT_NAME, Parameter, ParameterTuple
 from ..runtime.static import static_query
 from ..runtime.tensor import Tensor
 from ..transforms.jit import jit
+from ..transforms.jit_options import JitConfig
 from .calling import call_eagerly
 from .summary import table
 
 __all__ = ["Cell"]
+
+
+def _compiled_already(lw: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
+    raise UnsupportedCallError("a Cell is compiled with the code that calls it", hint="call the Cell itself")
 
 
 class Cell:
@@ -50,6 +55,8 @@ class Cell:
     _hooks: CellHooks | None = None
     #: The float type in which the Cell computes; None: that of what it is given.
     _precision: DType | None = None
+    #: Whether eager code computes the values in between again for a gradient.
+    _recompute: bool = False
     #: The last eager call after `set_grad()`, for a gradient that follows.
     _ahead: Any = None
 
@@ -58,7 +65,7 @@ class Cell:
     _prefix: str
     _compiled: Any
     training: bool
-    requires_grad: bool
+    requires_grad: bool = False
 
     def __init__(self, auto_prefix: bool = True, flags: dict[str, Any] | None = None) -> None:
         self.__dict__.update(_auto_prefix=auto_prefix, _prefix="", _compiled=None, training=False, requires_grad=False)
@@ -78,22 +85,49 @@ class Cell:
                     and self._precision is None
                     and type(self).bprop is None
                     and not self.requires_grad
+                    and not self._recompute
                 ):
                     return self.construct(*args, **kwargs)
                 return call_eagerly(self, args, kwargs)
-            compiled = self._compiled
-            if compiled is None:
-                compiled = self.__dict__["_compiled"] = jit(self)
-            return compiled(*args, **kwargs)
+            return (self._compiled or self._as_compiled())(*args, **kwargs)
         except Exception as error:
             leave_user_frames(error)
             raise
+
+    def _as_compiled(self) -> Any:
+        if self._compiled is None:
+            self.__dict__["_compiled"] = jit(self)
+        return self._compiled
+
+    def compile(self, *args: Any, **kwargs: Any) -> None:
+        """Compiles the Cell for calls with arguments like these, without running it."""
+        self._as_compiled().lower(*args, **kwargs)
+
+    def compile_and_run(self, *args: Any, **kwargs: Any) -> Any:
+        """What the compiled Cell gives, whatever the mode.
+
+        >>> from autodiff_compiler import Tensor, nn
+        >>> nn.ReLU().compile_and_run(Tensor([-1.0, 2.0])).tolist()
+        [0.0, 2.0]
+        """
+        return self._as_compiled()(*args, **kwargs)
+
+    compile.__graph_call__ = compile_and_run.__graph_call__ = _compiled_already  # type: ignore[attr-defined]
+
+    def set_jit_config(self, jit_config: JitConfig) -> None:
+        """Keeps MindSpore's options of compilation, which change nothing; TypeError for what is no `JitConfig`."""
+        if not isinstance(jit_config, JitConfig):
+            raise TypeError(f"jit_config is a JitConfig, not a {type(jit_config).__name__}")
+
+    def set_inputs(self, *inputs: Any, **kwargs: Any) -> None:
+        """MindSpore's description of inputs of open sizes, which changes nothing: every shape is compiled by itself."""
 
     def __graph_state__(self) -> dict[str, Parameter]:
         """The Parameters that compiled code may read and write, by path; having this method marks a Cell."""
         return dict(self.parameters_and_names())
 
     # ------------------------------------------------------------------------------------------- hooks
+    @outside_only("a hook of a Cell cannot be registered")
     def register_forward_pre_hook(
         self, hook_fn: Callable[..., Any], *, prepend: bool = False, with_kwargs: bool = False
     ) -> HookHandle:
@@ -111,6 +145,7 @@ class Cell:
         """
         return self._hook("forward_pre", hook_fn, prepend, with_kwargs)
 
+    @outside_only("a hook of a Cell cannot be registered")
     def register_forward_hook(
         self,
         hook_fn: Callable[..., Any],
@@ -121,22 +156,30 @@ class Cell:
     ) -> HookHandle:
         """Calls ``hook_fn(cell, inputs, output)`` after each call of the Cell; what it returns replaces the output.
 
-        None keeps the output.  With `with_kwargs` it is called with ``(cell, inputs, kwargs, output)``.
+        None keeps the output.  With `with_kwargs` it is called with ``(cell, inputs, kwargs, output)``.  With
+        `always_call` it is called in eager code after an exception too, with None for the output; in compiled code an
+        exception ends the program.
         """
         return self._hook("forward", hook_fn, prepend, with_kwargs, always_call)
 
+    @outside_only("a hook of a Cell cannot be registered")
     def register_backward_pre_hook(self, hook_fn: Callable[..., Any]) -> HookHandle:
         """Calls ``hook_fn(cell, grads)`` when gradients arrive at the Cell's outputs.
 
-        `grads` is a tuple with one Tensor per output.  None keeps them; a tuple (or one Tensor) takes their place.
+        `grads` is a tuple with one Tensor for each Tensor among the outputs, place by place: zeros for integers and for
+        what is not used.  None keeps them; a tuple (or, for one, a Tensor) takes their place, in which a number stands
+        for a Tensor full of it.  A Cell with backward hooks returns Tensors of its own, also for one it was given.
         """
         return self._hook("backward_pre", hook_fn)
 
+    @outside_only("a hook of a Cell cannot be registered")
     def register_backward_hook(self, hook_fn: Callable[..., Any]) -> HookHandle:
         """Calls ``hook_fn(cell, grad_input, grad_output)`` when gradients leave the Cell.
 
         `grad_input` are the gradients that arrived at its outputs from the next op, `grad_output` those that leave it
-        towards its inputs; both are tuples of Tensors.  None keeps `grad_output`, a tuple takes its place.
+        towards its inputs; both are tuples with one Tensor for each Tensor among them, place by place, with zeros for
+        integers and for what is not used.  None keeps `grad_output`; a tuple (or, for one, a Tensor) takes its place,
+        in which a number stands for a Tensor full of it.
 
         >>> from autodiff_compiler import Tensor, grad, nn
         >>> relu = nn.ReLU()
@@ -396,6 +439,14 @@ class Cell:
         """
         for _, cell in self.cells_and_names():
             cell.requires_grad = requires_grad
+        return self
+
+    def recompute(self, **kwargs: Any) -> Cell:
+        """Lets eager calls of this Cell keep no values in between for the gradient; see `autodiff_compiler.recompute`.
+
+        Compiled code chooses by itself.  Keywords are accepted and change nothing.  Returns this Cell.
+        """
+        self._recompute = True
         return self
 
     def to_float(self, dst_type: Any) -> Cell:

@@ -5,17 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from .. import ops
+from .arguments import probability
 from .cell import Cell
 
 __all__ = ["Dropout", "Dropout1d", "Dropout2d", "Dropout3d"]
-
-
-def _checked_probability(p: Any) -> float:
-    if isinstance(p, bool) or not isinstance(p, int | float):
-        raise TypeError(f"p must be a number, not a {type(p).__name__}")
-    if not 0 <= p < 1:
-        raise ValueError(f"p must be from 0 to less than 1, not {p}")
-    return float(p)
 
 
 class Dropout(Cell):
@@ -30,7 +23,7 @@ class Dropout(Cell):
 
     def __init__(self, keep_prob: float = 0.5, p: float | None = None, dtype: Any = None) -> None:
         super().__init__()
-        self.p = _checked_probability(1 - keep_prob if p is None else p)
+        self.p = probability("p", 1 - keep_prob if p is None else p)
 
     def construct(self, x: Any) -> Any:
         if not self.training or self.p == 0:
@@ -44,7 +37,7 @@ class Dropout(Cell):
 class _ChannelDropout(Cell):
     def __init__(self, p: float = 0.5) -> None:
         super().__init__()
-        self.p = _checked_probability(p)
+        self.p = probability("p", p)
 
     def extend_repr(self) -> str:
         return f"p={self.p}"

@@ -5,25 +5,60 @@ from __future__ import annotations
 from typing import Any
 
 from .. import ops
-from ..errors import DTypeError
+from ..dtypes import float32
+from ..errors import DTypeError, ShapeError
+from ..runtime.tensor import Tensor
+from .activation import get_activation
+from .arguments import flag, integer, number
 from .cell import Cell
 
-__all__ = ["CrossEntropyLoss", "L1Loss", "LossBase", "MSELoss", "SoftmaxCrossEntropyWithLogits"]
+# fmt: off
+__all__ = [
+    "BCELoss", "BCEWithLogitsLoss", "CTCLoss", "CosineEmbeddingLoss", "CrossEntropyLoss", "DiceLoss", "FocalLoss",
+    "GaussianNLLLoss", "HingeEmbeddingLoss", "HuberLoss", "KLDivLoss", "L1Loss", "LossBase", "MAELoss", "MSELoss",
+    "MarginRankingLoss", "MultiClassDiceLoss", "MultiLabelSoftMarginLoss", "MultiMarginLoss", "MultilabelMarginLoss",
+    "NLLLoss", "PoissonNLLLoss", "RMSELoss", "SmoothL1Loss", "SoftMarginLoss", "SoftmaxCrossEntropyWithLogits",
+    "TripletMarginLoss", "TripletMarginWithDistanceLoss",
+]
+# fmt: on
 
 
 class LossBase(Cell):
-    """A loss of predictions and labels; `reduction` is "mean", "sum" or "none"."""
+    """A loss of predictions and labels; `reduction` is "mean", "sum" or "none".
+
+    A subclass ends its `construct` with `get_loss`.
+
+    >>> from autodiff_compiler import Tensor
+    >>> class Cubic(LossBase):
+    ...     def construct(self, logits, labels):
+    ...         return self.get_loss((logits - labels) ** 3)
+    >>> Cubic("sum")(Tensor([1.0, 2.0]), Tensor([0.0, 0.0])).item()
+    9.0
+    """
+
+    _reductions: tuple[str, ...] = ("mean", "sum", "none")
 
     def __init__(self, reduction: str = "mean") -> None:
         super().__init__()
-        if reduction not in ("mean", "sum", "none"):
-            raise ValueError(f"`reduction` must be 'mean', 'sum' or 'none', not {reduction!r}")
+        if reduction not in self._reductions:
+            raise ValueError(f"`reduction` must be one of {', '.join(map(repr, self._reductions))}, not {reduction!r}")
         self.reduction = reduction
 
-    def extend_repr(self) -> str:
-        return f"reduction={self.reduction}"
+    def get_axis(self, x: Any) -> tuple[int, ...]:
+        """All axes of x."""
+        return tuple(range(x.ndim))
+
+    def get_loss(self, x: Any, weights: Any = 1.0) -> Any:
+        """x times weights, reduced as `reduction` says; computed in float32, in the dtype of x."""
+        y = x.astype(float32) * weights if x.dtype.bits < 32 else x * weights
+        if self.reduction == "mean":
+            y = ops.mean(y)
+        elif self.reduction == "sum":
+            y = ops.sum(y)
+        return y.astype(x.dtype)
 
 
+# ------------------------------------------------------------------------------------------------ of numbers
 class MSELoss(LossBase):
     """Squared difference.
 
@@ -36,6 +71,16 @@ class MSELoss(LossBase):
         return ops.mse_loss(logits, labels, self.reduction)
 
 
+class RMSELoss(LossBase):
+    """The root of the mean of squared differences."""
+
+    def __init__(self) -> None:
+        super().__init__()
+
+    def construct(self, logits: Any, labels: Any) -> Any:
+        return ops.sqrt(ops.mse_loss(logits, labels))
+
+
 class L1Loss(LossBase):
     """Absolute difference."""
 
@@ -43,6 +88,59 @@ class L1Loss(LossBase):
         return ops.l1_loss(logits, labels, self.reduction)
 
 
+class MAELoss(L1Loss):
+    """Absolute difference, under another name."""
+
+
+class SmoothL1Loss(LossBase):
+    """Half the squared difference over beta up to beta, beyond it the absolute difference less beta / 2."""
+
+    def __init__(self, beta: float = 1.0, reduction: str = "none") -> None:
+        super().__init__(reduction)
+        self.beta = number("beta", beta)
+        if beta <= 0:
+            raise ValueError(f"`beta` must be greater than 0, not {beta}")
+
+    def construct(self, logits: Any, labels: Any) -> Any:
+        return ops.smooth_l1_loss(logits, labels, self.beta, self.reduction)
+
+
+class HuberLoss(LossBase):
+    """Half the squared difference up to delta, beyond it the line that continues it."""
+
+    def __init__(self, reduction: str = "mean", delta: float = 1.0) -> None:
+        super().__init__(reduction)
+        self.delta = number("delta", delta)
+
+    def construct(self, logits: Any, labels: Any) -> Any:
+        return ops.huber_loss(logits, labels, self.reduction, self.delta)
+
+
+class GaussianNLLLoss(LossBase):
+    """Negative log-likelihood of labels under normal distributions of mean `logits` and variance `var`."""
+
+    def __init__(self, *, full: bool = False, eps: float = 1e-6, reduction: str = "mean") -> None:
+        super().__init__(reduction)
+        self.full, self.eps = flag("full", full), number("eps", eps)
+        if eps <= 0:
+            raise ValueError(f"`eps` must be greater than 0, not {eps}")
+
+    def construct(self, logits: Any, labels: Any, var: Any) -> Any:
+        return ops.gaussian_nll_loss(logits, labels, var, self.full, self.eps, self.reduction)
+
+
+class PoissonNLLLoss(LossBase):
+    """Negative log-likelihood of counts under Poisson distributions of given rates, or with `log_input` their logs."""
+
+    def __init__(self, log_input: bool = True, full: bool = False, eps: float = 1e-8, reduction: str = "mean") -> None:
+        super().__init__(reduction)
+        self.log_input, self.full, self.eps = flag("log_input", log_input), flag("full", full), number("eps", eps)
+
+    def construct(self, input: Any, target: Any) -> Any:
+        return ops.poisson_nll_loss(input, target, self.log_input, self.full, self.eps, self.reduction)
+
+
+# ------------------------------------------------------------------------------------------------ of classes
 class SoftmaxCrossEntropyWithLogits(LossBase):
     """Cross entropy of logits [N, C] against classes [N] (``sparse=True``) or probabilities [N, C].
 
@@ -75,3 +173,275 @@ class CrossEntropyLoss(LossBase):
 
     def construct(self, logits: Any, labels: Any) -> Any:
         return ops.cross_entropy(logits, labels, self.weight, self.ignore_index, self.reduction, self.label_smoothing)
+
+
+class NLLLoss(LossBase):
+    """Negative log-likelihood of classes [N, ...], given log-probabilities [N, C, ...]."""
+
+    def __init__(self, weight: Any = None, ignore_index: int = -100, reduction: str = "mean") -> None:
+        super().__init__(reduction)
+        self.weight, self.ignore_index = weight, integer("ignore_index", ignore_index)
+
+    def construct(self, logits: Any, labels: Any) -> Any:
+        return ops.nll_loss(logits, labels, self.weight, self.ignore_index, self.reduction)
+
+
+class BCELoss(LossBase):
+    """Cross entropy of probabilities against labels from 0 to 1; finite at 0 and 1.
+
+    >>> from autodiff_compiler import Tensor
+    >>> round(BCELoss()(Tensor([0.5]), Tensor([1.0])).item(), 4)
+    0.6931
+    """
+
+    def __init__(self, weight: Any = None, reduction: str = "mean") -> None:
+        super().__init__(reduction)
+        self.weight = weight
+
+    def construct(self, logits: Any, labels: Any) -> Any:
+        return ops.binary_cross_entropy(logits, labels, self.weight, self.reduction)
+
+
+class BCEWithLogitsLoss(LossBase):
+    """Binary cross entropy of sigmoid(logits), without overflow; `pos_weight` multiplies the part of the positives."""
+
+    def __init__(self, reduction: str = "mean", weight: Any = None, pos_weight: Any = None) -> None:
+        super().__init__(reduction)
+        for name, given in (("weight", weight), ("pos_weight", pos_weight)):
+            if given is not None and not isinstance(given, Tensor):
+                raise TypeError(f"`{name}` must be a Tensor, not a {type(given).__name__}")
+        self.weight, self.pos_weight = weight, pos_weight
+
+    def construct(self, logits: Any, labels: Any) -> Any:
+        return ops.binary_cross_entropy_with_logits(logits, labels, self.weight, self.pos_weight, self.reduction)
+
+
+class KLDivLoss(LossBase):
+    """labels * (log(labels) - logits); reduction "batchmean" divides the sum by the first dimension."""
+
+    _reductions = ("mean", "sum", "none", "batchmean")
+
+    def construct(self, logits: Any, labels: Any) -> Any:
+        return ops.kl_div(logits, labels, self.reduction)
+
+
+class FocalLoss(LossBase):
+    """``-(1 - p) ** gamma * log(p)`` of the probabilities p of the classes that are labels.
+
+    `logits` are [N, C, ...], `labels` integer classes [N, 1, ...] or codes [N, C, ...]; the loss of a sample is the
+    mean over its places.  `weight` [C] multiplies that of a class.  ValueError, TypeError: what does not fit.
+
+    >>> from autodiff_compiler import Tensor
+    >>> FocalLoss(gamma=0.0)(Tensor([[0.0, 0.0]]), Tensor([[1]])).item()
+    0.693147...
+    """
+
+    def __init__(self, weight: Any = None, gamma: float = 2.0, reduction: str = "mean") -> None:
+        super().__init__(reduction)
+        self.gamma = number("gamma", gamma)
+        if weight is not None and not isinstance(weight, Tensor):
+            raise TypeError(f"`weight` must be a Tensor, not a {type(weight).__name__}")
+        if weight is not None and weight.ndim != 1:
+            raise ValueError(f"`weight` must have one dimension, not the shape {list(weight.shape)}")
+        self.weight: Any = weight
+
+    def construct(self, logits: Any, labels: Any) -> Any:
+        if logits.ndim != labels.ndim or labels.shape[1] not in (1, logits.shape[1]):
+            raise ShapeError(f"labels {list(labels.shape)} do not fit logits {list(logits.shape)}")
+        batch, classes = logits.shape[:2]
+        logits, labels = ops.reshape(logits, (batch, classes, -1)), ops.reshape(labels, (batch, labels.shape[1], -1))
+        logp = ops.log_softmax(logits, 1)
+        if self.weight is None:
+            weight = ops.ones_like(logp)
+        else:
+            weight = ops.broadcast_to(ops.reshape(self.weight.astype(logp.dtype), (1, classes, 1)), logp.shape)
+        if labels.shape[1] == 1:
+            chosen = labels.astype(ops.arange(1).dtype)
+            logp, weight = ops.gather_elements(logp, 1, chosen), ops.gather_elements(weight, 1, chosen)
+            loss = ops.squeeze(-((1 - ops.exp(logp)) ** self.gamma) * logp * weight, 1)
+        else:
+            loss = -((1 - ops.exp(logp)) ** self.gamma) * labels * logp * weight
+        return self.get_loss(ops.mean(loss, -1))
+
+
+class DiceLoss(LossBase):
+    """``1 - 2 * sum(x * y) / (sum(x * x) + sum(y * y) + smooth)``.
+
+    >>> from autodiff_compiler import Tensor
+    >>> DiceLoss(smooth=0.0)(Tensor([1.0, 1.0]), Tensor([1.0, 0.0])).item()
+    0.333...
+    """
+
+    def __init__(self, smooth: float = 1e-5) -> None:
+        super().__init__()
+        self.smooth = number("smooth", smooth)
+        if smooth < 0:
+            raise ValueError(f"`smooth` must not be negative, but it is {smooth}")
+
+    def construct(self, logits: Any, label: Any) -> Any:
+        if logits.shape != label.shape:
+            raise ShapeError(f"label {list(label.shape)} must have the shape of logits {list(logits.shape)}")
+        common = ops.sum(logits * label)
+        return 1 - 2 * common / (ops.sum(logits * logits) + ops.sum(label * label) + self.smooth)
+
+
+class MultiClassDiceLoss(LossBase):
+    """The mean over classes (axis 1) of `DiceLoss` of `activation` (a name, a Cell or None) of the logits.
+
+    `weights` [classes] multiply those of the classes; the class `ignore_indiex` counts as no loss.
+    """
+
+    def __init__(self, weights: Any = None, ignore_indiex: int | None = None, activation: Any = "softmax") -> None:
+        super().__init__()
+        self.binarydiceloss = DiceLoss()
+        if weights is not None and not isinstance(weights, Tensor):
+            raise TypeError(f"`weights` must be a Tensor, not a {type(weights).__name__}")
+        self.weights: Any = weights
+        self.ignore_indiex = None if ignore_indiex is None else integer("ignore_indiex", ignore_indiex)
+        self.activation = get_activation(activation) if isinstance(activation, str) else activation
+        if self.activation is not None and not isinstance(self.activation, Cell):
+            raise TypeError(f"`activation` must be a name, a Cell or None, not a {type(activation).__name__}")
+
+    def construct(self, logits: Any, label: Any) -> Any:
+        if logits.shape != label.shape or label.ndim < 2:
+            raise ShapeError(f"label {list(label.shape)} must have the shape of logits {list(logits.shape)}")
+        if self.activation is not None:
+            logits = self.activation(logits)
+        total = 0.0
+        for i in range(label.shape[1]):
+            if i != self.ignore_indiex:
+                loss = self.binarydiceloss(logits[:, i], label[:, i])
+                total = total + (loss if self.weights is None else loss * self.weights[i])
+        return total / label.shape[1]
+
+
+class CTCLoss(LossBase):
+    """Connectionist temporal classification of log-probabilities [T, N, C]; see `ops.ctc_loss`."""
+
+    def __init__(self, blank: int = 0, reduction: str = "mean", zero_infinity: bool = False) -> None:
+        super().__init__(reduction)
+        self.blank, self.zero_infinity = integer("blank", blank), flag("zero_infinity", zero_infinity)
+
+    def construct(self, log_probs: Any, targets: Any, input_lengths: Any, target_lengths: Any) -> Any:
+        found = ops.ctc_loss(
+            log_probs, targets, input_lengths, target_lengths, self.blank, self.reduction, self.zero_infinity
+        )
+        return found[0]
+
+
+# ------------------------------------------------------------------------------------------------ with a margin
+class _MarginLoss(LossBase):
+    def __init__(self, margin: float = 0.0, reduction: str = "mean") -> None:
+        super().__init__(reduction)
+        self.margin = number("margin", margin)
+
+
+class CosineEmbeddingLoss(_MarginLoss):
+    """1 - cosine where the label is 1, max(0, cosine - margin) where it is -1."""
+
+    def construct(self, logits_x1: Any, logits_x2: Any, labels: Any) -> Any:
+        return ops.cosine_embedding_loss(logits_x1, logits_x2, labels, self.margin, self.reduction)
+
+
+class MarginRankingLoss(_MarginLoss):
+    """max(0, margin - target * (input1 - input2))."""
+
+    def construct(self, input1: Any, input2: Any, target: Any) -> Any:
+        return ops.margin_ranking_loss(input1, input2, target, self.margin, self.reduction)
+
+
+class HingeEmbeddingLoss(_MarginLoss):
+    """The input where the label is 1, max(0, margin - input) where it is -1."""
+
+    def __init__(self, margin: float = 1.0, reduction: str = "mean") -> None:
+        super().__init__(margin, reduction)
+
+    def construct(self, logits: Any, labels: Any) -> Any:
+        return ops.hinge_embedding_loss(logits, labels, self.margin, self.reduction)
+
+
+class SoftMarginLoss(LossBase):
+    """log(1 + exp(-label * logit)) for labels 1 and -1."""
+
+    def construct(self, logits: Any, labels: Any) -> Any:
+        return ops.soft_margin_loss(logits, labels, self.reduction)
+
+
+class MultiLabelSoftMarginLoss(LossBase):
+    """Binary cross entropy with logits, averaged over the classes, for [batch, classes]."""
+
+    def __init__(self, weight: Any = None, reduction: str = "mean") -> None:
+        super().__init__(reduction)
+        self.weight = weight
+
+    def construct(self, x: Any, target: Any) -> Any:
+        return ops.multilabel_soft_margin_loss(x, target, self.weight, self.reduction)
+
+
+class MultilabelMarginLoss(LossBase):
+    """Every class that is a label against every one that is none; see `ops.multilabel_margin_loss`."""
+
+    def construct(self, x: Any, target: Any) -> Any:
+        return ops.multilabel_margin_loss(x, target, self.reduction)
+
+
+class MultiMarginLoss(LossBase):
+    """The mean over the other classes of max(0, margin - x[target] + x[class]) ** p; p is 1 or 2."""
+
+    def __init__(self, p: int = 1, margin: float = 1.0, reduction: str = "mean", weight: Any = None) -> None:
+        super().__init__(reduction)
+        if integer("p", p) not in (1, 2):
+            raise ValueError(f"`p` must be 1 or 2, not {p}")
+        self.p, self.margin, self.weight = p, number("margin", margin), weight
+
+    def construct(self, x: Any, target: Any, weight: Any = None) -> Any:
+        return ops.multi_margin_loss(
+            x, target, self.p, self.margin, self.weight if weight is None else weight, self.reduction
+        )
+
+
+class TripletMarginLoss(LossBase):
+    """max(0, margin + distance to the positive - distance to the negative)."""
+
+    def __init__(
+        self, p: float = 2, swap: bool = False, eps: float = 1e-6, reduction: str = "mean", margin: float = 1.0
+    ) -> None:
+        super().__init__(reduction)
+        self.p, self.swap, self.eps = number("p", p), flag("swap", swap), number("eps", eps)
+        self.margin = number("margin", margin)
+
+    def construct(self, x: Any, positive: Any, negative: Any, margin: Any = None) -> Any:
+        margin = self.margin if margin is None else margin
+        return ops.triplet_margin_loss(x, positive, negative, margin, self.p, self.eps, self.swap, self.reduction)
+
+
+class TripletMarginWithDistanceLoss(LossBase):
+    """max(0, margin + distance to the positive - distance to the negative), with a distance of one's own.
+
+    `distance_function` of two Tensors [..., features] is by default the euclidean one.  With `swap` the negative counts
+    with its distance to the positive where that is less.
+    """
+
+    def __init__(
+        self, distance_function: Any = None, swap: bool = False, reduction: str = "mean", margin: float = 1.0
+    ) -> None:
+        super().__init__(reduction)
+        if distance_function is not None and not callable(distance_function):
+            raise TypeError(f"`distance_function` must be a function, not a {type(distance_function).__name__}")
+        self.distance_function = distance_function
+        self.swap, self.margin = flag("swap", swap), number("margin", margin)
+        if margin < 0:
+            raise ValueError(f"`margin` must not be negative, but it is {margin}")
+
+    def construct(self, x: Any, positive: Any, negative: Any) -> Any:
+        near, far = self._distance(x, positive), self._distance(x, negative)
+        if self.swap:
+            far = ops.minimum(far, self._distance(positive, negative))
+        return self.get_loss(ops.relu(near - far + self.margin))
+
+    def _distance(self, x: Any, y: Any) -> Any:
+        if self.distance_function is not None:
+            return self.distance_function(x, y)
+        squares = ops.sum(ops.square(x - y), -1)
+        apart = squares > 0  # the root has no finite derivative at 0
+        return ops.where(apart, ops.sqrt(ops.where(apart, squares, ops.ones_like(squares))), squares)

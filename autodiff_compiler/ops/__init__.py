@@ -6,7 +6,6 @@ The modules define those whose names or arguments are MindSpore's own. Every oth
 
 from __future__ import annotations
 
-import sys
 from typing import Any
 
 from ..ir.primitive import INTERNAL, REGISTRY, call
@@ -21,7 +20,7 @@ from ..transforms.vmap import vmap
 from . import (
     aliases,
     array,
-    array_classes,
+    composite,
     functional,
     in_place,
     indexing,
@@ -29,19 +28,18 @@ from . import (
     math,
     matrices,
     nn_func,
+    operations,
     python_values,
     random,
-    random_classes,
     sequence,
     special,
-    special_classes,
     spectral,
     state,
     vision,
 )
 from .aliases import *  # noqa: F403
 from .array import *  # noqa: F403
-from .array_classes import *  # noqa: F403
+from .composite import *  # noqa: F403
 from .functional import *  # noqa: F403
 from .in_place import *  # noqa: F403
 from .indexing import *  # noqa: F403
@@ -49,12 +47,11 @@ from .linalg import *  # noqa: F403
 from .math import *  # noqa: F403
 from .matrices import *  # noqa: F403
 from .nn_func import *  # noqa: F403
+from .operations import *  # noqa: F403
 from .python_values import *  # noqa: F403
 from .random import *  # noqa: F403
-from .random_classes import *  # noqa: F403
 from .sequence import *  # noqa: F403
 from .special import *  # noqa: F403
-from .special_classes import *  # noqa: F403
 from .spectral import *  # noqa: F403
 from .state import *  # noqa: F403
 from .vision import *  # noqa: F403
@@ -66,6 +63,7 @@ __all__ = [
     "constexpr",
     "custom_vjp",
     "derivative",
+    "get_grad",
     "grad",
     "jacfwd",
     "jacrev",
@@ -78,7 +76,7 @@ __all__ = [
 ]
 __all__ += aliases.__all__
 __all__ += array.__all__
-__all__ += array_classes.__all__
+__all__ += composite.__all__[1:]  # all but GradOperation
 __all__ += functional.__all__
 __all__ += in_place.__all__
 __all__ += indexing.__all__
@@ -86,12 +84,11 @@ __all__ += linalg.__all__
 __all__ += math.__all__
 __all__ += matrices.__all__
 __all__ += nn_func.__all__
+__all__ += operations.__all__
 __all__ += python_values.__all__
 __all__ += random.__all__
-__all__ += random_classes.__all__
 __all__ += sequence.__all__
 __all__ += special.__all__
-__all__ += special_classes.__all__
 __all__ += spectral.__all__
 __all__ += state.__all__
 __all__ += vision.__all__
@@ -105,10 +102,13 @@ def _others() -> set[str]:
 __all__ += sorted(_others())
 
 
+__lacking__ = operations.lacking  # compiled code asks for it
+
+
 def __getattr__(name: str) -> Any:
     if name not in INTERNAL and (name in REGISTRY or name in vars(call)):
         return getattr(call, name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}", name=name, obj=sys.modules[__name__])
+    raise operations.missing(__name__, name)
 
 
 def __dir__() -> list[str]:

@@ -433,3 +433,12 @@ def one_hot(indices: Any, depth: int, on_value: Any = 1, off_value: Any = 0, axi
     [[0, 1, 0], [0, 0, 0]]
     """
     return call.one_hot(indices, depth, on_value, off_value, axis)
+
+
+def __getattr__(name: str) -> Any:
+    """The other functions of `ops`: MindSpore's users import this module as `F`."""
+    if name.startswith("__"):
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from .. import ops
+
+    return getattr(ops, name)

@@ -13,7 +13,7 @@ from ..primitives.family import as_tensor
 
 # fmt: off
 __all__ = [
-    "BatchMatMul", "MatMul", "addbmm", "addmm", "addmv", "addr", "baddbmm", "bmm", "cholesky", "cholesky_inverse",
+    "addbmm", "addmm", "addmv", "addr", "baddbmm", "bmm", "cholesky", "cholesky_inverse",
     "cholesky_solve", "cross", "det", "diag", "diag_embed", "diagflat", "diagonal", "diagonal_scatter", "eigh",
     "eigvals", "eigvalsh", "einsum", "expm", "geqrf", "ger", "inner", "inverse", "kron", "log_matrix_determinant",
     "logdet", "lstsq", "lu_solve", "lu_unpack", "matrix_determinant", "matrix_exp", "matrix_power", "matrix_solve",
@@ -117,26 +117,6 @@ def baddbmm(input: Any, batch1: Any, batch2: Any, beta: Any = 1, alpha: Any = 1)
 def addbmm(input: Any, batch1: Any, batch2: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
     """beta * input + alpha * the sum over the batch of batch1 @ batch2."""
     return call.addbmm(input, batch1, batch2, beta=beta, alpha=alpha)
-
-
-class MatMul:
-    """``MatMul(transpose_a, transpose_b)(a, b)``: product of matrices, each transposed first if so.
-
-    >>> from autodiff_compiler import Tensor
-    >>> MatMul(transpose_b=True)(Tensor([[1, 2]]), Tensor([[3, 4]])).tolist()
-    [[11]]
-    """
-
-    def __init__(self, transpose_a: bool = False, transpose_b: bool = False) -> None:
-        self.transpose_a, self.transpose_b = transpose_a, transpose_b
-
-    def __call__(self, x: Any, y: Any) -> Any:
-        a = call.matrix_transpose(as_tensor(x)) if self.transpose_a else x
-        return call.matmul(a, call.matrix_transpose(as_tensor(y)) if self.transpose_b else y)
-
-
-class BatchMatMul(MatMul):
-    """``BatchMatMul(transpose_a, transpose_b)(a, b)``: `MatMul` of batches of matrices, which broadcast."""
 
 
 # ------------------------------------------------------------------------------------------------ diagonals

@@ -13,8 +13,6 @@ from .functional import _binary, _unary
 
 # fmt: off
 __all__ = [
-    "CumProd",
-    "CumSum",
     "acos",
     "acosh",
     "addcdiv",
@@ -289,31 +287,6 @@ def diff(x: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = 
     `prepend` and `append` are Tensors that extend x along the axis first.
     """
     return call.diff(x, n, axis, prepend, append)
-
-
-class CumSum:
-    """``CumSum(exclusive, reverse)(x, axis)``: a running sum, without the element itself or from the end.
-
-    >>> from autodiff_compiler import Tensor
-    >>> CumSum(exclusive=True)(Tensor([1, 2, 3]), 0).tolist()
-    [0, 1, 3]
-    """
-
-    def __init__(self, exclusive: bool = False, reverse: bool = False) -> None:
-        self.exclusive, self.reverse = exclusive, reverse
-
-    def __call__(self, input: Any, axis: int) -> Any:
-        return call.cumsum(input, axis, reverse=self.reverse, exclusive=self.exclusive)
-
-
-class CumProd:
-    """``CumProd(exclusive, reverse)(x, axis)``: a running product, without the element itself or from the end."""
-
-    def __init__(self, exclusive: bool = False, reverse: bool = False) -> None:
-        self.exclusive, self.reverse = exclusive, reverse
-
-    def __call__(self, x: Any, axis: int) -> Any:
-        return call.cumprod(x, axis, reverse=self.reverse, exclusive=self.exclusive)
 
 
 # ------------------------------------------------------------------------------------------------ reductions

@@ -13,6 +13,7 @@ from ..errors import UnsupportedCallError
 from ..ir.primitive import call
 from ..primitives.family import as_tensor, require
 from ..runtime.parameter import Parameter
+from ..runtime.precision import whole
 from .functional import _unary
 from .state import assign, compiled_from_source
 
@@ -347,6 +348,7 @@ def batch_norm(
     """
     if not training:
         return call.batch_norm(input_x, running_mean, running_var, weight, bias, eps)
+    running_mean, running_var = whole(running_mean), whole(running_var)
     written = isinstance(running_mean, Parameter) and isinstance(running_var, Parameter)
     if not written:
         raise TypeError(

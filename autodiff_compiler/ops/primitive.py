@@ -4,19 +4,18 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from ..dtypes import DType, bool_, dtype_of, float64, int64
 from ..eager.custom import custom
-from ..errors import BpropError, UnsupportedCallError, users_frames
+from ..errors import NotDifferentiableError, UnsupportedCallError, users_frames
 from ..runtime import epoch
 from ..runtime.host import TensorSpec, checked, filled, spec_leaves
 from ..runtime.rules import bound
 from ..runtime.tensor import Tensor, wrap
-from ..runtime.trees import leaves
 from ..transforms.host import constexpr, py_call
 
 __all__ = [
@@ -99,6 +98,18 @@ class Primitive:
         self.instance_name = name
         return self
 
+    def shard(self, in_strategy: Any = None, out_strategy: Any = None) -> Primitive:
+        """Accepted and without effect, as there is one device; returns the primitive."""
+        return self
+
+    def set_stage(self, stage: int) -> Primitive:
+        """Accepted and without effect, as there is one device; returns the primitive."""
+        return self
+
+    def recompute(self, mode: bool = True) -> Primitive:
+        """Accepted and without effect on values: what is kept for derivatives is decided elsewhere; returns itself."""
+        return self
+
     def __repr__(self) -> str:
         shown = [f"{k}={v}" for k, v in self.attrs.items() if k not in ("input_names", "output_names")]
         return f"Prim[{self.name}]" + (f"<{', '.join(shown)}>" if shown else "")
@@ -118,20 +129,21 @@ class Primitive:
         return custom(lambda: _kept(self, body(*args), promise), values, names, rule, what, refusal)  # type: ignore[arg-type]
 
     def __graph_call__(self, lw: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
-        own = lw.outside.class_attribute(type(self), "__call__")
-        if own is not Primitive.__call__:
-            return lw.call_python(own, [self, *args], kwargs)
+        if lw.outside.class_attribute(type(self), "__call__") is not Primitive.__call__:
+            return self._own_call(lw, args, kwargs)
         self._watch(lw)
         body = getattr(self, "vm_impl", None)
         if body is None:
             return lw.call(_of_same_name(self), args, kwargs)
         run = _Hosted(self, body)
-        _, rule = _derivative(self)
-        if rule is None:
-            return lw.call(run, args, kwargs)
-        what = _derivative(self)[0]
-        values, names, refusal = bound(body, rule, what, args, kwargs)
+        what, rule = _derivative(self)
+        values, names, refusal = bound(body, rule, what, args, kwargs) if rule else (args, [], _none(self))
         return lw.call_with_rule(run, values, names, rule, what, refusal)
+
+    def _own_call(self, lw: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
+        """The `__call__` that a user's subclass defines."""
+        defining = next(c for c in type(self).__mro__ if "__call__" in c.__dict__)
+        return lw.call_python(defining.__dict__["__call__"], [self, *args], kwargs, (defining, self))
 
     def _watch(self, lw: Any) -> None:
         """Compiled code depends on this object as it is now: a change of an attribute is noticed."""
@@ -234,9 +246,10 @@ def _of_same_name(primitive: Primitive) -> Any:
     cls = operations.operator_class(primitive.name)
     if cls is None or isinstance(primitive, cls):
         raise UnsupportedCallError(
-            f"there is nothing to compute {primitive!r} with", hint=f"define `vm_impl(self, ...)` in {type(primitive).__name__}"
+            f"there is nothing to compute {primitive!r} with",
+            hint=f"define `vm_impl(self, ...)` in {type(primitive).__name__}",
         )
-    return cls(**{k: primitive.attrs[k] for k in cls.__signature__.parameters if k in primitive.attrs})
+    return cls(**{k: primitive.attrs[k] for k in cls._constants().parameters if k in primitive.attrs})
 
 
 def _derivative(primitive: Primitive) -> tuple[str, Callable[..., Any] | None]:
@@ -245,10 +258,9 @@ def _derivative(primitive: Primitive) -> tuple[str, Callable[..., Any] | None]:
     return f"the bprop of {primitive.name}", None if get is None else get()
 
 
-def _none(primitive: Primitive) -> BpropError:
-    return BpropError(
+def _none(primitive: Primitive) -> NotDifferentiableError:
+    return NotDifferentiableError(
         f"{primitive.name} has no derivative, and a gradient arrives at its result",
-        code="AC1709",
         hint=f"define `get_bprop(self)` in {type(primitive).__name__}, or put stop_gradient around the result",
     )
 
@@ -278,7 +290,7 @@ def _kept(primitive: Primitive, found: Any, promise: Any) -> Any:
     """What a `vm_impl` returned, as Tensors; TypeError or ValueError if something else was promised."""
     if promise is NOTHING_SAID:
         return _as_tensors(found)
-    arrays = iter(checked(_Named(primitive.name), _as_tensors(found), promise))
+    arrays = iter(checked(_named(primitive.name), _as_tensors(found), promise))
     return filled(promise, iter([wrap(a) for a, _ in zip(arrays, spec_leaves(promise), strict=True)]))
 
 
@@ -288,11 +300,13 @@ def _as_tensors(x: Any) -> Any:
     return wrap(np.array(x)) if isinstance(x, np.ndarray | np.generic) else x
 
 
-class _Named:
-    """Something that messages call by this name."""
+def _named(name: str) -> Callable[..., Any]:
+    """A function that messages call by this name."""
 
-    def __init__(self, name: str) -> None:
-        self.__qualname__ = name
+    def function() -> None: ...
+
+    function.__qualname__ = name
+    return function
 
 
 class _Hosted:
@@ -305,10 +319,10 @@ class _Hosted:
         primitive, body = self._primitive, self._body
 
         def described(x: Any) -> dict[str, Any]:
-            kind = lw.type_of_tensor(x)
-            if kind is None:
-                return _of_parts(x, described)
-            return {"shape": list(kind.shape), "dtype": kind.dtype, "value": None}
+            if lw.is_tensor(x):
+                return {"shape": list(x.type.shape), "dtype": x.type.dtype, "value": None}
+            number = _NUMBERS.get(getattr(x, "kind", None))  # type: ignore[arg-type]  # a number known at run time
+            return _of_parts(x, described) if number is None else {"shape": [], "dtype": number, "value": None}
 
         promise = primitive._promise(args, described)
         if promise is NOTHING_SAID:
@@ -328,8 +342,3 @@ def _with_tensors(x: Any) -> Any:
     if isinstance(x, tuple | list):
         return type(x)(map(_with_tensors, x))
     return wrap(x) if isinstance(x, np.ndarray) else x
-
-
-def tensors_of(x: Any) -> Iterator[Tensor]:
-    """The Tensors in a structure."""
-    return leaves(x)

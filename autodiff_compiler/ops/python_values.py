@@ -7,6 +7,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+from ..common.kinds import get_py_obj_dtype, issubclass_
 from ..runtime.tensor import no_single
 from .state import compiled_from_source
 
@@ -14,12 +15,13 @@ from .state import compiled_from_source
 __all__ = [
     "array_to_scalar", "augassign_add", "augassign_div", "augassign_floordiv", "augassign_mod", "augassign_mul",
     "augassign_sub", "bool_and", "bool_eq", "bool_not", "bool_or", "deepcopy", "dict_getitem", "dict_setitem",
-    "identity", "in_dict", "is_", "is_nonzero", "is_not", "is_sequence_shape_unknown", "is_sequence_value_unknown",
-    "list_equal", "list_getitem", "list_len", "list_setitem", "make_dict", "make_list", "make_range", "make_slice",
-    "make_tuple", "not_in_dict", "scalar_add", "scalar_div", "scalar_eq", "scalar_floordiv", "scalar_ge", "scalar_gt",
-    "scalar_le", "scalar_log", "scalar_lt", "scalar_max", "scalar_min", "scalar_mod", "scalar_mul", "scalar_ne",
-    "scalar_pow", "scalar_sub", "scalar_uadd", "scalar_usub", "shape_mul", "string_concat", "string_eq", "tail",
-    "tuple_div", "tuple_equal", "tuple_getitem", "tuple_len", "tuple_reversed", "tuple_setitem",
+    "hastype", "identity", "in_dict", "is_", "is_nonzero", "is_not", "is_sequence_shape_unknown",
+    "is_sequence_value_unknown", "list_equal", "list_getitem", "list_len", "list_setitem", "make_dict", "make_list",
+    "make_range", "make_slice", "make_tuple", "not_in_dict", "scalar_add", "scalar_div", "scalar_eq",
+    "scalar_floordiv", "scalar_ge", "scalar_gt", "scalar_le", "scalar_log", "scalar_lt", "scalar_max", "scalar_min",
+    "scalar_mod", "scalar_mul", "scalar_ne", "scalar_pow", "scalar_sub", "scalar_uadd", "scalar_usub", "shape_mul",
+    "string_concat", "string_eq", "tail", "tuple_div", "tuple_equal", "tuple_getitem", "tuple_len",
+    "tuple_reversed", "tuple_setitem", "typeof",
 ]
 # fmt: on
 
@@ -348,5 +350,26 @@ def is_not(x: Any, y: Any) -> bool:
     return x is not y
 
 
+def typeof(x: Any) -> Any:
+    """The type of a value, as in `common.dtype`: of a Tensor a `TensorType`, of a number an element type.
+
+    >>> typeof(3), typeof("text")
+    (autodiff_compiler.int64, String)
+    """
+    return get_py_obj_dtype(x)
+
+
+def hastype(x: Any, t: Any) -> bool:
+    """Whether a value is of a type of `common.dtype`.
+
+    >>> from autodiff_compiler import Tensor, tensor_type
+    >>> hastype(Tensor([1.0]), tensor_type()), hastype((1, 2), tensor_type())
+    (True, False)
+    """
+    return issubclass_(get_py_obj_dtype(x), t)
+
+
 for _name in __all__:
     compiled_from_source(globals()[_name])
+for _function in (get_py_obj_dtype, issubclass_):
+    compiled_from_source(_function)

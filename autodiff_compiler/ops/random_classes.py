@@ -11,37 +11,14 @@ from typing import Any
 from ..dtypes import float32, int32, int64
 from ..primitives.family import static_int
 from . import random
+from .operation import Draw, drawing, operation
 
 __all__: list[str] = []
 
-#: A function that draws, and what it is called with.
-_Draw = tuple[Callable[..., Any], tuple[Any, ...]]
 
-
-def _drawing(name: str, make: Callable[..., Callable[..., _Draw]]) -> None:
+def _drawing(name: str, make: Callable[..., Callable[..., Draw]]) -> None:
     """Publishes a class: `make` takes its constants, and its result says what a call of the object draws."""
-
-    def init(self: Any, *args: Any, **named: Any) -> None:
-        self._plan = make(*args, **named)
-
-    def apply(self: Any, *operands: Any) -> Any:
-        draw, given = self._plan(*operands)
-        return draw(*given)
-
-    def graph_call(self: Any, lw: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
-        draw, given = self._plan(*args, **kwargs)
-        return draw.__graph_call__(lw, list(given), {})
-
-    make.__qualname__ = name  # what a TypeError about the constants says
-    doc = f"`{name}` as an object: seeds and constants are given when it is made, the rest when it is called."
-    members = {
-        "__init__": init,
-        "__call__": apply,
-        "__graph_call__": graph_call,
-        "__module__": __name__,
-        "__doc__": doc,
-    }
-    globals()[name] = type(name, (), members)
+    globals()[name] = operation(name, drawing(make), __name__)
     __all__.append(name)
 
 
@@ -53,10 +30,10 @@ def _seed(seed: int, seed2: int) -> int | None:
     return None if seed == seed2 == 0 else seed + (seed2 << 31)
 
 
-def _seeded(name: str, plan: Callable[..., _Draw]) -> None:
+def _seeded(name: str, plan: Callable[..., Draw]) -> None:
     """Publishes a class whose only constants are two seeds; `plan` takes the one they make first."""
 
-    def make(seed: int = 0, seed2: int = 0) -> Callable[..., _Draw]:
+    def make(seed: int = 0, seed2: int = 0) -> Callable[..., Draw]:
         combined = _seed(seed, seed2)
         return lambda *operands: plan(combined, *operands)
 
@@ -74,17 +51,17 @@ _seeded("UniformInt", lambda seed, shape, minval, maxval: (random.uniform, (shap
 _seeded("UniformReal", lambda seed, shape: (random.uniform, (shape, 0.0, 1.0, seed)))
 
 
-def _bernoulli(seed: int = -1, offset: int = 0) -> Callable[..., _Draw]:
+def _bernoulli(seed: int = -1, offset: int = 0) -> Callable[..., Draw]:
     combined = _seed(max(static_int(seed, "seed"), 0), offset)
     return lambda x, p: (random.bernoulli, (x, p, combined))
 
 
-def _random_poisson(seed: int = 0, seed2: int = 0, dtype: Any = int64) -> Callable[..., _Draw]:
+def _random_poisson(seed: int = 0, seed2: int = 0, dtype: Any = int64) -> Callable[..., Draw]:
     combined = _seed(seed, seed2)
     return lambda shape, rate: (random.random_poisson, (shape, rate, combined, dtype))
 
 
-def _truncated_normal(dtype: Any = float32, seed: int = 0, seed2: int = 0) -> Callable[..., _Draw]:
+def _truncated_normal(dtype: Any = float32, seed: int = 0, seed2: int = 0) -> Callable[..., Draw]:
     combined = _seed(seed, seed2)
     return lambda shape: (random.truncated_normal, (shape, dtype, combined))
 
@@ -97,16 +74,16 @@ _drawing("TruncatedNormal", _truncated_normal)
 
 
 # ------------------------------------------------------------------------------------------------ choices
-def _multinomial(seed: int = 0, seed2: int = 0, dtype: Any = int32) -> Callable[..., _Draw]:
+def _multinomial(seed: int = 0, seed2: int = 0, dtype: Any = int32) -> Callable[..., Draw]:
     combined = _seed(seed, seed2)
     return lambda x, num_samples: (random.multinomial_of, (x, num_samples, dtype, combined))
 
 
-def _multinomial_with_replacement(numsamples: int, replacement: bool = False) -> Callable[..., _Draw]:
+def _multinomial_with_replacement(numsamples: int, replacement: bool = False) -> Callable[..., Draw]:
     return lambda x, seed, offset: (random.multinomial_with_replacement, (x, seed, offset, numsamples, replacement))
 
 
-def _choice(count: int = 256, seed: int = 0, seed2: int = 0) -> Callable[..., _Draw]:
+def _choice(count: int = 256, seed: int = 0, seed2: int = 0) -> Callable[..., Draw]:
     combined = _seed(seed, seed2)
     return lambda x: (random.choice_with_mask, (x, count, combined))
 
@@ -128,12 +105,12 @@ _drawing("RandpermV2", lambda seed=0, offset=0, dtype=int64: lambda n: (random.r
 
 
 # ------------------------------------------------------------------------------------------------ dropout
-def _dropout(keep_prob: float = 0.5, Seed0: int = 0, Seed1: int = 0) -> Callable[..., _Draw]:
+def _dropout(keep_prob: float = 0.5, Seed0: int = 0, Seed1: int = 0) -> Callable[..., Draw]:
     combined = _seed(Seed0, Seed1)
     return lambda x: (random.dropout_and_mask, (x, 1 - keep_prob, None, True, combined))
 
 
-def _of_channels(dimensions: int) -> Callable[..., Callable[..., _Draw]]:
+def _of_channels(dimensions: int) -> Callable[..., Callable[..., Draw]]:
     return lambda keep_prob=0.5: lambda x: (random.dropout_and_mask, (x, 1 - keep_prob, dimensions, False))
 
 

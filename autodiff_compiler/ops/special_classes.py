@@ -8,9 +8,9 @@ from typing import Any
 from ..dtypes import dtype_of
 from ..ir.primitive import call
 from . import aliases, functional, matrices, special
-from .array_classes import operation
+from .operation import constant, operation
 
-__all__ = ["Print"]
+__all__: list[str] = []
 
 _Function = Callable[..., Any]
 _MAKERS: dict[str, Callable[..., _Function]] = {
@@ -43,7 +43,8 @@ _FUNCTIONS: dict[str, _Function] = {
     "Depend": aliases.depend, "Eps": special.eps, "Gcd": special.gcd, "Identity": lambda x: call.mul(x, 1),
     "Igamma": special.igamma, "Igammac": special.igammac, "Imag": special.imag, "Inv": special.inv,
     "Invert": special.invert, "Lcm": special.lcm, "MatrixBandPart": matrices.matrix_band_part,
-    "NextAfter": special.nextafter, "PopulationCount": special.population_count, "Real": special.real,
+    "NextAfter": special.nextafter, "PopulationCount": special.population_count, "Print": aliases.print_,
+    "Real": special.real,
     "ScalarCast": aliases.scalar_cast, "ScalarToArray": aliases.scalar_to_array,
     "ScalarToTensor": aliases.scalar_to_tensor, "Sinc": special.sinc, "TensorAdd": functional.add,
     "TensorShape": aliases.dyn_shape, "TupleToArray": aliases.tuple_to_array, "Xdivy": special.xdivy,
@@ -51,25 +52,7 @@ _FUNCTIONS: dict[str, _Function] = {
 }  # fmt: skip
 
 
-def _without_constants(function: _Function) -> Callable[[], _Function]:
-    return lambda: function
-
-
-_MAKERS |= {name: _without_constants(function) for name, function in _FUNCTIONS.items()}
+_MAKERS |= {name: constant(function) for name, function in _FUNCTIONS.items()}
 for _name, _make in _MAKERS.items():
     globals()[_name] = operation(_name, _make, __name__)
 __all__ += _MAKERS
-
-
-class Print:
-    """``Print()(x, "text")`` prints values, also in compiled code.
-
-    >>> Print()("sum", 3)
-    sum 3
-    """
-
-    def __call__(self, *input_x: Any) -> None:
-        aliases.print_(*input_x)
-
-    def __graph_call__(self, lw: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
-        return lw.call(aliases.print_, args, kwargs)

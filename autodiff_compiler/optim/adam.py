@@ -1,4 +1,4 @@
-"""Adam."""
+"""Adam and its kin: steps scaled by running means of the gradient and of its size."""
 
 from __future__ import annotations
 
@@ -7,12 +7,22 @@ from typing import Any
 
 from .. import ops
 from ..dtypes import float32, float64
-from ..errors import UnsupportedCallError
 from ..runtime.parameter import Parameter
 from ..runtime.tensor import Tensor
-from .optimizer import Optimizer, checked_number
+from .groups import checked_flag, checked_number
+from .optimizer import Optimizer
 
-__all__ = ["Adam"]
+__all__ = ["AdaMax", "Adam", "AdamOffload", "AdamW", "AdamWeightDecay", "LazyAdam", "checked_beta"]
+
+
+def checked_beta(name: str, value: Any) -> float:
+    """The share of a running mean that stays: between 0 and 1."""
+    return checked_number(name, value, above=0.0, below=1.0)
+
+
+def _power(name: str) -> Parameter:
+    # 1 - beta**t of the first steps is a small difference of large numbers: float32 would lose its digits.
+    return Parameter(Tensor(1.0, float64), name, requires_grad=False)
 
 
 class Adam(Optimizer):
@@ -23,6 +33,7 @@ class Adam(Optimizer):
     by ``beta1 * m + (1 - beta1) * g``; with `use_amsgrad` the last v by the greatest so far.
 
     State as Parameters: `moment1.X` (m), `moment2.X` (v), `vhat.X`, and the powers `beta1_power`, `beta2_power`.
+    Gradients are dense here, and of dense ones MindSpore's `use_lazy` and `use_offload` change nothing either.
 
     >>> p = Parameter([1.0], name="p")
     >>> _ = Adam([p], learning_rate=0.25)([Tensor([2.0])]); round(p.item(), 6)  # the first step is lr * sign(g)
@@ -34,14 +45,14 @@ class Adam(Optimizer):
 
     def __init__(
         self,
-        params: Iterable[Parameter],
+        params: Iterable[Any],
         learning_rate: Any = 1e-3,
         beta1: float = 0.9,
         beta2: float = 0.999,
         eps: float = 1e-8,
         use_locking: bool = False,
         use_nesterov: bool = False,
-        weight_decay: float = 0.0,
+        weight_decay: Any = 0.0,
         loss_scale: float = 1.0,
         use_amsgrad: bool = False,
         **kwargs: Any,
@@ -50,31 +61,27 @@ class Adam(Optimizer):
         for name in kwargs:
             if name not in ("use_lazy", "use_offload"):
                 raise TypeError(f"Adam has no argument {name!r}")
-            if kwargs[name]:
-                raise UnsupportedCallError(f"`{name}` of Adam is not available")
-        self.beta1 = checked_number("beta1", beta1, above=0.0, below=1.0)
-        self.beta2 = checked_number("beta2", beta2, above=0.0, below=1.0)
+            checked_flag(name, kwargs[name])
+        if sum(kwargs.values()) + use_amsgrad > 1:
+            raise ValueError("`use_lazy`, `use_offload` and `use_amsgrad` exclude each other")
+        self.beta1, self.beta2 = checked_beta("beta1", beta1), checked_beta("beta2", beta2)
         self.eps = checked_number("eps", eps, above=0.0)
-        self.use_nesterov, self.use_amsgrad = use_nesterov, use_amsgrad
-        # 1 - beta2**t of the first steps is a small difference of large numbers: float32 would lose its digits.
-        self.beta1_power = Parameter(Tensor(1.0, float64), "beta1_power", requires_grad=False)
-        self.beta2_power = Parameter(Tensor(1.0, float64), "beta2_power", requires_grad=False)
+        checked_flag("use_locking", use_locking)
+        self.use_nesterov = checked_flag("use_nesterov", use_nesterov)
+        self.use_amsgrad = checked_flag("use_amsgrad", use_amsgrad)
+        self.beta1_power, self.beta2_power = _power("beta1_power"), _power("beta2_power")
         self.moment1 = self.moments_like("moment1")
         self.moment2 = self.moments_like("moment2")
         self.vhat = self.moments_like("vhat") if use_amsgrad else self.moment2
 
-    def construct(self, gradients: Any) -> Any:
-        """One step; returns the Parameters."""
-        gradients, lr = self.prepared(gradients), self.get_lr()
+    def begin(self, rates: list[Any]) -> list[Any]:
         ops.assign(self.beta1_power, self.beta1_power * self.beta1)
         ops.assign(self.beta2_power, self.beta2_power * self.beta2)
-        correction = ops.sqrt(1.0 - self.beta2_power) / (1.0 - self.beta1_power)
-        lr = lr * ops.cast(correction, float32)
-        ops.assign_add(self.global_step, 1)
-        state = zip(self.parameters, gradients, self.moment1, self.moment2, self.vhat, strict=True)
-        return tuple([self._step(p, g, m, v, vhat, lr) for p, g, m, v, vhat in state])
+        correction = ops.cast(ops.sqrt(1.0 - self.beta2_power) / (1.0 - self.beta1_power), float32)
+        return [lr * correction for lr in rates]
 
-    def _step(self, p: Any, g: Any, m: Any, v: Any, vhat: Any, lr: Any) -> Any:
+    def update(self, i: int, p: Any, g: Any, lr: Any) -> Any:
+        m, v, vhat = self.moment1[i], self.moment2[i], self.vhat[i]
         new_m = self.beta1 * m + (1.0 - self.beta1) * g
         new_v = self.beta2 * v + (1.0 - self.beta2) * ops.square(g)
         ops.assign(m, ops.cast(new_m, m.dtype))
@@ -85,3 +92,164 @@ class Adam(Optimizer):
         if self.use_nesterov:
             new_m = self.beta1 * new_m + (1.0 - self.beta1) * g
         return ops.assign(p, ops.cast(p - lr * new_m / (ops.sqrt(new_v) + self.eps), p.dtype))
+
+
+class LazyAdam(Adam):
+    """`Adam`: of dense gradients, and all are dense here, MindSpore's LazyAdam takes the same steps.
+
+    >>> p = Parameter([1.0], name="p")
+    >>> _ = LazyAdam([p], learning_rate=0.25)([Tensor([2.0])]); round(p.item(), 6)
+    0.75
+    """
+
+    def __init__(
+        self,
+        params: Iterable[Any],
+        learning_rate: Any = 1e-3,
+        beta1: float = 0.9,
+        beta2: float = 0.999,
+        eps: float = 1e-8,
+        use_locking: bool = False,
+        use_nesterov: bool = False,
+        weight_decay: Any = 0.0,
+        loss_scale: float = 1.0,
+    ) -> None:
+        super().__init__(params, learning_rate, beta1, beta2, eps, use_locking, use_nesterov, weight_decay, loss_scale)
+
+
+class AdamOffload(LazyAdam):
+    """`Adam`: there is no other device here whose memory could be spared.
+
+    >>> p = Parameter([1.0], name="p")
+    >>> _ = AdamOffload([p], learning_rate=0.25)([Tensor([2.0])]); round(p.item(), 6)
+    0.75
+    """
+
+
+class AdamWeightDecay(Optimizer):
+    """Adam without bias correction, and with a weight decay that is no part of the gradient.
+
+    ``m = beta1 * m + (1 - beta1) * g``, ``v = beta2 * v + (1 - beta2) * g**2``,
+    ``p -= lr * (m / (sqrt(v) + eps) + weight_decay * p)``.  State as Parameters: `adam_m.X`, `adam_v.X`.
+
+    >>> p = Parameter([1.0], name="p")
+    >>> _ = AdamWeightDecay([p], 0.5, weight_decay=0.5)([Tensor([0.0])]); p.tolist()
+    [0.75]
+    """
+
+    def __init__(
+        self,
+        params: Iterable[Any],
+        learning_rate: Any = 1e-3,
+        beta1: float = 0.9,
+        beta2: float = 0.999,
+        eps: float = 1e-6,
+        weight_decay: Any = 0.0,
+    ) -> None:
+        super().__init__(learning_rate, params, weight_decay)
+        self.beta1, self.beta2 = checked_beta("beta1", beta1), checked_beta("beta2", beta2)
+        self.eps = checked_number("eps", eps, above=0.0)
+        self.moments1 = self.moments_like("adam_m")
+        self.moments2 = self.moments_like("adam_v")
+
+    def decay_weight(self, gradients: Any) -> Any:
+        return gradients
+
+    def update(self, i: int, p: Any, g: Any, lr: Any) -> Any:
+        return ops.assign(p, ops.cast(p - lr * self.step(i, p, g), p.dtype))
+
+    def step(self, i: int, p: Any, g: Any) -> Any:
+        """Brings the running means up to date, and returns what is subtracted at the rate 1."""
+        m, v, decay = self.moments1[i], self.moments2[i], self.decay_of(i)
+        new_m = self.beta1 * m + (1.0 - self.beta1) * g
+        new_v = self.beta2 * v + (1.0 - self.beta2) * ops.square(g)
+        ops.assign(m, ops.cast(new_m, m.dtype))
+        ops.assign(v, ops.cast(new_v, v.dtype))
+        step = self.direction(new_m, new_v)
+        return step if decay is None else step + decay * p
+
+    def direction(self, m: Any, v: Any) -> Any:
+        """Where the running means lead."""
+        return m / (ops.sqrt(v) + self.eps)
+
+
+class AdamW(AdamWeightDecay):
+    """Adam with bias correction and a weight decay that is no part of the gradient.
+
+    In step t: m and v as in `Adam`, ``d = m / (1 - beta1**t) / (sqrt(v / (1 - beta2**t)) + eps)``,
+    ``p -= lr * (d + weight_decay * p)``.
+    As everywhere, names with "beta" or "gamma" are not decayed, unless groups say so.
+
+    >>> p = Parameter([1.0], name="p")
+    >>> _ = AdamW([p], 0.25, weight_decay=0.0)([Tensor([2.0])]); round(p.item(), 6)
+    0.75
+    """
+
+    beta1_power: Any
+    beta2_power: Any
+
+    def __init__(
+        self,
+        params: Iterable[Any],
+        learning_rate: Any = 1e-3,
+        beta1: float = 0.9,
+        beta2: float = 0.999,
+        eps: float = 1e-8,
+        weight_decay: Any = 1e-2,
+    ) -> None:
+        super().__init__(params, learning_rate, beta1, beta2, eps, weight_decay)
+        self.beta1_power, self.beta2_power = _power("beta1_power"), _power("beta2_power")
+
+    def begin(self, rates: list[Any]) -> list[Any]:
+        ops.assign(self.beta1_power, self.beta1_power * self.beta1)
+        ops.assign(self.beta2_power, self.beta2_power * self.beta2)
+        return rates
+
+    def direction(self, m: Any, v: Any) -> Any:
+        first = ops.cast(1.0 - self.beta1_power, float32)
+        second = ops.cast(1.0 - self.beta2_power, float32)
+        return m / first / (ops.sqrt(v / second) + self.eps)
+
+
+class AdaMax(Optimizer):
+    """Adam with the decaying maximum of the gradients' size in the place of the root of their mean square.
+
+    In step t: ``m = beta1 * m + (1 - beta1) * g``, ``v = max(beta2 * v, |g|)``,
+    ``p -= lr / (1 - beta1**t) * m / (v + eps)``.  State as Parameters: `moment1.X`, `moment2.X`, `beta1_power`.
+
+    >>> p = Parameter([1.0], name="p")
+    >>> _ = AdaMax([p], learning_rate=0.25)([Tensor([2.0])]); round(p.item(), 6)
+    0.75
+    """
+
+    beta1_power: Any
+
+    def __init__(
+        self,
+        params: Iterable[Any],
+        learning_rate: Any = 1e-3,
+        beta1: float = 0.9,
+        beta2: float = 0.999,
+        eps: float = 1e-8,
+        weight_decay: Any = 0.0,
+        loss_scale: float = 1.0,
+    ) -> None:
+        super().__init__(learning_rate, params, weight_decay, loss_scale)
+        self.beta1, self.beta2 = checked_beta("beta1", beta1), checked_beta("beta2", beta2)
+        self.eps = checked_number("eps", eps, above=0.0)
+        self.beta1_power = _power("beta1_power")
+        self.moment1 = self.moments_like("moment1")
+        self.moment2 = self.moments_like("moment2")
+
+    def begin(self, rates: list[Any]) -> list[Any]:
+        ops.assign(self.beta1_power, self.beta1_power * self.beta1)
+        correction = ops.cast(1.0 - self.beta1_power, float32)
+        return [lr / correction for lr in rates]
+
+    def update(self, i: int, p: Any, g: Any, lr: Any) -> Any:
+        m, v = self.moment1[i], self.moment2[i]
+        new_m = self.beta1 * m + (1.0 - self.beta1) * g
+        new_v = ops.maximum(self.beta2 * v, ops.abs(g))
+        ops.assign(m, ops.cast(new_m, m.dtype))
+        ops.assign(v, ops.cast(new_v, v.dtype))
+        return ops.assign(p, ops.cast(p - lr * new_m / (new_v + self.eps), p.dtype))

@@ -1,4 +1,4 @@
-"""Gradient descent, plain and with momentum."""
+"""Gradient descent, plain, with momentum, and averaged."""
 
 from __future__ import annotations
 
@@ -7,11 +7,12 @@ from typing import Any
 
 from .. import ops
 from ..dtypes import float32
-from ..runtime.parameter import Parameter
+from ..runtime.parameter import Parameter, ParameterTuple
 from ..runtime.tensor import Tensor
-from .optimizer import Optimizer, checked_number
+from .groups import checked_flag, checked_number
+from .optimizer import Optimizer
 
-__all__ = ["SGD", "Momentum"]
+__all__ = ["ASGD", "SGD", "Momentum"]
 
 
 class SGD(Optimizer):
@@ -25,40 +26,32 @@ class SGD(Optimizer):
     [0.5, 1.5]
     """
 
+    momentum: Any
+
     def __init__(
         self,
-        params: Iterable[Parameter],
+        params: Iterable[Any],
         learning_rate: Any = 0.1,
         momentum: float = 0.0,
         dampening: float = 0.0,
-        weight_decay: float = 0.0,
+        weight_decay: Any = 0.0,
         nesterov: bool = False,
         loss_scale: float = 1.0,
     ) -> None:
         super().__init__(learning_rate, params, weight_decay, loss_scale)
         momentum = checked_number("momentum", momentum, least=0.0)
         self.dampening = checked_number("dampening", dampening, least=0.0)
+        self.nesterov = checked_flag("nesterov", nesterov)
         if nesterov and (momentum == 0.0 or self.dampening != 0.0):
             raise ValueError("`nesterov` needs a momentum and no dampening")
-        self.nesterov = nesterov
         self.has_momentum = momentum > 0.0
         self.momentum = Parameter(Tensor(momentum, float32), "momentum", requires_grad=False)
         self.accum = self.moments_like("accum")
 
-    def construct(self, gradients: Any) -> Any:
-        """One step; returns the Parameters."""
-        gradients, lr = self.prepared(gradients), self.get_lr()
-        share = 1.0
-        if self.dampening != 0.0:
-            share = ops.where(self.global_step == 0, 1.0, 1.0 - self.dampening)
-        trained = tuple(
-            [self._step(p, g, v, lr, share) for p, g, v in zip(self.parameters, gradients, self.accum, strict=True)]
-        )
-        ops.assign_add(self.global_step, 1)
-        return trained
-
-    def _step(self, p: Any, g: Any, v: Any, lr: Any, share: Any) -> Any:
+    def update(self, i: int, p: Any, g: Any, lr: Any) -> Any:
         if self.has_momentum:
+            v = self.accum[i]
+            share = ops.where(self.global_step == 0, 1.0, 1.0 - self.dampening) if self.dampening != 0.0 else 1.0
             new_v = self.momentum * v + g * share
             ops.assign(v, ops.cast(new_v, v.dtype))
             g = g + self.momentum * new_v if self.nesterov else new_v
@@ -76,32 +69,73 @@ class Momentum(Optimizer):
     [-0.25]
     """
 
+    momentum: Any
+
     def __init__(
         self,
-        params: Iterable[Parameter],
+        params: Iterable[Any],
         learning_rate: Any,
         momentum: float,
-        weight_decay: float = 0.0,
+        weight_decay: Any = 0.0,
         loss_scale: float = 1.0,
         use_nesterov: bool = False,
     ) -> None:
         super().__init__(learning_rate, params, weight_decay, loss_scale)
         momentum = checked_number("momentum", momentum, least=0.0)
-        self.use_nesterov = use_nesterov
+        self.use_nesterov = checked_flag("use_nesterov", use_nesterov)
         self.momentum = Parameter(Tensor(momentum, float32), "momentum", requires_grad=False)
         self.moments = self.moments_like("moments")
 
-    def construct(self, gradients: Any) -> Any:
-        """One step; returns the Parameters."""
-        gradients, lr = self.prepared(gradients), self.get_lr()
-        trained = tuple(
-            [self._step(p, g, v, lr) for p, g, v in zip(self.parameters, gradients, self.moments, strict=True)]
-        )
-        ops.assign_add(self.global_step, 1)
-        return trained
-
-    def _step(self, p: Any, g: Any, v: Any, lr: Any) -> Any:
+    def update(self, i: int, p: Any, g: Any, lr: Any) -> Any:
+        v = self.moments[i]
         new_v = self.momentum * v + g
         ops.assign(v, ops.cast(new_v, v.dtype))
         direction = g + self.momentum * new_v if self.use_nesterov else new_v
         return ops.assign(p, ops.cast(p - lr * direction, p.dtype))
+
+
+class ASGD(Optimizer):
+    """Averaged stochastic gradient descent: the mean of the Parameters over the steps is kept beside them.
+
+    In step t = 1, 2, ...: ``p = p * (1 - lambd * eta) - eta * g``; ``ax += (p - ax) * mu`` (``ax = p`` while mu is 1);
+    then ``eta = lr / (1 + lambd * lr * t)**alpha`` and ``mu = 1 / max(1, t - t0)``.  At first eta is lr and mu is 1.
+    State as Parameters: `ax_.X`, `mu_X`, `eta_X`.
+
+    >>> p = Parameter([1.0], name="p")
+    >>> optimizer = ASGD([p], learning_rate=0.5, lambd=0.0)
+    >>> _ = optimizer([Tensor([1.0])]); p.tolist(), optimizer.ax[0].tolist()
+    ([0.5], [0.5])
+    """
+
+    def __init__(
+        self,
+        params: Iterable[Any],
+        learning_rate: Any = 0.1,
+        lambd: float = 1e-4,
+        alpha: float = 0.75,
+        t0: float = 1e6,
+        weight_decay: Any = 0.0,
+    ) -> None:
+        super().__init__(learning_rate, params, weight_decay)
+        self.lambd = checked_number("lambd", lambd)
+        self.alpha = checked_number("alpha", alpha)
+        self.t0 = checked_number("t0", t0)
+        self.ax = self.moments_like("ax_")
+        self.mu = _scalars("mu_", self.parameters, 1.0)
+        self.eta = _scalars("eta_", self.parameters, 0.0)
+
+    def update(self, i: int, p: Any, g: Any, lr: Any) -> Any:
+        mu, eta, ax = self.mu[i], self.eta[i], self.ax[i]
+        step = ops.cast(self.global_step + 1, float32)
+        rate = ops.where(self.global_step == 0, lr, eta)
+        new = p * (1.0 - self.lambd * rate) - rate * g
+        ops.assign(ax, ops.cast(ops.where(mu == 1.0, new, ax + (new - ax) * mu), ax.dtype))
+        ops.assign(eta, lr / (1.0 + self.lambd * lr * step) ** self.alpha)
+        ops.assign(mu, 1.0 / ops.maximum(step - self.t0, 1.0))
+        return ops.assign(p, ops.cast(new, p.dtype))
+
+
+def _scalars(prefix: str, parameters: ParameterTuple, value: float) -> Any:
+    return ParameterTuple(
+        Parameter(Tensor(value, float32), f"{prefix}{p.name}", requires_grad=False) for p in parameters
+    )

@@ -2,76 +2,220 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Sequence
 from typing import Any
 
 from .. import ops
-from ..dtypes import float32, int32
-from ..errors import UnsupportedCallError
+from ..dtypes import int32
 from ..nn.cell import Cell
 from ..runtime.parameter import Parameter, ParameterTuple
 from ..runtime.tensor import Tensor
+from .groups import checked_number, checked_rate, groups_of, positions
 
-__all__ = ["Optimizer", "checked_number"]
+__all__ = ["Optimizer"]
 
 
 class Optimizer(Cell):
     """Base of optimizers: ``optimizer(gradients)`` changes the Parameters, eagerly or inside compiled functions.
 
     `learning_rate` is a number, a Tensor or list with the rate of every step (the last one stays), or a Cell that is
-    called with `global_step`.  Weight decay adds ``weight_decay * p`` to the gradient of every Parameter whose name
-    contains neither "beta" nor "gamma"; gradients are divided by `loss_scale` before.
+    called with `global_step`.  Weight decay, a number or such a Cell, adds ``weight_decay * p`` to the gradient of
+    every Parameter whose name contains neither "beta" nor "gamma"; gradients are divided by `loss_scale` before.
+
+    Instead of Parameters there may be groups: dicts with `params` and, where they differ from the optimizer's, `lr`,
+    `weight_decay` (then no name is left out) and `grad_centralization` (the mean over all axes but the first is
+    subtracted from the gradients of convolutions).  ``{"order_params": [...]}`` says in which order they are trained.
 
     `parameters` are the trained Parameters; `learning_rate` (unless it is a Cell) and `global_step` are Parameters too.
+    With rates of groups, `learning_rate` is the tuple of all Parameters' rates.
+
+    A subclass defines `update`, the step of one Parameter, or all of `construct`.
+
+    >>> class Plain(Optimizer):
+    ...     def update(self, i, p, g, lr):
+    ...         return ops.assign(p, p - lr * g)
+    >>> a, b = Parameter([1.0], name="a"), Parameter([1.0], name="b")
+    >>> optimizer = Plain(0.5, [{"params": [a]}, {"params": [b], "lr": 0.25}])
+    >>> _ = optimizer((Tensor([1.0]), Tensor([1.0]))); a.tolist(), b.tolist()
+    ([0.5], [0.75])
     """
 
     learning_rate: Any
     global_step: Any
 
     def __init__(
-        self, learning_rate: Any, parameters: Iterable[Parameter], weight_decay: float = 0.0, loss_scale: float = 1.0
+        self, learning_rate: Any, parameters: Iterable[Any], weight_decay: Any = 0.0, loss_scale: float = 1.0
     ) -> None:
         super().__init__(auto_prefix=False)
-        parameters = _checked_parameters(parameters)
-        rate = _checked_rate(learning_rate)
-        self.weight_decay = checked_number("weight_decay", weight_decay, least=0.0)
+        groups, order, self.is_group = groups_of(parameters, weight_decay)
+        placed = positions(groups, order)
+        rate = checked_rate(learning_rate, "learning_rate")
         self.loss_scale = checked_number("loss_scale", loss_scale, above=0.0)
-        self.learning_rate = rate if isinstance(rate, Cell) else Parameter(rate, "learning_rate", requires_grad=False)
-        self.rate_is_cell = isinstance(rate, Cell)
+        self.is_group_lr = any(group.rate is not None for group in groups)
+        #: The group of each Parameter.
+        self.group_of = tuple(index for _, index in placed)
+        if self.is_group_lr:
+            made = [
+                rate if group.rate is None else checked_rate(group.rate, f"learning_rate_group_{index}")
+                for index, group in enumerate(groups)
+            ]
+            self.group_rates = tuple(made)
+            self.learning_rate = tuple(made[index] for index in self.group_of)
+            self.rates_kept = ParameterTuple({id(r): r for r in made if isinstance(r, Parameter)}.values())
+        else:
+            self.learning_rate = rate
+        if self.is_group:
+            self.weight_decay: Any = tuple(groups[index].decay for index in self.group_of)
+            self.centralized = tuple(groups[index].centralized for index in self.group_of)
+        else:
+            self.weight_decay = groups[0].decay
         self.global_step = Parameter(Tensor(0, int32), "global_step", requires_grad=False)
-        self.parameters = ParameterTuple(parameters)
-        self.decay_flags = tuple("beta" not in p.name and "gamma" not in p.name for p in parameters)
+        self.parameters = ParameterTuple(p for p, _ in placed)
+        self.decay_flags = tuple(
+            _is_on(groups[index].decay) if self.is_group else "beta" not in p.name and "gamma" not in p.name
+            for p, index in placed
+        )
+
+    # ------------------------------------------------------------------------------------------- a step
+    def construct(self, gradients: Any) -> Any:
+        """One step: changes the Parameters and returns them."""
+        gradients, rates = self.prepared(gradients), self.begin(self.rates())
+        trained = tuple(
+            [
+                self.update(i, p, g, rates[self.group_of[i]] if self.is_group_lr else rates[0])
+                for i, (p, g) in enumerate(zip(self.parameters, gradients, strict=True))
+            ]
+        )
+        ops.assign_add(self.global_step, 1)
+        return trained
+
+    def begin(self, rates: list[Any]) -> list[Any]:
+        """What a step does once, before the Parameters are changed; returns the rates of the groups."""
+        return rates
+
+    def update(self, i: int, p: Any, g: Any, lr: Any) -> Any:
+        """Changes Parameter number `i` by its gradient, and returns it; `lr` is a Tensor without dimensions."""
+        raise NotImplementedError(f"{type(self).__name__} has no method 'update'")
+
+    # ------------------------------------------------------------------------------------------- rates
+    @property
+    def dynamic_lr(self) -> bool:
+        """Whether a learning rate changes from step to step."""
+        return any(isinstance(rate, Cell) or rate.ndim > 0 for rate in self._rates())
+
+    @property
+    def dynamic_weight_decay(self) -> bool:
+        """Whether a weight decay changes from step to step."""
+        return any(isinstance(decay, Cell) for decay in self._decays())
+
+    def _rates(self) -> tuple[Any, ...]:
+        return self.group_rates if self.is_group_lr else (self.learning_rate,)
+
+    def _decays(self) -> tuple[Any, ...]:
+        return self.weight_decay if self.is_group else (self.weight_decay,)
+
+    def rates(self) -> list[Any]:
+        """The learning rates of the next step, one per group: float Tensors without dimensions."""
+        return [self._now(rate) for rate in self._rates()]
+
+    def _now(self, rate: Any) -> Any:
+        if isinstance(rate, Cell):
+            return ops.reshape(rate(self.global_step), ())
+        if rate.ndim == 0:
+            return rate
+        return ops.gather(rate, ops.minimum(self.global_step, rate.shape[0] - 1), 0)
 
     def get_lr(self) -> Any:
-        """The learning rate of the next step: a float Tensor without dimensions."""
-        if self.rate_is_cell:
-            return ops.reshape(self.learning_rate(self.global_step), ())
-        if self.learning_rate.ndim == 0:
-            return self.learning_rate
-        last = self.learning_rate.shape[0] - 1
-        return ops.gather(self.learning_rate, ops.minimum(self.global_step, last), 0)
+        """The learning rate of this step, a Tensor without dimensions; with rates of groups a tuple of all Parameters'.
 
-    def prepared(self, gradients: Sequence[Any]) -> list[Any]:
-        """The gradients, one per Parameter, unscaled and with weight decay."""
+        As in MindSpore, asking for a rate (or beside a weight decay) that changes from step to step begins the next
+        step: it adds 1 to `global_step`.  It is meant for the `construct` of subclasses.
+        """
+        rates = self.rates()
+        if self.dynamic_lr or self.dynamic_weight_decay:
+            rates = [rate * 1.0 for rate in rates]  # values of this step, whatever is assigned next
+            ops.assign_add(self.global_step, 1)
+        return tuple([rates[index] for index in self.group_of]) if self.is_group_lr else rates[0]
+
+    def get_lr_parameter(self, param: Any) -> Any:
+        """What holds the learning rate of a Parameter, or of each of a list: a Parameter, or the Cell that makes it.
+
+        TypeError for what is no Parameter, ValueError for one that is not trained here.
+
+        >>> from autodiff_compiler import nn
+        >>> p = Parameter([1.0], name="p")
+        >>> nn.SGD([{"params": [p], "lr": 0.5}], 0.1).get_lr_parameter(p).item()
+        0.5
+        """
+        if isinstance(param, list):
+            return [self.get_lr_parameter(p) for p in param]
+        if not isinstance(param, Parameter):
+            raise TypeError(f"get_lr_parameter() takes a Parameter or a list of them, not a {type(param).__name__}")
+        for i, p in enumerate(self.parameters):
+            if p is param:
+                return self.learning_rate[i] if self.is_group_lr else self.learning_rate
+        raise ValueError(f"Parameter {param.name} is not trained by this optimizer")
+
+    def get_weight_decay(self) -> Any:
+        """The weight decay of the next step; with groups a tuple of all Parameters'."""
+        decays = tuple([self._decay_now(decay) for decay in self._decays()])
+        return decays if self.is_group else decays[0]
+
+    def _decay_now(self, decay: Any) -> Any:
+        return ops.reshape(decay(self.global_step), ()) if isinstance(decay, Cell) else decay
+
+    # ------------------------------------------------------------------------------------------- gradients
+    def prepared(self, gradients: Sequence[Any]) -> Sequence[Any]:
+        """The gradients, one per Parameter, checked, unscaled, with weight decay, and centralized."""
+        return self.gradients_centralization(self.decay_weight(self.scale_grad(self.checked(gradients))))
+
+    def checked(self, gradients: Sequence[Any]) -> Sequence[Any]:
+        """The gradients; TypeError or ValueError if they do not fit the Parameters."""
         if not isinstance(gradients, tuple | list):
             raise TypeError(f"an optimizer takes a tuple of gradients, not a {type(gradients).__name__}")
         if len(gradients) != len(self.parameters):
             raise ValueError(f"there are {len(self.parameters)} Parameters, but {len(gradients)} gradients")
-        return [
-            self._prepared(p, g, decays)
-            for p, g, decays in zip(self.parameters, gradients, self.decay_flags, strict=True)
-        ]
+        for p, g in zip(self.parameters, gradients, strict=True):
+            if p.shape != g.shape:
+                raise ValueError(f"the gradient of {p.name} has shape {g.shape}, the Parameter has {p.shape}")
+        return gradients
 
-    def _prepared(self, p: Any, g: Any, decays: bool) -> Any:
-        if p.shape != g.shape:
-            raise ValueError(f"the gradient of {p.name} has shape {g.shape}, the Parameter has {p.shape}")
-        if self.loss_scale != 1.0:
-            g = g / self.loss_scale
-        return g + self.weight_decay * p if decays and self.weight_decay != 0.0 else g
+    def scale_grad(self, gradients: Sequence[Any]) -> Sequence[Any]:
+        """The gradients divided by `loss_scale`."""
+        return gradients if self.loss_scale == 1.0 else tuple([g / self.loss_scale for g in gradients])
 
-    def moments_like(self, prefix: str, init: Any = "zeros") -> ParameterTuple:
-        """Untrained Parameters of the trained ones' shapes, called ``prefix.name``."""
+    def decay_weight(self, gradients: Sequence[Any]) -> Sequence[Any]:
+        """The gradients with ``weight_decay * p`` added where it is due."""
+        return tuple(
+            [
+                g if self.decay_of(i) is None else g + self.decay_of(i) * p
+                for i, (p, g) in enumerate(zip(self.parameters, gradients, strict=True))
+            ]
+        )
+
+    def decay_of(self, i: int) -> Any:
+        """The weight decay of Parameter number `i` in this step; None if there is none."""
+        decay = self.weight_decay[i] if self.is_group else self.weight_decay
+        return self._decay_now(decay) if self.decay_flags[i] and _is_on(decay) else None
+
+    def gradients_centralization(self, gradients: Sequence[Any]) -> Sequence[Any]:
+        """The gradients, those of convolutions in centralized groups with the mean 0 over all axes but the first."""
+        if not self.is_group:
+            return gradients
+        return tuple(
+            [
+                g - ops.mean(g, tuple(range(1, g.ndim)), True) if centralized and g.ndim > 2 else g
+                for g, centralized in zip(gradients, self.centralized, strict=True)
+            ]
+        )
+
+    def flatten_gradients(self, gradients: Any) -> Any:
+        """The gradients as they are; MindSpore packs them here on other devices."""
+        return gradients
+
+    # ------------------------------------------------------------------------------------------- state
+    def moments_like(self, prefix: str, init: Any = "zeros") -> Any:
+        """A ParameterTuple of untrained Parameters of the trained ones' shapes, called ``prefix.name``."""
         made = self.parameters.clone(prefix, init)
         for p in made:
             p.requires_grad = False
@@ -81,42 +225,5 @@ class Optimizer(Cell):
         return f"parameters={len(self.parameters)}"
 
 
-def _checked_parameters(parameters: Any) -> list[Parameter]:
-    if isinstance(parameters, Tensor) or not isinstance(parameters, Iterable):
-        raise TypeError(f"an optimizer takes a list of Parameters, not a {type(parameters).__name__}")
-    found = list(parameters)
-    if not found:
-        raise ValueError("an optimizer needs at least one Parameter")
-    for p in found:
-        if isinstance(p, dict):
-            raise UnsupportedCallError("groups of Parameters are not available yet", hint="make an optimizer for each")
-        if not isinstance(p, Parameter):
-            raise TypeError(f"an optimizer trains Parameters, not a {type(p).__name__}")
-    return found
-
-
-def _checked_rate(rate: Any) -> Any:
-    if isinstance(rate, Cell):
-        return rate
-    if isinstance(rate, Tensor):
-        rates = Tensor(rate, float32)
-    elif isinstance(rate, Iterable) and not isinstance(rate, str):
-        rates = Tensor([checked_number("learning_rate", r, least=0.0) for r in rate], float32)
-    else:
-        rates = Tensor(checked_number("learning_rate", rate, least=0.0), float32)
-    if rates.ndim > 1 or rates.size == 0 or not (rates.asnumpy() >= 0).all():
-        raise ValueError(f"`learning_rate` must be one number or a list of them, none negative: {rates}")
-    return rates
-
-
-def checked_number(
-    name: str, value: Any, least: float = -math.inf, above: float = -math.inf, below: float = math.inf
-) -> float:
-    """A Python number as a float; TypeError for anything else, ValueError outside of the bounds."""
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        raise TypeError(f"`{name}` must be a number, not a {type(value).__name__}")
-    if not (value >= least and value > above and value < below):
-        bounds = [f">= {least}"] * (least > -math.inf) + [f"> {above}"] * (above > -math.inf)
-        bounds += [f"< {below}"] * (below < math.inf)
-        raise ValueError(f"`{name}` must be {' and '.join(bounds) or 'finite'}, not {value}")
-    return float(value)
+def _is_on(decay: Any) -> bool:
+    return isinstance(decay, Cell) or decay != 0.0

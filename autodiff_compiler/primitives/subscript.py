@@ -90,8 +90,7 @@ def _is_mask(item: Any) -> bool:
 def _plan(shape: tuple[Any, ...], index: Any) -> _Plan:
     items = _items(index)
     used = sum([item.ndim if _is_mask(item) else item is not None and item is not Ellipsis for item in items])
-    if used > len(shape):
-        raise IndexError(f"too many indices: the tensor has {len(shape)} dimensions, but {used} were indexed")
+    _check_count(used, len(shape))
     dots = [i for i, item in enumerate(items) if item is Ellipsis]
     if len(dots) > 1:
         raise IndexError("an index can only have a single ellipsis ('...')")
@@ -103,9 +102,7 @@ def _plan(shape: tuple[Any, ...], index: Any) -> _Plan:
     gathering = False
     for item in items:
         if _is_mask(item):
-            here = shape[len(plan.axes) : len(plan.axes) + item.ndim]
-            if item.shape != here:
-                raise IndexError(f"a mask of shape {list(item.shape)} does not fit dimensions of sizes {list(here)}")
+            _check_mask(item, shape, len(plan.axes))
         gathered = _is_index(item) or isinstance(item, np.ndarray) or (arrays and isinstance(item, int))
         if gathered and not gathering:
             runs += 1
@@ -239,6 +236,18 @@ def getitem(x, index):
     return x if x.shape == final else F.reshape(x, shape=final)
 
 
+def _check_count(used: int, ndim: int) -> None:
+    if used > ndim:
+        raise IndexError(f"too many indices: the tensor has {ndim} dimensions, but {used} were indexed")
+
+
+def _check_mask(mask: Any, shape: Any, first: int) -> None:
+    """A mask is for dimensions from number `first` on, which must have its sizes."""
+    here = shape[first : first + mask.ndim]
+    if mask.shape != here:
+        raise IndexError(f"a mask of shape {list(mask.shape)} does not fit dimensions of sizes {list(here)}")
+
+
 def run_time_masks(index: Any) -> list[int]:
     """Which parts of an index are masks known only at run time."""
     items = index if isinstance(index, tuple) else (index,)
@@ -262,18 +271,20 @@ def mask_of(x: Any, index: Any) -> tuple[Any, int]:
     places = run_time_masks(index)
     if not isinstance(index, tuple) or len(index) == 1:
         mask = index[0] if isinstance(index, tuple) else index
-        trailing = x.ndim - mask.ndim
-        fits = trailing >= 0 and mask.shape == x.shape[: mask.ndim]
-        require(fits, f"a mask of shape {list(mask.shape)} does not fit a tensor of shape {list(x.shape)}")
-        return mask, trailing
+        _check_count(mask.ndim, x.ndim)
+        _check_mask(mask, x.shape, 0)
+        return mask, x.ndim - mask.ndim
     at = places[0]
     others = [*index[:at], *index[at + 1 :]]
     if len(places) > 1 or not all(type(i) is int or isinstance(i, slice) or i is Ellipsis for i in others):
         _refuse_mask(index)
     mask = index[at]
-    left = x.ndim - mask.ndim - sum(i is not Ellipsis for i in others)
-    behind = sum(isinstance(i, slice) for i in index[at:]) + (0 if Ellipsis in index[:at] else left)
-    require(left >= 0, f"too many indices for a tensor of {x.ndim} dimensions")
+    used = mask.ndim + sum(i is not Ellipsis for i in others)
+    _check_count(used, x.ndim)
+    left = x.ndim - used
+    early = any(i is Ellipsis for i in index[:at])
+    _check_mask(mask, x.shape, at - 1 + left if early else at)
+    behind = sum(isinstance(i, slice) for i in index[at:]) + (0 if early else left)
     spread = F.expand_dims(mask, axes=tuple(range(-behind, 0))) if behind else mask
     nowhere = constant(False, tensor(mask.dtype, x.shape))
     return setitem(nowhere, (*index[:at], *[slice(None)] * mask.ndim, *index[at + 1 :]), spread), 0
@@ -310,6 +321,33 @@ def setitem(x, index, value):
     return _written(x, index, value, "scatter_update")
 
 
+@composite("itemset", internal=True)
+def itemset(x, *args):
+    """The tensor with one element set to a number: ``x.itemset(index, number)``; without an index its only one.
+
+    An int counts the elements one after the other. ValueError, IndexError: an index that does not fit.
+
+    >>> from autodiff_compiler import Tensor
+    >>> Tensor([[1, 2], [3, 4]]).itemset((0, 1), 7).tolist()
+    [[1, 7], [3, 4]]
+    """
+    x = as_tensor(x)
+    if not 1 <= len(args) <= 2:
+        raise ValueError(f"itemset() takes a number, or an index and a number, not {len(args)} arguments")
+    index = args[0] if len(args) == 2 else ()
+    if len(args) == 1 and x.ndim:
+        raise IndexError("itemset() with a number only is for tensors without dimensions")
+    if isinstance(index, int) and x.ndim != 1:
+        size = dim_product(x.shape)
+        if not -size <= index < size:
+            raise IndexError(f"itemset() of element {index}, but there are {size}")
+        index = tuple(int(i) for i in np.unravel_index(index % size, x.shape))
+    index = index if isinstance(index, tuple) else (index,)
+    if len(index) != x.ndim:
+        raise ValueError(f"itemset() takes {x.ndim} indices of this tensor, not {len(index)}")
+    return setitem(x, index, args[-1])
+
+
 def _written(x: Any, index: Any, value: Any, scatter: str) -> Any:
     x = as_tensor(x)
     mask = index[0] if isinstance(index, tuple) and len(index) == 1 else index
@@ -343,9 +381,9 @@ def _written(x: Any, index: Any, value: Any, scatter: str) -> Any:
 
 def _masked(x: Any, mask: Any, most: int, value: Any) -> Any:
     value = assigned(value, x.dtype)
+    _check_count(mask.ndim, x.ndim)
+    _check_mask(mask, x.shape, 0)
     trailing = x.ndim - mask.ndim
-    fits = trailing >= 0 and mask.shape == x.shape[: mask.ndim]
-    require(fits, f"a mask of shape {list(mask.shape)} does not fit a tensor of shape {list(x.shape)}")
     if mask.__class__ is Value:
         value = without_ones(value, most)
     elif value.ndim > trailing:

@@ -2,29 +2,35 @@
 
 A program computes the new values of states, written arguments and attributes, and they take effect when it has ended.
 Before each place where it may stop with an exception it notes what had been written by then; whoever runs the program
-writes that back when it does stop.
+writes that back when it does stop.  Functions of the user's that the program calls on its way see it too (`seeing`).
 """
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from typing import Any
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from typing import Any, TypeVar
 
-__all__ = ["Commit", "Committed", "noting"]
+__all__ = ["Commit", "Committed", "noting", "seeing", "sees_state"]
+
+T = TypeVar("T")
 
 
 class Committed:
     """The values noted in one run: those of states by name, and the rest by the place that noted it last."""
 
-    __slots__ = ("home", "place", "rest", "states")
+    __slots__ = ("home", "place", "rest", "show", "states")
 
-    def __init__(self, home: Any) -> None:
-        self.home = home
+    def __init__(self, home: Any, show: Show | None = None) -> None:
+        self.home, self.show = home, show
         self.states: dict[str, Any] = {}
         self.place: Commit | None = None
         self.rest: tuple[Any, ...] = ()
+
+
+#: Writes what was noted to where everybody sees it, for as long as a function of the user's runs.
+Show = Callable[[Committed], AbstractContextManager[None]]
 
 
 class _Running(threading.local):
@@ -35,15 +41,29 @@ _running = _Running()
 
 
 @contextmanager
-def noting(home: Any) -> Iterator[Committed]:
+def noting(home: Any, show: Show | None = None) -> Iterator[Committed]:
     """What the program of a module notes meanwhile in this thread; `home` is the object of the module's states."""
-    noted = Committed(home)
+    noted = Committed(home, show)
     outer = _running.runs
     _running.runs = (*outer, noted)
     try:
         yield noted
     finally:
         _running.runs = outer
+
+
+def seeing(home: Any, call: Callable[[], T]) -> T:
+    """``call()``, a function of the user's in the program of this home, which sees what was written before it."""
+    noted = _running.runs[-1] if _running.runs else None
+    if noted is None or noted.home is not home or noted.show is None:
+        return call()
+    with noted.show(noted):
+        return call()
+
+
+def sees_state(fn: Any) -> bool:
+    """Whether a host function of a program uses `seeing`, so that all must have been noted when it is called."""
+    return getattr(fn, "sees_state", False) is True
 
 
 class Commit:

@@ -2,15 +2,35 @@
 
 from __future__ import annotations
 
+import contextlib
+import functools
 import itertools
+import os
 from collections.abc import Callable, Sequence
+from types import MethodType
 from typing import Any, NamedTuple
 
 from ..errors import HookError
 from . import epoch
 from .host import name_of
 
-__all__ = ["CellHooks", "HookHandle", "Registered", "after_backward", "hooked", "kept_or_replaced"]
+__all__ = [
+    "CellHooks",
+    "HookHandle",
+    "OutsideHooks",
+    "Registered",
+    "after_backward",
+    "backward_what",
+    "hooked",
+    "kept_or_replaced",
+    "known_as",
+    "none_outside",
+    "not_here",
+    "outside_only",
+    "registered_on",
+    "same_hooks",
+    "through",
+]
 
 _number = itertools.count()
 
@@ -25,7 +45,43 @@ class Registered(NamedTuple):
     @property
     def what(self) -> str:
         """What error messages call it."""
-        return f"the hook {name_of(self.fn)}"
+        return f"the hook {known_as(self.fn)}"
+
+
+def known_as(fn: Any) -> str:
+    """A hook's name and the place of its definition."""
+    while isinstance(fn, functools.partial):
+        fn = fn.func
+    code = getattr(fn, "__code__", None) or getattr(vars(type(fn)).get("__call__"), "__code__", None)
+    file, line = (code.co_filename, code.co_firstlineno) if code is not None else getattr(fn, "defined", ("", 0))
+    return f"{name_of(fn)} ({os.path.basename(file)}:{line})" if file else name_of(fn)
+
+
+def backward_what(cell: Any, hooks: Sequence[Registered]) -> str:
+    """What error messages call these hooks of a Cell."""
+    return f"{hooks[0].what if len(hooks) == 1 else 'a backward hook'} of {type(cell).__name__}"
+
+
+def not_here(what: str) -> HookError:
+    """The error for compiled code that changes the hooks of what outlives the call."""
+    return HookError(
+        f"{what} in compiled code",
+        code="AC1708",
+        hint="do it before the call: a call sees all hooks that were added and removed before it",
+    )
+
+
+def outside_only(what: str) -> Callable[[Any], Any]:
+    """Marks a method that compiled code must not call; `what` says what it does."""
+
+    def refuse(lw: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
+        raise not_here(what)
+
+    def mark(method: Any) -> Any:
+        method.__graph_call__ = refuse
+        return method
+
+    return mark
 
 
 class HookHandle:
@@ -41,6 +97,7 @@ class HookHandle:
     def __init__(self, hooks: Any, group: str, handle_id: int) -> None:
         self._hooks, self._group, self.handle_id = hooks, group, handle_id
 
+    @outside_only("a hook that was registered outside cannot be removed")
     def remove(self) -> None:
         """Takes the hook off; a second time does nothing."""
         hooks = self._hooks
@@ -86,6 +143,85 @@ class CellHooks:
         return any(self.groups.values())
 
 
+#: How many Tensors (without Parameters) have hooks that compiled code must look for among its arguments.
+_outside = 0
+
+
+def none_outside() -> bool:
+    """Whether no Tensor has hooks that were registered outside of every derivative."""
+    return _outside == 0
+
+
+class OutsideHooks:
+    """The hooks of one Tensor; `registered` is replaced as a whole at each change, so that it can be guarded."""
+
+    __slots__ = ("_counted", "_numbers", "registered")
+
+    def __init__(self) -> None:
+        self.registered: tuple[Registered, ...] = ()
+        self._numbers: tuple[int, ...] = ()
+        self._counted = False
+
+    def add(self, fn: Any) -> HookHandle:
+        """Registers a hook and returns its handle; TypeError if it cannot be called."""
+        if not callable(fn):
+            raise TypeError(f"a hook must be callable, not a {type(fn).__name__}")
+        number = next(_number)
+        self.registered, self._numbers = (*self.registered, Registered(fn)), (*self._numbers, number)
+        self.changed()
+        return HookHandle(self, "", number)
+
+    def take(self, group: str, number: int) -> None:
+        """Removes a hook."""
+        kept = [(h, n) for h, n in zip(self.registered, self._numbers, strict=True) if n != number]
+        self.registered, self._numbers = tuple([h for h, _ in kept]), tuple([n for _, n in kept])
+        self.changed()
+
+    def changed(self) -> None:
+        """What is to be done after each change."""
+
+    def announce(self, counted: bool) -> None:
+        """Tells compiled code; `counted`: it may meet the Tensor as an argument."""
+        global _outside
+        counted = counted and bool(self.registered)
+        _outside += counted - self._counted
+        self._counted = counted
+        epoch.bump()
+
+    def __del__(self) -> None:
+        if self._counted:
+            self.registered = ()
+            self.announce(counted=False)
+
+
+def registered_on(x: Any) -> tuple[Registered, ...]:
+    """The hooks that were registered on a Tensor or Parameter outside."""
+    hooks = getattr(x, "_hooks", None)
+    return () if hooks is None else hooks.registered
+
+
+def same_hooks(a: Sequence[Registered], b: Sequence[Registered]) -> bool:
+    """Whether these are the same hooks in the same order."""
+    return len(a) == len(b) and all(x.fn is y.fn or _one_method(x.fn, y.fn) for x, y in zip(a, b, strict=True))
+
+
+def _one_method(f: Any, g: Any) -> bool:
+    both = type(f) is type(g) is MethodType
+    return both and f.__self__ is g.__self__ and f.__func__ is g.__func__
+
+
+def through(
+    hooks: Sequence[Registered], g: Any, call: Callable[[Registered, Any], Any], as_tensor: Callable[[Any, str], Any]
+) -> Any:
+    """A gradient after the hooks of a Tensor in order; ``as_tensor(found, what)`` makes a gradient of what one gave."""
+    before = ""
+    for hook in hooks:
+        given = as_tensor(g, before) if before else g
+        g = kept_or_replaced(hook.what, given, call(hook, given))
+        before = hook.what
+    return g
+
+
 def hooked(
     cell: Any,
     hooks: dict[str, tuple[Registered, ...]],
@@ -93,11 +229,12 @@ def hooked(
     kwargs: dict[str, Any],
     call: Callable[..., Any],
     watched: Callable[[tuple[Any, ...], dict[str, Any]], Any],
+    always: bool = False,
 ) -> Any:
     """A Cell's call with its hooks: ``call(hook, *arguments, **keywords)`` calls one, `watched` runs the Cell.
 
     `watched` puts the backward hooks around the Cell, so they see its own gradients, not those of what forward hooks
-    compute.
+    compute.  `always`: hooks registered with `always_call` run after an exception too, with None for the result.
     """
     for hook in hooks["forward_pre"]:
         found = call(hook, cell, args, kwargs) if hook.with_kwargs else call(hook, cell, args)
@@ -112,12 +249,23 @@ def hooked(
                 f"{hook.what} of {type(cell).__name__}, registered with_kwargs, returns no pair of inputs and keywords",
                 hint="return None, or `(inputs, kwargs)`: a tuple and a dict",
             )
-    result = watched(args, kwargs)
-    for hook in hooks["forward"]:
-        found = call(hook, cell, args, kwargs, result) if hook.with_kwargs else call(hook, cell, args, result)
-        if found is not None:
-            result = found
-    return result
+    todo = list(hooks["forward"])
+
+    def after(hook: Registered, result: Any) -> Any:
+        return call(hook, cell, args, kwargs, result) if hook.with_kwargs else call(hook, cell, args, result)
+
+    try:
+        result = watched(args, kwargs)
+        while todo:
+            found = after(todo.pop(0), result)
+            result = result if found is None else found
+        return result
+    except Exception:
+        for hook in todo:
+            if always and hook.always:
+                with contextlib.suppress(Exception):  # the first exception is the one to be told
+                    after(hook, None)
+        raise
 
 
 def after_backward(

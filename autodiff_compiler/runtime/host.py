@@ -96,7 +96,7 @@ def called(call: Callable[[], tuple[Array, ...]]) -> tuple[Array, ...]:
 
 def name_of(fn: Any) -> str:
     """What messages call a function."""
-    return str(getattr(fn, "__qualname__", None) or type(fn).__name__)
+    return str(getattr(fn, "__qualname__", None) or getattr(fn, "__name__", None) or type(fn).__name__)
 
 
 def _parts(x: Any) -> Sequence[Any] | None:

@@ -7,6 +7,7 @@ from collections import OrderedDict
 from typing import Any
 
 from ..errors import UnsupportedSyntaxError
+from .records import record_fields
 from .tensor import Tensor
 
 __all__ = ["Mutable", "kind_of", "mutable", "plain"]
@@ -39,11 +40,22 @@ def plain(x: Any) -> Any:
     if not isinstance(x, Mutable):
         return x
     cls: Any = kind_of(x)
+    if record_fields(x) is not None:
+        return _record(cls, x)
     return cls._make(x) if hasattr(cls, "_make") else cls(x)
 
 
+def _record(cls: Any, x: Any) -> Any:
+    """The same fields in an object of another class; its `__init__` does not run."""
+    made = object.__new__(cls)
+    held = {name: getattr(x, name) for name in record_fields(x) or ()} | getattr(x, "__dict__", {})
+    for name, value in held.items():
+        object.__setattr__(made, name, value)
+    return made
+
+
 def mutable(input_data: Any, dynamic_len: bool = False) -> Any:
-    """A number whose value, or a list, tuple or dict whose numbers, compiled code does not depend on.
+    """A number whose value, or a list, tuple, dict or frozen dataclass whose numbers, compiled code does not depend on.
 
     As an argument of compiled code (also inside of other arguments) its numbers are known at run time only: other
     values of the same types run the same program.  In compiled code itself, ``mutable(n)`` makes a number of compile
@@ -71,8 +83,10 @@ def mutable(input_data: Any, dynamic_len: bool = False) -> Any:
         return _marked(cls)(input_data)
     if isinstance(input_data, tuple) and hasattr(cls, "_make"):
         return _marked(cls)._make(input_data)  # type: ignore[attr-defined]
+    if record_fields(input_data) is not None:
+        return _record(_marked(cls), input_data)
     raise TypeError(
-        "`input_data` of mutable must be a number, a Tensor, a tuple, a list or a dict, "
+        "`input_data` of mutable must be a number, a Tensor, a tuple, a list, a dict or a frozen dataclass, "
         f"not a{'n' * (cls.__name__[0] in 'aeiouAEIOU')} {cls.__name__}"
     )
 

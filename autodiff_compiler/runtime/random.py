@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from ..config import asks_settings, called_outside
 from ..locks import Lock
 from .parameter import Parameter
 from .tensor import Tensor, wrap
@@ -106,6 +107,7 @@ def checked_seed(seed: Any) -> int:
 generator = Generator()
 
 
+@called_outside
 def set_seed(seed: int) -> None:
     """Lets all random numbers begin again from a seed: ours, and those of NumPy's global generator.
 
@@ -119,16 +121,19 @@ def set_seed(seed: int) -> None:
     generator.restart(seed)
 
 
+@asks_settings
 def get_seed() -> int | None:
     """The seed that was set last; None before the first `set_seed`."""
     return generator.seed
 
 
+@called_outside
 def get_rng_state() -> tuple[int | None, int, dict[int, list[int]]]:
     """The state of all random numbers but NumPy's, for `set_rng_state`."""
     return generator.seed, generator.start, generator.counts()
 
 
+@called_outside
 def set_rng_state(state: tuple[int | None, int, dict[int, list[int]]]) -> None:
     """Goes back to a state from `get_rng_state`: the same numbers follow."""
     generator.restore(*state)

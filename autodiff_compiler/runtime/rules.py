@@ -5,11 +5,26 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
-from ..errors import BpropError
+from ..errors import BpropError, HookError
+from ..source import Loc, line_of
 
-__all__ = ["NOT_GIVEN", "bound", "check_shape", "entries", "not_given", "of_leaves"]
+__all__ = [
+    "NOT_GIVEN",
+    "about_rule",
+    "bound",
+    "check_shape",
+    "entries",
+    "keywords_of",
+    "names_of",
+    "not_a_gradient",
+    "not_an_edit",
+    "not_given",
+    "of_leaves",
+    "place_of",
+]
 
 
 class _NotGiven:
@@ -21,11 +36,37 @@ class _NotGiven:
 NOT_GIVEN = _NotGiven()
 
 
+@contextmanager
+def about_rule(rule: Any) -> Iterator[None]:
+    """Errors about what a user's rule takes or returns show where the rule stands."""
+    try:
+        yield
+    except BpropError as error:
+        error.at(place_of(rule))
+        raise
+
+
+def place_of(rule: Any) -> Loc | None:
+    """The first line of a function; None if it has no source."""
+    code = getattr(inspect.unwrap(getattr(rule, "__func__", rule)), "__code__", None)
+    if code is None:
+        return None
+    file, line = code.co_filename, code.co_firstlineno
+    text = line_of(file, line)
+    return Loc(file, line, len(text) - len(text.lstrip()), line, len(text.rstrip()), code.co_qualname)
+
+
 def entries(what: str, given: Any, names: Sequence[str]) -> list[Any]:
     """One entry for each parameter: None for zero; a value alone counts for the first and leaves the others open.
 
-    BpropError (AC1703): a tuple that is too short.  What is beyond the parameters is ignored.
+    BpropError (AC1703): a tuple that is too short, or None for several parameters.  What is beyond the parameters is ignored.
     """
+    if given is None and len(names) > 1:
+        raise BpropError(
+            f"{what} returns None for {len(names)} inputs: is a `return` missing?",
+            code="AC1703",
+            hint=f"return a tuple with one entry for each of {_listed(names)}, None for zero",
+        )
     if not isinstance(given, tuple | list):
         return [given, *[NOT_GIVEN] * (len(names) - 1)][: len(names)]
     if len(given) < len(names):
@@ -72,10 +113,27 @@ def of_leaves(
         yield from of_leaves(what, item, e, parts, is_variable)
 
 
+def not_a_gradient(what: str, code: str, found: Any) -> BpropError | HookError:
+    """The error for an entry that is neither a Tensor nor a number nor None."""
+    shown = f" {found!r}" if isinstance(found, str) else f" of {len(found)}" if isinstance(found, list | tuple) else ""
+    kind = type(found).__name__.removeprefix("Local").lower()
+    return (HookError if code == "AC1707" else BpropError)(
+        f"{what} returns a {kind}{shown} as a gradient", code=code, hint="return Tensors, numbers or None"
+    )
+
+
+def not_an_edit(what: str, code: str, found: Any) -> BpropError:
+    """The error for a rule that returns neither a Tensor nor a number."""
+    kind = "None" if found is None else f"a {type(found).__name__}"
+    return BpropError(
+        f"{what} returns {kind}", code=code, hint="return the gradient that is to go on: a Tensor or a number"
+    )
+
+
 def check_shape(what: str, code: str, wanted: Sequence[Any], found: Sequence[Any]) -> None:
-    """BpropError if a gradient has another shape than what it is the gradient of."""
+    """BpropError (HookError for AC1707) if a gradient has another shape than what it is the gradient of."""
     if tuple(found) != tuple(wanted):
-        raise BpropError(
+        raise (HookError if code == "AC1707" else BpropError)(
             f"{what} returns a gradient of shape {list(found)}, where the shape {list(wanted)} is needed",
             code=code,
             hint="return a gradient of that shape, a Python number, or None for zero"
@@ -110,6 +168,23 @@ def bound(
     return values, names, _misfit(construct, bprop, what, names)
 
 
+def names_of(function: Any, count: int) -> list[str]:
+    """What error messages call the arguments of a function that may have no signature."""
+    try:
+        found = bound(function, function, "", (None,) * count, {})[1]
+    except (TypeError, ValueError):
+        found = []
+    return found if len(found) == count else [f"argument {i}" for i in range(count)]
+
+
+def keywords_of(construct: Any, names: Sequence[str]) -> Sequence[str]:
+    """Those of the parameters that `bound` gave, the last ones, that can only be given by keyword."""
+    parameters = _signature(construct).parameters
+    given = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    positional = {n for n, p in parameters.items() if p.kind in given}
+    return [n for n in names if n not in positional and not n.endswith("]")]
+
+
 def _misfit(construct: Any, bprop: Any, what: str, names: Sequence[str]) -> BpropError | None:
     taken = _signature(bprop)
     try:
@@ -120,6 +195,7 @@ def _misfit(construct: Any, bprop: Any, what: str, names: Sequence[str]) -> Bpro
             f"{what} does not fit: Size of bprop func inputs[{max(count - 2, 0)}] is not equal to the size of cell "
             f"inputs[{len(names)}]: `bprop{taken}` for `construct{_signature(construct)}`",
             hint=f"write `def bprop(self, {', '.join([*names, 'out', 'dout'])})`",
+            loc=place_of(bprop),
         )
     return None
 

@@ -6,14 +6,17 @@ derivative, or leaves the system of derivatives on purpose (`asnumpy`, `item`, `
 
 from __future__ import annotations
 
+import math
 import operator
 from collections.abc import Callable, Iterator
 from typing import Any, Self, TypeAlias
 
 import numpy as np
 
+from ..config import check_device
 from ..dtypes import NO_COMPLEX, DType, bool_, dtype_of, float32, from_numpy, int64, uint64
 from ..errors import AmbiguousTruthError
+from . import epoch
 from .storage import holders
 from .text import tensor_repr
 
@@ -61,6 +64,7 @@ class Tensor:
     `input_data` is a number, a (nested) list or tuple of numbers, an ndarray, a NumPy scalar or a Tensor; it is copied.
     Python floats become float32, ints int64, bools bool; arrays keep their dtype unless `dtype` is given.  Without
     `input_data`, `init` fills an array of `shape` and `dtype`: a number, or a function that is given the ndarray.
+    `const_arg` changes nothing; a `device` can be the "CPU".
 
     TypeError: what is no number (strings, None, complex, ragged lists).  ValueError: `shape` differs from the data's.
 
@@ -71,11 +75,12 @@ class Tensor:
     """
 
     # Compiled code reads the buffer through the first slot.  `_node` is the op on a tape that made this Tensor (or
-    # None), `_held` the holders of its buffer (see `storage`).
-    __slots__ = ("_data", "_node", "_held", "__weakref__")  # noqa: RUF023
+    # None), `_held` the holders of its buffer (see `storage`), `_hooks` is set by the first `register_hook`.
+    __slots__ = ("_data", "_node", "_held", "_hooks", "__weakref__")  # noqa: RUF023
     _data: Array
     _node: Any
     _held: int
+    _hooks: Any
 
     __hash__ = object.__hash__
     __array_priority__ = 1000.0
@@ -86,13 +91,19 @@ class Tensor:
         dtype: Any = None,
         shape: tuple[int, ...] | int | None = None,
         init: float | Callable[[Array], object] | None = None,
+        const_arg: bool = False,
+        device: str | None = None,
     ) -> None:
         wanted = None if dtype is None else dtype_of(dtype)
+        if device is not None:
+            check_device(device)
         if shape is not None:
             shape = (shape,) if isinstance(shape, int) else tuple(shape)
         if init is not None:
             self._data = _initial(input_data, wanted, shape, init)
         else:
+            if input_data is None:
+                raise _nothing(shape)
             self._data = array_of(input_data, wanted)
             if shape is not None and shape != self._data.shape:
                 raise ValueError(f"`shape` is {shape}, but the data has shape {self._data.shape}")
@@ -153,6 +164,30 @@ class Tensor:
         """Bytes of all elements."""
         return self._data.nbytes
 
+    @property
+    def strides(self) -> tuple[int, ...]:
+        """Bytes from one element to the next of each dimension, of elements that lie one after the other.
+
+        >>> Tensor([[1, 2], [3, 4]]).strides
+        (16, 8)
+        """
+        sizes = self._data.shape
+        return tuple(self._data.itemsize * math.prod(sizes[axis + 1 :]) for axis in range(len(sizes)))
+
+    def set_dtype(self, dtype: Any) -> DType:
+        """Gives the Tensor's elements another type, and returns that; derivatives do not pass.
+
+        >>> t = Tensor([1.5, 2.0]); t.set_dtype("int32"), t.tolist()
+        (autodiff_compiler.int32, [1, 2])
+        """
+        wanted = dtype_of(dtype)
+        if wanted is not self.dtype:
+            with np.errstate(all="ignore"):
+                self._data = self._data.astype(wanted.numpy)
+            self._held, self._node = 0, None
+            epoch.bump()
+        return wanted
+
     # ------------------------------------------------------------------------------------------- leaving
     def asnumpy(self) -> Array:
         """The elements as an ndarray that shares this Tensor's memory: writing to it changes the Tensor.
@@ -192,6 +227,17 @@ class Tensor:
     def to_dlpack(self) -> Any:
         """The memory as a DLPack capsule; `from_dlpack` of other packages takes the Tensor itself, too."""
         return self.__dlpack__()
+
+    def move_to(self, to: str, blocking: bool = True) -> Tensor:
+        """The Tensor on the "CPU", where it is; RuntimeError for another device."""
+        check_device(to)
+        return self
+
+    def data_sync(self, blocking: bool = True) -> None:
+        """Nothing: the elements are here."""
+
+    def set_const_arg(self, const_arg: bool = True) -> None:
+        """Nothing: compiled code reads its arguments at every call."""
 
     @property
     def has_init(self) -> bool:
@@ -355,6 +401,14 @@ def _refuse_tensors(data: Any) -> None:
             raise TypeError(NO_LIST_OF_TENSORS)
         if isinstance(x, list | tuple):
             _refuse_tensors(x)
+
+
+def _nothing(shape: tuple[Any, ...] | None) -> TypeError:
+    """The error for a Tensor of nothing."""
+    text = "a Tensor is made from `input_data`, or from `shape`, `dtype` and `init`"
+    if shape is not None and None in shape:
+        text += "; leave out what describes open sizes: another shape is compiled by itself"
+    return TypeError(text)
 
 
 def _initial(data: Any, dtype: DType | None, shape: tuple[int, ...] | None, init: Any) -> Array:

@@ -38,9 +38,13 @@ def _element(data: np.ndarray[Any, Any]) -> Callable[[Any], str]:
         return lambda v: format(float(v), spec)
     if data.dtype.kind == "b":
         return lambda v: str(bool(v)).rjust(5)
-    text = (lambda v: str(int(v))) if data.dtype.kind in "iu" else (lambda v: format(float(v), "g"))  # bfloat16
-    width = max(map(len, map(text, _shown(data).ravel())))
-    return lambda v: text(v).rjust(width)
+    width = max(len(_shortest(v)) for v in _shown(data).ravel())
+    return lambda v: _shortest(v).rjust(width)
+
+
+def _shortest(value: Any) -> str:
+    """An integer, or one of bfloat16."""
+    return str(int(value)) if value.dtype.kind in "iu" else format(float(value), "g")
 
 
 def _shown(data: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:

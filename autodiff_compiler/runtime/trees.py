@@ -1,14 +1,34 @@
-"""Nested tuples, lists, dicts and frozen dataclasses with Tensors in them."""
+"""Containers of results: nested tuples, lists, dicts, frozen dataclasses and `jit_class` objects with Tensors in them.
+
+This is what counts as a structure wherever eager code looks into what a function returned; `frontend.values` says the
+same of what compiled code made.  Objects of other classes are opaque.
+"""
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
+from .mutable import Mutable
 from .records import record_fields, with_fields
 from .tensor import Tensor
 
-__all__ = ["leaves", "parts", "replaced"]
+__all__ = ["attributes_of", "containers", "exchanged", "leaves", "mapped", "parts", "replaced", "with_parts"]
+
+
+def attributes_of(x: Any) -> dict[str, Any] | None:
+    """The attributes of an object of a `jit_class` class in the order of their assignment; None for all else."""
+    cls = type(x)
+    if not getattr(cls, "__jit_class__", False):
+        return None
+    slots = [name for c in reversed(cls.__mro__) for name in _slots(c) if hasattr(x, name)]
+    return {name: getattr(x, name) for name in slots} | getattr(x, "__dict__", {})
+
+
+def _slots(cls: type) -> Sequence[str]:
+    names: Any = cls.__dict__.get("__slots__", ())
+    return [n for n in ((names,) if isinstance(names, str) else names) if n not in ("__dict__", "__weakref__")]
 
 
 def parts(x: Any) -> Sequence[Any] | None:
@@ -18,26 +38,92 @@ def parts(x: Any) -> Sequence[Any] | None:
     if isinstance(x, dict):
         return list(x.values())
     names = record_fields(x)
-    return None if names is None else [getattr(x, n) for n in names]
+    if names is not None:
+        return [getattr(x, n) for n in names]
+    held = attributes_of(x)
+    return None if held is None else list(held.values())
 
 
-def leaves(tree: Any) -> Iterator[Tensor]:
+def leaves(tree: Any, _inside: tuple[int, ...] = ()) -> Iterator[Tensor]:
     """The Tensors in it, in order."""
     if isinstance(tree, Tensor):
         yield tree
-    else:
+    elif id(tree) not in _inside:  # an object may hold itself
         for item in parts(tree) or ():
-            yield from leaves(item)
+            yield from leaves(item, (*_inside, id(tree)))
 
 
-def replaced(tree: Any, leaf: Callable[[Any], Any], kind: type = Tensor) -> Any:
-    """The same structure with something else in the place of its Tensors (or leaves of another kind)."""
-    if isinstance(tree, kind):
+def mapped(
+    fn: Callable[[Any], Any], tree: Any, kind: type | tuple[type, ...] = (), _inside: tuple[int, ...] = ()
+) -> Any:
+    """The same structure with ``fn(leaf)`` in place of the leaves; what is of a `kind` is a leaf in any case."""
+    items = None if isinstance(tree, kind) or id(tree) in _inside else parts(tree)
+    if items is None:
+        return fn(tree)
+    return with_parts(tree, [mapped(fn, x, kind, (*_inside, id(tree))) for x in items])
+
+
+def with_parts(x: Any, items: Sequence[Any]) -> Any:
+    """A container like x with other elements."""
+    if isinstance(x, dict):
+        return dict(zip(x, items, strict=True))
+    if isinstance(x, tuple | list):
+        cls = type(x).__mro__[2] if isinstance(x, Mutable) else type(x)
+        return cls._make(items) if hasattr(cls, "_make") else cls(items)
+    held = attributes_of(x)
+    if held is None:
+        return with_fields(x, items)
+    made = copy.copy(x)
+    for name, item in zip(held, items, strict=True):
+        object.__setattr__(made, name, item)
+    return made
+
+
+def replaced(tree: Any, leaf: Callable[[Any], Any], kind: type | tuple[type, ...] = Tensor) -> Any:
+    """The same structure with something else in the place of its Tensors (or leaves of other kinds)."""
+    return mapped(lambda x: leaf(x) if isinstance(x, kind) else x, tree, kind)
+
+
+def exchanged(tree: Any, leaf: Callable[[Tensor], Any], changed: dict[int, Any], _inside: tuple[int, ...] = ()) -> Any:
+    """The same structure with ``leaf(t)`` in the place of each of its Tensors.
+
+    Lists, dicts and objects whose ids are keys of `changed` stay what they are and get other elements; each is noted
+    there (by its id) once that is done, and is not looked into again.  All others are made anew where they must be.
+    """
+    if isinstance(tree, Tensor):
         return leaf(tree)
-    if isinstance(tree, dict):
-        return {k: replaced(v, leaf, kind) for k, v in tree.items()}
-    if isinstance(tree, tuple | list):
-        items = [replaced(v, leaf, kind) for v in tree]
-        return type(tree)._make(items) if hasattr(tree, "_make") else type(tree)(items)
-    names = record_fields(tree)
-    return tree if names is None else with_fields(tree, [replaced(getattr(tree, n), leaf, kind) for n in names])
+    known = id(tree) in changed
+    if (known and changed[id(tree)] is not None) or id(tree) in _inside:
+        return tree
+    items = parts(tree)
+    if items is None:
+        return tree
+    if known:
+        changed[id(tree)] = tree
+    found = [exchanged(x, leaf, changed, (*_inside, id(tree))) for x in items]
+    if all(x is y for x, y in zip(items, found, strict=True)):
+        return tree
+    if not known:
+        return with_parts(tree, found)
+    if isinstance(tree, list):
+        tree[:] = found
+    elif isinstance(tree, dict):
+        tree.update(zip(tree, found, strict=True))
+    else:
+        for name, item in zip(attributes_of(tree) or (), found, strict=True):
+            object.__setattr__(tree, name, item)
+    return tree
+
+
+def containers(tree: Any) -> Iterator[Any]:
+    """The lists, dicts and objects in it that may be changed, each once."""
+    seen: set[int] = set()
+    stack = [tree]
+    while stack:
+        x = stack.pop()
+        if isinstance(x, Tensor) or id(x) in seen:
+            continue
+        seen.add(id(x))
+        if isinstance(x, list | dict) or attributes_of(x) is not None:
+            yield x
+        stack.extend(parts(x) or ())

@@ -12,6 +12,7 @@ from ..config import GRAPH_MODE, PYNATIVE_MODE, context
 from ..runtime.tensor import Tensor
 from ..runtime.trees import parts, replaced
 from ..transforms.grad import value_and_grad
+from ..transforms.vjp import mode_form
 
 __all__ = ["MODES", "ModeMismatch", "assert_modes_equal", "in_mode"]
 
@@ -55,11 +56,12 @@ def assert_modes_equal(
     wanted: Any = None
     for name in MODES:
         given = replaced(list(args), Tensor.copy)
-        called = fn
-        if grad_position is not None or weights is not None:
-            called = value_and_grad(fn, grad_position, weights)
         with in_mode(name):
             try:
+                if grad_position is None and weights is None:
+                    called = mode_form(fn)
+                else:
+                    called = value_and_grad(fn, grad_position, weights)
                 found: Any = (called(*given), given)
             except Exception as error:
                 found = error
@@ -95,7 +97,7 @@ def _compare(where: str, a: Any, b: Any, rtol: float, atol: float) -> None:
         apart = ~np.isclose(x, y, rtol, atol, equal_nan=True)
         if apart.any():
             index = tuple(int(i) for i in np.argwhere(apart)[0])
-            raise ModeMismatch(f"{where}, element {list(index)}: {y[index]!r}, eager gives {x[index]!r}")
+            raise ModeMismatch(f"{where}, element {list(index)}: {y[index].item()!r}, eager gives {x[index].item()!r}")
         return
     first, second = parts(a), parts(b)
     if type(a) is not type(b) or (first is None) != (second is None):

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import functools
+import types
 from collections.abc import Callable
 from typing import Any
 
 from ..eager.custom import custom
 from ..eager.custom import edited as edited_eagerly
 from ..errors import users_frames
-from ..runtime.hooks import kept_or_replaced
+from ..runtime.hooks import kept_or_replaced, known_as
 from ..runtime.host import name_of
-from ..runtime.rules import bound
+from ..runtime.rules import bound, keywords_of
 from ..runtime.tensor import Tensor
 
 __all__ = ["HookBackward", "InsertGradientOf", "custom_vjp"]
@@ -52,21 +53,52 @@ class custom_vjp:
         self.bwd = bwd
         return bwd
 
+    def __get__(self, instance: Any, owner: type | None = None) -> Any:
+        return self if instance is None else _Method(self, instance)
+
     @users_frames
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        if self.bwd is None:
-            return self.fn(*args, **kwargs)
-        what = f"{name_of(self.bwd)}, the derivative of {name_of(self.fn)},"
-        values, names, refusal = bound(self.fn, self.bwd, what, args, kwargs)
-        return custom(lambda: self.fn(*args, **kwargs), values, names, self.bwd, what, refusal)
+        return self._run(self.fn, self.bwd, args, kwargs)
+
+    def _run(self, fn: Any, bwd: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        if bwd is None:
+            return fn(*args, **kwargs)
+        values, names, refusal = bound(fn, bwd, self._what, args, kwargs)
+        return custom(lambda: fn(*args, **kwargs), values, names, bwd, self._what, refusal)
 
     def __graph_call__(self, lw: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
+        return self._lowered(lw, lambda method: method, args, kwargs)
+
+    def _lowered(self, lw: Any, of: Callable[[Any], Any], args: list[Any], kwargs: dict[str, Any]) -> Any:
         bwd = lw.outside.property(self, "bwd", f"the derivative of {name_of(self.fn)}", lambda: self.bwd)
         if bwd is None:
-            return lw.call(self.fn, args, kwargs)
-        what = f"{name_of(bwd)}, the derivative of {name_of(self.fn)},"
-        values, names, refusal = bound(self.fn, bwd, what, tuple(args), kwargs)
-        return lw.call_with_rule(self.fn, values, names, bwd, what, refusal)
+            return lw.call(of(self.fn), args, kwargs)
+        fn, rule = of(self.fn), of(bwd)
+        values, names, refusal = bound(fn, rule, self._what, tuple(args), kwargs)
+        return lw.call_with_rule(fn, values, names, rule, self._what, refusal, keywords_of(fn, names))
+
+    @property
+    def _what(self) -> str:
+        return f"{name_of(self.bwd)}, the derivative of {name_of(self.fn)},"
+
+
+class _Method:
+    """A `custom_vjp` in a class, of one object: its rule gets that first and gives no entry for it."""
+
+    def __init__(self, function: custom_vjp, instance: Any) -> None:
+        self._function, self._instance = function, instance
+        self.__name__ = name_of(function.fn)
+
+    @users_frames
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        function = self._function
+        return function._run(self._of(function.fn), self._of(function.bwd), args, kwargs)
+
+    def __graph_call__(self, lw: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
+        return self._function._lowered(lw, self._of, args, kwargs)
+
+    def _of(self, method: Any) -> Any:
+        return None if method is None else types.MethodType(method, self._instance)
 
 
 class InsertGradientOf:
@@ -89,17 +121,18 @@ class InsertGradientOf:
 
     @property
     def _what(self) -> str:
-        return f"{name_of(self.f)}, which edits a gradient,"
+        return f"{known_as(self.f)}, which edits a gradient,"
 
     @users_frames
     def __call__(self, x: Any) -> Any:
         if not isinstance(x, Tensor):
             raise TypeError(f"the gradient of a Tensor can be edited, not that of a {type(x).__name__}")
-        return edited_eagerly(x, self.f, self._what, "AC1706")
+        return edited_eagerly(x, self.f, self._what, "AC1706", self.f)
 
     def __graph_call__(self, lw: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
         (x,) = args
-        return lw.edited(x, lambda g: lw.call(self.f, [g], {}), self._what, "AC1706")
+        f = lw.outside.property(self, "f", "the function of an InsertGradientOf", lambda: self.f)
+        return lw.edited(x, lambda g: lw.call(f, [g], {}), self._what, "AC1706", f)
 
 
 class HookBackward:
@@ -121,18 +154,23 @@ class HookBackward:
 
     @property
     def _what(self) -> str:
-        return f"the hook {name_of(self.hook_fn)}"
+        return f"the hook {known_as(self.hook_fn)}"
 
     @users_frames
     def __call__(self, x: Any) -> Any:
         if not isinstance(x, Tensor):
             raise TypeError(f"a hook is put on the gradient of a Tensor, not of a {type(x).__name__}")
-        return edited_eagerly(x, lambda g: kept_or_replaced(self._what, g, self.hook_fn((g,))), self._what, "AC1707")
+
+        def rule(g: Tensor) -> Any:
+            return kept_or_replaced(self._what, g, self.hook_fn((g,)))
+
+        return edited_eagerly(x, rule, self._what, "AC1707", self.hook_fn)
 
     def __graph_call__(self, lw: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
         (x,) = args
+        hook_fn = lw.outside.property(self, "hook_fn", "the hook of a HookBackward", lambda: self.hook_fn)
 
         def rule(g: Any) -> Any:
-            return kept_or_replaced(self._what, g, lw.run_hook(self.hook_fn, [(g,)], self._what))
+            return kept_or_replaced(self._what, g, lw.run_hook(hook_fn, [(g,)], self._what))
 
-        return lw.edited(x, rule, self._what, "AC1707")
+        return lw.edited(x, rule, self._what, "AC1707", hook_fn)

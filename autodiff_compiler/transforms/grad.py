@@ -114,9 +114,7 @@ class Gradient:
         given, sens = self._split(tuple(args))
         inputs = self._inputs(given, lw.is_tensor, lw.called_from if lw.here is None else lw.here.of_user())
         select = (lambda result: main_of(result)) if self.has_aux else None
-        fn, operands, positions = self.fn, given, inputs.chosen
-        if not inputs.whole:
-            fn, operands, positions = inputs.taken_apart(fn), tuple(inputs.tensors), range(len(inputs.tensors))
+        fn, operands, positions = inputs.taken_apart(self.fn)
         outputs, grads, weight_grads = lw.differentiate(
             fn, operands, kwargs, positions, self.weights or (), select, sens
         )
@@ -226,18 +224,17 @@ def _gradient(
     positions, chosen = positions_of(grad_position), weights_of(weights)
     if positions is None and chosen is None:
         raise ValueError(
-            "grad_position and weights can not be None at the same time: there would be nothing to differentiate by"
+            "`grad_position` and `weight` can not be None at the same time: there would be nothing to differentiate by"
         )
     if not callable(fn):
         raise TypeError(f"the function to differentiate must be callable, not a {type(fn).__name__}")
 
     same_weights = None if chosen is None else tuple(map(Identity, chosen))
-    key = ("grad", grad_position, same_weights, isinstance(weights, Parameter), has_aux, return_ids, sens_param)
-    key = (*key, with_value)
+    how = {"has_aux": has_aux, "with_value": with_value, "sens": sens_param, "ids": return_ids}
+    key = ("grad", grad_position, same_weights, isinstance(weights, Parameter), *how.values())
 
     def make() -> Gradient:
         shape = _structure(grad_position, weights)
-        how = {"has_aux": has_aux, "with_value": with_value, "sens": sens_param, "ids": return_ids}
         return Gradient(fn, positions, chosen, shape, **how, key=key if cached else ())
 
     if not cached or context.mode != GRAPH_MODE:  # eager code has nothing to find again

@@ -6,12 +6,13 @@ import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import numpy as np
-
+from ..eager.custom import custom
 from ..eager.tape import record
-from ..errors import BpropError, NotDifferentiableError
+from ..errors import NotDifferentiableError
 from ..runtime.host import TensorSpec, checked, filled, host_value, name_of, spec_leaves
-from ..runtime.tensor import Tensor, wrap
+from ..runtime.rules import names_of
+from ..runtime.tensor import wrap
+from ..runtime.trees import leaves
 from ..source import calling_place
 
 __all__ = ["TensorSpec", "constexpr", "py_call"]
@@ -31,6 +32,8 @@ def py_call(fn: Callable[..., Any], *args: Any, out: Any = None, bprop: Callable
     TypeError, ValueError: `fn` returns another structure, dtype or shape than promised.  NotDifferentiableError
     (AC1709): a gradient arrives at the result and there is no `bprop`.  Exceptions of `fn` pass unchanged.
 
+    >>> import numpy as np
+    >>> from autodiff_compiler import Tensor
     >>> t = Tensor([3.0, 4.0])
     >>> py_call(np.linalg.norm, t, out=TensorSpec((), "float32")).item()
     5.0
@@ -38,114 +41,37 @@ def py_call(fn: Callable[..., Any], *args: Any, out: Any = None, bprop: Callable
     if not callable(fn):
         raise TypeError(f"py_call() calls a function, not a {type(fn).__name__}")
     list(spec_leaves(out))
-    found = fn(*[host_value(a) for a in args])
-    leaves = list(_tensors(args))
-    results: list[Any] = []
-    for array, spec in zip(checked(fn, found, out), spec_leaves(out), strict=True):
-        results.append(array.item() if isinstance(spec, type) else wrap(array))
-    made = filled(out, iter(results))
-    tensors = [r for r in results if isinstance(r, Tensor)]
-    if tensors and leaves:
-        record(leaves, tensors, _pullback(fn, args, made, tensors, bprop))
+    if bprop is not None:
+        what = f"the bprop of py_call({name_of(fn)}, ...)"
+        return custom(lambda: _made(fn, args, out), args, names_of(fn, len(args)), bprop, what)
+    made = _made(fn, args, out)
+    operands, results = list(leaves(args)), list(leaves(made))
+    if operands and results:
+        record(operands, results, _refusal())
     return made
 
 
 py_call.__graph_name__ = "py_call"  # type: ignore[attr-defined]
 
 
-def _tensors(x: Any) -> Any:
-    if isinstance(x, Tensor):
-        yield x
-    elif isinstance(x, tuple | list | dict):
-        for item in x.values() if isinstance(x, dict) else x:
-            yield from _tensors(item)
+def _made(fn: Callable[..., Any], args: Sequence[Any], out: Any) -> Any:
+    found = fn(*[host_value(a) for a in args])
+    promised = zip(checked(fn, found, out), spec_leaves(out), strict=True)
+    return filled(out, iter([array.item() if isinstance(spec, type) else wrap(array) for array, spec in promised]))
 
 
-def _pullback(
-    fn: Any, args: Sequence[Any], made: Any, results: list[Tensor], bprop: Callable[..., Any] | None
-) -> Callable[[list[Tensor | None]], Sequence[Any]]:
-    """From the cotangents of the results to those of the Tensors among the arguments."""
+def _refusal() -> Callable[[Any], Any]:
+    """The pullback of a call that has none."""
     place = calling_place()
-    if bprop is None:
 
-        def refuse(gs: list[Tensor | None]) -> Sequence[Any]:
-            raise NotDifferentiableError(
-                "py_call has no derivative, and a gradient arrives at its result",
-                loc=place,
-                hint="give it one with `bprop=`, or put stop_gradient around the result if none is meant",
-            )
-
-        return refuse
-    held = [_copied(a) for a in args]
-
-    def pull(gs: list[Tensor | None]) -> Sequence[Any]:
-        seeds = iter([wrap(np.zeros_like(r._data)) if g is None else g for r, g in zip(results, gs, strict=True)])
-        dout = _replaced(made, lambda t: next(seeds))
-        given = bprop(*held, made, dout)
-        return cotangents(fn, args, given, lambda x: isinstance(x, Tensor))
-
-    return pull
-
-
-def _replaced(x: Any, leaf: Callable[[Tensor], Any]) -> Any:
-    if isinstance(x, Tensor):
-        return leaf(x)
-    if isinstance(x, dict):
-        return {k: _replaced(v, leaf) for k, v in x.items()}
-    if isinstance(x, tuple | list):
-        items = [_replaced(v, leaf) for v in x]
-        return type(x)(*items) if hasattr(x, "_fields") else type(x)(items)
-    return x
-
-
-def _copied(x: Any) -> Any:
-    return _replaced(x, Tensor.copy)
-
-
-def cotangents(fn: Any, args: Sequence[Any], given: Any, is_tensor: Callable[[Any], bool]) -> list[Any]:
-    """What a `bprop` returned, one entry per Tensor of the arguments."""
-    if not isinstance(given, tuple | list):
-        given = (given,)
-    if len(given) < len(args):
-        raise BpropError(
-            f"the bprop of py_call({name_of(fn)}, ...) returns {len(given)} cotangents for {len(args)} arguments",
-            code="AC1703",
-            hint="return a tuple with one entry per argument, None for zero",
+    def refuse(gs: Any) -> Any:
+        raise NotDifferentiableError(
+            "py_call has no derivative, and a gradient arrives at its result",
+            loc=place,
+            hint="give it one with `bprop=`, or put stop_gradient around the result if none is meant",
         )
-    found: list[Any] = []
-    for x, g in zip(args, given, strict=False):
-        found += _of_argument(fn, x, g, is_tensor)
-    return found
 
-
-def _of_argument(fn: Any, x: Any, g: Any, is_tensor: Callable[[Any], bool]) -> list[Any]:
-    if is_tensor(x):
-        shape = getattr(g, "shape", ())
-        if g is not None and tuple(shape) not in ((), tuple(x.shape)):
-            raise BpropError(
-                f"the bprop of py_call({name_of(fn)}, ...) returns a cotangent of shape {list(shape)} for an argument "
-                f"of shape {list(x.shape)}",
-                code="AC1704",
-                hint="return the gradient in the shape of the argument, None for zero",
-            )
-        return [_fitting(g, x)]
-    if not isinstance(x, tuple | list | dict):
-        return []
-    parts = list(x.values()) if isinstance(x, dict) else list(x)
-    entries = [None] * len(parts) if g is None else list(g.values()) if isinstance(g, dict) else list(g)
-    return [c for p, e in zip(parts, entries, strict=True) for c in _of_argument(fn, p, e, is_tensor)]
-
-
-def _fitting(g: Any, x: Any) -> Any:
-    """A cotangent in the dtype and shape of its argument."""
-    from ..ir.primitive import call
-
-    if g is None:
-        return None
-    if isinstance(g, bool | int | float):
-        return call.full_like(x, g)
-    g = g if g.dtype is x.dtype else call.cast(g, x.dtype)
-    return g if tuple(g.shape) == tuple(x.shape) else call.broadcast_to(g, x.shape)
+    return refuse
 
 
 class _Constexpr:

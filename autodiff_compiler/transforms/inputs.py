@@ -7,18 +7,41 @@ from typing import Any
 
 from ..errors import GradientError, GradientWarning, warn_once
 from ..frontend.lower import name_of_argument
-from ..frontend.values import flatten, map_leaves
-from ..runtime.mutable import Mutable, kind_of, plain
+from ..frontend.values import flatten, is_marked, map_leaves, structure, unmarked
+from ..runtime.mutable import kind_of
 from ..source import Loc, calling_place
 
-__all__ = ["Inputs", "holds_variables", "refuse_constant"]
+__all__ = [
+    "Inputs",
+    "as_tuple",
+    "directions",
+    "holds_variables",
+    "no_variable",
+    "refuse_constant",
+    "tangents_given",
+    "warn_of_constants",
+]
 
 IsTensor = Callable[[Any], bool]
 
 
 def holds_variables(x: Any, is_tensor: IsTensor) -> bool:
     """Whether an argument is a Tensor, or a mutable container with Tensors in it."""
-    return is_tensor(x) or (isinstance(x, Mutable) and any(map(is_tensor, flatten(x))))
+    return is_tensor(x) or (is_marked(x) and any(map(is_tensor, flatten(x))))
+
+
+def no_variable(text: str, x: Any, is_tensor: IsTensor) -> GradientError:
+    """The error for something that no derivative can be taken by."""
+    plain = not is_marked(x) and any(map(is_tensor, flatten(x)))
+    hint = "pass `mutable(...)` of the container to take it by the Tensors in it" if plain else None
+    return GradientError(text, hint=hint)
+
+
+def warn_of_constants(fn: Any, args: Sequence[Any], is_tensor: IsTensor, place: Loc | None) -> None:
+    """Says of the plain containers with Tensors among the arguments that they have no gradient."""
+    for i, x in enumerate(args):
+        if not holds_variables(x, is_tensor) and any(map(is_tensor, flatten(x))):
+            refuse_constant(fn, i, x, is_tensor, place)
 
 
 def refuse_constant(fn: Any, position: int, x: Any, is_tensor: IsTensor, place: Loc | None) -> None:
@@ -48,7 +71,7 @@ class Inputs:
     def __init__(self, args: Sequence[Any], chosen: Sequence[int], is_tensor: IsTensor) -> None:
         self._args, self.chosen, self._is_tensor = args, chosen, is_tensor
         #: whether every one of them is a Tensor itself
-        self.whole = not any(isinstance(args[p], Mutable) for p in chosen)
+        self.whole = not any(is_marked(args[p]) for p in chosen)
         self.tensors: list[Any] = [args[p] for p in chosen]
         if not self.whole:
             self.tensors = [x for part in self.tensors for x in flatten(part) if is_tensor(x)]
@@ -65,14 +88,50 @@ class Inputs:
         found = iter(gradients)
         if self.whole:
             return dict(zip(self.chosen, found, strict=True))
-        return {p: plain(self._with(self._args[p], found, lambda x: ())) for p in self.chosen}
+        return {p: unmarked(self._with(self._args[p], found, lambda x: ())) for p in self.chosen}
 
     def _with(self, x: Any, found: Iterator[Any], other: Callable[[Any], Any]) -> Any:
         return map_leaves(lambda leaf: next(found) if self._is_tensor(leaf) else other(leaf), x)
 
-    def taken_apart(self, fn: Any) -> Any:
-        """The function of the Tensors alone, for compiled code."""
-        return _TakenApart(fn, self)
+    def of_tensors(self, fn: Any) -> Any:
+        """The function of the Tensors alone, for eager code."""
+        return lambda *tensors: fn(*self.arguments(tensors))
+
+    def taken_apart(self, fn: Any) -> tuple[Any, Sequence[Any], Sequence[int]]:
+        """A function, its arguments and the positions of the Tensors among them, for compiled code."""
+        if self.whole:
+            return fn, self._args, self.chosen
+        return _TakenApart(fn, self), tuple(self.tensors), range(len(self.tensors))
+
+
+# ---------------------------------------------------------------------------------------------------- tangents
+def as_tuple(x: Any) -> tuple[Any, ...]:
+    """Inputs, or tangents, given bare or in a tuple; a container marked as `mutable` is one of them."""
+    return tuple(x) if isinstance(x, tuple | list) and not is_marked(x) else (x,)
+
+
+def tangents_given(inputs: Any, v: Any) -> tuple[Any, ...]:
+    """The tangents of `inputs`, in a tuple."""
+    return (v,) if is_marked(inputs) else as_tuple(v)
+
+
+def directions(inputs: Sequence[Any], tangents: Sequence[Any], is_tensor: IsTensor) -> tuple[Inputs, list[Any]]:
+    """The Tensors of the inputs, and a tangent for each.
+
+    GradientError: there are others than Tensors and `mutable` containers of them, or tangents of another structure.
+    """
+    if len(inputs) != len(tangents):
+        raise GradientError(f"{len(tangents)} tangents were given for {len(inputs)} inputs")
+    along = []
+    for x, t in zip(inputs, tangents, strict=True):
+        if not holds_variables(x, is_tensor):
+            raise no_variable("a tangent is taken along Tensors: inputs and `v` must be Tensors", x, is_tensor)
+        if structure(x) != structure(t):
+            raise GradientError("the tangent of a container must be a container of the same structure")
+        along += [of_leaf for leaf, of_leaf in zip(flatten(x), flatten(t), strict=True) if is_tensor(leaf)]
+    if not all(map(is_tensor, along)):
+        raise GradientError("a tangent is taken along Tensors: inputs and `v` must be Tensors")
+    return Inputs(inputs, range(len(inputs)), is_tensor), along
 
 
 class _TakenApart:

@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from ..config import GRAPH_MODE, context, jit_disabled
 from ..eager.grad import vjp as eager_vjp
-from ..errors import GradientError, shown_as, users_frames
+from ..errors import shown_as, users_frames
 from ..frontend.batching import forward_jacobian, reverse_jacobian
+from ..frontend.values import is_marked
 from ..ir.primitive import F
 from ..runtime.tensor import Tensor, wrap
 from ..runtime.trees import leaves as tensors_of
+from ..runtime.trees import replaced
 from .grad import grad, main_of, positions_of
+from .inputs import Inputs, as_tuple, directions, holds_variables, no_variable, tangents_given
 from .jit import JitFunction, jit
-from .jvp import LinearMap, as_tuple, aux_of, check_tangents, jvp, like, linearised, made_eagerly
+from .jvp import LinearMap, aux_of, check_tangents, jvp, linearised, made_eagerly
 from .kept import kept
 from .vjp import mode_form
 
@@ -44,36 +48,37 @@ class Jacobian:
                 self._jit = jit(self)
             return self._jit(*args, **kwargs)
         given = [wrap(np.asarray(x)) if isinstance(x, np.ndarray) else x for x in args]
-        self._check(given, lambda x: isinstance(x, Tensor))
-        inputs = [given[p] for p in self.positions]
+        inputs = self._inputs(given, lambda x: isinstance(x, Tensor))
 
         def run(*aliases: Tensor) -> Any:
-            args = list(given)
-            for p, alias in zip(self.positions, aliases, strict=True):
-                args[p] = alias
-            return self.fn(*args, **kwargs)
+            return self.fn(*inputs.arguments(aliases), **kwargs)
 
-        outputs, rows = (_columns if self.forward else _rows)(run, inputs, self.has_aux)
+        outputs, rows = (_columns if self.forward else _rows)(run, inputs.tensors, self.has_aux)
         main = main_of(outputs) if self.has_aux else outputs
         found = iter(rows)
-        return self._result(outputs, like(main, lambda t: self._bare(next(found))))
+        return self._result(outputs, replaced(main, lambda t: self._bare(inputs, next(found))))
 
     def __graph_call__(self, lw: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
-        self._check(args, lw.is_tensor)
+        inputs = self._inputs(args, lw.is_tensor)
         whole = forward_jacobian if self.forward else reverse_jacobian
         select = main_of if self.has_aux else None
-        outputs, found = whole(lw, self.fn, args, kwargs, self.positions, select, self._bare)
+        fn, operands, positions = inputs.taken_apart(self.fn)
+        bare = partial(self._bare, inputs)
+        outputs, found = whole(lw, fn, operands, kwargs, positions, select, bare)
         return self._result(outputs, found)
 
-    def _check(self, args: Sequence[Any], is_tensor: Callable[[Any], bool]) -> None:
+    def _inputs(self, args: Sequence[Any], is_tensor: Callable[[Any], bool]) -> Inputs:
         for p in self.positions:
             if p >= len(args):
                 raise ValueError(f"grad_position {p} does not exist: {len(args)} positional arguments were given")
-            if not is_tensor(args[p]):
-                raise GradientError(f"argument {p} is no Tensor: only the derivative by a Tensor can be taken")
+            if not holds_variables(args[p], is_tensor):
+                text = f"argument {p} is no Tensor: only the derivative by a Tensor can be taken"
+                raise no_variable(text, args[p], is_tensor)
+        return Inputs(args, self.positions, is_tensor)
 
-    def _bare(self, by_position: Sequence[Any]) -> Any:
-        return by_position[0] if len(self.positions) == 1 else tuple(by_position)
+    def _bare(self, inputs: Inputs, by_tensor: Sequence[Any]) -> Any:
+        found = inputs.by_position(by_tensor)
+        return found[self.positions[0]] if len(self.positions) == 1 else tuple([found[p] for p in self.positions])
 
     def _result(self, outputs: Any, found: Any) -> Any:
         return (found, aux_of(outputs)) if self.has_aux else found
@@ -182,8 +187,14 @@ def hvp(fn: Callable[..., Any], inputs: Any, v: Any) -> Any:
     [6.0, 120.0]
     """
     given = as_tuple(inputs)
-    _, product = jvp(grad(fn, tuple(range(len(given)))), given, as_tuple(v))
-    return as_tuple(product) if isinstance(inputs, tuple | list) else product
+    _, product = jvp(grad(fn, tuple(range(len(given)))), given, tangents_given(inputs, v))
+    return _in_form_of(inputs, product)
+
+
+def _in_form_of(inputs: Any, product: Any) -> Any:
+    """Results for every input, in a tuple if the inputs were."""
+    several = isinstance(inputs, tuple | list) and not is_marked(inputs)
+    return product if not several or len(inputs) > 1 else (product,)
 
 
 @users_frames
@@ -198,12 +209,11 @@ def linearize(fn: Callable[..., Any], inputs: Any) -> Any:
     [2.0, 40.0]
     """
     given = as_tuple(inputs)
-    check_tangents(given, given)
-    outputs, push = linearised(mode_form(fn), given)
+    variables, _ = check_tangents(given, given)
+    outputs, push = linearised(variables.of_tensors(mode_form(fn)), variables.tensors)
 
     def tangent(*v: Any) -> Any:
-        along = as_tuple(v[0]) if len(v) == 1 else v
-        check_tangents(given, along)
+        _, along = check_tangents(given, tangents_given(inputs, v[0]) if len(v) == 1 else v)
         return push(along)
 
     return outputs, made_eagerly(tangent, "linearize")
@@ -214,22 +224,23 @@ def linearize(fn: Callable[..., Any], inputs: Any) -> Any:
 class _CompiledTangent(LinearMap):
     """The linear map inside compiled code, at the point of the one run of the function."""
 
-    def __init__(self, linear: Any, count: int) -> None:
-        self.linear, self.count = linear, count
+    def __init__(self, linear: Any, inputs: Any) -> None:
+        self.linear, self.inputs = linear, inputs
 
     def __graph_call__(self, lw: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
-        along = as_tuple(args[0]) if len(args) == 1 else tuple(args)
-        if len(along) != self.count:
-            raise GradientError(f"{len(along)} tangents were given for {self.count} inputs")
+        given = tangents_given(self.inputs, args[0]) if len(args) == 1 else tuple(args)
+        _, along = directions(as_tuple(self.inputs), given, lw.is_tensor)
         return self.linear.push(lw, along)
 
 
 def _linearize_in_compiled_code(lw: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
     def bound(fn: Any, inputs: Any) -> Any:
         given = as_tuple(inputs)
-        linear = lw.linearise(fn, given, {}, range(len(given)))
+        variables, _ = directions(given, given, lw.is_tensor)
+        called, operands, positions = variables.taken_apart(fn)
+        linear = lw.linearise(called, operands, {}, positions)
         linear.forward_link(lw)
-        return linear.result, _CompiledTangent(linear, len(given))
+        return linear.result, _CompiledTangent(linear, inputs)
 
     return bound(*args, **kwargs)
 
@@ -259,8 +270,9 @@ def _hvp_in_compiled_code(lw: Any, args: list[Any], kwargs: dict[str, Any]) -> A
     def bound(fn: Any, inputs: Any, v: Any) -> Any:
         given = as_tuple(inputs)
         gradient = _gradient_in_compiled_code(lw, fn, tuple(range(len(given))))
-        _, product = lw.push_forward(gradient, list(given), range(len(given)), as_tuple(v), None)
-        return as_tuple(product) if isinstance(inputs, tuple | list) else product
+        variables, along = directions(given, tangents_given(inputs, v), lw.is_tensor)
+        _, product = lw.push_forward(*variables.taken_apart(gradient), along)
+        return _in_form_of(inputs, product)
 
     return bound(*args, **kwargs)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import functools
 import types
+import warnings
 from collections import OrderedDict
 from collections.abc import Callable
 from typing import Any
@@ -20,8 +21,9 @@ from ..frontend.lower import Options
 from ..locks import Lock
 from ..runtime.tensor import Tensor
 from ..source import calling_place
+from .jit_options import Signature, check_options
 
-__all__ = ["JitFunction", "jit"]
+__all__ = ["JitFunction", "jit", "ms_function"]
 
 #: MindSpore's names; none of them changes anything.
 _BACKENDS = ("", "ms_backend", "GE")
@@ -258,10 +260,11 @@ def jit(
     again, unless a number is marked with `mutable`; `explain_recompiles` says why it did.  `unroll_limit` and
     `unroll_max` say up to how many trips a loop with a known number of them is unrolled at once, and at most.
     ``optimize=0`` leaves out all rewriting (None: as `set_context` says).  `backend` is "numpy"; MindSpore's names for
-    it and the other arguments are accepted and change nothing.
+    it and the other arguments are accepted and change nothing; but an `input_signature`, Tensors or `TensorSpec`s,
+    makes calls with other types a TypeError.
 
-    Raises ValueError for another `backend` or `optimize`, CompileError (with the place in the source and advice) for
-    what cannot be compiled.
+    Raises ValueError for a value that an argument cannot have, TypeError for an argument that does not exist,
+    CompileError (with the place in the source and advice) for what cannot be compiled.
 
     >>> from autodiff_compiler import Tensor
     >>> @jit
@@ -276,13 +279,41 @@ def jit(
         context.check("optimize", optimize)
     if backend not in _BACKENDS:
         context.check("backend", backend)
+    check_options(options, capture_mode=capture_mode, jit_level=jit_level, dynamic=dynamic, fullgraph=fullgraph)
     chosen = Options(unroll_limit, unroll_max, optimize)
+    signed = options.get("input_signature")
     if function is None:
-        return lambda fn: jit(fn, unroll_limit=unroll_limit, unroll_max=unroll_max, optimize=optimize)
+        rest = {} if signed is None else {"input_signature": signed}
+        return lambda fn: jit(fn, unroll_limit=unroll_limit, unroll_max=unroll_max, optimize=optimize, **rest)
     if isinstance(function, JitFunction):
         return function
-    if isinstance(function, types.MethodType):
-        return _Bound(JitFunction(function.__func__, chosen), function.__self__)
     if not callable(function):
         raise TypeError(f"jit() takes a function or a Cell, not a {type(function).__name__}")
-    return JitFunction(function, chosen)
+    if isinstance(function, types.MethodType):
+        return _Bound(_made(function.__func__, chosen, signed), function.__self__)
+    return _made(function, chosen, signed)
+
+
+def _made(fn: Any, options: Options, signed: Any) -> JitFunction:
+    return JitFunction(fn, options) if signed is None else _Signed(fn, options, Signature(signed))
+
+
+class _Signed(JitFunction):
+    """A compiled function for arguments of certain types only."""
+
+    def __init__(self, fn: Any, options: Options, signature: Signature) -> None:
+        super().__init__(fn, options)
+        self._signature = signature
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        self._signature.check(args, kwargs)
+        return super().__call__(*args, **kwargs)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> JitFunction:
+        return _Signed(copy.deepcopy(self._fn, memo), self._options, self._signature)
+
+
+def ms_function(fn: Callable[..., Any] | None = None, **options: Any) -> Any:
+    """The name that `jit` had before; DeprecationWarning."""
+    warnings.warn("ms_function is called jit now", DeprecationWarning, stacklevel=2)
+    return jit(fn, **options)

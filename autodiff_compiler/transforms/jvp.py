@@ -9,10 +9,13 @@ import numpy as np
 
 from ..config import GRAPH_MODE, context, jit_disabled
 from ..eager.grad import vjp as eager_vjp
+from ..eager.linear import has_rules, transposed
 from ..errors import GradientError, users_frames
 from ..runtime.tensor import Tensor, wrap
 from ..runtime.trees import leaves as tensors_of
+from ..runtime.trees import replaced
 from .grad import main_of
+from .inputs import Inputs, as_tuple, directions, tangents_given
 from .jit import JitFunction, jit
 from .kept import kept
 
@@ -28,29 +31,28 @@ class PushForward:
 
     @users_frames
     def __call__(self, inputs: tuple[Any, ...], tangents: tuple[Any, ...]) -> Any:
-        check_tangents(inputs, tangents)
-        outputs, push = linearised(self.fn, inputs, self.has_aux)
-        tangent = push(tangents)
+        variables, along = check_tangents(inputs, tangents)
+        outputs, push = linearised(variables.of_tensors(self.fn), variables.tensors, self.has_aux)
+        tangent = push(along)
         return (outputs[0], tangent, aux_of(outputs)) if self.has_aux else (outputs, tangent)
 
     def __graph_call__(self, lw: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
         inputs, tangents = args
         select = main_of if self.has_aux else None
-        outputs, tangent = lw.push_forward(self.fn, inputs, range(len(inputs)), tangents, select)
+        variables, along = directions(inputs, tangents, lw.is_tensor)
+        outputs, tangent = lw.push_forward(*variables.taken_apart(self.fn), along, select)
         return (outputs[0], tangent, aux_of(outputs)) if self.has_aux else (outputs, tangent)
 
 
-def check_tangents(inputs: Sequence[Any], tangents: Sequence[Any]) -> None:
-    """GradientError unless there is a Tensor of the input's type along every input."""
-    if len(inputs) != len(tangents):
-        raise GradientError(f"{len(tangents)} tangents were given for {len(inputs)} inputs")
-    for x, t in zip(inputs, tangents, strict=True):
-        if not isinstance(x, Tensor) or not isinstance(t, Tensor):
-            raise GradientError("a tangent is taken along Tensors: inputs and `v` must be Tensors")
+def check_tangents(inputs: Sequence[Any], tangents: Sequence[Any]) -> tuple[Inputs, list[Any]]:
+    """The Tensors of the inputs and their tangents; GradientError unless there is one of its type along each."""
+    variables, along = directions(inputs, tangents, lambda x: isinstance(x, Tensor))
+    for x, t in zip(variables.tensors, along, strict=True):
         if x.shape != t.shape or x.dtype is not t.dtype:
             raise GradientError(
                 f"the tangent of an input {x.dtype.name}{list(x.shape)} is {t.dtype.name}{list(t.shape)}"
             )
+    return variables, along
 
 
 def aux_of(outputs: Any) -> Any:
@@ -73,30 +75,19 @@ def linearised(fn: Any, inputs: Sequence[Tensor], has_aux: bool = False) -> tupl
             seeds[i] = g
         return tuple(pullback([*seeds, *rest]))
 
-    _, forward = eager_vjp(backward, [at[i] for i in floats])  # type: ignore[misc]
+    zeros: list[Any] = [at[i] for i in floats]
+    forward = transposed(backward, zeros) if has_rules(pullback) else eager_vjp(backward, zeros)[1]
 
     def push(tangents: Sequence[Any]) -> Any:
         by_out = dict(zip(floats, forward(list(tangents)), strict=True))
         every = iter([by_out.get(i) for i in range(len(at))])
-        return like(main, lambda t: _or_zeros(next(every), t))
+        return replaced(main, lambda t: _or_zeros(next(every), t))
 
     return outputs, push
 
 
 def _or_zeros(tangent: Tensor | None, t: Tensor) -> Tensor:
     return wrap(np.zeros_like(t._data)) if tangent is None else tangent
-
-
-def like(tree: Any, leaf: Callable[[Tensor], Any]) -> Any:
-    """The structure of outputs with other Tensors."""
-    if isinstance(tree, Tensor):
-        return leaf(tree)
-    if isinstance(tree, dict):
-        return {k: like(v, leaf) for k, v in tree.items()}
-    if isinstance(tree, tuple | list):
-        items = [like(v, leaf) for v in tree]
-        return type(tree)._make(items) if hasattr(tree, "_make") else type(tree)(items)
-    return tree
 
 
 class LinearMap:
@@ -138,8 +129,9 @@ def _compiled_form(fn: Any, has_aux: bool) -> JitFunction:
 def jvp(fn: Callable[..., Any], inputs: Any, v: Any, has_aux: bool = False) -> Any:
     """``fn(*inputs)`` and its derivative along `v`: a pair, or ``(output, tangent, aux)`` with `has_aux`.
 
-    `inputs` and `v` are a Tensor each or tuples of Tensors of the same shapes and dtypes.  With `has_aux` only the
-    first output is differentiated.  GradientError: what is no Tensor, or a tangent that does not fit its input.
+    `inputs` and `v` are a Tensor each or tuples of Tensors of the same shapes and dtypes; a container of Tensors as an
+    input is marked with `mutable`, its tangent has its structure.  With `has_aux` only the first output is
+    differentiated.  GradientError: what is no Tensor, or a tangent that does not fit its input.
 
     The tangent is made from the derivative rules of reverse mode by transposition, so every operation that has a
     gradient has a tangent.
@@ -149,20 +141,16 @@ def jvp(fn: Callable[..., Any], inputs: Any, v: Any, has_aux: bool = False) -> A
     >>> y.tolist(), t.tolist()
     ([1.0, 4.0], [2.0, 40.0])
     """
-    given, along = as_tuple(inputs), as_tuple(v)
+    given, along = as_tuple(inputs), tangents_given(inputs, v)
     check_tangents(given, along)
     if context.mode == GRAPH_MODE and not jit_disabled():
         return _compiled_form(fn, has_aux)(given, along)
     return PushForward(fn, has_aux)(given, along)
 
 
-def as_tuple(x: Any) -> tuple[Any, ...]:
-    return tuple(x) if isinstance(x, tuple | list) else (x,)
-
-
 def _jvp_in_compiled_code(lw: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
     def bound(fn: Any, inputs: Any, v: Any, has_aux: bool = False) -> Any:
-        return PushForward(fn, has_aux).__graph_call__(lw, [as_tuple(inputs), as_tuple(v)], {})
+        return PushForward(fn, has_aux).__graph_call__(lw, [as_tuple(inputs), tangents_given(inputs, v)], {})
 
     return bound(*args, **kwargs)
 

@@ -13,7 +13,9 @@ from ..errors import GradientError, shown_as, users_frames
 from ..runtime.parameter import Parameter
 from ..runtime.tensor import Tensor, wrap
 from ..runtime.trees import leaves as tensors_of
+from ..source import Loc
 from .grad import cotangents_of, main_of, weights_of
+from .inputs import Inputs, holds_variables, warn_of_constants
 from .jit import jit
 from .jvp import LinearMap, aux_of, made_eagerly
 from .kept import kept
@@ -28,14 +30,24 @@ def mode_form(fn: Any) -> Any:
     return kept(fn, ("jit",), lambda: jit(fn))
 
 
-def _arranged(found: Sequence[Any], positions: Sequence[int], count: int, weights: Any) -> Any:
+def _arranged(found: Sequence[Any], inputs: Inputs, count: int, weights: Any) -> Any:
     """Gradients as vjp's function returns them: a tuple with one per input, and those of the weights if named."""
-    by_position = dict(zip(positions, found, strict=False))
-    inputs = tuple([by_position.get(i, ()) for i in range(count)])
+    n = len(inputs.tensors)
+    by_position = inputs.by_position(found[:n])
+    of_inputs = tuple([by_position.get(i, ()) for i in range(count)])
     if weights is None:
-        return inputs
-    of_weights = found[len(positions) :]
-    return inputs, (of_weights[0] if isinstance(weights, Parameter) else tuple(of_weights))
+        return of_inputs
+    of_weights = found[n:]
+    return of_inputs, (of_weights[0] if isinstance(weights, Parameter) else tuple(of_weights))
+
+
+def _variables(
+    fn: Any, args: Sequence[Any], weights: Any, is_tensor: Callable[[Any], bool], place: Loc | None = None
+) -> Inputs:
+    """What the pullback gives cotangents of."""
+    if weights is None:
+        warn_of_constants(fn, args, is_tensor, place)
+    return Inputs(args, [i for i, x in enumerate(args) if holds_variables(x, is_tensor)], is_tensor)
 
 
 @users_frames
@@ -44,8 +56,9 @@ def vjp(fn: Callable[..., Any], *inputs: Any, weights: Any = None, has_aux: bool
 
     ``vjp_fn(v)`` takes a cotangent for every output Tensor (in a tuple, or one by one), of its shape, and returns a
     tuple with the cotangent of every input; with `weights` a pair of that and those of the Parameters.  It may be
-    called any number of times.  With `has_aux` only the first output is differentiated.  An input that is no Tensor
-    has ``()`` in its place.  GradientError: cotangents that do not fit the outputs.
+    called any number of times.  With `has_aux` only the first output is differentiated.  A container of Tensors marked
+    with `mutable` has a cotangent of its structure, any other input that is no Tensor has ``()``.  GradientError:
+    cotangents that do not fit the outputs.
 
     >>> from autodiff_compiler import Tensor
     >>> y, pull = vjp(lambda x: x * x, Tensor([1.0, 2.0]))
@@ -54,16 +67,8 @@ def vjp(fn: Callable[..., Any], *inputs: Any, weights: Any = None, has_aux: bool
     """
     chosen = weights_of(weights) or ()
     given = [wrap(np.asarray(x)) if isinstance(x, np.ndarray) else x for x in inputs]
-    positions = [i for i, x in enumerate(given) if isinstance(x, Tensor)]
-    called = mode_form(fn)
-
-    def run(*aliases: Tensor) -> Any:
-        args = list(given)
-        for p, alias in zip(positions, aliases, strict=True):
-            args[p] = alias
-        return called(*args)
-
-    outputs, pullback = eager_vjp(run, [given[p] for p in positions], chosen)
+    variables = _variables(fn, given, weights, lambda x: isinstance(x, Tensor))
+    outputs, pullback = eager_vjp(variables.of_tensors(mode_form(fn)), variables.tensors, chosen, hooks=True)
     main = main_of(outputs) if has_aux else outputs
     count = len(list(tensors_of(main)))
     rest = [None] * (len(list(tensors_of(outputs))) - count)
@@ -72,7 +77,7 @@ def vjp(fn: Callable[..., Any], *inputs: Any, weights: Any = None, has_aux: bool
         seeds = list(cotangents_of(v))
         if len(seeds) != count:
             raise GradientError(f"{len(seeds)} sensitivities were given for {count} outputs")
-        return _arranged(pullback([*seeds, *rest]), positions, len(given), weights)
+        return _arranged(pullback([*seeds, *rest]), variables, len(given), weights)
 
     pull = made_eagerly(vjp_fn, "vjp")
     return (outputs[0], pull, aux_of(outputs)) if has_aux else (outputs, pull)
@@ -82,19 +87,22 @@ def vjp(fn: Callable[..., Any], *inputs: Any, weights: Any = None, has_aux: bool
 class _CompiledPullback(LinearMap):
     """The pullback inside compiled code: each call runs the backward pass of the one run of the function."""
 
-    def __init__(self, linear: Any, positions: Sequence[int], count: int, weights: Any) -> None:
-        self.linear, self.positions, self.count, self.weights = linear, positions, count, weights
+    def __init__(self, linear: Any, inputs: Inputs, count: int, weights: Any) -> None:
+        self.linear, self.inputs, self.count, self.weights = linear, inputs, count, weights
 
     def __graph_call__(self, lw: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
-        return _arranged(self.linear.pull(lw, tuple(args)), self.positions, self.count, self.weights)
+        return _arranged(self.linear.pull(lw, tuple(args)), self.inputs, self.count, self.weights)
 
 
 def _vjp_in_compiled_code(lw: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
     def bound(fn: Any, *inputs: Any, weights: Any = None, has_aux: bool = False) -> Any:
-        positions = [i for i, x in enumerate(inputs) if lw.is_tensor(x)]
         asked = lw.objects(weights)
-        linear = lw.linearise(fn, inputs, {}, positions, weights_of(asked) or (), main_of if has_aux else None)
-        pullback = _CompiledPullback(linear, positions, len(inputs), asked)
+        place = lw.called_from if lw.here is None else lw.here.of_user()
+        variables = _variables(fn, inputs, asked, lw.is_tensor, place)
+        called, operands, positions = variables.taken_apart(fn)
+        select = main_of if has_aux else None
+        linear = lw.linearise(called, operands, {}, positions, weights_of(asked) or (), select, hooks=True)
+        pullback = _CompiledPullback(linear, variables, len(inputs), asked)
         outputs = linear.result
         return (outputs[0], pullback, aux_of(outputs)) if has_aux else (outputs, pullback)
 

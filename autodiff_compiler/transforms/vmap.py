@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from ..config import GRAPH_MODE, context, jit_disabled
 from ..errors import users_frames
-from ..frontend.batching import map_marked, vectorised
+from ..frontend.batching import vectorised
+from ..frontend.values import describe, elements, flatten, map_leaves
 from ..ir.primitive import F
 from ..runtime.tensor import Tensor, wrap
+from ..runtime.trees import attributes_of, mapped, parts, with_parts
 from .jit import JitFunction, jit
 from .jvp import belongs_to_run
 from .kept import kept
@@ -40,9 +42,9 @@ class Vectorised:
         given = tuple([wrap(np.asarray(x)) if isinstance(x, np.ndarray) else x for x in args])
         axes = self._axes(given, lambda x: isinstance(x, Tensor))
         size = _size(given, axes, lambda x: x.shape)
-        fronted = map_marked(lambda x, axis: x if axis is None else _moved(x, axis, 0), given, axes)
+        fronted = _with_axes(map_leaves, lambda x, axis: x if axis is None else _moved(x, axis, 0), given, axes)
         stacked = _zipped([self.fn(*_example(i, fronted, axes)) for i in range(size)])
-        return map_marked(_placed, stacked, _spread(self.out_axes, stacked, "out_axes"))
+        return _with_axes(mapped, _placed, stacked, _spread(self.out_axes, stacked, "out_axes", parts))
 
     def __graph_call__(self, lw: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
         given = tuple(args)
@@ -50,24 +52,25 @@ class Vectorised:
             raise TypeError("a function under vmap takes positional arguments only")
         axes = self._axes(given, lw.is_tensor)
         _size(given, axes, lambda x: x.type.shape)
-        fronted = map_marked(lambda x, axis: x if axis is None else lw.native(_moved, [x, axis, 0]), given, axes)
-        flags = map_marked(lambda axis, _: axis is not None, axes, axes)
-        stacked = vectorised(lw, self.fn, fronted, flags)
-        out_axes = _spread(self.out_axes, stacked, "out_axes")
-        return map_marked(lambda x, axis: lw.native(_placed, [x, axis]), stacked, out_axes)
 
-    def _axes(self, args: tuple[Any, ...], is_tensor: Callable[[Any], bool]) -> Any:
+        def moved(x: Any, axis: int | None) -> Any:
+            return x if axis is None else lw.native(_moved, [x, axis, 0])
+
+        fronted = _with_axes(map_leaves, moved, given, axes)
+        stacked = vectorised(lw, self.fn, fronted, [axis is not None for axis in axes])
+        out_axes = _spread(self.out_axes, stacked, "out_axes", elements)
+        return _with_axes(map_leaves, lambda x, axis: lw.native(_placed, [x, axis]), stacked, out_axes)
+
+    def _axes(self, args: tuple[Any, ...], is_tensor: Callable[[Any], bool]) -> list[int | None]:
         """For every leaf of the arguments the number of its axis, or None if it is the same for all examples."""
         axes = self.in_axes
         if isinstance(axes, tuple | list) and len(axes) != len(args):
             raise ValueError(f"in_axes has {len(axes)} entries, but there are {len(args)} arguments")
-
-        def checked(x: Any, axis: int | None) -> int | None:
+        found = _spread(axes, args, "in_axes", elements)
+        for x, axis in zip(flatten(args), found, strict=True):
             if axis is not None and not is_tensor(x):
                 raise TypeError(f"in_axes gives the axis {axis} to an argument that is no Tensor: give it None")
-            return axis
-
-        return map_marked(checked, args, _spread(axes, args, "in_axes"))
+        return found
 
 
 def _check_axes(axes: Any, name: str) -> None:
@@ -78,34 +81,37 @@ def _check_axes(axes: Any, name: str) -> None:
         raise TypeError(f"{name} holds ints, None and tuples of those, not {type(axes).__name__}")
 
 
-def _spread(axes: Any, tree: Any, name: str) -> Any:
+def _spread(axes: Any, tree: Any, name: str, parts_of: Callable[[Any], Any]) -> list[int | None]:
     """Axes given for whole parts of a tree, given for every leaf."""
-    if isinstance(tree, dict):
-        return {k: _spread(axes, v, name) for k, v in tree.items()}
-    if isinstance(tree, tuple | list):
-        if isinstance(axes, tuple | list):
-            if len(axes) != len(tree):
-                raise ValueError(f"{name} has {len(axes)} entries where there are {len(tree)} values")
-            return tuple([_spread(a, v, name) for a, v in zip(axes, tree, strict=True)])
-        return tuple([_spread(axes, v, name) for v in tree])
-    if isinstance(axes, tuple | list):
-        raise ValueError(f"{name} has a tuple where there is a single value")
-    return axes
+    items = parts_of(tree)
+    several = isinstance(axes, tuple | list)
+    if items is None:
+        if several:
+            raise ValueError(f"{name} has a tuple where there is a single value")
+        return [axes]
+    if not (several and isinstance(tree, tuple | list)):
+        axes = [axes] * len(items)
+    if len(axes) != len(items):
+        raise ValueError(f"{name} has {len(axes)} entries where there are {len(items)} values")
+    return [axis for a, x in zip(axes, items, strict=True) for axis in _spread(a, x, name, parts_of)]
+
+
+def _with_axes(map_over: Any, fn: Callable[[Any, int | None], Any], tree: Any, axes: Sequence[int | None]) -> Any:
+    """``fn(leaf, its axis)`` for the leaves."""
+    found = iter(axes)
+    return map_over(lambda x: fn(x, next(found)), tree)
 
 
 def _size(args: Any, axes: Any, shape_of: Callable[[Any], tuple[Any, ...]]) -> Any:
     """The number of examples."""
     sizes = []
-
-    def note(x: Any, axis: int | None) -> None:
+    for x, axis in zip(flatten(args), axes, strict=True):
         if axis is None:
-            return
+            continue
         shape = shape_of(x)
         if not -len(shape) <= axis < len(shape):
             raise ValueError(f"in_axes names the axis {axis} of an argument of shape {list(shape)}")
         sizes.append(shape[axis])
-
-    map_marked(note, args, axes)
     if not sizes:
         raise ValueError("in_axes is None for every argument: there is nothing to go over")
     if any(n != sizes[0] for n in sizes):
@@ -116,7 +122,7 @@ def _size(args: Any, axes: Any, shape_of: Callable[[Any], tuple[Any, ...]]) -> A
 
 
 def _example(i: int, fronted: Any, axes: Any) -> Any:
-    return map_marked(lambda x, axis: x if axis is None else x[i], fronted, axes)
+    return _with_axes(map_leaves, lambda x, axis: x if axis is None else x[i], fronted, axes)
 
 
 def _moved(x: Any, source: int, target: int) -> Any:
@@ -142,20 +148,29 @@ def _placed(x: Any, axis: int | None) -> Any:
 def _zipped(examples: list[Any]) -> Any:
     """The results of all examples, stacked leaf by leaf."""
     first = examples[0]
-    if isinstance(first, Tensor):
-        return F.stack(*examples, axis=-1 - first.ndim)
-    if isinstance(first, dict):
-        return {k: _zipped([e[k] for e in examples]) for k in first}
-    if isinstance(first, tuple | list):
-        items = [_zipped(list(column)) for column in _columns(examples)]
-        return type(first)(*items) if hasattr(first, "_fields") else type(first)(items)
-    if first is None:
+    if parts(first) is None:
+        return _stacked(examples)
+    named = [_named_parts(e) for e in examples]
+    if any(type(e) is not type(first) or n.keys() != named[0].keys() for e, n in zip(examples, named, strict=True)):
+        raise ValueError("a function under vmap returned one container for one example and another for another")
+    return with_parts(first, [_zipped([n[key] for n in named]) for key in named[0]])
+
+
+def _named_parts(x: Any) -> dict[Any, Any]:
+    if isinstance(x, dict):
+        return x
+    held: Any = attributes_of(x)
+    return dict(enumerate(parts(x) or ())) if held is None else held
+
+
+def _stacked(column: Sequence[Any]) -> Any:
+    first = column[0]
+    if all(x is None for x in column):
         return None
-    raise TypeError(f"a function under vmap must return Tensors, not a {type(first).__name__}")
-
-
-def _columns(examples: list[Any]) -> Iterator[tuple[Any, ...]]:
-    return zip(*examples, strict=True)
+    for x in column:
+        if not isinstance(x, Tensor):
+            raise TypeError(f"a function under vmap must return Tensors, not a {describe(x)}")
+    return F.stack(*column, axis=-1 - first.ndim)
 
 
 def vmap(fn: Callable[..., Any], in_axes: Any = 0, out_axes: Any = 0) -> Vectorised:

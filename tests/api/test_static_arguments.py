@@ -29,7 +29,7 @@ GIVEN = {"axis": 0, "dim": 0, "ord": 3, "p": 3, "keepdims": True, "scale_factor"
 PLAIN = (bool, int, float)
 _NO_FUNCTIONS_OF_TENSORS = {
     "constexpr", "derivative", "grad", "jacfwd", "jacrev", "jet", "jvp", "linearize", "value_and_grad", "vjp",
-    "vmap"
+    "vmap", "partial", "prim_arg_register", "prim_attr_register", "get_grad",
 } | {*python_values.__all__}  # fmt: skip
 
 

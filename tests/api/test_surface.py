@@ -133,7 +133,7 @@ def test_both_modes_say_the_same(function: Any, text: str) -> None:
 
 
 def test_advice_names_what_is_near_or_nothing() -> None:
-    for name, near in [("sofmax", "softmax"), ("tahn", "tanh"), ("consat", "concat"), ("Relu", "relu")]:
+    for name, near in [("sofmax", "softmax"), ("tahn", "tanh"), ("consat", "concat"), ("Relu", "ReLU")]:
         with pytest.raises(ms.CompileError, match=f"use `{near}`"):
             ms.jit(lambda x, name=name: getattr(ops, name)(x))(Tensor(X))
     with pytest.raises(ms.CompileError) as caught:

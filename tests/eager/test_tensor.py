@@ -10,6 +10,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 
+import autodiff_compiler as ms
 import autodiff_compiler.dtypes as dt
 from autodiff_compiler.eager import differentiate
 from autodiff_compiler.errors import AmbiguousTruthError
@@ -93,7 +94,7 @@ def test_description():
 
 
 # The texts are those of MindSpore 2.10: the first three measured there, the others follow the rules of its text of data
-# (vectors of up to 1000 elements whole, 12 or 24 on a line; of other dimensions longer than 6 the first and last three).
+# (vectors of up to 1000 elements whole, 12 or 24 on a line; other dimensions longer than 6 in part).
 @pytest.mark.parametrize(
     ("data", "text"),
     [
@@ -315,3 +316,58 @@ def test_parameters_die_with_their_last_reference():
         assert dead() is None
     finally:
         gc.enable()
+
+
+def test_set_dtype_changes_the_tensor_itself_and_compiled_code_sees_it():
+    held, x = Parameter([1.5, 2.5], name="held"), Tensor([2.0, 4.0])
+    scaled = ms.jit(lambda x: x * held)
+    assert scaled(x).tolist() == [3.0, 10.0]
+    assert held.set_dtype(dt.int32) is dt.int32
+    assert (held.dtype, held.tolist()) == (dt.int32, [1, 2])
+    assert scaled(x).tolist() == [2.0, 8.0]
+    with pytest.raises(TypeError):
+        x.set_dtype("number")
+
+
+def test_strides_are_bytes():
+    array = np.zeros((2, 3, 4), np.int16)
+    assert Tensor(array).strides == array.strides
+    assert Tensor(array.T).strides == array.T.copy().strides
+
+
+@pytest.mark.parametrize("run", [lambda f: f, lambda f: ms.jit(f)])
+def test_itemset_makes_a_new_tensor(run):
+    x, one = Tensor([[1.0, 2.0], [3.0, 4.0]]), Tensor(7)
+    assert run(lambda x: x.itemset((0, 1), 5))(x).tolist() == [[1.0, 5.0], [3.0, 4.0]]
+    assert run(lambda x: x.itemset(2, 5.5))(x).tolist() == [[1.0, 2.0], [5.5, 4.0]]
+    assert run(lambda x: x.itemset(-1, 0))(x).tolist() == [[1.0, 2.0], [3.0, 0.0]]
+    assert run(lambda x: x.itemset(9))(one).tolist() == 9
+    assert x.tolist() == [[1.0, 2.0], [3.0, 4.0]]
+    # what was replaced does not count: d/dx of sum(itemset(x) ** 2)
+    slope = run(ms.grad(lambda x: (x.itemset((1, 0), 5.0) ** 2).sum()))
+    assert slope(x).tolist() == [[2.0, 4.0], [0.0, 8.0]]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error"), [((5,), IndexError), ((4, 5), IndexError), (((0,), 5), ValueError), ((), ValueError)]
+)
+def test_itemset_refuses_what_does_not_fit(arguments, error):
+    with pytest.raises(error):
+        Tensor([[1.0, 2.0], [3.0, 4.0]]).itemset(*arguments)
+
+
+def test_the_cpu_is_where_a_tensor_is():
+    x = Tensor([1.0], device="CPU", const_arg=True)
+    assert x.move_to("CPU") is x
+    assert (x.data_sync(), x.set_const_arg()) == (None, None)
+    with pytest.raises(RuntimeError, match="'CPU' only"):
+        x.move_to("Ascend")
+    with pytest.raises(RuntimeError, match="'CPU' only"):
+        Tensor([1.0], device="GPU")
+
+
+def test_a_tensor_of_nothing_is_refused():
+    with pytest.raises(TypeError, match="`input_data`"):
+        Tensor(shape=(2,), dtype=dt.float32)
+    with pytest.raises(TypeError, match="open sizes"):
+        Tensor(shape=(None, 2), dtype=dt.float32)

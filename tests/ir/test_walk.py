@@ -7,10 +7,20 @@ from hypothesis import HealthCheck, given, settings
 
 from autodiff_compiler.ir.build import Builder
 from autodiff_compiler.ir.core import Block, Function, Module, Op, Value
-from autodiff_compiler.ir.primitive import Effect
+from autodiff_compiler.ir.primitive import REGISTRY, Effect
 from autodiff_compiler.ir.text import parse_function, parse_module, print_function, print_module
 from autodiff_compiler.ir.verify import verify
-from autodiff_compiler.ir.walk import Cloner, clone_function, count_ops, effect_of, free_values, inline, ops_of, uses
+from autodiff_compiler.ir.walk import (
+    Cloner,
+    clone_function,
+    count_ops,
+    effect_of,
+    free_values,
+    inline,
+    ops_of,
+    unpack,
+    uses,
+)
 from autodiff_compiler.primitives import F
 from autodiff_compiler.source import Loc
 from tests.ir.programs import modules
@@ -230,3 +240,34 @@ def test_a_value_is_free_exactly_if_it_is_used_inside_and_defined_outside(module
             free = free_values(block)
             assert len(set(free)) == len(free)
             assert set(free) == set(uses(block)) - inside
+
+
+def test_unpacked_ops_are_the_same_ones_elsewhere():
+    """The block's arguments become the results of an op made for them; nothing is copied, nested blocks see them."""
+    module = parse_module(
+        """
+        func @f(%x: f32[4], %p: bool[]) -> (f32[4]) {
+          return %x
+        }
+        """
+    )
+    (function,) = module
+    x, p = function.args
+    builder = Builder(function.body, module=module)
+    builder.block.outs = []
+    inner = builder.nested([x.type], ["a"])
+    with inner:
+        a = inner.block.args[0]
+        then, other = inner.nested(), inner.nested()
+        with then:
+            doubled = then.ret(F.add(a, a))
+        inner.ret(inner.emit_op(REGISTRY["if"], (p,), (), (doubled, other.ret(a))).results[0])
+    ops = list(inner.block.ops)
+    with builder:
+        made = F.tanh(x)
+        outs = unpack(builder, inner.block, [made])
+        builder.ret(*outs)
+    verify(module)
+    assert function.body.ops[-len(ops) :] == ops
+    assert a.op is function.body.ops[0]
+    assert a.op.results == [a]

@@ -83,9 +83,13 @@ MUST = {
     "AC1605": ("SideEffectError", RuntimeError, ["'set_data'", "ops.assign"]),
     "AC1606": ("SideEffectError", RuntimeError, ["'rate'", "Config", "Cell", "jit_class"]),
     "AC1701": ("GradientError", TypeError, ["argument 1", "'n'", "int", "make it a Tensor"]),
-    "AC1703": ("BpropError", TypeError, ["1 cotangents", "2 arguments"]),
+    "AC1702": ("BpropError", TypeError, ["inputs[1]", "inputs[2]", "bprop(y, out, dout)", "construct(x, y)"]),
+    "AC1703": ("BpropError", TypeError, ["1 gradients", "2 inputs", "'a', 'b'"]),
     "AC1704": ("BpropError", TypeError, ["[1]", "[3]"]),
     "AC1705": ("BpropError", TypeError, ["`mul`", "not linear"]),
+    "AC1706": ("BpropError", TypeError, ["[1]", "[3]", "number"]),
+    "AC1707": ("HookError", TypeError, ["scaled (AC1707.py:9)", "ReLU", "a tuple of 2", "1 gradient", "None"]),
+    "AC1708": ("HookError", TypeError, ["a Cell", "registered", "before the call"]),
     "AC1709": ("NotDifferentiableError", NotImplementedError, ["py_call", "bprop", "stop_gradient"]),
     "AC1710": ("GradientError", TypeError, ["`vjp`", "outside of compiled code", "one run", "call `vjp`"]),
     "AC1801": (
@@ -110,10 +114,6 @@ MUST = {
 
 # Codes of what the package does not have yet, with the part that brings them.
 LATER = {
-    "AC1702": "`bprop` of Cells",
-    "AC1706": "gradient edits",
-    "AC1707": "hooks",
-    "AC1708": "hooks of Cells",
     "AC2005": "hooks and `bprop` of Cells",
 }
 

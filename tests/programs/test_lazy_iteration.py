@@ -352,3 +352,63 @@ def test_derivatives_of_searches_and_generators():
     np.testing.assert_allclose(found.asnumpy(), [2.0, 4.0, 0.0])
     chosen = program("if any((w := v * v) > 1.5 for v in x): return w\nreturn x[0]")
     np.testing.assert_allclose(ms.grad(ms.jit(chosen))(Tensor([1.0, 2.0, 3.0])).asnumpy(), [0.0, 4.0, 0.0])
+
+
+ITERATORS = {
+    "range": "iter(range(20))",
+    "run-time range": "iter(range(int(x[0]) + 14))",
+    "generator": "(i for i in range(20))",
+    "enumerate": "enumerate(range(20))",
+    "zip": "zip(range(20), range(20))",
+    "map": "map(lambda i: i + 1, range(20))",
+    "list": "iter([float(i) for i in range(20)])",
+    "rows": "iter(ops.stack([x] * 20))",
+    "reversed": "reversed(range(20))",
+}
+
+#: Programs that take a number of elements from `it` that depends on data.
+TAKING = {
+    "break": "for i in it:\n    if y > 5:\n        break\n    y = y + 1",
+    "branch": "if y > 5:\n    next(it)",
+    "next in a loop": "for i in range(20):\n    if y > 5:\n        break\n    next(it)\n    y = y + 1",
+    "zip": "for a, b in zip(it, range(30)):\n    if y > 5:\n        break\n    y = y + 1",
+    "return": (
+        "def g(y):\n    for i in it:\n        if y > 5:\n            return y\n        y = y + 1\n    return y * 2\n"
+        "y = g(y)"
+    ),
+}
+
+#: Programs that ask for the rest.
+RESTS = {
+    "for": "for i in it:\n    y = y + 100",
+    "zip": "for a, b in zip(range(30), it):\n    y = y + 100",
+    "enumerate": "for a, b in enumerate(it):\n    y = y + 100",
+    "sum": "y = y + sum([1 for _ in it])",
+    "stoppable": "for i in it:\n    if y > 500:\n        break\n    y = y + 100",
+}
+
+
+def taking(iterator, first, rest):
+    body = f"it = {iterator}\ny = x.sum()\n{first}\n{rest}\nreturn y"
+    return define("def f(x):\n" + "".join(f"    {line}\n" for line in body.splitlines()), ops=ops)
+
+
+@pytest.mark.parametrize("iterator", ITERATORS)
+@pytest.mark.parametrize("first", TAKING)
+def test_what_is_left_of_an_iterator_is_followed_or_refused(iterator, first):
+    """Never a loop that starts over: the eager result, or AC1302 where the rest is asked for."""
+    for rest in RESTS.values():
+        f = taking(ITERATORS[iterator], TAKING[first], rest)
+        for x in ([1.0, 2.0], [3.0, 4.0]):
+            try:
+                found = ms.jit(f)(Tensor(x)).item()
+            except CompileError as error:
+                found = error.code
+            assert found in ("AC1302", f(Tensor(x)).item())
+
+
+def test_a_used_iterator_in_a_kept_loop_is_refused():
+    f = taking(ITERATORS["range"], TAKING["break"], RESTS["for"])
+    assert f(Tensor([1.0, 2.0])).item() == 6.0 + 16 * 100.0
+    with pytest.raises(CompileError, match="elements of this range_iterator object are left depends on data"):
+        ms.jit(f)(Tensor([1.0, 2.0]))

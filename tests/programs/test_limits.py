@@ -67,6 +67,38 @@ def test_long_elif_chains_compile_in_linear_time():
     assert many < 4.5 * few
 
 
+def hooked_tower(n):
+    """Cells inside each other, each with a backward hook."""
+
+    class Floor(nn.Cell):
+        def __init__(self, inner):
+            super().__init__()
+            self.inner = inner
+            self.register_backward_hook(lambda cell, arriving, leaving: (leaving[0] * 2,))
+
+        def construct(self, x):
+            return self.inner(x) * 1.5 if self.inner is not None else x * 1.5
+
+    tower = None
+    for _ in range(n):
+        tower = Floor(tower)
+    return ms.grad(lambda x: tower(x).sum())
+
+
+def test_cells_with_hooks_inside_each_other_compile_in_linear_time():
+    x = Tensor([5.0])
+    np.testing.assert_allclose(ms.jit(hooked_tower(3))(x).asnumpy(), [3.0**3])
+    few, many = (steps(ms.jit(hooked_tower(n)), x) for n in (25, 100))
+    assert many < 6 * few
+
+
+def test_returns_one_after_the_other_compile_in_linear_time():
+    x = Tensor([5.0])
+    ms.jit(early_returns(3))(x)
+    few, many = (steps(ms.jit(early_returns(n)), x) for n in (30, 120))
+    assert many < 5.5 * few
+
+
 @pytest.mark.parametrize(
     "fn",
     [early_returns(500), early_returns(110, "    x = x + 0.01\n"), elif_chain(150)],

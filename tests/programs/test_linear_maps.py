@@ -53,7 +53,16 @@ class Writes(Reads):
         return (dout * 2 * x * self.p,)
 
 
-reads, writes = Reads(), Writes()
+class Counts(Reads):
+    """A derivative rule that prints, writes a Parameter, and is linear in the cotangent, as forward mode needs it."""
+
+    def bprop(self, x, out, dout):
+        print("bprop", dout)
+        ops.assign(self.p, self.p + x + dout)
+        return (dout * 2 * x,)
+
+
+reads, writes, counts = Reads(), Writes(), Counts()
 
 
 def pulled_twice(x, v):
@@ -285,8 +294,8 @@ def a_rule_that_writes_differentiated(x, v):
 
 
 def a_rule_that_writes_pushed(x, v):
-    _y, push = ms.linearize(writes, x)
-    return push(v), push(v), ms.jacfwd(writes)(x), p * 1
+    _y, push = ms.linearize(counts, x)
+    return push(v), push(v), ms.jacfwd(counts)(x), p * 1
 
 
 def a_rule_that_writes_for_every_row(x, v):

@@ -177,3 +177,29 @@ def test_effects_before_an_exception_in_a_while_are_kept(capsys):
     with pytest.raises(IndexError):
         ms.jit(f)(X)
     assert capsys.readouterr().out == "trip\n"
+
+
+# ------------------------------------------------------------------------------------ loops that an exception ends
+ENDED = {
+    "raise": "        x = x + 1\n        if x.sum() > 20:\n            raise ValueError(f'big {x}')",
+    "assert": "        x = x + 1\n        assert x.sum() < 20, f'big {x}'",
+    "printed": "        x = x + 1\n        print(x)\n        if x.sum() > 5:\n            raise KeyError('k')",
+}
+
+
+@pytest.mark.parametrize("body", ENDED.values(), ids=ENDED)
+def test_an_endless_while_is_ended_by_an_exception(body, capsys):
+    f = define(f"def f(x):\n    while True:\n{body}")
+    inner = body.replace("\n", "\n    ")
+    g = define(f"def f(x):\n    if x.sum() > 0:\n        while True:\n    {inner}\n    return x * 3")
+
+    def outcome(fn):
+        with pytest.raises((ValueError, AssertionError, KeyError)) as caught:
+            fn(X)
+        return type(caught.value), str(caught.value), capsys.readouterr().out
+
+    for h in (f, g):
+        assert outcome(ms.jit(h)) == outcome(h)
+        assert outcome(ms.jit(ms.grad(h))) == outcome(h)
+    assert ms.jit(g)(-X).tolist() == (-3 * X).tolist()
+    assert ms.jit(ms.grad(g))(-X).tolist() == [3.0, 3.0]

@@ -121,3 +121,28 @@ def test_what_has_no_elements_to_delete(what):
     assert told[0] == told[1]
     if what == "t":
         assert told[0] == "'Tensor' object doesn't support item deletion"
+
+
+MISFITS = {
+    "too many indices": "z[z > 2, :]",
+    "too many, the mask last": "z[:, z > 2]",
+    "a mask of more dimensions": "z[z.reshape(1, 2, 3) > 2]",
+    "another length": "z[z[0] > 2]",
+    "another length behind a slice": "z[:, z[:, 0] > 2]",
+    "another length behind an ellipsis": "z[..., z[:, 0] > 2]",
+    "another length before an ellipsis": "z[z[0] > 2, ...]",
+}
+
+
+@pytest.mark.parametrize("change", ["= 1.0", "+= 1.0", "*= 2.0"])
+@pytest.mark.parametrize("place", MISFITS)
+def test_a_mask_that_does_not_fit_is_the_same_error_in_every_mode(place, change):
+    """NumPy, too, raises an IndexError."""
+    source = f"def f(z):\n    z = z * 1\n    {MISFITS[place]} {change}\n    return z\n"
+    with pytest.raises(IndexError):
+        define(source)(X)
+    with pytest.raises(IndexError) as eager:
+        define(source)(ms.Tensor(X))
+    with pytest.raises(IndexError) as graph:
+        ms.jit(define(source))(ms.Tensor(X))
+    assert str(graph.value) == str(eager.value)

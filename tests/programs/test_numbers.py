@@ -132,6 +132,36 @@ def test_an_int_has_64_bits(value):
     assert ms.jit(lambda t: int(t))(tensor(-(2.0**63))) == -(2**63)
 
 
+GREAT = 2**64 - 1
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "int(u[0])", "u[0].item()", "x + int(u[0])", "x * u[0].item()", "int(u[0]) // 2**62", "int(u[0]) > 0",
+        "print(int(u[0]))", "print(f'{u[0].item()}')", "max(int(u[0]), 3)", "sum(int(v) for v in u)",
+        "int(u.asnumpy()[0])", "round(u.asnumpy()[0])", "x * u.asnumpy()[0]", "[i for i, _ in enumerate(x, u[0])]",
+    ],
+)  # fmt: skip
+def test_an_unsigned_number_without_a_place_in_64_bits_is_an_error(text, capsys):
+    f = define(f"def f(u, x):\n    return {text}\n")
+    x = tensor([1.0, 2.0])
+    f(ms.Tensor(np.array([GREAT, 3], np.uint64)), x)  # Python's ints have no limit
+    compiled = ms.jit(f)
+    with pytest.raises(OverflowError, match=f"^{GREAT} does not fit into 64 bits"):
+        compiled(ms.Tensor(np.array([GREAT, 3], np.uint64)), x)
+    small = ms.Tensor(np.array([2**62, 3], np.uint64))
+    if not text.startswith("sum"):
+        assert repr(outcome(compiled, [small, x])) == repr(outcome(f, [small, x]))
+
+
+@pytest.mark.parametrize("text", ["float(u[0])", "bool(u[0])", "u + int(u[1])", "u.sum()", "x[int(u[0] % 2)]"])
+def test_what_else_is_done_with_a_great_unsigned_number(text):
+    f = define(f"def f(u, x):\n    return {text}\n")
+    args = [ms.Tensor(np.array([GREAT, 3], np.uint64)), tensor([1.0, 2.0])]
+    assert repr(outcome(ms.jit(f), args)) == repr(outcome(f, args))
+
+
 def test_complex_results_are_refused():
     with pytest.raises(ValueError, match="complex"):
         ms.jit(lambda t: float(t) ** 0.5)(tensor(-2.0))

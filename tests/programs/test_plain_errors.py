@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import time
+from collections import OrderedDict, defaultdict, deque
+from dataclasses import FrozenInstanceError, dataclass
 
 import numpy as np
 import pytest
@@ -34,6 +36,9 @@ PLAIN = {
     "empty": "x * max([])",
     "reduce": "x.sum(axs=1)",
     "index of a Tensor": "x[5]",
+    "text and a Tensor": "'a' + x",
+    "power with a modulus": "pow(x, 2, 5)",
+    "power of a number with a modulus": "pow(2, x, 5)",
 }
 
 
@@ -176,3 +181,87 @@ def test_all_classes_of_errors_and_warnings_are_attributes_of_the_package():
         assert name in ms.__all__
     with pytest.raises(ms.ShapeError):
         ms.jit(lambda x: x @ ops.ones((2, 2)))(X)
+
+
+@dataclass(frozen=True)
+class Frozen:
+    v: object
+
+
+def test_a_field_of_a_frozen_dataclass_is_not_assigned():
+    def made_inside(x):
+        record = Frozen(x)
+        record.v = x * 2
+        return record
+
+    def given(record):
+        record.v = record.v * 2
+
+    for f, x in ((made_inside, X), (given, Frozen(X))):
+        with pytest.raises(FrozenInstanceError, match="cannot assign to field 'v'"):
+            f(x)
+        with pytest.raises(FrozenInstanceError, match="cannot assign to field 'v'"):
+            ms.jit(f)(x)
+
+
+def test_what_was_made_while_compiling_did_not_come_from_outside():
+    array = refused(define("def f(x):\n    a = np.zeros(3)\n    a[1] = 2\n    return x"))
+    assert array.message.startswith("the ndarray `a`, which was made while compiling,")
+    assert "Tensor" in array.hint
+    head = "def f(x):\n    d = defaultdict(list)\n"
+    nested = refused(define(head + "    d['a'].append(x)\n    return x", defaultdict=defaultdict))
+    assert "made while compiling" in nested.message
+    outer = np.zeros(3)
+    assert "came from outside" in refused(define("def f(x):\n    a[1] = 2\n    return x", a=outer)).message
+
+
+@pytest.mark.parametrize(("made", "instead"), [("OrderedDict(a=x)", "a dict"), ("deque([x])", "a list")])
+def test_classes_of_collections_are_not_for_tensors(made, instead):
+    error = refused(define(f"def f(x):\n    return {made}", OrderedDict=OrderedDict, deque=deque))
+    assert f"makes no {made.partition('(')[0]} of what is known only at run time" in error.message
+    assert error.hint == f"use {instead}"
+
+
+def test_a_number_in_text_made_at_run_time_is_not_read():
+    error = refused(define("def f(x, n):\n    return x * int(str(n))"), X, ms.mutable(3))
+    assert error.message == "int() of a str that is known only at run time"
+
+
+def test_a_list_grown_in_a_long_loop_is_told_of_the_limit():
+    f = define("def f(x):\n    k = []\n    for i in range(40):\n        k.append(x * i)\n    return k[-1]")
+    with pytest.raises(ms.LoopError) as caught:
+        ms.jit(f, unroll_max=30)(X)
+    assert "`unroll_max` is 30: jit(fn, unroll_max=...) unrolls loops of more trips" in caught.value.notes
+    assert "known at compile time" not in caught.value.hint
+    assert ms.jit(f, unroll_max=50)(X).tolist() == f(X).tolist()
+
+
+def test_articles_fit_the_names_of_classes():
+    assert ms.CompileError("a int and a Out object, a dict").message == "an int and an Out object, a dict"
+
+
+CELLS = {
+    "ReLU": "nn.ReLU()(x - 2.0)",
+    "with a setting": "nn.LeakyReLU(0.25)(x - 2.0)",
+    "a loss": "nn.MSELoss()(x, x * 2.0)",
+    "pooling": "nn.MaxPool1d(3)(x.reshape((1, 1, 3)))",
+}
+
+
+@pytest.mark.parametrize("call", CELLS.values(), ids=CELLS)
+def test_cells_without_weights_may_be_made_in_compiled_code(call):
+    f = define(f"def f(x):\n    return {call}", nn=nn)
+    assert ms.jit(f)(X).tolist() == f(X).tolist()
+    assert ms.jit(ms.grad(f))(X).tolist() == ms.grad(f)(X).tolist()
+
+
+@pytest.mark.parametrize("call", ["nn.Dense(3, 2)(x)", "nn.PReLU()(x)"])
+def test_cells_with_weights_may_not(call):
+    assert refused(define(f"def f(x):\n    return {call}", nn=nn)).code == "AC1803"
+
+
+def test_what_starts_a_module_is_no_place_of_the_user():
+    space = {}
+    program = "from autodiff_compiler.source import calling_place\nfound = calling_place()"
+    exec(compile(program, "<frozen runpy>", "exec"), space)
+    assert space["found"] is None

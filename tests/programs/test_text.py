@@ -73,6 +73,7 @@ EXPRESSIONS = """
     "{0.first} {0.second:>4} {1[a]}".format(pair(n, 3), {"a": r}); "{:{w}.{k}f}".format(r, w=n, k=2); "{}".format(point(x))
     str(n); str(x) + " and " + repr(x); repr(r); format(r, ".2f"); format(x); format(s, "+.1f"); ascii(["é", n]); str([x]) + "!"
     ", ".join([str(n), "a", str(r)]); "".join([str(i) for i in [n, n + 1]]); "-".join(str(v) for v in (n, r, s)); "a" + str(n)
+    {1, 2}; {3} | {1, 2}; [{"a"}]; f"{set()} {k} { {1, 2} }"; str({1}); {"a": n}.keys(); {"a": n, 2: x}.items(); [{1: s}.values()]
     str(); str("q") + str(b); repr([str(n), "x"]); f"{str(n)!r}"; [str(n)]; {"k": f"{n}"}; f"{[f'{n}']}"
 """  # noqa: E501
 
@@ -159,9 +160,10 @@ def test_a_parameter_prints_as_such(capsys):
         def __init__(self):
             super().__init__()
             self.w = ms.Parameter(ms.Tensor([1.0, 2.0]), name="w")
+            self.weights = ms.ParameterTuple([self.w])
 
         def construct(self, x):
-            print(self.w, [self.w], f"{self.w!r}", self.w + x)
+            print(self.w, [self.w], f"{self.w!r}", self.w + x, self.weights)
             return x
 
     net = Net()

@@ -19,6 +19,7 @@ from ...ir.core import Block, Function, Op, Value
 from ...ir.primitive import Effect
 from ...ir.types import Seq, TensorType, TupleType, seq, tensor
 from ...ir.walk import uses
+from ...runtime.commits import sees_state
 from ...source import Loc
 from . import formula as fm
 from .formula import Applied, Leaf, Splat
@@ -231,7 +232,7 @@ class Lowering:
 
     def _noting(self, op: Op) -> None:
         """An op that an exception may leave: what `commits` say is noted if one does, and costs nothing else."""
-        if op.blocks or op.defn.name in ("call", "raise", "assert"):
+        if op.blocks or op.defn.name in ("call", "raise", "assert") or self._sees_state(op):
             self._flush_commits()
         commits, made = list(self.commits), list[Node]()
         with self.into(made):
@@ -246,6 +247,10 @@ class Lowering:
                 statement = ast.Try(body=[node.node], handlers=[handler], orelse=[], finalbody=[])
                 node = Step(statement, node.loc)
             self.block.append(node)
+
+    def _sees_state(self, op: Op) -> bool:
+        name = op.attr("fn").removeprefix("@") if op.defn.name == "host_call" else None
+        return name is not None and sees_state(self.code.module.callables.get(name))
 
     def _flush_commits(self) -> None:
         for op in self.commits:

@@ -1,0 +1,128 @@
+"""The state that functions of the user's see when a program calls them, and what they must not change of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from ..errors import SideEffectError
+from ..frontend.guards import AnyGuard, Guard, content_of, matches
+from ..frontend.joins import same_static
+from ..frontend.lower import Lowered
+from ..frontend.outside import plainly, type_of
+from ..frontend.values import UNBOUND, Held
+from ..runtime.commits import Committed
+from ..runtime.storage import holders
+from ..runtime.tensor import Array, Tensor
+
+__all__ = ["Shown", "replace_value", "set_attribute"]
+
+#: Writes what was noted back: to attributes, and to Tensors with the function given.
+WriteBack = Callable[[Committed, Sequence[Tensor], Callable[[Tensor, Tensor], None]], None]
+
+
+class Shown:
+    """One run of a program: called with what was noted, it makes that visible while a function of the user's runs.
+
+    The program works on the bytes that the Tensors had at the entry.  So Tensors get other bytes for what was written,
+    and `take_back` puts it into the old ones in the end; and a write of the function's goes to a copy and is found.
+    """
+
+    def __init__(self, lowered: Lowered, inputs: Sequence[Tensor], write_back: WriteBack) -> None:
+        self._lowered, self._inputs, self._write_back = lowered, inputs, write_back
+        self._before: dict[int, tuple[Tensor, Array, int]] = {}
+        self._at_entry: dict[tuple[int, str], tuple[Any, Any]] = {}
+
+    @contextmanager
+    def __call__(self, noted: Committed) -> Iterator[None]:
+        for owner, name, _ in self._lowered.attributes:
+            self._at_entry.setdefault((id(owner), name), (owner, plainly(owner, name)))
+        self._write_back(noted, self._inputs, self._replace)
+        states = [(name, x) for name, x in self._lowered.states.items() if isinstance(x, Tensor)]
+        tensors = [*states, *[(self._name(i), x) for i, x in enumerate(self._inputs)]]
+        attributes = [(o, name, plainly(o, name)) for o, name, _ in self._lowered.attributes]
+        contents = [content_of(value) for _, _, value in attributes]
+        after = [(guard, _tensor_of(guard)) for guard in self._lowered.after_host]
+        bit = holders.take()
+        lent = [(what, x, x._data, x._held & ~bit) for what, x in tensors]
+        for _, x, _, _ in lent:
+            x._held |= bit
+        try:
+            yield
+        finally:
+            holders.give(bit)
+            changed = [what for what, x, data, held in lent if not _returned(x, data, held, bit)]
+        for (owner, name, value), content in zip(attributes, contents, strict=True):
+            now = plainly(owner, name)
+            if not (now is value and matches(now, content)):
+                changed.append(f"{type(owner).__name__}.{name}")
+        changed += [guard.what for guard, x in after if not guard.holds() or _tensor_of(guard) is not x]
+        if changed:
+            raise SideEffectError(
+                f"a function that runs as plain Python changed {changed[0]}, which compiled code uses or writes too",
+                code="AC1602",
+                hint="let it return the new value (py_call), or change it after the call",
+            )
+
+    def take_back(self) -> None:
+        """To be called when the program has ended, before what it leaves is written: all is as if nobody had seen it.
+
+        Only what Tensors hold stays, in the bytes that they had.
+        """
+        for x, data, held in self._before.values():
+            now = x._data
+            if now.shape == data.shape:
+                x._data, x._held = data, held
+                x._own()[...] = now
+        for (_, name), (owner, value) in self._at_entry.items():
+            if value is not UNBOUND:
+                set_attribute(owner, name, value)
+            elif plainly(owner, name) is not UNBOUND:
+                delattr(owner, name)
+
+    def _replace(self, target: Tensor, new: Tensor) -> None:
+        self._before.setdefault(id(target), (target, target._data, target._held))
+        target._data, target._held, target._node = new._data, 0, None
+
+    def _name(self, i: int) -> str:
+        n = i - (len(self._inputs) - len(self._lowered.captures))
+        return self._lowered.captures[n].what if n >= 0 else f"argument {i}"
+
+
+def replace_value(target: Tensor, new: Tensor) -> None:
+    """A Parameter or Tensor takes the value that compiled code gave it, and the value's place on the tapes.
+
+    It is written in place unless somebody else holds the bytes.
+    """
+    target._own()[...] = new._data
+    target._node = new._node
+
+
+def set_attribute(owner: Any, name: str, value: Any) -> None:
+    """An object takes what compiled code left in an attribute; the epoch moves only if a guard might mind."""
+    if type(value) is Held:
+        if value.kept:
+            return
+        value = value.value
+    old = getattr(owner, name, owner)
+    if type(old) is Tensor and type(value) is Tensor and type_of(old) is type_of(value):
+        object.__setattr__(owner, name, value)
+    elif isinstance(value, Tensor) or not same_static(old, value):
+        setattr(owner, name, value)
+
+
+def _tensor_of(guard: AnyGuard) -> Tensor | None:
+    """The Tensor that was read, of which the guard asks the type only."""
+    found = guard.fetch() if isinstance(guard, Guard) and guard.holds() else None
+    return found if isinstance(found, Tensor) else None
+
+
+def _returned(x: Tensor, data: Array, held: int, bit: int) -> bool:
+    """Whether a Tensor holds what it held before; reading its array has given it a copy perhaps."""
+    if x._data is not data:
+        if x._data.shape != data.shape or x._data.dtype != data.dtype or x._data.tobytes() != data.tobytes():
+            return False
+        x._data, x._held = data, held
+    x._held &= ~bit
+    return True

@@ -1,0 +1,84 @@
+"""Whether users' rules are linear in the cotangent, which the transposition that makes tangents of them needs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from ..errors import BpropError
+from ..runtime.tensor import Tensor, wrap
+from ..runtime.trees import leaves
+from ..source import calling_place
+from .custom import IS_RULE
+from .grad import Tape, leading_to, vjp
+from .tape import Element, Opaque, thread
+
+__all__ = ["has_rules", "transposed"]
+
+
+def has_rules(pullback: Any) -> bool:
+    """Whether users' rules are part of a pullback."""
+    tape: Tape = pullback.__self__
+    seen: set[Any] = set()
+    stack: list[Any] = [node for _, _, node in tape.targets]
+    while stack:
+        node = stack.pop()
+        if node is None or node in seen:
+            continue
+        seen.add(node)
+        if isinstance(node, Opaque) and hasattr(node.pullback, IS_RULE):
+            return True
+        stack.extend((node.owner,) if node.__class__ is Element else node.parents)
+    return False
+
+
+def transposed(backward: Callable[..., Any], at: Sequence[Tensor]) -> Callable[[Sequence[Any]], list[Tensor]]:
+    """The pullback of a map of cotangents, which is linear; `at` are zeros.
+
+    BpropError (AC1705): it is not linear, which shows in its value there and in how its pullback depends on the place.
+    """
+    made: list[Any] = []
+
+    def probe(*cotangents: Tensor) -> Any:
+        found, pullback = vjp(backward, cotangents)
+        if any(t.dtype.is_float and np.any(t._data) for t in leaves(found)):
+            raise _refusal()
+        made.append(pullback)
+        return tuple(pullback([wrap(np.ones_like(t._data)) if t.dtype.is_float else None for t in leaves(found)]))
+
+    cut, thread.state.cut = thread.state.cut, False
+    try:
+        tape = Tape(probe, at)
+        ends = [node for _, _, node in tape.targets if node is not None]
+        if not leading_to(set(tape.sources), ends).isdisjoint(ends):
+            raise _refusal()
+        suspicious = thread.state.cut  # perhaps by a node on an older tape with the same bit
+        tape.close()
+    finally:
+        thread.state.cut = cut
+    if suspicious and _bends(backward, at):
+        raise _refusal()
+    pullback: Callable[[Sequence[Any]], list[Tensor]] = made[0]
+    return pullback
+
+
+def _bends(backward: Callable[..., Any], at: Sequence[Tensor]) -> bool:
+    """Whether a map of cotangents, tried at two places, is not linear."""
+    rng = np.random.default_rng(0)
+    there = [wrap((3 * rng.standard_normal(x.shape)).astype(x._data.dtype)) for x in at]
+    back = [wrap((-1000 * x._data).astype(x._data.dtype)) for x in there]
+    first, second = ([t._data.astype(np.float64) for t in leaves(backward(*c))] for c in (there, back))
+    return not all(
+        np.allclose(-1000 * a, b, rtol=1e-2, atol=1e-3, equal_nan=True) for a, b in zip(first, second, strict=True)
+    )
+
+
+def _refusal() -> BpropError:
+    return BpropError(
+        "a `bprop` is not linear in the cotangent, so forward mode cannot use it",
+        code="AC1705",
+        loc=calling_place(),
+        hint="use `dout` linearly, or ask for the derivative in reverse mode",
+    )

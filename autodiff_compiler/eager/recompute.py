@@ -1,0 +1,139 @@
+"""Calls whose values are not kept for the backward pass, but computed again there."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+from ..errors import GradientError
+from ..runtime.parameter import Parameter, versions
+from ..runtime.random import get_rng_state, set_rng_state
+from ..runtime.storage import SHARED
+from ..runtime.tensor import Array, Tensor
+from ..runtime.trees import leaves, replaced
+from .custom import alias_of
+from .grad import backward
+from .tape import Element, Node, Opaque, next_order, thread
+
+__all__ = ["recomputed"]
+
+
+def recomputed(
+    block: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], parameters: Sequence[Parameter] = ()
+) -> Any:
+    """``block(*args, **kwargs)``; of the tapes it lies on as a whole, and runs again when a gradient arrives.
+
+    The second run has the arguments, the random numbers and the values of `parameters` of the first one.
+    """
+    state = thread.state
+    if not state.active:
+        return block(*args, **kwargs)
+    again = _Again(block, args, kwargs, parameters)
+    start = next_order()
+    found = block(*args, **kwargs)
+    again.first_ended()
+    made = {id(t): t for t in leaves(found) if _made_after(start, t._node, state.active)}
+    if not made:
+        return found
+    results = list(made.values())
+    operands = dict(_operands([t._node for t in results], start, state.active))
+    mask = 0
+    for node in operands:
+        mask |= node.mask & state.active
+    numbers = [i for i, t in enumerate(leaves(found)) if id(t) in made]
+    types = [(t._data.dtype, t._data.shape) for t in leaves(found)]
+    first = {id(t): k for k, t in enumerate(results)}
+    places = [first[id(t)] for t in leaves(found) if id(t) in made]
+
+    def pull(gs: Sequence[Tensor | None]) -> Sequence[Tensor | None]:
+        bit = thread.state.pulled
+        with again.state(bit):
+            second = list(leaves(again.run()))
+        if [(t._data.dtype, t._data.shape) for t in second] != types:
+            raise GradientError(
+                "a call that is computed again for its gradient returns something else the second time",
+                hint="let it depend on its arguments only, or call it without `recompute`",
+            )
+        seeds = {k: second[i]._node for i, k in zip(numbers, places, strict=True)}
+        pairs = [(seeds[k], g) for k, g in enumerate(gs) if g is not None and seeds[k] is not None]
+        got = backward(bit, pairs, set(operands))
+        return [got.get(node) for node in operands]
+
+    node = Opaque(mask, tuple(operands), tuple(operands.values()), pull, len(results))
+    for i, t in enumerate(results):
+        t._node = Element(node, i)
+    return found
+
+
+class _Again:
+    """A call, and all that its second run must find as it was."""
+
+    def __init__(
+        self, block: Callable[..., Any], args: Any, kwargs: dict[str, Any], parameters: Sequence[Parameter]
+    ) -> None:
+        self._block = block
+        self._args, self._kwargs = replaced((args, kwargs), alias_of)
+        self._values = [(p, p._data) for p in parameters]
+        for p in parameters:
+            p._held |= SHARED  # a write gives them another buffer
+        self._nodes, self._random, self._draws = dict(versions.nodes), get_rng_state(), False
+
+    def first_ended(self) -> None:
+        """Random numbers are set back only if there were any: other threads may draw, too."""
+        self._draws = get_rng_state() != self._random
+
+    def run(self) -> Any:
+        args, kwargs = replaced((self._args, self._kwargs), alias_of)
+        return self._block(*args, **kwargs)
+
+    @contextmanager
+    def state(self, bit: int) -> Iterator[None]:
+        """What the first run found, and the tape with this bit on; afterwards everything is as before."""
+        state = thread.state
+        now = [(p, p._data) for p, _ in self._values]
+        active, nodes, drawn = state.active, versions.nodes, get_rng_state()
+        _set(self._values)
+        if self._draws:
+            set_rng_state(self._random)
+        versions.nodes, state.active = dict(self._nodes), active | bit
+        try:
+            yield
+        finally:
+            versions.nodes, state.active = nodes, active
+            if self._draws:
+                set_rng_state(drawn)
+            _set(now)
+
+
+def _set(values: Sequence[tuple[Parameter, Array]]) -> None:
+    for p, array in values:
+        p._data = array
+        p._held |= SHARED
+
+
+def _made_after(start: int, node: Node | None, active: int) -> bool:
+    return node is not None and node.order < start and node.mask & active != 0
+
+
+def _operands(ends: Sequence[Any], start: int, active: int) -> Iterator[tuple[Node, Array]]:
+    """The older nodes that those between them and `ends` are computed from, with arrays of their types."""
+    seen: set[Any] = set()
+    stack = list(ends)
+    while stack:
+        node = stack.pop()
+        if node in seen:
+            continue
+        seen.add(node)
+        if node.__class__ is Element:
+            stack.append(node.owner)
+            continue
+        for parent, array in zip(node.parents, node.arrays, strict=True):
+            if parent is None or not parent.mask & active:
+                continue
+            if parent.order < start:
+                stack.append(parent)
+            else:
+                yield parent, np.broadcast_to(np.empty((), array.dtype), array.shape)

@@ -1,0 +1,138 @@
+"""Fully connected layers."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from .. import ops
+from ..common.initializer import HeUniform, Uniform, initializer
+from ..dtypes import dtype_of, float32
+from ..runtime.parameter import Parameter
+from .activation import get_activation
+from .arguments import flag, positive
+from .cell import Cell
+
+__all__ = ["BiDense", "Dense", "Linear"]
+
+
+class Dense(Cell):
+    """A fully connected layer: ``activation(x @ weight.T + bias)`` over the last dimension of x.
+
+    `weight` [out_channels, in_channels] and `bias` [out_channels] start evenly spread over +-1/sqrt(in_channels), or as
+    `initializer` fills them with what is given.  `activation` is a Cell, a function, or a name ("relu").
+
+    >>> from autodiff_compiler import Tensor
+    >>> Dense(2, 1, weight_init=0.5, bias_init="ones")(Tensor([[1.0, 3.0]])).tolist()
+    [[3.0]]
+    """
+
+    weight: Any
+    bias: Any
+
+    def __init__(
+        self,
+        in_channels: int,
+        out_channels: int,
+        weight_init: Any = None,
+        bias_init: Any = None,
+        has_bias: bool = True,
+        activation: Any = None,
+        dtype: Any = float32,
+    ) -> None:
+        super().__init__()
+        self.in_channels = positive("in_channels", in_channels)
+        self.out_channels = positive("out_channels", out_channels)
+        self.has_bias = flag("has_bias", has_bias)
+        dtype = dtype_of(dtype)
+        weight_init = HeUniform(math.sqrt(5)) if weight_init is None else weight_init
+        self.weight = Parameter(initializer(weight_init, (out_channels, in_channels), dtype), name="weight")
+        self.bias = None
+        if has_bias:
+            bias_init = Uniform(1 / math.sqrt(in_channels)) if bias_init is None else bias_init
+            self.bias = Parameter(initializer(bias_init, (out_channels,), dtype), name="bias")
+        self.activation = get_activation(activation) if isinstance(activation, str) else activation
+        if self.activation is not None and not callable(self.activation):
+            raise TypeError(f"`activation` must be a Cell, a function or a name, not a {type(activation).__name__}")
+
+    def construct(self, x: Any) -> Any:
+        y = ops.matmul(x, self.weight.T)
+        if self.bias is not None:
+            y = y + self.bias
+        return y if self.activation is None else self.activation(y)
+
+    def extend_repr(self) -> str:
+        return f"input_channels={self.in_channels}, output_channels={self.out_channels}, has_bias={self.has_bias}"
+
+
+class Linear(Dense):
+    """A `Dense` layer without activation, under the argument names `in_features`, `out_features` and `bias`.
+
+    >>> from autodiff_compiler import Tensor
+    >>> Linear(2, 1, bias=False, weight_init=0.5)(Tensor([[1.0, 3.0]])).tolist()
+    [[2.0]]
+    """
+
+    def __init__(
+        self,
+        in_features: int,
+        out_features: int,
+        bias: bool = True,
+        weight_init: Any = None,
+        bias_init: Any = None,
+        dtype: Any = None,
+    ) -> None:
+        super().__init__(
+            in_features, out_features, weight_init, bias_init, bias, None, float32 if dtype is None else dtype
+        )
+        self.in_features, self.out_features = in_features, out_features
+
+    def extend_repr(self) -> str:
+        return f"input_features={self.in_features}, output_features={self.out_features}, has_bias={self.has_bias}"
+
+
+class BiDense(Cell):
+    """``x1 @ weight[k] @ x2.T + bias[k]`` for every output channel k, over the last dimensions of two inputs.
+
+    `weight` [out_channels, in1_channels, in2_channels] and `bias` [out_channels] start evenly spread over
+    +-1/sqrt(in1_channels).
+
+    >>> from autodiff_compiler import Tensor
+    >>> BiDense(1, 1, 1, weight_init=2.0, bias_init="ones")(Tensor([[3.0]]), Tensor([[4.0]])).tolist()
+    [[25.0]]
+    """
+
+    weight: Any
+    bias: Any
+
+    def __init__(
+        self,
+        in1_channels: int,
+        in2_channels: int,
+        out_channels: int,
+        weight_init: Any = None,
+        bias_init: Any = None,
+        has_bias: bool = True,
+        dtype: Any = float32,
+    ) -> None:
+        super().__init__()
+        self.in1_channels = positive("in1_channels", in1_channels)
+        self.in2_channels = positive("in2_channels", in2_channels)
+        self.out_channels, self.has_bias = positive("out_channels", out_channels), flag("has_bias", has_bias)
+        spread, dtype = Uniform(1 / math.sqrt(in1_channels)), dtype_of(dtype)
+        shape = out_channels, in1_channels, in2_channels
+        value = initializer(spread if weight_init is None else weight_init, shape, dtype)
+        self.weight = Parameter(value, name="weight")
+        self.bias = None
+        if has_bias:
+            value = initializer(spread if bias_init is None else bias_init, (out_channels,), dtype)
+            self.bias = Parameter(value, name="bias")
+
+    def construct(self, input1: Any, input2: Any) -> Any:
+        return ops.bidense(input1, input2, self.weight, self.bias)
+
+    def extend_repr(self) -> str:
+        return (
+            f"in1_channels={self.in1_channels}, in2_channels={self.in2_channels}, out_channels={self.out_channels}, "
+            f"has_bias={self.has_bias}"
+        )

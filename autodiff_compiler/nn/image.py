@@ -1,0 +1,231 @@
+"""Layers that rearrange, resize or compare images."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .. import ops
+from ..errors import ShapeError
+from ..ir.primitive import call
+from ..primitives.convolution import same_padding
+from ..runtime.tensor import Tensor
+from .arguments import choice, number, positive
+from .cell import Cell
+
+# fmt: off
+__all__ = [
+    "PSNR", "SSIM", "CentralCrop", "ChannelShuffle", "ImageGradients", "PixelShuffle", "PixelUnshuffle", "Unfold",
+    "Upsample",
+]
+# fmt: on
+
+
+class PixelShuffle(Cell):
+    """[..., channels * r * r, height, width] as [..., channels, height * r, width * r]; r is the factor.
+
+    >>> from autodiff_compiler import Tensor
+    >>> PixelShuffle(2)(Tensor([[[1]], [[2]], [[3]], [[4]]])).tolist()
+    [[[1, 2], [3, 4]]]
+    """
+
+    def __init__(self, upscale_factor: int) -> None:
+        super().__init__()
+        self.upscale_factor = positive("upscale_factor", upscale_factor)
+
+    def construct(self, x: Any) -> Any:
+        return ops.pixel_shuffle(x, self.upscale_factor)
+
+
+class PixelUnshuffle(Cell):
+    """The inverse of `PixelShuffle`."""
+
+    def __init__(self, downscale_factor: int) -> None:
+        super().__init__()
+        self.downscale_factor = positive("downscale_factor", downscale_factor)
+
+    def construct(self, x: Any) -> Any:
+        return ops.pixel_unshuffle(x, self.downscale_factor)
+
+
+class ChannelShuffle(Cell):
+    """[..., channels, height, width] with the channels of all groups interleaved."""
+
+    def __init__(self, groups: int) -> None:
+        super().__init__()
+        self.groups = positive("groups", groups)
+
+    def construct(self, x: Any) -> Any:
+        return ops.channel_shuffle(x, self.groups)
+
+    def extend_repr(self) -> str:
+        return f"groups={self.groups}"
+
+
+class Upsample(Cell):
+    """[batch, channels, ...] resized to `size`, or by `scale_factor`; modes as in `ops.interpolate`.
+
+    >>> from autodiff_compiler import Tensor
+    >>> Upsample(size=3, mode="linear", align_corners=True)(Tensor([[[0.0, 2.0]]])).tolist()
+    [[[0.0, 1.0, 2.0]]]
+    """
+
+    def __init__(
+        self,
+        size: Any = None,
+        scale_factor: Any = None,
+        mode: str = "nearest",
+        align_corners: bool | None = None,
+        recompute_scale_factor: bool | None = None,
+    ) -> None:
+        super().__init__()
+        self.size, self.scale_factor, self.mode = size, scale_factor, mode
+        self.align_corners, self.recompute_scale_factor = align_corners, recompute_scale_factor
+
+    def construct(self, x: Any) -> Any:
+        return ops.interpolate(
+            x, self.size, self.scale_factor, self.mode, self.align_corners, self.recompute_scale_factor
+        )
+
+
+class Unfold(Cell):
+    """Windows over images [N, C, H, W] as [N, kernel rows * kernel columns * C, rows, columns].
+
+    `ksizes`, `strides` and `rates` (the dilation) are lists [1, rows, columns, 1]; `padding` is "valid" or "same".
+
+    >>> from autodiff_compiler import ops
+    >>> Unfold([1, 2, 2, 1], [1, 2, 2, 1], [1, 2, 2, 1])(ops.ones((2, 3, 6, 6))).shape
+    (2, 12, 2, 2)
+    """
+
+    def __init__(self, ksizes: Any, strides: Any, rates: Any, padding: str = "valid") -> None:
+        super().__init__()
+        self.ksizes, self.strides, self.rates = (
+            self._inner(name, value) for name, value in (("ksizes", ksizes), ("strides", strides), ("rates", rates))
+        )
+        self.padding = choice("padding", padding.lower() if isinstance(padding, str) else padding, ("valid", "same"))
+
+    @staticmethod
+    def _inner(name: str, value: Any) -> tuple[int, int]:
+        if not isinstance(value, tuple | list):
+            raise TypeError(f"`{name}` must be a tuple or a list, not a {type(value).__name__}")
+        if len(value) != 4 or value[0] != 1 or value[3] != 1:
+            raise ValueError(f"`{name}` must be [1, rows, columns, 1], not {list(value)}")
+        return positive(name, value[1]), positive(name, value[2])
+
+    def construct(self, x: Any) -> Any:
+        if self.padding == "same":
+            top, bottom, left, right = same_padding(x.shape[2:], self.ksizes, self.strides, self.rates)
+            x = ops.pad(x, (left, right, top, bottom))
+        batch, channels, height, width = x.shape
+        rows, columns = [
+            (size - rate * (k - 1) - 1) // stride + 1
+            for size, k, stride, rate in zip((height, width), self.ksizes, self.strides, self.rates, strict=True)
+        ]
+        places = self.ksizes[0] * self.ksizes[1]
+        found = call.unfold(x, self.ksizes, self.rates, 0, self.strides)
+        found = ops.reshape(found, (batch, channels, places, rows, columns))
+        return ops.reshape(ops.permute(found, (0, 2, 1, 3, 4)), (batch, places * channels, rows, columns))
+
+
+class CentralCrop(Cell):
+    """The central part of images [C, H, W] or [N, C, H, W], `central_fraction` (0 to 1) of each of their sides.
+
+    >>> from autodiff_compiler import ops
+    >>> CentralCrop(0.5)(ops.ones((3, 4, 8))).shape
+    (3, 2, 4)
+    """
+
+    def __init__(self, central_fraction: float) -> None:
+        super().__init__()
+        if not 0 < number("central_fraction", central_fraction) <= 1:
+            raise ValueError(f"`central_fraction` must be more than 0 and at most 1, not {central_fraction}")
+        self.central_fraction = central_fraction
+
+    def construct(self, image: Any) -> Any:
+        if image.ndim not in (3, 4):
+            raise ShapeError(f"CentralCrop takes images [C, H, W] or [N, C, H, W], not {list(image.shape)}")
+        height, width = image.shape[-2:]
+        top, left = [int((size - size * self.central_fraction) / 2) for size in (height, width)]
+        return image[..., top : height - top, left : width - left]
+
+
+class ImageGradients(Cell):
+    """Differences to the next row and to the next column of images [N, C, H, W]; 0 in the last ones.
+
+    >>> from autodiff_compiler import Tensor
+    >>> down, right = ImageGradients()(Tensor([[[[1, 2], [3, 5]]]]))
+    >>> down.tolist(), right.tolist()
+    ([[[[2, 3], [0, 0]]]], [[[[1, 0], [2, 0]]]])
+    """
+
+    def construct(self, images: Any) -> Any:
+        if images.ndim != 4:
+            raise ShapeError(f"ImageGradients takes images [N, C, H, W], not {list(images.shape)}")
+        down = ops.pad(images[:, :, 1:, :] - images[:, :, :-1, :], (0, 0, 0, 1))
+        return down, ops.pad(images[:, :, :, 1:] - images[:, :, :, :-1], (0, 1))
+
+
+def _same_images(name: str, a: Any, b: Any) -> None:
+    if a.ndim != 4 or a.shape != b.shape:
+        raise ShapeError(f"{name} compares images [N, C, H, W], not {list(a.shape)} and {list(b.shape)}")
+
+
+class PSNR(Cell):
+    """Peak signal-to-noise ratio of two batches of images, [N]; `max_val` is the greatest value of a pixel.
+
+    >>> from autodiff_compiler import ops
+    >>> PSNR()(ops.ones((1, 1, 2, 2)), ops.ones((1, 1, 2, 2)) * 0.9).shape
+    (1,)
+    """
+
+    def __init__(self, max_val: float = 1.0) -> None:
+        super().__init__()
+        if number("max_val", max_val) <= 0:
+            raise ValueError(f"`max_val` must be greater than 0, not {max_val}")
+        self.max_val = max_val
+
+    def construct(self, img1: Any, img2: Any) -> Any:
+        _same_images("PSNR", img1, img2)
+        return 10 * ops.log10(self.max_val**2 / ops.mean(ops.square(img1 - img2), (1, 2, 3)))
+
+
+class SSIM(Cell):
+    """Structural similarity of two batches of images, [N]: the mean over channels and Gaussian windows.
+
+    Z. Wang and others, Image quality assessment (2004).
+
+    >>> from autodiff_compiler import ops
+    >>> SSIM(filter_size=3)(ops.ones((1, 1, 4, 4)), ops.ones((1, 1, 4, 4))).tolist()
+    [1.0]
+    """
+
+    def __init__(
+        self, max_val: float = 1.0, filter_size: int = 11, filter_sigma: float = 1.5, k1: float = 0.01, k2: float = 0.03
+    ) -> None:
+        super().__init__()
+        self.max_val, self.filter_size = number("max_val", max_val), positive("filter_size", filter_size)
+        self.filter_sigma, self.k1, self.k2 = number("filter_sigma", filter_sigma), number("k1", k1), number("k2", k2)
+        for name in ("max_val", "filter_sigma", "k1", "k2"):
+            if getattr(self, name) <= 0:
+                raise ValueError(f"`{name}` must be greater than 0, not {getattr(self, name)}")
+        bell = np.exp(-(((np.arange(filter_size) - (filter_size - 1) / 2) / filter_sigma) ** 2) / 2)
+        window = np.outer(bell, bell) / bell.sum() ** 2
+        self._window: Any = Tensor(window[None, None].astype(np.float32))
+
+    def construct(self, img1: Any, img2: Any) -> Any:
+        _same_images("SSIM", img1, img2)
+        a, b = self._smoothed(img1), self._smoothed(img2)
+        c1, c2 = (self.k1 * self.max_val) ** 2, (self.k2 * self.max_val) ** 2
+        light = (2 * a * b + c1) / (a * a + b * b + c1)
+        covariance = self._smoothed(img1 * img2) - a * b
+        variances = self._smoothed(img1 * img1 + img2 * img2) - a * a - b * b
+        return ops.mean(light * (2 * covariance + c2) / (variances + c2), (1, 2, 3))
+
+    def _smoothed(self, images: Any) -> Any:
+        """The Gaussian mean over the windows of every channel."""
+        batch, channels, height, width = images.shape
+        alone = ops.reshape(images, (batch * channels, 1, height, width))
+        found = ops.conv2d(alone, self._window.astype(images.dtype))
+        return ops.reshape(found, (batch, channels, *found.shape[2:]))

@@ -1,0 +1,343 @@
+"""Normalization over batches, layers, groups and instances as Cells."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .. import ops
+from ..common.initializer import initializer
+from ..dtypes import dtype_of, float32
+from ..errors import ShapeError
+from ..runtime.parameter import Parameter
+from .arguments import choice, flag, integer, number, positive
+from .cell import Cell
+
+# fmt: off
+__all__ = [
+    "LRN",
+    "BatchNorm1d",
+    "BatchNorm2d",
+    "BatchNorm3d",
+    "GroupNorm",
+    "InstanceNorm1d",
+    "InstanceNorm2d",
+    "InstanceNorm3d",
+    "LayerNorm",
+    "SyncBatchNorm",
+]
+# fmt: on
+
+
+def _fraction(name: str, value: Any) -> float:
+    if not 0 <= number(name, value) <= 1:
+        raise ValueError(f"`{name}` must be from 0 to 1, not {value}")
+    return float(value)
+
+
+class _PerChannel(Cell):
+    """Statistics, gamma and beta for every channel."""
+
+    moving_mean: Any
+    moving_variance: Any
+    gamma: Any
+    beta: Any
+    #: How many dimensions the input may have.
+    _ranks: tuple[int, ...] = ()
+    momentum: float
+
+    def _make(self, num_features: Any, eps: Any, affine: Any, inits: tuple[Any, ...], dtype: Any) -> None:
+        self.num_features = positive("num_features", num_features)
+        self.eps = number("eps", eps)
+        flag("affine", affine)
+        names = ("mean", "moving_mean"), ("variance", "moving_variance"), ("gamma", "gamma"), ("beta", "beta")
+        for (name, attribute), init, learned in zip(names, inits, (False, False, affine, affine), strict=True):
+            value = initializer(init, (num_features,), dtype_of(dtype))
+            setattr(self, attribute, Parameter(value, name=name, requires_grad=learned))
+
+    def _check(self, shape: tuple[Any, ...]) -> None:
+        if len(shape) not in self._ranks:
+            wanted = " or ".join(map(str, self._ranks))
+            raise ShapeError(f"{type(self).__name__} takes an input of {wanted} dimensions, not of shape {list(shape)}")
+
+    def extend_repr(self) -> str:
+        return (
+            f"num_features={self.num_features}, eps={self.eps}, momentum={self.momentum}, gamma={self.gamma}, "
+            f"beta={self.beta}, moving_mean={self.moving_mean}, moving_variance={self.moving_variance}"
+        )
+
+
+class _BatchNorm(_PerChannel):
+    _formats: tuple[str, ...] = ("NCHW",)
+
+    def __init__(
+        self,
+        num_features: int,
+        eps: float = 1e-5,
+        momentum: float = 0.9,
+        affine: bool = True,
+        gamma_init: Any = "ones",
+        beta_init: Any = "zeros",
+        moving_mean_init: Any = "zeros",
+        moving_var_init: Any = "ones",
+        use_batch_statistics: bool | None = None,
+        data_format: str = "NCHW",
+        dtype: Any = float32,
+    ) -> None:
+        super().__init__()
+        #: The part of the batch's statistics in the moving ones.
+        self.momentum = 1.0 - _fraction("momentum", momentum)
+        if use_batch_statistics is not None and not isinstance(use_batch_statistics, bool):
+            raise ValueError(f"`use_batch_statistics` must be a bool or None, not {use_batch_statistics!r}")
+        self.use_batch_statistics = use_batch_statistics
+        self.data_format = choice("data_format", data_format, self._formats)
+        self._make(num_features, eps, affine, (moving_mean_init, moving_var_init, gamma_init, beta_init), dtype)
+
+    def construct(self, x: Any) -> Any:
+        self._check(x.shape)
+        batch = self.training if self.use_batch_statistics is None else self.use_batch_statistics
+        if self.data_format == "NHWC":
+            x = ops.permute(x, (0, 3, 1, 2))
+        y = ops.batch_norm(
+            x, self.moving_mean, self.moving_variance, self.gamma, self.beta, batch, self.momentum, self.eps
+        )
+        return ops.permute(y, (0, 2, 3, 1)) if self.data_format == "NHWC" else y
+
+
+class BatchNorm1d(_BatchNorm):
+    """[batch, channels] or [batch, channels, length] standardized per channel, times gamma plus beta; as `BatchNorm2d`.
+
+    >>> from autodiff_compiler import Tensor
+    >>> net = BatchNorm1d(1, eps=0.0).set_train()
+    >>> net(Tensor([[1.0], [3.0]])).tolist()
+    [[-1.0], [1.0]]
+    """
+
+    _ranks = (2, 3)
+
+
+class BatchNorm2d(_BatchNorm):
+    """[batch, channels, height, width] standardized per channel, times `gamma` plus `beta`.
+
+    In training (`set_train`) mean and variance are those of the batch, and the moving ones become ``momentum * moving +
+    (1 - momentum) * batch`` with the unbiased variance; otherwise the moving ones are used.  `use_batch_statistics`
+    True or False decides it for ever.  Without `affine` gamma and beta are not trained.  A second call in the same
+    compiled program sees what the first one has written.
+
+    TypeError, ValueError: arguments that are none of these; ShapeError (a ValueError): another input.
+
+    >>> from autodiff_compiler import ops
+    >>> net = BatchNorm2d(1).set_train()
+    >>> net(ops.ones((1, 1, 1, 2))).tolist(), round(net.moving_mean.item(), 4)
+    ([[[[0.0, 0.0]]]], 0.1)
+    """
+
+    _ranks = (4,)
+    _formats = ("NCHW", "NHWC")
+
+
+class BatchNorm3d(_BatchNorm):
+    """[batch, channels, depth, height, width] standardized per channel, times gamma plus beta; as `BatchNorm2d`."""
+
+    _ranks = (5,)
+    _formats = ("NCDHW",)
+
+    def __init__(
+        self,
+        num_features: int,
+        eps: float = 1e-5,
+        momentum: float = 0.9,
+        affine: bool = True,
+        gamma_init: Any = "ones",
+        beta_init: Any = "zeros",
+        moving_mean_init: Any = "zeros",
+        moving_var_init: Any = "ones",
+        use_batch_statistics: bool | None = None,
+        dtype: Any = float32,
+    ) -> None:
+        inits = gamma_init, beta_init, moving_mean_init, moving_var_init
+        super().__init__(num_features, eps, momentum, affine, *inits, use_batch_statistics, "NCDHW", dtype)
+
+
+class SyncBatchNorm(_BatchNorm):
+    """`BatchNorm1d` or `BatchNorm2d` with statistics over all devices: here there is one.
+
+    ValueError: `process_groups` of several devices.
+    """
+
+    _ranks = (2, 4)
+
+    def __init__(
+        self,
+        num_features: int,
+        eps: float = 1e-5,
+        momentum: float = 0.9,
+        affine: bool = True,
+        gamma_init: Any = "ones",
+        beta_init: Any = "zeros",
+        moving_mean_init: Any = "zeros",
+        moving_var_init: Any = "ones",
+        use_batch_statistics: bool | None = None,
+        process_groups: Any = None,
+        dtype: Any = float32,
+    ) -> None:
+        if process_groups is not None and [list(group) for group in process_groups] != [[0]]:
+            raise ValueError(f"`process_groups` {process_groups} names other devices than the only one, 0")
+        inits = gamma_init, beta_init, moving_mean_init, moving_var_init
+        super().__init__(num_features, eps, momentum, affine, *inits, use_batch_statistics, "NCHW", dtype)
+
+
+# ------------------------------------------------------------------------------------------------ one sample
+class LayerNorm(Cell):
+    """Standardized over the dimensions from `begin_norm_axis` on, times `gamma` plus `beta`.
+
+    Both have the shape `normalized_shape`, that of the input from `begin_params_axis` on.  TypeError: a
+    `normalized_shape` that is no tuple or list.  ShapeError (a ValueError): another input.
+
+    >>> from autodiff_compiler import Tensor
+    >>> LayerNorm((2,), epsilon=0.0)(Tensor([[1.0, 3.0]])).tolist()
+    [[-1.0, 1.0]]
+    """
+
+    gamma: Any
+    beta: Any
+
+    def __init__(
+        self,
+        normalized_shape: Any,
+        begin_norm_axis: int = -1,
+        begin_params_axis: int = -1,
+        gamma_init: Any = "ones",
+        beta_init: Any = "zeros",
+        epsilon: float = 1e-7,
+        dtype: Any = float32,
+    ) -> None:
+        super().__init__()
+        if not isinstance(normalized_shape, tuple | list):
+            raise TypeError(f"`normalized_shape` must be a tuple or a list, not a {type(normalized_shape).__name__}")
+        self.normalized_shape = tuple(normalized_shape)
+        self.begin_norm_axis = integer("begin_norm_axis", begin_norm_axis)
+        self.begin_params_axis = integer("begin_params_axis", begin_params_axis)
+        self.epsilon = number("epsilon", epsilon)
+        for name, init in (("gamma", gamma_init), ("beta", beta_init)):
+            setattr(self, name, Parameter(initializer(init, self.normalized_shape, dtype_of(dtype)), name=name))
+
+    def construct(self, x: Any) -> Any:
+        normalized, scaled = x.shape[self.begin_norm_axis :], x.shape[self.begin_params_axis :]
+        if scaled != self.normalized_shape:
+            raise ShapeError(f"LayerNorm({list(self.normalized_shape)}) does not fit an input of {list(x.shape)}")
+        if normalized == scaled:
+            return ops.layer_norm(x, normalized, self.gamma, self.beta, self.epsilon)
+        return ops.layer_norm(x, normalized, None, None, self.epsilon) * self.gamma + self.beta
+
+    def extend_repr(self) -> str:
+        return (
+            f"normalized_shape={self.normalized_shape}, begin_norm_axis={self.begin_norm_axis}, "
+            f"begin_params_axis={self.begin_params_axis}, gamma={self.gamma}, beta={self.beta}"
+        )
+
+
+class GroupNorm(Cell):
+    """[batch, channels, ...] standardized over groups of neighbouring channels, times gamma plus beta per channel.
+
+    Without `affine` gamma and beta are not trained.  ValueError: channels that cannot be divided into the groups.
+
+    >>> from autodiff_compiler import Tensor
+    >>> GroupNorm(1, 2, eps=0.0)(Tensor([[[[1.0]], [[3.0]]]])).tolist()
+    [[[[-1.0]], [[1.0]]]]
+    """
+
+    gamma: Any
+    beta: Any
+
+    def __init__(
+        self,
+        num_groups: int,
+        num_channels: int,
+        eps: float = 1e-5,
+        affine: bool = True,
+        gamma_init: Any = "ones",
+        beta_init: Any = "zeros",
+        dtype: Any = float32,
+    ) -> None:
+        super().__init__()
+        self.num_groups, self.num_channels = positive("num_groups", num_groups), positive("num_channels", num_channels)
+        if num_channels % num_groups:
+            raise ValueError(f"{num_channels} channels cannot be divided into {num_groups} groups")
+        self.eps, self.affine = number("eps", eps), flag("affine", affine)
+        for name, init in (("gamma", gamma_init), ("beta", beta_init)):
+            value = initializer(init, (num_channels,), dtype_of(dtype))
+            setattr(self, name, Parameter(value, name=name, requires_grad=affine))
+
+    def construct(self, x: Any) -> Any:
+        return ops.group_norm(x, self.num_groups, self.gamma, self.beta, self.eps)
+
+    def extend_repr(self) -> str:
+        return f"num_groups={self.num_groups}, num_channels={self.num_channels}"
+
+
+class _InstanceNorm(_PerChannel):
+    """Every sample and channel by itself, in training or not.
+
+    `moving_mean` and `moving_variance` are there for checkpoints; nothing reads or changes them.
+    """
+
+    def __init__(
+        self,
+        num_features: int,
+        eps: float = 1e-5,
+        momentum: float = 0.1,
+        affine: bool = True,
+        gamma_init: Any = "ones",
+        beta_init: Any = "zeros",
+        dtype: Any = float32,
+    ) -> None:
+        super().__init__()
+        self.momentum = _fraction("momentum", momentum)
+        self._make(num_features, eps, affine, ("zeros", "ones", gamma_init, beta_init), dtype)
+
+    def construct(self, x: Any) -> Any:
+        self._check(x.shape)
+        return ops.instance_norm(x, self.gamma, self.beta, self.eps)
+
+
+class InstanceNorm1d(_InstanceNorm):
+    """[batch, channels, length] standardized for every sample and channel, times gamma plus beta per channel.
+
+    >>> from autodiff_compiler import Tensor
+    >>> InstanceNorm1d(1, eps=0.0)(Tensor([[[1.0, 3.0]], [[4.0, 2.0]]])).tolist()
+    [[[-1.0, 1.0]], [[1.0, -1.0]]]
+    """
+
+    _ranks = (3,)
+
+
+class InstanceNorm2d(_InstanceNorm):
+    """[batch, channels, height, width] standardized for every sample and channel, times gamma plus beta."""
+
+    _ranks = (4,)
+
+
+class InstanceNorm3d(_InstanceNorm):
+    """[batch, channels, depth, height, width] standardized for every sample and channel, times gamma plus beta."""
+
+    _ranks = (5,)
+
+
+class LRN(Cell):
+    """Local response normalization over 2 depth_radius + 1 neighbouring channels; see `ops.lrn`."""
+
+    def __init__(
+        self,
+        depth_radius: int = 5,
+        bias: float = 1.0,
+        alpha: float = 1.0,
+        beta: float = 0.5,
+        norm_region: str = "ACROSS_CHANNELS",
+    ) -> None:
+        super().__init__()
+        self.depth_radius = integer("depth_radius", depth_radius, 0)
+        self.bias, self.alpha, self.beta = number("bias", bias), number("alpha", alpha), number("beta", beta)
+        self.norm_region = choice("norm_region", norm_region, ("ACROSS_CHANNELS",))
+
+    def construct(self, x: Any) -> Any:
+        return ops.lrn(x, self.depth_radius, self.bias, self.alpha, self.beta, self.norm_region)

@@ -1,0 +1,212 @@
+"""MindSpore's operator classes for images: blocks, resizing, sampling, boxes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ..errors import ShapeError
+from ..ir.primitive import call
+from ..primitives.family import as_tensor, static_int
+from ..primitives.window import per_dimension
+from . import array, nn_func, vision
+from .operation import operation
+
+__all__: list[str] = []
+
+_Function = Callable[..., Any]
+
+
+# ------------------------------------------------------------------------------------------------ blocks
+def _depth_to_space(block_size: int) -> _Function:
+    def run(x: Any) -> Any:
+        x = as_tensor(x)
+        n, c, h, w = x.shape
+        parts = call.reshape(x, (n, block_size, block_size, c // block_size**2, h, w))
+        return call.reshape(
+            call.transpose(parts, (0, 3, 4, 1, 5, 2)), (n, c // block_size**2, h * block_size, w * block_size)
+        )
+
+    return run
+
+
+def _space_to_depth(block_size: int) -> _Function:
+    def run(x: Any) -> Any:
+        x = as_tensor(x)
+        n, c, h, w = x.shape
+        parts = call.reshape(x, (n, c, h // block_size, block_size, w // block_size, block_size))
+        return call.reshape(
+            call.transpose(parts, (0, 3, 5, 1, 2, 4)), (n, c * block_size**2, h // block_size, w // block_size)
+        )
+
+    return run
+
+
+def _im2col(ksizes: Any, strides: Any = 1, dilations: Any = 1, pads: Any = 0) -> _Function:
+    places = int(np.prod(per_dimension(ksizes, 2, "ksizes")))
+
+    def run(x: Any) -> Any:
+        columns = array.unfold(x, ksizes, dilations, pads, strides)
+        n, rows, windows = columns.shape
+        return call.reshape(columns, (n, rows // places, places, windows))
+
+    return run
+
+
+# ------------------------------------------------------------------------------------------------ resizing
+def _places(source: int, target: int, align_corners: bool, half_pixel_centers: bool) -> np.ndarray:
+    """Where in the source every element of the target lies."""
+    steps = np.arange(target)
+    if align_corners:
+        return steps * ((source - 1) / (target - 1) if target > 1 else 0.0)
+    scale = source / target
+    return (steps + 0.5) * scale - 0.5 if half_pixel_centers else steps * scale
+
+
+def _linear_weights(source: int, target: int, align_corners: bool, half_pixel_centers: bool) -> np.ndarray:
+    """[target, source]: how much of each element of the source every element of the target has."""
+    at = np.clip(_places(source, target, align_corners, half_pixel_centers), 0, source - 1)
+    low = np.floor(at).astype(int)
+    weights = np.zeros((target, source))
+    np.add.at(weights, (np.arange(target), low), 1 - (at - low))
+    np.add.at(weights, (np.arange(target), np.minimum(low + 1, source - 1)), at - low)
+    return weights
+
+
+def _nearest(source: int, target: int, align_corners: bool, half_pixel_centers: bool) -> np.ndarray:
+    """Which element of the source each of the target is."""
+    if align_corners:
+        at = np.floor(_places(source, target, True, False) + 0.5)
+    else:
+        at = np.floor((np.arange(target) + (0.5 if half_pixel_centers else 0.0)) * (source / target))
+    return np.minimum(at, source - 1).astype(np.int32)
+
+
+def _one_convention(name: str, align_corners: bool, half_pixel_centers: bool) -> None:
+    if align_corners and half_pixel_centers:
+        raise ValueError(f"{name}: align_corners and half_pixel_centers exclude each other")
+
+
+def _image(name: str, x: Any, size: Any) -> tuple[Any, int, int]:
+    x = as_tensor(x)
+    if x.ndim != 4:
+        raise ShapeError(f"{name} takes [batch, channels, height, width], not {list(x.shape)}")
+    height, width = (static_int(s, "size") for s in size)
+    return x, height, width
+
+
+def _bilinear(align_corners: bool = False, half_pixel_centers: bool = False) -> _Function:
+    _one_convention("ResizeBilinearV2", align_corners, half_pixel_centers)
+
+    def run(x: Any, size: Any) -> Any:
+        x, height, width = _image("ResizeBilinearV2", x, size)
+        how = (align_corners, half_pixel_centers)
+        rows = _linear_weights(x.shape[2], height, *how).astype(x.dtype.numpy)
+        columns = _linear_weights(x.shape[3], width, *how).T.astype(x.dtype.numpy)
+        return call.matmul(call.matmul(rows, x), columns)
+
+    return run
+
+
+def _nearest_neighbour(align_corners: bool = False, half_pixel_centers: bool = False) -> _Function:
+    _one_convention("ResizeNearestNeighborV2", align_corners, half_pixel_centers)
+
+    def run(x: Any, size: Any) -> Any:
+        x, height, width = _image("ResizeNearestNeighborV2", x, size)
+        how = (align_corners, half_pixel_centers)
+        rows = call.gather(x, as_tensor(_nearest(x.shape[2], height, *how)), 2, 0)
+        return call.gather(rows, as_tensor(_nearest(x.shape[3], width, *how)), 3, 0)
+
+    return run
+
+
+def _bicubic(align_corners: bool, half_pixel_centers: bool) -> _Function:
+    _one_convention("ResizeBicubic", align_corners, half_pixel_centers)
+    if not (align_corners or half_pixel_centers):
+        raise ValueError("ResizeBicubic resizes with align_corners or half_pixel_centers here: say one of them")
+    return lambda images, size: nn_func.interpolate(images, tuple(size), mode="bicubic", align_corners=align_corners)
+
+
+def _of_size(make: Callable[..., _Function]) -> Callable[..., _Function]:
+    """The maker of a class that has the size among its constants."""
+
+    def sized(size: Any, align_corners: bool = False, half_pixel_centers: bool = False) -> _Function:
+        run = make(align_corners, half_pixel_centers)
+        return lambda x: run(x, size)
+
+    return sized
+
+
+def _linear1d(coordinate_transformation_mode: str = "align_corners") -> _Function:
+    if coordinate_transformation_mode not in ("align_corners", "half_pixel"):
+        raise ValueError(
+            "coordinate_transformation_mode must be 'align_corners' or 'half_pixel', "
+            f"not {coordinate_transformation_mode!r}"
+        )
+    corners = coordinate_transformation_mode == "align_corners"
+
+    def run(x: Any, size: Any) -> Any:
+        x = as_tensor(x)
+        (target,) = per_dimension(size, 1, "size")
+        return call.matmul(x, _linear_weights(x.shape[-1], target, corners, not corners).T.astype(x.dtype.numpy))
+
+    return run
+
+
+# ------------------------------------------------------------------------------------------------ classes
+def _sampler(dimensions: int) -> Callable[..., _Function]:
+    return lambda interpolation_mode="bilinear", padding_mode="zeros", align_corners=False: (
+        lambda input_x, grid: nn_func.grid_sample(input_x, grid, interpolation_mode, padding_mode, align_corners)
+    )
+
+
+_MAKERS: dict[str, Callable[..., _Function]] = {
+    "AffineGrid": lambda align_corners=False: lambda theta, size: nn_func.affine_grid(theta, size, align_corners),
+    "BatchToSpace": lambda block_size, crops: lambda x: vision.batch_to_space_nd(x, (block_size, block_size), crops),
+    "BatchToSpaceND": lambda block_shape, crops: lambda x: vision.batch_to_space_nd(x, block_shape, crops),
+    "BoundingBoxDecode": lambda max_shape, means=(0.0,) * 4, stds=(1.0,) * 4, wh_ratio_clip=0.016: (
+        lambda anchor, deltas: vision.bounding_box_decode(anchor, deltas, max_shape, means, stds, wh_ratio_clip)
+    ),
+    "BoundingBoxEncode": lambda means=(0.0,) * 4, stds=(1.0,) * 4: (
+        lambda anchor, truth: vision.bounding_box_encode(anchor, truth, means, stds)
+    ),
+    "ChannelShuffle": lambda group: lambda x: vision.channel_shuffle(x, group),
+    "CheckValid": lambda: lambda bboxes, img_metas: vision.check_valid(bboxes, img_metas),
+    "Col2Im": lambda kernel_size, dilation=1, padding=0, stride=1: (
+        lambda x, output_size: array.col2im(x, output_size, kernel_size, dilation, padding, stride)
+    ),
+    "CropAndResize": lambda method="bilinear", extrapolation_value=0.0: (
+        lambda x, boxes, index, size: vision.crop_and_resize(x, boxes, index, size, method, extrapolation_value)
+    ),
+    "DepthToSpace": _depth_to_space,
+    "GridSampler2D": _sampler(2),
+    "GridSampler3D": _sampler(3),
+    "IOU": lambda mode="iou": lambda anchor_boxes, gt_boxes: vision.iou(anchor_boxes, gt_boxes, mode),
+    "Im2Col": _im2col,
+    "ResizeBicubic": lambda align_corners=False, half_pixel_centers=False: _bicubic(align_corners, half_pixel_centers),
+    "ResizeBilinear": _of_size(_bilinear),
+    "ResizeBilinearV2": _bilinear,
+    "ResizeLinear1D": _linear1d,
+    "ResizeNearestNeighbor": _of_size(_nearest_neighbour),
+    "ResizeNearestNeighborV2": _nearest_neighbour,
+    "UpsampleNearest3D": lambda: (
+        lambda x, output_size=None, scales=None: nn_func.interpolate(
+            x, output_size, None if scales is None else tuple(scales), "nearest"
+        )
+    ),
+    "UpsampleTrilinear3D": lambda align_corners=False: (
+        lambda x, output_size=None, scales=None: nn_func.interpolate(
+            x, output_size, None if scales is None else tuple(scales), "trilinear", align_corners
+        )
+    ),
+    "SpaceToBatch": lambda block_size, paddings: (
+        lambda x: vision.space_to_batch_nd(x, (block_size, block_size), paddings)
+    ),
+    "SpaceToBatchND": lambda block_shape, paddings: lambda x: vision.space_to_batch_nd(x, block_shape, paddings),
+    "SpaceToDepth": _space_to_depth,
+}
+for _name, _make in _MAKERS.items():
+    globals()[_name] = operation(_name, _make, __name__)
+__all__ += _MAKERS

@@ -1,0 +1,101 @@
+"""Steps scaled by a running mean of the squared gradients."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from .. import ops
+from .groups import checked_flag, checked_number
+from .optimizer import Optimizer
+
+__all__ = ["Adadelta", "RMSProp"]
+
+
+class RMSProp(Optimizer):
+    """RMSProp: ``s = decay * s + (1 - decay) * g**2``; ``m = momentum * m + lr * g / sqrt(s + epsilon)``; ``p -= m``.
+
+    If `centered`, the root is taken of ``s - a**2 + epsilon``, with ``a = decay * a + (1 - decay) * g``.  State as
+    Parameters: `mean_square.X` (s, which begins with 1), `moment.X` (m) and `mean_grad.X` (a).
+
+    >>> from autodiff_compiler import Parameter, Tensor
+    >>> p = Parameter([1.0], name="p")
+    >>> _ = RMSProp([p], learning_rate=0.5, decay=0.0)([Tensor([4.0])]); p.tolist()
+    [0.5]
+    """
+
+    def __init__(
+        self,
+        params: Iterable[Any],
+        learning_rate: Any = 0.1,
+        decay: float = 0.9,
+        momentum: float = 0.0,
+        epsilon: float = 1e-10,
+        use_locking: bool = False,
+        centered: bool = False,
+        loss_scale: float = 1.0,
+        weight_decay: Any = 0.0,
+    ) -> None:
+        super().__init__(learning_rate, params, weight_decay, loss_scale)
+        self.decay = checked_number("decay", decay, least=0.0)
+        self.momentum = checked_number("momentum", momentum, least=0.0)
+        self.epsilon = checked_number("epsilon", epsilon, above=0.0)
+        checked_flag("use_locking", use_locking)
+        self.centered = checked_flag("centered", centered)
+        self.ms = self.moments_like("mean_square", "ones")
+        self.moment = self.moments_like("moment")
+        if centered:
+            self.mg = self.moments_like("mean_grad")
+
+    def update(self, i: int, p: Any, g: Any, lr: Any) -> Any:
+        s, m = self.ms[i], self.moment[i]
+        new_s = self.decay * s + (1.0 - self.decay) * ops.square(g)
+        ops.assign(s, ops.cast(new_s, s.dtype))
+        size = new_s
+        if self.centered:
+            a = self.mg[i]
+            new_a = self.decay * a + (1.0 - self.decay) * g
+            ops.assign(a, ops.cast(new_a, a.dtype))
+            size = new_s - ops.square(new_a)
+        new_m = self.momentum * m + lr * g / ops.sqrt(size + self.epsilon)
+        ops.assign(m, ops.cast(new_m, m.dtype))
+        return ops.assign(p, ops.cast(p - new_m, p.dtype))
+
+
+class Adadelta(Optimizer):
+    """Adadelta: steps of the size of a running mean of the steps before.
+
+    ``s = rho * s + (1 - rho) * g**2``; ``d = sqrt(u + epsilon) / sqrt(s + epsilon) * g``;
+    ``u = rho * u + (1 - rho) * d**2``; ``p -= lr * d``.  State as Parameters: `accum.X` (s), `accum_update.X` (u).
+
+    >>> from autodiff_compiler import Parameter, Tensor
+    >>> p = Parameter([1.0], name="p")
+    >>> _ = Adadelta([p], rho=0.0, epsilon=1.0)([Tensor([0.0])]); p.tolist()
+    [1.0]
+    """
+
+    def __init__(
+        self,
+        params: Iterable[Any],
+        learning_rate: Any = 1.0,
+        rho: float = 0.9,
+        epsilon: float = 1e-6,
+        loss_scale: float = 1.0,
+        weight_decay: Any = 0.0,
+    ) -> None:
+        super().__init__(learning_rate, params, weight_decay, loss_scale)
+        self.rho = checked_number("rho", rho, least=0.0)
+        if self.rho > 1.0:
+            raise ValueError(f"`rho` must be <= 1.0, not {rho}")
+        self.epsilon = checked_number("epsilon", epsilon, least=0.0)
+        self.accum = self.moments_like("accum")
+        self.accum_update = self.moments_like("accum_update")
+
+    def update(self, i: int, p: Any, g: Any, lr: Any) -> Any:
+        s, u = self.accum[i], self.accum_update[i]
+        new_s = self.rho * s + (1.0 - self.rho) * ops.square(g)
+        d = ops.sqrt(u + self.epsilon) / ops.sqrt(new_s + self.epsilon) * g
+        new_u = self.rho * u + (1.0 - self.rho) * ops.square(d)
+        ops.assign(s, ops.cast(new_s, s.dtype))
+        ops.assign(u, ops.cast(new_u, u.dtype))
+        return ops.assign(p, ops.cast(p - lr * d, p.dtype))

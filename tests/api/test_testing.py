@@ -1,0 +1,260 @@
+"""`autodiff_compiler.testing`: checks that find wrong gradients and differing modes, and say where."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pytest
+
+import autodiff_compiler as ms
+from autodiff_compiler import Tensor, nn, ops
+from autodiff_compiler.testing import GradientMismatch, ModeMismatch, assert_modes_equal, check_bprop, gradcheck
+from autodiff_compiler.testing.modes import in_mode
+
+pytest_plugins = ["autodiff_compiler.testing.fixtures"]
+
+
+class Right(nn.Cell):
+    """The custom operator of document 000."""
+
+    def construct(self, x):
+        return x * ops.sin(x)
+
+    def bprop(self, x, out, dout):
+        return (dout * (ops.sin(x) + x * ops.cos(x)),)
+
+
+class Wrong(Right):
+    """The same with a mistake in the second term."""
+
+    def bprop(self, x, out, dout):
+        return (dout * (ops.sin(x) - x * ops.cos(x)),)
+
+
+X = np.array([0.5, 2.0, -1.0])
+
+
+@pytest.mark.parametrize("dtype", [ms.float32, ms.float64])
+def test_a_right_rule_passes(dtype):
+    assert check_bprop(Right(), Tensor(X, dtype)) is True
+    assert gradcheck(Right(), (Tensor(X, dtype),), order=2 if dtype is ms.float64 else 1) is True
+
+
+@pytest.mark.parametrize("dtype", [ms.float32, ms.float64])
+def test_a_wrong_rule_is_named_with_input_element_amount_and_line(dtype):
+    with pytest.raises(GradientMismatch) as caught:
+        check_bprop(Wrong(), Tensor(X, dtype))
+    error = caught.value
+    # out of (sin x - x cos x) - (sin x + x cos x) = -2 x cos x, weighted by cos(1 + i) + 1/4
+    apart = -2 * X * np.cos(X) * (np.cos(1.0 + np.arange(3)) + 0.25)
+    worst = int(np.argmax(np.abs(apart)))
+    assert error.input == "x"
+    assert error.index == (worst,)
+    assert error.difference == pytest.approx(apart[worst], rel=1e-2)
+    told = str(error)
+    line = Wrong.bprop.__code__.co_firstlineno
+    assert "'x'" in told
+    assert f"element [{worst}]" in told
+    assert f"test_testing.py:{line}" in told
+    assert "3 of 3 elements" in told
+    automatic = (np.sin(X) + X * np.cos(X))[worst] * (np.cos(1.0 + worst) + 0.25)
+    shown = float(re.search(r"automatic differentiation of the same code gives (\S+)", told)[1])
+    assert shown == pytest.approx(automatic, rel=1e-2)
+
+
+def test_a_small_mistake_is_found_in_double_precision():
+    class Slightly(Right):
+        def bprop(self, x, out, dout):
+            return (dout * (ops.sin(x) + x * ops.cos(x)) * 1.00001,)
+
+    with pytest.raises(GradientMismatch):
+        check_bprop(Slightly(), Tensor(X, ms.float64))
+
+
+def test_several_inputs_and_outputs():
+    class Both(nn.Cell):
+        def construct(self, x, n, y):
+            return x * y, (y * n).sum()
+
+        def bprop(self, x, n, y, out, dout):
+            return dout[0] * y, None, dout[0] * x + dout[1] * n
+
+    x, y, n = Tensor([1.5, 2.5], ms.float64), Tensor([0.5, -1.0], ms.float64), Tensor([2, 3], ms.int32)
+    assert check_bprop(Both(), (x, n, y))
+
+    class Swapped(Both):
+        def bprop(self, x, n, y, out, dout):
+            return dout[0] * y, None, dout[0] * x
+
+    with pytest.raises(GradientMismatch) as caught:
+        check_bprop(Swapped(), (x, n, y))
+    assert caught.value.input == "y"
+
+
+def test_a_rule_that_is_wrong_in_the_second_derivative_only():
+    class Once(nn.Cell):
+        def construct(self, x):
+            return x**3
+
+        def bprop(self, x, out, dout):
+            return (dout * 3 * ops.stop_gradient(x * x),)
+
+    x = Tensor([1.5], ms.float64)
+    assert gradcheck(Once(), x)
+    with pytest.raises(GradientMismatch, match="grad"):
+        gradcheck(Once(), x, order=2)
+
+
+def test_functions_with_a_rule():
+    @ops.custom_vjp
+    def square(x):
+        return x * x
+
+    x = Tensor([1.5], ms.float64)
+    with pytest.raises(TypeError, match="derivative of its own"):
+        check_bprop(square, x)
+    square.defbwd(lambda x, out, dout: (2 * x * dout,))
+    assert check_bprop(square, x)
+    square.defbwd(lambda x, out, dout: (3 * x * dout,))
+    with pytest.raises(GradientMismatch, match="square"):
+        check_bprop(square, x)
+
+
+def test_nothing_to_check():
+    with pytest.raises(ValueError, match="no float Tensor"):
+        gradcheck(lambda x: x, Tensor([1], ms.int32))
+    with pytest.raises(ValueError, match="returns no float"):
+        gradcheck(lambda x: x.astype(ms.int32), Tensor([1.0]))
+    with pytest.raises(TypeError, match="derivative of its own"):
+        check_bprop(nn.ReLU(), Tensor([1.0]))
+
+
+def test_the_arguments_stay_as_they_are():
+    x = Tensor([1.0, 2.0], ms.float64)
+
+    def f(x):
+        x[0] = x[1] * 2
+        return x * x
+
+    assert gradcheck(f, x)
+    assert x.tolist() == [1.0, 2.0]
+
+
+def test_equal_modes_give_the_result():
+    def f(x, n):
+        for _ in range(n):
+            x = x * x
+        return {"x": x, "n": n}
+
+    found = assert_modes_equal(f, Tensor([1.5]), 2)
+    assert found["n"] == 2
+    assert found["x"].tolist() == [1.5**4]
+
+
+@ms.constexpr
+def is_graph():
+    """Whether it is asked in GRAPH_MODE: what no program should depend on."""
+    return ms.get_context("mode") == ms.GRAPH_MODE
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        (lambda x: x * (2.0 if is_graph() else 1.0), "element [0]: 6.0, eager gives 3.0"),
+        (lambda x: x if is_graph() else x.astype(ms.float64), "Float32[1], eager gives Float64[1]"),
+        (lambda x: x if is_graph() else x.reshape((1, 1)), "eager gives Float32[1, 1]"),
+        (lambda x: (x, x) if is_graph() else (x,), "2 items, eager gives 1"),
+        (lambda x: [x] if is_graph() else (x,), "a list, eager gives a tuple"),
+        (lambda x: {"a": {"b": 3 if is_graph() else 4}}, "['a']['b']: 3, eager gives 4"),
+    ],
+)
+def test_differing_modes_are_found(given, told):
+    with pytest.raises(ModeMismatch) as caught:
+        assert_modes_equal(given, Tensor([3.0]))
+    assert told in str(caught.value)
+    assert "graph O0" in str(caught.value)
+
+
+def test_differing_writes_to_arguments_are_found():
+    def f(x):
+        x[0] = 5.0 if is_graph() else 6.0
+        return x.sum() * 0
+
+    with pytest.raises(ModeMismatch, match="arguments after the call"):
+        assert_modes_equal(f, Tensor([3.0]))
+
+
+def test_differing_exceptions_are_found():
+    def f(x):
+        if not is_graph():
+            raise ValueError("only here")
+        return x
+
+    with pytest.raises(ModeMismatch, match=r"eager: ValueError: only here\ngraph O0: no exception"):
+        assert_modes_equal(f, Tensor([3.0]))
+
+
+def test_the_exception_of_every_mode_is_raised():
+    def f(x):
+        raise KeyError("everywhere")
+
+    with pytest.raises(KeyError, match="everywhere"):
+        assert_modes_equal(f, Tensor([3.0]))
+
+
+def test_gradients_are_compared_too():
+    value, gradient = assert_modes_equal(lambda x: (x * x).sum(), Tensor([3.0]), grad_position=0)
+    assert value.item() == 9.0
+    assert gradient.tolist() == [6.0]
+
+
+def test_the_settings_come_back():
+    before = ms.get_context("mode"), ms.get_context("optimize")
+    inside = []
+
+    def fails():
+        with in_mode("graph O0"):
+            inside.append((ms.get_context("mode"), ms.get_context("optimize")))
+            raise RuntimeError
+
+    with pytest.raises(RuntimeError):
+        fails()
+    assert inside == [(ms.GRAPH_MODE, 0)]
+    assert (ms.get_context("mode"), ms.get_context("optimize")) == before
+
+
+def test_the_fixture_sets_the_mode(both_modes):
+    assert both_modes == ("eager" if ms.get_context("mode") == ms.PYNATIVE_MODE else "graph")
+
+
+def test_the_fixture_runs_a_test_twice_and_restores(pytester_file):
+    assert pytester_file == "2 passed"
+
+
+@pytest.fixture
+def pytester_file(tmp_path):
+    """How many tests pytest runs for one that uses the fixture; the mode is checked after each."""
+    import subprocess
+    import sys
+
+    (tmp_path / "conftest.py").write_text(
+        "import autodiff_compiler as ms, pytest\n"
+        'pytest_plugins = ["autodiff_compiler.testing.fixtures"]\n'
+        "@pytest.fixture(autouse=True)\n"
+        "def restored():\n"
+        "    yield\n"
+        "    assert ms.get_context('mode') == ms.PYNATIVE_MODE\n"
+    )
+    (tmp_path / "test_it.py").write_text("def test_it(both_modes):\n    assert both_modes in ('eager', 'graph')\n")
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", str(tmp_path)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=tmp_path, env=_environment())
+    return re.search(r"\d+ passed", done.stdout)[0]
+
+
+def _environment():
+    import os
+    from pathlib import Path
+
+    root = str(Path(ms.__file__).parent.parent)
+    return {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, [root, os.environ.get("PYTHONPATH")]))}
