@@ -67,7 +67,8 @@ from .runtime.tensor import Tensor
 from .version import __version__
 
 if TYPE_CHECKING:
-    from . import common, context, nn, ops, train
+    from . import amp, common, context, nn, ops, train
+    from .amp import DynamicLossScaleManager, FixedLossScaleManager, LossScaleManager
     from .common import dtype
     from .context import ParallelMode, get_current_device, run_check, set_auto_parallel_context, set_device
     from .runtime.mutable import mutable
@@ -112,6 +113,7 @@ _LAZY = {
     "get_seed": "runtime.random",
     "get_rng_state": "runtime.random",
     "set_rng_state": "runtime.random",
+    "amp": "",
     "common": "",
     "context": "",
     "experimental": "",
@@ -125,6 +127,9 @@ _LAZY = {
     "ops": "",
     "optim": "",
     "train": "",
+    "DynamicLossScaleManager": "amp.loss_scale_manager",
+    "FixedLossScaleManager": "amp.loss_scale_manager",
+    "LossScaleManager": "amp.loss_scale_manager",
     "load_checkpoint": "train.serialization",
     "load_param_into_net": "train.serialization",
     "save_checkpoint": "train.serialization",
@@ -158,7 +163,9 @@ __all__ = [
     "BypassWarning",
     "CompileError",
     "DTypeError",
+    "DynamicLossScaleManager",
     "DynamicShapeError",
+    "FixedLossScaleManager",
     "GradOperation",
     "GradientError",
     "GradientWarning",
@@ -168,6 +175,7 @@ __all__ = [
     "JitConfig",
     "JoinError",
     "LoopError",
+    "LossScaleManager",
     "MissingAttributeError",
     "NonFiniteError",
     "NotDifferentiableError",
@@ -189,6 +197,7 @@ __all__ = [
     "UnsupportedCallError",
     "UnsupportedSyntaxError",
     "__version__",
+    "amp",
     "bfloat16",
     "bool_",
     "common",

@@ -201,7 +201,7 @@ CATALOGUE: dict[str, Entry] = {
     ),
     "AC1705": Entry(
         _BPROP,
-        "forward mode needs a `bprop` that is linear in `dout`, and this one is not",
+        "forward mode needs a `bprop` that is linear in `dout` and has no effects that come later; this one is not so",
         "use `dout` linearly, or ask in reverse mode",
     ),
     "AC1706": Entry(_BPROP, "a gradient edit changes the shape of the gradient", "return the shape that came in"),

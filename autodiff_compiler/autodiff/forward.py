@@ -12,9 +12,11 @@ from typing import Any
 
 from ..errors import BpropError, InternalCompilerError, NotDifferentiableError
 from ..ir.build import Builder
-from ..ir.core import Block, Function, Op, Value
-from ..ir.primitive import Context
+from ..ir.core import Block, Function, Module, Op, Value
+from ..ir.primitive import Context, Effect
+from ..ir.types import TensorType
 from ..ir.walk import Cloner, free_values, inline, ops_of
+from ..runtime.commits import Commit
 from .activity import active_values, differentiable
 from .pairs import Pairs
 from .remat import prune
@@ -37,11 +39,13 @@ class Forward(Cloner):
         self.pairs = pairs
         self.tangents: dict[Value, Value] = {}
         self.active = active_values(block, wrt, block.outs, hooks=False)
+        #: users' rules with effects, which run when the forward pass has ended, as far as was copied
+        self.late: list[Op] = []
 
     def nested(self, builder: Builder) -> Forward:
         inner: Forward = object.__new__(Forward)
         Cloner.__init__(inner, builder, self.mapping, self.relocate)
-        inner.pairs, inner.tangents, inner.active = self.pairs, self.tangents, self.active
+        inner.pairs, inner.tangents, inner.active, inner.late = self.pairs, self.tangents, self.active, self.late
         return inner
 
     def tangent_or_zero(self, x: Value) -> Value:
@@ -51,6 +55,8 @@ class Forward(Cloner):
 
     # --------------------------------------------------------------------------------------------- plain ops
     def clone_op(self, op: Op) -> None:
+        if self.late and _has_effect(op, self.builder.module):
+            raise _out_of_order(self.late[0])
         super().clone_op(op)
         if op.defn.infer_blocks is not None or not any(x in self.tangents for x in op.operands):
             return
@@ -75,6 +81,8 @@ class Forward(Cloner):
         if op.defn.name in ("custom_vjp", "grad_map") and not all(_vanishes(share, block) for share, _ in pairs):
             raise _not_linear(op, block)
         active = active_values(block, block.args, [share for share, _ in pairs])
+        if op.defn.name in ("custom_vjp", "grad_map") and _steps(block, active, [share for share, _ in pairs]):
+            raise _not_linear(op, block)
         cotangents = Cotangents(active)
         for share, tangent in pairs:
             cotangents.add(scratch, share, tangent)
@@ -205,6 +213,10 @@ class Forward(Cloner):
         if not any(x in self.tangents for x in op.operands) or not any(r in self.active for r in op.results):
             return results
         bwd = op.blocks[-1]
+        if any(_has_effect(o, self.builder.module) for o in ops_of(bwd)):
+            if self.late:
+                raise _out_of_order(self.late[0])
+            self.late.append(op)
 
         def rule(scratch: Builder, gs: Sequence[Value | None]) -> Sequence[Value | None]:
             full = [zeros_like(scratch, r) if g is None else g for g, r in zip(gs, results, strict=True)]
@@ -287,6 +299,53 @@ def _vanishes(x: Value, block: Block) -> bool:
         return seen[x]
 
     return zero(x)
+
+
+def _steps(block: Block, active: set[Value], shares: Sequence[Value]) -> bool:
+    """Whether a user's rule takes its cotangents through a function whose derivative is zero: `sign`, a comparison."""
+    needed, stack = set(shares), list(shares)
+    while stack:
+        op = stack.pop().op
+        if op is not None and op.parent is block:
+            new = [x for x in op.operands if x not in needed]
+            needed.update(new)
+            stack += new
+    on_them = set(block.args)
+    for op in block.ops:
+        if op.blocks or needed.isdisjoint(op.results) or on_them.isdisjoint(op.operands):
+            continue
+        (result, *others) = op.results
+        if differentiable(result.type) and not others and (result not in active or _is_step(op)):
+            return True
+        if not isinstance(result.type, TensorType) or not result.type.dtype.is_int:  # sizes and places
+            on_them.update(op.results)
+    return False
+
+
+def _is_step(op: Op) -> bool:
+    """Whether the derivative of an op of one operand is zero everywhere."""
+    defn = op.defn
+    if defn.scalar is None or defn.vjp is None or len(op.operands) != 1:
+        return False
+    (x,), scratch = op.operands, Builder(Block([op.results[0].type]))
+    with scratch:
+        return defn.vjp(Context(defn, op.attrs, op.results, (True,)), scratch.block.args[0], x) is None
+
+
+def _has_effect(op: Op, module: Module) -> bool:
+    """Whether an op does something that is seen outside: prints, stops, calls a function of the user's."""
+    if op.defn.name == "host_call":
+        return not isinstance(module.callables.get(op.attr("fn").removeprefix("@")), Commit)
+    return op.defn.effect is Effect.IO
+
+
+def _out_of_order(op: Op) -> BpropError:
+    return BpropError(
+        "a `bprop` or hook prints or changes something, which forward mode would do before the forward pass has ended",
+        code="AC1705",
+        loc=op.loc,
+        hint="ask for the derivative in reverse mode",
+    )
 
 
 def _not_linear(op: Op, block: Block) -> BpropError:

@@ -11,6 +11,7 @@ from ..runtime.parameter import Parameter
 from ..runtime.storage import SHARED
 from ..runtime.tensor import Tensor
 from ..runtime.trees import leaves
+from .captured import checksum, picture
 from .grad import Tape
 from .tape import thread
 
@@ -27,19 +28,23 @@ class Ahead:
         kwargs: dict[str, Any],
         tensors: Sequence[Tensor],
         weights: Sequence[Parameter],
-        attributes: Callable[[], Iterable[tuple[Any, Any]]],
+        cell: Any,
     ) -> None:
-        self._args, self._kwargs, self._attributes = tuple(args), dict(kwargs), attributes
+        self._args, self._kwargs, self._cell = tuple(args), dict(kwargs), cell
         before = _arrays(tensors)
+        state = picture([cell])
         self._number = {id(x): i for i, x in enumerate((*tensors, *weights))}
         self._tape = Tape(run, tensors, weights)
         self.outputs, self._tape.outputs = self._tape.outputs, None
         kept = [*weights, *leaves(self.outputs)]
         for x in kept:
             x._held |= SHARED  # a write gives them another buffer, and is seen
-        self._arrays = before + _arrays(kept)
+        self._arrays = _arrays(kept)
+        self._seen = [(x, array, checksum(array)) for x, array in before]
         self._thread, self._epoch = threading.get_ident(), epoch.current()
-        self._state = list(attributes())
+        now = picture([cell])
+        #: what the call reads; None if that is not known, or the call changes it itself
+        self._state = now if now is not None and state is not None and now[0] == state[0] else None
 
     def fits(self, args: Sequence[Any], kwargs: dict[str, Any]) -> bool:
         """Whether another call with these arguments would be the same one."""
@@ -52,8 +57,13 @@ class Ahead:
             and all(map(_same, args, self._args))
             and all(_same(kwargs[k], x) for k, x in self._kwargs.items())
             and all(x._data is array for x, array in self._arrays)
-            and [*map(_identities, self._attributes())] == [*map(_identities, self._state)]
+            and all(x._data is array and checksum(array) == was for x, array, was in self._seen)
+            and self._reads_the_same()
         )
+
+    def _reads_the_same(self) -> bool:
+        now = picture([self._cell]) if self._state is not None else None
+        return now is not None and self._state is not None and now[0] == self._state[0]
 
     def pull(
         self, tensors: Sequence[Tensor], weights: Sequence[Parameter], seeds: Any, of: Callable[[Any], Any] | None
@@ -87,7 +97,3 @@ def _arrays(tensors: Iterable[Tensor]) -> list[tuple[Tensor, Any]]:
 def _same(a: Any, b: Any) -> bool:
     return a is b or (type(a) is type(b) and isinstance(a, int | float | str) and a == b)
 
-
-def _identities(attribute: tuple[Any, Any]) -> tuple[Any, int]:
-    name, value = attribute
-    return name, id(value)

@@ -23,7 +23,7 @@ from ..runtime.tensor import Tensor, wrap
 from ..runtime.trees import containers, exchanged, leaves, parts, replaced
 from .tape import record, thread, tracked
 
-__all__ = ["IS_RULE", "alias_of", "constant_of", "custom", "edited", "own"]
+__all__ = ["IS_RULE", "alias_of", "constant_of", "custom", "edited", "edited_together", "own"]
 
 
 #: The attribute that marks the pullback of a user's rule.
@@ -51,11 +51,15 @@ def custom(
         found = run()
     finally:
         state.active = outer
-    made: dict[int, tuple[Tensor, Tensor]] = {}
-    result = own(found, args, lambda t: made.setdefault(id(t), (constant_of(t), t))[0])
+    outs: list[Tensor] = []
+
+    def out(t: Tensor) -> Tensor:
+        outs.append(constant_of(t))
+        return outs[-1]
+
+    result = own(found, args, out)
     if not held:
         return result
-    outs = [mine for mine, _ in made.values()]
     numbers = {id(t): i for i, t in enumerate(outs)}
     form = replaced(result, lambda t: _Place(numbers[id(t)]))
 
@@ -81,7 +85,10 @@ def custom(
 
 
 def own(found: Any, args: Any, of: Callable[[Tensor], Tensor]) -> Any:
-    """What a call returned, with Tensors of its own; lists, dicts and objects among the arguments stay what they are."""
+    """What a call returned, with Tensors of its own: a Tensor returned twice becomes two.
+
+    Lists, dicts and objects among the arguments stay what they are.
+    """
     if found.__class__ is Tensor:
         return of(found)
     return exchanged(found, of, dict.fromkeys(map(id, containers(args))))
@@ -107,6 +114,23 @@ def edited(x: Tensor, rule: Callable[[Tensor], Any], what: str, code: str, user:
     return out
 
 
+def edited_together(
+    xs: Sequence[Tensor], rule: Callable[[tuple[Tensor, ...]], Sequence[Any]], what: str, code: str, user: Any
+) -> tuple[Tensor, ...]:
+    """The same Tensors anew, whose cotangents pass through one rule, which calls what the user wrote."""
+    outs = [constant_of(x) for x in xs]
+
+    def pull(gs: Sequence[Tensor | None], results: list[Tensor], wanted: Sequence[bool]) -> list[Any]:
+        given = rule(_with_zeros(gs, results))
+        with about_rule(user):
+            found = [_fitting(what, code, x, g) for x, g in zip(xs, given, strict=True)]
+        return [g if w else None for g, w in zip(found, wanted, strict=True)]
+
+    setattr(pull, IS_RULE, True)
+    record(list(xs), outs, pull, custom=True)
+    return tuple(outs)
+
+
 def _with_zeros(gs: Sequence[Tensor | None], like: Sequence[Tensor]) -> tuple[Tensor, ...]:
     return tuple([_zeros(x) if g is None else g for g, x in zip(gs, like, strict=True)])
 
@@ -120,11 +144,16 @@ def _cotangent(what: str, names: Sequence[str], x: Tensor, g: Any, wanted: bool)
         return None
     if g is NOT_GIVEN:
         raise not_given(what, names)
+    return _fitting(what, "AC1704", x, g)
+
+
+def _fitting(what: str, code: str, x: Tensor, g: Any) -> Any:
+    """What a rule gave as the gradient of `x`; BpropError or HookError if it is none."""
     g = _plain(g)
     if isinstance(g, Tensor):
-        check_shape(what, "AC1704", x._data.shape, g._data.shape)
+        check_shape(what, code, x._data.shape, g._data.shape)
     elif not isinstance(g, bool | int | float):
-        raise not_a_gradient(what, "AC1704", g)
+        raise not_a_gradient(what, code, g)
     return g
 
 

@@ -13,7 +13,7 @@ from ..runtime.trees import leaves
 from ..source import calling_place
 from .custom import IS_RULE
 from .grad import Tape, leading_to, vjp
-from .tape import Element, Opaque, thread
+from .tape import Applied, Element, Opaque, thread
 
 __all__ = ["has_rules", "transposed"]
 
@@ -52,7 +52,7 @@ def transposed(backward: Callable[..., Any], at: Sequence[Tensor]) -> Callable[[
     try:
         tape = Tape(probe, at)
         ends = [node for _, _, node in tape.targets if node is not None]
-        if not leading_to(set(tape.sources), ends).isdisjoint(ends):
+        if not leading_to(set(tape.sources), ends).isdisjoint(ends) or _has_steps(made[0]):
             raise _refusal()
         suspicious = thread.state.cut  # perhaps by a node on an older tape with the same bit
         tape.close()
@@ -62,6 +62,20 @@ def transposed(backward: Callable[..., Any], at: Sequence[Tensor]) -> Callable[[
         raise _refusal()
     pullback: Callable[[Sequence[Any]], list[Tensor]] = made[0]
     return pullback
+
+
+def _has_steps(pullback: Any) -> bool:
+    """Whether a function whose derivative is zero (`sign`, `floor`) takes part in a pullback."""
+    tape: Tape = pullback.__self__
+    ends = [node for _, _, node in tape.targets if node is not None]
+    on_the_way = leading_to(set(tape.sources), ends).difference(tape.sources)
+    return any(isinstance(n, Applied) and n.plan.defn.scalar is not None and _is_step(n) for n in on_the_way)
+
+
+def _is_step(node: Applied) -> bool:
+    if len(node.parents) != 1 or node.parents[0] is None or node.outs[0].dtype.kind != "f":
+        return False
+    return node.pull(wrap(np.ones_like(node.outs[0])), (True,))[0] is None
 
 
 def _bends(backward: Callable[..., Any], at: Sequence[Tensor]) -> bool:

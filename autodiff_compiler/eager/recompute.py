@@ -9,11 +9,13 @@ from typing import Any
 import numpy as np
 
 from ..errors import GradientError
+from ..runtime import epoch
 from ..runtime.parameter import Parameter, versions
 from ..runtime.random import get_rng_state, set_rng_state
 from ..runtime.storage import SHARED
 from ..runtime.tensor import Array, Tensor
 from ..runtime.trees import leaves, replaced
+from .captured import checksum, reached
 from .custom import alias_of
 from .grad import backward
 from .tape import Element, Node, Opaque, next_order, thread
@@ -26,7 +28,9 @@ def recomputed(
 ) -> Any:
     """``block(*args, **kwargs)``; of the tapes it lies on as a whole, and runs again when a gradient arrives.
 
-    The second run has the arguments, the random numbers and the values of `parameters` of the first one.
+    The second run has the arguments, the random numbers and the values of `parameters` of the first one, as well as
+    those of the Tensors and Cells that `block` reaches by its object, its closure and its globals.  GradientError: it
+    gives something else all the same.
     """
     state = thread.state
     if not state.active:
@@ -35,6 +39,7 @@ def recomputed(
     start = next_order()
     found = block(*args, **kwargs)
     again.first_ended()
+    values = [checksum(t._data) for t in leaves(found)]
     made = {id(t): t for t in leaves(found) if _made_after(start, t._node, state.active)}
     if not made:
         return found
@@ -57,6 +62,11 @@ def recomputed(
                 "a call that is computed again for its gradient returns something else the second time",
                 hint="let it depend on its arguments only, or call it without `recompute`",
             )
+        if [checksum(t._data) for t in second] != values:
+            raise GradientError(
+                "a call that is computed again for its gradient gives other values the second time",
+                hint="what it reads was changed in between: pass it as an argument, or call it without `recompute`",
+            )
         seeds = {k: second[i]._node for i, k in zip(numbers, places, strict=True)}
         pairs = [(seeds[k], g) for k, g in enumerate(gs) if g is not None and seeds[k] is not None]
         got = backward(bit, pairs, set(operands))
@@ -76,9 +86,7 @@ class _Again:
     ) -> None:
         self._block = block
         self._args, self._kwargs = replaced((args, kwargs), alias_of)
-        self._values = [(p, p._data) for p in parameters]
-        for p in parameters:
-            p._held |= SHARED  # a write gives them another buffer
+        self._values, self._cells = _found_by([block, *parameters])
         self._nodes, self._random, self._draws = dict(versions.nodes), get_rng_state(), False
 
     def first_ended(self) -> None:
@@ -93,9 +101,10 @@ class _Again:
     def state(self, bit: int) -> Iterator[None]:
         """What the first run found, and the tape with this bit on; afterwards everything is as before."""
         state = thread.state
-        now = [(p, p._data) for p, _ in self._values]
+        now = [(x, x._data, _node_of(x)) for x, _, _ in self._values]
+        attributes = [(cell, dict(cell.__dict__)) for cell, _ in self._cells]
         active, nodes, drawn = state.active, versions.nodes, get_rng_state()
-        _set(self._values)
+        _set(self._values, self._cells)
         if self._draws:
             set_rng_state(self._random)
         versions.nodes, state.active = dict(self._nodes), active | bit
@@ -105,13 +114,37 @@ class _Again:
             versions.nodes, state.active = nodes, active
             if self._draws:
                 set_rng_state(drawn)
-            _set(now)
+            _set(now, attributes)
 
 
-def _set(values: Sequence[tuple[Parameter, Array]]) -> None:
-    for p, array in values:
-        p._data = array
-        p._held |= SHARED
+def _found_by(roots: Sequence[Any]) -> tuple[list[tuple[Tensor, Array, Any]], list[tuple[Any, dict[str, Any]]]]:
+    """The values of the Tensors, and the attributes of the Cells, that are reached from `roots`."""
+    values, cells = [], []
+    for x, _ in reached(roots):
+        if isinstance(x, Tensor):
+            values.append((x, x._data, _node_of(x)))
+            x._held |= SHARED  # a write gives them another buffer
+        elif hasattr(x, "cells_and_names") and not isinstance(x, type):
+            cells.append((x, dict(x.__dict__)))
+    return values, cells
+
+
+def _node_of(x: Tensor) -> Any:
+    return None if isinstance(x, Parameter) else x._node  # those of Parameters are in `versions`
+
+
+def _set(values: Sequence[tuple[Tensor, Array, Any]], cells: Sequence[tuple[Any, dict[str, Any]]]) -> None:
+    for x, array, node in values:
+        x._data = array
+        x._held |= SHARED
+        if not isinstance(x, Parameter):
+            x._node = node
+    for cell, attributes in cells:
+        own = cell.__dict__
+        if own.keys() != attributes.keys() or any(own[k] is not v for k, v in attributes.items()):
+            own.clear()
+            own.update(attributes)
+            epoch.bump()  # compiled code that the block calls looks again
 
 
 def _made_after(start: int, node: Node | None, active: int) -> bool:

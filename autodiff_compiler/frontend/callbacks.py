@@ -26,6 +26,7 @@ from .commits import emit_commit
 from .guards import Content, Guard
 from .host import HostArguments, Listed, emit_host_call, expose, native_function
 from .inputs import Again
+from .keeping import Kept
 from .lookup import peek
 from .lowering import Lowering
 from .outside import plainly
@@ -37,10 +38,11 @@ __all__ = ["changes_outside", "check_reads", "note_read", "run_hook"]
 _BEYOND = ("AC10", "AC11", "AC12", "AC13", "AC15", "AC16", "AC18")
 _CONTAINERS = (list, dict, set, collections.deque, bytearray)
 _OWN = (LocalList, LocalDict, LocalSet)
+_PLAIN = (bool, int, float, str, bytes, type(None))
 #: Methods of containers that return nothing.
 _SILENT = {
     "add", "append", "appendleft", "clear", "discard", "extend", "extendleft", "insert", "remove", "reverse", "sort",
-    "update",
+    "update", "__setitem__", "__delitem__", "difference_update", "intersection_update", "symmetric_difference_update",
 }  # fmt: skip
 
 
@@ -48,6 +50,7 @@ def run_hook(lw: Lowering, fn: Any, args: Sequence[Any], what: str) -> Any:
     """``fn(*args)`` for a hook."""
     mark, guards = trace.builder.mark(), set(lw.outside.guards)
     outer, lw.in_hook = lw.in_hook, True
+    before, lw.kept = lw.kept, _kept(args, lw.depth + 1) if lw.in_backward else None
     try:
         with lw.region() as region:
             try:
@@ -60,15 +63,23 @@ def run_hook(lw: Lowering, fn: Any, args: Sequence[Any], what: str) -> Any:
                 _forget_contents(lw, guards)
                 reason = error
     finally:
-        lw.in_hook = outer
+        lw.in_hook, lw.kept = outer, before
     return _as_callback(lw, fn, args, what, reason)
 
 
+def _kept(args: Sequence[Any], depth: int) -> Kept:
+    """The gradients, which are the last argument."""
+    return Kept(depth, args[-1] if isinstance(args[-1], tuple) else (args[-1],))
+
+
 def _forget_contents(lw: Lowering, before: set[Any]) -> None:
-    """Drops the guards on contents of containers that were read in vain: a callback may change them."""
+    """Drops the guards on contents of containers and attributes read in vain: a callback may change them."""
     for key in [k for k in lw.outside.guards if k not in before]:
         guard = lw.outside.guards[key]
-        if isinstance(guard, Guard) and isinstance(guard.expected, Content):
+        plain = key[0] == "attribute" and len(key) == 3
+        if isinstance(guard, Guard) and (
+            isinstance(guard.expected, Content) or (plain and type(guard.expected) in _PLAIN)
+        ):
             del lw.outside.guards[key]
 
 

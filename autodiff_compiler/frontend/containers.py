@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import operator
+import types
 from typing import Any
 
 import numpy as np
@@ -9,8 +11,9 @@ import numpy as np
 from ..errors import SideEffectError, StaticValueError, UnsupportedCallError, UnsupportedSyntaxError
 from . import operators
 from .arithmetic import SLOT, SYMBOL
-from .calls import INTRINSICS
+from .calls import INTRINSICS, call
 from .control import iterate_live, iterate_static
+from .foreign import is_pure
 from .lowering import Lowering
 from .operators import BoundContainer, check_local, check_seen, require_static
 from .values import ArrayVar, DictView, LocalDict, LocalList, LocalSet, is_static
@@ -25,6 +28,12 @@ _MUTATING = {
         "symmetric_difference_update",
     },
 }  # fmt: skip
+#: What Python calls for operators and the making of containers; called by name, they change the container too.
+_DUNDER_MUTATING = {
+    *("__setitem__", "__delitem__", "__iadd__", "__imul__", "__ior__", "__iand__", "__isub__", "__ixor__"),
+    *("__init__", "__setattr__", "__delattr__", "__setstate__", "__missing__", "move_to_end", "subtract"),
+}
+_BY_OPERATOR = {"__iadd__": "Add", "__imul__": "Mult", "__ior__": "BitOr", "__iand__": "BitAnd", "__isub__": "Sub"}
 _COMPARING = {"index", "count", "remove", "sort"}
 
 
@@ -35,6 +44,11 @@ def call_method(lw: Lowering, method: BoundContainer, args: list[Any], kwargs: d
     if name in _MUTATING.get(kind, ()):
         check_local(lw, owner)
         lw.change(owner)
+    elif name in _DUNDER_MUTATING and kind in _MUTATING:
+        return _by_operator(lw, owner, name, args)
+    written = getattr(type(owner), name, None)
+    if isinstance(written, types.FunctionType) and not operators.is_ours(written) and not is_pure(written):
+        return call(lw, written, [owner, *args], kwargs)
     if isinstance(owner, set | frozenset):
         return _of_set(lw, owner, name, args)
     if isinstance(owner, list | tuple):
@@ -53,6 +67,16 @@ def call_method(lw: Lowering, method: BoundContainer, args: list[Any], kwargs: d
         view.source, view.kind = owner, name
         return view
     return result
+
+
+def _by_operator(lw: Lowering, owner: Any, name: str, args: list[Any]) -> Any:
+    """A method that Python calls for an operator: what the operator does."""
+    check_local(lw, owner)
+    if name == "__setitem__":
+        return INTRINSICS[operator.setitem](lw, owner, *args)
+    if name in _BY_OPERATOR and len(args) == 1:
+        return in_place(lw, _BY_OPERATOR[name], owner, args[0])
+    raise UnsupportedCallError(f"'{name}' of a container cannot be called in compiled code", hint="write the operator")
 
 
 def _pairs(lw: Lowering, x: Any) -> Any:

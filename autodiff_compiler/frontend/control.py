@@ -25,6 +25,7 @@ from ..source import Loc
 from . import jumps
 from .conditions import condition_of
 from .joins import Join, fill
+from .keeping import instead_of_none, place_in_return
 from .lookup import is_written, taking_back
 from .lowering import Diverged, Lowering, statement
 from .naming import name_of
@@ -152,6 +153,8 @@ def branch(
         if a.diverged and b.diverged:
             template = (None, {}, {})
     else:
+        if lw.kept is not None and lw.kept.depth == lw.depth:
+            _keep(lw, a, b, node)
         template = _joined_template(lw, join, a, b, name)
     result_template, names, objects = template
     trace.builder.loc = loc
@@ -170,6 +173,18 @@ def branch(
         lw.touch(obj)
         set_content(obj, held.value if type(obj) is TensorVar else held)
     return filled[0]
+
+
+def _keep(lw: Lowering, a: Arm, b: Arm, node: Any) -> None:
+    """In the code of a hook of the backward pass: to return None is to return the gradients that it was given."""
+    assert lw.kept is not None
+    gradients = lw.kept.gradients
+    one, other = (arm.env.get(jumps.RETURN_VALUE, UNBOUND) for arm in (a, b))
+    if one is not UNBOUND and other is not UNBOUND:
+        a.env[jumps.RETURN_VALUE], b.env[jumps.RETURN_VALUE] = instead_of_none(one, other, gradients)
+    place = None if node is None else place_in_return(lw.frame, node)
+    if place is not None and place < len(gradients):
+        a.result, b.result = instead_of_none(a.result, b.result, gradients if place < 0 else [gradients[place]])
 
 
 def _name_results(env: dict[str, Any]) -> None:

@@ -6,13 +6,13 @@ left there; what it changes of the caller's objects is refused.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from ..errors import BpropError, CompileError, HookError, SideEffectError
+from ..errors import BpropError, BypassWarning, CompileError, HookError, SideEffectError
 from ..ir.core import Block, Value
 from ..ir.primitive import REGISTRY, F, trace
 from ..ir.types import TensorType
@@ -44,7 +44,6 @@ from .values import (
     Weak,
     content,
     elements,
-    flatten,
     is_dynamic,
     map_leaves,
     rebuild,
@@ -52,7 +51,15 @@ from .values import (
     usable,
 )
 
-__all__ = ["OfVariables", "call_with_rule", "cotangent_block", "edited", "for_derivatives", "is_variable"]
+__all__ = [
+    "OfVariables",
+    "call_with_rule",
+    "cotangent_block",
+    "edited", "edited_together",
+    "for_derivatives",
+    "is_variable",
+    "variables_of",
+]
 
 #: What gives the cotangents of a block's operands, given the block's arguments: abstract values, None, NOT_GIVEN.
 Rule = Callable[[Sequence[Value]], list[Any]]
@@ -74,22 +81,24 @@ def call_with_rule(
     derivative is asked for.  `fn` takes the last arguments by these `keywords`.
     """
     given = list(args)
-    variables = [x for x in flatten(given) if is_variable(x)]
+    variables = variables_of(given)
     called = OfVariables(fn, given, keywords, keeps_parameters=True)
     traced = traced_call(lw, called, variables, {}, range(len(variables)), None, backward=False)
     if lw.scouting:
         return traced.finish(lw, inline(trace.builder, traced.block, traced.operands))
-    inputs, outs = ([v.type for v in part] for part in (traced.operands, traced.block.outs))
+    _warn_of_bypassed(lw, traced.block, what)
+    inputs: list[Any] = [v.type for v in traced.operands]
+    outs = [v.type for v in traced.block.outs]
 
     def found(values: Sequence[Value]) -> list[Any]:
         if refusal is not None:
             return [refusal] * len(inputs)
         n, m = len(inputs), len(outs)
-        again = _with_variables(given, [TensorVar(v) for v in values[:n]])
+        again = _with_variables(given, map(TensorVar, values[:n]))
         out, dout = _as_returned(traced, values[n : n + m]), _as_returned(traced, values[n + m :], cotangent=True)
         returned = call(lw, rule, [*again, out, dout], {})
         pairs = zip(again, entries(what, returned, names), strict=True)
-        leaves = [leaf for x, entry in pairs for leaf in of_leaves(what, x, entry, elements, is_variable)]
+        leaves = [leaf for x, entry in pairs for leaf in of_leaves(what, x, entry, _in_order, is_variable)]
         return [not_given(what, names) if entry is NOT_GIVEN else entry for _, entry in leaves]
 
     hints = [*(v.name for v in traced.operands), *[None] * (2 * len(outs))]
@@ -101,6 +110,19 @@ def call_with_rule(
     returned = len(traced.outs)
     left = [F.stop_gradient(v) for v in op.results[returned:]]  # nothing else of the call carries a derivative
     return traced.finish(lw, [*op.results[:returned], *left])
+
+
+def _warn_of_bypassed(lw: Lowering, block: Block, what: str) -> None:
+    """Warns of hooks and edits in a computation whose derivative is that of a rule: nobody ever calls them."""
+    for op in block.ops:
+        if op.defn.name in ("grad_map", "gradient_source"):
+            text = f"a hook or gradient edit has no effect: {what.rstrip(',')} gives the derivative instead"
+            place = op.loc or lw.here
+            lw.warnings.append((BypassWarning(text, loc=place), place and place.of_user()))
+            return
+        if op.defn.name in ("if", "while", "scan"):  # in the block of a derivative it has an effect
+            for inner in op.blocks:
+                _warn_of_bypassed(lw, inner, what)
 
 
 def edited(lw: Lowering, x: Any, rule: Callable[[Any], Any], what: str, code: str, user: Any = None) -> Any:
@@ -124,6 +146,35 @@ def edited(lw: Lowering, x: Any, rule: Callable[[Any], Any], what: str, code: st
     op = trace.builder.emit_op(REGISTRY["grad_map"], (value,), (), (block,))
     lw.bare_numbers.update((op, i) for i in bare)
     return TensorVar(op.results[0])
+
+
+def edited_together(
+    lw: Lowering, xs: Sequence[Any], rule: Callable[[tuple[Any, ...]], Sequence[Any]], what: str, code: str, user: Any
+) -> Any:
+    """The same Tensors anew, whose cotangents pass through one rule on abstract values, which calls the user's."""
+
+    def found(args: list[Any]) -> tuple[Any, ...]:
+        given = [_plain(g) for g in rule(args[-1])]
+        for x, g in zip(xs, given, strict=True):
+            if is_dynamic(g) and type(g) is not Weak:
+                check_shape(what, code, lw.unwrap(x).shape, g.type.shape)
+            elif not (is_dynamic(g) or _is_number(g)):
+                raise not_a_gradient(what, code, g)
+        return tuple(given)
+
+    names = [f"x{i}" for i in range(len(xs))]
+    with about_rule(user):
+        return call_with_rule(lw, _Native(tuple), [TensorVar(lw.unwrap(x)) for x in xs], names, _Native(found), what)
+
+
+class _Native:
+    """A function of the list of its abstract arguments, as compiled code calls it."""
+
+    def __init__(self, run: Callable[[list[Any]], Any]) -> None:
+        self._run = run
+
+    def __graph_call__(self, lw: Lowering, args: list[Any], kwargs: dict[str, Any]) -> Any:
+        return self._run(args)
 
 
 # ---------------------------------------------------------------------------------------------------- the block
@@ -219,41 +270,49 @@ def is_variable(x: Any) -> bool:
     return type(x) in (TensorVar, StateVar)
 
 
-def _with_variables(given: Sequence[Any], variables: Sequence[Any]) -> list[Any]:
-    """The arguments with other Tensors in the place of theirs."""
-    found = iter(variables)
-    return [map_leaves(lambda x: next(found) if is_variable(x) else x, a) for a in given]
+def variables_of(x: Any) -> list[Any]:
+    """The Tensors and Parameters in a value, place by place, as eager code meets them."""
+    if is_variable(x):
+        return [x]
+    return [v for item in _in_order(x) or () for v in variables_of(item)]
+
+
+def _in_order(x: Any) -> Any:
+    """The elements of a container, of an object in the order of their assignment; None for a leaf."""
+    return list(x.slots.values()) if type(x) is LocalObject else elements(x)
+
+
+def _rebuilt(x: Any, items: Sequence[Any]) -> Any:
+    """A container like x with other elements, in that order."""
+    if type(x) is LocalObject:
+        named = dict(zip(x.slots, items, strict=True))
+        items = [named[name] for name in sorted(named)]
+    return rebuild(x, list(items))
+
+
+def _with_variables(x: Any, found: Iterator[Any]) -> Any:
+    """A copy of a value with other Tensors in the place of its own."""
+    items = _in_order(usable(x))
+    if items is None:
+        return next(found) if is_variable(x) else x
+    return _rebuilt(x, [_with_variables(i, found) for i in items])
 
 
 class OfVariables:
     """The call as a function of the Tensors in its arguments; what it returns are Tensors of its own.
 
     Lists, dicts and objects among the arguments stay what they are: inside, they hold the Tensors of the function.  The
-    last of the arguments given have the names `keywords`.  `by_place`: a Tensor returned twice becomes two.
-    `keeps_parameters`: these are themselves inside, and no variables.
+    last of the arguments given have the names `keywords`.  A Tensor returned twice becomes two.  `keeps_parameters`:
+    these are themselves inside, and no variables.
     """
 
     def __init__(
-        self,
-        fn: Any,
-        given: Sequence[Any],
-        keywords: Sequence[str] = (),
-        by_place: bool = False,
-        keeps_parameters: bool = False,
+        self, fn: Any, given: Sequence[Any], keywords: Sequence[str] = (), keeps_parameters: bool = False
     ) -> None:
         self.fn, self._given, self._keywords = fn, tuple(given), keywords
-        self._by_place, self._keeps_parameters = by_place, keeps_parameters
+        self._keeps_parameters = keeps_parameters
 
     def __graph_call__(self, lw: Lowering, args: list[Any], kwargs: dict[str, Any]) -> Any:
-        made: dict[int, Any] = {}
-
-        def own(x: Any) -> Any:
-            if not is_variable(x):
-                return x
-            if id(x) not in made or self._by_place:
-                made[id(x)] = TensorVar(lw.unwrap(x))
-            return made[id(x)]
-
         found = iter(args)
 
         def inside(x: Any) -> Any:
@@ -265,7 +324,8 @@ class OfVariables:
         again = _exchanged(lw, self._given, inside, _containers(self._given))
         n = len(again) - len(self._keywords)
         result = call(lw, self.fn, list(again[:n]), dict(zip(self._keywords, again[n:], strict=True)))
-        return _exchanged(lw, result, own, _containers(self._given))
+        own = _containers(self._given)
+        return _exchanged(lw, result, lambda x: TensorVar(lw.unwrap(x)) if is_variable(x) else x, own)
 
 
 def _containers(x: Any) -> dict[int, bool]:
@@ -281,13 +341,13 @@ def _exchanged(lw: Lowering, x: Any, leaf: Callable[[Any], Any], changed: dict[i
 
     At the second place of one of these the leaves are asked for again, and not used.
     """
-    items = elements(usable(x))
+    items = _in_order(usable(x))
     if items is None:
         return leaf(x)
     again = [_exchanged(lw, i, leaf, changed) for i in items]
     if all(a is b for a, b in zip(items, again, strict=True)) or changed.get(id(x)):
         return x
-    other = rebuild(x, again)
+    other = _rebuilt(x, again)
     if id(x) not in changed:
         return other
     changed[id(x)] = True

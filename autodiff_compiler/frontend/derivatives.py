@@ -92,14 +92,6 @@ class Traced:
                 lw.ties.add(self.originals.get(id(other), other), made[key], None, scope=made[key].value)
         return returned
 
-    def _returned(self, outside: Any, x: Any) -> Any:
-        """What the call returned, after it; `outside` gives the leaves."""
-        items = elements(x)
-        if items is None:
-            return outside(x)
-        made = [self._returned(outside, i) for i in items]
-        return self.older[id(x)] if id(x) in self.older else rebuild(x, made)
-
     def _outside(self, values: Iterator[Value], made: dict[int, Any], leaf: Any, returned: bool = False) -> Any:
         """The abstract value, after the call, of a leaf of what it returned or left behind."""
         kind = type(leaf)
@@ -141,6 +133,10 @@ class Ends:
             self._originals[id(made)] = x
         return self._copies[id(x)]
 
+    def original(self, x: Any) -> Any:
+        """What a copy was made of; all else itself."""
+        return self._originals.get(id(x), x)
+
     def rebuilt(self, fn: Callable[[Any], Any], x: Any, start: int, memo: dict[int, Any]) -> Any:
         """``fn`` of the leaves of such a copy; a container older than `start` is itself."""
         items = elements(x)
@@ -165,14 +161,19 @@ def differentiate(
     """
     traced = traced_call(lw, fn, args, kwargs, positions, select)
     seeds, seed_values = _seeds(lw, traced, select, sens)
-    states = tuple(lw.outside.state(w).name for w in weights)
+    states = tuple(w.name for w in _of_weights(lw, weights))
     attrs = (tuple(range(len(positions))), seeds, states, False)
     op = _emit(lw, "grad", (*traced.operands, *seed_values), attrs, (traced.block,))
     n, k = traced.count, len(positions)
     bare = _bare_numbers(lw, traced, positions)
     grads = [_as_number(v) if i in bare else TensorVar(v) for i, v in enumerate(op.results[n:])]
-    grads = _hooked(lw, traced, [*(args[p] for p in positions), *map(lw.outside.state, weights)], grads)
+    grads = _hooked(lw, traced, [*(args[p] for p in positions), *_of_weights(lw, weights)], grads)
     return traced.finish(lw, op.results[:n]), grads[:k], grads[k:]
+
+
+def _of_weights(lw: Lowering, weights: Sequence[Any]) -> list[StateVar]:
+    """The states of Parameters, some of which the function may not use: those have gradients of zeros."""
+    return [lw.outside.state(w, used=False) for w in weights]
 
 
 def _hooked(lw: Lowering, traced: Traced, variables: Sequence[Any], grads: Sequence[TensorVar]) -> list[Any]:
@@ -334,14 +335,14 @@ def linearise(
     """
     linear = linear_of(lw, traced_call(lw, fn, args, kwargs, positions, select), weights, select)
     if hooks:
-        linear.variables = [*(args[p] for p in positions), *map(lw.outside.state, weights)]
+        linear.variables = [*(args[p] for p in positions), *_of_weights(lw, weights)]
     return linear
 
 
 def linear_of(lw: Lowering, traced: Traced, weights: Sequence[Any] = (), select: Any = None) -> Linear:
     """Puts a traced call in its place."""
     floats = [i for i in traced.chosen if traced.outs[i].dtype.is_float]
-    states = tuple(lw.outside.state(w).name for w in weights)
+    states = tuple(w.name for w in _of_weights(lw, weights))
     attrs = (tuple(range(len(traced.operands))), tuple(floats), states)
     *results, link = _emit(lw, "linearize", traced.operands, attrs, (traced.block,)).results
     part = traced.result if select is None else select(traced.result)
@@ -368,7 +369,6 @@ def traced_call(
     for p, arg in zip(positions, builder.block.args, strict=True):
         given[p] = TensorVar(arg, getattr(args[p], "locked", ""))
     originals = {id(given[p]): args[p] for p in positions}
-    older: dict[int, Any] = {}
     with lw.region() as region, _always_raising(lw, region, builder, operands), builder:
         with lw.inputs.standing_in([(given[p], args[p]) for p in positions]), raising_in_block(lw, builder):
             ends = Ends()
@@ -384,7 +384,7 @@ def traced_call(
             for x in (*flatten(result), *(x for _, held in after for x in flatten(held)))
             if type(x) is TensorVar and x.serial >= region.start
         }
-    kept = [(obj, held) for obj, held in after if not _is_put_back(lw, obj, held, originals)]
+    kept = [(obj, held) for obj, held in after if not _is_put_back(lw, obj, held, originals, ends)]
     changes = [(obj, TensorVar(held) if type(obj) is TensorVar else held) for obj, held in kept]
     left = [x.value for _, held in changes for x in flatten(held) if _is_own(x, region.start)]
     part = result if select is None else select(result)
@@ -422,41 +422,25 @@ def _reading_order(result: Any) -> list[int]:
     return list(go(numbered))
 
 
-def _apart(x: Any, start: int, older: dict[int, Any]) -> Any:
-    """A result, where others stand for lists, dicts and objects made before: these are put back to what they held."""
-    items = elements(usable(x))
-    if items is None:
-        return x
-    made = [_apart(i, start, older) for i in items]
-    known = type(x) in (LocalList, LocalDict, LocalObject) and x.serial < start
-    if not known and all(a is b for a, b in zip(items, made, strict=True)):
-        return x
-    apart = rebuild(x, made)
-    if known:
-        older[id(apart)] = x
-    return apart
-
-
-def _is_put_back(lw: Lowering, obj: Any, held: Any, originals: dict[int, Any]) -> bool:
+def _is_put_back(lw: Lowering, obj: Any, held: Any, originals: dict[int, Any], ends: Ends) -> bool:
     """Whether an object holds what it held at the end of a call, but for what stood for others inside.
 
     A Tensor that stood for another may differ by hooks: these end with the call.
     """
     if type(obj) is TensorVar:
         return id(obj) in originals and lw.inputs.without_hooks(held) is obj.value
-    if type(obj) not in (LocalList, LocalDict, LocalObject):
-        return False
-    return _is_same(content(obj), held, originals)
+    return type(obj) in (LocalList, LocalDict, LocalObject) and _is_same(content(obj), held, originals, ends)
 
 
-def _is_same(before: Any, held: Any, originals: dict[int, Any]) -> bool:
-    if before is held or originals.get(id(held)) is before:
+def _is_same(before: Any, held: Any, originals: dict[int, Any], ends: Ends) -> bool:
+    original = ends.original(held)
+    if before is original or originals.get(id(held)) is before:
         return True
     if type(before) is not type(held) or type(before) in (LocalList, LocalDict, LocalObject):
         return False
     xs, ys = elements(before), elements(held)
     same = xs is not None and len(xs) == len(ys) and (not isinstance(before, dict) or [*before] == [*held])
-    return same and all(_is_same(x, y, originals) for x, y in zip(xs, ys, strict=True))
+    return same and all(_is_same(x, y, originals, ends) for x, y in zip(xs, ys, strict=True))
 
 
 @contextmanager

@@ -236,7 +236,7 @@ def _name_arguments(
 ) -> None:
     """Says what the arguments of a call are, and the object of a method."""
     nodes, values = [], []
-    if type(fn) is operators.TensorMethod:
+    if type(fn) is operators.TensorMethod and isinstance(node.func, gast.Attribute):
         nodes, values = [node.func.value], [fn.owner]
     if not any(isinstance(a, gast.Starred) for a in node.args):
         nodes, values = [*nodes, *node.args], [*values, *args]

@@ -9,6 +9,7 @@ from __future__ import annotations
 import collections
 import copy
 import functools
+import operator
 import sys
 import types
 from typing import Any
@@ -25,7 +26,7 @@ from .iterators import wrapped
 from .lookup import peek
 from .lowering import Lowering
 from .numpy_calls import numpy_call
-from .operators import check_key, check_local, check_seen, is_ours
+from .operators import BoundContainer, check_key, check_local, check_seen, is_ours
 from .outside import class_attribute, type_of
 from .scope import Closure
 from .values import LocalDict, LocalList, TensorVar, describe, flatten, is_static, map_leaves
@@ -71,7 +72,8 @@ _CONTAINERS = (collections.deque, dict, list, set, bytearray, *_USERS)
 CONTAINER_WRITING = {
     *("append", "appendleft", "extend", "extendleft", "insert", "pop", "popleft", "popitem", "remove", "rotate"),
     *("clear", "reverse", "sort", "update", "subtract", "setdefault", "add", "discard", "move_to_end", "__setitem__"),
-    *("__delitem__", "__iadd__"),
+    *("__delitem__", "__iadd__", "__imul__", "__ior__", "__iand__", "__isub__", "__ixor__", "__init__", "__setstate__"),
+    *("difference_update", "intersection_update", "symmetric_difference_update"),
 }
 _CHANGING = {"heappush", "heappop", "heapify", "heapreplace", "heappushpop", "insort", "insort_left", "insort_right"}
 
@@ -131,6 +133,10 @@ def foreign_call(lw: Lowering, fn: Any, args: list[Any], kwargs: dict[str, Any])
     """The call of something that is not compiled from source: evaluated now if it is pure and its arguments static."""
     name, module, owner = _known_as(fn)
     root = module.partition(".")[0]
+    if isinstance(fn, types.MethodDescriptorType | types.WrapperDescriptorType) and args:  # `list.append`
+        if isinstance(args[0], list | dict | set) and isinstance(args[0], fn.__objclass__):
+            return call(lw, BoundContainer(args[0], fn.__name__), args[1:], kwargs)
+        owner = args[0] if isinstance(args[0], _CONTAINERS) else owner
     if type(fn) is _MEMOISED and is_static((args, tuple(kwargs.values()))):
         return _remembered(lw, fn, args, kwargs)
     _refuse_impure(fn, name, module, owner, kwargs)
@@ -147,7 +153,7 @@ def foreign_call(lw: Lowering, fn: Any, args: list[Any], kwargs: dict[str, Any])
         return _dynamic_call(lw, fn, name, root, args, kwargs)
     if root not in ("itertools", "collections"):  # which hand elements on without looking at them
         check_seen(given, f"{name}()")
-    if name in _CHANGING:
+    if name in _CHANGING or fn is operator.delitem:
         check_local(lw, args[0])
         lw.change(args[0])
     if root in _CALLING and getattr(fn, "__name__", "") not in _KEEPING:

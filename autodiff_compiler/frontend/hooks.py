@@ -15,10 +15,10 @@ from ..ir.primitive import REGISTRY, F, trace
 from ..ir.walk import unpack
 from ..runtime.hooks import Registered, after_backward, backward_what, hooked
 from .calls import call
-from .custom import OfVariables, cotangent_block, for_derivatives, is_variable
+from .custom import OfVariables, cotangent_block, for_derivatives, variables_of
 from .derivatives import traced_call
 from .lowering import Lowering
-from .values import TensorVar, flatten, is_dynamic
+from .values import TensorVar
 
 __all__ = ["call_with_hooks"]
 
@@ -43,10 +43,10 @@ def _observed(
 ) -> Any:
     """The call between the op where its gradients leave and the one where they arrive."""
     given = [*args, *kwargs.values()]
-    variables = [x for x in flatten(given) if is_variable(x)]
-    called = OfVariables(run, given, list(kwargs), by_place=True)
+    variables = variables_of(given)
+    called = OfVariables(run, given, list(kwargs))
     traced = traced_call(lw, called, variables, {}, range(len(variables)), None, backward=False)
-    tensors = [i for i, x in enumerate(filter(is_dynamic, flatten(traced.result))) if type(x) is TensorVar]
+    tensors = traced.chosen
     of_tensors: list[Any] = [traced.outs[i].type for i in tensors]
     carried = [i for i in tensors if traced.outs[i].dtype.is_float]
     types = [traced.outs[i].type for i in carried]

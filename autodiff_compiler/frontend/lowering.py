@@ -26,6 +26,7 @@ from . import fence, source_tree
 from .host_ran import HostRan
 from .inputs import ARRAY, Foreknown, Inputs, check_writable
 from .joins import NUMBER_DTYPE
+from .keeping import Kept
 from .loop_memory import LoopMemory
 from .naming import name_of
 from .outside import Outside
@@ -224,6 +225,7 @@ class Lowering:
         self.in_backward = False
         #: whether the code of a hook is being compiled (see `callbacks`)
         self.in_hook = False
+        self.kept: Kept | None = None
         self.read_backward: set[tuple[int, str]] = set()
         #: variables that such a block read, and the serial from which on frames are its own (see `after_forward`)
         self.late_reads: list[Any] = []

@@ -42,6 +42,8 @@ def name_of(lw: Lowering, obj: Any, *, local: bool = False) -> str | None:
     `local`: it can only be a variable, as compiled code made it.
     """
     frame = lw.frame
+    if frame is None:  # before the function's code or after it
+        return None
     names = {k: v for k, v in frame.env.items() if "#" not in k and k != "return"}
     outer = frame.outer
     while outer is not None:

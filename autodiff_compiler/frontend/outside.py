@@ -160,13 +160,16 @@ class Outside:
             return self.read(value, ("item", id(owner), repr(index)), f"element {index!r}", lambda: owner[index])
         return value
 
-    def state(self, parameter: Parameter) -> StateVar:
-        """The state cell of a Parameter; one per object, under the Parameter's name."""
+    def state(self, parameter: Parameter, used: bool = True) -> StateVar:
+        """The state cell of a Parameter; one per object, under the Parameter's name.
+
+        One that is asked for, but not `used` by the function, may have the name of another.
+        """
         found = self._state_of.get(id(parameter))
         if found is None:
             name = parameter.name or "parameter"
             if name in self.states:
-                if parameter.name and name != "parameter" and name != "Parameter":
+                if used and parameter.name and name != "parameter" and name != "Parameter":
                     raise ParameterError(
                         f"two Parameters of this function are both called {name!r}",
                         notes=self._known_as([self.states[name], parameter]),

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from .padding import *  # noqa: F403
     from .pooling import *  # noqa: F403
     from .recurrent import *  # noqa: F403
+    from .wrap import *  # noqa: F403
 
 #: Where the names are that are loaded when first asked for.
 # fmt: off
@@ -93,6 +94,10 @@ _MODULES = {
         "LPPool1d", "LPPool2d", "MaxPool1d", "MaxPool2d", "MaxPool3d", "MaxUnpool1d", "MaxUnpool2d", "MaxUnpool3d",
     ),
     ".recurrent": ("GRU", "GRUCell", "LSTM", "LSTMCell", "RNN", "RNNCell"),
+    ".wrap": (
+        "DistributedGradReducer", "DynamicLossScaleUpdateCell", "FixedLossScaleUpdateCell", "ForwardValueAndGrad",
+        "TrainOneStepCell", "TrainOneStepWithLossScaleCell", "WithEvalCell", "WithGradCell", "WithLossCell",
+    ),
     # An optimizer is a Cell, so `optim` imports this package; importing it here at once would make a cycle.
     "..optim": (
         "ASGD", "FTRL", "LARS", "SGD", "AdaFactor", "AdaMax", "Adadelta", "Adagrad", "Adam", "AdamOffload", "AdamW",
@@ -103,7 +108,12 @@ _MODULES = {
 _WHERE = {name: module for module, names in _MODULES.items() for name in names}
 
 #: Modules that MindSpore's users reach as attributes.
-_SUBMODULES = {"dynamic_lr": ".dynamic_lr", "learning_rate_schedule": ".learning_rate_schedule", "optim": "..optim"}
+_SUBMODULES = {
+    "dynamic_lr": ".dynamic_lr",
+    "learning_rate_schedule": ".learning_rate_schedule",
+    "optim": "..optim",
+    "wrap": ".wrap",
+}
 
 __all__ = ["Cell", "CellDict", "CellList", "SequentialCell"]
 __all__ += _WHERE

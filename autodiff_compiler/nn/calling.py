@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from ..eager.ahead import Ahead
@@ -37,14 +37,9 @@ def _recorded(cell: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     def run(*tensors: Tensor) -> Any:
         return _called(cell, tuple(inputs.arguments(tensors)), kwargs)
 
-    ahead = Ahead(run, args, kwargs, inputs.tensors, list(cell.get_parameters()), lambda: _attributes(cell))
+    ahead = Ahead(run, args, kwargs, inputs.tensors, list(cell.get_parameters()), cell)
     cell.__dict__["_ahead"] = ahead
     return ahead.outputs
-
-
-def _attributes(cell: Any) -> Iterator[tuple[Any, Any]]:
-    for path, part in cell.cells_and_names():
-        yield from (((path, name), x) for name, x in part.__dict__.items() if name not in ("_ahead", "_view"))
 
 
 def _is_tensor(x: Any) -> bool:

@@ -20,7 +20,11 @@ class _Numbered(Cell):
             for name, cell in args[0].items():
                 self.insert_child_to_cell(name, cell)
         else:
-            self.extend(args[0] if len(args) == 1 and isinstance(args[0], list | tuple | _Numbered) else args)
+            self.extend(args[0] if len(args) == 1 and self._is_several(args[0]) else args)
+
+    @staticmethod
+    def _is_several(x: Any) -> bool:
+        return isinstance(x, list | tuple)
 
     @property
     def cell_list(self) -> tuple[Cell, ...]:
@@ -73,7 +77,7 @@ class _Numbered(Cell):
 
     def __getitem__(self, index: int | slice) -> Any:
         if isinstance(index, slice):  # a list of the same Cells, which keep their names
-            return type(self)(*self.cell_list[index], auto_prefix=False)
+            return type(self)(list(self.cell_list[index]), auto_prefix=False)
         return self.cell_list[index]
 
     def __setitem__(self, index: int, cell: Cell) -> None:
@@ -104,6 +108,14 @@ class CellList(_Numbered):
     >>> len(layers), [p.name for p in layers.get_parameters()]
     (3, ['0.weight', '0.bias', '2.weight'])
     """
+
+    @staticmethod
+    def _is_several(x: Any) -> bool:
+        return isinstance(x, list | tuple) or type(x) is CellList  # which has nothing of its own to lose
+
+    def __add__(self, cells: Iterable[Cell]) -> CellList:
+        """A list of the Cells of both, which keep their names; TypeError: what is no Cell."""
+        return CellList(list(self), auto_prefix=False).extend(cells)  # type: ignore[return-value]
 
     def construct(self, *args: Any, **kwargs: Any) -> Any:
         raise NotImplementedError("a CellList computes nothing: call the Cells in it")

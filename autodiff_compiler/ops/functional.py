@@ -158,7 +158,14 @@ def square(input: Any) -> Any:
 
 
 def clip_by_value(x: Any, clip_value_min: Any = None, clip_value_max: Any = None) -> Any:
-    """Elements below the lower bound and above the upper one replaced by it; at a bound the cotangent is halved."""
+    """Elements below the lower bound and above the upper one replaced by it; at a bound the cotangent is halved.
+
+    Several tensors in a tuple or list are clipped one by one.
+
+    >>> from autodiff_compiler import Tensor
+    >>> [t.tolist() for t in clip_by_value((Tensor([3.0]), Tensor([-2.0])), -1.0, 1.0)]
+    [[1.0], [-1.0]]
+    """
     return call.clip_by_value(x, clip_value_min, clip_value_max)
 
 

@@ -85,12 +85,12 @@ class AdaFactor(Optimizer):
     def begin(self, rates: list[Any]) -> list[Any]:
         if not self.relative_step:
             return rates
-        t = ops.cast(self.global_step + 1, float32)
+        t = ops.cast(self.steps_done() + 1, float32)
         most = 1e-6 * t if self.warmup_init else 1e-2
         return [ops.minimum(1.0 / ops.sqrt(t), most) for _ in rates]
 
     def update(self, i: int, p: Any, g: Any, lr: Any) -> Any:
-        stay = 1.0 - ops.cast(self.global_step + 1, float32) ** -self.decay_rate
+        stay = 1.0 - ops.cast(self.steps_done() + 1, float32) ** -self.decay_rate
         d = g / self._size(i, ops.square(g) + self.eps[0], stay)
         d = d / ops.maximum(_rms(d) / self.clip_threshold, 1.0)
         rate = lr * ops.maximum(_rms(p), self.eps[1]) if self.scale_parameter else lr

@@ -51,7 +51,7 @@ class SGD(Optimizer):
     def update(self, i: int, p: Any, g: Any, lr: Any) -> Any:
         if self.has_momentum:
             v = self.accum[i]
-            share = ops.where(self.global_step == 0, 1.0, 1.0 - self.dampening) if self.dampening != 0.0 else 1.0
+            share = ops.where(self.steps_done() == 0, 1.0, 1.0 - self.dampening) if self.dampening != 0.0 else 1.0
             new_v = self.momentum * v + g * share
             ops.assign(v, ops.cast(new_v, v.dtype))
             g = g + self.momentum * new_v if self.nesterov else new_v
@@ -126,8 +126,8 @@ class ASGD(Optimizer):
 
     def update(self, i: int, p: Any, g: Any, lr: Any) -> Any:
         mu, eta, ax = self.mu[i], self.eta[i], self.ax[i]
-        step = ops.cast(self.global_step + 1, float32)
-        rate = ops.where(self.global_step == 0, lr, eta)
+        step = ops.cast(self.steps_done() + 1, float32)
+        rate = ops.where(self.steps_done() == 0, lr, eta)
         new = p * (1.0 - self.lambd * rate) - rate * g
         ops.assign(ax, ops.cast(ops.where(mu == 1.0, new, ax + (new - ax) * mu), ax.dtype))
         ops.assign(eta, lr / (1.0 + self.lambd * lr * step) ** self.alpha)

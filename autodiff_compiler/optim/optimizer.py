@@ -69,12 +69,17 @@ class Optimizer(Cell):
             self.centralized = tuple(groups[index].centralized for index in self.group_of)
         else:
             self.weight_decay = groups[0].decay
-        self.global_step = Parameter(Tensor(0, int32), "global_step", requires_grad=False)
+        self.global_step = Parameter(Tensor([0], int32), "global_step", requires_grad=False)
         self.parameters = ParameterTuple(p for p, _ in placed)
         self.decay_flags = tuple(
             _is_on(groups[index].decay) if self.is_group else "beta" not in p.name and "gamma" not in p.name
             for p, index in placed
         )
+        # What optimizers written for MindSpore find in their base class.
+        self._parameters, self.param_length = self.parameters, len(self.parameters)
+        self.hyper_map = self.map_ = ops.HyperMap()
+        self.assignadd, self.global_step_increase_tensor = ops.assign_add, 1
+        self.optim_filter, self.use_parallel = (True,) * len(self.parameters), False
 
     # ------------------------------------------------------------------------------------------- a step
     def construct(self, gradients: Any) -> Any:
@@ -98,6 +103,10 @@ class Optimizer(Cell):
         raise NotImplementedError(f"{type(self).__name__} has no method 'update'")
 
     # ------------------------------------------------------------------------------------------- rates
+    def steps_done(self) -> Any:
+        """The number of steps before this one: `global_step`, which has shape (1,), without dimensions."""
+        return ops.reshape(self.global_step, ())
+
     @property
     def dynamic_lr(self) -> bool:
         """Whether a learning rate changes from step to step."""
@@ -107,6 +116,9 @@ class Optimizer(Cell):
     def dynamic_weight_decay(self) -> bool:
         """Whether a weight decay changes from step to step."""
         return any(isinstance(decay, Cell) for decay in self._decays())
+
+    def _is_dynamic_lr_or_weight_decay(self) -> bool:
+        return self.dynamic_lr or self.dynamic_weight_decay
 
     def _rates(self) -> tuple[Any, ...]:
         return self.group_rates if self.is_group_lr else (self.learning_rate,)
@@ -123,7 +135,7 @@ class Optimizer(Cell):
             return ops.reshape(rate(self.global_step), ())
         if rate.ndim == 0:
             return rate
-        return ops.gather(rate, ops.minimum(self.global_step, rate.shape[0] - 1), 0)
+        return ops.gather(rate, ops.minimum(self.steps_done(), rate.shape[0] - 1), 0)
 
     def get_lr(self) -> Any:
         """The learning rate of this step, a Tensor without dimensions; with rates of groups a tuple of all Parameters'.
@@ -132,7 +144,7 @@ class Optimizer(Cell):
         step: it adds 1 to `global_step`.  It is meant for the `construct` of subclasses.
         """
         rates = self.rates()
-        if self.dynamic_lr or self.dynamic_weight_decay:
+        if self._is_dynamic_lr_or_weight_decay():
             rates = [rate * 1.0 for rate in rates]  # values of this step, whatever is assigned next
             ops.assign_add(self.global_step, 1)
         return tuple([rates[index] for index in self.group_of]) if self.is_group_lr else rates[0]

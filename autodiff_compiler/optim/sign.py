@@ -53,7 +53,7 @@ class Rprop(Optimizer):
         prev, size = self.prev[i], self.step_size[i]
         agreement = g * prev
         factor = ops.where(agreement > 0.0, self.grow, ops.where(agreement < 0.0, self.shrink, 1.0))
-        before = ops.where(self.global_step == 0, ops.cast(lr, float32), ops.cast(size, float32))
+        before = ops.where(self.steps_done() == 0, ops.cast(lr, float32), ops.cast(size, float32))
         new_size = ops.clamp(before * factor, self.smallest, self.greatest)
         kept = ops.where(agreement < 0.0, 0.0, g)
         ops.assign(prev, ops.cast(kept, prev.dtype))

@@ -257,9 +257,14 @@ class Clamp(Primitive):
 
 @composite()
 def clip_by_value(x, low=None, high=None):
-    """Elements below the lower bound and above the upper one replaced by it; at a bound the cotangent is halved."""
+    """Elements below the lower bound and above the upper one replaced by it; at a bound the cotangent is halved.
+
+    Several tensors in a tuple or list are clipped one by one.
+    """
     if low is None and high is None:
         raise ValueError("clip_by_value needs at least one bound")
+    if isinstance(x, tuple | list) and any(is_tensor(t) for t in x):
+        return type(x)([clip_by_value(t, low, high) for t in x])
     if not is_tensor(x):
         x = promoted_dtype(x, *[bound for bound in (low, high) if bound is not None])[0]
     if x.dtype.is_float and type(low) in (int, float) and type(high) in (int, float) and low < high:

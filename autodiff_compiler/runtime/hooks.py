@@ -302,6 +302,18 @@ def kept_or_replaced(what: str, g: Any, found: Any) -> Any:
     return found
 
 
+def all_kept_or_replaced(what: str, grads: tuple[Any, ...], found: Any) -> tuple[Any, ...]:
+    """Several gradients after a hook of all of them; HookError (AC1707) unless it gave one value for each, or None."""
+    if found is None:
+        return grads
+    if not isinstance(found, tuple) or len(found) != len(grads):
+        raise HookError(
+            f"{what} returns {_shown(found)}, where {len(grads)} gradients are needed",
+            hint="return None to keep the gradients, or a tuple with one for each",
+        )
+    return tuple([g if n is None else n for g, n in zip(grads, found, strict=True)])
+
+
 def _shown(found: Any) -> str:
     size = f" of {len(found)}" if isinstance(found, tuple | list | dict) else ""
     return f"a {type(found).__name__.removeprefix('Local').lower()}{size}"

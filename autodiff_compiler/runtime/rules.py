@@ -59,7 +59,7 @@ def place_of(rule: Any) -> Loc | None:
 def entries(what: str, given: Any, names: Sequence[str]) -> list[Any]:
     """One entry for each parameter: None for zero; a value alone counts for the first and leaves the others open.
 
-    BpropError (AC1703): a tuple that is too short, or None for several parameters.  What is beyond the parameters is ignored.
+    BpropError (AC1703): a tuple that is too short, or None for several.  What is beyond the parameters is ignored.
     """
     if given is None and len(names) > 1:
         raise BpropError(

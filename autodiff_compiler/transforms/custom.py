@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import functools
+import inspect
 import types
 from collections.abc import Callable
 from typing import Any
 
 from ..eager.custom import custom
 from ..eager.custom import edited as edited_eagerly
+from ..eager.custom import edited_together
 from ..errors import users_frames
-from ..runtime.hooks import kept_or_replaced, known_as
+from ..frontend.custom import edited_together as edited_in_graph
+from ..frontend.values import is_dynamic
+from ..runtime.hooks import all_kept_or_replaced, kept_or_replaced, known_as
 from ..runtime.host import name_of
 from ..runtime.rules import bound, keywords_of
 from ..runtime.tensor import Tensor
@@ -130,13 +134,17 @@ class InsertGradientOf:
         return edited_eagerly(x, self.f, self._what, "AC1706", self.f)
 
     def __graph_call__(self, lw: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
-        (x,) = args
+        (x,) = inspect.signature(self.__call__).bind(*args, **kwargs).args
+        if not lw.is_tensor(x):
+            raise TypeError(f"the gradient of a Tensor can be edited, not that of a {_kind(x)}")
         f = lw.outside.property(self, "f", "the function of an InsertGradientOf", lambda: self.f)
         return lw.edited(x, lambda g: lw.call(f, [g], {}), self._what, "AC1706", f)
 
 
 class HookBackward:
     """Returns its operand unchanged and calls ``hook_fn((gradient,))`` when a gradient comes back to it.
+
+    Called with several Tensors it returns a tuple of them; the hook gets, and returns, a tuple with all gradients.
 
     The hook returns None to keep the gradient, or another one: a Tensor or a tuple of one.  `cell_id` is accepted and
     not used.  TypeError: `hook_fn` is not callable.  HookError (AC1707): it returns something else.
@@ -157,20 +165,48 @@ class HookBackward:
         return f"the hook {known_as(self.hook_fn)}"
 
     @users_frames
-    def __call__(self, x: Any) -> Any:
-        if not isinstance(x, Tensor):
-            raise TypeError(f"a hook is put on the gradient of a Tensor, not of a {type(x).__name__}")
+    def __call__(self, *args: Any) -> Any:
+        for x in _operands(args):
+            if not isinstance(x, Tensor):
+                raise TypeError(f"a hook is put on the gradient of a Tensor, not of a {type(x).__name__}")
+        if len(args) > 1:
+            return edited_together(args, self._rule(self.hook_fn), self._what, "AC1707", self.hook_fn)
 
         def rule(g: Tensor) -> Any:
             return kept_or_replaced(self._what, g, self.hook_fn((g,)))
 
-        return edited_eagerly(x, rule, self._what, "AC1707", self.hook_fn)
+        return edited_eagerly(args[0], rule, self._what, "AC1707", self.hook_fn)
+
+    def _rule(self, run: Callable[[tuple[Any, ...]], Any]) -> Callable[[tuple[Any, ...]], tuple[Any, ...]]:
+        """What becomes of several gradients; `run` calls the hook."""
+        return lambda grads: all_kept_or_replaced(self._what, grads, run(grads))
 
     def __graph_call__(self, lw: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
-        (x,) = args
+        xs = _operands(inspect.signature(self.__call__).bind(*args, **kwargs).args)
+        for x in xs:
+            if not lw.is_tensor(x):
+                raise TypeError(f"a hook is put on the gradient of a Tensor, not of a {_kind(x)}")
         hook_fn = lw.outside.property(self, "hook_fn", "the hook of a HookBackward", lambda: self.hook_fn)
+        if len(xs) > 1:
+            rule = self._rule(lambda grads: lw.run_hook(hook_fn, [grads], self._what))
+            return edited_in_graph(lw, xs, rule, self._what, "AC1707", hook_fn)
 
-        def rule(g: Any) -> Any:
+        def of_one(g: Any) -> Any:
             return kept_or_replaced(self._what, g, lw.run_hook(hook_fn, [(g,)], self._what))
 
-        return lw.edited(x, rule, self._what, "AC1707", hook_fn)
+        return lw.edited(xs[0], of_one, self._what, "AC1707", hook_fn)
+
+
+def _operands(args: Any) -> Any:
+    """What a HookBackward is called with; TypeError if that is nothing."""
+    if not args:
+        raise TypeError("a HookBackward is called with at least one Tensor")
+    return args
+
+
+def _kind(x: Any) -> str:
+    """What a value of compiled code is to the user."""
+    if is_dynamic(x):
+        return str(getattr(x, "kind", Tensor).__name__)
+    name = type(x).__name__
+    return name.removeprefix("Local").lower() if name.startswith("Local") else name

@@ -363,6 +363,9 @@ class GradOperation:
     (3.0, 2.0)
     """
 
+    #: Whether the results are pairs of what the function returns and its gradient.
+    _with_value = False
+
     def __init__(self, get_all: bool = False, get_by_list: bool = False, sens_param: bool = False) -> None:
         for name, value in (("get_all", get_all), ("get_by_list", get_by_list), ("sens_param", sens_param)):
             if not isinstance(value, bool):
@@ -376,7 +379,7 @@ class GradOperation:
         if context.mode != GRAPH_MODE or not callable(fn):
             return self._of(fn, weights)
         same_weights = tuple(map(Identity, weights_of(weights) or ()))
-        how = ("GradOperation", self.get_all, self.get_by_list, self.sens_param, isinstance(weights, Parameter))
+        how = (type(self), self.get_all, self.get_by_list, self.sens_param, isinstance(weights, Parameter))
         return kept(fn, (*how, same_weights), lambda: self._of(fn, weights))
 
     def _of(self, fn: Any, weights: Any = None) -> Gradient:
@@ -392,4 +395,5 @@ class GradOperation:
             of_weights = weight_grads[0] if isinstance(weights, Parameter) else tuple(weight_grads)
             return (of_inputs, of_weights) if self.get_all else of_weights
 
-        return Gradient(fn, positions, chosen, shape, sens=self.sens_param, by_all=self.get_all)
+        value, sens = self._with_value, self.sens_param
+        return Gradient(fn, positions, chosen, shape, with_value=value, sens=sens, by_all=self.get_all)

@@ -178,6 +178,54 @@ def test_an_optimizer_of_the_users(mode: str) -> None:
         np.testing.assert_allclose(found[i], p, rtol=1e-6)
 
 
+_step_of_one = ops.MultitypeFuncGraph("step_of_one")
+
+
+@_step_of_one.register("Tensor", "Number", "Tensor", "Tensor", "Tensor", "Bool", "Bool")
+def _one(lr, decay, p, m, g, decays, kept):
+    if kept:
+        if decays:
+            g = g + decay * p
+        new = m * 0.5 + g
+        ops.assign(m, new)
+        ops.assign(p, p - lr * new)
+    return True
+
+
+class Mapped(nn.Optimizer):
+    """In the style of MindSpore's own optimizers: a graph of functions mapped over what the base class keeps."""
+
+    def __init__(self, params, learning_rate):
+        super().__init__(learning_rate, params, 0.5)
+        self.moments = self._parameters.clone(prefix="mapped", init="zeros")
+
+    def construct(self, gradients):
+        decay, lr = self.get_weight_decay(), self.get_lr()
+        if not self._is_dynamic_lr_or_weight_decay():
+            self.assignadd(self.global_step, self.global_step_increase_tensor)
+        return self.hyper_map(
+            ops.partial(_step_of_one, lr, decay),
+            self._parameters,
+            self.moments,
+            gradients,
+            self.decay_flags,
+            self.optim_filter,
+        )
+
+
+@pytest.mark.parametrize("rates", [[1.0, 0.5, 0.25], 0.5], ids=["changing", "constant"])
+def test_an_optimizer_that_maps_functions(mode: str, rates: Any) -> None:
+    optimizer = Mapped(three(), rates)
+    found = stepped(optimizer, mode)
+    for i in range(3):
+        p, v = np.array([1.0, 2.0]), 0.0
+        for lr in rates if isinstance(rates, list) else [rates] * 3:
+            v = 0.5 * v + (i + 1.0 + (0.5 * p if i < 2 else 0))
+            p = p - lr * v
+        np.testing.assert_allclose(found[i], p, rtol=1e-6)
+    assert optimizer.global_step.item() == 3
+
+
 def test_a_copy_trains_its_own_parameters() -> None:
     a, b, c = three()
     optimizer = nn.SGD([{"params": [a], "lr": 0.5}, {"params": [b, c]}], 0.25)

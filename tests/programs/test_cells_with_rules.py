@@ -129,6 +129,37 @@ def test_an_object_is_changed():
     alike(construct, lambda self, x, pair, out, dout: (dout * 2 * x * pair.held, None), program)
 
 
+@ms.jit_class
+class Ordered:
+    def __init__(self, x, y):
+        self.second = y
+        self.first = x
+
+
+def test_attributes_of_an_object_come_in_the_order_of_their_assignment():
+    class Weighted(nn.Cell):
+        def construct(self, pair):
+            return Ordered(pair.first * 2, pair.second * 3)
+
+    class Ruled(Weighted):
+        def bprop(self, pair, out, dout):
+            return ([dout.second * 10, dout.first * 20],)
+
+    log, hooked = [], Weighted()
+    hooked.register_backward_hook(
+        lambda cell, arrived, leaving: log.append([[g.item() for g in arrived], [g.item() for g in leaving]])
+    )
+
+    def f(x, y, cell):
+        found = cell(Ordered(x, y))
+        return found.first * 5 + found.second * 7
+
+    slope = ms.grad(f, (0, 1))
+    everywhere(lambda x, y: slope(x, y, hooked), t(1.0), t(1.0), expected=[[10.0], [21.0]])
+    assert log == [[[7.0, 5.0], [21.0, 10.0]]] * len(MODES)
+    everywhere(lambda x, y: slope(x, y, Ruled()), t(1.0), t(1.0), expected=[[100.0], [70.0]])
+
+
 def test_what_is_written_to_a_tensor_reaches_the_caller():
     def construct(self, x):
         x[0] = 5.0
@@ -358,3 +389,49 @@ def test_a_forgotten_return_is_told():
 
     everywhere(Product(), t(2.0), t(3.0), expected=[[6.0]])
     assert "is a `return` missing?" in refused(ms.grad(Product()), t(2.0), t(3.0), kind=ms.BpropError, code="AC1703")
+
+
+# ------------------------------------------------------------------------------------------------ None on one path
+def large_ones_doubled(g):
+    if g.sum() > 3:
+        return g * 2
+    if g.sum() > 1000:
+        return g * 5
+    return None
+
+
+@pytest.mark.parametrize("hook", [large_ones_doubled, lambda g: g * 2 if g.sum() > 3 else None])
+def test_a_hook_of_a_tensor_may_keep_the_gradient_on_one_path(hook):
+    def registered(x):
+        y = x * 1
+        y.register_hook(hook)
+        return y
+
+    everywhere(ms.grad(lambda x: registered(x) * 1.25), t(1.0, 2.0), expected=[[1.25, 1.25]])
+    everywhere(ms.grad(lambda x: registered(x) * 2), t(1.0, 2.0), expected=[[4.0, 4.0]])
+
+
+@pytest.mark.parametrize(
+    "hook",
+    [
+        lambda cell, arrived, leaving: (leaving[0] * 3,) if leaving[0].sum() > 6 else None,
+        lambda cell, arrived, leaving: leaving[0] * 3 if leaving[0].sum() > 6 else None,
+        lambda cell, arrived, leaving: (leaving[0] * 3 if leaving[0].sum() > 6 else None,),
+    ],
+)
+def test_a_hook_of_a_cell_may_keep_the_gradients_on_one_path(hook):
+    cell = Doubled()
+    cell.register_backward_hook(hook)
+    everywhere(ms.grad(lambda x: cell(x) * 1.25), t(1.0, 2.0), expected=[[2.5, 2.5]])
+    everywhere(ms.grad(lambda x: cell(x) * 2), t(1.0, 2.0), expected=[[12.0, 12.0]])
+
+
+def test_what_a_hook_tests_for_none_is_none():
+    def nothing(g):
+        return None if g.sum() > 100 else g
+
+    cell = Doubled()
+    cell.register_backward_hook(lambda cell, arrived, leaving: (leaving[0] if nothing(leaving[0]) is None else 0.5,))
+    assert ms.grad(cell)(t(1.0, 2.0)).tolist() == [0.5, 0.5]
+    with in_mode("graph O2"), pytest.raises(ms.JoinError):
+        ms.grad(cell)(t(1.0, 2.0))

@@ -194,6 +194,7 @@ def test_an_offset_given_through_an_attribute(mode, says):
     says("[-8.] [0.10000002]")
 
 
+@pytest.mark.filterwarnings("ignore::autodiff_compiler.errors.BypassWarning")
 def test_a_rule_comes_before_an_edit(mode, says):
     class Both(Edited):
         def bprop(self, x, y, out, dout):

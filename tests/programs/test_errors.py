@@ -365,7 +365,7 @@ def test_types_of_positions(position):
 
 
 def test_neither_position_nor_weights():
-    with pytest.raises(ValueError, match="weights"):
+    with pytest.raises(ValueError, match="`weight` can not be None"):
         ms.grad(lambda x: x, None)
 
 

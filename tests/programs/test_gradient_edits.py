@@ -281,3 +281,80 @@ def test_rules_that_are_the_derivative_change_nothing(number):
                 derivative = ms.grad(lambda x, y, first=first: sum([g.sum() for g in first(x, y)]), (0, 1))
             results.append(everywhere_close(derivative, x, y))
         assert_close(results[1], results[0], f"order {order} of {chosen}", 1e-9)
+
+
+# ---------------------------------------------------------------------------------------------------- changed later
+@pytest.mark.parametrize("optimize", [None, 0, 2])
+def test_another_function_is_noticed(optimize):
+    edit, hook = ops.InsertGradientOf(lambda g: g * 2), ops.HookBackward(lambda grads: grads[0] * 3)
+    slope = ms.grad(lambda x: (edit(x) * hook(x)).sum())  # 2 x + 3 x
+    slope = slope if optimize is None else ms.jit(slope, optimize=optimize)
+    assert slope(t(1.0)).tolist() == [5.0]
+    edit.f = lambda g: g * 20
+    assert slope(t(1.0)).tolist() == [23.0]
+    hook.hook_fn = lambda grads: grads[0] * 30
+    assert slope(t(1.0)).tolist() == [50.0]
+
+
+# ---------------------------------------------------------------------------------------------------- forward mode
+def squared(cell, arrived, leaving):
+    return (leaving[0] ** 2,)
+
+
+def with_hook():
+    relu = nn.ReLU()
+    relu.register_backward_hook(squared)
+    return relu
+
+
+NOT_LINEAR = {
+    "a square in a hook": with_hook,
+    "sign": lambda: ops.InsertGradientOf(ops.sign),
+    "floor": lambda: ops.InsertGradientOf(lambda g: ops.floor(g)),
+    "sign of a multiple": lambda: ops.HookBackward(lambda grads: ops.sign(grads[0] * 2) + grads[0]),
+    "clamp": lambda: ops.InsertGradientOf(lambda g: ops.clamp(g, -1.0, 1.0)),
+    "constant": lambda: ops.InsertGradientOf(lambda g: g + 1),
+}
+
+
+@pytest.mark.parametrize("optimize", [None, 0, 2])
+@pytest.mark.parametrize("name", NOT_LINEAR)
+def test_forward_mode_refuses_edits_that_are_not_linear(name, optimize):
+    edit = NOT_LINEAR[name]()
+
+    def pushed(x):
+        return ms.jvp(lambda x: edit(x) * x, (x,), (ops.ones_like(x),))
+
+    fn = pushed if optimize is None else ms.jit(pushed, optimize=optimize)
+    with pytest.raises(ms.BpropError) as caught:
+        fn(t(1.0, 2.0))
+    assert caught.value.code == "AC1705"
+
+
+def test_forward_mode_takes_linear_ones():
+    """The tangent of ``edit(x) * x`` with an edit that triples is ``3 x + x``."""
+    edit = ops.InsertGradientOf(lambda g: ops.where(ms.Tensor([True, False, True]), g * 3, g * 0))
+    everywhere(
+        lambda x: ms.jvp(lambda x: edit(x) * x, (x,), (ops.ones_like(x),)),
+        t(1.0, 2.0, 3.0),
+        expected=[[1.0, 4.0, 9.0], [4.0, 2.0, 12.0]],
+    )
+
+
+def test_forward_mode_does_not_call_hooks_too_early():
+    """Eager code calls the backward hook last; compiled forward mode would call it before the forward hook."""
+    relu, log = nn.ReLU(), []
+    relu.register_backward_hook(lambda cell, arrived, leaving: log.append("backward"))
+
+    def pushed(x):
+        return ms.jvp(relu, (x,), (ops.ones_like(x),))[1]
+
+    assert ms.jit(pushed)(t(1.0)).tolist() == [1.0]
+    assert log == ["backward"]
+    relu.register_forward_hook(lambda cell, inputs, output: log.append("forward"))
+    log.clear()
+    assert pushed(t(1.0)).tolist() == [1.0]
+    assert log == ["forward", "backward"]
+    with pytest.raises(ms.BpropError, match="before the forward pass") as caught:
+        ms.jit(pushed)(t(1.0))
+    assert caught.value.code == "AC1705"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import collections
 import copy
 import pickle
 import threading
@@ -134,6 +135,7 @@ def test_registration_inside_compiled_code_is_refused():
 
 
 # ------------------------------------------------------------------------------------------------ other derivatives
+@pytest.mark.filterwarnings("ignore::autodiff_compiler.errors.BypassWarning")
 def test_bprop_and_hooks_of_one_cell(mode):
     """Hooks of the Cell itself are called, those inside are not; edits outside see what the hooks leave."""
     log = []
@@ -316,3 +318,33 @@ def test_a_hook_that_only_python_can_run_may_look_but_not_return_in_compiled_cod
     net.inner.register_backward_hook(change)
     with pytest.raises(ms.HookError, match="runs as plain Python in compiled code"):
         grad(net)(one(1))
+
+
+@pytest.mark.parametrize("optimize", [0, 2])
+def test_a_hook_that_is_not_compiled_leaves_nothing_behind(optimize):
+    """What was compiled of it in vain is not used again: here the sum of the result."""
+    found = collections.defaultdict(list)
+    relu = nn.ReLU()
+    relu.register_forward_hook(lambda cell, inputs, output: found["sums"].append(output.sum().item()))
+    slope = ms.jit(ms.grad(lambda x: relu(x).sum() * 2), optimize=optimize)
+    assert slope(Tensor([1.0, 2.0])).tolist() == [2.0, 2.0]
+    assert found == {"sums": [3.0]}
+
+
+def test_a_hook_that_counts_in_an_attribute_is_compiled_once():
+    """It runs as plain Python as a whole; what was read of it in vain is not watched."""
+
+    class Count:
+        calls = 0
+
+    def counting(cell, inputs, output):
+        count.calls = count.calls + 1
+
+    count, relu = Count(), nn.ReLU()
+    count.calls = 5
+    relu.register_forward_hook(counting)
+    run = ms.jit(lambda x: relu(x))
+    for _ in range(4):
+        run(Tensor([1.0]))
+    assert count.calls == 9
+    assert run.cache_info()["compiles"] == 1
