@@ -23,6 +23,7 @@ import numpy as np
 from .source import Loc, excerpt, line_of
 
 __all__ = [
+    "NOTHING_RETURNED",
     "ZERO_GRADIENT",
     "AmbiguousTruthError",
     "ArgumentError",
@@ -547,6 +548,8 @@ ZERO_GRADIENT = (
     "the gradient is zero: the result depends on the inputs only through integers, bools, Python numbers "
     "or stop_gradient; use float Tensors and functions of `ops`"
 )
+#: What one says where the function returns nothing that could have a derivative.
+NOTHING_RETURNED = "the gradient is zero: the function returns no Tensor; is a `return` missing?"
 
 
 class BranchRaisesWarning(AutodiffWarning):

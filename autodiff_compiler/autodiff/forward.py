@@ -315,6 +315,8 @@ def _steps(block: Block, active: set[Value], shares: Sequence[Value]) -> bool:
         if op.blocks or needed.isdisjoint(op.results) or on_them.isdisjoint(op.operands):
             continue
         (result, *others) = op.results
+        if op.defn.name == "cast" and differentiable(op.operands[0].type) and not differentiable(result.type):
+            return True
         if differentiable(result.type) and not others and (result not in active or _is_step(op)):
             return True
         if not isinstance(result.type, TensorType) or not result.type.dtype.is_int:  # sizes and places

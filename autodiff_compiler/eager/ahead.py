@@ -32,7 +32,6 @@ class Ahead:
     ) -> None:
         self._args, self._kwargs, self._cell = tuple(args), dict(kwargs), cell
         before = _arrays(tensors)
-        state = picture([cell])
         self._number = {id(x): i for i, x in enumerate((*tensors, *weights))}
         self._tape = Tape(run, tensors, weights)
         self.outputs, self._tape.outputs = self._tape.outputs, None
@@ -42,9 +41,9 @@ class Ahead:
         self._arrays = _arrays(kept)
         self._seen = [(x, array, checksum(array)) for x, array in before]
         self._thread, self._epoch = threading.get_ident(), epoch.current()
-        now = picture([cell])
-        #: what the call reads; None if that is not known, or the call changes it itself
-        self._state = now if now is not None and state is not None and now[0] == state[0] else None
+        #: what the call reads, as it left it (a repeated call would go on from there, this one is not repeated);
+        #: None if that is not known
+        self._state = picture([cell])
 
     def fits(self, args: Sequence[Any], kwargs: dict[str, Any]) -> bool:
         """Whether another call with these arguments would be the same one."""
@@ -96,4 +95,3 @@ def _arrays(tensors: Iterable[Tensor]) -> list[tuple[Tensor, Any]]:
 
 def _same(a: Any, b: Any) -> bool:
     return a is b or (type(a) is type(b) and isinstance(a, int | float | str) and a == b)
-

@@ -26,7 +26,7 @@ _CALLED = (types.BuiltinFunctionType, types.MethodDescriptorType, types.WrapperD
 
 def checksum(array: Array) -> int:
     """A number that another content of the same dtype and shape does not have, but by rare chance."""
-    return zlib.crc32(np.ascontiguousarray(array).reshape(-1).view(np.uint8))
+    return zlib.crc32(np.ascontiguousarray(array).reshape(-1).view(np.uint8).data)
 
 
 def picture(roots: Iterable[Any]) -> tuple[list[Any], list[Any]] | None:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..dtypes import from_numpy
-from ..errors import ZERO_GRADIENT, GradientError, GradientWarning, warn_once
+from ..errors import NOTHING_RETURNED, ZERO_GRADIENT, GradientError, GradientWarning, warn_once
 from ..ir.primitive import F
 from ..primitives.family import sum_to
 from ..runtime.hooks import Registered
@@ -99,7 +99,10 @@ def _add(cotangents: dict[Node, Any], heap: list[tuple[int, Node]], node: Node, 
         cotangents[node] = g
         heappush(heap, (node.order, node))
     else:
-        cotangents[node] = old + g
+        total = old + g
+        if node.__class__ is Source and not total._data.shape:  # only a number that is the whole gradient stays one
+            total = F.broadcast_to(total, shape=node.arrays[0].shape)
+        cotangents[node] = total
 
 
 def _add_element(cotangents: dict[Node, Any], heap: list[tuple[int, Node]], node: Element, g: Tensor) -> None:
@@ -213,11 +216,13 @@ class Tape:
             for (dtype, shape, node), seed in zip(targets, seeds, strict=True)
             if seed is not None and dtype.kind not in "biu" and self._reaches(node)
         ]
+        empty = not targets
         del targets
         lost, active, pulled = holders.lost, thread.state.active, thread.state.pulled
         # A derivative of a derivative is zero where the function is linear, whatever else it does.
-        if not pairs and lost & self._bit and not holders.inner & self._bit:
-            warn_once(GradientWarning(ZERO_GRADIENT), calling_place())
+        if not pairs and (lost & self._bit or empty) and not holders.inner & self._bit:
+            text = ZERO_GRADIENT if lost & self._bit else NOTHING_RETURNED
+            warn_once(GradientWarning(text), calling_place())
         thread.state.active, thread.state.pulled = active & ~self._bit, self._bit
         holders.inner |= thread.state.active
         try:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 import functools
 import operator
 from typing import Any
@@ -259,7 +260,7 @@ def _extreme(name: str, better_by: str) -> Any:
         best = next(items, _NOTHING)
         if best is _NOTHING:
             if default is _NOTHING:
-                raise ValueError(f"{name}() arg is an empty sequence")
+                getattr(builtins, name)(())  # raises, in the words of this Python
             return default
         best_key = _key(lw, key, best)
         for item in items:

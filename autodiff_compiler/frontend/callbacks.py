@@ -169,6 +169,7 @@ def changes_outside(lw: Lowering, node: Any, silent: bool = False) -> bool:
     """
     if not lw.in_hook:
         return False
+    node = _as_assignment(node)
     if isinstance(node, gast.Call) and isinstance(node.func, gast.Attribute):
         return _method_call(lw, node, silent)
     if isinstance(node, gast.Assign) and len(node.targets) == 1 and isinstance(node.targets[0], gast.Subscript):
@@ -182,6 +183,17 @@ def changes_outside(lw: Lowering, node: Any, silent: bool = False) -> bool:
         change = getattr(operator, "i" + SLOT[type(node.op).__name__].strip("_"))
         return _attribute(lw, node.target, node.value, lambda o, name, x: setattr(o, name, change(getattr(o, name), x)))
     return False
+
+
+def _as_assignment(node: Any) -> Any:
+    """``setattr(owner, "name", value)`` as the assignment that it is; all else itself."""
+    match node:
+        case gast.Call(
+            func=gast.Name(id="setattr"), args=[owner, gast.Constant(value=str(name)), value], keywords=[]
+        ) if name.isidentifier():
+            target = gast.copy_location(gast.Attribute(owner, name, gast.Store()), node)
+            return gast.copy_location(gast.Assign([target], value, None), node)
+    return node
 
 
 def _method_call(lw: Lowering, node: Any, silent: bool) -> bool:

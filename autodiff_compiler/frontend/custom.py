@@ -33,6 +33,7 @@ from .derivatives import Traced, traced_call
 from .exceptions import raising_in_block
 from .inputs import Again
 from .lowering import Diverged, Lowering
+from .operators import constant
 from .values import (
     STANDS_FOR_PARAMETER,
     ArrayVar,
@@ -55,7 +56,8 @@ __all__ = [
     "OfVariables",
     "call_with_rule",
     "cotangent_block",
-    "edited", "edited_together",
+    "edited",
+    "edited_together",
     "for_derivatives",
     "is_variable",
     "variables_of",
@@ -258,6 +260,8 @@ def _cotangent(lw: Lowering, wanted: TensorType, g: Any) -> Value:
 
 
 def _plain(g: Any) -> Any:
+    if isinstance(g, np.ndarray):
+        return TensorVar(constant(g).value)
     return g.item() if isinstance(g, np.generic) else g
 
 

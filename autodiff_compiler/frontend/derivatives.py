@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from ..autodiff.activity import active_values
-from ..errors import GradientError
+from ..errors import NOTHING_RETURNED, GradientError, GradientWarning
 from ..ir.build import Builder
 from ..ir.core import Block, Op, Value
 from ..ir.primitive import REGISTRY, F, trace
@@ -160,6 +160,9 @@ def differentiate(
     cotangents (default: ones).  Returns the result, the gradients by position and the gradients of `weights`.
     """
     traced = traced_call(lw, fn, args, kwargs, positions, select)
+    if not _dynamic(traced.result if select is None else select(traced.result)):
+        place = lw.called_from if lw.here is None else lw.here
+        lw.warnings.append((GradientWarning(NOTHING_RETURNED), place and place.of_user()))
     seeds, seed_values = _seeds(lw, traced, select, sens)
     states = tuple(w.name for w in _of_weights(lw, weights))
     attrs = (tuple(range(len(positions))), seeds, states, False)

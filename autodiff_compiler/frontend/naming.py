@@ -10,6 +10,7 @@ from .values import LocalObject
 
 if TYPE_CHECKING:
     from .lowering import Lowering
+    from .scope import Frame
 
 __all__ = ["instead_of_changing", "name_of"]
 
@@ -41,7 +42,7 @@ def name_of(lw: Lowering, obj: Any, *, local: bool = False) -> str | None:
 
     `local`: it can only be a variable, as compiled code made it.
     """
-    frame = lw.frame
+    frame: Frame | None = lw.frame
     if frame is None:  # before the function's code or after it
         return None
     names = {k: v for k, v in frame.env.items() if "#" not in k and k != "return"}

@@ -117,7 +117,11 @@ class Reader:
     # ------------------------------------------------------------------------------------------- calls
     def _call(self, node: Any, scopes: Scopes, tree: SourceTree) -> None:
         if isinstance(node.func, gast.Attribute) and node.func.attr in CONTAINER_WRITING:
-            self._change(node.func.value, node, node.func.attr, scopes, tree)
+            owner = node.func.value
+            kind = scopes.resolve(owner)
+            if node.args and any(kind is k for k in _KINDS.values()):  # `list.append(items, x)`
+                owner = node.args[0]
+            self._change(owner, node, node.func.attr, scopes, tree)
         fn = scopes.resolve(node.func)
         try:
             if isinstance(fn, gast.FunctionDef) and not fn.decorator_list:

@@ -125,14 +125,27 @@ def _fits(targets: list[Any], values: list[Any]) -> bool:
     return len(targets) == len(values) and all(isinstance(t, gast.Name) for t in targets)
 
 
+def _assigned_elsewhere(module: Any, top: Scope) -> Scope:
+    """The module's names to which a `global` statement lets other code give something else than what is known."""
+    found: Scope = {}
+    for scope in gast.walk(module):
+        if isinstance(scope, gast.ClassDef | gast.Module):  # what their own statements bind is not looked at
+            names = [n for s in scope.body if isinstance(s, gast.Global) for n in s.names]
+            found |= dict.fromkeys(names)
+        elif isinstance(scope, gast.FunctionDef | gast.AsyncFunctionDef):
+            declared = {n for s in gast.walk(scope) if isinstance(s, gast.Global) for n in s.names}
+            bound = list(_bindings(scope, set())) if declared else []
+            found |= {n: None for n in declared if n not in top}
+            found |= {n: None for n, meaning in bound if n in declared and (meaning is None or meaning != top.get(n))}
+    return found
+
+
 class Scopes:
     """The scopes around a place of a file, the module's first."""
 
     def __init__(self, module: Any) -> None:
         top = _scope_of(module)
-        for node in gast.walk(module):
-            if isinstance(node, gast.Global):
-                top |= dict.fromkeys(node.names)  # some function may assign them
+        top |= _assigned_elsewhere(module, top)
         names = {n.id for n in gast.walk(module) if isinstance(n, gast.Name)}
         #: whether the text shows every name of the module
         self.complete = "*" not in top and not names & _HIDDEN and not _names_at_top(module) & _HIDDEN_AT_TOP

@@ -134,8 +134,8 @@ class Cell:
         """Calls ``hook_fn(cell, inputs)`` before each call of the Cell, in eager and in compiled code.
 
         `inputs` is the tuple of positional arguments.  What the hook returns takes their place: a value or a tuple;
-        None keeps them.  With `with_kwargs` it is called with ``(cell, inputs, kwargs)`` and returns a pair of both or None.
-        Hooks run in the order of registration, with `prepend` before those registered earlier.
+        None keeps them.  With `with_kwargs` it is called with ``(cell, inputs, kwargs)`` and returns a pair of both or
+        None.  Hooks run in the order of registration, with `prepend` before those registered earlier.
 
         >>> from autodiff_compiler import Tensor, nn
         >>> relu = nn.ReLU()

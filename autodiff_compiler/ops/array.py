@@ -9,9 +9,12 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..dtypes import dtype_of
+from ..ir.build import current
+from ..ir.core import Value
 from ..ir.primitive import call
 from ..primitives.family import as_tensor, require, static_int
 from ..primitives.rearrange import at_least
+from ..runtime.tensor import Tensor
 
 # fmt: off
 __all__ = [
@@ -341,9 +344,20 @@ def logspace(start: Any, end: Any, steps: int, base: Any = 10, *, dtype: Any = N
     return call.logspace(start, end, steps, base, dtype)
 
 
+def number_of(x: Any) -> Any:
+    """The number in a Tensor that has one and, in compiled code, is a constant; everything else as it is."""
+    if isinstance(x, Value):
+        known = current().known(x)
+        return x if known is None or known.size != 1 else known.item()
+    return x.item() if isinstance(x, Tensor) and x.size == 1 else x
+
+
 def range(start: Any, end: Any, step: Any, maxlen: int = 1000000) -> Any:
-    """The numbers from start up to before end; ValueError for more than `maxlen` of them."""
-    out = call.arange(start, end, step)
+    """The numbers from start up to before end; ValueError for more than `maxlen` of them.
+
+    `start`, `end` and `step` are numbers, or constant Tensors of one.
+    """
+    out = call.arange(number_of(start), number_of(end), number_of(step))
     if out.shape[0] > maxlen:
         raise ValueError(f"a range of {out.shape[0]} numbers is longer than maxlen={maxlen}")
     return out

@@ -6,7 +6,8 @@ from collections.abc import Callable
 from typing import Any
 
 from ..ir.primitive import call
-from ..primitives.family import as_tensor
+from ..ir.types import dim_product
+from ..primitives.family import as_tensor, require
 from . import array, functional, indexing
 from .operation import constant, operation
 
@@ -56,6 +57,15 @@ _operation("Tril", lambda diagonal=0: lambda x: call.tril(x, diagonal))
 _operation("Triu", lambda diagonal=0: lambda x: call.triu(x, diagonal))
 _operation("Unpack", lambda axis=0: lambda x: _slices(x, axis, None))
 _operation("Unstack", lambda axis=0, num=None: lambda x: _slices(x, axis, num))
+
+
+def _diagonal_of_pairs(x: Any) -> Any:
+    """``x[i, j, ..., i, j, ...]``: the diagonal of a tensor whose shape is some sizes, and the same ones again."""
+    x = as_tensor(x)
+    sizes = x.shape[: x.ndim // 2]
+    require(x.ndim > 0 and x.shape == sizes + sizes, f"DiagPart takes sizes twice over, not {list(x.shape)}")
+    total = dim_product(sizes)
+    return call.reshape(call.diagonal(call.reshape(x, (total, total))), sizes)
 
 
 def _moved(x: Any, to: str) -> Any:
@@ -129,7 +139,7 @@ _operation("ZerosLike", constant(lambda x: call.zeros_like(x)))
 
 # ------------------------------------------------------------------------------------------------ reading
 _operation("Bucketize", lambda boundaries: lambda x: call.cast(indexing.bucketize(x, boundaries, right=True), "int32"))
-_operation("DiagPart", constant(lambda x: call.diagonal(x)))
+_operation("DiagPart", constant(lambda x: _diagonal_of_pairs(x)))
 _operation("EmbeddingLookup", constant(lambda params, indices, offset: _looked_up(params, indices, offset)))
 _operation("Gather", lambda batch_dims=0: lambda x, index, axis: call.gather(x, index, axis, batch_dims))
 _operation("GatherD", constant(indexing.gather_d))

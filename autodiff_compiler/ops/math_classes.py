@@ -7,8 +7,9 @@ from typing import Any
 
 from ..dtypes import dtype_of, float32, int32
 from ..ir.primitive import call
-from ..primitives.family import as_tensor
+from ..primitives.family import as_tensor, static_int
 from . import array, functional, indexing, linalg, math
+from .array import number_of
 from .operation import constant, operation
 
 __all__: list[str] = []
@@ -35,9 +36,7 @@ _SAME = {
 
 #: Classes without constants whose function is written here or has a name of its own.
 _FUNCTIONS: dict[str, _Function] = {
-    "Bincount": lambda array, size, weights: call.cast(
-        indexing.bincount(call.reshape(array, (-1,)), call.reshape(weights, (-1,)), size), as_tensor(weights).dtype
-    ),
+    "Bincount": lambda array, size, weights: _counted(array, size, weights),
     "Diag": linalg.diag,
     "DivNoNan": lambda x, y: _where_not_zero(y, lambda safe: call.div(x, safe)),
     "EqualCount": lambda x, y: call.reshape(call.cast(call.sum(call.equal(x, y)), as_tensor(x).dtype), (1,)),
@@ -57,6 +56,20 @@ _FUNCTIONS: dict[str, _Function] = {
     "SquaredDifference": lambda x, y: call.square(call.sub(x, y)),
     "TruncateDiv": math.truncate_div,
 }
+
+
+def _counted(numbers: Any, size: Any, weights: Any) -> Any:
+    """The sums of the weights of the numbers 0 ... size - 1; greater numbers do not count."""
+    size = static_int(number_of(size), "size")
+    if size < 0:
+        raise ValueError(f"`size` of Bincount must not be negative, but it is {size}")
+    numbers, weights = call.reshape(numbers, (-1,)), call.reshape(weights, (-1,))
+    dtype = as_tensor(weights).dtype
+    if size == 0:
+        return call.zeros((0,), dtype)
+    counts = call.less(numbers, size)
+    numbers, weights = call.where(counts, numbers, 0), call.where(counts, weights, 0)
+    return call.cast(indexing.bincount(numbers, weights, size), dtype)
 
 
 def _where_not_zero(y: Any, of: Callable[[Any], Any]) -> Any:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..errors import did_you_mean
+from ..transforms.custom import HookBackward, InsertGradientOf
 from . import (
     array_classes,
     image_classes,
@@ -26,7 +27,8 @@ from .special_classes import *  # noqa: F403
 from .state_classes import *  # noqa: F403
 from .user_functions import *  # noqa: F403
 
-__all__ = ["Primitive", "PrimitiveWithCheck", "PrimitiveWithInfer", "prim_arg_register", "prim_attr_register"]
+__all__ = ["HookBackward", "InsertGradientOf"]
+__all__ += ["Primitive", "PrimitiveWithCheck", "PrimitiveWithInfer", "prim_arg_register", "prim_attr_register"]
 __all__ += array_classes.__all__
 __all__ += image_classes.__all__
 __all__ += math_classes.__all__

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import functools
 import inspect
+import types
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from ..dtypes import DType, bool_, dtype_of, float64, int64
-from ..eager.custom import custom
+from ..eager.custom import constant_of, custom
 from ..errors import NotDifferentiableError, UnsupportedCallError, users_frames
 from ..runtime import epoch
 from ..runtime.host import TensorSpec, checked, filled, spec_leaves
 from ..runtime.rules import bound
 from ..runtime.tensor import Tensor, wrap
+from ..runtime.trees import replaced
 from ..transforms.host import constexpr, py_call
 
 __all__ = [
@@ -40,6 +42,8 @@ class Primitive:
     runs, ``Primitive("Add")``.
 
     UnsupportedCallError: there is nothing to compute it with, or, in compiled code, nothing that says what it returns.
+    TypeError: a subclass has a derivative that nothing would call: a `bprop` that no `get_bprop` returns, or a
+    `get_bprop` beside a `__call__` of its own without a `vm_impl`.
 
     >>> class Double(PrimitiveWithInfer):
     ...     def __init__(self):
@@ -65,6 +69,18 @@ class Primitive:
         self.instance_name = ""
         self.attrs: dict[str, Any] = {}
         self.init_attrs: dict[str, Any] = {"name": name}
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        derived = getattr(cls, "get_bprop", None) is not None
+        if derived and "__call__" in cls.__dict__ and getattr(cls, "vm_impl", None) is None:
+            raise TypeError(
+                f"{cls.__name__} overrides __call__, so its get_bprop would have no effect; compute in `vm_impl`"
+            )
+        if not derived and isinstance(cls.__dict__.get("bprop"), types.FunctionType):
+            raise TypeError(
+                f"the bprop of {cls.__name__} would have no effect: define `get_bprop(self)`, which returns it"
+            )
 
     # ------------------------------------------------------------------------------------------------ attributes
     def __setattr__(self, name: str, value: Any) -> None:
@@ -126,7 +142,8 @@ class Primitive:
         promise = self._promise(args, _described)
         what, rule = _derivative(self)
         values, names, refusal = bound(body, rule, what, args, {}) if rule else (list(args), [], _none(self))
-        return custom(lambda: _kept(self, body(*args), promise), values, names, rule, what, refusal)  # type: ignore[arg-type]
+        given = replaced(args, constant_of)  # the body may write into what it is given: it has values of its own
+        return custom(lambda: _kept(self, body(*given), promise), values, names, rule, what, refusal)  # type: ignore[arg-type]
 
     def __graph_call__(self, lw: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
         if lw.outside.class_attribute(type(self), "__call__") is not Primitive.__call__:
@@ -305,7 +322,13 @@ def _named(name: str) -> Callable[..., Any]:
 
     def function() -> None: ...
 
+    return _promising(function, name)
+
+
+def _promising(function: Callable[..., Any], name: str) -> Any:
+    """The function under the name of a primitive, whose inference says what it returns."""
     function.__qualname__ = name
+    function.promised_by = "its inference"  # type: ignore[attr-defined]
     return function
 
 
@@ -334,8 +357,7 @@ class _Hosted:
         def run(*given: Any) -> Any:
             return _as_tensors(body(*map(_with_tensors, given)))
 
-        run.__qualname__ = primitive.name
-        return lw.call(py_call, [run, *args], {**kwargs, "out": promise})
+        return lw.call(py_call, [_promising(run, primitive.name), *args], {**kwargs, "out": promise})
 
 
 def _with_tensors(x: Any) -> Any:

@@ -52,7 +52,9 @@ def known_as(fn: Any) -> str:
     """A hook's name and the place of its definition."""
     while isinstance(fn, functools.partial):
         fn = fn.func
-    code = getattr(fn, "__code__", None) or getattr(vars(type(fn)).get("__call__"), "__code__", None)
+    code = getattr(fn, "__code__", None)
+    if code is None and "defined" not in vars(type(fn)):  # which a function of compiled code has
+        code = getattr(vars(type(fn)).get("__call__"), "__code__", None)
     file, line = (code.co_filename, code.co_firstlineno) if code is not None else getattr(fn, "defined", ("", 0))
     return f"{name_of(fn)} ({os.path.basename(file)}:{line})" if file else name_of(fn)
 

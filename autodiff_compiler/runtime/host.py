@@ -145,8 +145,20 @@ def host_value(x: Any) -> Any:
 def checked(fn: Callable[..., Any], found: Any, out: Any) -> list[Array]:
     """What the function returned, as arrays of its own for the leaves of the promise.
 
-    TypeError or ValueError, which name the function, if it is something else than was promised.
+    TypeError or ValueError, which name the function, if it is something else than was promised.  The function's
+    `promised_by` says what promises it, if that is not the `out` of a py_call.
     """
+    promised_by = getattr(fn, "promised_by", None)
+    if promised_by is None:
+        return _checked(fn, found, out)
+    try:
+        return _checked(fn, found, out)
+    except (TypeError, ValueError) as error:
+        text = str(error).removeprefix("py_call: ").replace("`out` promises", f"{promised_by} promises")
+        raise type(error)(text) from None
+
+
+def _checked(fn: Callable[..., Any], found: Any, out: Any) -> list[Array]:
     name = name_of(fn)
     if out is None:
         if found is not None:

@@ -8,11 +8,15 @@ from typing import Any
 
 import numpy as np
 
+from ..eager.captured import reached
 from ..errors import CompileError
 from ..nn.cell import Cell
+from ..ops.primitive import Primitive
 from ..runtime.host import name_of
+from ..runtime.mutable import Mutable, mutable
+from ..runtime.parameter import Parameter
 from ..runtime.tensor import Array, Tensor
-from ..runtime.trees import leaves
+from ..runtime.trees import leaves, replaced
 from ..transforms.custom import custom_vjp
 from ..transforms.grad import grad
 from ..transforms.vjp import vjp
@@ -42,9 +46,10 @@ def gradcheck(
     """Whether the gradients of ``fn(*args)`` by every float Tensor among the arguments are those of its values.
 
     Checked in eager and in compiled mode, against five-point differences of a fixed weighted sum of the float outputs,
-    at up to 64 elements of each input.  ``order=2`` checks the gradients of the first gradient, too.  `args` is a tuple
-    or list of arguments, or one Tensor.  Steps and tolerances follow the dtype of the inputs: float64 Tensors make a
-    sharp check (about seven digits), float32 a rough one (about two).
+    at up to 64 elements of each input; Tensors in `mutable` containers are inputs, too.  Parameters that `fn` assigns
+    get their values back after every call.  ``order=2`` checks the gradients of the first gradient, too.  `args` is a
+    tuple or list of arguments, or one Tensor.  Steps and tolerances follow the dtype of the inputs: float64 Tensors
+    make a sharp check (about seven digits), float32 a rough one (about two).
 
     Returns True.  GradientMismatch: the worst element of the first input that differs.  ValueError: nothing to check.
 
@@ -63,11 +68,12 @@ def gradcheck(
 def check_bprop(
     fn: Any, args: Any, *, eps: float | None = None, rtol: float | None = None, atol: float | None = None
 ) -> bool:
-    """Whether the `bprop` of a Cell (or the rule of a `custom_vjp` function) is the derivative of what it computes.
+    """Whether the `bprop` of a Cell is the derivative of what it computes.
 
-    The custom gradients are compared with numerical ones, in eager and in compiled mode.  Where they differ, the
-    message also shows what automatic differentiation of the same code gives, and where the rule stands.  TypeError:
-    there is no such rule; otherwise as `gradcheck`.
+    Or the rule of a `custom_vjp` function, or what the `get_bprop` of a `Primitive` returns.  The custom gradients are
+    compared with numerical ones, in eager and in compiled mode.  Where they differ, the message also shows what
+    automatic differentiation of the same code gives, and where the rule stands.  TypeError: there is no such rule;
+    otherwise as `gradcheck`.
 
     >>> from autodiff_compiler import Tensor, float64, nn
     >>> class Square(nn.Cell):
@@ -82,10 +88,14 @@ def check_bprop(
         rule, automatic = fn.bwd, fn.fn
     elif isinstance(fn, Cell):
         rule, automatic = type(fn).bprop, fn.construct
+    elif isinstance(fn, Primitive) and (get := getattr(fn, "get_bprop", None)) is not None:
+        rule, automatic = get(), None  # its `vm_impl` is no code that could be differentiated
     else:
         rule, automatic = None, None
     if rule is None:
-        raise TypeError(f"{_named(fn)} has no derivative of its own: check_bprop() needs a `bprop` or a `defbwd`")
+        raise TypeError(
+            f"{_named(fn)} has no derivative of its own: check_bprop() needs a `bprop`, `get_bprop` or `defbwd`"
+        )
     given = list(args) if isinstance(args, tuple | list) else [args]
     check = _Check(fn, given, eps, rtol, atol)
     check.rule, check.automatic = rule, automatic
@@ -93,12 +103,31 @@ def check_bprop(
     return True
 
 
+#: An argument, and the number of a Tensor in it.
+_Place = tuple[int, int]
+
+
+def _is_variable(x: Any) -> bool:
+    """A float Tensor, or a container marked as `mutable` with one in it."""
+    return isinstance(x, Tensor | Mutable) and any(t.dtype.is_float for t in leaves(x))
+
+
+def _with(leaf: Callable[[Tensor], Tensor], x: Any) -> Any:
+    """An argument with other Tensors in it, marked as `mutable` as it was."""
+    found = replaced(x, leaf)
+    return mutable(found) if isinstance(x, Mutable) else found
+
+
 class _Check:
     """One comparison of the gradients of a function with numerical ones."""
 
     def __init__(self, fn: Any, args: list[Any], eps: float | None, rtol: float | None, atol: float | None) -> None:
         self.fn, self.args, self._eps, self._rtol, self._atol = fn, args, eps, rtol, atol
-        self.positions = [i for i, x in enumerate(args) if isinstance(x, Tensor) and x.dtype.is_float]
+        self.positions = [i for i, x in enumerate(args) if _is_variable(x)]
+        #: the float Tensors that are checked: each with the argument that holds it, and its number in there
+        self._variables = {(p, k): x for p in self.positions for k, x in enumerate(leaves(args[p])) if x.dtype.is_float}
+        parameters = [x for x, _ in reached([fn]) if isinstance(x, Parameter)]
+        self._state = [(x, x.asnumpy().copy()) for x in parameters]
         self._what, self._names = _named(fn), _parameters(fn)
         self.rule: Any = None
         self.automatic: Any = None
@@ -107,10 +136,10 @@ class _Check:
 
     def run(self) -> None:
         """Raises GradientMismatch for the first input whose gradient is wrong in some mode."""
-        weights = weights_for(self.fn(*self._copies()))
+        weights = weights_for(self._called(self._copies()))
         if not weights:
             raise ValueError(f"{self._what} returns no float Tensor: there is no gradient to check")
-        numerical = {p: numerical_gradient(self.fn, self.args, p, weights, self._eps) for p in self.positions}
+        numerical = {place: self._numerical(place, weights) for place in self._variables}
         for mode in MODES:
             with in_mode(mode):
                 found = self._gradients(self.fn, weights)
@@ -118,20 +147,48 @@ class _Check:
                 self._compare(p, found[p], wanted, mode, weights)
 
     def _copies(self) -> list[Any]:
-        return [x.copy() if isinstance(x, Tensor) else x for x in self.args]
+        return [_with(Tensor.copy, x) if isinstance(x, Tensor | Mutable) else x for x in self.args]
 
-    def _gradients(self, fn: Any, weights: Sequence[Array]) -> dict[int, Array]:
+    def _called(self, args: Sequence[Any]) -> Any:
+        """A call after which every Parameter has its first value again."""
+        try:
+            return replaced(self.fn(*args), Tensor.copy)
+        finally:
+            self._restore()
+
+    def _restore(self) -> None:
+        for parameter, value in self._state:
+            if not np.array_equal(parameter.asnumpy(), value, equal_nan=True):
+                parameter.set_data(Tensor(value))
+
+    def _numerical(self, place: _Place, weights: Sequence[Array]) -> dict[tuple[int, ...], float]:
+        p, k = place
+        inside = list(leaves(self.args[p]))
+
+        def of_tensors(*tensors: Tensor) -> Any:
+            moved = {id(x): t for x, t in zip(inside, tensors, strict=True)}
+            copies = self._copies()
+            copies[p] = _with(lambda x: moved[id(x)], self.args[p])
+            return self._called(copies)
+
+        return numerical_gradient(of_tensors, inside, k, weights, self._eps)
+
+    def _gradients(self, fn: Any, weights: Sequence[Array]) -> dict[_Place, Array]:
         outputs, pull = vjp(fn, *self._copies())
         of_floats = iter(weights)
         seeds = [
             Tensor(next(of_floats) if t.dtype.is_float else np.zeros_like(t.asnumpy()), t.dtype)
             for t in leaves(outputs)
         ]
-        found = pull(*seeds)
-        return {p: np.broadcast_to(found[p].asnumpy(), self.args[p].shape) for p in self.positions}
+        found = [list(leaves(g)) for g in pull(*seeds)]
+        self._restore()
+        return {(p, k): np.broadcast_to(found[p][k].asnumpy(), x.shape) for (p, k), x in self._variables.items()}
 
-    def _compare(self, p: int, found: Array, wanted: dict[Any, float], mode: str, weights: Sequence[Array]) -> None:
-        eps = float(np.finfo(self.args[p].asnumpy().dtype).eps)
+    def _compare(
+        self, place: _Place, found: Array, wanted: dict[Any, float], mode: str, weights: Sequence[Array]
+    ) -> None:
+        p = place[0]
+        eps = float(np.finfo(self._variables[place].asnumpy().dtype).eps)
         rtol = 10 * eps**0.45 if self._rtol is None else self._rtol
         atol = 10 * eps**0.5 if self._atol is None else self._atol
         apart = {i: abs(float(found[i]) - w) - rtol * abs(w) for i, w in wanted.items()}
@@ -147,19 +204,21 @@ class _Check:
             f"{'bprop' if self.rule else mode} gives {float(found[index]):.6g}, numerically it is {wanted[index]:.6g}\n"
             f"  difference {difference:.3g}; {len(wrong)} of {len(wanted)} elements checked differ, in {mode} mode"
         )
-        raise GradientMismatch(message + self._advice(p, index, wanted[index], weights), name, index, difference)
+        raise GradientMismatch(message + self._advice(place, index, wanted[index], weights), name, index, difference)
 
-    def _advice(self, p: int, index: tuple[int, ...], wanted: float, weights: Sequence[Array]) -> str:
+    def _advice(self, place: _Place, index: tuple[int, ...], wanted: float, weights: Sequence[Array]) -> str:
         if self.rule is None:
             return ""
         code = getattr(self.rule, "__code__", None)
-        place = f"\n  the rule: {code.co_filename}:{code.co_firstlineno}" if code is not None else ""
+        rule = f"\n  the rule: {code.co_filename}:{code.co_firstlineno}" if code is not None else ""
+        if self.automatic is None:
+            return rule
         try:
             with in_mode("eager"):
-                own = float(self._gradients(self.automatic, weights)[p][index])
+                own = float(self._gradients(self.automatic, weights)[place][index])
         except (CompileError, TypeError, ValueError) as error:
-            return f"{place}\n  automatic differentiation of the same code: {type(error).__name__}"
-        return f"{place}\n  automatic differentiation of the same code gives {own:.6g}"
+            return f"{rule}\n  automatic differentiation of the same code: {type(error).__name__}"
+        return f"{rule}\n  automatic differentiation of the same code gives {own:.6g}"
 
 
 class _Gradients:

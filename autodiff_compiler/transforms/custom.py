@@ -8,9 +8,8 @@ import types
 from collections.abc import Callable
 from typing import Any
 
-from ..eager.custom import custom
+from ..eager.custom import custom, edited_together
 from ..eager.custom import edited as edited_eagerly
-from ..eager.custom import edited_together
 from ..errors import users_frames
 from ..frontend.custom import edited_together as edited_in_graph
 from ..frontend.values import is_dynamic

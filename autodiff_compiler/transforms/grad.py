@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import operator
+import types
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
@@ -89,7 +90,7 @@ class Gradient:
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if context.mode == GRAPH_MODE and not jit_disabled():
             return self.compiled()(*args, **kwargs)
-        args, sens = self._split(args)
+        args, sens = self._split(args, kwargs)
         args = tuple(wrap(np.asarray(a)) if isinstance(a, np.ndarray) else a for a in args)
         inputs = self._inputs(args, _is_tensor)
 
@@ -111,7 +112,7 @@ class Gradient:
         return self._jit
 
     def __graph_call__(self, lw: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
-        given, sens = self._split(tuple(args))
+        given, sens = self._split(tuple(args), kwargs)
         inputs = self._inputs(given, lw.is_tensor, lw.called_from if lw.here is None else lw.here.of_user())
         select = (lambda result: main_of(result)) if self.has_aux else None
         fn, operands, positions = inputs.taken_apart(self.fn)
@@ -125,12 +126,26 @@ class Gradient:
         return self._result(outputs, inputs.by_position(grads), weight_grads, name)
 
     # ------------------------------------------------------------------------------------------- parts
-    def _split(self, args: tuple[Any, ...]) -> tuple[tuple[Any, ...], Any]:
+    def _split(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], Any]:
         if not self.sens:
             return args, None
         if not args:
             raise TypeError("with sens_param the last argument is the sensitivity, none was given")
+        if not kwargs:
+            self._check_sensitivity(len(args))
         return args[:-1], args[-1]
+
+    def _check_sensitivity(self, count: int) -> None:
+        """TypeError if so many arguments are just those of the function."""
+        function = getattr(self.fn, "construct", self.fn)
+        if not isinstance(function, types.FunctionType | types.MethodType):
+            return
+        parameters = inspect.signature(function, follow_wrapped=False).parameters.values()
+        if count == len(parameters) and all(p.default is p.empty and p.kind < p.VAR_POSITIONAL for p in parameters):
+            raise TypeError(
+                "with sens_param the last argument is the sensitivity, none was given: "
+                f"the function alone takes {count}"
+            )
 
     def _inputs(self, args: tuple[Any, ...], is_tensor: Callable[[Any], bool], place: Loc | None = None) -> Inputs:
         """What to differentiate by; `place` is the user's line, where it is not the one that is running."""

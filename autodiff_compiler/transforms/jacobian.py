@@ -108,9 +108,14 @@ def _rows(fn: Any, inputs: Sequence[Tensor], has_aux: bool) -> tuple[Any, list[l
         rows = []
         for k in range(t._data.size):
             seeds[i] = _unit(t, k)
-            rows.append(pullback(seeds))
+            rows.append([_full(g, x.shape) for g, x in zip(pullback(seeds), inputs, strict=True)])
         found.append([_joined(gs, -1 - x.ndim, (*t.shape, *x.shape)) for x, *gs in zip(inputs, *rows, strict=True)])
     return outputs, found
+
+
+def _full(g: Tensor, shape: tuple[int, ...]) -> Tensor:
+    """A gradient in its variable's shape: a user's rule may have given a number."""
+    return g if g.shape == shape else F.broadcast_to(g, shape=shape)
 
 
 def _columns(fn: Any, inputs: Sequence[Tensor], has_aux: bool) -> tuple[Any, list[list[Tensor]]]:

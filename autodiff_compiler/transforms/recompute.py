@@ -24,8 +24,9 @@ def recompute(
     """``block(*args, **kwargs)``, whose values in between are not kept for the gradient, but computed again there.
 
     Results, gradients and random numbers are those of the plain call.  In eager code `block`, a Cell or a function,
-    runs a second time when a gradient arrives: what it prints appears again; the Parameters of a Cell have their first
-    values meanwhile, so that nothing is counted twice.  A function should change nothing.  In compiled code this is
+    runs a second time when a gradient arrives: what it prints appears again; the Tensors and Cells that it reaches have
+    their first values meanwhile, so that nothing is counted twice.  GradientError: it gives other values all the same,
+    as something else that it reads was changed in between.  In compiled code this is
     the plain call: which values are kept is the compiler's choice there.  `use_reentrant`, `output_recompute`,
     `early_stop` and `context_fn` are accepted and change nothing.  TypeError: `block` cannot be called.
 

@@ -172,6 +172,24 @@ def test_a_users_step_calls_the_network_and_its_gradient(mode: str) -> None:
     np.testing.assert_allclose(net.weight.asnumpy(), W - 0.1 * g * 0.5 / norm, rtol=1e-5)
 
 
+def test_only_a_users_step_keeps_what_the_network_computed() -> None:
+    class Mine(nn.TrainOneStepCell):
+        def construct(self, x):
+            return self.network(x)
+
+    class Named(nn.TrainOneStepWithLossScaleCell):
+        """With the step of its base."""
+
+    for make, keeps in (
+        (nn.TrainOneStepCell, False),
+        (lambda net, optimizer: Named(net, optimizer, Tensor(1.0)), False),
+        (Mine, True),
+    ):
+        net = linear()
+        make(net, nn.SGD(net.trainable_params(), 0.1))
+        assert net.requires_grad is keeps
+
+
 def test_a_step_without_cotangent_is_refused() -> None:
     net = linear()
     with pytest.raises(ValueError, match="sens"):

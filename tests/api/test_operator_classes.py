@@ -362,3 +362,24 @@ def test_bad_arguments(
 
     with pytest.raises(error, match=text):
         (ms.jit(run) if compiled else run)(*[as_operand(x) for x in operands])
+
+
+# ------------------------------------------------------------------------------------------------ sizes and diagonals
+@pytest.mark.parametrize("run", [lambda f: f, ms.jit], ids=["eager", "jit"])
+def test_sizes_and_diagonals(run):
+    array = np.arange(36.0, dtype=np.float32).reshape(2, 3, 2, 3)
+    wanted = [[array[i, j, i, j] for j in range(3)] for i in range(2)]
+    assert run(lambda x: ops.DiagPart()(x))(Tensor(array)).tolist() == wanted
+    with pytest.raises(ms.ShapeError):
+        run(lambda x: ops.DiagPart()(x))(Tensor(array[0]))
+    numbers, weights = Tensor([0, 1, 7, 1]), Tensor([1.0, 2.0, 3.0, 4.0])
+    for counted in (
+        run(lambda a, w: ops.Bincount()(a, 3, w))(numbers, weights),
+        run(lambda a, w: ops.Bincount()(a, Tensor(3), w))(numbers, weights),
+    ):
+        assert counted.tolist() == np.bincount([0, 1, 1], [1, 2, 4], 3).tolist()
+    for size, error in ((-1, ValueError), (2.5, TypeError)):
+        with pytest.raises(error):
+            run(lambda a, w, size=size: ops.Bincount()(a, size, w))(numbers, weights)
+    assert run(lambda: ops.Range()(Tensor(1), Tensor(10), Tensor(3)))().tolist() == [1, 4, 7]
+    assert run(lambda: ops.range(Tensor(0), 4, Tensor(2)))().tolist() == [0, 2]

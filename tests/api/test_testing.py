@@ -258,3 +258,30 @@ def _environment():
 
     root = str(Path(ms.__file__).parent.parent)
     return {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, [root, os.environ.get("PYTHONPATH")]))}
+
+
+# ------------------------------------------------------------------------------------------------ containers and state
+def test_tensors_in_mutable_containers_are_inputs():
+    pair = ms.mutable((Tensor([1.0, 3.0], ms.float64), Tensor([2.0, 5.0], ms.float64)))
+    named = ms.mutable({"a": Tensor([1.0, 3.0], ms.float64)})
+    assert gradcheck(lambda p, y: p[0] * p[1] ** 2 * y, (pair, Tensor(3.0, ms.float64)))
+    assert gradcheck(lambda d: d["a"] ** 3, (named,))
+    with pytest.raises(GradientMismatch) as told:
+        gradcheck(lambda d: ops.InsertGradientOf(lambda g: g * 2)(d["a"]), (named,))
+    assert told.value.difference == pytest.approx(np.cos(1.0) + 0.25, rel=1e-6)  # the weight of that output, once more
+
+
+def test_parameters_that_are_assigned_get_their_values_back():
+    class Counter(nn.Cell):
+        def __init__(self):
+            super().__init__()
+            self.count = ms.Parameter(Tensor([1.0], ms.float64), name="count", requires_grad=False)
+
+        def construct(self, x):
+            self.count += 1
+            return x * self.count
+
+    net = Counter()
+    assert gradcheck(net, Tensor([1.0], ms.float64))
+    assert gradcheck(lambda x: net(x), Tensor([1.0], ms.float64), order=2)
+    assert net.count.tolist() == [1.0]

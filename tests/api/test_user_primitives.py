@@ -11,7 +11,7 @@ import pytest
 
 import autodiff_compiler as ms
 from autodiff_compiler import Tensor, nn, ops
-from autodiff_compiler.testing import gradcheck
+from autodiff_compiler.testing import GradientMismatch, check_bprop, gradcheck
 
 BOTH = pytest.mark.parametrize("run", [lambda f: f, ms.jit], ids=["eager", "graph"])
 X = np.array([[0.5, -1.5, 2.0], [3.0, 0.25, -0.75]])
@@ -176,7 +176,7 @@ def test_a_body_is_held_to_its_promise(run: Any) -> None:
         def vm_impl(self, x, y):
             return x.asnumpy().astype(np.float32)
 
-    with pytest.raises(TypeError, match="Wrong has the dtype float32, `out` promises Float64"):
+    with pytest.raises(TypeError, match="Wrong has the dtype float32, its inference promises Float64"):
         run(Wrong())(Tensor(X), Tensor(X))
 
 
@@ -258,3 +258,81 @@ def test_custom_and_pyfunc_with_given_results(run: Any) -> None:
 def test_custom_takes_python_only() -> None:
     with pytest.raises(ms.UnsupportedCallError, match="func_type='pyfunc'"):
         ops.Custom("kernel.so:f", (2,), ms.float32, "aot")
+
+
+def test_a_derivative_that_nothing_would_call():
+    with pytest.raises(TypeError, match="vm_impl"):
+
+        class Called(ops.Primitive):
+            def __call__(self, x):
+                return x
+
+            def get_bprop(self):
+                return lambda x, out, dout: (dout,)
+
+    with pytest.raises(TypeError, match="get_bprop"):
+
+        class WithBprop(ops.Primitive):
+            def vm_impl(self, x):
+                return x
+
+            def bprop(self, x, out, dout):
+                return (dout,)
+
+
+class Broken(Scaled):
+    """Says another shape than it returns."""
+
+    def infer_shape(self, x, y):
+        return [7]
+
+    def get_bprop(self):
+        return lambda x, y, out, dout: (None, None)
+
+
+@BOTH
+def test_another_shape_than_inferred(run):
+    with pytest.raises(ValueError, match=r"shape \(2,\), its inference promises \(7,\)") as caught:
+        run(lambda x: Broken()(x, x))(Tensor([1.0, 2.0]))
+    assert "py_call" not in str(caught.value)
+
+
+class Wrong(Scaled):
+    """Forgets the factor in its derivative."""
+
+    def get_bprop(self):
+        return lambda x, y, out, dout: (dout * y, dout * x)
+
+
+def test_the_derivative_of_a_primitive_is_checked():
+    x = Tensor([1.0, 2.0], ms.float64)
+    assert check_bprop(Scaled(), (x, x))
+    with pytest.raises(GradientMismatch):
+        check_bprop(Wrong(), (x, x))
+
+
+def test_edits_of_gradients_are_among_the_operators():
+    assert ops.operations.InsertGradientOf is ops.InsertGradientOf
+    assert ops.operations.HookBackward is ops.HookBackward
+
+
+@BOTH
+def test_a_body_writes_into_values_of_its_own(run: Any) -> None:
+    class Doubled(ops.PrimitiveWithInfer):
+        def __init__(self) -> None:
+            super().__init__("Doubled")
+
+        def infer_shape(self, x: Any) -> Any:
+            return x
+
+        def infer_dtype(self, x: Any) -> Any:
+            return x
+
+        def vm_impl(self, x: Any) -> Any:
+            array = x.asnumpy()
+            array *= 2
+            return array
+
+    double, x = Doubled(), Tensor([1.0, 2.0])
+    doubled, same = run(lambda v: (double(v), v * 1))(x)
+    assert (doubled.tolist(), same.tolist(), x.tolist()) == ([2.0, 4.0], [1.0, 2.0], [1.0, 2.0])

@@ -5,7 +5,7 @@ import pytest
 
 import autodiff_compiler.dtypes as dt
 from autodiff_compiler.eager import differentiate, leaves, record, tracked, vjp
-from autodiff_compiler.errors import GradientError
+from autodiff_compiler.errors import GradientError, GradientWarning
 from autodiff_compiler.ir.primitive import F, call
 from autodiff_compiler.runtime import Parameter, Tensor
 
@@ -144,7 +144,8 @@ def test_integers_and_bools_in_the_middle_carry_no_derivative():
 
 
 def test_unused_inputs_have_zeros():
-    out, gradients, weights = differentiate(lambda x, y: 3, [f64(1.0, 2.0), Tensor(True)], [Parameter([[1.0]])])
+    with pytest.warns(GradientWarning, match="returns no Tensor"):
+        out, gradients, weights = differentiate(lambda x, y: 3, [f64(1.0, 2.0), Tensor(True)], [Parameter([[1.0]])])
     assert out == 3
     assert [g.tolist() for g in (*gradients, *weights)] == [[0.0, 0.0], False, [[0.0]]]
 

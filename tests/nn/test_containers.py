@@ -315,3 +315,37 @@ def test_parameters_have_their_data() -> None:
     net = scale(1)
     assert net.init_parameters_data() == {net.weight: net.weight}
     assert ops.ones(2).init_data().tolist() == [1.0, 1.0]
+
+
+# ------------------------------------------------------------------------------------------------ nested containers
+class Residual(nn.SequentialCell):
+    def construct(self, x):
+        return x + super().construct(x)
+
+
+def test_a_lone_container_stays_a_cell_of_its_own() -> None:
+    inner = Residual(scale(2))
+    net = nn.SequentialCell(inner)
+    assert net[0] is inner
+    assert names(net) == ["0.0.weight"]
+    assert net(X).tolist() == ms.jit(net)(X).tolist() == [[3.0, 6.0]]
+    assert nn.SequentialCell([inner])[0] is nn.CellList(inner)[0] is nn.SequentialCell(inner, nn.ReLU())[:1][0] is inner
+
+
+def test_hooks_and_rules_of_a_lone_container_count() -> None:
+    hooked = nn.SequentialCell(scale(2))
+    hooked.register_forward_hook(lambda cell, inputs, output: output * 100)
+    assert nn.SequentialCell(hooked)(X).tolist() == [[200.0, 400.0]]
+
+    class Ruled(nn.SequentialCell):
+        def bprop(self, x, out, dout):
+            return (dout * 5,)
+
+    assert ms.grad(nn.SequentialCell(Ruled(nn.ReLU())))(X).tolist() == [[5.0, 5.0]]
+
+
+def test_cell_lists_are_joined() -> None:
+    a, b = nn.CellList([scale(1)]), nn.CellList([scale(2), scale(3)])
+    assert list(a + b) == [*a, *b]
+    assert list(nn.CellList(b)) == list(b)
+    assert (len(a), len(b)) == (1, 2)

@@ -244,3 +244,32 @@ def test_nothing_of_the_file_is_run(tmp_path):
         [sys.executable, "-m", "autodiff_compiler", "check", str(path)], capture_output=True, text=True, check=False
     )
     assert (done.returncode, done.stdout) == (0, f"no problems in 1 function of {path}\n")
+
+
+def test_changes_by_methods_called_by_name(listed):
+    found = listed(
+        """
+        def elsewhere():
+            global history
+            history = []
+
+        def other():
+            global seen
+            seen = None
+
+        @jit
+        def f(x):
+            history.append(x)
+            settings.__setitem__("a", x)
+            dict.update(settings, a=x)
+            list.append(history, x)
+            seen.add(1)
+            return x
+        """
+    )
+    assert found == [
+        ("AC1602", "history.append(x)"),
+        ("AC1602", 'settings.__setitem__("a", x)'),
+        ("AC1602", "dict.update(settings, a=x)"),
+        ("AC1602", "list.append(history, x)"),
+    ]

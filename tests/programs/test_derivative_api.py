@@ -325,3 +325,43 @@ def test_set_grad_inside_of_derivatives_and_second_order():
     net(X, Y)
     second = ms.grad(lambda x: ms.grad(lambda v: (net(v, Y)[0] ** 2).sum())(x).sum())
     assert second(X).tolist() == [2 * (3.0 * 2) ** 2, 2 * (4.0 * 3) ** 2]
+
+
+def test_a_forward_pass_that_set_grad_kept_is_not_taken_for_another():
+    class Counted(nn.Cell):
+        def __init__(self):
+            super().__init__()
+            self.w, self.k, self.calls = Parameter(Tensor([2.0]), name="w"), 1.0, 0
+
+        def construct(self, x):
+            self.calls += 1
+            return x * self.w * self.k
+
+    net, x = Counted().set_grad(), Tensor([3.0])
+    net(x)
+    assert ms.grad(net, 0, net.w)(x)[1].item() == 3.0
+    assert net.calls == 1
+    assert ms.grad(net)(x).item() == 2.0
+    assert net.calls == 2
+    net(x)
+    assert ms.grad(net)(Tensor([3.0])).item() == 2.0
+    assert net.calls == 4
+    net(x)
+    net.w.set_data(Tensor([5.0]))
+    assert ms.grad(net)(x).item() == 5.0
+    assert net.calls == 6
+    net(x)
+    net.k = 10.0
+    assert ms.grad(net)(x).item() == 50.0
+    assert net.calls == 8
+    net(x)
+    x[0] = 4.0
+    assert ms.value_and_grad(net)(x)[0].item() == 200.0
+    assert net.calls == 10
+    y = net(x)
+    y[0] = 0.0
+    assert ms.value_and_grad(net)(x)[0].item() == 200.0
+    assert net.calls == 12
+    net.set_grad(False)(x)
+    assert ms.grad(net)(x).item() == 50.0
+    assert net.calls == 14

@@ -6,6 +6,8 @@ oracle.
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import pytest
 
@@ -358,3 +360,96 @@ def test_forward_mode_does_not_call_hooks_too_early():
     with pytest.raises(ms.BpropError, match="before the forward pass") as caught:
         ms.jit(pushed)(t(1.0))
     assert caught.value.code == "AC1705"
+
+
+# ------------------------------------------------------------------------------------------------ arguments
+@pytest.mark.parametrize("make", [ops.InsertGradientOf, ops.HookBackward])
+@pytest.mark.parametrize("of", [lambda x: 2.0, lambda x: (x, x), lambda x: [x], lambda x: x[0].item()])
+def test_what_is_no_tensor_is_refused_alike(make, of):
+    edit, messages = make(lambda g: g), []
+    for run in (lambda f: f, ms.jit):
+        with pytest.raises(TypeError, match="gradient of a Tensor") as caught:
+            run(lambda x: edit(of(x)))(t(1.0, 2.0))
+        messages.append(str(caught.value).partition("\n")[0])
+    assert len(set(messages)) == 1
+
+
+def test_how_many_arguments():
+    edit, hook = ops.InsertGradientOf(lambda g: g * 2), ops.HookBackward(lambda g: None)
+    everywhere(lambda x: ms.grad(lambda x: edit(x=x) * 3)(x), t(1.0), expected=[[6.0]])
+    for wrong in (lambda x: edit(x, x), lambda x: edit(), lambda x: hook(), lambda x: hook(x=x)):
+        for run in (lambda f: f, ms.jit):
+            with pytest.raises(TypeError):
+                run(wrong)(t(1.0))
+
+
+def test_a_hook_of_several_gradients():
+    """Of ``2 a + 3 b`` the hook gets (2, 3) and gives (20, 300); of ``a`` alone it gets (1, 0)."""
+    hook = ops.HookBackward(lambda grads: (grads[0] * 10, grads[1] * 100))
+
+    def f(x, y):
+        a, b = hook(x, y)
+        return a * 2 + b * 3
+
+    everywhere(ms.grad(f, (0, 1)), t(1.0), t(1.0), expected=[[20.0], [300.0]])
+    swap = ops.HookBackward(lambda grads: (None, grads[0]))
+    everywhere(ms.grad(lambda x, y: swap(x, y)[0], (0, 1)), t(1.0), t(1.0), expected=[[1.0], [1.0]])
+
+
+@pytest.mark.parametrize("found", [lambda g: g[0], lambda g: (g[0],), lambda g: (g[0], ops.ones(5)), lambda g: "a"])
+def test_a_hook_of_several_gradients_gives_one_for_each(found):
+    hook = ops.HookBackward(found)
+    messages = []
+    for run in (lambda f: f, ms.jit):
+        with pytest.raises(ms.HookError) as caught:
+            run(ms.grad(lambda x: sum(hook(x, x * 2))))(t(1.0, 2.0))
+        assert caught.value.code == "AC1707"
+        messages.append(caught.value.message)
+    assert len(set(messages)) == 1
+
+
+def test_a_lambda_of_compiled_code_is_named_by_its_own_place():
+    def f(x):
+        return ops.InsertGradientOf(lambda g: g.reshape(1, 1))(x)
+
+    for run in (lambda f: f, ms.jit):
+        with pytest.raises(ms.BpropError, match=r"test_gradient_edits\.py:") as caught:
+            run(ms.grad(f))(t(1.0))
+        assert caught.value.code == "AC1706"
+
+
+# ------------------------------------------------------------------------------------------------ nothing to derive
+def forgets(x):
+    x * 2
+
+
+def test_a_function_that_returns_no_tensor():
+    for run in (lambda f: f, ms.jit):
+        for f in (forgets, lambda x: "text", lambda x: 3.0):
+            with warnings.catch_warnings(record=True) as caught:
+                warnings.simplefilter("always")
+                place = compile("g(f)(x)", f"<{run} {f}>", "eval")
+                assert eval(place, {"g": lambda f: run(ms.grad(f)), "f": f, "x": t(1.0)}).tolist() == [0.0]
+            assert any("is a `return` missing?" in str(w.message) for w in caught), (run, f)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert ms.grad(lambda x: (x * 2, "text"))(t(1.0)).tolist() == [2.0]
+        assert ms.jit(ms.grad(lambda x: (x * 2, "text")))(t(1.0)).tolist() == [2.0]
+
+
+def test_a_weight_that_is_not_used_and_has_the_name_of_another():
+    net = nn.Dense(1, 1, has_bias=False)
+    net.weight.set_data(Tensor([[2.0]], ms.float32))
+    other = Parameter(Tensor([1.0, 2.0], ms.float32), name=net.weight.name)
+    x = Tensor([[3.0]], ms.float32)
+    for weights in ((net.weight, other), (other, net.weight)):
+        wanted = [[[3.0]] if w is net.weight else [0.0, 0.0] for w in weights]
+        everywhere(lambda x, weights=weights: ms.grad(net, None, weights)(x), x, expected=wanted)
+
+
+def test_no_sensitivity():
+    for run in (lambda f: f, ms.jit):
+        gradient = run(ops.GradOperation(sens_param=True)(lambda x, y: x * y))
+        assert gradient(t(1.0), t(2.0), t(3.0)).tolist() == [6.0]
+        with pytest.raises(TypeError, match="the last argument is the sensitivity, none was given"):
+            gradient(t(1.0), t(2.0))

@@ -39,7 +39,7 @@ def pair(a, number, names):
 
 VALUES = {
     "like a Tensor": lambda x: ms.py_call(np.sqrt, x * x, out=x),
-    "spec": lambda x: ms.py_call(np.linalg.eigvals, x @ x.T, out=ms.TensorSpec(2, "float64")),
+    "spec": lambda x: ms.py_call(np.linalg.eigvalsh, x @ x.T, out=ms.TensorSpec(2, "float64")),
     "number": lambda x: ms.py_call(lambda a: float(a.sum()), x, out=float) + 1.0,
     "int and bool": lambda x: ms.py_call(lambda a: (a.size, bool(a[0, 0] > 5)), x, out=(int, bool)),
     "number for a 0-d Tensor": lambda x: ms.py_call(lambda a: 3, x, out=ms.TensorSpec((), "float64")) * x,

@@ -68,10 +68,10 @@ def test_what_has_no_other_value_stays_as_it_is():
 
 @pytest.mark.parametrize("value", ["s", None, {1, 2}, 1j, np.ones(2), object()], ids=lambda v: type(v).__name__)
 def test_other_values_are_refused(value, wrap):
-    with pytest.raises(TypeError, match="must be a number, a Tensor, .* or a frozen dataclass"):
+    with pytest.raises(TypeError, match=r"must be a number, a Tensor, .* or a frozen dataclass"):
         mutable(value)
     if isinstance(value, str | None):
-        with pytest.raises(TypeError, match="must be a number, a Tensor, .* or a frozen dataclass"):
+        with pytest.raises(TypeError, match=r"must be a number, a Tensor, .* or a frozen dataclass"):
             wrap(define(f"def f(x):\n    return ms.mutable({value!r})"))(X)
 
 

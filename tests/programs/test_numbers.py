@@ -101,6 +101,7 @@ def test_functions_of_two_ints(expression):
 @pytest.mark.parametrize("expression", expressions("""
 a & b; a | b; a ^ b; a + b; a * b; a << b; a >> b; ~a; -a; round(a); round(a, 1); a // b; a @ b; a and b; a == b; int(a)
 """))  # fmt: skip
+@pytest.mark.filterwarnings("ignore:Bitwise inversion:DeprecationWarning")  # from 3.12 on; compiled code does not warn
 def test_functions_of_bools(expression):
     assert_same_numbers(expression, ["bool", "bool"], itertools.product(BOOLS, repeat=2))
 

@@ -132,8 +132,6 @@ class ForwardValueAndGrad(_Around):
         if get_by_list and not isinstance(weights, tuple | list):
             raise TypeError(f"`weights` must be the Parameters in a tuple or list, not a {type(weights).__name__}")
         self.network, self.weights = network, weights
-        if isinstance(network, Cell):
-            network.set_grad()
         self.get_all, self.get_by_list, self.sens_param = get_all, get_by_list, flag("sens_param", sens_param)
         self.grad = GradOperation(get_all, get_by_list, sens_param)
         self._value_and_grad = _WithValue(get_all, get_by_list, sens_param)
@@ -163,8 +161,8 @@ class TrainOneStepCell(_Around):
         if sens == 0:
             raise ValueError("`sens`, the cotangent of the loss, must not be 0: every gradient would be 0")
         self.network, self.optimizer = network, optimizer
-        # Subclasses with a `construct` of their own call the network and then its gradient.
-        network.set_grad()
+        if not type(self).construct.__module__.startswith(__name__.rpartition(".")[0]):
+            network.set_grad()  # a user's step calls the network and then its gradient; these run it once anyway
         self.weights = optimizer.parameters
         self.grad = GradOperation(get_by_list=True, sens_param=True)
         self.grad_no_sens = GradOperation(get_by_list=True)
