@@ -147,7 +147,7 @@ def test_masks_known_at_run_time(graph):
     np.testing.assert_array_equal(call.setitem(Tensor(X), Tensor(rows), Tensor(many)).asnumpy(), expected)
     with pytest.raises(DynamicShapeError, match="number of masked elements"):
         graph.run(lambda x, m, v: call.setitem(x, m, v), X, rows, many)
-    with pytest.raises(ShapeError, match="does not fit"):
+    with pytest.raises(IndexError, match="does not fit"):
         call.setitem(Tensor(X), Tensor([True, False]), 0.0)
 
 
