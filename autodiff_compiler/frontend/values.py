@@ -162,6 +162,11 @@ class AttributeVar:
         return f"attribute '{self.name}' of {type(self.owner).__name__}"
 
 
+def _begin(container: LocalList | LocalDict, marked: bool) -> None:
+    container.broken, container.locked, container.marked = None, "", marked
+    container.serial = next(_serial)
+
+
 @shown_as("list")
 class LocalList(list):
     """A list made by compiled code.
@@ -171,12 +176,14 @@ class LocalList(list):
     """
 
     __slots__ = ("broken", "locked", "marked", "serial")
+    broken: CompileError | None
+    locked: str
+    marked: bool
+    serial: int
 
     def __init__(self, items: Any = (), marked: bool = False) -> None:
         super().__init__(items)
-        self.broken: CompileError | None = None
-        self.locked, self.marked = "", marked
-        self.serial = next(_serial)
+        _begin(self, marked)
 
 
 @shown_as("dict")
@@ -184,12 +191,14 @@ class LocalDict(dict):
     """A dict made by compiled code; `broken`, `locked` and `marked` as for a list."""
 
     __slots__ = ("broken", "locked", "marked", "serial")
+    broken: CompileError | None
+    locked: str
+    marked: bool
+    serial: int
 
     def __init__(self, items: Any = (), marked: bool = False) -> None:
         super().__init__(items)
-        self.broken: CompileError | None = None
-        self.locked, self.marked = "", marked
-        self.serial = next(_serial)
+        _begin(self, marked)
 
 
 @shown_as("str")
