@@ -13,7 +13,7 @@ from ..autodiff.pairs import Residual
 from ..autodiff.split import Split, split
 from ..backends.base import Executable
 from ..depth import deep
-from ..eager.tape import record, thread, tracked
+from ..eager.tape import Selective, record, thread, tracked
 from ..ir.build import Builder
 from ..ir.core import Block, Function, Module
 from ..ir.failure import stage
@@ -131,7 +131,7 @@ class Program:
 
         for t in inputs:
             t._held |= SHARED  # the residuals may be the inputs' own buffers
-        record(operands, results, pullback, selective=True)
+        record(operands, results, pullback, Selective)
         return results
 
     @contextmanager

@@ -12,6 +12,7 @@ from ..runtime.rules import (
     NOT_GIVEN,
     about_rule,
     check_shape,
+    cotangent_from,
     entries,
     not_a_gradient,
     not_an_edit,
@@ -21,13 +22,9 @@ from ..runtime.rules import (
 from ..runtime.storage import SHARED
 from ..runtime.tensor import Tensor, wrap
 from ..runtime.trees import containers, exchanged, leaves, parts, replaced
-from .tape import record, thread, tracked
+from .tape import Custom, Rule, record, thread, tracked
 
-__all__ = ["IS_RULE", "alias_of", "constant_of", "custom", "edited", "edited_together", "own"]
-
-
-#: The attribute that marks the pullback of a user's rule.
-IS_RULE = "__is_rule__"
+__all__ = ["alias_of", "constant_of", "custom", "edited", "edited_together", "own"]
 
 
 def custom(
@@ -79,8 +76,7 @@ def custom(
             ]
             return [_cotangent(what, names, x, g, w) for (x, g), w in zip(pairs, wanted, strict=True)]
 
-    setattr(pull, IS_RULE, True)
-    record(list(leaves(held)), outs, pull, custom=True)  # as they were before the call, which may have changed them
+    record(list(leaves(held)), outs, pull, Custom)  # as they were before the call, which may have changed them
     return result
 
 
@@ -102,15 +98,14 @@ def edited(x: Tensor, rule: Callable[[Tensor], Any], what: str, code: str, user:
     def pull(gs: Sequence[Tensor | None]) -> list[Any]:
         (g,) = gs
         with about_rule(user):
-            found = _plain(rule(g))  # type: ignore[arg-type]
+            found = cotangent_from(rule(g))  # type: ignore[arg-type]
             if isinstance(found, Tensor):
                 check_shape(what, code, shape, found._data.shape)
             elif not isinstance(found, bool | int | float):
                 raise not_an_edit(what, code, found)
         return [found]
 
-    setattr(pull, IS_RULE, True)
-    record([x], [out], pull)
+    record([x], [out], pull, Rule)
     return out
 
 
@@ -126,8 +121,7 @@ def edited_together(
             found = [_fitting(what, code, x, g) for x, g in zip(xs, given, strict=True)]
         return [g if w else None for g, w in zip(found, wanted, strict=True)]
 
-    setattr(pull, IS_RULE, True)
-    record(list(xs), outs, pull, custom=True)
+    record(list(xs), outs, pull, Custom)
     return tuple(outs)
 
 
@@ -149,18 +143,12 @@ def _cotangent(what: str, names: Sequence[str], x: Tensor, g: Any, wanted: bool)
 
 def _fitting(what: str, code: str, x: Tensor, g: Any) -> Any:
     """What a rule gave as the gradient of `x`; BpropError or HookError if it is none."""
-    g = _plain(g)
+    g = cotangent_from(g)
     if isinstance(g, Tensor):
         check_shape(what, code, x._data.shape, g._data.shape)
     elif not isinstance(g, bool | int | float):
         raise not_a_gradient(what, code, g)
     return g
-
-
-def _plain(g: Any) -> Any:
-    if isinstance(g, np.generic):
-        return g.item()
-    return wrap(np.array(g)) if isinstance(g, np.ndarray) else g
 
 
 def alias_of(x: Tensor) -> Tensor:

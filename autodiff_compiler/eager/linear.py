@@ -11,9 +11,8 @@ from ..errors import BpropError
 from ..runtime.tensor import Tensor, wrap
 from ..runtime.trees import leaves
 from ..source import calling_place
-from .custom import IS_RULE
 from .grad import Tape, leading_to, vjp
-from .tape import Applied, Element, Opaque, thread
+from .tape import Applied, Element, Rule, thread
 
 __all__ = ["has_rules", "transposed"]
 
@@ -28,7 +27,7 @@ def has_rules(pullback: Any) -> bool:
         if node is None or node in seen:
             continue
         seen.add(node)
-        if isinstance(node, Opaque) and hasattr(node.pullback, IS_RULE):
+        if isinstance(node, Rule):
             return True
         stack.extend((node.owner,) if node.__class__ is Element else node.parents)
     return False

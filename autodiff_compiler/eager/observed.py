@@ -10,9 +10,9 @@ import numpy as np
 from ..runtime.parameter import Parameter
 from ..runtime.tensor import Array, Tensor, wrap
 from ..runtime.trees import containers, exchanged
-from .custom import IS_RULE, constant_of, own
+from .custom import constant_of, own
 from .hooks import place_of_value
-from .tape import Element, Node, Opaque, record, thread
+from .tape import Element, Node, Opaque, Rule, record, thread
 
 __all__ = ["observed"]
 
@@ -44,8 +44,7 @@ def observed(
         first = [None if _is_int(t) else next(floats) for t in arrive]
         return _full(leaving(_with_zeros(first, arrive), _with_zeros(gs[:n], types)), types)
 
-    setattr(on_leaving, IS_RULE, True)
-    node = record(inputs.tensors, inputs.entered, on_leaving, always=True)
+    node = record(inputs.tensors, inputs.entered, on_leaving, Rule, always=True)
     given, named = inputs.enter(args, kwargs)
     originals: list[Tensor] = []
     results: list[Tensor] = []
@@ -66,8 +65,7 @@ def observed(
         after = _full(arriving(_with_zeros(gs[: len(arrive)], arrive)), arrive)
         return [*after, *(after[i] for i in floats)]
 
-    setattr(on_arrival, IS_RULE, True)
-    record([*originals, *_links(node, [arrive[i] for i in floats])], results, on_arrival)
+    record([*originals, *_links(node, [arrive[i] for i in floats])], results, on_arrival, Rule)
     return returned
 
 

@@ -29,6 +29,8 @@ __all__ = [
     "Element",
     "Node",
     "Opaque",
+    "Rule",
+    "Selective",
     "Source",
     "State",
     "next_order",
@@ -214,8 +216,14 @@ class Selective(Opaque):
         return found
 
 
-class Custom(Opaque):
-    """A computation with a user's rule, which gets the results (on the tapes) and what is wanted, too."""
+class Rule(Opaque):
+    """A computation whose derivative is what a user wrote, which may not be linear."""
+
+    __slots__ = ()
+
+
+class Custom(Rule):
+    """A computation with a user's rule that gets the results (on the tapes) and what is wanted, too."""
 
     __slots__ = ("outs",)
     outs: tuple[Array, ...]
@@ -284,18 +292,16 @@ def record(
     operands: Sequence[Tensor],
     results: Sequence[Tensor],
     pullback: Callable[..., Sequence[Any]],
-    custom: bool = False,
+    kind: type[Opaque] = Opaque,
     always: bool = False,
-    selective: bool = False,
 ) -> Opaque | None:
     """Puts one computation on the tapes as a whole; its node, if it lies on any.
 
     `results` are new Tensors.  `pullback` maps their cotangents (None where there is none) to one cotangent per
     operand: a Tensor, a number, or None.  It runs with the outer tapes active, so what it computes with Tensors is
-    differentiated again.  The buffers it keeps are its own affair: the tape keeps types only.  With `custom` the
-    pullback is called with the cotangents, the results and one bool per operand: whether its cotangent is wanted.
-    With `selective` it is called with the cotangents and these bools.  `always`: on all active tapes, even if no
-    operand is.
+    differentiated again.  The buffers it keeps are its own affair: the tape keeps types only.  A `Custom` one is called
+    with the cotangents, the results and one bool per operand: whether its cotangent is wanted; a `Selective` one with
+    the cotangents and these bools.  `always`: on all active tapes, even if no operand is.
     """
     active = thread.state.active
     nodes = [x._node for x in operands]
@@ -307,7 +313,7 @@ def record(
     if not mask:
         return None
     types = tuple([np.broadcast_to(np.empty((), x._data.dtype), x._data.shape) for x in operands])
-    node = (Custom if custom else Selective if selective else Opaque)(mask, parents, types, pullback, len(results))
+    node = kind(mask, parents, types, pullback, len(results))
     if isinstance(node, Custom):
         node.outs = tuple([t._data for t in results])
         for t in results:

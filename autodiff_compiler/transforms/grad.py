@@ -16,6 +16,7 @@ from ..eager.ahead import taken
 from ..eager.grad import differentiate
 from ..errors import users_frames
 from ..runtime.parameter import Parameter
+from ..runtime.rules import cotangent_from
 from ..runtime.tensor import Tensor, wrap
 from ..source import Loc
 from .inputs import Inputs, holds_variables, refuse_constant
@@ -195,11 +196,7 @@ def cotangents_of(tree: Any) -> Iterator[Any]:
         for item in tree.values():
             yield from cotangents_of(item)
     else:
-        yield wrap(np.array(tree)) if isinstance(tree, np.ndarray) else _plain(tree)
-
-
-def _plain(x: Any) -> Any:
-    return x.item() if isinstance(x, np.generic) else x
+        yield cotangent_from(tree)
 
 
 def main_of(outputs: Any) -> Any:
