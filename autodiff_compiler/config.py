@@ -81,6 +81,8 @@ _VALUES: dict[str, tuple[Any, ...]] = {
     "jit_syntax_level": (0, 1, 2),
     "memory_offload": ("ON", "OFF"),
     "memory_optimize_level": ("O0", "O1"),
+    "ascend_mode": ("per_call", "cached", "captured"),
+    "ascend_fallback": ("", "host"),
 }
 #: Devices that MindSpore knows; here there is the first of them.
 _DEVICES = ("CPU", "Ascend", "GPU", "Davinci")
@@ -92,6 +94,8 @@ _SETTINGS = {
     "verify": False,
     "optimize": 2,
     "backend": "numpy",
+    "ascend_mode": "per_call",
+    "ascend_fallback": "",
 }
 
 
@@ -105,6 +109,10 @@ class Context:
     verify: bool
     optimize: int
     backend: str
+    #: how operators reach an Ascend device: planned at each call, planned once, or captured and replayed
+    ascend_mode: str
+    #: "host": what an Ascend device cannot run, the host runs
+    ascend_fallback: str
 
     def __init__(self) -> None:
         self._kept = dict(_KEPT)
@@ -147,6 +155,8 @@ class Context:
             raise ValueError(f"save_graphs is a bool or 0 to 3, not {value!r}")
         if name == "save_graphs_path" and not isinstance(value, str):
             raise TypeError(f"save_graphs_path must be a string, not {type(value).__name__}")
+        if name in _VALUES and value not in _VALUES[name]:
+            raise ValueError(f"{name} is one of {', '.join(map(repr, _VALUES[name]))}, not {value!r}")
         if name in _KEPT:
             _check_kept(name, value)
 
@@ -163,8 +173,6 @@ def _check_kept(name: str, value: Any) -> None:
     kind = type(_KEPT[name])
     if _KEPT[name] is not None and (not isinstance(value, kind) or (kind is int and isinstance(value, bool))):
         raise TypeError(f"{name} is of type {kind.__name__}, not {type(value).__name__}")
-    if name in _VALUES and value not in _VALUES[name]:
-        raise ValueError(f"{name} is one of {', '.join(map(repr, _VALUES[name]))}, not {value!r}")
     if kind is int and value < 0:
         raise ValueError(f"{name} is not negative; this is {value}")
     if name == "grad_for_scalar" and value:

@@ -18,6 +18,11 @@ Subclassing `Primitive` registers the class.  Its rules are plain functions and 
     Only where one more leading dimension of all operands and results changes more than their types (axes are counted
     from the end, so mostly it does not): the op for `n` examples at once.  `c.needs.x` says whether the operand has
     the leading dimension; None leaves the op to be run example by example.
+``aclnn``
+    The operator of CANN that computes it: its name where it takes the operands and then the result, or a rule
+    ``aclnn(c, x, ...)`` over views of the device's memory (`backends.ascend.emit`).
+``decomposed(c, x, ...)``
+    The op in terms of other ops, for backends that have no kernel for it.
 ``call(...)``
     What users call: promotion, broadcasting and defaults, in terms of `F`.  It runs on Tensors and on Values alike.
 
@@ -136,7 +141,7 @@ CANONICAL: dict[str, Callable[[Any], Any]] = {
 #: The `cost` of a function of every element (exp, tanh, a quotient), unless its class says that it is less.
 COSTLY = 8
 
-_RULES = ("infer", "infer_blocks", "scalar", "numpy", "vjp", "batch", "call", "samples")
+_RULES = ("infer", "infer_blocks", "scalar", "numpy", "vjp", "batch", "call", "samples", "aclnn", "decomposed")
 _VARIADIC = 0x04
 
 
@@ -171,6 +176,8 @@ class Primitive:
     batch: ClassVar[Callable[..., Any] | None] = None
     call: ClassVar[Callable[..., Any] | None] = None
     samples: ClassVar[Callable[..., Any] | None] = None
+    aclnn: ClassVar[str | Callable[..., Any] | None] = None
+    decomposed: ClassVar[Callable[..., Any] | None] = None
     errors: ClassVar[list[Any]] = []
     #: Values at kinks and ties: (operands, attributes, cotangents for a cotangent of ones).
     ties: ClassVar[list[Any]] = []
@@ -186,7 +193,7 @@ class Primitive:
         super().__init_subclass__(**kw)
         for rule in _RULES:
             fn = cls.__dict__.get(rule)
-            if fn is not None and not isinstance(fn, staticmethod):
+            if fn is not None and not isinstance(fn, staticmethod | str):
                 setattr(cls, rule, staticmethod(fn))
         if abstract:
             return

@@ -1,0 +1,110 @@
+"""Calls of CANN's C functions: a status becomes an exception that says what was called, where, and why it failed."""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+from typing import Any
+
+from ...dtypes import DType
+from ...errors import AscendError, AscendMemoryError
+from ...locks import Lock
+from .library import Libraries, MissingSymbolError
+from .tables import code_name
+
+__all__ = ["DTYPE_CODES", "IMAGE_FORMATS", "ND", "Acl", "acl"]
+
+#: The numbers of CANN's enumerations that are needed here.
+DTYPE_CODES = {
+    "f32": 0, "f16": 1, "i8": 2, "i32": 3, "u8": 4, "i16": 6, "u16": 7, "u32": 8, "i64": 9, "u64": 10, "f64": 11,
+    "bool": 12, "bf16": 27,
+}  # fmt: skip
+ND = 2
+#: The format of an image tensor by its rank: NCL, NCHW, NCDHW.
+IMAGE_FORMATS = {3: 47, 4: 0, 5: 30}
+HOST_TO_DEVICE, DEVICE_TO_HOST, DEVICE_TO_DEVICE = 1, 2, 3
+
+_ALREADY_INITIALISED = 100002
+_OUT_OF_MEMORY = (207001, 507901)
+#: What a status says that users meet on a new machine.
+_ADVICE = {
+    100000: "a parameter is invalid",
+    100039: "the loaded library is a stub for linking: put the toolkit's lib64 before its devlib or stub folder",
+    107001: "the device does not exist; see `npu-smi info` and ASCEND_RT_VISIBLE_DEVICES",
+    107002: "no device was chosen in this thread",
+    161001: "an argument is NULL",
+    161002: "a dtype, shape or format is refused",
+    500000: "no device can be used: is the driver installed, and /dev/davinci* readable?",
+    507015: "a kernel failed on the device; its memory is lost until the device is reset",
+    561003: "the kernel was not found: is the operator package for this chip installed?",
+    561107: "ASCEND_OPP_PATH is not set: run `source set_env.sh` of the toolkit before Python starts",
+}
+
+
+class Acl:
+    """The interface of one process: it initialises CANN once, and calls its functions by name."""
+
+    def __init__(self) -> None:
+        self.libraries = Libraries()
+        self._lock = Lock()
+        self._ready = False
+        #: whether this process's first `aclInit` was ours, so that `aclFinalize` is
+        self._owner = False
+
+    def initialise(self) -> None:
+        """Starts CANN; AscendError or MissingSymbolError where it cannot be used.  Somebody else may have done it."""
+        with self._lock:
+            if self._ready:
+                return
+            status = self.libraries.function("aclInit")(None)
+            if status not in (0, _ALREADY_INITIALISED):
+                raise self.error("aclInit", status)
+            self._owner, self._ready = status == 0, True
+
+    def finalise(self) -> None:
+        """Ends what `initialise` began, if it was the first to do so."""
+        with self._lock:
+            if self._ready and self._owner:
+                self.call("aclFinalize")
+            self._ready = self._owner = False
+
+    @property
+    def ready(self) -> bool:
+        return self._ready
+
+    def call(self, name: str, *args: Any) -> None:
+        """Calls a function; AscendError if its status is not 0."""
+        status = self.libraries.function(name)(*args)
+        if status:
+            raise self.error(name, status)
+
+    def get(self, name: str, kind: Any, *args: Any) -> Any:
+        """Calls a function whose first argument is where its result goes; the result."""
+        result = kind()
+        self.call(name, ctypes.byref(result), *args)
+        return result.value
+
+    def create(self, name: str, *args: Any) -> int:
+        """Calls a function that makes an object; AscendError if it gives NULL."""
+        made = self.libraries.function(name)(*args)
+        if not made:
+            raise self.error(name, 0)
+        return int(made)
+
+    def error(self, name: str, status: int, loc: str = "") -> AscendError:
+        """The exception for a status that `name` returned, with what the library says of it."""
+        said = None
+        with contextlib.suppress(MissingSymbolError):
+            said = self.libraries.function("aclGetRecentErrMsg")()
+        detail = said.decode("utf-8", "replace").strip() if said else ""
+        cls = AscendMemoryError if status in _OUT_OF_MEMORY else AscendError
+        return cls(name, status, code_name(status), _ADVICE.get(status, ""), detail, loc)
+
+
+#: The one of this process.
+acl = Acl()
+
+
+def dtype_code(dtype: DType) -> int:
+    """The number of a dtype in CANN."""
+    return DTYPE_CODES[dtype.short]

@@ -1,0 +1,235 @@
+"""Branches, loops and sequences: the host's part, with segments in the blocks."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from ...ir.core import Block, Op
+from ...ir.types import Seq, TensorType, TupleType, Type, tensor
+from .emit import Ref, contiguous_strides
+from .launch import Number, Placed, launch
+from .lower import Lowering, control
+from .program import AscendProgram, Bind, Branch, Frame, Loop, Operand, Run, SeqKey, keys_of
+
+__all__: list[str] = []
+
+
+# ------------------------------------------------------------------------------------------------ run-time values
+def taken(frame: Frame, operand: Operand) -> Any:
+    """What an operand means in a run: a block, a list, or a tuple of them."""
+    if isinstance(operand, tuple):
+        return tuple([taken(frame, x) for x in operand])
+    return None if operand is None else frame.get(operand.buffer if isinstance(operand, Ref) else operand)
+
+
+def given(frame: Frame, operand: Operand, value: Any) -> None:
+    """Gives an operand a meaning."""
+    if isinstance(operand, tuple):
+        for x, v in zip(operand, value if value is not None else [None] * len(operand), strict=True):
+            given(frame, x, v)
+    elif operand is not None and value is not None:
+        frame[operand.buffer if isinstance(operand, Ref) else operand] = value
+
+
+# ------------------------------------------------------------------------------------------------ branches
+@control("if")
+def _if(low: Lowering, op: Op) -> None:
+    test, loc = low.ref(op.operands[0]), str(op.loc or "")
+    results = [low.fresh(r.type, r.name) for r in op.results]
+
+    def arm(block: Block) -> None:
+        low.block(block)
+        low.bind(results, [low.settled(low.env[v], loc) for v in block.outs])
+
+    arms = [low.nested(lambda block=block: arm(block)) for block in op.blocks]  # type: ignore[misc]
+    makes = [key for r in results for key in keys_of(r)]
+    low.step(Branch(test, (arms[0], arms[1]), makes, loc))
+    low.env.update(zip(op.results, results, strict=True))
+
+
+# ------------------------------------------------------------------------------------------------ loops
+def _carries(low: Lowering, op: Op, inits: Any, loc: str) -> list[Operand]:
+    """Names for what goes from trip to trip, which mean the initial values at first."""
+    carries = [low.fresh(v.type, v.name) for v in inits]
+    low.bind(carries, [low.settled(low.env[v], loc) for v in inits])
+    return carries
+
+
+def _body(low: Lowering, block: Block, carries: list[Operand], loc: str) -> tuple[list[Any], list[Operand]]:
+    """The steps of a trip, and what it saves, under names that outlive the carries' next values."""
+    saved = [low.fresh(v.type, v.name) for v in block.outs[len(carries) :]]
+
+    def write() -> None:
+        low.block(block)
+        outs = [low.settled(low.env[v], loc) for v in block.outs]
+        low.bind([*saved, *carries], [*outs[len(carries) :], *outs[: len(carries)]])
+
+    return low.nested(write), saved
+
+
+def _number(run: Run, ref: Ref, number: int) -> None:
+    """A number that the host knows, as a value of the device."""
+    run.store(np.array(number, ref.dtype.numpy), ref.buffer)
+
+
+@control("while")
+def _while(low: Lowering, op: Op) -> None:
+    cond, body = op.blocks
+    loc = str(op.loc or "")
+    carries = _carries(low, op, op.operands, loc)
+    low.env.update(zip(cond.args, carries, strict=True))
+    low.env.update(zip(body.args, carries, strict=True))
+    tests: list[Ref] = []
+
+    def test() -> None:
+        low.block(cond)
+        tests.append(low.whole(low.ref(cond.outs[0]), loc))
+
+    cond_steps = low.nested(test)
+    body_steps, saved = _body(low, body, carries, loc)
+    count = low.fresh(op.results[0].type)
+    assert isinstance(count, Ref)
+    sequences = [SeqKey() for _ in saved]
+    wanted = bool(low.uses.get(op.results[0]))
+
+    def run(program: AscendProgram, run: Run) -> None:
+        collected: list[list[Any]] = [[] for _ in saved]
+        trips = 0
+        while True:
+            program.execute(cond_steps, run)
+            if not bool(run.fetch(tests[0])):
+                break
+            program.execute(body_steps, run)
+            for items, x in zip(collected, saved, strict=True):
+                items.append(taken(run.frame, x))
+            trips += 1
+        run.frame.update(zip(sequences, collected, strict=True))
+        if wanted:
+            _number(run, count, trips)
+
+    results: list[Operand] = [count, *carries, *sequences]
+    _finish(low, op, run, [cond_steps, body_steps], results, [tests[0], *saved], loc)
+
+
+@control("scan")
+def _scan(low: Lowering, op: Op) -> None:
+    (body,), k, reverse = op.blocks, op.attr("carries"), op.attr("reverse")
+    loc = str(op.loc or "")
+    length, inits, xs = low.ref(op.operands[0]), op.operands[1 : 1 + k], op.operands[1 + k :]
+    carries = _carries(low, op, inits, loc)
+    index, *args = body.args
+    elements = [low.fresh(v.type, v.name) for v in args[k:]]
+    place = low.fresh(index.type)
+    assert isinstance(place, Ref)
+    low.env.update(zip(body.args, [place, *carries, *elements], strict=True))
+    steps, saved = _body(low, body, carries, loc)
+    sequences, wanted = [SeqKey() for _ in saved], bool(low.uses.get(index))
+    read = [low.env[v] for v in xs]
+
+    def run(program: AscendProgram, run: Run) -> None:
+        trips = max(int(length.number if length.number is not None else run.fetch(length)), 0)
+        collected: list[list[Any]] = [[None] * trips for _ in saved]
+        lists = [taken(run.frame, x) for x in read]
+        for i in reversed(range(trips)) if reverse else range(trips):
+            if wanted:
+                _number(run, place, i)
+            for x, items in zip(elements, lists, strict=True):
+                given(run.frame, x, None if items is None else items[i])
+            program.execute(steps, run)
+            for items, x in zip(collected, saved, strict=True):
+                items[i] = taken(run.frame, x)
+        run.frame.update(zip(sequences, collected, strict=True))
+
+    results: list[Operand] = [*carries, *sequences]
+    _finish(low, op, run, [steps], results, [length, *read, *saved], loc, [place, *elements])
+
+
+def _finish(
+    low: Lowering,
+    op: Op,
+    run: Any,
+    blocks: list[list[Any]],
+    results: list[Operand],
+    reads: list[Operand],
+    loc: str,
+    inside: list[Operand] | None = None,
+) -> None:
+    """The loop as a step; `inside`: what it gives to its blocks."""
+    makes = [key for r in [*results, *(inside or ())] for key in keys_of(r)]
+    low.step(Loop(run, blocks, [key for r in reads for key in keys_of(r)], makes, loc))
+    low.env.update(zip(op.results, results, strict=True))
+
+
+# ------------------------------------------------------------------------------------------------ sequences
+@control("seq_len")
+def _seq_len(low: Lowering, op: Op) -> None:
+    key, made = low.env[op.operands[0]], low.fresh(op.results[0].type)
+    assert isinstance(made, Ref)
+
+    def run(program: AscendProgram, run: Run) -> None:
+        _number(run, made, len(taken(run.frame, key) or ()))
+
+    _finish(low, op, run, [], [made], [key], "")
+
+
+@control("to_seq")
+def _to_seq(low: Lowering, op: Op) -> None:
+    x, key = low.ref(op.operands[0]), SeqKey()
+    parts = [low.whole(x.sliced(0, i, 1).squeezed((0,)), str(op.loc or "")) for i in range(x.shape[0])]
+
+    def run(frame: Frame) -> None:
+        frame[key] = [frame[p.buffer] for p in parts]
+
+    low.step(Bind(run, [p.buffer for p in parts], [key]))
+    low.env[op.results[0]] = key
+
+
+@control("from_seq")
+def _from_seq(low: Lowering, op: Op) -> None:
+    key, type = low.env[op.operands[0]], op.results[0].type
+    assert isinstance(type, TensorType)
+    made = low.room(type, op.results[0].name)
+    parts = [made.sliced(0, i, 1).squeezed((0,)) for i in range(made.shape[0])]
+    elements = [low.room(tensor(type.dtype, p.shape)) for p in parts]
+
+    def run(frame: Frame) -> None:
+        for e, block in zip(elements, taken(frame, key) or (), strict=True):
+            given(frame, e, block)
+
+    low.step(Bind(run, list(keys_of(key)), [k for e in elements for k in keys_of(e)]))
+    for part, e in zip(parts, elements, strict=True):
+        low.copy(part, e, str(op.loc or ""))
+    low.env[op.results[0]] = made
+
+
+@control("seq_add")
+def _seq_add(low: Lowering, op: Op) -> None:
+    a, b = (low.env[v] for v in op.operands)
+    key, type = SeqKey(), op.results[0].type
+    assert isinstance(type, Seq)
+
+    def run(program: AscendProgram, run: Run) -> None:
+        run.frame[key] = _sum(run, type, taken(run.frame, a), taken(run.frame, b))
+
+    _finish(low, op, run, [], [key], [a, b], str(op.loc or ""))
+
+
+def _sum(run: Run, type: Type, x: Any, y: Any) -> Any:
+    """Two values of a type added, element by element where they have any; None is nothing."""
+    if x is None or y is None:
+        return x if y is None else y
+    if isinstance(type, Seq):
+        return [_sum(run, type.elem, a, b) for a, b in zip(x, y, strict=True)]
+    if isinstance(type, TupleType):
+        return tuple([_sum(run, t, a, b) for t, a, b in zip(type.elems, x, y, strict=True)])
+    assert isinstance(type, TensorType)
+    shape = tuple(map(int, type.shape))
+    size = math.prod(shape)
+    made = run.device.allocate(size * type.dtype.itemsize)
+    strides = contiguous_strides(shape)
+    places = [Placed(block.address, size, type.dtype, shape, strides, 0) for block in (x, y, made)]
+    launch(run.device, "Add", [places[0], places[1], Number.of(1), places[2]])
+    return made

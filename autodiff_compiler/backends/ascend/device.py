@@ -1,0 +1,272 @@
+"""A device: its stream, its memory, and copies between it and the host.
+
+All work of a device goes through one stream, in order.  So a block that nobody holds any more can be used again at
+once: what comes later on the stream runs later.  The host waits in two places only: where it needs a value, and where
+it gives memory back to CANN.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import os
+import threading
+from collections import defaultdict, deque
+from typing import Any
+
+import numpy as np
+
+from ...config import context
+from ...errors import AscendError, AscendMemoryError
+from ...locks import Lock
+from .acl import DEVICE_TO_HOST, HOST_TO_DEVICE, Acl, acl
+
+__all__ = ["Block", "Device", "current", "device", "shutdown"]
+
+#: How many of the last queued operators an asynchronous failure names.
+_REMEMBERED = 8
+_HUGE_FIRST = 0
+_HBM = 1
+
+
+def padded(nbytes: int) -> int:
+    """Bytes that an allocation of `nbytes` takes: kernels may read up to 32 bytes behind its end."""
+    return (nbytes + 31) // 32 * 32 + 32
+
+
+class Block:
+    """Memory of a device; it goes back to the device's pool with its last holder, in whichever thread."""
+
+    __slots__ = ("__weakref__", "address", "device", "label", "size")
+
+    def __init__(self, device: Device, address: int, size: int, label: str) -> None:
+        self.device, self.address, self.size, self.label = device, address, size, label
+
+    def __del__(self) -> None:
+        self.device._returned.append((self.address, self.size))  # nothing else: this may be any thread, at any time
+
+
+class _Pool:
+    """Blocks of a device that are not in use, by size."""
+
+    def __init__(self) -> None:
+        self.free: dict[int, list[int]] = defaultdict(list)
+        self.lock = Lock()
+        #: bytes held from CANN, and those of them in use
+        self.held = 0
+
+
+class Device:
+    """One accelerator; `device(number)` gives it.
+
+    AscendError: it does not exist or cannot be used.
+    """
+
+    def __init__(self, acl: Acl, number: int) -> None:
+        self.acl, self.number = acl, number
+        self._pool = _Pool()
+        self._returned: deque[tuple[int, int]] = deque()
+        self._live: dict[int, tuple[int, str]] = {}
+        self._threads = threading.local()
+        self._staging: list[tuple[int, int]] = []
+        self._busy_staging: list[tuple[int, int]] = []
+        self._recent: deque[str] = deque(maxlen=_REMEMBERED)
+        self._workspace: Block | None = None
+        self._closed = False
+        self.lock = Lock()
+        acl.initialise()
+        self.enter()
+        self.stream: int = acl.get("aclrtCreateStream", ctypes.c_void_p)
+        if context.get("deterministic") == "ON":
+            acl.call("aclrtCtxSetSysParamOpt", 0, 1)
+
+    def enter(self) -> None:
+        """Makes this the device of the calling thread."""
+        if getattr(_chosen, "number", None) != self.number or getattr(_chosen, "pid", 0) != os.getpid():
+            if self._closed:
+                raise AscendError("set_device", 0, "", f"device {self.number} was shut down", "", "")
+            self.acl.call("aclrtSetDevice", self.number)
+            _chosen.number, _chosen.pid = self.number, os.getpid()
+
+    # ------------------------------------------------------------------------------------------- memory
+    def allocate(self, nbytes: int, label: str = "") -> Block:
+        """A block of at least `nbytes`; AscendMemoryError names the largest ones in use."""
+        size = padded(max(nbytes, 1))
+        self.enter()
+        with self._pool.lock:
+            self._collect()
+            free = self._pool.free[size]
+            address = free.pop() if free else self._malloc(size, label)
+            self._live[address] = (size, label)
+        return Block(self, address, size, label)
+
+    def _collect(self) -> None:
+        """Takes back the blocks that nobody holds."""
+        with contextlib.suppress(IndexError):
+            while True:
+                address, size = self._returned.popleft()
+                self._pool.free[size].append(address)
+                self._live.pop(address, None)
+
+    def _malloc(self, size: int, label: str) -> int:
+        try:
+            address = self.acl.get("aclrtMalloc", ctypes.c_void_p, size, _HUGE_FIRST)
+        except AscendMemoryError as error:
+            if not self.trim():
+                raise self._no_memory(error, size, label) from None
+            try:
+                address = self.acl.get("aclrtMalloc", ctypes.c_void_p, size, _HUGE_FIRST)
+            except AscendMemoryError as again:
+                raise self._no_memory(again, size, label) from None
+        self._pool.held += size
+        return int(address)
+
+    def _no_memory(self, error: AscendMemoryError, size: int, label: str) -> AscendMemoryError:
+        largest = sorted(self._live.values(), reverse=True)[:5]
+        lines = [f"{size:,} bytes are needed" + (f" for {label}" if label else "") + f"; {self._pool.held:,} are held"]
+        lines += [f"{n:,} bytes: {what or 'a Tensor'}" for n, what in largest]
+        with contextlib.suppress(AscendError):
+            free, total = self.memory()
+            lines.append(f"{free:,} of {total:,} bytes of the device are free")
+        error.add_note("\n".join(lines))
+        return error
+
+    def trim(self) -> bool:
+        """Gives the memory that is not in use back to CANN, once the stream is done with it; whether there was any."""
+        with self._pool.lock:
+            self._collect()
+            blocks = [(size, a) for size, addresses in self._pool.free.items() for a in addresses]
+            if not blocks:
+                return False
+            self.synchronize()
+            self._pool.free.clear()
+            for size, address in blocks:
+                self.acl.call("aclrtFree", address)
+                self._pool.held -= size
+            return True
+
+    def memory(self) -> tuple[int, int]:
+        """Free and total bytes of the device."""
+        self.enter()
+        free, total = ctypes.c_size_t(), ctypes.c_size_t()
+        self.acl.call("aclrtGetMemInfo", _HBM, ctypes.byref(free), ctypes.byref(total))
+        return free.value, total.value
+
+    def workspace(self, nbytes: int) -> int:
+        """An address with room for an operator's workspace; all operators share it, as they run one after the other."""
+        if nbytes == 0:
+            return 0
+        if self._workspace is None or self._workspace.size < padded(nbytes):
+            self._workspace = self.allocate(nbytes, "workspace")
+        return self._workspace.address
+
+    # ------------------------------------------------------------------------------------------- copies
+    def upload(self, array: np.ndarray[Any, Any], address: int) -> None:
+        """Queues a copy of a contiguous array to an address; the array may change at once."""
+        if array.nbytes == 0:
+            return
+        self.enter()
+        staging, room = self._stage(array.nbytes)
+        ctypes.memmove(staging, array.ctypes.data, array.nbytes)
+        self._copy(address, room, staging, array.nbytes, HOST_TO_DEVICE)
+
+    def download(self, address: int, array: np.ndarray[Any, Any]) -> None:
+        """Fills a contiguous array from an address, once all that was queued before is done."""
+        if array.nbytes == 0:
+            return
+        self.enter()
+        staging, _ = self._stage(array.nbytes)
+        self._copy(staging, array.nbytes, address, array.nbytes, DEVICE_TO_HOST)
+        pending = self._busy_staging[-1]
+        self._busy_staging.pop()
+        self.synchronize()
+        ctypes.memmove(array.ctypes.data, staging, array.nbytes)
+        self._staging.append(pending)
+
+    def _copy(self, to: int, room: int, source: int, nbytes: int, kind: int) -> None:
+        self.acl.call("aclrtMemcpyAsync", to, max(room, nbytes), source, nbytes, kind, self.stream)
+
+    def _stage(self, nbytes: int) -> tuple[int, int]:
+        """Page-locked memory for one copy; it is used again after the next synchronisation."""
+        with self.lock:
+            for i, (address, size) in enumerate(self._staging):
+                if nbytes <= size <= 4 * nbytes + 4096:
+                    self._busy_staging.append(self._staging.pop(i))
+                    return address, nbytes
+            size = max(4096, 1 << (nbytes - 1).bit_length())
+            address = self.acl.get("aclrtMallocHost", ctypes.c_void_p, size)
+            self._busy_staging.append((int(address), size))
+            return int(address), nbytes
+
+    # ------------------------------------------------------------------------------------------- order
+    def queued(self, what: str) -> None:
+        """Notes an operator that was queued, for the message of a failure that shows later."""
+        self._recent.append(what)
+        if context.get("pynative_synchronize"):
+            self.synchronize()
+
+    def synchronize(self) -> None:
+        """Waits until all queued work is done; AscendError if some of it failed, with what was queued last."""
+        self.enter()
+        try:
+            self.acl.call("aclrtSynchronizeStream", self.stream)
+        except AscendError as error:
+            if self._recent:
+                error.add_note("queued last, the failing one among them: " + "; ".join(self._recent))
+            raise
+        finally:
+            self._recent.clear()
+            with self.lock:
+                self._staging += self._busy_staging
+                self._busy_staging.clear()
+
+    def close(self) -> None:
+        """Gives all back; also after errors, as far as CANN goes along."""
+        if self._closed:
+            return
+        with contextlib.suppress(AscendError):
+            self.synchronize()
+        self._workspace = None
+        self._collect()
+        for addresses in self._pool.free.values():
+            for address in addresses:
+                with contextlib.suppress(AscendError):
+                    self.acl.call("aclrtFree", address)
+        self._pool.free.clear()
+        for address, _ in self._staging:
+            with contextlib.suppress(AscendError):
+                self.acl.call("aclrtFreeHost", address)
+        self._staging.clear()
+        for name, args in (("aclrtDestroyStream", (self.stream,)), ("aclrtResetDevice", (self.number,))):
+            with contextlib.suppress(AscendError):
+                self.acl.call(name, *args)
+        self._closed = True
+        _chosen.number = None
+
+
+_chosen = threading.local()
+_devices: dict[int, Device] = {}
+_lock = Lock()
+
+
+def device(number: int) -> Device:
+    """The device of that number, started when it is first asked for."""
+    with _lock:
+        found = _devices.get(number)
+        if found is None:
+            found = _devices[number] = Device(acl, number)
+        return found
+
+
+def current() -> Device:
+    """The device that the context names."""
+    return device(context.get("device_id"))
+
+
+def shutdown() -> None:
+    """Waits for all devices, gives their memory and streams back, and ends CANN if this package started it."""
+    with _lock:
+        for found in _devices.values():
+            found.close()
+        _devices.clear()
+        acl.finalise()

@@ -1,0 +1,137 @@
+"""Where buffers lie: what one segment alone knows shares its arena, everything else lives until its last use.
+
+Operators of a segment run in order, so a buffer's place is free again after the last operator that mentions it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+from .device import padded
+from .emit import Buffer, Call, Ref
+from .program import Bind, Branch, Host, Key, Loop, Segment, keys_of
+
+__all__ = ["lay_out"]
+
+_ALIGNMENT = 64
+
+
+def lay_out(steps: list[Any], known: Iterable[Key], outs: Sequence[Key]) -> None:
+    """Decides for every segment which buffers are its own, and after every step what is needed no more.
+
+    `known` exist from the start (arguments and constants), `outs` are needed at the end.
+    """
+    segments: dict[Buffer, set[int]] = {}
+    shared: set[Key] = {*known, *outs}
+    for step in _all(steps):
+        if isinstance(step, Segment):
+            for call in step.calls:
+                for ref in refs_of(call):
+                    segments.setdefault(ref.buffer, set()).add(id(step))
+        else:
+            shared.update(_mentions(step))
+    shared.update(buffer for buffer, where in segments.items() if len(where) > 1)
+    made: set[Key] = {*known}
+    for step in _all(steps):
+        if not isinstance(step, Segment):
+            made.update(_makes(step))
+    for step in _all(steps):
+        if isinstance(step, Segment):
+            _plan_segment(step, shared, made)
+    _deaths(steps, {*known, *outs})
+
+
+def refs_of(call: Call) -> Iterator[Ref]:
+    """The views that an operator mentions."""
+    for value in call.values:
+        if isinstance(value, Ref):
+            yield value
+        elif isinstance(value, list):
+            yield from value
+
+
+def _all(steps: Sequence[Any]) -> Iterator[Any]:
+    """All steps, those of branches and loops after the step that has them."""
+    for step in steps:
+        yield step
+        for block in _blocks(step):
+            yield from _all(block)
+
+
+def _blocks(step: Any) -> Sequence[list[Any]]:
+    return step.arms if isinstance(step, Branch) else step.blocks if isinstance(step, Loop) else ()
+
+
+def _makes(step: Any) -> list[Key]:
+    return list(step.results) if isinstance(step, Host) else list(step.makes)
+
+
+def _mentions(step: Any) -> Iterator[Key]:
+    """What a step that is no segment reads or makes, without its blocks."""
+    if isinstance(step, Host):
+        for x in step.operands:
+            yield from keys_of(x)
+    elif isinstance(step, Branch):
+        yield step.test.buffer
+    elif isinstance(step, Bind | Loop):
+        yield from step.reads
+    yield from _makes(step)
+
+
+def _plan_segment(segment: Segment, shared: set[Key], made: set[Key]) -> None:
+    """The segment's own buffers get places in its arena, the smallest that are free; the others are made."""
+    first: dict[Buffer, int] = {}
+    last: dict[Buffer, int] = {}
+    for i, call in enumerate(segment.calls):
+        for ref in refs_of(call):
+            first.setdefault(ref.buffer, i)
+            last[ref.buffer] = i
+    segment.made = [b for b in first if b in shared and b not in made]
+    made.update(segment.made)
+    taken: list[tuple[int, int, int]] = []  # from, to, and until which operator
+    for buffer, start in sorted(first.items(), key=lambda item: item[1]):
+        if buffer in shared:
+            continue
+        room = -(-padded(buffer.nbytes) // _ALIGNMENT) * _ALIGNMENT
+        taken = [t for t in taken if t[2] >= start]
+        at = _gap(taken, room)
+        taken.append((at, at + room, last[buffer]))
+        segment.offsets[buffer] = at
+        segment.arena = max(segment.arena, at + room)
+
+
+def _gap(taken: list[tuple[int, int, int]], room: int) -> int:
+    """The first place with that much room."""
+    at = 0
+    for start, stop, _ in sorted(taken):
+        if start - at >= room:
+            break
+        at = max(at, stop)
+    return at
+
+
+def _deaths(steps: list[Any], kept: set[Key]) -> None:
+    """Each step lets go of what steps of its list made and none of those behind it mentions."""
+    last: dict[Key, Any] = {}
+    own: set[Key] = set()
+    for step in steps:
+        for inner in _all([step]):
+            if isinstance(inner, Segment):
+                mentioned: Iterable[Key] = [ref.buffer for call in inner.calls for ref in refs_of(call)]
+            else:
+                mentioned = _mentions(inner)
+            for key in mentioned:
+                last[key] = step
+        # What a `Bind` names may be another list's: of a loop's carries, of a branch's results.
+        own.update(step.made if isinstance(step, Segment) else () if isinstance(step, Bind) else _makes(step))
+        for block in _blocks(step):
+            _deaths(block, kept | _needed_after(step))
+    for key, step in last.items():
+        if key in own and key not in kept:
+            step.dead.append(key)
+
+
+def _needed_after(step: Any) -> set[Key]:
+    """What a branch or loop reads of its blocks when one of them has run."""
+    return set(step.makes) | (set(step.reads) if isinstance(step, Loop) else set())

@@ -1,0 +1,291 @@
+"""From modules to segments of operators and steps of the host."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from ...dtypes import DType
+from ...errors import InternalCompilerError
+from ...ir.build import Builder
+from ...ir.core import Block, Function, Module, Op, Value
+from ...ir.primitive import Context, Effect
+from ...ir.types import TensorType, TupleType
+from ...ir.walk import Cloner, uses
+from ...runtime.commits import Commit
+from .emit import Buffer, Call, Emitter, Ref, Refused, contiguous_strides
+from .program import Bind, Frame, Host, Operand, Segment, SeqKey, Step, keys_of
+
+__all__ = ["CONTROL", "Lowering"]
+
+#: Ops that this package lowers itself, by name: control flow, tuples, sequences.
+CONTROL: dict[str, Callable[[Lowering, Op], None]] = {}
+
+
+def control(*names: str) -> Callable[[Any], Any]:
+    """Enters a function as the lowering of ops."""
+
+    def enter(function: Any) -> Any:
+        CONTROL.update(dict.fromkeys(names, function))
+        return function
+
+    return enter
+
+
+class Lowering:
+    """One module on its way: where each value is, and the steps so far.
+
+    `host` compiles a module of one op for the host; `fallback` allows ops of the device there, too.
+    """
+
+    def __init__(self, module: Module, host: Callable[[Module], Any], fallback: bool) -> None:
+        self.module, self.host, self.fallback = module, host, fallback
+        self.uses = {v: u for function in module for v, u in uses(function.body).items()}
+        self.env: dict[Value, Operand] = {}
+        self.steps: list[Any] = []
+        self.calls: list[Call] = []
+        self.constants: dict[Buffer, np.ndarray[Any, Any]] = {}
+        self._numbers: dict[Any, Buffer] = {}
+        #: how each op runs, and why some cannot; operators on the slow cores
+        self.ways: dict[str, str] = {}
+        self.missing: dict[str, str] = {}
+        self.slow: set[str] = set()
+
+    # ------------------------------------------------------------------------------------------- places
+    def shape(self, type: TensorType) -> tuple[int, ...]:
+        for n in type.shape:
+            if not isinstance(n, int):
+                raise InternalCompilerError(f"the Ascend backend needs sizes that are known: {type}")
+        return tuple(type.shape)
+
+    def room(self, type: TensorType, label: str | None = None) -> Ref:
+        """A new place for a value."""
+        shape = self.shape(type)
+        buffer = Buffer(math.prod(shape) * type.dtype.itemsize, label or "")
+        return Ref(buffer, type.dtype, shape, contiguous_strides(shape))
+
+    def constant(self, number: Any, type: TensorType) -> Ref:
+        """A number in all places: one element that is repeated."""
+        shape = self.shape(type)
+        return Ref(self.number(number, type.dtype), type.dtype, shape, (0,) * len(shape), 0, number)
+
+    def number(self, number: Any, dtype: DType) -> Buffer:
+        """Where one element with that value lies."""
+        key = (repr(number), dtype)
+        if key not in self._numbers:
+            buffer = self._numbers[key] = Buffer(dtype.itemsize)
+            self.constants[buffer] = np.array([number]).astype(dtype.numpy)
+        return self._numbers[key]
+
+    def ref(self, value: Value) -> Ref:
+        found = self.env[value]
+        if found is None:
+            assert isinstance(value.type, TensorType)
+            return self.constant(0, value.type)
+        if not isinstance(found, Ref):
+            raise InternalCompilerError(f"{value.type} is no tensor")
+        return found
+
+    def emitter(self, op: Op, outs: Sequence[Ref]) -> Emitter:
+        attrs = dict(zip(op.defn.schema, op.attrs, strict=True))
+        return Emitter(attrs, outs, self.calls, str(op.loc) if op.loc else "", self.slow, self.number)
+
+    def whole(self, ref: Ref, loc: str = "") -> Ref:
+        """The value as all of a buffer of its own."""
+        if ref.whole and ref.buffer not in self.constants:
+            return ref
+        buffer = Buffer(ref.size * ref.dtype.itemsize, ref.buffer.label)
+        made = Ref(buffer, ref.dtype, ref.shape, contiguous_strides(ref.shape))
+        self.copy(made, ref, loc)
+        return made
+
+    def settled(self, operand: Operand, loc: str = "") -> Operand:
+        """The same with all tensors whole, to be bound to other names."""
+        if isinstance(operand, Ref):
+            return self.whole(operand, loc)
+        return tuple([self.settled(x, loc) for x in operand]) if isinstance(operand, tuple) else operand
+
+    def fresh(self, type: Any, label: str | None = None) -> Operand:
+        """Names for a value of a type that a `bind` will give a meaning."""
+        if isinstance(type, TensorType):
+            return self.room(type, label)
+        return tuple([self.fresh(t, label) for t in type.elems]) if isinstance(type, TupleType) else SeqKey()
+
+    # ------------------------------------------------------------------------------------------- steps
+    def flush(self) -> None:
+        """Ends the segment."""
+        if self.calls:
+            self.steps.append(Segment(self.calls))
+            self.calls = []
+
+    def step(self, step: Step) -> None:
+        self.flush()
+        self.steps.append(step)
+
+    def nested(self, write: Callable[[], None]) -> list[Any]:
+        """The steps that `write` makes, as a list of their own."""
+        self.flush()
+        outer, self.steps = self.steps, []
+        try:
+            write()
+            self.flush()
+            return self.steps
+        finally:
+            self.steps = outer
+
+    def copy(self, to: Ref, source: Ref, loc: str) -> None:
+        """Writes a value to a place."""
+        self.calls.append(Call("InplaceCopy", (to, replace(source, number=None)), loc))
+
+    def bind(self, to: Sequence[Operand], source: Sequence[Operand]) -> None:
+        """From now on `to` means what `source` means now."""
+        pairs = [
+            pair for a, b in zip(to, source, strict=True) for pair in zip(keys_of(a), self._keys(b, a), strict=True)
+        ]
+        pairs = [(a, b) for a, b in pairs if a is not b]
+        if not pairs:
+            return
+
+        def run(frame: Frame) -> None:
+            found = [(a, frame.get(b)) for a, b in pairs]  # all at once: carries may change places
+            for a, value in found:
+                if value is not None:
+                    frame[a] = value
+
+        self.step(Bind(run, [b for _, b in pairs if b is not None], [a for a, _ in pairs]))
+
+    def _keys(self, source: Operand, to: Operand) -> list[Any]:
+        return list(keys_of(source)) if source is not None else [None for _ in keys_of(to)]
+
+    # ------------------------------------------------------------------------------------------- ops
+    def function(self, function: Function, args: Sequence[Operand]) -> list[Operand]:
+        """Lowers a function's body for these arguments; its results."""
+        self.env.update(zip(function.args, args, strict=True))
+        self.block(function.body)
+        return [self.env[v] for v in function.outs]
+
+    def block(self, block: Block) -> None:
+        for op in block.ops:
+            self.op(op)
+
+    def op(self, op: Op) -> None:
+        defn = op.defn
+        lower = CONTROL.get(defn.name)
+        if lower is not None:
+            lower(self, op)
+            self.ways.setdefault(defn.name, "host control")
+        elif defn.effect is Effect.IO or defn.name.startswith("random_"):  # draws are the same on all devices
+            self._on_host(op, "")
+        elif defn.aclnn is None and defn.decomposed is not None:
+            self._decomposed(op)
+        elif defn.aclnn is None:
+            self._on_host(op, f"no operator computes {defn.name}")
+        else:
+            self._on_device(op)
+
+    def _on_device(self, op: Op) -> None:
+        length, slow = len(self.calls), set(self.slow)
+        try:
+            outs = [self.room(r.type, r.name) for r in op.results]  # type: ignore[arg-type]
+            c = self.emitter(op, outs)
+            operands = [self.ref(v) for v in op.operands]
+            rule = op.defn.aclnn
+            if isinstance(rule, str):
+                c.op(rule, *operands, *outs)
+            else:
+                rule(c, *operands)
+            self.env.update(zip(op.results, c.outs, strict=True))
+            self.ways.setdefault(op.defn.name, "operators")
+        except Refused as refused:
+            del self.calls[length:]
+            self.slow = slow
+            self._on_host(op, str(refused))
+
+    def _decomposed(self, op: Op) -> None:
+        """The op as the other ops that make it up."""
+        body = Block([v.type for v in op.operands])
+        builder = Builder(body, module=self.module, loc=op.loc)
+        rule = op.defn.decomposed
+        assert rule is not None
+        with builder:
+            found = rule(Context(op.defn, op.attrs, (), ()), *body.args)
+            builder.ret(*(found if isinstance(found, tuple) else (found,)))
+        self.env.update(zip(body.args, [self.env[v] for v in op.operands], strict=True))
+        self.block(body)
+        self.env.update(zip(op.results, [self.env[v] for v in body.outs], strict=True))
+        self.ways.setdefault(op.defn.name, "other ops")
+
+    def _on_host(self, op: Op, why: str) -> None:
+        """The op as a step of the host; noted as missing where the device should have run it."""
+        name = op.defn.name
+        if why and not self.fallback:
+            self.missing.setdefault(name, why + (f" at {op.loc}" if op.loc else ""))
+        self.ways[name] = f"host kernel: {why}" if why else "host"
+        program = self.host(_single(self.module, op))
+        results = [self.room(r.type, r.name) for r in op.results]  # type: ignore[arg-type]
+        fn = self.module.callables.get(str(op.attr("fn")).removeprefix("@")) if name == "host_call" else None
+        commit = isinstance(fn, Commit) and not fn.lasting
+        operands = [self.env[v] for v in op.operands]
+        self.step(Host(name, program, operands, [r.buffer for r in results], str(op.loc or ""), commit))
+        self.env.update(zip(op.results, results, strict=True))
+
+
+def _single(module: Module, op: Op) -> Module:
+    """A module whose entry applies one op to its arguments."""
+    made = module.like({})
+    made.inputs = made.outputs = ()
+    body = Block([v.type for v in op.operands], [v.name for v in op.operands])
+    builder = Builder(body, module=made, loc=op.loc)
+    with builder:
+        cloner = Cloner(builder, dict(zip(op.operands, body.args, strict=True)))
+        cloner.clone_op(op)
+        builder.ret(*[cloner.mapping[r] for r in op.results])
+    function = Function(op.defn.name, body)
+    made.functions = {function.name: function}
+    return made
+
+
+# ------------------------------------------------------------------------------------------------ values
+@control("const")
+def _const(low: Lowering, op: Op) -> None:
+    value, type = op.attr("value"), op.results[0].type
+    assert isinstance(type, TensorType)
+    if isinstance(value, str):
+        array = np.ascontiguousarray(low.module.constants[value.removeprefix("@")])
+        ref = low.room(type, op.results[0].name)
+        low.constants[ref.buffer] = array.reshape(ref.shape)
+        low.env[op.results[0]] = ref
+    else:
+        low.env[op.results[0]] = low.constant(value, type)
+
+
+@control("undef")
+def _undef(low: Lowering, op: Op) -> None:
+    low.env[op.results[0]] = None
+
+
+@control("stop_gradient")
+def _same(low: Lowering, op: Op) -> None:
+    low.env[op.results[0]] = low.env[op.operands[0]]
+
+
+@control("tuple_make")
+def _tuple_make(low: Lowering, op: Op) -> None:
+    low.env[op.results[0]] = tuple([low.env[v] for v in op.operands])
+
+
+@control("tuple_get")
+def _tuple_get(low: Lowering, op: Op) -> None:
+    packed = low.env[op.operands[0]]
+    low.env[op.results[0]] = None if packed is None else packed[op.attr("index")]  # type: ignore[index]
+
+
+@control("call")
+def _call(low: Lowering, op: Op) -> None:
+    function = low.module.functions[op.attr("fn").removeprefix("@")]
+    outs = low.function(function, [low.env[v] for v in op.operands])
+    low.env.update(zip(op.results, outs, strict=True))
