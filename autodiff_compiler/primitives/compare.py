@@ -49,6 +49,7 @@ class Equal(Primitive):
 
     infer = comparison
     scalar = lambda k, x, y: k.equal(x, y)
+    aclnn = "EqTensor"
     cost = 1
     call = _comparing("equal")
     methods = ("__eq__", "equal", "eq")
@@ -69,6 +70,7 @@ class NotEqual(Primitive):
 
     infer = comparison
     scalar = lambda k, x, y: k.not_equal(x, y)
+    aclnn = "NeTensor"
     cost = 1
     call = _comparing("not_equal")
     methods = ("__ne__", "not_equal", "ne")
@@ -89,6 +91,7 @@ class Less(Primitive):
 
     infer = comparison
     scalar = lambda k, x, y: k.less(x, y)
+    aclnn = "LtTensor"
     cost = 1
     call = _comparing("less")
     methods = ("__lt__", "less", "lt")
@@ -109,6 +112,7 @@ class LessEqual(Primitive):
 
     infer = comparison
     scalar = lambda k, x, y: k.less_equal(x, y)
+    aclnn = "LeTensor"
     cost = 1
     call = _comparing("less_equal")
     methods = ("__le__", "less_equal", "le")
@@ -129,6 +133,7 @@ class Greater(Primitive):
 
     infer = comparison
     scalar = lambda k, x, y: k.greater(x, y)
+    aclnn = "GtTensor"
     cost = 1
     call = _comparing("greater")
     methods = ("__gt__", "greater", "gt")
@@ -149,6 +154,7 @@ class GreaterEqual(Primitive):
 
     infer = comparison
     scalar = lambda k, x, y: k.greater_equal(x, y)
+    aclnn = "GeTensor"
     cost = 1
     call = _comparing("greater_equal")
     methods = ("__ge__", "greater_equal", "ge")
@@ -188,6 +194,7 @@ class LogicalAnd(Primitive):
 
     infer = _bools
     scalar = lambda k, x, y: k.logical_and(x, y)
+    aclnn = "LogicalAnd"
     cost = 1
     call = _logical("logical_and")
     methods = ("logical_and",)
@@ -201,6 +208,7 @@ class LogicalOr(Primitive):
 
     infer = _bools
     scalar = lambda k, x, y: k.logical_or(x, y)
+    aclnn = "LogicalOr"
     cost = 1
     call = _logical("logical_or")
     methods = ("logical_or",)
@@ -214,6 +222,7 @@ class LogicalXor(Primitive):
 
     infer = _bools
     scalar = lambda k, x, y: k.logical_xor(x, y)
+    aclnn = "LogicalXor"
     cost = 1
     call = _logical("logical_xor")
     methods = ("logical_xor",)
@@ -230,6 +239,7 @@ class LogicalNot(Primitive):
         return x
 
     scalar = lambda k, x: k.logical_not(x)
+    aclnn = "LogicalNot"
     cost = 1
     call = lambda x: F.logical_not(truth(x))
     methods = ("logical_not",)
@@ -261,6 +271,7 @@ class BitwiseAnd(Primitive):
 
     infer = _ints
     scalar = lambda k, x, y: k.bitwise_and(x, y)
+    aclnn = "BitwiseAndTensor"
     cost = 1
     call = _bitwise("bitwise_and", "logical_and")
     methods = ("__and__", "__rand__", "bitwise_and")
@@ -274,6 +285,7 @@ class BitwiseOr(Primitive):
 
     infer = _ints
     scalar = lambda k, x, y: k.bitwise_or(x, y)
+    aclnn = "BitwiseOrTensor"
     cost = 1
     call = _bitwise("bitwise_or", "logical_or")
     methods = ("__or__", "__ror__", "bitwise_or")
@@ -287,6 +299,7 @@ class BitwiseXor(Primitive):
 
     infer = _ints
     scalar = lambda k, x, y: k.bitwise_xor(x, y)
+    aclnn = "BitwiseXorTensor"
     cost = 1
     call = _bitwise("bitwise_xor", "logical_xor")
     methods = ("__xor__", "__rxor__", "bitwise_xor")
@@ -308,6 +321,7 @@ class Invert(Primitive):
         return x
 
     scalar = lambda k, x: k.invert(x)
+    aclnn = "BitwiseNot"
     cost = 1
     call = _invert
     methods = ("__invert__", "bitwise_not", "invert")

@@ -35,9 +35,9 @@ for _name, _dtype, _doc in (
 
 @composite("type", internal=True)
 def to_type(x, dtype=None):
-    """The elements in another dtype; without one, the dtype they have."""
+    """The elements in another dtype; without one, the name of the dtype they have."""
     x = as_tensor(x)
-    return x.dtype if dtype is None else cast(x, dtype_of(dtype))
+    return str(x.dtype) if dtype is None else cast(x, dtype_of(dtype))
 
 
 # ------------------------------------------------------------------------------------------------ the same tensor
@@ -80,8 +80,8 @@ def storage_offset(x):
 
 @composite("stride")
 def stride(x, dim=None):
-    """How many elements lie between neighbours along a dimension (all of them: a tuple) in row-major order."""
+    """How many elements lie between neighbours along a dimension (all of them: a list) in row-major order."""
     known = all(type(d) is int for d in x.shape)
     require(known, f"the strides of {list(x.shape)} are not known")
-    steps = tuple([math.prod(x.shape[i + 1 :]) for i in range(x.ndim)])
+    steps = [math.prod(x.shape[i + 1 :]) for i in range(x.ndim)]
     return steps if dim is None else steps[normal_axis(dim, x.ndim, "dim")]

@@ -66,6 +66,9 @@ class Reshape(Primitive):
     def numpy(x, *, shape):
         return x.reshape(shape)  # the method: NumPy's functions of this kind spend microseconds on their arguments
 
+    def aclnn(c, x):
+        c.give(c.reshaped(x, c.shape))
+
     def batch(c, n, x):
         return F.reshape(x, shape=(n, *c.shape))
 
@@ -134,6 +137,9 @@ class Transpose(Primitive):
     def numpy(x, *, axes):
         return x.transpose(axes)
 
+    def aclnn(c, x):
+        c.give(x.permuted(c.axes))
+
     def batch(c, n, x):
         return F.transpose(x, axes=(-x.ndim, *c.axes))
 
@@ -155,6 +161,13 @@ class Transpose(Primitive):
 @composite(properties=("T",), internal=True)
 def reversed_dims(x):
     """All dimensions in reverse order."""
+    return _transpose(x)
+
+
+@composite(properties=("H",), internal=True)
+def conjugate_transpose(x):
+    """A matrix transposed: its elements are real."""
+    require(x.ndim in (0, 2), f"only a matrix has a conjugate transpose, not a tensor of {x.ndim} dimensions")
     return _transpose(x)
 
 
@@ -196,6 +209,9 @@ class BroadcastTo(Primitive):
     def numpy(x, *, shape):
         return np.broadcast_to(x, shape)
 
+    def aclnn(c, x):
+        c.give(x.broadcast(c.shape))
+
     def batch(c, n, x):
         added = tuple(range(-len(c.shape), 1 - x.ndim))
         return F.broadcast_to(F.expand_dims(x, axes=added) if added else x, shape=(n, *c.shape))
@@ -233,6 +249,9 @@ class Squeeze(Primitive):
     def numpy(x, *, axes):
         return x.squeeze(axes)
 
+    def aclnn(c, x):
+        c.give(x.squeezed(c.axes))
+
     view = "x"
     call = _squeeze
     methods = ("squeeze",)
@@ -265,6 +284,9 @@ class ExpandDims(Primitive):
     def numpy(x, *, axes):
         sizes = iter(x.shape)
         return x.reshape([1 if i in axes else next(sizes) for i in range(-x.ndim - len(axes), 0)])
+
+    def aclnn(c, x):
+        c.give(x.expanded(c.axes))
 
     view = "x"
     call = _expand_dims
@@ -317,6 +339,9 @@ class Concat(Primitive):
     def numpy(*xs, axis):
         return np.concatenate(xs, axis=axis)
 
+    def aclnn(c, *xs):
+        c.op("Cat", xs, c.axis % c.out.ndim, c.out)
+
     call = _concat
 
     def vjp(c, g, *xs):
@@ -352,6 +377,9 @@ class Stack(Primitive):
 
     def numpy(*xs, axis):
         return np.stack(xs, axis=axis)
+
+    def aclnn(c, *xs):
+        c.op("Stack", xs, c.axis % c.out.ndim, c.out)
 
     call = _stack
 

@@ -39,6 +39,8 @@ class Erf(Primitive):
 
         return special.erf(x)
 
+    aclnn = "Erf"
+
     widen = True
     call = floating("erf")
     methods = ("erf",)
@@ -60,6 +62,8 @@ class Erfc(Primitive):
 
         return special.erfc(x)
 
+    aclnn = "Erfc"
+
     widen = True
     call = floating("erfc")
     methods = ("erfc",)
@@ -80,6 +84,8 @@ class Erfinv(Primitive):
         from scipy import special
 
         return special.erfinv(x)
+
+    aclnn = "Erfinv"
 
     widen = True
     call = floating("erfinv")

@@ -21,6 +21,7 @@ class Expm1(Primitive):
 
     infer = float_unary
     scalar = lambda k, x: k.expm1(x)
+    aclnn = "Expm1"
     call = floating("expm1")
     methods = ("expm1",)
 
@@ -36,6 +37,7 @@ class Exp2(Primitive):
 
     infer = float_unary
     scalar = lambda k, x: k.exp2(x)
+    aclnn = "Exp2"
     call = floating("exp2")
     methods = ("exp2",)
 
@@ -51,6 +53,7 @@ class Log1p(Primitive):
 
     infer = float_unary
     scalar = lambda k, x: k.log1p(x)
+    aclnn = "Log1p"
     call = floating("log1p")
     methods = ("log1p",)
 
@@ -66,6 +69,7 @@ class Log2(Primitive):
 
     infer = float_unary
     scalar = lambda k, x: k.log2(x)
+    aclnn = "Log2"
     call = floating("log2")
     methods = ("log2",)
 
@@ -81,6 +85,7 @@ class Log10(Primitive):
 
     infer = float_unary
     scalar = lambda k, x: k.log10(x)
+    aclnn = "Log10"
     call = floating("log10")
     methods = ("log10",)
 
@@ -96,6 +101,7 @@ class Logaddexp(Primitive):
 
     infer = float_binary
     scalar = lambda k, x, y: k.logaddexp(x, y)
+    aclnn = "LogAddExp"
     call = broadcasting("logaddexp", floating=True)
     methods = ("logaddexp",)
 
@@ -136,6 +142,7 @@ class Reciprocal(Primitive):
 
     infer = float_unary
     scalar = lambda k, x: k.reciprocal(x)
+    aclnn = "Reciprocal"
     call = floating("reciprocal")
     methods = ("reciprocal", "inv")
 
@@ -151,6 +158,7 @@ class Rsqrt(Primitive):
 
     infer = float_unary
     scalar = lambda k, x: k.reciprocal(k.sqrt(x))
+    aclnn = "Rsqrt"
     call = floating("rsqrt")
     methods = ("rsqrt",)
 
@@ -205,6 +213,7 @@ class Tan(Primitive):
 
     infer = float_unary
     scalar = lambda k, x: k.tan(x)
+    aclnn = "Tan"
     call = floating("tan")
     methods = ("tan",)
 
@@ -220,6 +229,7 @@ class Asin(Primitive):
 
     infer = float_unary
     scalar = lambda k, x: k.arcsin(x)
+    aclnn = "Asin"
     call = floating("asin")
     methods = ("asin", "arcsin")
 
@@ -236,6 +246,7 @@ class Acos(Primitive):
 
     infer = float_unary
     scalar = lambda k, x: k.arccos(x)
+    aclnn = "Acos"
     call = floating("acos")
     methods = ("acos", "arccos")
 
@@ -252,6 +263,7 @@ class Atan(Primitive):
 
     infer = float_unary
     scalar = lambda k, x: k.arctan(x)
+    aclnn = "Atan"
     call = floating("atan")
     methods = ("atan", "arctan")
 
@@ -268,6 +280,7 @@ class Atan2(Primitive):
 
     infer = float_binary
     scalar = lambda k, x, y: k.arctan2(x, y)
+    aclnn = "Atan2"
     call = broadcasting("atan2", floating=True)
     methods = ("atan2", "arctan2")
 
@@ -290,6 +303,7 @@ class Sinh(Primitive):
 
     infer = float_unary
     scalar = lambda k, x: k.sinh(x)
+    aclnn = "Sinh"
     call = floating("sinh")
     methods = ("sinh",)
 
@@ -305,6 +319,7 @@ class Cosh(Primitive):
 
     infer = float_unary
     scalar = lambda k, x: k.cosh(x)
+    aclnn = "Cosh"
     call = floating("cosh")
     methods = ("cosh",)
 

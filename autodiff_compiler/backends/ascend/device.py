@@ -11,6 +11,7 @@ import contextlib
 import ctypes
 import os
 import threading
+import weakref
 from collections import defaultdict, deque
 from typing import Any
 
@@ -67,12 +68,15 @@ class Device:
         self._pool = _Pool()
         self._returned: deque[tuple[int, int]] = deque()
         self._live: dict[int, tuple[int, str]] = {}
-        self._threads = threading.local()
         self._staging: list[tuple[int, int]] = []
         self._busy_staging: list[tuple[int, int]] = []
         self._recent: deque[str] = deque(maxlen=_REMEMBERED)
         self._workspace: Block | None = None
+        #: what keeps addresses: executors and captured graphs, by program; and those of programs that are no more
+        self.keepers: weakref.WeakSet[Any] = weakref.WeakSet()
+        self.abandoned: deque[Any] = deque()
         self._closed = False
+        self._pid = os.getpid()
         self.lock = Lock()
         acl.initialise()
         self.enter()
@@ -82,11 +86,13 @@ class Device:
 
     def enter(self) -> None:
         """Makes this the device of the calling thread."""
-        if getattr(_chosen, "number", None) != self.number or getattr(_chosen, "pid", 0) != os.getpid():
-            if self._closed:
-                raise AscendError("set_device", 0, "", f"device {self.number} was shut down", "", "")
-            self.acl.call("aclrtSetDevice", self.number)
-            _chosen.number, _chosen.pid = self.number, os.getpid()
+        if getattr(_chosen, "device", None) is self:
+            return
+        if self._closed or self._pid != os.getpid():
+            why = "was shut down" if self._closed else "belongs to the process that this one was forked from"
+            raise AscendError("set_device", 0, "", f"device {self.number} {why}", "", "")
+        self.acl.call("aclrtSetDevice", self.number)
+        _chosen.device = self
 
     # ------------------------------------------------------------------------------------------- memory
     def allocate(self, nbytes: int, label: str = "") -> Block:
@@ -101,7 +107,12 @@ class Device:
         return Block(self, address, size, label)
 
     def _collect(self) -> None:
-        """Takes back the blocks that nobody holds."""
+        """Takes back the blocks that nobody holds, and ends what belonged to programs that are no more."""
+        if self.abandoned:
+            self.synchronize()
+            with contextlib.suppress(IndexError):
+                while True:
+                    self.abandoned.popleft().destroy()
         with contextlib.suppress(IndexError):
             while True:
                 address, size = self._returned.popleft()
@@ -139,6 +150,8 @@ class Device:
             if not blocks:
                 return False
             self.synchronize()
+            for keeper in list(self.keepers):  # they hold addresses of blocks that are in no use
+                keeper.close()
             self._pool.free.clear()
             for size, address in blocks:
                 self.acl.call("aclrtFree", address)
@@ -152,13 +165,15 @@ class Device:
         self.acl.call("aclrtGetMemInfo", _HBM, ctypes.byref(free), ctypes.byref(total))
         return free.value, total.value
 
-    def workspace(self, nbytes: int) -> int:
-        """An address with room for an operator's workspace; all operators share it, as they run one after the other."""
-        if nbytes == 0:
-            return 0
-        if self._workspace is None or self._workspace.size < padded(nbytes):
-            self._workspace = self.allocate(nbytes, "workspace")
-        return self._workspace.address
+    def workspace(self, nbytes: int) -> Block:
+        """Room for an operator's workspace; all operators share it, as they run one after the other.
+
+        The caller holds it until the operator is queued: another thread may replace it by a larger one.
+        """
+        room = self._workspace
+        if room is None or room.size < padded(nbytes):
+            room = self._workspace = self.allocate(nbytes, "workspace")
+        return room
 
     # ------------------------------------------------------------------------------------------- copies
     def upload(self, array: np.ndarray[Any, Any], address: int) -> None:
@@ -166,37 +181,35 @@ class Device:
         if array.nbytes == 0:
             return
         self.enter()
-        staging, room = self._stage(array.nbytes)
-        ctypes.memmove(staging, array.ctypes.data, array.nbytes)
-        self._copy(address, room, staging, array.nbytes, HOST_TO_DEVICE)
+        staging = self._stage(array.nbytes)
+        ctypes.memmove(staging[0], array.ctypes.data, array.nbytes)
+        self._copy(address, staging[0], array.nbytes, HOST_TO_DEVICE)
+        with self.lock:
+            self._busy_staging.append(staging)
 
     def download(self, address: int, array: np.ndarray[Any, Any]) -> None:
         """Fills a contiguous array from an address, once all that was queued before is done."""
         if array.nbytes == 0:
             return
         self.enter()
-        staging, _ = self._stage(array.nbytes)
-        self._copy(staging, array.nbytes, address, array.nbytes, DEVICE_TO_HOST)
-        pending = self._busy_staging[-1]
-        self._busy_staging.pop()
+        staging = self._stage(array.nbytes)
+        self._copy(staging[0], address, array.nbytes, DEVICE_TO_HOST)
         self.synchronize()
-        ctypes.memmove(array.ctypes.data, staging, array.nbytes)
-        self._staging.append(pending)
+        ctypes.memmove(array.ctypes.data, staging[0], array.nbytes)
+        with self.lock:
+            self._staging.append(staging)
 
-    def _copy(self, to: int, room: int, source: int, nbytes: int, kind: int) -> None:
-        self.acl.call("aclrtMemcpyAsync", to, max(room, nbytes), source, nbytes, kind, self.stream)
+    def _copy(self, to: int, source: int, nbytes: int, kind: int) -> None:
+        self.acl.call("aclrtMemcpyAsync", to, nbytes, source, nbytes, kind, self.stream)
 
     def _stage(self, nbytes: int) -> tuple[int, int]:
-        """Page-locked memory for one copy; it is used again after the next synchronisation."""
+        """Page-locked memory for one copy, with its size: one that no queued copy uses."""
         with self.lock:
-            for i, (address, size) in enumerate(self._staging):
+            for i, (_, size) in enumerate(self._staging):
                 if nbytes <= size <= 4 * nbytes + 4096:
-                    self._busy_staging.append(self._staging.pop(i))
-                    return address, nbytes
-            size = max(4096, 1 << (nbytes - 1).bit_length())
-            address = self.acl.get("aclrtMallocHost", ctypes.c_void_p, size)
-            self._busy_staging.append((int(address), size))
-            return int(address), nbytes
+                    return self._staging.pop(i)
+        size = max(4096, 1 << (nbytes - 1).bit_length())
+        return int(self.acl.get("aclrtMallocHost", ctypes.c_void_p, size)), size
 
     # ------------------------------------------------------------------------------------------- order
     def queued(self, what: str) -> None:
@@ -208,6 +221,7 @@ class Device:
     def synchronize(self) -> None:
         """Waits until all queued work is done; AscendError if some of it failed, with what was queued last."""
         self.enter()
+        waiting = len(self._busy_staging)
         try:
             self.acl.call("aclrtSynchronizeStream", self.stream)
         except AscendError as error:
@@ -216,9 +230,9 @@ class Device:
             raise
         finally:
             self._recent.clear()
-            with self.lock:
-                self._staging += self._busy_staging
-                self._busy_staging.clear()
+            with self.lock:  # what was taken before the wait: another thread may have queued a copy since
+                self._staging += self._busy_staging[:waiting]
+                del self._busy_staging[:waiting]
 
     def close(self) -> None:
         """Gives all back; also after errors, as far as CANN goes along."""
@@ -227,12 +241,15 @@ class Device:
         with contextlib.suppress(AscendError):
             self.synchronize()
         self._workspace = None
+        for keeper in list(self.keepers):
+            keeper.close()
         self._collect()
-        for addresses in self._pool.free.values():
-            for address in addresses:
-                with contextlib.suppress(AscendError):
-                    self.acl.call("aclrtFree", address)
+        addresses = [a for free in self._pool.free.values() for a in free]
+        for address in [*addresses, *self._live]:  # what Tensors still hold is lost with the device
+            with contextlib.suppress(AscendError):
+                self.acl.call("aclrtFree", address)
         self._pool.free.clear()
+        self._live.clear()
         for address, _ in self._staging:
             with contextlib.suppress(AscendError):
                 self.acl.call("aclrtFreeHost", address)
@@ -241,10 +258,12 @@ class Device:
             with contextlib.suppress(AscendError):
                 self.acl.call(name, *args)
         self._closed = True
-        _chosen.number = None
+        _chosen.device = None
 
 
+#: The device that was chosen last in this thread; a forked process has none.
 _chosen = threading.local()
+os.register_at_fork(after_in_child=lambda: _chosen.__dict__.clear())
 _devices: dict[int, Device] = {}
 _lock = Lock()
 

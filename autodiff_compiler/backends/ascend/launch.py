@@ -138,7 +138,8 @@ def _plan(acl: Acl, operator: Operator, objects: _Objects, values: Sequence[Any]
 def _queue(device: Device, operator: Operator, size: int, executor: int, loc: str, workspace: int = 0) -> None:
     """The second phase: the operator is on the stream when it returns."""
     _, queue = device.acl.libraries.phases(operator.name)
-    room = workspace or device.workspace(size) if size else 0
+    block = device.workspace(size) if size and not workspace else None
+    room = workspace if block is None else block.address
     status = queue(room or None, size, executor, device.stream)
     if status:
         raise device.acl.error(f"aclnn{operator.name}", status, loc)

@@ -70,8 +70,18 @@ class _Keeping(Mode):
 
     def __init__(self) -> None:
         self._kept: dict[int, OrderedDict[tuple[int, ...], Any]] = {}
+        self._device: Device | None = None
+
+    def __del__(self) -> None:
+        # Only the thread of the next call may end them.
+        if self._device is not None:
+            self._device.abandoned.extend(item for known in self._kept.values() for item in known.values())
 
     def _of(self, segment: Segment, key: tuple[int, ...], make: Callable[[], Any], device: Device) -> Any:
+        if self._device is not device:
+            self.close()
+            self._device = device
+            device.keepers.add(self)
         known = self._kept.setdefault(id(segment), OrderedDict())
         if key in known:
             known.move_to_end(key)

@@ -1,0 +1,41 @@
+"""Builds the simulator's libraries into a folder laid out like a toolkit: ``python build.py FOLDER [OMITTED ...]``."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+HERE = Path(__file__).parent
+FLAGS = ["-O2", "-std=gnu11", "-fPIC", "-shared", "-Wall", "-Wextra", "-Werror"]
+CORE, LIBRARIES = (
+    ["core.c"],
+    {"libascendcl.so": ["runtime.c"], "libnnopbase.so": ["base.c"],
+     "libopapi.so": ["ops.c", "elementwise.c", "reduce.c"]},
+)  # fmt: skip
+
+
+def build(folder: Path, omitted: tuple[str, ...] = ()) -> Path:
+    """The folder `lib64` with the libraries; functions named in `omitted` are not exported, as in an older release."""
+    compiler = shutil.which("cc") or shutil.which("gcc")
+    if compiler is None:
+        raise RuntimeError("the simulator of the Ascend device needs a C compiler (cc or gcc)")
+    lib = folder / "lib64"
+    lib.mkdir(parents=True, exist_ok=True)
+
+    def run(*command: str) -> None:
+        subprocess.run(command, check=True, cwd=HERE)
+
+    run(compiler, *FLAGS, *CORE, "-o", str(lib / "libaclsim.so"), "-lpthread")
+    for name, sources in LIBRARIES.items():
+        target = str(lib / name)
+        run(compiler, *FLAGS, "-fvisibility=hidden", *sources, "-o", target, f"-L{lib}", "-laclsim", "-lm",
+            "-Wl,-rpath,$ORIGIN")  # fmt: skip
+        for symbol in omitted:
+            subprocess.run(["objcopy", f"--strip-symbol={symbol}", target], check=False, capture_output=True)
+    return lib
+
+
+if __name__ == "__main__":
+    print(build(Path(sys.argv[1]), tuple(sys.argv[2:])))
