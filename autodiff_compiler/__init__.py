@@ -9,10 +9,12 @@ becomes one typed program, derivatives of any order included.
 from __future__ import annotations
 
 import importlib
+import sys
 from typing import TYPE_CHECKING, Any
 
 from . import eager as _eager  # attaches the operators of Tensor
 from .config import GRAPH_MODE, PYNATIVE_MODE, disable_jit, get_context, set_context
+from .config import devices as _devices
 from .dtypes import (
     NO_COMPLEX,
     bfloat16,
@@ -61,6 +63,7 @@ from .errors import (
     UnrollWarning,
     UnsupportedCallError,
     UnsupportedSyntaxError,
+    did_you_mean,
 )
 from .runtime.parameter import Parameter, ParameterTuple
 from .runtime.tensor import Tensor
@@ -71,6 +74,7 @@ if TYPE_CHECKING:
     from .amp import DynamicLossScaleManager, FixedLossScaleManager, LossScaleManager
     from .common import dtype
     from .context import ParallelMode, get_current_device, run_check, set_auto_parallel_context, set_device
+    from .mindspore_names import as_mindspore
     from .runtime.mutable import mutable
     from .train.serialization import load_checkpoint, load_param_into_net, save_checkpoint
     from .transforms.classes import jit_class
@@ -111,15 +115,30 @@ _LAZY = {
     "stop_gradient": "ops",
     "set_seed": "runtime.random",
     "get_seed": "runtime.random",
+    "communication": "",
+    "dataset": "",
+    "frombuffer": "common.tensor",
+    "get_level": "log",
+    "get_log_config": "log",
+    "empty_cache": "hal",
+    "hal": "",
+    "log": "",
+    "mint": "",
+    "ms_memory_recycle": "common.api",
+    "numpy": "",
     "get_rng_state": "runtime.random",
     "set_rng_state": "runtime.random",
     "amp": "",
+    "_Function": "transforms.function",
+    "_no_grad": "eager.no_gradient",
+    "as_mindspore": "mindspore_names",
     "common": "",
     "context": "",
     "experimental": "",
     "dtype": "common",
     "ms_function": "transforms.jit",
     "JitConfig": "transforms.jit_options",
+    "enable_dynamic": "transforms.jit_options",
     "lazy_inline": "transforms.jit_options",
     "no_inline": "transforms.jit_options",
     "is_tensor": "ops",
@@ -136,17 +155,31 @@ _LAZY = {
 }
 _LAZY |= dict.fromkeys(
     (
+        *("Accuracy", "BackupAndRestore", "Callback", "CheckpointConfig", "ConfusionMatrix", "DatasetHelper", "Dice"),
+        *("EarlyStopping", "F1", "Fbeta", "History", "LambdaCallback", "LearningRateScheduler", "Loss", "LossMonitor"),
+        *("MAE", "MSE", "Metric", "Model", "ModelCheckpoint", "OnRequestExit", "Perplexity", "Precision", "Recall"),
+        *("ReduceLROnPlateau", "RunContext", "TimeMonitor", "Top1CategoricalAccuracy", "Top5CategoricalAccuracy"),
+        *("TopKCategoricalAccuracy", "build_train_network", "get_metric_fn", "names", "rearrange_inputs"),
+        *("async_ckpt_thread_status", "ckpt_to_safetensors", "load_checkpoint_async", "safetensors_to_ckpt"),
+        *("ROC", "BleuScore", "ConfusionMatrixMetric", "CosineSimilarity", "HausdorffDistance", "MeanSurfaceDistance"),
+        *("OcclusionSensitivity", "RootMeanSquareDistance", "auc"),
+    ),
+    "train",
+)
+_LAZY |= dict.fromkeys(
+    (
         *("COMPATIBLE", "LAX", "STRICT", "ParallelMode", "get_auto_parallel_context", "get_current_device"),
         *("launch_blocking", "reset_auto_parallel_context", "run_check", "set_auto_parallel_context"),
         *("set_deterministic", "set_device", "set_recursion_limit", "synchronize"),
     ),
     "context",
 )
+_LAZY |= dict.fromkeys(("Generator", "default_generator", "initial_seed", "manual_seed", "seed"), "runtime.generators")
 _LAZY |= dict.fromkeys(
     (
-        *("TensorType", "Type", "byte", "double", "dtype_to_nptype", "dtype_to_pytype", "float_", "get_py_obj_dtype"),
-        *("half", "int_", "intc", "intp", "issubclass_", "list_", "long", "number", "pytype_to_dtype", "short"),
-        *("single", "string", "tensor_type", "tuple_", "type_none", "ubyte", "uint"),
+        *("TensorType", "Type", "bool", "byte", "double", "dtype_to_nptype", "dtype_to_pytype", "float", "float_"),
+        *("get_py_obj_dtype", "half", "int", "int_", "intc", "intp", "issubclass_", "list_", "long", "number"),
+        *("pytype_to_dtype", "short", "single", "string", "tensor_type", "tuple_", "type_none", "ubyte", "uint"),
         *("uintc", "uintp", "ulong", "ushort"),
     ),
     "common.dtype",
@@ -198,6 +231,7 @@ __all__ = [
     "UnsupportedSyntaxError",
     "__version__",
     "amp",
+    "as_mindspore",
     "bfloat16",
     "bool_",
     "common",
@@ -293,12 +327,26 @@ for _name in ("bernoulli", "cauchy", "log_normal", "multinomial", "random_catego
     _eager.add_method(_name, _random_method("random_methods", "RANDOM_METHODS", _name))
 
 
+def _use_ascend(number: int) -> None:
+    from .compiler.devices import use_ascend
+
+    use_ascend(number)
+
+
+_devices["Ascend"] = _use_ascend
+
+
+def __lacking__(name: str) -> str | None:
+    """Advice on a name that is not here: why, or what comes near; compiled code asks for it too."""
+    return NO_COMPLEX if name in ("complex64", "complex128") else did_you_mean(name, __dir__())
+
+
 def __getattr__(name: str) -> Any:
     where = _LAZY.get(name)
-    if name in ("complex64", "complex128"):
-        raise AttributeError(f"module {__name__!r} has no {name}: {NO_COMPLEX}")
     if where is None:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        advice = None if name.startswith("__") else __lacking__(name)
+        text = f"module {__name__!r} has no attribute {name!r}" + (f": {advice}" if advice else "")
+        raise AttributeError(text, name=name, obj=sys.modules[__name__])
     found = importlib.import_module(f".{where or name}", __name__)
     value = getattr(found, name) if where else found
     globals()[name] = value

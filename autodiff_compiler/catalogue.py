@@ -244,6 +244,11 @@ CATALOGUE: dict[str, Entry] = {
     "AC1901": Entry(
         ("InternalCompilerError",), "the compiler made a mistake", "report it with the file named in the message"
     ),
+    "AC1902": Entry(
+        ("UnsupportedCallError",),
+        "an Ascend device has no operator for something in the program",
+        "use float32; or let the host do it with `set_context(ascend_fallback=\"host\")`, which copies both ways",
+    ),
     "AC2001": Entry(
         ("RecompileWarning",),
         "the function is compiled anew for each value of one number or dimension",

@@ -1,5 +1,5 @@
-"""``python -m autodiff_compiler``: what a function becomes (`dump`), what cannot be compiled in a file (`check`), and
-what an error code means (`explain`)."""
+"""``python -m autodiff_compiler``: runs a program of MindSpore's (`run`), shows what a function becomes (`dump`), what
+cannot be compiled in a file (`check`), and what an error code means (`explain`)."""
 
 from __future__ import annotations
 
@@ -17,16 +17,21 @@ import numpy as np
 from .catalogue import CATALOGUE, explain
 from .dtypes import BY_SHORT
 from .errors import CompileError
+from .mindspore_names import as_mindspore
 
 __all__ = ["main"]
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Runs a command; returns the exit status (0 done, 1 the program was refused, 2 wrong usage)."""
-    options = _parser().parse_args(argv)
+    arguments = list(sys.argv[1:] if argv is None else argv)
+    if arguments[:1] == ["run"] and arguments[1:2] not in (["-h"], ["--help"]):
+        return _run(arguments[1:])  # whose arguments are the program's own
+    options = _parser().parse_args(arguments)
     status = 0
     try:
-        text = options.run(options)
+        with as_mindspore():  # the files looked at may be MindSpore users'
+            text = options.run(options)
         if isinstance(text, tuple):
             text, status = text
     except CompileError as error:
@@ -54,6 +59,14 @@ class _Usage(Exception):
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m autodiff_compiler", description=__doc__)
     commands = parser.add_subparsers(required=True, metavar="command")
+    run = commands.add_parser(
+        "run",
+        help="run a program in which `import mindspore` means this package",
+        description="Runs a program as `python script.py argument ...` does, unchanged, with `import mindspore` "
+        "meaning this package. MindSpore need not be installed.",
+        usage="python -m autodiff_compiler run (script.py | folder | -m module) [argument ...]",
+    )
+    run.add_argument("program", nargs=argparse.REMAINDER, help="a script, a folder with a __main__.py, or -m module")
     dump = commands.add_parser("dump", help="print the IR and the generated code of a function")
     dump.add_argument("target", help="file.py:function")
     dump.add_argument("--args", default="", help='types of the arguments, e.g. "f32[32,784] i64[32] 3 True"')
@@ -80,6 +93,18 @@ def _parser() -> argparse.ArgumentParser:
     check.add_argument("--json", action="store_true", help="as JSON")
     check.set_defaults(run=_checked)
     return parser
+
+
+def _run(arguments: Sequence[str]) -> int:
+    """Runs a program; what it raises is its own."""
+    from .mindspore_names.script import NoProgram, run
+
+    try:
+        run(arguments)
+    except NoProgram as error:
+        print(f"autodiff_compiler: {error}", file=sys.stderr)
+        return 2
+    return 0
 
 
 def _explained(options: Any) -> str:

@@ -37,7 +37,7 @@ _KEPT: dict[str, Any] = {
     "check_bprop": False,  # what a bprop returns is checked always
     "compile_cache_path": ".",
     "debug_level": "RELEASE",
-    "deterministic": "OFF",  # every run is
+    "deterministic": "OFF",  # on the CPU every run is
     "device_id": 0,
     "disable_format_transform": False,
     "enable_compile_cache": False,
@@ -65,7 +65,7 @@ _KEPT: dict[str, Any] = {
     "precompile_only": False,
     "print_file_path": "",
     "profiling_options": "training_trace",
-    "pynative_synchronize": False,  # eager operations are done when they return
+    "pynative_synchronize": False,  # on the CPU operations are done when they return
     "reserve_class_name_in_scope": True,
     "runtime_num_threads": 30,
     "save_dump_path": ".",
@@ -84,8 +84,14 @@ _VALUES: dict[str, tuple[Any, ...]] = {
     "ascend_mode": ("per_call", "cached", "captured"),
     "ascend_fallback": ("", "host"),
 }
-#: Devices that MindSpore knows; here there is the first of them.
+#: Devices that MindSpore knows; here there are the first two of them.
 _DEVICES = ("CPU", "Ascend", "GPU", "Davinci")
+#: How a device is taken into use, by its name: called with its number; RuntimeError says why it cannot be used.
+devices: dict[str, Callable[[int], None]] = {}
+#: Called when the device, or how it is used, has changed.
+watchers: list[Callable[[], None]] = []
+#: The settings that say where and how operations run.
+_OF_DEVICES = ("device_target", "device_id", "ascend_mode", "ascend_fallback", "deterministic", "max_device_memory")
 _SETTINGS = {
     "mode": PYNATIVE_MODE,
     "device_target": "CPU",
@@ -122,11 +128,28 @@ class Context:
         """Changes settings; an unknown name or value changes nothing."""
         for name, value in settings.items():
             self.check(name, value)
+        before = self._of_devices()
+        after = before | {name: value for name, value in settings.items() if name in before}
+        if (after["device_target"], after["device_id"]) != (self.device_target, self.get("device_id")):
+            check_device(after["device_target"], after["device_id"])
         for name, value in settings.items():
             if name in _SETTINGS:
                 setattr(self, name, value)
             else:
                 self._kept[name] = value
+        if after != before:
+            for changed in watchers:
+                changed()
+
+    def _of_devices(self) -> dict[str, Any]:
+        return {name: self.get(name) for name in _OF_DEVICES}
+
+    @property
+    def machine(self) -> tuple[str, ...]:
+        """What a compiled program is made for."""
+        if self.device_target == "CPU":
+            return ("CPU",)
+        return self.device_target, self.ascend_mode, self.ascend_fallback
 
     def get(self, name: str) -> Any:
         if name in _SETTINGS:
@@ -146,7 +169,7 @@ class Context:
         if name == "mode" and value not in (GRAPH_MODE, PYNATIVE_MODE):
             raise ValueError(f"mode is GRAPH_MODE (0) or PYNATIVE_MODE (1), not {value!r}")
         if name == "device_target":
-            check_device(value)
+            _check_known(value)
         if name == "optimize" and value not in (0, 1, 2):
             raise ValueError(f"optimize is 0, 1 or 2, not {value!r}")
         if name == "backend" and value != "numpy":
@@ -161,12 +184,20 @@ class Context:
             _check_kept(name, value)
 
 
-def check_device(name: Any) -> None:
+def check_device(name: Any, number: int | None = None) -> None:
     """Raises ValueError for what is no device of MindSpore's, RuntimeError for one that cannot be used here."""
-    if name not in _DEVICES:
-        raise ValueError(f"there is no device {name!r}; there are {', '.join(_DEVICES[:3])} in MindSpore, 'CPU' here")
+    _check_known(name)
     if name != "CPU":
-        raise RuntimeError(f"no {name} device can be used: this build runs on the device 'CPU' only")
+        devices[name](context.get("device_id") if number is None else number)
+
+
+def _check_known(name: Any) -> None:
+    if name not in _DEVICES:
+        raise ValueError(
+            f"there is no device {name!r}; there are {', '.join(_DEVICES[:3])} in MindSpore, 'CPU' and 'Ascend' here"
+        )
+    if name != "CPU" and name not in devices:
+        raise RuntimeError(f"no {name} device can be used: this build runs on the devices 'CPU' and 'Ascend' only")
 
 
 def _check_kept(name: str, value: Any) -> None:

@@ -43,10 +43,10 @@ class Device(NamedTuple):
 
 @called_outside
 def set_device(device_target: str, device_id: int | None = None) -> None:
-    """Chooses the device for all operations; this build has the "CPU".
+    """Chooses the device for all operations: the "CPU", or "Ascend" with the number of an accelerator (0).
 
     TypeError: the name is no string, the number no int.  ValueError: no device of that name or number.
-    RuntimeError: a device that cannot be used.
+    RuntimeError: a device that cannot be used, with the reason; then the one in use stays.
 
     >>> set_device("CPU"); get_current_device()
     Device(device_target='CPU', device_id=0)
@@ -56,7 +56,7 @@ def set_device(device_target: str, device_id: int | None = None) -> None:
     number = 0 if device_id is None else device_id
     context.check("device_id", number)
     context.check("device_target", device_target)
-    if number != 0:
+    if number != 0 and device_target == "CPU":
         raise ValueError(f"there is one CPU device, its number is 0, not {number}")
     context.set(device_target=device_target, device_id=number)
 
@@ -68,16 +68,23 @@ def get_current_device() -> Device:
 
 
 def synchronize() -> None:
-    """Waits until all operations are done: they are, on the CPU."""
+    """Waits until all operations are done: on the CPU they are.  AscendError: one of a device failed."""
+    if context.device_target != "CPU":
+        from .backends.ascend.device import started
+
+        for device in started():
+            device.synchronize()
 
 
 def launch_blocking() -> None:
-    """Lets every operation wait for its result: all do, on the CPU."""
+    """Lets every operation wait for its result, as the setting `pynative_synchronize` does; on the CPU all do."""
+    if context.device_target != "CPU":
+        context.set(pynative_synchronize=True)
 
 
 @called_outside
 def set_deterministic(deterministic: bool) -> None:
-    """Sets whether runs repeat exactly: on the CPU all do; TypeError for what is no bool."""
+    """Sets whether runs repeat exactly: on the CPU all do, a device may be slower then.  TypeError: it is no bool."""
     if not isinstance(deterministic, bool):
         raise TypeError(f"deterministic is a bool, not {type(deterministic).__name__}")
     context.set(deterministic="ON" if deterministic else "OFF")

@@ -27,6 +27,8 @@ __all__ = [
     "ZERO_GRADIENT",
     "AmbiguousTruthError",
     "ArgumentError",
+    "AscendError",
+    "AscendMemoryError",
     "AutodiffWarning",
     "BpropError",
     "BranchRaisesWarning",
@@ -477,6 +479,21 @@ class InternalCompilerError(CompileError, RuntimeError):
 
 class GuardError(RuntimeError):
     """A lowered function was called with other types than it was lowered for."""
+
+
+class AscendError(RuntimeError):
+    """A function of CANN failed: `function`, its `status` with the `name` of that number, and what the library said."""
+
+    def __init__(self, function: str, status: int, name: str, advice: str, detail: str, loc: str) -> None:
+        self.function, self.status, self.name, self.detail, self.loc = function, status, name, detail, loc
+        text = f"{function} failed" + (f" with {status}" if status else "") + (f" ({name})" if name else "")
+        super().__init__(text + (f": {advice}" if advice else "") + (f" at {loc}" if loc else ""))
+        if detail:
+            self.add_note(f"CANN says: {detail}")
+
+
+class AscendMemoryError(AscendError, MemoryError):
+    """The device has too little memory; the notes name its largest tenants."""
 
 
 class NonFiniteError(FloatingPointError):

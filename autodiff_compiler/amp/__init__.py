@@ -5,6 +5,8 @@ from __future__ import annotations
 from ..nn.wrap.overflow import all_finite
 from .loss_scale_manager import DynamicLossScaleManager, FixedLossScaleManager, LossScaleManager
 from .loss_scaler import DynamicLossScaler, LossScaler, StaticLossScaler, init_status
+from .loss_scaler import _grad_scale_map as _grad_scale_map
+from .loss_scaler import _grad_unscale_map as _grad_unscale_map
 from .mixed_precision import auto_mixed_precision, custom_mixed_precision, get_black_list, get_white_list
 from .train_network import build_train_network
 

@@ -102,6 +102,16 @@ def _times(x: Any, factor: Any) -> Any:
     return ops.mul(x, ops.cast(factor, x.dtype))  # not `*`: compiled code runs this function on IR values
 
 
+def _grad_scale_map(scale_value: Any, inputs: Any) -> Any:
+    """Tensors times the scale, for loss scalers of users: MindSpore's example of one imports this name."""
+    return _times(inputs, scale_value)
+
+
+def _grad_unscale_map(scale_value: Any, inputs: Any) -> Any:
+    """Tensors divided by the scale."""
+    return _times(inputs, 1.0 / scale_value)
+
+
 def init_status() -> Any:
     """A status for `all_finite`, which needs none here: zeros [8].
 

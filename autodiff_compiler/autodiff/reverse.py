@@ -161,7 +161,10 @@ def summed(builder: Builder, x: Value, y: Value) -> Value:
     with builder:
         if isinstance(type, TensorType):
             one = _one_slice(y)
-            total = F.add(x, y) if one is None else F.scatter_add(x, *one.operands[1:], axis=one.attr("axis"))
+            if _beside(x, y):
+                total = builder.emit(y.op.defn, (x, y.op.operands[1]), y.op.attrs)  # type: ignore[union-attr]
+            else:
+                total = F.add(x, y) if one is None else F.scatter_add(x, *one.operands[1:], axis=one.attr("axis"))
         elif isinstance(type, Seq):
             total = F.seq_add(x, y)
         else:
@@ -181,6 +184,34 @@ def _one_slice(y: Value) -> Op | None:
         return None
     zeros, index, _ = op.operands
     return op if zeros.constant == 0 and not index.shape else None
+
+
+def _beside(x: Value, y: Value) -> bool:
+    """Whether both are zero but for slices which do not overlap: then those of y are written into x."""
+    if not (y.made_by("slice_update") and y.op.operands[0].constant == 0):  # type: ignore[union-attr]
+        return False
+    while x.made_by("slice_update"):
+        if not _apart(x.op, y.op):  # type: ignore[arg-type]
+            return False
+        x = x.op.operands[0]  # type: ignore[union-attr]
+    return bool(x.constant == 0)
+
+
+def _apart(a: Op, b: Op) -> bool:
+    """Whether two slices of one type share no element: along an axis, one ends before the other begins."""
+    others = dict(zip(b.attr("axes"), _extents(b), strict=True))
+    for axis, (first, last) in zip(a.attr("axes"), _extents(a), strict=True):
+        if axis in others and (last < others[axis][0] or others[axis][1] < first):
+            return True
+    return False
+
+
+def _extents(op: Op) -> list[tuple[int, int]]:
+    """The first and the last position that a slice may touch, along each of its axes."""
+    found = []
+    for start, stop, step in zip(op.attr("starts"), op.attr("stops"), op.attr("steps"), strict=True):
+        found.append((start, stop - 1) if step > 0 else (stop + 1, start))
+    return found
 
 
 def filled(builder: Builder, type: Type, number: float) -> Value:

@@ -16,8 +16,11 @@ class Executable(Protocol):
     """A compiled module: called with the arrays of the entry function, it returns its results as a tuple.
 
     `run` is the entry itself; where it guards against floating-point warnings, `run.__wrapped__` does not.
+    `overwrites`: the arguments, by position, over which it writes what becomes of them; they must share no memory with
+    other arguments.
     """
 
+    overwrites: tuple[int, ...]
     source: str
     filename: str
     run: Any

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 from ..dtypes import (
@@ -143,3 +144,13 @@ def pytype_to_dtype(obj: Any) -> DType:
         return dtype_of(obj)
     except TypeError:
         raise NotImplementedError(f"{obj!r} has no element type; those with one are {', '.join(BY_NAME)}") from None
+
+
+#: MindSpore's names that Python has too, for what reads them off the module; in here they mean Python's.
+_ALSO_PYTHON = {"bool": bool_, "float": float32, "int": int32}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _ALSO_PYTHON:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}", name=name, obj=sys.modules[__name__])
+    return _ALSO_PYTHON[name]

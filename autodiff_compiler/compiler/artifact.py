@@ -5,11 +5,13 @@ from __future__ import annotations
 import inspect
 from typing import Any
 
+from ..backends.base import Coverage
+from ..config import context
 from ..ir.text import print_module
 from ..ir.walk import count_ops, ops_of
 from ..passes.manager import dump
 from .history import watched
-from .pipeline import planned
+from .pipeline import coverage, planned
 from .specialised import Specialised
 
 __all__ = ["STAGES", "Artifact"]
@@ -49,12 +51,19 @@ class Artifact:
             return f"# no source of {self._name}\n"
 
     def code(self) -> str:
-        """The generated program: a Python module over NumPy that runs without this package."""
+        """The generated program: a Python module over NumPy that runs without this package.
+
+        On an Ascend device: the operators in order, with shapes, places and the user's lines.
+        """
         return self._compiled.program.executable.source
 
     def save(self, path: str) -> None:
         """Writes the generated program to a file."""
         self._compiled.program.executable.save(path)
+
+    def coverage(self) -> Coverage:
+        """How each op runs on the device in use; of an Ascend device also what its slow cores do, and the host."""
+        return coverage(self._compiled.program.stages.opt)
 
     def explain(self) -> str:
         """What was compiled, what it depends on, and what every pass did."""
@@ -73,6 +82,8 @@ class Artifact:
         loops = [op for f in stages.opt for op in ops_of(f.body) if op.defn.name in ("while", "scan")]
         lines += ["", f"{sum(map(count_ops, stages.opt))} ops, {len(loops)} loops kept"]
         lines += [f"  {op.defn.name} at {op.loc}" for op in loops]
+        if context.device_target != "CPU":
+            lines += ["", f"on {context.device_target}:", *[f"  {line}" for line in str(self.coverage()).splitlines()]]
         return "\n".join(lines) + "\n"
 
     def __repr__(self) -> str:

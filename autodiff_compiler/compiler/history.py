@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..config import context
 from ..errors import RecompileWarning, warn_at
 from ..frontend.guards import AnyGuard, FunctionGuard, Guard, shown, type_of
 from ..frontend.lower import name_of_argument
@@ -45,7 +46,7 @@ class Facet(NamedTuple):
 class Change:
     """One thing that made a compilation necessary.
 
-    `kind` is one of value, shape, dimension, dtype, structure, object, guard, aliasing and dropped.
+    `kind` is one of value, shape, dimension, dtype, structure, object, guard, aliasing, device and dropped.
     """
 
     kind: str
@@ -308,6 +309,9 @@ def stale_because(entries: Sequence[Specialised]) -> list[Change]:
     """Why none of the forms that were compiled for the key of a call can be used."""
     if not entries:
         return []
+    before, now = entries[0].machine, context.machine
+    if before != now:
+        return [Change("device", "the device", *[" ".join(filter(None, m)) for m in (before, now)])]
     failing = [g for g in entries[0].lowered.guards if not g.holds()]
     if not failing:
         what = "which of the Tensors it gets or reads are one object, and it writes to one of them,"

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import itertools
 import os
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 
 from ..autodiff.expand import expand_grads
-from ..backends.base import Executable
+from ..backends.base import Backend, Coverage, Executable
 from ..backends.numpy.backend import NumpyBackend
 from ..config import context
 from ..depth import deep
@@ -17,7 +17,7 @@ from ..ir.failure import stage
 from ..passes import dce, fuse, inline, licm, memory, simplify, state  # noqa: F401  (passes register themselves)
 from ..passes.manager import PIPELINE, PLANNING, REWRITES, PassReport, Step, module_pass, run
 
-__all__ = ["Stages", "build", "optimise"]
+__all__ = ["Stages", "build", "coverage", "optimise"]
 
 module_pass("expand_grad")(expand_grads)
 
@@ -66,10 +66,23 @@ def planned(module: Module) -> Module:
 
 
 @deep
-def build(module: Module) -> Executable:
-    """A module that went through the pipeline, as a program."""
+def build(module: Module, in_place: Collection[str] = ()) -> Executable:
+    """A module that went through the pipeline, as a program; it may overwrite the states `in_place` names."""
     with stage("backend", module):
-        return NumpyBackend().compile(module)
+        if context.device_target == "CPU":
+            return NumpyBackend().compile(module, in_place=in_place)
+        return _of_device().compile(module)
+
+
+def coverage(module: Module) -> Coverage:
+    """How the device in use runs the ops of such a module."""
+    return (NumpyBackend() if context.device_target == "CPU" else _of_device()).coverage(module)
+
+
+def _of_device() -> Backend:
+    from ..backends.ascend.backend import AscendBackend
+
+    return AscendBackend(NumpyBackend().compile)
 
 
 def _dump_dir(module: Module) -> str | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import linecache
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from typing import Any
 
@@ -49,6 +49,8 @@ class Program:
         self._lock = Lock()
         self._stages: Stages | None = None
         self._run: Executable | None = None
+        #: the states that calls give the program to overwrite (see `Executable.overwrites`); said before it is compiled
+        self.in_place: Collection[str] = ()
         #: whether two results may be views of the same bytes
         self._may_share = False
         #: the bare function, once compiled, of a program that calls nothing but NumPy
@@ -67,11 +69,20 @@ class Program:
     def executable(self) -> Executable:
         with self._lock:
             if self._run is None:
-                self._run = build(self.stages.opt)
+                self._run = build(self.stages.opt, self.in_place)
                 self._may_share = _may_share(self.stages.opt)
                 if not self.front.callables:
                     self._pure = getattr(self._run.run, "__wrapped__", None)
             return self._run
+
+    #: moves the elements of Tensors to where a program runs, once a device was in use in this process
+    bring: Callable[[Executable, Sequence[Any]], None] | None = None
+
+    def call_anywhere(self, tensors: Sequence[Tensor]) -> list[Tensor]:
+        """What a call is once a device was in use in this process."""
+        assert self.bring is not None
+        self.bring(self.executable, tensors)
+        return _call(self, tensors)
 
     def __call__(self, tensors: Sequence[Tensor]) -> list[Tensor]:
         """Runs the program; what lies on an active tape is recorded as one node."""
@@ -122,6 +133,8 @@ class Program:
                 by_input = dict(zip(asked, results, strict=False))
                 return [by_input.get(i) for i in active]
             read = [self._states[name]._data for name in parts.reads]
+            if self.bring is not None:
+                self.bring(parts.backward, seeds)
             with self._noting() if parts.writes else _NOTHING:
                 found_grads = parts.backward(*kept, *[s._data for s in seeds], *read)
             grads = [wrap(a) for a in found_grads]
@@ -174,6 +187,9 @@ class Program:
                     made = _pullback_module(adjoint, active, parts, any(i < self._hooked for i in active))
                 self._pullbacks[active] = Program(made, self._states, self._hooked)
             return self._pullbacks[active]
+
+
+_call = Program.__call__
 
 
 def _name_line(error: Exception) -> None:

@@ -93,9 +93,11 @@ class Shown:
 def replace_value(target: Tensor, new: Tensor) -> None:
     """A Parameter or Tensor takes the value that compiled code gave it, and the value's place on the tapes.
 
-    It is written in place unless somebody else holds the bytes.
+    It is written in place unless somebody else holds the bytes; perhaps the program has done so already.
     """
-    target._own()[...] = new._data
+    data = target._own()
+    if data is not new._data:
+        data[...] = new._data
     target._node = new._node
 
 

@@ -64,9 +64,15 @@ def signature(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Key, list[
     return tuple(key), leaves
 
 
+#: Types whose objects count by identity, as all questions below have found; not too many, for it keeps them alive.
+_by_identity: set[type] = set()
+
+
 def _add(x: Any, key: list[Any], leaves: list[Tensor]) -> None:
     kind = type(x)
-    if kind in (bool, int, str, type(None), bytes, DType):
+    if kind in _by_identity:
+        key.append(Identity(x))
+    elif kind in (bool, int, str, type(None), bytes, DType):
         key += (kind, x)
     elif kind is float:
         key += (float, scalar_key(x))
@@ -108,6 +114,8 @@ def _add(x: Any, key: list[Any], leaves: list[Tensor]) -> None:
         _add_static(x, (held,), key)
     else:
         key.append(Identity(x))
+        if len(_by_identity) < 256:
+            _by_identity.add(kind)
 
 
 def _add_mutable(x: Any, key: list[Any], leaves: list[Tensor]) -> None:

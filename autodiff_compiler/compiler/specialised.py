@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from ..config import context
 from ..depth import deep
 from ..errors import SideEffectError
 from ..frontend.after_forward import AttributeCell
@@ -40,15 +41,20 @@ class Specialised:
         self.call, self.number, self.hits = "", 0, 0
         self.program = Program(lowered.module, lowered.states)
         self._epoch = epoch.current()
+        #: what its program is made for
+        self.machine = context.machine
         self._watched = [g for g in lowered.guards if g.watched]
         unwatched = [g for g in lowered.guards if not g.watched]
         #: what all of them ask; and in short: what gives the very object that it gave, and then those left
         self._all_hold = [g.holds for g in unwatched]
         self._quick, self._holds = in_short(unwatched)
         self._fetch = [c.fetch for c in lowered.captures]
-        stages = self.program.stages
-        self.program.executable  # noqa: B018  (a failing compile must fail here, before anything is cached)
-        opt = stages.opt
+        opt = self.program.stages.opt
+        self._commits = any(isinstance(fn, Commit) or sees_state(fn) for fn in lowered.module.callables.values())
+        if not self._commits:  # else what is noted must stay as it was
+            self.program.in_place = [n for n, state in lowered.states.items() if isinstance(state, Tensor)]
+        #: the arguments that are overwritten; a failing compile must fail here, before anything is cached
+        self._overwritten = self.program.executable.overwrites
         self._inputs = [lowered.states[name] for name in opt.inputs]
         self._written = [lowered.states[name] for name in opt.outputs]
         self._results = len(opt.entry.outs) - len(opt.outputs)
@@ -62,7 +68,6 @@ class Specialised:
         if any(isinstance(part, LocalList | LocalDict) for t in templates[1:] for part in parts(t)):
             self._finish_all = lambda results, inputs: _built(templates, results, inputs, {})
         self._attributes = [(owner, name, _finisher(template)) for owner, name, template in lowered.attributes]
-        self._commits = any(isinstance(fn, Commit) or sees_state(fn) for fn in lowered.module.callables.values())
         #: whether the program depends on its arguments alone, and changes nothing
         changes = self._written or lowered.writes or lowered.attributes or self._commits
         self._alone = not (self._fetch or self._inputs or changes)
@@ -76,7 +81,7 @@ class Specialised:
         """Whether everything read from outside while compiling is still the same."""
         now = epoch.current()
         if now != self._epoch:
-            if not all(g.holds() for g in self._watched):
+            if context.machine != self.machine or not all(g.holds() for g in self._watched):
                 return False
             self._epoch = now
         try:
@@ -125,7 +130,9 @@ class Specialised:
         if self.lowered.writes:
             states = [state for state in self._inputs if type(state) is not AttributeCell]
             check_memory([inputs[i] for i, _ in self.lowered.writes], [*inputs, *states])
-        if not self._commits:
+        if self._overwritten:
+            results = self.program(apart([*inputs, *self._inputs], self._overwritten))
+        elif not self._commits:
             results = self.program([*inputs, *self._inputs])
         else:
             results = self._noting(inputs)
@@ -171,6 +178,18 @@ class Specialised:
         contents = [_built(template, rest, inputs, made) for _, _, template in site.attributes]
         for (owner, name, _), value in zip(site.attributes, contents, strict=True):
             set_attribute(owner, name, value)
+
+
+def apart(inputs: list[Tensor], written: Sequence[int]) -> list[Tensor]:
+    """The inputs with copies of those a program overwrites whose memory others share, which would see it too early."""
+    arrays = [inputs[i]._own() for i in written]
+    if all(t._data.base is None for t in inputs) and len({id(t._data) for t in inputs}) == len(inputs):
+        return inputs  # each owns its memory
+    for i, array in zip(written, arrays, strict=True):
+        others = [t._data for k, t in enumerate(inputs) if k != i]
+        if any(np.may_share_memory(array, other) for other in others):
+            inputs[i] = wrap(array.copy())
+    return inputs
 
 
 def check_memory(written: Sequence[Tensor], inputs: Sequence[Tensor]) -> None:

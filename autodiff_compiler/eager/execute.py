@@ -24,7 +24,7 @@ from ..runtime.storage import SHARED, holders
 from ..runtime.tensor import Array, Tensor, wrap
 from .tape import Applied, place, quietly, reentered, thread
 
-__all__ = ["Plan", "plan_of", "run"]
+__all__ = ["Plan", "check_types", "fill_numbers", "plan_of", "run"]
 
 
 class Plan:
@@ -76,7 +76,7 @@ def run(defn: type[Primitive], operands: tuple[Any, ...], attrs: Attrs) -> Any:
             arrays.append(None)
             numbers = True
     if numbers:
-        _fill_numbers(defn, operands, arrays)
+        fill_numbers(defn, operands, arrays)
     key: Any
     if plan.elementwise:
         key = arrays[0].dtype if len(arrays) == 1 else tuple([a.dtype for a in arrays])
@@ -84,7 +84,7 @@ def run(defn: type[Primitive], operands: tuple[Any, ...], attrs: Attrs) -> Any:
     else:
         key = (attrs, *[(a.dtype, a.shape) for a in arrays])
     if key not in plan.accepted:
-        _check_types(plan, arrays, attrs, key)
+        check_types(plan, arrays, attrs, key)
     try:
         if attrs:
             out = state.quiet(plan.kernel, *arrays, **dict(zip(defn.schema, attrs, strict=True)))
@@ -116,7 +116,7 @@ def _result(out: Any, operands: tuple[Any, ...], arrays: list[Any]) -> Tensor:
     return tensor
 
 
-def _fill_numbers(defn: type[Primitive], operands: tuple[Any, ...], arrays: list[Any]) -> None:
+def fill_numbers(defn: type[Primitive], operands: tuple[Any, ...], arrays: list[Any]) -> None:
     """Python numbers as arrays of the last Tensor's dtype, as the builder makes constants of them."""
     like = next((a for a in reversed(arrays) if a is not None), None)
     for i, x in enumerate(operands):
@@ -139,7 +139,7 @@ def _type_of(array: Array) -> TensorType:
 _REMEMBERED = 4096
 
 
-def _check_types(plan: Plan, arrays: list[Array], attrs: Attrs, key: Any) -> None:
+def check_types(plan: Plan, arrays: list[Array], attrs: Attrs, key: Any) -> None:
     """Refuses operands and attributes that the type rule does not accept, whatever NumPy would make of them."""
     if arrays:
         if plan.elementwise:  # shapes broadcast in the kernel: only the dtypes count

@@ -12,6 +12,7 @@ from ..dtypes import from_numpy
 from ..errors import NOTHING_RETURNED, ZERO_GRADIENT, GradientError, GradientWarning, warn_once
 from ..ir.primitive import F
 from ..primitives.family import sum_to
+from ..runtime.device_array import residence
 from ..runtime.hooks import Registered
 from ..runtime.parameter import Parameter, versions
 from ..runtime.rules import check_shape
@@ -168,6 +169,9 @@ class Tape:
 
     def _run(self, fn: Any, inputs: Sequence[Tensor], weights: Sequence[Parameter], of: Any) -> None:
         bit, outer, self._start = self._bit, thread.state.active, next_order()
+        if residence.bring is not None:  # before the tape holds their arrays, too
+            for x in leaves([*inputs, *weights]):
+                residence.bring(x)
         of_inputs = [_source(bit, x, Tensor) for x in inputs]
         of_weights = {p: _source(bit, p, Parameter) for p in weights}
         self.sources = of_inputs + [of_weights[p] for p in weights]

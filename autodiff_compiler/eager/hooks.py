@@ -89,15 +89,15 @@ def passed(hooks: Sequence[Registered], g: Any) -> Any:
 
 
 @users_frames
-def register_hook(self: Tensor, hook_fn: Callable[[Tensor], Any]) -> HookHandle:
-    """Calls ``hook_fn(grad)`` with the gradient that comes back to the Tensor from the uses that follow.
+def register_hook(self: Tensor, hook: Callable[[Tensor], Any]) -> HookHandle:
+    """Calls ``hook(grad)`` with the gradient that comes back to the Tensor from the uses that follow.
 
     Hooks run in the order of their registration; what one returns takes the place of the gradient, None keeps it.  On a
     Tensor or Parameter that a derivative is taken by, it sees the whole gradient when the backward pass is over.
     ``handle.remove()`` of the result takes the hook off for the uses that follow.
 
     In compiled code a hook lasts until the function ends; on Parameters it is registered outside (HookError AC1708).
-    TypeError: `hook_fn` cannot be called.  HookError (AC1707): it returns something else than a gradient.
+    TypeError: `hook` cannot be called.  HookError (AC1707): it returns something else than a gradient.
 
     >>> x = Tensor([1.0])
     >>> handle = x.register_hook(lambda g: g * 10)
@@ -108,7 +108,7 @@ def register_hook(self: Tensor, hook_fn: Callable[[Tensor], Any]) -> HookHandle:
     hooks = getattr(self, "_hooks", None)
     if hooks is None or not hooks.belong(self):
         hooks = self._hooks = TensorHooks(self)
-    return hooks.add(hook_fn)
+    return hooks.add(hook)
 
 
 Tensor.register_hook = register_hook  # type: ignore[attr-defined]

@@ -42,7 +42,7 @@ def transposed(backward: Callable[..., Any], at: Sequence[Tensor]) -> Callable[[
 
     def probe(*cotangents: Tensor) -> Any:
         found, pullback = vjp(backward, cotangents)
-        if any(t.dtype.is_float and np.any(t._data) for t in leaves(found)):
+        if any(t.dtype.is_float and np.any(np.asarray(t._data)) for t in leaves(found)):
             raise _refusal()
         made.append(pullback)
         return tuple(pullback([wrap(np.ones_like(t._data)) if t.dtype.is_float else None for t in leaves(found)]))

@@ -51,7 +51,7 @@ def _without_gradient(spelled: str, function: Callable[..., Any], args: Any, opt
                     code="AC1805",
                     hint=f"{proposal(function)}; pass t.asnumpy() if no gradient is meant",
                 )
-            return x._own()
+            return x._of_host()
         if isinstance(x, list | tuple):
             return type(x)(map(plain, x)) if not hasattr(x, "_make") else x._make(map(plain, x))
         return {k: plain(v) for k, v in x.items()} if isinstance(x, dict) else x

@@ -18,6 +18,7 @@ from ..ir.primitive import METHODS, OPERATORS, PROPERTIES, REGISTRY, call
 from ..primitives.family import cast
 from ..primitives.in_place import IN_PLACE, fitting
 from ..primitives.subscript import assigned, setitem
+from ..runtime.device_array import DeviceArray
 from ..runtime.parameter import Parameter
 from ..runtime.precision import Cast, in_dtype
 from ..runtime.storage import SHARED
@@ -25,7 +26,7 @@ from ..runtime.tensor import Tensor, wrap
 from .execute import Plan, alias, plan_of
 from .tape import place, quietly, thread, tracked
 
-__all__ = ["add_in_place", "add_method", "assign"]
+__all__ = ["add_in_place", "add_method", "assign", "assignable", "use_fast_ways"]
 
 _FLOATS = frozenset(map(np.dtype, ("float16", "float32", "float64")))
 _NUMBERS = _FLOATS | frozenset(np.dtype(f"{kind}{bits}") for kind in ("int", "uint") for bits in (8, 16, 32, 64))
@@ -217,6 +218,18 @@ def assign(target: Tensor, value: Any) -> Tensor:
     """
     if target.__class__ is Cast:
         return _assign_cast(target, value)
+    value = assignable(target, value)
+    if value is not target:
+        source = value._data
+        if np.may_share_memory(source, target._data):
+            source = source.copy()
+        target._own()[...] = source
+        target._node = value._node if tracked(value) else None
+    return target
+
+
+def assignable(target: Tensor, value: Any) -> Tensor:
+    """What `assign` gives a Tensor for this value: of its dtype and shape."""
     dtype = target.dtype
     if not isinstance(value, Tensor):
         kind: Any = type(value)
@@ -226,14 +239,7 @@ def assign(target: Tensor, value: Any) -> Tensor:
         raise DTypeError(f"a tensor of {dtype.name} cannot be assigned {value.dtype.name}", hint="cast the value first")
     if value.shape != target.shape:
         raise ShapeError(f"a tensor of shape {list(target.shape)} cannot be assigned shape {list(value.shape)}")
-    value = cast(value, dtype)
-    if value is not target:
-        source = value._data
-        if np.may_share_memory(source, target._data):
-            source = source.copy()
-        target._own()[...] = source
-        target._node = value._node if tracked(value) else None
-    return target
+    return cast(value, dtype)
 
 
 def _assign_cast(target: Any, value: Any) -> Tensor:
@@ -257,7 +263,7 @@ def _set_item(x: Tensor, index: Any, value: Any) -> None:
         x._data, x._held, x._node = new._data, new._held, new._node
         return
     place_of, array = _raw_index(index), _raw_value(value)
-    if place_of is None or array is None:
+    if place_of is None or array is None or isinstance(x._data, DeviceArray):
         x._own()[...] = setitem(x, index, value)._data
     else:
         target = x._own()
@@ -339,8 +345,7 @@ def _attach() -> None:
     setattr(Tensor, "__pow__", _power(Tensor.__dict__["__pow__"]))  # noqa: B010  (not known to type checkers)
     for name, pure in IN_PLACE.items():
         add_in_place(name, pure)
-    for name in OPERATORS:
-        setattr(Parameter, f"__i{name}__", _in_place(getattr(Tensor, f"__{name}__")))
+    _attach_in_place()
     own: dict[str, Callable[..., Any]] = {
         "__setitem__": _set_item,
         "assign_value": assign,
@@ -350,6 +355,21 @@ def _attach() -> None:
     }
     for name, function in own.items():
         setattr(Tensor, name, function)
+
+
+def _attach_in_place() -> None:
+    for name in OPERATORS:
+        setattr(Parameter, f"__i{name}__", _in_place(getattr(Tensor, f"__{name}__")))
+
+
+def use_fast_ways(fast: bool) -> None:
+    """Gives Tensors the operators that call NumPy at once, or those that let the runner of primitives decide."""
+    for name, public in METHODS.items():
+        if name in _FAST or name in _FAST_REFLECTED or name == "__matmul__":
+            setattr(Tensor, name, _method(name, public) if fast else _general(public))
+        elif name in _FAST_UNARY or name == "__getitem__":
+            setattr(Tensor, name, _method(name, public) if fast else public)
+    _attach_in_place()
 
 
 def _method(name: str, public: Callable[..., Any]) -> Callable[..., Any]:

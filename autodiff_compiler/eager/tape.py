@@ -85,6 +85,9 @@ def quietly(f: Callable[..., Any], *args: Any) -> Any:
         return f(*args)
 
 
+#: What stands for itself among the operands of a node; the others are arrays.
+_NUMBERS = frozenset({bool, int, float})
+
 #: Numbers of nodes, counting down: the newest node is the smallest, as a heap wants it.
 next_order = itertools.count(0, -1).__next__
 
@@ -162,7 +165,7 @@ class Applied(Node):
             )
         operands = []
         for array, parent in zip(self.arrays, self.parents, strict=True):
-            if array.__class__ is np.ndarray:
+            if array.__class__ not in _NUMBERS:
                 array = wrap(array, parent if active and parent is not None and parent.mask & active else None)
                 array._held = SHARED
             operands.append(array)

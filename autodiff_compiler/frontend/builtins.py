@@ -316,7 +316,7 @@ def _assign(lw: Lowering, variable: Any, value: Any) -> Any:
     if type(variable) is not StateVar and not (type(variable) is TensorVar and variable.source is STANDS_FOR_PARAMETER):
         raise TypeError(f"assign() changes a Parameter, not a {type(variable).__name__}")
     assign_state(lw, variable, value)
-    return variable
+    return TensorVar(lw.unwrap(variable))
 
 
 @intrinsic("assign_add")

@@ -25,6 +25,7 @@ from ..runtime.precision import viewed
 from ..runtime.rules import bound, keywords_of
 from ..runtime.tensor import NO_LIST_OF_TENSORS, Tensor, no_single
 from . import numpy_calls, precision
+from .ahead import note
 from .classes import is_jit_class, made
 from .inputs import check_writable
 from .joins import NUMBER_DTYPE, kind_of_number
@@ -48,7 +49,7 @@ from .values import (
     map_leaves,
 )
 
-__all__ = ["INTRINSICS", "call", "intrinsic", "intrinsic_of"]
+__all__ = ["INTRINSICS", "call", "intrinsic", "intrinsic_of", "may_be_made"]
 
 Intrinsic = Callable[..., Any]
 #: How compiled code runs certain functions, by the function itself or by its `__graph_name__`.
@@ -273,8 +274,14 @@ def _call_object(lw: Lowering, fn: Any, args: list[Any], kwargs: dict[str, Any])
 
 
 def _cell(lw: Lowering, cell: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
-    """A Cell's call: its `construct`."""
-    cell = viewed(cell)
+    """A Cell's call: its `construct`, remembered for a gradient that may follow."""
+    start = len(current().block.ops)
+    result = _run(lw, viewed(cell), args, kwargs)
+    note(lw, cell, args, kwargs, start)
+    return result
+
+
+def _run(lw: Lowering, cell: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
     if not is_ours(lw.outside.class_attribute(type(cell), "__call__")):
         raise UnsupportedCallError(
             f"{type(cell).__name__} overrides __call__", code="AC1802", hint="override `construct`"
@@ -317,7 +324,13 @@ def _constructed(lw: Lowering, cell: Any, args: list[Any], kwargs: dict[str, Any
 
 # ---------------------------------------------------------------------------------------------------- classes
 #: Where the package's Cells are that compiled code may make: they hold settings only.
-_WITHOUT_WEIGHTS = tuple([f"{__name__.partition('.')[0]}.nn.{name}" for name in ("activation", "losses", "pooling")])
+_WITHOUT_WEIGHTS = ("activation", "arrays", "image", "losses", "padding", "pooling")
+
+
+def may_be_made(cls: type) -> bool:
+    """Whether a class is one of the package's Cells that hold settings only, nearly all of which have no weights."""
+    package, _, module = cls.__module__.partition(".nn.")
+    return package == __name__.partition(".")[0] and module in _WITHOUT_WEIGHTS
 
 
 def _construct(lw: Lowering, cls: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
@@ -326,7 +339,7 @@ def _construct(lw: Lowering, cls: Any, args: list[Any], kwargs: dict[str, Any]) 
     if is_jit_class(cls) and not getattr(getattr(cls, "__dataclass_params__", None), "frozen", False):
         return made(lw, cls, args, kwargs)
     if getattr(cls, "__graph_state__", None) is not None and not is_jit_class(cls):
-        if cls.__module__ in _WITHOUT_WEIGHTS and is_static(args) and is_static(tuple(kwargs.values())):
+        if may_be_made(cls) and is_static(args) and is_static(tuple(kwargs.values())):
             cell = cls(*args, **kwargs)
             if not cell.__graph_state__():
                 return cell

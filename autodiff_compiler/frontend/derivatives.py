@@ -375,7 +375,11 @@ def traced_call(
     with lw.region() as region, _always_raising(lw, region, builder, operands), builder:
         with lw.inputs.standing_in([(given[p], args[p]) for p in positions]), raising_in_block(lw, builder):
             ends = Ends()
-            result = ends.copy(call(lw, fn, given, kwargs))
+            outer, lw.differentiated = lw.differentiated, True
+            try:
+                result = ends.copy(call(lw, fn, given, kwargs))
+            finally:
+                lw.differentiated = outer
         outs = [x.value if type(x) is Weak else lw.unwrap(x) for x in _dynamic(result)]
         lw.flush_attributes()
         if backward:

@@ -45,7 +45,8 @@ __all__ = [
 _PURE = {
     "math", "cmath", "operator", "itertools", "functools", "numpy", "scipy", "builtins", "_operator", "collections",
     "string", "re", "copy", "fractions", "decimal", "statistics", "bisect", "_bisect", "heapq", "_heapq", "textwrap",
-    "numbers", "_functools", "_collections", "struct", "_struct", "json", "ml_dtypes", "_decimal",
+    "numbers", "_functools", "_collections", "struct", "_struct", "json", "ml_dtypes", "_decimal", "packaging",
+    "inspect",
 }  # fmt: skip
 IMPURE = {
     "time", "random", "os", "posix", "nt", "uuid", "socket", "subprocess", "secrets", "_random", "io", "datetime",
@@ -63,6 +64,8 @@ _NUMPY_IMPURE = {
     "set_printoptions", "seterr", "seterrcall", "setbufsize", "show_config", "show_runtime", "info", "test", "empty",
     "empty_like", "tofile", "dump", "rvs",
 }  # fmt: skip
+#: What looks at the frames that run: compiled code has none.
+_FRAMES = {"currentframe", "stack", "trace", "getouterframes", "getinnerframes"}
 _WRITING = {"copyto", "put", "place", "putmask", "fill_diagonal", "put_along_axis", "at"}
 _ARRAY_WRITING = {"sort", "fill", "put", "partition", "resize", "setflags", "setfield", "byteswap", "__setitem__"}
 
@@ -234,7 +237,7 @@ def _refuse_impure(fn: Any, name: str, module: str, owner: Any, kwargs: dict[str
         )
     if not callable(fn):
         raise TypeError(f"'{type(fn).__name__}' object is not callable")
-    pure = (root in _PURE or isinstance(fn, np.ufunc)) and is_static(owner)
+    pure = (root in _PURE or isinstance(fn, np.ufunc)) and is_static(owner) and last not in _FRAMES
     if forbidden or not pure:
         raise UnsupportedCallError(
             f"{name}() cannot be called in compiled code: "

@@ -50,6 +50,8 @@ NATIVE = {
     "types",
     "typing",
     "re",
+    "inspect",
+    "packaging",
 }
 _HOOKS = ("__getattribute__", "__getattr__")
 
@@ -90,7 +92,7 @@ def missing(owner: Any, name: str) -> Any:
     hint = did_you_mean(name, [n for n in known if not n.startswith("__")])
     if isinstance(owner, types.ModuleType) and name in ("complex64", "complex128"):
         hint = NO_COMPLEX
-    if isinstance(owner, types.ModuleType) and is_ours(owner) and "__lacking__" in owner.__dict__:
+    if isinstance(owner, types.ModuleType) and "__lacking__" in owner.__dict__:
         hint = owner.__dict__["__lacking__"](name) or hint
     if hasattr(type(owner), "__graph_state__"):
         hint = f"{hint}, or define '{name}' in `__init__`" if hint else f"define '{name}' in `__init__`"
@@ -131,7 +133,7 @@ def _of_module(lw: Lowering, owner: types.ModuleType, name: str) -> Any:
     if value is UNBOUND:
         value = getattr(owner, name)
         return lw.outside.read(value, ("attribute", id(owner), name), what, lambda: getattr(owner, name))
-    if is_ours(owner) or isinstance(value, types.BuiltinFunctionType):
+    if is_ours(owner) or "__lacking__" in space or isinstance(value, types.BuiltinFunctionType):
         lw.outside.lookups.name(space, name, f"{owner.__name__}.")
         return value
     if is_dynamic(value) or isinstance(value, types.MethodType):

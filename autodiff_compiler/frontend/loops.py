@@ -23,7 +23,7 @@ from .control import branch
 from .exceptions import emit_raise
 from .iteration import Iteration, iteration_of
 from .jumps import RETURNED
-from .lowering import Diverged, Lowering, Region, statement, users_place
+from .lowering import PACKAGE, Diverged, Lowering, Region, statement, users_place
 from .scope import assigned_names
 from .statements import store
 from .values import NewException, Weak, content, describe, set_content
@@ -93,7 +93,7 @@ def _too_long(lw: Lowering, loop: str, problem: CompileError) -> LoopError:
 
 
 def _warn_of_trips(lw: Lowering, node: Any, n: int, problem: CompileError) -> None:
-    if n > _WARN_TRIPS:
+    if n > _WARN_TRIPS and not lw.place(node).file.startswith(PACKAGE):  # users cannot change our loops
         lw.warn(UnrollWarning(f"a loop of {n} trips is unrolled: {problem.message}", loc=lw.place(node)))
 
 

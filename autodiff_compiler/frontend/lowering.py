@@ -221,6 +221,7 @@ class Lowering:
         self.inputs = Inputs(known)
         #: the attributes that are written, by the id of the object and their name
         self.attributes: dict[tuple[int, str], AttributeVar] = {}
+        self.differentiated, self.called = False, dict[int, Any]()  # see `ahead`
         #: whether a block that runs in the backward pass is being compiled, and the attributes it read as they are
         self.in_backward = False
         #: whether the code of a hook is being compiled (see `callbacks`)

@@ -69,7 +69,8 @@ def _method(lw: Lowering, manager: Any, name: str, place: Loc) -> tuple[types.Fu
             f"'with' {what} cannot be used in compiled code",
             code="AC1108",
             loc=place,
-            hint="use contextlib.nullcontext, or a class whose `__enter__` and `__exit__` are plain methods",
+            hint=getattr(cls, "__graph_advice__", None)
+            or "use contextlib.nullcontext, or a class whose `__enter__` and `__exit__` are plain methods",
         )
     return found, next(c for c in cls.__mro__ if name in c.__dict__)
 

@@ -22,7 +22,7 @@ from ..errors import (
     shown_as,
 )
 from ..ir.build import current
-from ..ir.primitive import METHODS, F
+from ..ir.primitive import METHODS, PROPERTIES, F
 from ..ir.types import TensorType
 from ..primitives.in_place import IN_PLACE
 from ..runtime.parameter import Parameter
@@ -394,7 +394,7 @@ def _tensor_attribute(lw: Lowering, owner: Any, name: str) -> Any:
         return type_.dtype.itemsize
     if name == "nbytes":
         return type_.dtype.itemsize * operator_product(type_.shape)
-    if name in ("T", "mT"):
+    if name in PROPERTIES:
         return lw.native(METHODS[name], [owner])
     if name in METHODS:
         return TensorMethod(name, owner, METHODS[name])
@@ -468,6 +468,8 @@ def subscript(lw: Lowering, owner: Any, index: Any) -> Any:
     method = python_method(lw, owner, "__getitem__")
     if method is not None:
         return lw.call_python(method, [owner, index], {})
+    if getattr(type(owner), "__graph_natively__", False):
+        return lw.native(type(owner).__getitem__, [owner, index])
     require_static(index, f"an index into a {describe(owner)}")
     if isinstance(index, slice) and hasattr(type(owner), "__graph_state__"):
         from .queries import part

@@ -12,6 +12,7 @@ import gast
 
 from ..errors import CompileError, MissingAttributeError, SideEffectError, UnsupportedCallError, did_you_mean
 from ..frontend import lower as _rules  # noqa: F401  (which functions have rules of their own)
+from ..frontend.calls import may_be_made
 from ..frontend.foreign import CONTAINER_WRITING, refuse_call
 from ..frontend.scope import bind_arguments
 from ..frontend.source_tree import SourceTree, unknown_name
@@ -189,7 +190,8 @@ def _check_arguments(function: Any, call: Any, tree: SourceTree) -> None:
 
 
 def _check_creation(cls: type) -> None:
-    if issubclass(cls, Parameter) or (hasattr(cls, "__graph_state__") and not getattr(cls, "__jit_class__", False)):
+    makes = hasattr(cls, "__graph_state__") and not getattr(cls, "__jit_class__", False) and not may_be_made(cls)
+    if makes or issubclass(cls, Parameter):
         raise _created(cls.__name__)
 
 

@@ -26,11 +26,14 @@ if TYPE_CHECKING:
     from .image import *  # noqa: F403
     from .learning_rate_schedule import *  # noqa: F403
     from .losses import *  # noqa: F403
+    from .matrices import *  # noqa: F403
     from .metrics import *  # noqa: F403
     from .normalization import *  # noqa: F403
     from .padding import *  # noqa: F403
     from .pooling import *  # noqa: F403
     from .recurrent import *  # noqa: F403
+    from .sampled import *  # noqa: F403
+    from .special import *  # noqa: F403
     from .wrap import *  # noqa: F403
 
 #: Where the names are that are loaded when first asked for.
@@ -60,8 +63,8 @@ _MODULES = {
     ),
     ".embedding": ("Embedding", "EmbeddingLookup", "MultiFieldEmbeddingLookup"),
     ".image": (
-        "PSNR", "SSIM", "CentralCrop", "ChannelShuffle", "ImageGradients", "PixelShuffle", "PixelUnshuffle", "Unfold",
-        "Upsample",
+        "MSSSIM", "PSNR", "SSIM", "CentralCrop", "ChannelShuffle", "ImageGradients", "PixelShuffle", "PixelUnshuffle",
+        "Unfold", "Upsample",
     ),
     ".learning_rate_schedule": (
         "CosineDecayLR", "ExponentialDecayLR", "InverseDecayLR", "LearningRateSchedule", "NaturalExpDecayLR",
@@ -75,15 +78,19 @@ _MODULES = {
         "SoftmaxCrossEntropyWithLogits",
         "TripletMarginLoss", "TripletMarginWithDistanceLoss",
     ),
+    ".matrices": ("MatDet", "MatInverse", "MatrixDiag", "MatrixDiagPart", "MatrixSetDiag"),
     ".metrics": (
-        "F1", "MAE", "MSE", "Accuracy", "ConfusionMatrix", "Dice", "Fbeta", "Loss", "Metric", "Perplexity",
-        "Precision", "Recall", "Top1CategoricalAccuracy", "Top5CategoricalAccuracy", "TopKCategoricalAccuracy",
-        "get_metric_fn", "get_metrics", "names", "rearrange_inputs",
+        "F1", "MAE", "MSE", "ROC", "Accuracy", "BleuScore", "ConfusionMatrix", "ConfusionMatrixMetric",
+        "CosineSimilarity", "Dice", "Fbeta", "HausdorffDistance", "Loss", "MeanSurfaceDistance", "Metric",
+        "OcclusionSensitivity", "Perplexity", "Precision", "Recall", "RootMeanSquareDistance",
+        "Top1CategoricalAccuracy", "Top5CategoricalAccuracy", "TopKCategoricalAccuracy", "auc", "get_metric_fn",
+        "get_metrics", "names", "rearrange_inputs",
     ),
     ".normalization": (
         "BatchNorm1d", "BatchNorm2d", "BatchNorm3d", "GroupNorm", "InstanceNorm1d", "InstanceNorm2d", "InstanceNorm3d",
         "LRN", "LayerNorm", "SyncBatchNorm",
     ),
+    ".one_device": ("no_init_parameters",),
     ".padding": (
         "ConstantPad1d", "ConstantPad2d", "ConstantPad3d", "Pad", "ReflectionPad1d", "ReflectionPad2d",
         "ReflectionPad3d", "ReplicationPad1d", "ReplicationPad2d", "ReplicationPad3d", "ZeroPad2d",
@@ -94,8 +101,11 @@ _MODULES = {
         "LPPool1d", "LPPool2d", "MaxPool1d", "MaxPool2d", "MaxPool3d", "MaxUnpool1d", "MaxUnpool2d", "MaxUnpool3d",
     ),
     ".recurrent": ("GRU", "GRUCell", "LSTM", "LSTMCell", "RNN", "RNNCell"),
+    ".sampled": ("SampledSoftmaxLoss",),
+    ".special": ("DiGamma", "IGamma", "LBeta", "LGamma"),
     ".wrap": (
         "DistributedGradReducer", "DynamicLossScaleUpdateCell", "FixedLossScaleUpdateCell", "ForwardValueAndGrad",
+        "GradAccumulationCell", "MicroBatchInterleaved",
         "TrainOneStepCell", "TrainOneStepWithLossScaleCell", "WithEvalCell", "WithGradCell", "WithLossCell",
     ),
     # An optimizer is a Cell, so `optim` imports this package; importing it here at once would make a cycle.

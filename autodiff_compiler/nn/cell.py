@@ -6,6 +6,7 @@ there is no second register.
 
 from __future__ import annotations
 
+import inspect
 import textwrap
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
@@ -23,6 +24,8 @@ from ..runtime.tensor import Tensor
 from ..transforms.jit import jit
 from ..transforms.jit_options import JitConfig
 from .calling import call_eagerly
+from .cell_state import CellState
+from .one_device import OneDevice
 from .summary import table
 
 __all__ = ["Cell"]
@@ -32,7 +35,7 @@ def _compiled_already(lw: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
     raise UnsupportedCallError("a Cell is compiled with the code that calls it", hint="call the Cell itself")
 
 
-class Cell:
+class Cell(CellState, OneDevice):
     """Base of networks: subclasses set Parameters and Cells as attributes in `__init__` and compute in `construct`.
 
     Calling a Cell runs `construct`: eagerly in PYNATIVE_MODE, compiled in GRAPH_MODE.  A Parameter inside of children
@@ -65,6 +68,7 @@ class Cell:
     _prefix: str
     _compiled: Any
     training: bool
+    _phase: str = "train"
     requires_grad: bool = False
 
     def __init__(self, auto_prefix: bool = True, flags: dict[str, Any] | None = None) -> None:
@@ -120,7 +124,24 @@ class Cell:
             raise TypeError(f"jit_config is a JitConfig, not a {type(jit_config).__name__}")
 
     def set_inputs(self, *inputs: Any, **kwargs: Any) -> None:
-        """MindSpore's description of inputs of open sizes, which changes nothing: every shape is compiled by itself."""
+        """Keeps MindSpore's description of inputs of open sizes for `get_inputs`; it changes nothing.
+
+        Every shape is compiled by itself.  TypeError: positions and keywords at once, or another number of inputs than
+        `construct` takes.
+
+        >>> from autodiff_compiler import Tensor, float32, nn
+        >>> net = nn.ReLU(); net.set_inputs(Tensor(shape=[3, None], dtype=float32)); net.get_inputs()
+        (Tensor(shape=[3, -1], dtype=Float32, value= ),)
+        """
+        if inputs and kwargs:
+            raise TypeError("set_inputs() takes all inputs by position, or some by keyword, not both")
+        inspect.signature(self.construct).bind(*inputs) if inputs else None
+        self.__dict__["_described"] = inputs or tuple(kwargs.values())
+
+    def get_inputs(self) -> tuple[Any, ...] | None:
+        """What `set_inputs` was given; None if it was not called."""
+        described: tuple[Any, ...] | None = self.__dict__.get("_described")
+        return described
 
     def __graph_state__(self) -> dict[str, Parameter]:
         """The Parameters that compiled code may read and write, by path; having this method marks a Cell."""
@@ -210,11 +231,17 @@ class Cell:
             raise TypeError(
                 f"{name!r} is a Cell: it can be replaced by a Cell or None, not by a {type(value).__name__}"
             )
+        elif self._kept and name in self._kept and not (value is None or isinstance(value, Tensor)):
+            raise TypeError(
+                f"{name!r} is a buffer: it can be replaced by a Tensor or None, not by a {type(value).__name__}"
+            )
         object.__setattr__(self, name, value)
         epoch.bump()
 
     def __delattr__(self, name: str) -> None:
         object.__delattr__(self, name)
+        if self._kept and name in self._kept:
+            self.__dict__["_kept"] = {k: v for k, v in self._kept.items() if k != name}
         epoch.bump()
 
     def _adopt(self, name: str, value: Any) -> None:
@@ -407,7 +434,23 @@ class Cell:
         """
         for _, cell in self.cells_and_names():
             cell.training = mode
+            cell._phase = "train" if mode else "predict"
         return self
+
+    @property
+    def phase(self) -> str:
+        """What `set_train` was last called for, "train" or "predict"; "train" before.  TypeError: set to no text.
+
+        >>> Cell().set_train(False).phase
+        'predict'
+        """
+        return self._phase
+
+    @phase.setter
+    def phase(self, value: str) -> None:
+        if not isinstance(value, str):
+            raise TypeError(f"`phase` must be a text, not a {type(value).__name__}")
+        self._phase = value
 
     def add_flags(self, **flags: Any) -> Cell:
         """Sets attributes that `get_flags` gives back, and returns this Cell.
@@ -435,7 +478,7 @@ class Cell:
 
         An eager call of such a Cell is recorded: if the next thing is its gradient with the same arguments, and nothing
         of them, of the Parameters and of the attributes is changed, `construct` is not run again.  It costs the memory
-        of the recorded values until then.  Compiled code runs `construct` once anyway.
+        of the recorded values until then.  Compiled code takes such a gradient from the Parameters before the call.
         """
         for _, cell in self.cells_and_names():
             cell.requires_grad = requires_grad
@@ -476,6 +519,9 @@ class Cell:
     def param_prefix(self) -> str:
         """The path of this Cell in the Cell that names it; empty at the top."""
         return self._prefix.removesuffix(".")
+
+    def update_cell_prefix(self) -> None:
+        """Nothing: `param_prefix` follows the tree of Cells."""
 
     @property
     def cls_name(self) -> str:

@@ -33,6 +33,13 @@ class _ThenNormalized(Cell):
     batchnorm: Any
     activation: Any
 
+    def _then(self, normalization: Cell | None, activation: Any, alpha: float, after_fake: bool) -> None:
+        """Takes what follows the layer."""
+        self.has_bn, self.after_fake = normalization is not None, flag("after_fake", after_fake)
+        if normalization is not None:
+            self.batchnorm = normalization
+        self.activation = _activation(activation, alpha)
+
     def _finished(self, x: Any) -> Any:
         if self.has_bn:
             x = self.batchnorm(x)
@@ -70,10 +77,8 @@ class Conv2dBnAct(_ThenNormalized):
         super().__init__()
         windows = kernel_size, stride, pad_mode, padding, dilation, group
         self.conv = Conv2d(in_channels, out_channels, *windows, has_bias, weight_init, bias_init)
-        self.has_bn, self.after_fake = flag("has_bn", has_bn), flag("after_fake", after_fake)
-        if has_bn:
-            self.batchnorm = BatchNorm2d(out_channels, eps, momentum)
-        self.activation = _activation(activation, alpha)
+        normalization = BatchNorm2d(out_channels, eps, momentum) if flag("has_bn", has_bn) else None
+        self._then(normalization, activation, alpha, after_fake)
 
     def construct(self, x: Any) -> Any:
         return self._finished(self.conv(x))
@@ -103,10 +108,8 @@ class DenseBnAct(_ThenNormalized):
     ) -> None:
         super().__init__()
         self.dense = Dense(in_channels, out_channels, weight_init, bias_init, has_bias)
-        self.has_bn, self.after_fake = flag("has_bn", has_bn), flag("after_fake", after_fake)
-        if has_bn:
-            self.batchnorm = BatchNorm1d(out_channels, eps, momentum)
-        self.activation = _activation(activation, alpha)
+        normalization = BatchNorm1d(out_channels, eps, momentum) if flag("has_bn", has_bn) else None
+        self._then(normalization, activation, alpha, after_fake)
 
     def construct(self, x: Any) -> Any:
         return self._finished(self.dense(x))
@@ -144,13 +147,12 @@ class TimeDistributed(Cell):
 
 
 class ParameterUpdate(Cell):
-    """Gives a Parameter the value it is called with, and returns it; TypeError if `param` is none.
+    """Gives a Parameter the value it is called with, and returns that as a Tensor; TypeError if `param` is none.
 
     >>> from autodiff_compiler import Parameter, Tensor
     >>> weight = Parameter([1.0])
-    >>> _ = ParameterUpdate(weight)(Tensor([2.0]))
-    >>> weight.tolist()
-    [2.0]
+    >>> ParameterUpdate(weight)(Tensor([2.0])).tolist(), weight.tolist()
+    ([2.0], [2.0])
     """
 
     def __init__(self, param: Parameter) -> None:
@@ -160,4 +162,4 @@ class ParameterUpdate(Cell):
         self._param = param
 
     def construct(self, x: Any) -> Any:
-        return ops.assign(self._param, x)
+        return ops.assign(self._param, x).copy()

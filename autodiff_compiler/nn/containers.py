@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
@@ -196,8 +197,8 @@ class CellDict(Cell):
         for name in self._named():
             delattr(self, name)
 
-    def _named(self) -> dict[str, Cell]:
-        return {k: v for k, v in self.__dict__.items() if isinstance(v, Cell)}
+    def _named(self) -> OrderedDict[str, Cell]:
+        return OrderedDict((k, v) for k, v in self.__dict__.items() if isinstance(v, Cell))
 
     def __len__(self) -> int:
         return len(self._named())

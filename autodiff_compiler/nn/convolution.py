@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from typing import Any
 
@@ -10,6 +11,7 @@ from ..common.initializer import HeUniform, Uniform, initializer
 from ..dtypes import dtype_of, float32
 from ..ir.primitive import call
 from ..runtime.parameter import Parameter
+from . import channels
 from .arguments import choice, flag, padding, positive, sizes
 from .cell import Cell
 
@@ -47,9 +49,9 @@ class _Convolution(Cell):
         self.in_channels = positive("in_channels", in_channels)
         self.out_channels = positive("out_channels", out_channels)
         self.group = positive("group", group)
-        for name, channels in (("in_channels", in_channels), ("out_channels", out_channels)):
-            if channels % group:
-                raise ValueError(f"`{name}` must be a multiple of `group`, but {channels} is none of {group}")
+        for name, count in (("in_channels", in_channels), ("out_channels", out_channels)):
+            if count % group:
+                raise ValueError(f"`{name}` must be a multiple of `group`, but {count} is none of {group}")
         self.data_format = choice("data_format", data_format, self._formats)
         self.has_bias = flag("has_bias", has_bias)
         self._place_windows(kernel_size, stride, pad_mode, padding, dilation)
@@ -176,12 +178,21 @@ class Conv2d(_Convolution):
 
     _formats = ("NCHW", "NHWC")
 
+    @functools.cached_property
+    def conv2d(self) -> Any:
+        """What subclasses with a `construct` of their own call: it takes x and a weight."""
+        windows = self.pad_mode, self.padding, self.stride, self.dilation
+        return ops.Conv2D(self.out_channels, self.kernel_size, 1, *windows, self.group, self.data_format)
+
+    @functools.cached_property
+    def bias_add(self) -> Any:
+        """The operator that adds a bias to what `conv2d` returned."""
+        return ops.BiasAdd(self.data_format)
+
     def construct(self, x: Any) -> Any:
         where = self.stride, self.pad_mode, self.padding, self.dilation, self.group
-        if self.data_format == "NCHW":
-            return ops.conv2d(x, self.weight, self.bias, *where)
-        weight = ops.permute(self.weight, (0, 3, 1, 2))
-        return ops.permute(ops.conv2d(ops.permute(x, (0, 3, 1, 2)), weight, self.bias, *where), (0, 2, 3, 1))
+        x, weight = (channels.first(v, self.data_format) for v in (x, self.weight))
+        return channels.last(ops.conv2d(x, weight, self.bias, *where), self.data_format)
 
 
 class Conv3d(_Convolution):

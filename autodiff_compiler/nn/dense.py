@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from typing import Any
 
@@ -54,6 +55,16 @@ class Dense(Cell):
         self.activation = get_activation(activation) if isinstance(activation, str) else activation
         if self.activation is not None and not callable(self.activation):
             raise TypeError(f"`activation` must be a Cell, a function or a name, not a {type(activation).__name__}")
+
+    @functools.cached_property
+    def matmul(self) -> Any:
+        """What subclasses with a `construct` of their own call: it takes two dimensions of x, and the weight."""
+        return ops.MatMul(transpose_b=True)
+
+    @functools.cached_property
+    def bias_add(self) -> Any:
+        """The operator that adds a bias to what `matmul` returned."""
+        return ops.BiasAdd()
 
     def construct(self, x: Any) -> Any:
         y = ops.matmul(x, self.weight.T)

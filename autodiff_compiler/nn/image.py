@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from .. import ops
+from ..dtypes import float32, float64
 from ..errors import ShapeError
 from ..ir.primitive import call
 from ..primitives.convolution import same_padding
@@ -16,8 +17,8 @@ from .cell import Cell
 
 # fmt: off
 __all__ = [
-    "PSNR", "SSIM", "CentralCrop", "ChannelShuffle", "ImageGradients", "PixelShuffle", "PixelUnshuffle", "Unfold",
-    "Upsample",
+    "MSSSIM", "PSNR", "SSIM", "CentralCrop", "ChannelShuffle", "ImageGradients", "PixelShuffle", "PixelUnshuffle",
+    "Unfold", "Upsample",
 ]
 # fmt: on
 
@@ -192,7 +193,7 @@ class PSNR(Cell):
 
 
 class SSIM(Cell):
-    """Structural similarity of two batches of images, [N]: the mean over channels and Gaussian windows.
+    """Structural similarity of two batches of images, [N], in float32: the mean over channels and Gaussian windows.
 
     Z. Wang and others, Image quality assessment (2004).
 
@@ -216,12 +217,19 @@ class SSIM(Cell):
 
     def construct(self, img1: Any, img2: Any) -> Any:
         _same_images("SSIM", img1, img2)
+        light, contrast = self._compared(img1, img2)
+        return ops.mean(light * contrast, (1, 2, 3))
+
+    def _compared(self, img1: Any, img2: Any) -> tuple[Any, Any]:
+        """The similarity of lightness, and that of contrast and structure, of every window."""
+        if img1.dtype not in (float32, float64):
+            img1, img2 = img1.astype(float32), img2.astype(float32)
         a, b = self._smoothed(img1), self._smoothed(img2)
         c1, c2 = (self.k1 * self.max_val) ** 2, (self.k2 * self.max_val) ** 2
         light = (2 * a * b + c1) / (a * a + b * b + c1)
         covariance = self._smoothed(img1 * img2) - a * b
         variances = self._smoothed(img1 * img1 + img2 * img2) - a * a - b * b
-        return ops.mean(light * (2 * covariance + c2) / (variances + c2), (1, 2, 3))
+        return light, (2 * covariance + c2) / (variances + c2)
 
     def _smoothed(self, images: Any) -> Any:
         """The Gaussian mean over the windows of every channel."""
@@ -229,3 +237,43 @@ class SSIM(Cell):
         alone = ops.reshape(images, (batch * channels, 1, height, width))
         found = ops.conv2d(alone, self._window.astype(images.dtype))
         return ops.reshape(found, (batch, channels, *found.shape[2:]))
+
+
+class MSSSIM(SSIM):
+    """Structural similarity of two batches of images in several sizes, each half of that before, [N].
+
+    It is the product over the sizes of the similarity of contrast and structure, in the last size that of lightness
+    too, to the power of its factor, where negative ones are 0; the mean over the channels.  Z. Wang, E. Simoncelli and
+    A. Bovik, Multiscale structural similarity (2003).
+
+    >>> from autodiff_compiler import ops
+    >>> MSSSIM(power_factors=(0.5, 0.5), filter_size=2)(ops.ones((1, 1, 4, 4)), ops.ones((1, 1, 4, 4))).tolist()
+    [1.0]
+    """
+
+    def __init__(
+        self,
+        max_val: float = 1.0,
+        power_factors: tuple[float, ...] | list[float] = (0.0448, 0.2856, 0.3001, 0.2363, 0.1333),
+        filter_size: int = 11,
+        filter_sigma: float = 1.5,
+        k1: float = 0.01,
+        k2: float = 0.03,
+    ) -> None:
+        if not isinstance(power_factors, tuple | list):
+            raise TypeError(f"`power_factors` must be a tuple or list, not a {type(power_factors).__name__}")
+        super().__init__(max_val, filter_size, filter_sigma, k1, k2)
+        self.power_factors = tuple(number("power_factors", factor) for factor in power_factors)
+
+    def construct(self, img1: Any, img2: Any) -> Any:
+        _same_images("MSSSIM", img1, img2)
+        if img1.dtype not in (float32, float64):
+            img1, img2 = img1.astype(float32), img2.astype(float32)
+        found: Any = 1.0
+        for i, factor in enumerate(self.power_factors):
+            light, contrast = self._compared(img1, img2)
+            last = i == len(self.power_factors) - 1
+            found = found * ops.relu(ops.mean(light * contrast if last else contrast, (2, 3))) ** factor
+            if not last:
+                img1, img2 = ops.avg_pool2d(img1, 2, 2), ops.avg_pool2d(img2, 2, 2)
+        return ops.mean(found, 1)

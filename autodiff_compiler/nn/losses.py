@@ -316,7 +316,7 @@ class MultiClassDiceLoss(LossBase):
 
 
 class CTCLoss(LossBase):
-    """Connectionist temporal classification of log-probabilities [T, N, C]; see `ops.ctc_loss`."""
+    """Connectionist temporal classification of log-probabilities [T, N, C] or [T, C]; see `ops.ctc_loss`."""
 
     def __init__(self, blank: int = 0, reduction: str = "mean", zero_infinity: bool = False) -> None:
         super().__init__(reduction)
@@ -326,7 +326,7 @@ class CTCLoss(LossBase):
         found = ops.ctc_loss(
             log_probs, targets, input_lengths, target_lengths, self.blank, self.reduction, self.zero_infinity
         )
-        return found[0]
+        return found[0].squeeze(0) if log_probs.ndim == 2 and self.reduction == "none" else found[0]
 
 
 # ------------------------------------------------------------------------------------------------ with a margin

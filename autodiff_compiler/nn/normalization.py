@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 from .. import ops
@@ -9,6 +10,7 @@ from ..common.initializer import initializer
 from ..dtypes import dtype_of, float32
 from ..errors import ShapeError
 from ..runtime.parameter import Parameter
+from . import channels
 from .arguments import choice, flag, integer, number, positive
 from .cell import Cell
 
@@ -61,7 +63,7 @@ class _PerChannel(Cell):
 
     def extend_repr(self) -> str:
         return (
-            f"num_features={self.num_features}, eps={self.eps}, momentum={self.momentum}, gamma={self.gamma}, "
+            f"num_features={self.num_features}, eps={self.eps}, momentum={1 - self.momentum}, gamma={self.gamma}, "
             f"beta={self.beta}, moving_mean={self.moving_mean}, moving_variance={self.moving_variance}"
         )
 
@@ -95,12 +97,11 @@ class _BatchNorm(_PerChannel):
     def construct(self, x: Any) -> Any:
         self._check(x.shape)
         batch = self.training if self.use_batch_statistics is None else self.use_batch_statistics
-        if self.data_format == "NHWC":
-            x = ops.permute(x, (0, 3, 1, 2))
+        x = channels.first(x, self.data_format)
         y = ops.batch_norm(
             x, self.moving_mean, self.moving_variance, self.gamma, self.beta, batch, self.momentum, self.eps
         )
-        return ops.permute(y, (0, 2, 3, 1)) if self.data_format == "NHWC" else y
+        return channels.last(y, self.data_format)
 
 
 class BatchNorm1d(_BatchNorm):
@@ -220,6 +221,11 @@ class LayerNorm(Cell):
         self.epsilon = number("epsilon", epsilon)
         for name, init in (("gamma", gamma_init), ("beta", beta_init)):
             setattr(self, name, Parameter(initializer(init, self.normalized_shape, dtype_of(dtype)), name=name))
+
+    @functools.cached_property
+    def layer_norm(self) -> Any:
+        """What subclasses with a `construct` of their own call: it takes x, gamma, beta; returns y, mean, variance."""
+        return ops.LayerNorm(self.begin_norm_axis, self.begin_params_axis, self.epsilon)
 
     def construct(self, x: Any) -> Any:
         normalized, scaled = x.shape[self.begin_norm_axis :], x.shape[self.begin_params_axis :]

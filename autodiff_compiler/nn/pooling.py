@@ -6,6 +6,7 @@ from typing import Any
 
 from .. import ops
 from ..ir.primitive import call
+from . import channels
 from .arguments import choice, flag, integer, number, padding, sizes
 from .cell import Cell
 
@@ -69,9 +70,8 @@ class _MaxPool(_ChannelsLast):
         self._set_windows(kernel_size, stride, pad_mode, padding, given)
 
     def construct(self, x: Any) -> Any:
-        last = self.data_format == "NHWC"
         found = call.max_pooling(
-            ops.permute(x, (0, 3, 1, 2)) if last else x,
+            channels.first(x, self.data_format),
             self.kernel_size,
             self.stride,
             self.pad_mode.lower(),
@@ -81,11 +81,9 @@ class _MaxPool(_ChannelsLast):
             self.return_indices,
             self._dimensions,
         )
-        if not last:
-            return found
         if self.return_indices:
-            return ops.permute(found[0], (0, 2, 3, 1)), ops.permute(found[1], (0, 2, 3, 1))
-        return ops.permute(found, (0, 2, 3, 1))
+            return channels.last(found[0], self.data_format), channels.last(found[1], self.data_format)
+        return channels.last(found, self.data_format)
 
 
 class MaxPool1d(_MaxPool):
@@ -128,6 +126,9 @@ class MaxPool3d(_MaxPool):
 
 
 class _AvgPool(_ChannelsLast):
+    #: Whether zeros that "same" puts around count as elements; then what belongs to "pad" may be given with it.
+    _same_counts_zeros = False
+
     def __init__(
         self,
         kernel_size: Any = 1,
@@ -149,22 +150,21 @@ class _AvgPool(_ChannelsLast):
         given: dict[str, Any] = {"ceil_mode": True} if ceil_mode else {}
         given |= {} if count_include_pad else {"count_include_pad": False}
         given |= {} if divisor_override is None else {"divisor_override": divisor_override}
-        self._set_windows(kernel_size, stride, pad_mode, padding, given)
+        self._set_windows(kernel_size, stride, pad_mode, padding, {} if self._same_counts_zeros else given)
 
     def construct(self, x: Any) -> Any:
-        last = self.data_format == "NHWC"
         y = call.avg_pooling(
-            ops.permute(x, (0, 3, 1, 2)) if last else x,
+            channels.first(x, self.data_format),
             self.kernel_size,
             self.stride,
             self.pad_mode.lower(),
             self.padding,
             self.ceil_mode,
-            self.count_include_pad and self.pad_mode == "PAD",  # "same" counts elements only
+            self.count_include_pad and (self.pad_mode == "PAD" or self._same_counts_zeros),
             self.divisor_override,
             self._dimensions,
         )
-        return ops.permute(y, (0, 2, 3, 1)) if last else y
+        return channels.last(y, self.data_format)
 
 
 class AvgPool1d(_AvgPool):
@@ -211,9 +211,13 @@ class AvgPool2d(_AvgPool):
 
 
 class AvgPool3d(_AvgPool):
-    """The mean of every window over the last 3 dimensions; see `AvgPool2d`."""
+    """The mean of every window over the last 3 dimensions; see `AvgPool2d`.
 
-    _dimensions = 3
+    Unlike there the zeros that "same" puts around count too, if `count_include_pad` does not say otherwise; and what
+    belongs to "pad" may be given with the other modes.
+    """
+
+    _dimensions, _same_counts_zeros = 3, True
 
 
 class _LPPool(Cell):

@@ -149,12 +149,10 @@ def _steps(cell: Any, given: Any, state: Any, weight: Any, bias: Any, seq_length
 
 
 def _kept_steps(cell: Any, given: Any, state: Any, weight: Any, bias: Any, seq_length: Any) -> tuple[Any, Any]:
-    """The same as a loop that is not unrolled: nothing in it grows."""
-    out, state = cell._advance(0, given[0], state, weight, bias, seq_length)
-    outs = ops.zeros((given.shape[0], *out.shape), out.dtype)
-    outs[0] = out
-    for t in range(1, given.shape[0]):
-        out, state = cell._advance(t, given[t], state, weight, bias, seq_length)
+    """The same as a loop that is not unrolled: nothing in it grows, and it reads rows instead of indexing."""
+    outs = ops.zeros((given.shape[0], *cell._output(state).shape), given.dtype)
+    for t, row in enumerate(given):
+        out, state = cell._advance(t, row, state, weight, bias, seq_length)
         outs[t] = out
     return outs, state
 

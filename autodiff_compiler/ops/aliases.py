@@ -7,20 +7,21 @@ from typing import Any
 
 from ..dtypes import DType, dtype_of, float32
 from ..errors import DTypeError
-from ..ir.primitive import F, call
+from ..ir.primitive import METHODS, F, call
 from ..primitives.family import Weak, as_tensor, cast
 from ..primitives.family import is_tensor as _is_tensor
+from ..runtime.tensor import Tensor
 from . import array, functional, indexing, linalg, math, nn_func, special
 from .functional import _binary
 
 # fmt: off
 __all__ = [
-    "adaptive_avg_pool2d_ext", "adjoint", "approximate_equal", "baddbmm_ext", "depend", "diff_ext", "dtype",
+    "adaptive_avg_pool2d_ext", "add_ext", "adjoint", "approximate_equal", "baddbmm_ext", "depend", "diff_ext", "dtype",
     "dyn_shape", "einsum_ext", "float_power_ext", "floordiv", "is_tensor", "isconstant", "isnan_ext",
-    "mixed_precision_cast", "mse_loss_ext", "pows", "print_",
-    "scalar_cast", "scalar_to_array", "scalar_to_tensor", "shape_", "tensor_add", "tensor_div", "tensor_exp",
-    "tensor_expm1", "tensor_floordiv", "tensor_ge", "tensor_gt", "tensor_le", "tensor_lt", "tensor_mod", "tensor_mul",
-    "tensor_muls", "tensor_pow", "tensor_range", "tensor_slice", "tensor_sub", "tuple_to_array",
+    "mixed_precision_cast", "mse_loss_ext", "pows", "print_", "scalar_cast", "scalar_to_array", "scalar_to_tensor",
+    "shape_", "sub_ext", "tensor_add", "tensor_div", "tensor_exp", "tensor_expm1", "tensor_floordiv", "tensor_ge",
+    "tensor_gt", "tensor_le", "tensor_lt", "tensor_mod", "tensor_mul", "tensor_muls", "tensor_pow", "tensor_range",
+    "tensor_slice", "tensor_sub", "tuple_to_array",
 ]
 # fmt: on
 
@@ -63,6 +64,16 @@ def tensor_slice(input: Any, begin: Any, size: Sequence[int]) -> Any:
 def baddbmm_ext(input: Any, batch1: Any, batch2: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
     """beta * input + alpha * (batch1 @ batch2), matrix by matrix."""
     return linalg.baddbmm(input, batch1, batch2, beta, alpha)
+
+
+def add_ext(input: Any, other: Any, alpha: Any = 1) -> Any:
+    """input + alpha * other."""
+    return METHODS["add"](as_tensor(input), other, alpha=alpha)
+
+
+def sub_ext(input: Any, other: Any, alpha: Any = 1) -> Any:
+    """input - alpha * other."""
+    return METHODS["sub"](as_tensor(input), other, alpha=alpha)
 
 
 def diff_ext(input: Any, n: int = 1, dim: int = -1, prepend: Any = None, append: Any = None) -> Any:
@@ -197,13 +208,14 @@ def depend(value: Any, expr: Any) -> Any:
 
 
 def print_(*input_x: Any) -> None:
-    """Prints values, also in compiled code, as `print` does.
+    """Prints values, also in compiled code: a line for each, and Tensors with their shape and dtype.
 
     >>> from autodiff_compiler import Tensor
     >>> print_("sum", Tensor([1.0, 2.0]).sum())
-    sum 3.0
+    sum
+    Tensor(shape=[], dtype=Float32, value= 3)
     """
-    print(*input_x)
+    print(*[repr(x) if isinstance(x, Tensor) else x for x in input_x], sep="\n")
 
 
 print_.__graph_call__ = lambda lw, args, kwargs: lw.call_python(print_, args, kwargs)  # type: ignore[attr-defined]

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from ..ir.primitive import call
 from ..ir.types import dim_product
 from ..primitives.family import as_tensor, require
@@ -27,6 +29,8 @@ _operation("Expand", constant(lambda x, shape: call.expand(x, shape)))
 _operation("ExpandDims", constant(lambda x, axis: call.expand_dims(x, axis)))
 _operation("Flatten", constant(functional.flatten))
 _operation("IdentityN", constant(lambda x: tuple([call.mul(part, 1) for part in x])))
+_operation("DataFormatDimMap", lambda src_format="NHWC", dst_format="NCHW": _places_of_dims(src_format, dst_format))
+_operation("DataFormatVecPermute", lambda src_format="NHWC", dst_format="NCHW": _reordered(src_format, dst_format))
 _operation("Meshgrid", lambda indexing="xy": lambda inputs: array.meshgrid(*inputs, indexing=indexing))
 _operation("MirrorPad", lambda mode="REFLECT": lambda x, paddings: call.mirror_pad(x, paddings, mode))
 _operation("MoveTo", constant(lambda input, to="CPU", blocking=True: _moved(input, to)))
@@ -66,6 +70,36 @@ def _diagonal_of_pairs(x: Any) -> Any:
     require(x.ndim > 0 and x.shape == sizes + sizes, f"DiagPart takes sizes twice over, not {list(x.shape)}")
     total = dim_product(sizes)
     return call.reshape(call.diagonal(call.reshape(x, (total, total))), sizes)
+
+
+def _order(source: str, target: str) -> list[int]:
+    if sorted(source) != sorted(target):
+        raise ValueError(f"{source!r} and {target!r} are no orders of the same dimensions")
+    return [source.index(dim) for dim in target]
+
+
+def _places_of_dims(source: str, target: str) -> Callable[..., Any]:
+    order = _order(source, target)
+    return lambda x: call.cast(call.gather(np.array(order), call.mod(x, len(order)), 0), as_tensor(x).dtype)
+
+
+def _reordered(source: str, target: str) -> Callable[..., Any]:
+    """Numbers of all dimensions, or of the spatial ones, in another order."""
+    order = _order(source, target)
+    spatial = _order(*[form.replace("N", "").replace("C", "") for form in (source, target)])
+
+    def run(x: Any) -> Any:
+        places = order if as_tensor(x).shape[0] == len(order) else spatial
+        return call.gather(x, np.array(places), 0)
+
+    return run
+
+
+def _unraveled(indices: Any, dims: Any) -> Any:
+    """The places in a tensor of these sizes of elements of the flat tensor, one in each row."""
+    dims = as_tensor(dims)
+    steps = call.floordiv(call.flip(call.cumprod(call.flip(dims, 0), 0), 0), dims)
+    return call.mod(call.floordiv(call.expand_dims(indices, -1), steps), dims)
 
 
 def _moved(x: Any, to: str) -> Any:
@@ -236,3 +270,4 @@ _operation("UnsortedSegmentMax", constant(indexing.unsorted_segment_max))
 _operation("UnsortedSegmentMin", constant(indexing.unsorted_segment_min))
 _operation("UnsortedSegmentProd", constant(indexing.unsorted_segment_prod))
 _operation("UnsortedSegmentSum", constant(indexing.unsorted_segment_sum))
+_operation("UnravelIndex", constant(_unraveled))

@@ -11,8 +11,8 @@ from typing import Any
 
 from ..dtypes import dtype_of
 from ..errors import ShapeError, UnsupportedCallError
-from ..ir.primitive import F, call
-from ..primitives.family import as_tensor, normal_axis, promoted_dtype, require
+from ..ir.primitive import METHODS, F, call
+from ..primitives.family import all_if_none, as_tensor, normal_axis, promoted_dtype, require
 
 # fmt: off
 __all__ = [
@@ -96,12 +96,13 @@ bitwise_and, bitwise_or, bitwise_xor = _binary("bitwise_and"), _binary("bitwise_
 
 
 def div(input: Any, other: Any, *, rounding_mode: str | None = None) -> Any:
-    """True quotient; with ``rounding_mode="floor"`` the quotient rounded towards minus infinity."""
-    if rounding_mode is None:
-        return call.div(input, other)
-    if rounding_mode == "floor":
-        return call.floordiv(input, other)
-    raise ValueError(f"rounding_mode must be None or 'floor', not {rounding_mode!r}")
+    """True quotient; with a `rounding_mode` rounded towards minus infinity ("floor") or towards 0 ("trunc").
+
+    >>> from autodiff_compiler import Tensor
+    >>> div(Tensor([7, -7]), 2, rounding_mode="trunc").tolist()
+    [3, -3]
+    """
+    return METHODS["div"](input, other, rounding_mode=rounding_mode)
 
 
 divide = div
@@ -190,24 +191,31 @@ def cast(input: Any, dtype: Any) -> Any:
 
 
 def stop_gradient(value: Any) -> Any:
-    """The same value; no derivative passes through it, at any order.
+    """The same value; no derivative passes through it, at any order.  What is no number has none and stays as it is.
 
     >>> from autodiff_compiler import Tensor
     >>> stop_gradient(Tensor([1.0, 2.0])).tolist()
     [1.0, 2.0]
     """
+    if isinstance(value, bool | int | float | str | None):
+        return value
     return call.stop_gradient(as_tensor(value, "value"))
 
 
 # ------------------------------------------------------------------------------------------------ reductions
 def sum(input: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Any:
     """Sum over dimensions (all by default); smaller integers and bools are summed as int64."""
-    return call.sum(input, dim, dtype, keepdim)
+    return call.sum(input, all_if_none(dim), dtype, keepdim)
 
 
 def mean(x: Any, axis: Any = None, keep_dims: bool = False) -> Any:
-    """Mean over axes (all by default)."""
-    return call.mean(x, axis, keep_dims)
+    """Mean over axes (all by default); that of integers is the integer next to it towards 0.
+
+    >>> from autodiff_compiler import Tensor
+    >>> mean(Tensor([9, 3, 4, 5])).item(), mean(Tensor([9.0, 3.0, 4.0, 5.0])).item()
+    (5, 5.25)
+    """
+    return METHODS["mean"](x, axis, keep_dims)
 
 
 def max(
@@ -242,7 +250,7 @@ def amax(input: Any, axis: Any = None, keepdims: bool = False, *, initial: Any =
 
     Ties share the cotangent evenly.  ValueError for `where` without `initial`.
     """
-    return call.amax(input, axis, keepdims, initial=initial, where=where)
+    return call.amax(input, all_if_none(axis), keepdims, initial=initial, where=where)
 
 
 def amin(input: Any, axis: Any = None, keepdims: bool = False, *, initial: Any = None, where: Any = None) -> Any:
@@ -250,43 +258,39 @@ def amin(input: Any, axis: Any = None, keepdims: bool = False, *, initial: Any =
 
     Ties share the cotangent evenly.  ValueError for `where` without `initial`.
     """
-    return call.amin(input, axis, keepdims, initial=initial, where=where)
+    return call.amin(input, all_if_none(axis), keepdims, initial=initial, where=where)
 
 
 def reduce_sum(x: Any, axis: Any = ()) -> Any:
     """Sum over axes, all for an empty tuple; integers keep their dtype."""
     x = as_tensor(x)
-    total = call.sum(x, _axes(axis))
+    total = call.sum(x, all_if_none(axis))
     return call.cast(total, x.dtype) if x.dtype.is_int else total
 
 
 def reduce_mean(x: Any, axis: Any = ()) -> Any:
     """Mean over axes, all for an empty tuple."""
-    return call.mean(x, _axes(axis))
+    return call.mean(x, all_if_none(axis))
 
 
 def reduce_max(x: Any, axis: Any = ()) -> Any:
     """Greatest element over axes, all for an empty tuple; ties share the cotangent evenly."""
-    return call.max(x, _axes(axis))
+    return call.max(x, all_if_none(axis))
 
 
 def reduce_min(x: Any, axis: Any = ()) -> Any:
     """Smallest element over axes, all for an empty tuple; ties share the cotangent evenly."""
-    return call.min(x, _axes(axis))
-
-
-def _axes(axis: Any) -> Any:
-    return None if isinstance(axis, tuple | list) and len(axis) == 0 else axis
+    return call.min(x, all_if_none(axis))
 
 
 def all(input: Any, axis: Any = None, keep_dims: bool = False) -> Any:
     """Whether every element over the axes (all by default) holds; numbers hold where they are not zero."""
-    return call.all(input, axis, keep_dims)
+    return call.all(input, all_if_none(axis), keep_dims)
 
 
 def any(input: Any, axis: Any = None, keep_dims: bool = False) -> Any:
     """Whether any element over the axes (all by default) holds; numbers hold where they are not zero."""
-    return call.any(input, axis, keep_dims)
+    return call.any(input, all_if_none(axis), keep_dims)
 
 
 def argmax(input: Any, dim: Any = None, keepdim: bool = False) -> Any:
@@ -300,13 +304,21 @@ def argmin(input: Any, axis: Any = None, keepdims: bool = False) -> Any:
 
 
 def dot(input: Any, other: Any) -> Any:
-    """Product of vectors and matrices, as `matmul`; ShapeError for more dimensions."""
+    """Sums of products over the last dimension of `input` and the last but one (or only) dimension of `other`.
+
+    The result has the other dimensions of both: the product of vectors and matrices, as `matmul`, but of tensors of
+    more dimensions every matrix with every matrix.  ShapeError for numbers.
+
+    >>> from autodiff_compiler import ops
+    >>> dot(ops.ones((2, 3)), ops.ones((4, 3, 5))).shape
+    (2, 4, 5)
+    """
     x, y = promoted_dtype(input, other)
-    if not (1 <= x.ndim <= 2 and 1 <= y.ndim <= 2):
-        raise ShapeError(
-            f"dot takes tensors of one or two dimensions, not of {x.ndim} and {y.ndim}", hint="use matmul for batches"
-        )
-    return call.matmul(x, y)
+    if x.ndim < 1 or y.ndim < 1:
+        raise ShapeError(f"dot takes vectors, matrices and more, not tensors of {x.ndim} and {y.ndim} dimensions")
+    if x.ndim <= 2 and y.ndim <= 2:
+        return call.matmul(x, y)
+    return call.tensordot(x, y, ((-1,), (y.ndim - 2 if y.ndim > 1 else 0,)))
 
 
 # ------------------------------------------------------------------------------------------------ shapes

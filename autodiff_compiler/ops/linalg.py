@@ -110,12 +110,16 @@ def addr(x: Any, vec1: Any, vec2: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
 
 
 def baddbmm(input: Any, batch1: Any, batch2: Any, beta: Any = 1, alpha: Any = 1) -> Any:
-    """beta * input + alpha * bmm(batch1, batch2)."""
+    """beta * input + alpha * bmm(batch1, batch2); of two matrices their product."""
+    if as_tensor(batch1).ndim == 2 and as_tensor(batch2).ndim == 2:
+        return call.addmm(input, batch1, batch2, beta=beta, alpha=alpha)
     return call.baddbmm(input, batch1, batch2, beta, alpha)
 
 
 def addbmm(input: Any, batch1: Any, batch2: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
-    """beta * input + alpha * the sum over the batch of batch1 @ batch2."""
+    """beta * input + alpha * the sum over the batch of batch1 @ batch2; the rows of one product are its batch."""
+    if as_tensor(batch1).ndim == 2 and as_tensor(batch2).ndim == 2:
+        return call.add(call.mul(input, beta), call.mul(call.sum(call.matmul(batch1, batch2), 0), alpha))
     return call.addbmm(input, batch1, batch2, beta=beta, alpha=alpha)
 
 

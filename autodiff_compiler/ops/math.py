@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..ir.primitive import call
-from ..primitives.family import as_tensor, is_tensor, promoted
+from ..primitives.family import all_if_none, as_tensor, is_tensor, promoted
 from .functional import _binary, _unary
 
 # fmt: off
@@ -292,24 +292,23 @@ def diff(x: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = 
 # ------------------------------------------------------------------------------------------------ reductions
 def prod(input: Any, axis: Any = None, keep_dims: bool = False, dtype: Any = None) -> Any:
     """Product over axes (all by default); smaller integers and bools are multiplied as int64."""
-    return call.prod(input, axis, keep_dims, dtype)
+    return call.prod(input, all_if_none(axis), keep_dims, dtype)
 
 
 def reduce_prod(x: Any, axis: Any = ()) -> Any:
     """Product over axes, all for an empty tuple; integers keep their dtype."""
     x = as_tensor(x)
-    axis = None if isinstance(axis, tuple | list) and len(axis) == 0 else axis
-    return call.prod(x, axis, dtype=None if x.dtype.is_bool else x.dtype)
+    return call.prod(x, all_if_none(axis), dtype=None if x.dtype.is_bool else x.dtype)
 
 
 def logsumexp(input: Any, dim: Any, keepdim: bool = False) -> Any:
-    """log(sum(exp(input))) over dimensions, without overflow.
+    """log(sum(exp(input))) over dimensions (all for an empty tuple), without overflow.
 
     >>> from autodiff_compiler import Tensor
     >>> logsumexp(Tensor([1000.0, 1000.0]), 0)
     Tensor(shape=[], dtype=Float32, value= 1000.69)
     """
-    return call.logsumexp(input, dim, keepdim)
+    return call.logsumexp(input, all_if_none(dim), keepdim)
 
 
 def norm(A: Any, ord: Any = None, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Any:
@@ -337,22 +336,22 @@ def matrix_norm(A: Any, ord: Any = "fro", axis: Any = (-2, -1), keepdims: bool =
 
 def var(input: Any, axis: Any = None, ddof: int = 0, keepdims: bool = False) -> Any:
     """Mean squared deviation from the mean over axes (all by default), divided by the count less `ddof`."""
-    return call.var(input, axis, ddof, keepdims)
+    return call.var(input, all_if_none(axis), ddof, keepdims)
 
 
 def std(input: Any, axis: Any = None, ddof: int = 0, keepdims: bool = False) -> Any:
     """Square root of `var`; where all numbers are equal its derivative is 0."""
-    return call.std(input, axis, ddof, keepdims)
+    return call.std(input, all_if_none(axis), ddof, keepdims)
 
 
 def var_mean(input: Any, axis: Any = None, ddof: int = 0, keepdims: bool = False) -> tuple[Any, Any]:
     """`var` and `mean` at once."""
-    return call.var_mean(input, axis, ddof, keepdims)
+    return call.var_mean(input, all_if_none(axis), ddof, keepdims)
 
 
 def std_mean(input: Any, axis: Any = None, ddof: int = 0, keepdims: bool = False) -> tuple[Any, Any]:
     """`std` and `mean` at once."""
-    return call.std_mean(input, axis, ddof, keepdims)
+    return call.std_mean(input, all_if_none(axis), ddof, keepdims)
 
 
 def median(input: Any, axis: int = -1, keepdims: bool = False) -> tuple[Any, Any]:
@@ -372,18 +371,17 @@ def nanmedian(input: Any, axis: int = -1, keepdims: bool = False) -> tuple[Any, 
 
 def nansum(input: Any, axis: Any = None, keepdims: bool = False, *, dtype: Any = None) -> Any:
     """Sum over axes (all by default) of the elements that are not nan."""
-    return call.nansum(input, axis, keepdims, dtype=dtype)
+    return call.nansum(input, all_if_none(axis), keepdims, dtype=dtype)
 
 
 def nanmean(input: Any, axis: Any = None, keepdims: bool = False, *, dtype: Any = None) -> Any:
     """Mean over axes (all by default) of the elements that are not nan; nan where there is none."""
-    return call.nanmean(input, axis, keepdims, dtype=dtype)
+    return call.nanmean(input, all_if_none(axis), keepdims, dtype=dtype)
 
 
 def count_nonzero(x: Any, axis: Any = (), keep_dims: bool = False, dtype: Any = "int32") -> Any:
     """How many elements over axes (all for an empty tuple) differ from 0."""
-    axis = None if isinstance(axis, tuple | list) and len(axis) == 0 else axis
-    return call.count_nonzero(x, axis, keep_dims, dtype)
+    return call.count_nonzero(x, all_if_none(axis), keep_dims, dtype)
 
 
 def aminmax(input: Any, *, axis: int | None = 0, keepdims: bool = False) -> tuple[Any, Any]:

@@ -7,7 +7,7 @@ from typing import Any
 
 from ..dtypes import dtype_of, float32, int32
 from ..ir.primitive import call
-from ..primitives.family import as_tensor, static_int
+from ..primitives.family import all_if_none, as_tensor, static_int
 from . import array, functional, indexing, linalg, math
 from .array import number_of
 from .operation import constant, operation
@@ -54,6 +54,7 @@ _FUNCTIONS: dict[str, _Function] = {
     "Round": lambda input_x, decimals=0: call.round(input_x, decimals),
     "SquareSumAll": lambda x, y: (call.sum(call.square(x)), call.sum(call.square(y))),
     "SquaredDifference": lambda x, y: call.square(call.sub(x, y)),
+    "TridiagonalMatMul": lambda superdiag, maindiag, subdiag, rhs: _tridiagonal(superdiag, maindiag, subdiag, rhs),
     "TruncateDiv": math.truncate_div,
 }
 
@@ -79,9 +80,19 @@ def _where_not_zero(y: Any, of: Callable[[Any], Any]) -> Any:
     return call.where(zero, call.zeros_like(found), found)
 
 
+def _tridiagonal(superdiag: Any, maindiag: Any, subdiag: Any, rhs: Any) -> Any:
+    """The product of matrices with three diagonals; the last number above and the first below are outside."""
+    rhs = as_tensor(rhs)
+    above, main, below = (call.swapaxes(d, -1, -2) for d in (superdiag, maindiag, subdiag))
+    none, n = call.zeros_like(call.narrow(rhs, -2, 0, 1)), rhs.shape[-2]
+    after = call.concat([call.narrow(rhs, -2, 1, n - 1), none], -2)
+    before = call.concat([none, call.narrow(rhs, -2, 0, n - 1)], -2)
+    return call.add(call.add(call.mul(main, rhs), call.mul(above, after)), call.mul(below, before))
+
+
 # ------------------------------------------------------------------------------------------------ reductions
 def _reduction(reduce: _Function) -> Callable[..., _Function]:
-    return lambda keep_dims=False: lambda x, axis=(): reduce(as_tensor(x), functional._axes(axis), keep_dims)
+    return lambda keep_dims=False: lambda x, axis=(): reduce(as_tensor(x), all_if_none(axis), keep_dims)
 
 
 def _sum(x: Any, axis: Any, keep_dims: bool) -> Any:
@@ -96,23 +107,30 @@ def _prod(x: Any, axis: Any, keep_dims: bool) -> Any:
 def _reduce_sum(keep_dims: bool = False, skip_mode: bool = False) -> _Function:
     def reduce(x: Any, axis: Any = ()) -> Any:
         nothing = skip_mode and isinstance(axis, tuple | list) and len(axis) == 0
-        return x if nothing else _sum(as_tensor(x), functional._axes(axis), keep_dims)
+        return x if nothing else _sum(as_tensor(x), all_if_none(axis), keep_dims)
 
     return reduce
 
 
 def _reduce_std(axis: Any = (), unbiased: bool = True, keep_dims: bool = False) -> _Function:
-    over = functional._axes(axis)
+    over = all_if_none(axis)
     return lambda x: (call.std(x, over, int(unbiased), keep_dims), call.mean(x, over, keep_dims))
 
 
 def _count_non_zero(dims: Any = None) -> _Function:
-    return lambda x: call.count_nonzero(x, functional._axes(dims), False, dtype_of("int64"))
+    return lambda x: call.count_nonzero(x, all_if_none(dims), False, dtype_of("int64"))
 
 
 def _median(global_median: bool = False, axis: int = 0, keep_dims: bool = False, ignore_nan: bool = False) -> _Function:
     along = math.nanmedian if ignore_nan else math.median
-    return lambda x: along(call.reshape(x, (-1,)), 0) if global_median else along(x, axis, keep_dims)
+
+    def run(x: Any) -> Any:
+        if not global_median:
+            return along(x, axis, keep_dims)
+        value, place = along(call.reshape(x, (-1,)), 0)
+        return value, call.zeros_like(place)  # no place in one of several dimensions
+
+    return run
 
 
 def _log_cumulative(exclusive: bool = False, reverse: bool = False) -> _Function:
@@ -204,7 +222,7 @@ _MAKERS: dict[str, Callable[..., _Function]] = {
     "Cummin": lambda axis: lambda x: math.cummin(x, axis),
     "CumulativeLogsumexp": _log_cumulative,
     "Einsum": lambda equation: lambda inputs: call.einsum(equation, *inputs),
-    "EuclideanNorm": lambda keep_dims=False: lambda x, axes: call.vector_norm(x, 2, functional._axes(axes), keep_dims),
+    "EuclideanNorm": lambda keep_dims=False: lambda x, axes: call.vector_norm(x, 2, all_if_none(axes), keep_dims),
     "HammingWindow": lambda periodic=True, alpha=0.54, beta=0.46, dtype=float32: (
         lambda n: array.hamming_window(n, periodic, alpha, beta, dtype=dtype)
     ),
@@ -237,7 +255,7 @@ _MAKERS: dict[str, Callable[..., _Function]] = {
     "ReduceAll": _reduction(call.all),
     "ReduceAny": _reduction(call.any),
     "ReduceMax": _reduction(call.max),
-    "ReduceMean": _reduction(call.mean),
+    "ReduceMean": _reduction(functional.mean),
     "ReduceMin": _reduction(call.min),
     "ReduceProd": _reduction(_prod),
     "ReduceStd": _reduce_std,

@@ -204,8 +204,8 @@ def _avg_pool3d(
 ) -> _Function:
     _channels_first(data_format, "AvgPool3D", 3)
     kernel, step, (mode, width) = _window(kernel_size, 3), _window(strides, 3), _pad(pad_mode, pad)
-    include = count_include_pad and mode != "same"
-    return lambda x: call.avg_pooling(x, kernel, step, mode, width, ceil_mode, include, divisor_override, 3)
+    counted = ceil_mode, count_include_pad, divisor_override
+    return lambda x: call.avg_pooling(x, kernel, step, mode, width, *counted, 3)
 
 
 def _max_pool_with_argmax(

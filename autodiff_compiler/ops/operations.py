@@ -12,8 +12,10 @@ from . import (
     math_classes,
     neural_classes,
     random_classes,
+    segments,
     special_classes,
     state_classes,
+    update_classes,
     user_functions,
 )
 from .array_classes import *  # noqa: F403
@@ -23,8 +25,10 @@ from .neural_classes import *  # noqa: F403
 from .operation import Operation
 from .primitive import Primitive, PrimitiveWithCheck, PrimitiveWithInfer, prim_arg_register, prim_attr_register
 from .random_classes import *  # noqa: F403
+from .segments import *  # noqa: F403
 from .special_classes import *  # noqa: F403
 from .state_classes import *  # noqa: F403
+from .update_classes import *  # noqa: F403
 from .user_functions import *  # noqa: F403
 
 __all__ = ["HookBackward", "InsertGradientOf"]
@@ -34,29 +38,23 @@ __all__ += image_classes.__all__
 __all__ += math_classes.__all__
 __all__ += neural_classes.__all__
 __all__ += random_classes.__all__
+__all__ += segments.__all__
 __all__ += special_classes.__all__
 __all__ += state_classes.__all__
+__all__ += update_classes.__all__
 __all__ += user_functions.__all__
 
 #: Why MindSpore's other classes are not here.
-_LACKING = {
+LACKING = {
     "there is one process and one device": (
         "AllGather AllGatherV AllReduce AlltoAll AlltoAllV AlltoAllVC Barrier BatchISendIRecv Broadcast "
         "CollectiveGather CollectiveScatter NeighborExchange NeighborExchangeV2 P2POp Pull Push Receive Reduce "
         "ReduceScatter ReduceScatterV Send Reshard NPUAllocFloatStatus NPUClearFloatStatus NPUGetFloatStatus"
     ),
     "complex numbers are not supported": "Complex ComplexAbs ConjugateTranspose Eig FFTWithSize Polar STFT",
-    "use the optimizers of `nn`": (
-        "Adam AdamNoUpdateParam AdamWeightDecay ApplyAdaMax ApplyAdadelta ApplyAdagrad ApplyAdagradDA ApplyAdagradV2 "
-        "ApplyAdamWithAmsgrad ApplyAdamWithAmsgradV2 ApplyAddSign ApplyCenteredRMSProp ApplyFtrl ApplyGradientDescent "
-        "ApplyKerasMomentum ApplyMomentum ApplyPowerSign ApplyProximalAdagrad ApplyProximalGradientDescent "
-        "ApplyRMSProp LARSUpdate SGD"
-    ),
+    "use the optimizers of `nn`": "AdamNoUpdateParam LARSUpdate",
     "operators of its own are written as functions, or as subclasses of `Primitive`": (
         "AiCPURegOp AkgGpuRegOp CpuRegOp CustomOpBuilder CustomRegOp TBERegOp Morph"
-    ),
-    "the size of its result depends on the elements; UnsortedSegmentSum and the like take it": (
-        "SegmentMax SegmentMean SegmentMin SegmentProd SegmentSum"
     ),
 }
 
@@ -69,7 +67,7 @@ def operator_class(name: str) -> type[Operation] | None:
 
 def lacking(name: str) -> str | None:
     """Advice on a name that is not here: why, or what comes near."""
-    reason = next((why for why, names in _LACKING.items() if name in names.split()), None)
+    reason = next((why for why, names in LACKING.items() if name in names.split()), None)
     return reason or (did_you_mean(name, __all__) if name[:1].isupper() else None)
 
 

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from ..config import check_device
 from ..dtypes import DType, bool_, dtype_of, float64, int64
 from ..eager.custom import constant_of, custom
 from ..errors import NotDifferentiableError, UnsupportedCallError, users_frames
@@ -115,11 +116,19 @@ class Primitive:
         return self
 
     def shard(self, in_strategy: Any = None, out_strategy: Any = None) -> Primitive:
-        """Accepted and without effect, as there is one device; returns the primitive."""
-        return self
+        """Notes attributes without effect, as there is one device; returns the primitive."""
+        return self.add_prim_attr("in_strategy", in_strategy).add_prim_attr("out_strategy", out_strategy)
 
     def set_stage(self, stage: int) -> Primitive:
-        """Accepted and without effect, as there is one device; returns the primitive."""
+        """Notes an attribute without effect, as there is one device; returns the primitive."""
+        return self.add_prim_attr("stage", stage)
+
+    def place(self, role: str, rank_id: int) -> None:
+        """Accepted and without effect, as there is one process."""
+
+    def set_device(self, device_target: str) -> Primitive:
+        """Accepts the "CPU", where everything runs; returns the primitive.  RuntimeError for another device."""
+        check_device(device_target)
         return self
 
     def recompute(self, mode: bool = True) -> Primitive:

@@ -28,6 +28,7 @@ from ..primitives.family import (
     in_dtype,
     static_int,
 )
+from ..runtime.generators import Generator
 from ..runtime.random import generator
 from ..runtime.tensor import Tensor
 from .state import assign
@@ -54,22 +55,29 @@ def _drawing(function: _Function) -> _Function:
     full = inspect.signature(function)
     signature = full.replace(parameters=list(full.parameters.values())[1:])
 
-    def seed_of(args: Any, kwargs: Any, unwrap: _Function = lambda x: x) -> int | None:
+    def source_of(args: Any, kwargs: Any, unwrap: _Function = lambda x: x) -> tuple[Any, tuple[int | None, ...]]:
+        """What to draw from, and its stream's seed: a `generator` of the user's has one stream."""
         bound = signature.bind(*args, **kwargs)
         bound.apply_defaults()
-        seed = unwrap(bound.arguments["seed"])
+        own, seed = unwrap(bound.arguments.get("generator")), unwrap(bound.arguments["seed"])
+        if own is not None:
+            if not isinstance(own, Generator):
+                raise TypeError(f"`generator` is a Generator or None, not a {type(own).__name__}")
+            return own, ()
         if seed is None or (seed == 0 and signature.parameters["seed"].default == 0):
-            return None  # where the default is 0, 0 means no seed
-        return static_int(seed, "seed")
+            return generator, (None,)  # where the default is 0, 0 means no seed
+        return generator, (static_int(seed, "seed"),)
 
     @functools.wraps(function)
     def public(*args: Any, **kwargs: Any) -> Any:
         if trace.builder is not None:
             raise UnsupportedCallError(f"{function.__name__} would be drawn once, while compiling, and frozen")
-        return function(generator.take(seed_of(args, kwargs)), *args, **kwargs)
+        source, stream = source_of(args, kwargs)
+        return function(source.take(*stream), *args, **kwargs)
 
     def graph_call(lw: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
-        cell = lw.outside.state(generator.state(seed_of(args, kwargs, lw.unwrap)))
+        source, stream = source_of(args, kwargs, lw.unwrap)
+        cell = lw.outside.state(source.state(*stream))
         return lw.native(function, [lw.call_python(_advanced, [cell], {}), *args], kwargs)
 
     public.__signature__ = signature  # type: ignore[attr-defined]

@@ -12,7 +12,6 @@ from ..ir.primitive import F, call
 from ..primitives.family import cast
 from . import random
 from .random import _drawing as drawing
-from .random_methods import require_none
 
 __all__ = ["RANDOM_IN_PLACE"]
 
@@ -27,14 +26,12 @@ def _draw_dtype(x: Any) -> Any:
 
 @drawing
 def _normal(state: Any, x: Any, mean: Any = 0, std: Any = 1, *, generator: Any = None, seed: int | None = None) -> Any:
-    require_none(generator)
     drawn = F.random_normal(state, shape=x.shape, dtype=_draw_dtype(x))
     return cast(call.add(call.mul(drawn, std), mean), x.dtype)
 
 
 @drawing
 def _uniform(state: Any, x: Any, from_: Any = 0, to: Any = 1, *, generator: Any = None, seed: int | None = None) -> Any:
-    require_none(generator)
     drawn = F.random_uniform(state, shape=x.shape, dtype=_draw_dtype(x))
     return cast(call.add(call.mul(drawn, call.sub(to, from_) if _dynamic(to, from_) else to - from_), from_), x.dtype)
 
@@ -48,7 +45,6 @@ def _random(
     state: Any, x: Any, from_: int = 0, to: int | None = None, *, generator: Any = None, seed: int | None = None
 ) -> Any:
     """Whole numbers from `from_` to less than `to`, by default all that the dtype holds exactly."""
-    require_none(generator)
     if to is None:
         from_, to = 0, 2 ** _EXACT.get(x.dtype, 8 * x.dtype.itemsize - 1)
     drawn = F.random_uniform(state, shape=x.shape, dtype=float64)
@@ -57,14 +53,12 @@ def _random(
 
 @drawing
 def _exponential(state: Any, x: Any, lambd: Any = 1, *, generator: Any = None, seed: int | None = None) -> Any:
-    require_none(generator)
     drawn = F.random_uniform(state, shape=x.shape, dtype=_draw_dtype(x))
     return cast(call.div(call.neg(call.log(call.sub(1, drawn))), lambd), x.dtype)
 
 
 @drawing
 def _bernoulli(state: Any, x: Any, p: Any = 0.5, *, generator: Any = None, seed: int | None = None) -> Any:
-    require_none(generator)
     return random.trials(state, x, p)
 
 

@@ -4,19 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..errors import UnsupportedCallError
 from ..ir.primitive import F, call
 from ..primitives.family import cast
 from . import random
 from .random import _drawing as drawing
 
-__all__ = ["RANDOM_METHODS", "require_none"]
-
-
-def require_none(generator: Any) -> None:
-    """UnsupportedCallError for a `generator`, which MindSpore's methods take."""
-    if generator is not None:
-        raise UnsupportedCallError("generators are not available", hint="set_seed decides what is drawn")
+__all__ = ["RANDOM_METHODS"]
 
 
 @drawing
@@ -28,7 +21,6 @@ def _cauchy(state: Any, x: Any, median: float = 0.0, sigma: float = 1.0, *, seed
 def _uniform(
     state: Any, x: Any, from_: float = 0.0, to: float = 1.0, generator: Any = None, *, seed: int | None = None
 ) -> Any:
-    require_none(generator)
     drawn = F.random_uniform(state, shape=x.shape, dtype=x.dtype)
     return call.add(call.mul(drawn, to - from_), from_)
 
@@ -36,7 +28,6 @@ def _uniform(
 @drawing
 def _bernoulli(state: Any, x: Any, *, generator: Any = None, seed: int | None = None) -> Any:
     """1 with the probabilities in a Tensor, else 0."""
-    require_none(generator)
     return random.trials(state, x, x)
 
 

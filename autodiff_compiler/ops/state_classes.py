@@ -7,6 +7,7 @@ from typing import Any
 
 from ..ir.primitive import call
 from ..runtime.parameter import Parameter
+from ..runtime.tensor import Tensor
 from . import state
 from .operation import constant, operation
 from .state import assign, compiled_from_source
@@ -17,7 +18,7 @@ _Function = Callable[..., Any]
 
 
 @compiled_from_source
-def _scatter_sub(input_x: Parameter, indices: Any, updates: Any) -> Parameter:
+def _scatter_sub(input_x: Parameter, indices: Any, updates: Any) -> Tensor:
     return assign(input_x, call.scatter_add(input_x, indices, call.neg(updates)))
 
 
@@ -28,7 +29,7 @@ def _locking(function: _Function, use_locking: bool) -> Callable[..., _Function]
 
 def _index_add(axis: int) -> _Function:
     @compiled_from_source
-    def run(var: Parameter, indices: Any, updates: Any) -> Parameter:
+    def run(var: Parameter, indices: Any, updates: Any) -> Tensor:
         return assign(var, call.index_add(var, indices, updates, axis))
 
     return run

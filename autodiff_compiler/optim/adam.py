@@ -81,17 +81,13 @@ class Adam(Optimizer):
         return [lr * correction for lr in rates]
 
     def update(self, i: int, p: Any, g: Any, lr: Any) -> Any:
-        m, v, vhat = self.moment1[i], self.moment2[i], self.vhat[i]
-        new_m = self.beta1 * m + (1.0 - self.beta1) * g
-        new_v = self.beta2 * v + (1.0 - self.beta2) * ops.square(g)
-        ops.assign(m, ops.cast(new_m, m.dtype))
-        ops.assign(v, ops.cast(new_v, v.dtype))
+        m = self.running_mean(self.moment1[i], self.beta1, g)
+        v = self.running_mean(self.moment2[i], self.beta2, ops.square(g))
         if self.use_amsgrad:
-            new_v = ops.maximum(vhat, new_v)
-            ops.assign(vhat, ops.cast(new_v, vhat.dtype))
+            v = self.kept(self.vhat[i], ops.maximum(self.vhat[i], v))
         if self.use_nesterov:
-            new_m = self.beta1 * new_m + (1.0 - self.beta1) * g
-        return ops.assign(p, ops.cast(p - lr * new_m / (ops.sqrt(new_v) + self.eps), p.dtype))
+            m = self.beta1 * m + (1.0 - self.beta1) * g
+        return ops.assign(p, ops.cast(p - lr * m / (ops.sqrt(v) + self.eps), p.dtype))
 
 
 class LazyAdam(Adam):
@@ -160,12 +156,9 @@ class AdamWeightDecay(Optimizer):
 
     def step(self, i: int, p: Any, g: Any) -> Any:
         """Brings the running means up to date, and returns what is subtracted at the rate 1."""
-        m, v, decay = self.moments1[i], self.moments2[i], self.decay_of(i)
-        new_m = self.beta1 * m + (1.0 - self.beta1) * g
-        new_v = self.beta2 * v + (1.0 - self.beta2) * ops.square(g)
-        ops.assign(m, ops.cast(new_m, m.dtype))
-        ops.assign(v, ops.cast(new_v, v.dtype))
-        step = self.direction(new_m, new_v)
+        decay = self.decay_of(i)
+        m = self.running_mean(self.moments1[i], self.beta1, g)
+        step = self.direction(m, self.running_mean(self.moments2[i], self.beta2, ops.square(g)))
         return step if decay is None else step + decay * p
 
     def direction(self, m: Any, v: Any) -> Any:
@@ -247,9 +240,6 @@ class AdaMax(Optimizer):
         return [lr / correction for lr in rates]
 
     def update(self, i: int, p: Any, g: Any, lr: Any) -> Any:
-        m, v = self.moment1[i], self.moment2[i]
-        new_m = self.beta1 * m + (1.0 - self.beta1) * g
-        new_v = ops.maximum(self.beta2 * v, ops.abs(g))
-        ops.assign(m, ops.cast(new_m, m.dtype))
-        ops.assign(v, ops.cast(new_v, v.dtype))
-        return ops.assign(p, ops.cast(p - lr * new_m / (new_v + self.eps), p.dtype))
+        m = self.running_mean(self.moment1[i], self.beta1, g)
+        v = self.kept(self.moment2[i], ops.maximum(self.beta2 * self.moment2[i], ops.abs(g)))
+        return ops.assign(p, ops.cast(p - lr * m / (v + self.eps), p.dtype))

@@ -50,11 +50,9 @@ class SGD(Optimizer):
 
     def update(self, i: int, p: Any, g: Any, lr: Any) -> Any:
         if self.has_momentum:
-            v = self.accum[i]
             share = ops.where(self.steps_done() == 0, 1.0, 1.0 - self.dampening) if self.dampening != 0.0 else 1.0
-            new_v = self.momentum * v + g * share
-            ops.assign(v, ops.cast(new_v, v.dtype))
-            g = g + self.momentum * new_v if self.nesterov else new_v
+            v = self.kept(self.accum[i], self.momentum * self.accum[i] + g * share)
+            g = g + self.momentum * v if self.nesterov else v
         return ops.assign(p, ops.cast(p - lr * g, p.dtype))
 
 
@@ -87,10 +85,8 @@ class Momentum(Optimizer):
         self.moments = self.moments_like("moments")
 
     def update(self, i: int, p: Any, g: Any, lr: Any) -> Any:
-        v = self.moments[i]
-        new_v = self.momentum * v + g
-        ops.assign(v, ops.cast(new_v, v.dtype))
-        direction = g + self.momentum * new_v if self.use_nesterov else new_v
+        v = self.kept(self.moments[i], self.momentum * self.moments[i] + g)
+        direction = g + self.momentum * v if self.use_nesterov else v
         return ops.assign(p, ops.cast(p - lr * direction, p.dtype))
 
 

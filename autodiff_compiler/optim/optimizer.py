@@ -2,20 +2,55 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import functools
+import inspect
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from .. import ops
 from ..dtypes import int32
+from ..nn.arguments import flag
 from ..nn.cell import Cell
 from ..runtime.parameter import Parameter, ParameterTuple
 from ..runtime.tensor import Tensor
 from .groups import checked_number, checked_rate, groups_of, positions
+from .state import KeptState
 
-__all__ = ["Optimizer"]
+__all__ = ["Optimizer", "opt_init_args_register"]
 
 
-class Optimizer(Cell):
+def opt_init_args_register(init: Callable[..., None]) -> Callable[..., None]:
+    """Decorates the `__init__` of a user's optimizer: what it is called with stays to be read.
+
+    `init_params` is ``{"params": ...}``, `init_learning_rate` the rate (None if it is a Cell), and `init_args` a dict
+    of the other arguments, defaults included.
+
+    >>> class Plain(Optimizer):
+    ...     @opt_init_args_register
+    ...     def __init__(self, params, learning_rate=0.5, momentum=0.9):
+    ...         super().__init__(learning_rate, params)
+    >>> plain = Plain([Parameter([1.0], name="p")]); plain.init_learning_rate, plain.init_args
+    (0.5, {'momentum': 0.9})
+    """
+    signature = inspect.signature(init)
+
+    @functools.wraps(init)
+    def noting(self: Any, *args: Any, **kwargs: Any) -> None:
+        bound = signature.bind(self, *args, **kwargs)
+        bound.apply_defaults()
+        given = dict(list(bound.arguments.items())[1:])
+        if "params" in given:
+            self.init_params = {"params": given.pop("params")}
+        if "learning_rate" in given:
+            rate = given.pop("learning_rate")
+            self.init_learning_rate = None if isinstance(rate, Cell) else rate
+        self.init_args = given
+        init(self, *args, **kwargs)
+
+    return noting
+
+
+class Optimizer(KeptState, Cell):
     """Base of optimizers: ``optimizer(gradients)`` changes the Parameters, eagerly or inside compiled functions.
 
     `learning_rate` is a number, a Tensor or list with the rate of every step (the last one stays), or a Cell that is
@@ -49,6 +84,7 @@ class Optimizer(Cell):
         super().__init__(auto_prefix=False)
         groups, order, self.is_group = groups_of(parameters, weight_decay)
         placed = positions(groups, order)
+        self.global_step = Parameter(Tensor([0], int32), "global_step", requires_grad=False)
         rate = checked_rate(learning_rate, "learning_rate")
         self.loss_scale = checked_number("loss_scale", loss_scale, above=0.0)
         self.is_group_lr = any(group.rate is not None for group in groups)
@@ -69,7 +105,6 @@ class Optimizer(Cell):
             self.centralized = tuple(groups[index].centralized for index in self.group_of)
         else:
             self.weight_decay = groups[0].decay
-        self.global_step = Parameter(Tensor([0], int32), "global_step", requires_grad=False)
         self.parameters = ParameterTuple(p for p, _ in placed)
         self.decay_flags = tuple(
             _is_on(groups[index].decay) if self.is_group else "beta" not in p.name and "gamma" not in p.name
@@ -85,21 +120,20 @@ class Optimizer(Cell):
     def construct(self, gradients: Any) -> Any:
         """One step: changes the Parameters and returns them."""
         gradients, rates = self.prepared(gradients), self.begin(self.rates())
-        trained = tuple(
-            [
-                self.update(i, p, g, rates[self.group_of[i]] if self.is_group_lr else rates[0])
-                for i, (p, g) in enumerate(zip(self.parameters, gradients, strict=True))
-            ]
-        )
+        trained = zip(self.parameters, gradients, strict=True)
+        _ = [  # a comprehension is always unrolled
+            self.update(i, p, g, rates[self.group_of[i]] if self.is_group_lr else rates[0])
+            for i, (p, g) in enumerate(trained)
+        ]
         ops.assign_add(self.global_step, 1)
-        return trained
+        return tuple(self.parameters)
 
     def begin(self, rates: list[Any]) -> list[Any]:
         """What a step does once, before the Parameters are changed; returns the rates of the groups."""
         return rates
 
     def update(self, i: int, p: Any, g: Any, lr: Any) -> Any:
-        """Changes Parameter number `i` by its gradient, and returns it; `lr` is a Tensor without dimensions."""
+        """Changes Parameter number `i` by its gradient; `lr` is a Tensor without dimensions."""
         raise NotImplementedError(f"{type(self).__name__} has no method 'update'")
 
     # ------------------------------------------------------------------------------------------- rates
@@ -225,13 +259,30 @@ class Optimizer(Cell):
         """The gradients as they are; MindSpore packs them here on other devices."""
         return gradients
 
-    # ------------------------------------------------------------------------------------------- state
-    def moments_like(self, prefix: str, init: Any = "zeros") -> Any:
-        """A ParameterTuple of untrained Parameters of the trained ones' shapes, called ``prefix.name``."""
-        made = self.parameters.clone(prefix, init)
-        for p in made:
-            p.requires_grad = False
-        return made
+    def _grad_sparse_indices_deduplicate(self, gradients: Any) -> Any:
+        return gradients  # none of them is sparse
+
+    @property
+    def unique(self) -> bool:
+        """What MindSpore asks about sparse gradients, kept for the caller: none of them is sparse."""
+        return self.__dict__.get("_unique", True) is True
+
+    @unique.setter
+    def unique(self, value: bool) -> None:
+        self.__dict__["_unique"] = flag("unique", value)
+
+    @property
+    def target(self) -> str:
+        """Where Parameters are updated: always the "CPU"; ValueError for another place."""
+        return "CPU"
+
+    @target.setter
+    def target(self, value: str) -> None:
+        self._set_base_target(value)
+
+    def _set_base_target(self, value: str) -> None:
+        if value != "CPU":
+            raise ValueError(f"`target` can be 'CPU', not {value!r}")
 
     def extend_repr(self) -> str:
         return f"parameters={len(self.parameters)}"

@@ -48,18 +48,11 @@ class RMSProp(Optimizer):
             self.mg = self.moments_like("mean_grad")
 
     def update(self, i: int, p: Any, g: Any, lr: Any) -> Any:
-        s, m = self.ms[i], self.moment[i]
-        new_s = self.decay * s + (1.0 - self.decay) * ops.square(g)
-        ops.assign(s, ops.cast(new_s, s.dtype))
-        size = new_s
+        size = self.running_mean(self.ms[i], self.decay, ops.square(g))
         if self.centered:
-            a = self.mg[i]
-            new_a = self.decay * a + (1.0 - self.decay) * g
-            ops.assign(a, ops.cast(new_a, a.dtype))
-            size = new_s - ops.square(new_a)
-        new_m = self.momentum * m + lr * g / ops.sqrt(size + self.epsilon)
-        ops.assign(m, ops.cast(new_m, m.dtype))
-        return ops.assign(p, ops.cast(p - new_m, p.dtype))
+            size = size - ops.square(self.running_mean(self.mg[i], self.decay, g))
+        step = self.momentum * self.moment[i] + lr * g / ops.sqrt(size + self.epsilon)
+        return ops.assign(p, ops.cast(p - self.kept(self.moment[i], step), p.dtype))
 
 
 class Adadelta(Optimizer):
@@ -92,10 +85,7 @@ class Adadelta(Optimizer):
         self.accum_update = self.moments_like("accum_update")
 
     def update(self, i: int, p: Any, g: Any, lr: Any) -> Any:
-        s, u = self.accum[i], self.accum_update[i]
-        new_s = self.rho * s + (1.0 - self.rho) * ops.square(g)
-        d = ops.sqrt(u + self.epsilon) / ops.sqrt(new_s + self.epsilon) * g
-        new_u = self.rho * u + (1.0 - self.rho) * ops.square(d)
-        ops.assign(s, ops.cast(new_s, s.dtype))
-        ops.assign(u, ops.cast(new_u, u.dtype))
+        s = self.running_mean(self.accum[i], self.rho, ops.square(g))
+        d = ops.sqrt(self.accum_update[i] + self.epsilon) / ops.sqrt(s + self.epsilon) * g
+        self.running_mean(self.accum_update[i], self.rho, ops.square(d))
         return ops.assign(p, ops.cast(p - lr * d, p.dtype))

@@ -63,7 +63,9 @@ from . import (
     vision,
     zeta,
 )
-from . import method_names as method_names  # after all others: it renames what they made
+
+from . import method_names as method_names  # isort: skip  # after all others: it renames what they made
+from . import method_forms as method_forms  # isort: skip  # after the names
 
 __all__ = ["REGISTRY", "F", "call"]
 

@@ -57,6 +57,7 @@ class Gated(Primitive):
     internal = True
     infer = float_binary
     scalar = lambda k, x, y: k.divide(x, k.add(k.exp(k.negative(y)), 1))
+    decomposed = lambda c, x, y: x * F.sigmoid(y)
 
     def vjp(c, g, x, y):
         share = F.sigmoid(y)
@@ -150,6 +151,9 @@ class Tanhshrink(Primitive):
         bits *= above.view(bits.dtype) ^ far.view(bits.dtype)
         bits ^= far.view(bits.dtype)
         return bits.view(x.dtype)
+
+    def decomposed(c, x):
+        return x - F.tanh(x)
 
     widen = True
     call = floating("tanhshrink")

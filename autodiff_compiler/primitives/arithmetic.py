@@ -57,6 +57,9 @@ class Fmax(Primitive):
     call = broadcasting("fmax")
     methods = ("fmax",)
 
+    def decomposed(c, x, y):
+        return F.select(F.logical_or(F.greater_equal(x, y), F.not_equal(y, y)), x, y)
+
     def vjp(c, g, x, y):
         gx = _known_share(F.less(x, y), x, y, g) if c.needs.x else None
         return gx, (_known_share(F.less(y, x), y, x, g) if c.needs.y else None)
@@ -82,6 +85,9 @@ class Fmin(Primitive):
     cost = 1
     call = broadcasting("fmin")
     methods = ("fmin",)
+
+    def decomposed(c, x, y):
+        return F.select(F.logical_or(F.less_equal(x, y), F.not_equal(y, y)), x, y)
 
     def vjp(c, g, x, y):
         gx = _known_share(F.less(y, x), x, y, g) if c.needs.x else None

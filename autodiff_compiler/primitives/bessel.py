@@ -28,6 +28,24 @@ def _samples(low, high):
     return samples
 
 
+def _computed(x, n, zero, one, any_order):
+    """SciPy's function of these names for order 0, for order 1, and for every order."""
+    from scipy import special
+
+    if n > 1:
+        return getattr(special, any_order)(n, x)
+    return getattr(special, one if n == 1 else zero)(x)
+
+
+def _between(function, x, n, sign):
+    """Half the sum (or, with sign -1, difference) of orders n - 1 and n + 1; order -1 is order 1 with the sign."""
+    above = function(x, n=n + 1)
+    if n == 0:
+        return above if sign > 0 else -above
+    below = function(x, n=n - 1)
+    return (below + above if sign > 0 else below - above) * 0.5
+
+
 _ERRORS = [((I2,), {"n": 0}, "not defined for int32"), ((F2,), {"n": -1}, "starts at 0")]
 
 
@@ -38,16 +56,12 @@ class BesselJ(Primitive):
     infer = _order
 
     def numpy(x, *, n):
-        from scipy import special
-
-        return special.j0(x) if n == 0 else special.j1(x) if n == 1 else special.jv(n, x)
+        return _computed(x, n, "j0", "j1", "jv")
 
     widen = True
 
     def vjp(c, g, x):
-        if c.n == 0:
-            return -(g * F.bessel_j(x, n=1))
-        return g * ((F.bessel_j(x, n=c.n - 1) - F.bessel_j(x, n=c.n + 1)) * 0.5)
+        return g * _between(F.bessel_j, x, c.n, -1)
 
     samples = _samples(-3, 3)
     errors = _ERRORS
@@ -61,16 +75,12 @@ class BesselY(Primitive):
     infer = _order
 
     def numpy(x, *, n):
-        from scipy import special
-
-        return special.y0(x) if n == 0 else special.y1(x) if n == 1 else special.yv(n, x)
+        return _computed(x, n, "y0", "y1", "yv")
 
     widen = True
 
     def vjp(c, g, x):
-        if c.n == 0:
-            return -(g * F.bessel_y(x, n=1))
-        return g * ((F.bessel_y(x, n=c.n - 1) - F.bessel_y(x, n=c.n + 1)) * 0.5)
+        return g * _between(F.bessel_y, x, c.n, -1)
 
     samples = _samples(1, 4)
     errors = _ERRORS
@@ -83,16 +93,12 @@ class BesselI(Primitive):
     infer = _order
 
     def numpy(x, *, n):
-        from scipy import special
-
-        return special.i0(x) if n == 0 else special.i1(x) if n == 1 else special.iv(n, x)
+        return _computed(x, n, "i0", "i1", "iv")
 
     widen = True
 
     def vjp(c, g, x):
-        if c.n == 0:
-            return g * F.bessel_i(x, n=1)
-        return g * ((F.bessel_i(x, n=c.n - 1) + F.bessel_i(x, n=c.n + 1)) * 0.5)
+        return g * _between(F.bessel_i, x, c.n, 1)
 
     samples = _samples(-3, 3)
     errors = _ERRORS
@@ -106,16 +112,12 @@ class BesselIe(Primitive):
     infer = _order
 
     def numpy(x, *, n):
-        from scipy import special
-
-        return special.i0e(x) if n == 0 else special.i1e(x) if n == 1 else special.ive(n, x)
+        return _computed(x, n, "i0e", "i1e", "ive")
 
     widen = True
 
     def vjp(c, g, x):
-        up = F.bessel_ie(x, n=c.n + 1)
-        around = up if c.n == 0 else (F.bessel_ie(x, n=c.n - 1) + up) * 0.5
-        return g * (around - F.sign(x) * c.out)
+        return g * (_between(F.bessel_ie, x, c.n, 1) - F.sign(x) * c.out)
 
     def samples(rng):
         yield rng(2, 3, low=0.2, high=3), {"n": 0}
@@ -133,16 +135,12 @@ class BesselK(Primitive):
     infer = _order
 
     def numpy(x, *, n):
-        from scipy import special
-
-        return special.k0(x) if n == 0 else special.k1(x) if n == 1 else special.kv(n, x)
+        return _computed(x, n, "k0", "k1", "kv")
 
     widen = True
 
     def vjp(c, g, x):
-        if c.n == 0:
-            return -(g * F.bessel_k(x, n=1))
-        return g * ((F.bessel_k(x, n=c.n - 1) + F.bessel_k(x, n=c.n + 1)) * -0.5)
+        return -(g * _between(F.bessel_k, x, c.n, 1))
 
     samples = _samples(1, 4)
     errors = _ERRORS
@@ -155,16 +153,12 @@ class BesselKe(Primitive):
     infer = _order
 
     def numpy(x, *, n):
-        from scipy import special
-
-        return special.k0e(x) if n == 0 else special.k1e(x) if n == 1 else special.kve(n, x)
+        return _computed(x, n, "k0e", "k1e", "kve")
 
     widen = True
 
     def vjp(c, g, x):
-        up = F.bessel_ke(x, n=c.n + 1)
-        around = up if c.n == 0 else (F.bessel_ke(x, n=c.n - 1) + up) * 0.5
-        return g * (c.out - around)
+        return g * (c.out - _between(F.bessel_ke, x, c.n, 1))
 
     samples = _samples(1, 4)
     errors = _ERRORS

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import math
 
-from ..dtypes import bfloat16, bool_, dtype_of, float16, float32, float64, int16, int32, int64, uint8
-from ..ir.primitive import composite
-from .family import as_tensor, cast, normal_axis, require
+from ..dtypes import DType, bfloat16, bool_, dtype_of, float16, float32, float64, int16, int32, int64, uint8
+from ..ir.primitive import F, Primitive, composite
+from ..ir.types import TensorType, tensor
+from .family import as_tensor, cast, normal_axis, require, require_dtype
+from .samples import B2, F2
 
 
 # ------------------------------------------------------------------------------------------------ element types
@@ -38,6 +40,41 @@ def to_type(x, dtype=None):
     """The elements in another dtype; without one, the name of the dtype they have."""
     x = as_tensor(x)
     return str(x.dtype) if dtype is None else cast(x, dtype_of(dtype))
+
+
+class Bitcast(Primitive):
+    """The bits of the elements read as another dtype: the last dimension changes with their size.  No derivative."""
+
+    internal = True
+
+    def infer(x: TensorType, *, dtype: DType):
+        require_dtype(not (x.dtype.is_bool or dtype.is_bool), "bools have no bits to read")
+        if x.dtype.itemsize == dtype.itemsize:
+            return tensor(dtype, x.shape)
+        last = x.shape[-1] if x.ndim else None
+        size = last * x.dtype.itemsize if isinstance(last, int) else -1
+        fits = size >= 0 and size % dtype.itemsize == 0
+        require(fits, f"the last dimension of {x} is no whole number of {dtype.name}")
+        return tensor(dtype, (*x.shape[:-1], size // dtype.itemsize))
+
+    def numpy(x, *, dtype):
+        return x.copy().view(dtype)
+
+    call = lambda input, type: F.bitcast(as_tensor(input), dtype=dtype_of(type))
+    aclnn = lambda c, x: c.give(c.bits(x, c.dtype, c.out.shape))
+
+    def vjp(c, g, x):
+        return None
+
+    def samples(rng):
+        yield rng(2, 8), {"dtype": "int32"}
+        yield rng.ints(2, 8), {"dtype": "float64"}
+
+    errors = [
+        ((B2,), {"dtype": "int32"}, "no bits"),
+        ((F2,), {"dtype": "bool"}, "no bits"),
+        ((tensor(float32, (2, 3)),), {"dtype": "int64"}, "no whole number"),
+    ]
 
 
 # ------------------------------------------------------------------------------------------------ the same tensor

@@ -115,6 +115,12 @@ class Conv(Primitive):
     def infer(x: TensorType, w: TensorType, *, stride: Ints, padding: Ints, dilation: Ints, groups: int = 1):
         return _conv_type(x, w, stride, padding, dilation, groups)
 
+    def aclnn(c, x, w):
+        x, padding = c.padded(x, c.padding)
+        c.op(
+            "Convolution", x, w, None, c.stride, padding, c.dilation, False, (0,) * len(c.stride), c.groups, c.out, 0
+        )  # fmt: skip
+
     def batch(c, n, x, w):
         geometry = {"stride": c.stride, "padding": c.padding, "dilation": c.dilation}
         if c.needs.w:
@@ -205,6 +211,19 @@ class ConvInput(Primitive):
     ):
         return _input_type(g, w, size, stride, padding, dilation, groups)
 
+    def aclnn(c, g, w):
+        before, after = c.padding[::2], c.padding[1::2]
+        wide = [n + b + a for n, b, a in zip(c.size, before, after, strict=True)]
+        x, nothing = c.temp((*c.out.shape[:2], *wide), c.out.dtype), c.like(w)
+        c.op(
+            "ConvolutionBackward", g, c.number(0, x).broadcast(x.shape), w, None, c.stride, (0,) * len(wide),
+            c.dilation, False, (0,) * len(wide), c.groups, (True, False, False), 0, x, nothing,
+            c.temp(w.shape[:1], w.dtype),
+        )  # fmt: skip
+        for i, (n, b) in enumerate(zip(c.size, before, strict=True)):
+            x = x.sliced(i + 2, b, n)
+        c.give(x)
+
     def batch(c, n, g, w):
         geometry = {"size": c.size, "stride": c.stride, "padding": c.padding, "dilation": c.dilation}
         if c.needs.w:
@@ -269,6 +288,16 @@ class ConvFilter(Primitive):
         x: TensorType, g: TensorType, *, kernel: Ints, stride: Ints, padding: Ints, dilation: Ints, groups: int = 1
     ):
         return _filter_type(x, g, kernel, stride, padding, dilation, groups)
+
+    def aclnn(c, x, g):
+        if not (x.size and g.size):
+            return c.op("InplaceFillScalar", c.out, 0)
+        x, padding = c.padded(x, c.padding)
+        return c.op(
+            "ConvolutionBackward", g, x, c.number(0, x).broadcast(c.out.shape), None, c.stride, padding, c.dilation,
+            False, (0,) * len(padding), c.groups, (False, True, False), 0, c.like(x), c.out,
+            c.temp(c.out.shape[:1], x.dtype),
+        )  # fmt: skip
 
     def batch(c, n, x, g):
         geometry = {"kernel": c.kernel, "stride": c.stride, "padding": c.padding, "dilation": c.dilation}

@@ -41,6 +41,9 @@ class Iota(Primitive):
             return np.arange(start, start + size * step, step).astype(dtype, copy=False)
         return (np.arange(size) * step + start).astype(dtype)
 
+    def aclnn(c):
+        c.give(c.array(np.arange(c.size) * c.step + c.start, c.out.dtype))
+
     def samples(rng):
         yield ({"start": 2, "step": 3, "size": 4, "dtype": "int64"},)
         yield ({"start": 0.5, "step": -0.25, "size": 3, "dtype": "float32"},)
@@ -63,6 +66,9 @@ class Eye(Primitive):
 
     def numpy(*, rows, columns, dtype):
         return np.eye(rows, columns, dtype=dtype)
+
+    def aclnn(c):
+        c.give(c.array(np.eye(c.rows, c.columns), c.out.dtype))
 
     call = _eye
 

@@ -8,6 +8,7 @@ a path stays, goes to the next state, or passes over a blank between different l
 from __future__ import annotations
 
 import itertools
+import math
 
 import numpy as np
 
@@ -23,6 +24,10 @@ from .samples import B2, F2, I2, M23
 
 
 # ------------------------------------------------------------------------------------------------ recurrences
+def _slice(x, axis, start, stop):
+    return F.slice(x, axes=(axis,), starts=(start,), stops=(stop,), steps=(1,))
+
+
 class AlignmentScores(Primitive):
     """r[t, s] = x[t, s] + log of the sum of exp(r[t-1, s]), exp(r[t-1, s-1]) and, where `skip[s]`, exp(r[t-1, s-2]).
 
@@ -48,6 +53,20 @@ class AlignmentScores(Primitive):
         return out
 
     widen = True
+
+    def decomposed(c, x, skip):
+        if x.shape[-2] > 128:
+            return None
+        beginning = [constant(-math.inf, tensor(x.dtype, (*x.shape[:-2], 1, k))) for k in (0, 1, 2)]
+        states, rows = x.shape[-1], [_slice(x, -2, 0, 1)]
+        may = F.expand_dims(skip, axes=(-2,))
+        for t in range(1, x.shape[-2]):
+            before = total = rows[-1]
+            for k in range(1, min(3, states)):
+                moved = F.concat(beginning[k], _slice(before, -1, 0, states - k), axis=-1)
+                total = F.logaddexp(total, moved if k == 1 else F.select(may, moved, -math.inf))
+            rows.append(_slice(x, -2, t, t + 1) + total)
+        return F.concat(*rows, axis=-2)
 
     def vjp(c, g, x, skip):
         reached = F.isfinite(c.out)
@@ -98,6 +117,26 @@ class BandedRecurrence(Primitive):
         return out
 
     widen = True
+
+    def decomposed(c, x, w):
+        steps, states = x.shape[-2:]
+        if steps > 128:
+            return None
+        rows = [_slice(x, -2, steps - 1 if c.transposed else 0, steps if c.transposed else 1)]
+        for t in range(1, steps):
+            at = steps - 1 - t if c.transposed else t
+            before, total = rows[-1], _slice(x, -2, at, at + 1)
+            for k in range(min(w.shape[-3], states)):
+                here = _slice(_slice(w, -3, k, k + 1), -2, at + c.transposed, at + c.transposed + 1)
+                here = F.squeeze(here, axes=(-3,))
+                if c.transposed:
+                    part, widths = _slice(here * before, -1, k, states), (0, k)
+                else:
+                    part, widths = _slice(here, -1, k, states) * _slice(before, -1, 0, states - k), (k, 0)
+                lead = (0,) * (x.ndim - 1)
+                total = total + F.pad(part, before=(*lead, widths[0]), after=(*lead, widths[1]), value=0)
+            rows.append(total)
+        return F.concat(*(reversed(rows) if c.transposed else rows), axis=-2)
 
     def vjp(c, g, x, w):
         gx = F.banded_recurrence(g, w, transposed=not c.transposed)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..dtypes import float32
+from ..dtypes import float32, int64
 from ..ir.primitive import F, Ints, Primitive, call, composite
 from ..ir.types import Dim, TensorType, dim_product, same_dim, tensor
 from .family import binary, broadcast_to, cast, expand, normal_axis, promoted_dtype, require, require_dtype, static_int
@@ -186,6 +186,10 @@ class ProductSum(Primitive):
         return np.asarray(np.einsum(f"{labels},{labels}->{kept}", x, y))
 
     widen = True
+    def decomposed(c, x, y):
+        dtype = int64 if x.dtype.is_int else x.dtype  # small integers have no sums of their own
+        products = F.cast(x * y, dtype=dtype)
+        return F.cast(F.sum(products, axes=c.axes) if c.axes else products, dtype=x.dtype)
 
     def vjp(c, g, x, y):
         g = expand(g, c.axes, x.shape)
@@ -376,7 +380,8 @@ def tensordot(a, b, axes=2):
     for i, j in zip(left, right, strict=True):
         b_labels[j] = a_labels[i]
     needed = {c for c in [*a_labels, *b_labels] if (c in a_labels) != (c in b_labels)}
-    return _product(a, a_labels, b, b_labels, needed)[0]
+    product, labels = _product(a, a_labels, b, b_labels, needed)
+    return _arranged(product, labels, [c for c in [*a_labels, *b_labels] if c in needed])
 
 
 @composite("inner")

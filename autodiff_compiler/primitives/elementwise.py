@@ -34,6 +34,7 @@ from .family import (
     promoted,
     require_dtype,
     unary,
+    where_else_0,
 )
 from .python_numbers import NO_INTEGER
 from .samples import B2, D2, F2, F3, I2, ints, real
@@ -44,6 +45,8 @@ class Add(Primitive):
 
     infer = binary
     scalar = lambda k, x, y: k.add(x, y)
+
+    aclnn = lambda c, x, y: c.op("Add", x, y, 1, c.out)
     cost = 1
     call = broadcasting("add")
     methods = ("__add__", "__radd__", "add")
@@ -60,6 +63,8 @@ class Sub(Primitive):
 
     infer = number_binary
     scalar = lambda k, x, y: k.subtract(x, y)
+
+    aclnn = lambda c, x, y: c.op("Sub", x, y, 1, c.out)
     cost = 1
     call = broadcasting("sub", bools=False)
     methods = ("__sub__", "__rsub__", "sub", "subtract")
@@ -76,6 +81,7 @@ class Mul(Primitive):
 
     infer = binary
     scalar = lambda k, x, y: k.multiply(x, y)
+    aclnn = "Mul"
     cost = 1
     call = broadcasting("mul")
     methods = ("__mul__", "__rmul__", "mul", "multiply")
@@ -92,6 +98,7 @@ class Div(Primitive):
 
     infer = float_binary
     scalar = lambda k, x, y: k.divide(x, y)
+    aclnn = "Div"
     call = broadcasting("div", floating=True)
     methods = ("__truediv__", "__rtruediv__", "div", "divide", "true_divide")
 
@@ -109,6 +116,7 @@ class Neg(Primitive):
 
     infer = number_unary
     scalar = lambda k, x: k.negative(x)
+    aclnn = lambda c, x: c.op("Sub", c.number(0, x), x, 1, c.out) if x.dtype.is_int else c.op("Neg", x, c.out)
     cost = 1
     call = lambda x: F.neg(*promoted(x))
     methods = ("__neg__", "neg", "negative")
@@ -125,6 +133,7 @@ class Floordiv(Primitive):
 
     infer = number_binary
     scalar = lambda k, x, y: k.floor_divide(x, y)
+    aclnn = lambda c, x, y: c.divided("FloorDivide", x, y)
     call = broadcasting("floordiv", bools=False)
     methods = ("__floordiv__", "__rfloordiv__", "floor_divide")
 
@@ -140,6 +149,7 @@ class Mod(Primitive):
 
     infer = number_binary
     scalar = lambda k, x, y: k.remainder(x, y)
+    aclnn = lambda c, x, y: c.divided("RemainderTensorTensor", x, y)
     call = broadcasting("mod", bools=False)
     methods = ("__mod__", "__rmod__", "remainder")
 
@@ -179,6 +189,7 @@ class Pow(Primitive):
 
     infer = number_binary
     scalar = lambda k, x, y: k.power(x, y)
+    aclnn = "PowTensorTensor"
     call = _pow
     methods = ("__pow__", "__rpow__", "pow")
 
@@ -237,6 +248,11 @@ class IntPow(Primitive):
         unit = k.logical_or(k.equal(x, 1), k.equal(x, -1))
         return k.where(k.greater_equal(y, 0), k.power(x, k.maximum(y, 0)), k.where(unit, parity, 0))
 
+    def decomposed(c, x, y):
+        odd = F.equal(F.bitwise_and(y, 1), 1)
+        unit = F.select(F.equal(x, 1), x, F.select(F.equal(x, -1), F.select(odd, x, -x), 0))
+        return F.select(F.greater_equal(y, 0), F.pow(x, F.maximum(y, 0)), unit)
+
     samples = ints(-3, 4)
     errors = [((F2, F2), {}, "not defined for float32")]
 
@@ -246,6 +262,7 @@ class Exp(Primitive):
 
     infer = float_unary
     scalar = lambda k, x: k.exp(x)
+    aclnn = "Exp"
     call = floating("exp")
     methods = ("exp",)
 
@@ -261,6 +278,7 @@ class Log(Primitive):
 
     infer = float_unary
     scalar = lambda k, x: k.log(x)
+    aclnn = "Log"
     call = floating("log")
     methods = ("log",)
 
@@ -277,6 +295,7 @@ class Sqrt(Primitive):
 
     infer = float_unary
     scalar = lambda k, x: k.sqrt(x)
+    aclnn = "Sqrt"
     call = floating("sqrt")
     methods = ("sqrt",)
 
@@ -293,6 +312,7 @@ class Tanh(Primitive):
 
     infer = float_unary
     scalar = lambda k, x: k.tanh(x)
+    aclnn = "Tanh"
     call = floating("tanh")
     methods = ("tanh",)
 
@@ -308,6 +328,7 @@ class Sigmoid(Primitive):
 
     infer = float_unary
     scalar = lambda k, x: k.reciprocal(k.add(k.exp(k.negative(x)), 1))
+    aclnn = "Sigmoid"
     call = floating("sigmoid")
     methods = ("sigmoid",)
 
@@ -324,6 +345,7 @@ class Sin(Primitive):
 
     infer = float_unary
     scalar = lambda k, x: k.sin(x)
+    aclnn = "Sin"
     call = floating("sin")
     methods = ("sin",)
 
@@ -339,6 +361,7 @@ class Cos(Primitive):
 
     infer = float_unary
     scalar = lambda k, x: k.cos(x)
+    aclnn = "Cos"
     call = floating("cos")
     methods = ("cos",)
 
@@ -354,6 +377,7 @@ class Abs(Primitive):
 
     infer = unary
     scalar = lambda k, x: k.absolute(x)
+    aclnn = "Abs"
     cost = 1
     call = lambda x: F.abs(*promoted(x))
     methods = ("__abs__", "abs", "absolute")
@@ -373,6 +397,7 @@ class Sign(Primitive):
 
     infer = number_unary
     scalar = lambda k, x: k.sign(x)
+    aclnn = lambda c, x: c.small("Sign", x)
     cost = 1
     call = lambda x: F.sign(*promoted(x))
     methods = ("sign", "sgn")
@@ -392,12 +417,13 @@ class Relu(Primitive):
 
     infer = number_unary
     scalar = lambda k, x: k.maximum(x, 0)
+    aclnn = lambda c, x: c.small("Relu", x)
     cost = 1
     call = lambda x: F.relu(*promoted(x))
     methods = ("relu",)
 
     def vjp(c, g, x):
-        return F.kept(F.greater(x, 0), g)
+        return F.kept(F.greater(c.out, 0), g)  # so that nobody needs x any more
 
     def samples(rng):
         yield (rng.distinct(2, 3),)
@@ -417,6 +443,7 @@ class Maximum(Primitive):
 
     infer = binary
     scalar = lambda k, x, y: k.maximum(x, y)
+    aclnn = lambda c, x, y: c.greater(x, y, c.out)
     cost = 1
     call = broadcasting("maximum")
     methods = ("maximum",)
@@ -438,6 +465,7 @@ class Minimum(Primitive):
 
     infer = binary
     scalar = lambda k, x, y: k.minimum(x, y)
+    aclnn = lambda c, x, y: c.lesser(x, y, c.out)
     cost = 1
     call = broadcasting("minimum")
     methods = ("minimum",)
@@ -471,12 +499,13 @@ class Select(Primitive):
         return x
 
     scalar = lambda k, condition, x, y: k.where(condition, x, y)
+    aclnn = "SWhere"
     cost = 1
     call = _where
 
     def vjp(c, g, condition, x, y):
-        gx = F.select(condition, g, 0) if c.needs.x else None
-        return None, gx, (F.select(condition, 0, g) if c.needs.y else None)
+        gx = where_else_0(condition, g) if c.needs.x else None
+        return None, gx, (where_else_0(F.logical_not(condition), g) if c.needs.y else None)
 
     def samples(rng):
         yield rng.bools(2, 3), rng(2, 3), rng(2, 3)
@@ -500,9 +529,13 @@ class Kept(Primitive):
         return x
 
     def numpy(mask, x):
-        bits = mask.astype(f"i{x.itemsize}")
-        bits *= x.view(bits.dtype)
-        return bits.view(x.dtype)
+        out = x.copy()
+        bits = out.view(f"i{x.itemsize}")
+        np.multiply(bits, mask, out=bits)
+        return out
+
+    aclnn = lambda c, mask, x: c.op("SWhere", mask, x, c.number(0, x), c.out)
+    inplace = "x"
 
     def vjp(c, g, mask, x):
         return None, F.kept(mask, g)
@@ -531,6 +564,7 @@ class Cast(Primitive):
     def numpy(x, *, dtype):
         return x.astype(dtype)
 
+    aclnn = lambda c, x: c.converted(x, c.dtype)
     call = _astype
     methods = ("astype", "to")
 

@@ -17,6 +17,7 @@ from ..ir.types import Dim, Shape, TensorType, TupleType, Type, same_dim, same_s
 
 __all__ = [
     "Weak",
+    "all_if_none",
     "as_shape",
     "as_tensor",
     "binary",
@@ -52,6 +53,7 @@ __all__ = [
     "stretching",
     "sum_to",
     "unary",
+    "where_else_0",
     "zeros_like",
     "zeros_of",
 ]
@@ -153,6 +155,11 @@ def normal_axes(axes: Any, ndim: int, parameter: str = "axis") -> tuple[int, ...
     out = tuple(sorted([normal_axis(a, ndim, parameter) for a in axes]))
     require(len(set(out)) == len(out), f"axis {axes} names one axis twice")
     return out
+
+
+def all_if_none(axes: Any) -> Any:
+    """Axes as MindSpore's reductions take them, for which an empty tuple stands for all, too."""
+    return None if isinstance(axes, tuple | list) and len(axes) == 0 else axes
 
 
 def as_shape(sizes: Sequence[Any], parameter: str = "shape") -> Shape:
@@ -311,6 +318,12 @@ def promoted_dtype(*xs: Any, floating: bool = False) -> list[Any]:
 
 def broadcast_to(x: Any, shape: Shape) -> Any:
     return x if same_shape(x.shape, shape) else F.broadcast_to(x, shape=shape)
+
+
+def where_else_0(mask: Any, g: Any) -> Any:
+    """A cotangent where the mask holds, else 0, whatever number it is there: fast for floats (see `Kept`)."""
+    mask = broadcast_to(mask, g.shape)
+    return F.kept(mask, g) if g.dtype.is_float else F.select(mask, g, 0)
 
 
 def expand(x: Any, axes: tuple[int, ...], shape: Shape, keepdims: bool = False) -> Any:

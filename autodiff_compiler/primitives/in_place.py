@@ -27,27 +27,6 @@ def fitting(name: str, old: Any, new: Any) -> Any:
 
 
 # ------------------------------------------------------------------------------------------------ with arguments
-def _scaled(x: Any, alpha: Any) -> Any:
-    return x if alpha == 1 else call.mul(x, alpha)
-
-
-def _add(x: Any, other: Any, *, alpha: Any = 1) -> Any:
-    return call.add(x, _scaled(other, alpha))
-
-
-def _sub(x: Any, other: Any, *, alpha: Any = 1) -> Any:
-    return call.sub(x, _scaled(other, alpha))
-
-
-def _div(x: Any, other: Any, *, rounding_mode: str | None = None) -> Any:
-    if rounding_mode not in (None, "floor", "trunc"):
-        raise ValueError(f"rounding_mode must be None, 'floor' or 'trunc', not {rounding_mode!r}")
-    if rounding_mode == "floor":
-        return METHODS["floor_divide"](x, other)
-    quotient = call.div(x, other)
-    return quotient if rounding_mode is None else cast(call.trunc(quotient), x.dtype)
-
-
 def _copy(x: Any, src: Any, non_blocking: bool = False) -> Any:
     return broadcast_to(cast(in_dtype(src, x.dtype) if isinstance(src, int | float) else src, x.dtype), x.shape)
 
@@ -68,7 +47,10 @@ def _index_copy(x: Any, dim: int, index: Any, tensor: Any) -> Any:
     return call.scatter_update(x, index, tensor, dim)
 
 
-def _scatter(x: Any, dim: int, index: Any, src: Any, *, reduce: str | None = None) -> Any:
+def _scatter(x: Any, dim: int, index: Any, src: Any = None, *, reduce: str | None = None, value: Any = None) -> Any:
+    if (src is None) is (value is None):
+        raise TypeError("scatter_() takes `src` or `value`")
+    src = value if src is None else src
     if reduce not in (None, "none", "add"):
         raise ValueError(f"reduce must be None or 'add', not {reduce!r}")
     if isinstance(src, bool | int | float):
@@ -92,14 +74,14 @@ IN_PLACE: dict[str, Callable[..., Any]] = {
         *("fill_diagonal", "index_add", "index_fill", "index_put", "masked_fill", "masked_scatter", "scatter_add"),
     )
 } | {
-    "add_": _add,
+    "add_": METHODS["add"],
     "addmm_": METHODS["addmm"],
     "copy_": _copy,
-    "div_": _div,
+    "div_": METHODS["div"],
     "fill_": _fill,
     "index_copy_": _index_copy,
     "put_": _put,
     "scatter_": _scatter,
-    "sub_": _sub,
+    "sub_": METHODS["sub"],
     "zero_": _zero,
 }

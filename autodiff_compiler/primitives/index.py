@@ -94,6 +94,10 @@ class Slice(Primitive):
             index[axis] = slice(start, stop if stop >= 0 else None, step)
         return x[tuple(index)]
 
+    def aclnn(c, x):
+        found, turned = c.sliced(x, c.axes, c.starts, c.out.shape, c.steps)
+        c.give(c.flipped(found, turned))
+
     view = "x"
     call = _slice
 
@@ -126,6 +130,11 @@ class SliceUpdate(Primitive):
         out = x.copy()
         out[tuple(index)] = update
         return out
+
+    def aclnn(c, x, update):
+        c.copy(c.out, x)
+        place, turned = c.sliced(c.out, c.axes, c.starts, update.shape, c.steps)
+        c.copy(place, c.flipped(update, turned))
 
     inplace = "x"
 
@@ -265,6 +274,13 @@ class Gather(Primitive):
     def numpy(x, index, *, axis):
         return x.take(index, axis=axis)  # `np.take` itself needs a microsecond more
 
+    def aclnn(c, x, index):
+        axis = c.axis % x.ndim
+        if index.ndim:
+            c.op("GatherV2", x, axis, c.place(index), c.out)
+        else:
+            c.op("IndexSelect", x, axis, c.place(index).expanded((0,)), c.out.expanded((axis,)))
+
     def batch(c, n, x, index):
         if not c.needs.index:
             return F.gather(x, index, axis=c.axis)
@@ -339,6 +355,9 @@ class TakeAlongAxis(Primitive):
     def numpy(x, index, *, axis, distinct):
         return taken(x, index) if axis == -1 else np.take_along_axis(x, index, axis)
 
+    def aclnn(c, x, index):
+        c.op("Gather", x, c.axis % x.ndim, c.place(index), c.out)
+
     call = _take_along_axis
     methods = ("take_along_axis",)
 
@@ -410,6 +429,14 @@ class OneHot(Primitive):
         return out if axis == -1 else np.ascontiguousarray(np.moveaxis(out, -1, axis))
 
     call = _one_hot
+
+    def aclnn(c, index):
+        at = index.ndim + 1 + c.axis
+        index = index if index.dtype.itemsize >= 4 else c.cast(index, int64)
+        mask = c.test(
+            "EqTensor", index.expanded((at,)), c.along(range(c.depth), index.dtype, index.ndim + 1, at), c.out.shape
+        )
+        c.op("SWhere", mask, c.number(c.on, c.out), c.number(c.off, c.out), c.out)
 
     def samples(rng):
         yield rng.ints(2, 3, low=-1, high=4), {"depth": 3, "axis": -2, "dtype": "float32"}

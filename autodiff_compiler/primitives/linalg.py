@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..dtypes import float32
+from ..ir.core import Value
 from ..ir.primitive import F, Primitive, call, composite
 from ..ir.types import Dim, Size, TensorType, dim_product, same_dim, same_shape, tensor
 from .family import (
@@ -71,6 +72,9 @@ class Matmul(Primitive):
     def numpy(a, b):
         return np.matmul(a, b)
 
+    def aclnn(c, a, b):
+        c.product(a, b)
+
     def batch(c, n, a, b):
         if c.needs.a and not c.needs.b and b.ndim == 2:
             return _matmul(a, b)
@@ -82,8 +86,8 @@ class Matmul(Primitive):
     methods = ("__matmul__", "__rmatmul__", "matmul")
 
     def vjp(c, g, a, b):
-        ga = F.matmul(g, matrix_transpose(b)) if c.needs.a else None
-        return ga, (F.matmul(matrix_transpose(a), g) if c.needs.b else None)
+        ga = _product(g, matrix_transpose(b), _is_turned(a)) if c.needs.a else None
+        return ga, (_product(matrix_transpose(a), g, _is_turned(b)) if c.needs.b else None)
 
     def samples(rng):
         yield rng(3, 4), rng(4, 2)
@@ -95,6 +99,21 @@ class Matmul(Primitive):
         ((tensor(float32, (2, 2)), F2), {}, "two dimensions"),
         ((tensor(float32, (1, 2, 2)), tensor(float32, (3, 2, 2))), {}, "batch dimensions differ"),
     ]
+
+
+def _is_turned(x):
+    """Whether matrices lie in memory column by column, since they are others transposed, as in x @ weight.T."""
+    if x.__class__ is Value:
+        return x.made_by("transpose") and x.op.attrs[0][-2] % x.ndim == x.ndim - 1
+    return x._data.strides[-2] < x._data.strides[-1]
+
+
+def _product(a, b, turned):
+    """a @ b; its matrices lie in memory column by column if `turned`.
+
+    So the cotangent of what was transposed comes out row by row, whichever order all that is done with it likes best.
+    """
+    return matrix_transpose(F.matmul(matrix_transpose(b), matrix_transpose(a))) if turned else F.matmul(a, b)
 
 
 # ------------------------------------------------------------------------------------------------ named products
@@ -191,6 +210,10 @@ class Cross(Primitive):
     widen = True
     call = _cross
     methods = ("cross",)
+
+    def decomposed(c, a, b):
+        a, b = [[F.slice(x, axes=(-1,), starts=(i,), stops=(i + 1,), steps=(1,)) for i in (1, 2, 0)] for x in (a, b)]
+        return F.concat(*[a[i] * b[i - 2] - a[i - 2] * b[i] for i in range(3)], axis=-1)
 
     def vjp(c, g, a, b):
         return F.cross(b, g), F.cross(g, a)
@@ -319,6 +342,9 @@ class Diagonal(Primitive):
     call = _diagonal
     methods = ("diagonal",)
 
+    def aclnn(c, x):
+        c.give(x.diagonal(c.offset, c.out.shape[-1]))
+
     def vjp(c, g, x):
         return F.diag_embed(g, offset=c.offset, rows=x.shape[-2], cols=x.shape[-1])
 
@@ -362,6 +388,11 @@ class DiagEmbed(Primitive):
 
     call = _diag_embed
     methods = ("diag_embed",)
+
+    def aclnn(c, x):
+        c.op("InplaceFillScalar", c.out, 0)
+        if x.size:
+            c.copy(c.out.diagonal(c.offset, x.shape[-1]), x)
 
     def vjp(c, g, x):
         return F.diagonal(g, offset=c.offset)

@@ -36,6 +36,10 @@ _METHODS: dict[str, Callable[..., Any]] = {
     for name in (
         *("bitwise_left_shift", "bitwise_right_shift", "copysign", "equal", "float_power", "fmax", "fmin", "hypot"),
         *("igamma", "igammac", "inner", "lcm", "ldexp", "nextafter"),
+        *("arctan2", "atan2", "bitwise_and", "bitwise_or", "bitwise_xor", "dot", "eq", "floor_divide", "fmod", "gcd"),
+        *("ge", "greater", "greater_equal", "gt", "le", "less", "less_equal", "logaddexp", "logaddexp2"),
+        *("logical_and", "logical_or", "logical_xor", "lt", "maximum", "minimum", "ne", "not_equal", "true_divide"),
+        "xlogy",
     )
 } | {
     "addr": lambda x, vec1, vec2, beta=1, alpha=1: _PLAIN["addr"](x, vec1, vec2, beta=beta, alpha=alpha),

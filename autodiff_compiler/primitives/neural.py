@@ -47,6 +47,9 @@ class Softmax(Primitive):
         e = np.exp(x - np.max(x, axis=axis, keepdims=True))
         return e / np.sum(e, axis=axis, keepdims=True)
 
+    def aclnn(c, x):
+        c.op("Softmax", x, c.axis % x.ndim, c.out)
+
     widen = True
     call = _along("softmax")
     methods = ("softmax",)
@@ -72,6 +75,9 @@ class LogSoftmax(Primitive):
     def numpy(x, *, axis):
         z = x - np.max(x, axis=axis, keepdims=True)
         return z - np.log(np.sum(np.exp(z), axis=axis, keepdims=True))
+
+    def aclnn(c, x):
+        c.op("LogSoftmax", x, c.axis % x.ndim, c.out)
 
     widen = True
     call = _along("log_softmax")

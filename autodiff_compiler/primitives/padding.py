@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..dtypes import bool_
+from ..dtypes import bool_, int64
 from ..errors import StaticValueError
 from ..ir.core import Value
 from ..ir.primitive import F, Ints, Literal, Primitive, composite
@@ -34,6 +34,13 @@ class Pad(Primitive):
         out[...] = np.asarray(value).astype(x.dtype)
         out[tuple([slice(b, b + d) for b, d in zip(before, x.shape, strict=True)])] = x
         return out
+
+    def aclnn(c, x):
+        if x.size:
+            widths = [w for pair in zip(reversed(c.before), reversed(c.after), strict=True) for w in pair]
+            c.op("ConstantPadNd", x, widths, c.value, c.out) if widths else c.give(x)
+        else:
+            c.op("InplaceFillScalar", c.out, c.value)
 
     def batch(c, n, x):
         return F.pad(x, before=(0, *c.before), after=(0, *c.after), value=c.value)
@@ -137,6 +144,10 @@ _BORDERS = {
 }
 
 
+#: The names of the modes in `numpy.pad`.
+_MODES = {"reflect": "reflect", "replicate": "edge", "circular": "wrap", "symmetric": "symmetric"}
+
+
 class Extend(Primitive):
     """`x` with `before` and `after` more elements in every dimension, which are some of its own: see `pad`."""
 
@@ -173,6 +184,15 @@ class Extend(Primitive):
 
     def batch(c, n, x):
         return F.extend(x, before=(0, *c.before), after=(0, *c.after), mode=c.mode)
+
+    def aclnn(c, x):
+        for axis, (size, widths) in enumerate(zip(x.shape, zip(c.before, c.after, strict=True), strict=True)):
+            if any(widths):
+                places = np.pad(np.arange(size), widths, _MODES[c.mode])
+                made = c.temp((*x.shape[:axis], len(places), *x.shape[axis + 1 :]), x.dtype)
+                c.op("IndexSelect", x, axis, c.array(places, int64), made)
+                x = made
+        c.give(x)
 
     def vjp(c, g, x):
         for axis in range(-x.ndim, 0):

@@ -35,7 +35,8 @@ def choose(x, choices, mode="clip"):
 
     What names none is brought to the nearest number ("clip"), counted round ("wrap"), or IndexError ("raise").
     """
-    x, choices = as_tensor(x), promoted_dtype(*rows(choices))
+    listed = rows(choices)
+    x, choices = as_tensor(x), promoted_dtype(*[np.asarray(c) if isinstance(c, list | tuple) else c for c in listed])
     require_dtype(x.dtype.is_int, f"choose takes integers, not {x.dtype.name}")
     shape, n = broadcast_shapes([x.shape, *[c.shape for c in choices]], "index and choices"), len(choices)
     if mode == "clip":

@@ -10,11 +10,11 @@ import math
 
 import numpy as np
 
-from ..dtypes import bool_, int64
+from ..dtypes import bool_, int32, int64
 from ..ir.primitive import F, Ints, Primitive, call, composite
 from ..ir.types import TensorType, dim_product, tensor
 from .convolution import resolved_padding
-from .family import as_tensor, cast, constant, float_unary, normal_axis, number_unary, require
+from .family import as_tensor, cast, constant, float_unary, int_range, normal_axis, number_unary, require
 from .normalization import wide
 from .samples import B2, F2, I2, M23
 from .window import axis_taps, per_dimension, window_counts
@@ -92,6 +92,18 @@ class MaxPool(Primitive):
             x = out
         return x
 
+    def aclnn(c, x):
+        lead, lowest = x.ndim - len(c.kernel), -math.inf if x.dtype.is_float else int_range(x.dtype)[0]
+        x = c.bordered(x, c.padding, lowest)
+        for i, geometry in enumerate(zip(c.kernel, c.stride, c.dilation, strict=True)):
+            best, *others = c.slid(x, lead + i, c.out.shape[lead + i], *geometry)
+            for other in others:
+                made = c.temp(best.shape, best.dtype)
+                c.greater(best, other, made)
+                best = made
+            x = best
+        c.give(x)
+
     def vjp(c, g, x):
         n = len(c.kernel)
         index = F.max_pool_index(x, kernel=c.kernel, stride=c.stride, padding=c.padding, dilation=c.dilation)
@@ -130,20 +142,49 @@ class MaxPoolIndex(Primitive):
     def numpy(x, *, kernel, stride, padding, dilation):
         n, sizes = len(kernel), x.shape[x.ndim - len(kernel) :]
         counts = window_counts(sizes, kernel, stride, padding, dilation)
-        position = np.zeros((), np.int64)
+        small = np.int32 if math.prod(sizes) < 2**31 else np.int64
+        position = np.zeros((1,) * n, small)
         for i in reversed(range(n)):  # the last axis first: of equal elements the one in the first row wins
             axis = i - n
-            step = np.arange(sizes[i]) * math.prod(sizes[i + 1 :])
-            position = np.broadcast_to(position + step.reshape(-1, *(1,) * (-1 - axis)), x.shape)
+            step = np.arange(sizes[i], dtype=small) * math.prod(sizes[i + 1 :])
+            position = position + step.reshape(-1, *(1,) * (-1 - axis))
+            taps = axis_taps(sizes[i], counts[i], kernel[i], stride[i], padding[2 * i], dilation[i])
             first = along(axis, first_met(counts[i], stride[i], padding[2 * i], dilation[i]))
-            best, where = x[first].copy(), position[first].copy()
-            for windows, elements in axis_taps(sizes[i], counts[i], kernel[i], stride[i], padding[2 * i], dilation[i]):
+            best, where = x[first], position[first]
+            if padding[2 * i] == padding[2 * i + 1] == 0 and len(taps) > 1:  # the first two fit every window
+                second = along(axis, taps[1][1])
+                where = np.where(np.greater(best == best, x[second] <= best), position[second], where)
+                best, taps = np.maximum(best, x[second]), taps[2:]
+            else:
+                best, where = best.copy(), np.array(np.broadcast_to(where, best.shape))
+            for windows, elements in taps:
                 met, known = x[along(axis, elements)], best[along(axis, windows)]
-                better = (met > known) | ((met != met) & (known == known))
-                np.copyto(known, met, where=better)
+                better = np.greater(known == known, met <= known)  # greater, or the first nan
+                np.maximum(known, met, out=known)
                 np.copyto(where[along(axis, windows)], position[along(axis, elements)], where=better)
             x, position = best, where
-        return position
+        return np.array(np.broadcast_to(position, x.shape), np.int64)
+
+    def aclnn(c, x):
+        lead, lowest = x.ndim - len(c.kernel), -math.inf if x.dtype.is_float else int_range(x.dtype)[0]
+        sizes, widths = x.shape[lead:], list(zip(c.padding[::2], c.padding[1::2], strict=True))
+        places = np.pad(np.arange(math.prod(sizes)).reshape(sizes), widths, constant_values=-1)
+        where = c.array(places.reshape(*[1] * lead, *places.shape), int32)
+        x = c.bordered(x, c.padding, lowest)
+        for i in reversed(range(len(sizes))):  # the last axis first: of equal elements the one in the first row wins
+            along = lead + i, c.out.shape[lead + i], c.kernel[i], c.stride[i], c.dilation[i]
+            pairs = list(zip(c.slid(x, *along), c.slid(where, *along), strict=True))
+            x, where = pairs[0]
+            for other, place in pairs[1:]:
+                better = c.test("LeTensor", other, x, x.shape)
+                c.op("LogicalNot", better, better := c.like(better))
+                if x.dtype.is_float:
+                    better = c.test("LogicalAnd", better, c.test("EqTensor", x, x, x.shape), x.shape)
+                if any(c.padding):  # what was met so far is no element of the tensor
+                    nothing = c.test("LtTensor", where, c.number(0, where), where.shape)
+                    better = c.test("LogicalOr", better, nothing, x.shape)
+                x, where = c.where(better, other, x), c.where(better, place, where)
+        c.op("Cast", c.dense(where.broadcast(c.out.shape)), int64, c.out)
 
     def vjp(c, g, x):
         return None
@@ -182,6 +223,17 @@ class WindowSum(Primitive):
 
     widen = True
 
+    def aclnn(c, x):
+        lead, x = x.ndim - len(c.kernel), c.bordered(c.cast(x, c.wide(x.dtype)), c.padding, 0)
+        for i, (kernel, stride) in enumerate(zip(c.kernel, c.stride, strict=True)):
+            total, *others = c.slid(x, lead + i, c.out.shape[lead + i], kernel, stride)
+            for other in others:
+                made = c.temp(total.shape, total.dtype)
+                c.op("Add", total, other, 1, made)
+                total = made
+            x = total
+        c.give(c.cast(x, c.out.dtype))
+
     def vjp(c, g, x):
         n = len(c.kernel)
         size = x.shape[x.ndim - n :]
@@ -219,6 +271,17 @@ class WindowSpread(Primitive):
         return g
 
     widen = True
+
+    def aclnn(c, g):
+        lead, g = g.ndim - len(c.kernel), c.cast(g, c.wide(g.dtype))
+        for i, (size, kernel, stride) in enumerate(zip(c.size, c.kernel, c.stride, strict=True)):
+            before, after = c.padding[2 * i : 2 * i + 2]
+            shape = (*g.shape[: lead + i], before + size + after, *g.shape[lead + i + 1 :])
+            wide = c.full(shape, g.dtype, 0)
+            for place in c.slid(wide, lead + i, g.shape[lead + i], kernel, stride):
+                c.op("InplaceAdd", place, g, 1)
+            g = wide.sliced(lead + i, before, size)
+        c.give(c.cast(g, c.out.dtype))
 
     def vjp(c, ct, g):
         return F.window_sum(ct, kernel=c.kernel, stride=c.stride, padding=c.padding)

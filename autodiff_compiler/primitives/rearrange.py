@@ -117,6 +117,9 @@ class Roll(Primitive):
         cut = size - shifts[0] % max(1, size)
         return np.concatenate((x[(..., slice(cut, None), *after)], x[(..., slice(cut), *after)]), axes[0])
 
+    def aclnn(c, x):
+        c.op("Roll", x, c.shifts, c.axes_of(x, c.axes), c.out) if c.axes else c.give(x)
+
     call = _roll
     methods = ("roll",)
 
@@ -188,6 +191,11 @@ class Repeat(Primitive):
         return np.repeat(x, count, axis)
 
     call = lambda x, rep, axis=0: repeat_interleave(x, rep, axis)
+
+    def aclnn(c, x):
+        at = c.axis % x.ndim
+        parts = (*x.shape[: at + 1], c.count, *x.shape[at + 1 :])
+        c.copy(c.reshaped(c.out, parts), x.expanded((at + 1,)).broadcast(parts))
 
     def vjp(c, g, x):
         at = x.ndim + c.axis
@@ -418,6 +426,9 @@ class Tril(Primitive):
     def numpy(x, *, k):
         return np.tril(x, k)
 
+    def aclnn(c, x):
+        c.op("Tril", x, c.k, c.out)
+
     call = _triangle("tril")
     methods = ("tril",)
 
@@ -438,6 +449,9 @@ class Triu(Primitive):
 
     def numpy(x, *, k):
         return np.triu(x, k)
+
+    def aclnn(c, x):
+        c.op("Triu", x, c.k, c.out)
 
     call = _triangle("triu")
     methods = ("triu",)

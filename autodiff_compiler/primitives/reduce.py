@@ -10,7 +10,19 @@ from ..dtypes import bool_, dtype_of, float32, int32, int64, uint64
 from ..ir.primitive import F, Ints, Primitive, call, composite
 from ..ir.types import TensorType, dim_product, tensor
 from .compare import truth
-from .family import as_tensor, cast, expand, float_unary, normal_axes, normal_axis, promoted, require, require_dtype
+from .family import (
+    as_tensor,
+    broadcast_to,
+    cast,
+    constant,
+    expand,
+    float_unary,
+    normal_axes,
+    normal_axis,
+    promoted,
+    require,
+    require_dtype,
+)
 from .samples import EMPTY, F2, I2
 from .shape import size_of
 
@@ -53,6 +65,9 @@ class Sum(Primitive):
 
     def numpy(x, *, axes, keepdims):
         return np.add.reduce(x, axis=axes, keepdims=keepdims)
+
+    def aclnn(c, x):
+        c.sum(x, c.axes, c.keepdims, c.out) if c.axes else c.give(x)
 
     widen = True
     call = _sum
@@ -111,6 +126,14 @@ class Prod(Primitive):
     def numpy(x, *, axis, keepdims):
         return np.multiply.reduce(x, axis=axis, keepdims=keepdims)
 
+    def aclnn(c, x):
+        wide = c.temp(c.out.shape, c.wide(x.dtype)) if c.wide(x.dtype) is not x.dtype else c.out
+        if x.size:
+            c.op("ProdDim", x, c.axis % x.ndim, c.keepdims, wide.dtype, wide)
+        else:
+            c.op("InplaceFillScalar", wide, 1)
+        c.convert(wide, c.out)
+
     widen = True
     call = _prod
     methods = ("prod",)
@@ -154,6 +177,9 @@ class Max(Primitive):
     def numpy(x, *, axes, keepdims):
         return np.maximum.reduce(x, axis=axes, keepdims=keepdims)
 
+    def aclnn(c, x):
+        c.extreme_of("Amax", x, c.axes, c.keepdims, c.out) if c.axes else c.give(x)
+
     call = _extreme("max")
     methods = ("max",)
 
@@ -181,6 +207,9 @@ class Min(Primitive):
 
     def numpy(x, *, axes, keepdims):
         return np.minimum.reduce(x, axis=axes, keepdims=keepdims)
+
+    def aclnn(c, x):
+        c.extreme_of("Amin", x, c.axes, c.keepdims, c.out) if c.axes else c.give(x)
 
     call = _extreme("min")
     methods = ("min",)
@@ -221,6 +250,9 @@ class Any(Primitive):
     def numpy(x, *, axes, keepdims):
         return np.logical_or.reduce(x, axis=axes, keepdims=keepdims)
 
+    def aclnn(c, x):
+        c.reduce("Any", x, c.axes, False)
+
     call = lambda x, axis=None, keepdims=False, keep_dims=False: _quantified("any", x, axis, keepdims or keep_dims)
     methods = ("any",)
 
@@ -239,6 +271,9 @@ class All(Primitive):
 
     def numpy(x, *, axes, keepdims):
         return np.logical_and.reduce(x, axis=axes, keepdims=keepdims)
+
+    def aclnn(c, x):
+        c.reduce("All", x, c.axes, True)
 
     call = lambda x, axis=None, keepdims=False, keep_dims=False: _quantified("all", x, axis, keepdims or keep_dims)
     methods = ("all",)
@@ -262,6 +297,9 @@ class Argmax(Primitive):
     def numpy(x, *, axis, keepdims):
         return x.argmax(axis=axis, keepdims=keepdims)
 
+    def aclnn(c, x):
+        c.first_extreme("Amax", x, c.axis, c.keepdims, c.out)
+
     call = lambda x, axis=None, keepdims=False: _position("argmax", x, axis, keepdims)
     methods = ("argmax",)
 
@@ -283,6 +321,9 @@ class Argmin(Primitive):
 
     def numpy(x, *, axis, keepdims):
         return x.argmin(axis=axis, keepdims=keepdims).astype(np.int32)
+
+    def aclnn(c, x):
+        c.first_extreme("Amin", x, c.axis, c.keepdims, c.out)
 
     call = lambda x, axis=None, keepdims=False: _position("argmin", x, axis, keepdims)
     methods = ("argmin",)
@@ -324,6 +365,15 @@ class Logsumexp(Primitive):
         top = np.where(np.isfinite(top), top, np.zeros((), x.dtype))  # infinities are their own logarithm
         out = np.log(np.add.reduce(np.exp(x - top), axis=axes, keepdims=True)) + top
         return out if keepdims else np.squeeze(out, axis=axes)
+
+    def decomposed(c, x):
+        if not all(x.shape):
+            return constant(-math.inf, tensor(x.dtype, reduced_shape(x.shape, c.axes, c.keepdims)))
+        top = F.max(x, axes=c.axes, keepdims=True) if c.axes else x
+        top = F.select(F.isfinite(top), top, 0)
+        total = F.sum(F.exp(x - broadcast_to(top, x.shape)), axes=c.axes, keepdims=True)
+        out = F.log(total) + top
+        return out if c.keepdims or not c.axes else F.squeeze(out, axes=c.axes)
 
     widen = True
     call = _logsumexp

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from ..dtypes import bfloat16, bool_, float16, float32, float64
+from ..dtypes import bfloat16, bool_, float16, float32, float64, int16, int32, int64
 from ..errors import StaticValueError
 from ..ir.primitive import F, Literal, Primitive, call, composite
 from ..ir.types import TensorType, tensor
@@ -22,6 +22,7 @@ from .family import (
     promoted_dtype,
     require_dtype,
     static_int,
+    where_else_0,
 )
 from .samples import B2, D2, F2, F3, I2, real
 
@@ -49,6 +50,7 @@ class Floor(Primitive):
 
     infer = float_unary
     scalar = lambda k, x: k.floor(x)
+    aclnn = "Floor"
     cost = 1
     call = _whole("floor")
     methods = ("floor",)
@@ -65,6 +67,7 @@ class Ceil(Primitive):
 
     infer = float_unary
     scalar = lambda k, x: k.ceil(x)
+    aclnn = "Ceil"
     cost = 1
     call = _whole("ceil")
     methods = ("ceil",)
@@ -81,6 +84,7 @@ class Trunc(Primitive):
 
     infer = float_unary
     scalar = lambda k, x: k.trunc(x)
+    aclnn = "Trunc"
     cost = 1
     call = _whole("trunc")
     methods = ("trunc", "fix")
@@ -113,6 +117,8 @@ class Round(Primitive):
 
     infer = float_unary
     scalar = lambda k, x: k.rint(x)
+
+    aclnn = "Round"
     cost = 1
     call = _round
     methods = ("round",)
@@ -136,6 +142,7 @@ class Fmod(Primitive):
 
     infer = number_binary
     scalar = lambda k, x, y: k.fmod(x, y)
+    aclnn = lambda c, x, y: c.divided("FmodTensor", x, y)
     call = broadcasting("fmod", bools=False)
     methods = ("fmod",)
 
@@ -163,9 +170,12 @@ class ClampMin(Primitive):
     def infer(x: TensorType, low: TensorType):
         return binary(x, low)
 
+    aclnn = lambda c, x, y: c.greater(x, y, c.out)
+
     def vjp(c, g, x, low):
         below = F.less(x, low)
-        return (F.select(below, 0, g) if c.needs.x else None), (F.select(below, g, 0) if c.needs.low else None)
+        gx = where_else_0(F.logical_not(below), g) if c.needs.x else None
+        return gx, (where_else_0(below, g) if c.needs.low else None)
 
     def samples(rng):
         x = rng.distinct(2, 2, 3)
@@ -186,9 +196,12 @@ class ClampMax(Primitive):
     def infer(x: TensorType, high: TensorType):
         return binary(x, high)
 
+    aclnn = lambda c, x, y: c.lesser(x, y, c.out)
+
     def vjp(c, g, x, high):
         above = F.greater(x, high)
-        return (F.select(above, 0, g) if c.needs.x else None), (F.select(above, g, 0) if c.needs.high else None)
+        gx = where_else_0(F.logical_not(above), g) if c.needs.x else None
+        return gx, (where_else_0(above, g) if c.needs.high else None)
 
     def samples(rng):
         x = rng.distinct(2, 2, 3)
@@ -234,12 +247,17 @@ class Clamp(Primitive):
     call = _clamp
     methods = ("clamp", "clip")
 
+    def decomposed(c, x):
+        x = F.maximum(x, c.low) if c.low > -math.inf else x
+        return F.minimum(x, c.high) if c.high < math.inf else x
+
     def vjp(c, g, x):
         if c.edge == 0:
-            return F.select(F.logical_or(F.less_equal(x, c.low), F.greater_equal(x, c.high)), 0, g)
+            outside = F.logical_or(F.less_equal(x, c.low), F.greater_equal(x, c.high))
+            return where_else_0(F.logical_not(outside), g)
         if c.edge != 1:
             g = F.select(F.logical_or(F.equal(x, c.low), F.equal(x, c.high)), g * c.edge, g)
-        return F.select(F.logical_or(F.less(x, c.low), F.greater(x, c.high)), 0, g)
+        return where_else_0(F.logical_not(F.logical_or(F.less(x, c.low), F.greater(x, c.high))), g)
 
     def samples(rng):
         yield rng.distinct(2, 3), {"low": -0.4, "high": 0.2}
@@ -311,6 +329,10 @@ class NanToNum(Primitive):
     call = _nan_to_num
     methods = ("nan_to_num",)
 
+    def decomposed(c, x):
+        x = F.select(F.equal(x, math.inf), c.posinf, F.select(F.equal(x, -math.inf), c.neginf, x))
+        return F.select(F.isnan(x), c.nan, x)
+
     def vjp(c, g, x):
         return F.select(F.isfinite(x), g, 0)
 
@@ -354,6 +376,10 @@ class Isnan(Primitive):
 
     infer = _kind
     scalar = lambda k, x: k.isnan(x)
+
+    def aclnn(c, x):
+        c.op("NeTensor", x, x, c.out)
+
     cost = 1
     call = _asked("isnan", False)
     methods = ("isnan",)
@@ -370,6 +396,7 @@ class Isinf(Primitive):
 
     infer = _kind
     scalar = lambda k, x: k.isinf(x)
+    aclnn = "IsInf"
     cost = 1
     call = _asked("isinf", False)
     methods = ("isinf",)
@@ -386,6 +413,7 @@ class Isfinite(Primitive):
 
     infer = _kind
     scalar = lambda k, x: k.isfinite(x)
+    aclnn = "IsFinite"
     cost = 1
     call = _asked("isfinite", True)
     methods = ("isfinite",)
@@ -402,6 +430,10 @@ def _signbit(x):
     return F.signbit(x) if x.dtype.is_float else call.less(x, 0)
 
 
+#: Integers with the bits of floats, by size in bytes.
+_BITS = {2: int16, 4: int32, 8: int64}
+
+
 class Signbit(Primitive):
     """Whether every element carries a minus sign, -0.0 included."""
 
@@ -410,6 +442,10 @@ class Signbit(Primitive):
     cost = 1
     call = _signbit
     methods = ("signbit",)
+
+    def aclnn(c, x):
+        bits = c.read_as(x, _BITS[x.dtype.itemsize]) if x.dtype.is_float else x
+        c.op("LtTensor", bits, c.number(0, bits), c.out)
 
     def vjp(c, g, x):
         return None

@@ -11,6 +11,7 @@ from ..ir.primitive import F, Primitive, call, composite
 from ..ir.types import TensorType, tensor
 from .family import (
     as_tensor,
+    broadcast_to,
     cast,
     normal_axis,
     promoted,
@@ -75,6 +76,12 @@ class Cumsum(Primitive):
             else np.add.accumulate(x, axis=axis, dtype=x.dtype)
         )
 
+    def aclnn(c, x):
+        wide = c.cast(x, c.wide(x.dtype))
+        out = c.out if wide is x else c.like(wide)
+        c.op("CumsumV2", wide, c.axis % x.ndim, c.exclusive, c.reverse, out)
+        c.convert(out, c.out)
+
     widen = True
     call = _along("cumsum")
     methods = ("cumsum",)
@@ -110,6 +117,19 @@ class Cumprod(Primitive):
     call = _along("cumprod")
     methods = ("cumprod",)
 
+    def aclnn(c, x):
+        axis, wide = c.axis % x.ndim, c.cast(x, c.wide(x.dtype))
+        turned = (axis,) if c.reverse else ()
+        wide = c.flipped(wide, turned)
+        if c.exclusive:
+            one = c.number(1, wide).broadcast(wide.sliced(axis, 0, 1).shape)
+            moved = c.like(wide)
+            c.op("Cat", [c.dense(one), wide.sliced(axis, 0, x.shape[axis] - 1)][: x.shape[axis]], axis, moved)
+            wide = moved
+        found = c.like(wide)
+        c.op("Cumprod", wide, axis, wide.dtype, found)
+        c.give(c.flipped(found, turned))
+
     def vjp(c, g, x):
         # The product before place i times what the products after it weigh: w[i] = g[i] + x[i+1] w[i+1], where the
         # exclusive product at i + 1 is the first that contains x[i].
@@ -144,6 +164,10 @@ def _shifted(x, axis, by):
     return F.slice_update(zeros_like(x), F.slice(x, **source, **one), **target, **one)
 
 
+def _part(x, axis, start, stop):
+    return F.slice(x, axes=(axis,), starts=(start,), stops=(stop,), steps=(1,))
+
+
 class LinearRecurrence(Primitive):
     """r[i] = x[i] + a[i] r[i-1] along an axis, r[-1] = 0; from the end with `reverse`."""
 
@@ -165,6 +189,20 @@ class LinearRecurrence(Primitive):
         return out
 
     widen = True
+
+    def aclnn(c, x, a):
+        x, a = c.cast(x, c.wide(x.dtype)), c.cast(a, c.wide(a.dtype))
+        axis, out = c.axis % x.ndim, c.out
+        c.give(out if x.dtype is out.dtype else c.like(x))
+
+        def step(i, before):
+            here = x.sliced(axis, i, 1)
+            made = here if before is None else c.like(here)
+            if before is not None:
+                c.op("Addcmul", here, a.sliced(axis, i, 1), before, 1, made)
+            return made
+
+        c.recurrence(axis, c.reverse, step)
 
     def vjp(c, g, x, a):
         back, forth = (1, -1) if c.reverse else (-1, 1)
@@ -198,6 +236,14 @@ class Logcumsumexp(Primitive):
     widen = True
     call = _logcumsumexp
     methods = ("logcumsumexp",)
+
+    def decomposed(c, x):
+        step, size = 1, x.shape[c.axis]
+        while step < size:  # every element with the one that stands `step` before, which covers as many before it
+            first, rest, before = [_part(x, c.axis, a, b) for a, b in ((0, step), (step, size), (0, size - step))]
+            x = F.concat(first, F.logaddexp(rest, before), axis=c.axis)
+            step *= 2
+        return x
 
     def vjp(c, g, x):
         # The sum over j >= i of g[j] exp(x[i] - out[j]): its terms never exceed g, and no factor overflows.
@@ -253,6 +299,27 @@ def _to_reached(c, gs, x):
     return None if gs[0] is None else F.add_along_axis(zeros_like(x), c.outs[1], gs[0], axis=c.axis)
 
 
+def _extremes_by_steps(extreme, x, axis):
+    """`cummax` or `cummin` in as many steps as the size has bits, then where each was met last."""
+    size = x.shape[axis]
+
+    def run(extreme, x):
+        step = 1
+        while step < size:
+            before = _part(x, axis, 0, size - step)
+            x = F.concat(_part(x, axis, 0, step), extreme(_part(x, axis, step, size), before), axis=axis)
+            step *= 2
+        return x
+
+    found = run(extreme, x)
+    same = F.equal(x, found)
+    if x.dtype.is_float:
+        same = F.logical_or(same, F.not_equal(x, x))
+    shape = [size if i == axis else 1 for i in range(-x.ndim, 0)]
+    places = broadcast_to(F.reshape(F.iota(start=0, step=1, size=size, dtype=int64), shape=shape), x.shape)
+    return found, run(F.maximum, F.select(same, places, 0))
+
+
 class Cummax(Primitive):
     """The greatest element so far along an axis, nan from the first on, and where it stands (int64).
 
@@ -269,6 +336,7 @@ class Cummax(Primitive):
 
     call = lambda x, axis: _extreme_so_far("cummax", x, axis)
     methods = ("cummax",)
+    decomposed = lambda c, x: _extremes_by_steps(F.maximum, x, c.axis)
 
     def vjp(c, gs, x):
         return _to_reached(c, gs, x)
@@ -297,6 +365,7 @@ class Cummin(Primitive):
 
     call = lambda x, axis: _extreme_so_far("cummin", x, axis)
     methods = ("cummin",)
+    decomposed = lambda c, x: _extremes_by_steps(F.minimum, x, c.axis)
 
     def vjp(c, gs, x):
         return _to_reached(c, gs, x)

@@ -12,7 +12,7 @@ import numpy as np
 
 from ..dtypes import bool_, int64
 from ..ir.primitive import F, Primitive
-from ..ir.types import TensorType, tensor
+from ..ir.types import TensorType, dim_product, tensor
 from .family import (
     as_tensor,
     broadcast_to,
@@ -106,6 +106,9 @@ class ScatterAdd(Primitive):
     def infer(x: TensorType, index: TensorType, updates: TensorType, *, axis: int):
         return _require_updates(x, index, updates, axis)
 
+    def aclnn(c, x, index, updates):
+        c.at_positions("add", x, index, updates)
+
     def batch(c, n, x, index, updates):
         return _scatter_examples(c, n, x, index, updates)
 
@@ -146,14 +149,14 @@ class ScatterUpdate(Primitive):
     inplace = "x"
     call = lambda x, index, updates, axis=0: _scatter("scatter_update", x, index, updates, axis)
 
+    def aclnn(c, x, index, updates):
+        c.at_positions("replace", x, index, updates)
+
     def vjp(c, g, x, index, updates):
-        gx = F.scatter_update(g, index, zeros_like(updates), axis=c.axis) if c.needs.x else None
-        if not c.needs.updates:
-            return gx, None, None
-        gu = F.gather(g, index, axis=c.axis)
-        if index.ndim:
+        gu = F.gather(g, index, axis=c.axis) if c.needs.updates else None  # first: then g may be written to
+        if gu is not None and index.ndim:
             gu = F.select(_last_writer(index, x.shape[c.axis], updates.shape, c.axis), gu, 0)
-        return gx, None, gu
+        return (F.scatter_update(g, index, zeros_like(updates), axis=c.axis) if c.needs.x else None), None, gu
 
     samples = ScatterAdd.samples
 
@@ -176,6 +179,25 @@ def _as_updates(of_index, shape, axis):
     return broadcast_to(F.expand_dims(of_index, axes=tuple(range(-after, 0))) if after else of_index, shape)
 
 
+def _extremes_at(extreme, x, index, updates, axis):
+    """`scatter_max` or `scatter_min`: every place with all updates, of which some are for it; None if they are many."""
+    at, count, size = x.ndim + axis, dim_product(index.shape), x.shape[axis]
+    if dim_product(x.shape) * count > 2**24:
+        return None
+    if not count:
+        return x
+    rows = F.reshape(updates, shape=(*x.shape[:at], count, *x.shape[at + 1 :]))
+    places = F.reshape(F.iota(start=0, step=1, size=size, dtype=index.dtype), shape=(size, 1))
+    mine = F.equal(broadcast_to(places, (size, count)), broadcast_to(F.reshape(index, shape=(1, count)), (size, count)))
+    wide = (*x.shape[: at + 1], count, *x.shape[at + 1 :])
+    mine = broadcast_to(F.reshape(mine, shape=(size, count, *[1] * (x.ndim - at - 1))), wide)
+    own = broadcast_to(F.expand_dims(x, axes=(axis,)), wide)
+    others = broadcast_to(F.expand_dims(rows, axes=(axis - 1,)), wide)
+    found = F.select(mine, others, own)
+    reduce = F.max if extreme is F.maximum else F.min
+    return extreme(x, reduce(found, axes=(axis,), keepdims=False))
+
+
 class ScatterMax(Primitive):
     """`x` with the elements at the positions in `index` along an axis raised to the greatest of them and `updates`.
 
@@ -195,6 +217,7 @@ class ScatterMax(Primitive):
 
     inplace = "x"
     call = lambda x, index, updates, axis=0: _scatter("scatter_max", x, index, updates, axis)
+    decomposed = lambda c, x, index, updates: _extremes_at(F.maximum, x, index, updates, c.axis)
 
     def vjp(c, g, x, index, updates):
         return _shared(c, g, x, index, updates)
@@ -227,6 +250,7 @@ class ScatterMin(Primitive):
 
     inplace = "x"
     call = lambda x, index, updates, axis=0: _scatter("scatter_min", x, index, updates, axis)
+    decomposed = lambda c, x, index, updates: _extremes_at(F.minimum, x, index, updates, c.axis)
 
     def vjp(c, g, x, index, updates):
         return _shared(c, g, x, index, updates)
@@ -262,6 +286,9 @@ class ScatterMul(Primitive):
     widen = True
     inplace = "x"
     call = lambda x, index, updates, axis=0: _scatter("scatter_mul", x, index, updates, axis)
+
+    def aclnn(c, x, index, updates):
+        c.at_positions("multiply", x, index, updates)
 
     def vjp(c, g, x, index, updates):
         gx = g * F.scatter_mul(constant(1, tensor(x.dtype, x.shape)), index, updates, axis=c.axis)
@@ -338,6 +365,9 @@ class AddAlongAxis(Primitive):
             place[axis] = index
             np.add.at(out, tuple(place), updates)
         return out
+
+    def aclnn(c, x, index, updates):
+        c.add_along(x, index, updates)
 
     widen = True
     inplace = "x"

@@ -340,7 +340,7 @@ class Concat(Primitive):
         return np.concatenate(xs, axis=axis)
 
     def aclnn(c, *xs):
-        c.op("Cat", xs, c.axis % c.out.ndim, c.out)
+        c.op("Cat", [x for x in xs if x.size], c.axis % c.out.ndim, c.out)
 
     call = _concat
 
@@ -379,7 +379,10 @@ class Stack(Primitive):
         return np.stack(xs, axis=axis)
 
     def aclnn(c, *xs):
-        c.op("Stack", xs, c.axis % c.out.ndim, c.out)
+        if xs[0].ndim:
+            c.op("Stack", xs, c.axis % c.out.ndim, c.out)
+        else:
+            c.op("Cat", [x.expanded((0,)) for x in xs], 0, c.out)
 
     call = _stack
 
@@ -415,6 +418,7 @@ class ShapeOf(Primitive):
         return F.shape_of(x, axis=c.axis)
 
     call = lambda x, axis: F.shape_of(x, axis=normal_axis(axis, x.ndim))
+    aclnn = lambda c, x: c.op("InplaceFillScalar", c.out, x.shape[c.axis])
 
     def vjp(c, g, x):
         return None

@@ -159,6 +159,9 @@ class Argsort(Primitive):
     def numpy(x, *, axis, descending):
         return np.ascontiguousarray(_back(_order(np.moveaxis(x, axis, -1), descending), axis))
 
+    def aclnn(c, x):
+        c.sorted(x, c.descending, c.like(x), c.out)
+
     call = lambda x, axis=-1, descending=False: _argsort(x, axis, descending)
     methods = ("argsort",)
 
@@ -195,6 +198,9 @@ class Sort(Primitive):
         order = _order(x, descending)
         return _back(taken(x, order), axis), np.ascontiguousarray(_back(order, axis))
 
+    def aclnn(c, x):
+        c.sorted(x, c.descending, *c.outs)
+
     call = lambda x, axis=-1, descending=False: _sort(x, axis, descending)
     methods = ("sort",)
 
@@ -229,6 +235,9 @@ class Msort(Primitive):
 
     call = lambda x: _msort(x)
     methods = ("msort",)
+
+    def aclnn(c, x):
+        c.sorted(x, False, c.out, c.temp(x.shape, int64))
 
     def vjp(c, g, x):
         order = F.argsort(x, axis=c.axis)
@@ -282,6 +291,11 @@ class Topk(Primitive):
         else:
             order = taken(chosen, _order(taken(comparable, chosen), largest))
         return _back(taken(x, order), axis), np.ascontiguousarray(_back(order, axis))
+
+    def aclnn(c, x):
+        ordered = c.like(x), c.temp(x.shape, int64)
+        c.sorted(x, c.largest, *ordered)
+        c.give(*[y.sliced(c.axis, 0, c.k) for y in ordered])
 
     call = lambda x, k, dim=None, largest=True, sorted=True: _topk(x, k, dim, largest)
     methods = ("topk", "top_k")
@@ -351,6 +365,13 @@ class Searchsorted(Primitive):
 
     call = _searchsorted
     methods = ("searchsorted",)
+
+    def aclnn(c, sequence, values):
+        if sequence.size:
+            order = c.along(range(sequence.shape[-1]), int64, sequence.ndim, sequence.ndim - 1)
+            c.op("SearchSorted", sequence, values, False, c.right, c.dense(order.broadcast(sequence.shape)), c.out)
+        else:
+            c.op("InplaceFillScalar", c.out, 0)
 
     def vjp(c, g, sequence, values):
         return None, None

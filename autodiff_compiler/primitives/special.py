@@ -196,6 +196,10 @@ class Xlogy(Primitive):
 
     infer = float_binary
     scalar = lambda k, x, y: k.multiply(x, k.log(k.where(k.logical_and(k.equal(x, 0), k.equal(y, y)), 1, y)))
+
+    def decomposed(c, x, y):
+        return F.select(F.logical_and(F.equal(x, 0), F.equal(y, y)), 0, x * F.log(y))
+
     call = broadcasting("xlogy", floating=True)
     methods = ("xlogy",)
 
@@ -236,6 +240,7 @@ class Softplus(Primitive):
     scalar = lambda k, x: k.logaddexp(x, 0)
     call = _softplus
     methods = ("softplus",)
+    decomposed = lambda c, x: F.maximum(x, 0) + F.log1p(F.exp(-F.abs(x)))
 
     def vjp(c, g, x):
         return g * F.sigmoid(x)

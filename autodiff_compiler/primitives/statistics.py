@@ -12,6 +12,7 @@ from ..ir.types import TensorType, tensor
 from .compare import truth
 from .family import (
     as_tensor,
+    broadcast_to,
     cast,
     expand,
     float_unary,
@@ -43,6 +44,9 @@ class EuclideanNorm(Primitive):
             return np.sqrt(np.add.reduce(np.square(x), axis=axes, keepdims=keepdims))
         return np.sqrt(np.vdot(x, x)).reshape((1,) * (x.ndim * keepdims))
 
+    def decomposed(c, x):
+        return F.sqrt(F.sum(x * x, axes=c.axes, keepdims=c.keepdims))
+
     widen = True
 
     def vjp(c, g, x):
@@ -73,6 +77,7 @@ class AbsPower(Primitive):
         return np.power(np.absolute(x), order)
 
     widen = True
+    decomposed = lambda c, x: F.pow(F.abs(x), c.order)
 
     def vjp(c, g, x):
         slope = c.order * F.abs_power(x, order=c.order - 1) * F.sign(x)
@@ -267,6 +272,25 @@ class MedianOf(Primitive):
                 found, middle = np.where(top == top, found, x != x), np.where(top == top, middle, top)
         return middle.astype(dtype), found.argmax(axis=axis, keepdims=True)
 
+    def decomposed(c, x):
+        axis, size = c.axis, x.shape[c.axis]
+        ordered = F.msort(x, axis=axis)
+
+        def at(place):
+            return F.slice(ordered, axes=(axis,), starts=(place,), stops=(place + 1,), steps=(1,))
+
+        if c.ignore_nan:
+            there = F.sum(F.cast(F.equal(x, x), dtype=int64), axes=(axis,), keepdims=True)
+            middle = F.take_along_axis(ordered, F.floordiv(F.maximum(there - 1, 0), 2), axis=axis)
+            found = F.equal(x, broadcast_to(middle, x.shape))
+        else:
+            middle, top = at((size - 1) // 2), at(size - 1)
+            lost = F.not_equal(top, top)
+            found = F.equal(x, broadcast_to(middle, x.shape))
+            found = F.select(broadcast_to(lost, x.shape), F.not_equal(x, x), found)
+            middle = F.select(lost, top, middle)
+        return middle, F.argmax(F.cast(found, dtype=int32), axis=axis, keepdims=True)
+
     def vjp(c, gs, x):
         return _to_median(c, gs, x)
 
@@ -394,6 +418,7 @@ class Nansum(Primitive):
     widen = True
     call = _nansum
     methods = ("nansum",)
+    decomposed = lambda c, x: F.sum(F.select(F.isnan(x), 0, x), axes=c.axes, keepdims=c.keepdims)
 
     def vjp(c, g, x):
         return F.select(F.isnan(x), 0, expand(g, c.axes, x.shape, c.keepdims))
@@ -438,6 +463,8 @@ class Count(Primitive):
         if len(axes) < x.ndim:
             return np.add.reduce(x, axis=axes, dtype=np.int64, keepdims=keepdims)
         return np.full((1,) * (x.ndim * keepdims), np.count_nonzero(x))
+
+    decomposed = lambda c, x: F.sum(F.cast(x, dtype=int64), axes=c.axes, keepdims=c.keepdims)
 
     def samples(rng):
         yield rng.bools(2, 3), {"axes": (-1,)}

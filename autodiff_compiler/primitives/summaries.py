@@ -62,8 +62,7 @@ def _with_place(name, x, axis, keepdims):
     if axis is None:
         flat = F.reshape(x, shape=(dim_product(x.shape),))
         value, place = _with_place(name, flat, 0, False)
-        shape = (1,) * x.ndim if keepdims else ()
-        return F.reshape(value, shape=shape), F.reshape(place, shape=shape)
+        return value, place  # one number, also with `keep_dims`
     require(x.ndim > 0, f"{name}_with_value needs at least one dimension")
     axis = normal_axis(axis, x.ndim)
     place = cast(getattr(F, name)(x, axis=axis, keepdims=True), int64)

@@ -101,7 +101,11 @@ class Logaddexp(Primitive):
 
     infer = float_binary
     scalar = lambda k, x, y: k.logaddexp(x, y)
-    aclnn = "LogAddExp"
+
+    def decomposed(c, x, y):
+        far = F.select(F.equal(x, y), 0, -F.abs(x - y))  # equal infinities are no nan apart
+        return F.maximum(x, y) + F.log1p(F.exp(far))
+
     call = broadcasting("logaddexp", floating=True)
     methods = ("logaddexp",)
 
@@ -177,6 +181,10 @@ class Cbrt(Primitive):
     call = floating("cbrt")
     methods = ("cbrt",)
 
+    def decomposed(c, x):
+        root = F.pow(F.abs(x), 1 / 3)
+        return F.select(F.less(x, 0), -root, root)
+
     def vjp(c, g, x):
         return g / (c.out * c.out * 3)
 
@@ -195,6 +203,13 @@ class Hypot(Primitive):
     scalar = lambda k, x, y: k.hypot(x, y)
     call = broadcasting("hypot", floating=True)
     methods = ("hypot",)
+
+    def decomposed(c, x, y):
+        x, y = F.abs(x), F.abs(y)
+        long, short = F.maximum(x, y), F.minimum(x, y)
+        ratio = short / F.select(F.equal(long, 0), 1, long)
+        infinite = F.logical_or(F.equal(x, math.inf), F.equal(y, math.inf))
+        return F.select(infinite, math.inf, long * F.sqrt(ratio * ratio + 1))
 
     def vjp(c, g, x, y):
         nothing = F.equal(c.out, 0)
@@ -338,6 +353,12 @@ class Asinh(Primitive):
     call = floating("asinh")
     methods = ("asinh", "arcsinh")
 
+    def decomposed(c, x):
+        size = F.abs(x)
+        part = 1 / size  # so that no square of a great number is needed
+        found = F.log1p(size + size / (part + F.sqrt(part * part + 1)))
+        return F.select(F.less(x, 0), -found, found)
+
     def vjp(c, g, x):
         return g / F.hypot(x, 1)
 
@@ -354,6 +375,10 @@ class Acosh(Primitive):
     call = floating("acosh")
     methods = ("acosh", "arccosh")
 
+    def decomposed(c, x):
+        above = x - 1
+        return F.log1p(above + F.sqrt(above) * F.sqrt(x + 1))
+
     def vjp(c, g, x):
         return g / (F.sqrt(x - 1) * F.sqrt(x + 1))  # x*x - 1 would cancel near 1 and overflow
 
@@ -369,6 +394,7 @@ class Atanh(Primitive):
     scalar = lambda k, x: k.arctanh(x)
     call = floating("atanh")
     methods = ("atanh", "arctanh")
+    decomposed = lambda c, x: (F.log1p(x) - F.log1p(-x)) * 0.5
 
     def vjp(c, g, x):
         return g / ((1 - x) * (1 + x))

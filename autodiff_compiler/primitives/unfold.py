@@ -25,6 +25,17 @@ def _counts(sizes, kernel, stride, dilation):
     return window_counts(sizes, kernel, stride, (0,) * 2 * len(kernel), dilation)
 
 
+def _met(x, kernel, stride, dilation, windows):
+    """Views for every place in a window: what it meets in `x` on the device, and where `windows` has it."""
+    n, lead = len(kernel), x.ndim - len(kernel)
+    for place in np.ndindex(*kernel):
+        met, part = x, windows
+        for i, at in enumerate(place):
+            met = met.sliced(lead + i, at * dilation[i], windows.shape[lead + n + i], stride[i])
+            part = part.sliced(lead + i, at, 1)
+        yield met, part.squeezed(range(lead, lead + n))
+
+
 class Windows(Primitive):
     """All windows over the last n dimensions: result [..., place in the window (n), window (n)]."""
 
@@ -46,6 +57,10 @@ class Windows(Primitive):
         strides = (*x.strides[:lead], *within, *between)
         view = np.lib.stride_tricks.as_strided(x, shape, strides, writeable=False)
         return view.copy()  # the windows overlap: what writes into the result must not change its neighbours
+
+    def aclnn(c, x):
+        for place, part in _met(x, c.kernel, c.stride, c.dilation, c.out):
+            c.copy(part, place)
 
     def vjp(c, g, x):
         sizes = x.shape[x.ndim - len(c.kernel) :]
@@ -85,6 +100,13 @@ class SumWindows(Primitive):
         return out
 
     widen = True
+
+    def aclnn(c, x):
+        out = c.full(c.out.shape, c.wide(x.dtype), 0)
+        x = c.cast(x, out.dtype)
+        for place, part in _met(out, c.kernel, c.stride, c.dilation, x):
+            c.op("InplaceAdd", place, part, 1)
+        c.give(c.cast(out, c.out.dtype))
 
     def vjp(c, g, x):
         return F.windows(g, kernel=c.kernel, stride=c.stride, dilation=c.dilation)

@@ -2,26 +2,80 @@
 
 from __future__ import annotations
 
-from typing import Any
+import sys
+from collections.abc import Callable
+from typing import Any, Self
 
 import numpy as np
 
-__all__ = ["DeviceArray"]
+__all__ = ["DeviceArray", "nobody_else_sees", "residence"]
+
+_Ndarray = np.ndarray[Any, Any]
+
+
+class _Flags:
+    """The part of an ndarray's flags that Tensors ask for."""
+
+    writeable = True
+
+
+def _new_like(make: Callable[..., Any]) -> Callable[..., Any]:
+    return lambda a, dtype=None, **options: make(a.shape, a.dtype if dtype is None else dtype)
+
+
+#: The functions of NumPy that need no elements, and what they are of arrays of a device.
+_ANSWERS: dict[Any, Callable[..., Any]] = {
+    np.zeros_like: _new_like(np.zeros),
+    np.ones_like: _new_like(np.ones),
+    np.empty_like: _new_like(np.empty),
+    np.shape: lambda a: a.shape,
+    np.ndim: lambda a: a.ndim,
+    np.size: lambda a: a.size,
+    # What others hold of its memory never changes, so only an array itself shows what is written to it.
+    np.may_share_memory: lambda a, b, max_work=None: a is b,
+    np.shares_memory: lambda a, b, max_work=None: a is b,
+}
 
 
 class DeviceArray:
-    """A contiguous array on a device: what an ndarray says of itself, and its values for NumPy when it asks.
+    """A contiguous array on a device: what an ndarray says of itself, and its elements where they are asked for.
 
-    A backend's class says how the values are fetched.  NumPy functions work on a copy; nothing writes into it from
-    outside.
+    It is a box around memory that nothing changes: a write gives the box other memory.  So a copy costs nothing, and
+    what a program works on stays as it was.  NumPy does not compute with it by itself; ``np.asarray`` fetches it.
+    A backend's class says how elements are fetched and stored.
     """
 
-    __slots__ = ("dtype", "shape")
+    __slots__ = ("__weakref__", "dtype", "shape")
+    __array_ufunc__ = None
     base = None
+    flags = _Flags()
 
     def __init__(self, dtype: np.dtype[Any], shape: tuple[int, ...]) -> None:
         self.dtype, self.shape = dtype, shape
 
+    # ------------------------------------------------------------------------------------------- of a backend
+    @property
+    def place(self) -> str:
+        """The device and its number, as in "Ascend:0"."""
+        raise NotImplementedError
+
+    def fetch(self) -> _Ndarray:
+        """The elements as a new ndarray; waits until they are there."""
+        raise NotImplementedError
+
+    def store(self, array: _Ndarray) -> None:
+        """Takes the elements of an ndarray of this dtype and shape."""
+        raise NotImplementedError
+
+    def copy(self) -> Self:
+        """Another box around the same memory."""
+        raise NotImplementedError
+
+    def take(self, other: Any) -> bool:
+        """Takes the memory of another array of this dtype and shape, if it can be shared."""
+        raise NotImplementedError
+
+    # ------------------------------------------------------------------------------------------- description
     @property
     def ndim(self) -> int:
         return len(self.shape)
@@ -49,17 +103,87 @@ class DeviceArray:
             step *= max(n, 1)
         return tuple(reversed(steps))
 
-    def fetch(self) -> np.ndarray[Any, Any]:
-        """The values as a new ndarray; waits until they are there."""
-        raise NotImplementedError
+    def __len__(self) -> int:
+        if not self.shape:
+            raise TypeError("len() of unsized object")
+        return self.shape[0]
 
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
+    # ------------------------------------------------------------------------------------------- elements
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> _Ndarray:
         if copy is False:
             raise ValueError("an array of a device cannot be seen by the host without a copy")
         found = self.fetch()
         return found if dtype is None else found.astype(dtype, copy=False)
 
-    def __len__(self) -> int:
-        if not self.shape:
-            raise TypeError("len() of unsized object")
-        return self.shape[0]
+    def __array_function__(self, function: Any, types: Any, args: Any, options: dict[str, Any]) -> Any:
+        answer = _ANSWERS.get(function)
+        return NotImplemented if answer is None else answer(*args, **options)
+
+    def __getitem__(self, index: Any) -> Any:
+        return self.fetch()[index]
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        if index is Ellipsis:
+            if self.take(value):
+                return
+            whole = np.empty(self.shape, self.dtype)
+        else:
+            whole = self.fetch()
+        whole[index] = value
+        self.store(whole)
+
+    def item(self) -> Any:
+        return self.fetch().item()
+
+    def tolist(self) -> Any:
+        return self.fetch().tolist()
+
+    def tobytes(self) -> bytes:
+        return self.fetch().tobytes()
+
+    def astype(self, dtype: Any) -> _Ndarray:
+        return self.fetch().astype(dtype)
+
+    def __bool__(self) -> bool:
+        return bool(self.fetch())
+
+    def __str__(self) -> str:
+        return str(self.fetch())
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return np.array, (self.fetch(),)  # another process need not have the device
+
+
+class _Residence:
+    """`bring` takes the elements of a Tensor to the device in use; None where that is the CPU."""
+
+    __slots__ = ("bring",)
+
+    def __init__(self) -> None:
+        self.bring: Callable[[Any], None] | None = None
+
+
+residence = _Residence()
+
+
+# ------------------------------------------------------------------------------------------------ who sees it
+class _Box:
+    __slots__ = ("_data",)
+
+
+def _references(x: Any) -> int:
+    return sys.getrefcount(x._data)
+
+
+def _alone() -> int:
+    box = _Box()
+    box._data = np.empty(0)  # type: ignore[attr-defined]
+    return _references(box)
+
+
+_ALONE = _alone()
+
+
+def nobody_else_sees(x: Any) -> bool:
+    """Whether the ndarray in a Tensor is known to the Tensor only, so that its elements may go elsewhere."""
+    return _references(x) == _ALONE and x._data.base is None

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ..config import check_device
 from ..dtypes import promote
 from . import epoch
 from .tensor import Array, Tensor, array_of
@@ -32,18 +33,42 @@ class _Versions(threading.local):
 versions = _Versions()
 
 
+class _Kept:
+    """An attribute of a Parameter about how several devices share it: kept for the caller, without effect."""
+
+    def __init__(self, default: Any) -> None:
+        self._default = default
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self._name = name
+
+    def __get__(self, parameter: Parameter | None, owner: type) -> Any:
+        if parameter is None:
+            return self
+        return (parameter._notes or {}).get(self._name, self._default)
+
+    def __set__(self, parameter: Parameter, value: Any) -> None:
+        parameter._notes = {**(parameter._notes or {}), self._name: value}
+
+
 class Parameter(Tensor):
     """A Tensor with a name that a network trains.
 
     `default_input` is anything a Tensor can be made from; it is copied.  A Parameter with `requires_grad=False` is left
-    out of `trainable_params`.  `layerwise_parallel`, `parallel_optimizer`, `storage_format` and `device` are kept for
-    the caller; they change nothing here.
+    out of `trainable_params`.  `layerwise_parallel`, `parallel_optimizer` and `storage_format` are kept for the caller,
+    like what can be noted about several devices (`comm_fusion`, `sliced` ...): they change nothing here.  A `device` is
+    checked, and the elements get there where they are first used.
 
     >>> Parameter([1.0, 2.0], name="w")
     Parameter (name=w, shape=(2,), dtype=Float32, requires_grad=True)
     """
 
-    __slots__ = ("_name", "_requires_grad", "device", "layerwise_parallel", "parallel_optimizer", "storage_format")
+    __slots__ = ("_name", "_notes", "_requires_grad", "layerwise_parallel", "parallel_optimizer", "storage_format")
+    _notes: dict[str, Any] | None
+
+    cache_enable, cache_shape, is_init = _Kept(False), _Kept([]), _Kept(False)
+    comm_fusion, key, sliced = _Kept(1), _Kept(-1), _Kept(False)
+    parallel_optimizer_comm_recompute = _Kept(False)
 
     def __init__(
         self,
@@ -58,9 +83,12 @@ class Parameter(Tensor):
         self._data: Array = array_of(default_input)
         self._held = 0
         self.name = name
+        self._notes = None
         self._requires_grad = _checked_flag(requires_grad)
         self.layerwise_parallel, self.parallel_optimizer = layerwise_parallel, parallel_optimizer
-        self.storage_format, self.device = storage_format, device
+        self.storage_format = storage_format
+        if device is not None:
+            check_device(device)
 
     @property
     def _node(self) -> Any:
@@ -95,6 +123,11 @@ class Parameter(Tensor):
         if _checked_flag(flag) is not self._requires_grad:
             self._requires_grad = flag
             epoch.bump()
+
+    @property
+    def inited_param(self) -> None:
+        """What took the Parameter's place when it got its values: nothing, as it has them from the start."""
+        return None
 
     @property
     def data(self) -> Parameter:
@@ -154,7 +187,7 @@ class Parameter(Tensor):
         return self.clone()
 
     def __reduce__(self) -> tuple[Any, ...]:
-        rest = (self.layerwise_parallel, self.parallel_optimizer, self.storage_format, self.device)
+        rest = (self.layerwise_parallel, self.parallel_optimizer, self.storage_format)
         return type(self), (self._data, self._name, self.requires_grad, *rest)
 
     def __repr__(self) -> str:

@@ -17,7 +17,7 @@ from ..locks import Lock
 from .parameter import Parameter
 from .tensor import Tensor, wrap
 
-__all__ = ["Generator", "generator", "get_rng_state", "get_seed", "set_rng_state", "set_seed"]
+__all__ = ["Generator", "checked_seed", "generator", "get_rng_state", "get_seed", "set_rng_state", "set_seed"]
 
 
 class Generator:
@@ -33,6 +33,8 @@ class Generator:
         self._lock = Lock()  # of the table of streams; nobody waits for anything while holding it
         self._streams: dict[int, Parameter] = {}
         self.seed: int | None = None
+        #: How often a seed was set.
+        self.restarts = 0
         self._start = int.from_bytes(os.urandom(8), "little") >> 2
 
     def state(self, seed: int | None) -> Parameter:
@@ -58,6 +60,7 @@ class Generator:
         """All streams begin again, from another seed."""
         with self.drawing, self._lock:
             self.seed = self._start = seed
+            self.restarts += 1
             for number, cell in self._streams.items():
                 cell._write(np.array([seed, number, 0]))
 

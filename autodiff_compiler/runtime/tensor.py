@@ -17,6 +17,8 @@ from ..config import check_device
 from ..dtypes import NO_COMPLEX, DType, bool_, dtype_of, float32, from_numpy, int64, uint64
 from ..errors import AmbiguousTruthError
 from . import epoch
+from .device_array import DeviceArray
+from .open_sizes import OpenSizes
 from .storage import holders
 from .text import tensor_repr
 
@@ -64,7 +66,9 @@ class Tensor:
     `input_data` is a number, a (nested) list or tuple of numbers, an ndarray, a NumPy scalar or a Tensor; it is copied.
     Python floats become float32, ints int64, bools bool; arrays keep their dtype unless `dtype` is given.  Without
     `input_data`, `init` fills an array of `shape` and `dtype`: a number, or a function that is given the ndarray.
-    `const_arg` changes nothing; a `device` can be the "CPU".
+    `const_arg` changes nothing; a `device` is checked, and the elements get there where they are first used.  A `shape`
+    with None in it, or a `dtype` alone, describes inputs of open sizes, for `Cell.set_inputs`: such a Tensor has no
+    elements.
 
     TypeError: what is no number (strings, None, complex, ragged lists).  ValueError: `shape` differs from the data's.
 
@@ -102,10 +106,8 @@ class Tensor:
         if init is not None:
             self._data = _initial(input_data, wanted, shape, init)
         else:
-            if input_data is None:
-                raise _nothing(shape)
-            self._data = array_of(input_data, wanted)
-            if shape is not None and shape != self._data.shape:
+            self._data = _described(shape, wanted) if input_data is None else array_of(input_data, wanted)
+            if input_data is not None and shape is not None and shape != self._data.shape:
                 raise ValueError(f"`shape` is {shape}, but the data has shape {self._data.shape}")
         self._node = None
         self._held = 0
@@ -143,6 +145,12 @@ class Tensor:
         """The sizes of the dimensions."""
         shape: tuple[int, ...] = self._data.shape
         return shape
+
+    @property
+    def device(self) -> str:
+        """Where the elements are: "CPU", or "Ascend:0" on the first accelerator."""
+        data: Any = self._data
+        return data.place if isinstance(data, DeviceArray) else "CPU"
 
     @property
     def ndim(self) -> int:
@@ -195,7 +203,7 @@ class Tensor:
         >>> t = Tensor([1.0, 2.0]); t.asnumpy()[0] = 5; t.tolist()
         [5.0, 2.0]
         """
-        return self._own()
+        return self._of_host()
 
     numpy = asnumpy
 
@@ -222,19 +230,19 @@ class Tensor:
 
     def data_ptr(self) -> int:
         """The address of the first element, as long as nothing gives the Tensor another value."""
-        return int(self._own().ctypes.data)
+        return int(self._of_host().ctypes.data)
 
     def to_dlpack(self) -> Any:
         """The memory as a DLPack capsule; `from_dlpack` of other packages takes the Tensor itself, too."""
         return self.__dlpack__()
 
     def move_to(self, to: str, blocking: bool = True) -> Tensor:
-        """The Tensor on the "CPU", where it is; RuntimeError for another device."""
+        """The Tensor on the "CPU", or on "Ascend" from its first use there on; RuntimeError: it cannot be used."""
         check_device(to)
-        return self
+        return wrap(self._data.fetch(), self._node) if to == "CPU" and isinstance(self._data, DeviceArray) else self
 
     def data_sync(self, blocking: bool = True) -> None:
-        """Nothing: the elements are here."""
+        """Nothing: whoever asks for elements waits for them."""
 
     def set_const_arg(self, const_arg: bool = True) -> None:
         """Nothing: compiled code reads its arguments at every call."""
@@ -260,9 +268,18 @@ class Tensor:
             self._held = 0
         return data
 
+    def _of_host(self) -> Array:
+        """The same in the host's memory: what lies on a device moves here, until it is used there again."""
+        data: Any = self._own()
+        if isinstance(data, DeviceArray):
+            self._data = data = data.fetch()
+            self._held = 0
+        own: Array = data
+        return own
+
     # ------------------------------------------------------------------------------------------- protocols
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:
-        data = self._data if copy else self._own()
+        data = np.asarray(self._data) if copy else self._of_host()
         if dtype is not None and np.dtype(dtype) != data.dtype:
             if copy is False:
                 raise ValueError(f"converting {self.dtype.name} to {np.dtype(dtype)} needs a copy")
@@ -270,13 +287,13 @@ class Tensor:
         return data.copy() if copy else data
 
     def __buffer__(self, flags: int) -> memoryview:
-        return memoryview(self._own())  # type: ignore[arg-type]  # NumPy declares it from Python 3.12 on
+        return memoryview(self._of_host())  # type: ignore[arg-type]  # NumPy declares it from Python 3.12 on
 
     def __dlpack__(self, **options: Any) -> Any:
-        return self._own().__dlpack__(**options)
+        return self._of_host().__dlpack__(**options)
 
     def __dlpack_device__(self) -> tuple[int, int]:
-        kind, index = self._data.__dlpack_device__()
+        kind, index = self._of_host().__dlpack_device__()
         return int(kind), int(index)
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -329,10 +346,12 @@ class Tensor:
         return format(self.item(), spec)
 
     def __str__(self) -> str:
-        return str(self._data)
+        return repr(self) if isinstance(self._data, OpenSizes) else str(self._data)
 
     def __repr__(self) -> str:
-        return tensor_repr(self._data, str(self.dtype))
+        if isinstance(self._data, OpenSizes):
+            return f"Tensor(shape={list(self.shape)}, dtype={self.dtype}, value= )"
+        return tensor_repr(np.asarray(self._data), str(self.dtype))
 
 
 _new = Tensor.__new__
@@ -403,12 +422,11 @@ def _refuse_tensors(data: Any) -> None:
             _refuse_tensors(x)
 
 
-def _nothing(shape: tuple[Any, ...] | None) -> TypeError:
-    """The error for a Tensor of nothing."""
-    text = "a Tensor is made from `input_data`, or from `shape`, `dtype` and `init`"
-    if shape is not None and None in shape:
-        text += "; leave out what describes open sizes: another shape is compiled by itself"
-    return TypeError(text)
+def _described(shape: tuple[Any, ...] | None, dtype: DType | None) -> Any:
+    """What stands for the elements of a Tensor that describes inputs; TypeError if nothing in it is open."""
+    if dtype is None or (shape is not None and None not in shape):
+        raise TypeError("a Tensor is made from `input_data`, or from `shape`, `dtype` and `init`")
+    return OpenSizes(shape, dtype)
 
 
 def _initial(data: Any, dtype: DType | None, shape: tuple[int, ...] | None, init: Any) -> Array:

@@ -113,10 +113,14 @@ class Gradient:
         return self._jit
 
     def __graph_call__(self, lw: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
+        from ..frontend.ahead import go_back
+
+        kwargs = dict(kwargs)
         given, sens = self._split(tuple(args), kwargs)
         inputs = self._inputs(given, lw.is_tensor, lw.called_from if lw.here is None else lw.here.of_user())
         select = (lambda result: main_of(result)) if self.has_aux else None
         fn, operands, positions = inputs.taken_apart(self.fn)
+        go_back(lw, self.fn, given, kwargs)
         outputs, grads, weight_grads = lw.differentiate(
             fn, operands, kwargs, positions, self.weights or (), select, sens
         )
@@ -130,6 +134,8 @@ class Gradient:
     def _split(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], Any]:
         if not self.sens:
             return args, None
+        if "sens" in kwargs:
+            return args, kwargs.pop("sens")
         if not args:
             raise TypeError("with sens_param the last argument is the sensitivity, none was given")
         if not kwargs:
@@ -260,13 +266,15 @@ def grad(
     weights: Any = None,
     has_aux: bool = False,
     return_ids: bool = False,
+    sens_param: bool = False,
 ) -> Gradient:
     """The derivative of `fn` by its arguments at `grad_position` and by the Parameters in `weights`.
 
     The result takes the arguments of `fn`.  It returns a Tensor for an int position, a tuple for several; with
     `weights` a pair of both (only the weights' for ``grad_position=None``).  Several float outputs are summed; with
     `has_aux` only the first is differentiated and the others are returned beside the gradient.  With `return_ids` every
-    gradient is a pair with its position or with the name of its Parameter, for `get_grad`.
+    gradient is a pair with its position or with the name of its Parameter, for `get_grad`.  With `sens_param` the last
+    argument of the call, or the keyword `sens`, is the cotangent of the output (a tuple for several outputs).
 
     ValueError: neither positions nor weights, negative or repeated positions.  GradientError: an argument that holds no
     Tensor.
@@ -275,7 +283,7 @@ def grad(
     >>> grad(lambda x: x * x)(Tensor([3.0])).tolist()
     [6.0]
     """
-    return _gradient(fn, grad_position, weights, has_aux, return_ids, with_value=False)
+    return _gradient(fn, grad_position, weights, has_aux, return_ids, sens_param, with_value=False)
 
 
 def value_and_grad(
@@ -287,8 +295,6 @@ def value_and_grad(
     sens_param: bool = False,
 ) -> Gradient:
     """Like `grad`, returning ``(fn(...), gradient)``; the function runs once.
-
-    With `sens_param` the last argument of the call is the cotangent of the output (a tuple for several outputs).
 
     >>> from autodiff_compiler import Tensor
     >>> y, g = value_and_grad(lambda x: x * x)(Tensor([3.0]))

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import difflib
+import inspect
 from typing import Any
 
 from ..dtypes import DType
 from ..runtime.host import TensorSpec
 from ..runtime.tensor import Tensor
 
-__all__ = ["JitConfig", "Signature", "check_options", "lazy_inline", "no_inline"]
+__all__ = ["JitConfig", "Signature", "check_options", "enable_dynamic", "lazy_inline", "no_inline"]
 
 _LEVELS = ("", "O0", "O1", "O2")
 _VALUES: dict[str, tuple[Any, ...]] = {
@@ -140,3 +141,25 @@ def lazy_inline(fn: Any = None, attrs: Any = None, policy: Any = None) -> Any:
 def no_inline(fn: Any = None) -> Any:
     """MindSpore's decorator of functions that compiled code keeps apart: the function itself."""
     return (lambda fn: fn) if fn is None else fn
+
+
+def enable_dynamic(**kwargs: Any) -> Any:
+    """MindSpore's decorator that names parameters of open sizes: the function itself, as every shape is compiled.
+
+    `kwargs`: a Tensor, or a tuple or list of Tensors, with sizes of None, for parameters by name.  ValueError: none.
+    TypeError: something else, or the function has no such parameter.
+    """
+    if not kwargs:
+        raise ValueError("enable_dynamic() needs the parameters whose sizes are open")
+    for name, spec in kwargs.items():
+        for part in spec if isinstance(spec, tuple | list) else (spec,):
+            if not isinstance(part, Tensor):
+                raise TypeError(f"enable_dynamic() takes Tensors: {name!r} is of type {type(part).__name__}")
+
+    def marked(fn: Any) -> Any:
+        unknown = kwargs.keys() - inspect.signature(fn).parameters.keys()
+        if unknown:
+            raise TypeError(f"enable_dynamic() names {', '.join(sorted(unknown))}, which {fn!r} does not take")
+        return fn
+
+    return marked

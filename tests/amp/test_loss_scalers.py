@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import autodiff_compiler as ms
-from autodiff_compiler import Tensor, amp, nn, ops
+from autodiff_compiler import Parameter, Tensor, amp, nn, ops
 
 INF, NAN = float("inf"), float("nan")
 
@@ -145,3 +145,12 @@ def test_a_functional_step_with_a_users_scaler(compiled: bool) -> None:
         w = w if x == INF else w - 0.5 * x
         assert net.weight.item() == w
     assert scaler.value.item() == 16.0
+
+
+def test_the_maps_that_scalers_of_users_import() -> None:
+    from autodiff_compiler.amp import _grad_scale_map, _grad_unscale_map
+
+    scale, grads = Parameter(Tensor(4.0), name="scale"), (Tensor([1.0]), [Tensor([2.0], dtype=ms.float16)])
+    up = _grad_scale_map(scale, grads)
+    assert (up[0].tolist(), up[1][0].tolist(), up[1][0].dtype) == ([4.0], [8.0], ms.float16)
+    assert _grad_unscale_map(scale, up)[1][0].tolist() == [2.0]

@@ -270,7 +270,8 @@ def test_results_sized_by_numbers_are_for_eager_code(name: str, operands: tuple[
 
 def test_every_class_has_a_case() -> None:
     tested = {name for name, *_ in CASES} | {name for name, *_ in DATA_SIZED}
-    assert set(array_classes.__all__) <= tested
+    in_the_other_file = {"DataFormatDimMap", "DataFormatVecPermute", "UnravelIndex"}
+    assert set(array_classes.__all__) - tested == in_the_other_file
 
 
 # ---------------------------------------------------------------------------------------------------- derivatives

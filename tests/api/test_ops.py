@@ -242,8 +242,8 @@ def test_assignment_keeps_its_place_among_reads(mode: str) -> None:
 
     f = ms.jit(f) if mode == "graph" else f
     a, b, c = f(Tensor([2.0, 2.0]))
-    # w: 1, 2 -> 3, 5 -> 13, 15 -> 11, 13; a returned Parameter is read when it is used.
-    assert [a.tolist(), b.tolist(), c.tolist(), w.tolist()] == [[2.0, 4.0], [6.0, 10.0], [11.0, 13.0], [11.0, 13.0]]
+    # w: 1, 2 -> 3, 5 -> 13, 15 -> 11, 13; what was returned is the value at that time.
+    assert [a.tolist(), b.tolist(), c.tolist(), w.tolist()] == [[2.0, 4.0], [6.0, 10.0], [13.0, 15.0], [11.0, 13.0]]
 
 
 def test_a_derivative_reaches_an_assigned_value(mode: str) -> None:

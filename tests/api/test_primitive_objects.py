@@ -174,7 +174,6 @@ def test_bad_constants_and_weights_are_refused() -> None:
     [
         ("AllReduce", "one process"),
         ("Softmx", "use `Softmax`"),
-        ("SegmentSum", "UnsortedSegmentSum"),
         ("Eig", "complex"),
     ],
 )

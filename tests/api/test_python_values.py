@@ -10,7 +10,7 @@ import pytest
 
 import autodiff_compiler as ms
 from autodiff_compiler import Tensor, ops
-from autodiff_compiler.errors import CompileError, MissingAttributeError, ShapeError, UnsupportedCallError
+from autodiff_compiler.errors import CompileError, MissingAttributeError, ShapeError
 
 #: name, arguments, what Python says
 VALUES: list[tuple[str, tuple[Any, ...], Any]] = [
@@ -103,7 +103,7 @@ def test_functions_that_fill_a_tensor(name: str) -> None:
     assert (found[0] == found[1]).all()
     assert (found[0] == found[2]).all()
     assert found[0].std() > 0
-    with pytest.raises(UnsupportedCallError, match="generators"):
+    with pytest.raises(TypeError, match="Generator or None"):
         function(Tensor([0.0]), generator=1)
 
 
@@ -156,7 +156,7 @@ def test_complex_results_are_refused(name: str) -> None:
 def test_complex_dtypes_are_refused() -> None:
     x = Tensor([1.0])
     assert not hasattr(ms, "complex64")
-    with pytest.raises(AttributeError, match="complex128: complex numbers are not supported"):
+    with pytest.raises(AttributeError, match=r"'complex128': complex numbers are not supported"):
         _ = ms.complex128
     with pytest.raises(MissingAttributeError) as caught:
         ms.jit(lambda x: x.astype(ms.complex64))(x)

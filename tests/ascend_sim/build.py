@@ -12,7 +12,7 @@ FLAGS = ["-O2", "-std=gnu11", "-fPIC", "-shared", "-Wall", "-Wextra", "-Werror"]
 CORE, LIBRARIES = (
     ["core.c"],
     {"libascendcl.so": ["runtime.c"], "libnnopbase.so": ["base.c"],
-     "libopapi.so": ["ops.c", "elementwise.c", "reduce.c"]},
+     "libopapi.so": ["ops.c", "elementwise.c", "reduce.c", "matrix.c", "shape.c", "index.c", "sort.c", "neural.c"]},
 )  # fmt: skip
 
 

@@ -25,8 +25,18 @@ static bool listed(const char *dtypes, int dtype) {
     return false;
 }
 
+/* The arguments of the first phase that this thread called last, with their dtypes; tests compare it with the tables. */
+static __thread char description[2048];
+EXPORT const char *aclsim_description(void) { return description; }
+
+static void describe(const char *kind, const char *dtypes) {
+    size_t used = strlen(description);
+    snprintf(description + used, sizeof description - used, "%s %s;", kind, dtypes);
+}
+
 Plan plan(const char *name) {
     Plan p = {0};
+    description[0] = 0;
     p.name = name;
     p.status = sim_enter(name);
     if (!p.status) p.status = sim_context(name);
@@ -51,6 +61,7 @@ static Arg *next(Plan *p) { return &p->e->args[p->e->count++]; }
 
 static Tensor *tensor(Plan *p, const Tensor *t, const char *dtypes, bool is_out, bool may_be_null) {
     Arg *a = next(p);
+    describe(may_be_null ? "optional" : is_out ? "out" : "in", dtypes);
     a->out = is_out;
     if (!t) {
         if (!may_be_null && !p->status) p->status = sim_error(161001, "%s: argument %d is NULL", p->name, p->e->count - 1);
@@ -77,6 +88,7 @@ Tensor *inout(Plan *p, const Tensor *t, const char *dtypes) { return tensor(p, t
 
 Arg *list(Plan *p, const Tensors *handle, const char *dtypes, bool is_out) {
     Arg *a = next(p);
+    describe("list", dtypes);
     Tensors *found = handle ? sim_object(handle, TENSORS, p->name) : NULL;
     a->out = is_out;
     if (!found) {
@@ -96,6 +108,7 @@ Arg *list(Plan *p, const Tensors *handle, const char *dtypes, bool is_out) {
 
 void number(Plan *p, const Scalar *handle) {
     Arg *a = next(p);
+    describe("scalar", "");
     Scalar *s = handle ? sim_object(handle, SCALAR, p->name) : NULL;
     if (!s) {
         p->status = p->status ? p->status : sim_error(161001, "%s: a scalar is NULL", p->name);
@@ -106,16 +119,19 @@ void number(Plan *p, const Scalar *handle) {
 
 void real(Plan *p, double value) {
     Arg *a = next(p);
+    describe("real", "");
     a->kind = NUMBER, a->real = value;
 }
 
 void whole(Plan *p, int64_t value) {
     Arg *a = next(p);
+    describe("whole", "");
     a->kind = NUMBER, a->integer = value, a->real = (double)value;
 }
 
 void integers(Plan *p, const Ints *handle, bool may_be_null) {
     Arg *a = next(p);
+    describe("ints", "");
     if (!handle) {
         if (!may_be_null && !p->status) p->status = sim_error(161001, "%s: an int array is NULL", p->name);
         return;
@@ -132,6 +148,7 @@ void integers(Plan *p, const Ints *handle, bool may_be_null) {
 
 void booleans(Plan *p, const Bools *handle) {
     Arg *a = next(p);
+    describe("bools", "");
     Bools *found = handle ? sim_object(handle, BOOLS, p->name) : NULL;
     if (!found) {
         p->status = p->status ? p->status : sim_error(161001, "%s: a bool array is NULL", p->name);
@@ -174,12 +191,49 @@ void dense(Plan *p, const Tensor *t) {
     }
 }
 
+void image(Plan *p, const Tensor *t) {
+    static const int formats[] = {47, 0, 30};
+    if (t->rank >= 3 && t->rank <= 5) need(p, t->format == formats[t->rank - 3], "an image of %d dimensions has the format %d", t->rank, t->format);
+}
+
+int axis_in(Plan *p, const Tensor *t, int64_t axis) {
+    int rank = t->rank ? t->rank : 1;
+    need(p, axis >= 0 && axis < rank, "axis %lld of %d", (long long)axis, t->rank);
+    return axis >= 0 && axis < rank ? (int)axis : 0;
+}
+
+/* The bytes from the first to the last element of a view. */
+static bool extent(const Tensor *t, uint64_t *from, uint64_t *to) {
+    uint64_t last = (uint64_t)t->offset, size = sim_size_of(t->dtype);
+    if (!t->address || !count_of(t)) return false;
+    for (int i = 0; i < t->rank; i++) last += (uint64_t)((t->dims[i] - 1) * t->strides[i]);
+    *from = t->address + (uint64_t)t->offset * size, *to = t->address + (last + 1) * size;
+    return true;
+}
+
+/* What an operator writes must not be what it reads: no text allows it. */
+static void apart(const Plan *p, const Tensor *written, const Tensor *read) {
+    uint64_t a, b, c, d;
+    if (extent(written, &a, &b) && extent(read, &c, &d) && a < d && c < b)
+        sim_violation("%s: a result lies where an operand lies", p->name);
+}
+
+static void all_apart(const Plan *p) {
+    const Executor *e = p->e;
+    for (int i = 0; i < e->count; i++)
+        for (int k = 0; e->args[i].kind == ONE_TENSOR && e->args[i].out && k < e->count; k++) {
+            if (e->args[k].kind == ONE_TENSOR && k != i) apart(p, &e->args[i].tensor, &e->args[k].tensor);
+            for (uint64_t m = 0; e->args[k].kind == MANY_TENSORS && m < e->args[k].count; m++) apart(p, &e->args[i].tensor, &e->args[k].tensors[m]);
+        }
+}
+
 Status done(Plan *p, Kernel kernel, uint64_t *size, Executor **executor) {
     if (!size || !executor) p->status = p->status ? p->status : sim_error(161001, "%s: NULL", p->name);
     if (p->status) {
         p->e->object.alive = false;
         return p->status;
     }
+    all_apart(p);
     p->e->kernel = kernel;
     p->e->slow = p->slow;
     uint64_t mixed = 0;
@@ -362,6 +416,16 @@ void store_int(const Tensor *t, int64_t position, int64_t value) {
     case BOOL: *at = value != 0; return;
     default: store(t, position, (double)value);
     }
+}
+
+void move(const Tensor *to, int64_t at, const Tensor *from, int64_t position) {
+    if (is_int(from->dtype)) store_int(to, at, load_int(from, position));
+    else store(to, at, load(from, position));
+}
+
+void put_number(const Tensor *to, int64_t at, const Arg *number) {
+    if (is_int(to->dtype)) store_int(to, at, number->integer);
+    else store(to, at, number->real);
 }
 
 double rounded(double value, int dtype) {

@@ -33,6 +33,10 @@ void same_shape(Plan *p, const Tensor *a, const Tensor *b);
 void has_shape(Plan *p, const Tensor *t, int rank, const int64_t *dims);
 void broadcasts(Plan *p, const Tensor *const *xs, int count, const Tensor *to);
 void dense(Plan *p, const Tensor *t);
+/* Format of an image of 3 to 5 dimensions: NCL, NCHW, NCDHW. */
+void image(Plan *p, const Tensor *t);
+/* A dimension's number, not negative. */
+int axis_in(Plan *p, const Tensor *t, int64_t axis);
 /* The end of the first phase. */
 Status done(Plan *p, Kernel kernel, uint64_t *size, Executor **executor);
 
@@ -48,6 +52,8 @@ Status launch(const char *name, void *workspace, uint64_t size, Executor *execut
 #define INTS_ "u8 i8 i16 i32 i64"
 #define NUMBERS INTS_ " f16 bf16 f32 f64"
 #define ANY "bool " NUMBERS
+/* Everything but complex numbers. */
+#define WORDS "bool u8 i8 i16 u16 i32 u32 i64 u64 f16 bf16 f32 f64"
 
 /* ---------------------------------------------------------------------------------------------- elements
    Tensors are read and written element by element, with their strides. */
@@ -61,6 +67,9 @@ double load(const Tensor *t, int64_t position);
 int64_t load_int(const Tensor *t, int64_t position);
 void store(const Tensor *t, int64_t position, double value);
 void store_int(const Tensor *t, int64_t position, int64_t value);
+/* An element of any dtype from one tensor to another, a number of a scalar or of 0 to a tensor. */
+void move(const Tensor *to, int64_t at, const Tensor *from, int64_t position);
+void put_number(const Tensor *to, int64_t at, const Arg *number);
 bool is_int(int dtype);
 double rounded(double value, int dtype);
 

@@ -57,6 +57,10 @@ class Interpreter:
         result = kernel_of(op.defn)(*xs, **dict(zip(op.defn.schema, op.attrs, strict=True)))
         return result if isinstance(result, tuple) else (np.asarray(result),)
 
+    def op_kept(self, op, xs, env):
+        mask, x = xs  # the kernel works on the bits of real numbers
+        return (np.where(mask, x, np.zeros_like(x)),)
+
     def op_const(self, op, xs, env):
         value, type = op.attrs
         if isinstance(value, str):

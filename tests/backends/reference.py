@@ -68,7 +68,7 @@ def _op(module, op, xs, env):
     if name == "scan":
         return _scan(module, op, xs, env, attrs)
     if op.defn.scalar is not None:  # numbers are numbers: a full array of them could change the layout of the result
-        xs = [x.ravel()[0] if v.constant is not None else x for x, v in zip(xs, op.operands, strict=True)]
+        xs = [x.ravel()[0] if v.constant is not None and x.size else x for x, v in zip(xs, op.operands, strict=True)]
         if np.broadcast_shapes(*[np.shape(x) for x in xs]) != op.results[0].type.shape:
             xs[0] = np.full(op.results[0].type.shape, xs[0])
     result = kernel_of(op.defn)(*[np.asarray(x) for x in xs], **attrs)

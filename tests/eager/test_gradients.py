@@ -53,7 +53,7 @@ def test_orders_1_to_3(name):
 CASES = [
     (lambda x, w: ((x @ w).tanh() + w[0]).sum(), (2, 3), (3, 4)),
     (lambda x, w: (x[:, None] / (2 + w.T[:2, :3] ** 2)).mean() * (x * w.sum(0).mean()).sum(), (2, 3), (3, 4)),
-    (lambda x, w: call.concat([x, w], 1).exp().sum() * x.max(1).sum(), (2, 3), (2, 4)),
+    (lambda x, w: call.concat([x, w], 1).exp().sum() * x.max(axis=1).sum(), (2, 3), (2, 4)),
     (lambda x, w: (call.stack([x[0], x[1]]) * x).sin().sum() - (w.sigmoid() * x[1, 2]).sum(), (2, 3), (4,)),
     (lambda x, w: (x * w).sum() ** 2 + (x + w[:, None, :]).sqrt().sum(), (1, 3), (2, 3)),
 ]

@@ -369,5 +369,19 @@ def test_the_cpu_is_where_a_tensor_is():
 def test_a_tensor_of_nothing_is_refused():
     with pytest.raises(TypeError, match="`input_data`"):
         Tensor(shape=(2,), dtype=dt.float32)
-    with pytest.raises(TypeError, match="open sizes"):
-        Tensor(shape=(None, 2), dtype=dt.float32)
+    with pytest.raises(TypeError, match="`input_data`"):
+        Tensor(None)
+
+
+def test_a_tensor_of_open_sizes_describes_inputs_only():
+    x = Tensor(shape=[None, 2], dtype=dt.float32)
+    assert (x.shape, x.dtype, x.ndim) == ((-1, 2), dt.float32, 2)
+    assert Tensor(shape=None, dtype=dt.float32).shape == (-2,)
+    assert repr(x) == str(x) == "Tensor(shape=[-1, 2], dtype=Float32, value= )"
+    for use in (
+        *(Tensor.asnumpy, Tensor.tolist, Tensor.copy, len, bool, list, Tensor, np.asarray, Tensor.sum),
+        *(lambda x: x + 1, lambda x: 1 - x, lambda x: x @ x, lambda x: x[0], lambda x: x == x, ms.ops.relu),
+        *(ms.jit(lambda x: x + 1), ms.grad(lambda x: (x * x).sum())),
+    ):
+        with pytest.raises(ValueError, match=r"open sizes|must not be negative|sizes differ"):
+            use(x)

@@ -313,3 +313,27 @@ def test_rates_are_reduced_on_a_plateau(mode: str, kind: Any, losses: Any, expec
         run(Tensor(float(loss)))
         seen.append(scheduler.get_last_lr()[0].item())
     assert seen == expected
+
+
+def test_groups_are_added(mode: str) -> None:
+    class Plain(optim.Optimizer):
+        def update(self, i: int, p: Any, g: Any, group: dict[str, Any]) -> Any:
+            return ops.assign(p, p - group["lr"] * g)
+
+    p, q = Parameter([1.0], name="p"), Parameter([[1.0, 1.0]], name="q")
+    plain = Plain([p], {"lr": 0.5})
+    plain((Tensor([1.0]),))
+    plain.add_param_group({"params": q, "lr": 0.25})
+    assert (plain.group_start_id, [x.name for x in plain.parameters]) == ([0, 1, 2], ["p", "q"])
+    plain((Tensor([1.0]), Tensor([[2.0, 4.0]])))
+    assert (p.tolist(), q.tolist()) == ([0.0], [[0.5, 0.0]])
+    with pytest.raises(RuntimeError, match="all groups at once"):
+        optim.Adam([p]).add_param_group({"params": q})
+
+
+def test_warm_restarts_jump_between_epochs() -> None:
+    scheduler = lr_scheduler.CosineAnnealingWarmRestarts(optim.SGD([Parameter([1.0], name="p")], lr=2.0), T_0=2)
+    for epoch in (0.5, 1.0, 2.5):
+        assert scheduler.step(epoch) is None
+        wanted = 1 + math.cos(math.pi * (epoch % 2) / 2)
+        assert scheduler.get_last_lr()[0].item() == pytest.approx(wanted, abs=1e-6)

@@ -423,7 +423,7 @@ def test_cross_entropy_refuses_bad_labels():
 
 # ------------------------------------------------------------------------------------------------ the whole table
 def test_every_method_belongs_to_a_function_and_the_properties_are_methods():
-    assert PROPERTIES == {"T", "mT"} & METHODS.keys()
+    assert PROPERTIES == {"H", "T", "mT"} & METHODS.keys()
     for defn in REGISTRY.values():
         assert set(defn.methods) <= METHODS.keys()
 

@@ -96,6 +96,11 @@ def test_expressions_that_are_listed(listed, expression, code, text):
     assert getattr(caught.value, "code", type(caught.value).__name__) == code
 
 
+@pytest.mark.parametrize("layer", ["nn.ReLU()", "nn.Flatten()", "nn.MSELoss()"])
+def test_layers_without_weights_may_be_made_where_they_are_called(listed, layer):
+    assert listed(f"@jit\ndef f(x):\n    return {layer}\n") == []
+
+
 ROOTS = {
     "decorated": "@jit\ndef f(x):\n    return nothing",
     "decorated with options": "@ms.jit(unroll_limit=2)\ndef f(x):\n    return nothing",

@@ -116,6 +116,28 @@ def test_a_renamed_parameter_is_named_anew(mode):
     assert gradient(X, Y)[0] == "other"
 
 
+def test_a_sensitivity_by_keyword(mode):
+    x, y, sens = Tensor([1.0, 2.0]), Tensor([3.0, 4.0]), Tensor([10.0, 100.0])
+
+    def f(x, y):
+        return x * y
+
+    for found in (
+        ms.grad(f, (0, 1), sens_param=True)(x, y, sens=sens),
+        ms.grad(f, (0, 1), sens_param=True)(x, y, sens),
+        ms.value_and_grad(f, (0, 1), sens_param=True)(x, y, sens=sens)[1],
+        ms.ops.GradOperation(get_all=True, sens_param=True)(f)(x, y, sens=sens),
+        ms.jit(lambda x, y, s: ms.grad(f, (0, 1), sens_param=True)(x, y, sens=s))(x, y, sens),
+    ):
+        assert [g.tolist() for g in found] == [[30.0, 400.0], [10.0, 200.0]]
+
+
+def test_what_is_no_tensor_is_its_own_constant(mode):
+    assert (ops.stop_gradient(3.0), ops.stop_gradient(2), ops.stop_gradient(None)) == (3.0, 2, None)
+    slope = ms.grad(lambda x, n: x * ops.stop_gradient(x) ** ops.stop_gradient(n))
+    assert slope(Tensor([3.0]), 2).tolist() == [9.0]
+
+
 def test_a_sensitivity_as_last_argument(mode):
     gradient = ms.value_and_grad(Net(), (0, 1), sens_param=True)
     _, found = gradient(X, Y, (Tensor([1.0, 10.0]), Tensor([5.0, 5.0])))

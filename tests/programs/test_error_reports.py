@@ -333,7 +333,7 @@ def test_a_failing_derivative_rule(monkeypatch):
 
 
 def test_a_failing_backend(monkeypatch):
-    monkeypatch.setattr(NumpyBackend, "compile", lambda self, module: _broken())
+    monkeypatch.setattr(NumpyBackend, "compile", lambda self, module, in_place=(): _broken())
     f = define("def f(x):\n\n\n    return ms.ops.tanh(x)")
     internal(ms.jit(f), "backend", KeyError)
 

@@ -259,7 +259,7 @@ def test_library_functions(text):
 
 
 TENSOR = texts("""
-    x.sum(); m.sum(0); m.sum(axis=1); m.mean(); m.mean(1); m.max(); m.min(0); m.reshape(3, 2); m.reshape(-1)
+    x.sum(); m.sum(0); m.sum(axis=1); m.mean(); m.mean(1); m.max(); m.min(axis=0); m.reshape(3, 2); m.reshape(-1)
     m.T; m.transpose(1, 0); x * m.shape[0]; x * len(m); x * m.ndim; x * m.size; x.copy() * x
     m.argmax() * x; m.ravel(); m.flatten(); x.item(0) if False else x; (x > 1).sum() * x; m.swapaxes(0, 1)
     sum(m) + max(x) * min(x); abs(x)

@@ -342,3 +342,31 @@ def test_a_stream_is_written_by_a_host_call():
     stream = io.StringIO()
     ms.jit(lambda x: ms.py_call(stream.write, "text", out=int))(ms.Tensor(X))
     assert stream.getvalue() == "text"
+
+
+def test_functions_of_packaging_and_inspect_run_while_compiling():
+    import inspect
+
+    from packaging import version
+
+    def pair(a, b):
+        return a - b
+
+    @ms.jit
+    def f(x):
+        if version.parse("2.1.0") <= version.parse("2.10.0"):
+            x = x * 2
+        return pair(*[x] * len(inspect.signature(pair).parameters)) + x
+
+    assert f(ms.Tensor(3.0)).item() == 6.0
+
+
+def test_compiled_code_has_no_frames_to_look_at():
+    import inspect
+
+    @ms.jit
+    def f(x):
+        return x * len(inspect.stack())
+
+    with pytest.raises(ms.UnsupportedCallError, match=r"stack\(\)"):
+        f(ms.Tensor(3.0))

@@ -245,6 +245,8 @@ CELLS = {
     "with a setting": "nn.LeakyReLU(0.25)(x - 2.0)",
     "a loss": "nn.MSELoss()(x, x * 2.0)",
     "pooling": "nn.MaxPool1d(3)(x.reshape((1, 1, 3)))",
+    "flatten": "nn.Flatten()(x.reshape((1, 3, 1)))",
+    "padding": "nn.Pad(((1, 2),))(x)",
 }
 
 

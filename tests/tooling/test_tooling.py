@@ -336,6 +336,17 @@ def test_the_page_of_errors_is_current() -> None:
     assert done.returncode == 0, done.stderr
 
 
+def test_the_page_of_names_is_current_and_gives_a_reason_for_each_that_is_absent() -> None:
+    done = subprocess.run(
+        [sys.executable, str(ROOT / "tools" / "migration_page.py"), "--check"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert "|  |" not in (ROOT / "docs" / "migration.md").read_text("utf-8")
+
+
 def test_the_page_of_operations_is_current() -> None:
     done = subprocess.run(
         [sys.executable, str(ROOT / "tools" / "ops_table.py"), "--check"], capture_output=True, text=True, check=False

@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 
 from ...dtypes import DType, from_numpy
-from ...runtime.device_array import DeviceArray
+from ...runtime.device_array import DeviceArray, nobody_else_sees
 from .device import Block, Device
 
-__all__ = ["AscendArray"]
+__all__ = ["AscendArray", "brought"]
 
 
 class AscendArray(DeviceArray):
@@ -27,13 +27,44 @@ class AscendArray(DeviceArray):
         """An array of the host or of any device as one of this device."""
         if isinstance(array, AscendArray) and array.block.device is device:
             return array
-        values = np.ascontiguousarray(array)
-        block = device.allocate(values.nbytes, label)
-        device.upload(values, block.address)
-        return AscendArray(block, from_numpy(values.dtype), np.shape(array))
+        values = np.asarray(array)
+        return AscendArray(_uploaded(values, device, label), from_numpy(values.dtype), values.shape)
+
+    @property
+    def place(self) -> str:
+        return f"Ascend:{self.block.device.number}"
 
     def fetch(self) -> np.ndarray[Any, Any]:
         """The values as a new ndarray; waits until they are there."""
         found = np.empty(self.shape, self.dtype)
-        self.block.device.download(self.block.address, found)
+        block = self.block  # held until it is read, whatever others write to this array
+        block.device.download(block.address, found)
         return found
+
+    def store(self, array: np.ndarray[Any, Any]) -> None:
+        self.block = _uploaded(array, self.block.device, self.block.label)
+
+    def copy(self) -> AscendArray:
+        return AscendArray(self.block, from_numpy(self.dtype), self.shape)
+
+    def take(self, other: Any) -> bool:
+        if not isinstance(other, AscendArray) or (other.dtype, other.shape) != (self.dtype, self.shape):
+            return False
+        self.block = other.block
+        return True
+
+
+def _uploaded(values: np.ndarray[Any, Any], device: Device, label: str) -> Block:
+    block = device.allocate(values.nbytes, label)
+    device.upload(np.ascontiguousarray(values), block.address)
+    return block
+
+
+def brought(x: Any, device: Device) -> AscendArray:
+    """The elements of a Tensor on a device; they stay there unless somebody else sees those of the host."""
+    moves = nobody_else_sees(x)
+    data = x._data
+    found = AscendArray.of(data, device)
+    if found is not data and (moves or isinstance(data, AscendArray)):
+        x._data = found
+    return found

@@ -8,6 +8,7 @@ from typing import Any
 from ...config import context
 from ...errors import UnsupportedCallError
 from ...ir.core import Module
+from ...ir.types import TensorType
 from ..base import Coverage
 from ..target import Target
 from . import control  # noqa: F401  (it enters how it lowers ops)
@@ -40,8 +41,9 @@ class AscendBackend:
             raise UnsupportedCallError(
                 "the Ascend device cannot run " + ", ".join(sorted(low.missing)),
                 code="AC1902",
+                loc=low.missing_at,
                 notes=reasons,
-                hint='allow the host to run them with set_context(ascend_fallback="host"), or use float32',
+                hint='use float32 where the dtype is the reason, or allow the host with set_context(ascend_fallback="host")',
             )
         name = module.entry.name
         text = listing(name, low.steps, [*module.entry.args], args, outs)
@@ -49,14 +51,14 @@ class AscendBackend:
 
     def _lowered(self, module: Module) -> tuple[Lowering, list[Any], list[Any]]:
         low = Lowering(module, self._host, context.get("ascend_fallback") == "host")
-        args = [low.room(a.type, a.name) for a in module.entry.args]  # type: ignore[arg-type]
+        args = [low.fresh(a.type, a.name) for a in module.entry.args]
         found = low.function(module.entry, args)
         outs = [
-            low.whole(x) if x is not None else low.whole(low.constant(0, v.type))  # type: ignore[arg-type]
+            low.settled(low.constant(0, v.type) if x is None and isinstance(v.type, TensorType) else x)
             for x, v in zip(found, module.entry.outs, strict=True)
         ]
         low.flush()
-        known = [*[a.buffer for a in args], *low.constants]
+        known = [*[key for a in args for key in keys_of(a)], *low.constants]
         lay_out(low.steps, known, [key for x in outs for key in keys_of(x)])
         return low, args, outs
 

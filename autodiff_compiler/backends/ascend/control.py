@@ -12,26 +12,9 @@ from ...ir.types import Seq, TensorType, TupleType, Type, tensor
 from .emit import Ref, contiguous_strides
 from .launch import Number, Placed, launch
 from .lower import Lowering, control
-from .program import AscendProgram, Bind, Branch, Frame, Loop, Operand, Run, SeqKey, keys_of
+from .program import AscendProgram, Bind, Branch, Frame, Loop, Operand, Run, SeqKey, given, keys_of, taken
 
 __all__: list[str] = []
-
-
-# ------------------------------------------------------------------------------------------------ run-time values
-def taken(frame: Frame, operand: Operand) -> Any:
-    """What an operand means in a run: a block, a list, or a tuple of them."""
-    if isinstance(operand, tuple):
-        return tuple([taken(frame, x) for x in operand])
-    return None if operand is None else frame.get(operand.buffer if isinstance(operand, Ref) else operand)
-
-
-def given(frame: Frame, operand: Operand, value: Any) -> None:
-    """Gives an operand a meaning."""
-    if isinstance(operand, tuple):
-        for x, v in zip(operand, value if value is not None else [None] * len(operand), strict=True):
-            given(frame, x, v)
-    elif operand is not None and value is not None:
-        frame[operand.buffer if isinstance(operand, Ref) else operand] = value
 
 
 # ------------------------------------------------------------------------------------------------ branches
@@ -226,7 +209,7 @@ def _sum(run: Run, type: Type, x: Any, y: Any) -> Any:
     if isinstance(type, TupleType):
         return tuple([_sum(run, t, a, b) for t, a, b in zip(type.elems, x, y, strict=True)])
     assert isinstance(type, TensorType)
-    shape = tuple(map(int, type.shape))
+    shape = tuple([n for n in type.shape if isinstance(n, int)])
     size = math.prod(shape)
     made = run.device.allocate(size * type.dtype.itemsize)
     strides = contiguous_strides(shape)

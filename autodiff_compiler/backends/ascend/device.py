@@ -22,17 +22,25 @@ from ...errors import AscendError, AscendMemoryError
 from ...locks import Lock
 from .acl import DEVICE_TO_HOST, HOST_TO_DEVICE, Acl, acl
 
-__all__ = ["Block", "Device", "current", "device", "shutdown"]
+__all__ = ["Block", "Device", "current", "device", "shutdown", "started"]
 
 #: How many of the last queued operators an asynchronous failure names.
 _REMEMBERED = 8
 _HUGE_FIRST = 0
 _HBM = 1
+_DETERMINISTIC = 0
+_UNITS = {"": 1, "KB": 1 << 10, "MB": 1 << 20, "GB": 1 << 30}
 
 
 def padded(nbytes: int) -> int:
     """Bytes that an allocation of `nbytes` takes: kernels may read up to 32 bytes behind its end."""
     return (nbytes + 31) // 32 * 32 + 32
+
+
+def _bytes(text: str) -> int:
+    """The bytes that "1.5GB" means."""
+    number = text.rstrip("KMGB ")
+    return int(float(number) * _UNITS[text[len(number) :].strip()])
 
 
 class Block:
@@ -80,19 +88,39 @@ class Device:
         self.lock = Lock()
         acl.initialise()
         self.enter()
-        self.stream: int = acl.get("aclrtCreateStream", ctypes.c_void_p)
-        if context.get("deterministic") == "ON":
-            acl.call("aclrtCtxSetSysParamOpt", 0, 1)
+        try:
+            self.stream: int = acl.get("aclrtCreateStream", ctypes.c_void_p)
+            self._deterministic, self._limit = False, 0
+            self.configure()
+        except BaseException:
+            _chosen.device = None
+            with contextlib.suppress(AscendError):
+                acl.call("aclrtResetDevice", number)
+            raise
+
+    @property
+    def mine(self) -> bool:
+        """Whether it is this process's, and not that of the one that this was forked from."""
+        return self._pid == os.getpid()
 
     def enter(self) -> None:
         """Makes this the device of the calling thread."""
         if getattr(_chosen, "device", None) is self:
             return
-        if self._closed or self._pid != os.getpid():
+        if self._closed or not self.mine:
             why = "was shut down" if self._closed else "belongs to the process that this one was forked from"
             raise AscendError("set_device", 0, "", f"device {self.number} {why}", "", "")
         self.acl.call("aclrtSetDevice", self.number)
         _chosen.device = self
+
+    def configure(self) -> None:
+        """Follows the settings `deterministic` and `max_device_memory`."""
+        wanted = context.get("deterministic") == "ON"
+        self._limit = _bytes(context.get("max_device_memory"))
+        if wanted != self._deterministic and not self._closed:
+            self.enter()
+            self.acl.call("aclrtCtxSetSysParamOpt", _DETERMINISTIC, int(wanted))
+            self._deterministic = wanted
 
     # ------------------------------------------------------------------------------------------- memory
     def allocate(self, nbytes: int, label: str = "") -> Block:
@@ -119,18 +147,23 @@ class Device:
                 self._pool.free[size].append(address)
                 self._live.pop(address, None)
 
+    def _taken_from_cann(self, size: int) -> int:
+        if self._pool.held + size > self._limit:
+            raise AscendMemoryError("allocate", 0, "", "max_device_memory of set_context allows no more", "", "")
+        return int(self.acl.get("aclrtMalloc", ctypes.c_void_p, size, _HUGE_FIRST))
+
     def _malloc(self, size: int, label: str) -> int:
         try:
-            address = self.acl.get("aclrtMalloc", ctypes.c_void_p, size, _HUGE_FIRST)
+            address = self._taken_from_cann(size)
         except AscendMemoryError as error:
             if not self.trim():
                 raise self._no_memory(error, size, label) from None
             try:
-                address = self.acl.get("aclrtMalloc", ctypes.c_void_p, size, _HUGE_FIRST)
+                address = self._taken_from_cann(size)
             except AscendMemoryError as again:
                 raise self._no_memory(again, size, label) from None
         self._pool.held += size
-        return int(address)
+        return address
 
     def _no_memory(self, error: AscendMemoryError, size: int, label: str) -> AscendMemoryError:
         largest = sorted(self._live.values(), reverse=True)[:5]
@@ -282,9 +315,20 @@ def current() -> Device:
     return device(context.get("device_id"))
 
 
-def shutdown() -> None:
-    """Waits for all devices, gives their memory and streams back, and ends CANN if this package started it."""
+def started() -> list[Device]:
+    """The devices that are in use."""
     with _lock:
+        return [found for found in _devices.values() if found.mine]
+
+
+def shutdown() -> None:
+    """Waits for all devices, gives their memory and streams back, and ends CANN if this package started it.
+
+    In a forked process, whose devices are its parent's, it does nothing.
+    """
+    with _lock:
+        if not all(found.mine for found in _devices.values()):
+            return
         for found in _devices.values():
             found.close()
         _devices.clear()

@@ -15,8 +15,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+import numpy as np
+
 from ...dtypes import DType
 from .launch import Number
+from .recipes import Recipes
 from .tables import Argument, operators
 
 __all__ = ["Buffer", "Call", "Emitter", "Ref", "Refused", "contiguous_strides"]
@@ -104,6 +107,15 @@ class Ref:
         kept = [i for i in range(self.ndim) if i not in gone]
         return self.permuted(kept)
 
+    def diagonal(self, offset: int, length: int) -> Ref:
+        """The elements [..., i, i + offset] of the last two dimensions, as one."""
+        row, column = self.strides[-2:]
+        first = self.offset + max(-offset, 0) * row + max(offset, 0) * column
+        return replace(
+            self, shape=(*self.shape[:-2], length), strides=(*self.strides[:-2], row + column),
+            offset=first if length else self.offset,
+        )  # fmt: skip
+
     def sliced(self, axis: int, start: int, size: int, step: int = 1) -> Ref:
         """`size` entries along a dimension, from `start` on, every `step`-th (at least 1)."""
         axis %= self.ndim
@@ -122,7 +134,15 @@ class Call:
     loc: str
 
 
-class Emitter:
+def _ranked(args: Sequence[Argument], given: list[Any]) -> list[Any]:
+    """Arguments with numbers as one element each where an operator takes no tensor without dimensions."""
+    pairs = list(zip(args, given, strict=True))
+    if all(v.ndim >= a.ranks[0] for a, v in pairs if isinstance(v, Ref)):
+        return given
+    return [v.expanded((0,)) if isinstance(v, Ref) and v.ndim == 0 else v for v in given]
+
+
+class Emitter(Recipes):
     """Where a rule writes: the op's attributes by name, its results' places, and operators.
 
     `outs` are fresh places for the results; `give` replaces them by views of what exists.
@@ -172,9 +192,9 @@ class Emitter:
         """Room for a value of the shape and dtype of another."""
         return self.temp(x.shape, x.dtype)
 
-    def refuse(self, why: str) -> None:
-        """Ends the rule: the device cannot do this."""
-        raise Refused(why)
+    def refusal(self, why: str) -> Refused:
+        """To be raised by a rule: the device cannot do this."""
+        return Refused(why)
 
     # ------------------------------------------------------------------------------------------- operators
     def op(self, name: str, *values: Any) -> None:
@@ -182,11 +202,25 @@ class Emitter:
         prototype = operators()[name]
         if len(values) != len(prototype.args):
             raise TypeError(f"aclnn{name} takes {len(prototype.args)} arguments, {len(values)} were given")
-        given = [self._argument(name, a, v) for a, v in zip(prototype.args, values, strict=True)]
+        given = _ranked(
+            prototype.args, [self._argument(name, a, v) for a, v in zip(prototype.args, values, strict=True)]
+        )
+        if not self._any_elements(name, prototype.args, given):
+            return
         dtypes = {v.dtype.short for v in given if isinstance(v, Ref)}
         if "f64" in dtypes or (prototype.fast and dtypes - prototype.fast - {"bool"}):
             self.slow.add(f"{name} of {', '.join(sorted(dtypes))}")
         self.calls.append(Call(name, tuple(given), self.loc))
+
+    def _any_elements(self, name: str, args: Sequence[Argument], given: list[Any]) -> bool:
+        """Whether there is something to write; refused if that would be made of nothing."""
+        refs = [(a.role, v) for a, v in zip(args, given, strict=True) if isinstance(v, Ref)]
+        if all(v.size == 0 for role, v in refs if role != "in"):
+            return False
+        lists = [x for v in given if isinstance(v, list) for x in v]
+        if any(x.size == 0 for x in [*[v for _, v in refs], *lists]):
+            raise Refused(f"aclnn{name} is not called with operands that have no elements")
+        return True
 
     def _argument(self, name: str, a: Argument, value: Any) -> Any:
         if a.kind == "tensor" and isinstance(value, Ref):
@@ -222,6 +256,44 @@ class Emitter:
         made = self.temp(x.shape, dtype)
         self.op("Cast", x, dtype, made)
         return made
+
+    def array(self, values: Any, dtype: DType) -> Ref:
+        """A constant array."""
+        values = np.asarray(values).astype(dtype.numpy)
+        buffer = self._constant(np.ascontiguousarray(values), dtype)
+        return Ref(buffer, dtype, values.shape, contiguous_strides(values.shape))
+
+    def sliced(
+        self, x: Ref, axes: Sequence[int], starts: Sequence[int], shape: Sequence[int], steps: Sequence[int]
+    ) -> tuple[Ref, list[int]]:
+        """The view of a strided slice of that shape, and the axes along which it stands the other way round."""
+        turned = []
+        for axis, start, step in zip(axes, starts, steps, strict=True):
+            size = shape[axis]
+            if step < 0 and size > 1:
+                turned.append(axis % x.ndim)
+            first = start if step > 0 else start + max(size - 1, 0) * step
+            x = x.sliced(axis, first, size, abs(step))
+        return x, turned
+
+    def flipped(self, x: Ref, axes: Sequence[int]) -> Ref:
+        """The same values in reverse order along axes."""
+        if not axes:
+            return x
+        made = self.like(x)
+        self.op("Flip", x, axes, made)
+        return made
+
+    def padded(self, x: Ref, padding: Sequence[int]) -> tuple[Ref, tuple[int, ...]]:
+        """An image and its padding per dimension: padded before where the two sides differ."""
+        before, after = tuple(padding[::2]), tuple(padding[1::2])
+        if before == after:
+            return x, before
+        widths = [w for pair in zip(reversed(before), reversed(after), strict=True) for w in pair]
+        sizes = [n + b + a for n, b, a in zip(x.shape[2:], before, after, strict=True)]
+        made = self.temp((*x.shape[:2], *sizes), x.dtype)
+        self.op("ConstantPadNd", x, widths, 0, made)
+        return made, (0,) * len(before)
 
     def reshaped(self, x: Ref, shape: Sequence[int]) -> Ref:
         """The same values in order in another shape; copied first if they do not lie in order."""

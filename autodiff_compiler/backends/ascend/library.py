@@ -113,7 +113,7 @@ class Libraries:
             queue.argtypes = [ctypes.c_void_p, ctypes.c_uint64, ctypes.c_void_p, ctypes.c_void_p]
             plan.restype = queue.restype = ctypes.c_int32
             found = self._functions[name] = (plan, queue)
-        return found  # type: ignore[no-any-return]
+        return found
 
     def _symbol(self, group: str, name: str) -> Any:
         for library in self.load(group):

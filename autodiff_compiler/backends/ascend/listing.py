@@ -48,10 +48,10 @@ class _Names:
         return str(list(x)) if isinstance(x, tuple) else getattr(x, "short", None) or repr(x)
 
 
-def listing(name: str, steps: Sequence[Any], args: Sequence[Any], places: Sequence[Ref], outs: Sequence[Any]) -> str:
+def listing(name: str, steps: Sequence[Any], args: Sequence[Any], places: Sequence[Any], outs: Sequence[Any]) -> str:
     """The text of a program."""
     names = _Names()
-    head = ", ".join(names.view(p) for p in places)
+    head = ", ".join(names.view(p) if isinstance(p, Ref) else f"{a.name or '_'}:{a.type}" for a, p in zip(args, places, strict=True))
     results = ", ".join(names.view(x) for x in outs if isinstance(x, Ref))
     lines = [f"ascend program {name}({head}) -> ({results})", *_lines(steps, names, "  ")]
     return "\n".join(lines) + "\n"

@@ -9,19 +9,22 @@ from typing import Any
 
 import numpy as np
 
-from ...dtypes import DType
+from ...dtypes import DType, bfloat16, float16, float32
 from ...errors import InternalCompilerError
 from ...ir.build import Builder
 from ...ir.core import Block, Function, Module, Op, Value
-from ...ir.primitive import Context, Effect
+from ...ir.primitive import Context, Effect, F
 from ...ir.types import TensorType, TupleType
 from ...ir.walk import Cloner, uses
 from ...runtime.commits import Commit
+from ...source import Loc
 from .emit import Buffer, Call, Emitter, Ref, Refused, contiguous_strides
 from .program import Bind, Frame, Host, Operand, Segment, SeqKey, Step, keys_of
 
 __all__ = ["CONTROL", "Lowering"]
 
+#: Floats that operators may not take, or that a rule of several steps would round at each.
+_NARROW = (float16, bfloat16)
 #: Ops that this package lowers itself, by name: control flow, tuples, sequences.
 CONTROL: dict[str, Callable[[Lowering, Op], None]] = {}
 
@@ -53,14 +56,15 @@ class Lowering:
         #: how each op runs, and why some cannot; operators on the slow cores
         self.ways: dict[str, str] = {}
         self.missing: dict[str, str] = {}
+        self.missing_at: Loc | None = None
         self.slow: set[str] = set()
 
     # ------------------------------------------------------------------------------------------- places
     def shape(self, type: TensorType) -> tuple[int, ...]:
-        for n in type.shape:
-            if not isinstance(n, int):
-                raise InternalCompilerError(f"the Ascend backend needs sizes that are known: {type}")
-        return tuple(type.shape)
+        sizes = [n for n in type.shape if isinstance(n, int)]
+        if len(sizes) < len(type.shape):
+            raise InternalCompilerError(f"the Ascend backend needs sizes that are known: {type}")
+        return tuple(sizes)
 
     def room(self, type: TensorType, label: str | None = None) -> Ref:
         """A new place for a value."""
@@ -74,7 +78,11 @@ class Lowering:
         return Ref(self.number(number, type.dtype), type.dtype, shape, (0,) * len(shape), 0, number)
 
     def number(self, number: Any, dtype: DType) -> Buffer:
-        """Where one element with that value lies."""
+        """Where a constant lies: one element with that value, or an array."""
+        if isinstance(number, np.ndarray):
+            buffer = Buffer(number.nbytes)
+            self.constants[buffer] = number
+            return buffer
         key = (repr(number), dtype)
         if key not in self._numbers:
             buffer = self._numbers[key] = Buffer(dtype.itemsize)
@@ -188,32 +196,67 @@ class Lowering:
             self._on_device(op)
 
     def _on_device(self, op: Op) -> None:
-        length, slow = len(self.calls), set(self.slow)
-        try:
-            outs = [self.room(r.type, r.name) for r in op.results]  # type: ignore[arg-type]
-            c = self.emitter(op, outs)
+        outs = [self.room(r.type, r.name) for r in op.results]  # type: ignore[arg-type]
+        why = ""
+        if any(x.size for x in outs):
             operands = [self.ref(v) for v in op.operands]
-            rule = op.defn.aclnn
-            if isinstance(rule, str):
-                c.op(rule, *operands, *outs)
-            else:
-                rule(c, *operands)
-            self.env.update(zip(op.results, c.outs, strict=True))
+            why = self._emitted(op, operands, outs)
+            if why and any(x.dtype in _NARROW for x in operands):
+                why = self._emitted(op, operands, outs, wide=True) and why
+        if why:
+            self._on_host(op, why)
+        else:
             self.ways.setdefault(op.defn.name, "operators")
+            self.env.update({r: x if x.size else self.nothing(r) for r, x in zip(op.results, outs, strict=True)})
+
+    def nothing(self, value: Value) -> Ref:
+        """A value without elements, which no operator writes."""
+        assert isinstance(value.type, TensorType)
+        ref = self.room(value.type, value.name)
+        self.constants[ref.buffer] = np.empty(ref.shape, ref.dtype.numpy)
+        return ref
+
+    def _emitted(self, op: Op, operands: list[Ref], outs: list[Ref], wide: bool = False) -> str:
+        """Writes the op's operators and fills in `outs`; else why not.  `wide`: with 16-bit floats as float32."""
+        length, slow, rule = len(self.calls), set(self.slow), op.defn.aclnn
+        c = self.emitter(op, outs)
+        try:
+            if wide:
+                operands = [c.cast(x, float32) if x.dtype in _NARROW else x for x in operands]
+                c.give(*[c.temp(x.shape, float32) if x.dtype in _NARROW else x for x in outs])
+            if isinstance(rule, str):
+                c.op(rule, *operands, *c.outs)
+            else:
+                assert rule is not None
+                rule(c, *operands)
+            outs[:] = [c.cast(made, x.dtype) for made, x in zip(c.outs, outs, strict=True)]
+            return ""
         except Refused as refused:
             del self.calls[length:]
             self.slow = slow
-            self._on_host(op, str(refused))
+            return str(refused)
 
     def _decomposed(self, op: Op) -> None:
-        """The op as the other ops that make it up."""
+        """The op as the other ops that make it up, 16-bit floats as float32 and rounded once."""
+        if not any(math.prod(self.shape(r.type)) for r in op.results):  # type: ignore[arg-type]
+            self.env.update({r: self.nothing(r) for r in op.results})
+            return
         body = Block([v.type for v in op.operands])
         builder = Builder(body, module=self.module, loc=op.loc)
         rule = op.defn.decomposed
         assert rule is not None
         with builder:
-            found = rule(Context(op.defn, op.attrs, (), ()), *body.args)
-            builder.ret(*(found if isinstance(found, tuple) else (found,)))
+            xs = [F.cast(x, dtype=float32) if x.dtype in _NARROW else x for x in body.args]
+            found = rule(Context(op.defn, op.attrs, (), ()), *xs)
+            if found is None:
+                self._on_host(op, f"{op.defn.name} of these sizes is not made up of operators")
+                return
+            found = found if isinstance(found, tuple) else (found,)
+            types = [r.type for r in op.results]
+            builder.ret(*[
+                x if x.dtype is t.dtype else F.cast(x, dtype=t.dtype)  # type: ignore[union-attr]
+                for x, t in zip(found, types, strict=True)
+            ])  # fmt: skip
         self.env.update(zip(body.args, [self.env[v] for v in op.operands], strict=True))
         self.block(body)
         self.env.update(zip(op.results, [self.env[v] for v in body.outs], strict=True))
@@ -224,6 +267,7 @@ class Lowering:
         name = op.defn.name
         if why and not self.fallback:
             self.missing.setdefault(name, why + (f" at {op.loc}" if op.loc else ""))
+            self.missing_at = self.missing_at or op.loc
         self.ways[name] = f"host kernel: {why}" if why else "host"
         program = self.host(_single(self.module, op))
         results = [self.room(r.type, r.name) for r in op.results]  # type: ignore[arg-type]

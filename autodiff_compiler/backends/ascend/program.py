@@ -7,6 +7,7 @@ blocks of the device's pool from where they are made to their last use; what onl
 from __future__ import annotations
 
 import os
+import weakref
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
@@ -14,7 +15,6 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from ...errors import InternalCompilerError
-from ...runtime.device_array import DeviceArray
 from . import launch
 from .arrays import AscendArray
 from .device import Block, Device, current
@@ -34,7 +34,9 @@ __all__ = [
     "Segment",
     "SeqKey",
     "Step",
+    "given",
     "keys_of",
+    "taken",
 ]
 
 
@@ -59,6 +61,22 @@ def keys_of(operand: Operand) -> Iterator[Key]:
             yield from keys_of(x)
     elif operand is not None:
         yield operand
+
+
+def taken(frame: Frame, operand: Operand) -> Any:
+    """What an operand means in a run: a block, a list, or a tuple of them."""
+    if isinstance(operand, tuple):
+        return tuple([taken(frame, x) for x in operand])
+    return None if operand is None else frame.get(operand.buffer if isinstance(operand, Ref) else operand)
+
+
+def given(frame: Frame, operand: Operand, value: Any) -> None:
+    """Gives an operand a meaning."""
+    if isinstance(operand, tuple):
+        for x, v in zip(operand, value if value is not None else [None] * len(operand), strict=True):
+            given(frame, x, v)
+    elif operand is not None and value is not None:
+        frame[operand.buffer if isinstance(operand, Ref) else operand] = value
 
 
 @dataclass
@@ -164,10 +182,30 @@ class Run:
         self.frame[buffer] = block
 
 
+def _argument(run: Run, operand: Operand, x: Any) -> Any:
+    """What a caller gives, as blocks.  What stands for a value of a path that was not taken is never read."""
+    if isinstance(operand, Ref):
+        if isinstance(x, Block):
+            return x
+        label = operand.buffer.label
+        if x is None or tuple(x.shape) != operand.shape:
+            return run.device.allocate(operand.buffer.nbytes, label)
+        return AscendArray.of(x, run.device, label).block
+    if isinstance(operand, tuple):
+        return tuple([_argument(run, one, v) for one, v in zip(operand, x, strict=True)])
+    return x
+
+
+def _result(run: Run, x: Operand) -> Any:
+    return AscendArray(run.frame[x.buffer], x.dtype, x.shape) if isinstance(x, Ref) else taken(run.frame, x)
+
+
 class AscendProgram:
     """A compiled module: called with the arrays of the entry function (of the host or the device).
 
-    It returns its results as arrays of the device.  `source` is the sequence of operators as text.
+    It returns its results as arrays of the device, tuples and sequences among them as blocks in tuples and lists, for
+    another program.  What a block holds never changes once its program has ended, so a result may be an argument's.
+    `source` is the sequence of operators as text.
     """
 
     def __init__(
@@ -175,8 +213,8 @@ class AscendProgram:
         name: str,
         source: str,
         steps: list[Any],
-        args: list[Ref],
-        outs: list[Ref],
+        args: Sequence[Operand],
+        outs: Sequence[Operand],
         constants: dict[Buffer, np.ndarray[Any, Any]],
         mode: Mode,
     ) -> None:
@@ -185,42 +223,32 @@ class AscendProgram:
         self.run = self
         #: arguments that a call writes over: none, results are always new
         self.overwrites: tuple[int, ...] = ()
-        self._blocks: dict[int, dict[Buffer, Block]] = {}
+        #: the constants on each device
+        self._blocks: weakref.WeakKeyDictionary[Device, dict[Buffer, Block]] = weakref.WeakKeyDictionary()
 
     def __call__(self, *arrays: Any) -> tuple[Any, ...]:
         device = current()
         frame: Frame = dict(self._constants(device))
-        for ref, array in zip(self.args, arrays, strict=True):
-            frame[ref.buffer] = AscendArray.of(array, device, ref.buffer.label).block
         run = Run(device, frame)
+        for operand, x in zip(self.args, arrays, strict=True):
+            given(frame, operand, _argument(run, operand, x))
         try:
             self.execute(self.steps, run)
         except Exception:
-            for step, frame in run.commits:
-                before = Run(device, frame)
+            for step, then in run.commits:
+                before = Run(device, then)
                 step.run(*[before.fetched(x) for x in step.operands])
             raise
-        taken: set[int] = {id(frame[ref.buffer]) for ref in self.args}
-        return tuple([self._result(run, ref, taken) for ref in self.outs])
+        return tuple([_result(run, x) for x in self.outs])
 
     def _constants(self, device: Device) -> dict[Buffer, Block]:
-        found = self._blocks.get(device.number)
+        found = self._blocks.get(device)
         if found is None:
             run = Run(device, {})
             for buffer, array in self.constants.items():
                 run.store(array, buffer)
-            found = self._blocks[device.number] = run.frame
-        return found
-
-    def _result(self, run: Run, ref: Ref, taken: set[int]) -> DeviceArray:
-        block = run.frame[ref.buffer]
-        if id(block) in taken or ref.buffer in self.constants:  # results never share memory with anything else
-            copy = run.device.allocate(ref.buffer.nbytes, ref.buffer.label)
-            to = launch.Placed(copy.address, ref.size, ref.dtype, ref.shape, ref.strides, 0)
-            launch.launch(run.device, "InplaceCopy", [to, run.placed(ref)])
-            block = copy
-        taken.add(id(block))
-        return AscendArray(block, ref.dtype, ref.shape)
+            found = self._blocks[device] = run.frame
+        return dict(found)
 
     def execute(self, steps: Sequence[Any], run: Run) -> None:
         """Runs steps in order, and lets go of what nobody needs any more."""

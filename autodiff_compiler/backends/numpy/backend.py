@@ -8,6 +8,7 @@ import itertools
 import linecache
 import os
 import weakref
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -23,7 +24,9 @@ from .module_code import ModuleCode
 from .nest import nest_small
 from .plan import plan_buffers
 from .printer import Namer, module_text
-from .syntax import Var, assign, call, load, none, store, subscript, tuple_expr
+from .program import Step, nodes_of
+from .scratch import BLOCKS, give_back, leased, place_buffers
+from .syntax import Var, assign, call, load, none, size_of, store, subscript, tuple_expr
 from .undefined import undefined_values
 
 __all__ = ["NumpyBackend", "NumpyProgram"]
@@ -39,11 +42,13 @@ class NumpyProgram:
     """A compiled module: `program(*arrays)` runs it and returns a tuple of ndarrays.
 
     `source` is its text, `filename` the name under which tracebacks and debuggers know it, `run` the entry function
-    itself.
+    itself.  `overwrites`: the arguments, by position, that it writes the results over that are their next versions.
     """
 
-    def __init__(self, source: str, entry: str, arrays: dict[str, Any], callables: dict[str, Any]) -> None:
-        self.source, self.arrays = source, arrays
+    def __init__(
+        self, source: str, entry: str, arrays: dict[str, Any], callables: dict[str, Any], overwrites: Sequence[int] = ()
+    ) -> None:
+        self.source, self.arrays, self.overwrites = source, arrays, tuple(overwrites)
         self.filename = f"<numpy program {entry} #{next(_numbers)}>"
         with contextlib.suppress(IndexError):  # until it is empty; other threads may do the same
             while True:
@@ -52,7 +57,7 @@ class NumpyProgram:
         linecache.cache[self.filename] = (len(source), None, source.splitlines(keepends=True), self.filename)
         weakref.finalize(self, _gone.append, self.filename)
         self.namespace: dict[str, Any] = {"__name__": entry, "__file__": self.filename}
-        self.namespace |= {"CONSTANTS": arrays, "CALLABLES": callables}
+        self.namespace |= {"CONSTANTS": arrays, "CALLABLES": callables, "BLOCKS": BLOCKS}
         exec(compile(source, self.filename, "exec", dont_inherit=True), self.namespace)
         self.run = self.namespace[entry]
 
@@ -87,33 +92,45 @@ class NumpyBackend:
     def __init__(self, target: Target = TARGET) -> None:
         self.target = target
 
-    def compile(self, module: Module) -> NumpyProgram:
-        """The module as a program; InternalCompilerError where an op is left that a pass should have removed."""
+    def compile(self, module: Module, *, in_place: Collection[str] = ()) -> NumpyProgram:
+        """The module as a program; InternalCompilerError where an op is left that a pass should have removed.
+
+        The next versions of the states `in_place` may be written over the arguments: see `NumpyProgram.overwrites`.
+        """
         namer = Namer()
         names = {function.name: namer.name(function.name) for function in module}
         code = ModuleCode(module, undefined_values(module), names, self.target.reuse_bytes)
         functions = [module.functions[name] for name in reachable(module)]
-        lowered = [_lowered(code, function) for function in reversed(functions)]
+        kept = _states(module, in_place, self.target.reuse_bytes)
+        lowered = [_lowered(code, function, kept) for function in reversed(functions)]
         for low in reversed(lowered):
             low.link()
             variables = [_variable(low, v) for v in low.function.outs]
             nest_small(low.out, variables, self.target.reuse_bytes)
-            plan_buffers(low.out, variables, self.target.reuse_bytes)
-            self._returns(low, low.function.outs)
+            states = _next_versions(low, variables, kept) if low.out.is_entry else {}
+            buffers = plan_buffers(low.out, variables, self.target.reuse_bytes, states)
+            if buffers:
+                code.uses_scratch = True
+                place_buffers(low.out, buffers, code.support.include(leased), code.support.include(give_back))
+            self._returns(low, low.function.outs, states)
             code.results[low.function.name] = [None if v is None or v.foreign else id(v.root()) for v in variables]
         done = {low.function.name: low.out for low in lowered}
         code.functions = [done[function.name] for function in module if function.name in done]
+        written = done[module.entry.name]
+        overwritten = {node.donor for node in nodes_of(written.body) if isinstance(node, Step)}
+        arguments = [i for i, var in enumerate(written.args) if var in overwritten]
+        code.overwritten = [written.args[i] for i in arguments]
         source = module_text(code, module)
-        return NumpyProgram(source, names[module.entry.name], code.arrays, module.callables)
+        return NumpyProgram(source, names[module.entry.name], code.arrays, module.callables, arguments)
 
-    def _returns(self, low: Lowering, outs: list[Value]) -> None:
-        """The results; those of the entry are arrays that belong to the caller alone."""
+    def _returns(self, low: Lowering, outs: list[Value], states: Mapping[Var, Var]) -> None:
+        """The results; those of the entry are arrays that belong to the caller alone, or states written in place."""
         given: set[Var] = set()
         for value in outs:
             tree, var = low.value(value), _variable(low, value)
             if low.out.is_entry and isinstance(value.type, TensorType) and low.env[value] is not UNDEF:
                 plain = tree
-                if var is not None and (var.foreign or var.root() in given):
+                if var is not None and (var.foreign or var.root() in given or var.states - {states.get(var)}):
                     tree = call("np.array", tree)
                 elif value.type.shape == ():
                     tree = call("np.asarray", tree)
@@ -138,16 +155,34 @@ class NumpyBackend:
         return Coverage(dict(sorted(ways.items())), dict(sorted(missing.items())))
 
 
-def _lowered(code: ModuleCode, function: Function) -> Lowering:
+def _states(module: Module, names: Collection[str], reuse_bytes: int) -> dict[Value, Value]:
+    """The arguments that are such states and worth being written in place, each with its next version."""
+    args = dict(zip(reversed(module.inputs), reversed(module.entry.args), strict=False))
+    outs = dict(zip(reversed(module.outputs), reversed(module.entry.outs), strict=False))
+    return {
+        args[n]: out for n, out in outs.items() if n in args and n in names and size_of(args[n].type) >= reuse_bytes
+    }
+
+
+def _next_versions(low: Lowering, variables: list[Var | None], kept: Mapping[Value, Value]) -> dict[Var, Var]:
+    """By variable of the next version, where nobody else gets it: the argument it may overwrite."""
+    made = {_variable(low, out): arg for arg, out in kept.items()}
+    found = {var: _variable(low, arg) for var, arg in made.items() if var is not None and variables.count(var) == 1}
+    return {var: arg for var, arg in found.items() if arg is not None and arg is not var}
+
+
+def _lowered(code: ModuleCode, function: Function, states: Mapping[Value, Value]) -> Lowering:
     """A function as statements; its callers were lowered before."""
     is_entry = function is code.module.entry
     low = Lowering(code, function, is_entry=is_entry)
     for i, arg in enumerate(function.args):
-        var = Var(arg.type, arg.name, foreign=True, joined=True)
+        var = Var(arg.type, arg.name, foreign=arg not in states, joined=True)
+        if arg in states:
+            var.become_state()
         low.out.args.append(var)
         low.env[arg] = var
         for operands in code.sites.get(function.name, ()):
-            low.order(var, [operands[i]])
+            low.order(var, [operands[i]], view=True)
         if is_entry and isinstance(arg.type, TensorType) and arg.type.shape == () and low.uses.get(arg):
             # As NumPy scalars, values without dimensions are computed with ten times as fast.
             low.run(assign(store(var), subscript(load(var), tuple_expr([]))))

@@ -66,11 +66,11 @@ class _Carries:
             var = Var(arg.type, arg.name or result.name, joined=True)
             self.vars.append(var)
             operand = low.env[init]
-            shared = isinstance(operand, Var) and operand.ordered and (operand.foreign or len(low.uses[init]) > 1)
-            if shared and self._overwritten(arg):
+            mine = isinstance(operand, Var) and operand.whole and not operand.foreign and len(low.uses[init]) == 1
+            if isinstance(operand, Var) and not mine and self._overwritten(arg):
                 # One copy before the loop, so that every trip can write into it.
-                low.order(var, [operand])
-                low.run(assign(store(var), call("np.array", low.expr(operand))))
+                order = ast.Constant(value="C", kind=None)
+                low.run(assign(store(var), call("np.array", low.expr(operand), order=order)))
             else:
                 low.copy(var, operand)
             low.env[arg] = var
@@ -125,7 +125,7 @@ class _Carries:
         trees = [low.expr(operand) for _, operand in pairs]
         for var, operand in pairs:
             low.share(var, operand)
-            low.order(var, [operand])
+            low.order(var, [operand], view=True)
         low.run(assign(tuple_expr((store(var) for var, _ in pairs), stored=True), tuple_expr(trees)))
 
 

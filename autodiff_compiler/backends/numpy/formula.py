@@ -18,7 +18,7 @@ from ...ir.core import Op
 from ...ir.types import Shape
 from .syntax import call, dotted, dtype_expr, number
 
-__all__ = ["Applied", "Leaf", "Splat", "expression", "trace_formula"]
+__all__ = ["Applied", "Leaf", "Splat", "expression", "may_raise", "trace_formula"]
 
 
 class Splat:
@@ -160,6 +160,13 @@ def expression(node: Applied, args: list[ast.expr], *, operator: bool) -> ast.ex
     if operator and fn == "negative":
         return ast.UnaryOp(op=ast.USub(), operand=args[0])
     return ast.Call(func=dotted(f"np.{fn}"), args=args, keywords=[])
+
+
+def may_raise(node: Applied) -> bool:
+    """Whether some elements are an error: integers to negative powers."""
+    if node.fn == "power" and node.dtype.is_int:
+        return True
+    return any(isinstance(a, Applied) and may_raise(a) for a in node.args)
 
 
 def weak_numbers(node: Applied) -> set[int]:

@@ -27,7 +27,7 @@ from ...ir.primitive import Ints
 from ...ir.types import TensorType
 from .syntax import call, dotted, dtype_expr, literal, load, none, printed, subscript, tuple_expr
 
-__all__ = ["Support", "attributes", "kernel_expression", "overwriting_kernel", "result_call"]
+__all__ = ["Support", "attributes", "kernel_expression", "overwriting_kernel", "result_call", "starts_from_copy"]
 
 #: Nodes that `astunparse` prints right and that bind no names.
 _PLAIN = (
@@ -276,10 +276,16 @@ def overwriting_kernel(op: Op, support: Support) -> str | None:
     """The op's kernel as a function that writes into the operand `inplace` names, if it starts from a copy of it."""
     fn, name = op.defn.numpy, op.defn.inplace
     assert fn is not None
-    copied = f"= {name}.copy()"
-    if _parsed(fn).text.count(copied) != 1:
+    if not starts_from_copy(op):
         return None
-    return support.include(fn, f"_{op.defn.name}_into", (copied, f"= {name}"))
+    return support.include(fn, f"_{op.defn.name}_into", (f"= {name}.copy()", f"= {name}"))
+
+
+def starts_from_copy(op: Op) -> bool:
+    """Whether the op's kernel writes into a copy, in C order, of the operand `inplace` names."""
+    fn = op.defn.numpy
+    assert fn is not None
+    return _parsed(fn).text.count(f"= {op.defn.inplace}.copy()") == 1
 
 
 def _written(op: Op, attrs: dict[str, Any]) -> dict[str, ast.expr]:

@@ -23,7 +23,7 @@ from ...runtime.commits import sees_state
 from ...source import Loc
 from . import formula as fm
 from .formula import Applied, Leaf, Splat
-from .kernels import attributes, kernel_expression, overwriting_kernel, result_call
+from .kernels import attributes, kernel_expression, overwriting_kernel, result_call, starts_from_copy
 from .module_code import ModuleCode
 from .program import FunctionCode, Node, Step
 from .runtime import add_sequences, narrowed_results
@@ -46,6 +46,8 @@ def _takes_out(path: str) -> bool:
 def _always_ordered(op: Op, result: Var) -> bool:
     """Whether a kernel that makes a new array makes it in C order, whatever the order of its operands."""
     type = result.type
+    if op.defn.inplace is not None and starts_from_copy(op):
+        return True
     return isinstance(type, TensorType) and (type.ndim <= 1 or (op.defn.name == "matmul" and type.ndim == 2))
 
 
@@ -135,14 +137,14 @@ class Lowering:
         self.show(var, operand)
         tree = self.expr(operand)
         self.share(var, operand)
-        self.order(var, [operand])
-        self.run(assign(store(var), tree))
+        self.order(var, [operand], view=True)
+        self.run(assign(store(var), tree)).safe = True
 
-    def order(self, var: Var, operands: Iterable[Operand]) -> None:
+    def order(self, var: Var, operands: Iterable[Operand], view: bool = False) -> None:
         """The variable is in C order if the operands, as arrays, are."""
         for operand in operands:
             if isinstance(operand, Var):
-                var.follow(operand)
+                var.follow(operand, view)
             elif isinstance(operand, Stretched):
                 var.lose_order()
 
@@ -350,7 +352,8 @@ class Lowering:
                 continue
             self.order(var, [o.source if isinstance(o, Stretched) else o for o in operands])
             takes_out = large and node.is_ufunc and isinstance(tree, ast.Call)
-            self.run(assign(store(var), tree), tree if takes_out else None, elementwise=True)  # type: ignore[arg-type]
+            step = self.run(assign(store(var), tree), tree if takes_out else None, elementwise=True)  # type: ignore[arg-type]
+            step.safe = not fm.may_raise(node)
             trees[node] = load(var)
 
     def _arguments(self, node: Applied, trees: dict[Applied, ast.expr], operands: list[Operand]) -> list[ast.expr]:
@@ -413,8 +416,10 @@ class Lowering:
             for var in targets:
                 self.share(var, source)
                 self.show(var, source)
-                self.order(var, operands)
-                if op.defn.name not in _KEEPS_ORDER:
+                self.order(var, operands, view=True)
+                if op.defn.name == "slice" and min(op.attr("steps"), default=1) > 0:
+                    var.become_part()
+                elif op.defn.name not in _KEEPS_ORDER:
                     var.lose_order()
             if op.defn.name == "broadcast_to":
                 targets[0].set_foreign()
@@ -427,6 +432,7 @@ class Lowering:
             takes_out = op.defn.view is None and called is not None and _takes_out(called)
             large = targets[0].nbytes >= self.code.reuse_bytes
             step = self.run(assign(store(targets[0]), tree), tree if takes_out and large else None)  # type: ignore[arg-type]
+            step.safe = inlined
             if op.defn.inplace is not None and large and isinstance(tree, ast.Call):
                 self._overwrites(op, step, tree, operands)
         else:

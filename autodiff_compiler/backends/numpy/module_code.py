@@ -30,7 +30,9 @@ class ModuleCode:
         #: Constants that are too large to be written: kept beside the source.
         self.arrays: dict[str, Any] = {}
         self.constants: dict[str, tuple[Var, ast.expr]] = {}
-        self.uses_callables = False
+        self.uses_callables = self.uses_scratch = False
+        #: The arguments of the entry that it writes results over.
+        self.overwritten: list[Var] = []
         #: Per finished function, per result: None where its bytes may belong to someone else, else a number that
         #: results with common bytes have in common.
         self.results: dict[str, list[int | None]] = {}

@@ -3,29 +3,41 @@
 Variables that may share bytes form sets (`Var.share`).  A call may write its result over the bytes of a dead variable
 if no live variable is in its set, nor in the result's.  The result then joins the set, so sets grow while decisions are
 made; therefore all decisions are checked again with the final sets, and those that do not hold are taken back.
+
+The next version of a state is written over the state itself, at its last use, once nothing can raise any more: an
+exception leaves all states as they were.  A large result for which there is no dead array, and which stays inside of
+the call, gets a buffer that is there before: see `scratch`.
 """
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from ...ir.types import Seq, TensorType
 from .program import Branch, Exit, FunctionCode, Loop, Node, Step, nodes_of
+from .scratch import SMALLEST
 from .syntax import Var, load
 
 __all__ = ["plan_buffers"]
 
 
-def plan_buffers(function: FunctionCode, results: Iterable[Var | None], reuse_bytes: int) -> None:
-    """Adds `out=` and `del` to the statements of a function."""
+def plan_buffers(
+    function: FunctionCode, results: Iterable[Var | None], reuse_bytes: int, states: Mapping[Var, Var] | None = None
+) -> list[Var]:
+    """Adds `out=` and `del` to the statements of a function; returns the buffers that they need from outside.
+
+    `states`: by the variable of a result, the argument that is the state whose next version it is.
+    """
     if not any(_worth(v, reuse_bytes) for n in nodes_of(function.body) if isinstance(n, Step) for v in n.writes):
-        return
+        return []
     live_out = {v for v in results if v is not None}
     Liveness().run(function.body, set(live_out))
-    for decide in (True, False):
-        walk = _Walk(function.args, reuse_bytes, decide=decide)
-        walk.run(function.body)
+    late = _after_exceptions(function.body) if states else set()
+    first = _Walk(function.args, reuse_bytes, states or {}, late)
+    first.run(function.body)
+    second = _Walk(function.args, reuse_bytes, states or {}, late, first.buffers, {v.root() for v in live_out})
+    second.run(function.body)
     steps = [n for n in nodes_of(function.body) if isinstance(n, Step) and n.donor is not None]
     for step in steps:
         assert step.donor is not None
@@ -39,10 +51,22 @@ def plan_buffers(function: FunctionCode, results: Iterable[Var | None], reuse_by
     for step in steps:
         _merge_names(step)
     _Deleter(function, reuse_bytes).run(function.body, inside=False)
+    return list(dict.fromkeys(step.donor for step in steps if step.donor in first.buffers))
 
 
 def _worth(var: Var, reuse_bytes: int) -> bool:
     return var.nbytes >= reuse_bytes or isinstance(var.type, Seq)
+
+
+def _after_exceptions(body: list[Node]) -> set[Step]:
+    """The statements from which on nothing can raise."""
+    late: set[Step] = set()
+    for node in reversed(body):
+        steps = [n for n in nodes_of([node]) if isinstance(n, Step)]
+        if not all(step.safe for step in steps):
+            break
+        late.update(steps)
+    return late
 
 
 def _merge_names(step: Step) -> None:
@@ -141,8 +165,20 @@ def sorted_vars(variables: Iterable[Var]) -> list[Var]:
 class _Walk:
     """A forward sweep that knows what is live: it chooses donors, or takes back those that do not hold."""
 
-    def __init__(self, args: list[Var], reuse_bytes: int, *, decide: bool) -> None:
-        self.reuse_bytes, self.decide = reuse_bytes, decide
+    def __init__(
+        self,
+        args: list[Var],
+        reuse_bytes: int,
+        states: Mapping[Var, Var],
+        late: set[Step],
+        buffers: set[Var] | None = None,
+        leaving: set[Var] | None = None,
+    ) -> None:
+        self.reuse_bytes, self.states, self.late = reuse_bytes, states, late
+        #: Without `buffers` it chooses; with those it chose, and the sets of what leaves the function, it checks.
+        self.decide = buffers is None
+        self.buffers: set[Var] = set() if buffers is None else buffers
+        self.leaving: set[Var] = set() if leaving is None else leaving
         self.live: set[Var] = set()
         #: Live variables per set of sharers, by its root.
         self.count: dict[Var, int] = {}
@@ -162,7 +198,7 @@ class _Walk:
             return
         self.live.remove(var)
         self.count[var.root()] -= 1
-        if self.decide and var.nbytes >= self.reuse_bytes and var.ordered:
+        if self.decide and var.nbytes >= self.reuse_bytes and var.whole:
             assert isinstance(var.type, TensorType)
             self.free[-1].setdefault(var.type, []).append(var)
 
@@ -233,12 +269,15 @@ class _Walk:
             self.count[a.root()] = total
 
     def _donor(self, step: Step, result: Var) -> Var | None:
-        if not isinstance(result.type, TensorType) or not result.ordered:
+        if not isinstance(result.type, TensorType) or not result.whole:
             return None
         if step.into is not None:
             operand = step.into[0]
             over = operand in step.dies or operand is result
-            return operand if over and operand.ordered and self._fits(step, operand) else None
+            return operand if over and operand.whole and self._fits(step, operand) else None
+        state = self.states.get(result)
+        if state is not None and self._fits(step, state):
+            return state
         if result in step.reads and self._fits(step, result):
             return result
         for scope in reversed(self.free):
@@ -246,11 +285,20 @@ class _Walk:
             for i in range(len(dead) - 1, max(-1, len(dead) - 9), -1):
                 if self._fits(step, dead[i]):
                     return dead.pop(i)
-        return None
+        buffer = Var(result.type, fallback="buffer", joined=True)
+        if buffer.nbytes < SMALLEST or result.foreign or not self._fits(step, buffer):
+            return None
+        self.buffers.add(buffer)
+        return buffer
 
     def _fits(self, step: Step, donor: Var) -> bool:
         """Whether the donor's bytes, and whatever may share the result's, are nobody's any more."""
         mine, theirs = donor.root(), step.writes[0].root()
+        states = mine.states | theirs.states
+        if states and not (step in self.late and states <= {self.states.get(step.writes[0])}):
+            return False
+        if donor in self.buffers and mine in self.leaving:
+            return False
         if donor in self.live or donor.foreign or self.count.get(mine, 0) or self.count.get(theirs, 0):
             return False
         if step.elementwise:

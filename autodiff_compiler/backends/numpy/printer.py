@@ -17,7 +17,7 @@ from .syntax import Var, printed, tuple_expr, variables
 
 __all__ = ["Namer", "module_text"]
 
-_TAKEN = {*keyword.kwlist, *dir(builtins), "np", "ml_dtypes", "scipy", "CONSTANTS", "CALLABLES"}
+_TAKEN = {*keyword.kwlist, *dir(builtins), "np", "ml_dtypes", "scipy", "BLOCKS", "CONSTANTS", "CALLABLES"}
 
 
 #: From this depth on, arms that hold more blocks become functions of their own.
@@ -99,6 +99,9 @@ def _header(code: ModuleCode, module: Module) -> str:
         "",
         f"It needs {' and '.join(['NumPy', *needs])} only.  Comments name the lines of the program it was made from.",
     ]
+    if code.overwritten:
+        names = ", ".join(map(str, code.overwritten))
+        lines.append(f"What becomes of {names} it writes over these arguments.")
     missing = sorted(module.callables.keys() - _spelt(module).keys()) if code.uses_callables else []
     if missing:
         lines.append(
@@ -121,6 +124,8 @@ def _bound_outside(code: ModuleCode, module: Module) -> str:
             *(f"        {name!r}: lambda *operands: {text}," for name, text in _spelt(module).items()),
             "    }",
         ]
+    if code.uses_scratch:
+        lines += ['if "BLOCKS" not in globals():  # memory that calls hand on to the next ones', "    BLOCKS = []"]
     return "\n".join(lines)
 
 

@@ -20,13 +20,14 @@ class Step:
 
     `call` is the call that can write its result into a given array (`out=`), if there is one; `elementwise` says that
     it reads an element of its operands only before it writes the same element of the result.  `into`: an operand that
-    the call may overwrite, and what makes it do so.
+    the call may overwrite, and what makes it do so.  `safe`: no exception leaves it.
     """
 
-    __slots__ = ("call", "dies", "donor", "elementwise", "into", "loc", "node", "reads", "writes")
+    __slots__ = ("call", "dies", "donor", "elementwise", "into", "loc", "node", "reads", "safe", "writes")
 
     def __init__(self, node: ast.stmt, loc: Loc | None, call: ast.Call | None = None, elementwise: bool = False):
         self.node, self.loc, self.call, self.elementwise = node, loc, call, elementwise
+        self.safe = elementwise
         self.reads: list[Var] = []
         self.writes: list[Var] = []
         for var, stored in variables(node):

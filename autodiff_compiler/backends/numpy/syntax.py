@@ -30,13 +30,15 @@ class Var:
     """One variable of a generated function: the type of what it holds, and which others may share its bytes.
 
     `foreign` (kept at the root of the set of sharers): bytes that are not ours to overwrite, as those of arguments.
-    `ordered`: the array is contiguous in C order, so far as is known yet.  `joined`: several statements may assign it.
+    `states` (likewise): the arguments in the set that are states, which their next versions alone may overwrite.
+    `ordered`: the array's dimensions lie in memory in C order, so far as is known yet, and so do those of what is
+    computed from it; `whole`: and it is contiguous.  `joined`: several statements may assign it.
     `hint`: the name the user's program suggests; `fallback`: one for where it suggests none.
     """
 
     __slots__ = (
-        "_followers", "_foreign", "_name", "_named_by", "_root",
-        "base", "fallback", "hint", "joined", "nbytes", "number", "ordered", "type",
+        "_followers", "_foreign", "_name", "_named_by", "_root", "_states",
+        "base", "fallback", "hint", "joined", "nbytes", "number", "ordered", "type", "whole",
     )  # fmt: skip
 
     def __init__(
@@ -49,13 +51,15 @@ class Var:
         joined: bool = False,
     ) -> None:
         self.type, self.hint, self.fallback, self._name = type, hint, fallback, ""
-        self.ordered, self.joined = True, joined
-        self._followers: list[Var] = []
+        self.ordered, self.whole, self.joined = True, True, joined
+        #: Variables laid out like this one, and whether they are views of it.
+        self._followers: list[tuple[Var, bool]] = []
         #: The variable whose bytes this one shows, if it is a view of one.
         self.base: Var | None = None
         self._root: Var | None = None
         self._named_by: Var | None = None
         self._foreign = foreign
+        self._states: frozenset[Var] = frozenset()
         self.number = next(_numbers)
         self.nbytes = size_of(type)
 
@@ -75,12 +79,21 @@ class Var:
     def set_foreign(self) -> None:
         self.root()._foreign = True
 
+    @property
+    def states(self) -> frozenset[Var]:
+        return self.root()._states
+
+    def become_state(self) -> None:
+        """An argument whose bytes belong to the program until it has made the next version of them."""
+        self.root()._states |= {self}
+
     def share(self, other: Var) -> None:
         """From now on the two may hold the same bytes."""
         a, b = self.root(), other.root()
         if a is not b:
             b._root = a
             a._foreign = a._foreign or b._foreign
+            a._states |= b._states
 
     def namesake(self) -> Var:
         """The variable whose name this one has: itself unless the plan made several variables one."""
@@ -116,14 +129,25 @@ class Var:
         while stack:
             here = stack.pop()
             if here.ordered:
-                here.ordered = False
-                stack += here._followers
+                here.ordered = here.whole = False
+                stack += [var for var, _ in here._followers]
 
-    def follow(self, other: Var) -> None:
-        """This variable's arrays are laid out as those of `other`."""
-        other._followers.append(self)
+    def become_part(self) -> None:
+        """The array may be a part of a larger one, and with it its views."""
+        stack = [self]
+        while stack:
+            here = stack.pop()
+            if here.whole:
+                here.whole = False
+                stack += [var for var, view in here._followers if view]
+
+    def follow(self, other: Var, view: bool = False) -> None:
+        """This variable's arrays are laid out as those of `other`, or are views of them."""
+        other._followers.append((self, view))
         if not other.ordered:
             self.lose_order()
+        elif view and not other.whole:
+            self.become_part()
 
     def __repr__(self) -> str:
         return f"<{self.name or self.namesake().hint or '_'}: {self.type!r}>"

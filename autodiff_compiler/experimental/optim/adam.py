@@ -15,19 +15,15 @@ _BETAS = (0.9, 0.999)
 
 
 class _Means(Optimizer):
-    """What Adam and its kin share.  (Methods: functions of this package would read Parameters while compiling.)"""
+    """What Adam and its kin share."""
 
     exp_avg: Any
     exp_avg_sq: Any
 
     def means(self, i: int, g: Any, betas: tuple[float, float]) -> tuple[Any, Any]:
         """Brings the running means of the gradient and of its square up to date, and returns them."""
-        m, v, (beta1, beta2) = self.exp_avg[i], self.exp_avg_sq[i], betas
-        new_m = beta1 * m + (1.0 - beta1) * g
-        new_v = beta2 * v + (1.0 - beta2) * ops.square(g)
-        ops.assign(m, ops.cast(new_m, m.dtype))
-        ops.assign(v, ops.cast(new_v, v.dtype))
-        return new_m, new_v
+        m = self.running_mean(self.exp_avg[i], betas[0], g)
+        return m, self.running_mean(self.exp_avg_sq[i], betas[1], ops.square(g))
 
     def corrections(self, betas: tuple[float, float]) -> tuple[Any, Any]:
         """``1 - beta**t`` of both betas; in float32 the powers would lose the digits of the first steps."""
@@ -70,9 +66,7 @@ class Adam(_Means):
     def update(self, i: int, p: Any, g: Any, group: dict[str, Any]) -> Any:
         m, v = self.means(i, g, group["betas"])
         if group["amsgrad"]:
-            greatest = self.max_exp_avg_sq[i]
-            v = ops.maximum(greatest, v)
-            ops.assign(greatest, ops.cast(v, greatest.dtype))
+            v = self.kept(self.max_exp_avg_sq[i], ops.maximum(self.max_exp_avg_sq[i], v))
         first, second = self.corrections(group["betas"])
         step = m / first / (ops.sqrt(v) / ops.sqrt(second) + group["eps"])
         return ops.assign(p, ops.cast(self.shrunk(p, group) - group["lr"] * step, p.dtype))
@@ -139,13 +133,11 @@ class Adamax(_Means):
         self.exp_inf = self.moments_like("exp_inf")
 
     def update(self, i: int, p: Any, g: Any, group: dict[str, Any]) -> Any:
-        m, u, (beta1, beta2) = self.exp_avg[i], self.exp_inf[i], group["betas"]
-        new_m = beta1 * m + (1.0 - beta1) * g
-        new_u = ops.maximum(beta2 * u, ops.abs(g) + group["eps"])
-        ops.assign(m, ops.cast(new_m, m.dtype))
-        ops.assign(u, ops.cast(new_u, u.dtype))
+        beta1, beta2 = group["betas"]
+        m = self.running_mean(self.exp_avg[i], beta1, g)
+        u = self.kept(self.exp_inf[i], ops.maximum(beta2 * self.exp_inf[i], ops.abs(g) + group["eps"]))
         first, _ = self.corrections(group["betas"])
-        return ops.assign(p, ops.cast(p - group["lr"] / first * new_m / new_u, p.dtype))
+        return ops.assign(p, ops.cast(p - group["lr"] / first * m / u, p.dtype))
 
 
 class NAdam(_Means):
@@ -185,8 +177,7 @@ class NAdam(_Means):
         weight = beta1 * (1.0 - 0.5 * 0.96 ** (t * rise))
         following = beta1 * (1.0 - 0.5 * 0.96 ** ((t + 1.0) * rise))
         # All elements are the same: a Tensor of the Parameter's shape keeps its dtype and its place in a checkpoint.
-        product = self.mu_product[i] * weight
-        ops.assign(self.mu_product[i], ops.cast(product, self.mu_product[i].dtype))
+        product = self.kept(self.mu_product[i], self.mu_product[i] * weight)
         direction = following * m / (1.0 - product * following) + (1.0 - weight) * g / (1.0 - product)
         return ops.assign(p, ops.cast(p - group["lr"] * direction / (ops.sqrt(v / second) + group["eps"]), p.dtype))
 

@@ -395,6 +395,10 @@ class CosineAnnealingWarmRestarts(LRScheduler):
         height = (1.0 + ops.cos(math.pi * passed / length)) / 2.0
         return [self.eta_min + (base - self.eta_min) * height for base in self.base_lrs]
 
+    def step(self, epoch: Any = None) -> None:  # type: ignore[override]  # as MindSpore's returns nothing here
+        """Goes to the next epoch, or to `epoch`, which need not be whole, and sets the rates of all groups."""
+        super().step(epoch)
+
 
 class CyclicLR(LRScheduler):
     """The rates go up from `base_lr` to `max_lr` in `step_size_up` steps and down again in `step_size_down`, in cycles.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable
 from typing import Any
 
@@ -9,13 +10,14 @@ from ... import ops
 from ...dtypes import float32, int32
 from ...nn.cell import Cell
 from ...optim.groups import checked_number
+from ...optim.state import KeptState
 from ...runtime.parameter import Parameter, ParameterTuple
 from ...runtime.tensor import Tensor
 
 __all__ = ["Optimizer", "checked_betas", "not_negative"]
 
 
-class Optimizer(Cell):
+class Optimizer(KeptState, Cell):
     """Base of the optimizers of this package: ``optimizer(gradients)`` changes the Parameters.
 
     `params` are Parameters, or groups of them: dicts with `params` and the settings in which a group differs from
@@ -48,10 +50,29 @@ class Optimizer(Cell):
             raise ValueError("an optimizer needs at least one Parameter")
         self.defaults = dict(defaults)
         groups = given if isinstance(given[0], dict) else [{"params": given}]
-        self.param_groups = [self._group(i, group) for i, group in enumerate(groups)]
-        self.parameters = ParameterTuple(p for group in self.param_groups for p in group["params"])
-        self.rates = ParameterTuple(group["lr"] for group in self.param_groups)
+        self._take_groups([self._group(i, group) for i, group in enumerate(groups)])
         self.state_step = Parameter(Tensor(0, int32), "state_step", requires_grad=False)
+
+    def _take_groups(self, groups: list[dict[str, Any]]) -> None:
+        self.param_groups = groups
+        self.parameters = ParameterTuple(p for group in groups for p in group["params"])
+        self.rates = ParameterTuple(group["lr"] for group in groups)
+        #: The number of the first Parameter of each group, and at the end how many there are.
+        self.group_start_id = [0, *itertools.accumulate(len(group["params"]) for group in groups)]
+
+    def add_param_group(self, param_group: dict[str, Any]) -> None:
+        """Takes one more group of Parameters; RuntimeError if the optimizer keeps moments for those it was made with.
+
+        >>> optimizer = Optimizer([Parameter([1.0], name="p")], {"lr": 0.5})
+        >>> optimizer.add_param_group({"params": Parameter([2.0], name="q"), "lr": 0.1}); len(optimizer.parameters)
+        2
+        """
+        for name, held in vars(self).items():
+            if isinstance(held, ParameterTuple) and name not in ("parameters", "rates"):
+                raise RuntimeError(
+                    f"{type(self).__name__} keeps `{name}` of its Parameters: give it all groups at once"
+                )
+        self._take_groups([*self.param_groups, self._group(len(self.param_groups), param_group)])
 
     def _group(self, index: int, given: Any) -> dict[str, Any]:
         if not isinstance(given, dict):
@@ -102,13 +123,6 @@ class Optimizer(Cell):
     def step_count(self) -> Any:
         """The number of this step, from 1, as float32."""
         return ops.cast(self.state_step, float32)
-
-    def moments_like(self, prefix: str, init: Any = "zeros") -> Any:
-        """A ParameterTuple of untrained Parameters of the trained ones' shapes, called ``prefix.name``."""
-        made = self.parameters.clone(prefix, init)
-        for p in made:
-            p.requires_grad = False
-        return made
 
     def extend_repr(self) -> str:
         lines = []

@@ -75,11 +75,10 @@ class Adadelta(Optimizer):
         self.accum_update = self.moments_like("accum_update")
 
     def update(self, i: int, p: Any, g: Any, group: dict[str, Any]) -> Any:
-        s, u, rho, eps = self.accum[i], self.accum_update[i], group["rho"], group["eps"]
-        new_s = rho * s + (1.0 - rho) * ops.square(g)
-        d = ops.sqrt(u + eps) / ops.sqrt(new_s + eps) * g
-        ops.assign(s, ops.cast(new_s, s.dtype))
-        ops.assign(u, ops.cast(rho * u + (1.0 - rho) * ops.square(d), u.dtype))
+        rho, eps = group["rho"], group["eps"]
+        s = self.running_mean(self.accum[i], rho, ops.square(g))
+        d = ops.sqrt(self.accum_update[i] + eps) / ops.sqrt(s + eps) * g
+        self.running_mean(self.accum_update[i], rho, ops.square(d))
         return ops.assign(p, ops.cast(p - group["lr"] * d, p.dtype))
 
 
@@ -114,15 +113,10 @@ class RMSprop(Optimizer):
         self.mean_grad = self.moments_like("mean_grad")
 
     def update(self, i: int, p: Any, g: Any, group: dict[str, Any]) -> Any:
-        s, m, a, alpha = self.mean_square[i], self.moment[i], self.mean_grad[i], group["alpha"]
-        size = alpha * s + (1.0 - alpha) * ops.square(g)
-        ops.assign(s, ops.cast(size, s.dtype))
+        size = self.running_mean(self.mean_square[i], group["alpha"], ops.square(g))
         if group["centered"]:
-            new_a = alpha * a + (1.0 - alpha) * g
-            ops.assign(a, ops.cast(new_a, a.dtype))
-            size = size - ops.square(new_a)
+            size = size - ops.square(self.running_mean(self.mean_grad[i], group["alpha"], g))
         step = g / (ops.sqrt(size) + group["eps"])
         if group["momentum"] != 0.0:
-            step = group["momentum"] * m + step
-            ops.assign(m, ops.cast(step, m.dtype))
+            step = self.kept(self.moment[i], group["momentum"] * self.moment[i] + step)
         return ops.assign(p, ops.cast(p - group["lr"] * step, p.dtype))

@@ -5,12 +5,15 @@ from __future__ import annotations
 from .cell_wrapper import ForwardValueAndGrad, TrainOneStepCell, WithEvalCell, WithGradCell, WithLossCell
 from .grad_reducer import DistributedGradReducer
 from .loss_scale import DynamicLossScaleUpdateCell, FixedLossScaleUpdateCell, TrainOneStepWithLossScaleCell
+from .micro_batches import GradAccumulationCell, MicroBatchInterleaved
 
 __all__ = [
     "DistributedGradReducer",
     "DynamicLossScaleUpdateCell",
     "FixedLossScaleUpdateCell",
     "ForwardValueAndGrad",
+    "GradAccumulationCell",
+    "MicroBatchInterleaved",
     "TrainOneStepCell",
     "TrainOneStepWithLossScaleCell",
     "WithEvalCell",

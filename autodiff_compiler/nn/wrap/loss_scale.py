@@ -102,6 +102,9 @@ class TrainOneStepWithLossScaleCell(TrainOneStepCell):
         elif scale_sense.shape not in ((), (1,)):
             raise ValueError(f"the shape of `scale_sense` must be () or (1,), not {scale_sense.shape}")
         self.scale_sense = _state(scale_sense, scale_sense.dtype, "scale_sense")
+        # What subclasses written for MindSpore find in their base class.
+        self.hyper_map, self.base = ops.HyperMap(), Tensor(1.0, float32)
+        self.reduce_sum, self.less_equal, self.is_distributed = ops.ReduceSum(), ops.LessEqual(), False
 
     def construct(self, *inputs: Any) -> Any:
         scale = ops.reshape(self.scale_sense * 1.0, ())  # that of this step, whatever is assigned below

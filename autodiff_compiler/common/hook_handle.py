@@ -1,0 +1,5 @@
+"""MindSpore's place of `HookHandle`."""
+
+from ..runtime.hooks import HookHandle
+
+__all__ = ["HookHandle"]

@@ -1,0 +1,78 @@
+"""Devices in use: where the elements of Tensors are when programs run, and how eager mode runs there."""
+
+from __future__ import annotations
+
+import atexit
+from collections.abc import Iterable
+from typing import Any
+
+from ..backends.ascend.acl import acl
+from ..backends.ascend.arrays import brought
+from ..backends.ascend.device import current, device, shutdown, started
+from ..backends.ascend.library import MissingSymbolError
+from ..backends.ascend.program import AscendProgram
+from ..config import context, watchers
+from ..eager import on_device
+from ..errors import AscendError
+from ..locks import Lock
+from ..runtime import epoch
+from ..runtime.device_array import DeviceArray, residence
+from ..runtime.tensor import Tensor
+from .program import Program
+
+__all__ = ["use_ascend"]
+
+_lock = Lock()
+_attending = False
+
+
+def use_ascend(number: int) -> None:
+    """Starts an Ascend device; RuntimeError says why it cannot be used, and nothing is changed."""
+    try:
+        for group in ("runtime", "base", "operators"):
+            acl.libraries.load(group)
+        device(number)
+    except (MissingSymbolError, AscendError) as error:
+        found = RuntimeError(f"the device Ascend {number} cannot be used: {error}")
+        for note in getattr(error, "__notes__", ()):
+            found.add_note(note)
+        raise found from error
+    _attend()
+
+
+def _attend() -> None:
+    """From now on elements may be on a device."""
+    global _attending
+    with _lock:
+        if not _attending:
+            _attending = True
+            Program.bring = staticmethod(_bring)  # type: ignore[assignment]
+            Program.__call__ = Program.call_anywhere  # type: ignore[method-assign]
+            watchers.append(_changed)
+            atexit.register(shutdown)
+
+
+def _changed() -> None:
+    """The device or a setting of it is another one: compiled programs are looked for again, eager mode moves."""
+    epoch.bump()
+    on_device.settle(context.device_target != "CPU")
+    residence.bring = _brought if context.device_target != "CPU" else None
+    for known in started():
+        known.configure()
+
+
+def _brought(x: Tensor) -> None:
+    brought(x, current())
+
+
+def _bring(executable: Any, tensors: Iterable[Any]) -> None:
+    """Moves the elements of Tensors to where a program runs."""
+    tensors = [t for t in tensors if isinstance(t, Tensor)]
+    if isinstance(executable, AscendProgram):
+        here = current()
+        for t in tensors:
+            brought(t, here)
+    else:
+        for t in tensors:
+            if isinstance(t._data, DeviceArray):
+                t._of_host()

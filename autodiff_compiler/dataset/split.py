@@ -1,0 +1,38 @@
+"""How many rows the parts of a dataset get."""
+
+from __future__ import annotations
+
+from typing import Any
+
+__all__ = ["lengths_of"]
+
+
+def lengths_of(sizes: Any, rows: int) -> list[int]:
+    """The lengths of the parts; TypeError, ValueError for what are no sizes, RuntimeError if they do not fit.
+
+    >>> lengths_of([0.5, 0.25, 0.25], 7)
+    [3, 2, 2]
+    """
+    if not isinstance(sizes, list | tuple):
+        raise TypeError(f"`sizes` must be a list of ints or of floats, not a {type(sizes).__name__}")
+    if not sizes:
+        raise ValueError("`sizes` is empty")
+    if all(isinstance(n, int) and not isinstance(n, bool) for n in sizes):
+        if min(sizes) < 1:
+            raise ValueError(f"`sizes` must be positive, not {min(sizes)}")
+        if sum(sizes) != rows:
+            raise RuntimeError(f"`sizes` {list(sizes)} make {sum(sizes)} rows, and the dataset has {rows}")
+        return list(sizes)
+    if not all(isinstance(share, float) for share in sizes):
+        raise ValueError("`sizes` must be all ints or all floats")
+    if not all(0 < share <= 1 for share in sizes) or abs(sum(sizes) - 1) > 1e-9:
+        raise ValueError(f"the shares {list(sizes)} must be positive and make up 1, not {sum(sizes)}")
+    lengths = [round(share * rows) for share in sizes]
+    # What rounding left over goes to the first parts; what it took too much of, the first that have some to give.
+    over = rows - sum(lengths)
+    step = 1 if over > 0 else -1
+    for i in range(abs(over)):
+        lengths[i % len(lengths)] += step
+    if min(lengths) < 1:
+        raise RuntimeError(f"of {rows} rows, a part of {list(sizes)} gets none")
+    return lengths

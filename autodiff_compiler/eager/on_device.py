@@ -1,0 +1,101 @@
+"""Eager mode on a device: every primitive is a program of one op, its results stay on the device."""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+import numpy as np
+
+from ..backends.ascend.arrays import AscendArray, brought
+from ..backends.ascend.backend import AscendBackend
+from ..backends.ascend.device import Device, current
+from ..backends.ascend.modes import MODES
+from ..backends.ascend.program import AscendProgram
+from ..backends.numpy.backend import NumpyBackend
+from ..config import context
+from ..dtypes import from_numpy
+from ..ir.build import Builder
+from ..ir.core import Attrs, Block, Function, Module
+from ..ir.primitive import F, Primitive, set_eager
+from ..ir.types import tensor
+from ..primitives.family import broadcast_shapes
+from ..locks import Lock
+from ..runtime.device_array import DeviceArray
+from ..runtime.tensor import Tensor, wrap
+from . import execute
+from .execute import Plan, alias, check_types, fill_numbers, plan_of
+from .operators import use_fast_ways
+from .tape import place, thread
+
+__all__ = ["settle"]
+
+_REMEMBERED = 4096
+_programs: dict[Any, AscendProgram] = {}
+_lock = Lock()
+
+
+def settle(on_device: bool) -> None:
+    """Runs primitives on the device that the context names, or on the host again."""
+    use_fast_ways(not on_device)
+    set_eager(_run if on_device else _run_on_host, alias)
+
+
+def _run_on_host(defn: type[Primitive], operands: tuple[Any, ...], attrs: Attrs) -> Any:
+    """As ever; what was left on a device comes back."""
+    for x in operands:
+        if isinstance(x, Tensor) and isinstance(x._data, DeviceArray):
+            x._of_host()
+    return execute.run(defn, operands, attrs)
+
+
+def _run(defn: type[Primitive], operands: tuple[Any, ...], attrs: Attrs) -> Any:
+    """Applies a primitive to Tensors (and Python numbers) on the device."""
+    plan = plan_of(defn)
+    if plan.special is not None:
+        return execute.run(defn, operands, attrs)
+    device = current()
+    arrays: list[Any] = [brought(x, device) if isinstance(x, Tensor) else None for x in operands]
+    if None in arrays:
+        fill_numbers(defn, operands, arrays)
+        arrays = [a if isinstance(a, AscendArray) else _number(device, a.item(), a.dtype) for a in arrays]
+    key = (context.machine, defn, attrs, *[(a.dtype, a.shape) for a in arrays])
+    program = _programs.get(key)
+    if program is None:
+        check_types(plan, arrays, attrs, key)
+        program = _compiled(key, plan, arrays, attrs)
+    results = [wrap(out) for out in program(*arrays)]
+    if thread.state.active:
+        place(plan, attrs, operands, tuple(arrays), results, thread.state.active)
+    return tuple(results) if defn.multiple else results[0]
+
+
+@functools.lru_cache(maxsize=1024, typed=True)
+def _known_number(device: Device, value: Any, negative: bool, dtype: np.dtype[Any]) -> AscendArray:
+    return AscendArray.of(np.asarray(value).astype(dtype), device)
+
+
+def _number(device: Device, value: Any, dtype: np.dtype[Any]) -> AscendArray:
+    """A Python number on the device; the same ones come again and again."""
+    return _known_number(device, value, str(value).startswith("-"), dtype).copy()  # -0.0 == 0.0
+
+
+def _compiled(key: Any, plan: Plan, arrays: list[Any], attrs: Attrs) -> AscendProgram:
+    module, defn = Module(), plan.defn
+    body = Block([tensor(from_numpy(a.dtype), a.shape) for a in arrays])
+    builder = Builder(body, module=module)
+    with builder:
+        operands = tuple(body.args)
+        if plan.elementwise:  # kernels of the host broadcast by themselves
+            shape = broadcast_shapes([a.shape for a in arrays])
+            operands = tuple([x if x.shape == shape else F.broadcast_to(x, shape=shape) for x in operands])
+        found = builder.emit(defn, operands, attrs)
+        builder.ret(*(found if isinstance(found, tuple) else (found,)))
+    module.add(Function(defn.name, body))
+    program = AscendBackend(NumpyBackend().compile).compile(module)
+    program.mode = MODES["per_call"]()  # an op alone is not worth keeping addresses for
+    with _lock:
+        if len(_programs) >= _REMEMBERED:
+            _programs.clear()
+        _programs[key] = program
+    return program

@@ -1,0 +1,391 @@
+"""The functions of `mint` whose arguments are not those of the function of `ops` with the same name."""
+
+from __future__ import annotations
+
+import builtins
+from typing import Any
+
+from .. import ops
+from ..dtypes import float32, int64
+
+__all__ = [
+    "add", "addcdiv", "all", "allclose", "amax", "amin", "any", "argmin", "argsort", "bmm", "broadcast_to", "cat",
+    "chunk", "clone", "concat", "count_nonzero", "cummax", "cummin", "cumsum", "diag", "diff", "flatten", "frac",
+    "gather", "index_add", "index_select", "isnan", "max", "mean", "median", "meshgrid", "min", "mv", "nansum",
+    "narrow", "norm", "permute", "prod", "rand", "rand_like", "randint", "randint_like", "randn", "randn_like",
+    "randperm", "repeat_interleave", "reshape", "scatter", "scatter_add", "select", "softmax", "sort", "split",
+    "sqrt", "squeeze", "stack", "std", "std_mean", "sub", "topk", "transpose", "var", "var_mean", "where", "zeros",
+]  # fmt: skip
+
+
+# ------------------------------------------------------------------------------------------------ arithmetic
+def add(input: Any, other: Any, *, alpha: float = 1) -> Any:
+    """input + alpha * other."""
+    return ops.add(input, other if _is_one(alpha) else ops.mul(other, alpha))
+
+
+def sub(input: Any, other: Any, *, alpha: float = 1) -> Any:
+    """input - alpha * other."""
+    return ops.sub(input, other if _is_one(alpha) else ops.mul(other, alpha))
+
+
+def _is_one(alpha: Any) -> bool:
+    return isinstance(alpha, int | float) and alpha == 1
+
+
+def addcdiv(input: Any, tensor1: Any, tensor2: Any, *, value: float = 1) -> Any:
+    """input + value * tensor1 / tensor2."""
+    return ops.addcdiv(input, tensor1, tensor2, value)
+
+
+def sqrt(input: Any) -> Any:
+    """The square root; nan of a negative number."""
+    return ops.sqrt(input)
+
+
+def frac(input: Any) -> Any:
+    """What remains of each number behind the point, with its sign."""
+    return ops.frac(input)
+
+
+def isnan(tensor: Any) -> Any:
+    """Where the elements are no numbers."""
+    return ops.isnan(tensor)
+
+
+def allclose(input: Any, other: Any, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> Any:
+    """Whether no element differs by more than atol + rtol * |other|."""
+    return ops.allclose(input, other, rtol, atol, equal_nan)
+
+
+def bmm(input: Any, mat2: Any) -> Any:
+    """The products of the matrices of two batches."""
+    return ops.bmm(input, mat2)
+
+
+def mv(input: Any, vec: Any) -> Any:
+    """A matrix times a vector."""
+    return ops.mv(input, vec)
+
+
+# ------------------------------------------------------------------------------------------------ reductions
+def mean(input: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Any:
+    """The mean over dimensions, or over all."""
+    return ops.mean(input if dtype is None else ops.cast(input, dtype), dim, keepdim)
+
+
+def prod(input: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Any:
+    """The product over a dimension, or over all."""
+    return ops.prod(input, dim, keepdim, dtype)
+
+
+def nansum(input: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Any:
+    """The sum over dimensions, or over all, in which nan counts as 0."""
+    return ops.nansum(input, dim, keepdim, dtype=dtype)
+
+
+def all(input: Any, dim: Any = None, keepdim: bool = False) -> Any:
+    """Whether all elements along a dimension, or all there are, are true."""
+    return ops.all(input, dim, keepdim)
+
+
+def any(input: Any, dim: Any = None, keepdim: bool = False) -> Any:
+    """Whether some element along a dimension, or of all there are, is true."""
+    return ops.any(input, dim, keepdim)
+
+
+def amax(input: Any, dim: Any = (), keepdim: bool = False) -> Any:
+    """The largest element along dimensions; of all elements for ()."""
+    return ops.amax(input, _or_all(dim), keepdim)
+
+
+def amin(input: Any, dim: Any = (), keepdim: bool = False) -> Any:
+    """The smallest element along dimensions; of all elements for ()."""
+    return ops.amin(input, _or_all(dim), keepdim)
+
+
+def _or_all(dim: Any) -> Any:
+    return None if isinstance(dim, tuple | list) and not dim else dim
+
+
+def max(input: Any, dim: Any = None, keepdim: bool = False) -> Any:
+    """The largest element of all; with a dimension those along it, and their indices; or of two Tensors."""
+    if _is_tensor(dim):
+        return ops.maximum(input, dim)
+    return ops.amax(input) if dim is None else ops.max(input, dim, keepdim)
+
+
+def min(input: Any, dim: Any = None, keepdim: bool = False) -> Any:
+    """The smallest element of all; with a dimension those along it, and their indices; or of two Tensors."""
+    if _is_tensor(dim):
+        return ops.minimum(input, dim)
+    return ops.amin(input) if dim is None else ops.min(input, dim, keepdim)
+
+
+def _is_tensor(x: Any) -> bool:
+    return not (x is None or isinstance(x, int))
+
+
+def argmin(input: Any, dim: Any = None, keepdim: bool = False) -> Any:
+    """The index of the smallest element along a dimension; of all elements, counted in a row, without one."""
+    return ops.cast(ops.argmin(input, dim, keepdim), int64)
+
+
+def median(input: Any, dim: Any = None, keepdim: bool = False) -> Any:
+    """The lower median of all elements; with a dimension those along it, and their indices."""
+    if dim is None:
+        return ops.median(ops.reshape(input, (-1,)), 0)[0]
+    return ops.median(input, dim, keepdim)
+
+
+def var(input: Any, dim: Any = None, *, correction: int = 1, keepdim: bool = False) -> Any:
+    """The variance over dimensions, or over all elements; `correction` is taken off their number."""
+    return ops.var(input, dim, correction, keepdim)
+
+
+def std(input: Any, dim: Any = None, *, correction: int = 1, keepdim: bool = False) -> Any:
+    """The standard deviation over dimensions, or over all elements; `correction` is taken off their number."""
+    return ops.std(input, dim, correction, keepdim)
+
+
+def var_mean(input: Any, dim: Any = None, *, correction: int = 1, keepdim: bool = False) -> Any:
+    """`var` and `mean`."""
+    return ops.var_mean(input, dim, correction, keepdim)
+
+
+def std_mean(input: Any, dim: Any = None, *, correction: int = 1, keepdim: bool = False) -> Any:
+    """`std` and `mean`."""
+    return ops.std_mean(input, dim, correction, keepdim)
+
+
+def norm(input: Any, p: Any = "fro", dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Any:
+    """The p-norm over dimensions, or of all elements in a row."""
+    wide = input if dtype is None else ops.cast(input, dtype)
+    if isinstance(p, str) and p != "fro":
+        return ops.norm(wide, p, dim, keepdim)
+    return ops.vector_norm(wide, 2 if p == "fro" else p, dim, keepdim)
+
+
+def count_nonzero(input: Any, dim: Any = None) -> Any:
+    """How many elements are not 0, along dimensions or in all, as int64."""
+    return ops.cast(ops.count_nonzero(input, () if dim is None else dim), int64)
+
+
+def cumsum(input: Any, dim: int, dtype: Any = None) -> Any:
+    """The sums of the elements up to each one, along a dimension."""
+    if dtype is None and (input.dtype.is_int or input.dtype.is_bool):
+        dtype = int64
+    return ops.cumsum(input, dim, dtype)
+
+
+def cummax(input: Any, dim: int) -> Any:
+    """The largest of the elements up to each one along a dimension, and their indices."""
+    return _with_int64(ops.cummax(input, dim))
+
+
+def cummin(input: Any, dim: int) -> Any:
+    """The smallest of the elements up to each one along a dimension, and their indices."""
+    return _with_int64(ops.cummin(input, dim))
+
+
+def softmax(input: Any, dim: int, *, dtype: Any = None) -> Any:
+    """Exponentials along a dimension, divided by their sum."""
+    return ops.softmax(input, dim, dtype=dtype)
+
+
+# ------------------------------------------------------------------------------------------------ order
+def sort(input: Any, *, dim: int = -1, descending: bool = False, stable: bool = False) -> Any:
+    """The elements along a dimension in order, and where they were; equal ones keep theirs."""
+    return _with_int64(ops.sort(input, dim, descending))
+
+
+def _with_int64(found: Any) -> Any:
+    elements, indices = found
+    return elements, ops.cast(indices, int64)
+
+
+def argsort(input: Any, dim: int = -1, descending: bool = False, stable: bool = False) -> Any:
+    """Where the elements along a dimension are that stand in order."""
+    return ops.cast(ops.argsort(input, dim, descending), int64)
+
+
+def topk(input: Any, k: int, dim: int = -1, largest: bool = True, sorted: bool = True) -> Any:
+    """The k largest (or smallest) elements along a dimension, and their indices."""
+    return _with_int64(ops.topk(input, k, dim, largest, sorted))
+
+
+# ------------------------------------------------------------------------------------------------ shapes
+def cat(tensors: Any, dim: int = 0) -> Any:
+    """Tensors one after the other along a dimension."""
+    return ops.cat(tensors, dim)
+
+
+def concat(tensors: Any, dim: int = 0) -> Any:
+    """`cat`."""
+    return ops.cat(tensors, dim)
+
+
+def stack(tensors: Any, dim: int = 0) -> Any:
+    """Tensors of one shape along a new dimension."""
+    return ops.stack(tensors, dim)
+
+
+def split(tensor: Any, split_size_or_sections: Any, dim: int = 0) -> Any:
+    """Parts of a size, or of several sizes, along a dimension."""
+    return ops.split(tensor, split_size_or_sections, dim)
+
+
+def chunk(input: Any, chunks: int, dim: int = 0) -> Any:
+    """At most so many parts along a dimension."""
+    return ops.chunk(input, chunks, dim)
+
+
+def reshape(input: Any, *shape: Any) -> Any:
+    """The elements in another shape."""
+    return ops.reshape(input, _one_or_several(shape))
+
+
+def broadcast_to(input: Any, shape: Any) -> Any:
+    """The elements repeated along dimensions of size 1, and along new ones in front."""
+    return ops.broadcast_to(input, shape)
+
+
+def permute(input: Any, *dims: Any) -> Any:
+    """The dimensions in another order."""
+    return ops.permute(input, _one_or_several(dims))
+
+
+def _one_or_several(given: tuple[Any, ...]) -> Any:
+    return given[0] if len(given) == 1 and not isinstance(given[0], int) else given
+
+
+def transpose(input: Any, dim0: int, dim1: int) -> Any:
+    """Two dimensions in each other's place."""
+    return ops.swapaxes(input, dim0, dim1)
+
+
+def squeeze(input: Any, dim: Any = None) -> Any:
+    """Without the dimensions of size 1, or without those named that have it."""
+    if dim is None:
+        return ops.squeeze(input)
+    dims = [d % input.ndim for d in (dim if isinstance(dim, tuple | list) else (dim,))]
+    kept = [n for d, n in enumerate(input.shape) if d not in dims or n != 1]
+    return ops.reshape(input, builtins.tuple(kept))
+
+
+def flatten(input: Any, start_dim: int = 0, end_dim: int = -1) -> Any:
+    """Some dimensions as one."""
+    return ops.flatten(input, start_dim=start_dim, end_dim=end_dim)
+
+
+def repeat_interleave(input: Any, repeats: Any, dim: Any = None, *, output_size: Any = None) -> Any:
+    """Each element, or each part along a dimension, several times."""
+    return ops.repeat_interleave(input, repeats, dim)
+
+
+def meshgrid(*tensors: Any, indexing: str | None = None) -> Any:
+    """Grids of the coordinates in vectors; "ij" (the default) or "xy" says which of the first two varies in rows."""
+    return ops.meshgrid(*tensors, indexing=indexing or "ij")
+
+
+def diag(input: Any, diagonal: int = 0) -> Any:
+    """A matrix with a vector on a diagonal, or a diagonal of a matrix."""
+    if input.ndim == 2:
+        return ops.diagonal(input, diagonal, 0, 1)
+    return ops.diag_embed(input, diagonal)
+
+
+def diff(input: Any, n: int = 1, dim: int = -1, prepend: Any = None, append: Any = None) -> Any:
+    """The n-th differences of neighbours along a dimension."""
+    return ops.diff(input, n, dim, prepend, append)
+
+
+def clone(input: Any) -> Any:
+    """The same elements in a Tensor of its own."""
+    return ops.clone(input)
+
+
+# ------------------------------------------------------------------------------------------------ picking and placing
+def where(condition: Any, input: Any = None, other: Any = None) -> Any:
+    """Elements of `input` where the condition holds, else of `other`; alone the indices of what is true."""
+    if input is None and other is None:
+        return ops.unbind(ops.nonzero(condition), 1)
+    return ops.where(condition, input, other)
+
+
+def gather(input: Any, dim: int, index: Any) -> Any:
+    """For each place of `index`, the element there whose place along a dimension is the index."""
+    return ops.gather_elements(input, dim, index)
+
+
+def index_select(input: Any, dim: int, index: Any) -> Any:
+    """The parts along a dimension whose numbers are in a vector."""
+    return ops.index_select(input, dim, index)
+
+
+def index_add(input: Any, dim: int, index: Any, source: Any, *, alpha: float = 1) -> Any:
+    """`input` with alpha * `source` added to the parts along a dimension whose numbers are in a vector."""
+    return ops.index_add(input, index, source if _is_one(alpha) else ops.mul(source, alpha), dim)
+
+
+def narrow(input: Any, dim: int, start: int, length: int) -> Any:
+    """The part of a length along a dimension, from an index on."""
+    return ops.narrow(input, dim, start, length)
+
+
+def select(input: Any, dim: int, index: int) -> Any:
+    """The part with a number along a dimension, which is left out."""
+    return ops.squeeze(ops.narrow(input, dim, index % input.shape[dim], 1), dim)
+
+
+def scatter(input: Any, dim: int, index: Any, src: Any) -> Any:
+    """`input` with the elements of `src` (or a number) at the places along a dimension that `index` names."""
+    return ops.scatter(input, dim, index, src)
+
+
+def scatter_add(input: Any, dim: int, index: Any, src: Any) -> Any:
+    """`input` with the elements of `src` added at the places along a dimension that `index` names."""
+    return ops.tensor_scatter_elements(input, index, src, dim, "add")
+
+
+# ------------------------------------------------------------------------------------------------ new Tensors
+def zeros(*size: Any, dtype: Any = None) -> Any:
+    """Zeros of a shape, float32 if nothing else is said."""
+    return ops.zeros(_one_or_several(size), dtype or float32)
+
+
+def rand(*size: Any, generator: Any = None, dtype: Any = None) -> Any:
+    """Numbers from 0 to less than 1."""
+    return ops.zeros(_one_or_several(size), dtype or float32).uniform_(generator=generator)
+
+
+def randn(*size: Any, generator: Any = None, dtype: Any = None) -> Any:
+    """Normally distributed numbers of mean 0 and deviation 1."""
+    return ops.zeros(_one_or_several(size), dtype or float32).normal_(generator=generator)
+
+
+def rand_like(input: Any, *, dtype: Any = None) -> Any:
+    """`rand` of the shape of a Tensor, and of its dtype if none is said."""
+    return ops.rand_like(input, dtype=dtype)
+
+
+def randn_like(input: Any, *, dtype: Any = None) -> Any:
+    """`randn` of the shape of a Tensor, and of its dtype if none is said."""
+    return ops.randn_like(input, dtype=dtype)
+
+
+def randint(*args: Any, generator: Any = None, dtype: Any = None) -> Any:
+    """Whole numbers from `low` (0 if left out) to less than `high`: ``randint(low, high, size)``; int64."""
+    low, high, size = args if len(args) == 3 else (0, *args)
+    return ops.zeros(size, dtype or int64).random_(low, high, generator=generator)
+
+
+def randint_like(input: Any, *args: Any, dtype: Any = None) -> Any:
+    """`randint` of the shape of a Tensor, and of its dtype if none is said: ``randint_like(input, low, high)``."""
+    low, high = args if len(args) == 2 else (0, *args)
+    return ops.randint_like(input, low, high, dtype=dtype or input.dtype)
+
+
+def randperm(n: int, *, dtype: Any = int64) -> Any:
+    """The numbers from 0 to less than n in an order that is drawn."""
+    return ops.cast(ops.randperm(n), dtype)

@@ -1,0 +1,172 @@
+"""``python -m autodiff_compiler run``: MindSpore's programs as they are, as `python` itself runs programs."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+SCRIPT = '''
+"""A program."""
+import pickle, sys
+import mindspore as ms
+import mindspore.nn as nn
+from mindspore import Tensor, context, ops
+from mindspore.common.initializer import One
+import parts
+
+context.set_context(mode=context.GRAPH_MODE, device_target="CPU")
+
+
+class Net(nn.Cell):
+    def __init__(self):
+        super().__init__()
+        self.fc = nn.Dense(2, 1, weight_init=One(), has_bias=False)
+
+    def construct(self, x):
+        y = self.fc(x)
+        while y.sum() < 100:
+            y = y * 2
+        return y
+
+
+class Kept:
+    pass
+
+
+if __name__ == "__main__":
+    assert type(pickle.loads(pickle.dumps(Kept()))) is Kept
+    assert __doc__ == "A program." and __spec__ is None and __package__ is None
+    assert sys.modules["__main__"].Net is Net
+    print(sys.argv[1:], __file__, sys.path[0])
+    print(Net()(Tensor([[1.0, 2.0]])), parts.double(Tensor(3.0)))
+    if sys.argv[1:2] == ["exit"]:
+        sys.exit(int(sys.argv[2]))
+    if sys.argv[1:2] == ["interrupt"]:
+        raise KeyboardInterrupt
+    if sys.argv[1:2] == ["fail"]:
+        parts.fail()
+'''
+PARTS = """
+import mindspore.ops as ops
+
+
+def double(x):
+    return ops.mul(x, 2)
+
+
+def fail():
+    raise ValueError("no luck")
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "train.py").write_text(SCRIPT)
+    (tmp_path / "parts.py").write_text(PARTS)
+    return tmp_path
+
+
+def run(*arguments: str, folder: Path, flags: tuple[str, ...] = ()) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, *flags, "-m", "autodiff_compiler", "run", *arguments]
+    return subprocess.run(command, capture_output=True, text=True, check=False, cwd=folder, env=_environment())
+
+
+def _environment() -> dict[str, str]:
+    return {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}
+
+
+def test_a_script_runs_as_it_is(folder: Path) -> None:
+    (folder / "below").mkdir()
+    done = run("../train.py", "--epochs", "3", "-m", folder=folder / "below")
+    assert done.stderr == ""
+    assert done.returncode == 0
+    # 1 + 2 is doubled until it is at least 100
+    assert done.stdout.splitlines() == [f"['--epochs', '3', '-m'] {folder}/train.py {folder}", "[[192.]] 6.0"]
+
+
+def test_a_module_runs_as_it_is(folder: Path) -> None:
+    done = run("-m", "train", "--epochs", folder=folder)
+    assert (done.returncode, done.stderr.count("Assertion")) == (1, 1)  # __spec__ is that of the module, as in Python
+    (folder / "package").mkdir()
+    (folder / "package" / "__init__.py").write_text("import mindspore")
+    (folder / "package" / "__main__.py").write_text(
+        "import sys\nfrom . import mindspore as ms\nprint(__name__, __package__, __spec__.name, sys.argv, ms.Tensor(1))"
+    )
+    done = run("-m", "package", "x", folder=folder)
+    path = folder / "package" / "__main__.py"
+    assert done.stdout == f"__main__ package package.__main__ ['{path}', 'x'] 1\n", done.stderr
+    done = run("package", folder=folder)
+    assert "attempted relative import" in done.stderr  # a folder is no package, as in Python
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status", "last"),
+    [(("exit", "3"), 3, ""), (("fail",), 1, "ValueError: no luck"), (("interrupt",), 130, "KeyboardInterrupt")],
+)
+def test_its_exit_status_and_traceback_are_its_own(
+    folder: Path, arguments: tuple[str, ...], status: int, last: str
+) -> None:
+    done = run("train.py", *arguments, folder=folder)
+    assert done.returncode in (status, status - 256, -2 if status == 130 else status)
+    assert done.stderr.rstrip("\n").rpartition("\n")[2] == last
+    if status != 3:
+        assert "autodiff_compiler/" not in done.stderr
+        assert "runpy" not in done.stderr
+        assert done.stderr.splitlines()[1].strip().startswith(f'File "{folder}/train.py"')
+
+
+def test_a_missing_name_and_broken_syntax_point_at_the_program(folder: Path) -> None:
+    (folder / "lacks.py").write_text("import sys\nfrom mindspore.nn import Dens\n")
+    done = run("lacks.py", folder=folder)
+    assert done.returncode == 1
+    assert "line 2, in <module>" in done.stderr
+    assert "cannot import name 'Dens' from 'mindspore.nn': use `Dense`; docs/migration.md" in done.stderr
+    assert "importer.py" not in done.stderr
+    (folder / "broken.py").write_text("x = (\n")
+    done = run("broken.py", folder=folder)
+    assert done.returncode == 1
+    assert done.stderr.splitlines()[0].strip() == f'File "{folder}/broken.py", line 1'
+    assert "SyntaxError" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        ((), "there is nothing to run"),
+        (("nothing.py",), "there is no file"),
+        (("-m",), "-m needs the name of a module"),
+        (("-m", "nothing.below"), "there is no module 'nothing.below'"),
+    ],
+)
+def test_what_cannot_be_run_is_wrong_usage(folder: Path, arguments: tuple[str, ...], says: str) -> None:
+    done = run(*arguments, folder=folder)
+    assert done.returncode == 2
+    assert says in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_help_is_about_run(folder: Path) -> None:
+    done = run("--help", folder=folder)
+    assert done.returncode == 0
+    assert "(script.py | folder | -m module) [argument ...]" in done.stdout
+
+
+def test_a_safe_path_stays_safe(folder: Path) -> None:
+    (folder / "path.py").write_text("import sys; print(sys.path[0])")
+    done = run("path.py", folder=folder, flags=("-P",))
+    assert done.stdout.strip() != str(folder)
+    assert done.returncode == 0, done.stderr
+
+
+def test_check_and_dump_know_the_names(folder: Path) -> None:
+    (folder / "f.py").write_text("import mindspore as ms\n\n@ms.jit\ndef f(x):\n    return ms.ops.abss(x)\n")
+    command = [sys.executable, "-m", "autodiff_compiler", "check", "f.py"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=folder, env=_environment())
+    assert "module 'mindspore.ops' has no attribute 'abss'" in done.stdout
+    command = [sys.executable, "-m", "autodiff_compiler", "dump", "train.py:Net", "--args", "f32[1,2]"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=folder, env=_environment())
+    assert "while" in done.stdout, done.stderr

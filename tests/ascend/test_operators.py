@@ -1,0 +1,141 @@
+"""Every primitive on the device against its NumPy kernel: all samples and ties, forward and adjoint, in all modes."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from autodiff_compiler.config import set_context
+from autodiff_compiler.dtypes import bfloat16, float16, float32, float64, int32, int64, uint8
+from autodiff_compiler.errors import UnsupportedCallError
+from autodiff_compiler.primitives import REGISTRY
+from tests.ascend.conftest import Simulator
+from tests.ascend.sampled import WITH_SAMPLES, adjoint, assert_like_numpy, compiled, forward, modules_of, refused
+from tools.ascend_page import HOST
+
+#: What runs as operators, at least for some dtypes.
+ON_DEVICE = [name for name in WITH_SAMPLES if REGISTRY[name].aclnn or REGISTRY[name].decomposed]
+
+
+@pytest.mark.parametrize("name", ON_DEVICE)
+def test_a_primitive_is_what_its_numpy_kernel_is(name: str, device: Simulator) -> None:
+    ran = set()
+    for what, dtype, module, arrays in modules_of(name):
+        reasons = refused(module)
+        if reasons:
+            assert dtype is float64 or reasons.keys() <= HOST.keys(), reasons
+            continue
+        program = compiled(module)
+        assert_like_numpy(program, module, arrays, dtype, f"{what} of {name} at {dtype.name}")
+        ran.add((what, dtype))
+    assert ("forward", float32) in ran, "every primitive with a rule runs at float32"
+
+
+@pytest.mark.parametrize("mode", ["cached", "captured"])
+@pytest.mark.parametrize("name", ON_DEVICE)
+def test_a_repeated_run_gives_the_same(name: str, mode: str, device: Simulator) -> None:
+    """The first run plans, the second captures, the third replays; operands change in between."""
+    set_context(ascend_mode=mode)
+    for what, dtype, module, arrays in modules_of(name, (float32,)):
+        if refused(module):
+            continue
+        program = compiled(module)
+        for _ in range(3):
+            assert_like_numpy(program, module, arrays, dtype, f"{what} of {name}, {mode}")
+            arrays = [x[::-1].copy() if x.dtype.kind == "f" and x.ndim == 1 else x for x in arrays]
+
+
+@pytest.mark.parametrize("name", [n for n in ON_DEVICE if REGISTRY[n].ties])
+def test_derivatives_at_ties_are_the_closed_forms(name: str, device: Simulator) -> None:
+    for operands, attrs, expected in REGISTRY[name].ties:
+        xs = [np.asarray(x, np.float32) if np.asarray(x).dtype.kind == "f" else np.asarray(x) for x in operands]
+        made = adjoint(REGISTRY[name], xs, attrs)
+        assert made is not None
+        module, arrays = made
+        arrays = [*xs, *[np.ones_like(g) for g in arrays[len(xs) :]]]
+        found = [np.asarray(g) for g in compiled(module)(*arrays)]
+        wanted = [np.asarray(e) for e in expected if e is not None]
+        for got, want in zip(found, wanted, strict=True):
+            np.testing.assert_allclose(got, want, rtol=1e-5, atol=1e-6)
+
+
+SPECIAL = np.array([np.nan, np.inf, -np.inf, 0.0, -0.0, 1.0, -1.0, 0.5, 3e4, -3e4])
+#: Elementwise functions: those whose type rule takes operands of one float type and no attributes.
+ELEMENTWISE = [n for n in ON_DEVICE if REGISTRY[n].scalar and not REGISTRY[n].schema]
+#: What CANN's texts leave open and no rule mends: the remainders of infinities and quotients that are rounded up.
+OPEN = {"mod", "fmod", "floordiv"}
+
+
+@pytest.mark.parametrize("dtype", [float32, float16, bfloat16], ids=lambda d: d.short)
+@pytest.mark.parametrize("name", [n for n in ELEMENTWISE if n not in OPEN])
+def test_special_numbers(name: str, dtype, device: Simulator) -> None:
+    """Pairs of nan, infinities, zeros and numbers give what NumPy gives, whatever `Maximum` does with nan."""
+    defn = REGISTRY[name]
+    grid = np.meshgrid(*[SPECIAL] * len(defn.operand_names))
+    xs = [x.reshape(-1).astype(dtype.numpy) for x in grid]
+    xs = [x.astype(bool) if name in {"select", "kept"} and i == 0 else x for i, x in enumerate(xs)]
+    made = forward(defn, xs, {})
+    if made is None:
+        return
+    assert_like_numpy(compiled(made[0]), *made, dtype, name)
+
+
+def _reduced(name: str, x: np.ndarray, **attrs: object) -> None:
+    made = forward(REGISTRY[name], [x], attrs)
+    assert made is not None
+    assert_like_numpy(compiled(made[0]), *made, float32, f"{name} of {x}")
+
+
+@pytest.mark.parametrize("name", ["max", "min", "logsumexp", "sum", "nansum"])
+def test_reductions_of_nan_and_infinities(name: str, device: Simulator) -> None:
+    nan, inf = np.nan, np.inf
+    rows = [[nan, 1, 2], [1, nan, nan], [inf, 1, 2], [-inf, -inf, -inf], [-inf, inf, 0], [nan, inf, 1], [1, 1, 0]]
+    for axis in (-1, -2):
+        _reduced(name, np.array(rows, np.float32), axes=(axis,))
+
+
+@pytest.mark.parametrize("name", ["argmax", "argmin", "cummax", "cummin", "sort", "argsort", "msort"])
+def test_positions_among_equals_and_nan(name: str, device: Simulator) -> None:
+    nan = np.nan
+    rows = [[1, 3, 3, 1, 2], [nan, 1, nan, 5, 5], [2, 2, 2, 2, 2], [1, nan, 0, nan, 7]]
+    for axis in (-1, -2):
+        _reduced(name, np.array(rows, np.float32), axis=axis)
+    _reduced(name, np.array(rows[0], np.int32), axis=-1)
+
+
+def test_the_last_writer_of_a_place_wins(device: Simulator) -> None:
+    x, updates = np.zeros((4, 2), np.float32), np.arange(12, dtype=np.float32).reshape(6, 2)
+    made = forward(REGISTRY["scatter_update"], [x, np.array([1, 1, 3, 0, 1, 3]), updates], {"axis": -2})
+    assert made is not None
+    (found,) = compiled(made[0])(*made[1])
+    np.testing.assert_array_equal(np.asarray(found), [[6, 7], [8, 9], [0, 0], [10, 11]])
+
+
+@pytest.mark.parametrize("dtype", [int32, int64, uint8], ids=lambda d: d.short)
+def test_integers_divided_by_zero_are_zero(dtype, device: Simulator) -> None:
+    xs = [np.array([7, 7, 0], dtype.numpy), np.array([2, 0, 0], dtype.numpy)]
+    for name, expected in (("floordiv", [3, 0, 0]), ("mod", [1, 0, 0]), ("fmod", [1, 0, 0])):
+        made = forward(REGISTRY[name], xs, {})
+        if made is not None:
+            np.testing.assert_array_equal(np.asarray(compiled(made[0])(*xs)[0]), expected)
+
+
+def test_narrower_integers_keep_the_low_bits(device: Simulator) -> None:
+    x = np.array([300, -1, 70000, -40000, 2**40 + 5], np.int64)
+    for dtype in ("int8", "uint8", "int16", "int32"):
+        made = forward(REGISTRY["cast"], [x], {"dtype": dtype})
+        assert made is not None
+        np.testing.assert_array_equal(np.asarray(compiled(made[0])(x)[0]), x.astype(dtype))
+
+
+def test_what_no_operator_takes_is_refused_by_name_or_runs_on_the_host(device: Simulator) -> None:
+    x = np.ones((2, 2))
+    made = forward(REGISTRY["matmul"], [x, x], {})
+    assert made is not None
+    with pytest.raises(UnsupportedCallError) as caught:
+        compiled(made[0])
+    assert "matmul" in caught.value.message
+    assert any("float64" in note for note in caught.value.notes)
+    set_context(ascend_fallback="host")
+    program = compiled(made[0])
+    np.testing.assert_array_equal(np.asarray(program(x, x)[0]), x @ x)

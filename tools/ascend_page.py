@@ -1,0 +1,170 @@
+"""Writes docs/ascend_operators.md: what each primitive becomes on an Ascend device, and what stays on the host.
+
+python tools/ascend_page.py            writes the page
+python tools/ascend_page.py --check    fails if the page is not what the package says
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT))
+
+from autodiff_compiler.backends.ascend.backend import AscendBackend  # noqa: E402
+from autodiff_compiler.backends.ascend.lower import CONTROL  # noqa: E402
+from autodiff_compiler.backends.ascend.program import Segment  # noqa: E402
+from autodiff_compiler.backends.numpy import NumpyBackend  # noqa: E402
+from autodiff_compiler.dtypes import (  # noqa: E402
+    DType,
+    bfloat16,
+    bool_,
+    float16,
+    float32,
+    float64,
+    from_numpy,
+    int8,
+    int16,
+    int32,
+    int64,
+    uint8,
+)
+from autodiff_compiler.errors import CompileError  # noqa: E402
+from autodiff_compiler.ir.build import Builder  # noqa: E402
+from autodiff_compiler.ir.core import Block, Function, Module  # noqa: E402
+from autodiff_compiler.ir.primitive import F, Primitive  # noqa: E402
+from autodiff_compiler.ir.types import tensor  # noqa: E402
+from autodiff_compiler.primitives import REGISTRY  # noqa: E402
+from autodiff_compiler.primitives.samples import Draw  # noqa: E402
+
+PAGE = ROOT / "docs" / "ascend_operators.md"
+DTYPES = (float32, float16, bfloat16, float64, int64, int32, int16, int8, uint8, bool_)
+
+_REASONS = {
+    "random numbers are drawn on the host, the same on every device": (
+        "random_uniform random_normal random_integers random_order random_gamma random_poisson"
+    ),
+    "it looks at values on the host to raise an exception": (
+        "check_index check_exponent check_solved chance_weights assert raise print host_call"
+    ),
+    "CANN's operators for such matrices are missing, newer than 8.1, or say nothing of singular ones": (
+        "cholesky cofactor cofactor_slope det eigh eigvalsh expm expm_frechet geqrf inverse lstsq pinv qr row_order "
+        "slogdet solve svd svdvals triangular_solve"
+    ),
+    "a special function that no operator computes": (
+        "bessel_i bessel_ie bessel_j bessel_k bessel_ke bessel_y spherical_bessel_j digamma gamma_log_moment igamma "
+        "igammac lgamma polygamma zeta"
+    ),
+    "no operator works on the bits of integers this way, and overflow is not documented": (
+        "left_shift right_shift population_count"
+    ),
+    "no operator computes it": "gcd lcm nextafter histc",
+    "it is Python's own function of a number": "math_function round_digits",
+}
+#: Primitives that the host computes, with the reason.
+HOST = {name: reason for reason, names in _REASONS.items() for name in names.split()}
+
+HEAD = """# Operators of the Ascend backend
+
+Written by `python tools/ascend_page.py` from the rules of the primitives; do not edit by hand.
+
+What each primitive becomes on the device, by the dtypes that its samples can have: dtypes on the fast cores (AI Core),
+on the slow ones (AI CPU, as far as CANN's texts tell), and on the host. What the host computes is refused when a
+program is compiled, unless `set_context(ascend_fallback="host")` allows it. A number of operators stands for all sizes
+of the samples together. Everything here was run on the simulator only, never on hardware.
+"""
+
+
+def samples_of(defn: type[Primitive], dtype: DType) -> Iterator[tuple[list[Any], dict[str, Any]]]:
+    """Operands and attributes: the float64 operands at `dtype`, or integers where there are no floats."""
+    assert defn.samples is not None
+    for drawn in defn.samples(Draw(3)):
+        *xs, attrs = drawn if drawn and isinstance(drawn[-1], dict) else (*drawn, {})
+        arrays = [np.asarray(x) for x in xs]
+        floats = [x.dtype == np.float64 for x in arrays]
+        if dtype.is_float:
+            yield [x.astype(dtype.numpy) if f else x for x, f in zip(arrays, floats, strict=True)], attrs
+        elif any(floats):
+            yield [np.ceil(abs(x)).astype(dtype.numpy) if f else x for x, f in zip(arrays, floats, strict=True)], attrs
+        else:
+            yield [x.astype(dtype.numpy) if x.dtype == np.int64 else x for x in arrays], attrs
+
+
+def module_of(types: list[Any], build: Any) -> Module:
+    """A module with one function; `build` makes its results of its arguments."""
+    with Builder(Block(types, [f"x{i}" for i in range(len(types))])) as b:
+        b.ret(*build(*b.block.args))
+    return Module({"f": Function("f", b.block)}, b.module.constants, {}, b.module.callables)
+
+
+def forward(defn: type[Primitive], xs: list[Any], attrs: dict[str, Any]) -> tuple[Module, list[Any]] | None:
+    """The primitive alone, and its operands; None where it is not defined at these dtypes."""
+
+    def build(*vs: Any) -> Any:
+        out = getattr(F, defn.name)(*vs, **attrs)
+        return out if isinstance(out, tuple) else (out,)
+
+    try:
+        return module_of([tensor(from_numpy(x.dtype), x.shape) for x in xs], build), xs
+    except CompileError:
+        return None
+
+
+def _row(name: str) -> str:
+    """A row of the table: operators, and dtypes by where they are computed."""
+    defn = REGISTRY[name]
+    operators: dict[str, None] = {}
+    places: dict[str, list[str]] = {"fast": [], "slow": [], "host": []}
+    backend = AscendBackend(NumpyBackend().compile)
+    for dtype in DTYPES:
+        found = set()
+        for xs, attrs in samples_of(defn, dtype):
+            if not any(x.dtype == dtype.numpy for x in xs) and (xs or dtype is not float32):
+                continue
+            made = forward(defn, xs, attrs)
+            if made is None:
+                continue
+            low, _, _ = backend._lowered(made[0])
+            used = [call.operator for step in low.steps if isinstance(step, Segment) for call in step.calls]
+            operators.update(dict.fromkeys(used))
+            found.add("host" if low.missing else "slow" if low.slow else "fast")
+        place = next((p for p in ("host", "slow", "fast") if p in found), None)
+        if place:
+            places[place].append(dtype.short)
+    shown = ", ".join(sorted(operators)) or "a view, or a constant"
+    return f"| {name} | {shown} | {' | '.join(' '.join(places[p]) for p in ('fast', 'slow', 'host'))} |"
+
+
+def page() -> str:
+    """The text of docs/ascend_operators.md."""
+    kernels = sorted(n for n, d in REGISTRY.items() if d.samples and (d.numpy or d.scalar))
+    device = [n for n in kernels if n not in HOST and n not in CONTROL]
+    lines = [HEAD, "## On the device\n", "| primitive | operators | fast | slow | host |", "|---|---|---|---|---|"]
+    with np.errstate(all="ignore"):
+        lines += [_row(name) for name in device]
+    lines += ["\n## On the host\n", "| primitives | why |", "|---|---|"]
+    lines += [f"| {', '.join(sorted(names.split()))} | {reason} |" for reason, names in _REASONS.items()]
+    lines += [
+        "\n## Between the segments\n",
+        "Control flow, tuples and sequences: steps of the host that choose and repeat segments of operators. Reading a",
+        "condition copies one element from the device.\n",
+        ", ".join(f"`{name}`" for name in sorted(CONTROL)) + ".",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def main() -> int:
+    text = page()
+    if "--check" in sys.argv:
+        return 0 if PAGE.exists() and PAGE.read_text(encoding="utf-8") == text else 1
+    PAGE.write_text(text, encoding="utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
