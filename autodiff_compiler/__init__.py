@@ -34,6 +34,8 @@ from .dtypes import (
 from .errors import (
     AmbiguousTruthError,
     ArgumentError,
+    AscendError,
+    AscendMemoryError,
     AutodiffWarning,
     BpropError,
     BranchRaisesWarning,
@@ -190,6 +192,8 @@ __all__ = [
     "PYNATIVE_MODE",
     "AmbiguousTruthError",
     "ArgumentError",
+    "AscendError",
+    "AscendMemoryError",
     "AutodiffWarning",
     "BpropError",
     "BranchRaisesWarning",

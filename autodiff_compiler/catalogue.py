@@ -247,7 +247,7 @@ CATALOGUE: dict[str, Entry] = {
     "AC1902": Entry(
         ("UnsupportedCallError",),
         "an Ascend device has no operator for something in the program",
-        "use float32; or let the host do it with `set_context(ascend_fallback=\"host\")`, which copies both ways",
+        'use float32; or let the host do it with `set_context(ascend_fallback="host")`, which copies both ways',
     ),
     "AC2001": Entry(
         ("RecompileWarning",),

@@ -1,5 +1,6 @@
 """``python -m autodiff_compiler``: runs a program of MindSpore's (`run`), shows what a function becomes (`dump`), what
-cannot be compiled in a file (`check`), and what an error code means (`explain`)."""
+cannot be compiled in a file (`check`), what an error code means (`explain`), what there is of devices (`env`), and
+whether an Ascend device does all that it should (`ascend-selftest`)."""
 
 from __future__ import annotations
 
@@ -92,6 +93,20 @@ def _parser() -> argparse.ArgumentParser:
     check.add_argument("--all", action="store_true", help="look at every function of the file")
     check.add_argument("--json", action="store_true", help="as JSON")
     check.set_defaults(run=_checked)
+    env = commands.add_parser("env", help="versions, and what is found of an Ascend device or why none can be used")
+    env.add_argument("--json", action="store_true", help="as JSON")
+    env.set_defaults(run=_environment)
+    selftest = commands.add_parser(
+        "ascend-selftest",
+        help="test an Ascend device in stages and print one report",
+        description="Tests an Ascend device from its libraries to training, in stages that go on where they can when "
+        "one fails. The report is for sharing: it names the environment, what is missing, and each operator's error. "
+        "Exit status: 0 all stages passed, 1 some did not.",
+    )
+    selftest.add_argument("--device", type=int, default=0, metavar="N", help="the device's number (0)")
+    selftest.add_argument("--json", action="store_true", help="as JSON, with the error of every operator and dtype")
+    selftest.add_argument("--out", metavar="FILE", help="write the report as JSON to a file too")
+    selftest.set_defaults(run=_self_tested)
     return parser
 
 
@@ -166,6 +181,42 @@ def _compiled(options: Any, known: Sequence[CompileError]) -> tuple[list[Compile
     except Exception as error:
         return [], f"{type(error).__name__}: {error}"
     return [], None
+
+
+def _environment(options: Any) -> str:
+    from .inspection.ascend import environment
+
+    found = environment()
+    return json.dumps(found, indent=2) if options.json else "\n".join(_lines(found))
+
+
+def _self_tested(options: Any) -> tuple[str, int]:
+    from .inspection.ascend import self_test
+
+    found, passed = self_test(options.device, lambda stage: print(f"{stage} ...", file=sys.stderr, flush=True))
+    text = json.dumps(found, indent=2)
+    if options.out:
+        with open(options.out, "w", encoding="utf-8") as file:
+            file.write(text + "\n")
+    if not options.json:
+        lines = _lines(found["environment"])
+        for stage in found["stages"]:
+            lines.append(f"\n[{stage['status']}] {stage['stage']} ({stage['seconds']} s)")
+            lines += [f"  {line}" for part in stage["text"] for line in part.split("\n")]
+        text = "\n".join(lines)
+    return text, int(not passed)
+
+
+def _lines(found: Any, indent: str = "") -> list[str]:
+    """Nested dicts and lists as indented lines."""
+    lines = []
+    for name, value in found.items():
+        if isinstance(value, dict) and value:
+            lines += [f"{indent}{name}:", *_lines(value, indent + "  ")]
+        else:
+            shown = ", ".join(map(str, value)) if isinstance(value, list | dict) else value
+            lines.append(f"{indent}{name}: {shown if shown != '' else 'none'}")
+    return lines
 
 
 def _count(n: int, what: str) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import os
+import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, TypeVar
@@ -86,10 +87,23 @@ _VALUES: dict[str, tuple[Any, ...]] = {
 }
 #: Devices that MindSpore knows; here there are the first two of them.
 _DEVICES = ("CPU", "Ascend", "GPU", "Davinci")
+_SIZE = re.compile(r"\d+(\.\d+)? ?[KMG]B")
 #: How a device is taken into use, by its name: called with its number; RuntimeError says why it cannot be used.
 devices: dict[str, Callable[[int], None]] = {}
 #: Called when the device, or how it is used, has changed.
 watchers: list[Callable[[], None]] = []
+
+
+class Saturation:
+    """`take` is set while a device is in use whose results become the largest number instead of infinite.
+
+    It says whether that happened since it was last called.
+    """
+
+    take: Callable[[], bool] | None = None
+
+
+saturation = Saturation()
 #: The settings that say where and how operations run.
 _OF_DEVICES = ("device_target", "device_id", "ascend_mode", "ascend_fallback", "deterministic", "max_device_memory")
 _SETTINGS = {
@@ -206,6 +220,8 @@ def _check_kept(name: str, value: Any) -> None:
         raise TypeError(f"{name} is of type {kind.__name__}, not {type(value).__name__}")
     if kind is int and value < 0:
         raise ValueError(f"{name} is not negative; this is {value}")
+    if name == "max_device_memory" and not _SIZE.fullmatch(value):
+        raise ValueError(f"max_device_memory is a size as in '30GB', not {value!r}")
     if name == "grad_for_scalar" and value:
         raise ValueError("grad_for_scalar: a Python number has no derivative; make it a Tensor")
 

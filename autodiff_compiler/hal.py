@@ -1,7 +1,8 @@
-"""MindSpore's modules `hal` and `runtime` for the device that there is: the CPU."""
+"""MindSpore's modules `hal` and `runtime`: which devices there are."""
 
 from __future__ import annotations
 
+from .config import context
 from .context import launch_blocking, synchronize
 
 __all__ = [
@@ -23,22 +24,32 @@ def is_available(device_target: str) -> bool:
     >>> is_available("CPU"), is_available("GPU")
     (True, False)
     """
-    _known(device_target)
-    return device_target == "CPU"
+    return device_count(device_target) > 0
 
 
 def is_initialized(device_target: str) -> bool:
-    """Whether devices of a kind are ready for use.  ValueError: the kind is none of CPU, GPU and Ascend."""
-    return is_available(device_target)
+    """Whether devices of a kind are in use.  ValueError: the kind is none of CPU, GPU and Ascend."""
+    _known(device_target)
+    if device_target != "Ascend":
+        return device_target == "CPU"
+    from .backends.ascend.device import started
+
+    return bool(started())
 
 
 def device_count(device_target: str | None = None) -> int:
     """How many devices of a kind there are; without a kind, of that in use.  ValueError: another kind.
 
-    >>> device_count(), device_count("Ascend")
+    >>> device_count("CPU"), device_count("GPU")
     (1, 0)
     """
-    return int(device_target is None or is_available(device_target))
+    target = context.device_target if device_target is None else device_target
+    _known(target)
+    if target != "Ascend":
+        return int(target == "CPU")
+    from .backends.ascend.device import found
+
+    return found()
 
 
 def get_device_name(device_id: int, device_target: str | None = None) -> str:
@@ -47,13 +58,25 @@ def get_device_name(device_id: int, device_target: str | None = None) -> str:
     >>> get_device_name(0)
     'CPU'
     """
-    if device_id != 0 or not device_count(device_target):
-        raise ValueError(f"there is one device, the CPU with the number 0; not {device_target or 'CPU'} {device_id!r}")
-    return "CPU"
+    target = context.device_target if device_target is None else device_target
+    count = device_count(target)
+    if device_id not in range(count):
+        there = "there is one device" if count == 1 else f"there are {count} devices"
+        raise ValueError(f"{there} of the kind {target}, none with the number {device_id!r}")
+    if target != "Ascend":
+        return target
+    from .backends.ascend.device import chip
+
+    return chip()
 
 
 def empty_cache() -> None:
-    """Does nothing: the memory of a Tensor goes back when the last name for it does."""
+    """Gives memory of devices that is not in use back; that of the CPU goes back with the last name for a Tensor."""
+    if context.device_target != "CPU":
+        from .backends.ascend.device import started
+
+        for device in started():
+            device.trim()
 
 
 def _known(device_target: str) -> None:

@@ -6,8 +6,8 @@ python tools/ascend_page.py --check    fails if the page is not what the package
 
 from __future__ import annotations
 
+import math
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -20,27 +20,10 @@ from autodiff_compiler.backends.ascend.backend import AscendBackend  # noqa: E40
 from autodiff_compiler.backends.ascend.lower import CONTROL  # noqa: E402
 from autodiff_compiler.backends.ascend.program import Segment  # noqa: E402
 from autodiff_compiler.backends.numpy import NumpyBackend  # noqa: E402
-from autodiff_compiler.dtypes import (  # noqa: E402
-    DType,
-    bfloat16,
-    bool_,
-    float16,
-    float32,
-    float64,
-    from_numpy,
-    int8,
-    int16,
-    int32,
-    int64,
-    uint8,
-)
-from autodiff_compiler.errors import CompileError  # noqa: E402
-from autodiff_compiler.ir.build import Builder  # noqa: E402
-from autodiff_compiler.ir.core import Block, Function, Module  # noqa: E402
-from autodiff_compiler.ir.primitive import F, Primitive  # noqa: E402
-from autodiff_compiler.ir.types import tensor  # noqa: E402
+from autodiff_compiler.dtypes import DType, bfloat16, bool_, float16, float32, float64, int8, int16, int32, int64, uint8  # noqa: E402
+from autodiff_compiler.inspection.samples import forward, samples_of  # noqa: E402
+from autodiff_compiler.ir.core import Module  # noqa: E402
 from autodiff_compiler.primitives import REGISTRY  # noqa: E402
-from autodiff_compiler.primitives.samples import Draw  # noqa: E402
 
 PAGE = ROOT / "docs" / "ascend_operators.md"
 DTYPES = (float32, float16, bfloat16, float64, int64, int32, int16, int8, uint8, bool_)
@@ -49,6 +32,7 @@ _REASONS = {
     "random numbers are drawn on the host, the same on every device": (
         "random_uniform random_normal random_integers random_order random_gamma random_poisson"
     ),
+    "it reads the device's overflow status, where results saturate": "without_overflow",
     "it looks at values on the host to raise an exception": (
         "check_index check_exponent check_solved chance_weights assert raise print host_call"
     ),
@@ -75,44 +59,30 @@ Written by `python tools/ascend_page.py` from the rules of the primitives; do no
 
 What each primitive becomes on the device, by the dtypes that its samples can have: dtypes on the fast cores (AI Core),
 on the slow ones (AI CPU, as far as CANN's texts tell), and on the host. What the host computes is refused when a
-program is compiled, unless `set_context(ascend_fallback="host")` allows it. A number of operators stands for all sizes
-of the samples together. Everything here was run on the simulator only, never on hardware.
+program is compiled, unless `set_context(ascend_fallback="host")` allows it. The operators are those of all samples
+together; `InplaceCopy` often stands for a view that became the result of a program, which has memory of its own.
+Everything here was run on the simulator only, never on hardware.
 """
 
 
-def samples_of(defn: type[Primitive], dtype: DType) -> Iterator[tuple[list[Any], dict[str, Any]]]:
-    """Operands and attributes: the float64 operands at `dtype`, or integers where there are no floats."""
-    assert defn.samples is not None
-    for drawn in defn.samples(Draw(3)):
-        *xs, attrs = drawn if drawn and isinstance(drawn[-1], dict) else (*drawn, {})
-        arrays = [np.asarray(x) for x in xs]
-        floats = [x.dtype == np.float64 for x in arrays]
-        if dtype.is_float:
-            yield [x.astype(dtype.numpy) if f else x for x, f in zip(arrays, floats, strict=True)], attrs
-        elif any(floats):
-            yield [np.ceil(abs(x)).astype(dtype.numpy) if f else x for x, f in zip(arrays, floats, strict=True)], attrs
-        else:
-            yield [x.astype(dtype.numpy) if x.dtype == np.int64 else x for x in arrays], attrs
+OPEN = """
+## What CANN's texts leave open
+
+Rules are written so that results do not depend on it (nan beside numbers in `Maximum`, `Amax`; which of equal elements
+`ArgMax` and `Topk` name; which of several writers of a place wins; integers divided by 0 or cast to narrower ones; the
+dtype of sums of 16-bit floats), except for these, which the first run on hardware has to show:
+
+* `sign` of nan, `softmax` and `log_softmax` of rows with nan or only -inf, the place of nan in sorting;
+* `mod`, `fmod` and `floordiv` where a quotient is infinite, or so great that it is rounded;
+* integers that overflow, subnormal numbers, the last digits of transcendental functions;
+* the order in which `IndexAdd`, `ScatterAdd`, `Scatter` and the convolutions add up.
+"""
 
 
-def module_of(types: list[Any], build: Any) -> Module:
-    """A module with one function; `build` makes its results of its arguments."""
-    with Builder(Block(types, [f"x{i}" for i in range(len(types))])) as b:
-        b.ret(*build(*b.block.args))
-    return Module({"f": Function("f", b.block)}, b.module.constants, {}, b.module.callables)
-
-
-def forward(defn: type[Primitive], xs: list[Any], attrs: dict[str, Any]) -> tuple[Module, list[Any]] | None:
-    """The primitive alone, and its operands; None where it is not defined at these dtypes."""
-
-    def build(*vs: Any) -> Any:
-        out = getattr(F, defn.name)(*vs, **attrs)
-        return out if isinstance(out, tuple) else (out,)
-
-    try:
-        return module_of([tensor(from_numpy(x.dtype), x.shape) for x in xs], build), xs
-    except CompileError:
-        return None
+def _telling(module: Module, dtype: DType) -> bool:
+    """Whether something is computed, in no wider dtype than that."""
+    types: list[Any] = [v.type for v in module.entry.outs]
+    return any(math.prod(t.shape) for t in types) and (dtype is float64 or all(t.dtype is not float64 for t in types))
 
 
 def _row(name: str) -> str:
@@ -127,7 +97,7 @@ def _row(name: str) -> str:
             if not any(x.dtype == dtype.numpy for x in xs) and (xs or dtype is not float32):
                 continue
             made = forward(defn, xs, attrs)
-            if made is None:
+            if made is None or not _telling(made[0], dtype):
                 continue
             low, _, _ = backend._lowered(made[0])
             used = [call.operator for step in low.steps if isinstance(step, Segment) for call in step.calls]
@@ -155,7 +125,7 @@ def page() -> str:
         "condition copies one element from the device.\n",
         ", ".join(f"`{name}`" for name in sorted(CONTROL)) + ".",
     ]
-    return "\n".join(lines) + "\n"
+    return "\n".join(lines) + "\n" + OPEN
 
 
 def main() -> int:

@@ -3,7 +3,8 @@
 python tools/migration_page.py            writes the page
 python tools/migration_page.py --check    fails if the page is not what the package says
 
-`mindspore_names.txt` has the facts about MindSpore, `mindspore_differences.toml` what cannot be read off signatures.
+`mindspore_names.txt` has the facts about MindSpore, `mindspore_differences.toml` what cannot be read off signatures,
+and the package's `mindspore_names/absent.toml` why names are not there.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ ROOT = TOOLS.parent
 sys.path.insert(0, str(ROOT))
 
 from autodiff_compiler.dtypes import DType  # noqa: E402
-from autodiff_compiler.mindspore_names import importer, places  # noqa: E402
+from autodiff_compiler.mindspore_names import absent, importer, places  # noqa: E402
 from autodiff_compiler.ops import operations  # noqa: E402
 
 PAGE = ROOT / "docs" / "migration.md"
@@ -39,6 +40,10 @@ SECTIONS = {
     "mindspore.common.initializer": ("common.initializer", "mindspore.common.initializer"),
     "mindspore.amp": ("amp", "mindspore.amp"),
     "mindspore.train": ("train", "mindspore.train"),
+    "mindspore.dataset": ("dataset", "mindspore.dataset"),
+    "Dataset methods": ("dataset:Dataset", "Methods of datasets"),
+    "mindspore.dataset.transforms": ("dataset.transforms", "mindspore.dataset.transforms"),
+    "mindspore.dataset.vision": ("dataset.vision", "mindspore.dataset.vision"),
     "mindspore.numpy": ("numpy", "mindspore.numpy"),
     "mindspore.mint": ("mint", "Functions of mindspore.mint"),
     "mindspore.mint.nn.functional": ("mint.nn.functional", "mindspore.mint.nn.functional"),
@@ -106,7 +111,7 @@ def mindspore_names() -> dict[str, dict[str, str | None]]:
 
 def notes() -> dict[str, Any]:
     """What a person has to say: differences in behaviour, and reasons for what is not planned."""
-    return tomllib.loads((TOOLS / "mindspore_differences.toml").read_text("utf-8"))
+    return tomllib.loads((TOOLS / "mindspore_differences.toml").read_text("utf-8")) | {"absent": absent.entries()}
 
 
 def ours(where: str) -> Any:

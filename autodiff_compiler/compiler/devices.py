@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-import atexit
 from collections.abc import Iterable
 from typing import Any
 
 from ..backends.ascend.acl import acl
 from ..backends.ascend.arrays import brought
-from ..backends.ascend.device import current, device, shutdown, started
+from ..backends.ascend.device import current, device, started
 from ..backends.ascend.library import MissingSymbolError
 from ..backends.ascend.program import AscendProgram
-from ..config import context, watchers
+from ..config import context, saturation, watchers
 from ..eager import on_device
 from ..errors import AscendError
 from ..locks import Lock
 from ..runtime import epoch
-from ..runtime.device_array import DeviceArray, residence
+from ..runtime.device_array import is_of_device, residence
+from ..runtime.parameter import Parameter
+from ..runtime.random import generator
 from ..runtime.tensor import Tensor
 from .program import Program
 
@@ -46,10 +47,9 @@ def _attend() -> None:
     with _lock:
         if not _attending:
             _attending = True
-            Program.bring = staticmethod(_bring)  # type: ignore[assignment]
+            Program.bring = staticmethod(_bring)
             Program.__call__ = Program.call_anywhere  # type: ignore[method-assign]
             watchers.append(_changed)
-            atexit.register(shutdown)
 
 
 def _changed() -> None:
@@ -59,6 +59,8 @@ def _changed() -> None:
     residence.bring = _brought if context.device_target != "CPU" else None
     for known in started():
         known.configure()
+    in_use = current() if context.device_target != "CPU" else None
+    saturation.take = in_use.overflowed if in_use is not None and in_use.saturates else None
 
 
 def _brought(x: Tensor) -> None:
@@ -67,12 +69,13 @@ def _brought(x: Tensor) -> None:
 
 def _bring(executable: Any, tensors: Iterable[Any]) -> None:
     """Moves the elements of Tensors to where a program runs."""
-    tensors = [t for t in tensors if isinstance(t, Tensor)]
+    # Draws are the host's, and so are the states of generators.
+    tensors = [t for t in tensors if isinstance(t, Tensor) and not (isinstance(t, Parameter) and generator.owns(t))]
     if isinstance(executable, AscendProgram):
         here = current()
         for t in tensors:
             brought(t, here)
     else:
         for t in tensors:
-            if isinstance(t._data, DeviceArray):
+            if is_of_device(t._data):
                 t._of_host()

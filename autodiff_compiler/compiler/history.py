@@ -311,7 +311,7 @@ def stale_because(entries: Sequence[Specialised]) -> list[Change]:
         return []
     before, now = entries[0].machine, context.machine
     if before != now:
-        return [Change("device", "the device", *[" ".join(filter(None, m)) for m in (before, now)])]
+        return [Change("device", "the device", " ".join(filter(None, before)), " ".join(filter(None, now)))]
     failing = [g for g in entries[0].lowered.guards if not g.holds()]
     if not failing:
         what = "which of the Tensors it gets or reads are one object, and it writes to one of them,"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import random
 from typing import Any
 
 import numpy as np
@@ -34,6 +35,8 @@ _prefetch = 16
 def set_seed(seed: int) -> None:
     """Sets the seed of shuffles, samplers and random transforms; `ms.set_seed` sets it, too.
 
+    Both also seed Python's `random` and NumPy's global generator, from which functions in a pipeline may draw.
+
     TypeError: no int.  ValueError: not from 0 to 2**32 - 1.
 
     >>> set_seed(3); get_seed()
@@ -42,6 +45,8 @@ def set_seed(seed: int) -> None:
     global _own, _set
     if not 0 <= integer("seed", seed) <= _LARGEST:
         raise ValueError(f"`seed` must be from 0 to 2**32 - 1, not {seed}")
+    random.seed(int(seed))
+    np.random.seed(int(seed))
     _own, _set = (int(seed), generator.restarts), _set + 1
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import types
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,13 @@ Row = tuple[np.ndarray, ...]
 
 #: bools, numbers, texts, bytes
 _KINDS = "biufcUS"
+
+
+def lasts_once(source: object) -> bool:
+    """Whether a source is an iterator that cannot begin again, as an `__iter__` of the user's may do."""
+    begin = getattr(type(source), "__iter__", None)
+    own = isinstance(begin, types.FunctionType) and begin is not Iterator.__iter__
+    return isinstance(source, Iterator) and not own
 
 
 class Run:

@@ -14,7 +14,7 @@ from ..nn.arguments import flag, integer
 from ..runtime.tensor import Tensor
 from .base import Dataset, workers
 from .batches import stacked
-from .rows import Row, Run, array_of, names
+from .rows import Row, Run, array_of, lasts_once, names
 from .samplers import Part, _Chained, chosen_sampler
 
 __all__ = ["GeneratorDataset", "NumpySlicesDataset", "PaddedDataset"]
@@ -74,7 +74,8 @@ class GeneratorDataset(_Mappable):
     - an object with `__getitem__` and `__len__`: random access, shuffled unless `shuffle=False` or a `sampler` is
       given;
     - an object with `__iter__`, or a function without arguments that returns an iterator (a generator function): the
-      rows in their order, from the beginning in each epoch.  An iterator itself lasts for one epoch only.
+      rows in their order; each epoch calls it again.  A generator, or another iterator that cannot begin again, lasts
+      for one epoch only.
 
     A row is a tuple or a list with a value for each of `column_names`, or, for one column, the value: a number, a
     bool, a text, an array, a Tensor, nested lists.  Python's ints become int64, its floats float64.
@@ -132,7 +133,7 @@ class GeneratorDataset(_Mappable):
                 f"`source` must be a function, or have `__iter__`, or `__getitem__` and `__len__`: a "
                 f"{type(source).__name__} does not"
             )
-        self._spent = False
+        self._begun = self._gave = False
         self._batches = batch_sampler
         self._collate = collate_fn
         if batch_sampler is not None or collate_fn is not None:
@@ -190,26 +191,31 @@ class GeneratorDataset(_Mappable):
 
     def _in_order(self) -> Iterator[Row]:
         source = self._source
-        if isinstance(source, Iterator):
-            if self._spent:
-                raise RuntimeError(
-                    f"the source, a {type(source).__name__}, was used up by an iteration before (an epoch, "
-                    "`get_dataset_size`, `output_shapes`, ...): pass the function that makes it, or a list"
-                )
-            self._spent = True
-        number = 0
+        if self._begun and lasts_once(source):
+            raise self._used_up()
+        self._begun, number = True, 0
         try:
-            values = source if isinstance(source, Iterator) else iter(source() if callable(source) else source)
+            again = isinstance(source, Iterator) or not callable(source)
+            values = iter(source if again else source())
             while number != self._limit:
-                value = next(values)
-                yield self._row(value, number)
+                row = self._row(next(values), number)
+                self._gave = True
+                yield row
                 number += 1
         except StopIteration:
-            return
+            if self._gave and not number and isinstance(source, Iterator):
+                raise self._used_up() from None
         except _Unfit:
             raise
         except Exception as error:
             raise self._raised(error, number) from error
+
+    def _used_up(self) -> RuntimeError:
+        return RuntimeError(
+            f"the source, a {type(self._source).__name__}, was used up by an iteration before (an epoch, "
+            "`get_dataset_size`, `output_shapes`, ...): pass the function that makes it, or a list, or let its "
+            "`__iter__` begin again"
+        )
 
     def _batched(self) -> Iterator[Row]:
         for number, ids in enumerate(self._batches):

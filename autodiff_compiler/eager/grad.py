@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
 from heapq import heappop, heappush
 from typing import Any
@@ -12,6 +13,7 @@ from ..dtypes import from_numpy
 from ..errors import NOTHING_RETURNED, ZERO_GRADIENT, GradientError, GradientWarning, warn_once
 from ..ir.primitive import F
 from ..primitives.family import sum_to
+from ..primitives.index import Slice
 from ..runtime.device_array import residence
 from ..runtime.hooks import Registered
 from ..runtime.parameter import Parameter, versions
@@ -21,7 +23,7 @@ from ..runtime.tensor import Array, Tensor, wrap
 from ..runtime.trees import leaves, replaced
 from ..source import calling_place
 from .hooks import passed, place_of_value, variable_hooks
-from .tape import Element, Node, Source, next_order, thread
+from .tape import Applied, Element, Node, Source, next_order, quietly, thread
 
 __all__ = ["Tape", "backward", "differentiate", "leading_to", "vjp"]
 
@@ -38,6 +40,8 @@ def _backward(
     """
     cotangents: dict[Node, Any] = {}
     heap: list[tuple[int, Node]] = []
+    parts: set[Node] = set()
+    in_place = not thread.state.active and residence.bring is None
     found: dict[Any, Tensor] = {}
     while seeds:
         _add(cotangents, heap, *seeds.pop())
@@ -57,6 +61,10 @@ def _backward(
         wanted = tuple([p is not None and p.mask & bit != 0 and p.order <= start for p in node.parents])
         if only is not None:
             wanted = tuple([w and p in only for w, p in zip(wanted, node.parents, strict=True)])
+        if in_place and node.__class__ is Applied and node.plan.defn is Slice:
+            if wanted[0]:
+                _add_part(cotangents, heap, parts, node, np.asarray(g._data))
+            continue
         pulled = node.pull(g, wanted)
         for parent, want, array, h in zip(node.parents, wanted, node.arrays, pulled, strict=True):
             if not want or h is None:
@@ -104,6 +112,27 @@ def _add(cotangents: dict[Node, Any], heap: list[tuple[int, Node]], node: Node, 
         if node.__class__ is Source and not total._data.shape:  # only a number that is the whole gradient stays one
             total = F.broadcast_to(total, shape=node.arrays[0].shape)
         cotangents[node] = total
+
+
+def _add_part(cotangents: dict[Node, Any], heap: list[tuple[int, Node]], parts: set[Node], node: Any, g: Array) -> None:
+    """Adds the cotangent of a slice to that of its operand, in place: the work is the slice's, not the operand's.
+
+    A sequence that is read step by step would else cost its length squared.  Nobody else holds the buffers of the nodes
+    in `parts` before they are visited, which is after the last of their slices.
+    """
+    source, array = node.parents[0], node.arrays[0]
+    where = functools.partial(node.plan.kernel, **dict(zip(Slice.schema, node.attrs, strict=True)))
+    old = cotangents.get(source)
+    if old is None:
+        cotangents[source] = fresh = wrap(np.zeros(array.shape, array.dtype))
+        where(fresh._data)[...] = g
+        heappush(heap, (source.order, source))
+    else:
+        if source not in parts:
+            cotangents[source] = old = wrap(np.broadcast_to(np.asarray(old._data), array.shape).copy())
+        part = where(old._data)
+        quietly(np.add, part, g, part)
+    parts.add(source)
 
 
 def _add_element(cotangents: dict[Node, Any], heap: list[tuple[int, Node]], node: Element, g: Tensor) -> None:

@@ -19,9 +19,9 @@ from ..ir.build import Builder
 from ..ir.core import Attrs, Block, Function, Module
 from ..ir.primitive import F, Primitive, set_eager
 from ..ir.types import tensor
-from ..primitives.family import broadcast_shapes
 from ..locks import Lock
-from ..runtime.device_array import DeviceArray
+from ..primitives.family import broadcast_shapes
+from ..runtime.device_array import is_of_device
 from ..runtime.tensor import Tensor, wrap
 from . import execute
 from .execute import Plan, alias, check_types, fill_numbers, plan_of
@@ -44,7 +44,7 @@ def settle(on_device: bool) -> None:
 def _run_on_host(defn: type[Primitive], operands: tuple[Any, ...], attrs: Attrs) -> Any:
     """As ever; what was left on a device comes back."""
     for x in operands:
-        if isinstance(x, Tensor) and isinstance(x._data, DeviceArray):
+        if isinstance(x, Tensor) and is_of_device(x._data):
             x._of_host()
     return execute.run(defn, operands, attrs)
 

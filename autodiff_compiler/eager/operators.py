@@ -18,7 +18,7 @@ from ..ir.primitive import METHODS, OPERATORS, PROPERTIES, REGISTRY, call
 from ..primitives.family import cast
 from ..primitives.in_place import IN_PLACE, fitting
 from ..primitives.subscript import assigned, setitem
-from ..runtime.device_array import DeviceArray
+from ..runtime.device_array import is_of_device
 from ..runtime.parameter import Parameter
 from ..runtime.precision import Cast, in_dtype
 from ..runtime.storage import SHARED
@@ -263,7 +263,7 @@ def _set_item(x: Tensor, index: Any, value: Any) -> None:
         x._data, x._held, x._node = new._data, new._held, new._node
         return
     place_of, array = _raw_index(index), _raw_value(value)
-    if place_of is None or array is None or isinstance(x._data, DeviceArray):
+    if place_of is None or array is None or is_of_device(x._data):
         x._own()[...] = setitem(x, index, value)._data
     else:
         target = x._own()

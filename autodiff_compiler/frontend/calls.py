@@ -100,6 +100,8 @@ def call(lw: Lowering, fn: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
         return _method(lw, fn, args, kwargs)
     if isinstance(fn, types.FunctionType):
         if is_ours(fn):
+            if args and _is_method_of_cell(fn, args[0]):  # its attributes are read here, and its Parameters are states
+                return _method(lw, types.MethodType(fn, args[0]), args[1:], kwargs)
             return lw.native(fn, args, kwargs)
         return lw.call_python(fn, args, kwargs)
     if isinstance(fn, functools.partial):
@@ -252,11 +254,20 @@ def _method(lw: Lowering, fn: types.MethodType, args: list[Any], kwargs: dict[st
         from .queries import answer
 
         return answer(lw, fn, args, kwargs)
-    if is_ours(function) and getattr(type(owner), "__graph_state__", None) is None:
-        return lw.native(fn, args, kwargs)
+    if is_ours(function):
+        if getattr(type(owner), "__graph_state__", None) is None:
+            return lw.native(fn, args, kwargs)
+        if function.__name__ == "__call__":
+            return _cell(lw, owner, args, kwargs)
     cls = owner if isinstance(owner, type) else class_of(owner)
     defining = next((c for c in cls.__mro__ if _defines(c, function)), cls)
     return lw.call_python(function, [owner, *args], kwargs, (defining, owner))
+
+
+def _is_method_of_cell(function: types.FunctionType, owner: Any) -> bool:
+    """Whether a function is a method of a Cell, called with the Cell as its first argument."""
+    cls = type(owner)
+    return getattr(cls, "__graph_state__", None) is not None and any(_defines(c, function) for c in cls.__mro__)
 
 
 def _defines(cls: type, function: Any) -> bool:

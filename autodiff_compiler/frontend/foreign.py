@@ -9,6 +9,7 @@ from __future__ import annotations
 import collections
 import copy
 import functools
+import inspect
 import operator
 import sys
 import types
@@ -65,7 +66,7 @@ _NUMPY_IMPURE = {
     "empty_like", "tofile", "dump", "rvs",
 }  # fmt: skip
 #: What looks at the frames that run: compiled code has none.
-_FRAMES = {"currentframe", "stack", "trace", "getouterframes", "getinnerframes"}
+_FRAMES = (inspect.currentframe, inspect.stack, inspect.trace, inspect.getouterframes, inspect.getinnerframes)
 _WRITING = {"copyto", "put", "place", "putmask", "fill_diagonal", "put_along_axis", "at"}
 _ARRAY_WRITING = {"sort", "fill", "put", "partition", "resize", "setflags", "setfield", "byteswap", "__setitem__"}
 
@@ -237,7 +238,7 @@ def _refuse_impure(fn: Any, name: str, module: str, owner: Any, kwargs: dict[str
         )
     if not callable(fn):
         raise TypeError(f"'{type(fn).__name__}' object is not callable")
-    pure = (root in _PURE or isinstance(fn, np.ufunc)) and is_static(owner) and last not in _FRAMES
+    pure = (root in _PURE or isinstance(fn, np.ufunc)) and is_static(owner) and fn not in _FRAMES
     if forbidden or not pure:
         raise UnsupportedCallError(
             f"{name}() cannot be called in compiled code: "

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
@@ -15,6 +17,8 @@ from .refusals import Reader
 from .scopes import Container, Scopes, container_of
 
 __all__ = ["Checked", "check_file"]
+
+_PACKAGE = __name__.partition(".")[0]
 
 
 @dataclass
@@ -89,8 +93,11 @@ class _Outline:
         return self.is_cell(tree.function.rpartition(".")[0].rpartition(".")[2])
 
     def is_cell(self, name: str, seen: frozenset[str] = frozenset()) -> bool:
-        """Whether a class of the file derives from Cell."""
-        bases = [_last_name(b) for b in self._classes[name].bases] if name in self._classes else []
+        """Whether a class of the file derives from Cell, or from a class of the package that does."""
+        nodes = self._classes[name].bases if name in self._classes else []
+        if any(_is_package_cell(self._scopes.path(node)) for node in nodes):
+            return True
+        bases = [_last_name(b) for b in nodes]
         return any(b.endswith("Cell") or (b not in seen and self.is_cell(b, seen | {name})) for b in bases)
 
     def read(self, roots: list[SourceTree]) -> dict[int, list[CompileError]]:
@@ -135,6 +142,20 @@ class _Outline:
                         fresh = getattr(method, "name", "") == "__init__" and target.attr not in found
                         found[target.attr] = container_of(node.value) if fresh else None
         return {name: made for name, made in found.items() if made is not None}
+
+
+def _is_package_cell(path: str | None) -> bool:
+    """Whether a dotted path, which may begin with MindSpore's name, leads to a Cell of this package."""
+    root, *parts = (path or "").split(".")
+    if root not in ("mindspore", _PACKAGE) or not parts:
+        return False
+    package = sys.modules[_PACKAGE]
+    # MindSpore's inner modules (`mindspore.nn.optim.optimizer`) are not ours: the last name counts.
+    for names in (parts, ["nn", parts[-1]]):
+        found = functools.reduce(lambda owner, name: getattr(owner, name, None), names, package)
+        if isinstance(found, type) and hasattr(found, "__graph_state__"):
+            return True
+    return False
 
 
 def _is_jit(decorator: Any) -> bool:

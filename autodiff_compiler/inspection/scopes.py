@@ -175,6 +175,14 @@ class Scopes:
         """All names that can be read here."""
         return {*dir(builtins), *(name for scope in self.chain for name in scope)}
 
+    def path(self, node: Any) -> str | None:
+        """The dotted path from which a (dotted) name was imported, or None."""
+        if isinstance(node, gast.Attribute):
+            owner = self.path(node.value)
+            return owner and f"{owner}.{node.attr}"
+        meaning = self.find(node.id)[1] if isinstance(node, gast.Name) else None
+        return meaning.path if isinstance(meaning, Imported) else None
+
     def resolve(self, node: Any) -> Any:
         """The object or definition that a (dotted) name stands for; `UNKNOWN`, or `MISSING` where it is no name."""
         if isinstance(node, gast.Name):

@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from ..errors import did_you_mean
+from .absent import reason
 from .places import ABSENT, ALIASES, PLACES, VALUES, VERSION
 
 __all__ = ["MindSporeNames", "as_mindspore", "is_place", "sources"]
@@ -222,12 +223,17 @@ def _advice(place: str, name: str) -> str:
         if f"{full}.".startswith(f"{start}."):
             return f"{why}; {_PAGE}"
     for source in sources(place):
-        reason = getattr(source, "__lacking__", lambda _: None)(name)
-        if reason:
-            return f"{reason}; {_PAGE}"
+        lacking = getattr(source, "__lacking__", lambda _: None)(name)
+        if lacking:
+            return f"{lacking}; {_PAGE}"
+    here = [n for n in (*_names(place), *_below(place)) if not n.startswith("_")]
+    same = " or ".join(f"`{n}`" for n in here if n.lower() == name.lower())
     for other in _ELSEWHERE:
         found = None if other == place or name.startswith("_") else _found(other, name)
         if found is not None and not isinstance(found[0], types.ModuleType):
-            return f"it is `{'.'.join(filter(None, (_ROOT, other, name)))}`; {_PAGE}"
-    hint = did_you_mean(name, [n for n in (*_names(place), *_below(place)) if not n.startswith("_")])
+            there = f"`{'.'.join(filter(None, (_ROOT, other, name)))}`"
+            return f"use {same}, or {there}; {_PAGE}" if same else f"it is {there}; {_PAGE}"
+    if why := reason(place, name):
+        return f"{why}; {_PAGE}"
+    hint = did_you_mean(name, here)
     return f"{hint}; {_PAGE}" if hint else _PAGE

@@ -14,7 +14,7 @@ from typing import Any
 
 from ..config import PYNATIVE_MODE, context, jit_disabled
 from ..dtypes import DType, bfloat16, dtype_of, float16, float32
-from ..eager import assign
+from ..eager import assign, assignable
 from ..errors import ParameterError, UnsupportedCallError, leave_user_frames
 from ..runtime import epoch
 from ..runtime.hooks import CellHooks, HookHandle, outside_only
@@ -200,7 +200,8 @@ class Cell(CellState, OneDevice):
         `grad_input` are the gradients that arrived at its outputs from the next op, `grad_output` those that leave it
         towards its inputs; both are tuples with one Tensor for each Tensor among them, place by place, with zeros for
         integers and for what is not used.  None keeps `grad_output`; a tuple (or, for one, a Tensor) takes its place,
-        in which a number stands for a Tensor full of it.
+        in which a number stands for a Tensor full of it.  The order is that of MindSpore's documents; its release 2.10
+        gives the two the other way round.
 
         >>> from autodiff_compiler import Tensor, grad, nn
         >>> relu = nn.ReLU()
@@ -225,6 +226,8 @@ class Cell(CellState, OneDevice):
         elif isinstance(current, Parameter) and value is not None:
             if not isinstance(value, Tensor):
                 raise TypeError(f"{name!r} is a Parameter: it can be given a Tensor, not a {type(value).__name__}")
+            value = assignable(current, value)
+            current._leave()
             assign(current, value)
             return
         elif isinstance(current, Cell) and value is not None:

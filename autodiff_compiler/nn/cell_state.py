@@ -271,6 +271,7 @@ class CellState:
         if errors:
             raise _not_loaded(self, errors)
         for held, new in values:
+            held._leave()
             assign(held, wrap(new._data.astype(held.dtype.numpy)))
         for cell, state in extra:
             cell.set_extra_state(state)

@@ -36,6 +36,12 @@ def _fraction(name: str, value: Any) -> float:
     return float(value)
 
 
+def _check_rank(cell: Cell, shape: tuple[Any, ...], ranks: tuple[int, ...]) -> None:
+    if len(shape) not in ranks:
+        wanted = " or ".join(map(str, ranks))
+        raise ShapeError(f"{type(cell).__name__} takes an input of {wanted} dimensions, not of shape {list(shape)}")
+
+
 class _PerChannel(Cell):
     """Statistics, gamma and beta for every channel."""
 
@@ -57,9 +63,7 @@ class _PerChannel(Cell):
             setattr(self, attribute, Parameter(value, name=name, requires_grad=learned))
 
     def _check(self, shape: tuple[Any, ...]) -> None:
-        if len(shape) not in self._ranks:
-            wanted = " or ".join(map(str, self._ranks))
-            raise ShapeError(f"{type(self).__name__} takes an input of {wanted} dimensions, not of shape {list(shape)}")
+        _check_rank(self, shape, self._ranks)
 
     def extend_repr(self) -> str:
         return (
@@ -136,11 +140,16 @@ class BatchNorm2d(_BatchNorm):
     _formats = ("NCHW", "NHWC")
 
 
-class BatchNorm3d(_BatchNorm):
-    """[batch, channels, depth, height, width] standardized per channel, times gamma plus beta; as `BatchNorm2d`."""
+class BatchNorm3d(Cell):
+    """[batch, channels, depth, height, width] standardized per channel, times gamma plus beta.
 
-    _ranks = (5,)
-    _formats = ("NCDHW",)
+    The depths are rows more of a `BatchNorm2d`, `bn2d`, which has the Parameters: `bn2d.gamma` and so on.
+
+    >>> from autodiff_compiler import ops
+    >>> net = BatchNorm3d(1)
+    >>> net(ops.ones((1, 1, 1, 1, 1))).shape, [p.name for p in net.trainable_params()]
+    ((1, 1, 1, 1, 1), ['bn2d.gamma', 'bn2d.beta'])
+    """
 
     def __init__(
         self,
@@ -155,8 +164,14 @@ class BatchNorm3d(_BatchNorm):
         use_batch_statistics: bool | None = None,
         dtype: Any = float32,
     ) -> None:
+        super().__init__()
         inits = gamma_init, beta_init, moving_mean_init, moving_var_init
-        super().__init__(num_features, eps, momentum, affine, *inits, use_batch_statistics, "NCDHW", dtype)
+        self.bn2d = BatchNorm2d(num_features, eps, momentum, affine, *inits, use_batch_statistics, dtype=dtype)
+
+    def construct(self, x: Any) -> Any:
+        _check_rank(self, x.shape, (5,))
+        n, c, d, h, w = x.shape
+        return ops.reshape(self.bn2d(ops.reshape(x, (n, c, d * h, w))), x.shape)
 
 
 class SyncBatchNorm(_BatchNorm):

@@ -7,7 +7,7 @@ from typing import Any
 from .. import ops
 from ..ir.primitive import call
 from . import channels
-from .arguments import choice, flag, integer, number, padding, sizes
+from .arguments import choice, flag, integer, number, padding, positive, sizes
 from .cell import Cell
 
 # fmt: off
@@ -126,7 +126,7 @@ class MaxPool3d(_MaxPool):
 
 
 class _AvgPool(_ChannelsLast):
-    #: Whether zeros that "same" puts around count as elements; then what belongs to "pad" may be given with it.
+    #: Whether zeros that "same" puts around count as elements also without `ceil_mode`.
     _same_counts_zeros = False
 
     def __init__(
@@ -144,13 +144,8 @@ class _AvgPool(_ChannelsLast):
         self.count_include_pad = flag("count_include_pad", count_include_pad)
         self.divisor_override = divisor_override
         if divisor_override is not None:
-            integer("divisor_override", divisor_override)
-            if divisor_override == 0:
-                raise ValueError("`divisor_override` must not be 0")
-        given: dict[str, Any] = {"ceil_mode": True} if ceil_mode else {}
-        given |= {} if count_include_pad else {"count_include_pad": False}
-        given |= {} if divisor_override is None else {"divisor_override": divisor_override}
-        self._set_windows(kernel_size, stride, pad_mode, padding, {} if self._same_counts_zeros else given)
+            positive("divisor_override", divisor_override)
+        self._set_windows(kernel_size, stride, pad_mode, padding, {})
 
     def construct(self, x: Any) -> Any:
         y = call.avg_pooling(
@@ -160,7 +155,7 @@ class _AvgPool(_ChannelsLast):
             self.pad_mode.lower(),
             self.padding,
             self.ceil_mode,
-            self.count_include_pad and (self.pad_mode == "PAD" or self._same_counts_zeros),
+            self.count_include_pad and (self.pad_mode == "PAD" or self._same_counts_zeros or self.ceil_mode),
             self.divisor_override,
             self._dimensions,
         )
@@ -187,8 +182,10 @@ class AvgPool1d(_AvgPool):
 class AvgPool2d(_AvgPool):
     """The mean of every window over [..., height, width].
 
-    `pad_mode` as for `MaxPool2d`; with "pad" padding counts as zeros, or not at all without `count_include_pad`, and
-    `divisor_override` replaces the number of elements.  ValueError: these, or `ceil_mode`, without "pad".
+    `pad_mode` as for `MaxPool2d`; with "pad" padding counts as zeros, or not at all without `count_include_pad`.
+    `ceil_mode` adds windows that only partly lie inside, and `divisor_override` replaces the number of elements, in all
+    modes.  As MindSpore computes it, "same" pads with what does not count, but with zeros if there is a `ceil_mode`.
+    TypeError, ValueError: arguments that are none of these.
 
     >>> from autodiff_compiler import Tensor
     >>> AvgPool2d(2)(Tensor([[[[1.0, 2.0], [3.0, 0.0]]]])).tolist()
@@ -213,8 +210,7 @@ class AvgPool2d(_AvgPool):
 class AvgPool3d(_AvgPool):
     """The mean of every window over the last 3 dimensions; see `AvgPool2d`.
 
-    Unlike there the zeros that "same" puts around count too, if `count_include_pad` does not say otherwise; and what
-    belongs to "pad" may be given with the other modes.
+    Unlike there the zeros that "same" puts around count always, if `count_include_pad` does not say otherwise.
     """
 
     _dimensions, _same_counts_zeros = 3, True

@@ -1,12 +1,15 @@
 """Recurrent networks: single steps, and stacks of layers over sequences.
 
 The gates of a step are rows of its weights: input, forget, cell, output for an LSTM; reset, update, new for a GRU.
+Steps take the weights turned: a sequence turns them once.
 """
 
 from __future__ import annotations
 
 import math
 from typing import Any
+
+import numpy as np
 
 from .. import ops
 from ..common.initializer import Uniform, initializer
@@ -23,30 +26,35 @@ __all__ = ["GRU", "LSTM", "RNN", "GRUCell", "LSTMCell", "RNNCell"]
 
 # ------------------------------------------------------------------------------------------------ one step
 @compiled_from_source
-def _summed(x: Any, weight: Any, bias: Any) -> Any:
-    y = ops.matmul(x, ops.swapaxes(weight, 0, 1))
+def _turned(weight: Any) -> Any:
+    return ops.swapaxes(weight, 0, 1)
+
+
+@compiled_from_source
+def _summed(x: Any, turned: Any, bias: Any) -> Any:
+    y = ops.matmul(x, turned)
     return y if bias is None else y + bias
 
 
 @compiled_from_source
-def _elman(given: Any, state: Any, weight: Any, bias: Any, tanh: bool) -> Any:
-    gates = given + _summed(state, weight, bias)
+def _elman(given: Any, state: Any, turned: Any, bias: Any, tanh: bool) -> Any:
+    gates = given + _summed(state, turned, bias)
     return ops.tanh(gates) if tanh else ops.relu(gates)
 
 
 @compiled_from_source
-def _gru(given: Any, state: Any, weight: Any, bias: Any) -> Any:
+def _gru(given: Any, state: Any, turned: Any, bias: Any) -> Any:
     r, z, n = ops.chunk(given, 3, 1)
-    kept_r, kept_z, kept_n = ops.chunk(_summed(state, weight, bias), 3, 1)
+    kept_r, kept_z, kept_n = ops.chunk(_summed(state, turned, bias), 3, 1)
     new = ops.tanh(n + ops.sigmoid(r + kept_r) * kept_n)
     update = ops.sigmoid(z + kept_z)
     return new + update * (state - new)
 
 
 @compiled_from_source
-def _lstm(given: Any, state: tuple[Any, Any], weight: Any, bias: Any) -> tuple[Any, Any]:
+def _lstm(given: Any, state: tuple[Any, Any], turned: Any, bias: Any) -> tuple[Any, Any]:
     hidden, cell = state
-    i, f, g, o = ops.chunk(given + _summed(hidden, weight, bias), 4, 1)
+    i, f, g, o = ops.chunk(given + _summed(hidden, turned, bias), 4, 1)
     cell = ops.sigmoid(f) * cell + ops.sigmoid(i) * ops.tanh(g)
     return ops.sigmoid(o) * ops.tanh(cell), cell
 
@@ -99,8 +107,8 @@ class RNNCell(_Step):
 
     def construct(self, x: Any, hx: Any) -> Any:
         self._check(x, hx)
-        given = _summed(x, self.weight_ih, self.bias_ih)
-        return _elman(given, hx, self.weight_hh, self.bias_hh, self.nonlinearity == "tanh")
+        given = _summed(x, _turned(self.weight_ih), self.bias_ih)
+        return _elman(given, hx, _turned(self.weight_hh), self.bias_hh, self.nonlinearity == "tanh")
 
 
 class GRUCell(_Step):
@@ -115,7 +123,7 @@ class GRUCell(_Step):
 
     def construct(self, x: Any, hx: Any) -> Any:
         self._check(x, hx)
-        return _gru(_summed(x, self.weight_ih, self.bias_ih), hx, self.weight_hh, self.bias_hh)
+        return _gru(_summed(x, _turned(self.weight_ih), self.bias_ih), hx, _turned(self.weight_hh), self.bias_hh)
 
 
 class LSTMCell(_Step):
@@ -134,25 +142,40 @@ class LSTMCell(_Step):
             raise TypeError("LSTMCell takes the states (h, c)")
         self._check(x, hx[0])
         self._check(x, hx[1])
-        given = _summed(x, self.weight_ih, self.bias_ih)
-        return _lstm(given, (hx[0], hx[1]), self.weight_hh, self.bias_hh)
+        given = _summed(x, _turned(self.weight_ih), self.bias_ih)
+        return _lstm(given, (hx[0], hx[1]), _turned(self.weight_hh), self.bias_hh)
 
 
 # ------------------------------------------------------------------------------------------------ sequences
-def _steps(cell: Any, given: Any, state: Any, weight: Any, bias: Any, seq_length: Any) -> tuple[Any, Any]:
+def _kept_turned(weight: Any) -> Any:
+    """A turned weight for many steps, in eager code row by row in memory.
+
+    BLAS multiplies small matrices that lie so at once; for others it wakes its threads, and waits for them where other
+    programs have the cores.
+    """
+    turned = _turned(weight)
+    if isinstance(turned._data, np.ndarray):  # a Tensor of our own: nobody has seen it yet
+        turned._data = np.ascontiguousarray(turned._data)
+    return turned
+
+
+_kept_turned.__graph_call__ = lambda lw, args, kwargs: lw.call_python(_turned, args, kwargs)  # type: ignore[attr-defined]
+
+
+def _steps(cell: Any, given: Any, state: Any, turned: Any, bias: Any, seq_length: Any) -> tuple[Any, Any]:
     """The outputs of all steps, and the last state."""
     outs = []
     for t in range(given.shape[0]):
-        out, state = cell._advance(t, given[t], state, weight, bias, seq_length)
+        out, state = cell._advance(t, given[t], state, turned, bias, seq_length)
         outs.append(out)
     return ops.stack(outs), state
 
 
-def _kept_steps(cell: Any, given: Any, state: Any, weight: Any, bias: Any, seq_length: Any) -> tuple[Any, Any]:
+def _kept_steps(cell: Any, given: Any, state: Any, turned: Any, bias: Any, seq_length: Any) -> tuple[Any, Any]:
     """The same as a loop that is not unrolled: nothing in it grows, and it reads rows instead of indexing."""
     outs = ops.zeros((given.shape[0], *cell._output(state).shape), given.dtype)
     for t, row in enumerate(given):
-        out, state = cell._advance(t, row, state, weight, bias, seq_length)
+        out, state = cell._advance(t, row, state, turned, bias, seq_length)
         outs[t] = out
     return outs, state
 
@@ -202,7 +225,7 @@ class _Stack(Cell):
         self.b_ih_list, self.b_hh_list = ParameterTuple(made["bias_ih"]), ParameterTuple(made["bias_hh"])
 
     # -------------------------------------------------------------------------------------------- states
-    def _step(self, given: Any, state: Any, weight: Any, bias: Any) -> Any:
+    def _step(self, given: Any, state: Any, turned: Any, bias: Any) -> Any:
         raise NotImplementedError
 
     def _first_states(self, hx: Any, shape: tuple[int, ...], dtype: Any) -> Any:
@@ -225,9 +248,9 @@ class _Stack(Cell):
     def _chosen(self, going: Any, new: Any, old: Any) -> Any:
         return ops.where(going, new, old)
 
-    def _advance(self, t: Any, given: Any, state: Any, weight: Any, bias: Any, seq_length: Any) -> tuple[Any, Any]:
+    def _advance(self, t: Any, given: Any, state: Any, turned: Any, bias: Any, seq_length: Any) -> tuple[Any, Any]:
         """Step t: its output and its state."""
-        new = self._step(given, state, weight, bias)
+        new = self._step(given, state, turned, bias)
         if seq_length is None:
             return self._output(new), new
         going = ops.expand_dims(seq_length > t, 1)
@@ -257,13 +280,13 @@ class _Stack(Cell):
 
     def _run(self, x: Any, state: Any, k: int, reverse: bool, seq_length: Any) -> tuple[Any, Any]:
         """One layer in one direction; the steps beyond a sequence's length keep its state and give zeros."""
-        weight, bias, bias_ih = self.w_hh_list[k], None, None
+        turned, bias, bias_ih = _kept_turned(self.w_hh_list[k]), None, None
         if self.has_bias:
             bias, bias_ih = self.b_hh_list[k], self.b_ih_list[k]
         if reverse:
             x = ops.flip(x, (0,)) if seq_length is None else ops.reverse_sequence(x, seq_length, 0, 1)
-        given = _summed(x, self.w_ih_list[k], bias_ih)
-        out, state = _steps(self, given, state, weight, bias, seq_length)
+        given = _summed(x, _turned(self.w_ih_list[k]), bias_ih)
+        out, state = _steps(self, given, state, turned, bias, seq_length)
         if reverse:
             out = ops.flip(out, (0,)) if seq_length is None else ops.reverse_sequence(out, seq_length, 0, 1)
         return out, state
@@ -294,8 +317,8 @@ class RNN(_Stack):
         super().__init__(*args, **kwargs)
         self.nonlinearity = choice("nonlinearity", nonlinearity, ("tanh", "relu"))
 
-    def _step(self, given: Any, state: Any, weight: Any, bias: Any) -> Any:
-        return _elman(given, state, weight, bias, self.nonlinearity == "tanh")
+    def _step(self, given: Any, state: Any, turned: Any, bias: Any) -> Any:
+        return _elman(given, state, turned, bias, self.nonlinearity == "tanh")
 
 
 class GRU(_Stack):
@@ -309,8 +332,8 @@ class GRU(_Stack):
 
     _gates = 3
 
-    def _step(self, given: Any, state: Any, weight: Any, bias: Any) -> Any:
-        return _gru(given, state, weight, bias)
+    def _step(self, given: Any, state: Any, turned: Any, bias: Any) -> Any:
+        return _gru(given, state, turned, bias)
 
 
 class LSTM(_Stack):
@@ -324,8 +347,8 @@ class LSTM(_Stack):
 
     _gates = 4
 
-    def _step(self, given: Any, state: Any, weight: Any, bias: Any) -> Any:
-        return _lstm(given, state, weight, bias)
+    def _step(self, given: Any, state: Any, turned: Any, bias: Any) -> Any:
+        return _lstm(given, state, turned, bias)
 
     def _first_states(self, hx: Any, shape: tuple[int, ...], dtype: Any) -> Any:
         if hx is None:

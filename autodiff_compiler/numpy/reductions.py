@@ -182,14 +182,23 @@ def _without_nan(a: Any, instead: float) -> Any:
     return call.where(call.isnan(a), in_dtype(instead, a.dtype), a) if a.dtype.is_float else a
 
 
+def _or_nan(found: Any, a: Any, axis: Any, keepdims: bool) -> Any:
+    a = operand(a, "a")
+    if not a.dtype.is_float:
+        return found
+    return call.where(call.all(call.isnan(a), axis, keepdims), in_dtype(math.nan, a.dtype), found)
+
+
 def nanmax(a: Any, axis: Any = None, dtype: Any = None, keepdims: bool = False) -> Any:
-    """The greatest element over axes that is not nan; -inf where there is none."""
-    return converted(call.max(_without_nan(a, -math.inf), axis, keepdims), dtype)
+    """The greatest element over axes that is not nan; nan where there is none."""
+    found = call.max(_without_nan(a, -math.inf), axis, keepdims)
+    return converted(_or_nan(found, a, axis, keepdims), dtype)
 
 
 def nanmin(a: Any, axis: Any = None, dtype: Any = None, keepdims: bool = False) -> Any:
-    """The least element over axes that is not nan; inf where there is none."""
-    return converted(call.min(_without_nan(a, math.inf), axis, keepdims), dtype)
+    """The least element over axes that is not nan; nan where there is none."""
+    found = call.min(_without_nan(a, math.inf), axis, keepdims)
+    return converted(_or_nan(found, a, axis, keepdims), dtype)
 
 
 def nansum(a: Any, axis: Any = None, dtype: Any = None, keepdims: bool = False) -> Any:

@@ -14,6 +14,7 @@ from ..ir.primitive import call
 from ..primitives.family import as_tensor, require
 from ..runtime.parameter import Parameter
 from ..runtime.precision import whole
+from ..runtime.tensor import Tensor
 from .functional import _unary
 from .state import assign, compiled_from_source
 
@@ -330,6 +331,16 @@ def adaptive_max_pool3d(input: Any, output_size: Any, return_indices: bool = Fal
 
 # ------------------------------------------------------------------------------------------------ normalization
 @compiled_from_source
+def _move(running: Any, x: Any, share: Any) -> None:
+    if isinstance(running, Parameter):
+        assign(running, running * (1 - share) + x * share)
+    elif isinstance(running, Tensor):
+        running.copy_(running * (1 - share) + x * share)
+    else:
+        raise TypeError(f"batch_norm in training moves Parameters or Tensors, not a {type(running).__name__}")
+
+
+@compiled_from_source
 def batch_norm(
     input_x: Any,
     running_mean: Any,
@@ -342,23 +353,22 @@ def batch_norm(
 ) -> Any:
     """[batch, channels, ...] normalized by a mean and a variance per channel, times weight plus bias.
 
-    In training they are those of the batch, and the Parameters `running_mean` and `running_var` move towards them (the
-    variance unbiased) by the part `momentum`; otherwise they are the running ones.  TypeError: no Parameters in
+    In training they are those of the batch, and `running_mean` and `running_var`, Parameters or Tensors, move towards
+    them (the variance unbiased) by the part `momentum`; otherwise they are the running ones.  TypeError: neither, in
     training.
+
+    >>> from autodiff_compiler import Tensor
+    >>> mean, variance, ones = Tensor([0.0]), Tensor([1.0]), Tensor([1.0])
+    >>> y = batch_norm(Tensor([[1.0], [3.0]]), mean, variance, ones, Tensor([0.0]), training=True, momentum=0.5)
+    >>> y.numpy().round(3).tolist(), mean.item(), variance.item()
+    ([[-1.0], [1.0]], 1.0, 1.5)
     """
     if not training:
         return call.batch_norm(input_x, running_mean, running_var, weight, bias, eps)
-    running_mean, running_var = whole(running_mean), whole(running_var)
-    written = isinstance(running_mean, Parameter) and isinstance(running_var, Parameter)
-    if not written:
-        raise TypeError(
-            "batch_norm in training updates `running_mean` and `running_var`, which must be Parameters: "
-            "make them once, as `Parameter(ops.zeros(channels))` and `Parameter(ops.ones(channels))`"
-        )
     center, variance, number = call.batch_moments(input_x)
     unbiased = variance * (number / max(number - 1, 1))
-    assign(running_mean, running_mean * (1 - momentum) + call.stop_gradient(center) * momentum)
-    assign(running_var, running_var * (1 - momentum) + call.stop_gradient(unbiased) * momentum)
+    _move(whole(running_mean), call.stop_gradient(center), momentum)
+    _move(whole(running_var), call.stop_gradient(unbiased), momentum)
     return call.batch_norm(input_x, center, variance, weight, bias, eps)
 
 

@@ -27,8 +27,8 @@ class AdaFactor(Optimizer):
     The rate is `learning_rate`, or, if that is None, ``min(0.01, 1 / sqrt(t))`` (with `warmup_init`
     ``min(1e-6 * t, 1 / sqrt(t))``); with `scale_parameter` times ``max(eps[1], rms(p))``.
 
-    State as Parameters: `exp_avg.X` (m), `exp_avg_sq.X` (v), `exp_avg_sq_row.X` (r), `exp_avg_sq_col.X` (c).  With
-    `compression` the m are float16.  ValueError: `learning_rate` together with `relative_step`, or neither.
+    State as Parameters: `exp_avg.X` (m), `exp_avg_sq_X` (v), `exp_avg_sq_row_X` (r), `exp_avg_sq_col_X` (c) and
+    `afactor_step` (t); those that a shape has no use for are one 0.  With `compression` the v are float16.  ValueError: `learning_rate` together with `relative_step`, or neither.
 
     >>> p = Parameter([1.0, 1.0], name="p")
     >>> optimizer = AdaFactor([p], learning_rate=0.25, relative_step=False, scale_parameter=False, beta1=None)
@@ -69,28 +69,30 @@ class AdaFactor(Optimizer):
         self.decay_rate = checked_number("decay_rate", decay_rate, above=0.0, below=1.0)
         self.beta1 = 0.0 if beta1 is None else checked_number("beta1", beta1, least=0.0)
         self.scale_parameter = checked_flag("scale_parameter", scale_parameter)
-        checked_flag("compression", compression)
         if self.beta1 > 0.0:
             self.exp_avg = self.moments_like("exp_avg")
-            if compression:
-                for m in self.exp_avg:
-                    m.set_dtype(float16)
-        self.exp_avg_sq = _means("exp_avg_sq", self.parameters, lambda shape: () if len(shape) > 1 else shape)
         self.exp_avg_sq_row = _means("exp_avg_sq_row", self.parameters, lambda shape: shape[:-1])
         self.exp_avg_sq_col = _means("exp_avg_sq_col", self.parameters, lambda shape: shape[:-2] + shape[-1:])
+        self.exp_avg_sq = _means("exp_avg_sq", self.parameters, None)
+        if checked_flag("compression", compression):
+            for p, v in zip(self.parameters, self.exp_avg_sq, strict=True):
+                if p.ndim < 2:
+                    v.set_dtype(float16)
+        self.step = Parameter(Tensor([0.0], float32), "afactor_step", requires_grad=False)
 
     def decay_weight(self, gradients: Any) -> Any:
         return gradients
 
     def begin(self, rates: list[Any]) -> list[Any]:
+        ops.assign_add(self.step, 1.0)
         if not self.relative_step:
             return rates
-        t = ops.cast(self.steps_done() + 1, float32)
+        t = ops.reshape(self.step, ())
         most = 1e-6 * t if self.warmup_init else 1e-2
         return [ops.minimum(1.0 / ops.sqrt(t), most) for _ in rates]
 
     def update(self, i: int, p: Any, g: Any, lr: Any) -> Any:
-        stay = 1.0 - ops.cast(self.steps_done() + 1, float32) ** -self.decay_rate
+        stay = 1.0 - ops.reshape(self.step, ()) ** -self.decay_rate
         d = g / self._size(i, ops.square(g) + self.eps[0], stay)
         d = d / ops.maximum(_rms(d) / self.clip_threshold, 1.0)
         rate = lr * ops.maximum(_rms(p), self.eps[1]) if self.scale_parameter else lr
@@ -124,9 +126,15 @@ def _rms(x: Any) -> Any:
     return ops.sqrt(ops.mean(ops.square(x)))
 
 
-def _means(prefix: str, parameters: ParameterTuple, shape_of: Any) -> ParameterTuple:
-    """Zeros of the shapes that belong to the Parameters' shapes; a scalar where none is needed."""
-    return ParameterTuple(
-        Parameter(Tensor(shape=shape_of(p.shape), dtype=p.dtype, init=0), f"{prefix}.{p.name}", requires_grad=False)
-        for p in parameters
-    )
+def _means(prefix: str, parameters: ParameterTuple, of_matrices: Any) -> ParameterTuple:
+    """Zeros of the shapes that belong to those of matrices, one 0 for vectors; or, with None, the other way round."""
+    made = []
+    for p in parameters:
+        wide, shape = len(p.shape) > 1, p.shape
+        if of_matrices is not None:
+            shape = of_matrices(shape) if wide else (1,)
+        elif wide:
+            shape = (1,)
+        name = f"{prefix}_{p.name}"
+        made.append(Parameter(Tensor(shape=shape, dtype=p.dtype, init=0), name, requires_grad=False))
+    return ParameterTuple(made)

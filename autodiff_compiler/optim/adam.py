@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from .. import ops
-from ..dtypes import float32, float64
+from ..dtypes import float32
 from ..runtime.parameter import Parameter
 from ..runtime.tensor import Tensor
 from .groups import checked_flag, checked_number
@@ -20,9 +20,8 @@ def checked_beta(name: str, value: Any) -> float:
     return checked_number(name, value, above=0.0, below=1.0)
 
 
-def _power(name: str) -> Parameter:
-    # 1 - beta**t of the first steps is a small difference of large numbers: float32 would lose its digits.
-    return Parameter(Tensor(1.0, float64), name, requires_grad=False)
+def _power(name: str, shape: tuple[int, ...]) -> Parameter:
+    return Parameter(Tensor(shape=shape, dtype=float32, init=1), name, requires_grad=False)
 
 
 class Adam(Optimizer):
@@ -42,6 +41,7 @@ class Adam(Optimizer):
 
     beta1_power: Any
     beta2_power: Any
+    _shape_of_powers: tuple[int, ...] = ()
 
     def __init__(
         self,
@@ -69,15 +69,16 @@ class Adam(Optimizer):
         checked_flag("use_locking", use_locking)
         self.use_nesterov = checked_flag("use_nesterov", use_nesterov)
         self.use_amsgrad = checked_flag("use_amsgrad", use_amsgrad)
-        self.beta1_power, self.beta2_power = _power("beta1_power"), _power("beta2_power")
+        self.beta1_power = _power("beta1_power", self._shape_of_powers)
+        self.beta2_power = _power("beta2_power", self._shape_of_powers)
         self.moment1 = self.moments_like("moment1")
         self.moment2 = self.moments_like("moment2")
         self.vhat = self.moments_like("vhat") if use_amsgrad else self.moment2
 
     def begin(self, rates: list[Any]) -> list[Any]:
-        ops.assign(self.beta1_power, self.beta1_power * self.beta1)
-        ops.assign(self.beta2_power, self.beta2_power * self.beta2)
-        correction = ops.cast(ops.sqrt(1.0 - self.beta2_power) / (1.0 - self.beta1_power), float32)
+        first = self.kept_power(self.beta1_power, self.beta1)
+        second = self.kept_power(self.beta2_power, self.beta2)
+        correction = ops.cast(ops.sqrt(1.0 - second) / (1.0 - first), float32)
         return [lr * correction for lr in rates]
 
     def update(self, i: int, p: Any, g: Any, lr: Any) -> Any:
@@ -97,6 +98,8 @@ class LazyAdam(Adam):
     >>> _ = LazyAdam([p], learning_rate=0.25)([Tensor([2.0])]); round(p.item(), 6)
     0.75
     """
+
+    _shape_of_powers = (1,)
 
     def __init__(
         self,
@@ -178,9 +181,6 @@ class AdamW(AdamWeightDecay):
     0.75
     """
 
-    beta1_power: Any
-    beta2_power: Any
-
     def __init__(
         self,
         params: Iterable[Any],
@@ -191,16 +191,10 @@ class AdamW(AdamWeightDecay):
         weight_decay: Any = 1e-2,
     ) -> None:
         super().__init__(params, learning_rate, beta1, beta2, eps, weight_decay)
-        self.beta1_power, self.beta2_power = _power("beta1_power"), _power("beta2_power")
-
-    def begin(self, rates: list[Any]) -> list[Any]:
-        ops.assign(self.beta1_power, self.beta1_power * self.beta1)
-        ops.assign(self.beta2_power, self.beta2_power * self.beta2)
-        return rates
 
     def direction(self, m: Any, v: Any) -> Any:
-        first = ops.cast(1.0 - self.beta1_power, float32)
-        second = ops.cast(1.0 - self.beta2_power, float32)
+        first = ops.cast(1.0 - self.power(self.beta1), float32)
+        second = ops.cast(1.0 - self.power(self.beta2), float32)
         return m / first / (ops.sqrt(v / second) + self.eps)
 
 
@@ -230,13 +224,12 @@ class AdaMax(Optimizer):
         super().__init__(learning_rate, params, weight_decay, loss_scale)
         self.beta1, self.beta2 = checked_beta("beta1", beta1), checked_beta("beta2", beta2)
         self.eps = checked_number("eps", eps, above=0.0)
-        self.beta1_power = _power("beta1_power")
+        self.beta1_power = _power("beta1_power", (1,))
         self.moment1 = self.moments_like("moment1")
         self.moment2 = self.moments_like("moment2")
 
     def begin(self, rates: list[Any]) -> list[Any]:
-        ops.assign(self.beta1_power, self.beta1_power * self.beta1)
-        correction = ops.cast(1.0 - self.beta1_power, float32)
+        correction = ops.cast(1.0 - self.kept_power(self.beta1_power, self.beta1), float32)
         return [lr / correction for lr in rates]
 
     def update(self, i: int, p: Any, g: Any, lr: Any) -> Any:

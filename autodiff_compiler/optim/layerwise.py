@@ -26,7 +26,7 @@ class Lamb(AdamW):
 
     With ``r = m / (1 - beta1**t) / (sqrt(v / (1 - beta2**t)) + eps) + weight_decay * p`` it is
     ``p -= lr * norm(p) / norm(r) * r``; the quotient is 1 if one of the norms is 0.  State as Parameters: `lamb_m.X`,
-    `lamb_v.X`, `beta1_power`, `beta2_power`.
+    `lamb_v.X`.
 
     >>> from autodiff_compiler import Tensor
     >>> p = Parameter([3.0, 4.0], name="p")

@@ -19,7 +19,7 @@ class SGD(Optimizer):
     """Stochastic gradient descent, with momentum if it is greater than 0.
 
     ``v = momentum * v + (1 - dampening) * g`` (``v = g`` in the first step); ``p -= lr * v``, with `nesterov`
-    ``p -= lr * (g + momentum * v)``.  The v are Parameters called `accum.X`.
+    ``p -= lr * (g + momentum * v)``.  State as Parameters: `accum.X` (v), and `stat.X`, which is 1 until v is written.
 
     >>> p = Parameter([1.0, 2.0], name="p")
     >>> _ = SGD([p], learning_rate=0.5)([Tensor([1.0, 1.0])]); p.tolist()
@@ -47,11 +47,12 @@ class SGD(Optimizer):
         self.has_momentum = momentum > 0.0
         self.momentum = Parameter(Tensor(momentum, float32), "momentum", requires_grad=False)
         self.accum = self.moments_like("accum")
+        self.stat = self.moments_like("stat", "ones")
 
     def update(self, i: int, p: Any, g: Any, lr: Any) -> Any:
         if self.has_momentum:
-            share = ops.where(self.steps_done() == 0, 1.0, 1.0 - self.dampening) if self.dampening != 0.0 else 1.0
-            v = self.kept(self.accum[i], self.momentum * self.accum[i] + g * share)
+            fresh = self.damped(self.stat[i], g, self.dampening)
+            v = self.kept(self.accum[i], self.momentum * self.accum[i] + fresh)
             g = g + self.momentum * v if self.nesterov else v
         return ops.assign(p, ops.cast(p - lr * g, p.dtype))
 

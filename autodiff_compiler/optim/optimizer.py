@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from .. import ops
-from ..dtypes import int32
+from ..dtypes import float64, int32
 from ..nn.arguments import flag
 from ..nn.cell import Cell
 from ..runtime.parameter import Parameter, ParameterTuple
@@ -140,6 +140,16 @@ class Optimizer(KeptState, Cell):
     def steps_done(self) -> Any:
         """The number of steps before this one: `global_step`, which has shape (1,), without dimensions."""
         return ops.reshape(self.global_step, ())
+
+    def power(self, beta: float) -> Any:
+        """``beta**t`` in step t = 1, 2, ...: float64, for float32 would lose the digits of ``1 - beta**t``."""
+        return beta ** ops.cast(self.steps_done() + 1, float64)
+
+    def kept_power(self, state: Any, beta: float) -> Any:
+        """`power`, of which a float32 Parameter keeps the value for checkpoints."""
+        value = self.power(beta)
+        ops.assign(state, ops.reshape(ops.cast(value, state.dtype), state.shape))
+        return value
 
     @property
     def dynamic_lr(self) -> bool:

@@ -32,3 +32,9 @@ class KeptState:
     def running_mean(self, mean: Any, share: Any, x: Any) -> Any:
         """Brings a running mean up to date: `share` of it stays, the rest is x."""
         return self.kept(mean, share * mean + (1.0 - share) * x)
+
+    def damped(self, stat: Any, g: Any, dampening: float) -> Any:
+        """The part of a gradient that a momentum takes: all of it while `stat` is 1, that is in the first step."""
+        part = g if dampening == 0.0 else g * ops.where(stat > 0.0, 1.0, 1.0 - dampening)
+        ops.assign(stat, ops.zeros_like(stat))
+        return part

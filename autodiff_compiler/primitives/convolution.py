@@ -216,7 +216,7 @@ class ConvInput(Primitive):
         wide = [n + b + a for n, b, a in zip(c.size, before, after, strict=True)]
         x, nothing = c.temp((*c.out.shape[:2], *wide), c.out.dtype), c.like(w)
         c.op(
-            "ConvolutionBackward", g, c.number(0, x).broadcast(x.shape), w, None, c.stride, (0,) * len(wide),
+            "ConvolutionBackward", g, c.number(0, x).broadcast(x.shape), w, w.shape[:1], c.stride, (0,) * len(wide),
             c.dilation, False, (0,) * len(wide), c.groups, (True, False, False), 0, x, nothing,
             c.temp(w.shape[:1], w.dtype),
         )  # fmt: skip
@@ -294,8 +294,8 @@ class ConvFilter(Primitive):
             return c.op("InplaceFillScalar", c.out, 0)
         x, padding = c.padded(x, c.padding)
         return c.op(
-            "ConvolutionBackward", g, x, c.number(0, x).broadcast(c.out.shape), None, c.stride, padding, c.dilation,
-            False, (0,) * len(padding), c.groups, (False, True, False), 0, c.like(x), c.out,
+            "ConvolutionBackward", g, x, c.number(0, x).broadcast(c.out.shape), c.out.shape[:1], c.stride, padding,
+            c.dilation, False, (0,) * len(padding), c.groups, (False, True, False), 0, c.like(x), c.out,
             c.temp(c.out.shape[:1], x.dtype),
         )  # fmt: skip
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import numpy as np
+
+from .. import config
 from ..dtypes import bool_
 from ..errors import NotDifferentiableError
 from ..ir.primitive import Effect, Names, Parts, Primitive, Types
@@ -69,3 +72,24 @@ class HostCall(Primitive):
             "py_call has no derivative, and a gradient arrives at its result",
             hint="give it one with `bprop=`, or put stop_gradient around the result if none is meant",
         )
+
+
+class WithoutOverflow(Primitive):
+    """`finite`, but False where a device whose results saturate noted an overflow since somebody last asked."""
+
+    internal = True
+    effect = Effect.IO
+
+    def infer(finite: TensorType):
+        require_dtype(finite is _BOOL, f"whether numbers are finite is bool[], not {finite}")
+        return finite
+
+    def numpy(finite):
+        return np.logical_and(finite, config.saturation.take is None or not config.saturation.take())
+
+    def vjp(c, g, finite):
+        return None
+
+    def samples(rng):
+        yield (np.array(True),)
+        yield (np.array(False),)

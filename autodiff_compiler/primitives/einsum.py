@@ -186,6 +186,7 @@ class ProductSum(Primitive):
         return np.asarray(np.einsum(f"{labels},{labels}->{kept}", x, y))
 
     widen = True
+
     def decomposed(c, x, y):
         dtype = int64 if x.dtype.is_int else x.dtype  # small integers have no sums of their own
         products = F.cast(x * y, dtype=dtype)

@@ -417,7 +417,7 @@ class Relu(Primitive):
 
     infer = number_unary
     scalar = lambda k, x: k.maximum(x, 0)
-    aclnn = lambda c, x: c.small("Relu", x)
+    aclnn = lambda c, x: c.greater(x, c.number(0, x), c.out)  # what `Relu` makes of nan is not documented
     cost = 1
     call = lambda x: F.relu(*promoted(x))
     methods = ("relu",)

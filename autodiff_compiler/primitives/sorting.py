@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..dtypes import int32, int64
+from ..dtypes import int32, int64, uint8
 from ..ir.primitive import F, Primitive, composite
 from ..ir.types import TensorType, tensor
 from .family import (
@@ -367,6 +367,8 @@ class Searchsorted(Primitive):
     methods = ("searchsorted",)
 
     def aclnn(c, sequence, values):
+        if sequence.dtype.is_bool:
+            sequence, values = c.cast(sequence, uint8), c.cast(values, uint8)
         if sequence.size:
             order = c.along(range(sequence.shape[-1]), int64, sequence.ndim, sequence.ndim - 1)
             c.op("SearchSorted", sequence, values, False, c.right, c.dense(order.broadcast(sequence.shape)), c.out)

@@ -280,8 +280,9 @@ class MedianOf(Primitive):
             return F.slice(ordered, axes=(axis,), starts=(place,), stops=(place + 1,), steps=(1,))
 
         if c.ignore_nan:
-            there = F.sum(F.cast(F.equal(x, x), dtype=int64), axes=(axis,), keepdims=True)
-            middle = F.take_along_axis(ordered, F.floordiv(F.maximum(there - 1, 0), 2), axis=axis)
+            there = F.cast(F.sum(F.cast(F.equal(x, x), dtype=int64), axes=(axis,), keepdims=True), dtype=int32)
+            place = F.cast(F.floordiv(F.maximum(there - 1, 0), 2), dtype=int64)  # int32 is divided fast
+            middle = F.take_along_axis(ordered, place, axis=axis)
             found = F.equal(x, broadcast_to(middle, x.shape))
         else:
             middle, top = at((size - 1) // 2), at(size - 1)

@@ -8,7 +8,7 @@ from typing import Any, Self
 
 import numpy as np
 
-__all__ = ["DeviceArray", "nobody_else_sees", "residence"]
+__all__ = ["DeviceArray", "is_of_device", "nobody_else_sees", "residence"]
 
 _Ndarray = np.ndarray[Any, Any]
 
@@ -152,6 +152,11 @@ class DeviceArray:
 
     def __reduce__(self) -> tuple[Any, ...]:
         return np.array, (self.fetch(),)  # another process need not have the device
+
+
+def is_of_device(data: Any) -> bool:
+    """Whether what a Tensor holds lies on a device."""
+    return isinstance(data, DeviceArray)
 
 
 class _Residence:

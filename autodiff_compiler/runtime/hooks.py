@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 from ..errors import HookError
 from . import epoch
 from .host import name_of
+from .tensor import Tensor
 
 __all__ = [
     "CellHooks",
@@ -274,6 +275,7 @@ def after_backward(
     cell: Any, hooks: Sequence[Registered], grads: tuple[Any, ...], call: Callable[..., Any], *given: Any
 ) -> tuple[Any, ...]:
     """The gradients after the hooks, each called with ``(cell, *given, gradients)``."""
+    wanted = [_shape(g) for g in grads]
     for hook in hooks:
         found = call(hook, cell, *given, grads)
         if found is None:
@@ -286,7 +288,27 @@ def after_backward(
                 hint="return None to keep the gradients, or a tuple with one for each",
             )
         grads = tuple([g if n is None else n for g, n in zip(grads, new, strict=True)])
+    if given:
+        _refuse_arrived(backward_what(cell, hooks), given[0], wanted, [_shape(g) for g in grads])
     return grads
+
+
+def _shape(g: Any) -> tuple[Any, ...] | None:
+    of = g if isinstance(g, Tensor) else getattr(g, "type", None)
+    shape = getattr(of, "shape", None)
+    return None if shape is None else tuple(shape)
+
+
+def _refuse_arrived(what: str, arrived: Sequence[Any], wanted: Sequence[Any], found: Sequence[Any]) -> None:
+    """HookError (AC1707) for a gradient that does not fit, but has the shape of one that arrived at the outputs."""
+    for g, shape, new in zip(arrived, wanted, found, strict=False):
+        if new not in (None, shape) and new == _shape(g):
+            raise HookError(
+                f"{what} returns a gradient of shape {list(new)}, where the shape {list(shape)} is needed: that of the"
+                " gradient that leaves the Cell, not of the one that arrives",
+                hint="return what becomes of `grad_output`, the third argument, which leaves; `grad_input`, the second,"
+                " arrives from the next operation, as MindSpore's documents say (2.10 gives them the other way round)",
+            )
 
 
 def kept_or_replaced(what: str, g: Any, found: Any) -> Any:

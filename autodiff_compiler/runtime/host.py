@@ -190,7 +190,7 @@ def _matched(name: str, found: Any, out: Any, path: str) -> Iterator[Array]:
 def _array(where: str, found: Any, spec: TensorSpec | type) -> Array:
     shape, dtype = ((), _NUMBER[spec]) if isinstance(spec, type) else (spec.shape, spec.dtype)
     if isinstance(found, Tensor):
-        found = found._data
+        found = np.asarray(found._data)
     if isinstance(found, bool | int | float) and not isinstance(found, np.generic):
         rank = (bool, int, float).index(type(found)) if type(found) in _NUMBER else 2
         if rank > (0 if dtype.is_bool else 1 if dtype.is_int else 2):

@@ -138,24 +138,24 @@ class Parameter(Tensor):
         """Replaces the value, and returns the Parameter.
 
         The dtype stays: lower ones are cast, higher ones are a TypeError.  Another shape is a ValueError unless
-        `slice_shape` is true.  On a tape the new value is a constant.
+        `slice_shape` is true.  On a tape the new value is a constant.  The new value has memory of its own: arrays that
+        `asnumpy` gave before keep theirs.
 
-        >>> p = Parameter([1.0, 2.0]); p.set_data([3, 4]).tolist()
-        [3.0, 4.0]
+        >>> p = Parameter([1.0, 2.0]); old = p.asnumpy(); p.set_data([3, 4]).tolist(), old.tolist()
+        ([3.0, 4.0], [1.0, 2.0])
         """
         array = data._data if isinstance(data, Tensor) else array_of(data)
         given = data.dtype if isinstance(data, Tensor) else Tensor(array).dtype
         if promote(self.dtype, given) is not self.dtype:
             raise TypeError(f"Parameter {self.name} holds {self.dtype.name}, {given.name} does not fit: cast it first")
-        if array.shape == self.shape:
-            self._write(array)
-        elif not slice_shape:
+        resized = array.shape != self.shape
+        if resized and not slice_shape:
             raise ValueError(f"Parameter {self.name} has shape {self.shape}, the data has {array.shape}")
-        else:
-            self._data = array.astype(self._data.dtype)
-            self._held = 0
+        with np.errstate(all="ignore"):
+            self._data = np.array(array, self._data.dtype, order="C")
+        self._held, self._node = 0, None
+        if resized:
             epoch.bump()
-        self._node = None
         return self
 
     def _write(self, array: Array) -> None:

@@ -8,6 +8,7 @@ stream is a Parameter, so that compiled code reads and writes it as it does ever
 from __future__ import annotations
 
 import os
+import random
 from typing import Any
 
 import numpy as np
@@ -52,7 +53,7 @@ class Generator:
         number = _stream(seed)
         with self.drawing, self._lock:
             cell = self._state(number)
-            now = cell._data.copy()
+            now = np.array(cell._data)
             cell._write(now + np.array([0, 0, 1]))
         return wrap(now)
 
@@ -112,7 +113,7 @@ generator = Generator()
 
 @called_outside
 def set_seed(seed: int) -> None:
-    """Lets all random numbers begin again from a seed: ours, and those of NumPy's global generator.
+    """Lets all random numbers begin again from a seed: ours, Python's `random`, and those of NumPy's global generator.
 
     TypeError: no int.  ValueError: a negative seed.
 
@@ -120,6 +121,7 @@ def set_seed(seed: int) -> None:
     1
     """
     seed = checked_seed(seed)
+    random.seed(seed)
     np.random.seed(seed % 2**32)
     generator.restart(seed)
 

@@ -17,9 +17,9 @@ from ..config import check_device
 from ..dtypes import NO_COMPLEX, DType, bool_, dtype_of, float32, from_numpy, int64, uint64
 from ..errors import AmbiguousTruthError
 from . import epoch
-from .device_array import DeviceArray
+from .device_array import DeviceArray, is_of_device
 from .open_sizes import OpenSizes
-from .storage import holders
+from .storage import SHARED, holders
 from .text import tensor_repr
 
 __all__ = [
@@ -239,7 +239,7 @@ class Tensor:
     def move_to(self, to: str, blocking: bool = True) -> Tensor:
         """The Tensor on the "CPU", or on "Ascend" from its first use there on; RuntimeError: it cannot be used."""
         check_device(to)
-        return wrap(self._data.fetch(), self._node) if to == "CPU" and isinstance(self._data, DeviceArray) else self
+        return wrap(np.asarray(self._data), self._node) if to == "CPU" and is_of_device(self._data) else self
 
     def data_sync(self, blocking: bool = True) -> None:
         """Nothing: whoever asks for elements waits for them."""
@@ -267,6 +267,10 @@ class Tensor:
             self._data = data = data.copy()
             self._held = 0
         return data
+
+    def _leave(self) -> None:
+        """Leaves the buffer to the arrays that `asnumpy` gave: what is assigned next goes to another one."""
+        self._held |= SHARED
 
     def _of_host(self) -> Array:
         """The same in the host's memory: what lies on a device moves here, until it is used there again."""

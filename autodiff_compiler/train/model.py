@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -12,6 +11,7 @@ from .. import nn
 from ..amp.train_network import build_train_network
 from ..config import GRAPH_MODE, get_context
 from ..context import ParallelMode
+from ..dataset.rows import lasts_once
 from ..errors import AutodiffWarning, warn_at
 from ..nn.arguments import choice, flag, integer, positive
 from ..runtime.tensor import Tensor
@@ -205,7 +205,7 @@ class Model:
         epochs = positive("epoch", epoch) - integer("initial_epoch", initial_epoch, 0)
         if epochs <= 0:
             raise ValueError(f"`epoch` must be greater than `initial_epoch`, not {epoch} after {initial_epoch}")
-        if epochs > 1 and isinstance(validation[0], Iterator):
+        if epochs > 1 and lasts_once(validation[0]):
             raise ValueError("an iterator is spent after one evaluation: use a list, or an object that begins again")
         helper = DatasetHelper(dataset, sink, sink_size, epoch)
         args = InternalCallbackParam(

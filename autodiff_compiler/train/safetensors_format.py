@@ -35,6 +35,8 @@ _DTYPES = {
     "I64": int64, "F16": float16, "BF16": bfloat16, "F32": float32, "F64": float64,
 }
 # fmt: on
+#: What a file says about itself stands under this name among the arrays.
+_METADATA = "__metadata__"
 
 
 def _library() -> Any:
@@ -52,6 +54,8 @@ def write(file: BinaryIO, content: Content, crc: bool) -> None:
     texts = [name for name, value in content.items() if isinstance(value, str)]
     if texts:
         raise CheckpointError(f"a .safetensors file holds no texts such as {texts[0]!r}: use the format 'ckpt'")
+    if _METADATA in content:
+        raise CheckpointError(f"a .safetensors file has no place for the name {_METADATA!r}: use the format 'ckpt'")
     metadata = {"format": "ms"} | ({"crc_num": str(_checksum(content))} if crc else {})
     file.write(_library().numpy.save(content, metadata))
 
@@ -68,7 +72,7 @@ def decode(data: bytes, crc: bool) -> Content:
         found[name] = array_of_bytes(name, memoryview(entry["data"]), dtype.numpy, tuple(entry["shape"]))
     if crc:
         header = json.loads(data[8 : 8 + int.from_bytes(data[:8], "little")])
-        written = header.get("__metadata__", {}).get("crc_num")
+        written = header.get(_METADATA, {}).get("crc_num")
         if written is None:
             warn_at(AutodiffWarning("the checkpoint file has no checksum to compare"), calling_place())
         elif written != str(_checksum(found)):

@@ -102,6 +102,8 @@ MISSING = [
     ("from mindspore.common.dtype import float3", ImportError, "`float32`"),
     ("from mindspore.ops.operations import AllReduce", ImportError, "there is one process and one device"),
     ("from mindspore.nn import GradOperation", ImportError, "it is `mindspore.GradOperation`"),
+    ("from mindspore.nn import Conv2D", ImportError, "use `Conv2d`, or `mindspore.ops.Conv2D`"),
+    ("from mindspore.nn import DENSE", ImportError, "use `Dense`;"),
     ("from mindspore import complex64", ImportError, "complex"),
     ("import mindspore; mindspore.nn.Dens", AttributeError, "'mindspore.nn' has no attribute 'Dens': use `Dense`"),
     ("import mindspore; mindspore.Tensr", AttributeError, "use `Tensor`"),

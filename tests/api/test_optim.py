@@ -152,7 +152,7 @@ def test_rates_may_change_from_step_to_step(mode: str, kind: str) -> None:
 @pytest.mark.parametrize(
     ("make", "names"),
     [
-        (lambda ps: nn.SGD(ps, 0.1), ["accum.a", "accum.b", "momentum"]),
+        (lambda ps: nn.SGD(ps, 0.1), ["accum.a", "accum.b", "momentum", "stat.a", "stat.b"]),
         (lambda ps: nn.Momentum(ps, 0.1, 0.9), ["moments.a", "moments.b", "momentum"]),
         (
             lambda ps: nn.Adam(ps, 0.1),

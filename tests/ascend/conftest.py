@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ctypes
-import gc
 import importlib.util
 import os
 import shutil
@@ -81,7 +80,6 @@ def device(libraries: Path | None) -> Iterator[Simulator]:
         yield simulator
     finally:
         set_context(**kept)
-        gc.collect()
         shutdown()
     assert simulator.violations() == ""
     assert simulator.leaks() == ""

@@ -5,13 +5,27 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from autodiff_compiler.backends.ascend.backend import AscendBackend
+from autodiff_compiler.backends.ascend.emit import Ref
+from autodiff_compiler.backends.ascend.recipes import Recipes
+from autodiff_compiler.backends.numpy import NumpyBackend
 from autodiff_compiler.config import set_context
-from autodiff_compiler.dtypes import bfloat16, float16, float32, float64, int32, int64, uint8
+from autodiff_compiler.dtypes import bfloat16, bool_, float16, float32, float64, int32, int64, uint8
 from autodiff_compiler.errors import UnsupportedCallError
-from autodiff_compiler.primitives import REGISTRY
+from autodiff_compiler.ir.types import tensor
+from autodiff_compiler.primitives import REGISTRY, F
 from tests.ascend.conftest import Simulator
-from tests.ascend.sampled import WITH_SAMPLES, adjoint, assert_like_numpy, compiled, forward, modules_of, refused
-from tools.ascend_page import HOST
+from tests.ascend.sampled import (
+    WITH_SAMPLES,
+    adjoint,
+    assert_like_numpy,
+    compiled,
+    forward,
+    modules_of,
+    of_views,
+    refused,
+)
+from tools.ascend_page import HOST, module_of, samples_of
 
 #: What runs as operators, at least for some dtypes.
 ON_DEVICE = [name for name in WITH_SAMPLES if REGISTRY[name].aclnn or REGISTRY[name].decomposed]
@@ -45,13 +59,27 @@ def test_a_repeated_run_gives_the_same(name: str, mode: str, device: Simulator) 
             arrays = [x[::-1].copy() if x.dtype.kind == "f" and x.ndim == 1 else x for x in arrays]
 
 
+@pytest.mark.parametrize("name", [n for n in ON_DEVICE if REGISTRY[n].operand_names or REGISTRY[n].variadic])
+def test_operands_may_be_views(name: str, device: Simulator) -> None:
+    defn = REGISTRY[name]
+    for dtype in (float32, int64, bool_):
+        for xs, attrs in samples_of(defn, dtype):
+            made = of_views(defn, xs, attrs)
+            if made is not None and not refused(made[0]):
+                assert_like_numpy(compiled(made[0]), *made, dtype, f"{name} of views")
+
+
 @pytest.mark.parametrize("name", [n for n in ON_DEVICE if REGISTRY[n].ties])
 def test_derivatives_at_ties_are_the_closed_forms(name: str, device: Simulator) -> None:
     for operands, attrs, expected in REGISTRY[name].ties:
-        xs = [np.asarray(x, np.float32) if np.asarray(x).dtype.kind == "f" else np.asarray(x) for x in operands]
-        made = adjoint(REGISTRY[name], xs, attrs)
-        assert made is not None
-        module, arrays = made
+        for dtype in (np.float64, np.float32):  # the second where the device refuses the first
+            with np.errstate(over="ignore"):
+                xs = [np.asarray(x, dtype) if np.asarray(x).dtype.kind == "f" else np.asarray(x) for x in operands]
+            made = adjoint(REGISTRY[name], xs, attrs)
+            assert made is not None
+            module, arrays = made
+            if not refused(module):
+                break
         arrays = [*xs, *[np.ones_like(g) for g in arrays[len(xs) :]]]
         found = [np.asarray(g) for g in compiled(module)(*arrays)]
         wanted = [np.asarray(e) for e in expected if e is not None]
@@ -103,6 +131,46 @@ def test_positions_among_equals_and_nan(name: str, device: Simulator) -> None:
     _reduced(name, np.array(rows[0], np.int32), axis=-1)
 
 
+@pytest.mark.parametrize("name", ["max_pool", "max_pool_index"])
+def test_windows_with_nan_and_infinities(name: str, device: Simulator) -> None:
+    """Padding is no element: not even where all elements of a window are -inf."""
+    nan, inf = np.nan, np.inf
+    image = [[-inf, -inf, 1, 1], [-inf, -inf, nan, 2], [inf, 3, nan, 2], [3, 3, -inf, -inf]]
+    for padding in ((0, 0, 0, 0), (1, 0, 0, 1)):
+        _reduced(
+            name, np.array([image], np.float32), kernel=(2, 2), stride=(1, 1), padding=padding, dilation=(1, 1)
+        )  # fmt: skip
+
+
+def test_products_of_many_batch_dimensions(device: Simulator) -> None:
+    a, b = np.ones((2, 1, 2, 1, 1, 2, 3), np.float32), np.arange(48, dtype=np.float32).reshape(2, 1, 2, 1, 1, 3, 4)
+    made = forward(REGISTRY["matmul"], [a, b], {})
+    assert made is not None
+    assert_like_numpy(compiled(made[0]), *made, float32, "matmul")
+
+
+def test_operators_repeat_their_operands_themselves(device: Simulator) -> None:
+    """A bias over rows and a number reach the operator with sizes of 1, not as views of step 0."""
+    x = np.ones((4, 3), np.float32)
+
+    def build(x, bias):
+        return (F.add(x, F.broadcast_to(bias, shape=(4, 3))) * 0.5,)
+
+    module = module_of([tensor(float32, (4, 3)), tensor(float32, (3,))], build)
+    low, _, _ = AscendBackend(NumpyBackend().compile)._lowered(module)
+    (segment,) = low.steps
+    add, mul = segment.calls[:2]
+    assert [v.shape for v in add.values if isinstance(v, Ref)] == [(4, 3), (1, 3), (4, 3)]
+    assert [v.shape for v in mul.values if isinstance(v, Ref)] == [(4, 3), (1, 1), (4, 3)]
+    assert_like_numpy(compiled(module), module, [x, np.arange(3, dtype=np.float32)], float32, "bias")
+
+
+def test_no_attribute_hides_behind_a_method_of_the_emitter():
+    """Rules read attributes from the emitter, `c.axis`, where its own methods come first."""
+    names = {name for defn in REGISTRY.values() if defn.aclnn for name in defn.schema}
+    assert not names & set(dir(Recipes))
+
+
 def test_the_last_writer_of_a_place_wins(device: Simulator) -> None:
     x, updates = np.zeros((4, 2), np.float32), np.arange(12, dtype=np.float32).reshape(6, 2)
     made = forward(REGISTRY["scatter_update"], [x, np.array([1, 1, 3, 0, 1, 3]), updates], {"axis": -2})
@@ -126,6 +194,19 @@ def test_narrower_integers_keep_the_low_bits(device: Simulator) -> None:
         made = forward(REGISTRY["cast"], [x], {"dtype": dtype})
         assert made is not None
         np.testing.assert_array_equal(np.asarray(compiled(made[0])(x)[0]), x.astype(dtype))
+
+
+def test_what_would_be_too_many_operators_is_refused(device: Simulator) -> None:
+    x = np.ones((300, 2), np.float32)
+    for name, xs, attrs in (
+        ("linear_recurrence", [x, x], {"axis": -2}),
+        ("banded_recurrence", [x, np.ones((1, 300, 2), np.float32)], {}),
+        ("scatter_update", [np.ones(9, np.float32), np.zeros(5000, np.int64), np.ones(5000, np.float32)], {"axis": -1}),
+        ("scatter_max", [np.ones(9000, np.float32), np.zeros(5000, np.int64), np.ones(5000, np.float32)], {"axis": -1}),
+    ):
+        made = forward(REGISTRY[name], xs, attrs)
+        assert made is not None
+        assert refused(made[0]).keys() == {name}
 
 
 def test_what_no_operator_takes_is_refused_by_name_or_runs_on_the_host(device: Simulator) -> None:

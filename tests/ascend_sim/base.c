@@ -45,7 +45,7 @@ EXPORT Tensor *aclCreateTensor(const int64_t *dims, uint64_t rank, int32_t dtype
         Type *found = sim_object(handle, kind_, #function);                   \
         if (!found) return sim_error(161001, #function);                      \
         if (found->object.listed) sim_violation(#function ": a list owns it"); \
-        found->object.alive = false;                                          \
+        sim_kill(&found->object);                                             \
         return 0;                                                             \
     }
 
@@ -102,8 +102,8 @@ EXPORT Status aclDestroyTensorList(const Tensors *handle) {
     Tensors *found = sim_object(handle, TENSORS, "aclDestroyTensorList");
     if (!found) return sim_error(161001, "aclDestroyTensorList");
     for (uint64_t i = 0; i < found->count; i++)
-        if (found->items[i]) found->items[i]->object.alive = false;
-    found->object.alive = false;
+        if (found->items[i]) sim_kill(&found->items[i]->object);
+    sim_kill(&found->object);
     return 0;
 }
 
@@ -124,7 +124,8 @@ EXPORT Status aclDestroyAclOpExecutor(Executor *handle) {
     if (injected) return injected;
     Executor *e = sim_object(handle, EXECUTOR, "aclDestroyAclOpExecutor");
     if (!e) return sim_error(561000, "no executor");
-    e->object.alive = false;
+    sim_release_arguments(e);
+    sim_kill(&e->object);
     return 0;
 }
 

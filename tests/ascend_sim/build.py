@@ -10,7 +10,7 @@ from pathlib import Path
 HERE = Path(__file__).parent
 FLAGS = ["-O2", "-std=gnu11", "-fPIC", "-shared", "-Wall", "-Wextra", "-Werror"]
 CORE, LIBRARIES = (
-    ["core.c"],
+    ["core.c", "memory.c", "streams.c"],
     {"libascendcl.so": ["runtime.c"], "libnnopbase.so": ["base.c"],
      "libopapi.so": ["ops.c", "elementwise.c", "reduce.c", "matrix.c", "shape.c", "index.c", "sort.c", "neural.c"]},
 )  # fmt: skip
@@ -28,12 +28,11 @@ def build(folder: Path, omitted: tuple[str, ...] = ()) -> Path:
         subprocess.run(command, check=True, cwd=HERE)
 
     run(compiler, *FLAGS, *CORE, "-o", str(lib / "libaclsim.so"), "-lpthread")
+    hidden = folder / "hidden.map"
+    hidden.write_text("{ global: *; local: " + "; ".join(("_no_function", *omitted)) + "; };\n", encoding="utf-8")
     for name, sources in LIBRARIES.items():
-        target = str(lib / name)
-        run(compiler, *FLAGS, "-fvisibility=hidden", *sources, "-o", target, f"-L{lib}", "-laclsim", "-lm",
-            "-Wl,-rpath,$ORIGIN")  # fmt: skip
-        for symbol in omitted:
-            subprocess.run(["objcopy", f"--strip-symbol={symbol}", target], check=False, capture_output=True)
+        run(compiler, *FLAGS, "-fvisibility=hidden", *sources, "-o", str(lib / name), f"-L{lib}", "-laclsim", "-lm",
+            "-Wl,-rpath,$ORIGIN", f"-Wl,--version-script={hidden}")  # fmt: skip
     return lib
 
 

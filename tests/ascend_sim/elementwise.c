@@ -3,7 +3,7 @@
 #include "ops.h"
 
 /* One operand, one result of the same shape. */
-#define UNARY(name, takes, gives, real_value, int_value)                                                           \
+#define UNARY_FROM(least, name, takes, gives, real_value, int_value)                                               \
     static void run_##name(Executor *e) {                                                                          \
         for (int64_t i = 0, n = count_of(T(1)); i < n; i++) {                                                      \
             if (is_int(T(0)->dtype) && is_int(T(1)->dtype)) {                                                      \
@@ -21,11 +21,13 @@
         Plan p = plan("aclnn" #name);                                                                              \
         Tensor *a = in(&p, x, takes), *b = out(&p, y, gives);                                                      \
         one_dtype(&p, a, b);                                                                                       \
+        need(&p, a->rank >= least, "rank %d", a->rank);                                                            \
         same_shape(&p, b, a);                                                                                      \
         return done(&p, run_##name, size, executor);                                                               \
     }                                                                                                              \
     PHASE_TWO(name)
 
+#define UNARY(name, takes, gives, real_value, int_value) UNARY_FROM(0, name, takes, gives, real_value, int_value)
 #define HALF_REAL "f16 f32 f64"
 #define SMALL "bool u8 i8 i16 i32 i64 f16 bf16 f32"
 
@@ -49,9 +51,9 @@ static double inverse_of_erf(double x) {
 UNARY(Exp, "bool i64 " ALL_FLOATS, ALL_FLOATS, exp(x), 0)
 UNARY(Expm1, "bool i64 " FLOATS_, ALL_FLOATS, expm1(x), 0)
 UNARY(Exp2, ANY, ALL_FLOATS, exp2(x), 0)
-UNARY(Log, ANY, ALL_FLOATS, log(x), 0)
+UNARY_FROM(1, Log, ANY, ALL_FLOATS, log(x), 0)
 UNARY(Log1p, ANY, ALL_FLOATS, log1p(x), 0)
-UNARY(Log2, ANY, ALL_FLOATS, log2(x), 0)
+UNARY_FROM(1, Log2, ANY, ALL_FLOATS, log2(x), 0)
 UNARY(Log10, ANY, FLOATS_, log10(x), 0)
 UNARY(Sqrt, ANY, ALL_FLOATS, sqrt(x), 0)
 UNARY(Rsqrt, ANY, ALL_FLOATS, 1 / sqrt(x), 0)
@@ -72,7 +74,6 @@ UNARY(Erfinv, SMALL, FLOATS_, inverse_of_erf(x), 0)
 UNARY(Abs, ANY, ANY, fabs(x), x < 0 ? -x : x)
 UNARY(Neg, "i8 i32 i64 " ALL_FLOATS, "i8 i32 i64 " ALL_FLOATS, -x, -x)
 UNARY(Sign, "bool i32 i64 " ALL_FLOATS, "bool i32 i64 " ALL_FLOATS, x != x ? x : (x > 0) - (x < 0), (x > 0) - (x < 0))
-UNARY(Relu, "i8 i32 i64 " FLOATS_, "i8 i32 i64 " FLOATS_, x != x ? x : x > 0 ? x : 0, x > 0 ? x : 0)
 UNARY(Floor, "u8 i8 i16 u16 i32 u32 i64 u64 " ALL_FLOATS, "u8 i8 i16 u16 i32 u32 i64 u64 " ALL_FLOATS, floor(x), x)
 UNARY(Ceil, ALL_FLOATS, ALL_FLOATS, ceil(x), x)
 UNARY(Trunc, FLOATS_, FLOATS_, trunc(x), x)
@@ -81,23 +82,6 @@ UNARY(IsFinite, ALL_FLOATS, "bool", isfinite(x) != 0, 1)
 UNARY(IsInf, ANY, "bool", isinf(x) != 0, 0)
 UNARY(LogicalNot, ANY, "bool", x == 0, x == 0)
 UNARY(BitwiseNot, "bool " INTS_, "bool " INTS_, 0, T(0)->dtype == BOOL ? !x : ~x)
-
-static void run_NanToNum(Executor *e) {
-    for (int64_t i = 0, n = count_of(T(4)); i < n; i++) {
-        double x = load(T(0), place(T(0), i));
-        store(T(4), place(T(4), i), x != x ? REAL(1) : isinf(x) ? (x > 0 ? REAL(2) : REAL(3)) : x);
-    }
-}
-EXPORT Status aclnnNanToNumGetWorkspaceSize(const Tensor *x, float nan, float posinf, float neginf, Tensor *y, uint64_t *size, Executor **executor) {
-    Plan p = plan("aclnnNanToNum");
-    Tensor *a = in(&p, x, SMALL);
-    real(&p, nan), real(&p, posinf), real(&p, neginf);
-    Tensor *b = out(&p, y, SMALL);
-    one_dtype(&p, a, b);
-    same_shape(&p, b, a);
-    return done(&p, run_NanToNum, size, executor);
-}
-PHASE_TWO(NanToNum)
 
 /* Two operands that broadcast; both of one dtype. */
 #define BINARY(name, takes, gives, real_value, int_value)                                                        \

@@ -42,6 +42,7 @@ Plan plan(const char *name) {
     if (!p.status) p.status = sim_context(name);
     p.e = sim_new(EXECUTOR, sizeof *p.e);
     p.e->name = name + strlen("aclnn");
+    p.e->args = calloc(MAX_ARGS, sizeof(Arg));
     p.e->fresh = true;
     p.e->thread = pthread_self();
     return p;
@@ -202,19 +203,10 @@ int axis_in(Plan *p, const Tensor *t, int64_t axis) {
     return axis >= 0 && axis < rank ? (int)axis : 0;
 }
 
-/* The bytes from the first to the last element of a view. */
-static bool extent(const Tensor *t, uint64_t *from, uint64_t *to) {
-    uint64_t last = (uint64_t)t->offset, size = sim_size_of(t->dtype);
-    if (!t->address || !count_of(t)) return false;
-    for (int i = 0; i < t->rank; i++) last += (uint64_t)((t->dims[i] - 1) * t->strides[i]);
-    *from = t->address + (uint64_t)t->offset * size, *to = t->address + (last + 1) * size;
-    return true;
-}
-
 /* What an operator writes must not be what it reads: no text allows it. */
 static void apart(const Plan *p, const Tensor *written, const Tensor *read) {
     uint64_t a, b, c, d;
-    if (extent(written, &a, &b) && extent(read, &c, &d) && a < d && c < b)
+    if (sim_extent(written, &a, &b) && sim_extent(read, &c, &d) && a < d && c < b)
         sim_violation("%s: a result lies where an operand lies", p->name);
 }
 
@@ -230,7 +222,8 @@ static void all_apart(const Plan *p) {
 Status done(Plan *p, Kernel kernel, uint64_t *size, Executor **executor) {
     if (!size || !executor) p->status = p->status ? p->status : sim_error(161001, "%s: NULL", p->name);
     if (p->status) {
-        p->e->object.alive = false;
+        sim_release_arguments(p->e);
+        sim_kill(&p->e->object);
         return p->status;
     }
     all_apart(p);
@@ -247,24 +240,19 @@ Status done(Plan *p, Kernel kernel, uint64_t *size, Executor **executor) {
 /* ---------------------------------------------------------------------------------------------- second phase */
 static void check_arguments(const char *name, Executor *e) {
     for (int i = 0; i < e->count; i++) {
-        if (e->args[i].kind == ONE_TENSOR && !e->args[i].handle->object.alive)
+        if (e->args[i].kind == ONE_TENSOR && !sim_alive(e->args[i].handle))
             sim_violation("%s: tensor %d was destroyed before the second phase returned", name, i);
-        if (e->args[i].kind == MANY_TENSORS && !e->args[i].list_handle->object.alive)
+        if (e->args[i].kind == MANY_TENSORS && !sim_alive(e->args[i].list_handle))
             sim_violation("%s: list %d was destroyed before the second phase returned", name, i);
     }
 }
 
-Status launch(const char *name, void *workspace, uint64_t size, Executor *handle, Stream *on) {
-    Executor *e = sim_object(handle, EXECUTOR, name);
-    if (!e) return sim_error(161001, "%s: executor", name);
-    if (strcmp(e->name, name + strlen("aclnn"))) sim_violation("%s runs the executor of %s", name, e->name);
-    e->fresh = false;
-    if (!e->repeatable) e->object.alive = false; /* consumed, whatever follows */
+static Status queue(const char *name, void *workspace, uint64_t size, Executor *e, Stream *on) {
     Status status = sim_enter(name);
     if (!status) status = sim_context(name);
     if (status) return status;
-    Stream *stream = sim_object(on, STREAM, name);
-    if (!stream) return sim_error(107003, "%s: stream", name);
+    Stream *stream = on ? sim_object(on, STREAM, name) : sim_default_stream();
+    if (!stream || stream->device != sim_chosen()) return sim_error(107003, "%s: stream", name);
     if (size != e->workspace) {
         sim_violation("%s: a workspace of %llu bytes instead of %llu", name, (unsigned long long)size, (unsigned long long)e->workspace);
         return sim_error(161002, "%s: workspace", name);
@@ -273,12 +261,23 @@ Status launch(const char *name, void *workspace, uint64_t size, Executor *handle
     if (size && (uint64_t)workspace % 64) sim_violation("%s: the workspace is not aligned", name);
     if (size && !sim_bytes((uint64_t)workspace, size, name)) return sim_error(161002, "%s: workspace", name);
     check_arguments(name, e);
-    Executor *copy = malloc(sizeof *copy);
-    *copy = *e;
-    Task *task = sim_task(KERNEL, copy->name);
-    task->executor = copy;
+    Task *task = sim_task(KERNEL, e->name);
+    task->executor = sim_copy_executor(e);
     task->workspace = (uint64_t)workspace, task->workspace_size = size;
     return sim_queue(stream, task);
+}
+
+Status launch(const char *name, void *workspace, uint64_t size, Executor *handle, Stream *on) {
+    Executor *e = sim_object(handle, EXECUTOR, name);
+    if (!e) return sim_error(161001, "%s: executor", name);
+    if (strcmp(e->name, name + strlen("aclnn"))) sim_violation("%s runs the executor of %s", name, e->name);
+    e->fresh = false;
+    Status status = queue(name, workspace, size, e, on);
+    if (!e->repeatable) { /* consumed, whatever came of it */
+        sim_release_arguments(e);
+        sim_kill(&e->object);
+    }
+    return status;
 }
 
 /* ---------------------------------------------------------------------------------------------- elements */
@@ -394,7 +393,15 @@ int64_t load_int(const Tensor *t, int64_t position) {
     }
 }
 
-void store(const Tensor *t, int64_t position, double value) {
+/* What a result becomes that a float type cannot hold, where results saturate; it is remembered. */
+static double held(double value, int dtype) {
+    double most = dtype == F16 ? 65504 : dtype == BF16 ? 0x1.fep127 : dtype == F32 ? 0x1.fffffep127 : 0x1.fffffffffffffp1023;
+    if (fabs(value) <= most) return value;
+    sim_overflowed = 1;
+    return value != value ? 0 : value > 0 ? most : -most;
+}
+
+static void write_real(const Tensor *t, int64_t position, double value) {
     unsigned char *at = element(t, position);
     switch (t->dtype) {
     case F32: *(float *)at = (float)value; return;
@@ -404,6 +411,10 @@ void store(const Tensor *t, int64_t position, double value) {
     case BOOL: *at = value != 0; return;
     default: store_int(t, position, value != value ? 0 : value >= 9.2e18 ? INT64_MAX : value <= -9.2e18 ? INT64_MIN : (int64_t)value);
     }
+}
+
+void store(const Tensor *t, int64_t position, double value) {
+    write_real(t, position, sim_saturates && !is_int(t->dtype) ? held(value, t->dtype) : value);
 }
 
 void store_int(const Tensor *t, int64_t position, int64_t value) {
@@ -419,13 +430,18 @@ void store_int(const Tensor *t, int64_t position, int64_t value) {
 }
 
 void move(const Tensor *to, int64_t at, const Tensor *from, int64_t position) {
+    if (to->dtype == from->dtype) {
+        memcpy(element(to, at), element(from, position), sim_size_of(to->dtype));
+        return;
+    }
     if (is_int(from->dtype)) store_int(to, at, load_int(from, position));
     else store(to, at, load(from, position));
 }
 
 void put_number(const Tensor *to, int64_t at, const Arg *number) {
     if (is_int(to->dtype)) store_int(to, at, number->integer);
-    else store(to, at, number->real);
+    else if (isfinite(number->real)) store(to, at, number->real);
+    else write_real(to, at, number->real); /* what a program says is no overflow */
 }
 
 double rounded(double value, int dtype) {

@@ -13,9 +13,6 @@ Status sim_malloc(uint64_t size, uint64_t *address);
 Status sim_free(uint64_t address);
 void sim_pin(const char *at, uint64_t size);
 bool sim_unpin(const char *at);
-Stream *sim_new_stream(void);
-void sim_end_stream(Stream *stream);
-Status sim_drain_all(void);
 uint64_t aclsim_memory_used(void);
 uint64_t aclsim_memory_total(void);
 
@@ -29,6 +26,16 @@ uint64_t aclsim_memory_total(void);
         ENTER(name);                                               \
         Status context_ = sim_context(name);                       \
         if (context_) return context_;                             \
+    } while (0)
+
+/* Refuses what waits, looks or copies at once while a capture forbids it; that ends the capture badly too. */
+#define NOT_IN_CAPTURE(name)                                                                \
+    do {                                                                                    \
+        Graph *captured_ = sim_forbids();                                                   \
+        if (captured_) {                                                                    \
+            captured_->broken = true;                                                       \
+            return sim_error(107030, "%s is not allowed while a stream is captured", name); \
+        }                                                                                   \
     } while (0)
 
 static int initialised;
@@ -92,21 +99,38 @@ EXPORT Status aclrtSetDevice(int32_t number) {
 EXPORT Status aclrtResetDevice(int32_t number) {
     ENTER("aclrtResetDevice");
     if (number < 0 || number >= devices() || set_count[number] == 0) return sim_error(107001, "device %d was not set", number);
-    sim_drain_all();
-    set_count[number]--;
+    NOT_IN_CAPTURE("aclrtResetDevice");
+    sim_drain_device(number);
+    if (--set_count[number] == 0) sim_end_streams_of(number);
     if (sim_chosen() == number) sim_choose(-1);
     return 0;
 }
 
 EXPORT Status aclrtSynchronizeDevice(void) {
     NEEDS_CONTEXT("aclrtSynchronizeDevice");
-    return sim_drain_all();
+    NOT_IN_CAPTURE("aclrtSynchronizeDevice");
+    return sim_drain_device(sim_chosen());
 }
 
 EXPORT Status aclGetCannAttribute(int32_t attribute, int32_t *value) {
     ENTER("aclGetCannAttribute");
-    (void)attribute;
+    if (attribute < 0 || attribute > 2 || !value) return sim_error(100000, "aclGetCannAttribute");
     *value = 1;
+    return 0;
+}
+
+/* 0: numbers that overflow become the largest, nan becomes 0; 1: infinities and nan. */
+EXPORT Status aclrtSetDeviceSatMode(int32_t mode) {
+    NEEDS_CONTEXT("aclrtSetDeviceSatMode");
+    if (mode < 0 || mode > 1) return sim_error(107000, "aclrtSetDeviceSatMode: %d", mode);
+    sim_saturates = mode == 0;
+    return 0;
+}
+
+EXPORT Status aclrtGetDeviceSatMode(int32_t *mode) {
+    NEEDS_CONTEXT("aclrtGetDeviceSatMode");
+    if (!mode) return sim_error(107000, "aclrtGetDeviceSatMode");
+    *mode = !sim_saturates;
     return 0;
 }
 
@@ -195,14 +219,23 @@ static Status check_copy(void *to, size_t room, const void *from, size_t size, i
 EXPORT Status aclrtMemcpy(void *to, size_t room, const void *from, size_t size, int32_t kind) {
     NEEDS_CONTEXT("aclrtMemcpy");
     Status status = check_copy(to, room, from, size, kind, "aclrtMemcpy");
+    NOT_IN_CAPTURE("aclrtMemcpy");
     if (status) return status;
+    sim_host_touches(from, size, false, "aclrtMemcpy");
+    sim_host_touches(to, size, true, "aclrtMemcpy");
     void *a = sim_is_device(to) ? sim_bytes((uint64_t)to, size, "aclrtMemcpy") : to;
     const void *b = sim_is_device(from) ? sim_bytes((uint64_t)from, size, "aclrtMemcpy") : from;
     memmove(a, b, size); /* at once: it waits for no stream */
     return 0;
 }
 
-static Stream *stream_of(aclrtStream handle, const char *name) { return sim_object(handle, STREAM, name); }
+/* The stream of a handle, of the thread's device; NULL means the device's default stream. */
+static Stream *stream_of(aclrtStream handle, const char *name) {
+    Stream *found = handle ? sim_object(handle, STREAM, name) : sim_default_stream();
+    if (!found || found->device == sim_chosen()) return found;
+    sim_violation("%s: the stream is one of device %d, the thread's is %d", name, found->device, sim_chosen());
+    return NULL;
+}
 
 EXPORT Status aclrtMemcpyAsync(void *to, size_t room, const void *from, size_t size, int32_t kind, aclrtStream handle) {
     NEEDS_CONTEXT("aclrtMemcpyAsync");
@@ -214,7 +247,7 @@ EXPORT Status aclrtMemcpyAsync(void *to, size_t room, const void *from, size_t s
     const void *host = sim_is_device(to) ? from : to;
     bool pageable = !sim_is_device(host) && !sim_is_pinned(host, size);
     if (pageable && stream->capturing) return sim_error(107030, "a captured copy needs page-locked memory");
-    Task *task = sim_task(COPY, "copy");
+    Task *task = sim_task(COPY, "a copy");
     task->to = to, task->from = (void *)from, task->size = size, task->way = kind;
     sim_queue(stream, task);
     return pageable ? sim_drain(stream) : 0;
@@ -222,8 +255,10 @@ EXPORT Status aclrtMemcpyAsync(void *to, size_t room, const void *from, size_t s
 
 EXPORT Status aclrtMemset(void *address, size_t room, int32_t value, size_t size) {
     NEEDS_CONTEXT("aclrtMemset");
+    NOT_IN_CAPTURE("aclrtMemset");
     unsigned char *to = size <= room ? sim_bytes((uint64_t)address, size, "aclrtMemset") : NULL;
-    if (!to) return sim_error(100000, "aclrtMemset");
+    if (!to) return sim_error(107000, "aclrtMemset");
+    sim_host_touches(address, size, true, "aclrtMemset");
     memset(to, value, size);
     return 0;
 }
@@ -232,7 +267,7 @@ EXPORT Status aclrtMemsetAsync(void *address, size_t room, int32_t value, size_t
     NEEDS_CONTEXT("aclrtMemsetAsync");
     Stream *stream = stream_of(handle, "aclrtMemsetAsync");
     if (!stream || size > room || !sim_bytes((uint64_t)address, size, "aclrtMemsetAsync")) return sim_error(100000, "aclrtMemsetAsync");
-    Task *task = sim_task(FILL, "memset");
+    Task *task = sim_task(FILL, "aclrtMemsetAsync");
     task->to = address, task->size = size, task->value = value;
     return sim_queue(stream, task);
 }
@@ -253,8 +288,10 @@ EXPORT Status aclrtCreateStreamWithConfig(aclrtStream *stream, uint32_t priority
 
 EXPORT Status aclrtDestroyStream(aclrtStream handle) {
     ENTER("aclrtDestroyStream");
-    Stream *stream = stream_of(handle, "aclrtDestroyStream");
+    if (!handle) return sim_error(100000, "aclrtDestroyStream of NULL");
+    Stream *stream = sim_object(handle, STREAM, "aclrtDestroyStream");
     if (!stream) return sim_error(107017, "aclrtDestroyStream");
+    if (stream->capturing) return sim_error(107027, "aclrtDestroyStream: the stream is captured");
     sim_end_stream(stream);
     return 0;
 }
@@ -263,7 +300,11 @@ EXPORT Status aclrtSynchronizeStream(aclrtStream handle) {
     NEEDS_CONTEXT("aclrtSynchronizeStream");
     Stream *stream = stream_of(handle, "aclrtSynchronizeStream");
     if (!stream) return sim_error(107003, "aclrtSynchronizeStream");
-    if (stream->capturing) return sim_error(107030, "a stream that is captured cannot be waited for");
+    if (stream->capturing) {
+        stream->capturing->broken = true;
+        return sim_error(107027, "a stream that is captured cannot be waited for");
+    }
+    NOT_IN_CAPTURE("aclrtSynchronizeStream");
     Status failure = sim_drain(stream);
     return failure ? sim_error(failure, "a task of the stream failed") : 0;
 }
@@ -272,6 +313,7 @@ EXPORT Status aclrtStreamQuery(aclrtStream handle, int32_t *status) {
     NEEDS_CONTEXT("aclrtStreamQuery");
     Stream *stream = stream_of(handle, "aclrtStreamQuery");
     if (!stream) return sim_error(107003, "aclrtStreamQuery");
+    NOT_IN_CAPTURE("aclrtStreamQuery");
     *status = stream->first ? 1 : 0;
     return 0;
 }
@@ -279,7 +321,9 @@ EXPORT Status aclrtStreamQuery(aclrtStream handle, int32_t *status) {
 EXPORT Status aclrtCreateEventExWithFlag(aclrtEvent *event, uint32_t flag) {
     NEEDS_CONTEXT("aclrtCreateEventExWithFlag");
     if (!flag) return sim_error(100000, "an event needs a flag");
-    *event = sim_new(EVENT, sizeof(Event));
+    Event *made = sim_new(EVENT, sizeof *made);
+    made->synchronises = flag & 1, made->timed = flag & 8;
+    *event = made;
     return 0;
 }
 
@@ -287,7 +331,7 @@ EXPORT Status aclrtDestroyEvent(aclrtEvent handle) {
     ENTER("aclrtDestroyEvent");
     Event *event = sim_object(handle, EVENT, "aclrtDestroyEvent");
     if (!event) return sim_error(107017, "aclrtDestroyEvent");
-    event->object.alive = false;
+    sim_kill(&event->object);
     return 0;
 }
 
@@ -297,7 +341,8 @@ EXPORT Status aclrtRecordEvent(aclrtEvent handle, aclrtStream on) {
     Stream *stream = stream_of(on, "aclrtRecordEvent");
     if (!event || !stream) return sim_error(107017, "aclrtRecordEvent");
     Task *task = sim_task(RECORD, "record");
-    task->event = event, task->ticket = ++event->recorded;
+    task->event = event;
+    if (!stream->capturing) task->ticket = ++event->recorded;
     return sim_queue(stream, task);
 }
 
@@ -306,6 +351,7 @@ EXPORT Status aclrtStreamWaitEvent(aclrtStream on, aclrtEvent handle) {
     Event *event = sim_object(handle, EVENT, "aclrtStreamWaitEvent");
     Stream *stream = stream_of(on, "aclrtStreamWaitEvent");
     if (!event || !stream) return sim_error(107017, "aclrtStreamWaitEvent");
+    if (!event->synchronises) sim_violation("aclrtStreamWaitEvent: the event was not made for it");
     Task *task = sim_task(WAIT, "wait");
     task->event = event, task->ticket = event->recorded;
     return sim_queue(stream, task);
@@ -315,7 +361,10 @@ EXPORT Status aclrtQueryEventStatus(aclrtEvent handle, int32_t *status) {
     NEEDS_CONTEXT("aclrtQueryEventStatus");
     Event *event = sim_object(handle, EVENT, "aclrtQueryEventStatus");
     if (!event) return sim_error(107017, "aclrtQueryEventStatus");
+    if (event->captured) return sim_error(107028, "the event is captured");
+    NOT_IN_CAPTURE("aclrtQueryEventStatus");
     *status = event->recorded && event->done >= event->recorded;
+    if (*status) sim_host_waited(&event->clock);
     return 0;
 }
 
@@ -323,16 +372,37 @@ EXPORT Status aclrtSynchronizeEvent(aclrtEvent handle) {
     NEEDS_CONTEXT("aclrtSynchronizeEvent");
     Event *event = sim_object(handle, EVENT, "aclrtSynchronizeEvent");
     if (!event) return sim_error(107017, "aclrtSynchronizeEvent");
-    return event->done < event->recorded ? sim_drain_all() : 0;
+    if (event->captured) return sim_error(107028, "the event is captured");
+    NOT_IN_CAPTURE("aclrtSynchronizeEvent");
+    sim_wait_event(event);
+    return 0;
 }
 
 EXPORT Status aclrtEventElapsedTime(float *ms, aclrtEvent first, aclrtEvent second) {
     NEEDS_CONTEXT("aclrtEventElapsedTime");
     Event *a = sim_object(first, EVENT, "aclrtEventElapsedTime"), *b = sim_object(second, EVENT, "aclrtEventElapsedTime");
     if (!a || !b) return sim_error(107017, "aclrtEventElapsedTime");
+    if (!a->timed || !b->timed) return sim_error(107006, "an event was not made for timing");
     if (!a->recorded || !b->recorded || a->done < a->recorded || b->done < b->recorded) return sim_error(107006, "an event is not complete");
     *ms = (float)(b->at - a->at);
     return 0;
+}
+
+/* ---------------------------------------------------------------------------------------------- overflow */
+EXPORT Status aclrtGetOverflowStatus(void *address, size_t size, aclrtStream handle) {
+    NEEDS_CONTEXT("aclrtGetOverflowStatus");
+    Stream *stream = stream_of(handle, "aclrtGetOverflowStatus");
+    if (!stream || size != 64 || !sim_bytes((uint64_t)address, size, "aclrtGetOverflowStatus")) return sim_error(107000, "aclrtGetOverflowStatus");
+    Task *task = sim_task(STATUS, "aclrtGetOverflowStatus");
+    task->to = address, task->size = size;
+    return sim_queue(stream, task);
+}
+
+EXPORT Status aclrtResetOverflowStatus(aclrtStream handle) {
+    NEEDS_CONTEXT("aclrtResetOverflowStatus");
+    Stream *stream = stream_of(handle, "aclrtResetOverflowStatus");
+    if (!stream) return sim_error(107003, "aclrtResetOverflowStatus");
+    return sim_queue(stream, sim_task(CLEAR, "aclrtResetOverflowStatus"));
 }
 
 /* ---------------------------------------------------------------------------------------------- captured graphs */
@@ -343,19 +413,25 @@ EXPORT Status aclmdlRICaptureBegin(aclrtStream handle, int32_t mode) {
     if (!stream || mode < 0 || mode > 2) return sim_error(107000, "aclmdlRICaptureBegin");
     if (stream->capturing) return sim_error(107027, "the stream is captured already");
     if (sim_refuses_capture()) return sim_error(207000, "this release cannot capture");
-    stream->capturing = sim_new(GRAPH, sizeof(Graph));
-    stream->capture_thread = pthread_self();
+    Graph *made = sim_new(GRAPH, sizeof *made);
+    made->origin = stream, made->thread = pthread_self(), made->mode = mode;
+    stream->capturing = made;
     return 0;
 }
 
 EXPORT Status aclmdlRICaptureEnd(aclrtStream handle, Graph **graph) {
-    NEEDS_CONTEXT("aclmdlRICaptureEnd");
+    Status injected = sim_enter("aclmdlRICaptureEnd");
     Stream *stream = stream_of(handle, "aclmdlRICaptureEnd");
-    if (!stream || !stream->capturing) return sim_error(107000, "nothing is captured");
-    if (!pthread_equal(stream->capture_thread, pthread_self())) return sim_error(107038, "another thread began");
-    *graph = stream->capturing;
-    stream->capturing = NULL;
-    return 0;
+    Graph *found = stream ? stream->capturing : NULL;
+    if (!found) return sim_error(107029, "nothing is captured");
+    if (found->origin != stream) return sim_error(107036, "the capture began on another stream");
+    if (found->mode != 2 && !pthread_equal(found->thread, pthread_self())) return sim_error(107038, "another thread began");
+    Status status = sim_capture_ends(found) ? 0 : sim_error(107025, "a stream did not come back to the first");
+    if (found->broken) status = sim_error(507903, "the capture was broken off");
+    if (injected) status = injected; /* the capture ends all the same */
+    if (status) sim_end_graph(found);
+    *graph = status ? NULL : found;
+    return status;
 }
 
 EXPORT Status aclmdlRIExecuteAsync(Graph *handle, aclrtStream on) {
@@ -363,7 +439,7 @@ EXPORT Status aclmdlRIExecuteAsync(Graph *handle, aclrtStream on) {
     Graph *graph = sim_object(handle, GRAPH, "aclmdlRIExecuteAsync");
     Stream *stream = stream_of(on, "aclmdlRIExecuteAsync");
     if (!graph || !stream) return sim_error(107017, "aclmdlRIExecuteAsync");
-    Task *task = sim_task(REPLAY, "replay");
+    Task *task = sim_task(REPLAY, "a captured graph");
     task->graph = graph;
     return sim_queue(stream, task);
 }
@@ -372,6 +448,10 @@ EXPORT Status aclmdlRIDestroy(Graph *handle) {
     ENTER("aclmdlRIDestroy");
     Graph *graph = sim_object(handle, GRAPH, "aclmdlRIDestroy");
     if (!graph) return sim_error(107017, "aclmdlRIDestroy");
-    graph->object.alive = false;
+    if (sim_is_queued(graph)) {
+        sim_violation("aclmdlRIDestroy: the graph is running");
+        return sim_error(107037, "aclmdlRIDestroy: the graph is running");
+    }
+    sim_end_graph(graph);
     return 0;
 }

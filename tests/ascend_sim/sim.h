@@ -14,6 +14,7 @@
 #define EXPORT __attribute__((visibility("default")))
 #define MAX_DIMS 8
 #define MAX_ARGS 24
+#define SLOTS 64 /* streams at a time */
 
 typedef int32_t Status;
 
@@ -26,10 +27,10 @@ typedef enum {
 } Kind;
 
 typedef struct {
-    uint64_t magic;
     Kind kind;
     bool alive;
     bool listed; /* a list owns it */
+    bool own;    /* the simulator's own, no leak */
     uint64_t number;
 } Object;
 
@@ -70,7 +71,7 @@ struct Executor {
     Object object;
     const char *name;
     Kernel kernel;
-    Arg args[MAX_ARGS];
+    Arg *args; /* room for MAX_ARGS */
     int count;
     uint64_t workspace;
     bool repeatable, fresh, slow;
@@ -78,9 +79,12 @@ struct Executor {
 };
 
 /* ---------------------------------------------------------------------------------------------- tasks */
+/* How much of every stream is done. */
+typedef struct { uint64_t at[SLOTS]; } Clock;
+
 typedef struct Task {
     struct Task *next;
-    enum { KERNEL, COPY, FILL, RECORD, WAIT, REPLAY } kind;
+    enum { KERNEL, COPY, FILL, STATUS, CLEAR, RECORD, WAIT, REPLAY } kind;
     const char *name;
     Executor *executor; /* an own copy */
     uint64_t workspace, workspace_size;
@@ -97,8 +101,10 @@ typedef struct Stream {
     Task *first, *last;
     Status failure;
     struct Graph *capturing;
-    pthread_t capture_thread;
-    bool busy, stop;
+    bool open; /* takes part in a capture that another stream began, and has not come back to it */
+    bool stop;
+    int slot, device;
+    Clock clock;
     pthread_t worker;
     pthread_cond_t changed;
 } Stream;
@@ -107,11 +113,18 @@ typedef struct Event {
     Object object;
     uint64_t recorded, done; /* tickets */
     double at;
+    bool timed, synchronises;
+    Clock clock;
+    struct Graph *captured;
+    Stream *by;
 } Event;
 
 typedef struct Graph {
     Object object;
     Task *first, *last;
+    Stream *origin;
+    pthread_t thread;
+    int mode;
     bool broken;
 } Graph;
 
@@ -125,13 +138,29 @@ void sim_violation(const char *format, ...);
 void *sim_new(Kind kind, size_t size);
 /* The object behind a handle, or NULL (a violation) if it is none of this kind or was destroyed. */
 void *sim_object(const void *handle, Kind kind, const char *function);
+bool sim_alive(const void *handle);
+/* The object is destroyed; a later use of it is known as such. */
+void sim_kill(Object *object);
+/* All living objects of a kind; with the lock held. */
+void sim_each(Kind kind, void (*visit)(void *object, void *with), void *with);
 void sim_lock(void);
 void sim_unlock(void);
+extern pthread_mutex_t sim_mutex;
+/* Whether results that overflow become the largest number and nan 0, and whether that happened. */
+extern bool sim_saturates;
+extern uint32_t sim_overflowed;
 
+/* ---------------------------------------------------------------------------------------------- memory.c */
 bool sim_is_device(const void *address);
 /* The bytes of `size` bytes of device memory; NULL (a violation) unless they lie in one live block. */
 unsigned char *sim_bytes(uint64_t address, uint64_t size, const char *what);
+/* The same for an operand of a kernel, which may read 32 bytes behind its end. */
+unsigned char *sim_operand(uint64_t address, uint64_t size, const char *what);
+void sim_poison(unsigned char *bytes, uint64_t size);
 bool sim_is_pinned(const void *address, uint64_t size);
+void aclsim_memory_limit(uint64_t bytes);
+uint64_t sim_live_blocks(void);
+uint64_t sim_pinned(void);
 uint64_t sim_size_of(int dtype);
 
 /* The device of the calling thread, -1 if it has none. */
@@ -139,17 +168,36 @@ int sim_chosen(void);
 void sim_choose(int device);
 /* Whether the calling thread has a device; sets the error. */
 Status sim_context(const char *function);
+/* ---------------------------------------------------------------------------------------------- streams.c */
+Task *sim_task(int kind, const char *name);
+Executor *sim_copy_executor(const Executor *e);
+void sim_release_arguments(Executor *e);
+/* The bytes from the first to the last element of a view; false if it has none. */
+bool sim_extent(const Tensor *t, uint64_t *from, uint64_t *to);
+bool sim_queued_uses(uint64_t address, uint64_t size);
 Status sim_queue(Stream *stream, Task *task);
 Status sim_drain(Stream *stream);
-void sim_add_to_graph(Graph *graph, Task *task);
-Task *sim_task(int kind, const char *name);
+Status sim_drain_device(int device);
+void sim_wait_event(Event *event);
+/* The host reads or writes memory now. */
+void sim_host_touches(const void *address, uint64_t size, bool write, const char *name);
+void sim_host_waited(const Clock *clock);
+Stream *sim_new_stream(void);
+/* The one of the thread's device that a NULL handle means. */
+Stream *sim_default_stream(void);
+void sim_end_stream(Stream *stream);
+void sim_end_streams_of(int device);
+void sim_capture(Stream *stream, Task *task);
+bool sim_capture_ends(Graph *graph);
+Graph *sim_forbids(void);
+bool sim_is_queued(const Graph *graph);
+void sim_end_graph(Graph *graph);
 void sim_log(const char *format, ...);
 
-/* Settings that tests make (control.c) */
+/* Settings that tests make */
 extern int sim_mode; /* 0 lazy, 1 threads, 2 eager */
 bool sim_refuses_repeat(const char *operator_name);
 Status sim_task_failure(const char *operator_name);
 bool sim_refuses_capture(void);
-uint64_t sim_workspace_for(const char *operator_name, const Executor *e);
 
 #endif

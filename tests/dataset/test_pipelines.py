@@ -249,6 +249,41 @@ def test_a_spent_iterator_is_an_error_not_an_empty_epoch() -> None:
         listed(data)
 
 
+class Resetting:
+    """An iterator that begins again when `iter` asks for it; `resets` False: it goes on."""
+
+    def __init__(self, count: int, resets: bool = True) -> None:
+        self.count, self.resets, self.at, self.asked = count, resets, 0, 0
+
+    def __iter__(self) -> Resetting:
+        self.asked += 1
+        self.at = 0 if self.resets else self.at
+        return self
+
+    def __next__(self) -> int:
+        if self.at >= self.count:
+            raise StopIteration
+        self.at += 1
+        return self.at
+
+
+def test_each_epoch_asks_an_iterator_to_begin_again() -> None:
+    source = Resetting(3)
+    data = ds.GeneratorDataset(source, ["x"])
+    assert [listed(data) for _ in range(3)] == [[1, 2, 3]] * 3  # as with MindSpore 2.10
+    assert source.asked >= 3
+    assert data.output_shapes() == [[]]
+    assert listed(data.batch(2)) == [[1, 2], [3]]
+
+
+def test_an_iterator_that_does_not_begin_again() -> None:
+    data = ds.GeneratorDataset(Resetting(2, resets=False), ["x"])
+    assert listed(data) == [1, 2]
+    with pytest.raises(RuntimeError, match="a Resetting, was used up .* let its `__iter__` begin again"):
+        listed(data)  # MindSpore gives an epoch without rows
+    assert listed(ds.GeneratorDataset(Resetting(0), ["x"])) == []
+
+
 def test_shuffling_a_generator_warns() -> None:
     with pytest.warns(UserWarning, match=r"use `.shuffle\(size\)`"):
         ds.GeneratorDataset(lambda: iter([1]), ["x"], shuffle=True)

@@ -311,3 +311,64 @@ def test_record_puts_nothing_on_a_tape_that_does_not_ask():
     out = Tensor(1.0)
     record([Tensor(2.0)], [out], lambda gs: [None])
     assert out._node is None
+
+
+# ------------------------------------------------------------------------------------------------ read part by part
+def test_slices_that_overlap_add_up():
+    weights = np.arange(12.0).reshape(3, 4)
+
+    def f(x):
+        return (x[0] * 2).sum() + (x[:2, 1:] * x[1:, :3]).sum() + (x * Tensor(weights)).sum() + x[2, ::-1].cumsum().sum()
+
+    x = np.random.default_rng(0).normal(size=(3, 4))
+    wanted = weights.copy()
+    wanted[0] += 2
+    wanted[:2, 1:] += x[1:, :3]
+    wanted[1:, :3] += x[:2, 1:]
+    wanted[2] += [1, 2, 3, 4]
+    np.testing.assert_allclose(grad(f)(Tensor(x)).asnumpy(), wanted, rtol=1e-12)
+
+
+def test_what_a_slice_adds_to_is_nobody_elses():
+    """The seed is the cotangent of the whole variable, and of it alone."""
+    seed = f64(1.0, 2.0, 3.0)
+    x = f64(1.0, 1.0, 1.0)
+    _, (gx,), () = differentiate(lambda x: (x, x[1:] * 10), [x], seeds=[seed, f64(1.0, 1.0)])
+    assert gx.tolist() == [1.0, 12.0, 13.0]
+    assert seed.tolist() == [1.0, 2.0, 3.0]
+    y, pullback = vjp(lambda x: (x[0], x[:2]), [x])
+    first = pullback([Tensor(np.float64(5)), f64(1.0, 2.0)])[0]
+    assert pullback([Tensor(np.float64(1)), f64(0.0, 1.0)])[0].tolist() == [1.0, 1.0, 0.0]
+    assert first.tolist() == [6.0, 2.0, 0.0]
+
+
+def test_a_parameter_that_is_read_in_parts_and_as_a_whole():
+    w = Parameter(np.array([1.0, 2.0, 3.0]), name="w")
+    for parts in (lambda: w[0] * 3 + (w * w).sum() + w[0], lambda: w[0] * 4 + (w * w).sum()):
+        assert differentiate(lambda x, parts=parts: parts() * x, [Tensor(np.float64(1))], [w])[2][0].tolist() == [6, 4, 6]
+
+
+def test_second_derivatives_through_slices():
+    x = f64(1.0, 2.0, 3.0)
+    assert grad(grad(lambda x: (x[:2] ** 3).sum() * x[0]))(x).tolist() == [12.0 + 12.0, 3.0 * 4 + 12.0, 0.0]
+
+
+@pytest.mark.parametrize("length", [10, 40])
+def test_reading_a_sequence_step_by_step_costs_its_length_not_the_square(length, monkeypatch):
+    made = []
+
+    def counted(function):
+        def call(shape, *args, **kwargs):
+            out = function(shape, *args, **kwargs)
+            made.append(out.size)
+            return out
+
+        return call
+
+    monkeypatch.setattr(np, "full", counted(np.full))
+    monkeypatch.setattr(np, "zeros", counted(np.zeros))
+    monkeypatch.setattr(np, "zeros_like", counted(np.zeros_like))
+    x = Tensor(np.ones((length, 50)))
+    gradient = grad(lambda x: sum((x[t] * t).sum() for t in range(length)))(x)
+    assert gradient[:, 0].tolist() == list(range(length))
+    assert sum(n for n in made if n > 50) <= length * 50  # one array of the whole

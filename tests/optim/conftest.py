@@ -8,6 +8,9 @@ import pytest
 
 import autodiff_compiler as ms
 
+#: It needs MindSpore.
+collect_ignore = ["data/record_state.py"]
+
 
 @pytest.fixture(params=["eager", "graph"])
 def mode(request: pytest.FixtureRequest) -> Iterator[str]:

@@ -326,7 +326,7 @@ def test_parameters_that_are_zero_are_trained_all_the_same(mode: str, make: Any)
         (lambda ps: nn.Adadelta(ps), ["accum.a", "accum_update.a"]),
         (lambda ps: nn.Rprop(ps), ["prev.a", "step_size.a"]),
         (lambda ps: nn.ASGD(ps), ["ax_.a", "eta_a", "mu_a"]),
-        (lambda ps: nn.Lamb(ps, 0.1), ["beta1_power", "beta2_power", "lamb_m.a", "lamb_v.a"]),
+        (lambda ps: nn.Lamb(ps, 0.1), ["lamb_m.a", "lamb_v.a"]),
     ],
 )
 def test_state_is_kept_in_named_parameters(make: Any, names: list[str]) -> None:

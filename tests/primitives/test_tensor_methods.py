@@ -30,7 +30,14 @@ def test_conversions(modes, name, dtype):
 
 def test_descriptions():
     def described(x):
-        return x.is_floating_point(), ops.is_signed(x), x.is_complex(), ops.is_contiguous(x), tuple(x.stride()), x.stride(0)
+        return (
+            x.is_floating_point(),
+            ops.is_signed(x),
+            x.is_complex(),
+            ops.is_contiguous(x),
+            tuple(x.stride()),
+            x.stride(0),
+        )
 
     for run in (described, ac.jit(described)):
         assert run(Tensor(X)) == (True, True, False, True, (4, 1), 4)

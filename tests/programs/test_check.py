@@ -116,6 +116,11 @@ ROOTS = {
     "construct": "class Net(nn.Cell):\n    def construct(self, x):\n        return nothing",
     "construct of a class in a function": "def main():\n    class Net(nn.Cell):\n"
     "        def construct(self, x):\n            return nothing",
+    "construct of a loss": "class L(nn.LossBase):\n    def construct(self, x):\n        return nothing",
+    "construct of an optimizer": "class O(ms.nn.Adam): pass\n"
+    "class P(O):\n    def construct(self, x):\n        return nothing",
+    "construct of an imported layer": "from mindspore.nn.layer.basic import Dense as Base\n"
+    "class Net(Base):\n    def construct(self, x):\n        return nothing",
     "method": "class Net(nn.Cell):\n    def construct(self, x):\n        return self.g(x)\n"
     "    def g(self, x):\n        return nothing",
     "method of a base": "class Base(nn.Cell):\n    def g(self, x):\n        return nothing\n"
@@ -129,6 +134,8 @@ def test_functions_that_are_looked_at(listed, program):
 
 
 NOT_LOOKED_AT = {
+    "construct of no Cell": "from mindspore.train import Callback\n"
+    "class Net(Callback):\n    def construct(self, x):\n        return nothing",
     "not compiled": "def f(x):\n    return nothing",
     "same name elsewhere": "def main():\n    def f(x):\n        return nothing\n"
     "def other():\n    def f(x):\n        return x\n    return jit(f)",

@@ -1,4 +1,4 @@
-"""The gradient of a Cell with `set_grad()` right after a call of it is the gradient of that call: nothing happens twice."""
+"""The gradient of a Cell with `set_grad()` right after a call is the gradient of that call: nothing happens twice."""
 
 import numpy as np
 import pytest
@@ -98,7 +98,7 @@ def test_without_set_grad_it_runs_twice(both_modes):
 
 
 def test_the_random_numbers_of_the_gradient_are_those_of_the_loss(both_modes):
-    net, step = made(nothing)
+    _, step = made(nothing)
     loss, grads = step(Tensor(X))
     # gamma is 1 and beta 0, in which the loss is linear; an element that is kept counts twice
     np.testing.assert_allclose(loss.item(), float(grads[0].asnumpy().sum()), rtol=1e-4, atol=1e-4)

@@ -281,6 +281,16 @@ def test_what_a_backward_hook_returns_must_fit(mode, returned, message):
         assert caught.value.loc.file.endswith("hooked.py")
 
 
+def test_a_backward_hook_that_returns_what_arrived_is_told_which_gradient_is_which(mode):
+    net = Tripled(nn.Dense(1, 4))
+    net.inner.register_backward_hook(lambda cell, grad_input, grad_output: (grad_input[0] * 2,))
+    with pytest.raises(ms.HookError, match=r"shape \[2, 4\], where the shape \[2, 1\] is needed") as caught:
+        grad(net)(Tensor([[1.0], [2.0]]))
+    assert caught.value.code == "AC1707"
+    assert "grad_output" in caught.value.hint
+    assert "2.10 gives them the other way round" in caught.value.hint
+
+
 def test_what_hook_backward_returns_must_fit(mode):
     with pytest.raises(ms.HookError, match="a tuple of 2, where one gradient is needed") as caught:
         grad(lambda x: ops.HookBackward(lambda g: (g[0], g[0]))(x) * 2)(one(1))

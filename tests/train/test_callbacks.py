@@ -80,6 +80,9 @@ def test_a_value_that_is_not_there() -> None:
             AutodiffWarning, match=f"{type(callback).__name__} looks at 'eval_loss', and .* has loss only"
         ):
             model_of(ms).train(1, batches(1), callbacks=callback)
+        with pytest.warns(AutodiffWarning) as caught:
+            model_of(ms).train(3, batches(1), callbacks=callback)
+        assert len([w for w in caught if "looks at" in str(w.message)]) == 1  # in a run
         with pytest.raises(ValueError, match=r"'eval_loss' has the shape \(2,\)"):
             watched(callback, "eval_loss", [np.ones(2)])  # type: ignore[list-item]
 

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import autodiff_compiler as ms
-from autodiff_compiler import Parameter, Tensor, nn, optim
+from autodiff_compiler import Parameter, Tensor, nn, ops, optim
 from autodiff_compiler.dtypes import ALL
 from autodiff_compiler.errors import AutodiffWarning, ParameterError, SideEffectError
 from autodiff_compiler.train import CheckpointError, checkpoint_file, ckpt_format
@@ -180,6 +180,31 @@ def test_what_was_loaded_is_a_copy() -> None:
     ms.load_param_into_net(cell, given)
     given["a"][0, 0] = 100.0
     assert cell.a.tolist() == A.tolist()
+
+
+def test_arrays_taken_before_keep_their_values(tmp_path: Path) -> None:
+    # MindSpore 2.10 keeps them too; `ops.assign`, and the update of an optimizer, may write to them in both.
+    net, zeros = nn.Dense(2, 1, weight_init="ones", bias_init="ones"), Tensor(np.zeros((1, 2), np.float32))
+    ms.save_checkpoint(nn.Dense(2, 1, weight_init="zeros"), str(tmp_path / "zeros.ckpt"))
+    loads = {
+        "load_param_into_net": lambda: ms.load_param_into_net(net, ms.load_checkpoint(str(tmp_path / "zeros.ckpt"))),
+        "load_state_dict": lambda: net.load_state_dict({"weight": zeros}, strict=False),
+        "set_data": lambda: net.weight.set_data(zeros),
+        "attribute": lambda: setattr(net, "weight", zeros),
+    }
+    for name, load in loads.items():
+        ops.assign(net.weight, Tensor(np.ones((1, 2), np.float32)))
+        weight, before = net.weight, net.weight.asnumpy()
+        load()
+        assert (before.tolist(), net.weight.tolist()) == ([[1.0, 1.0]], [[0.0, 0.0]]), name
+        assert net.weight is weight
+        net.weight.asnumpy()[0, 1] = 5
+        assert weight.tolist() == [[0.0, 5.0]]
+    before = net.weight.asnumpy()
+    with pytest.raises(ms.ShapeError):
+        net.weight = Tensor([1.0])
+    before[0, 0] = 7
+    assert net.weight.tolist() == [[7.0, 5.0]]
 
 
 def test_all_misfits_are_listed_and_nothing_is_loaded() -> None:

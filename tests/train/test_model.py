@@ -95,6 +95,25 @@ def test_an_iterator_is_for_one_epoch() -> None:
     model.fit(1, batches(2), iter(batches(2)))
 
 
+class Resetting:
+    """An iterator of batches that `iter` lets begin again."""
+
+    def __iter__(self) -> Resetting:
+        self.left = iter(batches(2))
+        return self
+
+    def __next__(self) -> Any:
+        return next(self.left)
+
+
+def test_an_iterator_that_begins_again() -> None:
+    data = Resetting()
+    model, same = model_of(ms, metrics={"mae"}), model_of(ms, metrics={"mae"})
+    model.fit(3, data, Resetting())
+    same.fit(3, batches(2), batches(2))
+    assert model.predict_network.weight.tolist() == same.predict_network.weight.tolist()
+
+
 @pytest.mark.parametrize("dataset", [[], (), Again([]), iter([]), np.zeros((0, 2))])
 def test_a_dataset_without_batches(dataset: Any) -> None:
     model = model_of(ms, metrics={"mae"})

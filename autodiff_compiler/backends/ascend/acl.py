@@ -25,7 +25,7 @@ IMAGE_FORMATS = {3: 47, 4: 0, 5: 30}
 HOST_TO_DEVICE, DEVICE_TO_HOST, DEVICE_TO_DEVICE = 1, 2, 3
 
 _ALREADY_INITIALISED = 100002
-_OUT_OF_MEMORY = (207001, 507901)
+_OUT_OF_MEMORY = (200000, 207001, 207018)
 #: What a status says that users meet on a new machine.
 _ADVICE = {
     100000: "a parameter is invalid",

@@ -43,7 +43,7 @@ class AscendBackend:
                 code="AC1902",
                 loc=low.missing_at,
                 notes=reasons,
-                hint='use float32 where the dtype is the reason, or allow the host with set_context(ascend_fallback="host")',
+                hint='use float32 if the dtype is the reason, or let the host: set_context(ascend_fallback="host")',
             )
         name = module.entry.name
         text = listing(name, low.steps, [*module.entry.args], args, outs)

@@ -7,6 +7,7 @@ it gives memory back to CANN.
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import ctypes
 import os
@@ -21,15 +22,21 @@ from ...config import context
 from ...errors import AscendError, AscendMemoryError
 from ...locks import Lock
 from .acl import DEVICE_TO_HOST, HOST_TO_DEVICE, Acl, acl
+from .library import MissingSymbolError
 
-__all__ = ["Block", "Device", "current", "device", "shutdown", "started"]
+__all__ = ["Block", "Device", "chip", "current", "device", "found", "shutdown", "started"]
 
 #: How many of the last queued operators an asynchronous failure names.
 _REMEMBERED = 8
 _HUGE_FIRST = 0
 _HBM = 1
+_SATURATION, _INFNAN = 0, 1
+#: MindSpore's variable that chooses what results that overflow become, and its values.
+_OVERFLOW_VARIABLE = "MS_ASCEND_CHECK_OVERFLOW_MODE"
+_OVERFLOW_MODES = {"SATURATION_MODE": _SATURATION, "INFNAN_MODE": _INFNAN}
+_STATUS_BYTES = 64
 _DETERMINISTIC = 0
-_UNITS = {"": 1, "KB": 1 << 10, "MB": 1 << 20, "GB": 1 << 30}
+_UNITS = {"KB": 1 << 10, "MB": 1 << 20, "GB": 1 << 30}
 
 
 def padded(nbytes: int) -> int:
@@ -39,8 +46,7 @@ def padded(nbytes: int) -> int:
 
 def _bytes(text: str) -> int:
     """The bytes that "1.5GB" means."""
-    number = text.rstrip("KMGB ")
-    return int(float(number) * _UNITS[text[len(number) :].strip()])
+    return int(float(text[:-2]) * _UNITS[text[-2:]])
 
 
 class Block:
@@ -74,6 +80,8 @@ class Device:
     def __init__(self, acl: Acl, number: int) -> None:
         self.acl, self.number = acl, number
         self._pool = _Pool()
+        #: held by whoever queues work or waits for it: nobody may do so while another thread captures the stream
+        self.order = self._pool.lock
         self._returned: deque[tuple[int, int]] = deque()
         self._live: dict[int, tuple[int, str]] = {}
         self._staging: list[tuple[int, int]] = []
@@ -91,6 +99,7 @@ class Device:
         try:
             self.stream: int = acl.get("aclrtCreateStream", ctypes.c_void_p)
             self._deterministic, self._limit = False, 0
+            self.saturates = self._overflow_mode()
             self.configure()
         except BaseException:
             _chosen.device = None
@@ -121,6 +130,25 @@ class Device:
             self.enter()
             self.acl.call("aclrtCtxSetSysParamOpt", _DETERMINISTIC, int(wanted))
             self._deterministic = wanted
+
+    def _overflow_mode(self) -> bool:
+        """Whether results that overflow become the largest number and nan 0, after what the environment asks for."""
+        wanted = _OVERFLOW_MODES.get(os.environ.get(_OVERFLOW_VARIABLE, ""))
+        if wanted is not None:
+            self.acl.call("aclrtSetDeviceSatMode", wanted)
+        try:
+            return bool(self.acl.get("aclrtGetDeviceSatMode", ctypes.c_int32) == _SATURATION)
+        except (AscendError, MissingSymbolError):  # a release that cannot tell: then the chip has infinities
+            return False
+
+    def overflowed(self) -> bool:
+        """Whether a result saturated since this was last called, on any stream of the process; it waits."""
+        block = self.allocate(_STATUS_BYTES, "overflow status")
+        status = np.zeros(_STATUS_BYTES // 4, np.uint32)
+        self.acl.call("aclrtGetOverflowStatus", block.address, _STATUS_BYTES, self.stream)
+        self.acl.call("aclrtResetOverflowStatus", self.stream)
+        self.download(block.address, status)
+        return bool(status[0])
 
     # ------------------------------------------------------------------------------------------- memory
     def allocate(self, nbytes: int, label: str = "") -> Block:
@@ -216,9 +244,11 @@ class Device:
         self.enter()
         staging = self._stage(array.nbytes)
         ctypes.memmove(staging[0], array.ctypes.data, array.nbytes)
-        self._copy(address, staging[0], array.nbytes, HOST_TO_DEVICE)
-        with self.lock:
-            self._busy_staging.append(staging)
+        try:
+            self._copy(address, staging[0], array.nbytes, HOST_TO_DEVICE)
+        finally:
+            with self.lock:
+                self._busy_staging.append(staging)
 
     def download(self, address: int, array: np.ndarray[Any, Any]) -> None:
         """Fills a contiguous array from an address, once all that was queued before is done."""
@@ -226,14 +256,20 @@ class Device:
             return
         self.enter()
         staging = self._stage(array.nbytes)
-        self._copy(staging[0], address, array.nbytes, DEVICE_TO_HOST)
-        self.synchronize()
-        ctypes.memmove(array.ctypes.data, staging[0], array.nbytes)
+        try:
+            self._copy(staging[0], address, array.nbytes, DEVICE_TO_HOST)
+            self.synchronize()
+            ctypes.memmove(array.ctypes.data, staging[0], array.nbytes)
+        except BaseException:
+            with self.lock:
+                self._busy_staging.append(staging)  # the copy may still come
+            raise
         with self.lock:
             self._staging.append(staging)
 
     def _copy(self, to: int, source: int, nbytes: int, kind: int) -> None:
-        self.acl.call("aclrtMemcpyAsync", to, nbytes, source, nbytes, kind, self.stream)
+        with self.order:
+            self.acl.call("aclrtMemcpyAsync", to, nbytes, source, nbytes, kind, self.stream)
 
     def _stage(self, nbytes: int) -> tuple[int, int]:
         """Page-locked memory for one copy, with its size: one that no queued copy uses."""
@@ -256,16 +292,18 @@ class Device:
         self.enter()
         waiting = len(self._busy_staging)
         try:
-            self.acl.call("aclrtSynchronizeStream", self.stream)
+            with self.order:
+                self.acl.call("aclrtSynchronizeStream", self.stream)
         except AscendError as error:
             if self._recent:
                 error.add_note("queued last, the failing one among them: " + "; ".join(self._recent))
             raise
-        finally:
-            self._recent.clear()
+        else:
             with self.lock:  # what was taken before the wait: another thread may have queued a copy since
                 self._staging += self._busy_staging[:waiting]
                 del self._busy_staging[:waiting]
+        finally:
+            self._recent.clear()
 
     def close(self) -> None:
         """Gives all back; also after errors, as far as CANN goes along."""
@@ -283,13 +321,15 @@ class Device:
                 self.acl.call("aclrtFree", address)
         self._pool.free.clear()
         self._live.clear()
-        for address, _ in self._staging:
+        with contextlib.suppress(AscendError):  # it waits for what may still be queued
+            self.acl.call("aclrtDestroyStream", self.stream)
+        for address, _ in [*self._staging, *self._busy_staging]:
             with contextlib.suppress(AscendError):
                 self.acl.call("aclrtFreeHost", address)
         self._staging.clear()
-        for name, args in (("aclrtDestroyStream", (self.stream,)), ("aclrtResetDevice", (self.number,))):
-            with contextlib.suppress(AscendError):
-                self.acl.call(name, *args)
+        self._busy_staging.clear()
+        with contextlib.suppress(AscendError):
+            self.acl.call("aclrtResetDevice", self.number)
         self._closed = True
         _chosen.device = None
 
@@ -315,6 +355,22 @@ def current() -> Device:
     return device(context.get("device_id"))
 
 
+def found() -> int:
+    """How many devices CANN finds; 0 where it cannot be used."""
+    try:
+        acl.initialise()
+        return int(acl.get("aclrtGetDeviceCount", ctypes.c_uint32))
+    except (MissingSymbolError, AscendError):
+        return 0
+
+
+def chip() -> str:
+    """The name of the chip, as in Ascend910B3."""
+    acl.initialise()
+    name: bytes = acl.libraries.function("aclrtGetSocName")() or b"Ascend"
+    return name.decode()
+
+
 def started() -> list[Device]:
     """The devices that are in use."""
     with _lock:
@@ -333,3 +389,7 @@ def shutdown() -> None:
             found.close()
         _devices.clear()
         acl.finalise()
+
+
+# Before the libraries are unloaded, and whoever started CANN.
+atexit.register(shutdown)

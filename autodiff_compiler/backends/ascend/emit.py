@@ -19,7 +19,6 @@ import numpy as np
 
 from ...dtypes import DType
 from .launch import Number
-from .recipes import Recipes
 from .tables import Argument, operators
 
 __all__ = ["Buffer", "Call", "Emitter", "Ref", "Refused", "contiguous_strides"]
@@ -107,6 +106,12 @@ class Ref:
         kept = [i for i in range(self.ndim) if i not in gone]
         return self.permuted(kept)
 
+    def low_bytes(self, dtype: DType) -> Ref:
+        """The low bytes of each element (the device is little-endian) as elements of a dtype that is not wider."""
+        ratio = self.dtype.itemsize // dtype.itemsize
+        strides = tuple([s * ratio for s in self.strides])
+        return replace(self, dtype=dtype, strides=strides, offset=self.offset * ratio, number=None)
+
     def diagonal(self, offset: int, length: int) -> Ref:
         """The elements [..., i, i + offset] of the last two dimensions, as one."""
         row, column = self.strides[-2:]
@@ -134,6 +139,35 @@ class Call:
     loc: str
 
 
+#: Operators whose operands broadcast.
+_BROADCASTING = frozenset({
+    "Add", "Addcmul", "Atan2", "BitwiseAndTensor", "BitwiseOrTensor", "BitwiseXorTensor", "Div", "EqTensor",
+    "FloorDivide", "FmodTensor", "GeTensor", "GtTensor", "InplaceAdd", "InplaceCopy", "LeTensor", "LogicalAnd",
+    "LogicalOr", "LogicalXor", "LtTensor", "Maximum", "Minimum", "Mul", "NeTensor", "PowTensorTensor",
+    "RemainderTensorTensor", "SWhere", "Sub",
+})  # fmt: skip
+
+
+def _unrepeated(args: Sequence[Argument], given: list[Any]) -> list[Any]:
+    """Operands without the repetitions that the operator itself makes, as CANN copies views of step 0 first."""
+    places = [i for i, (a, v) in enumerate(zip(args, given, strict=True)) if a.role == "in" and isinstance(v, Ref)]
+    written = any(a.role == "inout" for a in args)
+    shrunk = {i: list(given[i].shape) for i in places}
+    for d in range(-1, -1 - max(given[i].ndim for i in places), -1):
+        there = [i for i in places if given[i].ndim >= -d and given[i].shape[d] > 1]
+        repeated = [i for i in there if given[i].strides[d] == 0]
+        if len(repeated) == len(there) and not written:
+            repeated = repeated[1:]  # one must say the size
+        for i in repeated:
+            shrunk[i][d] = 1
+    made = list(given)
+    for i, shape in shrunk.items():
+        x = given[i]
+        strides = tuple([1 if n == 1 else step for n, step in zip(shape, x.strides, strict=True)])
+        made[i] = replace(x, shape=tuple(shape), strides=strides)
+    return made
+
+
 def _ranked(args: Sequence[Argument], given: list[Any]) -> list[Any]:
     """Arguments with numbers as one element each where an operator takes no tensor without dimensions."""
     pairs = list(zip(args, given, strict=True))
@@ -142,7 +176,7 @@ def _ranked(args: Sequence[Argument], given: list[Any]) -> list[Any]:
     return [v.expanded((0,)) if isinstance(v, Ref) and v.ndim == 0 else v for v in given]
 
 
-class Emitter(Recipes):
+class Emitter:
     """Where a rule writes: the op's attributes by name, its results' places, and operators.
 
     `outs` are fresh places for the results; `give` replaces them by views of what exists.
@@ -192,10 +226,6 @@ class Emitter(Recipes):
         """Room for a value of the shape and dtype of another."""
         return self.temp(x.shape, x.dtype)
 
-    def refusal(self, why: str) -> Refused:
-        """To be raised by a rule: the device cannot do this."""
-        return Refused(why)
-
     # ------------------------------------------------------------------------------------------- operators
     def op(self, name: str, *values: Any) -> None:
         """Appends an operator; `Refused` if it does not take these dtypes or ranks."""
@@ -207,7 +237,11 @@ class Emitter(Recipes):
         )
         if not self._any_elements(name, prototype.args, given):
             return
+        if name in _BROADCASTING:
+            given = _unrepeated(prototype.args, given)
         dtypes = {v.dtype.short for v in given if isinstance(v, Ref)}
+        if prototype.fast and "bf16" in dtypes - prototype.fast and "f32" in prototype.fast:
+            raise Refused(f"aclnn{name} of bfloat16 is slow")  # as float32 it is not
         if "f64" in dtypes or (prototype.fast and dtypes - prototype.fast - {"bool"}):
             self.slow.add(f"{name} of {', '.join(sorted(dtypes))}")
         self.calls.append(Call(name, tuple(given), self.loc))
@@ -250,11 +284,14 @@ class Emitter(Recipes):
         return copied
 
     def cast(self, x: Ref, dtype: DType) -> Ref:
-        """The same values in another dtype."""
+        """The same values in another dtype; integers without the bits that do not fit."""
         if x.dtype is dtype:
             return x
         made = self.temp(x.shape, dtype)
-        self.op("Cast", x, dtype, made)
+        if x.dtype.is_int and dtype.is_int and dtype.itemsize <= x.dtype.itemsize:
+            self.op("InplaceCopy", made, x.low_bytes(dtype))  # `Cast` is exact for small numbers only
+        else:
+            self.op("Cast", self.dense(x) if x.dtype.is_bool else x, dtype, made)  # bools with gaps are not read
         return made
 
     def array(self, values: Any, dtype: DType) -> Ref:
@@ -283,17 +320,6 @@ class Emitter(Recipes):
         made = self.like(x)
         self.op("Flip", x, axes, made)
         return made
-
-    def padded(self, x: Ref, padding: Sequence[int]) -> tuple[Ref, tuple[int, ...]]:
-        """An image and its padding per dimension: padded before where the two sides differ."""
-        before, after = tuple(padding[::2]), tuple(padding[1::2])
-        if before == after:
-            return x, before
-        widths = [w for pair in zip(reversed(before), reversed(after), strict=True) for w in pair]
-        sizes = [n + b + a for n, b, a in zip(x.shape[2:], before, after, strict=True)]
-        made = self.temp((*x.shape[:2], *sizes), x.dtype)
-        self.op("ConstantPadNd", x, widths, 0, made)
-        return made, (0,) * len(before)
 
     def reshaped(self, x: Ref, shape: Sequence[int]) -> Ref:
         """The same values in order in another shape; copied first if they do not lie in order."""

@@ -15,6 +15,7 @@ from ...dtypes import DType, bool_, float32, float64, int64
 from ...errors import AscendError
 from .acl import DTYPE_CODES, IMAGE_FORMATS, ND, Acl
 from .device import Device
+from .library import MissingSymbolError
 from .tables import Argument, Operator, operators
 
 __all__ = ["Executor", "Number", "Placed", "Planned", "launch", "repeatable"]
@@ -126,7 +127,10 @@ class _Objects:
 
 def _plan(acl: Acl, operator: Operator, objects: _Objects, values: Sequence[Any], loc: str) -> tuple[int, int]:
     """The first phase: the size of the workspace, and the executor."""
-    plan, _ = acl.libraries.phases(operator.name)
+    try:
+        plan, _ = acl.libraries.phases(operator.name)
+    except MissingSymbolError as error:
+        raise MissingSymbolError(f"{error}, which is needed" + (f" at {loc}" if loc else "")) from None
     arguments = [objects.argument(a, v) for a, v in zip(operator.args, values, strict=True)]
     size, executor = ctypes.c_uint64(), ctypes.c_void_p()
     status = plan(*arguments, ctypes.byref(size), ctypes.byref(executor))
@@ -135,12 +139,11 @@ def _plan(acl: Acl, operator: Operator, objects: _Objects, values: Sequence[Any]
     return size.value, executor.value or 0
 
 
-def _queue(device: Device, operator: Operator, size: int, executor: int, loc: str, workspace: int = 0) -> None:
+def _queue(device: Device, operator: Operator, size: int, executor: int, loc: str, room: int) -> None:
     """The second phase: the operator is on the stream when it returns."""
     _, queue = device.acl.libraries.phases(operator.name)
-    block = device.workspace(size) if size and not workspace else None
-    room = workspace if block is None else block.address
-    status = queue(room or None, size, executor, device.stream)
+    with device.order:
+        status = queue(room or None, size, executor, device.stream)
     if status:
         raise device.acl.error(f"aclnn{operator.name}", status, loc)
 
@@ -162,8 +165,9 @@ class Planned:
 
     def queue(self, workspace: int = 0) -> None:
         """The second phase, which uses the executor up, also where it fails."""
+        block = self.device.workspace(self.size) if self.size and not workspace else None  # first: it may fail
         executor, self.executor = self.executor, 0
-        _queue(self.device, self.operator, self.size, executor, self.loc, workspace)
+        _queue(self.device, self.operator, self.size, executor, self.loc, workspace if block is None else block.address)
 
     def destroy(self) -> None:
         if self.executor:
@@ -198,7 +202,8 @@ class Executor(Planned):
 
     def run(self) -> None:
         """Queues the operator once more."""
-        _queue(self.device, self.operator, self.size, self.executor, self.loc)
+        block = self.device.workspace(self.size) if self.size else None
+        _queue(self.device, self.operator, self.size, self.executor, self.loc, 0 if block is None else block.address)
         self.device.queued(f"{self.operator.name} at {self.loc}")
 
 

@@ -53,10 +53,16 @@ def refs_of(call: Call) -> Iterator[Ref]:
 
 def _all(steps: Sequence[Any]) -> Iterator[Any]:
     """All steps, those of branches and loops after the step that has them."""
-    for step in steps:
-        yield step
-        for block in _blocks(step):
-            yield from _all(block)
+    waiting = [iter(steps)]
+    while waiting:
+        for step in waiting[-1]:
+            yield step
+            blocks = _blocks(step)
+            if blocks:
+                waiting += [iter(block) for block in reversed(blocks)]
+                break
+        else:
+            waiting.pop()
 
 
 def _blocks(step: Any) -> Sequence[list[Any]]:
@@ -111,25 +117,30 @@ def _gap(taken: list[tuple[int, int, int]], room: int) -> int:
     return at
 
 
-def _deaths(steps: list[Any], kept: set[Key]) -> None:
-    """Each step lets go of what steps of its list made and none of those behind it mentions."""
+def _deaths(steps: list[Any], kept: set[Key]) -> dict[Key, None]:
+    """Each step lets go of what steps of its list made and none of those behind it mentions.
+
+    It returns what the list mentions and others may, too.
+    """
     last: dict[Key, Any] = {}
     own: set[Key] = set()
     for step in steps:
-        for inner in _all([step]):
-            if isinstance(inner, Segment):
-                mentioned: Iterable[Key] = [ref.buffer for call in inner.calls for ref in refs_of(call)]
-            else:
-                mentioned = _mentions(inner)
-            for key in mentioned:
-                last[key] = step
+        if isinstance(step, Segment):
+            mentioned: dict[Key, None] = dict.fromkeys(ref.buffer for call in step.calls for ref in refs_of(call))
+        else:
+            mentioned = dict.fromkeys(_mentions(step))
+        needed = _needed_after(step) - kept if _blocks(step) else set()
+        kept |= needed
+        for block in _blocks(step):
+            mentioned |= _deaths(block, kept)
+        kept -= needed
+        last.update(dict.fromkeys(mentioned, step))
         # What a `Bind` names may be another list's: of a loop's carries, of a branch's results.
         own.update(step.made if isinstance(step, Segment) else () if isinstance(step, Bind) else _makes(step))
-        for block in _blocks(step):
-            _deaths(block, kept | _needed_after(step))
     for key, step in last.items():
         if key in own and key not in kept:
             step.dead.append(key)
+    return {key: None for key in last if key not in own or key in kept}
 
 
 def _needed_after(step: Any) -> set[Key]:

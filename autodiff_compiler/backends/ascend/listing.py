@@ -51,7 +51,9 @@ class _Names:
 def listing(name: str, steps: Sequence[Any], args: Sequence[Any], places: Sequence[Any], outs: Sequence[Any]) -> str:
     """The text of a program."""
     names = _Names()
-    head = ", ".join(names.view(p) if isinstance(p, Ref) else f"{a.name or '_'}:{a.type}" for a, p in zip(args, places, strict=True))
+    head = ", ".join(
+        names.view(p) if isinstance(p, Ref) else f"{a.name or '_'}:{a.type}" for a, p in zip(args, places, strict=True)
+    )
     results = ", ".join(names.view(x) for x in outs if isinstance(x, Ref))
     lines = [f"ascend program {name}({head}) -> ({results})", *_lines(steps, names, "  ")]
     return "\n".join(lines) + "\n"

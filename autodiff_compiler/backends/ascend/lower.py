@@ -16,10 +16,11 @@ from ...ir.core import Block, Function, Module, Op, Value
 from ...ir.primitive import Context, Effect, F
 from ...ir.types import TensorType, TupleType
 from ...ir.walk import Cloner, uses
-from ...runtime.commits import Commit
+from ...runtime.commits import Commit, sees_state
 from ...source import Loc
-from .emit import Buffer, Call, Emitter, Ref, Refused, contiguous_strides
+from .emit import Buffer, Call, Ref, Refused, contiguous_strides
 from .program import Bind, Frame, Host, Operand, Segment, SeqKey, Step, keys_of
+from .recipes import Recipes
 
 __all__ = ["CONTROL", "Lowering"]
 
@@ -98,9 +99,9 @@ class Lowering:
             raise InternalCompilerError(f"{value.type} is no tensor")
         return found
 
-    def emitter(self, op: Op, outs: Sequence[Ref]) -> Emitter:
+    def emitter(self, op: Op, outs: Sequence[Ref]) -> Recipes:
         attrs = dict(zip(op.defn.schema, op.attrs, strict=True))
-        return Emitter(attrs, outs, self.calls, str(op.loc) if op.loc else "", self.slow, self.number)
+        return Recipes(attrs, outs, self.calls, str(op.loc) if op.loc else "", self.slow, self.number)
 
     def whole(self, ref: Ref, loc: str = "") -> Ref:
         """The value as all of a buffer of its own."""
@@ -252,11 +253,8 @@ class Lowering:
                 self._on_host(op, f"{op.defn.name} of these sizes is not made up of operators")
                 return
             found = found if isinstance(found, tuple) else (found,)
-            types = [r.type for r in op.results]
-            builder.ret(*[
-                x if x.dtype is t.dtype else F.cast(x, dtype=t.dtype)  # type: ignore[union-attr]
-                for x, t in zip(found, types, strict=True)
-            ])  # fmt: skip
+            dtypes = [r.type.dtype for r in op.results]  # type: ignore[attr-defined]
+            builder.ret(*[x if x.dtype is d else F.cast(x, dtype=d) for x, d in zip(found, dtypes, strict=True)])
         self.env.update(zip(body.args, [self.env[v] for v in op.operands], strict=True))
         self.block(body)
         self.env.update(zip(op.results, [self.env[v] for v in body.outs], strict=True))
@@ -274,7 +272,7 @@ class Lowering:
         fn = self.module.callables.get(str(op.attr("fn")).removeprefix("@")) if name == "host_call" else None
         commit = isinstance(fn, Commit) and not fn.lasting
         operands = [self.env[v] for v in op.operands]
-        self.step(Host(name, program, operands, [r.buffer for r in results], str(op.loc or ""), commit))
+        self.step(Host(name, program, operands, [r.buffer for r in results], str(op.loc or ""), commit, sees_state(fn)))
         self.env.update(zip(op.results, results, strict=True))
 
 

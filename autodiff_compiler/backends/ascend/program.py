@@ -99,8 +99,10 @@ class Host:
     operands: list[Operand]
     results: list[Buffer]
     loc: str
-    #: notes what was written by now if an exception comes; it runs only then
+    #: notes what was written by now for an exception; it runs when there is one, or when somebody looks
     commit: bool = False
+    #: runs a function that looks at what was written by now
+    sees: bool = False
     dead: list[Key] = field(default_factory=list)
 
 
@@ -148,7 +150,14 @@ class Run:
     def __init__(self, device: Device, frame: Frame) -> None:
         self.device, self.frame = device, frame
         #: what notes earlier writes if an exception comes, with the values of its operands
-        self.commits: list[tuple[Host, Frame]] = []
+        self.commits: dict[int, tuple[Host, Frame]] = {}
+
+    def note(self) -> None:
+        """Lets the steps run that note what was written."""
+        waiting, self.commits = self.commits, {}
+        for step, then in waiting.values():
+            before = Run(self.device, then)
+            step.run(*[before.fetched(x) for x in step.operands])
 
     def placed(self, x: Ref, segment: Segment | None = None, arena: int = 0) -> launch.Placed:
         """A view with the address that it has in this run."""
@@ -197,7 +206,9 @@ def _argument(run: Run, operand: Operand, x: Any) -> Any:
 
 
 def _result(run: Run, x: Operand) -> Any:
-    return AscendArray(run.frame[x.buffer], x.dtype, x.shape) if isinstance(x, Ref) else taken(run.frame, x)
+    """A result for the caller; None for what belongs to a path that was not taken."""
+    found = taken(run.frame, x)
+    return AscendArray(found, x.dtype, x.shape) if isinstance(x, Ref) and found is not None else found
 
 
 class AscendProgram:
@@ -235,9 +246,7 @@ class AscendProgram:
         try:
             self.execute(self.steps, run)
         except Exception:
-            for step, then in run.commits:
-                before = Run(device, then)
-                step.run(*[before.fetched(x) for x in step.operands])
+            run.note()
             raise
         return tuple([_result(run, x) for x in self.outs])
 
@@ -254,7 +263,8 @@ class AscendProgram:
         """Runs steps in order, and lets go of what nobody needs any more."""
         for step in steps:
             if isinstance(step, Segment):
-                self.mode.run(step, run)
+                with run.device.order:
+                    self.mode.run(step, run)
             elif isinstance(step, Host):
                 self._host(step, run)
             elif isinstance(step, Branch):
@@ -268,8 +278,11 @@ class AscendProgram:
 
     def _host(self, step: Host, run: Run) -> None:
         if step.commit:
-            run.commits.append((step, dict(run.frame)))
+            run.commits.pop(id(step), None)  # of the trips of a loop the last one counts
+            run.commits[id(step)] = step, {k: run.frame.get(k) for x in step.operands for k in keys_of(x)}
             return
+        if step.sees:
+            run.note()
         operands = [run.fetched(x) for x in step.operands]
         for buffer, array in zip(step.results, step.run(*operands), strict=True):
             run.store(np.asarray(array), buffer)

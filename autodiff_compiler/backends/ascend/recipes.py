@@ -9,15 +9,13 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from ...dtypes import DType, bfloat16, bool_, float16, float32, int32, int64
+from .emit import Emitter, Ref, Refused
 from .tables import operators
-
-if TYPE_CHECKING:
-    from .emit import Emitter, Ref
 
 __all__ = ["Recipes"]
 
@@ -27,18 +25,18 @@ def _known(x: Ref) -> bool:
     return x.number is not None and x.number == x.number
 
 
-class Recipes:
-    """What an `Emitter` can do in several steps."""
+class Recipes(Emitter):
+    """The emitter that rules get: what takes several steps is a method, too."""
 
-    def greater(self: Emitter, x: Ref, y: Ref, out: Ref) -> None:
+    def greater(self, x: Ref, y: Ref, out: Ref) -> None:
         """The greater of two elements, nan where one is nan."""
         self._extreme("Maximum", "LtTensor", x, y, out)
 
-    def lesser(self: Emitter, x: Ref, y: Ref, out: Ref) -> None:
+    def lesser(self, x: Ref, y: Ref, out: Ref) -> None:
         """The smaller of two elements, nan where one is nan."""
         self._extreme("Minimum", "GtTensor", x, y, out)
 
-    def _extreme(self: Emitter, operator: str, other: str, x: Ref, y: Ref, out: Ref) -> None:
+    def _extreme(self, operator: str, other: str, x: Ref, y: Ref, out: Ref) -> None:
         if not x.dtype.is_float:
             return self.op(operator, x, y, out)
         if _known(x):
@@ -48,23 +46,23 @@ class Recipes:
             takes_y = self.test("LogicalOr", takes_y, self.test("NeTensor", y, y, y.shape), out.shape)
         return self.op("SWhere", takes_y, y, x, out)
 
-    def test(self: Emitter, operator: str, x: Ref, y: Ref, shape: Sequence[int]) -> Ref:
+    def test(self, operator: str, x: Ref, y: Ref, shape: Sequence[int]) -> Ref:
         """A new mask."""
         made = self.temp(shape, bool_)
         self.op(operator, x, y, made)
         return made
 
-    def where(self: Emitter, mask: Ref, x: Ref, y: Ref) -> Ref:
+    def where(self, mask: Ref, x: Ref, y: Ref) -> Ref:
         """A new value: x where the mask holds, else y."""
         made = self.temp(np.broadcast_shapes(mask.shape, x.shape, y.shape), x.dtype)
         self.op("SWhere", mask, x, y, made)
         return made
 
-    def axes_of(self: Emitter, x: Ref, axes: Sequence[int]) -> tuple[int, ...]:
+    def axes_of(self, x: Ref, axes: Sequence[int]) -> tuple[int, ...]:
         """Axes as CANN wants them: not negative."""
         return tuple([a % x.ndim for a in axes])
 
-    def reduce(self: Emitter, operator: str, x: Ref, axes: Sequence[int], start: Any) -> None:
+    def reduce(self, operator: str, x: Ref, axes: Sequence[int], start: Any) -> None:
         """`operator` over axes to the result; `start` is what it makes of nothing."""
         if not axes:
             return self.give(x)
@@ -72,7 +70,7 @@ class Recipes:
             return self.op("InplaceFillScalar", self.out, start)
         return self.op(operator, x, self.axes_of(x, axes), self.keepdims, self.out)
 
-    def sum(self: Emitter, x: Ref, axes: Sequence[int], keepdims: bool, out: Ref) -> None:
+    def sum(self, x: Ref, axes: Sequence[int], keepdims: bool, out: Ref) -> None:
         """The sum over axes; 16-bit floats add up as float32, as the dtype that is asked for is that of the sum."""
         dtype = self.wide(out.dtype)
         to = out if dtype is out.dtype else self.temp(out.shape, dtype)
@@ -82,16 +80,16 @@ class Recipes:
             self.op("InplaceFillScalar", to, 0)
         self.convert(to, out)
 
-    def wide(self: Emitter, dtype: DType) -> DType:
+    def wide(self, dtype: DType) -> DType:
         """What sums of this dtype are computed in."""
         return float32 if dtype in (float16, bfloat16) else dtype
 
-    def convert(self: Emitter, x: Ref, out: Ref) -> None:
+    def convert(self, x: Ref, out: Ref) -> None:
         """Brings what was computed in a wider dtype to its place."""
         if x is not out:
             self.op("Cast", x, out.dtype, out)
 
-    def extreme_of(self: Emitter, operator: str, x: Ref, axes: Sequence[int], keepdims: bool, out: Ref) -> None:
+    def extreme_of(self, operator: str, x: Ref, axes: Sequence[int], keepdims: bool, out: Ref) -> None:
         """`Amax` or `Amin` over axes, nan where there is one."""
         at = self.axes_of(x, axes)
         if not x.dtype.is_float:
@@ -101,7 +99,7 @@ class Recipes:
         self.op("Any", self.test("NeTensor", x, x, x.shape), at, keepdims, unknown)
         return self.op("SWhere", unknown, self.number(math.nan, x), found, out)
 
-    def first_extreme(self: Emitter, operator: str, x: Ref, axis: int, keepdims: bool, out: Ref) -> None:
+    def first_extreme(self, operator: str, x: Ref, axis: int, keepdims: bool, out: Ref) -> None:
         """The position of the first extreme element along an axis, of the first nan if there is one."""
         at = axis % x.ndim
         best = self.temp([1 if i == at else n for i, n in enumerate(x.shape)], x.dtype)
@@ -115,28 +113,17 @@ class Recipes:
         self.op("Amin", places, (at,), keepdims, first)
         self.op("Cast", first, out.dtype, out)
 
-    def along(self: Emitter, values: Any, dtype: DType, rank: int, axis: int) -> Ref:
+    def along(self, values: Any, dtype: DType, rank: int, axis: int) -> Ref:
         """Constants along one axis, to be broadcast along the others."""
         return self.reshaped(self.array(values, dtype), [len(values) if i == axis else 1 for i in range(rank)])
 
-    def converted(self: Emitter, x: Ref, dtype: DType) -> None:
-        """The result: x in another dtype, integers without the bits that do not fit."""
-        if dtype is x.dtype:
-            return self.give(x)
-        if dtype.is_bool and x.dtype.short not in ("u16", "u32"):
+    def converted(self, x: Ref, dtype: DType) -> None:
+        """The result: x in another dtype."""
+        if dtype.is_bool and x.dtype.short not in ("bool", "u16", "u32"):
             return self.op("NeTensor", x, self.number(0, x), self.out)
-        if x.dtype.is_int and dtype.is_int and dtype.itemsize <= x.dtype.itemsize:
-            return self.op("InplaceCopy", self.out, self.read_as(x, dtype))
-        return self.op("Cast", self.dense(x) if x.dtype.is_bool else x, dtype, self.out)
+        return self.give(self.cast(x, dtype))
 
-    def read_as(self: Emitter, x: Ref, dtype: DType) -> Ref:
-        """The low bytes of each element (the device is little-endian) as elements of a dtype that is not wider."""
-        ratio = x.dtype.itemsize // dtype.itemsize
-        return replace(
-            x, dtype=dtype, strides=tuple([s * ratio for s in x.strides]), offset=x.offset * ratio, number=None
-        )  # fmt: skip
-
-    def bits(self: Emitter, x: Ref, dtype: DType, shape: Sequence[int]) -> Ref:
+    def bits(self, x: Ref, dtype: DType, shape: Sequence[int]) -> Ref:
         """The bytes of x, in order, as elements of another dtype and shape."""
         x = self.dense(x)
         start = x.offset * x.dtype.itemsize
@@ -149,16 +136,16 @@ class Recipes:
             replace(x, dtype=dtype, shape=(math.prod(shape),), strides=(1,), offset=at, number=None), shape
         )
 
-    def small(self: Emitter, operator: str, *operands: Ref) -> None:
+    def small(self, operator: str, *operands: Ref) -> None:
         """An operator whose result fits its operands' dtype: small integers that it does not take as int32."""
         dtype = operands[0].dtype
         if not dtype.is_int or dtype.itemsize > 2 or dtype.short in operators()[operator].args[0].dtypes:
             return self.op(operator, *operands, self.out)
         made = self.temp(self.out.shape, int32)
         self.op(operator, *[self.cast(x, int32) for x in operands], made)
-        return self.op("Cast", made, dtype, self.out)
+        return self.give(self.cast(made, dtype))
 
-    def divided(self: Emitter, operator: str, x: Ref, y: Ref) -> None:
+    def divided(self, operator: str, x: Ref, y: Ref) -> None:
         """`FloorDivide` and the remainders: of integers by 0 they are 0."""
         if x.dtype.is_float or (_known(y) and y.number != 0):
             return self.small(operator, x, y)
@@ -170,14 +157,14 @@ class Recipes:
         self.give(out)
         return self.op("SWhere", nothing, self.number(0, y), found, out)
 
-    def sorted(self: Emitter, x: Ref, descending: bool, values: Ref, places: Ref) -> None:
+    def sorted(self, x: Ref, descending: bool, values: Ref, places: Ref) -> None:
         """The elements in order along the op's axis, and where they stood."""
         axis = self.axis % x.ndim
         if x.dtype is bfloat16 and axis == 1:
-            raise self.refusal("aclnnSort takes no bfloat16 along axis 1")
+            raise Refused("aclnnSort takes no bfloat16 along axis 1")
         self.op("Sort", x, True, axis, descending, values, places)
 
-    def bordered(self: Emitter, x: Ref, padding: Sequence[int], value: Any) -> Ref:
+    def bordered(self, x: Ref, padding: Sequence[int], value: Any) -> Ref:
         """x with a border of one number around its last dimensions: (before, after) of each."""
         if not any(padding):
             return x
@@ -188,26 +175,31 @@ class Recipes:
         self.op("ConstantPadNd", x, [w for pair in reversed(pairs) for w in pair], value, made)
         return made
 
-    def slid(self: Emitter, x: Ref, axis: int, count: int, kernel: int, stride: int, dilation: int = 1) -> list[Ref]:
+    def padded(self, x: Ref, padding: Sequence[int]) -> tuple[Ref, tuple[int, ...]]:
+        """An image and its padding per dimension: padded before where the two sides differ."""
+        before, after = tuple(padding[::2]), tuple(padding[1::2])
+        return (x, before) if before == after else (self.bordered(x, padding, 0), (0,) * len(before))
+
+    def slid(self, x: Ref, axis: int, count: int, kernel: int, stride: int, dilation: int = 1) -> list[Ref]:
         """Views of what every place of a window meets along an axis."""
         return [x.sliced(axis, j * dilation, count, stride) for j in range(kernel)]
 
-    def recurrence(self: Emitter, axis: int, reverse: bool, step: Any) -> None:
+    def recurrence(self, axis: int, reverse: bool, step: Any) -> None:
         """The result whose slices along an axis `step(i, before)` makes in turn; `before` is None at first."""
         out, at = self.out, axis % self.out.ndim
         if out.shape[at] > 256:
-            raise self.refusal(f"{out.shape[at]} steps that need each other would be as many operators")
+            raise Refused(f"{out.shape[at]} steps that need each other would be as many operators")
         found: dict[int, Ref] = {}
         before = None
         for i in reversed(range(out.shape[at])) if reverse else range(out.shape[at]):
             before = found[i] = step(i, before)
         self.op("Cat", [found[i] for i in range(out.shape[at])], at, out)
 
-    def place(self: Emitter, index: Ref) -> Ref:
+    def place(self, index: Ref) -> Ref:
         """Positions in a dtype that operators read."""
         return index if index.dtype.short in ("i32", "i64") else self.cast(index, int64)
 
-    def at_positions(self: Emitter, way: str, x: Ref, index: Ref, updates: Ref) -> None:
+    def at_positions(self, way: str, x: Ref, index: Ref, updates: Ref) -> None:
         """x with slices of `updates` added, multiplied or put in at the positions in `index` along an axis."""
         if not updates.size:
             return self.give(x)
@@ -226,12 +218,12 @@ class Recipes:
             self.op("Scatter", x, axis, self._beside(flat, rows, axis), rows, 2, to)
         return self.convert(to, self.out)
 
-    def _beside(self: Emitter, flat: Ref, rows: Ref, axis: int) -> Ref:
+    def _beside(self, flat: Ref, rows: Ref, axis: int) -> Ref:
         """A position for every element of `rows`."""
         shape = [flat.size if i == axis else 1 for i in range(rows.ndim)]
         return self.reshaped(flat, shape).broadcast(rows.shape)
 
-    def add_along(self: Emitter, x: Ref, index: Ref, updates: Ref) -> None:
+    def add_along(self, x: Ref, index: Ref, updates: Ref) -> None:
         """x with every update added at the position of the axis that `index` names, at the same place elsewhere."""
         if not updates.size:
             return self.give(x)
@@ -241,28 +233,28 @@ class Recipes:
         self.op("ScatterAdd", start, self.axis % x.ndim, self.place(index), given, to)
         return self.convert(to, self.out)
 
-    def product(self: Emitter, a: Ref, b: Ref) -> None:
+    def product(self, a: Ref, b: Ref) -> None:
         """The matrix product over the last two dimensions; that of integers as a sum of products."""
         if not a.shape[-1]:
             return self.op("InplaceFillScalar", self.out, 0)
         if a.dtype.is_int:
             wide = (*a.shape[:-1], a.shape[-1], b.shape[-1])
             if math.prod(wide) > 2**24:
-                raise self.refusal("no operator multiplies matrices of integers, and these have too many products")
+                raise Refused("no operator multiplies matrices of integers, and these have too many products")
             products = self.temp(wide, a.dtype)
             self.op("Mul", a.expanded((-1,)), b.expanded((-3,)), products)
             return self.op("ReduceSum", products, (len(wide) - 2,), False, a.dtype, self.out)
         if a.ndim <= 6:
             name = "Mm" if a.ndim == 2 else "BatchMatMul" if a.ndim == 3 else "Matmul"
             return self.op(name, a, b, self.out, 0)  # 0: in the dtype as it is
-        a, b, out = [self.reshaped(x, (-1, *x.shape[-2:])) for x in (a, b, self.out)]
-        return self.op("BatchMatMul", a, b, out, 0)
+        flat = [self.reshaped(x, (math.prod(x.shape[:-2]), *x.shape[-2:])) for x in (a, b, self.out)]
+        return self.op("BatchMatMul", *flat, 0)
 
-    def last_writers(self: Emitter, updates: Ref, index: Ref, axis: int) -> Ref:
+    def last_writers(self, updates: Ref, index: Ref, axis: int) -> Ref:
         """Updates (their index dimensions merged) such that all that go to one place are the last one of them."""
         count = index.size
         if count > 4096:
-            raise self.refusal(f"the last of {count} writers of a place is not looked for on the device")
+            raise Refused(f"the last of {count} writers of a place is not looked for on the device")
         rows, columns = self.reshaped(index, (count, 1)), self.reshaped(index, (1, count))
         same = self.test("EqTensor", rows, columns, (count, count))
         order = self.array(np.arange(count).reshape(1, count), int32)

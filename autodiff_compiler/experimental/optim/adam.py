@@ -19,6 +19,7 @@ class _Means(Optimizer):
 
     exp_avg: Any
     exp_avg_sq: Any
+    _counter = "step_t"
 
     def means(self, i: int, g: Any, betas: tuple[float, float]) -> tuple[Any, Any]:
         """Brings the running means of the gradient and of its square up to date, and returns them."""
@@ -27,7 +28,7 @@ class _Means(Optimizer):
 
     def corrections(self, betas: tuple[float, float]) -> tuple[Any, Any]:
         """``1 - beta**t`` of both betas; in float32 the powers would lose the digits of the first steps."""
-        t = ops.cast(self.state_step, float64)
+        t = self.step_count(float64)
         return ops.cast(1.0 - betas[0] ** t, float32), ops.cast(1.0 - betas[1] ** t, float32)
 
 
@@ -36,13 +37,15 @@ class Adam(_Means):
 
     In step t = 1, 2, ...: ``m = b1 * m + (1 - b1) * g``, ``v = b2 * v + (1 - b2) * g**2``,
     ``p -= lr * m / (1 - b1**t) / (sqrt(v / (1 - b2**t)) + eps)``; with `amsgrad` the greatest v so far counts.
-    State as Parameters: `exp_avg.X`, `exp_avg_sq.X`, `max_exp_avg_sq.X`.
+    State as Parameters: `exp_avg.X`, `exp_avg_sq.X`, `max_exp_avg_sq.X`, and the number of steps, `state_step`.
 
     >>> from autodiff_compiler import Parameter, Tensor
     >>> p = Parameter([1.0], name="p")
     >>> _ = Adam([p], lr=0.25)((Tensor([2.0]),)); round(p.item(), 6)
     0.75
     """
+
+    _counter = "state_step"
 
     def __init__(
         self,
@@ -60,8 +63,7 @@ class Adam(_Means):
         super().__init__(params, defaults)
         self.exp_avg = self.moments_like("exp_avg")
         self.exp_avg_sq = self.moments_like("exp_avg_sq")
-        if any(group["amsgrad"] for group in self.param_groups):
-            self.max_exp_avg_sq = self.moments_like("max_exp_avg_sq")
+        self.max_exp_avg_sq = self.moments_like("max_exp_avg_sq")
 
     def update(self, i: int, p: Any, g: Any, group: dict[str, Any]) -> Any:
         m, v = self.means(i, g, group["betas"])
@@ -109,7 +111,7 @@ class Adamax(_Means):
     """Adam with the decaying maximum of the gradients' size in the place of the root of their mean square.
 
     In step t: ``m = b1 * m + (1 - b1) * g``, ``u = max(b2 * u, |g| + eps)``, ``p -= lr / (1 - b1**t) * m / u``.
-    State as Parameters: `exp_avg.X`, `exp_inf.X`.
+    State as Parameters: `exp_avg.X`, `exp_inf.X`, `step_t`.
 
     >>> from autodiff_compiler import Parameter, Tensor
     >>> p = Parameter([1.0], name="p")
@@ -146,7 +148,7 @@ class NAdam(_Means):
     In step t: m and v as in `Adam`; ``w = b1 * (1 - 0.96**(t * momentum_decay) / 2)``, ``w'`` the same of t + 1, W the
     product of all w so far; ``d = w' * m / (1 - W * w') + (1 - w) * g / (1 - W)``; then
     ``p -= lr * d / (sqrt(v / (1 - b2**t)) + eps)``.
-    State as Parameters: `exp_avg.X`, `exp_avg_sq.X`, `mu_product.X` (W).
+    State as Parameters: `exp_avg.X`, `exp_avg_sq.X`, `step_t`, `mu_product.X` (W).
 
     >>> from autodiff_compiler import Parameter, Tensor
     >>> p = Parameter([1.0], name="p")
@@ -188,7 +190,7 @@ class RAdam(_Means):
     With ``r0 = 2 / (1 - b2) - 1`` and ``r = r0 - 2 * t * b2**t / (1 - b2**t)``: if r > 5
     ``p -= lr * m / (1 - b1**t) * sqrt(1 - b2**t) / (sqrt(v) + eps) * sqrt(q)`` with
     ``q = (r - 4) * (r - 2) * r0 / ((r0 - 4) * (r0 - 2) * r)``, else ``p -= lr * m / (1 - b1**t)``.
-    State as Parameters: `exp_avg.X`, `exp_avg_sq.X`.
+    State as Parameters: `exp_avg.X`, `exp_avg_sq.X`, `step_t`.
 
     >>> from autodiff_compiler import Parameter, Tensor
     >>> p = Parameter([1.0], name="p")
@@ -212,7 +214,7 @@ class RAdam(_Means):
     def update(self, i: int, p: Any, g: Any, group: dict[str, Any]) -> Any:
         m, v = self.means(i, g, group["betas"])
         first, second = self.corrections(group["betas"])
-        beta2, t = group["betas"][1], ops.cast(self.state_step, float64)
+        beta2, t = group["betas"][1], self.step_count(float64)
         most = 2.0 / (1.0 - beta2) - 1.0
         power = beta2**t
         length = most - 2.0 * t * power / (1.0 - power)

@@ -18,7 +18,7 @@ class SGD(Optimizer):
     """Stochastic gradient descent.
 
     ``v = momentum * v + (1 - dampening) * g`` (``v = g`` in the first step); ``p -= lr * v``, with `nesterov`
-    ``p -= lr * (g + momentum * v)``.  The v are Parameters called `accum.X`.
+    ``p -= lr * (g + momentum * v)``.  State as Parameters: `accum.X` (v), and `stat.X`, which is 1 until v is written.
 
     >>> from autodiff_compiler import Parameter, Tensor
     >>> p = Parameter([1.0], name="p")
@@ -43,14 +43,14 @@ class SGD(Optimizer):
         defaults = {"lr": lr, "momentum": momentum, "dampening": dampening, "weight_decay": weight_decay}
         super().__init__(params, {**defaults, "nesterov": nesterov, "maximize": maximize})
         self.accum = self.moments_like("accum")
+        self.stat = self.moments_like("stat", "ones")
 
     def update(self, i: int, p: Any, g: Any, group: dict[str, Any]) -> Any:
         momentum = group["momentum"]
         if momentum != 0:
-            v = self.accum[i]
-            share = ops.where(self.state_step == 1, 1.0, 1.0 - group["dampening"])
-            new_v = momentum * v + (g * share if group["dampening"] != 0 else g)
-            ops.assign(v, ops.cast(new_v, v.dtype))
+            new_v = self.kept(
+                self.accum[i], momentum * self.accum[i] + self.damped(self.stat[i], g, group["dampening"])
+            )
             g = g + momentum * new_v if group["nesterov"] else new_v
         return ops.assign(p, ops.cast(p - group["lr"] * g, p.dtype))
 
@@ -60,7 +60,7 @@ class ASGD(Optimizer):
 
     In step t: ``p = p * (1 - lambd * eta) - eta * g``; ``ax += (p - ax) * mu``; then
     ``eta = lr / (1 + lambd * lr * t)**alpha`` and ``mu = 1 / max(1, t - t0)``.  At first eta is lr and mu is 1.
-    State as Parameters: `ax.X`, `mu.X`, `eta.X`.
+    State as Parameters: `ax.X`, `mu.X`, `eta.X`, `step_t`.
 
     >>> from autodiff_compiler import Parameter, Tensor
     >>> p = Parameter([1.0], name="p")
@@ -70,6 +70,7 @@ class ASGD(Optimizer):
 
     mu: Any
     eta: Any
+    _counter = "step_t"
 
     def __init__(
         self,
@@ -93,7 +94,7 @@ class ASGD(Optimizer):
 
     def update(self, i: int, p: Any, g: Any, group: dict[str, Any]) -> Any:
         mu, eta, ax, lr, t = self.mu[i], self.eta[i], self.ax[i], group["lr"], self.step_count()
-        rate = ops.where(self.state_step == 1, lr, eta)
+        rate = ops.where(self.step_t == 1, lr, eta)
         new = p * (1.0 - group["lambd"] * rate) - rate * g
         ops.assign(ax, ops.cast(ops.where(mu == 1.0, new, ax + (new - ax) * mu), ax.dtype))
         ops.assign(eta, lr / (1.0 + group["lambd"] * lr * t) ** group["alpha"])
@@ -106,13 +107,15 @@ class Rprop(Optimizer):
 
     Where g and the g before have one sign, the step size (at first lr) is multiplied by ``etas[1]``, where they differ
     by ``etas[0]``, there g counts as 0; it stays within `step_sizes`.  Then ``p -= sign(g) * step size``.  State as
-    Parameters: `prev.X` (the g before), `step_size.X`.
+    Parameters: `prev.X` (the g before), `step_size.X`, `step_t`.
 
     >>> from autodiff_compiler import Parameter, Tensor
     >>> p = Parameter([1.0], name="p")
     >>> _ = Rprop([p], lr=0.5)((Tensor([3.0]),)); p.tolist()
     [0.5]
     """
+
+    _counter = "step_t"
 
     def __init__(
         self,
@@ -134,7 +137,7 @@ class Rprop(Optimizer):
         (shrink, grow), (smallest, greatest) = group["etas"], group["step_sizes"]
         agreement = g * prev
         factor = ops.where(agreement > 0.0, float(grow), ops.where(agreement < 0.0, float(shrink), 1.0))
-        before = ops.where(self.state_step == 1, group["lr"], ops.cast(size, float32))
+        before = ops.where(self.step_t == 1, group["lr"], ops.cast(size, float32))
         new_size = ops.clamp(before * factor, float(smallest), float(greatest))
         kept = ops.where(agreement < 0.0, 0.0, g)
         ops.assign(prev, ops.cast(kept, prev.dtype))

@@ -22,7 +22,8 @@ class Optimizer(KeptState, Cell):
 
     `params` are Parameters, or groups of them: dicts with `params` and the settings in which a group differs from
     `defaults`.  `param_groups` are the groups with all settings; in each `lr` is a Parameter, called
-    ``learning_rate_group_0`` and so on, that may be assigned at any time.  Weight decay adds ``weight_decay * p`` to
+    ``learning_rate_group_0`` and so on, that may be assigned at any time; as in MindSpore, checkpoints leave it to the
+    program.  Weight decay adds ``weight_decay * p`` to
     the gradients of all Parameters, whatever their names; with `maximize` the gradients count negative.
 
     A subclass defines `update`.  TypeError for what are no Parameters, numbers or groups; ValueError for none at all, a
@@ -39,7 +40,8 @@ class Optimizer(KeptState, Cell):
     [0.75]
     """
 
-    state_step: Any
+    #: What the Parameter is called that counts the steps, from 1; None where no formula needs it.
+    _counter: str | None = None
 
     def __init__(self, params: Any, defaults: dict[str, Any]) -> None:
         super().__init__(auto_prefix=False)
@@ -51,12 +53,12 @@ class Optimizer(KeptState, Cell):
         self.defaults = dict(defaults)
         groups = given if isinstance(given[0], dict) else [{"params": given}]
         self._take_groups([self._group(i, group) for i, group in enumerate(groups)])
-        self.state_step = Parameter(Tensor(0, int32), "state_step", requires_grad=False)
+        if self._counter is not None:
+            setattr(self, self._counter, Parameter(Tensor(0, int32), self._counter, requires_grad=False))
 
     def _take_groups(self, groups: list[dict[str, Any]]) -> None:
         self.param_groups = groups
         self.parameters = ParameterTuple(p for group in groups for p in group["params"])
-        self.rates = ParameterTuple(group["lr"] for group in groups)
         #: The number of the first Parameter of each group, and at the end how many there are.
         self.group_start_id = [0, *itertools.accumulate(len(group["params"]) for group in groups)]
 
@@ -68,7 +70,7 @@ class Optimizer(KeptState, Cell):
         2
         """
         for name, held in vars(self).items():
-            if isinstance(held, ParameterTuple) and name not in ("parameters", "rates"):
+            if isinstance(held, ParameterTuple) and name != "parameters":
                 raise RuntimeError(
                     f"{type(self).__name__} keeps `{name}` of its Parameters: give it all groups at once"
                 )
@@ -103,7 +105,8 @@ class Optimizer(KeptState, Cell):
         for p, g in zip(self.parameters, gradients, strict=True):
             if p.shape != g.shape:
                 raise ValueError(f"the gradient of {p.name} has shape {g.shape}, the Parameter has {p.shape}")
-        ops.assign_add(self.state_step, 1)
+        if self._counter is not None:
+            ops.assign_add(getattr(self, self._counter), 1)
         i = 0
         for group in self.param_groups:
             for p in group["params"]:
@@ -120,9 +123,9 @@ class Optimizer(KeptState, Cell):
         """Changes Parameter number `i` by its gradient with the settings of its group."""
         raise NotImplementedError(f"{type(self).__name__} has no method 'update'")
 
-    def step_count(self) -> Any:
-        """The number of this step, from 1, as float32."""
-        return ops.cast(self.state_step, float32)
+    def step_count(self, dtype: Any = float32) -> Any:
+        """The number of this step, from 1."""
+        return ops.cast(getattr(self, self._counter), dtype)
 
     def extend_repr(self) -> str:
         lines = []

@@ -14,13 +14,15 @@ __all__ = ["Adadelta", "Adagrad", "RMSprop"]
 class Adagrad(Optimizer):
     """Adagrad: ``s += g**2``; ``p -= lr / (1 + (t - 1) * lr_decay) * g / (sqrt(s) + eps)`` in step t.
 
-    The s, Parameters called `accum.X`, begin with `initial_accumulator_value`.
+    The s, Parameters called `accum.X`, begin with `initial_accumulator_value`; the Parameter `step_t` counts the steps.
 
     >>> from autodiff_compiler import Parameter, Tensor
     >>> p = Parameter([1.0], name="p")
     >>> _ = Adagrad([p], lr=0.25)((Tensor([2.0]),)); p.tolist()
     [0.75]
     """
+
+    _counter = "step_t"
 
     def __init__(
         self,

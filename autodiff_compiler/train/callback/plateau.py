@@ -38,7 +38,7 @@ class _Watching(Callback):
         self._restart()
 
     def _restart(self) -> None:
-        self.wait = 0
+        self.wait, self._warned = 0, False
         self.best = np.inf if self._falls else -np.inf
 
     def is_improvement(self, value: Any, best: Any) -> bool:
@@ -46,14 +46,17 @@ class _Watching(Callback):
         return bool(value < best - self.min_delta if self._falls else value > best + self.min_delta)
 
     def _value(self, args: Any) -> float | None:
-        """The value of now; None, and a warning, if the run does not have it."""
+        """The value of now; None, and a warning (once in a run), if the run does not have it."""
         if self.monitor == "loss":
             value, known = loss_of(args.get("net_outputs")), {"loss"}
         else:
             results = args.get("eval_results") or {}
             value, known = results.get(self.monitor), {"loss", *results}
         if value is None:
-            warn(f"{type(self).__name__} looks at {self.monitor!r}, and this epoch has {', '.join(sorted(known))} only")
+            if not self._warned:
+                has = ", ".join(sorted(known))
+                warn(f"{type(self).__name__} looks at {self.monitor!r}, and this epoch has {has} only")
+            self._warned = True
             return None
         value = value.asnumpy() if isinstance(value, Tensor) else np.asarray(value)
         if value.shape != ():

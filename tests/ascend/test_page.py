@@ -1,0 +1,30 @@
+"""docs/ascend_operators.md says what the rules say."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+from autodiff_compiler.backends.ascend.lower import CONTROL
+from autodiff_compiler.primitives import REGISTRY
+from tools.ascend_page import HOST
+
+ROOT = Path(__file__).resolve().parents[2]
+#: What `autodiff` and passes expand before a backend sees it.
+EXPANDED = {
+    "custom_vjp", "grad", "grad_map", "gradient_source", "linearize", "missing_cotangent", "pull", "state_read",
+    "state_write", "vmap",
+}  # fmt: skip
+
+
+def test_the_page_is_current():
+    command = [sys.executable, str(ROOT / "tools" / "ascend_page.py"), "--check"]
+    assert subprocess.run(command, check=False).returncode == 0, "run python tools/ascend_page.py"
+
+
+def test_every_primitive_has_a_rule_or_a_reason():
+    own = {name: d for name, d in REGISTRY.items() if d.__module__.startswith("autodiff_compiler.")}
+    ruled = {name for name, d in own.items() if d.aclnn is not None or d.decomposed is not None}
+    assert not ruled & HOST.keys()
+    assert ruled | HOST.keys() | CONTROL.keys() | EXPANDED == own.keys()

@@ -1,0 +1,180 @@
+"""Where the elements of Tensors are: they move to the device where it uses them, and stay."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import autodiff_compiler as ms
+from autodiff_compiler import Parameter, Tensor, nn, ops
+from tests.ascend.on_device import Copies, array, ascend
+
+
+def test_parameters_stay_on_the_device(device: Any, monkeypatch: Any) -> None:
+    network = nn.Dense(32, 32, weight_init="ones")
+    optimizer = nn.Momentum(network.trainable_params(), 0.01, 0.9)
+    gradient = ms.value_and_grad(lambda x: (network(x) ** 2).mean(), None, optimizer.parameters)
+
+    def step(x: Any) -> Any:
+        loss, gradients = gradient(x)
+        optimizer(gradients)
+        return loss
+
+    with ascend():
+        for run in (ms.jit(step), step):
+            run(Tensor(array(4, 32)))
+            copies = Copies(monkeypatch, least=4 * 32 * 8)  # more than the bias, less than the weight
+            assert copies.of(lambda run=run: run(Tensor(array(4, 32)))) == (0, 0)
+            assert network.weight.device == "Ascend:0"
+    assert network.weight.device == "Ascend:0"  # until the CPU uses it
+    assert np.isfinite((network.weight * 1).asnumpy()).all()
+    assert network.weight.device == "CPU"
+
+
+def test_a_result_goes_from_program_to_program_without_the_host(device: Any, monkeypatch: Any) -> None:
+    f = ms.jit(lambda x: ops.tanh(x) * 2)
+    with ascend():
+        x = Tensor(array(100))
+        f(f(x))
+        copies = Copies(monkeypatch)
+        assert copies.of(lambda: f(f(f(x)))) == (0, 0)
+        assert copies.of(lambda: f(x).asnumpy()) == (0, 1)
+        assert copies.of(lambda: (x + x).item if False else (x + x) * x) == (0, 0)
+
+
+def test_an_array_that_others_see_stays_on_the_host(device: Any) -> None:
+    own = array(4)
+    x = Tensor.from_numpy(own)
+    p = Parameter(array(4), name="p")
+    seen = p.asnumpy()
+    f = ms.jit(lambda x: x * p)
+    with ascend():
+        f(x)
+        own[0], seen[0] = 10, 3  # each shows what is written to the other
+        assert f(x).asnumpy()[0] == 30
+        assert (x * p).asnumpy()[0] == 30
+        assert (x.device, p.device) == ("CPU", "CPU")
+        ops.assign(p, Tensor(np.full(4, 2, np.float32)))
+        assert seen[0] == 2
+        p.set_data(Tensor(np.full(4, 5, np.float32)))
+        assert (seen[0], f(x).asnumpy()[0]) == (2, 50)
+        del seen
+        f(x)
+        assert p.device == "Ascend:0"
+
+
+def test_asnumpy_shares_memory_as_on_the_cpu(device: Any) -> None:
+    with ascend():
+        x = ops.exp(Tensor(np.zeros(3, np.float32)))
+        x.asnumpy()[1] = 7
+        assert x.tolist() == [1, 7, 1]
+        assert (x + 1).tolist() == [2, 8, 2]
+
+
+def test_writes_do_not_reach_copies_and_tapes(device: Any) -> None:
+    with ascend():
+        x = ops.exp(Tensor(np.zeros(3, np.float32)))
+        y, z = x.copy(), copy.deepcopy(x)
+        x[0] = 5
+        assert (x.tolist(), y.tolist(), z.tolist()) == ([5, 1, 1], [1, 1, 1], [1, 1, 1])
+        x[Tensor([1, 2])] = Tensor(np.array([8, 9], np.float32))
+        assert x.tolist() == [5, 8, 9]
+        p = Parameter(np.array([1.0, 2.0], np.float32), name="p")
+
+        def changes(v: Any) -> Any:
+            product = p * v
+            p.assign_value(p + 10)
+            return product * product
+
+        assert ms.grad(changes)(Tensor(np.array([3.0, 1.0], np.float32))).tolist() == [6, 8]
+        assert p.tolist() == [11, 12]
+
+
+def test_what_a_tensor_says_without_moving(device: Any, monkeypatch: Any) -> None:
+    with ascend():
+        x = ops.exp(Tensor(np.zeros((2, 3), np.float32)))
+        copies = Copies(monkeypatch)
+        assert (x.shape, x.ndim, x.size, x.itemsize, x.nbytes, x.strides) == ((2, 3), 2, 6, 4, 24, (12, 4))
+        assert (len(x), x.dtype, x.device) == (2, ms.float32, "Ascend:0")
+        assert (copies.up, copies.down) == (0, 0)
+        assert repr(x) == repr(Tensor(np.ones((2, 3), np.float32)))
+        assert str(x) == "[[1. 1. 1.]\n [1. 1. 1.]]"
+        assert float(x[0, 0]) == 1
+        assert x.get_bytes() == np.ones((2, 3), np.float32).tobytes()
+        assert bool((x == 1).all())
+        assert x.device == "Ascend:0"
+
+
+def test_pickles_and_clones(device: Any) -> None:
+    with ascend():
+        p = Parameter(array(3), name="p")
+        x = p * 1
+        assert p.device == "Ascend:0"
+        for made in (pickle.loads(pickle.dumps(p)), p.clone()):
+            assert (made.name, made.tolist()) == ("p", p.tolist())
+        assert pickle.loads(pickle.dumps(x)).tolist() == x.tolist()
+        assert p.clone("zeros").tolist() == [0, 0, 0]
+        assert Tensor(x).tolist() == x.tolist()
+        assert x.move_to("CPU").device == "CPU"
+
+
+def test_checkpoints_from_the_device(device: Any, tmp_path: Path) -> None:
+    network = nn.Dense(3, 2)
+    with ascend():
+        network(Tensor(array(4, 3)))
+        file = str(tmp_path / "dense.ckpt")
+        ms.save_checkpoint(network, file)
+        other = nn.Dense(3, 2)
+        other(Tensor(array(4, 3)))
+        assert other.weight.device == "Ascend:0"
+        assert ms.load_param_into_net(other, ms.load_checkpoint(file)) == ([], [])
+        np.testing.assert_array_equal(other.weight.asnumpy(), network.weight.asnumpy())
+        np.testing.assert_array_equal(other(Tensor(array(4, 3))).asnumpy(), network(Tensor(array(4, 3))).asnumpy())
+
+
+def test_numpy_does_not_compute_with_it_unasked(device: Any) -> None:
+    with ascend():
+        data: Any = ops.exp(Tensor(np.zeros(3, np.float32)))._data
+        with pytest.raises(TypeError, match="ufunc"):
+            np.add(data, 1)
+        with pytest.raises(TypeError, match="__array_function__"):
+            np.concatenate([data, data])
+        assert np.asarray(data).tolist() == [1, 1, 1]
+        with pytest.raises(ValueError, match="without a copy"):
+            data.__array__(copy=False)
+
+
+def test_one_function_for_two_devices(device: Any) -> None:
+    p = Parameter(np.array([1.0, 2.0], np.float32), name="p")
+
+    @ms.jit
+    def step(x: Any) -> Any:
+        p.assign_value(p * 2)
+        return x * p
+
+    x = Tensor(np.array([1.0, 10.0], np.float32))
+    assert step(x).tolist() == [2, 40]
+    with ascend():
+        assert step(x).tolist() == [4, 80]
+        with ascend(1):
+            assert (step(x).tolist(), p.device) == ([8, 160], "Ascend:1")
+        ms.set_device("Ascend", 0)
+        assert (step(x).tolist(), p.device) == ([16, 320], "Ascend:0")
+    assert (step(x).tolist(), p.device) == ([32, 640], "CPU")
+    assert step.cache_info()["compiles"] == 2
+    assert [change.kind for change in step.explain_recompiles()[1].changes] == ["device"]
+
+
+def test_a_pullback_that_outlives_the_device(device: Any) -> None:
+    f = ms.jit(lambda x: (ops.sin(x) * x).sum())
+    x = Tensor(array(4))
+    wanted = ms.grad(lambda x: (ops.sin(x) * x).sum())(x).asnumpy()
+    with ascend():
+        _, pull = ms.vjp(f, x)
+    found = pull(Tensor(np.array(1, np.float32)))
+    np.testing.assert_allclose(found.asnumpy() if isinstance(found, Tensor) else found[0].asnumpy(), wanted, rtol=1e-5)
