@@ -93,17 +93,6 @@ devices: dict[str, Callable[[int], None]] = {}
 #: Called when the device, or how it is used, has changed.
 watchers: list[Callable[[], None]] = []
 
-
-class Saturation:
-    """`take` is set while a device is in use whose results become the largest number instead of infinite.
-
-    It says whether that happened since it was last called.
-    """
-
-    take: Callable[[], bool] | None = None
-
-
-saturation = Saturation()
 #: The settings that say where and how operations run.
 _OF_DEVICES = ("device_target", "device_id", "ascend_mode", "ascend_fallback", "deterministic", "max_device_memory")
 _SETTINGS = {

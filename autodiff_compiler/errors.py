@@ -59,6 +59,7 @@ __all__ = [
     "UnsupportedCallError",
     "UnsupportedSyntaxError",
     "did_you_mean",
+    "kind_of",
     "leave_user_frames",
     "nearest",
     "place_note",
@@ -337,6 +338,11 @@ def _same_beginning(a: str, b: str) -> int:
 def _one_slip(a: str, b: str) -> bool:
     """Whether two words differ by one wrong letter, or by the order of their letters: a lot in a short name."""
     return len(a) == len(b) > 2 and (sum(x != y for x, y in zip(a, b, strict=True)) == 1 or sorted(a) == sorted(b))
+
+
+def kind_of(value: Any) -> str:
+    """What a message calls a value of the wrong type: "a list", "an int"."""
+    return _ARTICLE.sub(r"\1n ", f"a {type(value).__name__}")
 
 
 def did_you_mean(name: str, names: Iterable[str]) -> str | None:

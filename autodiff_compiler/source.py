@@ -6,11 +6,15 @@ import linecache
 import os
 import sys
 import sysconfig
+import time
 import unicodedata
 from types import FrameType
 from typing import NamedTuple
 
-__all__ = ["Loc", "calling_place", "excerpt", "line_of"]
+__all__ = ["IMPORTED", "Loc", "calling_place", "excerpt", "line_of"]
+
+#: When this package began to be imported, in seconds of `time.time`: files that are older have what runs.
+IMPORTED = time.time()
 
 _PACKAGE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "")
 _LIBRARY = os.path.join(sysconfig.get_path("stdlib"), "")

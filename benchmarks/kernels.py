@@ -15,15 +15,14 @@ rounds) is taken off ours: of medians or of the best rounds, whichever is less, 
 
 What stays above it, with the reason:
 
-- an index of few places (`index_select`, `tensor_scatter_update` of rows, `index_fill`) at 64 KiB (to 1.8): whether it
-  is within bounds is looked up first (2 us), beside copies of 2 to 5 us.
-- `mv`, `dot`, `norm`, `matrix_norm`, `norm` of order inf, `min` with places at 64 KiB only (to 1.6): NumPy needs 2 to
+- `tensor_scatter_update` of rows and `index_fill` at 64 KiB (to 1.45): whether the index is within bounds is looked up
+  first, beside copies of 2 to 5 us.
+- `mv`, `dot`, `norm`, `matrix_norm`, `norm` of order inf, `min` of columns at 64 KiB only (to 1.65): NumPy needs 2 to
   13 us there, and what several small calls of Python cost is not taken off.
 - `argsort` of float64 numbers that are no float32 numbers, `sort` of columns of them (1.2 to 1.5): ours is stable.
-- `uniform` at 64 KiB (to 1.4): what rounding made the upper bound is put below it.
-- `concat` at 4 MiB (1.0 to 1.6): it is the peer's call of NumPy and alone as fast; its time depends on where the memory
-  of the result lies.
-- `einsum` of `i,j->ij` (1.5 at 4 MiB): `np.multiply.outer` and `np.outer` take as long as ours.
+- `topk` of float64 at 64 KiB (to 1.4): equal elements stay in order, nan is the greatest.
+- `einsum` of `i,j->ij` (1.6 at 4 MiB): `np.multiply.outer` and `np.outer` take as long as ours.
+- at 4 MiB a row may exceed the bound in one run and not in the next: the time depends on where fresh memory lies.
 """
 
 from __future__ import annotations

@@ -60,6 +60,9 @@ Written by `python tools/migration_page.py` from the package itself; do not edit
 
 runs a program as Python does, with `import mindspore` and every module of the table below meaning this package.
 MindSpore need not be installed, and is not looked at if it is. Options, exit status and tracebacks are the program's.
+Processes that it starts with `multiprocessing` have the names too, by whichever method.
+Checkpoints in the `safetensors` format need `pip install 'autodiff-compiler[safetensors]'`; `.ckpt` files, MindSpore's
+own included, need nothing.
 In a notebook or a test the same is
 
     import autodiff_compiler

@@ -10,7 +10,7 @@ from ..backends.ascend.arrays import brought
 from ..backends.ascend.device import current, device, started
 from ..backends.ascend.library import MissingSymbolError
 from ..backends.ascend.program import AscendProgram
-from ..config import context, saturation, watchers
+from ..config import context, watchers
 from ..eager import on_device
 from ..errors import AscendError
 from ..locks import Lock
@@ -59,8 +59,6 @@ def _changed() -> None:
     residence.bring = _brought if context.device_target != "CPU" else None
     for known in started():
         known.configure()
-    in_use = current() if context.device_target != "CPU" else None
-    saturation.take = in_use.overflowed if in_use is not None and in_use.saturates else None
 
 
 def _brought(x: Tensor) -> None:

@@ -76,10 +76,18 @@ __all__ = [
 
 def __getattr__(name: str) -> Any:
     if name not in _WHERE:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        why = __lacking__(name)
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}" + (f": {why}" if why else ""), name=name)
     module = importlib.import_module(f".{_WHERE[name] or name}", __name__)
     globals()[name] = value = getattr(module, name) if _WHERE[name] else module
     return value
+
+
+def __lacking__(name: str) -> str | None:
+    """Why there is no such name, if MindSpore has it."""
+    from ..mindspore_names.absent import reason
+
+    return None if name.startswith("_") else reason("dataset", name)
 
 
 def __dir__() -> list[str]:

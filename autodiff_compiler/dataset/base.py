@@ -7,6 +7,7 @@ import itertools
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from ..errors import kind_of
 from ..nn.arguments import flag, positive
 from .config import seed_of_a_run
 from .iterators import DictIterator, TupleIterator
@@ -198,13 +199,13 @@ class Dataset:
     def zip(self, datasets: Any) -> Dataset:
         """Rows with the columns of this and of other datasets, as many as the shortest has."""
         if not isinstance(datasets, Dataset | tuple):
-            raise TypeError(f"`datasets` must be a dataset or a tuple of them, not a {type(datasets).__name__}")
+            raise TypeError(f"`datasets` must be a dataset or a tuple of them, not {kind_of(datasets)}")
         return _parts().ZipDataset((self, *(datasets if isinstance(datasets, tuple) else (datasets,))))
 
     def concat(self, datasets: Any) -> Dataset:
         """The rows of this, then those of other datasets with the same columns; also ``a + b``."""
         if not isinstance(datasets, Dataset | list):
-            raise TypeError(f"`datasets` must be a dataset or a list of them, not a {type(datasets).__name__}")
+            raise TypeError(f"`datasets` must be a dataset or a list of them, not {kind_of(datasets)}")
         return _parts().ConcatDataset([self, *(datasets if isinstance(datasets, list) else [datasets])])
 
     def __add__(self, other: Any) -> Dataset:
@@ -221,11 +222,33 @@ class Dataset:
     def apply(self, apply_func: Callable[[Dataset], Dataset]) -> Dataset:
         """What a function makes of this dataset; TypeError if that is no dataset."""
         if not callable(apply_func):
-            raise TypeError(f"`apply_func` must be a function, not a {type(apply_func).__name__}")
+            raise TypeError(f"`apply_func` must be a function, not {kind_of(apply_func)}")
         made = apply_func(self)
         if not isinstance(made, Dataset):
-            raise TypeError(f"`apply_func` must return a dataset, not a {type(made).__name__}")
+            raise TypeError(f"`apply_func` must return a dataset, not {kind_of(made)}")
         return made
+
+    def flat_map(self, func: Callable[..., Dataset]) -> Dataset:
+        """The rows of the datasets that `func` makes of the rows, one behind the other.
+
+        As in MindSpore the datasets are made now: `func` gets the columns of each row once, as ndarrays.  TypeError:
+        no function, or one that returns no dataset; also if there are no rows.
+
+        >>> from autodiff_compiler.dataset import NumpySlicesDataset
+        >>> two = NumpySlicesDataset([[0, 1], [2, 3]], shuffle=False)
+        >>> both = two.flat_map(lambda row: NumpySlicesDataset(row, shuffle=False))
+        >>> [row[0].item() for row in both.create_tuple_iterator()]
+        [0, 1, 2, 3]
+        """
+        if not callable(func):
+            raise TypeError(f"`func` must be a function, not {kind_of(func)}")
+        made = [func(*row) for row in self.create_tuple_iterator(num_epochs=1, output_numpy=True)]
+        for data in made:
+            if not isinstance(data, Dataset):
+                raise TypeError(f"`func` must return a dataset, not {kind_of(data)}")
+        if not made:
+            raise TypeError("`func` makes no dataset: there are no rows")
+        return made[0].concat(made[1:]) if len(made) > 1 else made[0]
 
     def split(self, sizes: Any, randomize: bool = True) -> list[Dataset]:
         """Parts without common rows: `sizes` are numbers of rows, or shares that make up 1.
@@ -269,7 +292,7 @@ def workers(num_parallel_workers: Any) -> None:
 def check_dataset(dataset: Dataset) -> None:
     """TypeError for what is no dataset."""
     if not isinstance(dataset, Dataset):
-        raise TypeError(f"a dataset is wanted, not a {type(dataset).__name__}")
+        raise TypeError(f"a dataset is wanted, not {kind_of(dataset)}")
 
 
 def _batches() -> Any:

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ..errors import kind_of
 from ..nn.arguments import flag, positive
 from .base import Dataset, Same, workers
 from .calls import Called
@@ -116,7 +117,7 @@ class BatchDataset(Same):
 def _entries(value: Any, what: str) -> list[np.ndarray]:
     """What `per_batch_map` gave for a column: an array for each row."""
     if not isinstance(value, list | tuple | np.ndarray):
-        raise RuntimeError(f"{what} must be a list of arrays, not a {type(value).__name__}")
+        raise RuntimeError(f"{what} must be a list of arrays, not {kind_of(value)}")
     if len(value) == 0:
         raise RuntimeError(f"{what} is empty")
     return [array_of(entry, what) for entry in value]
@@ -152,7 +153,7 @@ class PaddedBatchDataset(BatchDataset):
     def __init__(self, child: Dataset, batch_size: Any, drop_remainder: bool, pad_info: dict[str, Any] | None) -> None:
         super().__init__(child, batch_size, drop_remainder)
         if pad_info is not None and not isinstance(pad_info, dict):
-            raise TypeError(f"`pad_info` must be a dict, not a {type(pad_info).__name__}")
+            raise TypeError(f"`pad_info` must be a dict, not {kind_of(pad_info)}")
         pad_info = pad_info or dict.fromkeys(child.columns, (None, None))
         places(child.columns, pad_info, "`pad_info`")
         self._pad = pad_info

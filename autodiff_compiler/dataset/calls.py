@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from ..errors import kind_of
 from .rows import distinct, names, places
 
 __all__ = ["Called", "operations_of"]
@@ -17,7 +18,7 @@ def operations_of(operations: Any) -> Callable[..., Any]:
         raise ValueError("`operations` is empty")
     for operation in listed:
         if not callable(operation):
-            raise ValueError(f"`operations` must be a function or a list of them, not a {type(operation).__name__}")
+            raise ValueError(f"`operations` must be a function or a list of them, not {kind_of(operation)}")
     return listed[0] if len(listed) == 1 else Chain(listed)
 
 
@@ -52,7 +53,7 @@ class Called:
         all_columns: bool = False,
     ) -> None:
         if not callable(function):
-            raise TypeError(f"a function is wanted, not a {type(function).__name__}")
+            raise TypeError(f"a function is wanted, not {kind_of(function)}")
         if input_columns is None or input_columns == []:
             self._inputs = list(there) if all_columns else list(there[:1])
         else:

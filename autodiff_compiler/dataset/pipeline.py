@@ -7,6 +7,7 @@ import itertools
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from ..errors import kind_of
 from ..nn.arguments import flag, integer
 from .base import Dataset, Same, check_dataset, workers
 from .calls import Called, operations_of
@@ -40,7 +41,7 @@ def zip(datasets: Any) -> ZipDataset:
     ['a', 'b']
     """
     if not isinstance(datasets, tuple):
-        raise TypeError(f"`datasets` must be a tuple of datasets, not a {type(datasets).__name__}")
+        raise TypeError(f"`datasets` must be a tuple of datasets, not {kind_of(datasets)}")
     if len(datasets) < 2:
         raise ValueError(f"`zip` takes two or more datasets, not {len(datasets)}")
     return ZipDataset(datasets)
@@ -97,7 +98,7 @@ class FilterDataset(Same):
     def __init__(self, child: Dataset, predicate: Callable[..., Any], input_columns: Any = None) -> None:
         super().__init__(child)
         if not callable(predicate):
-            raise TypeError(f"`predicate` must be a function, not a {type(predicate).__name__}")
+            raise TypeError(f"`predicate` must be a function, not {kind_of(predicate)}")
         self._call = Called(self, child.columns, predicate, input_columns, None, all_columns=True)
 
     def label(self) -> str:
@@ -281,7 +282,7 @@ class ConcatDataset(Dataset):
         """
         if not isinstance(new_sampler, DistributedSampler | RandomSampler):
             raise TypeError(
-                f"`concat` takes a DistributedSampler or a RandomSampler, not a {type(new_sampler).__name__}; "
+                f"`concat` takes a DistributedSampler or a RandomSampler, not {kind_of(new_sampler)}; "
                 "give others to the datasets before"
             )
         options: tuple[Any, ...] = (new_sampler.num_samples, new_sampler.child_sampler)

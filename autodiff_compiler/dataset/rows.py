@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..dtypes import bfloat16
-from ..errors import did_you_mean
+from ..errors import did_you_mean, kind_of
 from ..runtime.tensor import Tensor
 from .config import seed_of_a_run, seed_of_all
 
@@ -54,11 +54,9 @@ def array_of(value: Any, what: str) -> np.ndarray:
     try:
         array = np.array(value)
     except ValueError:  # rows of different lengths
-        raise RuntimeError(f"{what} is a {type(value).__name__} that makes no array: {_short(value)}") from None
+        raise RuntimeError(f"{what} is {kind_of(value)} that makes no array: {_short(value)}") from None
     if array.dtype.kind not in _KINDS and array.dtype != bfloat16.numpy:
-        raise RuntimeError(
-            f"{what} is a {type(value).__name__}, which makes no array of numbers or texts: {_short(value)}"
-        )
+        raise RuntimeError(f"{what} is {kind_of(value)}, which makes no array of numbers or texts: {_short(value)}")
     return array
 
 
@@ -72,10 +70,10 @@ def names(name: str, given: Any) -> list[str]:
     if isinstance(given, str):
         given = [given]
     if not isinstance(given, list | tuple):
-        raise TypeError(f"`{name}` must be a str or a list of str, not a {type(given).__name__}")
+        raise TypeError(f"`{name}` must be a str or a list of str, not {kind_of(given)}")
     for column in given:
         if not isinstance(column, str):
-            raise TypeError(f"`{name}` must hold str, not a {type(column).__name__}")
+            raise TypeError(f"`{name}` must hold str, not {kind_of(column)}")
         if not column:
             raise ValueError(f"`{name}` has an empty name")
     if not given:

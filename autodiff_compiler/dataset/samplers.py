@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ..errors import kind_of
 from ..nn.arguments import flag, integer, positive
 from .rows import Run
 
@@ -40,7 +41,7 @@ class _Chained:
     def add_child(self, sampler: _Chained) -> None:
         """Lets this sampler choose from the rows that another one chose."""
         if not isinstance(sampler, _Chained):
-            raise TypeError(f"a child is a sampler, not a {type(sampler).__name__}")
+            raise TypeError(f"a child is a sampler, not {kind_of(sampler)}")
         if self.child_sampler is not None:
             raise RuntimeError(f"this {type(self).__name__} has a child already")
         self.child_sampler = sampler
@@ -205,7 +206,7 @@ class SubsetSampler(_Chained):
         self.indices = []
         for i in indices:
             if isinstance(i, bool) or not isinstance(i, int | np.integer):
-                raise TypeError(f"`indices` must hold ints, not a {type(i).__name__}")
+                raise TypeError(f"`indices` must hold ints, not {kind_of(i)}")
             self.indices.append(int(i))
 
     def places(self, rows: int, run: Run) -> Iterable[int]:
@@ -282,7 +283,7 @@ def chosen_sampler(  # what a source makes of its arguments
         if isinstance(sampler, _Chained):
             return sampler
         if isinstance(sampler, Iterator) or not isinstance(sampler, Iterable):
-            raise TypeError(f"`sampler` must be a sampler or a list of numbers of rows, not a {type(sampler).__name__}")
+            raise TypeError(f"`sampler` must be a sampler or a list of numbers of rows, not {kind_of(sampler)}")
         return IterSampler(sampler, num_samples)
     shuffle = True if shuffle is None else shuffle
     if num_shards is not None and shard_id is not None:

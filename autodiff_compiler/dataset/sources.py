@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from ..dtypes import dtype_of
+from ..errors import kind_of
 from ..nn.arguments import flag, integer
 from ..runtime.tensor import Tensor
 from .base import Dataset, workers
@@ -43,13 +44,13 @@ class _Mappable(Dataset):
     def use_sampler(self, new_sampler: _Chained) -> None:
         """Takes another sampler."""
         if not isinstance(new_sampler, _Chained):
-            raise TypeError(f"`new_sampler` must be a sampler, not a {type(new_sampler).__name__}")
+            raise TypeError(f"`new_sampler` must be a sampler, not {kind_of(new_sampler)}")
         self._sampler = new_sampler
 
     def add_sampler(self, new_sampler: _Chained) -> None:
         """Lets a sampler choose from the rows that the sampler of now chooses."""
         if not isinstance(new_sampler, _Chained):
-            raise TypeError(f"`new_sampler` must be a sampler, not a {type(new_sampler).__name__}")
+            raise TypeError(f"`new_sampler` must be a sampler, not {kind_of(new_sampler)}")
         new_sampler.add_child(self._sampler)
         self._sampler = new_sampler
 
@@ -340,7 +341,7 @@ def _sliceable(column: Any, name: str) -> Any:
     if isinstance(column, Tensor):
         column = column.asnumpy()
     if isinstance(column, str | bytes | dict) or not hasattr(column, "__getitem__"):
-        raise TypeError(f"column {name!r} of `data` must be an array or a list, not a {type(column).__name__}")
+        raise TypeError(f"column {name!r} of `data` must be an array or a list, not {kind_of(column)}")
     if isinstance(column, np.ndarray):
         if not column.ndim:
             raise TypeError(f"column {name!r} of `data` must have rows, and is a single number")

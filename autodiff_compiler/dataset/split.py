@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..errors import kind_of
+
 __all__ = ["lengths_of"]
 
 
@@ -14,7 +16,7 @@ def lengths_of(sizes: Any, rows: int) -> list[int]:
     [3, 2, 2]
     """
     if not isinstance(sizes, list | tuple):
-        raise TypeError(f"`sizes` must be a list of ints or of floats, not a {type(sizes).__name__}")
+        raise TypeError(f"`sizes` must be a list of ints or of floats, not {kind_of(sizes)}")
     if not sizes:
         raise ValueError("`sizes` is empty")
     if all(isinstance(n, int) and not isinstance(n, bool) for n in sizes):

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from ..dtypes import bool_, dtype_of
+from ..errors import kind_of
 from ..nn.arguments import number, positive
 from .calls import Chain
 from .config import Draws
@@ -52,12 +53,12 @@ class Transform:
 def functions(given: Any) -> list[Callable[..., Any]]:
     """A list of functions; TypeError, ValueError."""
     if not isinstance(given, list | tuple):
-        raise TypeError(f"`transforms` must be a list of functions, not a {type(given).__name__}")
+        raise TypeError(f"`transforms` must be a list of functions, not {kind_of(given)}")
     if not given:
         raise ValueError("`transforms` is empty")
     for one in given:
         if not callable(one):
-            raise TypeError(f"`transforms` must hold functions, not a {type(one).__name__}")
+            raise TypeError(f"`transforms` must hold functions, not {kind_of(one)}")
     return list(given)
 
 
@@ -152,7 +153,7 @@ class PadEnd(Transform):
 
     def __init__(self, pad_shape: list[int | None], pad_value: Any = None) -> None:
         if not isinstance(pad_shape, list | tuple):
-            raise TypeError(f"`pad_shape` must be a list of ints, not a {type(pad_shape).__name__}")
+            raise TypeError(f"`pad_shape` must be a list of ints, not {kind_of(pad_shape)}")
         self._shape = [None if n is None else positive("pad_shape", n) for n in pad_shape]
         self._value = pad_value
 
@@ -180,7 +181,7 @@ class Slice(Transform):
         self._slices = []
         for part in slices:
             if isinstance(part, bool) or not isinstance(part, int | list | slice | type(None) | type(...)):
-                raise TypeError(f"Slice takes ints, lists of ints, slices, None and ..., not a {type(part).__name__}")
+                raise TypeError(f"Slice takes ints, lists of ints, slices, None and ..., not {kind_of(part)}")
             if isinstance(part, slice) and part.step is not None and part.step < 1:
                 raise ValueError(f"Slice takes steps from 1 on, not {part.step}")
             self._slices.append([part] if isinstance(part, int) else slice(None) if part is None else part)
@@ -232,7 +233,7 @@ class Mask(Transform):
 
     def __init__(self, operator: Relational, constant: Any, dtype: Any = bool_) -> None:
         if not isinstance(operator, Relational):
-            raise TypeError(f"`operator` must be a Relational, not a {type(operator).__name__}")
+            raise TypeError(f"`operator` must be a Relational, not {kind_of(operator)}")
         self._compare, self._constant = _COMPARED[operator], constant
         self._dtype = np.dtype(dtype_of(dtype).numpy)
 

@@ -6,11 +6,14 @@ An image is an array [height, width, channels] or [height, width].  RuntimeError
 from __future__ import annotations
 
 import enum
+import functools
+import math
 from typing import Any
 
 import numpy as np
 
 from ..dtypes import dtype_of
+from ..errors import kind_of
 from ..nn.arguments import flag, integer, number
 from .config import Draws
 from .transforms import Transform, share
@@ -83,7 +86,10 @@ class Rescale(Transform):
         self._scale, self._shift = float(number("rescale", rescale)), float(number("shift", shift))
 
     def of(self, x: np.ndarray) -> np.ndarray:
-        return x.astype(np.float32) * np.float32(self._scale) + np.float32(self._shift)
+        made = x.astype(np.float32)
+        made *= np.float32(self._scale)
+        made += np.float32(self._shift)
+        return made
 
 
 class Normalize(_Image):
@@ -111,9 +117,14 @@ class Normalize(_Image):
         if len(self._mean) not in (1, channels):
             raise RuntimeError(f"Normalize has {len(self._mean)} means for {channels} channels")
         mean, std = self._mean.astype(np.float32), self._std.astype(np.float32)
-        if x.ndim == 3 and not self._last:
+        if len(mean) == 1:
+            mean, std = mean.reshape(()), std.reshape(())
+        elif x.ndim == 3 and not self._last:
             mean, std = mean[:, None, None], std[:, None, None]
-        return (x.astype(np.float32) - mean) / std
+        made = x.astype(np.float32)
+        made -= mean
+        made /= std
+        return made
 
 
 class HWC2CHW(_Image):
@@ -283,7 +294,7 @@ class Pad(_Image):
         sides = tuple(integer("padding", n, 0) for n in given)
         self._left, self._top, self._right, self._bottom = sides * (4 // len(sides))
         if not isinstance(padding_mode, Border):
-            raise TypeError(f"`padding_mode` must be a Border, not a {type(padding_mode).__name__}")
+            raise TypeError(f"`padding_mode` must be a Border, not {kind_of(padding_mode)}")
         self._mode = padding_mode
         values = tuple(fill_value) if isinstance(fill_value, tuple | list) else (fill_value,)
         self._values = [number("fill_value", v) for v in values]
@@ -321,12 +332,13 @@ class RandomCrop(_Image):
     ) -> None:
         self._size = _pair("size", size, 1)
         self._around = Pad(0 if padding is None else padding, fill_value, padding_mode)
+        self._padded = padding is not None
         self._needed = flag("pad_if_needed", pad_if_needed)
         self._fill = (fill_value, padding_mode)
         self._draws = Draws()
 
     def of(self, x: np.ndarray) -> np.ndarray:
-        x = self._around.of(x)
+        x = self._around.of(x) if self._padded else self.checked(x)
         if self._needed:
             height, width = (max(m - n, 0) for m, n in zip(self._size, x.shape, strict=False))
             x = Pad((width, height), *self._fill).of(x)
@@ -416,7 +428,7 @@ class Resize(_Image):
     def __init__(self, size: Any, interpolation: Inter = Inter.LINEAR) -> None:
         self._size = integer("size", size, 1) if isinstance(size, int) else _pair("size", size, 1)
         if not isinstance(interpolation, Inter):
-            raise TypeError(f"`interpolation` must be an Inter, not a {type(interpolation).__name__}")
+            raise TypeError(f"`interpolation` must be an Inter, not {kind_of(interpolation)}")
         self._nearest = interpolation == Inter.NEAREST
 
     def of(self, x: np.ndarray) -> np.ndarray:
@@ -437,8 +449,21 @@ class Resize(_Image):
 
 def _between(x: np.ndarray, axis: int, length: int) -> np.ndarray:
     """Values at the middles of `length` equal parts of an axis."""
-    n = x.shape[axis]
+    before, after = math.prod(x.shape[:axis]), math.prod(x.shape[axis + 1 :])
+    low, high, weight = _neighbours(x.shape[axis], length, after)
+    # Long rows: NumPy is slow where the last dimension is short, as channels are.
+    made = x.take(low, axis).reshape(before, length * after)
+    made *= 1 - weight
+    made += x.take(high, axis).reshape(before, length * after) * weight
+    return made.reshape(*x.shape[:axis], length, *x.shape[axis + 1 :])
+
+
+@functools.lru_cache(maxsize=64)
+def _neighbours(n: int, length: int, after: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Of each of `length` places along an axis of n, the places of its neighbours, and the weight of the second.
+
+    The weight stands there for each of the `after` elements that follow a place.
+    """
     place = np.clip((np.arange(length) + 0.5) * (n / length) - 0.5, 0, n - 1)
     low = np.floor(place).astype(int)
-    weight = (place - low).reshape([-1 if i == axis else 1 for i in range(x.ndim)])
-    return x.take(low, axis) * (1 - weight) + x.take(np.minimum(low + 1, n - 1), axis) * weight
+    return low, np.minimum(low + 1, n - 1), (place - low).repeat(after)

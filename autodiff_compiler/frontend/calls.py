@@ -103,7 +103,8 @@ def call(lw: Lowering, fn: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
             if args and _is_method_of_cell(fn, args[0]):  # its attributes are read here, and its Parameters are states
                 return _method(lw, types.MethodType(fn, args[0]), args[1:], kwargs)
             return lw.native(fn, args, kwargs)
-        return lw.call_python(fn, args, kwargs)
+        defining = _written_in(fn)
+        return lw.call_python(fn, args, kwargs, (defining, args[0]) if defining is not None and args else None)
     if isinstance(fn, functools.partial):
         bound, named = fn.args, fn.keywords
         if not any(map(is_dynamic, flatten((bound, named)))):
@@ -181,6 +182,11 @@ def _tensor_method(lw: Lowering, method: TensorMethod, args: list[Any], kwargs: 
         return TensorVar(lw.unwrap(owner))
     if name == "register_hook":
         return lw.register_hook(precision.whole(owner), *args, **kwargs)
+    if name == "__setitem__":
+        from .statements import set_item
+
+        set_item(lw, owner, *args, **kwargs)
+        return None
     if name in IN_PLACE or name == "assign_value":
         return _change_tensor(lw, method, args, kwargs)
     if hasattr(method.function, "__graph_call__"):  # it draws
@@ -260,8 +266,20 @@ def _method(lw: Lowering, fn: types.MethodType, args: list[Any], kwargs: dict[st
         if function.__name__ == "__call__":
             return _cell(lw, owner, args, kwargs)
     cls = owner if isinstance(owner, type) else class_of(owner)
-    defining = next((c for c in cls.__mro__ if _defines(c, function)), cls)
+    defining = _written_in(function) or next((c for c in cls.__mro__ if _defines(c, function)), cls)
     return lw.call_python(function, [owner, *args], kwargs, (defining, owner))
+
+
+def _written_in(function: types.FunctionType) -> type | None:
+    """The class in whose body a function that mentions `super` is written: Python keeps it in a closure cell."""
+    names = function.__code__.co_freevars
+    if "__class__" not in names or function.__closure__ is None:
+        return None
+    try:
+        found: type = function.__closure__[names.index("__class__")].cell_contents
+    except ValueError:  # the body of the class is still running
+        return None
+    return found
 
 
 def _is_method_of_cell(function: types.FunctionType, owner: Any) -> bool:

@@ -149,7 +149,7 @@ def _is_package_cell(path: str | None) -> bool:
     root, *parts = (path or "").split(".")
     if root not in ("mindspore", _PACKAGE) or not parts:
         return False
-    package = sys.modules[_PACKAGE]
+    package: Any = sys.modules[_PACKAGE]
     # MindSpore's inner modules (`mindspore.nn.optim.optimizer`) are not ours: the last name counts.
     for names in (parts, ["nn", parts[-1]]):
         found = functools.reduce(lambda owner, name: getattr(owner, name, None), names, package)

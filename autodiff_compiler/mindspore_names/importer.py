@@ -227,13 +227,13 @@ def _advice(place: str, name: str) -> str:
         if lacking:
             return f"{lacking}; {_PAGE}"
     here = [n for n in (*_names(place), *_below(place)) if not n.startswith("_")]
-    same = " or ".join(f"`{n}`" for n in here if n.lower() == name.lower())
+    same = " or ".join([f"`{n}`" for n in here if n.lower() == name.lower()])
     for other in _ELSEWHERE:
         found = None if other == place or name.startswith("_") else _found(other, name)
         if found is not None and not isinstance(found[0], types.ModuleType):
             there = f"`{'.'.join(filter(None, (_ROOT, other, name)))}`"
             return f"use {same}, or {there}; {_PAGE}" if same else f"it is {there}; {_PAGE}"
-    if why := reason(place, name):
-        return f"{why}; {_PAGE}"
+    if not_planned := reason(place, name):
+        return f"{not_planned}; {_PAGE}"
     hint = did_you_mean(name, here)
     return f"{hint}; {_PAGE}" if hint else _PAGE

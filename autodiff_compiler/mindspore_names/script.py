@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from . import importer
+from .children import begin
 from .importer import as_mindspore
 
 __all__ = ["USAGE", "NoProgram", "run"]
@@ -45,7 +46,7 @@ def run(arguments: Sequence[str]) -> None:
     else:
         raise NoProgram(f"there is nothing to run\n{USAGE}")
     sys.argv[:] = rest
-    as_mindspore()
+    begin()
     sys.modules["__main__"] = main
     _print_only_frames_of(main)
     exec(code, main.__dict__)

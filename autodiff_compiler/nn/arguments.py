@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..errors import kind_of
 from ..primitives.window import padding_pairs, per_dimension
 
 __all__ = ["choice", "flag", "integer", "number", "padding", "positive", "probability", "sizes"]
@@ -12,7 +13,7 @@ __all__ = ["choice", "flag", "integer", "number", "padding", "positive", "probab
 def integer(name: str, value: Any, least: int | None = None) -> int:
     """An int, not below `least`; TypeError, ValueError."""
     if isinstance(value, bool) or not isinstance(value, int):
-        raise TypeError(f"`{name}` must be an int, not a {type(value).__name__}")
+        raise TypeError(f"`{name}` must be an int, not {kind_of(value)}")
     if least is not None and value < least:
         raise ValueError(f"`{name}` must be {'positive' if least == 1 else f'at least {least}'}, not {value}")
     return value
@@ -26,7 +27,7 @@ def positive(name: str, value: Any) -> int:
 def number(name: str, value: Any) -> int | float:
     """An int or a float; TypeError."""
     if isinstance(value, bool) or not isinstance(value, int | float):
-        raise TypeError(f"`{name}` must be a number, not a {type(value).__name__}")
+        raise TypeError(f"`{name}` must be a number, not {kind_of(value)}")
     return value
 
 
@@ -40,14 +41,14 @@ def probability(name: str, value: Any) -> float:
 def flag(name: str, value: Any) -> bool:
     """A bool; TypeError."""
     if not isinstance(value, bool):
-        raise TypeError(f"`{name}` must be a bool, not a {type(value).__name__}")
+        raise TypeError(f"`{name}` must be a bool, not {kind_of(value)}")
     return value
 
 
 def choice(name: str, value: Any, choices: tuple[str, ...]) -> str:
     """One of some strings; TypeError for no string, ValueError for another."""
     if not isinstance(value, str):
-        raise TypeError(f"`{name}` must be a string, not a {type(value).__name__}")
+        raise TypeError(f"`{name}` must be a string, not {kind_of(value)}")
     if value not in choices:
         raise ValueError(f"`{name}` must be one of {', '.join(map(repr, choices))}, not {value!r}")
     return value

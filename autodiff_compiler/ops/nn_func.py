@@ -335,7 +335,7 @@ def _move(running: Any, x: Any, share: Any) -> None:
     if isinstance(running, Parameter):
         assign(running, running * (1 - share) + x * share)
     elif isinstance(running, Tensor):
-        running.copy_(running * (1 - share) + x * share)
+        running[...] = running * (1 - share) + x * share  # type: ignore[index]
     else:
         raise TypeError(f"batch_norm in training moves Parameters or Tensors, not a {type(running).__name__}")
 

@@ -28,7 +28,9 @@ class AdaFactor(Optimizer):
     ``min(1e-6 * t, 1 / sqrt(t))``); with `scale_parameter` times ``max(eps[1], rms(p))``.
 
     State as Parameters: `exp_avg.X` (m), `exp_avg_sq_X` (v), `exp_avg_sq_row_X` (r), `exp_avg_sq_col_X` (c) and
-    `afactor_step` (t); those that a shape has no use for are one 0.  With `compression` the v are float16.  ValueError: `learning_rate` together with `relative_step`, or neither.
+    `afactor_step` (t); those that a shape has no use for are one 0.  With `compression` the v are float16.
+
+    ValueError: `learning_rate` together with `relative_step`, or neither.
 
     >>> p = Parameter([1.0, 1.0], name="p")
     >>> optimizer = AdaFactor([p], learning_rate=0.25, relative_step=False, scale_parameter=False, beta1=None)

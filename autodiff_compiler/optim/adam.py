@@ -193,8 +193,8 @@ class AdamW(AdamWeightDecay):
         super().__init__(params, learning_rate, beta1, beta2, eps, weight_decay)
 
     def direction(self, m: Any, v: Any) -> Any:
-        first = ops.cast(1.0 - self.power(self.beta1), float32)
-        second = ops.cast(1.0 - self.power(self.beta2), float32)
+        first = ops.cast(1.0 - self.beta_power(self.beta1), float32)
+        second = ops.cast(1.0 - self.beta_power(self.beta2), float32)
         return m / first / (ops.sqrt(v / second) + self.eps)
 
 

@@ -141,13 +141,13 @@ class Optimizer(KeptState, Cell):
         """The number of steps before this one: `global_step`, which has shape (1,), without dimensions."""
         return ops.reshape(self.global_step, ())
 
-    def power(self, beta: float) -> Any:
+    def beta_power(self, beta: float) -> Any:
         """``beta**t`` in step t = 1, 2, ...: float64, for float32 would lose the digits of ``1 - beta**t``."""
         return beta ** ops.cast(self.steps_done() + 1, float64)
 
     def kept_power(self, state: Any, beta: float) -> Any:
-        """`power`, of which a float32 Parameter keeps the value for checkpoints."""
-        value = self.power(beta)
+        """`beta_power`, of which a float32 Parameter keeps the value for checkpoints."""
+        value = self.beta_power(beta)
         ops.assign(state, ops.reshape(ops.cast(value, state.dtype), state.shape))
         return value
 
@@ -293,9 +293,6 @@ class Optimizer(KeptState, Cell):
     def _set_base_target(self, value: str) -> None:
         if value != "CPU":
             raise ValueError(f"`target` can be 'CPU', not {value!r}")
-
-    def extend_repr(self) -> str:
-        return f"parameters={len(self.parameters)}"
 
 
 def _is_on(decay: Any) -> bool:

@@ -421,10 +421,13 @@ class OneHot(Primitive):
         return tensor(dtype, (*index.shape[:at], depth, *index.shape[at:]))
 
     def numpy(index, *, depth, axis, on, off, dtype):
-        flat = np.asarray(index).reshape(-1)
+        flat = np.asarray(index).reshape(-1).astype(int, copy=False)
         out = np.zeros((flat.size, depth), dtype) if off == 0 else np.full((flat.size, depth), off, dtype)
-        rows = np.flatnonzero((flat >= 0) & (flat < depth))
-        out[rows, flat[rows]] = on
+        places = flat + np.arange(flat.size) * depth
+        unsigned = flat.view(np.uint64)  # a negative number is a great one among those
+        if flat.size and unsigned.item(unsigned.argmax()) >= depth:
+            places = places[unsigned < depth]
+        out.reshape(-1)[places] = on
         out = out.reshape(*np.shape(index), depth)
         return out if axis == -1 else np.ascontiguousarray(np.moveaxis(out, -1, axis))
 

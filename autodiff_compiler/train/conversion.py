@@ -8,6 +8,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
 
 from ..config import called_outside
+from ..errors import kind_of
 from ..nn.arguments import positive
 from .serialization import load_checkpoint, save_checkpoint
 
@@ -58,7 +59,7 @@ def safetensors_to_ckpt(
 def _convert(path: Any, save_path: Any, names: Any, wanted: str | None, processes: Any, old: str, new: str) -> None:
     positive("processes_num", processes)
     if names is not None and not isinstance(names, dict):
-        raise ValueError(f"`name_map` must be a dict, not a {type(names).__name__}")
+        raise ValueError(f"`name_map` must be a dict, not {kind_of(names)}")
     if save_path is not None and os.path.splitext(save_path)[1]:
         raise ValueError(f"`save_path` must be a folder, and {os.fspath(save_path)!r} looks like a file")
     matches = re.compile(wanted or "").search

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..dataset.rows import lasts_once
+from ..errors import kind_of
 from ..nn.arguments import flag, integer, positive
 from ..runtime.tensor import Tensor
 
@@ -24,8 +25,8 @@ class DatasetHelper:
     `epoch_num` is how many epochs are wanted.  `dataset_sink_mode` and `sink_size` say for other devices how batches
     get there; here they change nothing.
 
-    TypeError: a dataset that cannot be iterated over.  ValueError: a dataset without batches, or, for several epochs, an
-    iterator that cannot begin again (a generator; an `__iter__` of the user's may).
+    TypeError: a dataset that cannot be iterated over.  ValueError: a dataset without batches, or, for several epochs,
+    an iterator that cannot begin again (a generator; an `__iter__` of the user's may).
 
     >>> import numpy as np
     >>> for x, y in DatasetHelper([(np.ones(2), 1), {"data": [3.0], "label": 2}], dataset_sink_mode=False):
@@ -47,10 +48,10 @@ class DatasetHelper:
         if create is not None:
             self._source = create(num_epochs=epochs)
         elif not isinstance(dataset, Iterable) and not hasattr(dataset, "__getitem__"):
-            raise TypeError(f"a dataset gives batches when it is iterated over, a {type(dataset).__name__} does not")
+            raise TypeError(f"a dataset gives batches when it is iterated over, {kind_of(dataset)} does not")
         elif epochs > 1 and lasts_once(dataset):
             raise ValueError(
-                f"a {type(dataset).__name__} is spent after one epoch, and {epochs} are wanted: use a list, or an "
+                f"{kind_of(dataset)} is spent after one epoch, and {epochs} are wanted: use a list, or an "
                 "object whose `__iter__` begins again"
             )
         else:

@@ -12,7 +12,7 @@ from ..amp.train_network import build_train_network
 from ..config import GRAPH_MODE, get_context
 from ..context import ParallelMode
 from ..dataset.rows import lasts_once
-from ..errors import AutodiffWarning, warn_at
+from ..errors import AutodiffWarning, kind_of, warn_at
 from ..nn.arguments import choice, flag, integer, positive
 from ..runtime.tensor import Tensor
 from ..source import calling_place
@@ -72,7 +72,7 @@ class Model:
         **kwargs: Any,
     ) -> None:
         if not isinstance(network, nn.Cell):
-            raise TypeError(f"`network` must be a Cell, not a {type(network).__name__}")
+            raise TypeError(f"`network` must be a Cell, not {kind_of(network)}")
         for name in kwargs:
             if name not in _OPTIONS:
                 raise ValueError(f"Model() has no argument {name!r}; options are {', '.join(_OPTIONS)}")
@@ -178,7 +178,7 @@ class Model:
         if isinstance(valid_frequency, int):
             positive("valid_frequency", valid_frequency)
         elif not isinstance(valid_frequency, list):
-            raise TypeError(f"`valid_frequency` is an int or a list, not a {type(valid_frequency).__name__}")
+            raise TypeError(f"`valid_frequency` is an int or a list, not {kind_of(valid_frequency)}")
         if valid_dataset is not None:
             self._check_metrics()
         for callback in listed(callbacks):
@@ -351,7 +351,7 @@ class Model:
         if isinstance(outputs, Tensor):
             outputs = (outputs,)
         if not isinstance(outputs, tuple):
-            raise ValueError(f"an `eval_network` gives a tuple of Tensors, not a {type(outputs).__name__}")
+            raise ValueError(f"an `eval_network` gives a tuple of Tensors, not {kind_of(outputs)}")
         if self._eval_indexes is None:
             for metric in self._metric_fns.values():
                 metric.update(*outputs)
@@ -382,7 +382,7 @@ class Model:
                 if data.size == 0:
                     raise ValueError(f"there is nothing to predict for an empty Tensor of shape {data.shape}")
             elif data is not None and not isinstance(data, int | float | str | tuple | list | dict):
-                raise TypeError(f"`predict` takes Tensors and numbers, not a {type(data).__name__}: make it a Tensor")
+                raise TypeError(f"`predict` takes Tensors and numbers, not {kind_of(data)}: make it a Tensor")
         self._set_train(self._predict_network, False, renew=True)
         return self._predict_network(*predict_data)
 

@@ -29,6 +29,8 @@ def write(file: BinaryIO, content: Content, crc: bool) -> None:
         for name, value in content.items():
             if "\0" in name:
                 raise CheckpointError(f"a name in an .npz file cannot contain a zero byte: {name!r}")
+            if len((name + _SUFFIX).encode()) >= 2**16:
+                raise CheckpointError(f"a name in an .npz file cannot be as long as that of {name[:20]!r}...")
             array = np.array(value) if isinstance(value, str) else value
             if not isinstance(value, str) and from_numpy(array.dtype) is bfloat16:
                 array = array.view("V2")

@@ -11,7 +11,7 @@ import numpy as np
 
 from ..config import called_outside
 from ..dtypes import DType
-from ..errors import AutodiffWarning, ParameterError, UnsupportedCallError, warn_at
+from ..errors import AutodiffWarning, ParameterError, UnsupportedCallError, kind_of, warn_at
 from ..nn.cell import Cell
 from ..runtime.parameter import Parameter
 from ..runtime.tensor import Array, Tensor, wrap
@@ -89,11 +89,11 @@ def _named(save_obj: Any, choose: _Choice | None) -> list[tuple[str, Any]]:
     elif isinstance(save_obj, list):
         pairs = [_item(entry, described=isinstance(save_obj[0], dict)) for entry in save_obj]
     else:
-        raise TypeError(f"`save_obj` is a Cell, a list or a dict, not a {type(save_obj).__name__}")
+        raise TypeError(f"`save_obj` is a Cell, a list or a dict, not {kind_of(save_obj)}")
     for name, value in pairs:
         fits = isinstance(value, Tensor | np.ndarray | str) if isinstance(save_obj, dict) else isinstance(value, Tensor)
         if not isinstance(name, str) or not fits:
-            raise TypeError(f"a checkpoint holds Parameters by name, not a {type(value).__name__} called {name!r}")
+            raise TypeError(f"a checkpoint holds Parameters by name, not {kind_of(value)} called {name!r}")
     return [(name, value) for name, value in pairs if choose is None or choose(name)]
 
 
@@ -103,18 +103,18 @@ def _item(entry: Any, described: bool) -> tuple[Any, Any]:
     if not described and isinstance(entry, Parameter):
         return entry.name, entry
     wanted = "dicts with 'name' and 'data'" if described else "Parameters"
-    raise TypeError(f"a list to save holds {wanted}, this one a {type(entry).__name__}")
+    raise TypeError(f"a list to save holds {wanted}, this one {kind_of(entry)}")
 
 
 def _appended(append_dict: Any) -> list[tuple[str, Any]]:
     if append_dict is None:
         return []
     if not isinstance(append_dict, dict):
-        raise TypeError(f"`append_dict` is a dict, not a {type(append_dict).__name__}")
+        raise TypeError(f"`append_dict` is a dict, not {kind_of(append_dict)}")
     for name, value in append_dict.items():
         if not isinstance(name, str) or not isinstance(value, int | float | str | Tensor):
             raise TypeError(
-                f"`append_dict` holds numbers, texts and Tensors by name, not a {type(value).__name__} called {name!r}"
+                f"`append_dict` holds numbers, texts and Tensors by name, not {kind_of(value)} called {name!r}"
             )
     return [(name, value if isinstance(value, str) else Tensor(value)) for name, value in append_dict.items()]
 
@@ -251,12 +251,10 @@ def _check_loading(net: Any, parameter_dict: Any, strict_load: Any, remove_redun
     if not isinstance(net, Cell):
         raise TypeError(f"the argument 'net' of load_param_into_net should be a Cell, but got {type(net)}")
     if not isinstance(parameter_dict, dict):
-        raise TypeError(
-            f"`parameter_dict` is a dict as load_checkpoint returns it, not a {type(parameter_dict).__name__}"
-        )
+        raise TypeError(f"`parameter_dict` is a dict as load_checkpoint returns it, not {kind_of(parameter_dict)}")
     for name, value in parameter_dict.items():
         if not isinstance(name, str) or not isinstance(value, Parameter | str):
-            raise TypeError(f"`parameter_dict` holds Parameters by name, not a {type(value).__name__} called {name!r}")
+            raise TypeError(f"`parameter_dict` holds Parameters by name, not {kind_of(value)} called {name!r}")
     _check_flags(strict_load=strict_load, remove_redundancy=remove_redundancy)
     if remove_redundancy:
         raise TypeError("`remove_redundancy` is for training on many devices; here is one")
@@ -324,7 +322,7 @@ def _cast(value: Array, source: DType, target: DType) -> Array | None:
 # ------------------------------------------------------------------------------------------------ arguments
 def _path(function: str, name: Any) -> str:
     if not isinstance(name, str | os.PathLike) or not isinstance(os.fspath(name), str):
-        raise TypeError(f"`ckpt_file_name` of {function} is a string, not a {type(name).__name__}")
+        raise TypeError(f"`ckpt_file_name` of {function} is a string, not {kind_of(name)}")
     return os.fspath(name)
 
 
@@ -336,7 +334,7 @@ def _check_format(format: Any) -> None:
 def _check_flags(**flags: Any) -> None:
     for name, value in flags.items():
         if not isinstance(value, bool):
-            raise TypeError(f"`{name}` is a bool, not a {type(value).__name__}")
+            raise TypeError(f"`{name}` is a bool, not {kind_of(value)}")
 
 
 def _prefixes(name: str, prefixes: Any) -> tuple[str, ...] | None:

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 import autodiff_compiler as ac
-from autodiff_compiler.mindspore_names import as_mindspore
+from autodiff_compiler.mindspore_names import absent, as_mindspore
 from autodiff_compiler.mindspore_names.importer import sources
 from autodiff_compiler.mindspore_names.places import ALIASES, PLACES, VALUES
 
@@ -106,6 +106,12 @@ MISSING = [
     ("from mindspore.nn import DENSE", ImportError, "use `Dense`;"),
     ("from mindspore import complex64", ImportError, "complex"),
     ("import mindspore; mindspore.nn.Dens", AttributeError, "'mindspore.nn' has no attribute 'Dens': use `Dense`"),
+    ("from mindspore.dataset import MnistDataset", ImportError, "arrays to `GeneratorDataset` or `NumpySlicesDataset`"),
+    ("import mindspore.dataset as ds; ds.VOCDataset", AttributeError, "read the files yourself (NumPy, PIL"),
+    ("from mindspore.dataset.vision import Decode", ImportError, "neither decoded nor encoded: PIL"),
+    ("from mindspore.train.serialization import export", ImportError, "MindIR, and files for other programs"),
+    ("from mindspore.train.callback import SummaryCollector", ImportError, "no event files are written"),
+    ("from mindspore.nn.optim.thor import thor", ModuleNotFoundError, "No module named"),
     ("import mindspore; mindspore.Tensr", AttributeError, "use `Tensor`"),
     ("import mindspore; mindspore.optim", AttributeError, "module 'mindspore' has no attribute 'optim'"),
 ]
@@ -120,6 +126,17 @@ def test_a_missing_name_says_which_what_comes_near_and_where_the_list_is(
     assert type(caught.value) is kind
     assert says in str(caught.value)
     assert "docs/migration.md" in str(caught.value)
+
+
+def test_reasons_are_given_for_names_that_are_not_here_and_for_no_others() -> None:
+    modules = {"mindspore": ac} | {
+        f"mindspore.{place}": importlib.import_module(f"autodiff_compiler.{place}")
+        for place in ("nn", "train", "dataset", "dataset.transforms", "dataset.vision", "mint")
+    }
+    for entry in absent.entries():
+        for section, names in entry["names"].items():
+            for name in names.split() if section in modules else ():
+                assert not hasattr(modules[section], name), f"{section}.{name} is there: take it out of absent.toml"
 
 
 def test_programs_that_try_a_name_first_go_on(mindspore: Any) -> None:

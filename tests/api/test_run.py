@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import multiprocessing
 import os
 import subprocess
 import sys
@@ -86,6 +87,47 @@ def test_a_script_runs_as_it_is(folder: Path) -> None:
     assert done.returncode == 0
     # 1 + 2 is doubled until it is at least 100
     assert done.stdout.splitlines() == [f"['--epochs', '3', '-m'] {folder}/train.py {folder}", "[[192.]] 6.0"]
+
+
+CHILDREN = """
+import multiprocessing
+import mindspore as ms
+from mindspore import nn
+
+
+class Twice(nn.Cell):
+    def construct(self, x):
+        return x * 2
+
+
+def twice(i):
+    return Twice()(ms.Tensor([float(i)])).tolist()
+
+
+def in_a_child_of_a_child(i):
+    with multiprocessing.get_context("spawn").Pool(1) as pool:
+        return pool.map(twice, [i])
+
+
+if __name__ == "__main__":
+    for method in multiprocessing.get_all_start_methods():
+        with multiprocessing.get_context(method).Pool(1) as pool:
+            print(pool.map(twice, [1, 2]))
+    with multiprocessing.get_context("spawn").Pool(1) as pool:
+        print(pool.apply(twice, (3,)))
+    other = multiprocessing.get_context("spawn").Process(target=in_a_child_of_a_child, args=(4,))
+    other.start(), other.join()
+    print(other.exitcode)
+"""
+
+
+@pytest.mark.parametrize("arguments", [("children.py",), ("-m", "children")], ids=["script", "module"])
+def test_processes_of_a_program_have_the_names_too(folder: Path, arguments: tuple[str, ...]) -> None:
+    (folder / "children.py").write_text(CHILDREN)
+    done = run(*arguments, folder=folder)
+    assert (done.returncode, done.stderr) == (0, "")
+    ways = len(multiprocessing.get_all_start_methods())
+    assert done.stdout.splitlines() == ["[[2.0], [4.0]]"] * ways + ["[6.0]", "0"]
 
 
 def test_a_module_runs_as_it_is(folder: Path) -> None:

@@ -12,6 +12,7 @@ from autodiff_compiler.backends.numpy import NumpyBackend
 from autodiff_compiler.config import set_context
 from autodiff_compiler.dtypes import bfloat16, bool_, float16, float32, float64, int32, int64, uint8
 from autodiff_compiler.errors import UnsupportedCallError
+from autodiff_compiler.inspection.samples import module_of, samples_of
 from autodiff_compiler.ir.types import tensor
 from autodiff_compiler.primitives import REGISTRY, F
 from tests.ascend.conftest import Simulator
@@ -25,7 +26,7 @@ from tests.ascend.sampled import (
     of_views,
     refused,
 )
-from tools.ascend_page import HOST, module_of, samples_of
+from tools.ascend_page import HOST
 
 #: What runs as operators, at least for some dtypes.
 ON_DEVICE = [name for name in WITH_SAMPLES if REGISTRY[name].aclnn or REGISTRY[name].decomposed]

@@ -77,6 +77,7 @@ void sim_log(const char *format, ...) {
 
 /* ---------------------------------------------------------------------------------------------- threads */
 static __thread int device = -1;
+int sim_sets[8];
 
 int sim_chosen(void) { return device; }
 void sim_choose(int number) { device = number; }
@@ -193,6 +194,8 @@ EXPORT const char *aclsim_leaks(void) {
     text[0] = 0;
     for (int k = 1; k <= GRAPH; k++)
         if (alive[k]) snprintf(text + strlen(text), sizeof text - strlen(text), "%s: %d\n", kind_name(k), alive[k]);
+    for (int d = 0; d < 8; d++)
+        if (sim_sets[d]) snprintf(text + strlen(text), sizeof text - strlen(text), "device %d: %d\n", d, sim_sets[d]);
     if (sim_live_blocks())
         snprintf(text + strlen(text), sizeof text - strlen(text), "device memory: %llu\n", (unsigned long long)sim_live_blocks());
     if (sim_pinned())

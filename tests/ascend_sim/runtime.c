@@ -40,7 +40,6 @@ uint64_t aclsim_memory_total(void);
 
 static int initialised;
 static bool finalised;
-static int set_count[8];
 
 static int devices(void) {
     const char *text = getenv("ACLSIM_DEVICES");
@@ -92,16 +91,16 @@ EXPORT Status aclrtSetDevice(int32_t number) {
     if (!initialised) return sim_error(100001, "aclInit was not called");
     if (number < 0 || number >= devices()) return sim_error(107001, "there is no device %d", number);
     sim_choose(number);
-    set_count[number]++;
+    sim_sets[number]++;
     return 0;
 }
 
 EXPORT Status aclrtResetDevice(int32_t number) {
     ENTER("aclrtResetDevice");
-    if (number < 0 || number >= devices() || set_count[number] == 0) return sim_error(107001, "device %d was not set", number);
+    if (number < 0 || number >= devices() || sim_sets[number] == 0) return sim_error(107001, "device %d was not set", number);
     NOT_IN_CAPTURE("aclrtResetDevice");
     sim_drain_device(number);
-    if (--set_count[number] == 0) sim_end_streams_of(number);
+    if (--sim_sets[number] == 0) sim_end_streams_of(number);
     if (sim_chosen() == number) sim_choose(-1);
     return 0;
 }

@@ -166,6 +166,8 @@ uint64_t sim_size_of(int dtype);
 /* The device of the calling thread, -1 if it has none. */
 int sim_chosen(void);
 void sim_choose(int device);
+/* How often each device was set and not reset. */
+extern int sim_sets[8];
 /* Whether the calling thread has a device; sets the error. */
 Status sim_context(const char *function);
 /* ---------------------------------------------------------------------------------------------- streams.c */

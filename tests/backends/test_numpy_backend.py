@@ -9,6 +9,7 @@ import pytest
 
 from autodiff_compiler.backends.numpy import NumpyBackend
 from autodiff_compiler.dtypes import bfloat16, float32
+from autodiff_compiler.ir.text import parse_module
 from autodiff_compiler.ir.types import tensor
 from autodiff_compiler.primitives import F
 from autodiff_compiler.source import Loc
@@ -335,3 +336,18 @@ def test_a_program_of_thousands_of_statements():
     for _ in range(3000):
         expected = np.sin(expected + expected)
     np.testing.assert_array_equal(NumpyBackend().compile(built([V4], build))(X4)[0], expected)
+
+
+def test_a_repeated_argument_that_is_a_result_is_the_callers_own():
+    module = parse_module(
+        "func @f(%r: f32[3]) -> (f32[2,3]) {\n"
+        "  %0: f32[2,3] = broadcast_to %r {shape=[2,3]}\n"
+        "  %1: (f32[2,3], f32[3]) = tuple_make %0, %r\n"
+        "  %2: f32[2,3] = tuple_get %1 {index=0}\n"
+        "  return %2\n}\n"
+    )
+    r = np.arange(3, dtype=np.float32)
+    (found,) = NumpyBackend().compile(module)(r)
+    found[0, 0] = 7
+    np.testing.assert_array_equal(found, [[7, 1, 2], [0, 1, 2]])
+    np.testing.assert_array_equal(r, [0, 1, 2])

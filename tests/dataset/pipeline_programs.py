@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from typing import Any
 
 import numpy as np
@@ -171,6 +172,46 @@ def concatenated(ms: Any, ds: Any) -> Any:
         outcome(lambda: a().concat((b(),))),
         outcome(lambda: a().concat([])),
     ]
+
+
+@program
+def flat_mapped(ms: Any, ds: Any) -> Any:
+    two = lambda: ds.NumpySlicesDataset(([[0, 1], [2, 3]], [[0, -1], [-2, -3]]), ["a", "b"], shuffle=False)
+    slices = lambda *found: ds.NumpySlicesDataset(found, shuffle=False)
+    return [
+        values(two().flat_map(slices)),
+        rows(two().flat_map(lambda a, b: slices(a + 1, b * 2.0)).batch(3)),
+        values(two().flat_map(lambda a, b: slices(a).repeat(2))),
+        two().flat_map(slices).get_dataset_size(),
+        values(numbers(ds, 1).flat_map(lambda x: numbers(ds, 2))),
+        outcome(lambda: two().flat_map(3)),
+        outcome(lambda: two().flat_map(lambda a, b: 3)),
+        outcome(lambda: two().flat_map(lambda a: slices(a))),
+        outcome(lambda: numbers(ds).filter(lambda x: False).flat_map(slices)),
+    ]
+
+
+@program
+def python_draws(ms: Any, ds: Any) -> Any:
+    """A seed of datasets is also that of Python's and NumPy's global generators."""
+
+    def draw(x: Any = 0) -> Any:
+        return np.array(random.randint(0, 1000) + 1000 * np.random.randint(0, 1000))
+
+    def source() -> Any:
+        for _ in range(4):
+            yield (draw(),)
+
+    found = []
+    for seed in (7, 2**32 - 1):
+        ds.config.set_seed(seed)
+        found.append(values(numbers(ds).map(draw, num_parallel_workers=1)))
+        found.append(int(draw()))
+        ds.config.set_seed(seed)
+        found.append(values(ds.GeneratorDataset(source, ["x"])))
+        ms.set_seed(seed)
+        found.append([random.random(), float(np.random.rand())])
+    return found
 
 
 @program

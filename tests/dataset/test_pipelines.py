@@ -279,7 +279,7 @@ def test_each_epoch_asks_an_iterator_to_begin_again() -> None:
 def test_an_iterator_that_does_not_begin_again() -> None:
     data = ds.GeneratorDataset(Resetting(2, resets=False), ["x"])
     assert listed(data) == [1, 2]
-    with pytest.raises(RuntimeError, match="a Resetting, was used up .* let its `__iter__` begin again"):
+    with pytest.raises(RuntimeError, match=r"a Resetting, was used up .* let its `__iter__` begin again"):
         listed(data)  # MindSpore gives an epoch without rows
     assert listed(ds.GeneratorDataset(Resetting(0), ["x"])) == []
 

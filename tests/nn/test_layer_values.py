@@ -141,6 +141,16 @@ def test_batch_normalization_in_training_and_after_it(mode: str, cls: Any, shape
     close(inner.moving_mean, mean)  # unchanged
 
 
+def test_three_dimensions_keep_their_parameters_in_a_layer_of_two() -> None:
+    """The names that MindSpore 2.10 gives them, under which checkpoints have them."""
+    names = [p.name for p in nn.SequentialCell([nn.BatchNorm3d(2)]).get_parameters()]
+    assert names == ["0.bn2d.moving_mean", "0.bn2d.moving_variance", "0.bn2d.gamma", "0.bn2d.beta"]
+    names = [p.name for p in nn.BatchNorm3d(2).get_parameters()]
+    assert names == ["bn2d.moving_mean", "bn2d.moving_variance", "bn2d.gamma", "bn2d.beta"]
+    with pytest.raises(ValueError, match="5 dimensions"):
+        nn.BatchNorm3d(2)(Tensor(array(1, 2, 3, 4)))
+
+
 def test_statistics_move_also_under_a_gradient_and_only_once(mode: str) -> None:
     import autodiff_compiler as ms
 
@@ -311,6 +321,16 @@ def test_a_long_sequence(mode: str) -> None:
         state = lstm_step(x[t], *state, w)
         close(out[t], state[0])
     close(hn[0], state[0])
+
+
+@pytest.mark.parametrize("kind", [nn.LSTM, nn.GRU, nn.RNN])
+def test_a_sequence_turns_its_weights_once_and_not_at_each_step(kind: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    turned = []
+    swapaxes = ops.swapaxes
+    monkeypatch.setattr(ops, "swapaxes", lambda x, a, b: turned.append(x) or swapaxes(x, a, b))
+    net = kind(2, 3, num_layers=2)
+    net(Tensor(array(30, 1, 2)))
+    assert len(turned) == 4  # two weights of two layers
 
 
 def test_single_steps(mode: str) -> None:

@@ -45,6 +45,17 @@ def test_numbers_and_dtypes() -> None:
     assert all(isinstance(getattr(mnp, name), DType) for name in mnp.numeric_types)
 
 
+@pytest.mark.filterwarnings("ignore:All-NaN")
+@pytest.mark.parametrize("name", ["nanmax", "nanmin"])
+@pytest.mark.parametrize("axis", [None, 0, 1])
+def test_of_nothing_but_nan_the_greatest_and_least_are_nan(name: str, axis: int | None) -> None:
+    """As in NumPy; MindSpore 2.10 gives -2**63 and 2**63 there."""
+    for x in (np.full((2, 3), np.nan, np.float32), np.array([[np.nan, 3.0, np.nan], [np.nan, -np.inf, 2.0]])):
+        for keepdims in (False, True):
+            found = getattr(mnp, name)(mnp.array(x), axis, keepdims=keepdims)
+            np.testing.assert_array_equal(found.asnumpy(), getattr(np, name)(x, axis, keepdims=keepdims))
+
+
 def test_a_missing_name_gets_the_nearest_one() -> None:
     with pytest.raises(AttributeError, match="use `concatenate`"):
         _ = mnp.concatenat

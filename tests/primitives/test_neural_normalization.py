@@ -93,6 +93,18 @@ def test_batch_norm_in_training(run):
     np.testing.assert_allclose(mean.asnumpy(), 0.75 * 0.25 * X.mean(axes) + 0.25 * seen.mean(axes), rtol=1e-12)
 
 
+@pytest.mark.parametrize("run", [lambda f: f, ac.jit], ids=["eager", "compiled"])
+def test_batch_norm_in_training_moves_tensors_too(run):
+    mean, variance = Tensor(np.zeros(4)), Tensor(np.ones(4))
+    train = run(lambda x, m, v, w, b: ops.batch_norm(x, m, v, w, b, training=True, momentum=0.25))
+    axes = (0, 2, 3)
+    expected = standardized(X, axes, 1e-5) * W[PER_CHANNEL] + B[PER_CHANNEL]
+    found = train(Tensor(X), mean, variance, Tensor(W), Tensor(B))
+    np.testing.assert_allclose(found.asnumpy(), expected, rtol=1e-12)
+    np.testing.assert_allclose(mean.asnumpy(), 0.25 * X.mean(axes), rtol=1e-12)
+    np.testing.assert_allclose(variance.asnumpy(), 0.75 + 0.25 * X.var(axes, ddof=1), rtol=1e-12)
+
+
 def test_derivatives_through_batch_statistics(derivatives):
     def normalized(x, w):
         center, variance, _ = call.batch_moments(x)

@@ -107,8 +107,8 @@ CURES = {
     "AC2003": "def f(x):\n    return ms.grad(lambda x: (x * 2).sum())(x)",
 }  # fmt: skip
 
-#: Codes whose advice is no program: the source itself, mistakes of the compiler, settings, questions to the user, those of
-#: `bprop`, hooks and gradient edits, whose tests have programs that work.
+#: Codes whose advice is no program: the source itself, mistakes of the compiler, settings, questions to the user,
+#: those of `bprop`, hooks and gradient edits, whose tests have programs that work.
 WITHOUT = {"AC1002", "AC1901", "AC1902", "AC2004", "AC2006"}
 
 

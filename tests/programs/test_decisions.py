@@ -280,3 +280,13 @@ def test_sizes_that_depend_on_data(f, code):
     with pytest.raises(CompileError) as caught:
         ms.jit(f)(X)
     assert caught.value.code == code
+
+
+def test_an_element_can_be_assigned_by_its_method():
+    def f(x):
+        y = x * 1
+        y.__setitem__(0, x[1] * 3)
+        return (y * y).sum()
+
+    assert ms.jit(f)(X).item() == f(X).item() == 40.0
+    assert ms.jit(ms.grad(f))(X).tolist() == ms.grad(f)(X).tolist() == [0.0, 40.0]  # 9 b**2 + b**2

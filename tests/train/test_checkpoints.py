@@ -310,6 +310,23 @@ def test_nothing_to_load(tmp_path: Path) -> None:
         ms.load_checkpoint(path)
 
 
+NAMES = ["__metadata__", "", "a/b", "../x", "a b", "ü", "a\\b", ".npy", "a.npy", "x" * 70_000, "a\0b", "\ud800"]
+
+
+@pytest.mark.parametrize("format", ["ckpt", "safetensors", "npz"])
+@pytest.mark.parametrize("name", NAMES, ids=[ascii(name[:12]) for name in NAMES])
+def test_a_name_comes_back_or_is_refused(tmp_path: Path, format: str, name: str) -> None:
+    path = tmp_path / f"file.{format}"
+    refused = {"ckpt": ["\ud800"], "safetensors": ["\ud800", "__metadata__"], "npz": ["\ud800", "a\0b", "x" * 70_000]}
+    if name in refused[format]:
+        with pytest.raises(ValueError, match=r"surrogates|name"):
+            ms.save_checkpoint([{"name": name, "data": Tensor([1.0])}], path, format=format)
+        assert not path.exists()
+    else:
+        ms.save_checkpoint([{"name": name, "data": Tensor([1.0])}], path, format=format)
+        assert list(ms.load_checkpoint(path, format=format)) == [name]
+
+
 def test_texts_need_a_format_that_has_them(tmp_path: Path) -> None:
     pytest.importorskip("safetensors", reason="the extra `safetensors` is not installed")
     with pytest.raises(CheckpointError, match="holds no texts such as 'note'"):

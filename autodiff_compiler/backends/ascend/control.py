@@ -216,3 +216,16 @@ def _sum(run: Run, type: Type, x: Any, y: Any) -> Any:
     places = [Placed(block.address, size, type.dtype, shape, strides, 0) for block in (x, y, made)]
     launch(run.device, "Add", [places[0], places[1], Number.of(1), places[2]])
     return made
+
+
+# ------------------------------------------------------------------------------------------------ overflow
+@control("without_overflow")
+def _without_overflow(low: Lowering, op: Op) -> None:
+    finite, made = low.ref(op.operands[0]), low.fresh(op.results[0].type)
+    assert isinstance(made, Ref)
+
+    def run(program: AscendProgram, run: Run) -> None:
+        overflowed = run.device.saturates and run.device.overflowed()
+        run.store(np.logical_and(run.fetch(finite), not overflowed), made.buffer)
+
+    _finish(low, op, run, [], [made], [finite], str(op.loc or ""))

@@ -92,6 +92,8 @@ class Device:
         self.keepers: weakref.WeakSet[Any] = weakref.WeakSet()
         self.abandoned: deque[Any] = deque()
         self._closed = False
+        #: in how many threads; CANN counts
+        self._entered = 0
         self._pid = os.getpid()
         self.lock = Lock()
         acl.initialise()
@@ -120,6 +122,8 @@ class Device:
             why = "was shut down" if self._closed else "belongs to the process that this one was forked from"
             raise AscendError("set_device", 0, "", f"device {self.number} {why}", "", "")
         self.acl.call("aclrtSetDevice", self.number)
+        with self.lock:
+            self._entered += 1
         _chosen.device = self
 
     def configure(self) -> None:
@@ -328,8 +332,9 @@ class Device:
                 self.acl.call("aclrtFreeHost", address)
         self._staging.clear()
         self._busy_staging.clear()
-        with contextlib.suppress(AscendError):
-            self.acl.call("aclrtResetDevice", self.number)
+        for _ in range(self._entered):
+            with contextlib.suppress(AscendError):
+                self.acl.call("aclrtResetDevice", self.number)
         self._closed = True
         _chosen.device = None
 

@@ -19,7 +19,7 @@ from ...ir.walk import ops_of, reachable
 from ..base import Coverage
 from ..target import Target
 from . import control, effects  # noqa: F401  (they enter how they lower ops)
-from .lower import LOWERINGS, UNDEF, Lowering
+from .lower import LOWERINGS, UNDEF, Lowering, Stretched
 from .module_code import ModuleCode
 from .nest import nest_small
 from .plan import plan_buffers
@@ -130,7 +130,8 @@ class NumpyBackend:
             tree, var = low.value(value), _variable(low, value)
             if low.out.is_entry and isinstance(value.type, TensorType) and low.env[value] is not UNDEF:
                 plain = tree
-                if var is not None and (var.foreign or var.root() in given or var.states - {states.get(var)}):
+                shown = var is not None and (var.foreign or var.root() in given or var.states - {states.get(var)})
+                if shown or isinstance(low.env[value], Stretched):  # others see the same bytes
                     tree = call("np.array", tree)
                 elif value.type.shape == ():
                     tree = call("np.asarray", tree)

@@ -11,8 +11,6 @@ import builtins
 import dis
 import functools
 import inspect
-import re
-import textwrap
 import types
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -25,6 +23,7 @@ from ...errors import CompileError, InternalCompilerError
 from ...ir.core import Op
 from ...ir.primitive import Ints
 from ...ir.types import TensorType
+from .kernel_source import source_of
 from .syntax import call, dotted, dtype_expr, literal, load, none, printed, subscript, tuple_expr
 
 __all__ = ["Support", "attributes", "kernel_expression", "overwriting_kernel", "result_call", "starts_from_copy"]
@@ -58,20 +57,8 @@ class _Kernel:
 
 
 @functools.lru_cache(maxsize=1024)
-def _source(thing: Callable[..., Any] | type) -> str:
-    """The source of a function or class of ours, as it was when it was imported."""
-    try:
-        text = textwrap.dedent(inspect.getsource(thing))
-    except (OSError, TypeError, SyntaxError) as error:
-        raise InternalCompilerError(f"the source of {thing!r} cannot be read: {error}") from error
-    if thing.__name__ != "<lambda>" and not re.search(rf"^(def|class) {thing.__name__}\b", text, re.MULTILINE):
-        raise InternalCompilerError(f"the file that defines {thing!r} has changed since it was imported")
-    return text
-
-
-@functools.lru_cache(maxsize=1024)
 def _parsed(fn: Callable[..., Any]) -> _Kernel:
-    text = _source(fn)
+    text = source_of(fn)
     tree = ast.parse(text)
     closure = inspect.getclosurevars(fn)
     names = {**closure.builtins, **closure.globals, **closure.nonlocals}
@@ -122,7 +109,7 @@ class Support:
             raise InternalCompilerError(f"two functions called {name} are needed in one generated module")
         self._names[thing, change] = name
         self.sources[name] = ""  # keeps its place before what it needs is found
-        text = _source(thing).replace(*change)
+        text = source_of(thing).replace(*change)
         functions = [f for f in vars(thing).values() if inspect.isfunction(f)] if isinstance(thing, type) else [thing]
         for fn in functions:
             for free, value in _free_names(fn).items():

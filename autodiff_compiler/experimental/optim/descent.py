@@ -70,6 +70,7 @@ class ASGD(Optimizer):
 
     mu: Any
     eta: Any
+    step_t: Any
     _counter = "step_t"
 
     def __init__(
@@ -115,6 +116,7 @@ class Rprop(Optimizer):
     [0.5]
     """
 
+    step_t: Any
     _counter = "step_t"
 
     def __init__(

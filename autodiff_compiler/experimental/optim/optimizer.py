@@ -41,7 +41,7 @@ class Optimizer(KeptState, Cell):
     """
 
     #: What the Parameter is called that counts the steps, from 1; None where no formula needs it.
-    _counter: str | None = None
+    _counter: Any = None
 
     def __init__(self, params: Any, defaults: dict[str, Any]) -> None:
         super().__init__(auto_prefix=False)

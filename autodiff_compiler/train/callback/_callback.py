@@ -8,7 +8,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from ...errors import AutodiffWarning, warn_at
+from ...errors import AutodiffWarning, kind_of, warn_at
 from ...runtime.tensor import Tensor
 from ...source import calling_place
 
@@ -135,7 +135,7 @@ class CallbackManager(Callback):
         self.callbacks = listed(callbacks)
         for callback in self.callbacks:
             if not isinstance(callback, Callback):
-                raise TypeError(f"callbacks are Callbacks or a list of them, not a {type(callback).__name__}")
+                raise TypeError(f"callbacks are Callbacks or a list of them, not {kind_of(callback)}")
         self._entered = ExitStack()
 
     def __enter__(self) -> Self:
@@ -203,7 +203,7 @@ class RunContext:
 
     def __init__(self, original_args: dict[str, Any]) -> None:
         if not isinstance(original_args, dict):
-            raise TypeError(f"`original_args` of a RunContext is a dict, not a {type(original_args).__name__}")
+            raise TypeError(f"`original_args` of a RunContext is a dict, not {kind_of(original_args)}")
         self._original_args = original_args
         self._stop_requested = False
 

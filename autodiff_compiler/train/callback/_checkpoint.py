@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from ...errors import UnsupportedCallError
+from ...errors import UnsupportedCallError, kind_of
 from ...nn.arguments import flag, integer
 from ...nn.cell import Cell
 from ...runtime.tensor import Tensor
@@ -72,7 +72,7 @@ class CheckpointConfig:
         if not any(limits.values()):
             raise ValueError(f"{', '.join(limits)} must not all be 0: nothing would be saved")
         if saved_network is not None and not isinstance(saved_network, Cell):
-            raise TypeError(f"`saved_network` is a Cell, not a {type(saved_network).__name__}")
+            raise TypeError(f"`saved_network` is a Cell, not {kind_of(saved_network)}")
         unknown = set(kwargs) - {"incremental", "enable_redundance"}
         if unknown:
             raise TypeError(f"CheckpointConfig() has no argument {min(unknown)!r}")
@@ -113,7 +113,7 @@ def _appended(info: Any) -> dict[str, Any] | None:
     if info is None or info == []:
         return None
     if not isinstance(info, list):
-        raise TypeError(f"`append_info` is a list, not a {type(info).__name__}")
+        raise TypeError(f"`append_info` is a list, not {kind_of(info)}")
     found: dict[str, Any] = {}
     dicts = 0
     for entry in info:
@@ -128,12 +128,11 @@ def _appended(info: Any) -> dict[str, Any] | None:
             for name, value in entry.items():
                 if not isinstance(name, str) or not isinstance(value, int | float | str | Tensor):
                     raise TypeError(
-                        f"`append_info` holds numbers, texts and Tensors by name, not a {type(value).__name__} "
-                        f"called {name!r}"
+                        f"`append_info` holds numbers, texts and Tensors by name, not {kind_of(value)} called {name!r}"
                     )
             found.update(entry)
         else:
-            raise TypeError(f"`append_info` holds names and a dict, not a {type(entry).__name__}")
+            raise TypeError(f"`append_info` holds names and a dict, not {kind_of(entry)}")
     return found
 
 
@@ -175,7 +174,7 @@ class ModelCheckpoint(Callback):
     ) -> None:
         super().__init__()
         if config is not None and not isinstance(config, CheckpointConfig):
-            raise TypeError(f"`config` is a CheckpointConfig, not a {type(config).__name__}")
+            raise TypeError(f"`config` is a CheckpointConfig, not {kind_of(config)}")
         self._config = CheckpointConfig() if config is None else config
         self._prefix_of = prefix if callable(prefix) else None
         self._directory_of = directory if callable(directory) else None

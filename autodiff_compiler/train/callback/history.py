@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ...errors import kind_of
 from ...runtime.tensor import Tensor
 from ._callback import Callback, RunContext
 
@@ -92,5 +93,5 @@ class LambdaCallback(Callback):
         super().__init__()
         for name, function in given.items():
             if not callable(function):
-                raise TypeError(f"`{name}` must be a function, not a {type(function).__name__}")
+                raise TypeError(f"`{name}` must be a function, not {kind_of(function)}")
             setattr(self, name, function)

@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 from ... import ops
 from ...dtypes import float32
+from ...errors import kind_of
 from ...runtime.parameter import Parameter
 from ...runtime.tensor import Tensor
 from ._callback import Callback, RunContext, optimizer_of
@@ -30,7 +31,7 @@ class LearningRateScheduler(Callback):
     def __init__(self, learning_rate_function: Callable[[float, int], float]) -> None:
         super().__init__()
         if not callable(learning_rate_function):
-            raise TypeError(f"`learning_rate_function` is a function, not a {type(learning_rate_function).__name__}")
+            raise TypeError(f"`learning_rate_function` is a function, not {kind_of(learning_rate_function)}")
         self.learning_rate_function = learning_rate_function
 
     def step_end(self, run_context: RunContext) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from ... import ops
+from ...errors import kind_of
 from ...nn.arguments import choice, flag, integer, number
 from ...runtime.parameter import Parameter
 from ...runtime.tensor import Tensor
@@ -28,7 +29,7 @@ class _Watching(Callback):
     def __init__(self, monitor: Any, mode: Any, min_delta: Any, patience: Any, verbose: Any) -> None:
         super().__init__()
         if not isinstance(monitor, str):
-            raise TypeError(f"`monitor` must be the name of a value, not a {type(monitor).__name__}")
+            raise TypeError(f"`monitor` must be the name of a value, not {kind_of(monitor)}")
         self.monitor = monitor
         self.mode = choice("mode", mode, ("auto", "min", "max"))
         self.min_delta = abs(number("min_delta", min_delta))
@@ -169,7 +170,7 @@ class ReduceLROnPlateau(_Watching):
     ) -> None:
         super().__init__(monitor, mode, min_delta, patience, verbose)
         if not isinstance(factor, float):
-            raise TypeError(f"`factor` must be a float, not a {type(factor).__name__}")
+            raise TypeError(f"`factor` must be a float, not {kind_of(factor)}")
         if not 0.0 < factor < 1.0:
             raise ValueError(f"`factor` must be between 0 and 1, not {factor}")
         self.factor = factor
