@@ -21,8 +21,8 @@ from ..primitives.control import COUNT, Scan
 
 __all__ = ["batched", "changes_something", "one_by_one"]
 
-#: Ops that look at every element and stop the program; the order among examples does not matter.
-_CHECKS = frozenset({"check_exponent", "check_index", "check_solved"})
+#: Ops with an effect that run once for all examples: they stop the program or read a status; no order matters.
+_CHECKS = frozenset({"check_exponent", "check_index", "check_solved", "without_overflow"})
 
 
 class _Unbatchable(Exception):

@@ -81,7 +81,7 @@ class WithoutOverflow(Primitive):
     effect = Effect.IO
 
     def infer(finite: TensorType):
-        require_dtype(finite is _BOOL, f"whether numbers are finite is bool[], not {finite}")
+        require_dtype(finite.dtype.is_bool, f"whether numbers are finite is a bool, not {finite.dtype.name}")
         return finite
 
     def numpy(finite):
@@ -91,4 +91,4 @@ class WithoutOverflow(Primitive):
         yield (np.array(True),)
         yield (np.array(False),)
 
-    errors = [((F2,), {}, "whether numbers are finite is bool[]")]
+    errors = [((F2,), {}, "whether numbers are finite is a bool")]
