@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import gc
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
-from autodiff_compiler import Tensor
+from autodiff_compiler import AscendError, Tensor
 from tests.ascend import on_device
 from tests.programs.test_documents import *  # noqa: F403  (its tests)
 from tests.programs.test_documents import mode, says  # noqa: F401  (their fixtures)
@@ -20,4 +21,5 @@ def everything_runs_there(request: Any, device: Any) -> Iterator[None]:
         yield
     for x in gc.get_objects():  # the module's own Tensors outlive the device, which is shut down after each test
         if issubclass(type(x), Tensor):
-            x._of_host()
+            with contextlib.suppress(AscendError):  # one of an earlier test: its device is gone already
+                x._of_host()
