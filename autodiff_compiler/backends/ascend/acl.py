@@ -6,7 +6,6 @@ import contextlib
 import ctypes
 from typing import Any
 
-from ...dtypes import DType
 from ...errors import AscendError, AscendMemoryError
 from ...locks import Lock
 from .library import Libraries, MissingSymbolError
@@ -68,10 +67,6 @@ class Acl:
                 self.call("aclFinalize")
             self._ready = self._owner = False
 
-    @property
-    def ready(self) -> bool:
-        return self._ready
-
     def call(self, name: str, *args: Any) -> None:
         """Calls a function; AscendError if its status is not 0."""
         status = self.libraries.function(name)(*args)
@@ -103,8 +98,3 @@ class Acl:
 
 #: The one of this process.
 acl = Acl()
-
-
-def dtype_code(dtype: DType) -> int:
-    """The number of a dtype in CANN."""
-    return DTYPE_CODES[dtype.short]

@@ -67,7 +67,7 @@ class _Pool:
     def __init__(self) -> None:
         self.free: dict[int, list[int]] = defaultdict(list)
         self.lock = Lock()
-        #: bytes held from CANN, and those of them in use
+        #: bytes held from CANN
         self.held = 0
 
 
@@ -186,14 +186,14 @@ class Device:
 
     def _malloc(self, size: int, label: str) -> int:
         try:
-            address = self._taken_from_cann(size)
-        except AscendMemoryError as error:
-            if not self.trim():
-                raise self._no_memory(error, size, label) from None
             try:
                 address = self._taken_from_cann(size)
-            except AscendMemoryError as again:
-                raise self._no_memory(again, size, label) from None
+            except AscendMemoryError:
+                if not self.trim():
+                    raise
+                address = self._taken_from_cann(size)
+        except AscendMemoryError as error:
+            raise self._no_memory(error, size, label) from None
         self._pool.held += size
         return address
 

@@ -93,7 +93,8 @@ def _plan_segment(segment: Segment, shared: set[Key], made: set[Key]) -> None:
         for ref in refs_of(call):
             first.setdefault(ref.buffer, i)
             last[ref.buffer] = i
-    segment.made = [b for b in first if b in shared and b not in made]
+    segment.outside = [b for b in first if b in shared]
+    segment.made = [b for b in segment.outside if b not in made]
     made.update(segment.made)
     taken: list[tuple[int, int, int]] = []  # from, to, and until which operator
     for buffer, start in sorted(first.items(), key=lambda item: item[1]):

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...errors import AscendError
 from .device import Block, Device
-from .emit import Buffer, Call, Ref
+from .emit import Call, Ref
 from .launch import Executor, Planned, launch, repeatable
 
 if TYPE_CHECKING:
@@ -32,8 +32,12 @@ class Mode:
     def run(self, segment: Segment, run: Run) -> None:
         """Queues a segment for the addresses of this run."""
         arena = self.places(segment, run)
+        self.launch_all(segment, run, arena)
+
+    def launch_all(self, segment: Segment, run: Run, arena: int) -> None:
+        """Plans and queues all operators of a segment."""
         for call in segment.calls:
-            launch(run.device, call.operator, placed(call, segment, run, arena), call.loc)
+            launched(call, segment, run, arena)
 
     def places(self, segment: Segment, run: Run) -> int:
         """Gives the segment's buffers their blocks; the address of its arena, which lives as long as the run."""
@@ -54,15 +58,13 @@ def placed(call: Call, segment: Segment, run: Run, arena: int) -> list[Any]:
     ]  # fmt: skip
 
 
+def launched(call: Call, segment: Segment, run: Run, arena: int) -> None:
+    """Plans and queues one operator."""
+    launch(run.device, call.operator, placed(call, segment, run, arena), call.loc)
+
+
 def _addresses(segment: Segment, run: Run, arena: int) -> tuple[int, ...]:
-    buffers: dict[Buffer, None] = {}
-    for call in segment.calls:
-        for v in call.values:
-            for x in v if isinstance(v, list) else (v,):
-                if isinstance(x, Ref):
-                    buffers[x.buffer] = None
-    found = [run.frame[b].address for b in buffers if b not in segment.offsets]
-    return (run.device.number, arena, *found)
+    return (run.device.number, arena, *[run.frame[b].address for b in segment.outside])
 
 
 class _Keeping(Mode):
@@ -131,7 +133,7 @@ class Cached(_Keeping):
             if executor is not None:
                 executor.run()
             else:
-                launch(run.device, call.operator, placed(call, segment, run, arena), call.loc)
+                launched(call, segment, run, arena)
 
 
 class _Graph:
@@ -164,8 +166,7 @@ class Captured(_Keeping):
             device.acl.call("aclmdlRIExecuteAsync", graph.handle, device.stream)
             device.queued(f"a captured graph of {len(segment.calls)} operators")
             return
-        for call in segment.calls:
-            launch(run.device, call.operator, placed(call, segment, run, arena), call.loc)
+        self.launch_all(segment, run, arena)
 
     def _capture(self, graph: _Graph, segment: Segment, run: Run, arena: int) -> None:
         """Records the segment; marks the graph as refused where CANN does not go along."""

@@ -81,10 +81,14 @@ def given(frame: Frame, operand: Operand, value: Any) -> None:
 
 @dataclass
 class Segment:
-    """Operators in order.  `made`: buffers that others read, allocated first; `offsets`: where the rest lies."""
+    """Operators in order.  `made`: buffers that others read, allocated first; `offsets`: where the rest lies.
+
+    `outside`: all buffers that do not lie in the arena.
+    """
 
     calls: list[Call]
     made: list[Buffer] = field(default_factory=list)
+    outside: list[Buffer] = field(default_factory=list)
     offsets: dict[Buffer, int] = field(default_factory=dict)
     arena: int = 0
     dead: list[Key] = field(default_factory=list)
