@@ -70,10 +70,14 @@ OPEN = """
 
 Rules are written so that results do not depend on it (nan beside numbers in `Maximum`, `Amax`; which of equal elements
 `ArgMax` and `Topk` name; which of several writers of a place wins; integers divided by 0 or cast to narrower ones; the
-dtype of sums of 16-bit floats), except for these, which the first run on hardware has to show:
+rounding of a quotient that is then floored; the dtype of sums of 16-bit floats), except for these, which the first run
+on hardware has to show:
 
 * `sign` of nan, `softmax` and `log_softmax` of rows with nan or only -inf, the place of nan in sorting;
-* `mod`, `fmod` and `floordiv` where a quotient is infinite, or so great that it is rounded;
+* `mod`, `fmod` and `floordiv` of floats rest on `FmodTensor`: whether it is exact where the quotient is great;
+* floats cast to integers that cannot hold them (nan becomes 0, of the rest nothing is said, by NumPy neither), and
+  integers of more digits cast to floats;
+* the sign of a zero from `maximum`, `minimum`, `clamp`, `relu`, `round`, `sign`, `xlogy`;
 * integers that overflow, subnormal numbers, the last digits of transcendental functions;
 * the order in which `IndexAdd`, `ScatterAdd`, `Scatter` and the convolutions add up.
 """

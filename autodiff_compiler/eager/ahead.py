@@ -7,11 +7,12 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from ..runtime import epoch
+from ..runtime.device_array import residence
 from ..runtime.parameter import Parameter
 from ..runtime.storage import SHARED
 from ..runtime.tensor import Tensor
 from ..runtime.trees import leaves
-from .captured import checksum, picture
+from .captured import content, picture
 from .grad import Tape
 from .tape import thread
 
@@ -31,6 +32,9 @@ class Ahead:
         cell: Any,
     ) -> None:
         self._args, self._kwargs, self._cell = tuple(args), dict(kwargs), cell
+        if residence.bring is not None:  # the call would, and what it brings there is not what it writes
+            for x in tensors:
+                residence.bring(x)
         before = _arrays(tensors)
         self._number = {id(x): i for i, x in enumerate((*tensors, *weights))}
         self._tape = Tape(run, tensors, weights)
@@ -39,7 +43,7 @@ class Ahead:
         for x in kept:
             x._held |= SHARED  # a write gives them another buffer, and is seen
         self._arrays = _arrays(kept)
-        self._seen = [(x, array, checksum(array)) for x, array in before]
+        self._seen = [(x, array, content(array)) for x, array in before]
         self._thread, self._epoch = threading.get_ident(), epoch.current()
         #: what the call reads, as it left it (a repeated call would go on from there, this one is not repeated);
         #: None if that is not known
@@ -56,7 +60,7 @@ class Ahead:
             and all(map(_same, args, self._args))
             and all(_same(kwargs[k], x) for k, x in self._kwargs.items())
             and all(x._data is array for x, array in self._arrays)
-            and all(x._data is array and checksum(array) == was for x, array, was in self._seen)
+            and all(x._data is array and content(array) == was for x, array, was in self._seen)
             and self._reads_the_same()
         )
 

@@ -12,9 +12,10 @@ from typing import Any
 import numpy as np
 
 from ..dtypes import DType
+from ..runtime.device_array import DeviceArray
 from ..runtime.tensor import Array, Tensor
 
-__all__ = ["checksum", "picture", "reached"]
+__all__ = ["checksum", "content", "picture", "reached"]
 
 _PACKAGE = __name__.partition(".")[0]
 _LIBRARIES = frozenset({_PACKAGE, "numpy", "scipy", "ml_dtypes", "builtins"}) | sys.stdlib_module_names
@@ -29,6 +30,11 @@ def checksum(array: Array) -> int:
     return zlib.crc32(np.ascontiguousarray(array).reshape(-1).view(np.uint8).data)
 
 
+def content(array: Any) -> object:
+    """What differs when the content of an array of this dtype and shape differs."""
+    return array.memory if isinstance(array, DeviceArray) else checksum(array)
+
+
 def picture(roots: Iterable[Any]) -> tuple[list[Any], list[Any]] | None:
     """What all that is reached from `roots` holds, for a comparison; and the objects, whose ids stay theirs meanwhile.
 
@@ -39,7 +45,7 @@ def picture(roots: Iterable[Any]) -> tuple[list[Any], list[Any]] | None:
         if parts is None:
             return None
         array = x._data if isinstance(x, Tensor) else x if isinstance(x, np.ndarray) else None
-        held = [*map(id, parts)] if array is None else [array.dtype, array.shape, checksum(array)]
+        held = [*map(id, parts)] if array is None else [array.dtype, array.shape, content(array)]
         shown.append((id(x), held))
         kept.append((x, parts, array))
     return shown, kept

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from typing import Any
 
 import numpy as np
@@ -30,7 +29,7 @@ from .tape import place, thread
 
 __all__ = ["settle"]
 
-_REMEMBERED = 4096
+_REMEMBERED, _NUMBERS = 4096, 1024
 _programs: dict[Any, AscendProgram] = {}
 _lock = Lock()
 
@@ -58,7 +57,7 @@ def _run(defn: type[Primitive], operands: tuple[Any, ...], attrs: Attrs) -> Any:
     arrays: list[Any] = [brought(x, device) if isinstance(x, Tensor) else None for x in operands]
     if None in arrays:
         fill_numbers(defn, operands, arrays)
-        arrays = [a if isinstance(a, AscendArray) else _number(device, a.item(), a.dtype) for a in arrays]
+        arrays = [a if isinstance(a, AscendArray) else _number(device, a) for a in arrays]
     key = (context.machine, defn, attrs, *[(a.dtype, a.shape) for a in arrays])
     program = _programs.get(key)
     if program is None:
@@ -70,14 +69,16 @@ def _run(defn: type[Primitive], operands: tuple[Any, ...], attrs: Attrs) -> Any:
     return tuple(results) if defn.multiple else results[0]
 
 
-@functools.lru_cache(maxsize=1024, typed=True)
-def _known_number(device: Device, value: Any, negative: bool, dtype: np.dtype[Any]) -> AscendArray:
-    return AscendArray.of(np.asarray(value).astype(dtype), device)
-
-
-def _number(device: Device, value: Any, dtype: np.dtype[Any]) -> AscendArray:
+def _number(device: Device, number: np.ndarray[Any, Any]) -> AscendArray:
     """A Python number on the device; the same ones come again and again."""
-    return _known_number(device, value, str(value).startswith("-"), dtype).copy()  # -0.0 == 0.0
+    known = device.kept.setdefault(_number, {})
+    key = (number.dtype, number.tobytes())  # 0.0 is not -0.0, and nan is nan
+    found: AscendArray | None = known.get(key)
+    if found is None:
+        if len(known) >= _NUMBERS:
+            known.clear()
+        found = known[key] = AscendArray.of(number, device)
+    return found.copy()
 
 
 def _compiled(key: Any, plan: Plan, arrays: list[Any], attrs: Attrs) -> AscendProgram:

@@ -133,7 +133,7 @@ class Floordiv(Primitive):
 
     infer = number_binary
     scalar = lambda k, x, y: k.floor_divide(x, y)
-    aclnn = lambda c, x, y: c.divided("FloorDivide", x, y)
+    aclnn = lambda c, x, y: c.floored(x, y)
     call = broadcasting("floordiv", bools=False)
     methods = ("__floordiv__", "__rfloordiv__", "floor_divide")
 
@@ -149,7 +149,7 @@ class Mod(Primitive):
 
     infer = number_binary
     scalar = lambda k, x, y: k.remainder(x, y)
-    aclnn = lambda c, x, y: c.divided("RemainderTensorTensor", x, y)
+    aclnn = lambda c, x, y: c.modulo(x, y)
     call = broadcasting("mod", bools=False)
     methods = ("__mod__", "__rmod__", "remainder")
 

@@ -142,7 +142,7 @@ class Fmod(Primitive):
 
     infer = number_binary
     scalar = lambda k, x, y: k.fmod(x, y)
-    aclnn = lambda c, x, y: c.divided("FmodTensor", x, y)
+    aclnn = lambda c, x, y: c.truncated(x, y)
     call = broadcasting("fmod", bools=False)
     methods = ("fmod",)
 

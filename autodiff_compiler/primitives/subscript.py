@@ -224,6 +224,8 @@ def getitem(x, index):
     A mask known only at run time has no result of known size: DynamicShapeError.
     """
     x = as_tensor(x)
+    if any(type(n) is int and n < 0 for n in x.shape):
+        raise ValueError(f"a Tensor of open sizes {list(x.shape)} has no elements: it only describes inputs")
     _refuse_mask(index)
     plan = _plan(x.shape, index)
     attrs = _slice_attrs(plan)

@@ -183,7 +183,7 @@ class Cbrt(Primitive):
 
     def decomposed(c, x):
         root = F.pow(F.abs(x), 1 / 3)
-        return F.select(F.less(x, 0), -root, root)
+        return F.select(F.equal(x, 0), x, F.select(F.less(x, 0), -root, root))
 
     def vjp(c, g, x):
         return g / (c.out * c.out * 3)
@@ -355,9 +355,9 @@ class Asinh(Primitive):
 
     def decomposed(c, x):
         size = F.abs(x)
-        part = 1 / size  # so that no square of a great number is needed
-        found = F.log1p(size + size / (part + F.sqrt(part * part + 1)))
-        return F.select(F.less(x, 0), -found, found)
+        part = 1 / size  # so that no square of a great number is needed, nor its double
+        found = F.log1p(size) + F.log1p(1 / ((part + F.sqrt(part * part + 1)) * (part + 1)))
+        return F.select(F.equal(x, 0), x, F.select(F.less(x, 0), -found, found))
 
     def vjp(c, g, x):
         return g / F.hypot(x, 1)
@@ -377,7 +377,8 @@ class Acosh(Primitive):
 
     def decomposed(c, x):
         above = x - 1
-        return F.log1p(above + F.sqrt(above) * F.sqrt(x + 1))
+        found = F.log1p(above + F.sqrt(above) * F.sqrt(x + 1))
+        return F.select(F.less(x, 1e10), found, F.log(x) + math.log(2))  # the double of a great number may be inf
 
     def vjp(c, g, x):
         return g / (F.sqrt(x - 1) * F.sqrt(x + 1))  # x*x - 1 would cancel near 1 and overflow

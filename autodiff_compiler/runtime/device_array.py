@@ -75,6 +75,11 @@ class DeviceArray:
         """Takes the memory of another array of this dtype and shape, if it can be shared."""
         raise NotImplementedError
 
+    @property
+    def memory(self) -> object:
+        """What holds the elements: as long as it is the same object, they are the same."""
+        raise NotImplementedError
+
     # ------------------------------------------------------------------------------------------- description
     @property
     def ndim(self) -> int:

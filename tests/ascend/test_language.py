@@ -10,6 +10,10 @@ import pytest
 
 import autodiff_compiler as ms
 from autodiff_compiler import Parameter, Tensor, nn, ops
+from autodiff_compiler.backends.ascend.device import current
+from autodiff_compiler.backends.ascend.emit import Buffer, Ref
+from autodiff_compiler.backends.ascend.program import Run
+from autodiff_compiler.errors import InternalCompilerError
 from tests.ascend.on_device import MODES, array, ascend
 
 
@@ -61,6 +65,21 @@ def own_rule(x: Any) -> Any:
     return square(x).sum()
 
 
+def nothing(x: Any) -> Any:
+    y = x[1:1] if x.sum() > 0 else x[0:0]
+    n = 0
+    while n < 3:
+        y = y * 2 if n > 1 else x[2:2]
+        n = n + 1
+    return (ops.concat((y, x[3:3], x * x))).sum() + y.sum()
+
+
+def turned(x: Any) -> Any:
+    y = x.reshape((2,) * 10)
+    y = y.transpose(*range(9, -1, -1)) if x.sum() > 0 else ops.broadcast_to(y[:, :1], (2,) * 10)
+    return (y.reshape(-1) * x).sum()
+
+
 halved = ops.InsertGradientOf(lambda g: g * 0.5)
 
 
@@ -91,6 +110,9 @@ FUNCTIONS: dict[str, tuple[Callable[..., Any], Any]] = {
     "InsertGradientOf": (edited, array(4)),
     "py_call": (from_host, array(4)),
     "stop_gradient": (stopped, array(4)),
+    "values without elements": (nothing, array(4)),
+    "many dimensions": (turned, np.abs(array(1024))),
+    "many dimensions, repeated": (turned, -np.abs(array(1024))),
 }
 
 
@@ -107,6 +129,38 @@ def test_values_and_gradients(name: str, mode: str, device: Any) -> None:
             np.testing.assert_allclose(run(Tensor(x)).asnumpy(), value, rtol=1e-5)
             for way in ways:
                 np.testing.assert_allclose(way(Tensor(x)).asnumpy(), gradient, rtol=1e-4, atol=1e-5)
+
+
+def in_place(x: Any, y: Any, n: Any) -> Any:
+    while True:
+        x.copy_(x * 2)
+        if n <= 0:
+            pass
+        else:
+            return y
+        n = n + 1
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_a_value_that_the_first_trip_has_not_made_yet(mode: str, device: Any) -> None:
+    """Whether `x` and `y` are one Tensor only the call knows, so the loop chooses from what is not there at first."""
+    run = ms.jit(in_place)
+    with ascend(ascend_mode=mode):
+        for _ in range(3):
+            z, other = Tensor([1.0, 2.0]), Tensor([5.0, 6.0])
+            assert run(z, z, Tensor(-1)).tolist() == [8, 16]
+            assert z.tolist() == [8, 16]
+            assert run(z, other, Tensor(-1)).tolist() == [5, 6]
+            assert z.tolist() == [64, 128]
+
+
+def test_only_what_a_path_may_leave_out_is_zeros(device: Any) -> None:
+    with ascend():
+        run, x = Run(current(), {}), Buffer(8, "x")
+        with pytest.raises(InternalCompilerError, match="nothing made: x"):
+            run.block(x)
+        x.optional = True
+        assert run.fetch(Ref(x, ms.float32, (2,), (1,))).tolist() == [0, 0]
 
 
 def test_hooks_see_the_gradients(device: Any) -> None:
@@ -205,3 +259,7 @@ def test_errors_of_types_are_those_of_the_cpu(device: Any) -> None:
                 wrong()
         with pytest.raises(IndexError):
             Tensor([1.0])[3]
+        open_sizes = Tensor(shape=[None, 3], dtype=ms.float32)
+        for index in (0, slice(0, 1), Ellipsis):
+            with pytest.raises(ValueError, match="has no elements"):
+                open_sizes[index]

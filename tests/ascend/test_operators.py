@@ -10,7 +10,7 @@ from autodiff_compiler.backends.ascend.emit import Ref
 from autodiff_compiler.backends.ascend.recipes import Recipes
 from autodiff_compiler.backends.numpy import NumpyBackend
 from autodiff_compiler.config import set_context
-from autodiff_compiler.dtypes import bfloat16, bool_, float16, float32, float64, int32, int64, uint8
+from autodiff_compiler.dtypes import bfloat16, bool_, float16, float32, float64, from_numpy, int32, int64, uint8
 from autodiff_compiler.errors import UnsupportedCallError
 from autodiff_compiler.inspection.samples import module_of, samples_of
 from autodiff_compiler.ir.types import tensor
@@ -91,12 +91,10 @@ def test_derivatives_at_ties_are_the_closed_forms(name: str, device: Simulator) 
 SPECIAL = np.array([np.nan, np.inf, -np.inf, 0.0, -0.0, 1.0, -1.0, 0.5, 3e4, -3e4])
 #: Elementwise functions: those whose type rule takes operands of one float type and no attributes.
 ELEMENTWISE = [n for n in ON_DEVICE if REGISTRY[n].scalar and not REGISTRY[n].schema]
-#: What CANN's texts leave open and no rule mends: the remainders of infinities and quotients that are rounded up.
-OPEN = {"mod", "fmod", "floordiv"}
 
 
 @pytest.mark.parametrize("dtype", [float32, float16, bfloat16], ids=lambda d: d.short)
-@pytest.mark.parametrize("name", [n for n in ELEMENTWISE if n not in OPEN])
+@pytest.mark.parametrize("name", ELEMENTWISE)
 def test_special_numbers(name: str, dtype, device: Simulator) -> None:
     """Pairs of nan, infinities, zeros and numbers give what NumPy gives, whatever `Maximum` does with nan."""
     defn = REGISTRY[name]
@@ -107,6 +105,33 @@ def test_special_numbers(name: str, dtype, device: Simulator) -> None:
     if made is None:
         return
     assert_like_numpy(compiled(made[0]), *made, dtype, name)
+
+
+@pytest.mark.parametrize("dtype", [float32, float16, bfloat16, float64], ids=lambda d: d.short)
+@pytest.mark.parametrize("name", ["floordiv", "mod"])
+def test_quotients_rounded_down_and_what_they_leave(name: str, dtype, device: Simulator) -> None:
+    """Signs of zeros are NumPy's, too, and 1 // 0.1 is 9 as 0.1 is a little more than a tenth."""
+    numbers = np.array([0.0, -0.0, 1.0, -1.0, 0.1, -0.1, 3.5, -7.0, 3e4, np.inf, -np.inf, np.nan])
+    xs = [x.reshape(-1).astype(dtype.numpy) for x in np.meshgrid(numbers, numbers)]
+    made = forward(REGISTRY[name], xs, {})
+    assert made is not None
+    found = np.asarray(compiled(made[0])(*xs)[0]).astype(float)
+    with np.errstate(all="ignore"):
+        wanted = {"floordiv": np.floor_divide, "mod": np.remainder}[name](*xs).astype(float)
+    np.testing.assert_array_equal(found, wanted)
+    some = wanted == wanted
+    np.testing.assert_array_equal(np.signbit(found[some]), np.signbit(wanted[some]))
+
+
+@pytest.mark.parametrize("name", ["asinh", "acosh"])
+def test_great_numbers_have_a_logarithm(name: str, device: Simulator) -> None:
+    x = np.array([3.4e38, 1e30, 1e19, 1e10, 9e9, 1e5, 1.0 + 1e-6, 1.0, np.inf], np.float32)
+    x = np.concatenate([x, -x, np.float32([1e-30, 0.0, -0.0])]) if name == "asinh" else x
+    made = forward(REGISTRY[name], [x], {})
+    assert made is not None
+    found = np.asarray(compiled(made[0])(x)[0])
+    np.testing.assert_allclose(found, getattr(np, "arc" + name[1:])(x.astype(float)), rtol=3e-6)
+    assert not np.signbit(found[-2:]).any() if name == "acosh" else np.signbit(found[-2:]).tolist() == [False, True]
 
 
 def _reduced(name: str, x: np.ndarray, **attrs: object) -> None:
@@ -164,6 +189,26 @@ def test_operators_repeat_their_operands_themselves(device: Simulator) -> None:
     assert [v.shape for v in add.values if isinstance(v, Ref)] == [(4, 3), (1, 3), (4, 3)]
     assert [v.shape for v in mul.values if isinstance(v, Ref)] == [(4, 3), (1, 1), (4, 3)]
     assert_like_numpy(compiled(module), module, [x, np.arange(3, dtype=np.float32)], float32, "bias")
+
+
+@pytest.mark.parametrize("dtype", ["float64", "int16"])
+def test_operands_that_are_repeated_along_many_axes(dtype: str, device: Simulator) -> None:
+    """Of these dtypes CANN takes fewer than 6 groups of axes: more are repeated by copies before."""
+    shapes = [((2, 1, 3, 1, 2, 1, 3, 1), (1, 3, 1, 2, 1, 2, 1, 2)), ((1, 3, 1, 2, 1, 2), (2, 2, 1, 3, 1, 2, 1))]
+    for shape in shapes:
+        x, y = (np.random.default_rng(1).integers(1, 9, s).astype(dtype) for s in shape)
+        whole = np.broadcast_shapes(*shape)
+        types = [tensor(from_numpy(v.dtype), v.shape) for v in (x, y)]
+
+        def build(x, y, whole=whole):
+            less = F.less(F.broadcast_to(x, shape=whole), F.broadcast_to(y, shape=whole))
+            total = F.add(F.broadcast_to(x, shape=whole), F.broadcast_to(y, shape=whole))
+            return total, F.select(less, total, F.broadcast_to(y, shape=whole)), F.broadcast_to(x, shape=whole)
+
+        total, chosen, repeated = [np.asarray(a) for a in compiled(module_of(types, build))(x, y)]
+        np.testing.assert_array_equal(total, x + y)
+        np.testing.assert_array_equal(chosen, np.where(x < y, x + y, np.broadcast_to(y, whole)))
+        np.testing.assert_array_equal(repeated, np.broadcast_to(x, whole))
 
 
 def test_no_attribute_hides_behind_a_method_of_the_emitter():

@@ -12,6 +12,7 @@ import pytest
 
 import autodiff_compiler as ms
 from autodiff_compiler import Parameter, Tensor, nn, ops
+from autodiff_compiler.eager.ahead import Ahead
 from tests.ascend.on_device import Copies, array, ascend
 
 
@@ -45,6 +46,26 @@ def test_a_result_goes_from_program_to_program_without_the_host(device: Any, mon
         assert copies.of(lambda: f(f(f(x)))) == (0, 0)
         assert copies.of(lambda: f(x).asnumpy()) == (0, 1)
         assert copies.of(lambda: (x + x).item if False else (x + x) * x) == (0, 0)
+
+
+def test_a_gradient_after_set_grad_reads_nothing_back_and_sees_writes(device: Any, monkeypatch: Any) -> None:
+    network = nn.Dense(32, 32, weight_init="ones", bias_init="zeros")
+    network.set_grad()
+    gradient = ms.grad(network, None, network.trainable_params())
+    pulled: list[Any] = []
+    pull = Ahead.pull
+    monkeypatch.setattr(Ahead, "pull", lambda ahead, *args: pulled.append(ahead) or pull(ahead, *args))
+    with ascend():
+        copies = Copies(monkeypatch)
+        for _ in range(2):
+            x = Tensor(array(4, 32))
+            network(x)
+            assert copies.of(lambda x=x: gradient(x))[1] == 0
+        assert len(pulled) == 2, "the gradient is that of the call before it"
+        network(x)
+        x.copy_(x * 0)
+        assert not gradient(x)[0].asnumpy().any()
+    assert (len(pulled), copies.down) == (2, 1)
 
 
 def test_an_array_that_others_see_stays_on_the_host(device: Any) -> None:

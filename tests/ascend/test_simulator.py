@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import math
 import os
 import threading
 from collections.abc import Iterator
@@ -16,7 +17,7 @@ from tests.ascend.conftest import WHERE, Simulator
 
 pytestmark = pytest.mark.skipif(WHERE != "sim", reason="it is about the simulator")
 
-F16, F32, I64 = 1, 0, 9
+F16, F32, F64, I64 = 1, 0, 11, 9
 TO_DEVICE, TO_HOST, ON_DEVICE = 1, 2, 3
 SYNC, TIMELINE = 1, 8
 
@@ -179,6 +180,28 @@ def test_the_first_phase_refuses_dtypes_shapes_and_null(raw: Raw) -> None:
     assert raw.plan("Exp", x, short)[0] == 161002
     assert raw.plan("Exp", x, None)[0] == 161001
     for handle in (x, y, short):
+        raw.aclDestroyTensor(handle)
+    raw.aclrtFree(place)
+
+
+@pytest.mark.parametrize(("dtype", "axes", "status"), [(F64, 5, 0), (F64, 6, 161002), (F32, 8, 0)])
+def test_the_first_phase_counts_groups_of_broadcasting(raw: Raw, dtype: int, axes: int, status: int) -> None:
+    place = raw.memory()
+
+    def view(address: int, sizes: list[int]) -> int:
+        dims, strides = (ctypes.c_int64 * axes)(*sizes), (ctypes.c_int64 * axes)(*np.cumprod([1, *sizes[:-1]]).tolist())
+        storage = (ctypes.c_int64 * 1)(math.prod(sizes))
+        made: int = raw.aclCreateTensor(dims, axes, dtype, strides, 0, 2, storage, 1, address)
+        return made
+
+    x = view(place, [1 + i % 2 for i in range(axes)])
+    y = view(place + 256, [2 - i % 2 for i in range(axes)])
+    z = view(place + 512, [2] * axes)
+    found, _, executor = raw.plan("Mul", x, y, z)
+    assert found == status
+    if executor:
+        raw.aclDestroyAclOpExecutor(executor)
+    for handle in (x, y, z):
         raw.aclDestroyTensor(handle)
     raw.aclrtFree(place)
 
@@ -378,6 +401,31 @@ def test_a_thread_needs_a_device_and_streams_of_it(raw: Raw) -> None:
     assert found == [107002, 107001, 0, 107003]
     assert "the stream is one of device 0, the thread's is 1" in raw.breach()
     raw.aclrtDestroyStream(stream)
+
+
+def test_threads_share_the_context_of_a_device_until_its_last_reset(raw: Raw) -> None:
+    context = raw.get("aclrtGetCurrentContext")
+    found: list[int] = []
+
+    def other() -> None:
+        found.append(raw.aclrtGetCurrentContext(ctypes.byref(ctypes.c_void_p())))
+        found.append(raw.aclrtSetCurrentContext(context))
+        place = ctypes.c_void_p()
+        found.append(raw.aclrtMalloc(ctypes.byref(place), 64, 0))
+        found.append(raw.aclrtFree(place))
+
+    thread = threading.Thread(target=other)
+    thread.start()
+    thread.join()
+    assert found == [107002, 0, 0, 0]
+    raw.aclrtSetDevice(1)
+    assert raw.get("aclrtGetCurrentContext") != context
+    raw.aclrtResetDevice(1)
+    assert raw.aclrtSetCurrentContext(context) == 0
+    raw.aclrtResetDevice(0)
+    assert raw.aclrtSetCurrentContext(context) == 107000
+    assert "the context was destroyed before" in raw.breach()
+    raw.aclrtSetDevice(0)
 
 
 def test_streams_are_destroyed_before_their_device(raw: Raw) -> None:

@@ -76,14 +76,38 @@ void sim_log(const char *format, ...) {
 }
 
 /* ---------------------------------------------------------------------------------------------- threads */
-static __thread int device = -1;
+typedef struct { Object object; int device; } Context; /* never freed: a thread may still name it */
+static Context *contexts[8];
+static __thread Context *current;
 int sim_sets[8];
 
-int sim_chosen(void) { return device; }
-void sim_choose(int number) { device = number; }
+int sim_chosen(void) { return current && current->object.alive ? current->device : -1; }
+void *sim_current_context(void) { return current && current->object.alive ? current : NULL; }
+void sim_choose_context(void *context) { current = context; }
+
+void sim_set_device(int number) {
+    sim_lock();
+    if (!sim_sets[number]++) {
+        contexts[number] = sim_new(CONTEXT, sizeof(Context));
+        contexts[number]->object.own = true;
+        contexts[number]->device = number;
+    }
+    current = contexts[number];
+    sim_unlock();
+}
+
+void sim_reset_device(int number) {
+    if (sim_chosen() == number) current = NULL;
+    sim_lock();
+    bool last = --sim_sets[number] == 0;
+    sim_unlock();
+    if (!last) return;
+    sim_end_streams_of(number);
+    contexts[number]->object.alive = false;
+}
 
 Status sim_context(const char *function) {
-    if (device < 0) return sim_error(107002, "%s: no device was set in this thread", function);
+    if (sim_chosen() < 0) return sim_error(107002, "%s: no device was set in this thread", function);
     return 0;
 }
 
@@ -155,7 +179,7 @@ void sim_kill(Object *object) {
 
 static const char *kind_name(Kind kind) {
     static const char *names[] = {"?", "tensor", "scalar", "int array", "bool array", "float array", "tensor list",
-                                  "scalar list", "executor", "stream", "event", "graph"};
+                                  "scalar list", "executor", "stream", "event", "graph", "context"};
     return names[kind];
 }
 

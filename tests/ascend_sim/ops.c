@@ -168,6 +168,28 @@ void has_shape(Plan *p, const Tensor *t, int rank, const int64_t *dims) {
         need(p, t->dims[i] == dims[i], "dimension %d is %lld instead of %lld", i, (long long)t->dims[i], (long long)dims[i]);
 }
 
+/* Neighbouring axes along which the same operands are repeated are one group; of some dtypes there may be five. */
+static void groups(Plan *p, const Tensor *const *xs, int count, int rank) {
+    bool limited = false;
+    for (int k = 0; k < count; k++) {
+        int dtype = xs[k]->dtype;
+        limited |= dtype == F64 || dtype == I16 || dtype == U16 || dtype == U64;
+    }
+    int found = 0;
+    unsigned before = 0, all = (1u << count) - 1;
+    for (int i = 0; i < rank; i++) {
+        unsigned single = 0;
+        for (int k = 0; k < count; k++) {
+            int at = i - rank + xs[k]->rank;
+            if (at < 0 || xs[k]->dims[at] == 1) single |= 1u << k;
+        }
+        if (single == all) continue;
+        if (!found || single != before) found++;
+        before = single;
+    }
+    need(p, !limited || found < 6, "the axes form %d groups of broadcasting", found);
+}
+
 void broadcasts(Plan *p, const Tensor *const *xs, int count, const Tensor *to) {
     int64_t dims[MAX_DIMS];
     int rank = 0;
@@ -181,6 +203,7 @@ void broadcasts(Plan *p, const Tensor *const *xs, int count, const Tensor *to) {
             if (n != 1) dims[i] = n;
         }
     }
+    groups(p, xs, count, rank);
     has_shape(p, to, rank, dims);
 }
 

@@ -90,8 +90,7 @@ EXPORT Status aclrtSetDevice(int32_t number) {
     ENTER("aclrtSetDevice");
     if (!initialised) return sim_error(100001, "aclInit was not called");
     if (number < 0 || number >= devices()) return sim_error(107001, "there is no device %d", number);
-    sim_choose(number);
-    sim_sets[number]++;
+    sim_set_device(number);
     return 0;
 }
 
@@ -100,8 +99,20 @@ EXPORT Status aclrtResetDevice(int32_t number) {
     if (number < 0 || number >= devices() || sim_sets[number] == 0) return sim_error(107001, "device %d was not set", number);
     NOT_IN_CAPTURE("aclrtResetDevice");
     sim_drain_device(number);
-    if (--sim_sets[number] == 0) sim_end_streams_of(number);
-    if (sim_chosen() == number) sim_choose(-1);
+    sim_reset_device(number);
+    return 0;
+}
+
+EXPORT Status aclrtGetCurrentContext(void **context) {
+    NEEDS_CONTEXT("aclrtGetCurrentContext");
+    *context = sim_current_context();
+    return 0;
+}
+
+EXPORT Status aclrtSetCurrentContext(void *context) {
+    ENTER("aclrtSetCurrentContext");
+    if (!context || !sim_object(context, CONTEXT, "aclrtSetCurrentContext")) return sim_error(107000, "aclrtSetCurrentContext");
+    sim_choose_context(context);
     return 0;
 }
 
@@ -444,9 +455,10 @@ EXPORT Status aclmdlRIExecuteAsync(Graph *handle, aclrtStream on) {
 }
 
 EXPORT Status aclmdlRIDestroy(Graph *handle) {
-    ENTER("aclmdlRIDestroy");
+    NEEDS_CONTEXT("aclmdlRIDestroy");
     Graph *graph = sim_object(handle, GRAPH, "aclmdlRIDestroy");
     if (!graph) return sim_error(107017, "aclmdlRIDestroy");
+    if (graph->origin->device != sim_chosen()) sim_violation("aclmdlRIDestroy: the graph is another device's");
     if (sim_is_queued(graph)) {
         sim_violation("aclmdlRIDestroy: the graph is running");
         return sim_error(107037, "aclmdlRIDestroy: the graph is running");

@@ -23,7 +23,7 @@ enum { F32 = 0, F16 = 1, I8 = 2, I32 = 3, U8 = 4, I16 = 6, U16 = 7, U32 = 8, I64
 
 /* ---------------------------------------------------------------------------------------------- objects */
 typedef enum {
-    TENSOR = 1, SCALAR, INTS, BOOLS, FLOATS, TENSORS, SCALARS, EXECUTOR, STREAM, EVENT, GRAPH
+    TENSOR = 1, SCALAR, INTS, BOOLS, FLOATS, TENSORS, SCALARS, EXECUTOR, STREAM, EVENT, GRAPH, CONTEXT
 } Kind;
 
 typedef struct {
@@ -165,7 +165,11 @@ uint64_t sim_size_of(int dtype);
 
 /* The device of the calling thread, -1 if it has none. */
 int sim_chosen(void);
-void sim_choose(int device);
+/* A device's default context, which all threads share, lives from when it is first set to its last reset. */
+void *sim_current_context(void);
+void sim_choose_context(void *context);
+void sim_set_device(int device);
+void sim_reset_device(int device);
 /* How often each device was set and not reset. */
 extern int sim_sets[8];
 /* Whether the calling thread has a device; sets the error. */

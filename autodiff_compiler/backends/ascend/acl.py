@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import os
 from typing import Any
 
 from ...errors import AscendError, AscendMemoryError
@@ -30,7 +31,7 @@ _ADVICE = {
     100000: "a parameter is invalid",
     100039: "the loaded library is a stub for linking: put the toolkit's lib64 before its devlib or stub folder",
     107001: "the device does not exist; see `npu-smi info` and ASCEND_RT_VISIBLE_DEVICES",
-    107002: "no device was chosen in this thread",
+    107002: "no device was chosen in this thread, or another package reset it",
     161001: "an argument is NULL",
     161002: "a dtype, shape or format is refused",
     500000: "no device can be used: is the driver installed, and /dev/davinci* readable?",
@@ -47,6 +48,7 @@ class Acl:
         self.libraries = Libraries()
         self._lock = Lock()
         self._ready = False
+        self._pid = os.getpid()
         #: whether this process's first `aclInit` was ours, so that `aclFinalize` is
         self._owner = False
 
@@ -54,18 +56,24 @@ class Acl:
         """Starts CANN; AscendError or MissingSymbolError where it cannot be used.  Somebody else may have done it."""
         with self._lock:
             if self._ready:
+                if self._pid != os.getpid():
+                    why = "CANN was started by the process that this one was forked from"
+                    raise AscendError("aclInit", 0, "", why, "", "")
                 return
             status = self.libraries.function("aclInit")(None)
             if status not in (0, _ALREADY_INITIALISED):
                 raise self.error("aclInit", status)
-            self._owner, self._ready = status == 0, True
+            self._owner, self._ready, self._pid = status == 0, True, os.getpid()
 
     def finalise(self) -> None:
-        """Ends what `initialise` began, if it was the first to do so."""
+        """Ends what `initialise` began, if it was the first of this process to do so."""
         with self._lock:
-            if self._ready and self._owner:
-                self.call("aclFinalize")
+            if self._pid != os.getpid():
+                return
+            ends = self._ready and self._owner
             self._ready = self._owner = False
+            if ends:
+                self.call("aclFinalize")
 
     def call(self, name: str, *args: Any) -> None:
         """Calls a function; AscendError if its status is not 0."""

@@ -53,6 +53,10 @@ class AscendArray(DeviceArray):
         self.block = other.block
         return True
 
+    @property
+    def memory(self) -> Block:
+        return self.block
+
 
 def _uploaded(values: np.ndarray[Any, Any], device: Device, label: str) -> Block:
     block = device.allocate(values.nbytes, label)

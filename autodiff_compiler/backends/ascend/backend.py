@@ -58,6 +58,7 @@ class AscendBackend:
             for x, v in zip(found, module.entry.outs, strict=True)
         ]
         low.flush()
+        low.mark_optional()
         known = [*[key for a in args for key in keys_of(a)], *low.constants]
         lay_out(low.steps, known, [key for x in outs for key in keys_of(x)])
         return low, args, outs

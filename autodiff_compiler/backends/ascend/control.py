@@ -110,6 +110,7 @@ def _scan(low: Lowering, op: Op) -> None:
     low.env.update(zip(body.args, [place, *carries, *elements], strict=True))
     steps, saved = _body(low, body, carries, loc)
     sequences, wanted = [SeqKey() for _ in saved], bool(low.uses.get(index))
+    low.meanings += [(key, None) for e in elements for key in keys_of(e)]
     read = [low.env[v] for v in xs]
 
     def run(program: AscendProgram, run: Run) -> None:
@@ -164,7 +165,7 @@ def _to_seq(low: Lowering, op: Op) -> None:
     parts = [low.whole(x.sliced(0, i, 1).squeezed((0,)), str(op.loc or "")) for i in range(x.shape[0])]
 
     def run(frame: Frame) -> None:
-        frame[key] = [frame[p.buffer] for p in parts]
+        frame[key] = [frame.get(p.buffer) for p in parts]
 
     low.step(Bind(run, [p.buffer for p in parts], [key]))
     low.env[op.results[0]] = key
@@ -177,6 +178,7 @@ def _from_seq(low: Lowering, op: Op) -> None:
     made = low.room(type, op.results[0].name)
     parts = [made.sliced(0, i, 1).squeezed((0,)) for i in range(made.shape[0])]
     elements = [low.room(tensor(type.dtype, p.shape)) for p in parts]
+    low.meanings += [(e.buffer, None) for e in elements]
 
     def run(frame: Frame) -> None:
         for e, block in zip(elements, taken(frame, key) or (), strict=True):

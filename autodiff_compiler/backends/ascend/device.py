@@ -1,8 +1,8 @@
 """A device: its stream, its memory, and copies between it and the host.
 
 All work of a device goes through one stream, in order.  So a block that nobody holds any more can be used again at
-once: what comes later on the stream runs later.  The host waits in two places only: where it needs a value, and where
-it gives memory back to CANN.
+once: what comes later on the stream runs later.  The host waits in few places only: where it needs a value, where it
+gives memory back to CANN, and where much is under way that it sent.
 """
 
 from __future__ import annotations
@@ -10,10 +10,11 @@ from __future__ import annotations
 import atexit
 import contextlib
 import ctypes
+import gc
 import os
-import threading
 import weakref
-from collections import defaultdict, deque
+from collections import deque
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -23,6 +24,7 @@ from ...errors import AscendError, AscendMemoryError
 from ...locks import Lock
 from .acl import DEVICE_TO_HOST, HOST_TO_DEVICE, Acl, acl
 from .library import MissingSymbolError
+from .memory import Block, Pool, padded
 
 __all__ = ["Block", "Device", "chip", "current", "device", "found", "shutdown", "started"]
 
@@ -37,11 +39,9 @@ _OVERFLOW_MODES = {"SATURATION_MODE": _SATURATION, "INFNAN_MODE": _INFNAN}
 _STATUS_BYTES = 64
 _DETERMINISTIC = 0
 _UNITS = {"KB": 1 << 10, "MB": 1 << 20, "GB": 1 << 30}
-
-
-def padded(nbytes: int) -> int:
-    """Bytes that an allocation of `nbytes` takes: kernels may read up to 32 bytes behind its end."""
-    return (nbytes + 31) // 32 * 32 + 32
+#: Bytes of one copy, of all page-locked memory, and how many copies may be under way.
+_PIECE, _STAGING, _UNDER_WAY = 16 << 20, 64 << 20, 256
+_SMALLEST = 4096
 
 
 def _bytes(text: str) -> int:
@@ -49,26 +49,10 @@ def _bytes(text: str) -> int:
     return int(float(text[:-2]) * _UNITS[text[-2:]])
 
 
-class Block:
-    """Memory of a device; it goes back to the device's pool with its last holder, in whichever thread."""
-
-    __slots__ = ("__weakref__", "address", "device", "label", "size")
-
-    def __init__(self, device: Device, address: int, size: int, label: str) -> None:
-        self.device, self.address, self.size, self.label = device, address, size, label
-
-    def __del__(self) -> None:
-        self.device._returned.append((self.address, self.size))  # nothing else: this may be any thread, at any time
-
-
-class _Pool:
-    """Blocks of a device that are not in use, by size."""
-
-    def __init__(self) -> None:
-        self.free: dict[int, list[int]] = defaultdict(list)
-        self.lock = Lock()
-        #: bytes held from CANN
-        self.held = 0
+def _pieces(nbytes: int) -> Iterator[tuple[int, int]]:
+    """Where the copies of an array begin, and their sizes."""
+    for at in range(0, nbytes, _PIECE):
+        yield at, min(_PIECE, nbytes - at)
 
 
 class Device:
@@ -79,34 +63,34 @@ class Device:
 
     def __init__(self, acl: Acl, number: int) -> None:
         self.acl, self.number = acl, number
-        self._pool = _Pool()
         #: held by whoever queues work or waits for it: nobody may do so while another thread captures the stream
-        self.order = self._pool.lock
-        self._returned: deque[tuple[int, int]] = deque()
-        self._live: dict[int, tuple[int, str]] = {}
-        self._staging: list[tuple[int, int]] = []
-        self._busy_staging: list[tuple[int, int]] = []
+        self.order = Lock()
+        self._memory = Pool(self, "aclrtMalloc", (_HUGE_FIRST,), "aclrtFree")
+        self._staging = Pool(self, "aclrtMallocHost", (), "aclrtFreeHost")
+        #: the page-locked memory of copies that were queued since somebody last waited
+        self._under_way: list[Block] = []
         self._recent: deque[str] = deque(maxlen=_REMEMBERED)
         self._workspace: Block | None = None
-        #: what keeps addresses: executors and captured graphs, by program; and those of programs that are no more
-        self.keepers: weakref.WeakSet[Any] = weakref.WeakSet()
+        #: what others keep in its memory, by who does, until it is closed
+        self.kept: weakref.WeakKeyDictionary[Any, Any] = weakref.WeakKeyDictionary()
+        #: what keeps addresses, by kind: executors and captured graphs; and those of programs that are no more
+        self.keepers: dict[Any, Any] = {}
         self.abandoned: deque[Any] = deque()
-        self._closed = False
-        #: in how many threads; CANN counts
-        self._entered = 0
+        #: ends the capture of the stream; a signal's handler or a finalizer may need it in the middle of that
+        self.recording: Callable[[], None] | None = None
+        self.closed = False
         self._pid = os.getpid()
-        self.lock = Lock()
+        self._context = self.stream = 0
         acl.initialise()
-        self.enter()
+        acl.call("aclrtSetDevice", number)  # once: threads take its context
         try:
-            self.stream: int = acl.get("aclrtCreateStream", ctypes.c_void_p)
-            self._deterministic, self._limit = False, 0
+            self._context = acl.get("aclrtGetCurrentContext", ctypes.c_void_p)
+            self.stream = acl.get("aclrtCreateStream", ctypes.c_void_p)
+            self.deterministic, self._limit = False, 0
             self.saturates = self._overflow_mode()
             self.configure()
         except BaseException:
-            _chosen.device = None
-            with contextlib.suppress(AscendError):
-                acl.call("aclrtResetDevice", number)
+            self.close()
             raise
 
     @property
@@ -115,25 +99,26 @@ class Device:
         return self._pid == os.getpid()
 
     def enter(self) -> None:
-        """Makes this the device of the calling thread."""
-        if getattr(_chosen, "device", None) is self:
-            return
-        if self._closed or not self.mine:
-            why = "was shut down" if self._closed else "belongs to the process that this one was forked from"
+        """Makes this the device of the calling thread, whatever another user of CANN chose since it last was.
+
+        Who queues or waits does this while holding `order`: then the device is not closed meanwhile.
+        """
+        if self.closed or not self.mine:
+            why = "was shut down" if self.closed else "belongs to the process that this one was forked from"
             raise AscendError("set_device", 0, "", f"device {self.number} {why}", "", "")
-        self.acl.call("aclrtSetDevice", self.number)
-        with self.lock:
-            self._entered += 1
-        _chosen.device = self
+        if self.recording is not None and self.order._is_owned():
+            self.recording()
+        self.acl.call("aclrtSetCurrentContext", self._context)
 
     def configure(self) -> None:
         """Follows the settings `deterministic` and `max_device_memory`."""
         wanted = context.get("deterministic") == "ON"
         self._limit = _bytes(context.get("max_device_memory"))
-        if wanted != self._deterministic and not self._closed:
-            self.enter()
-            self.acl.call("aclrtCtxSetSysParamOpt", _DETERMINISTIC, int(wanted))
-            self._deterministic = wanted
+        with self.order:
+            if wanted != self.deterministic and not self.closed:
+                self.enter()
+                self.acl.call("aclrtCtxSetSysParamOpt", _DETERMINISTIC, int(wanted))
+                self.deterministic = wanted
 
     def _overflow_mode(self) -> bool:
         """Whether results that overflow become the largest number and nan 0, after what the environment asks for."""
@@ -149,8 +134,10 @@ class Device:
         """Whether a result saturated since this was last called, on any stream of the process; it waits."""
         block = self.allocate(_STATUS_BYTES, "overflow status")
         status = np.zeros(_STATUS_BYTES // 4, np.uint32)
-        self.acl.call("aclrtGetOverflowStatus", block.address, _STATUS_BYTES, self.stream)
-        self.acl.call("aclrtResetOverflowStatus", self.stream)
+        with self.order:  # nothing comes between the two
+            self.enter()
+            self.acl.call("aclrtGetOverflowStatus", block.address, _STATUS_BYTES, self.stream)
+            self.acl.call("aclrtResetOverflowStatus", self.stream)
         self.download(block.address, status)
         return bool(status[0])
 
@@ -158,48 +145,47 @@ class Device:
     def allocate(self, nbytes: int, label: str = "") -> Block:
         """A block of at least `nbytes`; AscendMemoryError names the largest ones in use."""
         size = padded(max(nbytes, 1))
-        self.enter()
-        with self._pool.lock:
+        with self.order:
+            self.enter()
             self._collect()
-            free = self._pool.free[size]
-            address = free.pop() if free else self._malloc(size, label)
-            self._live[address] = (size, label)
-        return Block(self, address, size, label)
+            return self._memory.take(size, label, lambda: self._more(size, label))
 
     def _collect(self) -> None:
         """Takes back the blocks that nobody holds, and ends what belonged to programs that are no more."""
         if self.abandoned:
             self.synchronize()
-            with contextlib.suppress(IndexError):
-                while True:
-                    self.abandoned.popleft().destroy()
+            self._end_abandoned()
+        self._memory.collect()
+
+    def _end_abandoned(self) -> None:
         with contextlib.suppress(IndexError):
             while True:
-                address, size = self._returned.popleft()
-                self._pool.free[size].append(address)
-                self._live.pop(address, None)
+                self.abandoned.popleft().destroy()
 
-    def _taken_from_cann(self, size: int) -> int:
-        if self._pool.held + size > self._limit:
-            raise AscendMemoryError("allocate", 0, "", "max_device_memory of set_context allows no more", "", "")
-        return int(self.acl.get("aclrtMalloc", ctypes.c_void_p, size, _HUGE_FIRST))
-
-    def _malloc(self, size: int, label: str) -> int:
-        try:
+    def _more(self, size: int, label: str) -> None:
+        """Memory from CANN, if need be after what is not in use was given back, and cycles that nobody reaches."""
+        recoveries: list[Callable[[], Any]] = [self._trim_garbage, self.trim]
+        while True:
             try:
-                address = self._taken_from_cann(size)
-            except AscendMemoryError:
-                if not self.trim():
-                    raise
-                address = self._taken_from_cann(size)
-        except AscendMemoryError as error:
-            raise self._no_memory(error, size, label) from None
-        self._pool.held += size
-        return address
+                if self._memory.held + size > self._limit:
+                    why = "max_device_memory of set_context allows no more"
+                    raise AscendMemoryError("allocate", 0, "", why, "", "")
+                self._memory.more(size)
+                return
+            except AscendMemoryError as error:
+                if not recoveries:
+                    raise self._no_memory(error, size, label) from None
+            recoveries.pop()()
+
+    def _trim_garbage(self) -> None:
+        gc.collect()
+        self.trim()
 
     def _no_memory(self, error: AscendMemoryError, size: int, label: str) -> AscendMemoryError:
-        largest = sorted(self._live.values(), reverse=True)[:5]
-        lines = [f"{size:,} bytes are needed" + (f" for {label}" if label else "") + f"; {self._pool.held:,} are held"]
+        largest = sorted([(place.size, place.label) for place in self._memory.used.values()], reverse=True)[:5]
+        lines = [
+            f"{size:,} bytes are needed" + (f" for {label}" if label else "") + f"; {self._memory.held:,} are held"
+        ]
         lines += [f"{n:,} bytes: {what or 'a Tensor'}" for n, what in largest]
         with contextlib.suppress(AscendError):
             free, total = self.memory()
@@ -207,27 +193,26 @@ class Device:
         error.add_note("\n".join(lines))
         return error
 
-    def trim(self) -> bool:
-        """Gives the memory that is not in use back to CANN, once the stream is done with it; whether there was any."""
-        with self._pool.lock:
-            self._collect()
-            blocks = [(size, a) for size, addresses in self._pool.free.items() for a in addresses]
-            if not blocks:
-                return False
+    def trim(self) -> None:
+        """Gives memory that is not in use back, of the device and page-locked, once the stream is done with it."""
+        with self.order:
             self.synchronize()
-            for keeper in list(self.keepers):  # they hold addresses of blocks that are in no use
-                keeper.close()
-            self._pool.free.clear()
-            for size, address in blocks:
-                self.acl.call("aclrtFree", address)
-                self._pool.held -= size
-            return True
+            self._workspace = None
+            self._collect()
+            self._staging.collect()
+            self._staging.give_back()
+            if any(self._memory.unused.values()):
+                for keeper in list(self.keepers.values()):  # they hold addresses of blocks that are in no use
+                    keeper.close()
+                self._memory.collect()
+                self._memory.give_back()
 
     def memory(self) -> tuple[int, int]:
         """Free and total bytes of the device."""
-        self.enter()
         free, total = ctypes.c_size_t(), ctypes.c_size_t()
-        self.acl.call("aclrtGetMemInfo", _HBM, ctypes.byref(free), ctypes.byref(total))
+        with self.order:
+            self.enter()
+            self.acl.call("aclrtGetMemInfo", _HBM, ctypes.byref(free), ctypes.byref(total))
         return free.value, total.value
 
     def workspace(self, nbytes: int) -> Block:
@@ -235,54 +220,58 @@ class Device:
 
         The caller holds it until the operator is queued: another thread may replace it by a larger one.
         """
-        room = self._workspace
-        if room is None or room.size < padded(nbytes):
-            room = self._workspace = self.allocate(nbytes, "workspace")
-        return room
+        with self.order:
+            if self._workspace is None or self._workspace.size < padded(nbytes):
+                self._workspace = None  # its memory may be needed for the larger one
+                self._workspace = self.allocate(nbytes, "workspace")
+            return self._workspace
 
     # ------------------------------------------------------------------------------------------- copies
     def upload(self, array: np.ndarray[Any, Any], address: int) -> None:
         """Queues a copy of a contiguous array to an address; the array may change at once."""
-        if array.nbytes == 0:
-            return
-        self.enter()
-        staging = self._stage(array.nbytes)
-        ctypes.memmove(staging[0], array.ctypes.data, array.nbytes)
-        try:
-            self._copy(address, staging[0], array.nbytes, HOST_TO_DEVICE)
-        finally:
-            with self.lock:
-                self._busy_staging.append(staging)
+        for at, nbytes in _pieces(array.nbytes):
+            with self.order:  # until the end: closing the device frees page-locked memory
+                room = self._stage(nbytes)
+                ctypes.memmove(room.address, array.ctypes.data + at, nbytes)
+                self._copy(address + at, room.address, nbytes, HOST_TO_DEVICE, room)
 
     def download(self, address: int, array: np.ndarray[Any, Any]) -> None:
         """Fills a contiguous array from an address, once all that was queued before is done."""
-        if array.nbytes == 0:
-            return
-        self.enter()
-        staging = self._stage(array.nbytes)
-        try:
-            self._copy(staging[0], address, array.nbytes, DEVICE_TO_HOST)
-            self.synchronize()
-            ctypes.memmove(array.ctypes.data, staging[0], array.nbytes)
-        except BaseException:
-            with self.lock:
-                self._busy_staging.append(staging)  # the copy may still come
-            raise
-        with self.lock:
-            self._staging.append(staging)
+        for at, nbytes in _pieces(array.nbytes):
+            with self.order:
+                room = self._stage(nbytes)
+                self._copy(room.address, address + at, nbytes, DEVICE_TO_HOST, room)
+                self.synchronize()
+                ctypes.memmove(array.ctypes.data + at, room.address, nbytes)
 
-    def _copy(self, to: int, source: int, nbytes: int, kind: int) -> None:
+    def _copy(self, to: int, source: int, nbytes: int, kind: int, room: Block | None = None) -> None:
+        """Queues a copy, which uses page-locked memory until somebody has waited."""
         with self.order:
+            self.enter()
+            if room is not None:
+                self._under_way.append(room)
             self.acl.call("aclrtMemcpyAsync", to, nbytes, source, nbytes, kind, self.stream)
 
-    def _stage(self, nbytes: int) -> tuple[int, int]:
-        """Page-locked memory for one copy, with its size: one that no queued copy uses."""
-        with self.lock:
-            for i, (_, size) in enumerate(self._staging):
-                if nbytes <= size <= 4 * nbytes + 4096:
-                    return self._staging.pop(i)
-        size = max(4096, 1 << (nbytes - 1).bit_length())
-        return int(self.acl.get("aclrtMallocHost", ctypes.c_void_p, size)), size
+    def _stage(self, nbytes: int) -> Block:
+        """Page-locked memory for one copy; it waits where much is under way."""
+        size = max(_SMALLEST, 1 << (nbytes - 1).bit_length())
+        with self.order:
+            self.enter()
+            if len(self._under_way) >= _UNDER_WAY:
+                self.synchronize()
+            self._staging.collect()
+            return self._staging.take(size, "", lambda: self._more_staging(size))
+
+    def _more_staging(self, size: int) -> None:
+        """Page-locked memory that copies are done with, in place of other sizes if need be, or from CANN."""
+        staging = self._staging
+        if staging.held + size > _STAGING:
+            self.synchronize()
+            staging.collect()
+            if staging.unused.get(size):
+                return
+            staging.give_back(_STAGING - size)
+        staging.more(size)
 
     # ------------------------------------------------------------------------------------------- order
     def queued(self, what: str) -> None:
@@ -293,55 +282,52 @@ class Device:
 
     def synchronize(self) -> None:
         """Waits until all queued work is done; AscendError if some of it failed, with what was queued last."""
-        self.enter()
-        waiting = len(self._busy_staging)
-        try:
-            with self.order:
+        with self.order:  # until the end: what is under way then was queued before the wait
+            self.enter()
+            try:
                 self.acl.call("aclrtSynchronizeStream", self.stream)
-        except AscendError as error:
-            if self._recent:
-                error.add_note("queued last, the failing one among them: " + "; ".join(self._recent))
-            raise
-        else:
-            with self.lock:  # what was taken before the wait: another thread may have queued a copy since
-                self._staging += self._busy_staging[:waiting]
-                del self._busy_staging[:waiting]
-        finally:
-            self._recent.clear()
+            except AscendError as error:
+                if self._recent:
+                    error.add_note("queued last, the failing one among them: " + "; ".join(self._recent))
+                raise
+            else:
+                self._under_way.clear()
+            finally:
+                self._recent.clear()
 
     def close(self) -> None:
         """Gives all back; also after errors, as far as CANN goes along."""
-        if self._closed:
-            return
-        with contextlib.suppress(AscendError):
-            self.synchronize()
-        self._workspace = None
-        for keeper in list(self.keepers):
-            keeper.close()
-        self._collect()
-        addresses = [a for free in self._pool.free.values() for a in free]
-        for address in [*addresses, *self._live]:  # what Tensors still hold is lost with the device
-            with contextlib.suppress(AscendError):
-                self.acl.call("aclrtFree", address)
-        self._pool.free.clear()
-        self._live.clear()
-        with contextlib.suppress(AscendError):  # it waits for what may still be queued
-            self.acl.call("aclrtDestroyStream", self.stream)
-        for address, _ in [*self._staging, *self._busy_staging]:
-            with contextlib.suppress(AscendError):
-                self.acl.call("aclrtFreeHost", address)
-        self._staging.clear()
-        self._busy_staging.clear()
-        for _ in range(self._entered):
+        with self.order:
+            if self.closed:
+                return
+            self._tried("aclrtSetCurrentContext", self._context)
+            waited = self._tried("aclrtSynchronizeStream", self.stream)
+            self.closed = True
+            if not waited:  # it ends what may still be queued, so that nothing of the following is in use
+                self._tried("aclrtDestroyStream", self.stream)
+            for keeper in list(self.keepers.values()):
+                keeper.close()
+            self._end_abandoned()
+            self._workspace = None
+            self.kept.clear()
+            self._under_way.clear()
+            self._memory.drop()  # what Tensors still hold is lost with the device
+            if waited:
+                self._tried("aclrtDestroyStream", self.stream)
+            self._staging.drop()
             with contextlib.suppress(AscendError):
                 self.acl.call("aclrtResetDevice", self.number)
-        self._closed = True
-        _chosen.device = None
+
+    def _tried(self, name: str, handle: int) -> bool:
+        """Calls a function for something that there may be; whether nothing of it is left to do."""
+        try:
+            if handle:
+                self.acl.call(name, handle)
+        except AscendError:
+            return False
+        return True
 
 
-#: The device that was chosen last in this thread; a forked process has none.
-_chosen = threading.local()
-os.register_at_fork(after_in_child=lambda: _chosen.__dict__.clear())
 _devices: dict[int, Device] = {}
 _lock = Lock()
 
@@ -350,7 +336,7 @@ def device(number: int) -> Device:
     """The device of that number, started when it is first asked for."""
     with _lock:
         found = _devices.get(number)
-        if found is None:
+        if found is None or found.closed:
             found = _devices[number] = Device(acl, number)
         return found
 
@@ -379,7 +365,7 @@ def chip() -> str:
 def started() -> list[Device]:
     """The devices that are in use."""
     with _lock:
-        return [found for found in _devices.values() if found.mine]
+        return [found for found in _devices.values() if found.mine and not found.closed]
 
 
 def shutdown() -> None:
@@ -388,12 +374,18 @@ def shutdown() -> None:
     In a forked process, whose devices are its parent's, it does nothing.
     """
     with _lock:
-        if not all(found.mine for found in _devices.values()):
-            return
-        for found in _devices.values():
-            found.close()
-        _devices.clear()
-        acl.finalise()
+        devices = list(_devices.values())
+    if not all(found.mine for found in devices):
+        return
+    for found in devices:  # without the lock: who works on a device may ask for another one
+        found.close()
+    with _lock:
+        for found in devices:
+            if _devices.get(found.number) is found:
+                del _devices[found.number]
+        if not _devices:
+            with contextlib.suppress(AscendError):
+                acl.finalise()
 
 
 # Before the libraries are unloaded, and whoever started CANN.

@@ -29,12 +29,15 @@ class Refused(Exception):
 
 
 class Buffer:
-    """Room for a value: `nbytes` of it.  `label` is the user's name, for messages about memory."""
+    """Room for a value: `nbytes` of it.  `label` is the user's name, for messages about memory.
 
-    __slots__ = ("label", "nbytes")
+    `optional`: it may have no value where it is read, on paths that do not use what is made of it.
+    """
+
+    __slots__ = ("label", "nbytes", "optional")
 
     def __init__(self, nbytes: int, label: str = "") -> None:
-        self.nbytes, self.label = nbytes, label
+        self.nbytes, self.label, self.optional = nbytes, label, False
 
 
 def contiguous_strides(shape: Sequence[int]) -> tuple[int, ...]:
@@ -121,6 +124,12 @@ class Ref:
             offset=first if length else self.offset,
         )  # fmt: skip
 
+    def entry(self, index: Sequence[int]) -> Ref:
+        """What stands at a place of the leading dimensions."""
+        n = len(index)
+        first = self.offset + sum(i * step for i, step in zip(index, self.strides[:n], strict=True))
+        return replace(self, shape=self.shape[n:], strides=self.strides[n:], offset=first) if n else self
+
     def sliced(self, axis: int, start: int, size: int, step: int = 1) -> Ref:
         """`size` entries along a dimension, from `start` on, every `step`-th (at least 1)."""
         axis %= self.ndim
@@ -146,6 +155,22 @@ _BROADCASTING = frozenset({
     "LogicalOr", "LogicalXor", "LtTensor", "Maximum", "Minimum", "Mul", "NeTensor", "PowTensorTensor",
     "RemainderTensorTensor", "SWhere", "Sub",
 })  # fmt: skip
+#: Of these dtypes operators broadcast as long as the axes form fewer groups than `_GROUPS`: neighbours along which the
+#: same operands are repeated are one.
+_GROUPED, _GROUPS = frozenset({"f64", "i16", "u16", "u64"}), 6
+
+
+def _runs(xs: Sequence[Ref]) -> list[tuple[frozenset[int], list[int]]]:
+    """The groups of axes, the last first: the operands that are repeated along each, and its axes (negative)."""
+    found: list[tuple[frozenset[int], list[int]]] = []
+    for d in range(-1, -1 - max(x.ndim for x in xs), -1):
+        single = frozenset(i for i, x in enumerate(xs) if x.ndim < -d or x.shape[d] == 1)
+        if len(single) == len(xs):
+            continue  # no operand has more than one entry there
+        if not found or found[-1][0] != single:
+            found.append((single, []))
+        found[-1][1].append(d)
+    return found
 
 
 def _unrepeated(args: Sequence[Argument], given: list[Any]) -> list[Any]:
@@ -166,6 +191,18 @@ def _unrepeated(args: Sequence[Argument], given: list[Any]) -> list[Any]:
         strides = tuple([1 if n == 1 else step for n, step in zip(shape, x.strides, strict=True)])
         made[i] = replace(x, shape=tuple(shape), strides=strides)
     return made
+
+
+def _joined(x: Ref, y: Ref) -> tuple[Ref, Ref]:
+    """Two views of one shape with as few dimensions as possible: neighbours are one where they can be in both."""
+    found: list[tuple[int, int, int]] = []
+    for n, a, b in zip(x.shape, x.strides, y.strides, strict=True):
+        if found and found[-1][1:] == (n * a, n * b):
+            found[-1] = (found[-1][0] * n, a, b)
+        elif n != 1:
+            found.append((n, a, b))
+    sizes, of_x, of_y = zip(*found, strict=True) if found else ((), (), ())
+    return replace(x, shape=sizes, strides=of_x), replace(y, shape=sizes, strides=of_y)
 
 
 def _ranked(args: Sequence[Argument], given: list[Any]) -> list[Any]:
@@ -238,13 +275,33 @@ class Emitter:
         if not self._any_elements(name, prototype.args, given):
             return
         if name in _BROADCASTING:
-            given = _unrepeated(prototype.args, given)
+            given = self._spread(prototype.args, _unrepeated(prototype.args, given))
         dtypes = {v.dtype.short for v in given if isinstance(v, Ref)}
         if prototype.fast and "bf16" in dtypes - prototype.fast and "f32" in prototype.fast:
             raise Refused(f"aclnn{name} of bfloat16 is slow")  # as float32 it is not
         if "f64" in dtypes or (prototype.fast and dtypes - prototype.fast - {"bool"}):
             self.slow.add(f"{name} of {', '.join(sorted(dtypes))}")
         self.calls.append(Call(name, tuple(given), self.loc))
+
+    def _spread(self, args: Sequence[Argument], given: list[Any]) -> list[Any]:
+        """Arguments repeated by copies, a group of axes at a time, until the operator can do the rest."""
+        at = [i for i, (a, v) in enumerate(zip(args, given, strict=True)) if isinstance(v, Ref) and a.role != "out"]
+        xs: list[Ref] = [given[i] for i in at]
+        if not _GROUPED & {x.dtype.short for x in xs}:
+            return given
+        sizes = np.broadcast_shapes(*[x.shape for x in xs])
+        while len(runs := _runs(xs)) >= _GROUPS:
+            repeats = [sum(i in single for single, _ in runs) for i in range(len(xs))]
+            i = repeats.index(max(repeats))
+            axes = next(axes for single, axes in runs if i in single)
+            x = xs[i].expanded([d for d in range(axes[-1], 0) if xs[i].ndim < -d])
+            shape = [sizes[d] if d in axes else x.shape[d] for d in range(-x.ndim, 0)]
+            xs[i] = self.temp(shape, x.dtype)
+            self.op("InplaceCopy", xs[i], x)
+        made = list(given)
+        for i, x in zip(at, xs, strict=True):
+            made[i] = x
+        return made
 
     def _any_elements(self, name: str, args: Sequence[Argument], given: list[Any]) -> bool:
         """Whether there is something to write; refused if that would be made of nothing."""
@@ -280,7 +337,7 @@ class Emitter:
         if x.contiguous:
             return x
         copied = self.like(x)
-        self.op("InplaceCopy", copied, x)
+        self.copy(copied, x)
         return copied
 
     def cast(self, x: Ref, dtype: DType) -> Ref:
@@ -333,8 +390,12 @@ class Emitter:
         return made
 
     def copy(self, to: Ref, source: Ref) -> None:
-        """Writes the values of one place, broadcast, to another."""
-        self.op("InplaceCopy", to, source)
+        """Writes the values of one place, broadcast, to another; what has too many dimensions part by part."""
+        most = operators()["InplaceCopy"].args[0].ranks[1]
+        if to.ndim > most:
+            to, source = _joined(to, source.broadcast(to.shape))
+        for index in np.ndindex(*to.shape[: max(to.ndim - most, 0)]):
+            self.op("InplaceCopy", to.entry(index), source.entry(index))
 
 
 Rule = Callable[..., None]

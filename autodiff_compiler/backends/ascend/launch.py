@@ -16,9 +16,9 @@ from ...errors import AscendError
 from .acl import DTYPE_CODES, IMAGE_FORMATS, ND, Acl
 from .device import Device
 from .library import MissingSymbolError
-from .tables import Argument, Operator, operators
+from .tables import Argument, operators
 
-__all__ = ["Executor", "Number", "Placed", "Planned", "launch", "repeatable"]
+__all__ = ["Executor", "Number", "Placed", "Planned", "launch"]
 
 _NOT_REPEATABLE = 561000
 
@@ -125,61 +125,68 @@ class _Objects:
         self._made.clear()
 
 
-def _plan(acl: Acl, operator: Operator, objects: _Objects, values: Sequence[Any], loc: str) -> tuple[int, int]:
-    """The first phase: the size of the workspace, and the executor."""
-    try:
-        plan, _ = acl.libraries.phases(operator.name)
-    except MissingSymbolError as error:
-        raise MissingSymbolError(f"{error}, which is needed" + (f" at {loc}" if loc else "")) from None
-    arguments = [objects.argument(a, v) for a, v in zip(operator.args, values, strict=True)]
-    size, executor = ctypes.c_uint64(), ctypes.c_void_p()
-    status = plan(*arguments, ctypes.byref(size), ctypes.byref(executor))
-    if status:
-        raise acl.error(f"aclnn{operator.name}GetWorkspaceSize", status, loc)
-    return size.value, executor.value or 0
-
-
-def _queue(device: Device, operator: Operator, size: int, executor: int, loc: str, room: int) -> None:
-    """The second phase: the operator is on the stream when it returns."""
-    _, queue = device.acl.libraries.phases(operator.name)
-    with device.order:
-        status = queue(room or None, size, executor, device.stream)
-    if status:
-        raise device.acl.error(f"aclnn{operator.name}", status, loc)
-
-
 class Planned:
-    """An operator after its first phase: `queue` puts it on the stream, once; `destroy` must follow."""
+    """An operator on its way: `plan` is the first phase, `queue` the second, once; `destroy` must follow.
 
-    def __init__(self, device: Device, name: str, values: Sequence[Any], loc: str = "") -> None:
+    What CANN makes is written down by the call that makes it, so that no interrupt loses it.
+    """
+
+    def __init__(self, device: Device, name: str, loc: str = "") -> None:
         self.device, self.loc = device, loc
         self.operator = operators()[name]
         self.objects = _Objects(device.acl)
-        self.executor = 0
-        device.enter()
+        self._size, self._executor = ctypes.c_uint64(), ctypes.c_void_p()
+
+    @property
+    def size(self) -> int:
+        """Bytes of workspace that the second phase needs."""
+        return self._size.value
+
+    def plan(self, values: Sequence[Any]) -> None:
+        """The first phase."""
+        acl, operator = self.device.acl, self.operator
+        self.device.enter()
         try:
-            self.size, self.executor = _plan(device.acl, self.operator, self.objects, values, loc)
-        except BaseException:
-            self.objects.destroy()
-            raise
+            plan, _ = acl.libraries.phases(operator.name)
+        except MissingSymbolError as error:
+            raise MissingSymbolError(f"{error}, which is needed" + (f" at {self.loc}" if self.loc else "")) from None
+        arguments = [self.objects.argument(a, v) for a, v in zip(operator.args, values, strict=True)]
+        places = ctypes.byref(self._size), ctypes.byref(self._executor)
+        status = plan(*arguments, *places)
+        if status:
+            self._executor.value = None  # there is none
+            raise acl.error(f"aclnn{operator.name}GetWorkspaceSize", status, self.loc)
 
     def queue(self, workspace: int = 0) -> None:
         """The second phase, which uses the executor up, also where it fails."""
-        block = self.device.workspace(self.size) if self.size and not workspace else None  # first: it may fail
-        executor, self.executor = self.executor, 0
-        _queue(self.device, self.operator, self.size, executor, self.loc, workspace if block is None else block.address)
+        self._queue(workspace, ctypes.c_void_p())
+
+    def _queue(self, workspace: int, left: ctypes.c_void_p) -> None:
+        """The second phase: the operator is on the stream when it returns, and `left` is the executor then."""
+        device = self.device
+        block = device.workspace(self.size) if self.size and not workspace else None
+        _, queue = device.acl.libraries.phases(self.operator.name)
+        room = workspace if block is None else block.address
+        with device.order:
+            size, stream = self._size, device.stream
+            executor, self._executor = self._executor, left
+            status = queue(room or None, size, executor, stream)
+        if status:
+            raise device.acl.error(f"aclnn{self.operator.name}", status, self.loc)
 
     def destroy(self) -> None:
-        if self.executor:
-            self.device.acl.libraries.function("aclDestroyAclOpExecutor")(self.executor)
-            self.executor = 0
+        end = self.device.acl.libraries.function("aclDestroyAclOpExecutor") if self._executor else None
+        executor, self._executor = self._executor, ctypes.c_void_p()
+        if end is not None:
+            end(executor)
         self.objects.destroy()
 
 
 def launch(device: Device, name: str, values: Sequence[Any], loc: str = "") -> None:
     """Queues an operator on the device's stream; AscendError names it and the user's line."""
-    planned = Planned(device, name, values, loc)
+    planned = Planned(device, name, loc)
     try:
+        planned.plan(values)
         planned.queue()
     finally:
         planned.destroy()
@@ -187,31 +194,19 @@ def launch(device: Device, name: str, values: Sequence[Any], loc: str = "") -> N
 
 
 class Executor(Planned):
-    """An operator that is planned once and queued many times, at fixed addresses.
+    """An operator that is planned once and queued many times, at fixed addresses."""
 
-    AscendError where CANN cannot repeat this operator.
-    """
-
-    def __init__(self, device: Device, name: str, values: Sequence[Any], loc: str = "") -> None:
-        super().__init__(device, name, values, loc)
+    def repeat(self) -> bool:
+        """Lets it be queued many times, right after it was planned; False where CANN cannot repeat this operator."""
         try:
-            device.acl.call("aclSetAclOpExecutorRepeatable", self.executor)
-        except BaseException:
-            self.destroy()
+            self.device.acl.call("aclSetAclOpExecutorRepeatable", self._executor)
+        except AscendError as error:
+            if error.status == _NOT_REPEATABLE:
+                return False
             raise
+        return True
 
     def run(self) -> None:
         """Queues the operator once more."""
-        block = self.device.workspace(self.size) if self.size else None
-        _queue(self.device, self.operator, self.size, self.executor, self.loc, 0 if block is None else block.address)
-        self.device.queued(f"{self.operator.name} at {self.loc}")
-
-
-def repeatable(device: Device, name: str, values: Sequence[Any], loc: str = "") -> Executor | None:
-    """The operator as an executor, or None where CANN refuses to repeat it."""
-    try:
-        return Executor(device, name, values, loc)
-    except AscendError as error:
-        if error.status == _NOT_REPEATABLE and error.function == "aclSetAclOpExecutorRepeatable":
-            return None
-        raise
+        self._queue(0, self._executor)
+        self.device.queued(f"{self.operator.name} at {self.loc}" if self.loc else self.operator.name)

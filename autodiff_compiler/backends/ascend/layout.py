@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from .device import padded
 from .emit import Buffer, Call, Ref
+from .memory import padded
 from .program import Bind, Branch, Host, Key, Loop, Segment, keys_of
 
 __all__ = ["lay_out"]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -19,7 +18,7 @@ from ...ir.walk import Cloner, uses
 from ...runtime.commits import Commit, sees_state
 from ...source import Loc
 from .emit import Buffer, Call, Ref, Refused, contiguous_strides
-from .program import Bind, Frame, Host, Operand, Segment, SeqKey, Step, keys_of
+from .program import Bind, Frame, Host, Key, Operand, Segment, SeqKey, Step, keys_of
 from .recipes import Recipes
 
 __all__ = ["CONTROL", "Lowering"]
@@ -53,6 +52,8 @@ class Lowering:
         self.steps: list[Any] = []
         self.calls: list[Call] = []
         self.constants: dict[Buffer, np.ndarray[Any, Any]] = {}
+        #: names and what they may mean; None: nothing, or an entry of a sequence
+        self.meanings: list[tuple[Key, Key | None]] = []
         self._numbers: dict[Any, Buffer] = {}
         #: how each op runs, and why some cannot; operators on the slow cores
         self.ways: dict[str, str] = {}
@@ -109,6 +110,8 @@ class Lowering:
             return ref
         buffer = Buffer(ref.size * ref.dtype.itemsize, ref.buffer.label)
         made = Ref(buffer, ref.dtype, ref.shape, contiguous_strides(ref.shape))
+        if not made.size:
+            return self._empty(made)
         self.copy(made, ref, loc)
         return made
 
@@ -148,7 +151,7 @@ class Lowering:
 
     def copy(self, to: Ref, source: Ref, loc: str) -> None:
         """Writes a value to a place."""
-        self.calls.append(Call("InplaceCopy", (to, replace(source, number=None)), loc))
+        Recipes({}, (), self.calls, loc, self.slow, self.number).copy(to, source)
 
     def bind(self, to: Sequence[Operand], source: Sequence[Operand]) -> None:
         """From now on `to` means what `source` means now."""
@@ -156,6 +159,7 @@ class Lowering:
             pair for a, b in zip(to, source, strict=True) for pair in zip(keys_of(a), self._keys(b, a), strict=True)
         ]
         pairs = [(a, b) for a, b in pairs if a is not b]
+        self.meanings += pairs
         if not pairs:
             return
 
@@ -166,6 +170,17 @@ class Lowering:
                     frame[a] = value
 
         self.step(Bind(run, [b for _, b in pairs if b is not None], [a for a, _ in pairs]))
+
+    def mark_optional(self) -> None:
+        """Notes which buffers may be without a value: names that may mean nothing, over any number of steps."""
+        found: set[Key | None] = {None}
+        before = 0
+        while len(found) != before:
+            before = len(found)
+            found.update(a for a, b in self.meanings if b in found)
+        for key in found:
+            if isinstance(key, Buffer):
+                key.optional = True
 
     def _keys(self, source: Operand, to: Operand) -> list[Any]:
         return list(keys_of(source)) if source is not None else [None for _ in keys_of(to)]
@@ -213,7 +228,9 @@ class Lowering:
     def nothing(self, value: Value) -> Ref:
         """A value without elements, which no operator writes."""
         assert isinstance(value.type, TensorType)
-        ref = self.room(value.type, value.name)
+        return self._empty(self.room(value.type, value.name))
+
+    def _empty(self, ref: Ref) -> Ref:
         self.constants[ref.buffer] = np.empty(ref.shape, ref.dtype.numpy)
         return ref
 

@@ -9,12 +9,15 @@ from __future__ import annotations
 import ctypes
 from collections import OrderedDict
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from ...errors import AscendError
 from .device import Block, Device
 from .emit import Call, Ref
-from .launch import Executor, Planned, launch, repeatable
+from .launch import Executor, Planned, launch
+from .library import MissingSymbolError
+from .shelf import Kept, Shelf, shelf_of
 
 if TYPE_CHECKING:
     from .program import Run, Segment
@@ -24,6 +27,8 @@ __all__ = ["MODES", "Cached", "Captured", "Mode"]
 #: How many sets of addresses a segment remembers.
 _KEPT = 4
 _THREAD_LOCAL = 1
+_Key: TypeAlias = tuple[Any, ...]
+_Known: TypeAlias = "OrderedDict[_Key, Kept | None]"
 
 
 class Mode:
@@ -40,7 +45,7 @@ class Mode:
             launched(call, segment, run, arena)
 
     def places(self, segment: Segment, run: Run) -> int:
-        """Gives the segment's buffers their blocks; the address of its arena, which lives as long as the run."""
+        """Gives the segment's buffers their blocks; the address of its arena, which lives until it is queued."""
         for buffer in segment.made:
             run.frame[buffer] = run.device.allocate(buffer.nbytes, buffer.label)
         if not segment.arena:
@@ -63,137 +68,275 @@ def launched(call: Call, segment: Segment, run: Run, arena: int) -> None:
     launch(run.device, call.operator, placed(call, segment, run, arena), call.loc)
 
 
-def _addresses(segment: Segment, run: Run, arena: int) -> tuple[int, ...]:
-    return (run.device.number, arena, *[run.frame[b].address for b in segment.outside])
+def _key(segment: Segment, run: Run, arena: int) -> _Key:
+    """What executors and graphs of a segment are good for."""
+    return (run.device.deterministic, arena, *[run.block(b).address for b in segment.outside])
 
 
 class _Keeping(Mode):
-    """What was made for a segment and addresses, the least recently used thrown away first."""
+    """What is known of segments, by device and key; of each a few keys, the least recently used forgotten first."""
 
     def __init__(self) -> None:
-        self._kept: dict[int, OrderedDict[tuple[int, ...], Any]] = {}
-        self._device: Device | None = None
+        self._known: dict[tuple[int, int], _Known] = {}
 
     def __del__(self) -> None:
-        # Only the thread of the next call may end them.
-        if self._device is not None:
-            self._device.abandoned.extend(item for known in self._kept.values() for item in known.values())
-
-    def _of(self, segment: Segment, key: tuple[int, ...], make: Callable[[], Any], device: Device) -> Any:
-        if self._device is not device:
-            self.close()
-            self._device = device
-            device.keepers.add(self)
-        known = self._kept.setdefault(id(segment), OrderedDict())
-        if key in known:
-            known.move_to_end(key)
-        else:
-            known[key] = make()
-            if len(known) > _KEPT:
-                _, old = known.popitem(last=False)
-                device.synchronize()  # the stream may still be at it
-                old.destroy()
-        return known[key]
-
-    def close(self) -> None:
-        """Gives everything back."""
-        for known in self._kept.values():
+        for known in self._known.values():
             for item in known.values():
-                item.destroy()
-        self._kept.clear()
-
-
-class _Executors:
-    """The executors of a segment; None where CANN refuses to repeat one."""
-
-    def __init__(self, segment: Segment, run: Run, arena: int) -> None:
-        self.items: list[Executor | None] = []
-        try:
-            for call in segment.calls:
-                values = placed(call, segment, run, arena)
-                self.items.append(repeatable(run.device, call.operator, values, call.loc))
-        except BaseException:
-            self.destroy()
-            raise
-
-    def destroy(self) -> None:
-        for executor in self.items:
-            if executor is not None:
-                executor.destroy()
-
-
-class Cached(_Keeping):
-    """The first phase once per operator, where CANN can repeat it."""
+                if item is not None and item.alive:
+                    item.abandon()
 
     def run(self, segment: Segment, run: Run) -> None:
         arena = self.places(segment, run)
-        key = _addresses(segment, run, arena)
-        executors = self._of(segment, key, lambda: _Executors(segment, run, arena), run.device)
-        for call, executor in zip(segment.calls, executors.items, strict=True):
+        self.run_at(segment, run, arena, _key(segment, run, arena))
+
+    def run_at(self, segment: Segment, run: Run, arena: int, key: _Key) -> None:
+        """Queues a segment whose places are known.  When it is seen at these for the first time, nothing is kept."""
+        known = self._known.setdefault((id(segment), run.device.number), OrderedDict())
+        if key in known:
+            known.move_to_end(key)
+            self.run_again(segment, run, arena, key, known)
+            return
+        while len(known) >= _KEPT and _forgotten(known):
+            pass
+        known[key] = None
+        self.launch_all(segment, run, arena)
+
+    def run_again(self, segment: Segment, run: Run, arena: int, key: _Key, known: _Known) -> None:
+        """Queues a segment at places that were seen before; what is kept of it is in `known`."""
+        raise NotImplementedError
+
+
+def _forgotten(known: _Known) -> bool:
+    """Forgets what was not used for the longest time; False where runs are at all of it."""
+    key = next((key for key, item in known.items() if item is None or not item.users), None)
+    if key is None:
+        return False
+    item = known.pop(key)
+    if item is not None and item.alive:
+        item.shelf.drop(item)
+    return True
+
+
+def _used(item: Kept, queue: Callable[[], None]) -> bool:
+    """Queues what is kept; False where it ended before that.
+
+    Where it fails it is not used again: nothing says what CANN then did to it.
+    """
+    item.users += 1
+    try:
+        if not item.alive:
+            return False
+        item.shelf.use(item)
+        queue()
+        return True
+    except BaseException:
+        item.alive = False
+        raise
+    finally:
+        item.users -= 1
+        if not (item.alive or item.users):
+            item.abandon()
+
+
+class _Executors(Kept):
+    """The executors of a segment; None where CANN refuses to repeat one."""
+
+    what, most = "executors that are planned once", 8192
+    instead = "other operators are planned each time"
+
+    def __init__(self, shelf: Shelf, segment: Segment) -> None:
+        self.items: list[Executor | None] = []
+        super().__init__(shelf, len(segment.calls))
+
+    def fill(self, segment: Segment, run: Run, arena: int) -> None:
+        """Plans the operators."""
+        for call in segment.calls:
+            executor = Executor(run.device, call.operator, call.loc)
+            self.items.append(executor)
+            executor.plan(placed(call, segment, run, arena))
+            if not executor.repeat():
+                executor.destroy()
+                self.items[-1] = None
+
+    def queue(self, segment: Segment, run: Run, arena: int) -> None:
+        """Queues the operators."""
+        for call, executor in zip(segment.calls, self.items, strict=True):
             if executor is not None:
                 executor.run()
             else:
                 launched(call, segment, run, arena)
 
+    def release(self) -> None:
+        while self.items:
+            executor = self.items[-1]
+            if executor is not None:
+                executor.destroy()
+            del self.items[-1]
 
-class _Graph:
-    """What is known of a segment at some addresses: seen once, captured, or not to be captured."""
 
-    def __init__(self) -> None:
-        self.handle = 0
-        self.refused = False
-        self.acl: Any = None
+class Cached(_Keeping):
+    """The first phase once per operator, where CANN can repeat it and has room for it, from the second run on."""
+
+    def run_again(self, segment: Segment, run: Run, arena: int, key: _Key, known: _Known) -> None:
+        found = known[key]
+        if not isinstance(found, _Executors) or not found.alive:
+            found = known[key] = self._made(segment, run, arena)
+        if found is None or not _used(found, partial(found.queue, segment, run, arena)):
+            self.launch_all(segment, run, arena)
+
+    def _made(self, segment: Segment, run: Run, arena: int) -> _Executors | None:
+        """New executors; None where there is no room for them."""
+        shelf = shelf_of(run.device, _Executors)
+        if not shelf.room(len(segment.calls)):
+            return None
+        made = _Executors(shelf, segment)
+        made.users += 1  # planning may need memory
+        try:
+            made.fill(segment, run, arena)
+        except BaseException as error:
+            made.destroy()
+            if isinstance(error, AscendError) and shelf.refused(error):
+                return None
+            raise
+        finally:
+            made.users -= 1
+        return made
+
+
+class _Graph(Kept):
+    """A captured graph."""
+
+    what, most = "captured graphs", 64
+    instead = "other segments run by executors that are planned once"
+
+    def __init__(self, shelf: Shelf) -> None:
+        self.handle = ctypes.c_void_p()
+        self.planned: list[Planned] = []
         self.workspace: Block | None = None
+        self.broken = False
+        super().__init__(shelf, 1)
 
-    def destroy(self) -> None:
-        if self.handle:
-            self.acl.libraries.function("aclmdlRIDestroy")(self.handle)
-            self.handle = 0
+    def plan(self, segment: Segment, run: Run, arena: int) -> None:
+        """All that must happen before the capture: operators are planned, memory is there."""
+        for call in segment.calls:
+            operator = Planned(run.device, call.operator, call.loc)
+            self.planned.append(operator)
+            operator.plan(placed(call, segment, run, arena))
+        most = max((p.size for p in self.planned), default=0)
+        self.workspace = run.device.workspace(most) if most else None
+
+    def record(self) -> bool:
+        """Records the operators; whether that came to its end.  However it ends, the stream records no more."""
+        device, place = self.shelf.device, ctypes.byref(self.handle)
+        begin, end = (device.acl.libraries.function(f"aclmdlRICapture{word}") for word in ("Begin", "End"))
+        workspace = self.workspace.address if self.workspace is not None else 0
+        stream, status = device.stream, 0
+
+        def broken_off() -> None:
+            device.recording, self.broken = None, True
+            end(stream, place)
+
+        device.recording = broken_off
+        try:
+            status = begin(stream, _THREAD_LOCAL)
+            if status:
+                device.recording = None
+                raise device.acl.error("aclmdlRICaptureBegin", status)
+            for p in self.planned:
+                p.queue(workspace)
+                if self.broken:
+                    return False
+        finally:
+            # Interrupts come when a call has returned: from here to this call there is none.
+            if device.recording is not None:
+                device.recording = None
+                status = end(stream, place)
+        if status:
+            raise device.acl.error("aclmdlRICaptureEnd", status)
+        return True
+
+    def done(self) -> None:
+        """Lets go of what only the capture needs."""
+        while self.planned:
+            self.planned[-1].destroy()
+            del self.planned[-1]
+
+    def queue(self) -> None:
+        """Queues the graph."""
+        device = self.shelf.device
+        device.acl.call("aclmdlRIExecuteAsync", self.handle, device.stream)
+
+    def release(self) -> None:
+        self.done()
+        destroy = self.shelf.device.acl.libraries.function("aclmdlRIDestroy") if self.handle else None
+        handle, self.handle = self.handle, ctypes.c_void_p()
+        if destroy is not None:
+            destroy(handle)
+        self.workspace = None
 
 
 class Captured(_Keeping):
-    """The second run of a segment at the same addresses is recorded, and replayed by one call from then on."""
+    """The second run of a segment at the same addresses is recorded, and replayed by one call from then on.
 
-    def run(self, segment: Segment, run: Run) -> None:
-        arena = self.places(segment, run)
-        key = _addresses(segment, run, arena)
-        seen = key in self._kept.get(id(segment), ())
-        graph: _Graph = self._of(segment, key, _Graph, run.device)
-        if seen and not graph.handle and not graph.refused:
-            self._capture(graph, segment, run, arena)
-        if graph.handle:
-            device = run.device
-            device.acl.call("aclmdlRIExecuteAsync", graph.handle, device.stream)
-            device.queued(f"a captured graph of {len(segment.calls)} operators")
-            return
-        self.launch_all(segment, run, arena)
+    What CANN does not capture, or has no room for, runs as `Cached` has it.
+    """
 
-    def _capture(self, graph: _Graph, segment: Segment, run: Run, arena: int) -> None:
-        """Records the segment; marks the graph as refused where CANN does not go along."""
-        device = run.device
-        graph.acl = device.acl
-        planned: list[Planned] = []
+    def __init__(self) -> None:
+        super().__init__()
+        self._cached = Cached()
+        #: segments, with devices, that CANN does not capture
+        self._refused: set[tuple[int, int]] = set()
+
+    def run_at(self, segment: Segment, run: Run, arena: int, key: _Key) -> None:
+        if (id(segment), run.device.number) in self._refused:
+            self._cached.run_at(segment, run, arena, key)
+        else:
+            super().run_at(segment, run, arena, key)
+
+    def run_again(self, segment: Segment, run: Run, arena: int, key: _Key, known: _Known) -> None:
+        graph = known[key]
+        if not isinstance(graph, _Graph) or not graph.alive:
+            graph = known[key] = self._captured(segment, run, arena)
+        if graph is not None and self._replayed(graph, run.device):
+            run.device.queued(f"a captured graph of {len(segment.calls)} operators")
+        else:
+            self._cached.run_at(segment, run, arena, key)
+
+    def _replayed(self, graph: _Graph, device: Device) -> bool:
+        """Whether the graph is on the stream; False where it ended before, or CANN has no room to run it."""
         try:
-            for call in segment.calls:
-                planned.append(Planned(device, call.operator, placed(call, segment, run, arena), call.loc))
-            most = max((p.size for p in planned), default=0)
-            graph.workspace = device.allocate(most, "workspace of a graph") if most else None
-            device.acl.call("aclmdlRICaptureBegin", device.stream, _THREAD_LOCAL)
+            return _used(graph, graph.queue)
+        except AscendError as error:
+            if shelf_of(device, _Graph).refused(error):
+                return False
+            raise
+
+    def _captured(self, segment: Segment, run: Run, arena: int) -> _Graph | None:
+        """The segment as a graph; None where CANN does not go along."""
+        shelf = shelf_of(run.device, _Graph)
+        if not shelf.room(1):
+            return None
+        graph = _Graph(shelf)
+        graph.users += 1  # planning may need memory
+        refusal: AscendError | MissingSymbolError | None = None
+        try:
+            graph.plan(segment, run, arena)
             try:
-                for p in planned:
-                    p.queue(graph.workspace.address if graph.workspace is not None else 0)
-            finally:
-                handle = ctypes.c_void_p()
-                ended = device.acl.libraries.function("aclmdlRICaptureEnd")(device.stream, ctypes.byref(handle))
-            graph.handle = handle.value or 0
-            if ended:
-                raise device.acl.error("aclmdlRICaptureEnd", ended)
-        except AscendError:
+                if graph.record():
+                    graph.done()
+                    return graph
+            except (AscendError, MissingSymbolError) as error:
+                refusal = error
+        except BaseException:
             graph.destroy()
-            graph.refused = True
+            raise
         finally:
-            for p in planned:
-                p.destroy()
+            graph.users -= 1
+        graph.destroy()
+        if refusal is not None and not (isinstance(refusal, AscendError) and shelf.refused(refusal)):
+            self._refused.add((id(segment), run.device.number))
+            shelf.say(str(refusal))
+        return None
 
 
 #: Modes by the name that `set_context(ascend_mode=...)` takes.

@@ -7,7 +7,6 @@ blocks of the device's pool from where they are made to their last use; what onl
 from __future__ import annotations
 
 import os
-import weakref
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
@@ -163,17 +162,27 @@ class Run:
             before = Run(self.device, then)
             step.run(*[before.fetched(x) for x in step.operands])
 
+    def block(self, buffer: Buffer) -> Block:
+        """Where a value lies.  One that only another path makes is zeros: what an operator makes of it is not used."""
+        found: Block | None = self.frame.get(buffer)
+        if found is None:
+            if not buffer.optional:
+                raise InternalCompilerError(f"a value is read that nothing made: {buffer.label or 'it has no name'}")
+            self.store(np.zeros(buffer.nbytes, np.uint8), buffer)
+            found = self.frame[buffer]
+        return found
+
     def placed(self, x: Ref, segment: Segment | None = None, arena: int = 0) -> launch.Placed:
         """A view with the address that it has in this run."""
         at = segment.offsets.get(x.buffer) if segment is not None else None
-        address = self.frame[x.buffer].address if at is None else arena + at
+        address = self.block(x.buffer).address if at is None else arena + at
         elements = x.buffer.nbytes // x.dtype.itemsize
         return launch.Placed(address, elements, x.dtype, x.shape, x.strides, x.offset)
 
     def fetch(self, x: Ref) -> np.ndarray[Any, Any]:
         """A value as an ndarray of the host; waits for it."""
         raw = np.empty(x.buffer.nbytes // x.dtype.itemsize, x.dtype.numpy)
-        self.device.download(self.frame[x.buffer].address, raw)
+        self.device.download(self.block(x.buffer).address, raw)
         steps = [s * raw.itemsize for s in x.strides]
         view = np.lib.stride_tricks.as_strided(raw[x.offset :], x.shape, steps, writeable=False)
         return np.array(view)
@@ -238,8 +247,6 @@ class AscendProgram:
         self.run = self
         #: arguments that a call writes over: none, results are always new
         self.overwrites: tuple[int, ...] = ()
-        #: the constants on each device
-        self._blocks: weakref.WeakKeyDictionary[Device, dict[Buffer, Block]] = weakref.WeakKeyDictionary()
 
     def __call__(self, *arrays: Any) -> tuple[Any, ...]:
         device = current()
@@ -255,12 +262,12 @@ class AscendProgram:
         return tuple([_result(run, x) for x in self.outs])
 
     def _constants(self, device: Device) -> dict[Buffer, Block]:
-        found = self._blocks.get(device)
+        found = device.kept.get(self)
         if found is None:
             run = Run(device, {})
             for buffer, array in self.constants.items():
                 run.store(array, buffer)
-            found = self._blocks[device] = run.frame
+            found = device.kept[self] = run.frame
         return dict(found)
 
     def execute(self, steps: Sequence[Any], run: Run) -> None:
@@ -268,7 +275,9 @@ class AscendProgram:
         for step in steps:
             if isinstance(step, Segment):
                 with run.device.order:
+                    run.device.enter()
                     self.mode.run(step, run)
+                run.frame.pop(id(step), None)  # its arena: what comes later on the stream may have it
             elif isinstance(step, Host):
                 self._host(step, run)
             elif isinstance(step, Branch):

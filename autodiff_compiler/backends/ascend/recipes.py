@@ -46,6 +46,12 @@ class Recipes(Emitter):
             takes_y = self.test("LogicalOr", takes_y, self.test("NeTensor", y, y, y.shape), out.shape)
         return self.op("SWhere", takes_y, y, x, out)
 
+    def made(self, operator: str, *values: Any) -> Ref:
+        """A new value like the result, which an operator makes."""
+        made = self.like(self.out)
+        self.op(operator, *values, made)
+        return made
+
     def test(self, operator: str, x: Ref, y: Ref, shape: Sequence[int]) -> Ref:
         """A new mask."""
         made = self.temp(shape, bool_)
@@ -146,8 +152,8 @@ class Recipes(Emitter):
         return self.give(self.cast(made, dtype))
 
     def divided(self, operator: str, x: Ref, y: Ref) -> None:
-        """`FloorDivide` and the remainders: of integers by 0 they are 0."""
-        if x.dtype.is_float or (_known(y) and y.number != 0):
+        """`FloorDivide` and the remainders of integers, which by 0 are 0."""
+        if _known(y) and y.number != 0:
             return self.small(operator, x, y)
         nothing = self.test("EqTensor", y, self.number(0, y), y.shape)
         out = self.out
@@ -156,6 +162,43 @@ class Recipes(Emitter):
         found = self.out
         self.give(out)
         return self.op("SWhere", nothing, self.number(0, y), found, out)
+
+    def truncated(self, x: Ref, y: Ref) -> None:
+        """What division rounded towards 0 leaves."""
+        return self.op("FmodTensor", x, y, self.out) if x.dtype.is_float else self.divided("FmodTensor", x, y)
+
+    def floored(self, x: Ref, y: Ref) -> None:
+        """The quotient rounded down, of floats by what `FmodTensor` leaves: `FloorDivide` floors a rounded quotient."""
+        if not x.dtype.is_float:
+            return self.divided("FloorDivide", x, y)
+        rest, below = self._left(x, y)
+        shape, zero = self.out.shape, self.number(0, x)
+        whole = self.made("Round", self.made("Div", self.made("Sub", x, rest, 1), y))
+        found = self.where(below, self.made("Sub", whole, self.number(1, x), 1), whole)
+        quotient = self.made("Div", x, y)
+        signed = self.made("Mul", quotient, zero)  # a zero with the sign of the quotient
+        found = self.where(self.test("EqTensor", found, zero, shape), signed, found)
+        return self.op("SWhere", self.test("EqTensor", y, zero, y.shape), quotient, found, self.out)
+
+    def modulo(self, x: Ref, y: Ref) -> None:
+        """What division rounded down leaves, with the sign of the divisor, that of a zero too."""
+        if not x.dtype.is_float:
+            return self.divided("RemainderTensorTensor", x, y)
+        rest, below = self._left(x, y)
+        zero = self.number(0, x)
+        nothing = self.where(self.test("LtTensor", y, zero, y.shape), self.number(-0.0, x), zero)
+        found = self.where(below, self.made("Add", rest, y, 1), rest)
+        return self.op("SWhere", self.test("EqTensor", rest, zero, rest.shape), nothing, found, self.out)
+
+    def _left(self, x: Ref, y: Ref) -> tuple[Ref, Ref]:
+        """What division of floats rounded towards 0 leaves, and where that rounded down has a quotient of one less."""
+        if x.dtype in (float16, bfloat16):
+            raise Refused("several steps would round at each")  # as float32 they do not
+        rest, zero = self.made("FmodTensor", x, y), self.number(0, x)
+        shape = rest.shape
+        negative, below = [self.test("LtTensor", v, zero, v.shape) for v in (rest, y)]
+        other = self.test("LogicalXor", negative, below, shape)
+        return rest, self.test("LogicalAnd", self.test("NeTensor", rest, zero, shape), other, shape)
 
     def sorted(self, x: Ref, descending: bool, values: Ref, places: Ref) -> None:
         """The elements in order along the op's axis, and where they stood."""

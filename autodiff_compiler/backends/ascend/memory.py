@@ -1,0 +1,122 @@
+"""Memory that CANN gave and that is used again and again: of a device, and page-locked memory of the host."""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import weakref
+from collections import deque
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from ...errors import AscendError
+
+if TYPE_CHECKING:
+    from .device import Device
+
+__all__ = ["Block", "Pool", "padded"]
+
+
+def padded(nbytes: int) -> int:
+    """Bytes that an allocation of `nbytes` takes: kernels may read up to 32 bytes behind its end."""
+    return (nbytes + 31) // 32 * 32 + 32
+
+
+class Block:
+    """Memory of a pool; it goes back there with its last holder, in whichever thread."""
+
+    __slots__ = ("__weakref__", "address", "label", "pool", "size")
+
+    def __init__(self, pool: Pool, size: int, label: str) -> None:
+        self.pool, self.size, self.label = pool, size, label
+        self.address = 0
+
+    @property
+    def device(self) -> Device:
+        return self.pool.device
+
+
+class _Place(weakref.ref[Block]):
+    """What is known of a block when it is gone.  Python calls nothing of ours then, so that no interrupt comes."""
+
+    address = size = 0
+    label = ""
+
+
+class Pool:
+    """Memory of one kind, by size; `returned` may grow at any time, the rest is for who holds the device's `order`.
+
+    An interrupt may come after every call, and a garbage collector that runs foreign code where an object is made.  So
+    an address is always written down before it could be lost, and never in two places from which it would be given out.
+    """
+
+    def __init__(self, device: Device, allocate: str, policy: tuple[int, ...], free: str) -> None:
+        self.device = device
+        self._allocate, self._policy, self._free = allocate, policy, free
+        self.unused: dict[int, list[int]] = {}
+        #: what somebody holds, by address
+        self.used: dict[int, _Place] = {}
+        self.returned: deque[_Place] = deque()
+        #: bytes that were taken from CANN
+        self.held = 0
+
+    def more(self, size: int) -> None:
+        """Takes memory for a block from CANN; AscendMemoryError if it has none."""
+        found = ctypes.c_void_p()
+        addresses = self.unused.setdefault(size, [])
+        try:
+            self.device.acl.call(self._allocate, ctypes.byref(found), size, *self._policy)
+        finally:
+            if found.value:
+                self.held += size
+                addresses.append(found.value)
+
+    def take(self, size: int, label: str, lacking: Callable[[], None]) -> Block:
+        """A block; `lacking` gets memory for one of this size from CANN if there is none."""
+        block = Block(self, size, label)
+        place = _Place(block, self.returned.append)
+        place.size, place.label = size, label
+        while not self.unused.get(size):
+            lacking()
+        addresses = self.unused[size]  # from here on nothing is made, so no garbage collector runs foreign code
+        place.address = block.address = addresses[-1]
+        self.used[block.address] = place
+        addresses.pop()
+        return block
+
+    def collect(self) -> None:
+        """Takes back the blocks that nobody holds."""
+        while self.returned:
+            place = self.returned[0]
+            addresses = self.unused.setdefault(place.size, [])
+            if self.used.get(place.address) is place:  # else it was taken back, and not yet taken off here
+                del self.used[place.address]
+                addresses.append(place.address)
+            if self.returned and self.returned[0] is place:
+                self.returned.popleft()
+
+    def give_back(self, most: int = 0) -> None:
+        """Gives what is not in use back to CANN until it holds at most so many bytes; no stream may be at it."""
+        acl = self.device.acl
+        free = acl.libraries.function(self._free)
+        while self.unused and self.held > most:
+            size, addresses = next(iter(self.unused.items()))
+            if addresses:
+                status = next(map(free, map(list.pop, (addresses,))))  # one call, in which no interrupt comes
+                self.held -= size
+                if status:
+                    raise acl.error(self._free, status)
+            else:
+                del self.unused[size]
+        used, unused = [place.size for place in self.used.values()], self.unused.items()
+        self.held = sum(used) + sum([size * len(addresses) for size, addresses in unused])
+
+    def drop(self) -> None:
+        """Gives everything back as far as CANN goes along, also what somebody holds: it is lost with the device."""
+        addresses = [*self.used, *[a for unused in self.unused.values() for a in unused]]
+        self.used.clear()
+        self.unused.clear()
+        self.held = 0
+        for address in addresses:
+            with contextlib.suppress(AscendError):
+                self.device.acl.call(self._free, address)
