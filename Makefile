@@ -1,4 +1,4 @@
-# make demo | test | check | bench | fuzz MINUTES=30 | test-all-pythons | dev | format | clean
+# make demo | test | check | bench | bench-peers | fuzz MINUTES=30 | test-all-pythons | dev | format | clean
 # PYTHON=... chooses the interpreter a new environment is made from, VENV=... where it lies.
 
 VENV ?= .venv
@@ -12,7 +12,7 @@ BENCHMARKS ?= $(filter-out benchmarks/_%,$(wildcard benchmarks/*.py))
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check
 
-.PHONY: demo test check bench fuzz test-all-pythons dev format clean
+.PHONY: demo test check bench bench-peers fuzz test-all-pythons dev format clean
 .DELETE_ON_ERROR:
 
 demo: $(VENV)/.installed-examples
@@ -32,6 +32,10 @@ check: dev
 
 bench: $(VENV)/.installed-bench
 	@for file in $(BENCHMARKS); do echo "== $$file"; $(BIN)/python $$file || exit 1; done
+
+# The same work here, in JAX, torch, autograd, numba and NumPy. ARGUMENTS="--only mlp --rounds 5" chooses.
+bench-peers: $(VENV)/.installed-bench
+	@$(BIN)/python -m benchmarks.peers $(ARGUMENTS)
 
 # Random programs in all modes, with fresh seeds, until the time is over; what fails is in fuzz_findings.
 fuzz: $(VENV)/.installed-test,examples

@@ -1,6 +1,6 @@
 """``python -m autodiff_compiler``: runs a program of MindSpore's (`run`), shows what a function becomes (`dump`), what
-cannot be compiled in a file (`check`), what an error code means (`explain`), what there is of devices (`env`), and
-whether an Ascend device does all that it should (`ascend-selftest`)."""
+cannot be compiled in a file (`check`), what an error code means (`explain`), what there is of devices (`env`),
+what machine code is kept (`cache`), and whether an Ascend device does all that it should (`ascend-selftest`)."""
 
 from __future__ import annotations
 
@@ -93,9 +93,20 @@ def _parser() -> argparse.ArgumentParser:
     check.add_argument("--all", action="store_true", help="look at every function of the file")
     check.add_argument("--json", action="store_true", help="as JSON")
     check.set_defaults(run=_checked)
-    env = commands.add_parser("env", help="versions, and what is found of an Ascend device or why none can be used")
+    env = commands.add_parser(
+        "env", help="versions, and what is found of this processor and of an Ascend device or why neither can be used"
+    )
     env.add_argument("--json", action="store_true", help="as JSON")
     env.set_defaults(run=_environment)
+    cache = commands.add_parser(
+        "cache",
+        help="what machine code is kept on disk",
+        description="Machine code is kept on disk, so that a program is compiled once for each machine: in "
+        "AC_CACHE_DIR, else the user's cache folder, up to AC_CACHE_SIZE (1G). AC_CACHE=0 switches that off.",
+    )
+    cache.add_argument("action", choices=("info", "clear"), help="show what is kept, or remove it")
+    cache.add_argument("--json", action="store_true", help="as JSON")
+    cache.set_defaults(run=_cache)
     selftest = commands.add_parser(
         "ascend-selftest",
         help="test an Ascend device in stages and print one report",
@@ -184,10 +195,24 @@ def _compiled(options: Any, known: Sequence[CompileError]) -> tuple[list[Compile
 
 
 def _environment(options: Any) -> str:
-    from .inspection.ascend import environment
+    from .inspection import ascend, native
 
-    found = environment()
+    found = ascend.environment()
+    found = {**found, "native": native.environment()}
     return json.dumps(found, indent=2) if options.json else "\n".join(_lines(found))
+
+
+def _cache(options: Any) -> tuple[str, int]:
+    from .backends.native import cache
+
+    found = cache.info()
+    off = found["state"].startswith("off")
+    if options.action == "clear":
+        count, size = cache.clear()
+        found = {**found, "removed": count, "removed bytes": size}
+        found["objects"], found["bytes"] = found["objects"] - count, found["bytes"] - size
+    text = json.dumps(found, indent=2) if options.json else "\n".join(_lines(found))
+    return text, int(off and options.action == "clear")
 
 
 def _self_tested(options: Any) -> tuple[str, int]:

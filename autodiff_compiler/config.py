@@ -93,8 +93,11 @@ devices: dict[str, Callable[[int], None]] = {}
 #: Called when the device, or how it is used, has changed.
 watchers: list[Callable[[], None]] = []
 
+#: Why a backend of the CPU cannot be used here, by its name: a function that says it, or None.
+backends: dict[str, Callable[[], str | None]] = {"numpy": lambda: None}
+
 #: The settings that say where and how operations run.
-_OF_DEVICES = ("device_target", "device_id", "ascend_mode", "ascend_fallback", "deterministic", "max_device_memory")
+_OF_DEVICES = ("backend", "device_target", "device_id", "ascend_mode", "ascend_fallback", "deterministic", "max_device_memory")
 _SETTINGS = {
     "mode": PYNATIVE_MODE,
     "device_target": "CPU",
@@ -102,7 +105,7 @@ _SETTINGS = {
     "save_graphs_path": "",
     "verify": False,
     "optimize": 2,
-    "backend": "numpy",
+    "backend": os.environ.get("AC_BACKEND", "numpy"),
     "ascend_mode": "per_call",
     "ascend_fallback": "",
 }
@@ -151,7 +154,7 @@ class Context:
     def machine(self) -> tuple[str, ...]:
         """What a compiled program is made for."""
         if self.device_target == "CPU":
-            return ("CPU",)
+            return "CPU", self.backend
         return self.device_target, self.ascend_mode, self.ascend_fallback
 
     def get(self, name: str) -> Any:
@@ -175,8 +178,8 @@ class Context:
             _check_known(value)
         if name == "optimize" and value not in (0, 1, 2):
             raise ValueError(f"optimize is 0, 1 or 2, not {value!r}")
-        if name == "backend" and value != "numpy":
-            raise ValueError(f"this build has the backend 'numpy' only, not {value!r}")
+        if name == "backend":
+            check_backend(value)
         if name == "save_graphs" and value not in (False, True, 0, 1, 2, 3):
             raise ValueError(f"save_graphs is a bool or 0 to 3, not {value!r}")
         if name == "save_graphs_path" and not isinstance(value, str):
@@ -185,6 +188,15 @@ class Context:
             raise ValueError(f"{name} is one of {', '.join(map(repr, _VALUES[name]))}, not {value!r}")
         if name in _KEPT:
             _check_kept(name, value)
+
+
+def check_backend(name: Any) -> None:
+    """Raises ValueError for what is no backend of the CPU, RuntimeError for one that cannot be used here."""
+    if name not in backends:
+        raise ValueError(f"there is no backend {name!r}; there are {', '.join(map(repr, backends))}")
+    why = backends[name]()
+    if why is not None:
+        raise RuntimeError(f"the backend {name!r} cannot be used: {why}")
 
 
 def check_device(name: Any, number: int | None = None) -> None:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any, Protocol, runtime_checkable
 
 from ..ir.core import Module
 from .target import Target
 
-__all__ = ["Backend", "Coverage", "Executable"]
+__all__ = ["Backend", "Coverage", "Executable", "HostBackend", "SilentExecutable"]
 
 
 @runtime_checkable
@@ -30,6 +31,10 @@ class Executable(Protocol):
     def save(self, path: str) -> None:
         """Writes the program (and its large constants) where it can be run again."""
         ...
+
+
+class SilentExecutable:
+    """Base of executables whose code gives no floating-point warnings, so that nothing need guard against them."""
 
 
 @dataclass(frozen=True)
@@ -63,4 +68,12 @@ class Backend(Protocol):
 
     def coverage(self, module: Module) -> Coverage:
         """Which ops of the module run natively, which fall back and which cannot run."""
+        ...
+
+
+class HostBackend(Backend, Protocol):
+    """A backend whose programs run on the arrays of this process."""
+
+    def compile(self, module: Module, *, in_place: Collection[str] = ()) -> Executable:
+        """The next versions of the states `in_place` may be written over the arguments: see `Executable.overwrites`."""
         ...

@@ -8,9 +8,9 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 
 from ..autodiff.expand import expand_grads
-from ..backends.base import Backend, Coverage, Executable
+from ..backends.base import Backend, Coverage, Executable, HostBackend
 from ..backends.numpy.backend import NumpyBackend
-from ..config import context
+from ..config import backends, context
 from ..depth import deep
 from ..ir.core import Module
 from ..ir.failure import stage
@@ -70,13 +70,31 @@ def build(module: Module, in_place: Collection[str] = ()) -> Executable:
     """A module that went through the pipeline, as a program; it may overwrite the states `in_place` names."""
     with stage("backend", module):
         if context.device_target == "CPU":
-            return NumpyBackend().compile(module, in_place=in_place)
+            return _of_cpu(module).compile(module, in_place=in_place)
         return _of_device().compile(module)
 
 
 def coverage(module: Module) -> Coverage:
     """How the device in use runs the ops of such a module."""
-    return (NumpyBackend() if context.device_target == "CPU" else _of_device()).coverage(module)
+    return (_of_cpu(module) if context.device_target == "CPU" else _of_device()).coverage(module)
+
+
+def _of_cpu(module: Module) -> HostBackend:
+    """The backend that the module, or the context, asks for."""
+    if (module.backend or context.backend) == "numpy":
+        return NumpyBackend()
+    from ..backends.native.backend import NativeBackend
+
+    return NativeBackend(NumpyBackend())
+
+
+def _no_native() -> str | None:
+    from ..backends.native.machine import why_not
+
+    return why_not()
+
+
+backends["native"] = _no_native
 
 
 def _of_device() -> Backend:

@@ -11,14 +11,14 @@ import numpy as np
 
 from ..autodiff.pairs import Residual
 from ..autodiff.split import Split, split
-from ..backends.base import Executable
+from ..backends.base import Executable, SilentExecutable
 from ..depth import deep
 from ..eager.tape import Selective, record, thread, tracked
 from ..ir.build import Builder
 from ..ir.core import Block, Function, Module
 from ..ir.failure import stage
 from ..ir.primitive import REGISTRY, Effect
-from ..ir.types import Seq, TupleType, Type, seq
+from ..ir.types import Seq, TensorType, TupleType, Type, seq
 from ..ir.walk import Cloner, ops_of
 from ..locks import Lock
 from ..passes.touches import touches_of
@@ -55,6 +55,8 @@ class Program:
         self._may_share = False
         #: the bare function, once compiled, of a program that calls nothing but NumPy
         self._pure: Callable[..., tuple[Any, ...]] | None = None
+        #: the function itself, once compiled, of one that gives no warnings
+        self._silent: Callable[..., tuple[Any, ...]] | None = None
         self._splits: dict[tuple[int, ...], _Parts] = {}
         self._pullbacks: dict[tuple[int, ...], Program] = {}
 
@@ -71,7 +73,9 @@ class Program:
             if self._run is None:
                 self._run = build(self.stages.opt, self.in_place)
                 self._may_share = _may_share(self.stages.opt)
-                if not self.front.callables:
+                if isinstance(self._run, SilentExecutable):
+                    self._silent = self._run.run
+                elif not self.front.callables:
                     self._pure = getattr(self._run.run, "__wrapped__", None)
             return self._run
 
@@ -92,9 +96,12 @@ class Program:
                 active = tuple([i for i, t in enumerate(tensors) if tracked(t)])
                 if active:
                     return self._recorded(tensors, active)
-            pure = self._pure
             arrays = [t._data for t in tensors]
-            found = self.executable(*arrays) if pure is None else state.quiet(pure, *arrays)
+            if self._silent is not None:
+                found = self._silent(*arrays)
+            else:
+                pure = self._pure
+                found = self.executable(*arrays) if pure is None else state.quiet(pure, *arrays)
             results = [wrap(a) for a in found]
             if self._may_share:
                 _mark_shared(results)
@@ -252,7 +259,10 @@ def _absent(type: Type) -> Any:
     if isinstance(type, Seq):
         inner = type.elem
         return tuple([_absent(seq(t)) for t in inner.elems]) if isinstance(inner, TupleType) else ()
-    return tuple(map(_absent, type.elems)) if isinstance(type, TupleType) else np.zeros(())
+    if isinstance(type, TupleType):
+        return tuple(map(_absent, type.elems))
+    assert isinstance(type, TensorType)
+    return np.broadcast_to(np.zeros((), type.dtype.numpy), type.shape)  # type: ignore[arg-type]
 
 
 def _seed(g: Tensor | None, result: Any) -> Tensor:

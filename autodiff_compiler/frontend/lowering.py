@@ -88,6 +88,7 @@ class Options:
     unroll_limit: int = 8
     unroll_max: int = 1024
     optimize: int | None = None
+    backend: str = ""
 
 
 @dataclass(frozen=True)
@@ -206,7 +207,7 @@ class Lowering:
         self.options = options
         #: the user's line whose call is being compiled
         self.called_from = calling_place()
-        self.module = Module(optimize=options.optimize)
+        self.module = Module(optimize=options.optimize, backend=options.backend)
         self.entry = Function(name, Block())
         self.builder = Builder(self.entry.body, module=self.module)
         self.outside = Outside(self.module, self._capture, lambda x: name_of(self, x), self._note_outside_read)

@@ -8,7 +8,7 @@ list *is* the order of effects.  Passes build new functions through `ir.build.Bu
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from ..dtypes import DType
@@ -220,6 +220,8 @@ class Module:
     outputs: tuple[str, ...] = ()
     #: how much passes rewrite it (`optimize` of `jit`); None: as the context says
     optimize: int | None = None
+    #: which backend of the CPU runs it (`backend` of `jit`); empty: the one the context says
+    backend: str = ""
 
     @property
     def entry(self) -> Function:
@@ -239,9 +241,7 @@ class Module:
 
     def like(self, functions: dict[str, Function] | None = None) -> Module:
         """A module with the same constants, states, callables and state arguments, and other functions."""
-        return Module(
-            functions or {}, self.constants, self.states, self.callables, self.inputs, self.outputs, self.optimize
-        )
+        return replace(self, functions=functions or {})
 
     def __iter__(self) -> Iterator[Function]:
         return iter(self.functions.values())

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TypeAlias
 
 from ..source import Loc
@@ -17,6 +17,7 @@ __all__ = [
     "callees",
     "clone_function",
     "count_ops",
+    "dependencies",
     "effect_of",
     "free_values",
     "inline",
@@ -307,3 +308,28 @@ def clone_function(function: Function, module: Module | None = None, rules: Rule
     builder = Builder(body, module=module, rules=rules)
     builder.ret(*inline(builder, function.body, body.args))
     return Function(function.name, body, function.loc)
+
+
+def dependencies(block: Block) -> tuple[dict[Op, int], dict[Op, list[Op]]]:
+    """For how many ops of the block each op waits, and which wait for it."""
+    waits: dict[Op, int] = {}
+    readers: dict[Op, list[Op]] = {op: [] for op in block.ops}
+    effect: Op | None = None
+    for op in block.ops:
+        needed = {x.owner: None for x in _mentioned(op) if isinstance(x.owner, Op) and x.owner in readers}
+        if op.blocks or op.defn.infer_blocks is not None or op.defn.effect is not Effect.PURE:
+            # Control flow may hold effects; keeping all of it in order costs groups nothing.
+            if effect is not None:
+                needed[effect] = None
+            effect = op
+        waits[op] = len(needed)
+        for source in needed:
+            assert isinstance(source, Op)
+            readers[source].append(op)
+    return waits, readers
+
+
+def _mentioned(op: Op) -> Iterable[Value]:
+    if not op.blocks:
+        return op.operands
+    return [*op.operands, *(x for inner in op.blocks for x in free_values(inner))]

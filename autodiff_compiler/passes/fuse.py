@@ -8,14 +8,13 @@ runs them one by one needs to know nothing, and `fusion_plan` finds the groups a
 from __future__ import annotations
 
 import heapq
-from collections.abc import Iterable
 from dataclasses import dataclass
 
 from ..ir.build import Builder
 from ..ir.core import Block, Function, Module, Op, Value
 from ..ir.primitive import Effect
 from ..ir.types import Shape, TensorType
-from ..ir.walk import Cloner, free_values, ops_of
+from ..ir.walk import Cloner, dependencies, ops_of
 from .manager import Notes, module_pass
 
 __all__ = ["FusionGroup", "FusionPlan", "fuse", "fusion_plan"]
@@ -126,7 +125,7 @@ def _schedule(block: Block) -> list[Op]:
     Each op comes as early as in the old order, except that a group, once begun, first takes every op that it may take:
     those that read what it made, and those that a common reader waits for.
     """
-    waits, readers = _dependencies(block)
+    waits, readers = dependencies(block)
     number = {op: i for i, op in enumerate(block.ops)}
     ready = [i for i, op in enumerate(block.ops) if waits[op] == 0]
     order: list[Op] = []
@@ -168,28 +167,3 @@ def _near(op: Op, readers: dict[Op, list[Op]], number: dict[Op, int]) -> list[in
         found.append(number[reader])
         found += [number[x.owner] for x in reader.operands if isinstance(x.owner, Op) and x.owner in number]
     return found
-
-
-def _dependencies(block: Block) -> tuple[dict[Op, int], dict[Op, list[Op]]]:
-    """For how many ops of the block each op waits, and which wait for it."""
-    waits: dict[Op, int] = {}
-    readers: dict[Op, list[Op]] = {op: [] for op in block.ops}
-    effect: Op | None = None
-    for op in block.ops:
-        needed = {x.owner: None for x in _mentioned(op) if isinstance(x.owner, Op) and x.owner in readers}
-        if op.blocks or op.defn.infer_blocks is not None or op.defn.effect is not Effect.PURE:
-            # Control flow may hold effects; keeping all of it in order costs groups nothing.
-            if effect is not None:
-                needed[effect] = None
-            effect = op
-        waits[op] = len(needed)
-        for source in needed:
-            assert isinstance(source, Op)
-            readers[source].append(op)
-    return waits, readers
-
-
-def _mentioned(op: Op) -> Iterable[Value]:
-    if not op.blocks:
-        return op.operands
-    return [*op.operands, *(x for inner in op.blocks for x in free_values(inner))]

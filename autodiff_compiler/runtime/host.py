@@ -12,7 +12,17 @@ from ..dtypes import DType, dtype_of, float64, int64
 from ..dtypes import bool_ as bool_dtype
 from .tensor import Array, Tensor
 
-__all__ = ["HostCalls", "TensorSpec", "called", "checked", "filled", "host_value", "name_of", "spec_leaves"]
+__all__ = [
+    "HostCalls",
+    "TensorSpec",
+    "called",
+    "checked",
+    "checked_results",
+    "filled",
+    "host_value",
+    "name_of",
+    "spec_leaves",
+]
 
 _NUMBER: dict[type, DType] = {bool: bool_dtype, int: int64, float: float64}
 
@@ -204,3 +214,17 @@ def _array(where: str, found: Any, spec: TensorSpec | type) -> Array:
     if array.shape != shape:
         raise ValueError(f"py_call: {where} has the shape {array.shape}, `out` promises {shape}")
     return array
+
+
+def checked_results(name: str, results: Any, promised: Any) -> tuple[Any, ...]:
+    """What a host function returned, as arrays; TypeError if they are not of the shapes and dtypes it promised."""
+    if not isinstance(results, tuple | list):
+        results = () if results is None else (results,)
+    if len(results) != len(promised):
+        raise TypeError(f"{name} returned {len(results)} values, it promised {len(promised)}")
+    arrays = tuple([np.asarray(r) for r in results])
+    for i, (array, (shape, dtype)) in enumerate(zip(arrays, promised, strict=True)):
+        if array.shape != shape or array.dtype != dtype:
+            got, wanted = f"{array.dtype}{list(array.shape)}", f"{dtype}{list(shape)}"
+            raise TypeError(f"result {i} of {name} is {got}, it promised {wanted}")
+    return arrays

@@ -259,8 +259,8 @@ def jit(
     select the compiled form), numbers, strings and other objects are compile-time constants: another value compiles
     again, unless a number is marked with `mutable`; `explain_recompiles` says why it did.  `unroll_limit` and
     `unroll_max` say up to how many trips a loop with a known number of them is unrolled at once, and at most.
-    ``optimize=0`` leaves out all rewriting (None: as `set_context` says).  `backend` is "numpy"; MindSpore's names for
-    it and the other arguments are accepted and change nothing; but an `input_signature`, Tensors or `TensorSpec`s,
+    ``optimize=0`` leaves out all rewriting (None: as `set_context` says).  `backend` is "native" or "numpy" (see
+    `set_context`); MindSpore's names for it and the other arguments are accepted and change nothing; but an `input_signature`, Tensors or `TensorSpec`s,
     makes calls with other types a TypeError.
 
     Raises ValueError for a value that an argument cannot have, TypeError for an argument that does not exist,
@@ -277,14 +277,16 @@ def jit(
     """
     if optimize is not None:
         context.check("optimize", optimize)
-    if backend not in _BACKENDS:
+    backend = "" if backend in _BACKENDS else backend
+    if backend:
         context.check("backend", backend)
     check_options(options, capture_mode=capture_mode, jit_level=jit_level, dynamic=dynamic, fullgraph=fullgraph)
-    chosen = Options(unroll_limit, unroll_max, optimize)
+    chosen = Options(unroll_limit, unroll_max, optimize, backend)
     signed = options.get("input_signature")
     if function is None:
         rest = {} if signed is None else {"input_signature": signed}
-        return lambda fn: jit(fn, unroll_limit=unroll_limit, unroll_max=unroll_max, optimize=optimize, **rest)
+        more: dict[str, Any] = {"unroll_limit": unroll_limit, "unroll_max": unroll_max, "optimize": optimize, "backend": backend}
+        return lambda fn: jit(fn, **more, **rest)
     if isinstance(function, JitFunction):
         return function
     if not callable(function):

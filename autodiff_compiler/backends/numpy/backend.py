@@ -15,6 +15,7 @@ import numpy as np
 
 from ...ir.core import Function, Module, Op, Value
 from ...ir.types import TensorType
+from ...ir.undefined import undefined_values
 from ...ir.walk import ops_of, reachable
 from ..base import Coverage
 from ..target import Target
@@ -27,7 +28,6 @@ from .printer import Namer, module_text
 from .program import Step, nodes_of
 from .scratch import BLOCKS, give_back, leased, place_buffers
 from .syntax import Var, assign, call, load, none, size_of, store, subscript, tuple_expr
-from .undefined import undefined_values
 
 __all__ = ["NumpyBackend", "NumpyProgram"]
 

@@ -10,10 +10,10 @@ from ...errors import InternalCompilerError
 from ...ir.core import Op, Value
 from ...ir.types import TensorType
 from ...runtime.commits import Commit
+from ...runtime.host import checked_results
 from ...runtime.text import tensor_repr
 from .lower import LOWERINGS, Lowering
 from .program import Branch, Node
-from .runtime import checked_results
 from .syntax import Var, assign, attribute, call, dotted, load, store, subscript, tuple_expr
 
 __all__: list[str] = []

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["Ragged", "add_sequences", "checked_results", "narrowed_results"]
+__all__ = ["Ragged", "add_sequences", "narrowed_results"]
 
 
 class Ragged:
@@ -86,20 +86,6 @@ def _empty_like(payload: Any) -> Any:
     if isinstance(payload, Ragged):
         return Ragged(_empty_like(payload.payload), 0)
     return np.empty((0, *payload.shape[1:]), payload.dtype)
-
-
-def checked_results(name: str, results: Any, promised: Any) -> tuple[Any, ...]:
-    """What a host function returned, as arrays; TypeError if they are not of the shapes and dtypes it promised."""
-    if not isinstance(results, tuple | list):
-        results = () if results is None else (results,)
-    if len(results) != len(promised):
-        raise TypeError(f"{name} returned {len(results)} values, it promised {len(promised)}")
-    arrays = tuple([np.asarray(r) for r in results])
-    for i, (array, (shape, dtype)) in enumerate(zip(arrays, promised, strict=True)):
-        if array.shape != shape or array.dtype != dtype:
-            got, wanted = f"{array.dtype}{list(array.shape)}", f"{dtype}{list(shape)}"
-            raise TypeError(f"result {i} of {name} is {got}, it promised {wanted}")
-    return arrays
 
 
 def narrowed_results(results: Any, dtype: Any) -> list[Any]:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from ...ir.core import Module, Op, Value
-from ...ir.walk import ops_of
+from .core import Module, Op, Value
+from .walk import ops_of
 
 __all__ = ["undefined_values"]
 

@@ -1,0 +1,166 @@
+"""Where CPython and NumPy keep what compiled code reads of their objects, verified on live objects of this process.
+
+The places are those of the public headers; they are only used where every one of them was seen to hold what Python says
+of the same object.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import platform
+import sysconfig
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from types import MemberDescriptorType
+from typing import Any
+
+import numpy as np
+
+__all__ = ["ALIGNED", "C_CONTIGUOUS", "SWAPPED", "WRITEABLE", "Layout", "layout", "slot_offset", "why_not"]
+
+#: The flags of an array.
+C_CONTIGUOUS, ALIGNED, WRITEABLE = 0x1, 0x100, 0x400
+#: The byte order that a dtype of the other byte order names.
+SWAPPED = ord(">")
+_WORD = ctypes.sizeof(ctypes.c_void_p)
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Offsets in bytes from the address of an object.
+
+    `type` is any object's class; `data` to `flags` are an array's; `order` and `number` a dtype's byte order and type
+    number; `items` a tuple's first element.
+    """
+
+    type: int
+    data: int
+    nd: int
+    dims: int
+    strides: int
+    base: int
+    descr: int
+    flags: int
+    order: int
+    number: int
+    items: int
+
+
+@cache
+def layout() -> Layout:
+    """The places by the headers; they may be used where `why_not` is None."""
+    head = object.__basicsize__  # 16; more in builds for debugging and without the global lock
+    return Layout(
+        type=head - _WORD,
+        data=head,
+        nd=head + 8,
+        dims=head + 16,
+        strides=head + 24,
+        base=head + 32,
+        descr=head + 40,
+        flags=head + 48,
+        order=head + 10,
+        number=head + 12,
+        items=tuple.__basicsize__,
+    )
+
+
+@cache
+def why_not() -> str | None:
+    """Why code cannot read the objects of this process itself, or None where it can."""
+    if platform.python_implementation() != "CPython":
+        return f"it knows the objects of CPython; this is {platform.python_implementation()}"
+    if sysconfig.get_config_var("Py_GIL_DISABLED"):
+        return "it is not made for free-threaded builds of Python"
+    if _WORD != 8:
+        return "it needs a 64-bit process"
+    places = layout()
+    for array in _arrays():
+        wrong = _wrong_in_array(array, places)
+        if wrong:
+            return f"ndarrays of NumPy {np.__version__} are laid out in another way ({wrong})"
+    for dtype in map(np.dtype, ("?", "<f4", ">f4", ">f8", "<i8", "<f2")):
+        found = _byte(id(dtype) + places.order), _int(id(dtype) + places.number)
+        if found != (ord(dtype.byteorder), dtype.num):
+            return f"dtypes of NumPy {np.__version__} are laid out in another way"
+    some = (object(), object())
+    if [_word(id(some) + places.items + 8 * i) for i in range(2)] != list(map(id, some)):
+        return "tuples are laid out in another way"
+    return None
+
+
+def _arrays() -> Iterator[np.ndarray[Any, Any]]:
+    """Arrays that differ in everything that is read."""
+    yield np.zeros((3, 5), np.float32)
+    yield np.zeros((4, 6))[::2, ::-3]
+    yield np.zeros((2, 3, 4), np.bool_).T
+    fixed = np.array(7, np.int32)
+    fixed.flags.writeable = False
+    yield fixed
+    yield np.zeros((0, 2), np.int64)
+    yield np.zeros(9, np.uint8)[1:].view(np.float64)
+
+
+def _wrong_in_array(array: np.ndarray[Any, Any], places: Layout) -> str:
+    """What is not where it should be.  Pointers are followed only if they look right."""
+    if np.ndarray.__basicsize__ < places.flags + 4:
+        return "they are too small"
+    at = id(array)
+    base = 0 if array.base is None else id(array.base)
+    for name, found, expected in (
+        ("type", _word(at + places.type), id(np.ndarray)),
+        ("data", _word(at + places.data), array.__array_interface__["data"][0]),
+        ("nd", _int(at + places.nd), array.ndim),
+        ("base", _word(at + places.base), base),
+        ("descr", _word(at + places.descr), id(array.dtype)),
+        ("flags", _int(at + places.flags), array.flags.num),
+    ):
+        if found != expected:
+            return name
+    for flag, expected in (
+        (C_CONTIGUOUS, array.flags.c_contiguous),
+        (ALIGNED, array.flags.aligned),
+        (WRITEABLE, array.flags.writeable),
+    ):
+        if (array.flags.num & flag != 0) is not expected:
+            return "meaning of the flags"
+    if not array.ndim:
+        return ""
+    dims, strides = _word(at + places.dims), _word(at + places.strides)
+    if strides != dims + 8 * array.ndim:  # they are one block of memory
+        return "dims"
+    numbers = tuple(ctypes.c_ssize_t.from_address(dims + 8 * i).value for i in range(2 * array.ndim))
+    return "" if numbers == array.shape + array.strides else "dims"
+
+
+def slot_offset(cls: type, name: str) -> int:
+    """Where objects of a class hold what is in one of its `__slots__`.
+
+    ValueError: the class has no such slot of its own, or it is not found where it should be.
+    """
+    slot = vars(cls).get(name)
+    if not isinstance(slot, MemberDescriptorType):
+        raise ValueError(f"{cls.__name__} has no slot {name}")
+    holder: Any = object.__new__(cls)
+    content = object()
+    words = range(object.__basicsize__, cls.__basicsize__, _WORD)
+    before = {at for at in words if _word(id(holder) + at) == id(content)}
+    slot.__set__(holder, content)
+    found = {at for at in words if _word(id(holder) + at) == id(content)} - before
+    slot.__delete__(holder)
+    if len(found) != 1 or any(_word(id(holder) + at) for at in found):
+        raise ValueError(f"the slot {name} of {cls.__name__} is not found")
+    return found.pop()
+
+
+def _word(address: int) -> int:
+    return ctypes.c_size_t.from_address(address).value
+
+
+def _int(address: int) -> int:
+    return ctypes.c_int.from_address(address).value
+
+
+def _byte(address: int) -> int:
+    return ctypes.c_ubyte.from_address(address).value

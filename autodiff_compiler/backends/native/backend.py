@@ -1,0 +1,163 @@
+"""The native backend: a module as one LLVM function, which Python calls like any other function."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Collection
+from typing import Any
+
+import numpy as np
+
+from ...ir.core import Module, Op, Value
+from ...ir.types import TensorType
+from ...ir.walk import ops_of, reachable
+from ..base import Coverage, Executable, HostBackend, SilentExecutable
+from ..target import Target
+from . import (  # noqa: F401  (they enter how they lower ops)
+    control,
+    effects,
+    hosts,
+    indexing,
+    positions,
+    products,
+    rearrangements,
+    reductions,
+    scans,
+    scatters,
+    structural,
+    windows,
+)
+from .blas import gemm
+from .clusters import REDUCTIONS
+from .decompositions import decomposed
+from .engine import load
+from .entry import entry_for
+from .formulas import has_formula
+from .hosts import run_hosts
+from .lanes import NotNativeError
+from .lower import OPS, Lowering
+from .machine import machine, why_not
+from .signature import Argument, Result, Signature
+
+__all__ = ["NativeBackend", "NativeProgram"]
+
+TARGET = Target("native", fusion="elementwise")
+
+
+class NativeProgram(SilentExecutable):
+    """A compiled module: `program(*arrays)` runs it and returns a tuple of ndarrays.
+
+    `source` is its LLVM text, `run` the function of Python that enters it.  `overwrites`: the arguments, by position,
+    that it writes the results over that are their next versions.
+    """
+
+    def __init__(self, low: Lowering, name: str) -> None:
+        entry = low.module.entry
+        arguments = tuple(_argument(x) for x in entry.args)
+        results = tuple(
+            Result(a.dtype, a.shape, low.overwritten.get(i)) for i, a in enumerate(map(_argument, entry.outs))
+        )
+        signature = Signature(
+            arguments, results, low.frame_bytes, stacks=low.stacks, calls_python=bool(low.hosts) or low.polls
+        )
+        self._signature = signature
+        made = entry_for(signature, low.context)
+        self.source = low.module_text([made.text], made.declares)
+        self.filename = f"<native program {name}>"
+        self.overwrites = tuple(sorted(low.overwritten.values()))
+        self._loaded = load(self.source, context_size=len(low.context))
+        host = run_hosts(low.hosts)
+        others = {"host": id(host)} | {f"{x}gemm": gemm(x) or 0 for x in "sd"}
+        constants = []
+        for i, array in enumerate(low.constants):
+            constants.append(np.ascontiguousarray(array))
+            others[f"constant {i}"] = constants[-1].ctypes.data
+        self._kept = (host, constants)
+        kept = self._kept
+
+        def slow(*arrays: Any) -> Any:
+            """A call with unusual arrays: they are put into order, and the program called again."""
+            assert kept
+            if len(arrays) != len(arguments):
+                raise TypeError(f"{name} takes {len(arguments)} arrays, not {len(arrays)}")
+            return again[0](*[_ordered(x, a) for x, a in zip(arrays, arguments, strict=True)])
+
+        self.run = made.bind(self._loaded, slow, name, others)
+        again = [self.run]
+
+    def __call__(self, *arrays: Any) -> tuple[Any, ...]:
+        return self.run(*arrays)  # type: ignore[no-any-return]
+
+    def assembly(self) -> str:
+        """The machine code as text."""
+        return self._loaded.assembly()
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Writes the LLVM text to `path`."""
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(self.source)
+
+
+def _argument(x: Value) -> Argument:
+    assert isinstance(x.type, TensorType)
+    return Argument(x.type.dtype, x.type.shape)  # type: ignore[arg-type]
+
+
+def _ordered(x: Any, argument: Argument) -> Any:
+    """The array as the entry takes it: exact dtype, C order, bytes of its own if they cannot be shared."""
+    array = np.asarray(x)
+    if array.shape != argument.shape or array.dtype != argument.dtype.numpy:
+        raise TypeError(f"expected {argument.dtype.short}{list(argument.shape)}, not {array.dtype}{list(array.shape)}")
+    return np.array(array, argument.dtype.numpy, order="C", subok=False)
+
+
+class NativeBackend:
+    """Machine code for the whole module where there can be some, and `fallback` where not."""
+
+    def __init__(self, fallback: HostBackend, target: Target = TARGET) -> None:
+        self.fallback, self.target = fallback, target
+
+    def compile(self, module: Module, *, in_place: Collection[str] = ()) -> Executable:
+        """The module as a program."""
+        try:
+            return self.native(module, in_place=in_place)
+        except NotNativeError:
+            return self.fallback.compile(module, in_place=in_place)
+
+    def native(self, module: Module, *, in_place: Collection[str] = ()) -> NativeProgram:
+        """The module as machine code; NotNativeError says why there is none."""
+        why = reason(module)
+        if why is not None:
+            raise NotNativeError(why)
+        low = Lowering(decomposed(module), machine())
+        low.lower(_states(module, in_place))
+        return NativeProgram(low, module.entry.name)
+
+    def coverage(self, module: Module) -> Coverage:
+        """Which ops have machine code, and which are run by Python inside the program."""
+        if reason(module) is not None:
+            return self.fallback.coverage(module)
+        ways = {op.defn.name: _way(op) for function in module for op in ops_of(function.body)}
+        return Coverage(dict(sorted(ways.items())), {})
+
+
+def _way(op: Op) -> str:
+    name = op.defn.name
+    return "native" if name in OPS or name in REDUCTIONS or has_formula(op) else "NumPy kernel"
+
+
+def reason(module: Module) -> str | None:
+    """Why a module cannot be machine code; None if it may be."""
+    why = why_not()
+    if why is not None:
+        return why
+    if len(list(reachable(module))) > 1:
+        return "functions that call themselves are not compiled to machine code yet"
+    return None
+
+
+def _states(module: Module, names: Collection[str]) -> dict[int, int]:
+    """Results that are the next versions of such states, each with the argument that is its version now."""
+    args = dict(zip(reversed(module.inputs), reversed(range(len(module.entry.args))), strict=False))
+    outs = dict(zip(reversed(module.outputs), reversed(range(len(module.entry.outs))), strict=False))
+    return {out: args[n] for n, out in outs.items() if n in args and n in names}

@@ -1,0 +1,108 @@
+"""The Python function that a compiled module is: checks, new results, main, all in LLVM code.
+
+The function reads ndarrays (or Tensors) directly.  Whatever is unusual about a call, it hands to a Python function with
+the same arguments, which is its `__self__`; so semantics have one place and speed another.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+from collections.abc import Callable, Mapping
+from typing import Any, Protocol
+
+from . import abi
+from .anchor import anchor
+from .entry_text import EntryText
+from .frames import POOL, frame_size, functions
+from .plain import PlainEntry
+from .signature import Context, Signature
+
+__all__ = ["Entry", "FastEntry", "entry_for"]
+
+
+class Entry(Protocol):
+    """How Python calls a module.
+
+    `text` defines what calls main, for the end of the module; `declares` are the declarations it needs.  `text` asks
+    `@context` for what it needs of this process.
+    """
+
+    text: str
+    declares: frozenset[str]
+
+    def bind(
+        self, loaded: Any, slow: Callable[..., Any], name: str = "call", others: Mapping[str, int] | None = None
+    ) -> Callable[..., Any]:
+        """The module as a function, which owns what was loaded; `slow` is called with whatever is unusual.
+
+        `others` are the pointers in the context that are not the entry's; `slow` keeps alive what they point to.
+        """
+        ...
+
+
+def entry_for(signature: Signature, context: Context) -> Entry:
+    """The entry that works in this process; AC_NATIVE_ENTRY=ctypes asks for the one without machine code of its own."""
+    if abi.why_not() is not None or os.environ.get("AC_NATIVE_ENTRY") == "ctypes":
+        return PlainEntry(signature, context)
+    return FastEntry(signature, context)
+
+
+class FastEntry:
+    """The entry in machine code."""
+
+    def __init__(self, signature: Signature, context: Context) -> None:
+        self._signature, self._context = signature, context
+        writer = EntryText(signature, context)
+        self.text = writer.written()
+        self.declares = frozenset(writer.declares)
+
+    def bind(
+        self, loaded: Any, slow: Callable[..., Any], name: str = "call", others: Mapping[str, int] | None = None
+    ) -> Callable[..., Any]:
+        loaded.fill(self._context.pointers(others))
+        method = _MethodDef(name.encode(), loaded.address("entry"), _FASTCALL | _KEYWORDS, None)
+        # as its module, what it owns stays until nothing can call it any more
+        owned = anchor(_releaser(loaded, self._signature, self._context), loaded, method)
+        made: Callable[..., Any] = _new_function(ctypes.addressof(method), slow, owned)
+        return made
+
+
+class _MethodDef(ctypes.Structure):
+    _fields_ = (
+        ("name", ctypes.c_char_p),
+        ("function", ctypes.c_void_p),
+        ("flags", ctypes.c_int),
+        ("doc", ctypes.c_char_p),
+    )
+
+
+_FASTCALL, _KEYWORDS = 0x80, 0x2
+_new_function = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.c_void_p, ctypes.py_object, ctypes.py_object)(
+    ("PyCFunction_NewEx", ctypes.pythonapi)
+)
+
+_Release = ctypes.PYFUNCTYPE(None, ctypes.c_int64)
+#: Bytes of the shared frames that living modules need, by module.
+_needs: dict[int, int] = {}
+
+
+def _releaser(loaded: Any, signature: Signature, context: Context) -> Callable[[], None]:
+    """What frees the frames of a module; of the shared ones those stay that another module can need."""
+    if not signature.frame_bytes:
+        return lambda: None
+    release = _Release(functions().address("frames_release"))
+    if not signature.shares_frames:
+        mine = ctypes.addressof(loaded.context) + 8 * context.number("frames")
+        return lambda: release(mine, 0)
+    key, needs, pool = loaded.address("entry"), _needs, ctypes.addressof(POOL)
+    needs[key] = frame_size(signature.frame_bytes, True)
+
+    def leave() -> None:
+        del needs[key]
+        release(pool, max(list(needs.values()), default=0))
+
+    return leave
+
+
+_Release = ctypes.PYFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64)

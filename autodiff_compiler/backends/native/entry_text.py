@@ -1,0 +1,509 @@
+"""The text of the entry: an LLVM function that CPython calls, which checks, makes the results and calls main."""
+
+from __future__ import annotations
+
+from ...runtime.tensor import Tensor
+from . import abi
+from .frames import GUARD, HEADER, frame_size
+from .signature import Context, Signature
+
+__all__ = ["EntryText"]
+
+#: From how many arguments and results on the function is compiled without optimisation.
+_QUICKLY = 32
+#: How many arguments are checked by code of their own.
+_FEW_ARGUMENTS = 8
+#: How many pairs of arguments are compared one after the other; more are compared in a loop.
+_FEW_RIVALS = 32
+#: What is unusual is rare: for the order of blocks.
+_RARE = "!9000"
+
+
+class EntryText:
+    """Writes the entry of one signature."""
+
+    def __init__(self, signature: Signature, context: Context) -> None:
+        self.signature, self.context = signature, context
+        self.layout = abi.layout()
+        self.lines: list[str] = []
+        self.constants: list[str] = []
+        self.declares: set[str] = set()
+        self._count = 0
+        #: descriptions of arguments, and functions that compare with them, by what they are
+        self._forms: dict[str, str] = {}
+        self._checkers: dict[str, str] = {}
+        #: whether what arguments hold could be dropped during main
+        self._holds = signature.tensors and (signature.release_gil or signature.calls_python)
+        if signature.tensors:
+            self.slots = {name: abi.slot_offset(Tensor, name) for name in ("_data", "_node", "_held", "_hooks")}
+
+    def written(self) -> str:
+        s = self.signature
+        # of many arguments LLVM would make better code in too much time
+        quickly = " noinline optnone" if len(s.arguments) + len(s.results) > _QUICKLY else ""
+        self.do(f"define ptr @entry(ptr %self, ptr %args, i64 %count, ptr %names){quickly} {{")
+        expected = self.let(f"icmp eq i64 %count, {s.count}")
+        positional = self.is_("%names", "null")
+        self.usual(self.let(f"and i1 {expected}, {positional}"))
+        for where, what in s.guards:
+            self.usual(self.is_(self.load("ptr", self.known(where)), self.known(what)))
+        given = iter(range(s.count))
+        arguments = [
+            self.load("ptr", self.at("%args", 8 * next(given))) if a.captured is None else self.known(a.captured)
+            for a in s.arguments
+        ]
+        arrays = self.arrays(arguments)
+        data = [self.load("ptr", self.at(x, self.layout.data)) for x in arrays]
+        self.check_apart(data)
+        made: list[str] = []
+        for i in s.fresh:
+            made.append(self.new_array(i, len(made)))
+        failed = self.run(arrays, [*data, *[self.load("ptr", self.at(x, self.layout.data)) for x in made]], made)
+        self.good(self.let(f"xor i1 {failed}, true"), f"drop{len(made)}")
+        self.give(arguments, made)
+        self.drops(made)
+        self.block("slow")
+        call = (("ptr", "%self"), ("ptr", "%args"), ("i64", "%count"), ("ptr", "%names"))
+        self.do(f"  ret ptr {self.call('ptr', 'PyObject_Vectorcall', *call)}")
+        self.do("}")
+        weights = f'{_RARE} = !{{!"branch_weights", i32 1, i32 2000}}\n'
+        return "\n".join([*self.constants, *self._checkers.values(), *self.lines, weights])
+
+    # ------------------------------------------------------------------------------------------- lines
+    def do(self, line: str) -> None:
+        self.lines.append(line)
+
+    def fresh(self, hint: str = "v") -> str:
+        self._count += 1
+        return f"{hint}.{self._count}"
+
+    def let(self, rhs: str) -> str:
+        name = f"%{self.fresh()}"
+        self.do(f"  {name} = {rhs}")
+        return name
+
+    def at(self, base: str, offset: int) -> str:
+        return self.let(f"getelementptr i8, ptr {base}, i64 {offset}") if offset else base
+
+    def load(self, type: str, place: str) -> str:
+        return self.let(f"load {type}, ptr {place}")
+
+    def known(self, name: str) -> str:
+        """A pointer of the context."""
+        return self.load("ptr", self.context.place(name))
+
+    def call(self, result: str, name: str, *args: tuple[str, str]) -> str:
+        """A call of a function of CPython or NumPy; "" where it has no result."""
+        self.declares.add(f"declare {result} @{name}({', '.join(type for type, _ in args)})")
+        rhs = f"call {result} @{name}({', '.join(map(' '.join, args))})"
+        if result != "void":
+            return self.let(rhs)
+        self.do(f"  {rhs}")
+        return ""
+
+    def keep(self, thing: str) -> str:
+        """One reference more."""
+        self.call("void", "Py_IncRef", ("ptr", thing))
+        return thing
+
+    def block(self, label: str) -> None:
+        self.do(f"{label}:")
+
+    def good(self, test: str, otherwise: str) -> None:
+        """What follows runs where the test holds."""
+        on = self.fresh("on")
+        self.do(f"  br i1 {self.let(f'xor i1 {test}, true')}, label %{otherwise}, label %{on}, !prof {_RARE}")
+        self.block(on)
+
+    def usual(self, test: str) -> None:
+        """What follows runs where the test holds; else Python takes the call."""
+        self.good(test, "slow")
+
+    def is_(self, a: str, b: str) -> str:
+        return self.let(f"icmp eq ptr {a}, {b}")
+
+    # ------------------------------------------------------------------------------------------- arguments
+    def arrays(self, arguments: list[str]) -> list[str]:
+        """The arrays of all arguments, which are what they must be."""
+        if len(arguments) <= _FEW_ARGUMENTS:
+            return [self.array(i, x) for i, x in enumerate(arguments)]
+        arrays = [self.array_by_call(i, x) for i, x in enumerate(arguments)]
+        odd = "false"
+        for array in arrays:
+            odd = self.let(f"or i1 {odd}, {self.is_(array, 'null')}")
+        self.usual(self.let(f"xor i1 {odd}, true"))
+        return arrays
+
+    def array(self, i: int, x: str) -> str:
+        """The array of an argument, which is what it must be."""
+        argument, written = self.signature.arguments[i], i in self.signature.overwritten
+        array = self.ready(x, written)
+        descr, numbers = (self.context.place(f"{what} {argument.dtype.name}") for what in ("descr", "numbers"))
+        self.check_kind(array, written, descr, numbers, str(len(argument.shape)))
+        if argument.shape:
+            dims = self.load("ptr", self.at(array, self.layout.dims))
+            for axis, size in enumerate(argument.shape):
+                found = self.load("i64", self.at(dims, 8 * axis))
+                self.usual(self.let(f"icmp eq i64 {found}, {size}"))
+        return array
+
+    def array_by_call(self, i: int, x: str) -> str:
+        """The same, or null, by a function for all arguments, which is given a description: less code."""
+        s = self.signature
+        argument, written = s.arguments[i], i in s.overwritten
+        places = (self.context.number(f"{what} {argument.dtype.name}") for what in ("descr", "numbers"))
+        numbers = (*places, len(argument.shape), *argument.shape)
+        form = f"[{len(numbers)} x i64] [{', '.join(f'i64 {n}' for n in numbers)}]"
+        if form not in self._forms:
+            self._forms[form] = f"@entry.form.{len(self._forms)}"
+            self.constants.append(f"{self._forms[form]} = private unnamed_addr constant {form}")
+        checker = f"@entry.array.{int(written)}"
+        if checker not in self._checkers:
+            writer = EntryText(s, self.context)
+            self._checkers[checker] = writer.checker(checker, written)
+        return self.let(f"call ptr {checker}(ptr {x}, ptr {self._forms[form]})")
+
+    def checker(self, name: str, written: bool) -> str:
+        """A function: the array of an argument, or null if it is not as the description says."""
+        self.do(f"define private ptr {name}(ptr %x, ptr %form) noinline {{")
+        array = self.ready("%x", written)
+        numbers = [self.load("i64", self.at("%form", 8 * k)) for k in range(3)]
+        descr, same = (self.let(f"getelementptr ptr, ptr @context, i64 {n}") for n in numbers[:2])
+        self.check_kind(array, written, descr, same, self.let(f"trunc i64 {numbers[2]} to i32"))
+        dims, sizes = self.load("ptr", self.at(array, self.layout.dims)), self.at("%form", 24)
+        self.do("  br label %before")
+        self.block("before")
+        self.do("  br label %axes")
+        self.block("axes")
+        self.do("  %axis = phi i64 [0, %before], [%following, %next]")
+        more = self.let(f"icmp ult i64 %axis, {numbers[2]}")
+        self.do(f"  br i1 {more}, label %compare, label %fine")
+        self.block("compare")
+        found = self.load("i64", self.let(f"getelementptr i64, ptr {dims}, i64 %axis"))
+        size = self.load("i64", self.let(f"getelementptr i64, ptr {sizes}, i64 %axis"))
+        self.do(f"  br i1 {self.let(f'icmp eq i64 {found}, {size}')}, label %next, label %slow")
+        self.block("next")
+        self.do("  %following = add i64 %axis, 1")
+        self.do("  br label %axes")
+        self.block("fine")
+        self.do(f"  ret ptr {array}")
+        self.block("slow")
+        self.do("  ret ptr null")
+        self.do("}")
+        return "\n".join(self.lines)
+
+    def ready(self, x: str, written: bool) -> str:
+        """The ndarray that an argument is or holds."""
+        array = self.unwrapped(x, written) if self.signature.tensors else x
+        self.usual(self.is_(self.load("ptr", self.at(array, self.layout.type)), self.known("ndarray")))
+        return array
+
+    def unwrapped(self, tensor: str, written: bool) -> str:
+        """What a Tensor holds that lies on no tape, and whose derivatives meet no hook."""
+        kind = self.load("ptr", self.at(tensor, self.layout.type))
+        other, plain, on = self.fresh("other"), self.fresh("plain"), self.fresh("tensor")
+        self.do(f"  br i1 {self.is_(kind, self.known('tensor'))}, label %{plain}, label %{other}")
+        self.block(other)  # a Parameter has its place on a tape per thread, so there must be no tape in any
+        parameter = self.is_(kind, self.known("parameter"))
+        live = self.load("ptr", self.known("live"))
+        untaped = self.is_(live, self.known("one"))
+        self.do(f"  br i1 {self.let(f'and i1 {parameter}, {untaped}')}, label %{on}, label %slow")
+        self.block(plain)
+        node = self.load("ptr", self.at(tensor, self.slots["_node"]))
+        self.do(f"  br i1 {self.is_(node, self.known('none'))}, label %{on}, label %slow")
+        self.block(on)
+        self.usual(self.is_(self.load("ptr", self.at(tensor, self.slots["_hooks"])), "null"))
+        if written:  # others may show the bytes, or want them for a derivative
+            held = self.load("ptr", self.at(tensor, self.slots["_held"]))
+            self.usual(self.is_(held, self.known("zero")))
+        array = self.load("ptr", self.at(tensor, self.slots["_data"]))
+        self.usual(self.let(f"icmp ne ptr {array}, null"))
+        return array
+
+    def check_kind(self, array: str, written: bool, descr: str, numbers: str, rank: str) -> None:
+        """Its dtype, by where the context has it, its flags and how many dimensions it has."""
+        at = self.layout
+        self.check_dtype(array, descr, numbers)
+        wanted = abi.C_CONTIGUOUS | abi.ALIGNED | (abi.WRITEABLE if written else 0)
+        flags = self.let(f"and i32 {self.load('i32', self.at(array, at.flags))}, {wanted}")
+        self.usual(self.let(f"icmp eq i32 {flags}, {wanted}"))
+        self.usual(self.let(f"icmp eq i32 {self.load('i32', self.at(array, at.nd))}, {rank}"))
+
+    def check_dtype(self, array: str, place: str, numbers: str) -> None:
+        """Its dtype is the one object that it nearly always is, or (after unpickling) another that means the same."""
+        descr = self.load("ptr", self.at(array, self.layout.descr))
+        other, on = self.fresh("dtype"), self.fresh("usual")
+        differs = self.let(f"icmp ne ptr {descr}, {self.load('ptr', place)}")
+        self.do(f"  br i1 {differs}, label %{other}, label %{on}, !prof {_RARE}")
+        self.block(other)
+        number = self.load("i32", self.at(descr, self.layout.number))
+        ours = self.load("i64", numbers)
+        first = self.let(f"trunc i64 {ours} to i32")
+        second = self.let(f"trunc i64 {self.let(f'lshr i64 {ours}, 32')} to i32")
+        either = self.let(
+            f"or i1 {self.let(f'icmp eq i32 {number}, {first}')}, {self.let(f'icmp eq i32 {number}, {second}')}"
+        )
+        order = self.load("i8", self.at(descr, self.layout.order))
+        same = self.let(f"and i1 {either}, {self.let(f'icmp ne i8 {order}, {abi.SWAPPED}')}")
+        self.do(f"  br i1 {same}, label %{on}, label %slow")
+        self.block(on)
+
+    def check_apart(self, data: list[str]) -> None:
+        """What main writes over shares no memory with other arguments."""
+        if len(self.signature.overwritten) * len(data) > _FEW_RIVALS:
+            self.check_all_apart(data)
+            return
+        rivals = self.signature.rivals
+        numbers: dict[int, str] = {}
+        for i in sorted({i for pair in rivals for i in pair}):
+            numbers[i] = self.let(f"ptrtoint ptr {data[i]} to i64")
+        for i, j in rivals:
+            for a, b in ((i, j), (j, i)):  # b begins inside a
+                distance = self.let(f"sub i64 {numbers[b]}, {numbers[a]}")
+                self.usual(self.let(f"icmp uge i64 {distance}, {self.signature.arguments[a].nbytes}"))
+
+    def check_all_apart(self, data: list[str]) -> None:
+        """The same for many: only those are compared that lie elsewhere than at the last call."""
+        s = self.signature
+        sized = [i for i, a in enumerate(s.arguments) if a.nbytes]
+        if not s.overwritten.intersection(sized):
+            return
+        # those that are written over come first: each pair has at least one of them
+        order = sorted(sized, key=lambda i: i not in s.overwritten)
+        sizes = ", ".join(f"i64 {s.arguments[i].nbytes}" for i in order)
+        n, written = len(order), len(s.overwritten & set(sized))
+        self.constants.append(f"@entry.sizes = private unnamed_addr constant [{n} x i64] [{sizes}]")
+        self.constants.append(f"@entry.seen = private global [{n} x i64] zeroinitializer")
+        self.constants.append(_APART.replace("<n>", str(n)).replace("<written>", str(written)))
+        table = self.let(f"alloca [{n} x i64]")
+        for place, i in enumerate(order):
+            self.do(f"  store i64 {self.let(f'ptrtoint ptr {data[i]} to i64')}, ptr {self.at(table, 8 * place)}")
+        self.usual(self.let(f"call i1 @entry.apart(ptr {table})"))
+
+    # ------------------------------------------------------------------------------------------- results
+    def new_array(self, i: int, before: int) -> str:
+        """The array of a new result; `before` are made already."""
+        result, rank = self.signature.results[i], len(self.signature.results[i].shape)
+        dims = "null"
+        if rank:
+            dims = f"@entry.dims.{i}"
+            sizes = ", ".join(f"i64 {n}" for n in result.shape)
+            self.constants.append(f"{dims} = private unnamed_addr constant [{rank} x i64] [{sizes}]")
+        descr = self.keep(self.known(f"descr {result.dtype.name}"))  # the call takes a reference
+        made = self.call(
+            "ptr", "PyArray_NewFromDescr", ("ptr", self.known("ndarray")), ("ptr", descr), ("i32", str(rank)),
+            ("ptr", dims), ("ptr", "null"), ("ptr", "null"), ("i32", "0"), ("ptr", "null"),
+        )  # fmt: skip
+        self.good(self.let(f"icmp ne ptr {made}, null"), f"drop{before}")
+        return made
+
+    def drops(self, made: list[str]) -> None:
+        """The blocks that drop the first new arrays and fail."""
+        for count in reversed(range(len(made) + 1)):
+            self.block(f"drop{count}")
+            if count:
+                self.call("void", "Py_DecRef", ("ptr", made[count - 1]))
+                self.do(f"  br label %drop{count - 1}")
+            else:
+                self.do("  ret ptr null")
+
+    def run(self, arrays: list[str], data: list[str], made: list[str]) -> str:
+        """Calls main with a frame; whether it failed."""
+        s = self.signature
+        frame = self.taken(f"drop{len(made)}") if s.frame_bytes else "null"
+        if s.poison:
+            for i, place in zip(s.fresh, data[len(s.arguments) :], strict=True):
+                self.do(f"  call void {self.known('fill')}(ptr {place}, i64 {s.results[i].nbytes}, i8 -1)")
+        if self._holds:
+            for array in arrays:
+                self.keep(array)
+        if s.release_gil:
+            thread = self.call("ptr", "PyEval_SaveThread")
+        code = self.let(f"call i32 @main({', '.join(f'ptr {x}' for x in [frame, *data])})")
+        if s.release_gil:
+            self.call("void", "PyEval_RestoreThread", ("ptr", thread))
+        failed = self.let(f"icmp ne i32 {code}, 0")
+        if s.frame_bytes:
+            failed = self.given_back(frame, failed)
+        if self._holds:
+            for array in arrays:
+                self.call("void", "Py_DecRef", ("ptr", array))
+        return failed
+
+    def frames(self) -> str:
+        """The list that frames are taken from."""
+        return self.known("pool") if self.signature.shares_frames else self.context.place("frames")
+
+    def taken(self, otherwise: str) -> str:
+        """A frame."""
+        frames, s = self.frames(), self.signature
+        pop, take, on, lost = (self.fresh(x) for x in ("pop", "take", "frame", "lost"))
+        size = frame_size(s.frame_bytes, s.shares_frames) + GUARD * s.poison
+        call = f"(ptr {frames}, i64 {size}, i64 {s.stacks})"
+        if s.shares_frames:
+            frame = self.let(f"call ptr {self.known('frame_take')}{call}")
+        else:  # all of the list are alike
+            first = self.load("ptr", frames)
+            self.do(f"  br i1 {self.is_(first, 'null')}, label %{take}, label %{pop}, !prof {_RARE}")
+            self.block(pop)
+            self.do(f"  store ptr {self.load('ptr', first)}, ptr {frames}")
+            self.do(f"  br label %{on}")
+            self.block(take)
+            new = self.let(f"call ptr {self.known('frame_take')}{call}")
+            self.do(f"  br label %{on}")
+            self.block(on)
+            frame = self.let(f"phi ptr [{first}, %{pop}], [{new}, %{take}]")
+        self.good(self.let(f"icmp ne ptr {frame}, null"), lost)
+        on = self.fresh("on")
+        self.do(f"  br label %{on}")
+        self.block(lost)
+        self.call("ptr", "PyErr_NoMemory")
+        self.do(f"  br label %{otherwise}")
+        self.block(on)
+        if s.poison:
+            begin, end = HEADER + 16 * s.stacks, s.frame_bytes
+            self.do(f"  call void {self.known('frame_poison')}(ptr {frame}, i64 {begin}, i64 {end}, i64 {end + GUARD})")
+        return frame
+
+    def given_back(self, frame: str, failed: str) -> str:
+        """Gives the frame back; whether the call failed."""
+        if self.signature.poison:
+            whole, broken, on = (self.fresh(x) for x in ("whole", "broken", "on"))
+            self.do(f"  br label %{whole}")
+            self.block(whole)
+            size = self.signature.frame_bytes
+            intact = self.let(f"call i1 {self.known('frame_intact')}(ptr {frame}, i64 {size}, i64 {size + GUARD})")
+            self.do(f"  br i1 {intact}, label %{on}, label %{broken}")
+            self.block(broken)
+            text = "compiled code wrote behind its frame"
+            self.constants.append(f'@entry.broken = private constant [{len(text) + 1} x i8] c"{text}\\00"')
+            self.call("void", "PyErr_SetString", ("ptr", self.known("SystemError")), ("ptr", "@entry.broken"))
+            self.do(f"  br label %{on}")
+            self.block(on)
+            failed = self.let(f"phi i1 [{failed}, %{whole}], [true, %{broken}]")
+        frames = self.frames()
+        push, give, on = (self.fresh(x) for x in ("push", "give", "on"))
+        alone = self.is_(self.load("ptr", frames), "null")
+        self.do(f"  br i1 {alone}, label %{push}, label %{give}")
+        self.block(push)
+        self.do(f"  store ptr null, ptr {frame}")
+        self.do(f"  store ptr {frame}, ptr {frames}")
+        self.do(f"  br label %{on}")
+        self.block(give)
+        self.do(f"  call void {self.known('frame_give')}(ptr {frames}, ptr {frame})")
+        self.do(f"  br label %{on}")
+        self.block(on)
+        return failed
+
+    def give(self, arguments: list[str], made: list[str]) -> None:
+        """Returns the results."""
+        s, arrays = self.signature, iter(made)
+        #: each with whether it is a new array
+        results = [
+            (next(arrays), True) if r.argument is None else (self.keep(arguments[r.argument]), False)
+            for r in s.results
+            if r.returned
+        ]
+        if s.bare:
+            result, new = results[0]
+            if s.tensors and new:
+                result = self.new_tensor("drop1")
+                self.fill_tensor(result, results[0][0])
+            self.do(f"  ret ptr {result}")
+            return
+        found = self.call("ptr", "PyTuple_New", ("i64", str(len(results))))
+        self.good(self.let(f"icmp ne ptr {found}, null"), "drop_all")
+        places = [self.at(found, self.layout.items + 8 * i) for i in range(len(results))]
+        for (result, _), place in zip(results, places, strict=True):
+            self.do(f"  store ptr {result}, ptr {place}")
+        if s.tensors:  # the tuple owns the arrays while their Tensors are made
+            for (result, new), place in zip(results, places, strict=True):
+                if new:
+                    tensor = self.new_tensor("drop_tuple")
+                    self.fill_tensor(tensor, result)
+                    self.do(f"  store ptr {tensor}, ptr {place}")
+        self.do(f"  ret ptr {found}")
+        self.block("drop_tuple")
+        self.call("void", "Py_DecRef", ("ptr", found))
+        self.do("  ret ptr null")
+        self.block("drop_all")
+        for result, new in results:
+            if not new:
+                self.call("void", "Py_DecRef", ("ptr", result))
+        self.do(f"  br label %drop{len(made)}")
+
+    def new_tensor(self, otherwise: str) -> str:
+        alloc, kind = self.known("tensor_alloc"), self.known("tensor")
+        made = self.let(f"call ptr {alloc}(ptr {kind}, i64 0)")
+        self.good(self.let(f"icmp ne ptr {made}, null"), otherwise)
+        return made
+
+    def fill_tensor(self, tensor: str, array: str) -> None:
+        """What `wrap` does."""
+        for name, value in (
+            ("_data", array),
+            ("_node", self.keep(self.known("none"))),
+            ("_held", self.keep(self.known("zero"))),
+        ):
+            self.do(f"  store ptr {value}, ptr {self.at(tensor, self.slots[name])}")
+
+
+#: Whether no argument that is written over (they come first) shares memory with another, compared where one has moved.
+_APART = """
+define private i1 @entry.apart(ptr %now) noinline {
+start:
+  br label %each
+each:
+  %i = phi i64 [0, %start], [%i.next, %following]
+  %more = icmp ult i64 %i, <n>
+  br i1 %more, label %look, label %fine
+look:
+  %a.at = getelementptr [<n> x i64], ptr %now, i64 0, i64 %i
+  %a = load i64, ptr %a.at
+  %seen.at = getelementptr [<n> x i64], ptr @entry.seen, i64 0, i64 %i
+  %seen = load i64, ptr %seen.at
+  %a.size.at = getelementptr [<n> x i64], ptr @entry.sizes, i64 0, i64 %i
+  %a.size = load i64, ptr %a.size.at
+  %stayed = icmp eq i64 %a, %seen
+  %mine = icmp ult i64 %i, <written>
+  %stop = select i1 %mine, i64 <n>, i64 <written>
+  br i1 %stayed, label %following, label %other
+other:
+  %j = phi i64 [0, %look], [%j.next, %apart]
+  %b.at = getelementptr [<n> x i64], ptr %now, i64 0, i64 %j
+  %b = load i64, ptr %b.at
+  %b.size.at = getelementptr [<n> x i64], ptr @entry.sizes, i64 0, i64 %j
+  %b.size = load i64, ptr %b.size.at
+  %ab = sub i64 %b, %a
+  %ba = sub i64 %a, %b
+  %b.in.a = icmp ult i64 %ab, %a.size
+  %a.in.b = icmp ult i64 %ba, %b.size
+  %overlap = or i1 %b.in.a, %a.in.b
+  %self = icmp eq i64 %i, %j
+  %others = xor i1 %self, true
+  %clash = and i1 %overlap, %others
+  br i1 %clash, label %bad, label %apart
+apart:
+  %j.next = add i64 %j, 1
+  %again = icmp ult i64 %j.next, %stop
+  br i1 %again, label %other, label %following
+following:
+  %i.next = add i64 %i, 1
+  br label %each
+fine:
+  br label %note
+note:
+  %k = phi i64 [0, %fine], [%k.next, %note]
+  %from = getelementptr [<n> x i64], ptr %now, i64 0, i64 %k
+  %to = getelementptr [<n> x i64], ptr @entry.seen, i64 0, i64 %k
+  %value = load i64, ptr %from
+  store i64 %value, ptr %to
+  %k.next = add i64 %k, 1
+  %rest = icmp ult i64 %k.next, <n>
+  br i1 %rest, label %note, label %done
+done:
+  ret i1 true
+bad:
+  ret i1 false
+}
+"""

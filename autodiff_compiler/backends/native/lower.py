@@ -1,0 +1,643 @@
+"""From the ops of a module to one LLVM function: the driver, which calls the loops of clusters and other kernels.
+
+Values without dimensions are registers.  Others lie in buffers, whose places are found at the end; ops that only look at
+elements in another order (`transpose`, slices, `broadcast_to`) make no code.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, NamedTuple
+
+from ...errors import InternalCompilerError
+from ...ir.build import Builder
+from ...ir.core import Block, Module, Op, Value
+from ...ir.primitive import Effect, F
+from ...ir.types import TensorType, Type, tensor
+from ...ir.walk import uses
+from ...runtime.commits import sees_state
+from ...source import Loc
+from ...ir.undefined import undefined_values
+from .arena import place_buffers
+from .clusters import Axes, Cluster, items, reduced_axes
+from .emit import Reg, Text, i64
+from .formulas import apply_formula, has_formula
+from .lanes import Kernels, Lane, NotNativeError
+from .machine import Machine
+from .sequences import Room
+from .signature import Context
+from .values import Array, Buffer, Operand, Pack, Spread, Undefined, row_major, size_of
+from .walk import Walk, held_row
+from .walk_plan import Memory, Passes, Source, collapsed, plan_passes, row_bytes
+
+__all__ = ["FRAME_START", "OPS", "Lowering"]
+
+#: Where the frame begins to be ours: before it lies the entry's header.
+FRAME_START = 64
+#: How ops without a formula are written.
+OPS: dict[str, Callable[[Lowering, Op], None]] = {}
+
+
+class Carried:
+    """The next version of a carry that is an array: `arg` is the version now, `following` where the next one goes.
+
+    `in_place`: whoever writes it reads the old version element by element, and nobody reads that later.
+    """
+
+    def __init__(self, arg: Value, following: Array) -> None:
+        self.arg, self.following, self.in_place = arg, following, False
+
+
+class Place(NamedTuple):
+    """Where a value is wanted; `fixed`: if it lies elsewhere it will be copied."""
+
+    array: Array
+    fixed: bool
+    carried: Carried | None = None
+
+
+class Region:
+    """A loop that is being written: the buffers from before it that it uses, which it needs until it ends."""
+
+    def __init__(self, start: int, records: tuple[Buffer, ...]) -> None:
+        self.start, self.records = start, records
+        self.touched: set[Buffer] = set()
+
+
+def _nothing(op: Op) -> bool:
+    """Whether an op makes no element at all."""
+    if op.defn.effect is not Effect.PURE or op.blocks or not op.results:
+        return False
+    return all(isinstance(x.type, TensorType) and 0 in x.type.shape for x in op.results)
+
+
+class Lowering:
+    """Writes the driver of a module's entry; `env` says what each value is."""
+
+    def __init__(self, module: Module, machine: Machine) -> None:
+        self.module, self.machine = module, machine
+        entry = module.entry
+        self.fresh_results: list[int] = []
+        self.text = Text("main", [], "i32")
+        self.one = Kernels(self.text, 1)
+        self.env: dict[Value, Operand] = {}
+        self.uses = uses(entry)
+        self.kernels: list[Text] = []
+        self.buffers: list[Buffer] = []
+        #: ops run by Python: what is called, with which pointers
+        self.hosts: list[Any] = []
+        #: arrays of the module that the code reads
+        self.constants: list[Any] = []
+        self.context = Context()
+        self.tick = 0
+        #: the last step that may fail, and the blocks inside of which the next op lies
+        self.last_failure = -1
+        self.depth = 0
+        #: where values are to be written, and what is to be done as soon as they exist
+        self.wanted: dict[Value, Place] = {}
+        self.pushes: dict[Value, list[Callable[[], None]]] = {}
+        #: carries whose next version was written where it is wanted
+        self.carried: dict[Value, Carried] = {}
+        #: ops of the loop around that are written already and keep no view of what they read
+        self.written: set[Op] = set()
+        self.regions: list[Region] = []
+        #: what is to be noted if the next op that an exception can leave is left by one, and what if this one is
+        self.commits: list[Op] = []
+        self.noting: list[Op] = []
+        self.loc: Loc | None = entry.loc
+        #: values that may be there without anybody reading them
+        self.undefined = undefined_values(module)
+        #: estimated nanoseconds until the next look at signals, and whether there are any
+        self.fuel = i64(10_000_000)
+        self.polls = False
+        #: how often the room of the call is used (see `sequences`)
+        self.room_uses = 0
+        self.results: dict[Value, int] = {}
+        for i, out in enumerate(entry.outs):
+            self.results.setdefault(self._shown(out), i)
+
+    def _shown(self, x: Value) -> Value:
+        """The value whose elements, in the same order, are those of x."""
+        while isinstance(x.owner, Op) and x.owner.defn.name in ("reshape", "expand_dims", "squeeze", "stop_gradient"):
+            x = x.owner.operands[0]
+        return x
+
+    # ------------------------------------------------------------------------------------------- buffers
+    def buffer(self, nbytes: int) -> Buffer:
+        made = Buffer(f"b{len(self.buffers)}", nbytes, self.tick, self.tick)
+        self.buffers.append(made)
+        return made
+
+    def array(self, type: TensorType, buffer: Buffer | None = None) -> Array:
+        """An array in C order in a buffer of its own."""
+        buffer = buffer or self.buffer(size_of(type))
+        return Array(type, buffer.base, row_major(type.shape, type.dtype.itemsize), 0, (buffer,))  # type: ignore[arg-type]
+
+    def target(self, value: Value) -> Array:
+        """Where a value is to be written: the result that it becomes, if it only becomes that."""
+        assert isinstance(value.type, TensorType)
+        place = self.wanted.pop(value, None)
+        if place is not None:
+            made = place.array
+            if place.carried is not None:
+                self.carried[value] = place.carried
+        else:
+            made = self.array(value.type)
+            if self.depth == 0 and value in self.results:
+                made.roots[0].result = self.results[value]
+        self.env[value] = made
+        return made
+
+    def wish(self, value: Value) -> Place | None:
+        """Where an array is wanted, for control flow that makes it."""
+        place = self.wanted.pop(value, None)
+        if place is not None:
+            return place._replace(carried=None)
+        if isinstance(value.type, TensorType) and value.type.shape and self.depth == 0 and value in self.results:
+            return Place(self.target(value), fixed=True)
+        return None
+
+    def at_pointer(self, type: TensorType, place: Reg, roots: tuple[Buffer, ...]) -> Array:
+        """The array in C order that a pointer points to."""
+        return Array(type, place, row_major(type.shape, type.dtype.itemsize), 0, roots)  # type: ignore[arg-type]
+
+    @contextmanager
+    def inside(self) -> Iterator[None]:
+        """In a block of another op."""
+        self.depth += 1
+        try:
+            yield
+        finally:
+            self.depth -= 1
+
+    def open_region(self, records: tuple[Buffer, ...]) -> Region:
+        """A loop begins; `records` are the places of what it collects."""
+        region = Region(self.tick, records)
+        self.regions.append(region)
+        return region
+
+    def close_region(self, region: Region) -> None:
+        assert self.regions.pop() is region
+        for root in region.touched:
+            self._touch(root)
+
+    def room(self) -> Room:
+        """The room of the call."""
+        self.room_uses += 1
+        return Room(self.text, Reg("%room", "ptr"))
+
+    def _touch(self, root: Buffer) -> None:
+        root.last = self.tick
+        if self.regions and root.first < self.regions[-1].start:
+            self.regions[-1].touched.add(root)
+
+    def touch(self, operand: Operand) -> None:
+        """The step that is being written reads or writes the operand."""
+        if isinstance(operand, Pack):
+            for elem in operand.elems:
+                self.touch(elem)
+        elif not isinstance(operand, Spread | Undefined):
+            for root in operand.roots:
+                self._touch(root)
+
+    def constant(self, array: Any) -> Reg:
+        """The place of an array that the module keeps."""
+        self.constants.append(array)
+        slot = self.context.place(f"constant {len(self.constants) - 1}")
+        return self.text.let("ptr", f"load ptr, ptr {slot}, align 8")
+
+    # ------------------------------------------------------------------------------------------- operands
+    def scalar(self, value: Value) -> Lane:
+        """A value of one element as a register."""
+        assert isinstance(value.type, TensorType)
+        return self.lane(self.env[value], value.type)
+
+    def lane(self, operand: Operand, type: TensorType) -> Lane:
+        """A tensor of one element as a register."""
+        if isinstance(operand, Undefined):
+            return self.one.number(0, type.dtype)
+        if isinstance(operand, Spread):
+            number = operand.number
+            return number if isinstance(number, Lane) else self.one.number(number, type.dtype)
+        assert isinstance(operand, Array)
+        self.touch(operand)
+        place = self.text.at(operand.base, operand.offset)
+        return self.one.counted(place, type.dtype, 0) if operand.counted else self.one.load(place, type.dtype)
+
+    def stand_in(self, type: Type, operand: Operand, like: Value | None = None) -> Value:
+        """A value for an operand that is none of the module; it may be undefined if the one it is `like` may be."""
+        value = Value(type, Block(), 0)
+        self.env[value] = operand
+        if like in self.undefined:
+            self.undefined.add(value)
+        return value
+
+    def ordered(self, operand: Operand, type: TensorType) -> Array:
+        """A tensor as an array in C order."""
+        return self.in_memory(self.stand_in(type, operand))
+
+    def in_memory(self, value: Value, *, ordered: bool = True) -> Array:
+        """A value as an array, in C order if that is asked for."""
+        operand = self.env[value]
+        if isinstance(operand, Array) and (operand.contiguous or not (ordered or operand.counted)):
+            return operand
+        assert isinstance(value.type, TensorType)
+        made = self.array(value.type)
+        self.copy(value, made)
+        return made
+
+    def copy(self, value: Value, to: Array) -> None:
+        """Writes the elements of a value into an array."""
+        operand = self.env[value]
+        assert isinstance(value.type, TensorType)
+        self.touch(to)
+        if 0 in to.shape or isinstance(operand, Undefined):
+            return
+        if not to.shape:
+            self.one.store(self.scalar(value), self.text.at(to.base, to.offset))
+            return
+        self.touch(operand)
+        if isinstance(operand, Array) and operand.contiguous and to.contiguous:
+            size = size_of(value.type)
+            source = self.text.at(operand.base, operand.offset)
+            place = self.text.at(to.base, to.offset)
+            self.text.call("void", "llvm.memcpy.p0.p0.i64", place, source, i64(size), Reg("false", "i1"))
+            return
+        shape = to.shape
+        cluster = Cluster(shape, Axes((), (), tuple(range(len(shape)))))
+        passes = Passes({value: 0}, [[]], [[value]])
+        self._walk(
+            cluster, passes, {value: self._source(value, cluster)}, {value: (to, self._memory(to, range(len(shape))))}
+        )
+
+    def copy_defined(self, value: Value, to: Array) -> None:
+        """Copies a value, unless it is one that nobody reads."""
+        operand, text = self.env[value], self.text
+        if isinstance(operand, Array) and value in self.undefined:
+
+            def copy() -> tuple[()]:
+                self.copy(value, to)
+                return ()
+
+            text.branch(text.let("i1", f"icmp ne {operand.base}, null"), copy)
+        else:
+            self.copy(value, to)
+
+    def copy_operand(self, operand: Operand, to: Array) -> None:
+        """Writes the elements of a tensor into an array."""
+        self.copy(self.stand_in(to.type, operand), to)
+
+    def copy_array(self, source: Array, to: Array) -> None:
+        """Writes the elements of an array into another one, as its dtype."""
+        self.touch(source)
+        self.touch(to)
+        axes = range(len(to.shape))
+        block = Block([source.type])
+        value = block.args[0]
+        with Builder(block):
+            result = F.cast(value, dtype=to.dtype)
+        cluster = Cluster(to.shape, Axes((), (), tuple(axes)))
+        if isinstance(result.owner, Op):
+            cluster.ops.append(result.owner)
+            cluster.full.add(result)
+        passes = Passes({value: 0, result: 0}, [[]], [[result]])
+        self._walk(cluster, passes, {value: self._memory(source, axes)}, {result: (to, self._memory(to, axes))})
+
+    def place(self, value: Value) -> Reg:
+        """A value of this block as a pointer to its elements in C order (of numbers too)."""
+        found = self.in_memory(value)
+        self.touch(found)
+        return self.text.at(found.base, found.offset)
+
+    # ------------------------------------------------------------------------------------------- ops
+    def block(self, block: Block) -> None:
+        for item in items(block):
+            self.tick += 1
+            if isinstance(item, Cluster):
+                self.cluster(item)
+                self.written.update(item.ops)
+                made = [x for op in item.ops for x in op.results]
+            else:
+                self._in_order(item)
+                made = item.results
+            if self.pushes:
+                for x in made:
+                    for push in self.pushes.pop(x, ()):
+                        push()
+
+        self.flush_commits()
+
+    def _in_order(self, op: Op) -> None:
+        """An op after what is to be noted if an exception leaves it."""
+        self.loc = op.loc or self.loc
+        if not self.commits or not (op.defn.effect is Effect.IO or op.blocks or op.defn.name == "call"):
+            self.op(op)
+            return
+        name = op.defn.name
+        sees = name == "host_call" and sees_state(self.module.callables.get(op.attr("fn").removeprefix("@")))
+        if sees or op.blocks or name in ("call", "raise", "assert"):
+            self.flush_commits()
+        before = list(self.commits)
+        self.noting = before
+        self.op(op)
+        self.noting = []
+        if self.commits == before:  # it is no commit itself
+            self.commits.clear()
+
+    def flush_commits(self) -> None:
+        """Notes what is to be noted, now."""
+        commits, self.commits = self.commits, []
+        for op in commits:
+            OPS["commit"](self, op)
+
+    def op(self, op: Op) -> None:
+        name = op.defn.name
+        if op.loc is not None:
+            self.text.note(f"{op.results[0].name or name if op.results else name}: {op.loc}")
+        if _nothing(op):
+            for x in op.results:
+                self.target(x)
+            return
+        special = OPS.get(name)
+        if special is not None:
+            try:
+                special(self, op)
+                return
+            except NotNativeError:
+                pass  # before anything was written
+        elif len(op.results) == 1 and has_formula(op) and op.results[0].shape == ():
+            lanes = [self.scalar(x) for x in op.operands]
+            result = op.results[0]
+            self.env[result] = Spread(result.type, apply_formula(self.one, op, lanes))  # type: ignore[arg-type]
+            return
+        OPS["host"](self, op)
+
+    # ------------------------------------------------------------------------------------------- clusters
+    def cluster(self, cluster: Cluster) -> None:
+        shape = cluster.shape
+        if cluster.axes is None:
+            cluster.axes = Axes((), (), tuple(range(len(shape))))
+        members = set(cluster.ops)
+        wanted = {
+            r for op in cluster.ops for r in op.results if any(by not in members for by, _ in self.uses.get(r, ()))
+        }
+        elements = wanted & cluster.full
+        lanes = self._lanes(cluster)
+        held = self._held(cluster, elements, lanes)
+        passes = plan_passes(cluster, elements, held=held)
+        sources: dict[Value, Source] = {}
+        for op in cluster.ops:
+            for x in op.operands:
+                if x not in cluster.full and x not in cluster.rows and x not in sources:
+                    sources[x] = self._source(x, cluster)
+        sinks = {
+            x: self._sink(x, cluster) for op in cluster.ops for x in op.results if x in wanted or x in cluster.ends
+        }
+        for x in passes.temporaries:
+            sinks[x] = self._temporary(x, cluster)
+        self._note_overwrites(cluster, passes, sources, sinks)
+        self._walk(cluster, passes, sources, sinks, held=held)
+
+    def _lanes(self, cluster: Cluster) -> int:
+        """How many elements a vector has: those of the widest type fill a register."""
+        values = [x for op in cluster.ops for x in (*op.operands, *op.results)]
+        return self.machine.vector_bytes // (8 if any(x.dtype.itemsize == 8 for x in values) else 4)
+
+    def _held(self, cluster: Cluster, elements: set[Value], lanes: int) -> bool:
+        assert cluster.axes is not None
+        inner = [cluster.shape[a] for a in cluster.axes.inner if cluster.shape[a] != 1]
+        count = plan_passes(cluster, elements, held=True).count
+        return held_row(inner[0] if inner else 1, count, lanes, max(1, len(inner)))  # type: ignore[arg-type]
+
+    def _source(self, x: Value, cluster: Cluster) -> Source:
+        operand = self.env[x]
+        if isinstance(operand, Spread):
+            return operand.number
+        if isinstance(operand, Undefined):
+            return 0
+        if not isinstance(operand, Array):
+            raise InternalCompilerError(f"a walk reads {operand!r}")
+        self.touch(operand)
+        return self._memory(operand, self._axes_of(x, cluster), len(cluster.shape))
+
+    def _axes_of(self, x: Value, cluster: Cluster) -> Iterable[int]:
+        """Which axes of the walk those of a value are."""
+        if len(x.shape) == len(cluster.shape):
+            return range(len(x.shape))
+        assert cluster.axes is not None
+        return [a for a in range(len(cluster.shape)) if a not in cluster.axes.inner]
+
+    def _memory(self, array: Array, axes: Iterable[int], ndim: int | None = None) -> Memory:
+        strides = [0] * (len(array.shape) if ndim is None else ndim)
+        for axis, d, stride in zip(axes, array.shape, array.strides, strict=True):
+            strides[axis] = 0 if d == 1 else stride
+        return Memory(array.base, array.offset, tuple(strides), array.dtype, array.counted)
+
+    def _sink(self, x: Value, cluster: Cluster) -> tuple[Array, Memory]:
+        made = self.target(x)
+        ndim = len(cluster.shape)
+        op = x.owner
+        assert isinstance(op, Op)
+        if x in cluster.ends and len(x.shape) != ndim:
+            axes: Iterable[int] = [a for a in range(ndim) if a not in reduced_axes(op)]
+        else:
+            axes = self._axes_of(x, cluster)
+        return made, self._memory(made, axes, ndim)
+
+    def _temporary(self, x: Value, cluster: Cluster) -> tuple[Array, Memory]:
+        """Memory for one row of a value."""
+        assert cluster.axes is not None
+        assert isinstance(x.type, TensorType)
+        buffer = self.buffer(row_bytes(cluster, x))
+        strides, step = [0] * len(cluster.shape), x.type.dtype.itemsize
+        for a in reversed(cluster.axes.inner):
+            strides[a] = step
+            step *= cluster.shape[a]  # type: ignore[operator]
+        array = Array(x.type, buffer.base, tuple(strides), 0, (buffer,))
+        return array, Memory(buffer.base, 0, tuple(strides), x.type.dtype)
+
+    def _note_overwrites(
+        self, cluster: Cluster, passes: Passes, sources: dict[Value, Source], sinks: dict[Value, tuple[Array, Memory]]
+    ) -> None:
+        """Which results may be written over operands that nobody needs any more: element by element, in one pass."""
+        if passes.count > 1:
+            return
+        for x, (made, memory) in sinks.items():
+            for y, source in sources.items():
+                operand = self.env[y]
+                if x in cluster.full and isinstance(source, Memory) and isinstance(operand, Array) and operand.roots:
+                    same = source.strides == memory.strides and source.offset == 0
+                    if not same or len(operand.roots) != 1:
+                        continue
+                    others = sum(
+                        1 for z in sources if isinstance(o := self.env[z], Array) and operand.roots[0] in o.roots
+                    )
+                    if others == 1 and operand.dtype is made.dtype:
+                        made.roots[0].over.append(operand.roots[0])
+            self._note_in_place(x, cluster, sources, memory)
+
+    def _note_in_place(self, x: Value, cluster: Cluster, sources: dict[Value, Source], memory: Memory) -> None:
+        """Whether the next version of a carry may be written over the one of this trip."""
+        carried = self.carried.get(x)
+        if carried is None or x not in cluster.full or carried.in_place:
+            return
+        source, now = sources.get(carried.arg), self.env[carried.arg]
+        if not isinstance(source, Memory) or not isinstance(now, Array) or source.strides != memory.strides:
+            return
+        shared = [z for z in sources if isinstance(o := self.env[z], Array) and not set(now.roots).isdisjoint(o.roots)]
+        carried.in_place = shared == [carried.arg] and self.last_use(carried.arg, cluster.ops)
+
+    def last_use(self, arg: Value, ops: Sequence[Op]) -> bool:
+        """Whether nobody reads a carry after these ops."""
+        body = arg.owner
+        assert isinstance(body, Block)
+        for user, i in self.uses.get(arg, ()):
+            if isinstance(user, Block):
+                # What is collected is copied at the start of the trip.
+                if user is not body or i < self._carries(body):
+                    return False
+            elif user not in self.written and user not in ops:
+                return False
+        return True
+
+    def _carries(self, body: Block) -> int:
+        loop = body.parent
+        assert loop is not None
+        return int(loop.attr("carries")) if loop.defn.name == "scan" else len(loop.operands)
+
+    def _walk(
+        self,
+        cluster: Cluster,
+        passes: Passes,
+        sources: dict[Value, Source],
+        sinks: dict[Value, tuple[Array, Memory]],
+        *,
+        held: bool = False,
+    ) -> None:
+        """Writes the walk here if it has no loops, else as a function that is called here."""
+        memories = [s for s in sources.values() if isinstance(s, Memory)] + [m for _, m in sinks.values()]
+        assert cluster.axes is not None
+        layout = collapsed(cluster.shape, cluster.axes, memories)  # type: ignore[arg-type]
+        lanes = (
+            self._lanes(cluster)
+            if cluster.ops
+            else self.machine.vector_bytes // max(4, max(m.dtype.itemsize for m in memories))
+        )
+        loops = len(layout.batch) + len(layout.outer) + len(layout.inner) - 1
+        inline = loops == 0 and layout.inner[-1].size <= 2 * lanes
+        plain = {x: m for x, (_, m) in sinks.items()}
+        more: dict[str, Any] = {"lanes": lanes, "masked": self.machine.masked, "held": held}
+        if inline:
+            walk = Walk(self.text, cluster, passes, layout, sources, plain, **more)
+            walk.write()
+            for x in sinks:
+                if x in cluster.rows and x.type is tensor(x.dtype, ()) and x not in self.results:
+                    self.env[x] = Spread(x.type, walk.row[x])
+            return
+        outside: list[Reg] = []
+        for s in sources.values():
+            if isinstance(s, Memory | Lane):
+                outside.append(s.base if isinstance(s, Memory) else s.reg)
+        outside = list(dict.fromkeys([*outside, *(m.base for m in plain.values())]))
+        outside = [r for r in outside if r.text != "null"]
+        text = Text(f"k{len(self.kernels)}", [(r.type, f"p{i}") for i, r in enumerate(outside)], "void", "noinline ")
+        text.head = text.head.replace("define ", "define internal ", 1)
+        inside = {r: Reg(f"%p{i}", r.type) for i, r in enumerate(outside)}
+        k = Kernels(text, 1)
+        for s in memories:
+            s.base = inside.get(s.base, s.base)
+        moved = {x: Lane(k, inside[s.reg], s.dtype) if isinstance(s, Lane) else s for x, s in sources.items()}
+        Walk(text, cluster, passes, layout, moved, plain, **more).write()
+        text.ret()
+        self.kernels.append(text)
+        self.text.do(f"call void @{text.name}({', '.join(map(str, outside))})")
+        for x, (array, _) in sinks.items():
+            if array.shape == () and x not in self.results:
+                self.env[x] = Spread(array.type, self.one.load(array.base, array.dtype))
+
+    # ------------------------------------------------------------------------------------------- the whole
+    def lower(self, in_place: dict[int, int]) -> None:
+        """`in_place`: results, by position, that may be written over arguments."""
+        entry = self.module.entry
+        for i, arg in enumerate(entry.args):
+            if not isinstance(arg.type, TensorType):
+                raise NotNativeError(f"an argument is {arg.type}")
+            buffer = Buffer(f"a{i}", size_of(arg.type), -1, -1, argument=i)
+            array = self.array(arg.type, buffer)
+            used = self.uses.get(arg)
+            self.env[arg] = array
+            if arg.type.shape == () and used:
+                self.env[arg] = Spread(arg.type, self.one.load(array.base, arg.type.dtype))
+        self.block(entry.body)
+        self.tick += 1
+        for i, out in enumerate(entry.outs):
+            if not isinstance(out.type, TensorType):
+                raise NotNativeError(f"a result is {out.type}")
+            operand = self.env[out]
+            self.touch(operand)
+            mine = isinstance(operand, Array) and len(operand.roots) == 1 and operand.roots[0].result == i
+            if not (mine and isinstance(operand, Array) and operand.contiguous and operand.offset == 0):
+                buffer = self.buffer(size_of(out.type))
+                buffer.result = i
+                self.copy_defined(out, self.array(out.type, buffer))
+        self.text.ret("i32 0")
+        self.overwritten = self._overwritten(in_place)
+        self._finish()
+
+    def _overwritten(self, in_place: dict[int, int]) -> dict[int, int]:
+        """Results that are written over arguments nobody needs by then, if nothing can fail after that."""
+        found: dict[int, int] = {}
+        for buffer in self.buffers:
+            if buffer.result not in in_place:
+                continue
+            argument = in_place[buffer.result]
+            array = self.env[self.module.entry.args[argument]]
+            if not isinstance(array, Array) or buffer.first <= self.last_failure:
+                continue
+            (old,) = array.roots
+            if old.last < buffer.first or (old.last == buffer.first and old in buffer.over):
+                found[buffer.result] = argument
+        return found
+
+    def _finish(self) -> None:
+        """Gives every buffer its place, at the start of the driver."""
+        self.stacks = 1 if self.room_uses else 0
+        start = FRAME_START + Room.ENTRY * self.stacks
+        places, self.frame_bytes = place_buffers(self.buffers, start)
+        if self.frame_bytes == FRAME_START:
+            self.frame_bytes = 0
+        params = [("ptr", "frame")] + [("ptr", f"a{i}") for i in range(len(self.module.entry.args))]
+        fresh = [i for i in range(len(self.module.entry.outs)) if i not in self.overwritten]
+        params += [("ptr", f"o{i}") for i in fresh]
+        listed = ", ".join(f"{t} %{n}" for t, n in params)
+        self.text.head = f"define i32 @main({listed}) {{"
+        lines = []
+        if self.room_uses:
+            lines.append(f"  %room = getelementptr i8, ptr %frame, i64 {FRAME_START}")
+            self.text.head = f"define internal i32 @program({listed}) {{"
+            outer = Text("main", params, "i32")
+            outer.do(lines[0].strip())
+            found = outer.make("i32", f"call i32 @program({listed})")
+            outer.do("call void @room.rest(ptr %room)")
+            outer.ret(str(found))
+            self.kernels.append(outer)
+        for buffer in self.buffers:
+            base, offset = "%frame", places.get(buffer, 0)
+            if buffer.result is not None:
+                base = (
+                    f"%a{self.overwritten[buffer.result]}"
+                    if buffer.result in self.overwritten
+                    else f"%o{buffer.result}"
+                )
+            lines.append(f"  %{buffer.name} = getelementptr i8, ptr {base}, i64 {offset}")
+        self.text.lines[1:1] = lines
+
+    def module_text(self, more: Sequence[str], declares: Iterable[str]) -> str:
+        """All functions, `more` ones, and declarations of what they call."""
+        texts = [*self.kernels, self.text]
+        declared = set(declares).union(*(t.declares for t in texts))
+        needed: dict[str, str] = {}
+        for t in texts:
+            needed.update(t.needs)
+        return "\n\n".join([*needed.values(), *map(str, texts), *more, "\n".join(sorted(declared))]) + "\n"

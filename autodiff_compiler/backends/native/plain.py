@@ -1,0 +1,203 @@
+"""The entry of a compiled module where machine code cannot read the objects of this process: Python checks the call."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from ...runtime.parameter import Parameter
+from ...runtime.storage import SHARED, holders
+from ...runtime.tensor import Array, Tensor, wrap
+from .anchor import anchor
+from .frames import GUARD, HEADER, SHARED_FROM
+from .signature import Context, Signature
+
+__all__ = ["PlainEntry"]
+
+
+class PlainEntry:
+    """The entry by ctypes; it does what `FastEntry` does."""
+
+    def __init__(self, signature: Signature, context: Context) -> None:
+        self._signature, self._context = signature, context
+        self.text, self.declares = _text(signature)
+        for name in [
+            *[a.captured for a in signature.arguments if a.captured],
+            *[x for pair in signature.guards for x in pair],
+        ]:
+            context.place(name)
+
+    def bind(
+        self, loaded: Any, slow: Callable[..., Any], name: str = "call", others: Mapping[str, int] | None = None
+    ) -> Callable[..., Any]:
+        s, pointers = self._signature, self._context.pointers(others)
+        loaded.fill(pointers)
+        places = dict(zip(self._context.names, pointers, strict=True))
+        guards = [(places[where], places[what]) for where, what in s.guards]
+        captured = [None if a.captured is None else places[a.captured] for a in s.arguments]
+        main, frames = _Run(loaded.address("run")), _Frames(s)
+        made = [(s.results[i].shape, s.results[i].dtype.numpy) for i in s.fresh]
+
+        def call(*args: Any, **options: Any) -> Any:
+            if options or len(args) != s.count or any(_word(where) != what for where, what in guards):
+                return slow(*args, **options)
+            given = iter(args)
+            found = [next(given) if at is None else _object(at) for at in captured]
+            arrays = _unwrapped(s, found) if s.tensors else found
+            if arrays is None or not _usual(s, arrays):
+                return slow(*args)
+            new = [np.empty(*described) for described in made]
+            _run(main, frames, [*arrays, *new], s)
+            fresh = iter(map(wrap, new) if s.tensors else new)
+            results = tuple([next(fresh) if r.argument is None else found[r.argument] for r in s.results if r.returned])
+            return results[0] if s.bare else results
+
+        call.__name__ = call.__qualname__ = name
+        call.__dict__["owned"] = anchor(frames.free, loaded)
+        return call
+
+
+_Run = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p)
+
+
+def _word(address: int) -> int | None:
+    return ctypes.c_void_p.from_address(address).value
+
+
+def _object(address: int) -> Any:
+    return ctypes.cast(address, ctypes.py_object).value
+
+
+def _text(signature: Signature) -> tuple[str, frozenset[str]]:
+    """A function that calls main with pointers from a table."""
+    count = len(signature.arguments) + len(signature.fresh)
+    lines = ["define i32 @run(ptr %frame, ptr %pointers) {"]
+    for i in range(count):
+        lines.append(f"  %at{i} = getelementptr ptr, ptr %pointers, i64 {i}")
+        lines.append(f"  %p{i} = load ptr, ptr %at{i}")
+    given = ", ".join(["ptr %frame", *[f"ptr %p{i}" for i in range(count)]])
+    call = f"  %code = call i32 @main({given})"
+    declares = set()
+    if signature.release_gil:
+        declares = {"declare ptr @PyEval_SaveThread()", "declare void @PyEval_RestoreThread(ptr)"}
+        lines += ["  %thread = call ptr @PyEval_SaveThread()", call, "  call void @PyEval_RestoreThread(ptr %thread)"]
+    else:
+        lines.append(call)
+    return "\n".join([*lines, "  ret i32 %code", "}", ""]), frozenset(declares)
+
+
+def _run(
+    main: Callable[[int | None, Any], int], frames: _Frames, arrays: Sequence[Array], signature: Signature
+) -> None:
+    """Calls main; raises what it raised."""
+    if signature.poison:
+        for array in arrays[len(signature.arguments) :]:
+            ctypes.memset(array.__array_interface__["data"][0], -1, array.nbytes)
+    pointers = (ctypes.c_void_p * len(arrays))(*[a.__array_interface__["data"][0] for a in arrays])
+    frame = frames.take()
+    try:
+        if main(frame, pointers):
+            raise SystemError("compiled code failed without an exception")
+    finally:
+        frames.give(frame)
+
+
+# ------------------------------------------------------------------------------------------------ checks
+def _unwrapped(signature: Signature, args: Sequence[Any]) -> Sequence[Any] | None:
+    """The arrays of Tensors that lie on no tape and have no hooks; None if one is something else."""
+    for i, x in enumerate(args):
+        if type(x) is Parameter:
+            free = holders.live == SHARED  # it has a place on a tape per thread
+        else:
+            free = type(x) is Tensor and getattr(x, "_node", x) is None
+        if not free or getattr(x, "_hooks", None) is not None or (i in signature.overwritten and x._held):
+            return None
+    return [getattr(x, "_data", None) for x in args]
+
+
+def _usual(signature: Signature, arrays: Sequence[Any]) -> bool:
+    """Whether arguments are what main must be given."""
+    for i, (x, argument) in enumerate(zip(arrays, signature.arguments, strict=True)):
+        if type(x) is not np.ndarray or x.dtype != argument.dtype.numpy or x.shape != argument.shape:
+            return False
+        flags = x.flags
+        if not (flags.c_contiguous and flags.aligned and (flags.writeable or i not in signature.overwritten)):
+            return False
+    return not signature.overwritten or _apart(signature, arrays)
+
+
+def _apart(signature: Signature, arrays: Sequence[Array]) -> bool:
+    """Whether what is written over shares no memory with the others."""
+    blocks = sorted(
+        (x.__array_interface__["data"][0], x.nbytes, i in signature.overwritten)
+        for i, x in enumerate(arrays)
+        if x.nbytes
+    )
+    end = end_of_written = 0
+    for start, size, written in blocks:
+        if start < (end if written else end_of_written):
+            return False
+        end = max(end, start + size)
+        if written:
+            end_of_written = max(end_of_written, start + size)
+    return True
+
+
+# ------------------------------------------------------------------------------------------------ frames
+class _Frames:
+    """The frames of one module: small ones are kept, large ones are made for each call."""
+
+    def __init__(self, signature: Signature) -> None:
+        self._bytes, self._stacks, self._poison = signature.frame_bytes, signature.stacks, signature.poison
+        #: address of the frame, and of its block
+        self._free: list[tuple[int, int]] = []
+        self._blocks: dict[int, int] = {}
+
+    def take(self) -> int | None:
+        """The address of a frame."""
+        if not self._bytes:
+            return None
+        try:
+            frame, block = self._free.pop()
+        except IndexError:
+            block = _malloc(self._bytes + 64 + GUARD)
+            if not block:
+                raise MemoryError from None
+            frame = -(-block // 64) * 64
+            ctypes.memset(frame, 0, HEADER + 16 * self._stacks)
+        self._blocks[frame] = block
+        if self._poison:
+            first = HEADER + 16 * self._stacks
+            ctypes.memset(frame + first, -1, self._bytes - first)
+            ctypes.memset(frame + self._bytes, 90, GUARD)
+        return frame
+
+    def give(self, frame: int | None) -> None:
+        """Takes a frame back."""
+        if frame is None:
+            return
+        block = self._blocks.pop(frame)
+        broken = self._poison and ctypes.string_at(frame + self._bytes, GUARD) != b"Z" * GUARD
+        self._free.append((frame, block))
+        if self._bytes > SHARED_FROM or len(self._free) > 16:
+            self.free()
+        if broken:
+            raise SystemError("compiled code wrote behind its frame")
+
+    def free(self) -> None:
+        """Frees what is not in use."""
+        while self._free:
+            try:
+                frame, block = self._free.pop()
+            except IndexError:  # another thread was faster
+                return
+            for i in range(self._stacks):
+                _free(ctypes.c_void_p.from_address(frame + HEADER + 16 * i).value)
+            _free(block)
+
+
+_malloc = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.c_size_t)(("PyMem_RawMalloc", ctypes.pythonapi))
+_free = ctypes.PYFUNCTYPE(None, ctypes.c_void_p)(("PyMem_RawFree", ctypes.pythonapi))

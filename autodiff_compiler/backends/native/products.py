@@ -1,0 +1,301 @@
+"""Matrix products: small ones as code of their own, large ones by the BLAS library of NumPy.
+
+A small product goes over tiles of C, so many rows by a few vectors that all of a tile stays in registers while k runs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from math import prod
+
+from ...dtypes import DType, bfloat16, float16, float32, float64
+from ...ir.core import Op
+from ...ir.types import TensorType, tensor
+from .blas import gemm
+from .emit import Int, Reg, Text, float_text, vector
+from .lanes import Kernels, Lane, NotNativeError
+from .lower import OPS, Lowering
+from .values import Array
+
+__all__: list[str] = []
+
+#: Multiplications up to which the code made here is faster than a library that first packs its operands.
+_SMALL = 64**3
+#: For rows fewer than this a transposed right operand is read as it lies.
+_FEW_ROWS = 4
+
+
+def _matmul(low: Lowering, op: Op) -> None:
+    a, b = op.operands
+    out = op.results[0]
+    assert isinstance(out.type, TensorType)
+    if prod(out.shape) == 0 or a.shape[-1] == 0:  # type: ignore[arg-type]
+        raise NotNativeError("an empty product")
+    dtype = out.dtype
+    work = prod(out.shape) * a.shape[-1]  # type: ignore[arg-type, operator]
+    if work > _SMALL and dtype in (float32, float64) and gemm("s" if dtype is float32 else "d") is not None:
+        _by_library(low, op)
+        return
+    if work > _SMALL:
+        raise NotNativeError("a large product")
+    wide = float32 if dtype in (float16, bfloat16) else dtype
+    left, right = _as(low, a, wide), _as(low, b, wide)
+    rows = int(out.shape[-2])  # type: ignore[arg-type]
+    if right.strides[-1] != wide.itemsize and right.shape[-1] > 1 and not _dots(left, right, rows):
+        right = _ordered(low, right)
+    target = low.target(out)
+    made = target if wide is dtype else low.array(tensor(wide, out.type.shape))
+    for x in (left, right, made):
+        low.touch(x)
+    _Product(low, left, right, made).write()
+    if wide is not dtype:
+        _copy(low, made, target)
+
+
+def _dots(left: Array, right: Array, rows: int) -> bool:
+    """Whether both operands lie so that vectors along k are best."""
+    size = left.dtype.itemsize
+    return rows < _FEW_ROWS and left.strides[-1] == size and right.strides[-2] == size and left.dtype.is_float
+
+
+def _as(low: Lowering, x: object, dtype: DType) -> Array:
+    """An operand as an array of the dtype that is computed in."""
+    found = low.in_memory(x, ordered=False)  # type: ignore[arg-type]
+    if found.dtype is dtype:
+        return found
+    made = low.array(tensor(dtype, found.type.shape))
+    _copy(low, found, made)
+    return made
+
+
+def _ordered(low: Lowering, x: Array) -> Array:
+    made = low.array(x.type)
+    _copy(low, x, made)
+    return made
+
+
+def _copy(low: Lowering, source: Array, to: Array) -> None:
+    """Writes an array into another one, cast to its dtype, element by element."""
+    low.copy_array(source, to)
+
+
+class _Product:
+    """Writes the loops of one product."""
+
+    def __init__(self, low: Lowering, a: Array, b: Array, c: Array) -> None:
+        self.low, self.a, self.b, self.c = low, a, b, c
+        self.m, self.k, self.n = c.shape[-2], a.shape[-1], c.shape[-1]
+        self.dtype = c.dtype
+        lanes = low.machine.vector_bytes // max(4, self.dtype.itemsize)
+        self.width = min(lanes, 1 << (self.n - 1).bit_length())
+        self.masked = low.machine.masked
+        wide = low.machine.vector_bytes >= 64
+        self.vectors = min(-(-self.n // self.width), 4 if wide else 2)
+        self.rows = min(self.m, (24 if wide else 12) // self.vectors)
+
+    def write(self) -> None:
+        """The product in a function of its own."""
+        low = self.low
+        text = Text(f"k{len(low.kernels)}", [("ptr", "a"), ("ptr", "b"), ("ptr", "c")], "void", "noinline ")
+        text.head = text.head.replace("define ", "define internal ", 1)
+        self.text = text
+        starts = [Reg(f"%{n}", "ptr") for n in "abc"]
+        batch = [
+            (d, [x.strides[i] for x in (self.a, self.b, self.c)]) for i, d in enumerate(self.c.shape[:-2]) if d != 1
+        ]
+        one = _along_k if _dots(self.a, self.b, self.m) and self.b.strides[-1] != self.dtype.itemsize else _tiles
+        self._batched(batch, starts, one)
+        text.ret()
+        low.kernels.append(text)
+        places = [low.text.at(x.base, x.offset) for x in (self.a, self.b, self.c)]
+        low.text.do(f"call void @{text.name}({', '.join(map(str, places))})")
+
+    def _batched(
+        self, batch: Sequence[tuple[int, list[int]]], at: list[Reg], one: Callable[[_Product, list[Reg]], None]
+    ) -> None:
+        if not batch:
+            one(self, at)
+            return
+        size, strides = batch[0]
+
+        def trip(i: Int, _: list[Reg]) -> list[Reg]:
+            moved = [self.text.at(p, self.text.mul(i, s)) for p, s in zip(at, strides, strict=True)]
+            self._batched(batch[1:], moved, one)
+            return []
+
+        self.text.loop(0, size, 1, [], trip)
+
+    def join(self, k: Kernels, x: Lane, y: Lane, total: Reg) -> Reg:
+        """total + x * y"""
+        if self.dtype.is_float:
+            return k.vectors(self.dtype).fma(x.reg, y.reg, total)
+        return k.add(Lane(k, total, self.dtype), k.multiply(x, y)).reg
+
+
+def _tiles(p: _Product, at: list[Reg]) -> None:
+    """All tiles of one product."""
+    text, step = p.text, p.vectors * p.width
+    whole = p.n // step * step
+
+    def columns(j: Int, vectors: int, rest: int) -> None:
+        b, c = (text.at(x, text.mul(j, p.dtype.itemsize)) for x in at[1:])
+
+        def rows(i: Int, count: int) -> None:
+            a, at_c = text.at(at[0], text.mul(i, p.a.strides[-2])), text.at(c, text.mul(i, p.c.strides[-2]))
+            _tile(p, a, b, at_c, count, vectors, rest)
+
+        full = p.m // p.rows * p.rows
+        text.repeated(0, full, p.rows, lambda i: rows(i, p.rows))
+        if full < p.m:
+            rows(full, p.m - full)
+
+    text.repeated(0, whole, step, lambda j: columns(j, p.vectors, 0))
+    if whole < p.n:
+        left = p.n - whole
+        columns(whole, -(-left // p.width), left % p.width)
+
+
+def _tile(p: _Product, a: Reg, b: Reg, c: Reg, rows: int, vectors: int, rest: int) -> None:
+    """`rows` by `vectors` of C; of the last vector only `rest` lanes if that is not 0."""
+    text, k, one = p.text, Kernels(p.text, p.width), Kernels(p.text, 1)
+    size, dtype = p.dtype.itemsize, p.dtype
+    mask = None
+    if rest:
+        bits = ", ".join(f"i1 {'true' if i < rest else 'false'}" for i in range(p.width))
+        mask = Reg(f"<{bits}>", vector("i1", p.width))
+
+    def load(place: Reg, v: int) -> Lane:
+        if mask is None or v < vectors - 1:
+            return k.load(text.at(place, v * p.width * size), dtype)
+        if p.masked:
+            return k.load_masked(text.at(place, v * p.width * size), dtype, mask)
+        return k.load_strided(text.at(place, v * p.width * size), dtype, size, rest)
+
+    def trip(i: Int, now: list[Reg]) -> list[Reg]:
+        row = text.at(b, text.mul(i, p.b.strides[-2]))
+        columns = [load(row, v) for v in range(vectors)]
+        after = []
+        for r in range(rows):
+            place = text.at(a, text.add(text.mul(i, p.a.strides[-1]), r * p.a.strides[-2]))
+            x = k.spread(one.load(place, dtype))
+            after += [p.join(k, x, columns[v], now[r * vectors + v]) for v in range(vectors)]
+        return after
+
+    zero = k.number(-0.0 if dtype.is_float else 0, dtype).reg
+    totals = text.loop(0, p.k, 1, [zero] * (rows * vectors), trip)
+    for r in range(rows):
+        for v in range(vectors):
+            place = text.at(c, r * p.c.strides[-2] + v * p.width * size)
+            x = Lane(k, totals[r * vectors + v], dtype)
+            if mask is None or v < vectors - 1:
+                k.store(x, place)
+            elif p.masked:
+                k.store_masked(x, place, mask)
+            else:
+                for lane in range(rest):
+                    element = vector(x.reg.type[1:-1].partition(" x ")[2], 1)
+                    part = text.let(element, f"extractelement {x.reg}, i64 {lane}")
+                    text.store(part, text.at(place, lane * size), size)
+
+
+def _along_k(p: _Product, at: list[Reg]) -> None:
+    """A few rows times a transposed matrix: vectors along k, whose lanes are added at the end."""
+    text, size, dtype = p.text, p.dtype.itemsize, p.dtype
+    width = min(p.low.machine.vector_bytes // size, 1 << (p.k.bit_length() - 1))
+    k, one = Kernels(text, width), Kernels(text, 1)
+    whole = p.k // width * width
+
+    def column(j: Int, _: list[Reg]) -> list[Reg]:
+        b = text.at(at[1], text.mul(j, p.b.strides[-1]))
+
+        def dot(i: Int, now: list[Reg]) -> list[Reg]:
+            y = k.load(text.at(b, text.mul(i, size)), dtype)
+            rows = [text.at(at[0], text.add(r * p.a.strides[-2], text.mul(i, size))) for r in range(p.m)]
+            return [p.join(k, k.load(row, dtype), y, total) for row, total in zip(rows, now, strict=True)]
+
+        zero = k.number(-0.0, dtype).reg
+        totals = text.loop(0, whole, width, [zero] * p.m, dot)
+        for r, total in enumerate(totals):
+            found = _added(text, Lane(k, total, dtype))
+            for i in range(whole, p.k):
+                x = one.load(text.at(at[0], r * p.a.strides[-2] + i * size), dtype)
+                y = one.load(text.at(b, i * size), dtype)
+                found = Lane(one, p.join(one, x, y, found.reg), dtype)
+            place = text.at(at[2], text.add(r * p.c.strides[-2], text.mul(j, p.c.strides[-1])))
+            one.store(found, place)
+        return []
+
+    text.loop(0, p.n, 1, [], column)
+
+
+def _added(text: Text, x: Lane) -> Lane:
+    """The sum of all lanes, halves with halves."""
+    width = x.kernels.width
+    while width > 1:
+        width //= 2
+        k, of = Kernels(text, width), x.reg.type[1:-1].partition(" x ")[2]
+        halves = []
+        for first in (0, width):
+            if width == 1:
+                rhs = f"extractelement {x.reg}, i64 {first}"
+            else:
+                places = ", ".join(f"i32 {first + i}" for i in range(width))
+                rhs = f"shufflevector {x.reg}, {x.reg.type} poison, <{width} x i32> <{places}>"
+            halves.append(Lane(k, text.let(vector(of, width), rhs), x.dtype))
+        x = k.add(*halves)
+    return x
+
+
+# ------------------------------------------------------------------------------------------------ by the library
+def _by_library(low: Lowering, op: Op) -> None:
+    """Large products; matrices may be transposed, but their rows or columns must lie in order."""
+    a, b = (_rowwise(low, low.in_memory(x, ordered=False)) for x in op.operands)
+    c = low.target(op.results[0])
+    for x in (a, b, c):
+        low.touch(x)
+    dtype, text = c.dtype, low.text
+    real = "float" if dtype is float32 else "double"
+    letter = "s" if dtype is float32 else "d"
+    function = text.make("ptr", f"load ptr, ptr {low.context.place(letter + 'gemm')}, align 8")
+    m, k, n = c.shape[-2], a.shape[-1], c.shape[-1]
+    strides = [x.strides[:-2] for x in (a, b, c)]
+
+    def product(places: list[Reg]) -> None:
+        (ta, lda), (tb, ldb) = _leading(a), _leading(b)
+        one, zero = float_text(1.0), float_text(0.0)
+        sizes = f"i64 {m}, i64 {n}, i64 {k}, {real} {one}, {places[0]}, i64 {lda}, {places[1]}, i64 {ldb}"
+        text.do(f"call void {function.text}(i32 101, i32 {ta}, i32 {tb}, {sizes}, {real} {zero}, {places[2]}, i64 {n})")
+
+    def batched(axis: int, places: list[Reg]) -> None:
+        if axis == len(c.shape) - 2:
+            product(places)
+            return
+
+        def trip(i: Int, _: list[Reg]) -> list[Reg]:
+            batched(axis + 1, [text.at(p, text.mul(i, s[axis])) for p, s in zip(places, strides, strict=True)])
+            return []
+
+        text.loop(0, c.shape[axis], 1, [], trip)
+
+    batched(0, [text.at(x.base, x.offset) for x in (a, b, c)])
+
+
+def _leading(x: Array) -> tuple[int, int]:
+    """BLAS's word for "as it is" or "transposed", and how many elements lie between rows (or columns)."""
+    size = x.dtype.itemsize
+    rows, columns = x.shape[-2:]
+    if x.strides[-1] == size or columns == 1:
+        return 111, max(x.strides[-2] // size, columns) if rows > 1 else columns
+    return 112, max(x.strides[-1] // size, rows)
+
+
+def _rowwise(low: Lowering, x: Array) -> Array:
+    """An operand that BLAS takes: the elements of its rows, or of its columns, follow each other."""
+    size = x.dtype.itemsize
+    rows, columns = x.shape[-2:]
+    by_row = (x.strides[-1] == size or columns == 1) and (rows == 1 or x.strides[-2] >= columns * size)
+    by_column = (x.strides[-2] == size or rows == 1) and (columns == 1 or x.strides[-1] >= rows * size)
+    return x if by_row or by_column else _ordered(low, x)
+
+
+OPS["matmul"] = _matmul

@@ -1,0 +1,140 @@
+"""What a value of the IR is while a program is written: elements in memory, one number, a tuple, a sequence."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from math import prod
+from typing import TypeAlias
+
+from ...dtypes import DType
+from ...ir.types import TensorType, Type
+from .emit import Int, Reg
+from .lanes import Lane
+
+__all__ = ["Array", "Buffer", "Operand", "Pack", "Part", "Rows", "Runs", "Sequence", "Spread", "Undefined", "row_major", "size_of"]
+
+
+def size_of(type: Type) -> int:
+    """The bytes of a tensor whose sizes are known."""
+    assert isinstance(type, TensorType)
+    return prod(type.shape) * type.dtype.itemsize  # type: ignore[arg-type]
+
+
+def row_major(shape: tuple[int, ...], itemsize: int) -> tuple[int, ...]:
+    """The strides, in bytes, of an array in C order."""
+    strides, step = [], itemsize
+    for d in reversed(shape):
+        strides.append(step)
+        step *= d
+    return tuple(reversed(strides))
+
+
+@dataclass(eq=False)
+class Buffer:
+    """Bytes that results are written to.  Its place is found when all uses are known; its register is known before.
+
+    `first` and `last` are the steps of the program between which it is needed.
+    """
+
+    name: str
+    nbytes: int
+    first: int
+    last: int
+    #: the position of the result or argument it is; else it lies in the frame
+    result: int | None = None
+    argument: int | None = None
+    #: it stands for memory that is neither: nothing is placed for it
+    virtual: bool = False
+    #: buffers that end where this one begins, whose elements may be overwritten one by one
+    over: list[Buffer] = field(default_factory=list)
+
+    @property
+    def base(self) -> Reg:
+        return Reg(f"%{self.name}", "ptr")
+
+
+@dataclass(eq=False)
+class Array:
+    """Elements in memory, `strides` bytes apart, from `offset` bytes behind `base` on."""
+
+    type: TensorType
+    base: Reg
+    strides: tuple[int, ...]
+    offset: Int = 0
+    #: whose bytes they may be
+    roots: tuple[Buffer, ...] = ()
+    #: nothing lies there: every element is the number of its place
+    counted: bool = False
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return self.type.shape  # type: ignore[return-value]
+
+    @property
+    def dtype(self) -> DType:
+        return self.type.dtype
+
+    @property
+    def contiguous(self) -> bool:
+        wanted = row_major(self.shape, self.dtype.itemsize)
+        same = all(d == 1 or a == b for d, a, b in zip(self.shape, self.strides, wanted, strict=True))
+        return same and not self.counted
+
+    def viewed(self, type: TensorType, strides: tuple[int, ...], offset: Int | None = None) -> Array:
+        """Some of the elements, or the elements in another order."""
+        return replace(self, type=type, strides=strides, offset=self.offset if offset is None else offset)
+
+
+@dataclass(eq=False)
+class Spread:
+    """One number in every element: known now, or in a register."""
+
+    type: TensorType
+    number: Lane | bool | int | float
+
+
+@dataclass(eq=False)
+class Pack:
+    """A tuple."""
+
+    elems: list[Operand]
+
+
+class Undefined:
+    """A value that nobody reads."""
+
+
+@dataclass(eq=False)
+class Rows:
+    """A tensor per trip of a loop: trip i's lies `i * step` bytes behind `base`."""
+
+    type: TensorType
+    base: Reg
+    step: Int
+    strides: tuple[int, ...]
+
+
+@dataclass(eq=False)
+class Runs:
+    """A sequence per trip: where it lies is noted `i * step` bytes behind `base` (see `sequences`)."""
+
+    elem: Type
+    base: Reg
+    step: Int
+
+
+#: What the elements of a sequence are; those of tuples one by one.
+Part: TypeAlias = "Rows | Runs | Spread | Undefined | list[Part]"
+
+
+@dataclass(eq=False)
+class Sequence:
+    """One value per trip of a loop."""
+
+    elem: Type
+    length: Reg
+    part: Part
+    roots: tuple[Buffer, ...] = ()
+
+
+Operand: TypeAlias = Array | Spread | Pack | Undefined | Sequence

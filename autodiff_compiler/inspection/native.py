@@ -1,0 +1,28 @@
+"""What can be said of machine code here: whether it can be made, for which processor, and where it is kept."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..backends.native import cache
+from ..backends.native.machine import machine, versions, why_not
+
+__all__ = ["environment"]
+
+_TELLING = ("avx2", "fma", "f16c", "avx512f", "avx512bf16", "avx512fp16", "neon", "fullfp16", "sve")
+
+
+def environment() -> dict[str, Any]:
+    """Whether programs become machine code, or why the NumPy backend runs them; the processor, and the cache."""
+    reason = why_not()
+    if reason is not None:
+        return {"state": f"not used, NumPy runs programs: {reason}", "cache": cache.info()}
+    host = machine()
+    return {
+        "state": "usable",
+        "llvm": versions(),
+        "processor": f"{host.cpu} ({host.triple})",
+        "features": " ".join(filter(host.has, _TELLING)),
+        "vectors": f"{host.vector_bytes} bytes{', masked' if host.masked else ''}",
+        "cache": cache.info(),
+    }
