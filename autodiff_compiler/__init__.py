@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from . import eager as _eager  # attaches the operators of Tensor
 from .config import GRAPH_MODE, PYNATIVE_MODE, disable_jit, get_context, set_context
+from .config import backends as _backends
 from .config import devices as _devices
 from .dtypes import (
     NO_COMPLEX,
@@ -337,7 +338,14 @@ def _use_ascend(number: int) -> None:
     use_ascend(number)
 
 
+def _no_native() -> str | None:
+    from .backends.native.machine import why_not
+
+    return why_not()
+
+
 _devices["Ascend"] = _use_ascend
+_backends["native"] = _no_native
 
 
 def __lacking__(name: str) -> str | None:

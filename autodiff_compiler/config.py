@@ -92,9 +92,12 @@ _SIZE = re.compile(r"\d+(\.\d+)? ?[KMG]B")
 devices: dict[str, Callable[[int], None]] = {}
 #: Called when the device, or how it is used, has changed.
 watchers: list[Callable[[], None]] = []
+#: Called when what a call means has changed: whether it is eager or compiled.
+switches: list[Callable[[], None]] = []
 
 #: Why a backend of the CPU cannot be used here, by its name: a function that says it, or None.
-backends: dict[str, Callable[[], str | None]] = {"numpy": lambda: None}
+backends: dict[str, Callable[[], str | None]] = {"auto": lambda: None, "numpy": lambda: None}
+_DEFAULT_BACKEND = "numpy"
 
 #: The settings that say where and how operations run.
 _OF_DEVICES = ("backend", "device_target", "device_id", "ascend_mode", "ascend_fallback", "deterministic", "max_device_memory")
@@ -105,7 +108,7 @@ _SETTINGS = {
     "save_graphs_path": "",
     "verify": False,
     "optimize": 2,
-    "backend": os.environ.get("AC_BACKEND", "numpy"),
+    "backend": os.environ.get("AC_BACKEND") or _DEFAULT_BACKEND,
     "ascend_mode": "per_call",
     "ascend_fallback": "",
 }
@@ -135,6 +138,7 @@ class Context:
         for name, value in settings.items():
             self.check(name, value)
         before = self._of_devices()
+        mode = self.mode
         after = before | {name: value for name, value in settings.items() if name in before}
         if (after["device_target"], after["device_id"]) != (self.device_target, self.get("device_id")):
             check_device(after["device_target"], after["device_id"])
@@ -143,9 +147,8 @@ class Context:
                 setattr(self, name, value)
             else:
                 self._kept[name] = value
-        if after != before:
-            for changed in watchers:
-                changed()
+        for changed in [*(watchers if after != before else ()), *(switches if self.mode != mode else ())]:
+            changed()
 
     def _of_devices(self) -> dict[str, Any]:
         return {name: self.get(name) for name in _OF_DEVICES}
@@ -290,6 +293,8 @@ def disable_jit() -> Iterator[None]:
     """
     global _disabled
     _disabled += 1
+    for changed in switches:
+        changed()
     try:
         yield
     finally:

@@ -15,7 +15,7 @@ from ..eager import on_device
 from ..errors import AscendError
 from ..locks import Lock
 from ..runtime import epoch
-from ..runtime.device_array import is_of_device, residence
+from ..runtime.device_array import is_of_device, nobody_else_sees, residence
 from ..runtime.parameter import Parameter
 from ..runtime.random import generator
 from ..runtime.tensor import Tensor
@@ -72,7 +72,8 @@ def _bring(executable: Any, tensors: Iterable[Any]) -> None:
     if isinstance(executable, AscendProgram):
         here = current()
         for t in tensors:
-            brought(t, here)
+            if is_of_device(t._data) or nobody_else_sees(t):  # else the program uploads it for itself
+                brought(t, here)
     else:
         for t in tensors:
             if is_of_device(t._data):

@@ -80,21 +80,15 @@ def coverage(module: Module) -> Coverage:
 
 
 def _of_cpu(module: Module) -> HostBackend:
-    """The backend that the module, or the context, asks for."""
-    if (module.backend or context.backend) == "numpy":
+    """The backend that the module, or the context, asks for; "auto": machine code where there can be some."""
+    name = module.backend or context.backend
+    if name not in backends:
+        raise ValueError(f"AC_BACKEND is one of {', '.join(backends)}, not {name!r}")
+    if name == "numpy" or (name == "auto" and backends["native"]() is not None):
         return NumpyBackend()
     from ..backends.native.backend import NativeBackend
 
     return NativeBackend(NumpyBackend())
-
-
-def _no_native() -> str | None:
-    from ..backends.native.machine import why_not
-
-    return why_not()
-
-
-backends["native"] = _no_native
 
 
 def _of_device() -> Backend:

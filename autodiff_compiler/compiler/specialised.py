@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from ..backends.base import SilentExecutable
 from ..config import context
 from ..depth import deep
 from ..errors import SideEffectError
@@ -18,18 +19,23 @@ from ..frontend.inputs import pattern_of
 from ..frontend.lower import Arg, Lowered, Options, Out, State, lower
 from ..frontend.results import Chosen, Copied, Shared
 from ..frontend.values import LocalDict, LocalList, LocalObject, LocalSet, elements, parts, rebuild, record_fields
-from ..locks import locks_of
-from ..runtime import epoch
+from ..locks import Lock, locks_of
 from ..runtime.commits import Commit, Committed, noting, sees_state
+from ..runtime.epoch import epoch
 from ..runtime.hooks import registered_on, same_hooks
 from ..runtime.random import generator
 from ..runtime.storage import holders
 from ..runtime.tensor import Tensor, wrap
+from .fast import REFUSED, ShortWay, short_way
 from .program import Program
 from .shown import Shown, replace_value, set_attribute
 from .specialise import specification
 
 __all__ = ["Specialised", "specialise"]
+
+
+#: After how many calls a short way is looked for: it costs about as much as a thousand calls save.
+_LONG_WAYS = 2
 
 
 class Specialised:
@@ -40,7 +46,7 @@ class Specialised:
         #: the call it was compiled for, as which one, and how often it was used since
         self.call, self.number, self.hits = "", 0, 0
         self.program = Program(lowered.module, lowered.states)
-        self._epoch = epoch.current()
+        self._epoch = epoch.now
         #: what its program is made for
         self.machine = context.machine
         self._watched = [g for g in lowered.guards if g.watched]
@@ -71,16 +77,31 @@ class Specialised:
         #: whether the program depends on its arguments alone, and changes nothing
         changes = self._written or lowered.writes or lowered.attributes or self._commits
         self._alone = not (self._fetch or self._inputs or changes)
+        #: how many results there are besides states; the states read; how the returned value is made of the results
+        self.result_count, self.states_read, self.finish = self._results, self._inputs, self._finish
         self._draws = any(generator.owns(state) for state in self._written)
         owners = [owner for owner, _, _ in lowered.attributes]
         written = [s for s in self._written if type(s) is not AttributeCell and not generator.owns(s)]
         #: held during a call: two calls that read a state and write it must not overlap
         self._locks = locks_of([*written, *owners])
+        #: the same with the one that is held while numbers are drawn
+        self.all_locks = [*self._locks, *([generator.drawing] if self._draws else [])]
+        #: whether machine code may check its calls: what the program is and what it does allow it
+        self.may_be_short = (
+            isinstance(self.program.executable, SilentExecutable)
+            and self.universal
+            and not (lowered.writes or lowered.attributes or self._commits or self._finish_all)
+            and all(isinstance(state, Tensor) for state in self._written)
+        )
+        self._short: ShortWay | None = None
+        #: the short way as a function, once there is one
+        self.function: Callable[..., Any] | None = None
+        self._opening = Lock()
 
     def valid(self) -> bool:
         """Whether everything read from outside while compiling is still the same."""
-        now = epoch.current()
-        if now != self._epoch:
+        now = epoch.now
+        if now is not self._epoch:
             if context.machine != self.machine or not all(g.holds() for g in self._watched):
                 return False
             self._epoch = now
@@ -94,6 +115,38 @@ class Specialised:
             if not holds():
                 return False
         return True
+
+    @property
+    def seen_epoch(self) -> int:
+        """The number of the epoch in which it was valid last."""
+        return self._epoch
+
+    @property
+    def uses(self) -> int:
+        """How many calls used it."""
+        return self.hits if self._short is None else self.hits + self._short.calls
+
+    def tried(self, args: Sequence[Any]) -> Any:
+        """What a call gives that takes the short way, or REFUSED; the guards need not have been asked."""
+        return REFUSED if self._short is None else self._short.tried(args)
+
+    def shorten(self, slow: Callable[..., Any], name: str) -> Callable[..., Any] | None:
+        """The short way as a function, opened (again) after a call that went the long one; None if there is none.
+
+        The guards hold.  What is unusual about a call, `slow` gets.
+        """
+        if self.hits < _LONG_WAYS and self._short is None:
+            return None
+        with self._opening:
+            if self._short is None and self.may_be_short:
+                self._short = short_way(self)
+                if self._short is not None:
+                    self.function = self._short.function(slow, name)
+                self.may_be_short = self._short is not None
+            elif self._short is not None and not self._short.again(self):
+                self.hits, self._short = self.uses, None
+                self.function, self.may_be_short = None, False
+            return self.function
 
     def _checked(self) -> bool:
         """Whether the guards hold that are asked at each call: an equal value may have taken the place of another."""

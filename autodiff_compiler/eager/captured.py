@@ -20,7 +20,7 @@ __all__ = ["checksum", "content", "picture", "reached"]
 _PACKAGE = __name__.partition(".")[0]
 _LIBRARIES = frozenset({_PACKAGE, "numpy", "scipy", "ml_dtypes", "builtins"}) | sys.stdlib_module_names
 #: What a Cell notes for itself.
-_NOTES = frozenset({"_ahead", "_view", "_compiled"})
+_NOTES = frozenset({"_ahead", "_view", "_compiled", "_fast"})
 _ATOMS = (type(None), bool, int, float, complex, str, bytes, range, DType, np.dtype, np.generic, type(Ellipsis), slice)
 _CALLED = (types.BuiltinFunctionType, types.MethodDescriptorType, types.WrapperDescriptorType, np.ufunc, property)
 

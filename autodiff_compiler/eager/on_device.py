@@ -14,7 +14,7 @@ from ..backends.ascend.program import AscendProgram
 from ..backends.numpy.backend import NumpyBackend
 from ..config import context
 from ..dtypes import from_numpy
-from ..ir.build import Builder
+from ..ir.build import Builder, attrs_key
 from ..ir.core import Attrs, Block, Function, Module
 from ..ir.primitive import F, Primitive, set_eager
 from ..ir.types import tensor
@@ -58,7 +58,7 @@ def _run(defn: type[Primitive], operands: tuple[Any, ...], attrs: Attrs) -> Any:
     if None in arrays:
         fill_numbers(defn, operands, arrays)
         arrays = [a if isinstance(a, AscendArray) else _number(device, a) for a in arrays]
-    key = (context.machine, defn, attrs, *[(a.dtype, a.shape) for a in arrays])
+    key = (context.machine, defn, attrs_key(attrs), *[(a.dtype, a.shape) for a in arrays])
     program = _programs.get(key)
     if program is None:
         check_types(plan, arrays, attrs, key)

@@ -49,6 +49,8 @@ class Capture:
     what: str
     fetch: Callable[[], Tensor]
     type: TensorType
+    #: a quick way to read it, as in `Guard`
+    quick: tuple[Callable[[Any], Any], Any] | None = None
 
 
 def _here() -> Loc | None:
@@ -96,10 +98,10 @@ class Outside:
         """
         self._on_read(value, key)
         if isinstance(value, Parameter):
-            self._guard(key, what, fetch, value, watched)
+            self._guard(key, what, fetch, value, watched, quick)
             return self.state(value)
         if isinstance(value, Tensor):
-            return self._capture(value, key, what, fetch)
+            return self._capture(value, key, what, fetch, quick)
         if isinstance(value, Mutable) and isinstance(value, int | float):
             return self._mutable(value, key, what, fetch)
         if isinstance(value, types.ModuleType) or getattr(type(value), "__graph_state__", None) is not None:
@@ -157,7 +159,10 @@ class Outside:
     def item(self, owner: Any, index: Any, value: Any) -> Any:
         """An element of an outside container (whose content is guarded already)."""
         if isinstance(value, Tensor | Mutable):
-            return self.read(value, ("item", id(owner), repr(index)), f"element {index!r}", lambda: owner[index])
+            # those of a tuple stay what they are
+            fixed = getattr(type(owner), "__getitem__", None) is tuple.__getitem__
+            key, what = ("item", id(owner), repr(index)), f"element {index!r}"
+            return self.read(value, key, what, lambda: owner[index], watched=fixed)
         return value
 
     def state(self, parameter: Parameter, used: bool = True) -> StateVar:
@@ -206,12 +211,19 @@ class Outside:
             found = self._captured[key] = self.number(key, what, fetch, kind_of(value))
         return found
 
-    def _capture(self, value: Tensor, key: tuple[Any, ...], what: str, fetch: Callable[[], Any]) -> TensorVar:
+    def _capture(
+        self,
+        value: Tensor,
+        key: tuple[Any, ...],
+        what: str,
+        fetch: Callable[[], Any],
+        quick: tuple[Callable[[Any], Any], Any] | None,
+    ) -> TensorVar:
         found = self._captured.get(key)
         if found is None:
             type_ = type_of(value)
             self._guard(key, what, fetch, type_)
-            self.captures.append(Capture(what, fetch, type_))
+            self.captures.append(Capture(what, fetch, type_, quick))
             found = self._captured[key] = self._add_argument(type_, what.rpartition(".")[2], value)
         return found
 

@@ -23,7 +23,7 @@ from .core import Attrs, Block, Module, Op, Value
 from .primitive import REGISTRY, Effect, Primitive, trace
 from .types import Shape, TensorType, Type, tensor
 
-__all__ = ["Builder", "Rules", "current", "scalar_key"]
+__all__ = ["Builder", "Rules", "attrs_key", "current", "scalar_key"]
 
 #: Rewrites tried on an op before it is emitted: by name of the primitive, in order.
 Rules = dict[str, list[Callable[..., Any]]]
@@ -45,6 +45,14 @@ def scalar_key(value: Any) -> Any:
         if value == 0.0:
             return math.copysign(1.0, value), "zero"
     return value
+
+
+def attrs_key(attrs: Attrs) -> Attrs:
+    """Attributes as such a key."""
+    for value in attrs:
+        if value.__class__ is float and (value == 0.0 or value != value):
+            return tuple([scalar_key(v) for v in attrs])
+    return attrs
 
 
 def canonical_number(value: Any, dtype: DType) -> Any:
@@ -129,7 +137,7 @@ class Builder:
             return self._numbered_const(attrs, (scalar_key(attrs[0]), attrs[1]), attrs[1])
         pure = defn.effect is Effect.PURE
         if pure:
-            key = (defn, operands, attrs)
+            key = (defn, operands, attrs_key(attrs) if attrs else attrs)
             found = self._numbered(key)
             if found is not None:
                 return found

@@ -67,6 +67,8 @@ class Cell(CellState, OneDevice):
     #: The path of this Cell with a dot at its end, once it is a part of another.
     _prefix: str
     _compiled: Any
+    #: The short way into the compiled form, as long as calls may take it.
+    _fast: Any = None
     training: bool
     _phase: str = "train"
     requires_grad: bool = False
@@ -83,6 +85,9 @@ class Cell(CellState, OneDevice):
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         try:
+            fast = self._fast
+            if fast is not None:  # in GRAPH_MODE only
+                return fast(*args, **kwargs) if kwargs else fast(*args)
             if context.mode == PYNATIVE_MODE or jit_disabled():
                 if (
                     self._hooks is None
@@ -100,7 +105,9 @@ class Cell(CellState, OneDevice):
 
     def _as_compiled(self) -> Any:
         if self._compiled is None:
-            self.__dict__["_compiled"] = jit(self)
+            made = jit(self)
+            made._front = self
+            self.__dict__["_compiled"] = made
         return self._compiled
 
     def compile(self, *args: Any, **kwargs: Any) -> None:
@@ -559,7 +566,7 @@ class Cell(CellState, OneDevice):
         return f"{type(self).__name__}(\n" + textwrap.indent("\n".join([extra] * bool(extra) + lines), "  ") + "\n)"
 
     def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in self.__dict__.items() if name not in ("_view", "_ahead")} | {
+        return {name: value for name, value in self.__dict__.items() if name not in ("_view", "_ahead", "_fast")} | {
             "_compiled": None
         }
 

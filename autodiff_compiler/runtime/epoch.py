@@ -8,16 +8,26 @@ from __future__ import annotations
 
 import itertools
 
-__all__ = ["bump", "current"]
+__all__ = ["bump", "current", "epoch"]
 
 _next = itertools.count(1).__next__
-_epoch = 0
+
+
+class _Epoch:
+    """Where the number is: in a slot, so that machine code can compare what lies there."""
+
+    __slots__ = ("now",)
+
+    def __init__(self) -> None:
+        self.now = 0
+
+
+epoch = _Epoch()
 
 
 def bump() -> None:
     """Notes a change; every guard looks again at its next call."""
-    global _epoch
-    _epoch = _next()
+    epoch.now = _next()
 
 
 def current() -> int:
@@ -26,4 +36,4 @@ def current() -> int:
     >>> before = current(); bump(); current() > before
     True
     """
-    return _epoch
+    return epoch.now

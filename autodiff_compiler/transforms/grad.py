@@ -14,14 +14,14 @@ from ..compiler.specialise import Identity
 from ..config import GRAPH_MODE, context, jit_disabled
 from ..eager.ahead import taken
 from ..eager.grad import differentiate
-from ..errors import users_frames
+from ..errors import leave_user_frames
 from ..runtime.parameter import Parameter
 from ..runtime.rules import cotangent_from
 from ..runtime.tensor import Tensor, wrap
 from ..source import Loc
 from .inputs import Inputs, holds_variables, refuse_constant
 from .jit import JitFunction, jit
-from .kept import kept
+from .kept import kept, kept_shortly
 
 __all__ = ["GradOperation", "Gradient", "get_grad", "grad", "value_and_grad"]
 
@@ -87,8 +87,20 @@ class Gradient:
         self._key = key
 
     # ------------------------------------------------------------------------------------------- calling
-    @users_frames
+    #: the short way into the compiled form, as long as calls may take it
+    _fast: Any = None
+
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        try:
+            fast = self._fast
+            if fast is not None:  # in GRAPH_MODE only
+                return fast(*args, **kwargs) if kwargs else fast(*args)
+            return self._call(*args, **kwargs)
+        except Exception as error:
+            leave_user_frames(error)
+            raise
+
+    def _call(self, *args: Any, **kwargs: Any) -> Any:
         if context.mode == GRAPH_MODE and not jit_disabled():
             return self.compiled()(*args, **kwargs)
         args, sens = self._split(args, kwargs)
@@ -110,6 +122,8 @@ class Gradient:
         """The compiled form of this derivative."""
         if self._jit is None:
             self._jit = kept(self.fn, ("jit", *self._key), lambda: jit(self)) if self._key else jit(self)
+            if self._jit._fn is self:
+                self._jit._front = self
         return self._jit
 
     def __graph_call__(self, lw: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
@@ -238,6 +252,35 @@ def _gradient(
     *,
     with_value: bool,
     cached: bool = True,
+) -> Gradient:
+    usual = (
+        cached
+        and weights is None
+        and type(grad_position) is int
+        and has_aux is return_ids is sens_param is False
+        and context.mode == GRAPH_MODE
+    )
+    if usual and (short := kept_shortly(fn)) is not None and (grad_position, with_value) in short:
+        found: Gradient = short[grad_position, with_value]
+        return found
+    made = _new_gradient(
+        fn, grad_position, weights, has_aux, return_ids, sens_param, with_value=with_value, cached=cached
+    )
+    if usual and (short := kept_shortly(fn)) is not None:
+        short[grad_position, with_value] = made
+    return made
+
+
+def _new_gradient(
+    fn: Any,
+    grad_position: Any,
+    weights: Any,
+    has_aux: bool,
+    return_ids: bool,
+    sens_param: bool,
+    *,
+    with_value: bool,
+    cached: bool,
 ) -> Gradient:
     positions, chosen = positions_of(grad_position), weights_of(weights)
     if positions is None and chosen is None:

@@ -6,19 +6,22 @@ import copy
 import functools
 import types
 import warnings
+import weakref
 from collections import OrderedDict
 from collections.abc import Callable
 from typing import Any
 
 from ..compiler.artifact import Artifact
+from ..compiler.fast import REFUSED
 from ..compiler.history import History, Recompiles, Watched, facets_of, stale_because, watched
 from ..compiler.specialise import Key, described, signature
 from ..compiler.specialised import Specialised, specialise
-from ..config import context, jit_disabled
+from ..config import GRAPH_MODE, context, jit_disabled, switches, watchers
 from ..errors import leave_user_frames
 from ..frontend.lookup import peek
 from ..frontend.lower import Options
 from ..locks import Lock
+from ..runtime import epoch
 from ..runtime.tensor import Tensor
 from ..source import calling_place
 from .jit_options import Signature, check_options
@@ -29,6 +32,22 @@ __all__ = ["JitFunction", "jit", "ms_function"]
 _BACKENDS = ("", "ms_backend", "GE")
 _MAX_ENTRIES = 64
 _MAX_PER_KEY = 8
+
+
+#: The functions whose calls may take short ways, by identity; `switching` is held while that is changed.
+leading: weakref.WeakValueDictionary[int, JitFunction] = weakref.WeakValueDictionary()
+switching = Lock()
+
+
+def _switched() -> None:
+    """What a call means has changed: eager or compiled."""
+    with switching:
+        for function in list(leading.values()):
+            function._stay()
+
+
+switches.append(_switched)
+watchers.append(epoch.bump)
 
 
 class JitFunction:
@@ -47,6 +66,9 @@ class JitFunction:
         #: the entry put in front last; the order of use matters only when entries may have to go
         self._recent: Specialised | None = None
         self._lock = Lock()
+        #: the short way into the compiled form used last, and the object whose calls take it in GRAPH_MODE, too
+        self._fast: Callable[..., Any] | None = None
+        self._front: Any = None
         self._compiles = 0
         self._misses = self._dropped_hits = 0
         name = peek(fn, "__name__") or type(fn).__name__
@@ -56,9 +78,12 @@ class JitFunction:
             functools.update_wrapper(self, fn)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        if jit_disabled():
-            return self._fn(*args, **kwargs)
         try:
+            fast = self._fast
+            if fast is not None:
+                return fast(*args, **kwargs) if kwargs else fast(*args)
+            if jit_disabled():
+                return self._fn(*args, **kwargs)
             types, entry = self._last
             if entry is not None and len(types) == len(args) and not kwargs and entry.valid():
                 for x, t in zip(args, types):  # noqa: B905  (the lengths are equal, and `strict` costs time)
@@ -66,26 +91,73 @@ class JitFunction:
                         break
                 else:
                     entry.hits += 1
+                    if entry.may_be_short:
+                        self._shorten(entry)
                     return entry(args)
-            key, leaves = signature(args, kwargs)
-            for place, entry in enumerate(self._entries.get(key, ())):
-                if entry.valid() and entry.agrees(leaves):
-                    entry.hits += 1
-                    if place or (entry is not self._recent and len(self._entries) > _MAX_ENTRIES // 2):
-                        self._to_front(key, entry)
-                    if (
-                        entry.universal
-                        and len(leaves) == len(args)
-                        and not kwargs
-                        and all(type(x) is Tensor for x in args)
-                    ):
-                        self._last = tuple([(x._data.dtype, x._data.shape) for x in args]), entry
-                    return entry(leaves)
-            self._misses += 1
-            return self._compiled(key, leaves, args, kwargs)(leaves)
+            return self._long_way(args, kwargs)
         except Exception as error:
             leave_user_frames(error)
             raise
+
+    def _long_way(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """A call that looks for its compiled form."""
+        if jit_disabled():
+            return self._fn(*args, **kwargs)
+        key, leaves = signature(args, kwargs)
+        for place, entry in enumerate(self._entries.get(key, ())):
+            if entry.function is not self._fast:
+                found = entry.tried(args)
+                if found is not REFUSED:
+                    self._lead(entry.function)
+                    return found
+            if entry.valid() and entry.agrees(leaves):
+                entry.hits += 1
+                if place or (entry is not self._recent and len(self._entries) > _MAX_ENTRIES // 2):
+                    self._to_front(key, entry)
+                if (
+                    entry.universal
+                    and len(leaves) == len(args)
+                    and not kwargs
+                    and all(type(x) is Tensor for x in args)
+                ):
+                    self._last = tuple([(x._data.dtype, x._data.shape) for x in args]), entry
+                    if entry.may_be_short:
+                        self._shorten(entry)
+                return entry(leaves)
+        self._misses += 1
+        return self._compiled(key, leaves, args, kwargs)(leaves)
+
+    def _shorten(self, entry: Specialised) -> None:
+        """Opens the short way into a compiled form that a call has reached by the long one."""
+        me = weakref.ref(self)  # which the function must not keep alive
+
+        def slow(*args: Any, **kwargs: Any) -> Any:
+            function = me()
+            assert function is not None
+            try:
+                return function._long_way(args, kwargs)
+            except Exception as error:
+                leave_user_frames(error)
+                raise
+
+        found = entry.shorten(slow, self._name)
+        if found is not self._fast:
+            self._lead(found)
+
+    def _lead(self, fast: Callable[..., Any] | None) -> None:
+        """Lets calls take a short way from now on; those of the object whose compiled form this is, too."""
+        with switching:
+            self._fast = fast if not jit_disabled() else None
+            leading[id(self)] = self
+            front = self._front
+            if front is not None:
+                front.__dict__["_fast"] = self._fast if context.mode == GRAPH_MODE else None
+
+    def _stay(self) -> None:
+        """Lets all calls go the long way, until one has."""
+        self._fast = None
+        if self._front is not None:
+            self._front.__dict__["_fast"] = None
 
     def _compiled(self, key: Key, leaves: list[Tensor], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Specialised:
         """The valid entry of a key, compiled if there is none; one thread at a time compiles a function."""
@@ -109,17 +181,24 @@ class JitFunction:
             # Lists are replaced, never changed: other threads may be iterating over them.
             others = [e for e in self._entries.get(key, ()) if e is not entry]
             self._entries[key] = [entry, *others[: _MAX_PER_KEY - 1]]
-            self._dropped_hits += sum(e.hits for e in others[_MAX_PER_KEY - 1 :])
+            for dropped in others[_MAX_PER_KEY - 1 :]:
+                self._drop(dropped)
             self._entries.move_to_end(key)
             self._recent = entry
             while sum(map(len, self._entries.values())) > _MAX_ENTRIES:
                 oldest = next(iter(self._entries))
                 kept = self._entries[oldest][:-1]
-                self._dropped_hits += self._entries[oldest][-1].hits
+                self._drop(self._entries[oldest][-1])
                 if kept:
                     self._entries[oldest] = kept
                 else:
                     del self._entries[oldest]
+
+    def _drop(self, entry: Specialised) -> None:
+        """Forgets an entry but for its hits."""
+        if entry.function is not None and entry.function is self._fast:
+            self._stay()
+        self._dropped_hits += entry.uses
 
     def lower(self, *args: Any, **kwargs: Any) -> Artifact:
         """What compilation makes of a call with these arguments: IR at every stage, generated code, explanation."""
@@ -141,9 +220,9 @@ class JitFunction:
         return {
             "entries": len(kept),
             "compiles": self._compiles,
-            "hits": self._dropped_hits + sum(e.hits for e in kept),
+            "hits": self._dropped_hits + sum(e.uses for e in kept),
             "misses": self._misses,
-            "keys": [{"call": e.call, "hits": e.hits, "valid": e.valid()} for e in kept],
+            "keys": [{"call": e.call, "hits": e.uses, "valid": e.valid()} for e in kept],
         }
 
     def guards(self) -> list[Watched]:
@@ -175,9 +254,10 @@ class JitFunction:
     def clear_cache(self) -> None:
         """Forgets all compiled forms."""
         with self._lock:
-            self._dropped_hits += sum(e.hits for entries in self._entries.values() for e in entries)
+            self._dropped_hits += sum(e.uses for entries in self._entries.values() for e in entries)
             self._entries = OrderedDict()
             self._last, self._recent = ((), None), None
+            self._stay()
 
     @property
     def __wrapped__(self) -> Any:

@@ -15,7 +15,7 @@ from typing import Any
 from ..compiler.specialise import Identity
 from ..locks import Lock
 
-__all__ = ["kept"]
+__all__ = ["kept", "kept_shortly"]
 
 _PLACE = "__derivatives__"
 _KEPT = 16
@@ -26,9 +26,17 @@ class _Kept:
 
     def __init__(self, fn: Any) -> None:
         self.owner, self.made = weakref.ref(fn), OrderedDict[Any, Any]()
+        #: some of what was made, by how it is asked for most often
+        self.short: dict[Any, Any] = {}
 
     def __reduce__(self) -> Any:
         return _nothing, ()
+
+
+def kept_shortly(fn: Any) -> dict[Any, Any] | None:
+    """What was made of a function, by short keys of the caller's; None for one of which nothing was made."""
+    place = fn.__dict__.get(_PLACE) if type(fn) is types.FunctionType else None
+    return place.short if type(place) is _Kept and place.owner() is fn else None
 
 
 def _nothing() -> None:
@@ -41,6 +49,7 @@ _lock = Lock()
 
 def kept(fn: Any, key: tuple[Any, ...], make: Callable[[], Any]) -> Any:
     """What `make` gave for this function and key before, or gives now; the keys used least recently are forgotten."""
+    place: Any = None
     if isinstance(fn, types.FunctionType):
         place = fn.__dict__.get(_PLACE)
         if not isinstance(place, _Kept) or place.owner() is not fn:
@@ -56,6 +65,8 @@ def kept(fn: Any, key: tuple[Any, ...], make: Callable[[], Any]) -> Any:
             found = made[key] = make()
             while len(made) > _KEPT:
                 made.popitem(last=False)
+                if place is not None:
+                    place.short.clear()
         else:
             made.move_to_end(key)
         return found

@@ -12,6 +12,7 @@ import autodiff_compiler as ms
 from autodiff_compiler import Parameter, Tensor, nn, ops
 from autodiff_compiler.experimental import optim
 from autodiff_compiler.experimental.optim import lr_scheduler
+from tests.agreement import assert_same
 
 from .test_formulas import START, STEPS, ada_max, adadelta, adagrad, adam_w, asgd, compare, gradients, rprop
 
@@ -121,7 +122,7 @@ def test_steps_follow_the_formula(mode: str, case: str) -> None:
 def test_modes_agree_to_the_last_bit(case: str) -> None:
     make, _ = CASES[case]
     for a, b in zip(trained(make, "eager", np.float32), trained(make, "graph", np.float32), strict=True):
-        np.testing.assert_array_equal(a, b)
+        assert_same(b, a)
 
 
 @pytest.mark.parametrize(

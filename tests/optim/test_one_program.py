@@ -13,6 +13,7 @@ import autodiff_compiler as ms
 from autodiff_compiler import Parameter, Tensor, nn, ops
 from autodiff_compiler.backends.numpy.scratch import BLOCKS
 from autodiff_compiler.eager.tape import thread
+from tests.agreement import bits
 
 SIZE = 128  # 64 KiB of weights: from 4 KiB on they are written in place
 
@@ -120,8 +121,10 @@ def test_a_step_is_one_call_and_writes_parameters_where_they_are(step: str, opti
         run(x, y)
     assert [p.data_ptr() for p in update.get_parameters()] == places
     for p, q in zip(update.get_parameters(), reference.get_parameters(), strict=True):
-        np.testing.assert_allclose(p.asnumpy(), q.asnumpy(), rtol=2e-5, atol=1e-7, err_msg=p.name)
-    assert calls_of(lambda: run(x, y)) == 1
+        # where a gradient is next to nothing, Adam divides what it was rounded to by its own size
+        atol = 1e-7 if bits() else 1e-5
+        np.testing.assert_allclose(p.asnumpy(), q.asnumpy(), rtol=2e-5, atol=atol, err_msg=p.name)
+    assert calls_of(lambda: run(x, y)) == (1 if bits() else 0)  # machine code calls no kernels
     assert calls_of(lambda: eager(x, y)) > 10
 
 
@@ -141,7 +144,8 @@ def test_a_step_takes_no_copies_of_parameters(step: str, optimizer: str, tempora
     """Of the weights' size it needs the gradient and what one formula has in its hands; and they stay for next time."""
     run, _ = made(step, optimizer, compiled=True)
     x, y = batch(0)
-    run(x, y)
+    for _ in range(4):
+        run(x, y)  # the shorter ways into a program are made in its first calls
     weights, small = 4 * SIZE * SIZE, 2**16
     BLOCKS.clear()
     assert peak(lambda: run(x, y)) <= temporary * weights + small

@@ -200,3 +200,13 @@ def test_draws_without_replacement_need_as_many_weights(mode):
         mode(lambda w: ops.multinomial(w, 2, False))(Tensor([0.0, 1.0, 0.0]))
     with pytest.raises(ValueError, match="mean of a Poisson distribution"):
         mode(lambda m: ops.poisson((2,), m))(Tensor(math.inf))
+
+
+def test_attributes_of_both_zeros_are_two_attributes() -> None:
+    def f(x):
+        return 1 / ops.pad(x, (1, 0), value=0.0), 1 / ops.pad(x, (1, 0), value=-0.0)
+
+    for level in (0, 1, 2):
+        above, below = ms.jit(f, optimize=level)(ms.Tensor([1.0]))
+        assert above.asnumpy()[0] == math.inf
+        assert below.asnumpy()[0] == -math.inf

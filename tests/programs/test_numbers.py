@@ -203,7 +203,7 @@ def test_a_number_rounds_the_same_in_loops_branches_and_derivatives():
     assert repr(ms.jit(ms.grad(f))(x)) == repr(ms.grad(f)(x))
 
 
-def test_a_saved_program_checks_its_numbers(tmp_path):
+def test_a_saved_program_checks_its_numbers(tmp_path, numpy_backend):
     ms.jit(lambda t: (int(t), math.sqrt(t))).lower(tensor(2.0)).save(tmp_path / "f.py")
     text = (tmp_path / "f.py").read_text()
     name = text.split("`")[1]

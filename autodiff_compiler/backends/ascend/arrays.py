@@ -10,7 +10,10 @@ from ...dtypes import DType, from_numpy
 from ...runtime.device_array import DeviceArray, nobody_else_sees
 from .device import Block, Device
 
-__all__ = ["AscendArray", "brought"]
+__all__ = ["AscendArray", "brought", "uploaded"]
+
+#: Up to how many bytes of integers stay known to the host.
+_KNOWN = 1 << 20
 
 
 class AscendArray(DeviceArray):
@@ -28,7 +31,7 @@ class AscendArray(DeviceArray):
         if isinstance(array, AscendArray) and array.block.device is device:
             return array
         values = np.asarray(array)
-        return AscendArray(_uploaded(values, device, label), from_numpy(values.dtype), values.shape)
+        return AscendArray(uploaded(values, device, label), from_numpy(values.dtype), values.shape)
 
     @property
     def place(self) -> str:
@@ -42,7 +45,7 @@ class AscendArray(DeviceArray):
         return found
 
     def store(self, array: np.ndarray[Any, Any]) -> None:
-        self.block = _uploaded(array, self.block.device, self.block.label)
+        self.block = uploaded(array, self.block.device, self.block.label)
 
     def copy(self) -> AscendArray:
         return AscendArray(self.block, from_numpy(self.dtype), self.shape)
@@ -58,9 +61,12 @@ class AscendArray(DeviceArray):
         return self.block
 
 
-def _uploaded(values: np.ndarray[Any, Any], device: Device, label: str) -> Block:
+def uploaded(values: np.ndarray[Any, Any], device: Device, label: str) -> Block:
+    """A new block with the values.  What may be labels or indices stays known here: the host checks them."""
     block = device.allocate(values.nbytes, label)
     device.upload(np.ascontiguousarray(values), block.address)
+    if values.dtype.kind in "iub" and values.nbytes <= _KNOWN:
+        block.known = values.flatten()
     return block
 
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from ...ir.core import Block, Op
 from ...ir.types import Seq, TensorType, TupleType, Type, tensor
-from .emit import Ref, contiguous_strides
+from .emit import Ref
 from .launch import Number, Placed, launch
 from .lower import Lowering, control
 from .program import AscendProgram, Bind, Branch, Frame, Loop, Operand, Run, SeqKey, given, keys_of, taken
@@ -197,26 +197,28 @@ def _seq_add(low: Lowering, op: Op) -> None:
     assert isinstance(type, Seq)
 
     def run(program: AscendProgram, run: Run) -> None:
-        run.frame[key] = _sum(run, type, taken(run.frame, a), taken(run.frame, b))
+        with run.device.order:
+            run.device.enter()
+            run.frame[key] = _sum(run, type, taken(run.frame, a), taken(run.frame, b), str(op.loc or ""))
 
     _finish(low, op, run, [], [key], [a, b], str(op.loc or ""))
 
 
-def _sum(run: Run, type: Type, x: Any, y: Any) -> Any:
+def _sum(run: Run, type: Type, x: Any, y: Any, loc: str) -> Any:
     """Two values of a type added, element by element where they have any; None is nothing."""
     if x is None or y is None:
         return x if y is None else y
     if isinstance(type, Seq):
-        return [_sum(run, type.elem, a, b) for a, b in zip(x, y, strict=True)]
+        return [_sum(run, type.elem, a, b, loc) for a, b in zip(x, y, strict=True)]
     if isinstance(type, TupleType):
-        return tuple([_sum(run, t, a, b) for t, a, b in zip(type.elems, x, y, strict=True)])
+        return tuple([_sum(run, t, a, b, loc) for t, a, b in zip(type.elems, x, y, strict=True)])
     assert isinstance(type, TensorType)
-    shape = tuple([n for n in type.shape if isinstance(n, int)])
-    size = math.prod(shape)
+    size = math.prod([n for n in type.shape if isinstance(n, int)])
     made = run.device.allocate(size * type.dtype.itemsize)
-    strides = contiguous_strides(shape)
-    places = [Placed(block.address, size, type.dtype, shape, strides, 0) for block in (x, y, made)]
-    launch(run.device, "Add", [places[0], places[1], Number.of(1), places[2]])
+    # One dimension is enough, of whatever rank the elements are.
+    places = [Placed(block.address, size, type.dtype, (size,), (1,), 0) for block in (x, y, made)]
+    if size:
+        launch(run.device, "Add", [places[0], places[1], Number.of(1), places[2]], loc)
     return made
 
 

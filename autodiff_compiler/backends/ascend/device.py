@@ -81,6 +81,8 @@ class Device:
         self.closed = False
         self._pid = os.getpid()
         self._context = self.stream = 0
+        #: what results that overflow became before this package asked for another way
+        self._overflow_before: int | None = None
         acl.initialise()
         acl.call("aclrtSetDevice", number)  # once: threads take its context
         try:
@@ -122,13 +124,18 @@ class Device:
 
     def _overflow_mode(self) -> bool:
         """Whether results that overflow become the largest number and nan 0, after what the environment asks for."""
-        wanted = _OVERFLOW_MODES.get(os.environ.get(_OVERFLOW_VARIABLE, ""))
-        if wanted is not None:
-            self.acl.call("aclrtSetDeviceSatMode", wanted)
         try:
-            return bool(self.acl.get("aclrtGetDeviceSatMode", ctypes.c_int32) == _SATURATION)
+            now = self.acl.get("aclrtGetDeviceSatMode", ctypes.c_int32)
         except (AscendError, MissingSymbolError):  # a release that cannot tell: then the chip has infinities
-            return False
+            now = _INFNAN
+        asked = os.environ.get(_OVERFLOW_VARIABLE, "")
+        wanted = _OVERFLOW_MODES.get(asked, now)
+        if asked not in ("", *_OVERFLOW_MODES):
+            raise ArgumentError(f"{_OVERFLOW_VARIABLE} is {asked!r}; it may be {' or '.join(_OVERFLOW_MODES)}")
+        if wanted != now:
+            self.acl.call("aclrtSetDeviceSatMode", wanted)
+            self._overflow_before = now
+        return bool(wanted == _SATURATION)
 
     def overflowed(self) -> bool:
         """Whether a result saturated since this was last called, on any stream of the process; it waits."""
@@ -315,6 +322,9 @@ class Device:
             if waited:
                 self._tried("aclrtDestroyStream", self.stream)
             self._staging.drop()
+            if self._overflow_before is not None:
+                with contextlib.suppress(AscendError):
+                    self.acl.call("aclrtSetDeviceSatMode", self._overflow_before)
             with contextlib.suppress(AscendError):
                 self.acl.call("aclrtResetDevice", self.number)
 

@@ -7,7 +7,9 @@ import ctypes
 import weakref
 from collections import deque
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from ...errors import AscendError
 
@@ -25,11 +27,13 @@ def padded(nbytes: int) -> int:
 class Block:
     """Memory of a pool; it goes back there with its last holder, in whichever thread."""
 
-    __slots__ = ("__weakref__", "address", "label", "pool", "size")
+    __slots__ = ("__weakref__", "address", "known", "label", "pool", "size")
 
     def __init__(self, pool: Pool, size: int, label: str) -> None:
         self.pool, self.size, self.label = pool, size, label
         self.address = 0
+        #: what it holds, where that came from the host, which then need not wait to look at it
+        self.known: np.ndarray[Any, Any] | None = None
 
     @property
     def device(self) -> Device:

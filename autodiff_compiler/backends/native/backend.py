@@ -8,9 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from ...ir.core import Module, Op, Value
+from ...ir.build import Builder
+from ...ir.core import Block, Function, Module, Op, Value
+from ...ir.primitive import F
 from ...ir.types import TensorType
-from ...ir.walk import ops_of, reachable
+from ...ir.walk import ops_of
 from ..base import Coverage, Executable, HostBackend, SilentExecutable
 from ..target import Target
 from . import (  # noqa: F401  (they enter how they lower ops)
@@ -20,6 +22,7 @@ from . import (  # noqa: F401  (they enter how they lower ops)
     indexing,
     positions,
     products,
+    randoms,
     rearrangements,
     reductions,
     scans,
@@ -28,15 +31,16 @@ from . import (  # noqa: F401  (they enter how they lower ops)
     windows,
 )
 from .blas import gemm
-from .clusters import REDUCTIONS
+from .calls import without_calls
+from .crossing import leave, with_sequences
 from .decompositions import decomposed
 from .engine import load
 from .entry import entry_for
-from .formulas import has_formula
 from .hosts import run_hosts
 from .lanes import NotNativeError
-from .lower import OPS, Lowering
+from .lower import HOST, NATIVE, WALK, Lowering
 from .machine import machine, why_not
+from .sequences import descriptor_type
 from .signature import Argument, Result, Signature
 
 __all__ = ["NativeBackend", "NativeProgram"]
@@ -55,12 +59,13 @@ class NativeProgram(SilentExecutable):
         entry = low.module.entry
         arguments = tuple(_argument(x) for x in entry.args)
         results = tuple(
-            Result(a.dtype, a.shape, low.overwritten.get(i)) for i, a in enumerate(map(_argument, entry.outs))
+            Result(a.dtype, a.shape, low.overwritten.get(i)) for i, a in enumerate(map(_argument, low.outs))
         )
         signature = Signature(
             arguments, results, low.frame_bytes, stacks=low.stacks, calls_python=bool(low.hosts) or low.polls
         )
-        self._signature = signature
+        #: how its machine code is entered; None where Python stands in front of it
+        self.signature: Signature | None = signature
         made = entry_for(signature, low.context)
         self.source = low.module_text([made.text], made.declares)
         self.filename = f"<native program {name}>"
@@ -84,9 +89,16 @@ class NativeProgram(SilentExecutable):
 
         self.run = made.bind(self._loaded, slow, name, others)
         again = [self.run]
+        types = [x.type for x in entry.args], [x.type for x in entry.outs]
+        if not all(isinstance(t, TensorType) for side in types for t in side):
+            self.run, self.signature = with_sequences(self.run, *types), None
 
     def __call__(self, *arrays: Any) -> tuple[Any, ...]:
         return self.run(*arrays)  # type: ignore[no-any-return]
+
+    def address(self, name: str) -> int:
+        """Where a function of it lies."""
+        return self._loaded.address(name)
 
     def assembly(self) -> str:
         """The machine code as text."""
@@ -99,8 +111,8 @@ class NativeProgram(SilentExecutable):
 
 
 def _argument(x: Value) -> Argument:
-    assert isinstance(x.type, TensorType)
-    return Argument(x.type.dtype, x.type.shape)  # type: ignore[arg-type]
+    type = descriptor_type(x.type)
+    return Argument(type.dtype, type.shape)  # type: ignore[arg-type]
 
 
 def _ordered(x: Any, argument: Argument) -> Any:
@@ -126,24 +138,41 @@ class NativeBackend:
 
     def native(self, module: Module, *, in_place: Collection[str] = ()) -> NativeProgram:
         """The module as machine code; NotNativeError says why there is none."""
-        why = reason(module)
-        if why is not None:
-            raise NotNativeError(why)
-        low = Lowering(decomposed(module), machine())
-        low.lower(_states(module, in_place))
+        low = self._lowered(module, in_place)
         return NativeProgram(low, module.entry.name)
 
     def coverage(self, module: Module) -> Coverage:
         """Which ops have machine code, and which are run by Python inside the program."""
-        if reason(module) is not None:
+        try:
+            low = self._lowered(module)
+        except NotNativeError:
             return self.fallback.coverage(module)
-        ways = {op.defn.name: _way(op) for function in module for op in ops_of(function.body)}
-        return Coverage(dict(sorted(ways.items())), {})
+        ways = dict(low.ways)
+        for function in module:
+            for op in ops_of(function.body):
+                if op.defn.name not in ways:  # made up of others
+                    parts = self._lowered(_alone(op)).ways.values()
+                    ways[op.defn.name] = HOST if HOST in parts else WALK if WALK in parts else NATIVE
+        named = {op.defn.name for function in module for op in ops_of(function.body)}
+        return Coverage({name: ways[name] for name in sorted(named)}, {})
+
+    def _lowered(self, module: Module, in_place: Collection[str] = ()) -> Lowering:
+        """The module as LLVM functions; NotNativeError says why there are none."""
+        why = reason(module)
+        if why is not None:
+            raise NotNativeError(why)
+        low = Lowering(decomposed(without_calls(module)), machine())
+        low.lower(_states(module, in_place), leave)
+        return low
 
 
-def _way(op: Op) -> str:
-    name = op.defn.name
-    return "native" if name in OPS or name in REDUCTIONS or has_formula(op) else "NumPy kernel"
+def _alone(op: Op) -> Module:
+    """A module that does nothing but one op without blocks."""
+    with Builder(Block([x.type for x in op.operands])) as builder:
+        attributes = dict(zip(op.defn.schema, op.attrs, strict=True))
+        found = [] if op.blocks else getattr(F, op.defn.name)(*builder.block.args, **attributes)
+        builder.ret(*(found if isinstance(found, tuple | list) else (found,)))
+    return Module({"alone": Function("alone", builder.block)}, builder.module.constants, {}, builder.module.callables)
 
 
 def reason(module: Module) -> str | None:
@@ -151,8 +180,6 @@ def reason(module: Module) -> str | None:
     why = why_not()
     if why is not None:
         return why
-    if len(list(reachable(module))) > 1:
-        return "functions that call themselves are not compiled to machine code yet"
     return None
 
 

@@ -192,13 +192,13 @@ def items(block: Block) -> Iterator[Cluster | Op]:
         if not cluster.takes(first):
             yield first
             continue
-        near = _near(first, readers, number)
+        near = _near(first, readers, number, done)
         heapq.heapify(near)
         while near:
             op = block.ops[heapq.heappop(near)]
             if op not in done and waits[op] == 0 and _candidate(op) and cluster.takes(op):
                 place(op)
-                for i in _near(op, readers, number):
+                for i in _near(op, readers, number, done):
                     heapq.heappush(near, i)
         yield cluster
 
@@ -207,12 +207,15 @@ def _candidate(op: Op) -> bool:
     return walks(op) or op.defn.name == "broadcast_to" or op.defn.name in _SHAPES
 
 
-def _near(op: Op, readers: dict[Op, list[Op]], number: dict[Op, int]) -> list[int]:
+def _near(op: Op, readers: dict[Op, list[Op]], number: dict[Op, int], done: set[Op]) -> list[int]:
     """The ops that read what an op made, and those that make what such a reader needs besides."""
-    found = []
-    for reader in readers[op]:
-        if not _candidate(reader):
+    found: dict[int, None] = {}
+    todo = [reader for reader in readers[op] if _candidate(reader)]
+    while todo and len(found) < _MOST:
+        near = todo.pop()
+        if number[near] in found:
             continue
-        found.append(number[reader])
-        found += [number[x.owner] for x in reader.operands if isinstance(x.owner, Op) and x.owner in number]
-    return found
+        found[number[near]] = None
+        owners = [x.owner for x in near.operands if isinstance(x.owner, Op)]
+        todo += [owner for owner in owners if owner in number and owner not in done and _candidate(owner)]
+    return list(found)

@@ -9,7 +9,6 @@ of the trip where it is computed.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
 from typing import Any
 
 from ...dtypes import int64
@@ -23,16 +22,7 @@ from ...primitives.control import COUNT, Scan
 from .emit import Int, Reg, i64, pointer
 from .lanes import Lane
 from .lower import OPS, Carried, Lowering, Place
-from .sequences import (
-    NULL,
-    Record,
-    element,
-    is_ordered,
-    leaves,
-    note_sequence,
-    of_leaves,
-    places,
-)
+from .sequences import NULL, Record, element, is_ordered, leaves, note_sequence, of_leaves, places
 from .values import Array, Buffer, Operand, Pack, Part, Rows, Sequence, Spread, Undefined, size_of
 
 __all__: list[str] = []
@@ -43,6 +33,8 @@ _CHANGE = frozenset({"slice_update", "scatter_update", "scatter_add", "scatter_m
 _PATIENCE = 10_000_000
 #: Loops of less estimated work do not look.
 _SHORT = 100_000
+#: Bytes of records that are many.
+_LARGE = 1 << 20
 #: Records that there is room for at first where the trips are not known.
 _FIRST = 16
 
@@ -142,7 +134,9 @@ def lower_if(low: Lowering, op: Op) -> None:
         place = low.wish(r)
         if place is not None:
             places[i] = place
-    merged = [i for i in range(len(op.results)) if not (i in places and places[i].fixed) and low.uses.get(op.results[i])]
+    merged = [
+        i for i in range(len(op.results)) if not (i in places and places[i].fixed) and low.uses.get(op.results[i])
+    ]
     same = {i: s for i in merged if (s := _same_number(low, op, i)) is not None}
     merged = [i for i in merged if i not in same]
     roots = {i: _Roots() for i in merged}
@@ -214,6 +208,14 @@ class _Carry:
     def wish(self, value: Value, body: Block) -> None:
         """Lets the next version be written where it is to be, if it can."""
 
+    def pointers(self) -> list[Reg]:
+        """What may point to records of the loop."""
+        return []
+
+    def moved(self, pointers: Iterator[Reg], now: Operand) -> Operand:
+        """The carry, which was `now`, after records have moved."""
+        return now
+
     def next(self, operand: Operand, value: Value | None) -> list[Reg]:
         if isinstance(operand, Sequence):
             operand = anchored(self.low, operand, escapes=True)
@@ -267,6 +269,14 @@ class _ArrayCarry(_Carry):
         self.carried = Carried(self.arg, self.following)
         return self.current
 
+    def pointers(self) -> list[Reg]:
+        return [self.now]
+
+    def moved(self, pointers: Iterator[Reg], now: Operand) -> Operand:
+        self.now = next(pointers)
+        self.current = self.low.at_pointer(self.type, self.now, tuple(self.roots))
+        return self.current
+
     def wish(self, value: Value, body: Block) -> None:
         low = self.low
         while value.block is body and isinstance(value.owner, Op) and value not in low.wanted:
@@ -314,7 +324,7 @@ class _ArrayCarry(_Carry):
         there = text.let("i1", f"icmp eq {registers[0]}, {self.here.text}")
 
         def copy() -> tuple[()]:
-            low.copy_operand(found, self.one)
+            low.copy_defined(low.stand_in(self.type, found, self.arg), self.one)
             return ()
 
         text.branch(there, lambda: (), copy)
@@ -339,6 +349,13 @@ class _TupleCarry(_Carry):
 
     def begin(self, registers: list[Reg]) -> Operand:
         return Pack([elem.begin(own) for elem, own in self._each(registers)])
+
+    def pointers(self) -> list[Reg]:
+        return [p for elem in self.elems for p in elem.pointers()]
+
+    def moved(self, pointers: Iterator[Reg], now: Operand) -> Operand:
+        assert isinstance(now, Pack)
+        return Pack([elem.moved(pointers, part) for elem, part in zip(self.elems, now.elems, strict=True)])
 
     def next(self, operand: Operand, value: Value | None) -> list[Reg]:
         assert isinstance(self.type, TupleType)
@@ -548,9 +565,7 @@ def _sum(x: Value, y: Value) -> Any:
     if isinstance(x.type, Seq):
         return F.seq_add(x, y)
     assert isinstance(x.type, TupleType)
-    return F.tuple_make(
-        *[_sum(F.tuple_get(x, index=i), F.tuple_get(y, index=i)) for i in range(len(x.type.elems))]
-    )
+    return F.tuple_make(*[_sum(F.tuple_get(x, index=i), F.tuple_get(y, index=i)) for i in range(len(x.type.elems))])
 
 
 def lower_seq_add(low: Lowering, op: Op) -> None:
@@ -572,7 +587,8 @@ def lower_to_seq(low: Lowering, op: Op) -> None:
     (x,) = op.operands
     operand = low.env[x]
     type = op.results[0].type
-    assert isinstance(type, Seq) and isinstance(type.elem, TensorType)
+    assert isinstance(type, Seq)
+    assert isinstance(type.elem, TensorType)
     length = i64(x.shape[0])  # type: ignore[arg-type]
     if isinstance(operand, Array):
         base = low.text.at(operand.base, operand.offset)
@@ -638,7 +654,7 @@ class _Loop:
         """Before the loop."""
         low = self.low
         low.tick += 1
-        self.collected = _Collected(low, *self.collects, trips)  # type: ignore[arg-type]
+        self.collected = _Collected(low, *self.collects, trips)
         self.region = low.open_region(self.collected.records)
         for i, (init, arg, result, out) in enumerate(zip(self.inits, self.args, self.finals, self.outs, strict=True)):
             if out is arg:
@@ -826,19 +842,43 @@ class _Loop:
         low.env[count] = Spread(count.type, low.one.lane(self.trips, count.type.dtype))
 
     def _grow(self) -> None:
-        """Twice the room where all of it is used."""
+        """More room where all of it is used; what points to records follows them."""
         text, groups, room = self.text, self.collected.growing, self.collected.room
         assert room is not None
 
-        def grow() -> list[Reg]:
-            doubled = text.whole(text.mul(self.capacity, 2))
-            moved = [room.more(g.base, self.trips, self.capacity, doubled, g.step) for g in groups]
-            return [doubled, *moved]
+        pointers = [p for carry, *_ in self.carries for p in carry.pointers()]
 
-        full = text.make("i1", f"icmp eq {self.trips}, {self.capacity.text}")
-        found = text.branch(full, grow, lambda: [self.capacity, *[g.base for g in groups]], rare=True)
+        def grow() -> list[Reg]:
+            # Twice as many, of large ones a quarter more.
+            limit = _LARGE // max(g.step for g in groups) if any(g.step for g in groups) else _LARGE
+            large = text.let("i1", f"icmp ugt {self.capacity}, {max(1, limit)}")
+            quarter = text.let("i64", f"lshr {self.capacity}, 2")
+            more = text.let("i64", f"select {large}, {quarter}, {self.capacity}")
+            wanted = text.whole(text.add(self.capacity, more))
+            moved = [room.more(g.base, self.trips, self.capacity, wanted, g.step) for g in groups]
+            follow = [self._followed(p, moved) for p in pointers]
+            return [wanted, *moved, *follow]
+
+        full = text.make("i1", f"icmp eq i64 {self.trips.text}, {self.capacity.text}")
+        now = [self.capacity, *[g.base for g in groups], *pointers]
+        found = text.branch(full, grow, lambda: now, rare=True)
         self.capacity = found[0]
-        self.collected.begin(found[1:])
+        self.collected.begin(found[1 : 1 + len(groups)])
+        left = iter(found[1 + len(groups) :])
+        for carry, arg, *_ in self.carries:
+            self.low.env[arg] = carry.moved(left, self.low.env[arg])
+
+    def _followed(self, pointer: Reg, moved: list[Reg]) -> Reg:
+        """Where a pointer points now, if it pointed to a record."""
+        text = self.text
+        place = text.let("i64", f"ptrtoint {pointer} to i64")
+        for group, base in zip(self.collected.growing, moved, strict=True):
+            start = text.let("i64", f"ptrtoint {group.base} to i64")
+            offset = text.let("i64", f"sub i64 {place.text}, {start.text}")
+            size = text.whole(text.mul(self.trips, group.step))
+            inside = text.let("i1", f"icmp ult {offset}, {size.text}")
+            pointer = text.let("ptr", f"select {inside}, {text.at(base, offset)}, {pointer}")
+        return pointer
 
 
 def undefined(type: Type) -> Operand:

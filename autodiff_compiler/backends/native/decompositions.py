@@ -35,9 +35,22 @@ def _widened(c: Any, x: Value) -> Value:
 
 _RULES: dict[str, Callable[..., Any]] = {"softmax": _softmax, "log_softmax": _log_softmax, **positions.RULES}
 #: What is a sum of nothing where there are no elements.
-_SUMS = frozenset({"nansum", "count", "product_sum"})
+_SUMS = frozenset({"nansum", "count", "product_sum", "euclidean_norm"})
 #: Ops whose own `decomposed` suits.
-_OWN = frozenset({"logsumexp", "tanhshrink", "euclidean_norm", "nansum", "count", "floored_log", "nan_to_num", "cross", "product_sum", "abs_power"})
+_OWN = frozenset(
+    {
+        "abs_power",
+        "count",
+        "cross",
+        "euclidean_norm",
+        "floored_log",
+        "logsumexp",
+        "nan_to_num",
+        "nansum",
+        "product_sum",
+        "tanhshrink",
+    }
+)
 
 
 def decomposed(module: Module) -> Module:

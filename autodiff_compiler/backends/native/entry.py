@@ -18,7 +18,7 @@ from .frames import POOL, frame_size, functions
 from .plain import PlainEntry
 from .signature import Context, Signature
 
-__all__ = ["Entry", "FastEntry", "entry_for"]
+__all__ = ["Entry", "FastEntry", "entry_for", "made_functions"]
 
 
 class Entry(Protocol):
@@ -60,12 +60,36 @@ class FastEntry:
     def bind(
         self, loaded: Any, slow: Callable[..., Any], name: str = "call", others: Mapping[str, int] | None = None
     ) -> Callable[..., Any]:
-        loaded.fill(self._context.pointers(others))
+        return made_functions(loaded, self._signature, self._context, others or {})(slow, name)
+
+
+def made_functions(
+    loaded: Any,
+    signature: Signature,
+    context: Context,
+    others: Mapping[str, int],
+    hidden: tuple[object, ...] = (),
+    seen: tuple[object, ...] = (),
+) -> Callable[[Callable[..., Any], str], Callable[..., Any]]:
+    """The maker of functions that enter a module, each with what is called in its place where a call is unusual.
+
+    They keep alive what is `hidden` from the garbage collector, and what it sees: tuples, which it leaves whole.
+    """
+    loaded.fill(context.pointers(others))
+    own = anchor(_releaser(loaded, signature, context), loaded, *hidden)
+
+    def function(slow: Callable[..., Any], name: str) -> Callable[..., Any]:
         method = _MethodDef(name.encode(), loaded.address("entry"), _FASTCALL | _KEYWORDS, None)
         # as its module, what it owns stays until nothing can call it any more
-        owned = anchor(_releaser(loaded, self._signature, self._context), loaded, method)
+        owned = (anchor(_nothing, method), own, seen)
         made: Callable[..., Any] = _new_function(ctypes.addressof(method), slow, owned)
         return made
+
+    return function
+
+
+def _nothing() -> None:
+    pass
 
 
 class _MethodDef(ctypes.Structure):

@@ -47,6 +47,8 @@ class EntryText:
         self.usual(self.let(f"and i1 {expected}, {positional}"))
         for where, what in s.guards:
             self.usual(self.is_(self.load("ptr", self.known(where)), self.known(what)))
+        if s.watched:
+            self.check_table(self.known("watched"))
         given = iter(range(s.count))
         arguments = [
             self.load("ptr", self.at("%args", 8 * next(given))) if a.captured is None else self.known(a.captured)
@@ -55,6 +57,10 @@ class EntryText:
         arrays = self.arrays(arguments)
         data = [self.load("ptr", self.at(x, self.layout.data)) for x in arrays]
         self.check_apart(data)
+        if s.watched:
+            calls = self.context.place("calls")
+            count = self.load("i64", calls)
+            self.do(f"  store i64 {self.let(f'add i64 {count}, 1')}, ptr {calls}")
         made: list[str] = []
         for i in s.fresh:
             made.append(self.new_array(i, len(made)))
@@ -122,6 +128,23 @@ class EntryText:
     def is_(self, a: str, b: str) -> str:
         return self.let(f"icmp eq ptr {a}, {b}")
 
+    def check_table(self, table: str) -> None:
+        """The words whose addresses stand in a table are those that stand behind the addresses."""
+        before, each, look, on = (self.fresh(x) for x in ("before", "word", "look", "watched"))
+        self.do(f"  br label %{before}")
+        self.block(before)
+        self.do(f"  br label %{each}")
+        self.block(each)
+        self.do(f"  %{each}.at = phi ptr [{table}, %{before}], [%{each}.next, %{look}]")
+        where = self.load("ptr", f"%{each}.at")
+        self.do(f"  br i1 {self.is_(where, 'null')}, label %{on}, label %{look}")
+        self.block(look)
+        wanted = self.load("i64", self.at(f"%{each}.at", 8))
+        self.do(f"  %{each}.next = getelementptr i8, ptr %{each}.at, i64 16")
+        same = self.let(f"icmp eq i64 {self.load('i64', where)}, {wanted}")
+        self.do(f"  br i1 {same}, label %{each}, label %slow")
+        self.block(on)
+
     # ------------------------------------------------------------------------------------------- arguments
     def arrays(self, arguments: list[str]) -> list[str]:
         """The arrays of all arguments, which are what they must be."""
@@ -137,7 +160,7 @@ class EntryText:
     def array(self, i: int, x: str) -> str:
         """The array of an argument, which is what it must be."""
         argument, written = self.signature.arguments[i], i in self.signature.overwritten
-        array = self.ready(x, written)
+        array = self.ready(x, written, argument.plain)
         descr, numbers = (self.context.place(f"{what} {argument.dtype.name}") for what in ("descr", "numbers"))
         self.check_kind(array, written, descr, numbers, str(len(argument.shape)))
         if argument.shape:
@@ -157,16 +180,16 @@ class EntryText:
         if form not in self._forms:
             self._forms[form] = f"@entry.form.{len(self._forms)}"
             self.constants.append(f"{self._forms[form]} = private unnamed_addr constant {form}")
-        checker = f"@entry.array.{int(written)}"
+        checker = f"@entry.array.{int(written)}{int(argument.plain)}"
         if checker not in self._checkers:
             writer = EntryText(s, self.context)
-            self._checkers[checker] = writer.checker(checker, written)
+            self._checkers[checker] = writer.checker(checker, written, argument.plain)
         return self.let(f"call ptr {checker}(ptr {x}, ptr {self._forms[form]})")
 
-    def checker(self, name: str, written: bool) -> str:
+    def checker(self, name: str, written: bool, only: bool) -> str:
         """A function: the array of an argument, or null if it is not as the description says."""
         self.do(f"define private ptr {name}(ptr %x, ptr %form) noinline {{")
-        array = self.ready("%x", written)
+        array = self.ready("%x", written, only)
         numbers = [self.load("i64", self.at("%form", 8 * k)) for k in range(3)]
         descr, same = (self.let(f"getelementptr ptr, ptr @context, i64 {n}") for n in numbers[:2])
         self.check_kind(array, written, descr, same, self.let(f"trunc i64 {numbers[2]} to i32"))
@@ -192,22 +215,22 @@ class EntryText:
         self.do("}")
         return "\n".join(self.lines)
 
-    def ready(self, x: str, written: bool) -> str:
-        """The ndarray that an argument is or holds."""
-        array = self.unwrapped(x, written) if self.signature.tensors else x
+    def ready(self, x: str, written: bool, only: bool) -> str:
+        """The ndarray that an argument is or holds; `only`: no Parameter's."""
+        array = self.unwrapped(x, written, only) if self.signature.tensors else x
         self.usual(self.is_(self.load("ptr", self.at(array, self.layout.type)), self.known("ndarray")))
         return array
 
-    def unwrapped(self, tensor: str, written: bool) -> str:
+    def unwrapped(self, tensor: str, written: bool, only: bool) -> str:
         """What a Tensor holds that lies on no tape, and whose derivatives meet no hook."""
         kind = self.load("ptr", self.at(tensor, self.layout.type))
         other, plain, on = self.fresh("other"), self.fresh("plain"), self.fresh("tensor")
-        self.do(f"  br i1 {self.is_(kind, self.known('tensor'))}, label %{plain}, label %{other}")
-        self.block(other)  # a Parameter has its place on a tape per thread, so there must be no tape in any
-        parameter = self.is_(kind, self.known("parameter"))
-        live = self.load("ptr", self.known("live"))
-        untaped = self.is_(live, self.known("one"))
-        self.do(f"  br i1 {self.let(f'and i1 {parameter}, {untaped}')}, label %{on}, label %slow")
+        if only:
+            self.usual(self.is_(kind, self.known("tensor")))
+            self.do(f"  br label %{plain}")
+        else:
+            self.do(f"  br i1 {self.is_(kind, self.known('tensor'))}, label %{plain}, label %{other}")
+            self.of_parameter(kind, other, on)
         self.block(plain)
         node = self.load("ptr", self.at(tensor, self.slots["_node"]))
         self.do(f"  br i1 {self.is_(node, self.known('none'))}, label %{on}, label %slow")
@@ -219,6 +242,14 @@ class EntryText:
         array = self.load("ptr", self.at(tensor, self.slots["_data"]))
         self.usual(self.let(f"icmp ne ptr {array}, null"))
         return array
+
+    def of_parameter(self, kind: str, other: str, on: str) -> None:
+        """The block where a Tensor may be a Parameter: it has its place on a tape per thread, so there must be none."""
+        self.block(other)
+        parameter = self.is_(kind, self.known("parameter"))
+        live = self.load("ptr", self.known("live"))
+        untaped = self.is_(live, self.known("one"))
+        self.do(f"  br i1 {self.let(f'and i1 {parameter}, {untaped}')}, label %{on}, label %slow")
 
     def check_kind(self, array: str, written: bool, descr: str, numbers: str, rank: str) -> None:
         """Its dtype, by where the context has it, its flags and how many dimensions it has."""

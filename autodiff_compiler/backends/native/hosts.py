@@ -22,7 +22,7 @@ from .lanes import NotNativeError
 from .lower import OPS, Lowering
 from .values import Array, Spread
 
-__all__ = ["Host", "array_of", "call_host", "call_python", "run_hosts"]
+__all__ = ["Host", "View", "array_of", "call_host", "call_python", "run_hosts"]
 
 #: Calls the host's function with the number of the call and the place of its pointers.
 _CALL_HOST = """define internal i32 @call_host(i64 %number, ptr %pointers) noinline {
@@ -59,12 +59,12 @@ class Host:
     def __init__(
         self,
         run: Callable[..., Any],
-        operands: Sequence[_View],
-        results: Sequence[_View],
+        operands: Sequence[View],
+        results: Sequence[View],
         *,
         copies: bool = False,
         commits: Sequence[tuple[Callable[..., Any], int]] = (),
-        noted: Sequence[_View] = (),
+        noted: Sequence[View] = (),
         loc: Loc | None = None,
     ) -> None:
         self.run, self.operands, self.results, self.copies = run, operands, results, copies
@@ -101,7 +101,7 @@ def _name_line(error: Exception, loc: Loc | None) -> None:
         error.add_note(f"raised at {os.path.basename(loc.file)}:{loc.line}{tag}" + (f": {line}" if line else ""))
 
 
-class _View:
+class View:
     """How an array lies in memory."""
 
     def __init__(self, type: TensorType, strides: tuple[int, ...]) -> None:
@@ -170,7 +170,7 @@ def call_python(
     for i, array in enumerate(arrays):
         low.touch(array)
         text.store(text.at(array.base, array.offset), text.at(table.base, 8 * i), 8)
-    views = [_View(a.type, a.strides) for a in arrays]
+    views = [View(a.type, a.strides) for a in arrays]
     n, end = len(operands), len(operands) + len(results)
     commits = [(low.module.callables[op.attr("fn").removeprefix("@")], len(op.operands)) for op in low.noting]
     low.hosts.append(

@@ -23,7 +23,8 @@ __all__ = ["in_order", "rows_before"]
 def _check_index(low: Lowering, op: Op) -> None:
     """Positions from 0 on; where one lies outside, the NumPy kernel is called, which raises."""
     (x,), (result,) = op.operands, op.results
-    assert isinstance(x.type, TensorType) and isinstance(result.type, TensorType)
+    assert isinstance(x.type, TensorType)
+    assert isinstance(result.type, TensorType)
     size, negative = op.attr("size"), op.attr("negative")
     text = low.text
     if result.type.shape == ():
@@ -80,7 +81,9 @@ def _check_all(low: Lowering, source: Array, target: Array, size: int, negative:
     def row(places: list[Reg]) -> None:
         def some(k: Any, i: Int) -> None:
             start = text.at(places[0], text.mul(i, source.strides[inner]))
-            found = k.load(start, source.dtype) if in_order else k.load_strided(start, source.dtype, source.strides[inner])
+            found = (
+                k.load(start, source.dtype) if in_order else k.load_strided(start, source.dtype, source.strides[inner])
+            )
             bad, place = _checked(k.cast(found, int64), size, negative)
             k.store(place, text.at(places[1], text.mul(i, 8)))
             wrong = nest.one.vectors(int64).any_lane(bad) if k.width == 1 else k.vectors(int64).any_lane(bad)

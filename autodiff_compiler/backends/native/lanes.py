@@ -90,7 +90,7 @@ _PYTHON = {
 def _holds(dtype: DType, number: int) -> bool:
     """Whether an integer dtype has the number."""
     low = -(2 ** (dtype.bits - 1)) if dtype.kind == "i" else 0
-    return low <= number < low + 2**dtype.bits
+    return bool(low <= number < low + 2**dtype.bits)
 
 
 class Kernels:
@@ -98,9 +98,10 @@ class Kernels:
 
     pi, e, inf, nan = math.pi, math.e, math.inf, math.nan
 
-    def __init__(self, text: Text, width: int) -> None:
+    def __init__(self, text: Text, width: int, *, quick: bool | None = None) -> None:
+        """`quick`: see `Vectors`."""
         self.text, self.width = text, width
-        self._vectors = {single: Vectors(text, width, single=single) for single in (True, False)}
+        self._vectors = {single: Vectors(text, width, single=single, quick=quick) for single in (True, False)}
 
     def vectors(self, dtype: DType) -> Vectors:
         return self._vectors[dtype is not float64]
@@ -360,8 +361,8 @@ class Kernels:
         a, b = self._together(x, y)
         dtype = a.dtype
         if dtype.is_float:
-            quotient, rest = divisions.divided(self.vectors(dtype), a.reg, b.reg)
-            return self._rounded(quotient, dtype), self._rounded(rest, dtype)
+            down, left = divisions.divided(self.vectors(dtype), a.reg, b.reg)
+            return self._rounded(down, dtype), self._rounded(left, dtype)
         if not dtype.is_int:
             raise NotNativeError(f"remainder of {dtype.name}")
         none = self.equal(b, 0)

@@ -15,26 +15,28 @@ from ...ir.build import Builder
 from ...ir.core import Block, Module, Op, Value
 from ...ir.primitive import Effect, F
 from ...ir.types import TensorType, Type, tensor
+from ...ir.undefined import undefined_values
 from ...ir.walk import uses
 from ...runtime.commits import sees_state
 from ...source import Loc
-from ...ir.undefined import undefined_values
 from .arena import place_buffers
 from .clusters import Axes, Cluster, items, reduced_axes
 from .emit import Reg, Text, i64
 from .formulas import apply_formula, has_formula
 from .lanes import Kernels, Lane, NotNativeError
 from .machine import Machine
-from .sequences import Room
+from .sequences import Room, descriptor_type, enter
 from .signature import Context
 from .values import Array, Buffer, Operand, Pack, Spread, Undefined, row_major, size_of
 from .walk import Walk, held_row
 from .walk_plan import Memory, Passes, Source, collapsed, plan_passes, row_bytes
 
-__all__ = ["FRAME_START", "OPS", "Lowering"]
+__all__ = ["FRAME_START", "HOST", "NATIVE", "OPS", "WALK", "Lowering"]
 
 #: Where the frame begins to be ours: before it lies the entry's header.
 FRAME_START = 64
+#: How an op is run.
+NATIVE, WALK, HOST = "native", "inside walks", "NumPy kernel"
 #: How ops without a formula are written.
 OPS: dict[str, Callable[[Lowering, Op], None]] = {}
 
@@ -89,6 +91,8 @@ class Lowering:
         self.hosts: list[Any] = []
         #: arrays of the module that the code reads
         self.constants: list[Any] = []
+        #: how ops are run, by name
+        self.ways: dict[str, str] = {}
         self.context = Context()
         self.tick = 0
         #: the last step that may fail, and the blocks inside of which the next op lies
@@ -114,7 +118,9 @@ class Lowering:
         #: how often the room of the call is used (see `sequences`)
         self.room_uses = 0
         self.results: dict[Value, int] = {}
-        for i, out in enumerate(entry.outs):
+        #: the results that are tensors; the others leave in another way
+        self.outs = [out for out in entry.outs if isinstance(out.type, TensorType)]
+        for i, out in enumerate(self.outs):
             self.results.setdefault(self._shown(out), i)
 
     def _shown(self, x: Value) -> Value:
@@ -360,6 +366,7 @@ class Lowering:
                 self.target(x)
             return
         special = OPS.get(name)
+        self.ways.setdefault(name, NATIVE)
         if special is not None:
             try:
                 special(self, op)
@@ -371,11 +378,15 @@ class Lowering:
             result = op.results[0]
             self.env[result] = Spread(result.type, apply_formula(self.one, op, lanes))  # type: ignore[arg-type]
             return
+        self.ways[name] = HOST
         OPS["host"](self, op)
 
     # ------------------------------------------------------------------------------------------- clusters
     def cluster(self, cluster: Cluster) -> None:
         shape = cluster.shape
+        for op in cluster.ops:
+            if self.ways.get(op.defn.name) != HOST:
+                self.ways[op.defn.name] = WALK
         if cluster.axes is None:
             cluster.axes = Axes((), (), tuple(range(len(shape))))
         members = set(cluster.ops)
@@ -557,23 +568,27 @@ class Lowering:
                 self.env[x] = Spread(array.type, self.one.load(array.base, array.dtype))
 
     # ------------------------------------------------------------------------------------------- the whole
-    def lower(self, in_place: dict[int, int]) -> None:
-        """`in_place`: results, by position, that may be written over arguments."""
+    def lower(self, in_place: dict[int, int], leave: Callable[[Lowering, Sequence[Value]], None]) -> None:
+        """`in_place`: results, by position, that may be written over arguments; `leave` hands out sequences."""
         entry = self.module.entry
         for i, arg in enumerate(entry.args):
+            given = descriptor_type(arg.type)
+            buffer = Buffer(f"a{i}", size_of(given), -1, -1, argument=i)
+            array = self.array(given, buffer)
             if not isinstance(arg.type, TensorType):
-                raise NotNativeError(f"an argument is {arg.type}")
-            buffer = Buffer(f"a{i}", size_of(arg.type), -1, -1, argument=i)
-            array = self.array(arg.type, buffer)
+                enter(self, arg, array)
+                continue
             used = self.uses.get(arg)
             self.env[arg] = array
             if arg.type.shape == () and used:
                 self.env[arg] = Spread(arg.type, self.one.load(array.base, arg.type.dtype))
         self.block(entry.body)
         self.tick += 1
-        for i, out in enumerate(entry.outs):
-            if not isinstance(out.type, TensorType):
-                raise NotNativeError(f"a result is {out.type}")
+        others = [out for out in entry.outs if not isinstance(out.type, TensorType)]
+        if others:
+            leave(self, others)
+        for i, out in enumerate(self.outs):
+            assert isinstance(out.type, TensorType)
             operand = self.env[out]
             self.touch(operand)
             mine = isinstance(operand, Array) and len(operand.roots) == 1 and operand.roots[0].result == i
@@ -582,7 +597,8 @@ class Lowering:
                 buffer.result = i
                 self.copy_defined(out, self.array(out.type, buffer))
         self.text.ret("i32 0")
-        self.overwritten = self._overwritten(in_place)
+        numbers = [i for i, out in enumerate(entry.outs) if isinstance(out.type, TensorType)]
+        self.overwritten = self._overwritten({i: in_place[j] for i, j in enumerate(numbers) if j in in_place})
         self._finish()
 
     def _overwritten(self, in_place: dict[int, int]) -> dict[int, int]:
@@ -603,12 +619,12 @@ class Lowering:
     def _finish(self) -> None:
         """Gives every buffer its place, at the start of the driver."""
         self.stacks = 1 if self.room_uses else 0
-        start = FRAME_START + Room.ENTRY * self.stacks
+        start = FRAME_START + -(-Room.ENTRY * self.stacks // FRAME_START) * FRAME_START  # aligned as the frame
         places, self.frame_bytes = place_buffers(self.buffers, start)
         if self.frame_bytes == FRAME_START:
             self.frame_bytes = 0
         params = [("ptr", "frame")] + [("ptr", f"a{i}") for i in range(len(self.module.entry.args))]
-        fresh = [i for i in range(len(self.module.entry.outs)) if i not in self.overwritten]
+        fresh = [i for i in range(len(self.outs)) if i not in self.overwritten]
         params += [("ptr", f"o{i}") for i in fresh]
         listed = ", ".join(f"{t} %{n}" for t, n in params)
         self.text.head = f"define i32 @main({listed}) {{"

@@ -22,7 +22,7 @@ class Nest:
         text = Text(f"k{len(low.kernels)}", [("ptr", f"p{i}") for i in range(len(arrays))], "void", "noinline ")
         text.head = text.head.replace("define ", "define internal ", 1)
         self.text = text
-        self.one = Kernels(text, 1)
+        self.one = Kernels(text, 1, quick=False)
         self.places = [Reg(f"%p{i}", "ptr") for i in range(len(arrays))]
         self._kernels = {1: self.one}
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -29,6 +29,8 @@ class PlainEntry:
             *[x for pair in signature.guards for x in pair],
         ]:
             context.place(name)
+        if signature.watched:
+            context.place("watched"), context.place("calls")
 
     def bind(
         self, loaded: Any, slow: Callable[..., Any], name: str = "call", others: Mapping[str, int] | None = None
@@ -38,17 +40,23 @@ class PlainEntry:
         places = dict(zip(self._context.names, pointers, strict=True))
         guards = [(places[where], places[what]) for where, what in s.guards]
         captured = [None if a.captured is None else places[a.captured] for a in s.arguments]
+        table, calls = (self._context.number(n) for n in ("watched", "calls")) if s.watched else (0, 0)
         main, frames = _Run(loaded.address("run")), _Frames(s)
         made = [(s.results[i].shape, s.results[i].dtype.numpy) for i in s.fresh]
 
         def call(*args: Any, **options: Any) -> Any:
-            if options or len(args) != s.count or any(_word(where) != what for where, what in guards):
+            watched = _table(loaded.context[table]) if s.watched else ()
+            if options or len(args) != s.count or any(_word(where) != what for where, what in (*guards, *watched)):
                 return slow(*args, **options)
             given = iter(args)
             found = [next(given) if at is None else _object(at) for at in captured]
+            if any(a.plain and type(x) is not Tensor for a, x in zip(s.arguments, found, strict=True)):
+                return slow(*args)
             arrays = _unwrapped(s, found) if s.tensors else found
             if arrays is None or not _usual(s, arrays):
                 return slow(*args)
+            if s.watched:
+                loaded.context[calls] = (loaded.context[calls] or 0) + 1
             new = [np.empty(*described) for described in made]
             _run(main, frames, [*arrays, *new], s)
             fresh = iter(map(wrap, new) if s.tensors else new)
@@ -65,6 +73,13 @@ _Run = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p)
 
 def _word(address: int) -> int | None:
     return ctypes.c_void_p.from_address(address).value
+
+
+def _table(address: int) -> Iterator[tuple[int, int | None]]:
+    """The pairs of a table; a word that is zero is None."""
+    while (where := _word(address)) is not None:
+        yield where, _word(address + 8)
+        address += 16
 
 
 def _object(address: int) -> Any:

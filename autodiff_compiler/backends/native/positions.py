@@ -80,7 +80,9 @@ def _one_hot(c: Any, index: Value) -> Value | None:
     index = F.cast(index, dtype=int32 if index.dtype.itemsize < 4 else int64)
     at = len(index.shape) + 1 + c.axis
     shape = (*index.shape[:at], c.depth, *index.shape[at:])
-    here = F.equal(F.broadcast_to(F.expand_dims(index, axes=(c.axis,)), shape=shape), _along(shape, c.axis, 0, index.dtype))
+    here = F.equal(
+        F.broadcast_to(F.expand_dims(index, axes=(c.axis,)), shape=shape), _along(shape, c.axis, 0, index.dtype)
+    )
     on, off = (F.cast(number, dtype=c.dtype) for number in _numbers(c))
     return F.select(here, F.broadcast_to(on, shape=shape), F.broadcast_to(off, shape=shape))  # type: ignore[no-any-return]
 

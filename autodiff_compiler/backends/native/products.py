@@ -21,8 +21,8 @@ __all__: list[str] = []
 
 #: Multiplications up to which the code made here is faster than a library that first packs its operands.
 _SMALL = 64**3
-#: For rows fewer than this a transposed right operand is read as it lies.
-_FEW_ROWS = 4
+#: For rows fewer than this a transposed right operand is read as it lies, so many columns at a time.
+_FEW_ROWS, _COLUMNS = 4, 4
 
 
 def _matmul(low: Lowering, op: Op) -> None:
@@ -33,23 +33,55 @@ def _matmul(low: Lowering, op: Op) -> None:
         raise NotNativeError("an empty product")
     dtype = out.dtype
     work = prod(out.shape) * a.shape[-1]  # type: ignore[arg-type, operator]
-    if work > _SMALL and dtype in (float32, float64) and gemm("s" if dtype is float32 else "d") is not None:
+    vector = 1 in out.shape[-2:]  # then every element is used once, and memory is all that counts
+    if (
+        not vector
+        and work > _SMALL
+        and dtype in (float32, float64)
+        and gemm("s" if dtype is float32 else "d") is not None
+    ):
         _by_library(low, op)
         return
-    if work > _SMALL:
+    if not vector and work > _SMALL:
         raise NotNativeError("a large product")
     wide = float32 if dtype in (float16, bfloat16) else dtype
     left, right = _as(low, a, wide), _as(low, b, wide)
-    rows = int(out.shape[-2])  # type: ignore[arg-type]
-    if right.strides[-1] != wide.itemsize and right.shape[-1] > 1 and not _dots(left, right, rows):
-        right = _ordered(low, right)
     target = low.target(out)
     made = target if wide is dtype else low.array(tensor(wide, out.type.shape))
+    result = made
+    if out.shape[-1] == 1:  # a column is a row of the transposed product
+        left, right, made = _turned(right), _turned(left), _turned(made)
+    rows = made.shape[-2]
+    if right.strides[-1] != wide.itemsize and right.shape[-1] > 1 and not _dots(left, right, rows):
+        right = _ordered(low, right)
     for x in (left, right, made):
         low.touch(x)
     _Product(low, left, right, made).write()
     if wide is not dtype:
-        _copy(low, made, target)
+        _copy(low, result, target)
+
+
+def _turned(x: Array) -> Array:
+    """The transposed matrices."""
+    shape = (*x.shape[:-2], x.shape[-1], x.shape[-2])
+    strides = (*x.strides[:-2], x.strides[-1], x.strides[-2])
+    return x.viewed(tensor(x.dtype, shape), strides)
+
+
+def packs(low: Lowering, op: Op) -> bool:
+    """Whether a transposed matrix is worth a copy where it is made: small products want rows, and may be in a loop."""
+    if op.attr("axes")[-2:] != (-1, -2):
+        return False
+    users = [(user, i) for user, i in low.uses.get(op.results[0], ())]
+    products = [u for u, i in users if isinstance(u, Op) and u.defn.name == "matmul" and i == 1]
+    if not products or len(products) < len(users):
+        return False
+    return all(
+        u.operands[0].shape[-2] >= _FEW_ROWS  # type: ignore[operator]
+        and u.results[0].shape[-1] != 1
+        and prod(u.results[0].shape) * u.operands[0].shape[-1] <= _SMALL  # type: ignore[arg-type, operator]
+        for u in products
+    )
 
 
 def _dots(left: Array, right: Array, rows: int) -> bool:
@@ -90,7 +122,8 @@ class _Product:
         self.width = min(lanes, 1 << (self.n - 1).bit_length())
         self.masked = low.machine.masked
         wide = low.machine.vector_bytes >= 64
-        self.vectors = min(-(-self.n // self.width), 4 if wide else 2)
+        most = 8 if self.m == 1 else 4 if wide else 2
+        self.vectors = min(-(-self.n // self.width), most)
         self.rows = min(self.m, (24 if wide else 12) // self.vectors)
 
     def write(self) -> None:
@@ -205,27 +238,32 @@ def _along_k(p: _Product, at: list[Reg]) -> None:
     k, one = Kernels(text, width), Kernels(text, 1)
     whole = p.k // width * width
 
-    def column(j: Int, _: list[Reg]) -> list[Reg]:
+    def columns(j: Int, count: int) -> None:
         b = text.at(at[1], text.mul(j, p.b.strides[-1]))
+        places = [(r, c) for r in range(p.m) for c in range(count)]
 
         def dot(i: Int, now: list[Reg]) -> list[Reg]:
-            y = k.load(text.at(b, text.mul(i, size)), dtype)
-            rows = [text.at(at[0], text.add(r * p.a.strides[-2], text.mul(i, size))) for r in range(p.m)]
-            return [p.join(k, k.load(row, dtype), y, total) for row, total in zip(rows, now, strict=True)]
+            along = text.mul(i, size)
+            ys = [k.load(text.at(text.at(b, c * p.b.strides[-1]), along), dtype) for c in range(count)]
+            xs = [k.load(text.at(text.at(at[0], r * p.a.strides[-2]), along), dtype) for r in range(p.m)]
+            return [p.join(k, xs[r], ys[c], total) for (r, c), total in zip(places, now, strict=True)]
 
         zero = k.number(-0.0, dtype).reg
-        totals = text.loop(0, whole, width, [zero] * p.m, dot)
-        for r, total in enumerate(totals):
+        totals = text.loop(0, whole, width, [zero] * (p.m * count), dot)
+        for at_c, total in zip(places, totals, strict=True):
+            r, c = at_c
             found = _added(text, Lane(k, total, dtype))
             for i in range(whole, p.k):
                 x = one.load(text.at(at[0], r * p.a.strides[-2] + i * size), dtype)
-                y = one.load(text.at(b, i * size), dtype)
+                y = one.load(text.at(b, c * p.b.strides[-1] + i * size), dtype)
                 found = Lane(one, p.join(one, x, y, found.reg), dtype)
-            place = text.at(at[2], text.add(r * p.c.strides[-2], text.mul(j, p.c.strides[-1])))
+            place = text.at(at[2], text.add(r * p.c.strides[-2] + c * p.c.strides[-1], text.mul(j, p.c.strides[-1])))
             one.store(found, place)
-        return []
 
-    text.loop(0, p.n, 1, [], column)
+    full = p.n // _COLUMNS * _COLUMNS
+    text.repeated(0, full, _COLUMNS, lambda j: columns(j, _COLUMNS))
+    if full < p.n:
+        text.repeated(full, p.n, 1, lambda j: columns(j, 1))
 
 
 def _added(text: Text, x: Lane) -> Lane:

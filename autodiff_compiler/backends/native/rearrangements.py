@@ -180,7 +180,7 @@ def _bitcast(low: Lowering, op: Op) -> None:
 
 
 def _shape_of(low: Lowering, op: Op) -> None:
-    low.env[op.results[0]] = Spread(_result(op), int(op.operands[0].shape[op.attr("axis")]))  # type: ignore[arg-type]
+    low.env[op.results[0]] = Spread(_result(op), int(op.operands[0].shape[op.attr("axis")]))
 
 
 OPS.update(

@@ -128,7 +128,9 @@ def _arrays(low: Lowering, op: Op) -> tuple[list[Array], int]:
     """The operands, in order behind the axis; and the axis, not negative."""
     axis = op.attr("axis") % len(op.operands[0].shape)
     found = [low.in_memory(x, ordered=False) for x in op.operands]
-    return [a if row_of(a, axis) is not None else low.in_memory(x) for a, x in zip(found, op.operands, strict=True)], axis
+    return [
+        a if row_of(a, axis) is not None else low.in_memory(x) for a, x in zip(found, op.operands, strict=True)
+    ], axis
 
 
 def _wide(x: Lane) -> Lane:

@@ -2,8 +2,8 @@
 
 The sequences that a loop fills are records behind each other in the room of the call, a chunk of memory that is handed
 out from below (`@room`) and given back in the opposite order.  A loop whose trips are not known beforehand takes more
-when its records do not fit any more: behind them if nothing else lies there, else elsewhere.  Old bytes stay as they
-are until a loop around ends its trip, so pointers to them stay good.
+when its records do not fit any more: behind them if nothing else lies there, else elsewhere.  Pointers to its old
+records must move with them; everything else stays where it is until a loop around ends its trip.
 
 An element that is a sequence itself is noted in the record as its length and, for every tensor (or sequence) that its
 elements consist of, the place of the first and the distance to the next: 8 + 16 n bytes.
@@ -14,16 +14,31 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from ...dtypes import int64
 from ...errors import InternalCompilerError
-from ...ir.types import Seq, TensorType, TupleType, Type
+from ...ir.types import Seq, TensorType, TupleType, Type, tensor
 from .emit import Int, Reg, Text, i64
-from .lanes import memory_type
+from .lanes import NotNativeError
 from .values import Array, Operand, Pack, Part, Rows, Runs, Sequence, Spread, Undefined, row_major, size_of
 
 if TYPE_CHECKING:
+    from ...ir.core import Value
     from .lower import Lowering
 
-__all__ = ["NULL", "Record", "Room", "element", "leaves", "of_leaves", "part_leaves"]
+__all__ = [
+    "NULL",
+    "Record",
+    "Room",
+    "descriptor_type",
+    "element",
+    "enter",
+    "is_ordered",
+    "leaves",
+    "note_sequence",
+    "of_leaves",
+    "places",
+    "row_tensors",
+]
 
 NULL = Reg("null", "ptr")
 _ALIGNMENT = 64
@@ -50,8 +65,8 @@ class Room:
     def more(self, base: Reg, used: Int, capacity: Int, wanted: Int, step: int) -> Reg:
         """Where `used` records lie once there is a place for `wanted` of them, and not only for `capacity`."""
         text = self.text
-        sizes = f"{text.whole(text.mul(used, step))}, {text.whole(text.mul(capacity, step))}, {self.bytes(wanted, step)}"
-        moved = text.make("ptr", f"call ptr @room.more({self.entry}, {base}, {sizes})")
+        sizes = f"{text.whole(text.mul(used, step))}, {text.whole(text.mul(capacity, step))}"
+        moved = text.make("ptr", f"call ptr @room.more({self.entry}, {base}, {sizes}, {self.bytes(wanted, step)})")
         self._leave_without(moved)
         return moved
 
@@ -90,6 +105,8 @@ _DECLARES = {
     "declare i32 @PyGILState_Ensure()",
     "declare void @PyGILState_Release(i32)",
     "declare ptr @memcpy(ptr, ptr, i64)",
+    "declare ptr @memmove(ptr, ptr, i64)",
+    "declare ptr @PyMem_RawRealloc(ptr, i64)",
     "declare i64 @llvm.umax.i64(i64, i64)",
 }
 
@@ -191,6 +208,16 @@ extend:
   store ptr %next, ptr %free.at, align 8
   ret ptr %base
 move:
+  %first = call ptr @room.first(ptr %chunk)
+  %alone = icmp eq ptr %base, %first
+  %sane = icmp ult i64 %wanted, 1152921504606846976
+  %whole.chunk = and i1 %alone, %last
+  %can = and i1 %whole.chunk, %sane
+  br i1 %can, label %stretch, label %other
+stretch:
+  %moved = call ptr @room.stretch(ptr %entry, i64 %used, i64 %whole)
+  ret ptr %moved
+other:
   %place = call ptr @room(ptr %entry, i64 %wanted)
   %none = icmp eq ptr %place, null
   br i1 %none, label %done, label %copy
@@ -199,6 +226,44 @@ copy:
   br label %done
 done:
   ret ptr %place
+}
+
+; The newest chunk holds one run only: it may move as a whole.
+define internal ptr @room.stretch(ptr %entry, i64 %used, i64 %whole) noinline cold {
+start:
+  %chunk = load ptr, ptr %entry, align 8
+  %first = call ptr @room.first(ptr %chunk)
+  %a = ptrtoint ptr %chunk to i64
+  %b = ptrtoint ptr %first to i64
+  %before = sub i64 %b, %a
+  %size = add i64 %whole, 128
+  %made = call ptr @PyMem_RawRealloc(ptr %chunk, i64 %size)
+  %none = icmp eq ptr %made, null
+  br i1 %none, label %lost, label %good
+good:
+  store ptr %made, ptr %entry, align 8
+  %size.at = getelementptr i8, ptr %entry, i64 8
+  store i64 %size, ptr %size.at, align 8
+  %end = getelementptr i8, ptr %made, i64 %size
+  %end.at = getelementptr i8, ptr %made, i64 16
+  store ptr %end, ptr %end.at, align 8
+  %place = call ptr @room.first(ptr %made)
+  %lies = getelementptr i8, ptr %made, i64 %before
+  %same = icmp eq ptr %lies, %place
+  br i1 %same, label %done, label %shift
+shift:
+  %to = call ptr @memmove(ptr %place, ptr %lies, i64 %used)
+  br label %done
+done:
+  %next = getelementptr i8, ptr %place, i64 %whole
+  %free.at = getelementptr i8, ptr %made, i64 8
+  store ptr %next, ptr %free.at, align 8
+  ret ptr %place
+lost:
+  %state = call i32 @PyGILState_Ensure()
+  %null = call ptr @PyErr_NoMemory()
+  call void @PyGILState_Release(i32 %state)
+  ret ptr null
 }
 
 define internal void @room.trim(ptr %entry, ptr %base, i64 %used, i64 %had) noinline {
@@ -242,10 +307,10 @@ some:
   %free.at = getelementptr i8, ptr %chunk, i64 8
   %end.at = getelementptr i8, ptr %chunk, i64 16
   %end = load ptr, ptr %end.at, align 8
-  %above = icmp uge ptr %mark, %chunk
+  %first = call ptr @room.first(ptr %chunk)
+  %above = icmp uge ptr %mark, %first
   %below = icmp ule ptr %mark, %end
   %inside = and i1 %above, %below
-  %first = call ptr @room.first(ptr %chunk)
   %to = select i1 %inside, ptr %mark, ptr %first
   store ptr %to, ptr %free.at, align 8
   br label %done
@@ -394,6 +459,32 @@ def is_ordered(part: Part) -> bool:
     return not isinstance(part, Rows) or part.strides == row_major(part.type.shape, part.type.dtype.itemsize)  # type: ignore[arg-type]
 
 
-def raw_type(type: TensorType) -> str:
-    """The type in memory of a tensor without dimensions."""
-    return memory_type(type.dtype)
+# ------------------------------------------------------------------------------------------------ from outside
+def descriptor_type(type: Type) -> TensorType:
+    """What a program is given for a value: a tensor itself, the integers of a sequence."""
+    if isinstance(type, TensorType):
+        return type
+    row_tensors(type)
+    assert isinstance(type, Seq)
+    return tensor(int64, (1 + len(leaves(type.elem)),))
+
+
+def row_tensors(type: Type) -> list[TensorType]:
+    """The tensors of the elements of a sequence."""
+    found: list[TensorType] = []
+    for leaf in leaves(type.elem) if isinstance(type, Seq) else [type]:
+        if not isinstance(type, Seq) or not isinstance(leaf, TensorType):
+            raise NotNativeError(f"{type} enters or leaves the program")
+        found.append(leaf)
+    return found
+
+
+def enter(low: Lowering, arg: Value, descriptor: Array) -> None:
+    """Makes the sequence of its integers."""
+    assert isinstance(arg.type, Seq)
+    text, place = low.text, descriptor.base
+    pairs = []
+    for k, leaf in enumerate(row_tensors(arg.type)):
+        pairs.append((text.load("ptr", text.at(place, 8 + 8 * k), 8), size_of(leaf)))
+    length = text.load("i64", place, 8)
+    low.env[arg] = Sequence(arg.type.elem, length, of_leaves(arg.type.elem, iter(pairs)))

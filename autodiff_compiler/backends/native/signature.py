@@ -35,10 +35,12 @@ class _Array:
 class Argument(_Array):
     """An array that main reads: C-contiguous, of this dtype and shape.
 
-    It is the next one that the caller gives, or what the context holds under the name `captured`.
+    It is the next one that the caller gives, or what the context holds under the name `captured`.  Where there are
+    Tensors, it may be a Parameter, unless it is `plain`.
     """
 
     captured: str | None = None
+    plain: bool = False
 
 
 @dataclass(frozen=True)
@@ -60,8 +62,10 @@ class Signature:
     growable stacks stand in its table.  `tensors`: whether arguments and results are Tensors.  `bare`: whether the one
     result is returned itself, not a tuple with it.  `release_gil`: whether other threads run during main.
     `calls_python`: whether Python code may run in main while it holds the lock.  `guards`: pairs of names in the
-    context: the first is the address of a word, which must be the second; else Python takes the call.  `poison`: frames
-    and new results are filled with NaN before main, and whether main wrote behind its frame is checked afterwards.
+    context: the first is the address of a word, which must be the second; else Python takes the call.  `watched`: more
+    of that stands in a table, whose address is "watched" in the context, pairs up to an address of zero; and "calls" in
+    the context counts the calls that Python did not take.  `poison`: frames and new results are filled with NaN before
+    main, and whether main wrote behind its frame is checked afterwards.
     """
 
     arguments: tuple[Argument, ...]
@@ -73,6 +77,7 @@ class Signature:
     release_gil: bool = False
     calls_python: bool = False
     guards: tuple[tuple[str, str], ...] = ()
+    watched: bool = False
     poison: bool = False
 
     def __post_init__(self) -> None:
@@ -172,7 +177,7 @@ def _pointer(name: str) -> int:
     """What stands in the context under a name of the entry's."""
     if name in _OBJECTS:
         return id(_OBJECTS[name])
-    if name == "frames":  # the list of free frames: none yet
+    if name in ("frames", "calls"):  # the list of free frames: none yet
         return 0
     if name == "pool":
         return ctypes.addressof(POOL)

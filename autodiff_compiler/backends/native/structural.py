@@ -8,6 +8,7 @@ from ...ir.core import Op
 from ...ir.types import TensorType, tensor
 from .lower import OPS, Lowering
 from .overwriting import copy_to_change
+from .products import packs
 from .values import Array, Operand, Pack, Spread, Undefined, row_major
 
 __all__: list[str] = []
@@ -76,6 +77,10 @@ def _transpose(low: Lowering, op: Op) -> None:
     if isinstance(operand, Array):
         strides = tuple(operand.strides[a] for a in op.attr("axes"))
         low.env[result] = operand.viewed(result.type, strides)
+        if packs(low, op):
+            ordered = low.array(result.type)
+            low.copy(result, ordered)
+            low.env[result] = ordered
     else:
         low.env[result] = _spread(operand, result.type)
 

@@ -22,8 +22,10 @@ class Vectors:
     are lanes of i1.
     """
 
-    def __init__(self, text: Text, width: int, *, single: bool) -> None:
+    def __init__(self, text: Text, width: int, *, single: bool, quick: bool | None = None) -> None:
+        """`quick`: whether one result is waited for, as scalar code does; False gives one lane the bits of vectors."""
         self.text, self.width, self.single = text, width, single
+        self.quick = width == 1 if quick is None else quick
         text.aligned |= width > 1
         self.type = vector("float" if single else "double", width)
         self.bits = 32 if single else 64
@@ -135,7 +137,7 @@ class Vectors:
 
     def polynomial(self, x: Reg, coefficients: Sequence[float]) -> Reg:
         """Whichever is faster here."""
-        return (self.estrin if self.width == 1 or len(coefficients) > 12 else self.horner)(x, coefficients)
+        return (self.estrin if self.quick or len(coefficients) > 12 else self.horner)(x, coefficients)
 
     def bounded(self, x: Reg, low: float | None, high: float | None) -> Reg:
         """x within [low, high]; NaN stays NaN.  (One instruction a bound on x86, where min and max are this select.)"""
@@ -233,7 +235,7 @@ class Vectors:
     # ------------------------------------------------------------------------------------------- between the types
     def wider(self) -> Vectors:
         """As many lanes of f64."""
-        return Vectors(self.text, self.width, single=False)
+        return Vectors(self.text, self.width, single=False, quick=self.quick)
 
     def widen(self, x: Reg) -> Reg:
         """f32 as f64, exactly."""

@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from ...dtypes import DType, bfloat16, bool_, float16, float32, float64
 from ...errors import InternalCompilerError
 from ...ir.core import Op, Value
+from ...ir.primitive import COSTLY
 from ...ir.types import TensorType
 from .clusters import REDUCTIONS, Cluster, reduced_axes
 from .emit import Int, Reg, Text, vector
@@ -23,6 +24,9 @@ __all__ = ["Walk"]
 _BLOCK = 4096
 #: So many vectors of a row are written one after the other, and kept in registers between passes.
 HELD = 4
+
+#: Instructions per element up to which a vector is little work.
+_LITTLE = 8
 
 Pointers = dict[Memory, Reg]
 
@@ -51,7 +55,7 @@ class Walk:
         self.sources, self.sinks, self.masked, self.held = sources, sinks, masked, held
         self.length = layout.inner[-1].size
         self.width = min(lanes, 1 << (self.length - 1).bit_length())
-        self.one = Kernels(text, 1)
+        self.one = Kernels(text, 1, quick=False)  # the last elements of a row have the bits of the others
         self.kernels: dict[int, Kernels] = {1: self.one}
         #: numbers of the row that is being gone through
         self.row: dict[Value, Lane] = {}
@@ -61,6 +65,12 @@ class Walk:
         self.start = {m: text.at(m.base, m.offset) for m in memories}
         self.slabs = [op for op in cluster.ops if self._is_slab(op)]
         self.columns = [op for op in cluster.ops if op.results[0] in cluster.ends and op not in self.slabs]
+        vectors = -(-self.length // self.width)
+        #: whether columns stay in registers from row to row, and then what each vector of them is
+        self.kept = bool(self.columns) and bool(layout.outer) and len(layout.inner) == 1 and vectors <= HELD
+        self.sums: dict[tuple[Op, int], Reg] = {}
+        #: whether the vectors of a row are written one after the other
+        self.straight = held or self.kept
 
     def _is_slab(self, op: Op) -> bool:
         if op.results[0] not in self.cluster.ends:
@@ -91,11 +101,25 @@ class Walk:
         return text.loop(0, level.size, 1, carried, trip)
 
     def _slab(self, at: Pointers, carried: list[Reg]) -> list[Reg]:
-        for op in self.columns:
-            self._fill(op, at)
+        if not self.kept:
+            for op in self.columns:
+                self._fill(op, at)
         starts = [self._spread_identity(op, self._total_dtype(op), self.width).reg for op in self.slabs]
-        totals = self._nested(self.layout.outer, at, starts, self._row)
-        for op, total in zip(self.slabs, totals, strict=True):
+        vectors = [(op, v) for op in self.columns for v in range(-(-self.length // self.width)) if self.kept]
+        starts += [self._spread_identity(op, op.results[0].dtype, self.width).reg for op, _ in vectors]
+
+        def row(place: Pointers, now: list[Reg]) -> list[Reg]:
+            self.sums = dict(zip(vectors, now[len(self.slabs) :], strict=True))
+            after = self._row(place, now[: len(self.slabs)])
+            return [*after, *[self.sums[v] for v in vectors]]
+
+        totals = self._nested(self.layout.outer, at, starts, row)
+        for (op, v), total in zip(vectors, totals[len(self.slabs) :], strict=True):
+            sink, lanes = self.sinks[op.results[0]], min(self.width, self.length - v * self.width)
+            mask = self._mask(lanes) if lanes < self.width else None
+            k = self._k(self.width)
+            self._put(k, Lane(k, total, sink.dtype), sink, at[sink], v * self.width, mask, lanes)
+        for op, total in zip(self.slabs, totals, strict=False):
             result = self._collapsed(op, Lane(self._k(self.width), total, self._total_dtype(op)))
             self._k(1).store(result, at[self.sinks[op.results[0]]])
         return carried
@@ -167,12 +191,14 @@ class Walk:
 
     def _block(self, reductions: list[Op]) -> int:
         widened = any(self._total_dtype(op) is not self._partial_dtype(op) for op in reductions)
-        return _BLOCK if widened and not self.held else self.length
+        return _BLOCK if widened and not self.straight else self.length
 
     def _unroll(self, number: int) -> int:
-        """Several vectors at a time where little is done with each: sums need not wait for each other."""
-        few = len(self.cluster.ops) <= 6 and self.passes.count == 1
-        return 4 if few and self.passes.reductions[number] and not self.columns else 1
+        """Several vectors at a time where little is done with each: reductions need not wait for each other."""
+        if self.held or self.columns or not self.passes.reductions[number]:
+            return 1
+        costs = [op.defn.cost for op in self.cluster.ops if self.passes.of.get(op.results[0], 0) == number]
+        return 4 if sum(COSTLY if c is None else c for c in costs) <= _LITTLE else 1
 
     def _stretch(
         self,
@@ -192,7 +218,7 @@ class Walk:
                 length // (unroll * width) * unroll * width,
             )
         whole = length // width * width
-        if whole - done > (HELD if self.held else 1) * width:
+        if whole - done > (HELD if self.straight else 1) * width:
             carried = text.loop(
                 text.add(start, done),
                 text.add(start, whole),
@@ -204,7 +230,7 @@ class Walk:
             for i in range(done, whole, width):
                 carried = step(k, text.add(start, i), None, width, carried)
         rest = length - whole
-        if rest and (self.masked or self.held or width == 2):
+        if rest and (self.masked or self.straight or width == 2):
             carried = step(k, text.add(start, whole), self._mask(rest), rest, carried)
         elif rest:
             carried = self._rest(text.add(start, whole), rest, carried, step)
@@ -268,7 +294,7 @@ class Walk:
     # ------------------------------------------------------------------------------------------- vectors
     def _k(self, width: int) -> Kernels:
         if width not in self.kernels:
-            self.kernels[width] = Kernels(self.text, width)
+            self.kernels[width] = Kernels(self.text, width, quick=False)
         return self.kernels[width]
 
     def _prepare(self, number: int) -> None:
@@ -327,8 +353,13 @@ class Walk:
         for op in self.columns:
             if self.passes.of.get(op.operands[0], 0) == number:
                 sink = self.sinks[op.results[0]]
+                element = k.cast(get(op.operands[0]), sink.dtype)
+                if self.kept:
+                    which = (op, int(i) // self.width)  # type: ignore[arg-type]
+                    self.sums[which] = self._join(op, Lane(k, self.sums[which], sink.dtype), element).reg
+                    continue
                 found = self._get(k, sink, place[sink], i, mask, lanes)
-                stores.append((op.results[0], self._join(op, found, k.cast(get(op.operands[0]), sink.dtype))))
+                stores.append((op.results[0], self._join(op, found, element)))
         for result, lane in stores:
             sink = self.sinks[result]
             self._put(k, lane, sink, place[sink], i, mask, lanes)
@@ -389,8 +420,8 @@ class Walk:
     # ------------------------------------------------------------------------------------------- memory
     def _single(self, memory: Memory) -> Lane:
         """The first element of the row."""
-        load = self.one.load
-        return self.one.counted(self.at[memory], memory.dtype, 0) if memory.counted else load(self.at[memory], memory.dtype)
+        place = self.at[memory]
+        return self.one.counted(place, memory.dtype, 0) if memory.counted else self.one.load(place, memory.dtype)
 
     def _get(self, k: Kernels, memory: Memory, base: Reg, i: Int, mask: Reg | None, lanes: int) -> Lane:
         text, stride = self.text, self.layout.inner[-1].strides[memory]

@@ -101,8 +101,10 @@ class _Slide:
         dilation = op.attr("dilation") if "dilation" in op.defn.schema else (1,) * n
         self.counts = counts
         self.taps = [
-            axis_taps(sizes[i], counts[i], op.attr("kernel")[i], self.stride[i], op.attr("padding")[2 * i], dilation[i])
-            for i in range(n)
+            axis_taps(*axis)  # type: ignore[no-untyped-call]
+            for axis in zip(
+                sizes, counts, op.attr("kernel"), self.stride, op.attr("padding")[::2], dilation, strict=True
+            )
         ]
 
 
@@ -141,9 +143,9 @@ def _greatest(*xs: Value) -> Value:
 
 
 def _total(*xs: Value) -> Value:
-    total = xs[0] + 0.0
+    total: Value = F.add(xs[0], 0.0)
     for x in xs[1:]:
-        total = total + x
+        total = F.add(total, x)
     return total
 
 
@@ -202,9 +204,7 @@ def _greatest_places(low: Lowering, op: Op) -> None:
         best = low.array(_narrowed(x, axis, slide.counts[i]))
         place = low.array(_narrowed(where, axis, slide.counts[i])) if i else target
         for first, end, met in _runs(slide.taps[i], slide.counts[i]):
-            views = [
-                _elements(a, axis, slide.taps[i][t], first, end, slide.stride[i]) for t in met for a in (x, where)
-            ]
+            views = [_elements(a, axis, slide.taps[i][t], first, end, slide.stride[i]) for t in met for a in (x, where)]
             wanted = [part(a, axis, first, end - first) for a in (best, place)]
             compute(low, views, wanted, lambda *xs, dtype=place.dtype: _better(dtype, *xs))
         x, where = best, place

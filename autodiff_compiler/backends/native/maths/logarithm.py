@@ -7,6 +7,7 @@ s = f / (2 + f), of which log(1 + f) = 2 arctanh(s).
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 from ..emit import Reg
 from ..vectors import Vectors
@@ -62,24 +63,46 @@ def _special(v: Vectors, x: Reg, pole: float, result: Reg) -> Reg:
     return v.select(v.compare("oeq", x, pole), -math.inf, result)
 
 
+def _usual_or_not(v: Vectors, x: Reg, of_parts: Callable[[Reg, Reg], Reg]) -> Reg:
+    """A function of n and f; what is not positive, normal and finite is left to a branch that is rarely taken."""
+    least = v.pattern(2.0 ** (1 - v.bias))
+    unusual = v.icompare("uge", v.iop("sub", v.bits_of(x), least), v.pattern(math.inf) - least)
+    i, m = split(v, x)
+    usual = of_parts(v.of_small(i, v.bias), v.sub(m, 1.0))
+
+    def general() -> list[Reg]:
+        return [_special(v, x, 0.0, of_parts(*parts(v, x)))]
+
+    return v.text.branch(v.any_lane(unusual), general, lambda: [usual], rare=True)[0]
+
+
 def log(v: Vectors, x: Reg) -> Reg:
-    return _special(v, x, 0.0, _total(v, *parts(v, x)))
+    return _usual_or_not(v, x, lambda n, f: _total(v, n, f))
 
 
 def log1p(v: Vectors, x: Reg) -> Reg:
     """f comes from x itself, not from the rounded 1 + x."""
     shift = _GREAT[v.single]
-    great = v.compare("ogt", x, 2.0**shift)
-    less = v.select(great, v.mul(x, 2.0**-shift), x)
-    one = v.select(great, 0.0, 1.0)
-    i, _ = split(v, v.add(less, one))
-    n = v.of_small(i, v.bias)
-    n = v.select(great, v.add(n, float(shift)), n)
+    usual = v.both(v.compare("ogt", x, -1.0), v.compare("olt", x, 2.0**shift))
+    result = _log1p(v, x, v.number(1.0), v.number(0.0))
+
+    def unusual() -> list[Reg]:
+        great = v.compare("ogt", x, 2.0**shift)
+        less, one = v.select(great, v.mul(x, 2.0**-shift), x), v.select(great, 0.0, 1.0)
+        return [_special(v, x, -1.0, _log1p(v, less, one, v.select(great, float(shift), 0.0)))]
+
+    return v.text.branch(v.any_lane(v.invert(usual)), unusual, lambda: [result], rare=True)[0]
+
+
+def _log1p(v: Vectors, x: Reg, one: Reg, more: Reg) -> Reg:
+    """log(one + x) + more * log(2)."""
+    i, _ = split(v, v.add(x, one))
+    n = v.add(v.of_small(i, v.bias), more)
     back = v.of_bits(v.iop("shl", v.iop("sub", 2 * v.bias, i), v.fraction))
     start = v.fma(one, back, -1.0)
-    f = v.fma(less, back, start)
-    rest = v.fma(less, back, v.sub(start, f))
-    return _special(v, x, -1.0, v.copysign(_total(v, n, f, rest), x))
+    f = v.fma(x, back, start)
+    rest = v.fma(x, back, v.sub(start, f))
+    return v.copysign(_total(v, n, f, rest), x)
 
 
 def _pair(v: Vectors, f: Reg) -> tuple[Reg, Reg]:
@@ -91,9 +114,8 @@ def _pair(v: Vectors, f: Reg) -> tuple[Reg, Reg]:
     return high, v.add(low, _tail(v, f, square))
 
 
-def _other_base(v: Vectors, x: Reg, factor: tuple[float, ...], whole: tuple[float, ...]) -> Reg:
-    """log(x) * factor, where n contributes n * whole."""
-    n, f = parts(v, x)
+def _other_base(v: Vectors, n: Reg, f: Reg, factor: tuple[float, ...], whole: tuple[float, ...]) -> Reg:
+    """log(1 + f) * factor + n * whole."""
     high, low = _pair(v, f)
     product = v.mul(high, factor[0])
     rest = v.fma(high, factor[0], v.neg(product))
@@ -102,15 +124,16 @@ def _other_base(v: Vectors, x: Reg, factor: tuple[float, ...], whole: tuple[floa
     if whole[1]:
         rest = v.fma(n, whole[1], rest)
     total = v.add(start, product)
-    return _special(v, x, 0.0, v.add(total, v.add(v.add(v.sub(start, total), product), rest)))
+    return v.add(total, v.add(v.add(v.sub(start, total), product), rest))
 
 
 def log2(v: Vectors, x: Reg) -> Reg:
-    return _other_base(v, x, c.LOG2E[v.single], (1.0, 0.0))
+    return _usual_or_not(v, x, lambda n, f: _other_base(v, n, f, c.LOG2E[v.single], (1.0, 0.0)))
 
 
 def log10(v: Vectors, x: Reg) -> Reg:
-    return _other_base(v, x, c.LOG10E[v.single], c.LOG10_2[v.single])
+    factor, whole = c.LOG10E[v.single], c.LOG10_2[v.single]
+    return _usual_or_not(v, x, lambda n, f: _other_base(v, n, f, factor, whole))
 
 
 def log_of_pair(v: Vectors, x: Reg, rest: Reg, more: Reg | float = 0.0) -> Reg:

@@ -1,0 +1,680 @@
+"""Short ways into compiled code: functions of machine code that check calls themselves, and when they must not."""
+
+from __future__ import annotations
+
+import builtins
+import copy
+import gc
+import pickle
+import sys
+import threading
+import traceback
+import weakref
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import autodiff_compiler as ms
+from autodiff_compiler import Parameter, Tensor, nn, ops
+from autodiff_compiler.backends.native import abi, machine, words
+from autodiff_compiler.runtime import epoch
+from autodiff_compiler.runtime.storage import holders
+from autodiff_compiler.transforms.jit import JitFunction
+
+pytestmark = pytest.mark.skipif(
+    machine.why_not() is not None or abi.why_not() is not None, reason="there is no machine code here"
+)
+TIMES = 5  # after which a call takes the short way
+scale = 2.0
+
+
+@pytest.fixture(autouse=True)
+def native():
+    before = ms.get_context("backend"), ms.get_context("mode")
+    ms.set_context(backend="native", mode=ms.GRAPH_MODE)
+    yield
+    ms.set_context(backend=before[0], mode=before[1])
+
+
+def of(*numbers, dtype=np.float32):
+    return Tensor(np.array(numbers, dtype))
+
+
+A, B = of(1, 2, 3), of(4, 5, 6)
+
+
+def warm(function, *args):
+    """Calls a function until it takes the short way; what it gave last."""
+    for _ in range(TIMES):
+        found = function(*args)
+    return found
+
+
+def short(function, *args):
+    """What a call gives that is known to take the short way."""
+    form = form_of(function)
+    before = ran(form)
+    found = function(*args)
+    assert ran(form) == before + 1, "the call went the long way"
+    return found
+
+
+def long(function, *args, **kwargs):
+    """What a call gives that is known not to take the short way."""
+    form = form_of(function)
+    before = ran(form)
+    found = function(*args, **kwargs)
+    assert ran(form) == before, "the call took the short way"
+    return found
+
+
+def form_of(function):
+    """The compiled function behind a Cell, a derivative, or itself."""
+    if isinstance(function, JitFunction):
+        return function
+    return function._compiled if isinstance(function, nn.Cell) else function._jit
+
+
+def ran(form):
+    return sum(e.uses - e.hits for entries in form._entries.values() for e in entries)
+
+
+class Net(nn.Cell):
+    def __init__(self, factor=2.0):
+        super().__init__()
+        self.w = Parameter(np.array([1, 2, 3], np.float32), name="w")
+        self.factor = factor
+
+    def construct(self, x):
+        return x * self.w * self.factor
+
+
+class Counting(nn.Cell):
+    """Adds its argument to a Parameter."""
+
+    def __init__(self):
+        super().__init__()
+        self.total = Parameter(np.zeros(3, np.float32), name="total")
+
+    def construct(self, x):
+        ops.assign_add(self.total, x)
+        return self.total * 1
+
+
+# ------------------------------------------------------------------------------------------------ what it gives
+def test_a_function_of_two_tensors():
+    f = ms.jit(lambda x, y: x * y + x)
+    warm(f, A, B)
+    found = short(f, A, B)
+    assert type(found) is Tensor
+    assert found.tolist() == [5, 12, 21]
+    assert short(f, B, A).tolist() == [8, 15, 24]
+
+
+@pytest.mark.parametrize(
+    ("function", "expected"),
+    [
+        (lambda x: (x + 1, x * 2), ([2, 3, 4], [2, 4, 6])),
+        (lambda x: [x + 1, {"a": x * 2}], [[2, 3, 4], {"a": [2, 4, 6]}]),
+        (lambda x: (x * 2, x), ([2, 4, 6], [1, 2, 3])),
+        (lambda x: (x.sum(), 5, "a", None), (6, 5, "a", None)),
+        (lambda x: None, None),
+        (lambda x: x.shape[0], 3),
+    ],
+)
+def test_results_of_any_structure(function, expected):
+    def plain(found):
+        if isinstance(found, Tensor):
+            return found.tolist()
+        if isinstance(found, dict):
+            return {k: plain(v) for k, v in found.items()}
+        return type(found)(map(plain, found)) if isinstance(found, tuple | list) else found
+
+    f = ms.jit(function)
+    assert plain(warm(f, A)) == expected
+    assert plain(short(f, A)) == expected
+
+
+def test_an_argument_that_is_returned_is_the_argument():
+    f = ms.jit(lambda x: (x, x * 2))
+    warm(f, A)
+    assert short(f, B)[0] is B
+
+
+def test_results_do_not_share_memory():
+    f = ms.jit(lambda x: (x * 2, x * 2, x.reshape(3, 1)))
+    warm(f, A)
+    one, other, view = short(f, A)
+    one.asnumpy()[0], view.asnumpy()[0] = 9, 9
+    assert other.tolist() == [2, 4, 6]
+    assert A.tolist() == [1, 2, 3]
+
+
+def test_a_cell_and_its_parameters():
+    net = Net()
+    warm(net, A)
+    assert short(net, A).tolist() == [2, 8, 18]
+    net.w.set_data(of(1, 1, 1))
+    assert net(A).tolist() == [2, 4, 6]
+    assert short(net, A).tolist() == [2, 4, 6]
+    net.w = of(0, 0, 1)
+    assert warm(net, A).tolist() == [0, 0, 6]
+    net.w.asnumpy()[:] = 2
+    assert short(net, A).tolist() == [4, 8, 12]
+
+
+def test_states_are_written_where_they_lie():
+    net = Counting()
+    warm(net, A)
+    array = net.total.asnumpy()
+    assert short(net, A).tolist() == [6, 12, 18]
+    assert array.tolist() == [6, 12, 18]
+    assert net.total.asnumpy() is array
+
+
+def test_a_step_of_training_is_that_of_the_other_backend():
+    def trained(backend):
+        ms.set_context(backend=backend)
+        net = nn.Dense(3, 2, weight_init="ones", bias_init="zeros")
+        step = nn.TrainOneStepCell(nn.WithLossCell(net, nn.MSELoss()), nn.Momentum(net.trainable_params(), 0.05, 0.9))
+        x, y = of([1, 2, 3], [0, 1, -1]), of([1, 0], [0, 1])
+        losses = [step(x, y).item() for _ in range(20)]
+        return step, x, y, losses, net.weight.asnumpy().copy()
+
+    step, x, y, losses, weight = trained("native")
+    short(step, x, y)
+    _, _, _, expected, others = trained("numpy")
+    np.testing.assert_allclose(losses, expected, rtol=1e-5)
+    np.testing.assert_allclose(weight, others, rtol=1e-5)
+
+
+def test_gradients():
+    def f(x, y):
+        return (x * x * y).sum()
+
+    for make, expected in (
+        (lambda: ms.grad(f), [8, 20, 36]),
+        (lambda: ms.grad(f, 1), [1, 4, 9]),
+    ):
+        for _ in range(TIMES):
+            make()(A, B)
+        assert make() is make()
+        assert short(make(), A, B).tolist() == expected
+    value, (dx, dy) = warm(ms.value_and_grad(f, (0, 1)), A, B)
+    assert (value.item(), dx.tolist(), dy.tolist()) == (78, [8, 20, 36], [1, 4, 9])
+
+
+def test_random_numbers_go_on():
+    f = ms.jit(lambda x: x + ops.rand(3, seed=3))
+    ms.set_seed(5)
+    found = [f(A).tolist() for _ in range(9)]
+    ms.set_seed(5)
+    assert [f(A).tolist() for _ in range(9)] == found
+    assert len({tuple(x) for x in found}) == 9
+
+
+# ------------------------------------------------------------------------------------------------ what it refuses
+def test_other_arguments():
+    f = ms.jit(lambda x, y=1: x * y)
+    warm(f, A)
+    assert long(f, A, y=2).tolist() == [2, 4, 6]
+    assert long(f, of(1, 2)).tolist() == [1, 2]
+    assert long(f, of(1, 2, 3, dtype=np.float64)).dtype == ms.float64
+    assert long(f, Tensor.from_numpy(np.arange(6, dtype=np.float32)[::2])).tolist() == [0, 2, 4]
+    assert long(f, Parameter([1.0, 2.0, 3.0])).tolist() == [1, 2, 3]
+    assert long(f, 3) == 3
+    with pytest.raises(TypeError):
+        f()
+    with pytest.raises(TypeError):
+        f(A, A, A)
+
+
+def test_a_parameter_is_no_tensor_in_compiled_code():
+    f = ms.jit(lambda x: x * (2 if isinstance(x, Parameter) else 3))
+    warm(f, A)
+    assert f(Parameter(np.array([1, 1, 1], np.float32))).tolist() == [2, 2, 2]
+    f(A)  # a new Parameter has moved the epoch
+    assert short(f, A).tolist() == [3, 6, 9]
+
+
+def test_a_subclass_of_tensor():
+    class Mine(Tensor):
+        pass
+
+    f = ms.jit(lambda x: x * 2)
+    warm(f, A)
+    mine = object.__new__(Mine)
+    mine._data, mine._node, mine._held = A._data, None, 0
+    assert long(f, mine).tolist() == [2, 4, 6]
+
+
+def test_shapes_in_turn():
+    f = ms.jit(lambda x: x * 2)
+    long_, other = of(1, 2, 3), of(1, 2)
+    warm(f, long_), warm(f, other)
+    compiles = f.cache_info()["compiles"]
+    for _ in range(4):
+        assert short(f, long_).tolist() == [2, 4, 6]
+        assert short(f, other).tolist() == [2, 4]
+    assert f.cache_info()["compiles"] == compiles
+
+
+def test_tensors_on_a_tape():
+    f = ms.jit(lambda x: x * x)
+    warm(f, A)
+    ms.set_context(mode=ms.PYNATIVE_MODE)
+    assert ms.grad(lambda x: f(x).sum())(A).tolist() == [2, 4, 6]
+    assert short(f, A).tolist() == [1, 4, 9]
+
+
+def test_parameters_on_a_tape():
+    net = Net()
+    f = ms.jit(lambda x: net(x))
+    warm(f, A)
+    ms.set_context(mode=ms.PYNATIVE_MODE)
+    assert ms.grad(lambda x: f(x).sum(), None, net.w)(A).tolist() == [2, 4, 6]
+    assert holders.live == 1
+    warm(f, A)
+    assert short(f, A).tolist() == [2, 8, 18]
+
+
+def test_a_parameter_that_an_ended_tape_held_is_written_by_the_short_way_again():
+    net = Counting()
+    f = ms.jit(net)
+    warm(f, A)
+    ms.set_context(mode=ms.PYNATIVE_MODE)
+    ms.grad(lambda x: (x * net.total).sum())(A)
+    warm(f, A)
+    short(f, A)
+
+
+def test_hooks_that_come_later():
+    f = ms.jit(lambda x: (x * x).sum())
+    g = ms.grad(f)
+    x = of(1, 2, 3)
+    warm(g, x)
+    short(g, x)
+    handle = x.register_hook(lambda d: d * 10)
+    assert g(x).tolist() == [20, 40, 60]
+    handle.remove()
+    assert g(x).tolist() == [2, 4, 6]
+
+
+def test_hooks_of_a_cell_that_come_later():
+    net = Net()
+    warm(net, A)
+    handle = net.register_forward_hook(lambda cell, inputs, output: output * 10)
+    assert net(A).tolist() == [20, 80, 180]
+    handle.remove()
+    assert warm(net, A).tolist() == [2, 8, 18]
+    short(net, A)
+
+
+def test_memory_that_arguments_share_with_a_state():
+    net = Counting()
+    warm(net, A)
+    alias = Tensor.from_numpy(net.total.asnumpy())
+    before = net.total.tolist()
+    assert long(net, alias).tolist() == [2 * x for x in before]
+    short(net, A)
+
+
+# ------------------------------------------------------------------------------------------------ guards
+def test_globals(monkeypatch):
+    f = ms.jit(lambda x: x * scale)
+    warm(f, A)
+    short(f, A)
+    monkeypatch.setitem(globals(), "scale", 3.0)
+    assert f(A).tolist() == [3, 6, 9]
+    monkeypatch.undo()
+    assert warm(f, A).tolist() == [2, 4, 6]
+    short(f, A)
+
+
+def test_other_globals_do_not_matter(monkeypatch):
+    f = ms.jit(lambda x: x * scale)
+    warm(f, A)
+    monkeypatch.setitem(globals(), "unheard_of", 1)
+    warm(f, A)
+    for value in range(3):
+        monkeypatch.setitem(globals(), "unheard_of", value)
+        assert short(f, A).tolist() == [2, 4, 6]
+
+
+def test_a_global_that_hides_a_builtin(monkeypatch):
+    f = ms.jit(lambda x: x * len([1, 2]))
+    warm(f, A)
+    short(f, A)
+    monkeypatch.setitem(globals(), "len", lambda x: 5)
+    assert f(A).tolist() == [5, 10, 15]
+    monkeypatch.undo()
+    assert f(A).tolist() == [2, 4, 6]
+
+
+def test_builtins(monkeypatch):
+    f = ms.jit(lambda x: x * abs(-2))
+    warm(f, A)
+    short(f, A)
+    monkeypatch.setattr(builtins, "abs", lambda x: 7)
+    assert f(A).tolist() == [7, 14, 21]
+
+
+def test_closures_and_defaults_and_code():
+    rate = 2.0
+
+    def f(x, k=1.0):
+        return x * rate * k
+
+    g = ms.jit(f)
+    warm(g, A)
+    short(g, A)
+    rate = 3.0
+    assert g(A).tolist() == [3, 6, 9]
+    f.__defaults__ = (10.0,)
+    assert g(A).tolist() == [30, 60, 90]
+    warm(g, A)
+    short(g, A)
+
+    def other(x, k=1.0):
+        return x + rate
+
+    f.__code__ = other.__code__
+    assert g(A).tolist() == [4, 5, 6]
+
+
+def test_a_captured_tensor():
+    w = of(1, 1, 2)
+    f = ms.jit(lambda x: x * w)
+    warm(f, A)
+    assert short(f, A).tolist() == [1, 2, 6]
+    w.asnumpy()[0] = 5
+    assert short(f, A).tolist() == [5, 2, 6]
+    w = of(3, 3, 3)
+    assert f(A).tolist() == [3, 6, 9]
+    w = of(1, 2)[:1]
+    assert warm(f, A).tolist() == [1, 2, 3]
+
+
+def test_attributes_of_cells_and_of_other_objects():
+    net = Net()
+    warm(net, A)
+    short(net, A)
+    net.factor = 1.0
+    assert net(A).tolist() == [1, 4, 9]
+
+    class Plain:
+        k = 2.0
+
+    plain = Plain()
+    plain.k = 3.0
+    f = ms.jit(lambda x: x * plain.k)
+    warm(f, A)
+    assert f(A).tolist() == [3, 6, 9]
+    plain.k = 4.0
+    assert f(A).tolist() == [4, 8, 12]
+    del plain.k
+    assert f(A).tolist() == [2, 4, 6]
+
+
+def test_classes():
+    class Mine(Net):
+        def construct(self, x):
+            return x * self.w
+
+    net = Mine()
+    warm(net, A)
+    short(net, A)
+    Mine.construct = lambda self, x: x * 10
+    assert net(A).tolist() == [10, 20, 30]
+    warm(net, A)
+    Mine.bprop = None
+    assert net(A).tolist() == [10, 20, 30]
+    Mine.__bases__ = (nn.Cell,)
+    assert net(A).tolist() == [10, 20, 30]
+
+
+def test_lists_are_asked_by_python():
+    rates = [1.0, 2.0]
+    f = ms.jit(lambda x: x * rates[1])
+    assert warm(f, A).tolist() == [2, 4, 6]
+    rates[1] = 3.0
+    assert f(A).tolist() == [3, 6, 9]
+
+
+def test_flags_of_cells_and_parameters():
+    class Dropping(nn.Cell):
+        def construct(self, x):
+            return x * 2 if self.training else x
+
+    net = Dropping()
+    warm(net, A)
+    short(net, A)
+    assert net.set_train()(A).tolist() == [2, 4, 6]
+    assert net.set_train(False)(A).tolist() == [1, 2, 3]
+    net = Net()
+    step = nn.TrainOneStepCell(nn.WithLossCell(net, nn.MSELoss()), nn.SGD(net.trainable_params(), 0.1))
+    warm(step, A, A)
+    frozen = Net()
+    f = ms.jit(lambda x: x * len(frozen.trainable_params()))
+    warm(f, A)
+    frozen.w.requires_grad = False
+    assert f(A).tolist() == [0, 0, 0]
+
+
+def test_an_epoch_that_moves_is_looked_at_once():
+    net = Net()
+    warm(net, A)
+    epoch.bump()
+    long(net, A)
+    short(net, A)
+
+
+# ------------------------------------------------------------------------------------------------ modes
+def test_modes():
+    class Double(nn.Cell):
+        def construct(self, x):
+            return x * 2
+
+    net = Double()
+    warm(net, A)
+    short(net, A)
+    ms.set_context(mode=ms.PYNATIVE_MODE)
+    assert long(net, A).tolist() == [2, 4, 6]
+    net.compile_and_run(A)
+    short(net._compiled, A)
+    assert long(net, A).tolist() == [2, 4, 6]
+    ms.set_context(mode=ms.GRAPH_MODE)
+    net(A)
+    short(net, A)
+    with ms.disable_jit():
+        long(net, A)
+        long(net._compiled, A)
+    net(A)
+    short(net, A)
+
+
+def test_gradients_in_both_modes():
+    def f(x):
+        return (x * x).sum()
+
+    g = ms.grad(f)
+    warm(g, A)
+    short(g, A)
+    ms.set_context(mode=ms.PYNATIVE_MODE)
+    assert long(g, A).tolist() == [2, 4, 6]
+
+
+def test_another_backend():
+    f = ms.jit(lambda x: x * 2)
+    warm(f, A)
+    ms.set_context(backend="numpy")
+    assert long(f, A).tolist() == [2, 4, 6]
+    assert f.cache_info()["compiles"] == 2
+    ms.set_context(backend="native")
+    assert f(A).tolist() == [2, 4, 6]
+    assert f.cache_info()["compiles"] == 2
+
+
+# ------------------------------------------------------------------------------------------------ the function around
+def test_hits_are_counted():
+    f = ms.jit(lambda x: x * 2)
+    for _ in range(100):
+        f(A)
+    info = f.cache_info()
+    assert (info["hits"], info["misses"], info["compiles"]) == (99, 1, 1)
+    assert info["keys"][0]["hits"] == 99
+    f.clear_cache()
+    assert f.cache_info()["hits"] == 99
+    f(A)
+    assert f.cache_info()["compiles"] == 2
+
+
+def test_errors_show_the_users_frames_only():
+    f = ms.jit(lambda x: x * 2)
+    warm(f, A)
+    with pytest.raises(TypeError) as caught:
+        f(A, A)
+    files = {frame.filename for frame in traceback.extract_tb(caught.value.__traceback__)}
+    package = str(Path(ms.__file__).parent)
+    assert not [file for file in files if file.startswith(package)]
+
+
+def test_copies():
+    net = Net()
+    warm(net, A)
+    for other in (copy.deepcopy(net), copy.copy(net), pickle.loads(pickle.dumps(net))):
+        other.factor = 1.0
+        assert warm(other, A).tolist() == [1, 4, 9]
+        net(A)  # the other one has moved the epoch
+        assert short(net, A).tolist() == [2, 8, 18]
+    f = ms.jit(lambda x: x * 2)
+    warm(f, A)
+    assert copy.deepcopy(f)(A).tolist() == [2, 4, 6]
+
+
+def test_calls_inside_of_other_compiled_code():
+    f = ms.jit(lambda x: x * 2)
+    g = ms.jit(lambda x: f(x) + 1)
+    assert warm(g, A).tolist() == [3, 5, 7]
+    warm(f, A)
+    compiles = g.cache_info()["compiles"]
+    assert short(g, A).tolist() == [3, 5, 7]
+    assert g.cache_info()["compiles"] == compiles
+
+
+# ------------------------------------------------------------------------------------------------ memory and threads
+def rss():
+    return int(Path("/proc/self/statm").read_text().split()[1]) * 4096
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="it reads /proc")
+def test_memory_stays():
+    net, f = Counting(), ms.jit(lambda x, y: (x * y, [x + y]))
+    x, y = of(1, 2, 3), of(1, 1, 1)
+    warm(net, x), warm(f, x, y)
+
+    def many(n):
+        for _ in range(n):
+            net(x), f(x, y)
+
+    many(2000)
+    counted = (x, y, x._data, y._data, net.total, net.total._data, np.ndarray, None, Tensor, x._data.dtype)
+    before, memory = [sys.getrefcount(t) for t in counted], rss()
+    many(50_000)
+    after = [sys.getrefcount(t) for t in counted]
+    assert all(abs(a - b) < 50 for a, b in zip(after, before, strict=True))
+    assert rss() - memory < 4 << 20
+
+
+def test_dropped_functions_are_freed():
+    net, f = Net(), ms.jit(lambda x: x * 2)
+    warm(net, A), warm(f, A)
+    made = [weakref.ref(x) for x in (net, net.w, f, next(iter(net._compiled._entries.values()))[0])]
+    del net, f
+    gc.collect()
+    assert [r() for r in made] == [None] * 4
+
+
+def test_a_function_of_tensors_is_freed_without_the_collector():
+    f = ms.jit(lambda x: x * 2)
+    warm(f, A)
+    fast = weakref.ref(f)
+    gc.disable()
+    try:
+        del f
+        assert fast() is None
+    finally:
+        gc.enable()
+
+
+def test_a_function_outlives_what_made_it():
+    f = ms.jit(lambda x: x * 2)
+    warm(f, A)
+    fast = f._fast
+    f.clear_cache()
+    gc.collect()
+    assert fast(A).tolist() == [2, 4, 6]
+
+
+def test_threads_lose_no_update():
+    net = Counting()
+    one = of(1, 1, 1)
+    warm(net, one)
+    gate, errors = threading.Barrier(8), []
+
+    def work(number):
+        gate.wait()
+        for i in range(400):
+            try:
+                if number == 0 and i % 20 == 0:
+                    epoch.bump()
+                if number == 1 and i % 50 == 0:  # another shape: it compiles, or goes the long way
+                    net(of(1) if i % 100 else one * 1)
+                else:
+                    net(one)
+            except Exception as error:
+                errors.append(error)
+
+    threads = [threading.Thread(target=work, args=(i,)) for i in range(8)]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
+    assert not errors
+    assert net.total.tolist() == [TIMES + 8 * 400] * 3
+
+
+def test_a_lock_that_is_held_closes_the_short_way():
+    net = Counting()
+    warm(net, A)
+    (entry,) = next(iter(net._compiled._entries.values()))
+    with entry.all_locks[0]:
+        long(net, A)  # this thread holds it, so it does not wait
+    short(net, A)
+
+
+# ------------------------------------------------------------------------------------------------ words
+def test_words_follow_what_they_stand_for():
+    space = {f"name{i}": object() for i in range(5)}
+    value = space["name3"]
+
+    def holds(found):
+        return all(words._word(where) == what for where, what in found)
+
+    found = words.words_of(space.get, "name3", value)
+    assert found
+    assert holds(found)
+    space["name4"] = 1
+    assert holds(found)
+    space["name3"] = 1
+    assert not holds(found)
+    space["name3"] = value
+    assert holds(found)
+    absent = words.words_of(space.keys().isdisjoint, {"other"}, True)
+    assert absent
+    assert holds(absent)
+    space["other"] = 1
+    assert not holds(absent)
+    assert words.words_of({}.get, "a", None) is None
+    assert words.words_of({1: 2}.get, "a", None) is None

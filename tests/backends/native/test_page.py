@@ -1,0 +1,42 @@
+"""docs/native_operators.md, and what coverage says of a module."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from autodiff_compiler.backends.native.backend import NativeBackend
+from autodiff_compiler.backends.native.lower import HOST, NATIVE, WALK
+from autodiff_compiler.backends.native.machine import why_not
+from autodiff_compiler.backends.numpy import NumpyBackend
+from autodiff_compiler.dtypes import float32
+from autodiff_compiler.inspection.samples import module_of
+from autodiff_compiler.ir.types import tensor
+from autodiff_compiler.primitives import F
+from tests.backends.native.sampled import WITH_SAMPLES
+from tools.native_page import REASONS, ways
+
+pytestmark = pytest.mark.skipif(why_not() is not None, reason=f"no machine code here: {why_not()}")
+ROOT = Path(__file__).resolve().parents[3]
+
+
+def test_the_page_is_current():
+    command = [sys.executable, str(ROOT / "tools" / "native_page.py"), "--check"]
+    assert subprocess.run(command, check=False).returncode == 0, "run python tools/native_page.py"
+
+
+def test_numpy_computes_what_the_page_says_and_nothing_else():
+    computed = {name for name in WITH_SAMPLES if HOST in ways(name)}
+    assert computed == REASONS.keys() & set(WITH_SAMPLES)
+
+
+def test_coverage_names_each_op_of_a_module():
+    def build(x):
+        return F.softmax(x, axis=-1), *F.sort(x, axis=-1), F.argmax(x, axis=-1), F.cumsum(F.exp(x), axis=-1)
+
+    covered = NativeBackend(NumpyBackend()).coverage(module_of([tensor(float32, (4, 5))], build))
+    assert covered.complete
+    assert covered.ways == {"argmax": WALK, "cumsum": NATIVE, "exp": WALK, "softmax": WALK, "sort": HOST}
