@@ -218,6 +218,11 @@ def _cache(options: Any) -> tuple[str, int]:
 def _self_tested(options: Any) -> tuple[str, int]:
     from .inspection.ascend import self_test
 
+    if options.out:
+        try:
+            open(options.out, "a", encoding="utf-8").close()  # not after minutes of testing
+        except OSError as error:
+            raise _Usage(f"the report cannot be written: {error}") from None
     found, passed = self_test(options.device, lambda stage: print(f"{stage} ...", file=sys.stderr, flush=True))
     text = json.dumps(found, indent=2)
     if options.out:

@@ -224,7 +224,7 @@ def _check_kept(name: str, value: Any) -> None:
         raise TypeError(f"{name} is of type {kind.__name__}, not {type(value).__name__}")
     if kind is int and value < 0:
         raise ValueError(f"{name} is not negative; this is {value}")
-    if name == "max_device_memory" and not _SIZE.fullmatch(value):
+    if name == "max_device_memory" and not (_SIZE.fullmatch(value) and float(value[:-2])):
         raise ValueError(f"max_device_memory is a size as in '30GB', not {value!r}")
     if name == "grad_for_scalar" and value:
         raise ValueError("grad_for_scalar: a Python number has no derivative; make it a Tensor")

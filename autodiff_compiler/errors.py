@@ -488,11 +488,23 @@ class GuardError(RuntimeError):
 
 
 class AscendError(RuntimeError):
-    """A function of CANN failed: `function`, its `status` with the `name` of that number, and what the library said."""
+    """A function of CANN failed: `function`, its `status` with the `name` of that number, and what the library said.
 
-    def __init__(self, function: str, status: int, name: str, advice: str, detail: str, loc: str) -> None:
+    `text` stands for what failed before a function could.
+    """
+
+    def __init__(
+        self,
+        function: str = "",
+        status: int = 0,
+        name: str = "",
+        advice: str = "",
+        detail: str = "",
+        loc: str = "",
+        text: str = "",
+    ) -> None:
         self.function, self.status, self.name, self.detail, self.loc = function, status, name, detail, loc
-        text = f"{function} failed" + (f" with {status}" if status else "") + (f" ({name})" if name else "")
+        text = text or f"{function} failed" + (f" with {status}" if status else "") + (f" ({name})" if name else "")
         super().__init__(text + (f": {advice}" if advice else "") + (f" at {loc}" if loc else ""))
         if detail:
             self.add_note(f"CANN says: {detail}")

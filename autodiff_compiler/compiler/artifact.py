@@ -50,12 +50,21 @@ class Artifact:
         except (OSError, TypeError):
             return f"# no source of {self._name}\n"
 
-    def code(self) -> str:
+    def code(self, form: str = "source") -> str:
         """The generated program: a Python module over NumPy that runs without this package.
 
-        On an Ascend device: the operators in order, with shapes, places and the user's lines.
+        Of the native backend: LLVM text, with the user's lines as comments; with `form` "assembly" the processor's
+        instructions.  On an Ascend device: the operators in order, with shapes, places and the user's lines.
+        ValueError for a form that there is not.
         """
-        return self._compiled.program.executable.source
+        executable = self._compiled.program.executable
+        if form == "source":
+            return executable.source
+        assembly = getattr(executable, "assembly", None)
+        if form != "assembly" or assembly is None:
+            forms = "source" if assembly is None else "source or assembly"
+            raise ValueError(f"form must be {forms}, not {form!r}")
+        return assembly()
 
     def save(self, path: str) -> None:
         """Writes the generated program to a file."""

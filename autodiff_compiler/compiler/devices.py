@@ -8,7 +8,6 @@ from typing import Any
 from ..backends.ascend.acl import acl
 from ..backends.ascend.arrays import brought
 from ..backends.ascend.device import current, device, started
-from ..backends.ascend.library import MissingSymbolError
 from ..backends.ascend.program import AscendProgram
 from ..config import context, watchers
 from ..eager import on_device
@@ -28,16 +27,17 @@ _attending = False
 
 
 def use_ascend(number: int) -> None:
-    """Starts an Ascend device; RuntimeError says why it cannot be used, and nothing is changed."""
+    """Starts an Ascend device; AscendError says why it cannot be used, and nothing is changed."""
     try:
         for group in ("runtime", "base", "operators"):
             acl.libraries.load(group)
         device(number)
-    except (MissingSymbolError, AscendError) as error:
-        found = RuntimeError(f"the device Ascend {number} cannot be used: {error}")
+    except AscendError as error:
+        why = f"the device Ascend {number} cannot be used: {error}"
+        found = AscendError(error.function, error.status, error.name, text=why)
         for note in getattr(error, "__notes__", ()):
             found.add_note(note)
-        raise found from error
+        raise found from None
     _attend()
 
 

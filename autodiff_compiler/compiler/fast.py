@@ -83,8 +83,8 @@ class ShortWay:
         self._made.settle()
         now = entry.seen_epoch
         if now is not self._epoch:
-            self._epoch = now
             self._made.rewrite(0, id(now))
+            self._epoch = now  # not before: another number could come to lie where the old one was
         if self._refused & (self._refused - 1) == 0:  # the first time, the second, the fourth ...
             if not self._asked.still():
                 return False

@@ -92,9 +92,10 @@ def _of_cpu(module: Module) -> HostBackend:
 
 
 def _of_device() -> Backend:
+    from ..backends.ascend.acl import acl
     from ..backends.ascend.backend import AscendBackend
 
-    return AscendBackend(NumpyBackend().compile)
+    return AscendBackend(NumpyBackend().compile, acl.libraries.lacks)
 
 
 def _dump_dir(module: Module) -> str | None:

@@ -35,7 +35,7 @@ __all__ = ["Specialised", "specialise"]
 
 
 #: After how many calls a short way is looked for: it costs about as much as a thousand calls save.
-_LONG_WAYS = 2
+LONG_WAYS = 8
 
 
 class Specialised:
@@ -97,6 +97,8 @@ class Specialised:
         #: the short way as a function, once there is one
         self.function: Callable[..., Any] | None = None
         self._opening = Lock()
+        #: whether the first argument of its calls is an object, which the short way is not given
+        self.of_method = False
 
     def valid(self) -> bool:
         """Whether everything read from outside while compiling is still the same."""
@@ -124,18 +126,22 @@ class Specialised:
     @property
     def uses(self) -> int:
         """How many calls used it."""
-        return self.hits if self._short is None else self.hits + self._short.calls
+        short = self._short
+        return self.hits if short is None else self.hits + short.calls
 
     def tried(self, args: Sequence[Any]) -> Any:
         """What a call gives that takes the short way, or REFUSED; the guards need not have been asked."""
-        return REFUSED if self._short is None else self._short.tried(args)
+        short = self._short  # which another thread may close
+        if short is None:
+            return REFUSED
+        return short.tried(args[1:] if self.of_method else args)
 
     def shorten(self, slow: Callable[..., Any], name: str) -> Callable[..., Any] | None:
         """The short way as a function, opened (again) after a call that went the long one; None if there is none.
 
         The guards hold.  What is unusual about a call, `slow` gets.
         """
-        if self.hits < _LONG_WAYS and self._short is None:
+        if self.hits < LONG_WAYS and self._short is None:
             return None
         with self._opening:
             if self._short is None and self.may_be_short:

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from ..backends.ascend.acl import acl
 from ..backends.ascend.arrays import AscendArray, brought
 from ..backends.ascend.backend import AscendBackend
 from ..backends.ascend.device import Device, current
@@ -22,6 +23,7 @@ from ..locks import Lock
 from ..primitives.family import broadcast_shapes
 from ..runtime.device_array import is_of_device
 from ..runtime.tensor import Tensor, wrap
+from ..source import calling_place
 from . import execute
 from .execute import Plan, alias, check_types, fill_numbers, plan_of
 from .operators import use_fast_ways
@@ -93,7 +95,9 @@ def _compiled(key: Any, plan: Plan, arrays: list[Any], attrs: Attrs) -> AscendPr
         found = builder.emit(defn, operands, attrs)
         builder.ret(*(found if isinstance(found, tuple) else (found,)))
     module.add(Function(defn.name, body))
-    program = AscendBackend(NumpyBackend().compile).compile(module)
+    program = AscendBackend(NumpyBackend().compile, acl.libraries.lacks).compile(module)
+    if program.refusal is not None:
+        raise program.refusal().at(calling_place())
     program.mode = MODES["per_call"]()  # an op alone is not worth keeping addresses for
     with _lock:
         if len(_programs) >= _REMEMBERED:

@@ -18,7 +18,7 @@ from ..ir.primitive import METHODS, OPERATORS, PROPERTIES, REGISTRY, call
 from ..primitives.family import cast
 from ..primitives.in_place import IN_PLACE, fitting
 from ..primitives.subscript import assigned, setitem
-from ..runtime.device_array import is_of_device
+from ..runtime.device_array import is_of_device, nobody_else_sees
 from ..runtime.parameter import Parameter
 from ..runtime.precision import Cast, in_dtype
 from ..runtime.storage import SHARED
@@ -223,7 +223,10 @@ def assign(target: Tensor, value: Any) -> Tensor:
         source = value._data
         if np.may_share_memory(source, target._data):
             source = source.copy()
-        target._own()[...] = source
+        if is_of_device(source) and nobody_else_sees(target):  # so that nobody waits for it
+            target._data, target._held = source.copy(), 0
+        else:
+            target._own()[...] = source
         target._node = value._node if tracked(value) else None
     return target
 

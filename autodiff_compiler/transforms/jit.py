@@ -14,7 +14,7 @@ from typing import Any
 from ..compiler.artifact import Artifact
 from ..compiler.fast import REFUSED
 from ..compiler.history import History, Recompiles, Watched, facets_of, stale_because, watched
-from ..compiler.specialise import Key, described, signature
+from ..compiler.specialise import Identity, Key, described, signature
 from ..compiler.specialised import Specialised, specialise
 from ..config import GRAPH_MODE, context, jit_disabled, switches, watchers
 from ..errors import leave_user_frames
@@ -69,6 +69,8 @@ class JitFunction:
         #: the short way into the compiled form used last, and the object whose calls take it in GRAPH_MODE, too
         self._fast: Callable[..., Any] | None = None
         self._front: Any = None
+        #: short ways for methods of an object, by its identity, with the object
+        self._methods: dict[int, tuple[weakref.ref[Any], Callable[..., Any]]] = {}
         self._compiles = 0
         self._misses = self._dropped_hits = 0
         name = peek(fn, "__name__") or type(fn).__name__
@@ -108,7 +110,7 @@ class JitFunction:
             if entry.function is not self._fast:
                 found = entry.tried(args)
                 if found is not REFUSED:
-                    self._lead(entry.function)
+                    self._lead_method(args[0], entry.function) if entry.of_method else self._lead(entry.function)
                     return found
             if entry.valid() and entry.agrees(leaves):
                 entry.hits += 1
@@ -123,6 +125,8 @@ class JitFunction:
                     self._last = tuple([(x._data.dtype, x._data.shape) for x in args]), entry
                     if entry.may_be_short:
                         self._shorten(entry)
+                elif entry.may_be_short and not kwargs and _is_of_method(key, args, leaves):
+                    self._shorten_method(entry, args[0])
                 return entry(leaves)
         self._misses += 1
         return self._compiled(key, leaves, args, kwargs)(leaves)
@@ -144,6 +148,31 @@ class JitFunction:
         if found is not self._fast:
             self._lead(found)
 
+    def _shorten_method(self, entry: Specialised, instance: Any) -> None:
+        """The same for a call whose first argument is an object, the others Tensors."""
+        me, owner = weakref.ref(self), weakref.ref(instance)
+
+        def slow(*args: Any, **kwargs: Any) -> Any:
+            function = me()
+            assert function is not None
+            try:
+                return function._long_way((owner(), *args), kwargs)
+            except Exception as error:
+                leave_user_frames(error)
+                raise
+
+        entry.of_method = True
+        self._lead_method(instance, entry.shorten(slow, self._name))
+
+    def _lead_method(self, instance: Any, fast: Callable[..., Any] | None) -> None:
+        """Lets calls of the method of one object take a short way from now on."""
+        with switching:
+            if fast is None or jit_disabled():
+                self._methods.pop(id(instance), None)
+            else:
+                self._methods[id(instance)] = weakref.ref(instance), fast
+                leading[id(self)] = self
+
     def _lead(self, fast: Callable[..., Any] | None) -> None:
         """Lets calls take a short way from now on; those of the object whose compiled form this is, too."""
         with switching:
@@ -156,6 +185,7 @@ class JitFunction:
     def _stay(self) -> None:
         """Lets all calls go the long way, until one has."""
         self._fast = None
+        self._methods = {}
         if self._front is not None:
             self._front.__dict__["_fast"] = None
 
@@ -196,7 +226,7 @@ class JitFunction:
 
     def _drop(self, entry: Specialised) -> None:
         """Forgets an entry but for its hits."""
-        if entry.function is not None and entry.function is self._fast:
+        if entry.function is not None and (entry.of_method or entry.function is self._fast):
             self._stay()
         self._dropped_hits += entry.uses
 
@@ -284,6 +314,13 @@ class JitFunction:
         return f"<jit of {self._name}>"
 
 
+def _is_of_method(key: Key, args: tuple[Any, ...], leaves: list[Tensor]) -> bool:
+    """Whether the first argument is an object that counts by identity, and the others are Tensors."""
+    if len(args) < 1 or len(leaves) != len(args) - 1 or type(key[0]) is not Identity or key[0].obj is not args[0]:
+        return False
+    return all(type(x) is Tensor for x in args[1:]) and type(args[0]).__weakrefoffset__ != 0
+
+
 class _Bound:
     """A compiled method of one object."""
 
@@ -295,6 +332,9 @@ class _Bound:
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         try:
+            short = self.__func__._methods.get(id(self.__self__))
+            if short is not None and short[0]() is self.__self__:
+                return short[1](*args, **kwargs) if kwargs else short[1](*args)
             return self.__func__(self.__self__, *args, **kwargs)
         except Exception as error:
             leave_user_frames(error)

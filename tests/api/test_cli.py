@@ -35,6 +35,7 @@ def program(tmp_path: Path) -> Path:
     return path
 
 
+@pytest.mark.usefixtures("numpy_backend")
 def test_dump_prints_every_stage(program: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["dump", f"{program}:f", "--args", "f32[2] 5", "--stage", "all", "--grad", "0"]) == 0
     out = capsys.readouterr().out
@@ -77,6 +78,7 @@ def test_explain_says_what_to_do(capsys: pytest.CaptureFixture[str]) -> None:
     assert "AC1402" in capsys.readouterr().out
 
 
+@pytest.mark.usefixtures("numpy_backend")
 def test_a_saved_program_runs_and_raises_without_the_package(tmp_path: Path) -> None:
     @ms.jit
     def f(x):

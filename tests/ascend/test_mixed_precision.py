@@ -10,7 +10,7 @@ import pytest
 
 import autodiff_compiler as ms
 from autodiff_compiler import Tensor, amp, nn, ops
-from autodiff_compiler.backends.ascend.device import current
+from autodiff_compiler.backends.ascend.device import current, shutdown
 from tests.ascend.on_device import MODES, array, ascend
 
 WAYS = ("INFNAN_MODE", "SATURATION_MODE")
@@ -22,7 +22,28 @@ def way(request: Any, device: Any, monkeypatch: Any) -> Iterator[str]:
     monkeypatch.setenv("MS_ASCEND_CHECK_OVERFLOW_MODE", request.param)
     with ascend():
         assert current().saturates == (request.param == "SATURATION_MODE")
+        current().overflowed()  # the status is the process's: it still knows of other tests
         yield request.param
+
+
+def test_the_device_saturates_only_as_long_as_it_is_asked_to(device: Any, monkeypatch: Any) -> None:
+    def found() -> Any:
+        with ascend():
+            return (Tensor(np.finfo(np.float32).max) * 2).asnumpy()
+
+    before = found()
+    for name in WAYS:
+        shutdown()
+        monkeypatch.setenv("MS_ASCEND_CHECK_OVERFLOW_MODE", name)
+        assert np.isinf(found()) == (name == "INFNAN_MODE")
+    shutdown()
+    monkeypatch.delenv("MS_ASCEND_CHECK_OVERFLOW_MODE")
+    assert found() == before
+    shutdown()
+    monkeypatch.setenv("MS_ASCEND_CHECK_OVERFLOW_MODE", "bogus")
+    with pytest.raises(ms.AscendError, match="'bogus'; it may be SATURATION_MODE or INFNAN_MODE"):
+        found()
+    assert ms.get_context("device_target") == "CPU"
 
 
 @pytest.mark.parametrize("dtype", [ms.float16, ms.float32])

@@ -16,6 +16,7 @@ from autodiff_compiler.backends.ascend.library import LIBRARY_VARIABLE
 from autodiff_compiler.cli import main
 from autodiff_compiler.inspection.ascend import environment, self_test
 from tests.ascend.conftest import WHERE, Simulator, builder
+from tests.ascend.on_device import MODES
 
 STAGES = [
     "libraries", "symbols", "device", "memory", "copies", "streams and events", "one operator", "all operators",
@@ -100,9 +101,13 @@ def test_without_devices_the_failing_function_is_named(device: Simulator, monkey
 
 
 def _command(lib: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    return _python(lib, "-m", "autodiff_compiler", *arguments)
+
+
+def _python(lib: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     variables = {k: v for k, v in os.environ.items() if not k.startswith("ASCEND_")}
     variables |= {LIBRARY_VARIABLE: str(lib), "PYTHONPATH": str(Path(ms.__file__).parent.parent)}
-    command = [sys.executable, "-m", "autodiff_compiler", *arguments]
+    command = [sys.executable, *arguments]
     return subprocess.run(command, env=variables, capture_output=True, text=True, timeout=120, check=False)
 
 
@@ -114,11 +119,40 @@ def test_an_older_release_lists_what_it_lacks(tmp_path: Path) -> None:
     report = json.loads(done.stdout)
     assert stage(report, "symbols")["operators_missing"] == ["Tanh"]
     assert stage(report, "symbols")["functions_missing"] == ["aclmdlRICaptureBegin"]
-    found = outcomes(report)
-    assert (found["device"], found["one operator"]) == ("passed", "passed")
-    assert "tanh f32: MissingSymbolError: the installed CANN has no function aclnnTanh" in "\n".join(
-        stage(report, "all operators")["text"]
-    )
+    assert outcomes(report) == dict.fromkeys(STAGES, "passed") | {"symbols": "failed"}
+    errors = stage(report, "all operators")["errors"]
+    assert "exp" in errors
+    assert "tanh" not in errors
+
+
+@simulated
+@pytest.mark.parametrize("mode", MODES)
+def test_an_operator_that_this_cann_lacks_is_refused_by_name_or_the_hosts(tmp_path: Path, mode: str) -> None:
+    lib = builder().build(tmp_path, ("aclnnTanh", "aclnnTanhGetWorkspaceSize"))
+    text = f"""
+import autodiff_compiler as ms
+from autodiff_compiler import Tensor, ops
+ms.set_context(device_target="Ascend", ascend_mode="{mode}")
+f = ms.jit(lambda x: ops.tanh(x) + ops.exp(x))
+print(f.lower(Tensor([0.0])).coverage().missing)
+for run in (f, ops.tanh):
+    try:
+        run(Tensor([0.0]))
+    except ms.UnsupportedCallError as error:
+        print(error.code, error.loc is not None, error.notes, error.hint)
+ms.set_context(ascend_fallback="host")
+for _ in range(3):
+    print(f(Tensor([0.0])).tolist(), ops.tanh(Tensor([0.0])).tolist())
+"""
+    (tmp_path / "program.py").write_text(text, "utf-8")
+    done = _python(lib, str(tmp_path / "program.py"))
+    assert done.stderr == ""
+    coverage, compiled, eager, *values = done.stdout.splitlines()
+    assert coverage == "{'tanh': 'the installed CANN has no function aclnnTanh at program.py:5'}"
+    for said in (compiled, eager):
+        assert said.startswith("AC1902 True ('tanh: the installed CANN has no function aclnnTanh',)")
+        assert said.endswith('install a newer CANN, or let the host do it: set_context(ascend_fallback="host")')
+    assert values == ["[1.0] [0.0]"] * 3
 
 
 def test_env_without_cann_says_what_was_looked_for(tmp_path: Path) -> None:

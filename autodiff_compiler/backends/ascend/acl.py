@@ -12,7 +12,7 @@ from ...locks import Lock
 from .library import Libraries, MissingSymbolError
 from .tables import code_name
 
-__all__ = ["DTYPE_CODES", "IMAGE_FORMATS", "ND", "Acl", "acl"]
+__all__ = ["DEVICE_FAILURES", "DTYPE_CODES", "FORKED", "IMAGE_FORMATS", "ND", "Acl", "acl"]
 
 #: The numbers of CANN's enumerations that are needed here.
 DTYPE_CODES = {
@@ -24,8 +24,13 @@ ND = 2
 IMAGE_FORMATS = {3: 47, 4: 0, 5: 30}
 HOST_TO_DEVICE, DEVICE_TO_HOST, DEVICE_TO_DEVICE = 1, 2, 3
 
+#: What to do about a forked process.
+FORKED = 'start workers before the device is used, or with multiprocessing\'s "spawn"'
 _ALREADY_INITIALISED = 100002
 _OUT_OF_MEMORY = (200000, 207001, 207018)
+#: Errors of the device itself.
+DEVICE_FAILURES = range(507000, 508000)
+_LOST = "its memory is lost: begin again in a new process, from a checkpoint"
 #: What a status says that users meet on a new machine.
 _ADVICE = {
     100000: "a parameter is invalid",
@@ -35,7 +40,7 @@ _ADVICE = {
     161001: "an argument is NULL",
     161002: "a dtype, shape or format is refused",
     500000: "no device can be used: is the driver installed, and /dev/davinci* readable?",
-    507015: "a kernel failed on the device; its memory is lost until the device is reset",
+    507015: f"a kernel failed on the device; {_LOST}",
     561003: "the kernel was not found: is the operator package for this chip installed?",
     561107: "ASCEND_OPP_PATH is not set: run `source set_env.sh` of the toolkit before Python starts",
 }
@@ -57,8 +62,7 @@ class Acl:
         with self._lock:
             if self._ready:
                 if self._pid != os.getpid():
-                    why = "CANN was started by the process that this one was forked from"
-                    raise AscendError("aclInit", 0, "", why, "", "")
+                    raise AscendError(text=f"CANN was started by the process that this one was forked from: {FORKED}")
                 return
             status = self.libraries.function("aclInit")(None)
             if status not in (0, _ALREADY_INITIALISED):
@@ -100,8 +104,9 @@ class Acl:
         with contextlib.suppress(MissingSymbolError):
             said = self.libraries.function("aclGetRecentErrMsg")()
         detail = said.decode("utf-8", "replace").strip() if said else ""
+        lost = _LOST if status in DEVICE_FAILURES else ""
         cls = AscendMemoryError if status in _OUT_OF_MEMORY else AscendError
-        return cls(name, status, code_name(status), _ADVICE.get(status, ""), detail, loc)
+        return cls(name, status, code_name(status), _ADVICE.get(status, lost), detail, loc)
 
 
 #: The one of this process.

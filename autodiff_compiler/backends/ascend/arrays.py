@@ -10,10 +10,10 @@ from ...dtypes import DType, from_numpy
 from ...runtime.device_array import DeviceArray, nobody_else_sees
 from .device import Block, Device
 
-__all__ = ["AscendArray", "brought", "uploaded"]
+__all__ = ["KNOWN", "AscendArray", "brought", "uploaded"]
 
 #: Up to how many bytes of integers stay known to the host.
-_KNOWN = 1 << 20
+KNOWN = 1 << 20
 
 
 class AscendArray(DeviceArray):
@@ -65,7 +65,7 @@ def uploaded(values: np.ndarray[Any, Any], device: Device, label: str) -> Block:
     """A new block with the values.  What may be labels or indices stays known here: the host checks them."""
     block = device.allocate(values.nbytes, label)
     device.upload(np.ascontiguousarray(values), block.address)
-    if values.dtype.kind in "iub" and values.nbytes <= _KNOWN:
+    if values.dtype.kind in "iub" and values.nbytes <= KNOWN:
         block.known = values.flatten()
     return block
 

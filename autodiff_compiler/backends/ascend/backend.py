@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from ...config import context
 from ...errors import UnsupportedCallError
 from ...ir.core import Module
 from ...ir.types import TensorType
+from ...source import Loc
 from ..base import Coverage
 from ..target import Target
 from . import control  # noqa: F401  (it enters how it lowers ops)
 from .layout import lay_out
+from .library import ABSENT
 from .listing import listing
 from .lower import Lowering
 from .modes import MODES
@@ -26,31 +30,28 @@ TARGET = Target("ascend", alignment=64, inplace=False)
 class AscendBackend:
     """Runs modules on an Ascend device; `host` compiles what the host does: output, exceptions, host functions.
 
-    Ops without an operator are refused, unless ``set_context(ascend_fallback="host")`` lets them run on the host.
+    Programs with ops without an operator are refused when they are called, unless
+    ``set_context(ascend_fallback="host")`` lets such ops run on the host.  `lacks` says why an operator cannot be had
+    (the installed CANN is too old), or nothing.
     """
 
-    def __init__(self, host: Callable[[Module], Any], target: Target = TARGET) -> None:
+    def __init__(
+        self, host: Callable[[Module], Any], lacks: Callable[[str], str] = lambda name: "", target: Target = TARGET
+    ) -> None:
         self.target = target
-        self._host = host
+        self._host, self._lacks = host, lacks
 
     def compile(self, module: Module) -> AscendProgram:
-        """The module as a program; UnsupportedCallError names all ops that the device cannot run."""
+        """The module as a program, whose `refusal` names all ops that the device cannot run."""
         low, args, outs = self._lowered(module)
-        if low.missing:
-            reasons = [f"{name}: {why}" for name, why in sorted(low.missing.items())]
-            raise UnsupportedCallError(
-                "the Ascend device cannot run " + ", ".join(sorted(low.missing)),
-                code="AC1902",
-                loc=low.missing_at,
-                notes=reasons,
-                hint='use float32 if the dtype is the reason, or let the host: set_context(ascend_fallback="host")',
-            )
         name = module.entry.name
         text = listing(name, low.steps, [*module.entry.args], args, outs)
-        return AscendProgram(name, text, low.steps, args, outs, low.constants, MODES[context.get("ascend_mode")]())
+        mode = MODES[context.get("ascend_mode")]()
+        refusal = partial(_refusal, low.missing) if low.missing else None
+        return AscendProgram(name, text, low.steps, args, outs, low.constants, mode, refusal)
 
     def _lowered(self, module: Module) -> tuple[Lowering, list[Any], list[Any]]:
-        low = Lowering(module, self._host, context.get("ascend_fallback") == "host")
+        low = Lowering(module, self._host, context.get("ascend_fallback") == "host", self._lacks)
         args = [low.fresh(a.type, a.name) for a in module.entry.args]
         found = low.function(module.entry, args)
         outs = [
@@ -68,4 +69,24 @@ class AscendBackend:
         low, _, _ = self._lowered(module)
         ways = dict(sorted(low.ways.items()))
         ways |= {f"aclnn{text}": "AI CPU (slow)" for text in sorted(low.slow)}
-        return Coverage({k: v for k, v in ways.items() if k not in low.missing}, dict(sorted(low.missing.items())))
+        missing = {name: _because(*low.missing[name]) for name in sorted(low.missing)}
+        return Coverage({k: v for k, v in ways.items() if k not in low.missing}, missing)
+
+
+def _because(why: str, loc: Loc | None) -> str:
+    return why + (f" at {os.path.basename(loc.file)}:{loc.line}" if loc is not None else "")
+
+
+def _refusal(missing: dict[str, tuple[str, Loc | None]]) -> UnsupportedCallError:
+    """The error of a program with ops that the device cannot run: the first one's place, and why for each."""
+    first = next(iter(missing.values()))[1]
+    names, reasons = sorted(missing), [why for why, _ in missing.values()]
+    cures = ["use float32"] if any("takes no float64" in why for why in reasons) else []
+    cures += ["install a newer CANN"] if any(ABSENT in why for why in reasons) else []
+    return UnsupportedCallError(
+        "the Ascend device cannot run " + ", ".join(names),
+        code="AC1902",
+        loc=first,
+        notes=[f"{n}: {missing[n][0] if missing[n][1] is first else _because(*missing[n])}" for n in names],
+        hint=", or ".join([*cures, 'let the host do it: set_context(ascend_fallback="host")']),
+    )

@@ -13,7 +13,7 @@ import ctypes
 import gc
 import os
 import weakref
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -22,14 +22,15 @@ import numpy as np
 from ...config import context
 from ...errors import AscendError, AscendMemoryError
 from ...locks import Lock
-from .acl import DEVICE_TO_HOST, HOST_TO_DEVICE, Acl, acl
-from .library import MissingSymbolError
+from .acl import DEVICE_TO_HOST, FORKED, HOST_TO_DEVICE, Acl, acl
 from .memory import Block, Pool, padded
 
 __all__ = ["Block", "Device", "chip", "current", "device", "found", "shutdown", "started"]
 
 #: How many of the last queued operators an asynchronous failure names.
 _REMEMBERED = 8
+#: How many kinds of tenants are named where memory lacks.
+_TENANTS = 5
 _HUGE_FIRST = 0
 _HBM = 1
 _SATURATION, _INFNAN = 0, 1
@@ -106,8 +107,8 @@ class Device:
         Who queues or waits does this while holding `order`: then the device is not closed meanwhile.
         """
         if self.closed or not self.mine:
-            why = "was shut down" if self.closed else "belongs to the process that this one was forked from"
-            raise AscendError("set_device", 0, "", f"device {self.number} {why}", "", "")
+            forked = f"belongs to the process that this one was forked from: {FORKED}"
+            raise AscendError(text=f"device {self.number} {'was shut down' if self.closed else forked}")
         if self.recording is not None and self.order._is_owned():
             self.recording()
         self.acl.call("aclrtSetCurrentContext", self._context)
@@ -126,12 +127,12 @@ class Device:
         """Whether results that overflow become the largest number and nan 0, after what the environment asks for."""
         try:
             now = self.acl.get("aclrtGetDeviceSatMode", ctypes.c_int32)
-        except (AscendError, MissingSymbolError):  # a release that cannot tell: then the chip has infinities
+        except AscendError:  # a release that cannot tell: then the chip has infinities
             now = _INFNAN
         asked = os.environ.get(_OVERFLOW_VARIABLE, "")
         wanted = _OVERFLOW_MODES.get(asked, now)
         if asked not in ("", *_OVERFLOW_MODES):
-            raise ArgumentError(f"{_OVERFLOW_VARIABLE} is {asked!r}; it may be {' or '.join(_OVERFLOW_MODES)}")
+            raise AscendError(text=f"{_OVERFLOW_VARIABLE} is {asked!r}; it may be {' or '.join(_OVERFLOW_MODES)}")
         if wanted != now:
             self.acl.call("aclrtSetDeviceSatMode", wanted)
             self._overflow_before = now
@@ -176,7 +177,7 @@ class Device:
             try:
                 if self._memory.held + size > self._limit:
                     why = "max_device_memory of set_context allows no more"
-                    raise AscendMemoryError("allocate", 0, "", why, "", "")
+                    raise AscendMemoryError(text=f"too little device memory: {why}")
                 self._memory.more(size)
                 return
             except AscendMemoryError as error:
@@ -189,14 +190,16 @@ class Device:
         self.trim()
 
     def _no_memory(self, error: AscendMemoryError, size: int, label: str) -> AscendMemoryError:
-        largest = sorted([(place.size, place.label) for place in self._memory.used.values()], reverse=True)[:5]
+        tenants = Counter([(place.size, place.label or "a Tensor") for place in list(self._memory.used.values())])
+        largest = sorted([(n * count, n, what) for (n, what), count in tenants.items()], reverse=True)[:_TENANTS]
         lines = [
-            f"{size:,} bytes are needed" + (f" for {label}" if label else "") + f"; {self._memory.held:,} are held"
+            f"{size:,} bytes are needed" + (f" for {label}" if label else "") + f"; {self._memory.held:,} are held",
+            *[f"{total // n:,} x {n:,} bytes: {what}" for total, n, what in largest],
         ]
-        lines += [f"{n:,} bytes: {what or 'a Tensor'}" for n, what in largest]
         with contextlib.suppress(AscendError):
             free, total = self.memory()
             lines.append(f"{free:,} of {total:,} bytes of the device are free")
+        lines.append("instead: smaller batches, a narrower dtype, no references to what is needed no more")
         error.add_note("\n".join(lines))
         return error
 
@@ -361,7 +364,7 @@ def found() -> int:
     try:
         acl.initialise()
         return int(acl.get("aclrtGetDeviceCount", ctypes.c_uint32))
-    except (MissingSymbolError, AscendError):
+    except AscendError:
         return 0
 
 

@@ -7,11 +7,11 @@ import glob
 import os
 from typing import Any
 
-from ...errors import did_you_mean
+from ...errors import AscendError, did_you_mean
 from ...locks import Lock
 from .tables import functions, operators
 
-__all__ = ["LIBRARY_VARIABLE", "Libraries", "MissingSymbolError", "folders"]
+__all__ = ["ABSENT", "LIBRARY_VARIABLE", "Libraries", "MissingSymbolError", "folders"]
 
 #: The environment variable that names the folder of the libraries, before all others.
 LIBRARY_VARIABLE = "AUTODIFF_COMPILER_ASCEND_LIB"
@@ -29,8 +29,15 @@ _C: dict[str, Any] = {
 _OBJECTS = ("tensor", "tensors", "scalar", "ints", "bools")
 
 
-class MissingSymbolError(RuntimeError):
+#: What is said of a function that an older CANN does not have.
+ABSENT = "the installed CANN has no function"
+
+
+class MissingSymbolError(AscendError):
     """A function that the installed CANN does not have, or a library that cannot be loaded."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(text=text)
 
 
 def folders() -> list[str]:
@@ -115,10 +122,18 @@ class Libraries:
             found = self._functions[name] = (plan, queue)
         return found
 
+    def lacks(self, operator: str) -> str:
+        """Why an operator cannot be had; nothing if it can."""
+        try:
+            self.phases(operator)
+            return ""
+        except MissingSymbolError:
+            return f"{ABSENT} aclnn{operator}"
+
     def _symbol(self, group: str, name: str) -> Any:
         for library in self.load(group):
             try:
                 return library[name]  # a new function object: nobody else sets its types
             except AttributeError:
                 continue
-        raise MissingSymbolError(f"the installed CANN has no function {name}")
+        raise MissingSymbolError(f"{ABSENT} {name}; `python -m autodiff_compiler ascend-selftest` lists what it lacks")

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ...dtypes import DType, bfloat16, float16, float32
+from ...dtypes import DType, bfloat16, bool_, float16, float32
 from ...errors import InternalCompilerError
 from ...ir.build import Builder
 from ...ir.core import Block, Function, Module, Op, Value
@@ -17,6 +17,7 @@ from ...ir.types import TensorType, TupleType
 from ...ir.walk import Cloner, uses
 from ...runtime.commits import Commit, sees_state
 from ...source import Loc
+from .arrays import KNOWN
 from .emit import Buffer, Call, Ref, Refused, contiguous_strides
 from .program import Bind, Frame, Host, Key, Operand, Segment, SeqKey, Step, keys_of
 from .recipes import Recipes
@@ -25,6 +26,8 @@ __all__ = ["CONTROL", "Lowering"]
 
 #: Floats that operators may not take, or that a rule of several steps would round at each.
 _NARROW = (float16, bfloat16)
+#: How many ops the host does once more, to check what they make.
+_FEW = 16
 #: Ops that this package lowers itself, by name: control flow, tuples, sequences.
 CONTROL: dict[str, Callable[[Lowering, Op], None]] = {}
 
@@ -42,11 +45,14 @@ def control(*names: str) -> Callable[[Any], Any]:
 class Lowering:
     """One module on its way: where each value is, and the steps so far.
 
-    `host` compiles a module of one op for the host; `fallback` allows ops of the device there, too.
+    `host` compiles a module of one op for the host; `fallback` allows ops of the device there, too.  `lacks` says why
+    an operator cannot be had, or nothing.
     """
 
-    def __init__(self, module: Module, host: Callable[[Module], Any], fallback: bool) -> None:
-        self.module, self.host, self.fallback = module, host, fallback
+    def __init__(
+        self, module: Module, host: Callable[[Module], Any], fallback: bool, lacks: Callable[[str], str]
+    ) -> None:
+        self.module, self.host, self.fallback, self.lacks = module, host, fallback, lacks
         self.uses = {v: u for function in module for v, u in uses(function.body).items()}
         self.env: dict[Value, Operand] = {}
         self.steps: list[Any] = []
@@ -57,8 +63,7 @@ class Lowering:
         self._numbers: dict[Any, Buffer] = {}
         #: how each op runs, and why some cannot; operators on the slow cores
         self.ways: dict[str, str] = {}
-        self.missing: dict[str, str] = {}
-        self.missing_at: Loc | None = None
+        self.missing: dict[str, tuple[str, Loc | None]] = {}
         self.slow: set[str] = set()
 
     # ------------------------------------------------------------------------------------------- places
@@ -248,6 +253,9 @@ class Lowering:
                 assert rule is not None
                 rule(c, *operands)
             outs[:] = [c.cast(made, x.dtype) for made, x in zip(c.outs, outs, strict=True)]
+            for call in self.calls[length:]:
+                if why := self.lacks(call.operator):
+                    raise Refused(why)
             return ""
         except Refused as refused:
             del self.calls[length:]
@@ -281,27 +289,61 @@ class Lowering:
         """The op as a step of the host; noted as missing where the device should have run it."""
         name = op.defn.name
         if why and not self.fallback:
-            self.missing.setdefault(name, why + (f" at {op.loc}" if op.loc else ""))
-            self.missing_at = self.missing_at or op.loc
-        self.ways[name] = f"host kernel: {why}" if why else "host"
-        program = self.host(_single(self.module, op))
+            self.missing.setdefault(name, (why, op.loc))
+            why = f"refused: {why}"
+        else:
+            self.ways[name] = f"host kernel: {why}" if why else "host"
+        before, leaves = self._from_arguments(op) if name == "check_index" else ([], [])
+        operands = leaves if before else list(dict.fromkeys(op.operands))
+        program = self.host(_alone(self.module, [*before, op], operands))
         results = [self.room(r.type, r.name) for r in op.results]  # type: ignore[arg-type]
         fn = self.module.callables.get(str(op.attr("fn")).removeprefix("@")) if name == "host_call" else None
         commit = isinstance(fn, Commit) and not fn.lasting
-        operands = [self.env[v] for v in op.operands]
-        self.step(Host(name, program, operands, [r.buffer for r in results], str(op.loc or ""), commit, sees_state(fn)))
+        places = [r.buffer for r in results]
+        given = [self.env[v] for v in operands]
+        self.step(
+            Host(name + (f" ({why})" if why else ""), program, given, places, str(op.loc or ""), commit, sees_state(fn))
+        )
         self.env.update(zip(op.results, results, strict=True))
 
+    def _from_arguments(self, op: Op) -> tuple[list[Op], list[Value]]:
+        """The few ops that make an op's operands of integers that the caller gives, and these.
 
-def _single(module: Module, op: Op) -> Module:
-    """A module whose entry applies one op to its arguments."""
-    made = module.like({})
+        The host often knows the latter (labels): then it need not wait for the device that does the same.
+        """
+        found: dict[Op, None] = {}
+        leaves: dict[Value, None] = {}
+        entry = set(self.module.entry.args)
+
+        def followed(value: Value) -> bool:
+            type, owner = value.type, value.owner
+            if not isinstance(type, TensorType) or not (type.dtype.is_int or type.dtype is bool_):
+                return False
+            if not isinstance(owner, Op):
+                if value in entry and math.prod(self.shape(type)) * type.dtype.itemsize <= KNOWN:
+                    leaves[value] = None
+                return value in leaves
+            if owner in found:
+                return True
+            pure = owner.defn.effect is Effect.PURE and not owner.blocks and owner.defn.name != "call"
+            if not pure or len(found) >= _FEW or not all(map(followed, owner.operands)):
+                return False
+            found[owner] = None
+            return True
+
+        return (list(found), list(leaves)) if all(map(followed, op.operands)) and leaves else ([], [])
+
+
+def _alone(module: Module, ops: Sequence[Op], operands: Sequence[Value]) -> Module:
+    """A module whose entry applies these ops to its arguments, and returns the results of the last one."""
+    made, op = module.like({}), ops[-1]
     made.inputs = made.outputs = ()
-    body = Block([v.type for v in op.operands], [v.name for v in op.operands])
+    body = Block([v.type for v in operands], [v.name for v in operands])
     builder = Builder(body, module=made, loc=op.loc)
     with builder:
-        cloner = Cloner(builder, dict(zip(op.operands, body.args, strict=True)))
-        cloner.clone_op(op)
+        cloner = Cloner(builder, dict(zip(operands, body.args, strict=True)))
+        for one in ops:
+            cloner.clone_op(one)
         builder.ret(*[cloner.mapping[r] for r in op.results])
     function = Function(op.defn.name, body)
     made.functions = {function.name: function}

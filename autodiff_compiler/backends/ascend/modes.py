@@ -12,11 +12,10 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from ...errors import AscendError
+from ...errors import AscendError, AscendMemoryError
 from .device import Block, Device
-from .emit import Call, Ref
+from .emit import Buffer, Call, Ref
 from .launch import Executor, Planned, launch
-from .library import MissingSymbolError
 from .shelf import Kept, Shelf, shelf_of
 
 if TYPE_CHECKING:
@@ -26,6 +25,8 @@ __all__ = ["MODES", "Cached", "Captured", "Mode"]
 
 #: How many sets of addresses a segment remembers.
 _KEPT = 4
+#: How many of the user's lines are named where memory lacks.
+_LINES = 3
 _THREAD_LOCAL = 1
 _Key: TypeAlias = tuple[Any, ...]
 _Known: TypeAlias = "OrderedDict[_Key, Kept | None]"
@@ -46,12 +47,25 @@ class Mode:
 
     def places(self, segment: Segment, run: Run) -> int:
         """Gives the segment's buffers their blocks; the address of its arena, which lives until it is queued."""
-        for buffer in segment.made:
-            run.frame[buffer] = run.device.allocate(buffer.nbytes, buffer.label)
-        if not segment.arena:
-            return 0
-        block = run.frame[id(segment)] = run.device.allocate(segment.arena, "values in between")
-        return block.address
+        wanted: Buffer | None = None
+        try:
+            for wanted in segment.made:
+                run.frame[wanted] = run.device.allocate(wanted.nbytes, wanted.label)
+            wanted = None
+            if not segment.arena:
+                return 0
+            block = run.frame[id(segment)] = run.device.allocate(segment.arena, "values in between")
+            return block.address
+        except AscendMemoryError as error:
+            lines = dict.fromkeys(c.loc for c in segment.calls if c.loc and (wanted is None or _mentions(c, wanted)))
+            if lines:
+                error.add_note(f"needed at {', '.join(list(lines)[:_LINES])}")
+            raise
+
+
+def _mentions(call: Call, buffer: Buffer) -> bool:
+    values = [x for v in call.values for x in (v if isinstance(v, list) else [v])]
+    return any(isinstance(x, Ref) and x.buffer is buffer for x in values)
 
 
 def placed(call: Call, segment: Segment, run: Run, arena: int) -> list[Any]:
@@ -318,14 +332,14 @@ class Captured(_Keeping):
             return None
         graph = _Graph(shelf)
         graph.users += 1  # planning may need memory
-        refusal: AscendError | MissingSymbolError | None = None
+        refusal: AscendError | None = None
         try:
             graph.plan(segment, run, arena)
             try:
                 if graph.record():
                     graph.done()
                     return graph
-            except (AscendError, MissingSymbolError) as error:
+            except AscendError as error:
                 refusal = error
         except BaseException:
             graph.destroy()
@@ -333,7 +347,7 @@ class Captured(_Keeping):
         finally:
             graph.users -= 1
         graph.destroy()
-        if refusal is not None and not (isinstance(refusal, AscendError) and shelf.refused(refusal)):
+        if refusal is not None and not shelf.refused(refusal):
             self._refused.add((id(segment), run.device.number))
             shelf.say(str(refusal))
         return None

@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from ...errors import InternalCompilerError
+from ...errors import InternalCompilerError, UnsupportedCallError
 from . import launch
 from .arrays import AscendArray, uploaded
 from .device import Block, Device, current
@@ -243,14 +243,19 @@ class AscendProgram:
         outs: Sequence[Operand],
         constants: dict[Buffer, np.ndarray[Any, Any]],
         mode: Mode,
+        refusal: Callable[[], UnsupportedCallError] | None = None,
     ) -> None:
         self.name, self.source, self.filename = name, source, f"<ascend program {name}>"
         self.steps, self.args, self.outs, self.constants, self.mode = steps, args, outs, constants, mode
+        #: makes the exception that calls raise: the device cannot run it
+        self.refusal = refusal
         self.run = self
         #: arguments that a call writes over: none, results are always new
         self.overwrites: tuple[int, ...] = ()
 
     def __call__(self, *arrays: Any) -> tuple[Any, ...]:
+        if self.refusal is not None:
+            raise self.refusal()
         device = current()
         frame: Frame = dict(self._constants(device))
         run = Run(device, frame)

@@ -16,7 +16,7 @@ import numpy as np
 
 from ...dtypes import float32
 from ...errors import AscendError
-from .acl import DEVICE_TO_DEVICE, Acl
+from .acl import DEVICE_FAILURES, DEVICE_TO_DEVICE, Acl
 from .device import Device, current, shutdown
 from .launch import Placed, launch
 from .library import MissingSymbolError
@@ -26,8 +26,6 @@ __all__ = ["SelfTest", "Stage", "basics"]
 
 PASSED, FAILED, NOT_RUN = "passed", "failed", "not run"
 _SYNC, _TIMELINE = 1, 8
-#: Errors of the device itself, after which its memory is lost.
-_LOST = range(507000, 508000)
 
 
 class StageFailure(Exception):
@@ -75,7 +73,7 @@ class SelfTest:
         except Exception as error:
             stage.status = FAILED
             stage.say(told(error), raised=type(error).__name__)
-            if not isinstance(error, AscendError | MissingSymbolError):
+            if not isinstance(error, AscendError):
                 stage.lines += traceback.format_exc().rstrip().splitlines()
             recover(error)
         stage.seconds = round(time.perf_counter() - began, 3)
@@ -93,7 +91,7 @@ def told(error: BaseException) -> str:
 
 def recover(error: BaseException) -> None:
     """Starts the device anew after an error that cost its memory."""
-    if isinstance(error, AscendError) and error.status in _LOST:
+    if isinstance(error, AscendError) and error.status in DEVICE_FAILURES:
         shutdown()
 
 
@@ -142,7 +140,10 @@ def _symbols(stage: Stage, acl: Acl, needed: Iterable[str]) -> None:
         operators_missing=absent,
     )
     if absent:
-        stage.say("missing operators, whose primitives fail when they are used: " + ", ".join(absent))
+        stage.say(
+            "missing operators, whose primitives are refused, or computed by the host with ascend_fallback: "
+            + ", ".join(absent)
+        )
     if lacking:
         raise StageFailure("missing functions: " + ", ".join(lacking))
 

@@ -5,6 +5,7 @@ They hold addresses, so they end when memory goes back to CANN; and CANN has roo
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import weakref
 from collections import OrderedDict
@@ -56,7 +57,8 @@ class Kept:
         """Leaves it to the next thread that uses the device; this may be any thread, at any time."""
         self.alive = False
         if hasattr(self, "shelf"):
-            self.shelf.device.abandoned.append(self)
+            with contextlib.suppress(ReferenceError):  # a forked process ends, whose devices are its parent's
+                self.shelf.device.abandoned.append(self)
 
 
 class Shelf:

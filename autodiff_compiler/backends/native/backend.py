@@ -16,10 +16,11 @@ from ...ir.walk import ops_of
 from ..base import Coverage, Executable, HostBackend, SilentExecutable
 from ..target import Target
 from . import (  # noqa: F401  (they enter how they lower ops)
-    control,
+    branches,
     effects,
     hosts,
     indexing,
+    loops,
     positions,
     products,
     randoms,
@@ -27,6 +28,7 @@ from . import (  # noqa: F401  (they enter how they lower ops)
     reductions,
     scans,
     scatters,
+    sequence_ops,
     structural,
     windows,
 )
@@ -38,13 +40,16 @@ from .engine import load
 from .entry import entry_for
 from .hosts import run_hosts
 from .lanes import NotNativeError
-from .lower import HOST, NATIVE, WALK, Lowering
+from .lower import Lowering
 from .machine import machine, why_not
 from .sequences import descriptor_type
 from .signature import Argument, Result, Signature
+from .values import HOST, NATIVE, WALK
 
 __all__ = ["NativeBackend", "NativeProgram"]
 
+#: Programs that touch so many bytes run long enough to let other threads run meanwhile.
+_LONG = 1 << 18
 TARGET = Target("native", fusion="elementwise")
 
 
@@ -61,8 +66,16 @@ class NativeProgram(SilentExecutable):
         results = tuple(
             Result(a.dtype, a.shape, low.overwritten.get(i)) for i, a in enumerate(map(_argument, low.outs))
         )
+        python = bool(low.hosts) or low.polls
+        touched = low.frame_bytes + sum(a.nbytes for a in (*arguments, *results))
+        alone = not python and not low.overwritten  # others must not see a state that is half written
         signature = Signature(
-            arguments, results, low.frame_bytes, stacks=low.stacks, calls_python=bool(low.hosts) or low.polls
+            arguments,
+            results,
+            low.frame_bytes,
+            stacks=low.stacks,
+            calls_python=python,
+            release_gil=alone and touched >= _LONG,
         )
         #: how its machine code is entered; None where Python stands in front of it
         self.signature: Signature | None = signature

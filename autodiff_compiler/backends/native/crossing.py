@@ -15,8 +15,8 @@ import numpy as np
 
 from ...dtypes import int64
 from ...ir.types import Seq, TensorType, TupleType, Type, tensor
-from .control import anchored
 from .hosts import View, call_python
+from .sequence_ops import anchored
 from .sequences import leaves, note_sequence, row_tensors
 from .values import Sequence as Collected
 from .values import row_major

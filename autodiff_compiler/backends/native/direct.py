@@ -75,11 +75,7 @@ class Direct:
 
 
 def direct(
-    program: NativeProgram,
-    states: Sequence[Tensor],
-    returned: Collection[int],
-    bare: bool,
-    kept: object,
+    program: NativeProgram, states: Sequence[Tensor], returned: Collection[int], bare: bool, kept: object
 ) -> Direct | None:
     """An entry to a program whose last arguments are these Tensors and Parameters; None if there can be none.
 

@@ -11,7 +11,7 @@ import struct
 from collections.abc import Callable, Sequence
 from typing import NamedTuple, TypeAlias
 
-__all__ = ["Int", "Reg", "Text", "bits_of", "float_text", "i64", "mangled", "pointer", "vector"]
+__all__ = ["Int", "Reg", "Text", "bits_of", "float_text", "i64", "known", "mangled", "pointer", "vector"]
 
 
 class Reg(NamedTuple):
@@ -35,6 +35,11 @@ def vector(type: str, width: int) -> str:
 
 def i64(number: int) -> Reg:
     return Reg(str(number), "i64")
+
+
+def known(register: Reg) -> Int:
+    """The number where a register is one."""
+    return int(register.text) if register.text.lstrip("-").isdigit() else register
 
 
 def pointer(text: str) -> Reg:
@@ -148,7 +153,9 @@ class Text:
     def at(self, base: Reg, offset: Int) -> Reg:
         """The place `offset` bytes behind `base`."""
         return (
-            base if offset == 0 else self.let("ptr", f"getelementptr i8, ptr {base.text}, i64 {self.whole(offset).text}")
+            base
+            if offset == 0
+            else self.let("ptr", f"getelementptr i8, ptr {base.text}, i64 {self.whole(offset).text}")
         )
 
     def load(self, type: str, place: Reg, align: int) -> Reg:
@@ -191,7 +198,9 @@ class Text:
         head, done = self.fresh("loop")[1:], self.fresh("done")[1:]
         before = self._block
         if not runs:
-            some = self.let("i1", f"icmp {'sgt' if down else 'slt'} i64 {self.whole(start).text}, {self.whole(stop).text}")
+            some = self.let(
+                "i1", f"icmp {'sgt' if down else 'slt'} i64 {self.whole(start).text}, {self.whole(stop).text}"
+            )
             self.do(f"br i1 {some.text}, label %{head}, label %{done}")
         else:
             self.jump(head)

@@ -1,7 +1,7 @@
 """From the ops of a module to one LLVM function: the driver, which calls the loops of clusters and other kernels.
 
-Values without dimensions are registers.  Others lie in buffers, whose places are found at the end; ops that only look at
-elements in another order (`transpose`, slices, `broadcast_to`) make no code.
+Values without dimensions are registers.  Others lie in buffers, whose places are found at the end; ops that only look
+at elements in another order (`transpose`, slices, `broadcast_to`) make no code.
 """
 
 from __future__ import annotations
@@ -10,33 +10,30 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
-from ...errors import InternalCompilerError
 from ...ir.build import Builder
 from ...ir.core import Block, Module, Op, Value
 from ...ir.primitive import Effect, F
-from ...ir.types import TensorType, Type, tensor
+from ...ir.types import TensorType, Type
 from ...ir.undefined import undefined_values
 from ...ir.walk import uses
 from ...runtime.commits import sees_state
 from ...source import Loc
 from .arena import place_buffers
-from .clusters import Axes, Cluster, items, reduced_axes
+from .clusters import Axes, Cluster, items
 from .emit import Reg, Text, i64
 from .formulas import apply_formula, has_formula
+from .fusing import memory_of, source_of, write_cluster, write_walk
 from .lanes import Kernels, Lane, NotNativeError
 from .machine import Machine
 from .sequences import Room, descriptor_type, enter
 from .signature import Context
-from .values import Array, Buffer, Operand, Pack, Spread, Undefined, row_major, size_of
-from .walk import Walk, held_row
-from .walk_plan import Memory, Passes, Source, collapsed, plan_passes, row_bytes
+from .values import HOST, NATIVE, Array, Buffer, Operand, Pack, Spread, Undefined, row_major, size_of
+from .walk_plan import Passes
 
-__all__ = ["FRAME_START", "HOST", "NATIVE", "OPS", "WALK", "Lowering"]
+__all__ = ["FRAME_START", "OPS", "Carried", "Lowering", "Place", "Region"]
 
 #: Where the frame begins to be ours: before it lies the entry's header.
 FRAME_START = 64
-#: How an op is run.
-NATIVE, WALK, HOST = "native", "inside walks", "NumPy kernel"
 #: How ops without a formula are written.
 OPS: dict[str, Callable[[Lowering, Op], None]] = {}
 
@@ -273,8 +270,12 @@ class Lowering:
         shape = to.shape
         cluster = Cluster(shape, Axes((), (), tuple(range(len(shape)))))
         passes = Passes({value: 0}, [[]], [[value]])
-        self._walk(
-            cluster, passes, {value: self._source(value, cluster)}, {value: (to, self._memory(to, range(len(shape))))}
+        write_walk(
+            self,
+            cluster,
+            passes,
+            {value: source_of(self, value, cluster)},
+            {value: (to, memory_of(to, range(len(shape))))},
         )
 
     def copy_defined(self, value: Value, to: Array) -> None:
@@ -308,7 +309,7 @@ class Lowering:
             cluster.ops.append(result.owner)
             cluster.full.add(result)
         passes = Passes({value: 0, result: 0}, [[]], [[result]])
-        self._walk(cluster, passes, {value: self._memory(source, axes)}, {result: (to, self._memory(to, axes))})
+        write_walk(self, cluster, passes, {value: memory_of(source, axes)}, {result: (to, memory_of(to, axes))})
 
     def place(self, value: Value) -> Reg:
         """A value of this block as a pointer to its elements in C order (of numbers too)."""
@@ -321,7 +322,7 @@ class Lowering:
         for item in items(block):
             self.tick += 1
             if isinstance(item, Cluster):
-                self.cluster(item)
+                write_cluster(self, item)
                 self.written.update(item.ops)
                 made = [x for op in item.ops for x in op.results]
             else:
@@ -382,123 +383,6 @@ class Lowering:
         OPS["host"](self, op)
 
     # ------------------------------------------------------------------------------------------- clusters
-    def cluster(self, cluster: Cluster) -> None:
-        shape = cluster.shape
-        for op in cluster.ops:
-            if self.ways.get(op.defn.name) != HOST:
-                self.ways[op.defn.name] = WALK
-        if cluster.axes is None:
-            cluster.axes = Axes((), (), tuple(range(len(shape))))
-        members = set(cluster.ops)
-        wanted = {
-            r for op in cluster.ops for r in op.results if any(by not in members for by, _ in self.uses.get(r, ()))
-        }
-        elements = wanted & cluster.full
-        lanes = self._lanes(cluster)
-        held = self._held(cluster, elements, lanes)
-        passes = plan_passes(cluster, elements, held=held)
-        sources: dict[Value, Source] = {}
-        for op in cluster.ops:
-            for x in op.operands:
-                if x not in cluster.full and x not in cluster.rows and x not in sources:
-                    sources[x] = self._source(x, cluster)
-        sinks = {
-            x: self._sink(x, cluster) for op in cluster.ops for x in op.results if x in wanted or x in cluster.ends
-        }
-        for x in passes.temporaries:
-            sinks[x] = self._temporary(x, cluster)
-        self._note_overwrites(cluster, passes, sources, sinks)
-        self._walk(cluster, passes, sources, sinks, held=held)
-
-    def _lanes(self, cluster: Cluster) -> int:
-        """How many elements a vector has: those of the widest type fill a register."""
-        values = [x for op in cluster.ops for x in (*op.operands, *op.results)]
-        return self.machine.vector_bytes // (8 if any(x.dtype.itemsize == 8 for x in values) else 4)
-
-    def _held(self, cluster: Cluster, elements: set[Value], lanes: int) -> bool:
-        assert cluster.axes is not None
-        inner = [cluster.shape[a] for a in cluster.axes.inner if cluster.shape[a] != 1]
-        count = plan_passes(cluster, elements, held=True).count
-        return held_row(inner[0] if inner else 1, count, lanes, max(1, len(inner)))  # type: ignore[arg-type]
-
-    def _source(self, x: Value, cluster: Cluster) -> Source:
-        operand = self.env[x]
-        if isinstance(operand, Spread):
-            return operand.number
-        if isinstance(operand, Undefined):
-            return 0
-        if not isinstance(operand, Array):
-            raise InternalCompilerError(f"a walk reads {operand!r}")
-        self.touch(operand)
-        return self._memory(operand, self._axes_of(x, cluster), len(cluster.shape))
-
-    def _axes_of(self, x: Value, cluster: Cluster) -> Iterable[int]:
-        """Which axes of the walk those of a value are."""
-        if len(x.shape) == len(cluster.shape):
-            return range(len(x.shape))
-        assert cluster.axes is not None
-        return [a for a in range(len(cluster.shape)) if a not in cluster.axes.inner]
-
-    def _memory(self, array: Array, axes: Iterable[int], ndim: int | None = None) -> Memory:
-        strides = [0] * (len(array.shape) if ndim is None else ndim)
-        for axis, d, stride in zip(axes, array.shape, array.strides, strict=True):
-            strides[axis] = 0 if d == 1 else stride
-        return Memory(array.base, array.offset, tuple(strides), array.dtype, array.counted)
-
-    def _sink(self, x: Value, cluster: Cluster) -> tuple[Array, Memory]:
-        made = self.target(x)
-        ndim = len(cluster.shape)
-        op = x.owner
-        assert isinstance(op, Op)
-        if x in cluster.ends and len(x.shape) != ndim:
-            axes: Iterable[int] = [a for a in range(ndim) if a not in reduced_axes(op)]
-        else:
-            axes = self._axes_of(x, cluster)
-        return made, self._memory(made, axes, ndim)
-
-    def _temporary(self, x: Value, cluster: Cluster) -> tuple[Array, Memory]:
-        """Memory for one row of a value."""
-        assert cluster.axes is not None
-        assert isinstance(x.type, TensorType)
-        buffer = self.buffer(row_bytes(cluster, x))
-        strides, step = [0] * len(cluster.shape), x.type.dtype.itemsize
-        for a in reversed(cluster.axes.inner):
-            strides[a] = step
-            step *= cluster.shape[a]  # type: ignore[operator]
-        array = Array(x.type, buffer.base, tuple(strides), 0, (buffer,))
-        return array, Memory(buffer.base, 0, tuple(strides), x.type.dtype)
-
-    def _note_overwrites(
-        self, cluster: Cluster, passes: Passes, sources: dict[Value, Source], sinks: dict[Value, tuple[Array, Memory]]
-    ) -> None:
-        """Which results may be written over operands that nobody needs any more: element by element, in one pass."""
-        if passes.count > 1:
-            return
-        for x, (made, memory) in sinks.items():
-            for y, source in sources.items():
-                operand = self.env[y]
-                if x in cluster.full and isinstance(source, Memory) and isinstance(operand, Array) and operand.roots:
-                    same = source.strides == memory.strides and source.offset == 0
-                    if not same or len(operand.roots) != 1:
-                        continue
-                    others = sum(
-                        1 for z in sources if isinstance(o := self.env[z], Array) and operand.roots[0] in o.roots
-                    )
-                    if others == 1 and operand.dtype is made.dtype:
-                        made.roots[0].over.append(operand.roots[0])
-            self._note_in_place(x, cluster, sources, memory)
-
-    def _note_in_place(self, x: Value, cluster: Cluster, sources: dict[Value, Source], memory: Memory) -> None:
-        """Whether the next version of a carry may be written over the one of this trip."""
-        carried = self.carried.get(x)
-        if carried is None or x not in cluster.full or carried.in_place:
-            return
-        source, now = sources.get(carried.arg), self.env[carried.arg]
-        if not isinstance(source, Memory) or not isinstance(now, Array) or source.strides != memory.strides:
-            return
-        shared = [z for z in sources if isinstance(o := self.env[z], Array) and not set(now.roots).isdisjoint(o.roots)]
-        carried.in_place = shared == [carried.arg] and self.last_use(carried.arg, cluster.ops)
-
     def last_use(self, arg: Value, ops: Sequence[Op]) -> bool:
         """Whether nobody reads a carry after these ops."""
         body = arg.owner
@@ -516,56 +400,6 @@ class Lowering:
         loop = body.parent
         assert loop is not None
         return int(loop.attr("carries")) if loop.defn.name == "scan" else len(loop.operands)
-
-    def _walk(
-        self,
-        cluster: Cluster,
-        passes: Passes,
-        sources: dict[Value, Source],
-        sinks: dict[Value, tuple[Array, Memory]],
-        *,
-        held: bool = False,
-    ) -> None:
-        """Writes the walk here if it has no loops, else as a function that is called here."""
-        memories = [s for s in sources.values() if isinstance(s, Memory)] + [m for _, m in sinks.values()]
-        assert cluster.axes is not None
-        layout = collapsed(cluster.shape, cluster.axes, memories)  # type: ignore[arg-type]
-        lanes = (
-            self._lanes(cluster)
-            if cluster.ops
-            else self.machine.vector_bytes // max(4, max(m.dtype.itemsize for m in memories))
-        )
-        loops = len(layout.batch) + len(layout.outer) + len(layout.inner) - 1
-        inline = loops == 0 and layout.inner[-1].size <= 2 * lanes
-        plain = {x: m for x, (_, m) in sinks.items()}
-        more: dict[str, Any] = {"lanes": lanes, "masked": self.machine.masked, "held": held}
-        if inline:
-            walk = Walk(self.text, cluster, passes, layout, sources, plain, **more)
-            walk.write()
-            for x in sinks:
-                if x in cluster.rows and x.type is tensor(x.dtype, ()) and x not in self.results:
-                    self.env[x] = Spread(x.type, walk.row[x])
-            return
-        outside: list[Reg] = []
-        for s in sources.values():
-            if isinstance(s, Memory | Lane):
-                outside.append(s.base if isinstance(s, Memory) else s.reg)
-        outside = list(dict.fromkeys([*outside, *(m.base for m in plain.values())]))
-        outside = [r for r in outside if r.text != "null"]
-        text = Text(f"k{len(self.kernels)}", [(r.type, f"p{i}") for i, r in enumerate(outside)], "void", "noinline ")
-        text.head = text.head.replace("define ", "define internal ", 1)
-        inside = {r: Reg(f"%p{i}", r.type) for i, r in enumerate(outside)}
-        k = Kernels(text, 1)
-        for s in memories:
-            s.base = inside.get(s.base, s.base)
-        moved = {x: Lane(k, inside[s.reg], s.dtype) if isinstance(s, Lane) else s for x, s in sources.items()}
-        Walk(text, cluster, passes, layout, moved, plain, **more).write()
-        text.ret()
-        self.kernels.append(text)
-        self.text.do(f"call void @{text.name}({', '.join(map(str, outside))})")
-        for x, (array, _) in sinks.items():
-            if array.shape == () and x not in self.results:
-                self.env[x] = Spread(array.type, self.one.load(array.base, array.dtype))
 
     # ------------------------------------------------------------------------------------------- the whole
     def lower(self, in_place: dict[int, int], leave: Callable[[Lowering, Sequence[Value]], None]) -> None:

@@ -21,7 +21,8 @@ def copy_to_change(low: Lowering, op: Op, to: Array) -> None:
     if not (isinstance(operand, Array) and operand.contiguous and (mine or _alone(operand))):
         low.copy(x, to)
         return
-    if any(_read_elsewhere(low, op, root) for root in operand.roots):
+    # The first version of a carry may be anybody's: it is only read, and copied.
+    if any(_read_elsewhere(low, op, root) for root in (to.roots if mine else operand.roots)):
         low.copy(x, to)
         return
     if mine:

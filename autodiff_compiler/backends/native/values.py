@@ -11,7 +11,26 @@ from ...ir.types import TensorType, Type
 from .emit import Int, Reg
 from .lanes import Lane
 
-__all__ = ["Array", "Buffer", "Operand", "Pack", "Part", "Rows", "Runs", "Sequence", "Spread", "Undefined", "row_major", "size_of"]
+__all__ = [
+    "HOST",
+    "NATIVE",
+    "WALK",
+    "Array",
+    "Buffer",
+    "Operand",
+    "Pack",
+    "Part",
+    "Rows",
+    "Runs",
+    "Sequence",
+    "Spread",
+    "Undefined",
+    "row_major",
+    "size_of",
+]
+
+#: How an op is run.
+NATIVE, WALK, HOST = "native", "inside walks", "NumPy kernel"
 
 
 def size_of(type: Type) -> int:

@@ -22,6 +22,8 @@ from .walk_plan import Layout, Level, Memory, Passes, Source
 __all__ = ["Walk"]
 
 _BLOCK = 4096
+#: Numbers fewer than this NumPy adds one after the other.
+_FEW = 8
 #: So many vectors of a row are written one after the other, and kept in registers between passes.
 HELD = 4
 
@@ -489,21 +491,30 @@ class Walk:
             return (k.logical_or if name in ("any", "max") else k.logical_and)(a, b)
         return (k.maximum if name == "max" else k.minimum)(a, b)
 
+    def _part(self, x: Lane, lanes: Sequence[int]) -> Lane:
+        """Some of the lanes."""
+        width = len(lanes)
+        k, of = self._k(width), vector(x.reg.type[1:-1].partition(" x ")[2], width)
+        if x.kernels.width == 1:
+            return x
+        if width == 1:
+            rhs = f"extractelement {x.reg}, i64 {lanes[0]}"
+        else:
+            places = ", ".join(f"i32 {i}" for i in lanes)
+            rhs = f"shufflevector {x.reg}, {x.reg.type} poison, <{width} x i32> <{places}>"
+        return Lane(k, self.text.let(of, rhs), x.dtype)
+
     def _collapsed(self, op: Op, x: Lane) -> Lane:
-        """All lanes joined, halves with halves, as the dtype of the result."""
+        """All lanes joined, as the dtype of the result: neighbours first, or a few numbers in order, as NumPy does."""
         width = x.kernels.width
+        if self.length < _FEW and op not in self.slabs and len(self.layout.inner) == 1:
+            ones = [self._part(x, [i]) for i in range(min(self.length, width))]
+            x, width = ones[0], 1
+            for one in ones[1:]:
+                x = self._join(op, x, one)
         while width > 1:
             width //= 2
-            half, k = vector(x.reg.type[1:-1].partition(" x ")[2], width), self._k(width)
-            halves = []
-            for first in (0, width):
-                places = ", ".join(f"i32 {first + i}" for i in range(width))
-                if width == 1:
-                    rhs = f"extractelement {x.reg}, i64 {first}"
-                else:
-                    rhs = f"shufflevector {x.reg}, {x.reg.type} poison, <{width} x i32> <{places}>"
-                halves.append(Lane(k, self.text.let(half, rhs), x.dtype))
-            x = self._join(op, *halves)
+            x = self._join(op, self._part(x, range(0, 2 * width, 2)), self._part(x, range(1, 2 * width, 2)))
         type = op.results[0].type
         assert isinstance(type, TensorType)
         return self.one.cast(x, type.dtype)

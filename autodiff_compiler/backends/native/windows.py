@@ -18,6 +18,7 @@ from ...ir.types import tensor
 from ...primitives.window import axis_taps
 from .clusters import Axes, Cluster
 from .emit import pointer
+from .fusing import memory_of, write_walk
 from .lower import OPS, Lowering
 from .rearrangements import fill, part
 from .values import Array
@@ -41,7 +42,7 @@ def compute(
     read: dict[Value, Source] = {}
     for value, source in zip(block.args, sources, strict=True):
         low.touch(source)
-        read[value] = low._memory(source, axes)
+        read[value] = memory_of(source, axes)
     for op in block.ops:
         (made,) = op.results
         if op.defn.name == "const":
@@ -53,8 +54,8 @@ def compute(
     sinks: dict[Value, Any] = {}
     for value, target in zip(results, targets, strict=True):
         low.touch(target)
-        sinks[value] = (target, low._memory(target, axes))
-    low._walk(cluster, passes, read, sinks)
+        sinks[value] = (target, memory_of(target, axes))
+    write_walk(low, cluster, passes, read, sinks)
 
 
 def _numbers(low: Lowering, op: Op) -> Array:

@@ -106,6 +106,7 @@ def _places() -> dict[str, int]:
         return x + len(cells)
 
     cells = [one]
+
     class First:
         pass
 

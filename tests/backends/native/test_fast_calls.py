@@ -18,6 +18,7 @@ import pytest
 import autodiff_compiler as ms
 from autodiff_compiler import Parameter, Tensor, nn, ops
 from autodiff_compiler.backends.native import abi, machine, words
+from autodiff_compiler.compiler.specialised import LONG_WAYS
 from autodiff_compiler.runtime import epoch
 from autodiff_compiler.runtime.storage import holders
 from autodiff_compiler.transforms.jit import JitFunction
@@ -25,7 +26,7 @@ from autodiff_compiler.transforms.jit import JitFunction
 pytestmark = pytest.mark.skipif(
     machine.why_not() is not None or abi.why_not() is not None, reason="there is no machine code here"
 )
-TIMES = 5  # after which a call takes the short way
+TIMES = LONG_WAYS + 3  # after which a call takes the short way
 scale = 2.0
 
 
@@ -168,8 +169,9 @@ def test_states_are_written_where_they_lie():
     net = Counting()
     warm(net, A)
     array = net.total.asnumpy()
-    assert short(net, A).tolist() == [6, 12, 18]
-    assert array.tolist() == [6, 12, 18]
+    total = [k * (TIMES + 1) for k in (1, 2, 3)]
+    assert short(net, A).tolist() == total
+    assert array.tolist() == total
     assert net.total.asnumpy() is array
 
 
@@ -193,10 +195,7 @@ def test_gradients():
     def f(x, y):
         return (x * x * y).sum()
 
-    for make, expected in (
-        (lambda: ms.grad(f), [8, 20, 36]),
-        (lambda: ms.grad(f, 1), [1, 4, 9]),
-    ):
+    for make, expected in ((lambda: ms.grad(f), [8, 20, 36]), (lambda: ms.grad(f, 1), [1, 4, 9])):
         for _ in range(TIMES):
             make()(A, B)
         assert make() is make()
@@ -208,10 +207,70 @@ def test_gradients():
 def test_random_numbers_go_on():
     f = ms.jit(lambda x: x + ops.rand(3, seed=3))
     ms.set_seed(5)
-    found = [f(A).tolist() for _ in range(9)]
+    found = [f(A).tolist() for _ in range(2 * TIMES)]
     ms.set_seed(5)
-    assert [f(A).tolist() for _ in range(9)] == found
-    assert len({tuple(x) for x in found}) == 9
+    assert [f(A).tolist() for _ in range(2 * TIMES)] == found
+    assert len({tuple(x) for x in found}) == 2 * TIMES
+
+
+def test_methods():
+    class Model:
+        def __init__(self, w):
+            self.w = w
+
+        @ms.jit
+        def scaled(self, x):
+            return x * self.w
+
+    one, other = Model(of(1, 2, 3)), Model(of(2, 2, 2))
+    form = Model.__dict__["scaled"]
+
+    def short(method, x):
+        before = ran(form)
+        found = method(x)
+        assert ran(form) == before + 1
+        return found
+
+    for model in (one, other):
+        warm(model.scaled, A)
+    for _ in range(3):
+        assert short(one.scaled, A).tolist() == [1, 4, 9]
+        assert short(other.scaled, A).tolist() == [2, 4, 6]
+    assert one.scaled(x=A).tolist() == [1, 4, 9]
+    assert one.scaled(of(2)).tolist() == [2, 4, 6]
+    one.w = of(0, 0, 1)
+    assert one.scaled(A).tolist() == [0, 0, 3]
+    one.w = 5
+    assert one.scaled(A).tolist() == [5, 10, 15]
+    assert short(other.scaled, A).tolist() == [2, 4, 6]
+    with ms.disable_jit():
+        before = ran(form)
+        assert other.scaled(A).tolist() == [2, 4, 6]
+        assert ran(form) == before
+        assert not form._methods
+    other.scaled(A)
+    assert id(other) in form._methods
+
+
+def test_compiled_methods_of_cells_in_eager_mode():
+    class Mine(Net):
+        @ms.jit
+        def construct(self, x):
+            return x * self.w
+
+    ms.set_context(mode=ms.PYNATIVE_MODE)
+    net, form = Mine(), Mine.__dict__["construct"]
+    warm(net, A)
+    before = ran(form)
+    assert net(A).tolist() == [1, 4, 9]
+    assert ran(form) == before + 1
+    net.w.set_data(of(1, 1, 1))
+    assert net(A).tolist() == [1, 2, 3]
+    gone = weakref.ref(net)
+    del net
+    form.clear_cache()
+    gc.collect()
+    assert gone() is None
 
 
 # ------------------------------------------------------------------------------------------------ what it refuses

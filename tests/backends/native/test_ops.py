@@ -7,6 +7,7 @@ import re
 import numpy as np
 import pytest
 
+import autodiff_compiler as ms
 from autodiff_compiler.backends.native.machine import why_not
 from autodiff_compiler.backends.numpy import NumpyBackend
 from autodiff_compiler.dtypes import bfloat16, bool_, float16, float32, float64, int32, int64, uint8
@@ -391,3 +392,36 @@ def test_places_are_numbers_for_every_reader() -> None:
         )
 
     assert_like_numpy(module_for(build, index), [index], "counts", exact=True)
+
+
+# ------------------------------------------------------------------------------------------------ in loops
+def _row_after_row(x, n):
+    i, y = 0 * n, x
+    while i < n:
+        y[i % 8] = x[1]
+        y[(i + 3) % 8] = y[i % 8] * 2.0
+        i = i + 1
+    return y
+
+
+def _of_the_version_before(x, n):
+    i, y, z = 0 * n, x * 2.0, x
+    while i < n:
+        z = y
+        y = y + 0.0
+        y[i % 8] = z[(i + 1) % 8] * 0.5
+        i = i + 1
+    return y, z
+
+
+@pytest.mark.parametrize("function", [_row_after_row, _of_the_version_before])
+@pytest.mark.parametrize("trips", [0, 1, 2, 9])
+def test_rows_are_written_in_loops(function, trips: int) -> None:
+    """The next version may lie where the last one does, but never where the operand or an older one does."""
+    x = np.random.default_rng(13).standard_normal((8, 50)).astype(np.float32)
+    given = ms.Tensor(x)
+    found = ms.jit(function, backend="native")(given, ms.mutable(trips))
+    expected = function(ms.Tensor(x), trips)
+    pairs = zip(found, expected, strict=True) if isinstance(found, tuple) else [(found, expected)]
+    for got, wanted in pairs:
+        np.testing.assert_array_equal(got.asnumpy(), wanted.asnumpy())

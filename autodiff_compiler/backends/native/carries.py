@@ -1,0 +1,203 @@
+"""What goes from one trip of a loop to the next.
+
+A number goes in a register, an array by pointer: a trip writes the next version into the spare one of two buffers,
+which change places; where the op that writes it reads the old version element by element, and nobody reads that later,
+one buffer is enough.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ...ir.core import Block, Op, Value
+from ...ir.types import TensorType, TupleType, Type
+from .emit import Reg
+from .lower import Carried, Lowering, Place
+from .registers import Roots, elements_of, operand_of, registers_of
+from .sequence_ops import anchored
+from .sequences import NULL
+from .values import Array, Buffer, Operand, Pack, Sequence, Spread, Undefined, size_of
+
+__all__ = ["ArrayCarry", "Carry", "carry_of"]
+
+#: Ops that change some elements of their first operand, where it lies if they can.
+_CHANGE = frozenset({"slice_update", "scatter_update", "scatter_add", "scatter_max", "scatter_min", "scatter_mul"})
+
+
+class Carry:
+    """One tensor or sequence that goes from trip to trip; the `registers` stand for it at the start of a trip."""
+
+    def __init__(self, low: Lowering, type: Type, init: Operand) -> None:
+        self.low, self.type = low, type
+        self.roots = Roots()
+        self.first = registers_of(low, init, type, self.roots)
+
+    def begin(self, registers: list[Reg]) -> Operand:
+        return operand_of(self.low, self.type, iter(registers), tuple(self.roots))
+
+    def wish(self, value: Value, body: Block) -> None:
+        """Lets the next version be written where it is to be, if it can."""
+
+    def pointers(self) -> list[Reg]:
+        """What may point to records of the loop."""
+        return []
+
+    def moved(self, pointers: Iterator[Reg], now: Operand) -> Operand:
+        """The carry, which was `now`, after records have moved."""
+        return now
+
+    def next(self, operand: Operand, value: Value) -> list[Reg]:
+        if isinstance(operand, Sequence):
+            operand = anchored(self.low, operand, escapes=True)
+        return registers_of(self.low, operand, self.type, self.roots)
+
+    def end(self, registers: list[Reg]) -> Operand:
+        return operand_of(self.low, self.type, iter(registers), tuple(self.roots))
+
+
+class ArrayCarry(Carry):
+    """An array: its registers point to the version of this trip and to the buffer of the next one.
+
+    `place` is where the last version is wanted after the loop.
+    """
+
+    type: TensorType
+
+    def __init__(self, low: Lowering, type: TensorType, init: Operand, place: Place | None, arg: Value) -> None:
+        self.low, self.type, self.place, self.arg = low, type, place, arg
+        self.roots = Roots()
+        self.nbytes, self.start = size_of(type), low.tick
+        self.second: Buffer | None = None
+        self.one = place.array if place is not None else low.array(type)
+        self.roots.add(self.one.roots)
+        if isinstance(init, Undefined):
+            first = NULL
+        elif isinstance(init, Spread) or not init.contiguous:  # type: ignore[union-attr]
+            made = low.array(type, self._other())
+            low.copy_operand(init, made)
+            first = made.base
+        else:
+            assert isinstance(init, Array)
+            low.touch(init)
+            self.roots.add(init.roots)
+            first = low.text.at(init.base, init.offset)
+        self.here = low.text.at(self.one.base, self.one.offset)
+        self.first = [first, self.here]
+
+    def _other(self) -> Buffer:
+        if self.second is None:
+            self.second = self.low.buffer(self.nbytes)
+            self.second.first = self.start
+            self.roots.add([self.second])
+        return self.second
+
+    def begin(self, registers: list[Reg]) -> Operand:
+        low = self.low
+        self.now, self.spare = registers
+        self.current = low.at_pointer(self.type, self.now, tuple(self.roots))
+        self.following = low.at_pointer(self.type, self.spare, self.one.roots)
+        self.carried = Carried(self.arg, self.following)
+        return self.current
+
+    def pointers(self) -> list[Reg]:
+        return [self.now]
+
+    def moved(self, pointers: Iterator[Reg], now: Operand) -> Operand:
+        self.now = next(pointers)
+        self.current = self.low.at_pointer(self.type, self.now, tuple(self.roots))
+        return self.current
+
+    def wish(self, value: Value, body: Block) -> None:
+        low = self.low
+        while value.block is body and isinstance(value.owner, Op) and value not in low.wanted:
+            low.wanted[value] = Place(self.following, fixed=False, carried=self.carried)
+            if value.owner.defn.name not in _CHANGE:
+                return
+            value = value.owner.operands[0]
+            if len(low.uses[value]) != 1:
+                return
+
+    def next(self, operand: Operand, value: Value) -> list[Reg]:
+        low, text = self.low, self.low.text
+        if isinstance(operand, Undefined):
+            return [NULL, self.spare]
+        if operand is self.following and self.carried.in_place:
+            return [self.spare, self.spare]
+        low.touch(operand)
+        if isinstance(operand, Array) and operand.contiguous and all(map(self._stays, operand.roots)):
+            found = text.at(operand.base, operand.offset)
+            self.roots.add(operand.roots)
+        else:
+            found = self.spare
+            low.copy_defined(value, self.following)
+            if value in low.undefined and isinstance(operand, Array):
+                none = text.let("i1", f"icmp eq {operand.base}, null")
+                found = text.let("ptr", f"select {none}, ptr null, {found}")
+        taken = text.let("i1", f"icmp eq {found}, {self.here.text}")
+        return [found, text.let("ptr", f"select {taken}, {self._other().base}, {self.here}")]
+
+    def _stays(self, root: Buffer) -> bool:
+        """Whether bytes are still there, unchanged, in the next trip."""
+        return root.first < self.start or root in self.roots.found or root in self.low.regions[-1].records
+
+    def end(self, registers: list[Reg]) -> Operand:
+        low = self.low
+        found = low.at_pointer(self.type, registers[0], tuple(self.roots))
+        for root in self.roots:
+            root.last = max(root.last, low.tick)
+        if self.place is None:
+            return found
+        text = low.text
+        there = text.let("i1", f"icmp eq {registers[0]}, {self.here.text}")
+
+        def copy() -> tuple[()]:
+            low.copy_defined(low.stand_in(self.type, found, self.arg), self.one)
+            return ()
+
+        text.branch(there, lambda: (), copy)
+        return self.one
+
+
+class _TupleCarry(Carry):
+    """A tuple: its elements one by one."""
+
+    def __init__(self, low: Lowering, type: TupleType, init: Operand, arg: Value) -> None:
+        self.low, self.type = low, type
+        self.elems: list[Carry] = []
+        for elem, t in zip(elements_of(init, type), type.elems, strict=True):
+            self.elems.append(carry_of(low, t, elem, low.stand_in(t, elem, arg), None))
+        self.first = [r for e in self.elems for r in e.first]
+
+    def _each(self, registers: list[Reg]) -> Iterator[tuple[Carry, list[Reg]]]:
+        for elem in self.elems:
+            yield elem, registers[: len(elem.first)]
+            registers = registers[len(elem.first) :]
+
+    def begin(self, registers: list[Reg]) -> Operand:
+        return Pack([elem.begin(own) for elem, own in self._each(registers)])
+
+    def pointers(self) -> list[Reg]:
+        return [p for elem in self.elems for p in elem.pointers()]
+
+    def moved(self, pointers: Iterator[Reg], now: Operand) -> Operand:
+        assert isinstance(now, Pack)
+        return Pack([elem.moved(pointers, part) for elem, part in zip(self.elems, now.elems, strict=True)])
+
+    def next(self, operand: Operand, value: Value) -> list[Reg]:
+        assert isinstance(self.type, TupleType)
+        found: list[Reg] = []
+        for elem, part in zip(self.elems, elements_of(operand, self.type), strict=True):
+            found += elem.next(part, self.low.stand_in(elem.type, part, value))
+        return found
+
+    def end(self, registers: list[Reg]) -> Operand:
+        return Pack([elem.end(own) for elem, own in self._each(registers)])
+
+
+def carry_of(low: Lowering, type: Type, init: Operand, arg: Value, result: Value | None) -> Carry:
+    """How a value of this type is carried, from `init` on: in the body as `arg`, to `result` after the loop."""
+    if isinstance(type, TupleType):
+        return _TupleCarry(low, type, init, arg)
+    if isinstance(type, TensorType) and type.shape != ():
+        return ArrayCarry(low, type, init, low.wish(result) if result is not None else None, arg)
+    return Carry(low, type, init)

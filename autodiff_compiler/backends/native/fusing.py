@@ -1,0 +1,197 @@
+"""Clusters in a program: where a walk reads and writes, and which of its results may be written over what it reads."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+from ...errors import InternalCompilerError
+from ...ir.core import Op, Value
+from ...ir.types import TensorType, tensor
+from .clusters import Axes, Cluster, reduced_axes
+from .emit import Reg, Text
+from .lanes import Kernels, Lane
+from .values import HOST, WALK, Array, Spread, Undefined
+from .walk import Walk, held_row
+from .walk_plan import Memory, Passes, Source, collapsed, plan_passes, row_bytes
+
+if TYPE_CHECKING:
+    from .lower import Lowering
+
+__all__ = ["memory_of", "source_of", "write_cluster", "write_walk"]
+
+
+def write_cluster(low: Lowering, cluster: Cluster) -> None:
+    shape = cluster.shape
+    for op in cluster.ops:
+        if low.ways.get(op.defn.name) != HOST:
+            low.ways[op.defn.name] = WALK
+    if cluster.axes is None:
+        cluster.axes = Axes((), (), tuple(range(len(shape))))
+    members = set(cluster.ops)
+    wanted = {r for op in cluster.ops for r in op.results if any(by not in members for by, _ in low.uses.get(r, ()))}
+    elements = wanted & cluster.full
+    lanes = _lanes(low, cluster)
+    held = _held(cluster, elements, lanes)
+    passes = plan_passes(cluster, elements, held=held)
+    sources: dict[Value, Source] = {}
+    for op in cluster.ops:
+        for x in op.operands:
+            if x not in cluster.full and x not in cluster.rows and x not in sources:
+                sources[x] = source_of(low, x, cluster)
+    sinks = {x: _sink(low, x, cluster) for op in cluster.ops for x in op.results if x in wanted or x in cluster.ends}
+    for x in passes.temporaries:
+        sinks[x] = _temporary(low, x, cluster)
+    _note_overwrites(low, cluster, passes, sources, sinks)
+    write_walk(low, cluster, passes, sources, sinks, held=held)
+
+
+def _lanes(low: Lowering, cluster: Cluster) -> int:
+    """How many elements a vector has: those of the widest type fill a register."""
+    values = [x for op in cluster.ops for x in (*op.operands, *op.results)]
+    return low.machine.vector_bytes // (8 if any(x.dtype.itemsize == 8 for x in values) else 4)
+
+
+def _held(cluster: Cluster, elements: set[Value], lanes: int) -> bool:
+    assert cluster.axes is not None
+    inner = [cluster.shape[a] for a in cluster.axes.inner if cluster.shape[a] != 1]
+    count = plan_passes(cluster, elements, held=True).count
+    return held_row(inner[0] if inner else 1, count, lanes, max(1, len(inner)))  # type: ignore[arg-type]
+
+
+def source_of(low: Lowering, x: Value, cluster: Cluster) -> Source:
+    operand = low.env[x]
+    if isinstance(operand, Spread):
+        return operand.number
+    if isinstance(operand, Undefined):
+        return 0
+    if not isinstance(operand, Array):
+        raise InternalCompilerError(f"a walk reads {operand!r}")
+    low.touch(operand)
+    return memory_of(operand, _axes_of(x, cluster), len(cluster.shape))
+
+
+def _axes_of(x: Value, cluster: Cluster) -> Iterable[int]:
+    """Which axes of the walk those of a value are."""
+    if len(x.shape) == len(cluster.shape):
+        return range(len(x.shape))
+    assert cluster.axes is not None
+    return [a for a in range(len(cluster.shape)) if a not in cluster.axes.inner]
+
+
+def memory_of(array: Array, axes: Iterable[int], ndim: int | None = None) -> Memory:
+    strides = [0] * (len(array.shape) if ndim is None else ndim)
+    for axis, d, stride in zip(axes, array.shape, array.strides, strict=True):
+        strides[axis] = 0 if d == 1 else stride
+    return Memory(array.base, array.offset, tuple(strides), array.dtype, array.counted)
+
+
+def _sink(low: Lowering, x: Value, cluster: Cluster) -> tuple[Array, Memory]:
+    made = low.target(x)
+    ndim = len(cluster.shape)
+    op = x.owner
+    assert isinstance(op, Op)
+    if x in cluster.ends and len(x.shape) != ndim:
+        axes: Iterable[int] = [a for a in range(ndim) if a not in reduced_axes(op)]
+    else:
+        axes = _axes_of(x, cluster)
+    return made, memory_of(made, axes, ndim)
+
+
+def _temporary(low: Lowering, x: Value, cluster: Cluster) -> tuple[Array, Memory]:
+    """Memory for one row of a value."""
+    assert cluster.axes is not None
+    assert isinstance(x.type, TensorType)
+    buffer = low.buffer(row_bytes(cluster, x))
+    strides, step = [0] * len(cluster.shape), x.type.dtype.itemsize
+    for a in reversed(cluster.axes.inner):
+        strides[a] = step
+        step *= cluster.shape[a]  # type: ignore[operator]
+    array = Array(x.type, buffer.base, tuple(strides), 0, (buffer,))
+    return array, Memory(buffer.base, 0, tuple(strides), x.type.dtype)
+
+
+def _note_overwrites(
+    low: Lowering,
+    cluster: Cluster,
+    passes: Passes,
+    sources: dict[Value, Source],
+    sinks: dict[Value, tuple[Array, Memory]],
+) -> None:
+    """Which results may be written over operands that nobody needs any more: element by element, in one pass."""
+    if passes.count > 1:
+        return
+    for x, (made, memory) in sinks.items():
+        for y, source in sources.items():
+            operand = low.env[y]
+            if x in cluster.full and isinstance(source, Memory) and isinstance(operand, Array) and operand.roots:
+                same = source.strides == memory.strides and source.offset == 0
+                if not same or len(operand.roots) != 1:
+                    continue
+                others = sum(1 for z in sources if isinstance(o := low.env[z], Array) and operand.roots[0] in o.roots)
+                if others == 1 and operand.dtype is made.dtype:
+                    made.roots[0].over.append(operand.roots[0])
+        _note_in_place(low, x, cluster, sources, memory)
+
+
+def _note_in_place(low: Lowering, x: Value, cluster: Cluster, sources: dict[Value, Source], memory: Memory) -> None:
+    """Whether the next version of a carry may be written over the one of this trip."""
+    carried = low.carried.get(x)
+    if carried is None or x not in cluster.full or carried.in_place:
+        return
+    source, now = sources.get(carried.arg), low.env[carried.arg]
+    if not isinstance(source, Memory) or not isinstance(now, Array) or source.strides != memory.strides:
+        return
+    shared = [z for z in sources if isinstance(o := low.env[z], Array) and not set(now.roots).isdisjoint(o.roots)]
+    carried.in_place = shared == [carried.arg] and low.last_use(carried.arg, cluster.ops)
+
+
+def write_walk(
+    low: Lowering,
+    cluster: Cluster,
+    passes: Passes,
+    sources: dict[Value, Source],
+    sinks: dict[Value, tuple[Array, Memory]],
+    *,
+    held: bool = False,
+) -> None:
+    """Writes the walk here if it has no loops, else as a function that is called here."""
+    memories = [s for s in sources.values() if isinstance(s, Memory)] + [m for _, m in sinks.values()]
+    assert cluster.axes is not None
+    layout = collapsed(cluster.shape, cluster.axes, memories)  # type: ignore[arg-type]
+    lanes = (
+        _lanes(low, cluster)
+        if cluster.ops
+        else low.machine.vector_bytes // max(4, max(m.dtype.itemsize for m in memories))
+    )
+    loops = len(layout.batch) + len(layout.outer) + len(layout.inner) - 1
+    inline = loops == 0 and layout.inner[-1].size <= 2 * lanes
+    plain = {x: m for x, (_, m) in sinks.items()}
+    more: dict[str, Any] = {"lanes": lanes, "masked": low.machine.masked, "held": held}
+    if inline:
+        walk = Walk(low.text, cluster, passes, layout, sources, plain, **more)
+        walk.write()
+        for x in sinks:
+            if x in cluster.rows and x.type is tensor(x.dtype, ()) and x not in low.results:
+                low.env[x] = Spread(x.type, walk.row[x])
+        return
+    outside: list[Reg] = []
+    for s in sources.values():
+        if isinstance(s, Memory | Lane):
+            outside.append(s.base if isinstance(s, Memory) else s.reg)
+    outside = list(dict.fromkeys([*outside, *(m.base for m in plain.values())]))
+    outside = [r for r in outside if r.text != "null"]
+    text = Text(f"k{len(low.kernels)}", [(r.type, f"p{i}") for i, r in enumerate(outside)], "void", "noinline ")
+    text.head = text.head.replace("define ", "define internal ", 1)
+    inside = {r: Reg(f"%p{i}", r.type) for i, r in enumerate(outside)}
+    k = Kernels(text, 1)
+    for s in memories:
+        s.base = inside.get(s.base, s.base)
+    moved = {x: Lane(k, inside[s.reg], s.dtype) if isinstance(s, Lane) else s for x, s in sources.items()}
+    Walk(text, cluster, passes, layout, moved, plain, **more).write()
+    text.ret()
+    low.kernels.append(text)
+    low.text.do(f"call void @{text.name}({', '.join(map(str, outside))})")
+    for x, (array, _) in sinks.items():
+        if array.shape == () and x not in low.results:
+            low.env[x] = Spread(array.type, low.one.load(array.base, array.dtype))

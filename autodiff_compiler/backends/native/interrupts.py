@@ -1,0 +1,87 @@
+"""Loops that take long look at signals now and then, and let other threads run.
+
+A register counts the estimated nanoseconds until the next look, the fuel.  It goes from trip to trip, and on from one
+loop to the next, so that many short loops look as often as one long one.
+"""
+
+from __future__ import annotations
+
+from ...ir.core import Block, Op
+from ...ir.types import TensorType
+from ...ir.walk import ops_of
+from .emit import Reg, i64
+from .lower import Lowering
+from .values import size_of
+
+__all__ = ["burn", "cost_of", "has_loops", "is_short"]
+
+#: Nanoseconds of estimated work between two looks at signals.
+_PATIENCE = 10_000_000
+#: Loops of less estimated work do not look.
+_SHORT = 100_000
+
+_POLL = """define internal i32 @poll() noinline cold {
+  %state = call i32 @PyGILState_Ensure()
+  %result = call i32 @PyErr_CheckSignals()
+  %held = icmp eq i32 %state, 0
+  br i1 %held, label %share, label %done
+share:
+  %thread = call ptr @PyEval_SaveThread()
+  call void @PyEval_RestoreThread(ptr %thread)
+  br label %done
+done:
+  call void @PyGILState_Release(i32 %state)
+  ret i32 %result
+}"""
+_DECLARES = {
+    "declare i32 @PyGILState_Ensure()",
+    "declare void @PyGILState_Release(i32)",
+    "declare i32 @PyErr_CheckSignals()",
+    "declare ptr @PyEval_SaveThread()",
+    "declare void @PyEval_RestoreThread(ptr)",
+}
+
+
+def has_loops(block: Block) -> bool:
+    """Whether there may be loops in it, and so looks at signals."""
+    return any(op.defn.name in ("while", "scan", "call") for op in ops_of(block))
+
+
+def cost_of(block: Block) -> int:
+    """Nanoseconds that a block takes, roughly; a loop of unknown length counts as one trip."""
+    total = 0
+    for op in block.ops:
+        if op.blocks:
+            trips = 1
+            if op.defn.name == "scan":
+                made = op.operands[0].owner
+                if isinstance(made, Op) and made.defn.name == "const" and not isinstance(made.attr("value"), str):
+                    trips = max(0, int(made.attr("value")))
+            total += 2 + trips * sum(map(cost_of, op.blocks))
+            continue
+        sizes = [size_of(x.type) for x in (*op.operands, *op.results) if isinstance(x.type, TensorType)]
+        total += 1 + max(sizes, default=0) // 16
+        if op.defn.name in ("matmul", "conv"):
+            total += max(sizes, default=0) * 4
+    return total
+
+
+def is_short(trips: int | None, cost: int) -> bool:
+    """Whether a loop is over before it would matter that it does not look."""
+    return trips is not None and trips * cost <= _SHORT
+
+
+def burn(low: Lowering, cost: int) -> None:
+    """At the end of a trip that took so many nanoseconds: looks at signals if it is time to."""
+    text = low.text
+    left = text.make("i64", f"sub {low.fuel}, {max(1, cost)}")
+    text.needs["poll"] = _POLL
+    text.declares |= _DECLARES
+    low.polls = True
+
+    def look() -> list[Reg]:
+        failed = text.make("i32", "call i32 @poll()")
+        text.leave_if(text.make("i1", f"icmp ne {failed}, 0"), "i32 1")
+        return [i64(_PATIENCE)]
+
+    (low.fuel,) = text.branch(text.make("i1", f"icmp slt {left}, 0"), look, lambda: [left], rare=True)
