@@ -93,6 +93,12 @@ def _parser() -> argparse.ArgumentParser:
     check.add_argument("--all", action="store_true", help="look at every function of the file")
     check.add_argument("--json", action="store_true", help="as JSON")
     check.set_defaults(run=_checked)
+    _of_machines(commands)
+    return parser
+
+
+def _of_machines(commands: Any) -> None:
+    """The commands about the processor, its machine code, and devices."""
     env = commands.add_parser(
         "env", help="versions, and what is found of this processor and of an Ascend device or why neither can be used"
     )
@@ -118,7 +124,6 @@ def _parser() -> argparse.ArgumentParser:
     selftest.add_argument("--json", action="store_true", help="as JSON, with the error of every operator and dtype")
     selftest.add_argument("--out", metavar="FILE", help="write the report as JSON to a file too")
     selftest.set_defaults(run=_self_tested)
-    return parser
 
 
 def _run(arguments: Sequence[str]) -> int:

@@ -1,8 +1,7 @@
 """The state of one compilation, and the tables of rules that say what each piece of syntax does.
 
 Static values are evaluated by Python while compiling; operations on dynamic ones emit ops.  `statements`,
-`expressions`, `control` and `loops` put their rules into the tables; every rule gets the `Lowering` as its first
-argument.
+`expressions`, `control` and `loops` put their rules into the tables; every rule gets the `Lowering` first.
 """
 
 from __future__ import annotations

@@ -79,6 +79,7 @@ def test_settings_without_effect_are_kept(name: str, value: Any) -> None:
         ({"device_id": True}, TypeError, "bool"),
         ({"pynative_synchronize": 1}, TypeError, "bool"),
         ({"max_device_memory": "much"}, ValueError, "30GB"),
+        ({"max_device_memory": "0GB"}, ValueError, "30GB"),
         ({"deterministic": "yes"}, ValueError, "'ON', 'OFF'"),
         ({"jit_level": "O9"}, ValueError, "'O2'"),
         ({"grad_for_scalar": True}, ValueError, "make it a Tensor"),

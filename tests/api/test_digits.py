@@ -30,7 +30,7 @@ def digits() -> Iterator[ModuleType]:
 def test_both_modes_train_alike_and_reach_the_accuracy(digits: ModuleType, capsys: pytest.CaptureFixture[str]) -> None:
     digits.main()  # asserts equal losses and an accuracy of 0.95
     out = capsys.readouterr().out
-    assert len(re.findall(r"^(eager|graph)  epoch", out, re.M)) == 12
+    assert len(re.findall(r"^(eager|graph)  epoch", out, re.M)) == 8
     steps = {tuple(map(int, found)) for found in re.findall(r"refinement steps (\d+) to (\d+)", out)}
     assert any(low < high for low, high in steps)  # the trip count depends on the data
     for part in ("while change > self.tolerance", "func @loss(", "= scan ", "reverse=True", "time per training step"):

@@ -50,5 +50,25 @@ class Copies:
         return self.up - up, self.down - down
 
 
+class Waits:
+    """How often the host waits for the device."""
+
+    def __init__(self, monkeypatch: Any) -> None:
+        self.count = 0
+        synchronize = Device.synchronize
+
+        def counted(device: Device) -> None:
+            self.count += 1
+            synchronize(device)
+
+        monkeypatch.setattr(Device, "synchronize", counted)
+
+    def of(self, run: Callable[[], object]) -> int:
+        """Those of a call."""
+        before = self.count
+        run()
+        return self.count - before
+
+
 def array(*shape: int, seed: int = 0) -> Any:
     return np.random.default_rng(seed).standard_normal(shape).astype(np.float32)

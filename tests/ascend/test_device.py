@@ -18,7 +18,7 @@ import autodiff_compiler as ms
 from autodiff_compiler import Tensor, hal, ops
 from autodiff_compiler.backends.ascend.device import current
 from autodiff_compiler.errors import AscendError, AscendMemoryError
-from tests.ascend.on_device import array, ascend
+from tests.ascend.on_device import MODES, array, ascend
 
 
 def script(text: str, folder: Path, **environment: str) -> subprocess.CompletedProcess[str]:
@@ -39,7 +39,7 @@ def test_without_libraries_the_reason_is_given_and_nothing_changes(tmp_path: Any
         for settings in ({"device_id": 1}, {"ascend_mode": "cached"}):
             try:
                 ms.set_context(device_target="Ascend", **settings)
-            except RuntimeError as error:
+            except ms.AscendError as error:
                 print(error)
         print(ms.get_current_device(), ms.get_context("ascend_mode"), (ms.Tensor([1.0]) + 1).tolist())
         """,
@@ -52,12 +52,16 @@ def test_without_libraries_the_reason_is_given_and_nothing_changes(tmp_path: Any
         assert "the device Ascend" in text
         assert "source set_env.sh" in text
         assert "AUTODIFF_COMPILER_ASCEND_LIB" in text
+        assert f"looked for in {tmp_path} and" in text
     assert state == "Device(device_target='CPU', device_id=0) per_call [2.0]"
 
 
 def test_a_device_that_does_not_exist(device: Any) -> None:
-    with pytest.raises(RuntimeError, match="the device Ascend 999 cannot be used"):
+    with pytest.raises(AscendError, match="the device Ascend 999 cannot be used") as raised:
         ms.set_device("Ascend", 999)
+    assert raised.value.status == 107001
+    assert raised.value.__cause__ is None
+    assert raised.value.__suppress_context__
     assert ms.get_current_device() == ("CPU", 0)
     with ascend():
         with pytest.raises(RuntimeError, match="999"):
@@ -215,9 +219,40 @@ def test_a_forked_process_is_told_that_the_device_is_not_its_own(device: Any) ->
         child.start()
         first, second = answers.get(timeout=60), answers.get(timeout=60)
         child.join(60)
-        assert "device 0 belongs to the process that this one was forked from" in first
+        assert "device 0 belongs to the process that this one was forked from: start workers before" in first
         assert second == "[2.0]"
         assert (Tensor([1.0]) + 1).tolist() == [2]
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="processes are not forked here")
+@pytest.mark.parametrize("mode", MODES)
+def test_a_forked_process_ends_quietly(device: Any, tmp_path: Path, mode: str) -> None:
+    done = script(
+        f"""
+        import os, sys
+        import autodiff_compiler as ms
+        from autodiff_compiler import Tensor, ops
+        ms.set_context(device_target="Ascend", ascend_mode="{mode}")
+        f = ms.jit(lambda x: ops.tanh(x) * 2)
+        for _ in range(4):
+            f(Tensor([0.0, 1.0])).asnumpy()
+        child = os.fork()
+        if child == 0:
+            sys.exit(3)
+        print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+        """,
+        tmp_path,
+    )
+    assert (done.stdout, done.stderr) == ("3\n", "")
+
+
+def test_the_folder_of_the_libraries_or_the_one_above(libraries: Any, tmp_path: Path) -> None:
+    if libraries is None:
+        pytest.skip("the toolkit's own place is the installation's")
+    text = "import autodiff_compiler as ms; ms.set_device('Ascend'); print((ms.Tensor([1.0]) + 1).tolist())"
+    for folder in (libraries, libraries.parent):
+        done = script(text, tmp_path, AUTODIFF_COMPILER_ASCEND_LIB=str(folder))
+        assert (done.stdout, done.stderr) == ("[2.0]\n", "")
 
 
 def test_the_end_of_a_process_leaves_nothing_behind(device: Any, tmp_path: Path) -> None:

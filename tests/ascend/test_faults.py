@@ -249,7 +249,10 @@ def test_out_of_memory_names_the_largest_tenants(faults: Faults) -> None:
         text = told(raised.value)
         assert "ACL_ERROR_RT_MEMORY_ALLOCATION" in text
         assert "CANN says: out of device memory" in text
-        assert text.count("1,048,608 bytes") >= 2
+        assert "1 x 1,048,608 bytes: weights" in text
+        assert "1 x 1,048,608 bytes: a Tensor" in text
+        assert "needed at test_faults.py:" in text
+        assert "instead: smaller batches" in text
         assert "3,145,728 bytes of the device are free" in text
         del kept
         gc.collect()

@@ -241,11 +241,22 @@ def test_a_program_shows_its_operators_and_lines(device: Any) -> None:
         assert artifact.coverage().ways["tanh"] == "operators"
         assert artifact.coverage().ways["lgamma"].startswith("host kernel")
         assert "on Ascend:" in artifact.explain()
-    with ascend(), pytest.raises(ms.UnsupportedCallError, match="cannot run lgamma") as refused:
-        f(Tensor([1.0]))
-    assert refused.value.code == "AC1902"
-    with ascend(), pytest.raises(ms.UnsupportedCallError, match="cannot run lgamma"):
-        ops.lgamma(Tensor([1.0]))
+    with ascend():
+        artifact = f.lower(Tensor([1.0]))
+        assert artifact.coverage().ways["tanh"] == "operators"
+        assert "no operator computes lgamma at test_language.py:" in artifact.coverage().missing["lgamma"]
+        assert "host lgamma (refused: no operator computes lgamma)" in artifact.code()
+        assert "lgamma: NOT COVERED" in artifact.explain()
+    for run, line in ((f, "return ops.tanh(x) + ops.lgamma(x)"), (lambda x: ops.lgamma(x), "run(Tensor([1.0]))")):
+        with ascend(), pytest.raises(ms.UnsupportedCallError, match="cannot run lgamma") as refused:
+            run(Tensor([1.0]))
+        assert refused.value.code == "AC1902"
+        assert line in str(refused.value) or "lambda x: ops.lgamma(x)" in str(refused.value)
+        assert refused.value.notes == ("lgamma: no operator computes lgamma",)
+        assert refused.value.hint == 'let the host do it: set_context(ascend_fallback="host")'
+    with ascend(), pytest.raises(ms.UnsupportedCallError, match="cannot run matmul, sigmoid") as refused:
+        ms.jit(lambda x: ops.sigmoid(x @ x))(Tensor(np.eye(2)))
+    assert refused.value.hint == 'use float32, or let the host do it: set_context(ascend_fallback="host")'
     assert f(Tensor([1.0])).shape == (1,)
 
 

@@ -13,7 +13,7 @@ import pytest
 import autodiff_compiler as ms
 from autodiff_compiler import Parameter, Tensor, nn, ops
 from autodiff_compiler.eager.ahead import Ahead
-from tests.ascend.on_device import Copies, array, ascend
+from tests.ascend.on_device import Copies, Waits, array, ascend
 
 
 def test_parameters_stay_on_the_device(device: Any, monkeypatch: Any) -> None:
@@ -35,6 +35,67 @@ def test_parameters_stay_on_the_device(device: Any, monkeypatch: Any) -> None:
     assert network.weight.device == "Ascend:0"  # until the CPU uses it
     assert np.isfinite((network.weight * 1).asnumpy()).all()
     assert network.weight.device == "CPU"
+
+
+def test_labels_are_checked_without_waiting(device: Any, monkeypatch: Any) -> None:
+    """What came from the host is known there, also what a few operators make of it (-100: not counted)."""
+    logits, waits = Tensor(array(4, 3)), Waits(monkeypatch)
+    gradient = ms.jit(ms.value_and_grad(lambda x, y: ops.cross_entropy(x, y)))
+    labels = np.array([0, 2, -100, 1], np.int32)
+    expected = gradient(logits, Tensor(labels))[0].item()
+    with ascend():
+        for _ in range(2):
+            assert waits.of(lambda: gradient(logits, Tensor(labels))) == 0
+            assert waits.of(lambda: logits[Tensor([1, -1])]) == 0
+        np.testing.assert_allclose(gradient(logits, Tensor(labels))[0].item(), expected, rtol=1e-5)
+        beyond = np.array([0, 3, -100, 1], np.int32)
+        for known in (0, 1):  # what an operator made only the device knows
+            make = Tensor if known else lambda values: Tensor(values) + 0
+            np.testing.assert_allclose(gradient(logits, make(labels))[0].item(), expected, rtol=1e-5)
+            with pytest.raises(IndexError, match="index 3 is out of bounds for size 3"):
+                gradient(logits, make(beyond))
+        y = Tensor(labels)
+        gradient(logits, y)
+        y[0] = 9  # what is written is seen
+        with pytest.raises(IndexError, match="index 9 is out of bounds for size 3"):
+            gradient(logits, y)
+        held = Tensor.from_numpy(own := labels.copy())
+        gradient(logits, held)
+        own[1] = -1
+        with pytest.raises(IndexError, match="index -1 is out of bounds for size 3"):
+            gradient(logits, held)
+
+
+@pytest.mark.parametrize("compiled", [True, False], ids=["compiled", "eager"])
+@pytest.mark.parametrize("make", [nn.SGD, nn.Adam, nn.AdamWeightDecay])
+def test_training_waits_for_nothing(device: Any, monkeypatch: Any, compiled: bool, make: Any) -> None:
+    network, waits = nn.Dense(3, 2), Waits(monkeypatch)
+    optimizer = make(network.trainable_params(), 0.01)
+    gradient = ms.value_and_grad(lambda x, y: ops.mse_loss(network(x), y), None, optimizer.parameters)
+
+    def step(x: Any, y: Any) -> Any:
+        loss, gradients = gradient(x, y)
+        optimizer(gradients)
+        return loss
+
+    run = ms.jit(step) if compiled else step
+    x, y = Tensor(array(4, 3)), Tensor(array(4, 2))
+    with ascend():
+        run(x, y)
+        assert waits.of(lambda: [run(x, y) for _ in range(3)]) == 0
+
+
+def test_a_value_that_is_assigned_stays_on_the_device(device: Any, monkeypatch: Any) -> None:
+    p, seen = Parameter(array(4), name="p"), Parameter(array(4), name="seen")
+    shared = seen.asnumpy()
+    with ascend():
+        value, waits = Tensor(array(4)) * 2, Waits(monkeypatch)
+        assert waits.of(lambda: ops.assign(p, value)) == 0
+        assert p.device == "Ascend:0"
+        ops.assign(seen, value)  # whose array somebody else has
+        value[0] = 7
+        for found in (p.asnumpy(), seen.asnumpy(), shared):
+            np.testing.assert_array_equal(found, array(4) * 2)
 
 
 def test_a_result_goes_from_program_to_program_without_the_host(device: Any, monkeypatch: Any) -> None:

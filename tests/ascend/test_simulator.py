@@ -5,21 +5,34 @@ from __future__ import annotations
 import ctypes
 import math
 import os
+import subprocess
+import sys
 import threading
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
 from autodiff_compiler.backends.ascend.acl import acl
-from tests.ascend.conftest import WHERE, Simulator
+from tests.ascend.conftest import SOURCES, WHERE, Simulator
 
 pytestmark = pytest.mark.skipif(WHERE != "sim", reason="it is about the simulator")
 
 F16, F32, F64, I64 = 1, 0, 11, 9
 TO_DEVICE, TO_HOST, ON_DEVICE = 1, 2, 3
 SYNC, TIMELINE = 1, 8
+
+
+def test_it_is_built_from_the_command_line(tmp_path: Path) -> None:
+    command = [sys.executable, str(SOURCES / "build.py")]
+    said = subprocess.run([*command, "--help"], cwd=tmp_path, capture_output=True, text=True, check=True).stdout
+    assert "usage" in said
+    assert list(tmp_path.iterdir()) == []
+    done = subprocess.run([*command, "made"], cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert done.stdout == f"{tmp_path / 'made' / 'lib64'}\n"
+    assert (tmp_path / "made" / "lib64" / "libascendcl.so").exists()
 
 
 class Raw:

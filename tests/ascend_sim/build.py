@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import argparse
 import shutil
 import subprocess
-import sys
 from pathlib import Path
 
 HERE = Path(__file__).parent
@@ -21,6 +21,7 @@ def build(folder: Path, omitted: tuple[str, ...] = ()) -> Path:
     compiler = shutil.which("cc") or shutil.which("gcc")
     if compiler is None:
         raise RuntimeError("the simulator of the Ascend device needs a C compiler (cc or gcc)")
+    folder = folder.resolve()
     lib = folder / "lib64"
     lib.mkdir(parents=True, exist_ok=True)
 
@@ -37,4 +38,8 @@ def build(folder: Path, omitted: tuple[str, ...] = ()) -> Path:
 
 
 if __name__ == "__main__":
-    print(build(Path(sys.argv[1]), tuple(sys.argv[2:])))
+    parser = argparse.ArgumentParser(description="Builds the simulator of an Ascend device; needs a C compiler.")
+    parser.add_argument("folder", type=Path, help="where `lib64` with the libraries goes")
+    parser.add_argument("omitted", nargs="*", help="functions to leave out, as an older release would")
+    options = parser.parse_args()
+    print(build(options.folder, tuple(options.omitted)))

@@ -14,6 +14,7 @@ import autodiff_compiler as ms
 from autodiff_compiler import Tensor, nn, ops
 from autodiff_compiler.errors import CompileError
 from autodiff_compiler.transforms import jit as jit_module
+from tests.agreement import assert_same, bits
 
 X = Tensor([1.0, 2.0])
 
@@ -95,7 +96,7 @@ def test_a_compiled_call_is_one_node_of_a_tape(monkeypatch):
     f = ms.jit(lambda x: ops.exp(ops.sin(x) * x).sum())
     gradient = ms.grad(lambda x: f(x))(X)
     assert len(nodes) == 1
-    np.testing.assert_allclose(gradient.asnumpy(), ms.grad(f.__wrapped__)(X).asnumpy(), rtol=1e-6)
+    np.testing.assert_allclose(gradient.asnumpy(), ms.grad(f.__wrapped__)(X).asnumpy(), rtol=1e-6 if bits() else 3e-6)
     second = ms.grad(lambda x: ms.grad(f)(x).sum())
     np.testing.assert_allclose(
         second(X).asnumpy(), ms.grad(lambda x: ms.grad(f.__wrapped__)(x).sum())(X).asnumpy(), rtol=1e-5
@@ -181,7 +182,7 @@ def test_options_of_jit():
     ):  # fmt: skip
         assert ms.jit(square, **options)(X).item() == 5.0
         assert ms.jit(**options)(square)(X).item() == 5.0
-    with pytest.raises(ValueError, match="backend 'numpy' only"):
+    with pytest.raises(ValueError, match="there is no backend 'fpga'"):
         ms.jit(square, backend="fpga")
     with pytest.raises(ValueError, match="optimize is 0, 1 or 2"):
         ms.jit(square, optimize=3)
@@ -196,7 +197,7 @@ def test_without_optimisation_nothing_is_rewritten():
     assert better.count("mul") == 1
     x = Tensor(np.linspace(-2, 2, 7))
     for g in (f, ms.grad(f)):
-        np.testing.assert_array_equal(ms.jit(g, optimize=0)(x).asnumpy(), g(x).asnumpy())
+        assert_same(ms.jit(g, optimize=0)(x).asnumpy(), g(x).asnumpy())
 
 
 # ------------------------------------------------------------------------------------------------ 8: dtypes

@@ -332,7 +332,7 @@ def test_a_failing_derivative_rule(monkeypatch):
     internal(ms.grad(ms.jit(PROGRAM)), "derivative", KeyError)
 
 
-def test_a_failing_backend(monkeypatch):
+def test_a_failing_backend(monkeypatch, numpy_backend):
     monkeypatch.setattr(NumpyBackend, "compile", lambda self, module, in_place=(): _broken())
     f = define("def f(x):\n\n\n    return ms.ops.tanh(x)")
     internal(ms.jit(f), "backend", KeyError)

@@ -244,7 +244,7 @@ def test_other_files_are_refused(tmp_path):
         ms.jit(lambda x: print(x, file=file))(ms.Tensor(X))
 
 
-def test_a_saved_program_prints_by_itself(tmp_path, capsys):
+def test_a_saved_program_prints_by_itself(tmp_path, capsys, numpy_backend):
     def f(x):
         n = int(x[0])
         print(f"{n:>4}|{x}|{x.sum():.2f}", [x, n], x, file=sys.stderr)

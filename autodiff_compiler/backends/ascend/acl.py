@@ -30,6 +30,7 @@ _ALREADY_INITIALISED = 100002
 _OUT_OF_MEMORY = (200000, 207001, 207018)
 #: Errors of the device itself.
 DEVICE_FAILURES = range(507000, 508000)
+_CORES = ("AICORE", "AICPU", "VECTOR_CORE")
 _LOST = "its memory is lost: begin again in a new process, from a checkpoint"
 #: What a status says that users meet on a new machine.
 _ADVICE = {
@@ -104,7 +105,7 @@ class Acl:
         with contextlib.suppress(MissingSymbolError):
             said = self.libraries.function("aclGetRecentErrMsg")()
         detail = said.decode("utf-8", "replace").strip() if said else ""
-        lost = _LOST if status in DEVICE_FAILURES else ""
+        lost = _LOST if any(word in code_name(status) for word in _CORES) else ""
         cls = AscendMemoryError if status in _OUT_OF_MEMORY else AscendError
         return cls(name, status, code_name(status), _ADVICE.get(status, lost), detail, loc)
 

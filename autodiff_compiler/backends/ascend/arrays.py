@@ -74,7 +74,7 @@ def brought(x: Any, device: Device) -> AscendArray:
     """The elements of a Tensor on a device; they stay there unless somebody else sees those of the host."""
     moves = nobody_else_sees(x)
     data = x._data
-    found = AscendArray.of(data, device)
+    found = AscendArray.of(data, device, getattr(x, "name", None) or "")
     if found is not data and (moves or isinstance(data, AscendArray)):
         x._data = found
     return found

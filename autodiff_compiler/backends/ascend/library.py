@@ -13,7 +13,7 @@ from .tables import functions, operators
 
 __all__ = ["ABSENT", "LIBRARY_VARIABLE", "Libraries", "MissingSymbolError", "folders"]
 
-#: The environment variable that names the folder of the libraries, before all others.
+#: The environment variable that names the folder of the libraries, or the toolkit's above it, before all others.
 LIBRARY_VARIABLE = "AUTODIFF_COMPILER_ASCEND_LIB"
 
 #: The files that a function's library may be in, in order.
@@ -42,7 +42,9 @@ class MissingSymbolError(AscendError):
 
 def folders() -> list[str]:
     """The folders in which libraries are looked for; then the loader looks where it always does."""
-    found = [os.environ.get(LIBRARY_VARIABLE, "")]
+    named = os.environ.get(LIBRARY_VARIABLE, "")
+    below = os.path.join(named, "lib64")
+    found = [below if named and os.path.isdir(below) else named]
     for variable in ("ASCEND_HOME_PATH", "ASCEND_TOOLKIT_HOME"):
         home = os.environ.get(variable)
         found.append(os.path.join(home, "lib64") if home else "")
@@ -86,9 +88,9 @@ class Libraries:
                         reasons.append(str(error))
                 if not loaded:
                     raise MissingSymbolError(
-                        f"no library of CANN for {group} could be loaded: {'; '.join(reasons)}; "
-                        "run `source set_env.sh` of the toolkit before Python starts, or set "
-                        f"{LIBRARY_VARIABLE} to the folder of the libraries"
+                        f"no library of CANN for {group} could be loaded: {'; '.join(reasons)}; looked for in "
+                        f"{', '.join(folders()) or 'no folder'} and where the loader looks; run `source set_env.sh` "
+                        f"of the toolkit before Python starts, or set {LIBRARY_VARIABLE} to the folder of the libraries"
                     )
                 self._loaded[group] = loaded
             return self._loaded[group]

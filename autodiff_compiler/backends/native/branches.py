@@ -27,7 +27,7 @@ def _if(low: Lowering, op: Op) -> None:
     same = {i: constant for i in merged if (constant := _same_constant(op, i)) is not None}
     merged = [i for i in merged if i not in same]
     roots = {i: Roots() for i in merged}
-    polls = any(map(has_loops, op.blocks))
+    polls = any(has_loops(low, block) for block in op.blocks)
     before, written = low.fuel, low.written
 
     def arm(block: Block) -> Callable[[], list[Reg]]:

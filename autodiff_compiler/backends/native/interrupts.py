@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from ...ir.core import Block, Op
 from ...ir.types import TensorType
-from ...ir.walk import ops_of
 from .emit import Reg, i64
 from .lower import Lowering
 from .values import size_of
@@ -42,9 +41,15 @@ _DECLARES = {
 }
 
 
-def has_loops(block: Block) -> bool:
+def has_loops(low: Lowering, block: Block) -> bool:
     """Whether there may be loops in it, and so looks at signals."""
-    return any(op.defn.name in ("while", "scan", "call") for op in ops_of(block))
+    known = low.looping.get(block)
+    if known is None:
+        known = low.looping[block] = any(
+            op.defn.name in ("while", "scan", "call") or any(has_loops(low, inner) for inner in op.blocks)
+            for op in block.ops
+        )
+    return known
 
 
 def cost_of(block: Block) -> int:

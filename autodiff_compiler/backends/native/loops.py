@@ -148,7 +148,7 @@ class _Scan(_Loop):
         self._open(trips)
         self.collected.take(n)
         polled = not is_short(trips, self.cost)
-        fuelled = polled or has_loops(self.body)
+        fuelled = polled or has_loops(low, self.body)
 
         def trip(i: Int, registers: list[Reg]) -> list[Reg]:
             if fuelled:

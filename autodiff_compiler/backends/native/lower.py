@@ -112,6 +112,8 @@ class Lowering:
         #: estimated nanoseconds until the next look at signals, and whether there are any
         self.fuel = i64(10_000_000)
         self.polls = False
+        #: blocks, each with whether there are loops in it
+        self.looping: dict[Block, bool] = {}
         #: how often the room of the call is used (see `sequences`)
         self.room_uses = 0
         self.results: dict[Value, int] = {}

@@ -1,0 +1,113 @@
+"""Sequences: nested, made by the arms of an `if`, and as arguments and results."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from autodiff_compiler.backends.native.lanes import NotNativeError
+from autodiff_compiler.backends.native.machine import why_not
+from autodiff_compiler.ir.text import parse_module
+from tests.backends.native.against_numpy import both, f64, same_results
+from tests.backends.native.sampled import native
+
+pytestmark = pytest.mark.skipif(why_not() is not None, reason=f"no machine code here: {why_not()}")
+
+
+NESTED = """
+func @f(%n: i64[], %x: f64[4]) -> (f64[], i64[]) {
+  %zero: i64[] = const {value=0}
+  %c9: f64[4], %m: seq<i64[]>, %rs: seq<seq<f64[4]>> = scan %n (%c = %x) OUTER body (%i) {
+    %d9: f64[4], %r: seq<f64[4]> = scan %i (%d = %c) INNER body (%j) {
+      %e: f64[4] = neg %d
+      yield %e ; %d
+    }
+    yield %d9 ; %i, %r
+  }
+  %both: seq<seq<f64[4]>> = seq_add %rs, %rs
+  %s0: f64[] = const {value=0.0}
+  %s: f64[] = scan %n (%acc = %s0 ; %row = %both, %len = %m) {reverse=True} body (%k) {
+    %t: f64[] = scan %len (%a = %acc ; %el = %row) body (%l) {
+      %w: f64[] = cast %l {dtype=f64}
+      %q: f64[] = sum %el {axes=[-1]}
+      %h: f64[] = mul %a, %w
+      %b: f64[] = add %h, %q
+      yield %b
+    }
+    yield %t
+  }
+  %count: i64[] = seq_len %both
+  return %s, %count
+}
+"""
+
+
+@pytest.mark.parametrize("outer", ["", "{reverse=True}"])
+@pytest.mark.parametrize("inner", ["", "{reverse=True}"])
+@pytest.mark.parametrize("n", [-1, 0, 1, 2, 5, 60])
+def test_sequences_of_sequences(outer, inner, n):
+    module = parse_module(NESTED.replace("OUTER", outer).replace("INNER", inner))
+    same_results(module, np.array(n), np.array([0.5, 1.0, 2.0, 4.0]))
+
+
+MERGED = """
+func @f(%p: bool[], %x: f64[5,3], %y: f64[3], %n: i64[]) -> (f64[3], i64[]) {
+  %xs: seq<f64[3]> = to_seq %x
+  %s: seq<f64[3]> = if %p then {
+    yield %xs
+  } else {
+    %r: seq<f64[3]> = scan %n () body (%i) {
+      %w: f64[] = cast %i {dtype=f64}
+      %v: f64[3] = broadcast_to %w {shape=[3]}
+      %u: f64[3] = add %v, %y
+      yield ; %u
+    }
+    yield %r
+  }
+  %k: i64[] = seq_len %s
+  %z: f64[3] = const {value=0.0}
+  %o: f64[3] = scan %k (%a = %z ; %e = %s) body (%j) {
+    %a2: f64[3] = add %a, %e
+    yield %a2
+  }
+  return %o, %k
+}
+"""
+
+
+@pytest.mark.parametrize("p", [True, False])
+def test_arms_with_sequences_of_their_own(p):
+    same_results(parse_module(MERGED), np.array(p), f64(5, 3), f64(3), np.array(7))
+
+
+PASSED = """
+func @f(%n: i64[], %y: f64[3], %old: seq<f64[3]>, %pairs: seq<(bool[], f32[2])>) -> (
+    seq<f64[3]>, i64[], seq<f64[3]>, seq<(bool[], f32[2])>, seq<f64[]>) {
+  %s: f64[3], %r: seq<f64[3]>, %t: seq<f64[]> = scan %n (%c = %y) body (%i) {
+    %w: f64[] = cast %i {dtype=f64}
+    %v: f64[3] = broadcast_to %w {shape=[3]}
+    %u: f64[3] = add %c, %v
+    yield %u ; %c, %w
+  }
+  %both: seq<f64[3]> = seq_add %old, %old
+  %k: i64[] = seq_len %old
+  return %r, %k, %both, %pairs, %t
+}
+"""
+
+
+@pytest.mark.parametrize("n", [0, 1, 5])
+def test_sequences_enter_and_leave_as_arrays(n):
+    program, reference = both(parse_module(PASSED))
+    pairs = np.arange(n) % 2 == 0, f64(n, 2).astype(np.float32)
+    args = np.array(n), f64(3), f64(n, 3), pairs
+    for _ in range(2):
+        for a, b in zip(program(*args), reference(*args), strict=True):
+            for x, y in zip(*[p if isinstance(p, tuple) else (p,) for p in (a, b)], strict=True):
+                np.testing.assert_array_equal(x, y, strict=True)
+
+
+def test_sequences_of_sequences_do_not_leave():
+    text = "func @f(%x: seq<seq<f64[]>>) -> (seq<seq<f64[]>>) {\n  return %x\n}\n"
+    with pytest.raises(NotNativeError, match="seq"):
+        native(parse_module(text))
