@@ -100,7 +100,15 @@ backends: dict[str, Callable[[], str | None]] = {"auto": lambda: None, "numpy": 
 _DEFAULT_BACKEND = "numpy"
 
 #: The settings that say where and how operations run.
-_OF_DEVICES = ("backend", "device_target", "device_id", "ascend_mode", "ascend_fallback", "deterministic", "max_device_memory")
+_OF_DEVICES = (
+    "backend",
+    "device_target",
+    "device_id",
+    "ascend_mode",
+    "ascend_fallback",
+    "deterministic",
+    "max_device_memory",
+)
 _SETTINGS = {
     "mode": PYNATIVE_MODE,
     "device_target": "CPU",

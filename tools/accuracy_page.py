@@ -21,7 +21,7 @@ from scipy import special
 
 sys.path.insert(0, str(Path(__file__).parents[1]))  # runs from a checkout that is not installed
 
-from autodiff_compiler.backends.native.emit import Reg, Text, i64
+from autodiff_compiler.backends.native.emit import Int, Reg, Text, i64
 from autodiff_compiler.backends.native.engine import load
 from autodiff_compiler.backends.native.maths import FUNCTIONS
 from autodiff_compiler.backends.native.vectors import Vectors
@@ -49,7 +49,7 @@ def _kernel(name: str, width: int, single: bool, quick: bool | None) -> Text:
     text = Text(f"each_{name}", [("i64", "n"), ("ptr", "out"), *[("ptr", x) for x in pointers]])
     v, size = Vectors(text, width, single=single, quick=quick), 4 if single else 8
 
-    def trip(i: Reg, _: list[Reg]) -> list[Reg]:
+    def trip(i: Int, _: list[Reg]) -> list[Reg]:
         place = text.mul(i, size)
         args = [text.load(v.type, text.at(Reg(f"%{x}", "ptr"), place), size) for x in pointers]
         text.store(FUNCTIONS[name](v, *args), text.at(Reg("%out", "ptr"), place), size)

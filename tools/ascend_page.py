@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 ROOT = Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(ROOT))
+sys.path[:0] = [str(ROOT), str(ROOT / "tools")]
 
 from autodiff_compiler.backends.ascend.backend import AscendBackend  # noqa: E402
 from autodiff_compiler.backends.ascend.lower import CONTROL  # noqa: E402
@@ -24,6 +24,7 @@ from autodiff_compiler.dtypes import DType, bfloat16, bool_, float16, float32, f
 from autodiff_compiler.inspection.samples import forward, samples_of  # noqa: E402
 from autodiff_compiler.ir.core import Module  # noqa: E402
 from autodiff_compiler.primitives import REGISTRY  # noqa: E402
+from generated_pages import write_or_check  # noqa: E402
 
 PAGE = ROOT / "docs" / "ascend_operators.md"
 DTYPES = (float32, float16, bfloat16, float64, int64, int32, int16, int8, uint8, bool_)
@@ -132,13 +133,5 @@ def page() -> str:
     return "\n".join(lines) + "\n" + OPEN
 
 
-def main() -> int:
-    text = page()
-    if "--check" in sys.argv:
-        return 0 if PAGE.exists() and PAGE.read_text(encoding="utf-8") == text else 1
-    PAGE.write_text(text, encoding="utf-8")
-    return 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(write_or_check(PAGE, page()))

@@ -15,6 +15,7 @@ sys.path.insert(0, str(ROOT))
 
 from autodiff_compiler import errors  # noqa: E402
 from autodiff_compiler.catalogue import CATALOGUE  # noqa: E402
+from generated_pages import write_or_check  # noqa: E402
 
 HEAD = """# Errors and warnings
 
@@ -75,13 +76,7 @@ def main() -> int:
     if missing:
         print(f"no group for {', '.join(missing)}", file=sys.stderr)
         return 1
-    if "--check" in sys.argv:
-        if not path.exists() or path.read_text(encoding="utf-8") != page():
-            print(f"{path} is not current: run python tools/errors_page.py", file=sys.stderr)
-            return 1
-        return 0
-    path.write_text(page(), encoding="utf-8")
-    return 0
+    return write_or_check(path, page())
 
 
 if __name__ == "__main__":

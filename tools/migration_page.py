@@ -25,6 +25,7 @@ sys.path.insert(0, str(ROOT))
 from autodiff_compiler.dtypes import DType  # noqa: E402
 from autodiff_compiler.mindspore_names import absent, importer, places  # noqa: E402
 from autodiff_compiler.ops import operations  # noqa: E402
+from generated_pages import write_or_check  # noqa: E402
 
 PAGE = ROOT / "docs" / "migration.md"
 
@@ -303,17 +304,5 @@ def page() -> str:
     return "\n".join([head, modules(), "", *[s.text() for s in parts]]).rstrip("\n") + "\n"
 
 
-def main() -> int:
-    """Writes or checks the page."""
-    text = page()
-    if "--check" in sys.argv[1:]:
-        if PAGE.read_text("utf-8") != text:
-            print("docs/migration.md is not current: run python tools/migration_page.py", file=sys.stderr)
-            return 1
-        return 0
-    PAGE.write_text(text, "utf-8")
-    return 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(write_or_check(PAGE, page()))

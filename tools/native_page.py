@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 
 ROOT = Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(ROOT))
+sys.path[:0] = [str(ROOT), str(ROOT / "tools")]
 
 from autodiff_compiler.backends.native.backend import NativeBackend  # noqa: E402
 from autodiff_compiler.backends.native.lower import OPS  # noqa: E402
@@ -35,6 +35,7 @@ from autodiff_compiler.dtypes import (  # noqa: E402
 )
 from autodiff_compiler.inspection.samples import forward, samples_of  # noqa: E402
 from autodiff_compiler.primitives import REGISTRY  # noqa: E402
+from generated_pages import write_or_check  # noqa: E402
 
 PAGE = ROOT / "docs" / "native_operators.md"
 DTYPES = (float32, float64, float16, bfloat16, int64, int32, int16, int8, uint64, uint8, bool_)
@@ -77,7 +78,8 @@ def ways(name: str) -> dict[str, list[DType]]:
     backend = NativeBackend(NumpyBackend())
     found: dict[str, list[DType]] = defaultdict(list)
     for dtype in DTYPES:
-        usual, small = set(), set()
+        usual: set[str] = set()
+        small: set[str] = set()
         for xs, attrs in samples_of(defn, dtype):
             made = forward(defn, xs, attrs) if any(x.dtype == dtype.numpy for x in xs) or dtype is float32 else None
             if made is not None:
@@ -108,13 +110,5 @@ def page() -> str:
     return "\n".join(lines) + "\n"
 
 
-def main() -> int:
-    text = page()
-    if "--check" in sys.argv:
-        return 0 if PAGE.exists() and PAGE.read_text(encoding="utf-8") == text else 1
-    PAGE.write_text(text, encoding="utf-8")
-    return 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(write_or_check(PAGE, page()))

@@ -25,6 +25,7 @@ from autodiff_compiler import Tensor, eager, ops  # noqa: E402
 from autodiff_compiler.ir.primitive import METHODS, REGISTRY, F, Primitive, call  # noqa: E402
 from autodiff_compiler.primitives.in_place import IN_PLACE  # noqa: E402
 from autodiff_compiler.runtime.trees import leaves  # noqa: E402
+from generated_pages import write_or_check  # noqa: E402
 
 HEAD = """# Operations
 
@@ -237,17 +238,5 @@ def page() -> str:
     return "\n".join([HEAD, functions_table(), CLASSES, classes_table(), PRIMITIVES, primitives_table()])
 
 
-def main() -> int:
-    target = ROOT / "docs" / "ops.md"
-    text = page()
-    if "--check" in sys.argv:
-        if not target.exists() or target.read_text("utf-8") != text:
-            print("docs/ops.md is not current: run python tools/ops_table.py", file=sys.stderr)
-            return 1
-        return 0
-    target.write_text(text, "utf-8")
-    return 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(write_or_check(ROOT / "docs" / "ops.md", page()))

@@ -5,13 +5,13 @@ from __future__ import annotations
 import inspect
 from typing import Any
 
-from ..backends.base import Coverage
+from ..backends.base import Coverage, SilentExecutable
 from ..config import context
 from ..ir.text import print_module
 from ..ir.walk import count_ops, ops_of
 from ..passes.manager import dump
 from .history import watched
-from .pipeline import coverage, planned
+from .pipeline import coverage, numpy_program, planned
 from .specialised import Specialised
 
 __all__ = ["STAGES", "Artifact"]
@@ -67,8 +67,16 @@ class Artifact:
         return assembly()
 
     def save(self, path: str) -> None:
-        """Writes the generated program to a file."""
-        self._compiled.program.executable.save(path)
+        """Writes the generated program to a file.
+
+        Of the native backend LLVM text is written to a name that ends in ".ll"; to others, the program over NumPy,
+        which Python can run.
+        """
+        program = self._compiled.program
+        executable = program.executable
+        if isinstance(executable, SilentExecutable) and not str(path).endswith(".ll"):
+            executable = numpy_program(program.stages.opt)
+        executable.save(path)
 
     def coverage(self) -> Coverage:
         """How each op runs on the device in use; of an Ascend device also what its slow cores do, and the host."""

@@ -17,7 +17,7 @@ from ..ir.failure import stage
 from ..passes import dce, fuse, inline, licm, memory, simplify, state  # noqa: F401  (passes register themselves)
 from ..passes.manager import PIPELINE, PLANNING, REWRITES, PassReport, Step, module_pass, run
 
-__all__ = ["Stages", "build", "coverage", "optimise"]
+__all__ = ["Stages", "build", "coverage", "numpy_program", "optimise"]
 
 module_pass("expand_grad")(expand_grads)
 
@@ -72,6 +72,11 @@ def build(module: Module, in_place: Collection[str] = ()) -> Executable:
         if context.device_target == "CPU":
             return _of_cpu(module).compile(module, in_place=in_place)
         return _of_device().compile(module)
+
+
+def numpy_program(module: Module) -> Executable:
+    """Such a module as a program over NumPy, whatever runs it here."""
+    return NumpyBackend().compile(module)
 
 
 def coverage(module: Module) -> Coverage:

@@ -116,12 +116,7 @@ class JitFunction:
                 entry.hits += 1
                 if place or (entry is not self._recent and len(self._entries) > _MAX_ENTRIES // 2):
                     self._to_front(key, entry)
-                if (
-                    entry.universal
-                    and len(leaves) == len(args)
-                    and not kwargs
-                    and all(type(x) is Tensor for x in args)
-                ):
+                if entry.universal and len(leaves) == len(args) and not kwargs and all(type(x) is Tensor for x in args):
                     self._last = tuple([(x._data.dtype, x._data.shape) for x in args]), entry
                     if entry.may_be_short:
                         self._shorten(entry)
@@ -380,8 +375,8 @@ def jit(
     again, unless a number is marked with `mutable`; `explain_recompiles` says why it did.  `unroll_limit` and
     `unroll_max` say up to how many trips a loop with a known number of them is unrolled at once, and at most.
     ``optimize=0`` leaves out all rewriting (None: as `set_context` says).  `backend` is "native" or "numpy" (see
-    `set_context`); MindSpore's names for it and the other arguments are accepted and change nothing; but an `input_signature`, Tensors or `TensorSpec`s,
-    makes calls with other types a TypeError.
+    `set_context`); MindSpore's names for it and the other arguments are accepted and change nothing; but an
+    `input_signature`, Tensors or `TensorSpec`s, makes calls with other types a TypeError.
 
     Raises ValueError for a value that an argument cannot have, TypeError for an argument that does not exist,
     CompileError (with the place in the source and advice) for what cannot be compiled.
@@ -404,9 +399,9 @@ def jit(
     chosen = Options(unroll_limit, unroll_max, optimize, backend)
     signed = options.get("input_signature")
     if function is None:
-        rest = {} if signed is None else {"input_signature": signed}
-        more: dict[str, Any] = {"unroll_limit": unroll_limit, "unroll_max": unroll_max, "optimize": optimize, "backend": backend}
-        return lambda fn: jit(fn, **more, **rest)
+        rest: dict[str, Any] = {} if signed is None else {"input_signature": signed}
+        rest |= {"unroll_limit": unroll_limit, "unroll_max": unroll_max, "optimize": optimize, "backend": backend}
+        return lambda fn: jit(fn, **rest)
     if isinstance(function, JitFunction):
         return function
     if not callable(function):

@@ -115,12 +115,16 @@ void sim_pin(const char *at, uint64_t size) {
     sim_unlock();
 }
 
+/* Gives page-locked memory back; false if it is none. */
 bool sim_unpin(const char *at) {
     bool found = false;
     sim_lock();
     for (int i = 0; i < pinned_count; i++)
         if (pinned[i].at == at) {
-            if (sim_queued_uses((uint64_t)at, pinned[i].size)) sim_violation("aclrtFreeHost of memory that a queued copy uses");
+            if (sim_queued_uses((uint64_t)at, pinned[i].size)) /* it stays the process's, for the copy will write to it */
+                sim_violation("aclrtFreeHost of memory that a queued copy uses");
+            else
+                free((char *)at);
             pinned[i] = pinned[--pinned_count];
             found = true;
             break;

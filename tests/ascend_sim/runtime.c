@@ -196,7 +196,6 @@ EXPORT Status aclrtFreeHost(void *address) {
         sim_violation("aclrtFreeHost of %p, which is no page-locked memory", address);
         return sim_error(107000, "aclrtFreeHost");
     }
-    free(address);
     return 0;
 }
 

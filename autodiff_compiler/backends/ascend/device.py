@@ -125,18 +125,21 @@ class Device:
 
     def _overflow_mode(self) -> bool:
         """Whether results that overflow become the largest number and nan 0, after what the environment asks for."""
-        try:
-            now = self.acl.get("aclrtGetDeviceSatMode", ctypes.c_int32)
-        except AscendError:  # a release that cannot tell: then the chip has infinities
-            now = _INFNAN
+        before = self._overflow_now()
         asked = os.environ.get(_OVERFLOW_VARIABLE, "")
-        wanted = _OVERFLOW_MODES.get(asked, now)
+        wanted = _OVERFLOW_MODES.get(asked, before)
         if asked not in ("", *_OVERFLOW_MODES):
             raise AscendError(text=f"{_OVERFLOW_VARIABLE} is {asked!r}; it may be {' or '.join(_OVERFLOW_MODES)}")
-        if wanted != now:
+        if wanted != before:
             self.acl.call("aclrtSetDeviceSatMode", wanted)
-            self._overflow_before = now
-        return bool(wanted == _SATURATION)
+            self._overflow_before = before
+        return self._overflow_now() == _SATURATION
+
+    def _overflow_now(self) -> int:
+        try:
+            return int(self.acl.get("aclrtGetDeviceSatMode", ctypes.c_int32))
+        except AscendError:  # a release that cannot tell: then the chip has infinities
+            return _INFNAN
 
     def overflowed(self) -> bool:
         """Whether a result saturated since this was last called, on any stream of the process; it waits."""

@@ -314,9 +314,12 @@ class Lowering:
         found: dict[Op, None] = {}
         leaves: dict[Value, None] = {}
         entry = set(self.module.entry.args)
+        steps = iter(range(4 * _FEW))
 
         def followed(value: Value) -> bool:
             type, owner = value.type, value.owner
+            if next(steps, None) is None:
+                return False
             if not isinstance(type, TensorType) or not (type.dtype.is_int or type.dtype is bool_):
                 return False
             if not isinstance(owner, Op):
@@ -326,12 +329,13 @@ class Lowering:
             if owner in found:
                 return True
             pure = owner.defn.effect is Effect.PURE and not owner.blocks and owner.defn.name != "call"
-            if not pure or len(found) >= _FEW or not all(map(followed, owner.operands)):
+            if not pure or not all(map(followed, owner.operands)):
                 return False
             found[owner] = None
             return True
 
-        return (list(found), list(leaves)) if all(map(followed, op.operands)) and leaves else ([], [])
+        known = all(map(followed, op.operands)) and leaves and len(found) <= _FEW
+        return (list(found), list(leaves)) if known else ([], [])
 
 
 def _alone(module: Module, ops: Sequence[Op], operands: Sequence[Value]) -> Module:

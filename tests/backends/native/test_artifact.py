@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import runpy
+from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import autodiff_compiler as ms
@@ -17,7 +20,7 @@ def f(x: Any) -> Any:
 def test_the_text_has_the_lines_of_the_user() -> None:
     text = ms.jit(f, backend="native").lower(Tensor([1.0, 2.0])).code()
     assert "define i32 @main(" in text
-    assert "test_artifact.py:14" in text
+    assert "test_artifact.py:17" in text
 
 
 def test_assembly_on_request() -> None:
@@ -55,3 +58,13 @@ def test_without_machine_code_numpy_runs_it(monkeypatch: pytest.MonkeyPatch) -> 
         assert "import numpy" in ms.jit(f).lower(Tensor([1.0])).code()
     finally:
         ms.set_context(backend=before)
+
+
+def test_a_saved_program_runs_by_itself(tmp_path: Path) -> None:
+    artifact = ms.jit(f, backend="native").lower(Tensor([1.0, 2.0]))
+    artifact.save(tmp_path / "f.ll")
+    assert "define i32 @main(" in (tmp_path / "f.ll").read_text()
+    artifact.save(tmp_path / "f.py")
+    saved = runpy.run_path(str(tmp_path / "f.py"))
+    (found,) = saved["f"](np.array([1.0, 2.0], np.float32))
+    np.testing.assert_allclose(found, 2 * np.tanh([1.0, 2.0]), rtol=1e-6)

@@ -19,7 +19,7 @@ pytestmark = pytest.mark.skipif(why_not() is not None, reason=f"no machine code 
 
 _GIVEN = os.environ.get("AC_RANDOM_PROGRAMS", "").split(",")
 START = int(_GIVEN[0] or datetime.date.today().toordinal() * 1000)
-COUNT = int(_GIVEN[1]) if len(_GIVEN) > 1 else 16
+COUNT = int(_GIVEN[1]) if len(_GIVEN) > 1 else 8
 
 
 @pytest.fixture
