@@ -43,10 +43,10 @@ class Device(NamedTuple):
 
 @called_outside
 def set_device(device_target: str, device_id: int | None = None) -> None:
-    """Chooses the device for all operations: the "CPU", or "Ascend" with the number of an accelerator (0).
+    """Chooses the device for all operations of all threads: the "CPU", or "Ascend" with a number of an accelerator (0).
 
     TypeError: the name is no string, the number no int.  ValueError: no device of that name or number.
-    RuntimeError: a device that cannot be used, with the reason; then the one in use stays.
+    RuntimeError (of an Ascend device AscendError): it cannot be used, with the reason; then the one in use stays.
 
     >>> set_device("CPU"); get_current_device()
     Device(device_target='CPU', device_id=0)

@@ -66,6 +66,30 @@ def test_labels_are_checked_without_waiting(device: Any, monkeypatch: Any) -> No
             gradient(logits, held)
 
 
+def test_indices_that_many_operators_make_are_checked_too(device: Any, monkeypatch: Any) -> None:
+    x, waits = Tensor(array(7)), Waits(monkeypatch)
+
+    def through(steps: int) -> Any:
+        @ms.jit(unroll_limit=100)
+        def f(x: Any, i: Any) -> Any:
+            for _ in range(steps):
+                i = (i * i + 1) % 11
+            return x[i]
+
+        return f
+
+    with ascend():
+        for steps, waited in ((1, 0), (60, 1)):
+            f, where = through(steps), 2
+            f(x, Tensor([2]))
+            assert waits.of(lambda f=f: f(x, Tensor([2]))) == waited
+            for _ in range(steps):
+                where = (where * where + 1) % 11
+            assert f(x, Tensor([2])).asnumpy() == array(7)[where]
+        with pytest.raises(IndexError, match="index 10 is out of bounds for size 7"):
+            through(1)(x, Tensor([3]))
+
+
 @pytest.mark.parametrize("compiled", [True, False], ids=["compiled", "eager"])
 @pytest.mark.parametrize("make", [nn.SGD, nn.Adam, nn.AdamWeightDecay])
 def test_training_waits_for_nothing(device: Any, monkeypatch: Any, compiled: bool, make: Any) -> None:

@@ -125,7 +125,11 @@ class Libraries:
         return found
 
     def lacks(self, operator: str) -> str:
-        """Why an operator cannot be had; nothing if it can."""
+        """Why an operator cannot be had; nothing if it can, or if there is no CANN at all: compiling needs none."""
+        try:
+            self.load("operators")
+        except MissingSymbolError:
+            return ""
         try:
             self.phases(operator)
             return ""
