@@ -42,14 +42,15 @@ class Mlp:
     def loss(self, m: Any) -> Callable[..., Any]:
         """The loss as a function of inputs, targets and parameters."""
         layers, classify = len(self.sizes) - 1, self.classify
+        activation, logsumexp = (m.relu, m.logsumexp) if classify else (m.tanh, None)
 
         def loss(x: Any, t: Any, *parameters: Any) -> Any:
             for i in range(layers):
                 x = x @ parameters[2 * i] + parameters[2 * i + 1]
                 if i < layers - 1:
-                    x = m.relu(x) if classify else m.tanh(x)
+                    x = activation(x)
             if classify:
-                return (m.logsumexp(x, 1) - (x * t).sum(1)).mean()
+                return (logsumexp(x, 1) - (x * t).sum(1)).mean()
             return ((x - t) ** 2).mean()
 
         return loss

@@ -28,8 +28,8 @@ def by_hand(x: Any, w: Any) -> Any:
 
 
 def function(column: str) -> Any:
-    m = vocabulary(column)
-    return lambda x, w: m.tanh(x * w)
+    tanh = vocabulary(column).tanh
+    return lambda x, w: tanh(x * w)
 
 
 def executable() -> Call:
