@@ -16,16 +16,8 @@ from autodiff_compiler.inspection.samples import module_of, samples_of
 from autodiff_compiler.ir.types import tensor
 from autodiff_compiler.primitives import REGISTRY, F
 from tests.ascend.conftest import Simulator
-from tests.ascend.sampled import (
-    WITH_SAMPLES,
-    adjoint,
-    assert_like_numpy,
-    compiled,
-    forward,
-    modules_of,
-    of_views,
-    refused,
-)
+from tests.ascend.sampled import WITH_SAMPLES, assert_like_numpy, compiled, forward, modules_of, refused
+from tests.backends.sampled_modules import adjoint, of_views
 from tools.ascend_page import HOST
 
 #: What runs as operators, at least for some dtypes.

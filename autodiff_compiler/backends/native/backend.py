@@ -85,7 +85,7 @@ class NativeProgram(SilentExecutable):
         self.overwrites = tuple(sorted(low.overwritten.values()))
         self._loaded = load(self.source, context_size=len(low.context))
         host = run_hosts(low.hosts)
-        others = {"host": id(host)} | {f"{x}gemm": gemm(x) or 0 for x in "sd"}
+        others = {"host": id(host)} | {f"{x}gemm": gemm(x) or 0 for x in "sd" if f"{x}gemm" in low.context.names}
         constants = []
         for i, array in enumerate(low.constants):
             constants.append(np.ascontiguousarray(array))

@@ -33,6 +33,11 @@ def vector(type: str, width: int) -> str:
     return type if width == 1 else f"<{width} x {type}>"
 
 
+def of_lane(type: str) -> str:
+    """The type of one lane of a vector."""
+    return type[1:-1].partition(" x ")[2] if type.startswith("<") else type
+
+
 def i64(number: int) -> Reg:
     return Reg(str(number), "i64")
 
@@ -83,6 +88,13 @@ class Text:
         self._note = ""
 
     # ------------------------------------------------------------------------------------------- lines
+    @classmethod
+    def kernel(cls, number: int, types: Sequence[str]) -> Text:
+        """A function of the module alone, which the driver calls; its parameters are p0, p1, ..."""
+        made = cls(f"k{number}", [(type, f"p{i}") for i, type in enumerate(types)], "void", "noinline ")
+        made.head = made.head.replace("define ", "define internal ", 1)
+        return made
+
     def fresh(self, hint: str = "v") -> str:
         self._count += 1
         return f"%{hint}{self._count}"

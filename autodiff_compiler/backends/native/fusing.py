@@ -32,8 +32,10 @@ def write_cluster(low: Lowering, cluster: Cluster) -> None:
     wanted = {r for op in cluster.ops for r in op.results if any(by not in members for by, _ in low.uses.get(r, ()))}
     elements = wanted & cluster.full
     lanes = _lanes(low, cluster)
-    held = _held(cluster, elements, lanes)
-    passes = plan_passes(cluster, elements, held=held)
+    passes = plan_passes(cluster, elements, held=True)
+    held = _held(cluster, passes, lanes)
+    if not held:
+        passes = plan_passes(cluster, elements, held=False)
     sources: dict[Value, Source] = {}
     for op in cluster.ops:
         for x in op.operands:
@@ -52,11 +54,11 @@ def _lanes(low: Lowering, cluster: Cluster) -> int:
     return low.machine.vector_bytes // (8 if any(x.dtype.itemsize == 8 for x in values) else 4)
 
 
-def _held(cluster: Cluster, elements: set[Value], lanes: int) -> bool:
+def _held(cluster: Cluster, passes: Passes, lanes: int) -> bool:
+    """Whether a row stays in registers between its passes."""
     assert cluster.axes is not None
     inner = [cluster.shape[a] for a in cluster.axes.inner if cluster.shape[a] != 1]
-    count = plan_passes(cluster, elements, held=True).count
-    return held_row(inner[0] if inner else 1, count, lanes, max(1, len(inner)))  # type: ignore[arg-type]
+    return held_row(inner[0] if inner else 1, passes.count, lanes, max(1, len(inner)))  # type: ignore[arg-type]
 
 
 def source_of(low: Lowering, x: Value, cluster: Cluster) -> Source:
@@ -181,8 +183,7 @@ def write_walk(
             outside.append(s.base if isinstance(s, Memory) else s.reg)
     outside = list(dict.fromkeys([*outside, *(m.base for m in plain.values())]))
     outside = [r for r in outside if r.text != "null"]
-    text = Text(f"k{len(low.kernels)}", [(r.type, f"p{i}") for i, r in enumerate(outside)], "void", "noinline ")
-    text.head = text.head.replace("define ", "define internal ", 1)
+    text = Text.kernel(len(low.kernels), [r.type for r in outside])
     inside = {r: Reg(f"%p{i}", r.type) for i, r in enumerate(outside)}
     k = Kernels(text, 1)
     for s in memories:

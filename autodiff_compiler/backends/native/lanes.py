@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from ...dtypes import DType, bfloat16, bool_, float16, float32, float64, int64, uint8
 from . import divisions
-from .emit import Reg, Text, mangled, vector
+from .emit import Reg, Text, mangled, of_lane, vector
 from .maths import FUNCTIONS
 from .vectors import Vectors
 
@@ -240,6 +240,30 @@ class Kernels:
             one = self.text.load(of, self.text.at(place, k * stride), dtype.itemsize)
             total = self.text.let(total.type, f"insertelement {total}, {one}, i64 {k}")
         return self.held(total, dtype)
+
+    def store_strided(self, x: Lane, place: Reg, stride: int, lanes: int) -> None:
+        """The first `lanes` elements `stride` bytes apart."""
+        raw = self.stored(x)
+        for lane in range(lanes):
+            one = self.text.let(of_lane(raw.type), f"extractelement {raw}, i64 {lane}")
+            self.text.store(one, self.text.at(place, lane * stride), x.dtype.itemsize)
+
+    def mask(self, lanes: int) -> Reg:
+        """The condition that holds in the first `lanes` lanes."""
+        bits = ", ".join(f"i1 {'true' if i < lanes else 'false'}" for i in range(self.width))
+        return Reg(f"<{bits}>" if self.width > 1 else "true", vector("i1", self.width))
+
+    def of_lanes(self, x: Lane, lanes: Sequence[int]) -> Lane:
+        """Some lanes of a vector, as many as there are here."""
+        if x.kernels.width == 1:
+            return x
+        of = vector(of_lane(x.reg.type), self.width)
+        if self.width == 1:
+            rhs = f"extractelement {x.reg}, i64 {lanes[0]}"
+        else:
+            places = ", ".join(f"i32 {i}" for i in lanes)
+            rhs = f"shufflevector {x.reg}, {x.reg.type} poison, <{self.width} x i32> <{places}>"
+        return Lane(self, self.text.let(of, rhs), x.dtype)
 
     # ------------------------------------------------------------------------------------------- arithmetic
     def _float(self, name: str, *xs: Any) -> Lane:

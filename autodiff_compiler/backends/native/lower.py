@@ -77,7 +77,6 @@ class Lowering:
     def __init__(self, module: Module, machine: Machine) -> None:
         self.module, self.machine = module, machine
         entry = module.entry
-        self.fresh_results: list[int] = []
         self.text = Text("main", [], "i32")
         self.one = Kernels(self.text, 1)
         self.env: dict[Value, Operand] = {}

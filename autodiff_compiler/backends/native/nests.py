@@ -19,8 +19,7 @@ class Nest:
 
     def __init__(self, low: Lowering, arrays: Sequence[Array]) -> None:
         self.low, self.arrays = low, arrays
-        text = Text(f"k{len(low.kernels)}", [("ptr", f"p{i}") for i in range(len(arrays))], "void", "noinline ")
-        text.head = text.head.replace("define ", "define internal ", 1)
+        text = Text.kernel(len(low.kernels), ["ptr"] * len(arrays))
         self.text = text
         self.one = Kernels(text, 1, quick=False)
         self.places = [Reg(f"%p{i}", "ptr") for i in range(len(arrays))]

@@ -12,9 +12,10 @@ from ...dtypes import DType, bfloat16, float16, float32, float64
 from ...ir.core import Op
 from ...ir.types import TensorType, tensor
 from .blas import gemm
-from .emit import Int, Reg, Text, float_text, vector
+from .emit import Int, Reg, Text, float_text
 from .lanes import Kernels, Lane, NotNativeError
 from .lower import OPS, Lowering
+from .nests import Nest
 from .values import Array
 
 __all__: list[str] = []
@@ -54,11 +55,9 @@ def _matmul(low: Lowering, op: Op) -> None:
     rows = made.shape[-2]
     if right.strides[-1] != wide.itemsize and right.shape[-1] > 1 and not _dots(left, right, rows):
         right = _ordered(low, right)
-    for x in (left, right, made):
-        low.touch(x)
     _Product(low, left, right, made).write()
     if wide is not dtype:
-        _copy(low, result, target)
+        low.copy_array(result, target)
 
 
 def _turned(x: Array) -> Array:
@@ -96,19 +95,14 @@ def _as(low: Lowering, x: object, dtype: DType) -> Array:
     if found.dtype is dtype:
         return found
     made = low.array(tensor(dtype, found.type.shape))
-    _copy(low, found, made)
+    low.copy_array(found, made)
     return made
 
 
 def _ordered(low: Lowering, x: Array) -> Array:
     made = low.array(x.type)
-    _copy(low, x, made)
+    low.copy_array(x, made)
     return made
-
-
-def _copy(low: Lowering, source: Array, to: Array) -> None:
-    """Writes an array into another one, cast to its dtype, element by element."""
-    low.copy_array(source, to)
 
 
 class _Product:
@@ -128,20 +122,14 @@ class _Product:
 
     def write(self) -> None:
         """The product in a function of its own."""
-        low = self.low
-        text = Text(f"k{len(low.kernels)}", [("ptr", "a"), ("ptr", "b"), ("ptr", "c")], "void", "noinline ")
-        text.head = text.head.replace("define ", "define internal ", 1)
-        self.text = text
-        starts = [Reg(f"%{n}", "ptr") for n in "abc"]
+        nest = Nest(self.low, [self.a, self.b, self.c])
+        self.text = nest.text
         batch = [
             (d, [x.strides[i] for x in (self.a, self.b, self.c)]) for i, d in enumerate(self.c.shape[:-2]) if d != 1
         ]
         one = _along_k if _dots(self.a, self.b, self.m) and self.b.strides[-1] != self.dtype.itemsize else _tiles
-        self._batched(batch, starts, one)
-        text.ret()
-        low.kernels.append(text)
-        places = [low.text.at(x.base, x.offset) for x in (self.a, self.b, self.c)]
-        low.text.do(f"call void @{text.name}({', '.join(map(str, places))})")
+        self._batched(batch, nest.places, one)
+        nest.call()
 
     def _batched(
         self, batch: Sequence[tuple[int, list[int]]], at: list[Reg], one: Callable[[_Product, list[Reg]], None]
@@ -194,8 +182,7 @@ def _tile(p: _Product, a: Reg, b: Reg, c: Reg, rows: int, vectors: int, rest: in
     size, dtype = p.dtype.itemsize, p.dtype
     mask = None
     if rest:
-        bits = ", ".join(f"i1 {'true' if i < rest else 'false'}" for i in range(p.width))
-        mask = Reg(f"<{bits}>", vector("i1", p.width))
+        mask = k.mask(rest)
 
     def load(place: Reg, v: int) -> Lane:
         if mask is None or v < vectors - 1:
@@ -225,10 +212,7 @@ def _tile(p: _Product, a: Reg, b: Reg, c: Reg, rows: int, vectors: int, rest: in
             elif p.masked:
                 k.store_masked(x, place, mask)
             else:
-                for lane in range(rest):
-                    element = vector(x.reg.type[1:-1].partition(" x ")[2], 1)
-                    part = text.let(element, f"extractelement {x.reg}, i64 {lane}")
-                    text.store(part, text.at(place, lane * size), size)
+                k.store_strided(x, place, size, rest)
 
 
 def _along_k(p: _Product, at: list[Reg]) -> None:
@@ -271,16 +255,8 @@ def _added(text: Text, x: Lane) -> Lane:
     width = x.kernels.width
     while width > 1:
         width //= 2
-        k, of = Kernels(text, width), x.reg.type[1:-1].partition(" x ")[2]
-        halves = []
-        for first in (0, width):
-            if width == 1:
-                rhs = f"extractelement {x.reg}, i64 {first}"
-            else:
-                places = ", ".join(f"i32 {first + i}" for i in range(width))
-                rhs = f"shufflevector {x.reg}, {x.reg.type} poison, <{width} x i32> <{places}>"
-            halves.append(Lane(k, text.let(vector(of, width), rhs), x.dtype))
-        x = k.add(*halves)
+        k = Kernels(text, width)
+        x = k.add(k.of_lanes(x, range(width)), k.of_lanes(x, range(width, 2 * width)))
     return x
 
 

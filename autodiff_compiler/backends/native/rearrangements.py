@@ -11,22 +11,11 @@ import numpy as np
 
 from ...ir.core import Op
 from ...ir.types import TensorType, tensor
-from .emit import Int
 from .lanes import NotNativeError
 from .lower import OPS, Lowering
-from .values import Array, Operand, Spread, row_major
+from .values import Array, Operand, Spread, part, row_major
 
-__all__ = ["fill", "part"]
-
-
-def part(array: Array, axis: int, start: int, size: int, step: int = 1) -> Array:
-    """`size` elements along an axis from `start` on, `step` apart."""
-    shape, strides = list(array.shape), list(array.strides)
-    offset: Int = array.offset
-    assert isinstance(offset, int)
-    offset += start * strides[axis]
-    shape[axis], strides[axis] = size, strides[axis] * step
-    return array.viewed(tensor(array.dtype, tuple(shape)), tuple(strides), offset)
+__all__ = ["fill"]
 
 
 def fill(low: Lowering, array: Array, number: bool | int | float) -> None:

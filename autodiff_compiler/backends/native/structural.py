@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from ...ir.core import Op
-from ...ir.types import TensorType, tensor
+from ...ir.types import TensorType
 from .lower import OPS, Lowering
 from .overwriting import copy_to_change
 from .products import packs
-from .values import Array, Operand, Pack, Spread, Undefined, row_major
+from .values import Array, Operand, Pack, Spread, Undefined, part, row_major
 
 __all__: list[str] = []
 
@@ -117,21 +117,12 @@ def _slice(low: Lowering, op: Op) -> None:
     low.env[result] = operand.viewed(result.type, tuple(strides), offset)
 
 
-def _part(array: Array, axis: int, start: int, size: int) -> Array:
-    """`size` elements from `start` on along an axis."""
-    shape = list(array.shape)
-    axis %= len(shape)
-    shape[axis] = size
-    offset = int(array.offset) + start * array.strides[axis]  # type: ignore[arg-type]
-    return Array(tensor(array.dtype, tuple(shape)), array.base, array.strides, offset, array.roots)
-
-
 def _concat(low: Lowering, op: Op) -> None:
     axis, start = op.attr("axis"), 0
     target = low.target(op.results[0])
     for x in op.operands:
         size: Any = x.shape[axis]
-        low.copy(x, _part(target, axis, start, size))
+        low.copy(x, part(target, axis, start, size))
         start += size
 
 
@@ -140,9 +131,9 @@ def _stack(low: Lowering, op: Op) -> None:
     target = low.target(op.results[0])
     for i, x in enumerate(op.operands):
         assert isinstance(x.type, TensorType)
-        part = _part(target, axis, i, 1)
+        one = part(target, axis, i, 1)
         strides = tuple(s for a, s in enumerate(target.strides) if a != axis)
-        low.copy(x, Array(x.type, part.base, strides, part.offset, part.roots))
+        low.copy(x, one.viewed(x.type, strides))
 
 
 def _slice_update(low: Lowering, op: Op) -> None:

@@ -7,7 +7,7 @@ from math import prod
 from typing import TypeAlias
 
 from ...dtypes import DType
-from ...ir.types import TensorType, Type
+from ...ir.types import TensorType, Type, tensor
 from .emit import Int, Reg
 from .lanes import Lane
 
@@ -25,6 +25,7 @@ __all__ = [
     "Sequence",
     "Spread",
     "Undefined",
+    "part",
     "row_major",
     "size_of",
 ]
@@ -102,6 +103,16 @@ class Array:
     def viewed(self, type: TensorType, strides: tuple[int, ...], offset: Int | None = None) -> Array:
         """Some of the elements, or the elements in another order."""
         return replace(self, type=type, strides=strides, offset=self.offset if offset is None else offset)
+
+
+def part(array: Array, axis: int, start: int, size: int, step: int = 1) -> Array:
+    """`size` elements along an axis from `start` on, `step` apart."""
+    shape, strides = list(array.shape), list(array.strides)
+    offset: Int = array.offset
+    assert isinstance(offset, int)
+    offset += start * strides[axis]
+    shape[axis], strides[axis] = size, strides[axis] * step
+    return array.viewed(tensor(array.dtype, tuple(shape)), tuple(strides), offset)
 
 
 @dataclass(eq=False)

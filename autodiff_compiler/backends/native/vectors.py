@@ -215,13 +215,6 @@ class Vectors:
         a, b = self.whole(i), self.whole(j)
         return self.text.let(self.int_type, f"{op} {self.int_type} {a.text}, {b.text}")
 
-    def to_int(self, x: Reg) -> Reg:
-        """Towards zero; x must fit."""
-        return self.text.let(self.int_type, f"fptosi {x} to {self.int_type}")
-
-    def from_int(self, i: Reg) -> Reg:
-        return self.text.let(self.type, f"sitofp {i} to {self.type}")
-
     def bits_of(self, x: Reg) -> Reg:
         return self.text.let(self.int_type, f"bitcast {x} to {self.int_type}")
 
@@ -244,15 +237,3 @@ class Vectors:
     def narrow(self, x: Reg) -> Reg:
         """f64 rounded to f32."""
         return self.text.let(vector("float", self.width), f"fptrunc {x} to {vector('float', self.width)}")
-
-    def each_lane(self, x: Reg, scalar: str) -> Reg:
-        """The function `scalar` (of one float to one float) of every lane, one after the other."""
-        of = "float" if self.single else "double"
-        if self.width == 1:
-            return self.text.call(of, scalar, x)
-        total = Reg("poison", self.type)
-        for k in range(self.width):
-            one = self.text.let(of, f"extractelement {x}, i64 {k}")
-            done = self.text.call(of, scalar, one)
-            total = self.text.let(self.type, f"insertelement {total}, {done}, i64 {k}")
-        return total

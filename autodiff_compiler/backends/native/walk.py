@@ -14,7 +14,7 @@ from ...ir.core import Op, Value
 from ...ir.primitive import COSTLY
 from ...ir.types import TensorType
 from .clusters import REDUCTIONS, Cluster, reduced_axes
-from .emit import Int, Reg, Text, vector
+from .emit import Int, Reg, Text
 from .formulas import apply_formula
 from .lanes import Kernels, Lane
 from .walk_plan import Layout, Level, Memory, Passes, Source
@@ -118,8 +118,8 @@ class Walk:
         totals = self._nested(self.layout.outer, at, starts, row)
         for (op, v), total in zip(vectors, totals[len(self.slabs) :], strict=True):
             sink, lanes = self.sinks[op.results[0]], min(self.width, self.length - v * self.width)
-            mask = self._mask(lanes) if lanes < self.width else None
             k = self._k(self.width)
+            mask = k.mask(lanes) if lanes < self.width else None
             self._put(k, Lane(k, total, sink.dtype), sink, at[sink], v * self.width, mask, lanes)
         for op, total in zip(self.slabs, totals, strict=False):
             result = self._collapsed(op, Lane(self._k(self.width), total, self._total_dtype(op)))
@@ -215,10 +215,8 @@ class Walk:
         k = self._k(width)
         done = 0
         if unroll > 1 and length >= unroll * width:
-            carried, done = (
-                self._unrolled(start, length, unroll, carried, step),
-                length // (unroll * width) * unroll * width,
-            )
+            done = length // (unroll * width) * unroll * width
+            carried = self._unrolled(start, done, unroll, carried, step)
         whole = length // width * width
         if whole - done > (HELD if self.straight else 1) * width:
             carried = text.loop(
@@ -233,7 +231,7 @@ class Walk:
                 carried = step(k, text.add(start, i), None, width, carried)
         rest = length - whole
         if rest and (self.masked or self.straight or width == 2):
-            carried = step(k, text.add(start, whole), self._mask(rest), rest, carried)
+            carried = step(k, text.add(start, whole), k.mask(rest), rest, carried)
         elif rest:
             carried = self._rest(text.add(start, whole), rest, carried, step)
         return carried
@@ -258,8 +256,7 @@ class Walk:
                 after += step(k, text.add(i, u * width), None, width, now[u * n : u * n + n])
             return after
 
-        stop = length // (unroll * width) * unroll * width
-        ends = text.loop(start, text.add(start, stop), unroll * width, [*carried, *fresh * (unroll - 1)], trip)
+        ends = text.loop(start, text.add(start, length), unroll * width, [*carried, *fresh * (unroll - 1)], trip)
         joined = ends[:n]
         for u in range(1, unroll):
             for j, op in enumerate(reductions):
@@ -288,10 +285,6 @@ class Walk:
             padded = text.let(padded.type, f"insertelement {padded}, {end}, i64 0") if self.width > 1 else end
             joined.append(self._join(op, Lane(k, total, dtype), Lane(k, padded, dtype)).reg)
         return joined
-
-    def _mask(self, lanes: int) -> Reg:
-        bits = ", ".join(f"i1 {'true' if i < lanes else 'false'}" for i in range(self.width))
-        return Reg(f"<{bits}>" if self.width > 1 else "true", vector("i1", self.width))
 
     # ------------------------------------------------------------------------------------------- vectors
     def _k(self, width: int) -> Kernels:
@@ -449,10 +442,7 @@ class Walk:
             assert mask is not None
             k.store_masked(x, place, mask)
         else:
-            raw = k.stored(x)
-            for lane in range(lanes):
-                one = text.let(raw.type[1:-1].partition(" x ")[2], f"extractelement {raw}, i64 {lane}")
-                text.store(one, text.at(place, lane * stride), memory.dtype.itemsize)
+            k.store_strided(x, place, stride, lanes)
 
     # ------------------------------------------------------------------------------------------- reductions
     def _partial_dtype(self, op: Op) -> DType:
@@ -493,16 +483,7 @@ class Walk:
 
     def _part(self, x: Lane, lanes: Sequence[int]) -> Lane:
         """Some of the lanes."""
-        width = len(lanes)
-        k, of = self._k(width), vector(x.reg.type[1:-1].partition(" x ")[2], width)
-        if x.kernels.width == 1:
-            return x
-        if width == 1:
-            rhs = f"extractelement {x.reg}, i64 {lanes[0]}"
-        else:
-            places = ", ".join(f"i32 {i}" for i in lanes)
-            rhs = f"shufflevector {x.reg}, {x.reg.type} poison, <{width} x i32> <{places}>"
-        return Lane(k, self.text.let(of, rhs), x.dtype)
+        return self._k(len(lanes)).of_lanes(x, lanes)
 
     def _collapsed(self, op: Op, x: Lane) -> Lane:
         """All lanes joined, as the dtype of the result: neighbours first, or a few numbers in order, as NumPy does."""

@@ -20,8 +20,8 @@ from .clusters import Axes, Cluster
 from .emit import pointer
 from .fusing import memory_of, write_walk
 from .lower import OPS, Lowering
-from .rearrangements import fill, part
-from .values import Array
+from .rearrangements import fill
+from .values import Array, part
 from .walk_plan import Passes, Source
 
 __all__ = ["compute"]

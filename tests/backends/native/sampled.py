@@ -27,19 +27,16 @@ from autodiff_compiler.dtypes import (
 )
 from autodiff_compiler.inspection.samples import forward, module_of, samples_of
 from autodiff_compiler.ir.core import Module
-from autodiff_compiler.ir.primitive import Context, F, Primitive
 from autodiff_compiler.ir.types import tensor
 from autodiff_compiler.primitives import REGISTRY
-from autodiff_compiler.primitives.samples import Draw
 from tests.backends.reference import interpret
+from tests.backends.sampled_modules import Arrays, adjoint
 
 #: Primitives that run as kernels of their own; what backends and passes treat themselves has none.
 WITH_SAMPLES = sorted(name for name, d in REGISTRY.items() if d.samples and (d.numpy or d.scalar))
 DTYPES = (float32, float64, float16, bfloat16, int64, int32, int8, uint64, uint8, bool_)
 #: Of the largest element: what another order of summation and other polynomials make.
 TOLERANCES = {float32: 2e-5, float64: 1e-12, float16: 4e-3, bfloat16: 3e-2}
-
-Arrays = list[Any]
 
 
 @contextmanager
@@ -57,31 +54,6 @@ def native(module: Module) -> NativeProgram:
     return NativeBackend(NumpyBackend()).native(module)
 
 
-def adjoint(defn: type[Primitive], xs: Arrays, attrs: dict[str, Any]) -> tuple[Module, Arrays] | None:
-    """The primitive's derivative: operands and cotangents to cotangents; None if it has none."""
-    made = forward(defn, xs, attrs)
-    if made is None or defn.vjp is None:
-        return None
-    results: list[Any] = [v.type for v in made[0].entry.outs]
-    gs = [Draw(5)(*t.shape).astype(t.dtype.numpy) for t in results if t.dtype.is_float]
-    flags = tuple([x.dtype.kind not in "iub" for x in xs])
-    if not gs or not any(flags):
-        return None
-
-    def build(*vs: Any) -> Any:
-        inputs, given = vs[: len(xs)], iter(vs[len(xs) :])
-        outs = getattr(F, defn.name)(*inputs, **attrs)
-        outs = outs if isinstance(outs, tuple) else (outs,)
-        ct = tuple([next(given) if t.dtype.is_float else None for t in results])
-        found = defn.vjp(Context(defn, defn.attrs_of(attrs), outs, flags), ct if defn.multiple else ct[0], *inputs)
-        found = found if isinstance(found, tuple | list) else (found,)
-        return [v for v, flag in zip(found, flags, strict=True) if flag and v is not None]
-
-    arrays = [*xs, *gs]
-    module = module_of([tensor(from_numpy(x.dtype), x.shape) for x in arrays], build)
-    return (module, arrays) if module.entry.outs else None
-
-
 def modules_of(name: str, dtypes: tuple[DType, ...] = DTYPES) -> Iterator[tuple[str, DType, Module, Arrays]]:
     """All modules of a primitive: what it is, the dtype of its operands, the module and its arguments."""
     defn = REGISTRY[name]
@@ -94,26 +66,6 @@ def modules_of(name: str, dtypes: tuple[DType, ...] = DTYPES) -> Iterator[tuple[
                     made = make(defn, xs, attrs)
                     if made is not None:
                         yield what, dtype, *made
-
-
-def in_views(defn: type[Primitive], xs: Arrays, attrs: dict[str, Any]) -> tuple[Module, Arrays] | None:
-    """The primitive on operands that lie in memory with gaps, or with their dimensions the other way round."""
-    if forward(defn, xs, attrs) is None:
-        return None
-    arrays = [x.repeat(2) if x.ndim == 1 else x.T.copy() for x in xs]
-
-    def build(*vs: Any) -> Any:
-        views = []
-        for v, x in zip(vs, xs, strict=True):
-            if v.ndim == 1:
-                v = F.slice(v, axes=(-1,), starts=(0,), stops=(v.shape[0],), steps=(2,))
-            elif v.ndim:
-                v = F.transpose(v, axes=tuple(range(-1, -x.ndim - 1, -1)))
-            views.append(v)
-        out = getattr(F, defn.name)(*views, **attrs)
-        return out if isinstance(out, tuple) else (out,)
-
-    return module_of([tensor(from_numpy(x.dtype), x.shape) for x in arrays], build), arrays
 
 
 def module_for(build: Any, *arrays: Any) -> Module:

@@ -16,14 +16,13 @@ from autodiff_compiler.primitives import REGISTRY, F
 from tests.backends.native.sampled import (
     DTYPES,
     WITH_SAMPLES,
-    adjoint,
     assert_like_numpy,
-    in_views,
     module_for,
     modules_of,
     native,
     vectors_of,
 )
+from tests.backends.sampled_modules import adjoint, of_views
 
 pytestmark = pytest.mark.skipif(why_not() is not None, reason=f"no machine code here: {why_not()}")
 
@@ -60,7 +59,7 @@ def test_a_primitive_is_what_its_numpy_kernel_is(name: str, vectors: int) -> Non
 def test_operands_may_be_views(name: str) -> None:
     for dtype in (float32, int64):
         for xs, attrs in samples_of(REGISTRY[name], dtype):
-            made = in_views(REGISTRY[name], xs, attrs)
+            made = of_views(REGISTRY[name], xs, attrs)
             if made is not None:
                 assert_like_numpy(*made, f"{name} of views")
 
