@@ -5,6 +5,8 @@ VENV ?= .venv
 MINUTES ?= 30
 # Worker processes of the test suite.
 JOBS ?= auto
+# Tests of what compiled programs do, which run on the NumPy backend, too; all tests run on the default one.
+ON_NUMPY := $(addprefix tests/,autodiff backends nn optim passes primitives programs property)
 PYTHONS ?= python3.11 python3.12 python3.13
 # Files that start with "_" are parts of other benchmarks.
 BENCHMARKS ?= $(filter-out benchmarks/_%,$(wildcard benchmarks/*.py))
@@ -20,6 +22,7 @@ demo: $(VENV)/.installed-examples
 
 test: $(VENV)/.installed-test,examples
 	@$(BIN)/python -m pytest -q -n $(JOBS)
+	@AC_BACKEND=numpy $(BIN)/python -m pytest -q -n $(JOBS) --ignore=tests/backends/native $(ON_NUMPY)
 
 check: dev
 	$(BIN)/ruff format --check .

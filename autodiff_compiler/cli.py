@@ -102,6 +102,7 @@ def _of_machines(commands: Any) -> None:
     env = commands.add_parser(
         "env", help="versions, and what is found of this processor and of an Ascend device or why neither can be used"
     )
+    env.add_argument("--measure", action="store_true", help="measure how fast this machine is, for estimates of cost")
     env.add_argument("--json", action="store_true", help="as JSON")
     env.set_defaults(run=_environment)
     cache = commands.add_parser(
@@ -200,10 +201,10 @@ def _compiled(options: Any, known: Sequence[CompileError]) -> tuple[list[Compile
 
 
 def _environment(options: Any) -> str:
-    from .inspection import ascend, native
+    from .inspection import ascend, limits, native
 
     found = ascend.environment()
-    found = {**found, "native": native.environment()}
+    found = {**found, "native": native.environment(), "limits": limits.environment(measure=options.measure)}
     return json.dumps(found, indent=2) if options.json else "\n".join(_lines(found))
 
 

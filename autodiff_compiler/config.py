@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import os
 import re
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, TypeVar
@@ -97,7 +98,7 @@ switches: list[Callable[[], None]] = []
 
 #: Why a backend of the CPU cannot be used here, by its name: a function that says it, or None.
 backends: dict[str, Callable[[], str | None]] = {"auto": lambda: None, "numpy": lambda: None}
-_DEFAULT_BACKEND = "numpy"
+_DEFAULT_BACKEND = "auto"
 
 #: The settings that say where and how operations run.
 _OF_DEVICES = (
@@ -109,6 +110,9 @@ _OF_DEVICES = (
     "deterministic",
     "max_device_memory",
 )
+#: When this package was imported: what of its files is newer is not what runs.
+IMPORTED = time.time()
+
 _SETTINGS = {
     "mode": PYNATIVE_MODE,
     "device_target": "CPU",
@@ -157,6 +161,10 @@ class Context:
                 self._kept[name] = value
         for changed in [*(watchers if after != before else ()), *(switches if self.mode != mode else ())]:
             changed()
+
+    def settings(self) -> dict[str, Any]:
+        """All settings by name."""
+        return {**{name: getattr(self, name) for name in _SETTINGS}, **self._kept}
 
     def _of_devices(self) -> dict[str, Any]:
         return {name: self.get(name) for name in _OF_DEVICES}
@@ -274,8 +282,10 @@ def set_context(**settings: Any) -> None:
     """Changes process-wide settings.
 
     `mode`: `GRAPH_MODE` compiles Cell calls and every function whose derivative is taken, `PYNATIVE_MODE` (the default)
-    runs them eagerly.  `save_graphs` with `save_graphs_path` writes the IR after every pass of every compilation.
-    `verify` checks the IR after every pass.  ValueError or TypeError for what is unknown; then nothing is changed.
+    runs them eagerly.  `backend` runs compiled programs on the CPU: "auto" (the default) and "native" as machine code
+    where there can be some, "numpy" by NumPy; RuntimeError for "native" where it cannot be used.  `save_graphs` with
+    `save_graphs_path` writes the IR after every pass of every compilation.  `verify` checks the IR after every pass.
+    ValueError or TypeError for what is unknown; then nothing is changed.
 
     >>> set_context(mode=PYNATIVE_MODE)
     >>> get_context("mode") == PYNATIVE_MODE

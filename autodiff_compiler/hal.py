@@ -71,7 +71,13 @@ def get_device_name(device_id: int, device_target: str | None = None) -> str:
 
 
 def empty_cache() -> None:
-    """Gives memory of devices that is not in use back; that of the CPU goes back with the last name for a Tensor."""
+    """Gives memory of all devices that is not in use back to the system.
+
+    Large results and the memory of large calls in machine code are kept for the next ones (see docs/native.md).
+    """
+    from .backends.native import frames
+
+    frames.release()
     if context.device_target != "CPU":
         from .backends.ascend.device import started
 

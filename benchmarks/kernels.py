@@ -1,6 +1,7 @@
 """Every kernel beside the call of NumPy or SciPy that a user would write instead: microseconds per call, in turns.
 
     python benchmarks/kernels.py [--only FAMILY_OR_NAME ...] [--sizes BYTES ...] [--dtypes NAME ...] [--json FILE]
+    python benchmarks/kernels.py --native [--only ...] [--sizes ...] [--dtypes ...] [--slow]
     python benchmarks/kernels.py --missing
 
 Rows are data: `_number_cases.py` and `_array_cases.py`.  Each measures the public function on Tensors (`eager`), the
@@ -12,6 +13,10 @@ rounds) is taken off ours: of medians or of the best rounds, whichever is less, 
 `slow` marks rows where that exceeds 1.3.
 
 `note` says what the two do not have in common.
+
+`--native` compares the two backends of compiled functions instead, forward and for the gradient of the sum of all
+results: `numpy/native` and `peer/native` are ratios of the best times, calls included, and `slow` marks rows where the
+former is below 1.  (Transposed results are views for the NumPy backend, and arrays in C order for machine code.)
 
 What stays above it, with the reason:
 
@@ -95,6 +100,48 @@ def measure(case: Case, nbytes: int, dtype: str, rounds: int, smallest: list[Cal
     }  # fmt: skip
 
 
+def gradient_of(function: Callable[..., Any], positions: tuple[int, ...]) -> Callable[..., Any]:
+    """The gradient of the sum of a function's results that are floats."""
+
+    def total(*xs: Any) -> Any:
+        results = function(*xs)
+        if not isinstance(results, tuple | list):
+            return ops.sum(results)
+        return sum([ops.sum(r) for r in results if r.dtype in (ms.float32, ms.float64)])
+
+    return ms.grad(total, grad_position=positions)
+
+
+def measure_backends(case: Case, nbytes: int, dtype: str, rounds: int) -> list[dict[str, Any]]:
+    """The rows of a case that can be compiled: machine code, the NumPy backend, and (of the forward part) the peer."""
+    arrays = case.inputs(Operands(nbytes, dtype))
+    tensors = [Tensor(a) for a in arrays]
+    floats = tuple(i for i, a in enumerate(arrays) if a.dtype.kind == "f")
+    kinds = [("forward", case.ours)]
+    if floats and case.comparable:
+        kinds.append(("gradient", gradient_of(case.ours, floats)))
+    rows = []
+    for kind, function in kinds:
+        native, plain = (ms.jit(function, backend=backend) for backend in ("native", "numpy"))
+        functions: list[Callable[[], Any]] = [lambda f=native: f(*tensors), lambda f=plain: f(*tensors)]  # type: ignore[misc]
+        try:
+            results = [f() for f in functions]
+        except (TypeError, ValueError, RuntimeError):  # it has no gradient
+            if kind == "forward":
+                raise
+            continue
+        if case.comparable:
+            compare(case, np.dtype(dtype), *results)
+        peer = [lambda: case.peer(*arrays)] if kind == "forward" else []
+        ours, other, *rest = interleaved([*functions, *peer], rounds, seconds=0.001)
+        rows.append({
+            "family": case.family, "name": case.name, "dtype": dtype, "KiB": nbytes // KiB, "what": kind,
+            "native": ours, "numpy": other, "numpy/native": other / ours,
+            "peer/native": rest[0] / ours if rest else "", "note": case.note,
+        })  # fmt: skip
+    return rows
+
+
 def missing() -> list[str]:
     """Public functions without a row; a function of several names needs one."""
     measured = {getattr(ops, case.name.split()[0], None) for case in CASES}
@@ -116,6 +163,7 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=21)
     parser.add_argument("--slow", action="store_true", help="print the slow rows only")
     parser.add_argument("--json", help="file for the rows")
+    parser.add_argument("--native", action="store_true", help="compare machine code with the NumPy backend")
     parser.add_argument("--missing", action="store_true", help="print the public functions without a row")
     options = parser.parse_args()
     if options.missing:
@@ -127,19 +175,24 @@ def main() -> None:
     print("a call on one element: {:.1f} us eager, {:.1f} us compiled, {:.1f} us NumPy".format(*interleaved(smallest)))
     rows: list[dict[str, Any]] = []
     for case in chosen(options.only):
+        if options.native and not case.compilable:
+            continue
         for dtype in case.dtypes:
             if options.dtypes and dtype not in options.dtypes:
                 continue
             for nbytes in sorted({min(s, case.largest) for s in options.sizes}):
-                rows.append(measure(case, nbytes, dtype, options.rounds, smallest))
-    slow = [row for row in rows if row["kernel"] > LIMIT]
+                if options.native:
+                    rows += measure_backends(case, nbytes, dtype, options.rounds)
+                else:
+                    rows.append(measure(case, nbytes, dtype, options.rounds, smallest))
+    slow = [row for row in rows if (row["numpy/native"] < 1 if options.native else row["kernel"] > LIMIT)]
     columns = [*(rows[0] if rows else ())][:-1]
     shown = [
-        [*[row[c] for c in columns], "slow" if row["kernel"] > LIMIT else "", row["note"]]
+        [*[row[c] for c in columns], "slow" if row in slow else "", row["note"]]
         for row in (slow if options.slow else rows)
     ]
     table("Microseconds per call", [*columns, "", "note"], shown)
-    print(f"\n{len(slow)} of {len(rows)} rows over {LIMIT}")
+    print(f"\n{len(slow)} of {len(rows)} rows {'below 1' if options.native else f'over {LIMIT}'}")
     if options.json:
         with open(options.json, "w", encoding="utf-8") as file:
             json.dump({"machine": machine(), "rows": rows}, file, indent=1)

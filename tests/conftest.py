@@ -9,17 +9,22 @@ from collections.abc import Iterator
 
 import pytest
 
-_OBJECTS = pytest.StashKey[str]()
+_FOLDER = pytest.StashKey[str]()
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Objects that tests compile go to a folder of their own, not to the user's cache."""
-    config.stash[_OBJECTS] = folder = tempfile.mkdtemp(prefix="objects")
-    os.environ["AC_CACHE_DIR"] = folder
+    """What tests leave goes to a folder of the run, which its workers and processes share: objects that are compiled
+    (not to the user's cache), and reports of compilations that fail."""
+    if not hasattr(config, "workerinput"):
+        os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", tempfile.gettempdir())  # tmp_path stays where it was
+        config.stash[_FOLDER] = folder = tempfile.mkdtemp(prefix="autodiff_compiler_tests_")
+        os.environ["AC_CACHE_DIR"] = tempfile.mkdtemp("objects", "", folder)
+        os.environ["TMPDIR"] = tempfile.tempdir = tempfile.mkdtemp("temporary", "", folder)
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:
-    shutil.rmtree(config.stash.get(_OBJECTS, ""), ignore_errors=True)
+    if _FOLDER in config.stash:
+        shutil.rmtree(config.stash[_FOLDER], ignore_errors=True)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -53,7 +53,6 @@ _REASONS = {
     "these distributions are drawn by methods of NumPy's generator with tables and rejection": (
         "random_gamma random_normal random_order random_poisson"
     ),
-    "convolutions are products of windows in NumPy": "conv conv_filter conv_input",
     "loops of NumPy": "alignment_scores banded_recurrence",
     "it looks at values to raise an exception": "chance_weights check_exponent",
     "it is Python's own function of a number": "math_function round_digits",

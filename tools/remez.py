@@ -1,7 +1,8 @@
-"""Writes the polynomials and constants of the native backend's mathematics (`backends/native/maths/coefficients.py`).
+"""Writes the polynomials and constants of the native backend's mathematics (`coefficients.py` and
+`tabulated.py` of `backends/native/maths/`).
 
-    python tools/remez.py            write the file
-    python tools/remez.py --check    say which entries differ from it
+    python tools/remez.py            write the files
+    python tools/remez.py --check    say which of them differs
     python tools/remez.py --errors   the greatest weighted error of every polynomial, in bits
 
 A polynomial is the one of its degree with the least greatest weighted error on a grid of Chebyshev points (Remez'
@@ -15,13 +16,15 @@ import argparse
 import functools
 import struct
 import sys
+import textwrap
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from mpmath import mp
 
-TARGET = Path(__file__).parent.parent / "autodiff_compiler/backends/native/maths/coefficients.py"
+MATHS = Path(__file__).parent.parent / "autodiff_compiler/backends/native/maths"
+TARGET, TABULATED = MATHS / "coefficients.py", MATHS / "tabulated.py"
 LINE = 120
 
 #: mpmath has no type annotations.
@@ -127,6 +130,40 @@ def coefficients(fit: Fit, degree: int, single: bool) -> tuple[tuple[float, ...]
         weight = functools.partial(lambda x, w: w(x) * x, w=weight)
     found, error = minimax(function, weight, fit.low, fit.high, degree - len(fixed))
     return tuple([*fixed, *(rounded(c, single) for c in found)][::-1]), abs(error)
+
+
+class Pieces(NamedTuple):
+    """A function in pieces, from `low` to `high`: the dyadic intervals cut into 2**bits pieces, and the degrees."""
+
+    what: str
+    function: Function
+    #: (low, high, bits, degree) for f32 and for f64
+    single: tuple[float, float, int, int]
+    double: tuple[float, float, int, int]
+
+
+def pieces(of: Pieces, single: bool) -> tuple[int, list[float], Number]:
+    """Pieces an octave as a power of two, their rows in one list, and the greatest relative error.
+
+    A row is the value in the middle, and the polynomial of the rest in the distance from there, lowest power first.
+    """
+    low, high, bits, degree = of.single if single else of.double
+    found: list[float] = []
+    greatest, left = mp.mpf(0), mp.mpf(low)
+    while left < high:
+        half = mp.ldexp(1, int(mp.floor(mp.log(left, 2))) - bits - 1)
+        middle = left + half
+        value = rounded(of.function(middle), single)
+        rest, error = minimax(
+            functools.partial(lambda r, m, y: of.function(m + r) - y, m=middle, y=mp.mpf(value)),
+            functools.partial(lambda r, m: 1 / of.function(m + r), m=middle),
+            -half,
+            half,
+            degree,
+        )
+        found += [value, *(rounded(c, single) for c in rest)]
+        greatest, left = max(greatest, error), left + 2 * half
+    return bits, found, greatest
 
 
 def odd(f: Function) -> Function:
@@ -252,6 +289,9 @@ FITS: dict[str, Fit] = {
         4,
         None,
     ),
+    "TANH_NEAR": Fit(
+        "(tanh(s) - s) / s**3 in s**2, |s| <= 1/4", odd(mp.tanh), odd_weight(mp.tanh), mp.mpf(0), mp.mpf(1) / 16, 2, 6
+    ),
     "ARCSINH": Fit(
         "(arcsinh(s) - s) / s**3 in s**2, |s| <= 1/2",
         odd(mp.asinh),
@@ -288,7 +328,7 @@ FITS: dict[str, Fit] = {
         lambda z: mp.sqrt(z) / mp.erf(mp.sqrt(z)),
         mp.mpf(0),
         mp.mpf(1) * _EDGE,
-        6,
+        None,
         12,
         7,
     ),
@@ -298,8 +338,17 @@ FITS: dict[str, Fit] = {
         mp.erfc,
         mp.mpf("0.99"),
         mp.mpf(6),
-        8,
+        None,
         18,
+    ),
+    "LOG_ERFC_REST": Fit(
+        "(log(erfc(a)) + 2 a / sqrt(pi)) / a**2",
+        lambda a: (mp.log(mp.erfc(a)) + 2 * a / mp.sqrt(mp.pi)) / a**2,
+        lambda a: a**2 * mp.erfc(a) / mp.erf(a),
+        mp.mpf("1e-12"),
+        mp.mpf(4),
+        7,
+        None,
     ),
     "ERFC": _erfc("27.4", "3.5", None, 24),
     "ERFC_TO_SINGLE": _erfc("10.3", "2", None, None, 10),
@@ -315,8 +364,12 @@ CONSTANTS: dict[str, tuple[str, Number, int, tuple[int | None, int | None]]] = {
     "LN2_THREE": ("log(2)", LN2, 3, (None, 42)),
     "PI_THREE": ("pi", PI, 3, (None, None)),
     "PI_HALF": ("pi / 2", PI / 2, 3, (None, None)),
+    "TWO_OVER_ROOT_PI": ("2 / sqrt(pi)", 2 / mp.sqrt(mp.pi), 2, (None, None)),
     "TWO_THIRDS": ("2 / 3", mp.mpf(2) / 3, 2, (None, None)),
 }
+
+
+PIECES = {"TANH_PIECES": Pieces("tanh(a)", mp.tanh, (0.25, 9.5, 3, 5), (0.25, 20.0, 4, 8))}
 
 
 def entries(names: list[str] | None = None) -> dict[str, str]:
@@ -341,7 +394,8 @@ def entries(names: list[str] | None = None) -> dict[str, str]:
 
 
 def _numbers(numbers: tuple[float, ...], indent: str) -> list[str]:
-    return [f"{indent}{number!r}," for number in numbers]
+    text = ", ".join(map(repr, numbers)) + ","
+    return textwrap.wrap(text, LINE, initial_indent=indent, subsequent_indent=indent, break_on_hyphens=False)
 
 
 def _entry(name: str, what: str, items: list[tuple[str, tuple[float, ...]]]) -> str:
@@ -355,6 +409,18 @@ def _tuple_entry(name: str, what: str, numbers: tuple[float, ...]) -> str:
     return "\n".join([f"#: {what}", f"{name}: tuple[float, ...] = (", *_numbers(numbers, " " * 4), ")"])
 
 
+def tabulated() -> dict[str, str]:
+    """Name -> the Python text of a table of pieces."""
+    found: dict[str, str] = {}
+    for name, of in PIECES.items():
+        lines = [f"#: {of.what}", f"{name}: dict[bool, Pieces] = {{"]
+        for key, (low, _, bits, degree) in ((True, of.single), (False, of.double)):
+            numbers = _numbers(tuple(pieces(of, key)[1]), " " * 8)
+            lines += [f"    {key}: Pieces({low}, {bits}, {degree + 2}, (", *numbers, "    )),"]
+        found[name] = "\n".join([*lines, "}"])
+    return found
+
+
 HEAD = '''"""Constants and polynomials of the mathematical functions; written by tools/remez.py.
 
 Keys: whether the float type is f32.  Coefficients have that of the highest power first.
@@ -362,6 +428,16 @@ Keys: whether the float type is f32.  Coefficients have that of the highest powe
 
 # fmt: off
 from __future__ import annotations'''
+
+TABULATED_HEAD = '''"""Functions in pieces, as `pieces.in_pieces` looks them up; written by tools/remez.py.
+
+Keys: whether the float type is f32.
+"""
+
+# fmt: off
+from __future__ import annotations
+
+from .pieces import Pieces'''
 
 
 def main() -> int:
@@ -378,14 +454,22 @@ def main() -> int:
                 if degree is not None:
                     error = coefficients(fit, degree, kind == "f32")[1]
                     print(f"{name:10} {kind:5} degree {degree:2}  {float(mp.log(error, 2)):7.2f} bits")
+        for name, of in PIECES.items():
+            if options.names and name not in options.names:
+                continue
+            for kind, (*_, degree) in (("f32", of.single), ("f64", of.double)):
+                error = pieces(of, kind == "f32")[2]
+                print(f"{name:10} {kind:5} degree {degree:2}  {float(mp.log(error, 2)):7.2f} bits")
         return 0
-    text = "\n\n".join([HEAD, *entries().values()]) + "\n"
-    if options.check:
-        differs = text != TARGET.read_text()
-        print("differs" if differs else "the same")
-        return int(differs)
-    TARGET.write_text(text)
-    return 0
+    differs = False
+    for target, head, found in ((TARGET, HEAD, entries()), (TABULATED, TABULATED_HEAD, tabulated())):
+        text = "\n\n".join([head, *found.values()]) + "\n"
+        if not options.check:
+            target.write_text(text)
+        elif text != target.read_text():
+            differs = True
+            print(f"{target.name} differs")
+    return int(differs)
 
 
 if __name__ == "__main__":

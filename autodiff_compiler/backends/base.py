@@ -6,10 +6,10 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any, Protocol, runtime_checkable
 
-from ..ir.core import Module
+from ..ir.core import Module, Op
 from .target import Target
 
-__all__ = ["Backend", "Coverage", "Executable", "HostBackend", "SilentExecutable"]
+__all__ = ["Backend", "Coverage", "Executable", "HostBackend", "Move", "Piece", "SilentExecutable", "Storage", "Work"]
 
 
 @runtime_checkable
@@ -22,9 +22,13 @@ class Executable(Protocol):
     """
 
     overwrites: tuple[int, ...]
-    source: str
     filename: str
     run: Any
+
+    @property
+    def source(self) -> str:
+        """The program as text."""
+        ...
 
     def __call__(self, *arrays: Any) -> tuple[Any, ...]: ...
 
@@ -57,6 +61,56 @@ class Coverage:
         return "\n".join(lines + [f"{name}: NOT COVERED ({why})" for name, why in self.missing.items()])
 
 
+@dataclass(frozen=True)
+class Move:
+    """Bytes that an op reads from memory and writes there; each element counts once."""
+
+    op: Op | None
+    read: int
+    written: int
+
+
+@dataclass(frozen=True)
+class Piece:
+    """A part of a program that runs as a whole: a loop over memory that ops share, a call, or control flow.
+
+    `calls`: functions of Python that it takes to run it.  `scalar`: it is instructions on single numbers.  `blocks`:
+    what the blocks of an op of control flow are made of, in the op's order.
+    """
+
+    ops: tuple[Op, ...]
+    moves: tuple[Move, ...] = ()
+    calls: int = 0
+    scalar: bool = False
+    blocks: tuple[tuple[Piece, ...], ...] = ()
+
+
+@dataclass(frozen=True)
+class Storage:
+    """Bytes a program takes besides its arguments and results.
+
+    `arena`: for values between arguments and results; `stacks`: for what loops leave behind trip by trip, where the
+    trips are known; `per_trip`: by how much stacks grow in each trip of the other loops.
+    """
+
+    constants: int = 0
+    arena: int = 0
+    stacks: int = 0
+    per_trip: int = 0
+
+
+@dataclass(frozen=True)
+class Work:
+    """What a program does when it is called, as far as that is known before.
+
+    `backend`: the name of the one that runs it.
+    """
+
+    backend: str
+    pieces: tuple[Piece, ...]
+    storage: Storage
+
+
 class Backend(Protocol):
     """Turns modules into programs for one kind of machine."""
 
@@ -68,6 +122,10 @@ class Backend(Protocol):
 
     def coverage(self, module: Module) -> Coverage:
         """Which ops of the module run natively, which fall back and which cannot run."""
+        ...
+
+    def work(self, module: Module, *, in_place: Collection[str] = ()) -> Work:
+        """What the program of the module does when it is called; `in_place` as it was compiled with."""
         ...
 
 

@@ -3,16 +3,23 @@
 from __future__ import annotations
 
 import inspect
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..backends.base import Coverage, SilentExecutable
 from ..config import context
+from ..ir.core import Value
 from ..ir.text import print_module
+from ..ir.types import TensorType
 from ..ir.walk import count_ops, ops_of
 from ..passes.manager import dump
+from ..primitives.flops import size_of_type
 from .history import watched
-from .pipeline import coverage, numpy_program, planned
+from .memory_use import MemoryUse
+from .pipeline import coverage, numpy_program, planned, work
 from .specialised import Specialised
+
+if TYPE_CHECKING:
+    from .cost import Cost
 
 __all__ = ["STAGES", "Artifact"]
 
@@ -53,18 +60,51 @@ class Artifact:
     def code(self, form: str = "source") -> str:
         """The generated program: a Python module over NumPy that runs without this package.
 
-        Of the native backend: LLVM text, with the user's lines as comments; with `form` "assembly" the processor's
-        instructions.  On an Ascend device: the operators in order, with shapes, places and the user's lines.
-        ValueError for a form that there is not.
+        Of the native backend: LLVM text, where every function names the ops and the lines of the user that it runs;
+        with `form` "assembly" the processor's instructions.  On an Ascend device: the operators in order, with
+        shapes, places and the user's lines.  ValueError for a form that there is not.
         """
-        executable = self._compiled.program.executable
-        if form == "source":
-            return executable.source
+        program = self._compiled.program
+        executable = program.executable
         assembly = getattr(executable, "assembly", None)
-        if form != "assembly" or assembly is None:
+        if form not in ("source", "assembly") or (form == "assembly" and assembly is None):
             forms = "source" if assembly is None else "source or assembly"
             raise ValueError(f"form must be {forms}, not {form!r}")
-        return assembly()
+        if assembly is None:
+            return executable.source
+        from .annotated import with_assembly_comments, with_lines
+
+        source = with_lines(executable.source, program.stages.opt)
+        return source if form == "source" else with_assembly_comments(assembly(), source)
+
+    def cost(self, *, trips: int = 1) -> Cost:
+        """Operations, bytes moved, and an estimate of time, in total and for each line; see `Cost`.
+
+        `trips`: how many trips of loops are counted whose length is not known before the call.  The limits of the
+        machine are measured when they are first asked for, which takes a second at most; ValueError if `trips` is
+        negative.
+        """
+        from .cost import cost_of
+        from .machine_limits import machine_limits
+
+        if trips < 0:
+            raise ValueError(f"trips must not be negative, but is {trips}")
+        program = self._compiled.program
+        found = work(program.stages.opt, program.in_place)
+        limits = machine_limits(found.backend) if found.backend in ("native", "numpy") else None
+        return cost_of(self._name, found, limits, trips)
+
+    def memory(self) -> MemoryUse:
+        """The bytes of arguments, results and constants, of the arena and of stacks, and of code; see `MemoryUse`."""
+        program = self._compiled.program
+        opt, executable = program.stages.opt, program.executable
+        found = work(opt, program.in_place)
+        arguments, results = ([_bytes(x) for x in side] for side in (opt.entry.args, opt.entry.outs))
+        storage = found.storage
+        return MemoryUse(
+            self._name, found.backend, sum(arguments), sum(results), sum(arguments[i] for i in executable.overwrites),
+            storage.constants, storage.arena, storage.stacks, storage.per_trip, getattr(executable, "code_bytes", None),
+        )  # fmt: skip
 
     def save(self, path: str) -> None:
         """Writes the generated program to a file.
@@ -105,3 +145,8 @@ class Artifact:
 
     def __repr__(self) -> str:
         return f"<compiled {self._name}({self._arguments})>"
+
+
+def _bytes(x: Value) -> int:
+    """The bytes of a tensor; sequences, whose length only a call knows, count as none."""
+    return size_of_type(x.type) * x.dtype.itemsize if isinstance(x.type, TensorType) else 0

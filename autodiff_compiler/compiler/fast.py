@@ -7,21 +7,21 @@ what is right; so the short one may refuse at any time.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Collection, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from ..frontend.guards import Guard, in_short
-from ..frontend.lower import Out
-from ..ir.types import TensorType
 from ..runtime.parameter import Parameter
 from ..runtime.tensor import Tensor
+from .asked import Asked
+from .returned import parts_of, returned
 
 if TYPE_CHECKING:
     from ..backends.native.direct import Direct
     from .specialised import Specialised
 
-__all__ = ["REFUSED", "ShortWay", "short_way"]
+__all__ = ["REFUSED", "ShortWay", "short_way", "takes_short_ways"]
 
+F = TypeVar("F", bound=Callable[..., Any])
 #: What a call gives that must go the long way.
 REFUSED: Any = object()
 
@@ -30,13 +30,26 @@ def _refuse(*args: Any, **kwargs: Any) -> Any:
     return REFUSED
 
 
+#: Those whose first step is not in machine code yet.
+_callers: list[Any] = []
+
+
+def takes_short_ways(call: F) -> F:
+    """Marks a `__call__` that first of all takes the way `_fast` of its object, where that is not None.
+
+    With the first short way of the process, this step of such functions is done in machine code.
+    """
+    _callers.append(call)
+    return call
+
+
 class ShortWay:
     """The short way into one compiled form.
 
     It is gone for good where `again` says so.
     """
 
-    def __init__(self, entry: Specialised, made: Direct, asked: _Asked, finish: Any) -> None:
+    def __init__(self, entry: Specialised, made: Direct, asked: Asked, finish: Any) -> None:
         self._made, self._asked, self._finish = made, asked, finish
         self._epoch = entry.seen_epoch
         self._words = asked.words()
@@ -77,6 +90,8 @@ class ShortWay:
 
         Whether the way is still there.
         """
+        from ..backends.native.words import hold
+
         if self._calls != self._made.calls:
             self._calls, self._refused = self._made.calls, 0
         self._refused += 1
@@ -88,8 +103,9 @@ class ShortWay:
         if self._refused & (self._refused - 1) == 0:  # the first time, the second, the fourth ...
             if not self._asked.still():
                 return False
-            self._words = self._asked.words()
-            self._watch()
+            if not hold(self._words):
+                self._words = self._asked.words()
+                self._watch()
         return True
 
     def _watch(self) -> None:
@@ -98,107 +114,34 @@ class ShortWay:
         self._made.watch([(epoch_word()[0], id(self._epoch)), *self._words])
 
 
-class _Asked:
-    """What a call has to ask: as words of memory where that is possible, and what is left as functions."""
-
-    def __init__(self, entry: Specialised) -> None:
-        lowered = entry.lowered
-        fetches = {c.fetch for c in lowered.captures}
-        # of what is captured the type is asked by the program's entry
-        guards = [g for g in lowered.guards if not g.watched]
-        asked = [g for g in guards if not (isinstance(g, Guard) and g.fetch in fetches and _is_type(g.expected))]
-        quick, self.rest = in_short(asked)
-        self._captures = lowered.captures
-        self.captured = [c.fetch() for c in lowered.captures]
-        for c, x in zip(lowered.captures, self.captured, strict=True):
-            if c.quick is None:
-                self.rest.append(_is(c.fetch, x))
-            else:
-                quick.append((*c.quick, x))
-        self._locks = entry.all_locks
-        self._quick: list[Any] = []
-        for one in quick:
-            (self.rest.append(_gives(*one)) if _words(one) is None else self._quick.append(one))
-
-    @property
-    def kept(self) -> tuple[Any, ...]:
-        """What the words belong to."""
-        return (*self._quick, *self._locks)
-
-    def words(self) -> list[tuple[int, int]]:
-        """The words of now; one that cannot be right where some cannot be found any more."""
-        from ..backends.native.words import free_words
-
-        found: dict[tuple[int, int], None] = {}
-        for one in self._quick:
-            some = _words(one)
-            if some is None:
-                return [(id(REFUSED), 0)]  # where a count of references stands
-            found.update(dict.fromkeys(some))
-        locks = free_words(self._locks)
-        return [(id(REFUSED), 0)] if locks is None else [*found, *locks]
-
-    def still(self) -> bool:
-        """Whether what is captured is what it was."""
-        return all(c.fetch() is x for c, x in zip(self._captures, self.captured, strict=True))
-
-
-def _is_type(expected: Any) -> bool:
-    return isinstance(expected, TensorType)
-
-
-def _words(one: tuple[Callable[[Any], Any], Any, Any]) -> list[tuple[int, int]] | None:
-    from ..backends.native.words import words_of
-
-    get, key, value = one
-    try:
-        return words_of(get, key, value) if get(key) is value else None
-    except (AttributeError, KeyError, ValueError):
-        return None
-
-
-def _is(fetch: Callable[[], Any], x: Any) -> Callable[[], bool]:
-    def holds() -> bool:
-        try:
-            return fetch() is x
-        except (AttributeError, KeyError, IndexError, ValueError):
-            return False
-
-    return holds
-
-
-def _gives(get: Callable[[Any], Any], key: Any, value: Any) -> Callable[[], bool]:
-    return _is(lambda: get(key), value)
-
-
-def short_way(entry: Specialised) -> ShortWay | None:
-    """The short way into a compiled form, if there can be one."""
+def short_way(entry: Specialised, arrays: Collection[int]) -> ShortWay | None:
+    """The short way into a compiled form, if there can be one; `arrays`: which of its arguments are ndarrays."""
     from ..backends.native.backend import NativeProgram
 
     program, lowered = entry.program.executable, entry.lowered
     if type(program) is not NativeProgram or not entry.may_be_short:
         return None
     from ..backends.native.direct import direct
+    from ..backends.native.fronts import hasten
     from ..backends.native.words import free_words
 
-    asked = _Asked(entry)
+    asked = Asked(entry)
     states = [*asked.captured, *entry.states_read]
     if not all(type(x) is Parameter or type(x) is Tensor for x in states) or free_words(entry.all_locks) is None:
         return None
-    n = entry.result_count
-    assert program.signature is not None
-    results = program.signature.results
-    if any(r.argument is None for r in results[n:]):
-        return None  # states that it does not write where they lie, which takes a lock
-    template = lowered.result
-    indices = [t.index if type(t) is Out and t.kind is None else -1 for t in _items(template)]
-    plain = type(template) in (Out, tuple) and indices == list(range(n))
-    bare = plain and type(template) is Out
-    made = direct(program, states, range(n), bare, (asked.kept, lowered))
+    places = {id(x): i for i, x in enumerate(states)}
+    if not all(id(x) in places for x in entry.states_written):
+        return None  # it is given no place for what it only writes
+    written = [places[id(x)] for x in entry.states_written]
+    form, constants = returned(lowered.result, arrays)
+    if form is None and arrays:
+        return None  # Python makes results of Tensors
+    # where machine code cannot put the result together, it gives the parts
+    made = direct(
+        program, states, written, arrays, form or parts_of(entry.result_count), constants, (asked.kept, lowered)
+    )
     if made is None:
         return None
-    return ShortWay(entry, made, asked, None if plain else entry.finish)
-
-
-def _items(template: Any) -> Sequence[Any]:
-    return template if type(template) is tuple else [template]
+    while _callers:
+        hasten(_callers.pop())
+    return ShortWay(entry, made, asked, None if form is not None else entry.finish)

@@ -8,7 +8,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 
 from ..autodiff.expand import expand_grads
-from ..backends.base import Backend, Coverage, Executable, HostBackend
+from ..backends.base import Backend, Coverage, Executable, HostBackend, Work
 from ..backends.numpy.backend import NumpyBackend
 from ..config import backends, context
 from ..depth import deep
@@ -17,7 +17,7 @@ from ..ir.failure import stage
 from ..passes import dce, fuse, inline, licm, memory, simplify, state  # noqa: F401  (passes register themselves)
 from ..passes.manager import PIPELINE, PLANNING, REWRITES, PassReport, Step, module_pass, run
 
-__all__ = ["Stages", "build", "coverage", "numpy_program", "optimise"]
+__all__ = ["Stages", "build", "coverage", "named_backend", "numpy_program", "optimise", "text", "work"]
 
 module_pass("expand_grad")(expand_grads)
 
@@ -74,6 +74,13 @@ def build(module: Module, in_place: Collection[str] = ()) -> Executable:
         return _of_device().compile(module)
 
 
+def text(module: Module, in_place: Collection[str] = ()) -> str:
+    """The LLVM text of such a module that has one; `in_place` as it was built with."""
+    from ..backends.native.backend import NativeBackend
+
+    return NativeBackend(NumpyBackend()).text(module, in_place=in_place)
+
+
 def numpy_program(module: Module) -> Executable:
     """Such a module as a program over NumPy, whatever runs it here."""
     return NumpyBackend().compile(module)
@@ -84,12 +91,26 @@ def coverage(module: Module) -> Coverage:
     return (_of_cpu(module) if context.device_target == "CPU" else _of_device()).coverage(module)
 
 
+def work(module: Module, in_place: Collection[str] = ()) -> Work:
+    """What the program of such a module does when it is called; `in_place` as it was built with."""
+    if context.device_target == "CPU":
+        return _of_cpu(module).work(module, in_place=in_place)
+    return _of_device().work(module)
+
+
 def _of_cpu(module: Module) -> HostBackend:
     """The backend that the module, or the context, asks for; "auto": machine code where there can be some."""
     name = module.backend or context.backend
     if name not in backends:
         raise ValueError(f"AC_BACKEND is one of {', '.join(backends)}, not {name!r}")
     if name == "numpy" or (name == "auto" and backends["native"]() is not None):
+        return NumpyBackend()
+    return named_backend("native")
+
+
+def named_backend(name: str) -> HostBackend:
+    """The backend of the CPU that is called "native" or "numpy"."""
+    if name == "numpy":
         return NumpyBackend()
     from ..backends.native.backend import NativeBackend
 

@@ -22,11 +22,12 @@ from ..ir.types import Seq, TensorType, TupleType, Type, seq
 from ..ir.walk import Cloner, ops_of
 from ..locks import Lock
 from ..passes.touches import touches_of
-from ..runtime.commits import noting
+from ..runtime.commits import Commit, noting, sees_state
 from ..runtime.host import HostCalls
 from ..runtime.storage import SHARED
 from ..runtime.tensor import Tensor, wrap
-from .pipeline import Stages, build, optimise
+from .kept import Form, keep, key_of, recalled
+from .pipeline import Stages, build, optimise, text
 
 __all__ = ["Program"]
 
@@ -40,10 +41,18 @@ class Program:
     writes.  Derivatives of a call are programs as well, made once per set of tracked inputs.
     """
 
-    def __init__(self, module: Module, states: Mapping[str, Any] | None = None, inputs: int | None = None) -> None:
-        self.front = module
+    def __init__(
+        self,
+        module: Module | Callable[[], Module],
+        states: Mapping[str, Any] | None = None,
+        inputs: int | None = None,
+        key: str | None = None,
+    ) -> None:
+        self._front = module
+        #: its name among the programs kept on disk, if it is one
+        self.key = key
         #: by how many of its first arguments a derivative meets gradient hooks: the others are cotangents
-        self._hooked = len(module.entry.args) if inputs is None else inputs
+        self._hooked = len(self.front.entry.args) if inputs is None else inputs
         #: the Tensors behind the module's states, for those that come to life in a backward part
         self._states = states or {}
         self._lock = Lock()
@@ -51,14 +60,24 @@ class Program:
         self._run: Executable | None = None
         #: the states that calls give the program to overwrite (see `Executable.overwrites`); said before it is compiled
         self.in_place: Collection[str] = ()
+        #: whether the program, once compiled, calls functions that states are written back for, or that see them
+        self.commits = False
         #: whether two results may be views of the same bytes
         self._may_share = False
+        self._form: Form | None = None
         #: the bare function, once compiled, of a program that calls nothing but NumPy
         self._pure: Callable[..., tuple[Any, ...]] | None = None
         #: the function itself, once compiled, of one that gives no warnings
         self._silent: Callable[..., tuple[Any, ...]] | None = None
         self._splits: dict[tuple[int, ...], _Parts] = {}
         self._pullbacks: dict[tuple[int, ...], Program] = {}
+
+    @property
+    def front(self) -> Module:
+        """The frontend's module, made now where the program was found without it."""
+        if not isinstance(self._front, Module):
+            self._front = self._front()
+        return self._front
 
     @property
     def stages(self) -> Stages:
@@ -71,13 +90,37 @@ class Program:
     def executable(self) -> Executable:
         with self._lock:
             if self._run is None:
-                self._run = build(self.stages.opt, self.in_place)
-                self._may_share = _may_share(self.stages.opt)
+                self._run, self._form = self._made()
+                self._may_share = self._form.may_share
                 if isinstance(self._run, SilentExecutable):
                     self._silent = self._run.run
                 elif not self.front.callables:
                     self._pure = getattr(self._run.run, "__wrapped__", None)
             return self._run
+
+    @property
+    def form(self) -> Form:
+        """What calls need to know of the program."""
+        self.executable  # noqa: B018  (it finds out)
+        assert self._form is not None
+        return self._form
+
+    def _made(self) -> tuple[Executable, Form]:
+        """The program, found again on disk or compiled now."""
+        key = self.key or key_of(self.front, self.in_place)
+        if key is not None:
+            found = recalled(key, lambda: text(self.stages.opt, self.in_place))
+            if found is not None:
+                self.key = key
+                return found
+        opt = self.stages.opt
+        self.commits = any(isinstance(fn, Commit) or sees_state(fn) for fn in opt.callables.values())
+        if self.commits:  # what is noted must stay as it was
+            self.in_place = ()
+        made = build(opt, self.in_place)
+        form = Form(opt.inputs, opt.outputs, len(opt.entry.outs) - len(opt.outputs), _may_share(opt))
+        self.key = key if key is not None and not opt.callables and keep(key, made, form, opt.entry.name) else None
+        return made, form
 
     #: moves the elements of Tensors to where a program runs, once a device was in use in this process
     bring: Callable[[Executable, Sequence[Any]], None] | None = None

@@ -20,13 +20,14 @@ from ..frontend.lower import Arg, Lowered, Options, Out, State, lower
 from ..frontend.results import Chosen, Copied, Shared
 from ..frontend.values import LocalDict, LocalList, LocalObject, LocalSet, elements, parts, rebuild, record_fields
 from ..locks import Lock, locks_of
-from ..runtime.commits import Commit, Committed, noting, sees_state
+from ..runtime.commits import Committed, noting
 from ..runtime.epoch import epoch
 from ..runtime.hooks import registered_on, same_hooks
 from ..runtime.random import generator
 from ..runtime.storage import holders
 from ..runtime.tensor import Tensor, wrap
 from .fast import REFUSED, ShortWay, short_way
+from .firsthand import Recalled, call_of
 from .program import Program
 from .shown import Shown, replace_value, set_attribute
 from .specialise import specification
@@ -45,7 +46,10 @@ class Specialised:
         self.lowered = lowered
         #: the call it was compiled for, as which one, and how often it was used since
         self.call, self.number, self.hits = "", 0, 0
-        self.program = Program(lowered.module, lowered.states)
+        if isinstance(lowered, Recalled):
+            self.program = Program(lowered.module_again, None, lowered.count, lowered.program)
+        else:
+            self.program = Program(lowered.module, lowered.states)
         self._epoch = epoch.now
         #: what its program is made for
         self.machine = context.machine
@@ -55,15 +59,14 @@ class Specialised:
         self._all_hold = [g.holds for g in unwatched]
         self._quick, self._holds = in_short(unwatched)
         self._fetch = [c.fetch for c in lowered.captures]
-        opt = self.program.stages.opt
-        self._commits = any(isinstance(fn, Commit) or sees_state(fn) for fn in lowered.module.callables.values())
-        if not self._commits:  # else what is noted must stay as it was
-            self.program.in_place = [n for n, state in lowered.states.items() if isinstance(state, Tensor)]
+        self.program.in_place = [n for n, state in lowered.states.items() if isinstance(state, Tensor)]
         #: the arguments that are overwritten; a failing compile must fail here, before anything is cached
         self._overwritten = self.program.executable.overwrites
-        self._inputs = [lowered.states[name] for name in opt.inputs]
-        self._written = [lowered.states[name] for name in opt.outputs]
-        self._results = len(opt.entry.outs) - len(opt.outputs)
+        self._commits = self.program.commits
+        form = self.program.form
+        self._inputs = [lowered.states[name] for name in form.inputs]
+        self._written = [lowered.states[name] for name in form.outputs]
+        self._results = form.results
         self._finish = _finisher(lowered.result)
         shared = [id(x) for x in parts(lowered.result) if isinstance(x, LocalList | LocalDict | LocalObject)]
         if len(set(shared)) < len(shared):
@@ -119,6 +122,11 @@ class Specialised:
         return True
 
     @property
+    def states_written(self) -> list[Any]:
+        """What the last results are the next versions of."""
+        return self._written
+
+    @property
     def seen_epoch(self) -> int:
         """The number of the epoch in which it was valid last."""
         return self._epoch
@@ -136,16 +144,16 @@ class Specialised:
             return REFUSED
         return short.tried(args[1:] if self.of_method else args)
 
-    def shorten(self, slow: Callable[..., Any], name: str) -> Callable[..., Any] | None:
+    def shorten(self, slow: Callable[..., Any], name: str, args: Sequence[Any]) -> Callable[..., Any] | None:
         """The short way as a function, opened (again) after a call that went the long one; None if there is none.
 
-        The guards hold.  What is unusual about a call, `slow` gets.
+        The guards hold, and `args` fit.  What is unusual about a call, `slow` gets.
         """
         if self.hits < LONG_WAYS and self._short is None:
             return None
         with self._opening:
             if self._short is None and self.may_be_short:
-                self._short = short_way(self)
+                self._short = short_way(self, [i for i, x in enumerate(args) if type(x) is np.ndarray])
                 if self._short is not None:
                     self.function = self._short.function(slow, name)
                 self.may_be_short = self._short is not None
@@ -279,7 +287,12 @@ def specialise(fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any], options: 
     specs = [specification(a) for a in args]
     named = {k: specification(v) for k, v in kwargs.items()}
     with _collector_paused():
-        return Specialised(lower(fn, specs, named, options, name))
+        call = call_of(fn, args, kwargs, options, name)
+        found = None if call is None else call.recalled(lower)
+        made = Specialised(found or lower(fn, specs, named, options, name))
+        if call is not None and found is None and made.program.key is not None:
+            call.keep(made.lowered, made.program.key)
+        return made
 
 
 @contextmanager

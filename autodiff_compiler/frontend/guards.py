@@ -27,11 +27,14 @@ __all__ = [
     "Content",
     "FunctionGuard",
     "Guard",
+    "Holds",
     "LookupGuard",
+    "MethodOf",
     "class_attribute",
     "content_of",
     "in_short",
     "is_changeable",
+    "own_attributes",
     "shown",
     "type_of",
 ]
@@ -86,7 +89,8 @@ class FunctionGuard:
 
     def __init__(self, fn: Any, loc: Loc | None = None) -> None:
         self.what, self.loc = f"function {fn.__qualname__}", loc
-        self._fn, self._code, self._defaults, self._named = fn, fn.__code__, fn.__defaults__, fn.__kwdefaults__
+        self.fn = self._fn = fn
+        self._code, self._defaults, self._named = fn.__code__, fn.__defaults__, fn.__kwdefaults__
         self._content = content_of(self._named) if self._named else None
         #: quick ways to ask, as in `Guard`, with what each must give
         self.quick: Any = ()
@@ -145,6 +149,8 @@ class LookupGuard:
 
     def __init__(self) -> None:
         self.entries: list[Entry] = []
+        #: for each of them the names that it looks at, where those are all
+        self.spaces: list[Any] = []
         self._names: list[str | tuple[str, set[str]]] = []
         self._known: set[tuple[Any, ...]] = set()
         self._absent: dict[int, set[str]] = {}
@@ -159,15 +165,16 @@ class LookupGuard:
         self._kept.append(owner)
         return True
 
-    def _add(self, get: Callable[[Any], Any], key: Any, value: Any, name: str) -> None:
+    def _add(self, get: Callable[[Any], Any], key: Any, value: Any, name: str, space: Any = None) -> None:
         self.entries.append((get, key, value))
+        self.spaces.append(space)
         self._names.append(name)
 
     def name(self, space: Any, name: str, what: str, owner: Any = None) -> None:
         """A name that a namespace has: it must keep what it stands for."""
         if self._once(owner or space, "name", name):
             value = space[name]
-            self._add(space.get if value is not None else space.__getitem__, name, value, f"{what}{name}")
+            self._add(space.get if value is not None else space.__getitem__, name, value, f"{what}{name}", space)
 
     def absence(self, space: Any, name: str, what: str, owner: Any = None) -> None:
         """A name that a namespace has not: it must not appear."""
@@ -176,6 +183,7 @@ class LookupGuard:
             names = self._absent[id(owner or space)] = set()
             self._kept.append(owner or space)
             self.entries.append((space.keys().isdisjoint, names, True))
+            self.spaces.append(space)
             self._names.append((what, names))
         names.add(name)
 
@@ -321,13 +329,44 @@ class Content:
         return len(items) == len(self.items) and all(map(matches, items, self.items))
 
 
-def in_short(guards: Sequence[AnyGuard]) -> tuple[list[Entry], list[Callable[[], bool]]]:
+class MethodOf:
+    """A quick way to read the function of a method, as in `Guard`: what an object's class has under a name.
+
+    A class, so that it is known what is read, and by which name.
+    """
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __call__(self, owner: Any) -> Any:
+        return getattr(owner, self.name).__func__
+
+
+class Holds:
+    """A quick way to ask whether an object has an attribute of that name itself."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __call__(self, owner: Any) -> bool:
+        return self.name in own_attributes(owner)
+
+
+def own_attributes(owner: Any) -> Any:
+    """The dict of an object; an empty one where it has none."""
+    held = plainly(owner, "__dict__")
+    return {} if held is UNBOUND else held
+
+
+def in_short(guards: Sequence[AnyGuard], contents: bool = False) -> tuple[list[Entry], list[Callable[[], bool]]]:
     """How to ask guards quickly: functions to call, with what, and the very object each must give; what is left.
 
-    Where it gives another object, the guards themselves must be asked.
+    Where it gives another object, the guards themselves must be asked.  With `contents`, those that ask for content are
+    among the former, with the `Content`.
     """
     lookups = [entry for g in guards if isinstance(g, LookupGuard) for entry in g.entries]
     functions = [entry for g in guards if isinstance(g, FunctionGuard) and g.quick for entry in g.quick]
-    read = [(*g.quick, g.expected) for g in guards if isinstance(g, Guard) and g.quick is not None]
-    asked = [g.holds for g in guards if not isinstance(g, LookupGuard) and not g.quick]
-    return [*lookups, *functions, *read], asked
+    quick = [g for g in guards if isinstance(g, Guard) and g.quick and (contents or type(g.expected) is not Content)]
+    read = [(*g.quick, g.expected) for g in quick if g.quick]
+    others = [g for g in guards if not isinstance(g, LookupGuard) and not (isinstance(g, FunctionGuard) and g.quick)]
+    return [*lookups, *functions, *read], [g.holds for g in others if not any(g is q for q in quick)]

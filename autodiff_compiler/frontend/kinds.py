@@ -17,9 +17,10 @@ from . import attributes, comparison, operators
 from .calls import intrinsic
 from .classes import has
 from .comparison import truth
+from .guards import Holds
 from .iteration import Iteration, RangeOf
 from .iterators import Iterated
-from .lookup import definer, found_or, is_written, runs_code
+from .lookup import definer, found_or, is_ours, is_written, runs_code
 from .lowering import Lowering
 from .scope import Closure
 from .values import (
@@ -178,7 +179,10 @@ def _hasattr(lw: Lowering, x: Any, name: str) -> bool:
     if not is_dynamic(x) and runs_code(lw, x, name):
         return found_or(lw, x, name, _NOTHING) is not _NOTHING
     what = f"whether a {type(x).__name__} has {name!r}"
-    return bool(lw.outside.property(x, f"has {name}", what, lambda: hasattr(x, name)))
+    quick = None
+    if not (isinstance(x, type | types.ModuleType) or is_ours(type(x)) or hasattr(x, name)):
+        quick = (Holds(name), x)  # what its class has is watched already
+    return bool(lw.outside.property(x, f"has {name}", what, lambda: hasattr(x, name), quick))
 
 
 _NOTHING = object()

@@ -19,6 +19,7 @@ from ..errors import MissingAttributeError, UnsupportedCallError, did_you_mean
 from ..ir.primitive import Effect, trace
 from . import attributes
 from .effects import compiled
+from .guards import Holds, MethodOf, own_attributes
 from .lowering import PACKAGE, Diverged, Lowering
 from .outside import class_attribute, plainly
 from .values import UNBOUND, class_of, describe, is_dynamic, is_static, plain_copy
@@ -185,7 +186,7 @@ def of_object(lw: Lowering, owner: Any, name: str, *, hooked: bool = True) -> An
         if is_written(hook):
             return lw.call_python(hook, [owner, name], {}, (definer(cls, "__getattribute__"), owner))
     outside.class_attribute(cls, name)
-    held = name in _dict_of(owner)
+    held = name in own_attributes(owner)
     if isinstance(static, property) and static.fget is not None and not is_ours(static.fget):
         if isinstance(static.fget, types.FunctionType):
             return lw.call_python(static.fget, [owner], {}, (definer(cls, name), owner))
@@ -229,20 +230,16 @@ def _remembered(lw: Lowering, owner: Any, name: str, static: functools.cached_pr
             + ("has effects" if part.changes else f"is a {describe(part.value)}"),
             hint=f"read `{name}` once before the call, or make it a `property`",
         )
-    _dict_of(owner)[name] = plain_copy(part.value)
+    own_attributes(owner)[name] = plain_copy(part.value)
     return of_object(lw, owner, name)
-
-
-def _dict_of(owner: Any) -> Any:
-    held = plainly(owner, "__dict__")
-    return {} if held is UNBOUND else held
 
 
 def _absent(lw: Lowering, owner: Any, name: str) -> None:
     """Notes that an object has no attribute of its own of that name."""
     watched = hasattr(type(owner), "__graph_state__")
     what = f"whether a {type(owner).__name__} object holds {name!r} itself"
-    lw.outside.guard(("held", id(owner), name), what, lambda: name in _dict_of(owner), False, watched)
+    held = Holds(name)
+    lw.outside.guard(("held", id(owner), name), what, lambda: held(owner), False, watched, (held, owner))
 
 
 def _read(lw: Lowering, owner: Any, name: str, fetch: Any, held: bool = False) -> Any:
@@ -258,7 +255,8 @@ def _read(lw: Lowering, owner: Any, name: str, fetch: Any, held: bool = False) -
     key = ("attribute", id(owner), name)
     if isinstance(value, types.MethodType) and not held:
         if not is_ours(value.__func__):
-            lw.outside.guard(("method", *key[1:]), what, lambda: fetch().__func__, value.__func__, watched)
+            method = None if _hooked(owner) else (MethodOf(name), owner)
+            lw.outside.guard(("method", *key[1:]), what, lambda: fetch().__func__, value.__func__, watched, method)
         return value
     if isinstance(value, types.BuiltinMethodType | types.MethodWrapperType) and not held:
         return value

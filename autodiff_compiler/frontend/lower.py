@@ -75,6 +75,8 @@ class Lowered:
     after_host: list[AnyGuard]
     #: why the values that are known only at run time are not known before
     reasons: Reasons
+    #: whether the user was told something (a warning)
+    told: bool
 
 
 @deep
@@ -184,4 +186,5 @@ def _finish(
         lowering.sites,
         _after_host(lowering),
         lowering.reasons,
+        bool(lowering.warnings),
     )

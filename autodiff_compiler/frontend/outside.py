@@ -110,8 +110,7 @@ class Outside:
         if isinstance(value, set) and len(value) > _LEAVES_WATCHED:
             raise SideEffectError(f"{what} is a set of {len(value)} elements: too large to be watched for changes")
         expected = content_of(value)
-        same = expected is value
-        self._guard(key, what, fetch, expected, watched and type(expected) is not Content, quick if same else None)
+        self._guard(key, what, fetch, expected, watched and type(expected) is not Content, quick)
         return value
 
     def made_inside(self, x: Any) -> bool:
@@ -119,10 +118,16 @@ class Outside:
         return any(part is x for found in self.made for part in parts(found))
 
     def guard(
-        self, key: tuple[Any, ...], what: str, fetch: Callable[[], Any], expected: Any, watched: bool = False
+        self,
+        key: tuple[Any, ...],
+        what: str,
+        fetch: Callable[[], Any],
+        expected: Any,
+        watched: bool = False,
+        quick: tuple[Callable[[Any], Any], Any] | None = None,
     ) -> None:
-        """Notes that `fetch()` must give this very object at each call."""
-        self._guard(key, what, fetch, expected, watched)
+        """Notes that `fetch()` must give this very object at each call; `quick` as in `Guard`."""
+        self._guard(key, what, fetch, expected, watched, quick)
 
     def function(self, fn: Any) -> None:
         """Notes that a Python function is compiled."""
@@ -135,10 +140,17 @@ class Outside:
         self.lookups.absence(namespace, name, "global ")
         self.lookups.name(builtins, name, "builtin ")
 
-    def property(self, owner: Any, key: str, what: str, ask: Callable[[], Any]) -> Any:
+    def property(
+        self,
+        owner: Any,
+        key: str,
+        what: str,
+        ask: Callable[[], Any],
+        quick: tuple[Callable[[Any], Any], Any] | None = None,
+    ) -> Any:
         """What is asked of an outside object without reading a part of it: its length, whether it has an attribute."""
         value = ask()
-        self._guard((key, id(owner)), what, ask, value)  # `ask` keeps the owner alive
+        self._guard((key, id(owner)), what, ask, value, quick=quick)  # `ask` keeps the owner alive
         return value
 
     def class_attribute(self, cls: type, name: str) -> Any:

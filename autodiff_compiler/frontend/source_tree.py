@@ -26,7 +26,7 @@ from ..errors import (
 from ..locks import Lock
 from ..source import Loc
 
-__all__ = ["Bindings", "SourceTree", "bindings", "load", "parse", "unknown_name"]
+__all__ = ["Bindings", "SourceTree", "bindings", "lines_of", "load", "parse", "unknown_name"]
 
 _FUTURE_FLAGS = 0
 for _name in futures.all_feature_names:
@@ -139,7 +139,7 @@ _lock = Lock()
 
 def _read(fn: types.FunctionType) -> SourceTree:
     code = fn.__code__
-    lines = _lines(fn)
+    lines = lines_of(fn)
     if not lines:
         raise _unavailable(code)
     flags = code.co_flags & _FUTURE_FLAGS
@@ -160,7 +160,8 @@ def _read(fn: types.FunctionType) -> SourceTree:
     return SourceTree(node, code.co_filename, code.co_qualname)
 
 
-def _lines(fn: types.FunctionType) -> list[str]:
+def lines_of(fn: types.FunctionType) -> list[str]:
+    """The lines of the file of a function, as they are now; none where there is no such text."""
     code = fn.__code__
     linecache.checkcache(code.co_filename)
     lines = linecache.getlines(code.co_filename, fn.__globals__)

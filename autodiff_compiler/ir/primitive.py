@@ -141,7 +141,7 @@ CANONICAL: dict[str, Callable[[Any], Any]] = {
 #: The `cost` of a function of every element (exp, tanh, a quotient), unless its class says that it is less.
 COSTLY = 8
 
-_RULES = ("infer", "infer_blocks", "scalar", "numpy", "vjp", "batch", "call", "samples", "aclnn", "decomposed")
+_RULES = ("infer", "infer_blocks", "scalar", "numpy", "vjp", "batch", "call", "samples", "aclnn", "decomposed", "flops")
 _VARIADIC = 0x04
 
 
@@ -167,6 +167,11 @@ class Primitive:
     #: About how many machine instructions per element an adjoint pays for running the op again instead of saving its
     #: result; None: never again.  Where a class says nothing: 1 for a view, `COSTLY` for a `scalar` formula.
     cost: ClassVar[int | None] = None
+    #: How many operations on numbers it is, for estimates: so many per element of its first result, or a rule over the
+    #: operands' types and the attributes.  Where a class says nothing, its formula tells (`primitives.flops`).
+    flops: ClassVar[int | Callable[..., int] | None] = None
+    #: Operand of which only as many elements are read as the result has.
+    picks: ClassVar[str | None] = None
 
     infer: ClassVar[Callable[..., Any]]
     infer_blocks: ClassVar[Callable[..., Any] | None] = None
@@ -193,7 +198,7 @@ class Primitive:
         super().__init_subclass__(**kw)
         for rule in _RULES:
             fn = cls.__dict__.get(rule)
-            if fn is not None and not isinstance(fn, staticmethod | str):
+            if fn is not None and not isinstance(fn, staticmethod | str | int):
                 setattr(cls, rule, staticmethod(fn))
         if abstract:
             return

@@ -60,8 +60,8 @@ class Unbound:
 
 
 # ----------------------------------------------------------------------------------------------------------- printing
-def print_module(module: Module, notes: Notes | None = None) -> str:
-    """The text of a module, ending in a newline; `notes` as for `print_function`."""
+def print_module(module: Module, notes: Notes | None = None, *, places: bool = True) -> str:
+    """The text of a module, ending in a newline; `notes` and `places` as for `print_function`."""
     lines = []
     for state in module.states.values():
         kind = "" if state.kind == "parameter" else f" {{kind={json.dumps(state.kind)}}}"
@@ -70,13 +70,14 @@ def print_module(module: Module, notes: Notes | None = None) -> str:
         lines.append(f"constant {_global(name)}: {_constant_text(array)}")
     lines += [f"callable {_global(name)}" for name in module.callables]
     parts = ["\n".join(lines)] if lines else []
-    return "\n\n".join(parts + [print_function(f, notes) for f in module]) + "\n"
+    return "\n\n".join(parts + [print_function(f, notes, places=places) for f in module]) + "\n"
 
 
-def print_function(function: Function, notes: Notes | None = None) -> str:
+def print_function(function: Function, notes: Notes | None = None, *, places: bool = True) -> str:
     """The text of one function, without a newline at its end.
 
-    `notes` are comments put behind the first line of an op, or behind what a block yields or returns.
+    `notes` are comments put behind the first line of an op, or behind what a block yields or returns; `places`: whether
+    it says where in the user's source they come from.
 
     >>> from autodiff_compiler import primitives
     >>> from autodiff_compiler.ir.text import parse_function
@@ -87,7 +88,7 @@ def print_function(function: Function, notes: Notes | None = None) -> str:
       return %y
     }
     """
-    printer = FunctionPrinter()
+    printer = FunctionPrinter(places)
     lines = printer.function(function)
     for place, at in printer.line_of.items() if notes else ():
         if notes and place in notes:
@@ -177,7 +178,8 @@ class FunctionPrinter:
     #: How an attribute is written; an error report may take one that never refuses.
     literal: Callable[[Any], str] = staticmethod(literal_text)
 
-    def __init__(self) -> None:
+    def __init__(self, places: bool = True) -> None:
+        self._places = places
         self.lines: list[str] = []
         self.line_of: dict[Op | Block, int] = {}
         self.names: dict[Value, str] = {}
@@ -228,7 +230,9 @@ class FunctionPrinter:
 
     # ------------------------------------------------------------------------------------------- ops
     def _line(self, text: str, loc: Loc | None) -> None:
-        self.lines.append(text if loc is None else f"{text:<{_LOCATION_COLUMN}} {self.locations[loc]}")
+        self.lines.append(
+            text if loc is None or not self._places else f"{text:<{_LOCATION_COLUMN}} {self.locations[loc]}"
+        )
 
     def _ops(self, block: Block, pad: str) -> None:
         for op in block.ops:

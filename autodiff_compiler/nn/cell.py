@@ -12,6 +12,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from ..compiler.fast import takes_short_ways
 from ..config import PYNATIVE_MODE, context, jit_disabled
 from ..dtypes import DType, bfloat16, dtype_of, float16, float32
 from ..eager import assign, assignable
@@ -83,6 +84,7 @@ class Cell(CellState, OneDevice):
         """What the Cell computes; every subclass defines it."""
         raise AttributeError(f"{type(self).__name__} has no method 'construct'")
 
+    @takes_short_ways
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         try:
             fast = self._fast

@@ -55,6 +55,8 @@ class BesselJ(Primitive):
     internal = True
     infer = _order
 
+    flops = 100
+
     def numpy(x, *, n):
         return _computed(x, n, "j0", "j1", "jv")
 
@@ -74,6 +76,8 @@ class BesselY(Primitive):
     internal = True
     infer = _order
 
+    flops = 100
+
     def numpy(x, *, n):
         return _computed(x, n, "y0", "y1", "yv")
 
@@ -91,6 +95,8 @@ class BesselI(Primitive):
 
     internal = True
     infer = _order
+
+    flops = 100
 
     def numpy(x, *, n):
         return _computed(x, n, "i0", "i1", "iv")
@@ -110,6 +116,8 @@ class BesselIe(Primitive):
 
     internal = True
     infer = _order
+
+    flops = 100
 
     def numpy(x, *, n):
         return _computed(x, n, "i0e", "i1e", "ive")
@@ -134,6 +142,8 @@ class BesselK(Primitive):
     internal = True
     infer = _order
 
+    flops = 100
+
     def numpy(x, *, n):
         return _computed(x, n, "k0", "k1", "kv")
 
@@ -152,6 +162,8 @@ class BesselKe(Primitive):
     internal = True
     infer = _order
 
+    flops = 100
+
     def numpy(x, *, n):
         return _computed(x, n, "k0e", "k1e", "kve")
 
@@ -169,6 +181,8 @@ class SphericalBesselJ(Primitive):
 
     internal = True
     infer = _order
+
+    flops = 100
 
     def numpy(x, *, n):
         from scipy import special

@@ -18,6 +18,7 @@ from ..dtypes import float32, float64
 from ..ir.primitive import F, Ints, Primitive, composite
 from ..ir.types import TensorType, same_dim, tensor
 from .family import as_tensor, broadcast_to, promoted_dtype, require, require_dtype
+from .flops import size_of_type
 from .index import to_front
 from .window import padding_pairs, per_dimension, window_counts, window_taps
 
@@ -107,6 +108,14 @@ def fill_columns(columns, x, taps):
         columns[(slice(None), slice(None), k, *windows)] = x[(slice(None), slice(None), *elements)]
 
 
+def _conv_flops(x, w, **geometry):
+    return 2 * size_of_type(_conv_type(x, w, **geometry)) * math.prod(w.shape[1:])
+
+
+def _filter_flops(x, g, *, kernel, groups, **_):
+    return 2 * size_of_type(g) * x.shape[1] // groups * math.prod(kernel)
+
+
 class Conv(Primitive):
     """Cross-correlation of ``x`` [batch, channels, ...] with the filters ``w`` [filters, channels / groups, ...]."""
 
@@ -129,6 +138,8 @@ class Conv(Primitive):
             return _apart(n, F.conv(_side_by_side(n, x, c.needs.x), _merged(w), **geometry, groups=n * c.groups))
         flat = F.conv(_merged(x), w, **geometry, groups=c.groups)
         return F.reshape(flat, shape=(*x.shape[:2], *flat.shape[1:]))
+
+    flops = _conv_flops
 
     def numpy(x, w, *, stride, padding, dilation, groups):
         (batch, channels, *sizes), (filters, _, *kernel) = x.shape, w.shape
@@ -231,6 +242,8 @@ class ConvInput(Primitive):
         flat = F.conv_input(_merged(g), w, **geometry, groups=c.groups)
         return F.reshape(flat, shape=(*g.shape[:2], *flat.shape[1:]))
 
+    flops = lambda g, w, **_: 2 * size_of_type(g) * math.prod(w.shape[1:])
+
     def numpy(g, w, *, size, stride, padding, dilation, groups):
         (batch, filters, *counts), kernel, taps = g.shape, w.shape[2:], math.prod(w.shape[2:])
         channels = w.shape[1] * groups
@@ -304,6 +317,8 @@ class ConvFilter(Primitive):
         x, g = _side_by_side(n, x, c.needs.x), _side_by_side(n, g, c.needs.g)
         w = F.conv_filter(x, g, **geometry, groups=n * c.groups)
         return F.reshape(w, shape=(n, w.shape[0] // n, *w.shape[1:]))
+
+    flops = _filter_flops
 
     def numpy(x, g, *, kernel, stride, padding, dilation, groups):
         (batch, channels, *sizes), (_, filters, *counts) = x.shape, g.shape

@@ -21,6 +21,7 @@ from ..errors import NotDifferentiableError
 from ..ir.primitive import Effect, F, Primitive, call, composite
 from ..ir.types import TensorType, same_shape, tensor
 from .family import as_tensor, expand, float_unary, promoted, require, zeros_like
+from .flops import cubes
 from .linalg import square
 from .samples import F2, M23
 from .shape import matrix_transpose
@@ -138,6 +139,8 @@ class Cholesky(Primitive):
         square_type(x, "cholesky")
         return x
 
+    flops = cubes(1 / 3)
+
     def numpy(x):
         return attempted(np.linalg.cholesky, symmetric_part(x))
 
@@ -171,6 +174,8 @@ class Eigh(Primitive):
     def infer(x: TensorType):
         square_type(x, "eigh")
         return tensor(x.dtype, x.shape[:-1]), x
+
+    flops = cubes(9)
 
     def numpy(x):
         return attempted(np.linalg.eigh, symmetric_part(x))
@@ -217,6 +222,8 @@ class Eigvalsh(Primitive):
         square_type(x, "eigvalsh")
         return tensor(x.dtype, x.shape[:-1])
 
+    flops = cubes(4 / 3)
+
     def numpy(x):
         return attempted(np.linalg.eigvalsh, symmetric_part(x))
 
@@ -260,6 +267,8 @@ class Svd(Primitive):
         batch, m, n, k = _matrix_type(x, "svd")
         u, vh = ((m, m), (n, n)) if full_matrices else ((m, k), (k, n))
         return tensor(x.dtype, (*batch, *u)), tensor(x.dtype, (*batch, k)), tensor(x.dtype, (*batch, *vh))
+
+    flops = cubes(14)
 
     def numpy(x, *, full_matrices):
         return attempted(np.linalg.svd, x, full_matrices=full_matrices)
@@ -327,6 +336,8 @@ class Svdvals(Primitive):
         batch, _, _, k = _matrix_type(x, "svdvals")
         return tensor(x.dtype, (*batch, k))
 
+    flops = cubes(8 / 3)
+
     def numpy(x):
         return attempted(np.linalg.svd, x, compute_uv=False)
 
@@ -357,6 +368,8 @@ class Qr(Primitive):
         batch, m, n, k = _matrix_type(x, "qr")
         inner = m if complete else k
         return tensor(x.dtype, (*batch, m, inner)), tensor(x.dtype, (*batch, inner, n))
+
+    flops = cubes(8 / 3)
 
     def numpy(x, *, complete):
         return np.linalg.qr(x, "complete" if complete else "reduced")

@@ -11,6 +11,7 @@ from ..ir.primitive import F, Primitive, composite
 from ..ir.types import TensorType, tensor
 from .decompositions import I22, attempted, square_floats, square_type
 from .family import expand, same_type
+from .flops import cubes
 from .samples import M23
 from .shape import matrix_transpose
 
@@ -21,6 +22,8 @@ class Det(Primitive):
     def infer(x: TensorType):
         square_type(x, "det")
         return tensor(x.dtype, x.shape[:-2])
+
+    flops = cubes(2 / 3)
 
     def numpy(x):
         return np.linalg.det(x)
@@ -62,6 +65,8 @@ class Cofactor(Primitive):
     def infer(x: TensorType):
         square_type(x, "cofactor")
         return x
+
+    flops = cubes(16)
 
     def numpy(x):
         try:
@@ -120,6 +125,8 @@ class CofactorSlope(Primitive):
         square_type(x, "cofactor_slope")
         return same_type(x, g)
 
+    flops = cubes(24)
+
     def numpy(x, g):
         return attempted(cofactor_slopes, x, g)
 
@@ -162,6 +169,8 @@ class Slogdet(Primitive):
         square_type(x, "slogdet")
         number = tensor(x.dtype, x.shape[:-2])
         return number, number
+
+    flops = cubes(2 / 3)
 
     def numpy(x):
         return np.linalg.slogdet(x)

@@ -45,6 +45,8 @@ class Igamma(Primitive):
 
     infer = _shape_and_bound
 
+    flops = 300
+
     def numpy(a, x):
         from scipy import special
 
@@ -69,6 +71,8 @@ class Igammac(Primitive):
     """Regularised upper incomplete gamma function 1 - P(a, x), with full relative precision where it is small."""
 
     infer = _shape_and_bound
+
+    flops = 300
 
     def numpy(a, x):
         from scipy import special
@@ -124,6 +128,8 @@ class GammaLogMoment(Primitive):
     def infer(a: TensorType, x: TensorType, *, n: int):
         require(n >= 1, f"a moment of order {n}: the order starts at 1")
         return float_binary(a, x)
+
+    flops = 600
 
     def numpy(a, x, *, n):
         inside = (a > 0) & (x > 0) & (a < np.inf)

@@ -276,6 +276,8 @@ class Gather(Primitive):
     def infer(x: TensorType, index: TensorType, *, axis: int):
         return tensor(x.dtype, gathered_shape(x, index, axis))
 
+    picks = "x"
+
     def numpy(x, index, *, axis):
         return x.take(index, axis=axis)  # `np.take` itself needs a microsecond more
 
@@ -356,6 +358,8 @@ class TakeAlongAxis(Primitive):
     def infer(x: TensorType, index: TensorType, *, axis: int, distinct: bool = False):
         require_along(x, index, axis)
         return tensor(x.dtype, index.shape)
+
+    picks = "x"
 
     def numpy(x, index, *, axis, distinct):
         return taken(x, index) if axis == -1 else np.take_along_axis(x, index, axis)

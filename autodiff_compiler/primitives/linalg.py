@@ -20,6 +20,7 @@ from .family import (
     require_dtype,
     static_int,
 )
+from .flops import size_of_type
 from .samples import F2, F3, M23
 from .shape import matrix_transpose, permuted
 
@@ -68,6 +69,8 @@ class Matmul(Primitive):
         _require_inner(a, b)
         require(same_shape(a.shape[:-2], b.shape[:-2]), f"batch dimensions differ: {a} @ {b}")
         return tensor(a.dtype, (*a.shape[:-1], b.shape[-1]))
+
+    flops = lambda a, b: 2 * size_of_type(a) * b.shape[-1]
 
     def numpy(a, b):
         return np.matmul(a, b)

@@ -13,6 +13,7 @@ from ..ir.primitive import F, Primitive, call, composite
 from ..ir.types import TensorType, same_shape, tensor
 from .decompositions import I22, float_matrices, square_floats, triangle
 from .family import as_tensor, broadcast_shapes, broadcast_to, cast, constant, promoted_dtype, require, require_dtype
+from .flops import cubes
 from .index import checked
 from .linalg import square
 from .samples import F2, L2
@@ -121,6 +122,8 @@ class Geqrf(Primitive):
         if not (isinstance(m, int) and isinstance(n, int)):
             raise ShapeError(f"geqrf needs matrices of known size, not {x}")
         return x, tensor(x.dtype, (*x.shape[:-2], min(m, n)))
+
+    flops = cubes(4 / 3)
 
     def numpy(x):
         packed, factors = np.linalg.qr(x, "raw")

@@ -19,6 +19,7 @@ from .family import (
     require_dtype,
     static_int,
 )
+from .flops import FUNCTIONS, size_of_type
 from .index import checked
 from .samples import EMPTY, I2
 
@@ -43,6 +44,8 @@ class Softmax(Primitive):
     def infer(x: TensorType, *, axis: int):
         return _float_with_axis(x, axis)
 
+    flops = FUNCTIONS["exp"] + 4
+
     def numpy(x, *, axis):
         e = np.exp(x - np.max(x, axis=axis, keepdims=True))
         return e / np.sum(e, axis=axis, keepdims=True)
@@ -66,11 +69,18 @@ class Softmax(Primitive):
     errors = [((I2,), {"axis": -1}, "not defined for int32"), ((EMPTY,), {"axis": -1}, "is empty")]
 
 
+def _log_softmax_flops(x, *, axis):
+    n = size_of_type(x)
+    return n * (FUNCTIONS["exp"] + 4) + n // x.shape[axis] * FUNCTIONS["log"]
+
+
 class LogSoftmax(Primitive):
     """Logarithm of softmax along an axis: x - log(sum(exp(x))), without overflow."""
 
     def infer(x: TensorType, *, axis: int):
         return _float_with_axis(x, axis)
+
+    flops = _log_softmax_flops
 
     def numpy(x, *, axis):
         z = x - np.max(x, axis=axis, keepdims=True)

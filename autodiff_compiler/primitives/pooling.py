@@ -15,6 +15,7 @@ from ..ir.primitive import F, Ints, Primitive, call, composite
 from ..ir.types import TensorType, dim_product, tensor
 from .convolution import resolved_padding
 from .family import as_tensor, cast, constant, float_unary, int_range, normal_axis, number_unary, require
+from .flops import size_of_type
 from .normalization import wide
 from .samples import B2, F2, I2, M23
 from .window import axis_taps, per_dimension, window_counts
@@ -63,6 +64,11 @@ def _pool_type(x, kernel, stride, padding, dilation):
     return tensor(x.dtype, (*x.shape[: x.ndim - n], *counts))
 
 
+def _window_flops(x, *, kernel, stride, padding, dilation=None):
+    counts = window_counts(x.shape[x.ndim - len(kernel) :], kernel, stride, padding, dilation or (1,) * len(kernel))
+    return math.prod(x.shape[: x.ndim - len(kernel)]) * math.prod(counts) * math.prod(kernel)
+
+
 class MaxPool(Primitive):
     """The greatest element of every window over the trailing dimensions, nan if it holds one.
 
@@ -73,6 +79,8 @@ class MaxPool(Primitive):
 
     def infer(x: TensorType, *, kernel: Ints, stride: Ints, padding: Ints, dilation: Ints):
         return _pool_type(number_unary(x), kernel, stride, padding, dilation)
+
+    flops = _window_flops
 
     def numpy(x, *, kernel, stride, padding, dilation):
         n = len(kernel)
@@ -138,6 +146,8 @@ class MaxPoolIndex(Primitive):
 
     def infer(x: TensorType, *, kernel: Ints, stride: Ints, padding: Ints, dilation: Ints):
         return tensor(int64, _pool_type(number_unary(x), kernel, stride, padding, dilation).shape)
+
+    flops = _window_flops
 
     def numpy(x, *, kernel, stride, padding, dilation):
         n, sizes = len(kernel), x.shape[x.ndim - len(kernel) :]
@@ -213,6 +223,8 @@ class WindowSum(Primitive):
     def infer(x: TensorType, *, kernel: Ints, stride: Ints, padding: Ints):
         return _sum_type(float_unary(x), kernel, stride, padding)
 
+    flops = _window_flops
+
     def numpy(x, *, kernel, stride, padding):
         n, ones = len(kernel), (1,) * len(kernel)
         counts = window_counts(x.shape[x.ndim - n :], kernel, stride, padding, ones)
@@ -262,6 +274,8 @@ class WindowSpread(Primitive):
         made = _sum_type(x, kernel, stride, padding)
         require(made is g, f"the sums over the windows of {x} are {made}, not {g}")
         return x
+
+    flops = lambda g, *, kernel, **_: size_of_type(g) * math.prod(kernel)
 
     def numpy(g, *, size, kernel, stride, padding):
         n = len(size)

@@ -76,6 +76,8 @@ class RandomUniform(Primitive):
         require_dtype(dtype.is_float, f"uniform numbers are floats, not {dtype.name}")
         return tensor(dtype, shape)
 
+    flops = 10
+
     def numpy(state, *, shape, dtype):
         return _uniform(state, shape, np.dtype(dtype))
 
@@ -96,6 +98,8 @@ class RandomNormal(Primitive):
         _needs_state(state)
         require_dtype(dtype.is_float, f"normal numbers are floats, not {dtype.name}")
         return tensor(dtype, shape)
+
+    flops = 60
 
     def numpy(state, *, shape, dtype):
         dtype = np.dtype(dtype)
@@ -119,6 +123,8 @@ class RandomIntegers(Primitive):
         require(-(2**63) <= low < high <= 2**63, f"there is no int64 from {low} to less than {high}")
         return tensor(int64, shape)
 
+    flops = 10
+
     def numpy(state, *, low, high, shape):
         return np.asarray(_drawn(state, np.random.Generator.integers, low, high, shape))
 
@@ -138,6 +144,8 @@ class RandomOrder(Primitive):
         _needs_state(state)
         return tensor(int64, (size,))
 
+    flops = 20
+
     def numpy(state, *, size):
         return _drawn(state, np.random.Generator.permutation, size)
 
@@ -155,6 +163,8 @@ class RandomGamma(Primitive):
         _needs_state(state)
         require_dtype(alpha.dtype.is_float, f"alpha must hold floats, not {alpha.dtype.name}")
         return alpha
+
+    flops = 150
 
     def numpy(state, alpha):
         valid = alpha > 0
@@ -208,6 +218,8 @@ class RandomPoisson(Primitive):
         _needs_state(state)
         require_dtype(mean.dtype.is_float, f"the means must be floats, not {mean.dtype.name}")
         return tensor(int64, mean.shape)
+
+    flops = 150
 
     def numpy(state, mean):
         valid = mean >= 0

@@ -23,6 +23,7 @@ from .family import (
     require,
     require_dtype,
 )
+from .flops import per_operand
 from .samples import EMPTY, F2, I2
 from .shape import size_of
 
@@ -62,6 +63,8 @@ class Sum(Primitive):
     def infer(x: TensorType, *, axes: Ints, keepdims: bool = False):
         require_dtype(_sums_exist(x.dtype), f"not defined for {x.dtype.name}: {x}", hint="cast it to int64 first")
         return tensor(x.dtype, reduced_shape(x.shape, axes, keepdims))
+
+    flops = per_operand
 
     def numpy(x, *, axes, keepdims):
         return np.add.reduce(x, axis=axes, keepdims=keepdims)
@@ -123,6 +126,8 @@ class Prod(Primitive):
         require_dtype(_sums_exist(x.dtype), f"not defined for {x.dtype.name}: {x}", hint="cast it to int64 first")
         return tensor(x.dtype, reduced_shape(x.shape, (axis,), keepdims))
 
+    flops = per_operand
+
     def numpy(x, *, axis, keepdims):
         return np.multiply.reduce(x, axis=axis, keepdims=keepdims)
 
@@ -174,6 +179,8 @@ class Max(Primitive):
     def infer(x: TensorType, *, axes: Ints, keepdims: bool = False):
         return _extreme_type(x, axes, keepdims)
 
+    flops = per_operand
+
     def numpy(x, *, axes, keepdims):
         return np.maximum.reduce(x, axis=axes, keepdims=keepdims)
 
@@ -204,6 +211,8 @@ class Min(Primitive):
 
     def infer(x: TensorType, *, axes: Ints, keepdims: bool = False):
         return _extreme_type(x, axes, keepdims)
+
+    flops = per_operand
 
     def numpy(x, *, axes, keepdims):
         return np.minimum.reduce(x, axis=axes, keepdims=keepdims)
@@ -247,6 +256,8 @@ class Any(Primitive):
         require_dtype(x.dtype is bool_, f"not defined for {x.dtype.name}: {x}", hint="compare it with 0 first")
         return tensor(bool_, reduced_shape(x.shape, axes, keepdims))
 
+    flops = per_operand
+
     def numpy(x, *, axes, keepdims):
         return np.logical_or.reduce(x, axis=axes, keepdims=keepdims)
 
@@ -268,6 +279,8 @@ class All(Primitive):
     """Whether every bool over the axes holds; numbers hold where they are not zero."""
 
     infer = Any.infer
+
+    flops = per_operand
 
     def numpy(x, *, axes, keepdims):
         return np.logical_and.reduce(x, axis=axes, keepdims=keepdims)
@@ -294,6 +307,8 @@ class Argmax(Primitive):
     def infer(x: TensorType, *, axis: int, keepdims: bool = False):
         return tensor(int64, _extreme_type(x, (axis,), keepdims).shape)
 
+    flops = per_operand
+
     def numpy(x, *, axis, keepdims):
         return x.argmax(axis=axis, keepdims=keepdims)
 
@@ -318,6 +333,8 @@ class Argmin(Primitive):
 
     def infer(x: TensorType, *, axis: int, keepdims: bool = False):
         return tensor(int32, _extreme_type(x, (axis,), keepdims).shape)
+
+    flops = per_operand
 
     def numpy(x, *, axis, keepdims):
         return x.argmin(axis=axis, keepdims=keepdims).astype(np.int32)

@@ -69,6 +69,8 @@ class Cumsum(Primitive):
     def infer(x: TensorType, *, axis: int, reverse: bool = False, exclusive: bool = False):
         return _numbers_along(x, axis)
 
+    flops = 1
+
     def numpy(x, *, axis, reverse, exclusive):
         return (
             _accumulated(np.add, 0, x, axis, reverse, exclusive)
@@ -105,6 +107,8 @@ class Cumprod(Primitive):
 
     def infer(x: TensorType, *, axis: int, reverse: bool = False, exclusive: bool = False):
         return _numbers_along(x, axis)
+
+    flops = 1
 
     def numpy(x, *, axis, reverse, exclusive):
         return (
@@ -178,6 +182,8 @@ class LinearRecurrence(Primitive):
         same_type(x, a)
         _require_axis(x, axis)
         return x
+
+    flops = 2
 
     def numpy(x, a, *, axis, reverse):
         out = x.copy()
@@ -331,6 +337,8 @@ class Cummax(Primitive):
     def infer(x: TensorType, *, axis: int):
         return _with_index(x, axis)
 
+    flops = 1
+
     def numpy(x, *, axis):
         return _running_extreme(np.maximum, x, axis)
 
@@ -359,6 +367,8 @@ class Cummin(Primitive):
 
     def infer(x: TensorType, *, axis: int):
         return _with_index(x, axis)
+
+    flops = 1
 
     def numpy(x, *, axis):
         return _running_extreme(np.minimum, x, axis)

@@ -24,6 +24,7 @@ from .family import (
     require_dtype,
     zeros_like,
 )
+from .flops import per_update
 from .index import along_axis, checked, gathered_shape, moved_first, numbered, require_along, rows_of
 from .samples import F2, F3, L2
 
@@ -111,6 +112,8 @@ class ScatterAdd(Primitive):
 
     def batch(c, n, x, index, updates):
         return _scatter_examples(c, n, x, index, updates)
+
+    flops = per_update
 
     def numpy(x, index, updates, *, axis):
         out = x.copy()
@@ -210,6 +213,8 @@ class ScatterMax(Primitive):
     def batch(c, n, x, index, updates):
         return _scatter_examples(c, n, x, index, updates)
 
+    flops = per_update
+
     def numpy(x, index, updates, *, axis):
         out = x.copy()
         _combine_at(np.maximum, out, index, updates, axis)
@@ -242,6 +247,8 @@ class ScatterMin(Primitive):
 
     def batch(c, n, x, index, updates):
         return _scatter_examples(c, n, x, index, updates)
+
+    flops = per_update
 
     def numpy(x, index, updates, *, axis):
         out = x.copy()
@@ -277,6 +284,8 @@ class ScatterMul(Primitive):
 
     def batch(c, n, x, index, updates):
         return _scatter_examples(c, n, x, index, updates)
+
+    flops = per_update
 
     def numpy(x, index, updates, *, axis):
         out = x.copy()
@@ -353,6 +362,8 @@ class AddAlongAxis(Primitive):
         require_dtype(updates.dtype is x.dtype, f"{x} cannot take updates of {updates}")
         require(updates.shape == index.shape, f"updates {updates} at {index}: shapes differ")
         return x
+
+    flops = per_update
 
     def numpy(x, index, updates, *, axis, distinct):
         out = x.copy()

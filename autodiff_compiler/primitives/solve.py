@@ -33,6 +33,7 @@ from .family import (
     same_type,
     zeros_like,
 )
+from .flops import cubes, size_of_type
 from .linalg import square
 from .samples import F2, M23
 from .shape import matrix_transpose, permuted
@@ -96,6 +97,8 @@ class Solve(Primitive):
         _system_type(a, b, "solve")
         return b
 
+    flops = lambda a, b: cubes(2 / 3)(a) + 2 * size_of_type(a) * b.shape[-1]
+
     def numpy(a, b):
         return attempted(np.linalg.solve, a, b)
 
@@ -154,6 +157,8 @@ class TriangularSolve(Primitive):
     def infer(a: TensorType, b: TensorType, *, lower: bool = False, transpose: bool = False, unit: bool = False):
         _system_type(a, b, "triangular_solve")
         return b
+
+    flops = lambda a, b, **_: size_of_type(a) * b.shape[-1]
 
     def numpy(a, b, *, lower, transpose, unit):
         from scipy.linalg.blas import get_blas_funcs
@@ -222,6 +227,8 @@ class Inverse(Primitive):
         square_type(x, "inverse")
         return x
 
+    flops = cubes(2)
+
     def numpy(x):
         return attempted(np.linalg.inv, x)
 
@@ -283,6 +290,8 @@ class Pinv(Primitive):
         if hermitian:
             square(x, "pinv(hermitian=True)")
         return tensor(x.dtype, (*x.shape[:-2], x.shape[-1], x.shape[-2]))
+
+    flops = cubes(16)
 
     def numpy(x, *, atol, rtol, hermitian):
         return attempted(pseudo_inverse, x, atol=atol, rtol=rtol, hermitian=hermitian)
@@ -346,6 +355,8 @@ class Lstsq(Primitive):
         _require_fitting(a, b, "lstsq")
         return tensor(a.dtype, (*a.shape[:-2], a.shape[-1], b.shape[-1]))
 
+    flops = cubes(16)
+
     def numpy(a, b, *, rtol):
         return attempted(least_squares, a, b, rtol=rtol)
 
@@ -383,6 +394,8 @@ class Expm(Primitive):
         square_type(x, "expm")
         return x
 
+    flops = cubes(20)
+
     def numpy(x):
         from scipy.linalg import expm
 
@@ -409,6 +422,8 @@ class ExpmFrechet(Primitive):
     def infer(x: TensorType, e: TensorType):
         square_type(x, "expm_frechet")
         return same_type(x, e)
+
+    flops = cubes(60)
 
     def numpy(x, e):
         from scipy.linalg import expm

@@ -21,6 +21,7 @@ from .family import (
     static_int,
     zeros_like,
 )
+from .flops import size_of_type, sorted_by_comparing
 from .index import checked, taken
 from .samples import D2, EMPTY, F2
 
@@ -156,6 +157,8 @@ class Argsort(Primitive):
         _require_axis(x, axis)
         return tensor(int64, x.shape)
 
+    flops = sorted_by_comparing
+
     def numpy(x, *, axis, descending):
         return np.ascontiguousarray(_back(_order(np.moveaxis(x, axis, -1), descending), axis))
 
@@ -193,6 +196,8 @@ class Sort(Primitive):
         _require_axis(x, axis)
         return x, tensor(int64, x.shape)
 
+    flops = sorted_by_comparing
+
     def numpy(x, *, axis, descending):
         x = np.moveaxis(x, axis, -1)
         order = _order(x, descending)
@@ -229,6 +234,8 @@ class Msort(Primitive):
     def infer(x: TensorType, *, axis: int):
         _require_axis(x, axis)
         return x
+
+    flops = sorted_by_comparing
 
     def numpy(x, *, axis):
         return np.sort(_comparable(x), axis).astype(x.dtype, copy=False)
@@ -274,6 +281,8 @@ class Topk(Primitive):
         at = x.ndim + axis
         shape = (*x.shape[:at], k, *x.shape[at + 1 :])
         return tensor(x.dtype, shape), tensor(int64, shape)
+
+    flops = sorted_by_comparing
 
     def numpy(x, *, k, axis, largest):
         x = np.moveaxis(x, axis, -1)
@@ -341,6 +350,10 @@ def _require_rows(sequence, values):
     require(bool(fits), f"values {list(values)} do not belong to sequences {list(sequence)}: leading sizes differ")
 
 
+def _search_flops(sequence, values, *, right):
+    return size_of_type(values) * max(1, sequence.shape[-1].bit_length())
+
+
 class Searchsorted(Primitive):
     """How many elements of an ascending sequence lie before each value: the lesser ones, with `right` equal ones too.
 
@@ -351,6 +364,8 @@ class Searchsorted(Primitive):
         require_dtype(sequence.dtype is values.dtype, f"dtypes differ: {sequence} and {values}")
         _require_rows(sequence.shape, values.shape)
         return tensor(int64, values.shape)
+
+    flops = _search_flops
 
     def numpy(sequence, values, *, right):
         side = "right" if right else "left"

@@ -34,6 +34,8 @@ class Erf(Primitive):
 
     infer = float_unary
 
+    flops = 40
+
     def numpy(x):
         from scipy import special
 
@@ -57,6 +59,8 @@ class Erfc(Primitive):
 
     infer = float_unary
 
+    flops = 50
+
     def numpy(x):
         from scipy import special
 
@@ -79,6 +83,8 @@ class Erfinv(Primitive):
     """Inverse of `erf` for every element: infinite at -1 and 1, nan outside."""
 
     infer = float_unary
+
+    flops = 50
 
     def numpy(x):
         from scipy import special
@@ -104,6 +110,8 @@ class Lgamma(Primitive):
 
     infer = float_unary
 
+    flops = 60
+
     def numpy(x):
         from scipy import special
 
@@ -124,6 +132,8 @@ class Digamma(Primitive):
     """Derivative of `lgamma` for every element; it has poles at 0, -1, -2, ..."""
 
     infer = float_unary
+
+    flops = 60
 
     def numpy(x):
         from scipy import special
@@ -154,6 +164,8 @@ class Polygamma(Primitive):
     def infer(x: TensorType, *, n: int):
         require(n >= 1, f"polygamma of order {n}: the order starts at 1")
         return float_unary(x)
+
+    flops = 100
 
     def numpy(x, *, n):
         from scipy import special

@@ -25,6 +25,7 @@ from .family import (
     static_number,
     zeros_like,
 )
+from .flops import size_of_type
 from .reduce import at_least_float32, mean, reduced_shape
 from .samples import B2, EMPTY, F2, I2
 from .shape import size_of
@@ -371,6 +372,8 @@ class Histc(Primitive):
     def infer(x: TensorType, *, bins: int, low: Literal, high: Literal):
         require_dtype(not x.dtype.is_bool, f"not defined for bools: {x}", hint="cast it to a number first")
         return tensor(int32 if x.dtype.is_int else float32, (bins,))
+
+    flops = lambda x, **_: 5 * size_of_type(x)
 
     def numpy(x, *, bins, low, high):
         if low == high and x.size:

@@ -15,6 +15,7 @@ from ..ir.core import Value
 from ..ir.primitive import F, Ints, Primitive, composite
 from ..ir.types import TensorType, tensor
 from .family import as_tensor, is_tensor, require, require_dtype
+from .flops import per_operand
 from .samples import B2, F2, M23
 from .window import per_dimension, window_counts
 
@@ -89,6 +90,8 @@ class SumWindows(Primitive):
         fits = lead >= 0 and x.shape[lead:] == (*kernel, *counts)
         require(fits, f"{x} does not hold the windows {list(kernel)} x {list(counts)} over sizes {list(sizes)}")
         return tensor(x.dtype, (*x.shape[:lead], *sizes))
+
+    flops = per_operand
 
     def numpy(x, *, sizes, kernel, stride, dilation):
         lead = x.ndim - 2 * len(kernel)

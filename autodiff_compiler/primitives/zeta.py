@@ -51,6 +51,8 @@ class Zeta(Primitive):
         require(n >= 0, f"a derivative of order {n}: the order starts at 0")
         return float_binary(x, q)
 
+    flops = 200
+
     def numpy(x, q, *, n):
         from scipy import special
 

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from ..compiler.fast import takes_short_ways
 from ..compiler.specialise import Identity
 from ..config import GRAPH_MODE, context, jit_disabled
 from ..eager.ahead import taken
@@ -86,10 +87,16 @@ class Gradient:
         #: what makes this derivative of `fn` equal to another one, if there may be others
         self._key = key
 
+    #: the attributes that decide over its compiled form
+    __compiled_from__ = (
+        *("fn", "positions", "weights", "shape", "has_aux", "with_value", "sens", "by_all", "ids", "__name__"),
+    )
+
     # ------------------------------------------------------------------------------------------- calling
     #: the short way into the compiled form, as long as calls may take it
     _fast: Any = None
 
+    @takes_short_ways
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         try:
             fast = self._fast

@@ -11,8 +11,10 @@ from collections import OrderedDict
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from ..compiler.artifact import Artifact
-from ..compiler.fast import REFUSED
+from ..compiler.fast import REFUSED, takes_short_ways
 from ..compiler.history import History, Recompiles, Watched, facets_of, stale_because, watched
 from ..compiler.specialise import Identity, Key, described, signature
 from ..compiler.specialised import Specialised, specialise
@@ -32,6 +34,8 @@ __all__ = ["JitFunction", "jit", "ms_function"]
 _BACKENDS = ("", "ms_backend", "GE")
 _MAX_ENTRIES = 64
 _MAX_PER_KEY = 8
+#: Arguments of these classes are one dynamic input each, and nothing more.
+_WHOLE = (Tensor, np.ndarray)
 
 
 #: The functions whose calls may take short ways, by identity; `switching` is held while that is changed.
@@ -57,6 +61,9 @@ class JitFunction:
     the function read from outside has changed.  At most 64 compiled forms are kept, the least recently used goes first.
     """
 
+    #: the attribute that decides over what calls of it become in compiled code
+    __compiled_from__ = ("_fn",)
+
     def __init__(self, fn: Any, options: Options) -> None:
         self._fn = fn
         self._options = options
@@ -79,6 +86,7 @@ class JitFunction:
         if isinstance(fn, types.FunctionType):
             functools.update_wrapper(self, fn)
 
+    @takes_short_ways
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         try:
             fast = self._fast
@@ -94,7 +102,7 @@ class JitFunction:
                 else:
                     entry.hits += 1
                     if entry.may_be_short:
-                        self._shorten(entry)
+                        self._shorten(entry, args)
                     return entry(args)
             return self._long_way(args, kwargs)
         except Exception as error:
@@ -116,17 +124,18 @@ class JitFunction:
                 entry.hits += 1
                 if place or (entry is not self._recent and len(self._entries) > _MAX_ENTRIES // 2):
                     self._to_front(key, entry)
-                if entry.universal and len(leaves) == len(args) and not kwargs and all(type(x) is Tensor for x in args):
-                    self._last = tuple([(x._data.dtype, x._data.shape) for x in args]), entry
+                if entry.universal and len(leaves) == len(args) and not kwargs and all(type(x) in _WHOLE for x in args):
+                    if all(type(x) is Tensor for x in args):
+                        self._last = tuple([(x._data.dtype, x._data.shape) for x in args]), entry
                     if entry.may_be_short:
-                        self._shorten(entry)
+                        self._shorten(entry, args)
                 elif entry.may_be_short and not kwargs and _is_of_method(key, args, leaves):
-                    self._shorten_method(entry, args[0])
+                    self._shorten_method(entry, args)
                 return entry(leaves)
         self._misses += 1
         return self._compiled(key, leaves, args, kwargs)(leaves)
 
-    def _shorten(self, entry: Specialised) -> None:
+    def _shorten(self, entry: Specialised, args: tuple[Any, ...]) -> None:
         """Opens the short way into a compiled form that a call has reached by the long one."""
         me = weakref.ref(self)  # which the function must not keep alive
 
@@ -139,13 +148,13 @@ class JitFunction:
                 leave_user_frames(error)
                 raise
 
-        found = entry.shorten(slow, self._name)
+        found = entry.shorten(slow, self._name, args)
         if found is not self._fast:
             self._lead(found)
 
-    def _shorten_method(self, entry: Specialised, instance: Any) -> None:
+    def _shorten_method(self, entry: Specialised, args: tuple[Any, ...]) -> None:
         """The same for a call whose first argument is an object, the others Tensors."""
-        me, owner = weakref.ref(self), weakref.ref(instance)
+        me, owner = weakref.ref(self), weakref.ref(args[0])
 
         def slow(*args: Any, **kwargs: Any) -> Any:
             function = me()
@@ -157,7 +166,7 @@ class JitFunction:
                 raise
 
         entry.of_method = True
-        self._lead_method(instance, entry.shorten(slow, self._name))
+        self._lead_method(args[0], entry.shorten(slow, self._name, args[1:]))
 
     def _lead_method(self, instance: Any, fast: Callable[..., Any] | None) -> None:
         """Lets calls of the method of one object take a short way from now on."""

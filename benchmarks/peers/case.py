@@ -122,11 +122,11 @@ def sample(case: Case, ready: dict[str, Callable[[], Any]], rounds: int, pause: 
 
 
 def _counted(timer: timeit.Timer, seconds: float = 0.02) -> tuple[timeit.Timer, int]:
-    """A timer and how many calls fill a turn."""
+    """A timer and how many calls fill a turn, once what is done in the first calls only is done."""
     timer.timeit(1)
     count = 1
     while True:
-        taken = timer.timeit(count)
+        taken = min(timer.timeit(count) for _ in range(4))
         if taken > seconds / 4:
             return timer, max(1, round(count * seconds / taken))
         count *= 4

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import importlib.util
+import os
 import types
 from collections.abc import Callable
 from typing import Any
@@ -145,6 +146,23 @@ def arrays_of(result: Any) -> list[np.ndarray]:
 
 
 # ------------------------------------------------------------------------------------------------ compiled functions
+def uncached(call: Callable[[], Any]) -> Callable[[], Any]:
+    """The call without this package's cache on disk, which may know what it compiles from another run."""
+
+    def called() -> Any:
+        before = os.environ.get("AC_CACHE")
+        os.environ["AC_CACHE"] = "0"
+        try:
+            return call()
+        finally:
+            if before is None:
+                del os.environ["AC_CACHE"]
+            else:
+                os.environ["AC_CACHE"] = before
+
+    return called
+
+
 def blocking(function: Callable[..., Any]) -> Callable[..., Any]:
     """JAX's function, compiled; a call returns when its results are there."""
     import jax

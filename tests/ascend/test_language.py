@@ -14,6 +14,7 @@ from autodiff_compiler.backends.ascend.device import current
 from autodiff_compiler.backends.ascend.emit import Buffer, Ref
 from autodiff_compiler.backends.ascend.program import Run
 from autodiff_compiler.errors import InternalCompilerError
+from autodiff_compiler.primitives import flops
 from tests.ascend.on_device import MODES, array, ascend
 
 
@@ -226,6 +227,23 @@ def test_random_numbers_are_those_of_the_cpu(device: Any) -> None:
             np.testing.assert_allclose(
                 [run(Tensor(array(4))).item(), *ops.rand(3).tolist()], [wanted[0], *wanted[1]], rtol=1e-6
             )
+
+
+def test_what_a_program_costs_is_counted_and_not_timed(device: Any) -> None:
+    @ms.jit
+    def f(a: Any, b: Any) -> Any:
+        return ops.tanh(ops.matmul(a, b)) * 2
+
+    with ascend():
+        artifact = f.lower(Tensor(np.ones((4, 8), np.float32)), Tensor(np.ones((8, 16), np.float32)))
+        cost, memory = artifact.cost(), artifact.memory()
+        assert cost.flops == 2 * 4 * 8 * 16 + (flops.FUNCTIONS["tanh"] + 1) * 4 * 16
+        assert cost.read == 4 * (4 * 8 + 8 * 16 + 2 * 4 * 16)
+        assert cost.written == 4 * (3 * 4 * 16)
+        assert cost.seconds is None
+        assert "the limits of ascend are not known here" in str(cost)
+        assert (memory.arguments, memory.results, memory.code) == (4 * (4 * 8 + 8 * 16), 4 * 4 * 16, None)
+        assert memory.arena >= 4 * 4 * 16
 
 
 def test_a_program_shows_its_operators_and_lines(device: Any) -> None:

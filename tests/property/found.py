@@ -55,6 +55,16 @@ return l""",
     "an exception in the first trip": _program(
         "for i in range(n):\n    print(i)\n    self.z = x * 2.0\n    x = x + x[5]\nreturn x * y"
     ),
+    "arrays that change places in an inner loop": _program(
+        """v, w = x, ops.sin(x)
+for e in y:
+    k = 0
+    while k < 3 + n and e > 0.0:
+        k += 1
+        v, w = w, v * 0.9
+    v = v + ops.cos(y * k - w.max())
+return v * 1.0"""
+    ),
     "written on a path that raises only": _program(
         "if y.sum() > -50.0:\n    y[:] = x\n    self.count = 7\n    c = 1 // d\nreturn x * y"
     ),

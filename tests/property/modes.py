@@ -121,6 +121,17 @@ def at_most(seconds: float):
         signal.signal(signal.SIGALRM, before)
 
 
+@contextlib.contextmanager
+def using(backend: str):
+    """Compiled programs run on that backend of the CPU meanwhile."""
+    before = ms.get_context("backend")
+    ms.set_context(backend=backend)
+    try:
+        yield
+    finally:
+        ms.set_context(backend=before)
+
+
 def watched(call: Callable, args: list, net: nn.Cell) -> Outcome:
     """Calls, and notes all that can be seen."""
     value = error = raised = None
@@ -223,16 +234,18 @@ class Judge:
         ms.set_seed(7)
         return self.net(self.program)
 
-    def forward(self, level: int, unroll_limit: int = 8) -> None:
-        """Calls of one Cell one after the other, eager and compiled."""
-        program = self.program
+    def forward(self, level: int, unroll_limit: int = 8, backend: str = "") -> None:
+        """Calls of one Cell one after the other, eager and compiled, for the backend in use or another."""
+        program, backend = self.program, backend or ms.get_context("backend")
         net = self.made()
         expected = [watched(net, arguments(program, i), net) for i in range(CALLS)]
         net = self.made()
         compiled = ms.jit(net, unroll_limit=unroll_limit, optimize=level)
-        rtol = 0.0 if agreement.bits() else self.rounding
-        for i in range(CALLS):
-            compare(watched(compiled, arguments(program, i), net), expected[i], f"O{level} and eager, call {i}", rtol)
+        with using(backend):
+            rtol = 0.0 if agreement.bits() else self.rounding
+            for i in range(CALLS):
+                found = watched(compiled, arguments(program, i), net)
+                compare(found, expected[i], f"O{level} on {backend} and eager, call {i}", rtol)
 
     def gradients(self, call: int) -> None:
         """Of everything that a call returns: on the tape, compiled, around a compiled call."""
@@ -344,6 +357,7 @@ CHECKS: tuple[tuple[str, tuple, int], ...] = (
     ("forward", (0, 1), 3),
     ("forward", (2, 1), 3),
     ("forward", (0,), 6),
+    ("forward", (2, 8, "numpy"), 3),
     ("gradients", (0,), 2),
     ("gradients", (1,), 6),
     ("differences", (0,), 2),

@@ -6,12 +6,14 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
+import autodiff_compiler as ms
 from benchmarks.peers import Case, Row, as_json, run, run_group, show
 from benchmarks.peers.case import agrees_with_differences
 from benchmarks.peers.frameworks import PACKAGES, available
@@ -31,6 +33,14 @@ SMALL = [
     ("gmm", "d=10 K=5", 1),
     ("compilation", "of 10 ops", 1),
 ]
+
+
+@pytest.fixture(autouse=True)
+def settings() -> Iterator[None]:
+    """Frameworks are entered for a whole process; here others come after."""
+    before = {name: ms.get_context(name) for name in ("mode", "backend")}
+    yield
+    ms.set_context(**before)
 
 
 @pytest.fixture

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Iterator, Sequence
 from functools import partial
 from typing import Any
 
@@ -12,7 +12,8 @@ from ...errors import UnsupportedCallError
 from ...ir.core import Module
 from ...ir.types import TensorType
 from ...source import Loc
-from ..base import Coverage
+from ..base import Coverage, Storage, Work
+from ..op_by_op import collected, pieces_of
 from ..target import Target
 from . import control  # noqa: F401  (it enters how it lowers ops)
 from .layout import lay_out
@@ -20,7 +21,7 @@ from .library import ABSENT
 from .listing import listing
 from .lower import Lowering
 from .modes import MODES
-from .program import AscendProgram, keys_of
+from .program import AscendProgram, Branch, Loop, Segment, Step, keys_of
 
 __all__ = ["AscendBackend"]
 
@@ -71,6 +72,22 @@ class AscendBackend:
         ways |= {f"aclnn{text}": "AI CPU (slow)" for text in sorted(low.slow)}
         missing = {name: _because(*low.missing[name]) for name in sorted(low.missing)}
         return Coverage({k: v for k, v in ways.items() if k not in low.missing}, missing)
+
+    def work(self, module: Module, *, in_place: Collection[str] = ()) -> Work:
+        """What the program does when it is called, as if each op were one operator; its arenas lie on the device."""
+        low, _, _ = self._lowered(module)
+        constants = sum(getattr(x, "nbytes", 0) for x in module.constants.values())
+        arena = max((segment.arena for segment in _segments(low.steps)), default=0)
+        return Work("ascend", pieces_of(module), Storage(constants, arena, *collected(module)))
+
+
+def _segments(steps: Sequence[Step]) -> Iterator[Segment]:
+    for step in steps:
+        if isinstance(step, Segment):
+            yield step
+        elif isinstance(step, Branch | Loop):
+            for inner in step.arms if isinstance(step, Branch) else step.blocks:
+                yield from _segments(inner)
 
 
 def _because(why: str, loc: Loc | None) -> str:

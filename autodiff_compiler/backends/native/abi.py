@@ -17,7 +17,10 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["ALIGNED", "C_CONTIGUOUS", "SWAPPED", "WRITEABLE", "Layout", "layout", "slot_offset", "why_not"]
+__all__ = [
+    "ALIGNED", "C_CONTIGUOUS", "SWAPPED", "WRITEABLE", "Layout", "byte", "int32", "layout", "slot_offset", "uint32",
+    "why_not", "word",
+]  # fmt: skip
 
 #: The flags of an array.
 C_CONTIGUOUS, ALIGNED, WRITEABLE = 0x1, 0x100, 0x400
@@ -81,11 +84,11 @@ def why_not() -> str | None:
         if wrong:
             return f"ndarrays of NumPy {np.__version__} are laid out in another way ({wrong})"
     for dtype in map(np.dtype, ("?", "<f4", ">f4", ">f8", "<i8", "<f2")):
-        found = _byte(id(dtype) + places.order), _int(id(dtype) + places.number)
+        found = byte(id(dtype) + places.order), int32(id(dtype) + places.number)
         if found != (ord(dtype.byteorder), dtype.num):
             return f"dtypes of NumPy {np.__version__} are laid out in another way"
     some = (object(), object())
-    if [_word(id(some) + places.items + 8 * i) for i in range(2)] != list(map(id, some)):
+    if [word(id(some) + places.items + 8 * i) for i in range(2)] != list(map(id, some)):
         return "tuples are laid out in another way"
     return None
 
@@ -109,12 +112,12 @@ def _wrong_in_array(array: np.ndarray[Any, Any], places: Layout) -> str:
     at = id(array)
     base = 0 if array.base is None else id(array.base)
     for name, found, expected in (
-        ("type", _word(at + places.type), id(np.ndarray)),
-        ("data", _word(at + places.data), array.__array_interface__["data"][0]),
-        ("nd", _int(at + places.nd), array.ndim),
-        ("base", _word(at + places.base), base),
-        ("descr", _word(at + places.descr), id(array.dtype)),
-        ("flags", _int(at + places.flags), array.flags.num),
+        ("type", word(at + places.type), id(np.ndarray)),
+        ("data", word(at + places.data), array.__array_interface__["data"][0]),
+        ("nd", int32(at + places.nd), array.ndim),
+        ("base", word(at + places.base), base),
+        ("descr", word(at + places.descr), id(array.dtype)),
+        ("flags", int32(at + places.flags), array.flags.num),
     ):
         if found != expected:
             return name
@@ -127,7 +130,7 @@ def _wrong_in_array(array: np.ndarray[Any, Any], places: Layout) -> str:
             return "meaning of the flags"
     if not array.ndim:
         return ""
-    dims, strides = _word(at + places.dims), _word(at + places.strides)
+    dims, strides = word(at + places.dims), word(at + places.strides)
     if strides != dims + 8 * array.ndim:  # they are one block of memory
         return "dims"
     numbers = tuple(ctypes.c_ssize_t.from_address(dims + 8 * i).value for i in range(2 * array.ndim))
@@ -145,22 +148,30 @@ def slot_offset(cls: type, name: str) -> int:
     holder: Any = object.__new__(cls)
     content = object()
     words = range(object.__basicsize__, cls.__basicsize__, _WORD)
-    before = {at for at in words if _word(id(holder) + at) == id(content)}
+    before = {at for at in words if word(id(holder) + at) == id(content)}
     slot.__set__(holder, content)
-    found = {at for at in words if _word(id(holder) + at) == id(content)} - before
+    found = {at for at in words if word(id(holder) + at) == id(content)} - before
     slot.__delete__(holder)
-    if len(found) != 1 or any(_word(id(holder) + at) for at in found):
+    if len(found) != 1 or any(word(id(holder) + at) for at in found):
         raise ValueError(f"the slot {name} of {cls.__name__} is not found")
     return found.pop()
 
 
-def _word(address: int) -> int:
+def word(address: int) -> int:
+    """What lies at an address, as an unsigned number of 8 bytes."""
     return ctypes.c_size_t.from_address(address).value
 
 
-def _int(address: int) -> int:
-    return ctypes.c_int.from_address(address).value
+def int32(address: int) -> int:
+    """The same with a sign, of 4 bytes."""
+    return ctypes.c_int32.from_address(address).value
 
 
-def _byte(address: int) -> int:
+def uint32(address: int) -> int:
+    """The same of 4 bytes."""
+    return ctypes.c_uint32.from_address(address).value
+
+
+def byte(address: int) -> int:
+    """The same of one byte."""
     return ctypes.c_ubyte.from_address(address).value

@@ -30,7 +30,8 @@ def place_buffers(buffers: Iterable[Buffer], start: int) -> tuple[dict[Buffer, i
     for buffer in sorted(buffers, key=lambda b: b.first):
         if buffer.result is not None or buffer.argument is not None or buffer.virtual:
             continue
-        slot = next((holding[b] for b in buffer.over if _hands_on(holding.get(b), b, buffer)), None)
+        over = (holding[b] for b, tick in buffer.over if tick == buffer.first and _hands_on(holding.get(b), b, buffer))
+        slot = next(over, None)
         if slot is None:
             slot = _Slot(buffer)
             slots.append(slot)

@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from typing import Any
 
 import numpy as np
 
 from ...ir.build import Builder
-from ...ir.core import Block, Function, Module, Op, Value
+from ...ir.core import Block, Function, Module, Op
 from ...ir.primitive import F
-from ...ir.types import TensorType
 from ...ir.walk import ops_of
-from ..base import Coverage, Executable, HostBackend, SilentExecutable
+from ..base import Coverage, Executable, HostBackend, SilentExecutable, Storage, Work
 from ..target import Target
 from . import (  # noqa: F401  (they enter how they lower ops)
     branches,
+    convolutions,
     effects,
+    extremes,
     hosts,
     indexing,
     loops,
@@ -36,62 +37,39 @@ from .blas import gemm
 from .calls import without_calls
 from .crossing import leave, with_sequences
 from .decompositions import decomposed
-from .engine import load
-from .entry import entry_for
+from .engine import Loaded, assembly, load
+from .entry import Entry, entry_for
 from .hosts import run_hosts
 from .lanes import NotNativeError
 from .lower import Lowering
 from .machine import machine, why_not
-from .sequences import descriptor_type
-from .signature import Argument, Result, Signature
+from .recipe import Recipe
+from .signature import Argument, Signature
 from .values import HOST, NATIVE, WALK
 
 __all__ = ["NativeBackend", "NativeProgram"]
 
-#: Programs that touch so many bytes run long enough to let other threads run meanwhile.
-_LONG = 1 << 18
 TARGET = Target("native", fusion="elementwise")
 
 
 class NativeProgram(SilentExecutable):
     """A compiled module: `program(*arrays)` runs it and returns a tuple of ndarrays.
 
-    `source` is its LLVM text, `run` the function of Python that enters it.  `overwrites`: the arguments, by position,
-    that it writes the results over that are their next versions.
+    `run` is the function of Python that enters it.  `overwrites`: the arguments, by position, that it writes the
+    results over that are their next versions.
     """
 
-    def __init__(self, low: Lowering, name: str) -> None:
-        entry = low.module.entry
-        arguments = tuple(_argument(x) for x in entry.args)
-        results = tuple(
-            Result(a.dtype, a.shape, low.overwritten.get(i)) for i, a in enumerate(map(_argument, low.outs))
-        )
-        python = bool(low.hosts) or low.polls
-        touched = low.frame_bytes + sum(a.nbytes for a in (*arguments, *results))
-        alone = not python and not low.overwritten  # others must not see a state that is half written
-        signature = Signature(
-            arguments,
-            results,
-            low.frame_bytes,
-            stacks=low.stacks,
-            calls_python=python,
-            release_gil=alone and touched >= _LONG,
-        )
+    def __init__(self, recipe: Recipe, made: Entry, loaded: Loaded, source: Callable[[], str], name: str) -> None:
+        arguments, context = recipe.signature.arguments, recipe.context
+        self._recipe, self._loaded, self._source = recipe, loaded, source
         #: how its machine code is entered; None where Python stands in front of it
-        self.signature: Signature | None = signature
-        made = entry_for(signature, low.context)
-        self.source = low.module_text([made.text], made.declares)
+        self.signature: Signature | None = recipe.signature
         self.filename = f"<native program {name}>"
-        self.overwrites = tuple(sorted(low.overwritten.values()))
-        self._loaded = load(self.source, context_size=len(low.context))
-        host = run_hosts(low.hosts)
-        others = {"host": id(host)} | {f"{x}gemm": gemm(x) or 0 for x in "sd" if f"{x}gemm" in low.context.names}
-        constants = []
-        for i, array in enumerate(low.constants):
-            constants.append(np.ascontiguousarray(array))
-            others[f"constant {i}"] = constants[-1].ctypes.data
-        self._kept = (host, constants)
-        kept = self._kept
+        self.overwrites = tuple(sorted(recipe.signature.overwritten))
+        host = run_hosts(recipe.hosts)
+        others = {"host": id(host)} | {f"{x}gemm": gemm(x) or 0 for x in "sd" if f"{x}gemm" in context.names}
+        others |= {f"constant {i}": array.ctypes.data for i, array in enumerate(recipe.constants)}
+        kept = (host, recipe.constants)
 
         def slow(*arrays: Any) -> Any:
             """A call with unusual arrays: they are put into order, and the program called again."""
@@ -100,14 +78,43 @@ class NativeProgram(SilentExecutable):
                 raise TypeError(f"{name} takes {len(arguments)} arrays, not {len(arrays)}")
             return again[0](*[_ordered(x, a) for x, a in zip(arrays, arguments, strict=True)])
 
-        self.run = made.bind(self._loaded, slow, name, others)
+        self.run = made.bind(loaded, slow, name, others)
         again = [self.run]
-        types = [x.type for x in entry.args], [x.type for x in entry.outs]
-        if not all(isinstance(t, TensorType) for side in types for t in side):
-            self.run, self.signature = with_sequences(self.run, *types), None
+        if recipe.sequences is not None:
+            self.run, self.signature = with_sequences(self.run, *recipe.sequences), None
+
+    @classmethod
+    def of(cls, low: Lowering, name: str) -> NativeProgram:
+        """The program of a module that was lowered."""
+        text, recipe, made = written(low)
+        return cls(recipe, made, load(text, context_size=len(low.context)), lambda: text, name)
+
+    @classmethod
+    def again(cls, data: dict[str, Any], source: Callable[[], str], name: str) -> NativeProgram | None:
+        """The program whose `data` these are, if its code is still there; `source` makes its text."""
+        found = Recipe.again(data)
+        if found is None:
+            return None
+        recipe, loaded = found
+        return cls(recipe, entry_for(recipe.signature, recipe.context), loaded, source, name)
+
+    @property
+    def data(self) -> dict[str, Any] | None:
+        """What it is made of `again`, as JSON has it; None where that is not all that it needs."""
+        return self._recipe.data(self._loaded)
+
+    @property
+    def source(self) -> str:
+        """Its LLVM text."""
+        return self._source()
 
     def __call__(self, *arrays: Any) -> tuple[Any, ...]:
         return self.run(*arrays)  # type: ignore[no-any-return]
+
+    @property
+    def code_bytes(self) -> int:
+        """The size of its machine code, with what the loader needs to know of it."""
+        return self._loaded.size
 
     def address(self, name: str) -> int:
         """Where a function of it lies."""
@@ -115,7 +122,7 @@ class NativeProgram(SilentExecutable):
 
     def assembly(self) -> str:
         """The machine code as text."""
-        return self._loaded.assembly()
+        return assembly(self.source, context_size=len(self._recipe.context))
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Writes the LLVM text to `path`."""
@@ -123,9 +130,11 @@ class NativeProgram(SilentExecutable):
             file.write(self.source)
 
 
-def _argument(x: Value) -> Argument:
-    type = descriptor_type(x.type)
-    return Argument(type.dtype, type.shape)  # type: ignore[arg-type]
+def written(low: Lowering) -> tuple[str, Recipe, Entry]:
+    """The text of a module that was lowered, what its program is besides, and how that is entered."""
+    recipe = Recipe.of(low)
+    made = entry_for(recipe.signature, recipe.context)
+    return low.module_text([made.text], made.declares), recipe, made
 
 
 def _ordered(x: Any, argument: Argument) -> Any:
@@ -152,7 +161,11 @@ class NativeBackend:
     def native(self, module: Module, *, in_place: Collection[str] = ()) -> NativeProgram:
         """The module as machine code; NotNativeError says why there is none."""
         low = self._lowered(module, in_place)
-        return NativeProgram(low, module.entry.name)
+        return NativeProgram.of(low, module.entry.name)
+
+    def text(self, module: Module, *, in_place: Collection[str] = ()) -> str:
+        """The LLVM text of a module that has one."""
+        return written(self._lowered(module, in_place))[0]
 
     def coverage(self, module: Module) -> Coverage:
         """Which ops have machine code, and which are run by Python inside the program."""
@@ -169,12 +182,22 @@ class NativeBackend:
         named = {op.defn.name for function in module for op in ops_of(function.body)}
         return Coverage({name: ways[name] for name in sorted(named)}, {})
 
-    def _lowered(self, module: Module, in_place: Collection[str] = ()) -> Lowering:
+    def work(self, module: Module, *, in_place: Collection[str] = ()) -> Work:
+        """What the program does when it is called: its walks, products, loops and calls of Python."""
+        try:
+            low = self._lowered(module, in_place, records=True)
+        except NotNativeError:
+            return self.fallback.work(module, in_place=in_place)
+        constants = sum(np.asarray(x).nbytes for x in low.constants)
+        storage = Storage(constants, low.frame_bytes, low.journal.stacks, low.journal.per_trip)
+        return Work("native", low.journal.end(), storage)
+
+    def _lowered(self, module: Module, in_place: Collection[str] = (), *, records: bool = False) -> Lowering:
         """The module as LLVM functions; NotNativeError says why there are none."""
         why = reason(module)
         if why is not None:
             raise NotNativeError(why)
-        low = Lowering(decomposed(without_calls(module)), machine())
+        low = Lowering(decomposed(without_calls(module)), machine(), records=records)
         low.lower(_states(module, in_place), leave)
         return low
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from ...ir.core import Block, Op
+from ...ir.core import Op
 from ...ir.types import TensorType
 from .emit import Reg
 from .interrupts import has_loops
@@ -30,15 +30,18 @@ def _if(low: Lowering, op: Op) -> None:
     polls = any(has_loops(low, block) for block in op.blocks)
     before, written = low.fuel, low.written
 
-    def arm(block: Block) -> Callable[[], list[Reg]]:
+    def arm(number: int) -> Callable[[], list[Reg]]:
+        block = op.blocks[number]
+
         def write() -> list[Reg]:
             low.fuel, low.written = before, set(written)
-            with low.inside():
+            with low.inside(op, number):
                 for i, place in places.items():
                     out = block.outs[i]
                     if out.block is block and isinstance(out.owner, Op) and out not in low.wanted:
                         low.wanted[out] = place
                 low.block(block)
+                low.tick += 1  # what is copied now is no part of the last op
                 for i, place in places.items():
                     out = block.outs[i]
                     low.wanted.pop(out, None)
@@ -51,7 +54,7 @@ def _if(low: Lowering, op: Op) -> None:
 
         return write
 
-    found = text.branch(test, arm(op.blocks[0]), arm(op.blocks[1]))
+    found = text.branch(test, arm(0), arm(1))
     low.written = written
     low.fuel = found.pop() if polls else before
     registers = iter(found)

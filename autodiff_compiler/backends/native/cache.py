@@ -1,4 +1,4 @@
-"""Object code on disk, so that a module is compiled once for each machine.
+"""Object code on disk, so that a module is compiled once for each machine, and records of what programs are besides.
 
 What lies there is executed.  So it is used only from a folder that nobody else can write to, and only where length,
 digest and the names that it asks for are right; everything else is as if it were not there.
@@ -7,6 +7,7 @@ digest and the names that it asks for are right; everything else is as if it wer
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 import re
 import secrets
@@ -19,19 +20,22 @@ from typing import Any
 
 from ...version import __version__
 from .machine import Machine, versions
+from .sizes import parse_size
 from .symbols import addresses
 
-__all__ = ["cached", "clear", "folder", "info", "keep", "key_of", "why_off"]
+__all__ = ["cached", "clear", "folder", "info", "keep", "keep_record", "key_of", "record", "why_off"]
 
 #: What changes when code for the same text does: the way it is generated, and the file.
 _FORMAT = 1
-_MAGIC = b"ACobject"
+#: Kinds of files by how their names end: how they begin.
+_OBJECT, _RECORD = "o", "r"
+_MAGIC = {_OBJECT: b"ACobject", _RECORD: b"ACrecord"}
 _HEADER = struct.Struct("<8s32s32sQQ")  # magic, key, digest of the rest, bytes of the names, bytes of the code
-_NAME = re.compile(r"[0-9a-f]{64}\.o$")
-_TEMPORARY = re.compile(r"[0-9a-f]{64}\.o\.[0-9a-f]{16}$")
+_COMMENTS = re.compile(r"^ *;.*\n", re.MULTILINE)
+_NAME = re.compile(r"[0-9a-f]{64}\.[or]$")
+_TEMPORARY = re.compile(r"[0-9a-f]{64}\.[or]\.[0-9a-f]{16}$")
 _ABANDONED = 3600.0  # seconds after which nobody is still writing a temporary file
 _DEFAULT_SIZE = "1G"
-_UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
 
 #: What this process believes to lie there; another process may have written more, which the next one counts.
 _bytes_there: dict[str, int] = {}
@@ -43,36 +47,50 @@ class _OffError(Exception):
 
 # ------------------------------------------------------------------------------------------------ objects
 def key_of(text: str, target: Machine, level: int) -> str:
-    """The name of what is made of a text: a digest of all that decides over it."""
+    """The name of what is made of a text: a digest of all that decides over it, which lines of comments do not."""
     parts = (str(_FORMAT), __version__, versions(), target.triple, target.cpu, target.features, str(level))
-    return hashlib.sha256("\n".join((*parts, text)).encode()).hexdigest()
+    return hashlib.sha256("\n".join((*parts, _COMMENTS.sub("", text))).encode()).hexdigest()
 
 
 def cached(key: str) -> bytes | None:
     """The object of that key, or None where there is no sound one.  A damaged or foreign file is removed."""
+    return _found(key, _OBJECT)
+
+
+def record(key: str) -> Any:
+    """The record of that key, found as `cached` finds objects, or None."""
+    found = _found(key, _RECORD)
+    try:
+        return None if found is None else json.loads(found)
+    except ValueError:  # not ours
+        return None
+
+
+def _found(key: str, kind: str) -> bytes | None:
+    name = f"{key}.{kind}"
     try:
         with _opened() as here:
             try:
-                file = os.open(f"{key}.o", os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK, dir_fd=here)
+                file = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK, dir_fd=here)
             except FileNotFoundError:
                 return None
             except OSError:  # a link, or unreadable
                 code = None
             else:
                 try:
-                    code = _read(file, key)
+                    code = _read(file, key, kind)
                     with suppress(OSError):  # where nothing can be written
                         os.utime(file)  # the objects that were not used for longest go first
                 finally:
                     os.close(file)
             if code is None:
-                _remove(here, f"{key}.o")
+                _remove(here, name)
             return code
     except (OSError, _OffError):
         return None
 
 
-def _read(file: int, key: str) -> bytes | None:
+def _read(file: int, key: str, kind: str) -> bytes | None:
     status = os.fstat(file)
     if not stat.S_ISREG(status.st_mode) or status.st_uid != os.geteuid():
         return None
@@ -82,7 +100,8 @@ def _read(file: int, key: str) -> bytes | None:
         return None
     magic, of, digest, names, size = _HEADER.unpack_from(data)
     body = memoryview(data)[_HEADER.size :]
-    if magic != _MAGIC or of.hex() != key or names + size != len(body) or hashlib.sha256(body).digest() != digest:
+    sound = magic == _MAGIC[kind] and of.hex() == key and names + size == len(body)
+    if not sound or hashlib.sha256(body).digest() != digest:
         return None
     if not set(bytes(body[:names]).decode().split()) <= addresses().keys():
         return None
@@ -91,16 +110,24 @@ def _read(file: int, key: str) -> bytes | None:
 
 def keep(key: str, code: bytes, names: frozenset[str]) -> None:
     """Writes an object that asks for those names; where that cannot be, it is not written."""
-    listed = " ".join(sorted(names)).encode()
+    _keep(key, _OBJECT, " ".join(sorted(names)).encode(), code)
+
+
+def keep_record(key: str, content: Any) -> None:
+    """Writes a record, of what JSON can hold, as `keep` writes objects."""
+    _keep(key, _RECORD, b"", json.dumps(content).encode())
+
+
+def _keep(key: str, kind: str, listed: bytes, code: bytes) -> None:
     body = listed + code
-    header = _HEADER.pack(_MAGIC, bytes.fromhex(key), hashlib.sha256(body).digest(), len(listed), len(code))
+    header = _HEADER.pack(_MAGIC[kind], bytes.fromhex(key), hashlib.sha256(body).digest(), len(listed), len(code))
     try:
         limit = _limit()
         size = len(header) + len(body)
         if size > limit:
             return
         with _opened(create=True) as here:
-            _write(here, f"{key}.o", header + body)
+            _write(here, f"{key}.{kind}", header + body)
             place = folder()
             there = _bytes_there.get(place)
             there = sum(status.st_size for _, status in _files(here)) if there is None else there + size
@@ -217,10 +244,10 @@ def folder() -> str:
 
 def _limit() -> int:
     text = os.environ.get("AC_CACHE_SIZE", _DEFAULT_SIZE)
-    found = re.fullmatch(r"(\d+)\s*([KMG]?)(?:i?B)?", text.strip(), re.IGNORECASE)
+    found = parse_size(text)
     if found is None:
         raise _OffError(f"the environment variable AC_CACHE_SIZE is {text!r}; write bytes, or 500M, or 2G")
-    return int(found[1]) * _UNITS[found[2].upper()]
+    return found
 
 
 @contextmanager

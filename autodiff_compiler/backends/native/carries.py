@@ -70,6 +70,10 @@ class ArrayCarry(Carry):
         self.second: Buffer | None = None
         self.one = place.array if place is not None else low.array(type)
         self.roots.add(self.one.roots)
+        low.regions[-1].moving.update(self.one.roots)
+        self.here = low.text.at(self.one.base, self.one.offset)
+        self.carried = Carried(arg, self.one)
+        self.first_spare = ""
         if isinstance(init, Undefined):
             first = NULL
         elif isinstance(init, Spread) or not init.contiguous:  # type: ignore[union-attr]
@@ -78,11 +82,32 @@ class ArrayCarry(Carry):
             first = made.base
         else:
             assert isinstance(init, Array)
+            first = low.text.at(init.base, init.offset)
+            if len(init.roots) == 1 and low.versions.now_of(self.one, init) is not None:
+                self.first = [first, self._spare_of(first)]
+                return
             low.touch(init)
             self.roots.add(init.roots)
-            first = low.text.at(init.base, init.offset)
-        self.here = low.text.at(self.one.base, self.one.offset)
         self.first = [first, self.here]
+
+    def _spare_of(self, first: Reg) -> Reg:
+        """The spare buffer of the first trip, which reads where the last version may go: written when that is known."""
+        found = Reg(self.low.text.fresh("spare"), "ptr")
+        self.first_spare = f"{found.text} ="
+        self.low.text.do(self.first_spare)
+        return found
+
+    def _write_first_spare(self) -> None:
+        lines = self.low.text.lines
+        number = next(i for i, line in enumerate(lines) if line.strip() == self.first_spare)
+        if self.carried.in_place:
+            lines[number] = f"  {self.first_spare} getelementptr i8, {self.here}, i64 0"
+            return
+        same = self.low.text.fresh("same")
+        lines[number : number + 1] = [
+            f"  {same} = icmp eq {self.first[0]}, {self.here.text}",
+            f"  {self.first_spare} select i1 {same}, {self._other().base}, {self.here}",
+        ]
 
     def _other(self) -> Buffer:
         if self.second is None:
@@ -138,10 +163,15 @@ class ArrayCarry(Carry):
 
     def _stays(self, root: Buffer) -> bool:
         """Whether bytes are still there, unchanged, in the next trip."""
-        return root.first < self.start or root in self.roots.found or root in self.low.regions[-1].records
+        region = self.low.regions[-1]
+        if root in self.roots.found or root in region.records:
+            return True
+        return root.first < self.start and root not in region.moving
 
     def end(self, registers: list[Reg]) -> Operand:
         low = self.low
+        if self.first_spare:
+            self._write_first_spare()
         found = low.at_pointer(self.type, registers[0], tuple(self.roots))
         for root in self.roots:
             root.last = max(root.last, low.tick)

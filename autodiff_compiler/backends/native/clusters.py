@@ -7,9 +7,11 @@ of the same walk may use (they are numbers of a row); over `outer`, and over bot
 
 from __future__ import annotations
 
+import functools
 import heapq
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from math import prod
 
 from ...ir.core import Block, Op, Value
 from ...ir.primitive import Effect
@@ -21,11 +23,14 @@ __all__ = ["REDUCTIONS", "Axes", "Cluster", "items", "reduced_axes"]
 
 #: Reductions that a walk can compute.
 REDUCTIONS = frozenset({"sum", "prod", "max", "min", "any", "all"})
-#: More ops would need more registers than there are.
-_MOST = 32
+#: Ops of one walk.  What does not fit the registers goes through the stack, which is cheaper than arrays between walks;
+#: but what the code generator does for a loop grows faster than the loop.
+_MOST = 96
 _SHAPES = frozenset({"reshape", "expand_dims", "squeeze"})
 #: Ops without code, which go first: what waits for them can join a walk then.
-_FREE = frozenset({"const", "iota", "expand_dims", "squeeze", "broadcast_to", "transpose", "slice"})
+_FREE = frozenset({"const", "iota", "expand_dims", "squeeze", "reshape", "broadcast_to", "transpose", "slice"})
+#: Elements of a walk that goes before larger ones, which may wait for one number per row or channel.
+_FEW = 4096
 
 
 @dataclass(frozen=True)
@@ -169,16 +174,17 @@ def items(block: Block) -> Iterator[Cluster | Op]:
     """The ops of a block and its clusters, in an order that keeps dependencies and effects and lets clusters grow."""
     waits, readers = dependencies(block)
     number = {op: i for i, op in enumerate(block.ops)}
-    ready = [(op.defn.name not in _FREE, i) for i, op in enumerate(block.ops) if waits[op] == 0]
+    ready = [(_turn(op), i) for i, op in enumerate(block.ops) if waits[op] == 0]
     heapq.heapify(ready)
     done: set[Op] = set()
+    candidate = functools.cache(_candidate)  # of an op that is looked at from many others
 
     def place(op: Op) -> None:
         done.add(op)
         for reader in readers[op]:
             waits[reader] -= 1
             if waits[reader] == 0:
-                heapq.heappush(ready, (reader.defn.name not in _FREE, number[reader]))
+                heapq.heappush(ready, (_turn(reader), number[reader]))
 
     while ready:
         first = block.ops[heapq.heappop(ready)[1]]
@@ -192,30 +198,40 @@ def items(block: Block) -> Iterator[Cluster | Op]:
         if not cluster.takes(first):
             yield first
             continue
-        near = _near(first, readers, number, done)
+        near = _near(first, readers, number, done, candidate)
         heapq.heapify(near)
         while near:
             op = block.ops[heapq.heappop(near)]
-            if op not in done and waits[op] == 0 and _candidate(op) and cluster.takes(op):
+            if op not in done and waits[op] == 0 and candidate(op) and cluster.takes(op):
                 place(op)
-                for i in _near(op, readers, number, done):
+                for i in _near(op, readers, number, done, candidate):
                     heapq.heappush(near, i)
         yield cluster
+
+
+def _turn(op: Op) -> int:
+    """Which of the ops that could be next goes first: the least."""
+    if op.defn.name in _FREE:
+        return 0
+    small = walks(op) and op.defn.name not in REDUCTIONS and prod(op.results[0].shape) <= _FEW  # type: ignore[arg-type]
+    return 1 if small else 2
 
 
 def _candidate(op: Op) -> bool:
     return walks(op) or op.defn.name == "broadcast_to" or op.defn.name in _SHAPES
 
 
-def _near(op: Op, readers: dict[Op, list[Op]], number: dict[Op, int], done: set[Op]) -> list[int]:
+def _near(
+    op: Op, readers: dict[Op, list[Op]], number: dict[Op, int], done: set[Op], candidate: Callable[[Op], bool]
+) -> list[int]:
     """The ops that read what an op made, and those that make what such a reader needs besides."""
     found: dict[int, None] = {}
-    todo = [reader for reader in readers[op] if _candidate(reader)]
+    todo = [reader for reader in readers[op] if candidate(reader)]
     while todo and len(found) < _MOST:
         near = todo.pop()
         if number[near] in found:
             continue
         found[number[near]] = None
         owners = [x.owner for x in near.operands if isinstance(x.owner, Op)]
-        todo += [owner for owner in owners if owner in number and owner not in done and _candidate(owner)]
+        todo += [owner for owner in owners if owner in number and owner not in done and candidate(owner)]
     return list(found)

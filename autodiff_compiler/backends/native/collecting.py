@@ -56,6 +56,7 @@ class Collected:
                 group = shared
             group.add(out, result)
         self.growing = [g for g in self.groups if g.direct is None]
+        low.journal.collect(sum(g.step for g in self.growing), trips)
         self.root: Buffer | None = None
         if self.groups:
             self.root = Buffer("room", 0, low.tick, low.tick, virtual=True)
@@ -76,6 +77,7 @@ class Collected:
         for group in self.growing:
             assert self.room is not None
             group.base = self.room.take(count, group.step)
+            self.low.may_fail()
         for group in self.groups:
             if group.direct is not None:
                 group.base = self.low.text.at(group.direct.base, group.direct.offset)
@@ -93,6 +95,8 @@ class Collected:
         """At the start of a trip: notes what is there, and where the rest is to be written."""
         low = self.low
         for group in self.groups:
+            if group.direct is not None:
+                low.touch(group.direct)
             place = low.text.at(group.base, low.text.mul(index, group.step))
             for out, _, fields in group.members:
                 write = self._writer(group, out, fields, place)

@@ -7,16 +7,18 @@ own, so callers give the arguments of the user's function only.
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
+
+import numpy as np
 
 from ...runtime.storage import holders
 from ...runtime.tensor import Tensor
 from .backend import NativeProgram
 from .engine import load
 from .entry import FastEntry, entry_for, made_functions
-from .signature import Context, Signature
+from .signature import Context, Form, Signature
 from .words import Word
 
 __all__ = ["Direct", "direct"]
@@ -28,11 +30,23 @@ class Direct:
     `calls` counts the calls that ran the program.
     """
 
-    def __init__(self, program: NativeProgram, signature: Signature, states: Sequence[Tensor], kept: object) -> None:
+    def __init__(
+        self,
+        program: NativeProgram,
+        signature: Signature,
+        states: Sequence[Tensor],
+        constants: Mapping[str, Any],
+        kept: object,
+    ) -> None:
         context = Context()
         entry = FastEntry(signature, context)
-        count = len(signature.arguments) + len(signature.fresh)
-        text = "\n".join([_onward(count, context), *sorted(entry.declares), entry.text])
+        assert program.signature is not None
+        beside = {
+            i: np.empty(r.nbytes, np.uint8)
+            for i, r in enumerate(program.signature.results)
+            if r.argument is None and signature.results[i].argument is not None
+        }
+        text = "\n".join([_onward(program.signature, signature, context), *sorted(entry.declares), entry.text])
         loaded = load(text, context_size=len(context))
         first = len(signature.arguments) - len(states)
         #: the table that is compared; it is looked at whenever the function is called, so the function keeps it
@@ -40,9 +54,12 @@ class Direct:
         others = {"main": program.address("main"), "watched": ctypes.addressof(self._tables[0])}
         for i, state in enumerate(states):
             others[f"state {i}"] = id(state)
+        others |= {f"beside {i}": array.ctypes.data for i, array in beside.items()}
+        others |= {name: id(x) for name, x in constants.items()}
         self._states = [x for i, x in enumerate(states, first) if i in signature.overwritten]
         hidden = (program.run, self._tables)  # in no cycle
-        self._made = made_functions(loaded, signature, context, others, hidden, (tuple(states), kept))
+        seen = (tuple(states), tuple(constants.values()), tuple(beside.values()), kept)
+        self._made = made_functions(loaded, signature, context, others, hidden, seen)
         self._context, self._place, self._count = loaded.context, context.number("watched"), context.number("calls")
         self._loaded = loaded  # whose context it is
 
@@ -75,35 +92,58 @@ class Direct:
 
 
 def direct(
-    program: NativeProgram, states: Sequence[Tensor], returned: Collection[int], bare: bool, kept: object
+    program: NativeProgram,
+    states: Sequence[Tensor],
+    written: Sequence[int],
+    arrays: Collection[int],
+    form: Form,
+    constants: Mapping[str, Any],
+    kept: object,
 ) -> Direct | None:
     """An entry to a program whose last arguments are these Tensors and Parameters; None if there can be none.
 
-    `returned`: the numbers of the results that are wanted, among them all that are new.  `bare`: there is one only, and
-    it is returned itself.  `kept` is kept alive, as are the states.
+    Its last results are the next versions of states: of `written`, by their numbers among `states`.  `arrays`: which of
+    the other arguments are ndarrays, not Tensors.  `form` is what it returns, with the `constants` in it by name.
+    `kept` is kept alive, as are those and the states.
     """
     s = program.signature
     if s is None:
         return None
-    given = len(s.arguments) - len(states)
-    changes = bool(s.overwritten)
-    if min(s.overwritten, default=given) < given or (changes and (s.calls_python or s.release_gil)):
+    given, new = len(s.arguments) - len(states), len(s.results) - len(written)
+    changes = bool(s.overwritten or written)
+    if min(s.overwritten, default=given) < given or (changes and s.calls_python):
         return None
-    arguments = [replace(a, plain=True) for a in s.arguments[:given]]
+    if any(s.arguments[given + i].kind != r.kind for i, r in zip(written, s.results[new:], strict=True)):
+        return None
+    arguments = [replace(a, plain=True, array=i in arrays) for i, a in enumerate(s.arguments[:given])]
     arguments += [replace(a, captured=f"state {i}") for i, a in enumerate(s.arguments[given:])]
-    results = [r if r.argument is None else replace(r, returned=i in returned) for i, r in enumerate(s.results)]
-    signature = replace(s, arguments=tuple(arguments), results=tuple(results), tensors=True, bare=bare, watched=True)
+    results = [replace(r, argument=given + i) for i, r in zip(written, s.results[new:], strict=True)]
+    signature = replace(
+        s, arguments=tuple(arguments), results=(*s.results[:new], *results), tensors=True, form=form, watched=True,
+        # others must not see a state that is half written, nor write to where its next version lies for a while
+        release_gil=s.release_gil and not changes,
+    )  # fmt: skip
     if type(entry_for(signature, Context())) is not FastEntry:
         return None
-    return Direct(program, signature, states, kept)
+    return Direct(program, signature, states, constants, kept)
 
 
-def _onward(count: int, context: Context) -> str:
-    """The main of this module: it calls that of the program."""
-    given = ", ".join(f"ptr %x{i}" for i in range(count + 1))
-    return f"""define internal i32 @main({given}) {{
-  %main = load ptr, ptr {context.place("main")}
-  %code = tail call i32 %main({given})
-  ret i32 %code
-}}
-"""
+def _onward(program: Signature, direct: Signature, context: Context) -> str:
+    """The main of this module: it calls that of the program.
+
+    Next versions of states that the program does not write where those lie are taken there as soon as it has ended.
+    """
+    given = ["ptr %frame", *[f"ptr %a{i}" for i in range(len(program.arguments))]]
+    beside = [i for i in program.fresh if direct.results[i].argument is not None]
+    lines = [f"  %main = load ptr, ptr {context.place('main')}"]
+    lines += [f"  %o{i} = load ptr, ptr {context.place(f'beside {i}')}" for i in beside]
+    passed = [*given, *[f"ptr %o{i}" for i in program.fresh]]
+    lines += [f"  %code = call i32 %main({', '.join(passed)})", "  %failed = icmp ne i32 %code, 0"]
+    lines += ["  br i1 %failed, label %end, label %take", "take:"]
+    for i in beside:
+        size, argument = program.results[i].nbytes, direct.results[i].argument
+        lines.append(f"  call void @llvm.memcpy.p0.p0.i64(ptr %a{argument}, ptr %o{i}, i64 {size}, i1 false)")
+    lines += ["  br label %end", "end:", "  ret i32 %code"]
+    parameters = ", ".join([*given, *[f"ptr %o{i}" for i in direct.fresh]])
+    declared = "declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)\n" if beside else ""
+    return "\n".join([f"{declared}define internal i32 @main({parameters}) {{", *lines, "}", ""])

@@ -81,6 +81,10 @@ class Text:
         #: whether there are vectors in it: they are kept on a stack that is aligned for them, or every access to one is
         #: two, and what was written cannot be read back before it has reached the cache
         self.aligned = False
+        #: whether elementary functions are called, and not written in place
+        self.sparing = False
+        #: comments in front of it
+        self.about: list[str] = []
         self._count = 0
         self._known: list[dict[tuple[str, str], Reg]] = [{}]
         self._block = "entry"
@@ -175,6 +179,11 @@ class Text:
 
     def store(self, value: Reg, place: Reg, align: int) -> None:
         self.do(f"store {value}, ptr {place.text}, align {align}")
+
+    def stream(self, value: Reg, place: Reg, align: int) -> None:
+        """A store past the caches."""
+        self.needs["past caches"] = "!9001 = !{i32 1}"
+        self.do(f"store {value}, ptr {place.text}, align {align}, !nontemporal !9001")
 
     # ------------------------------------------------------------------------------------------- structure
     def enter(self, label: str) -> None:
@@ -316,7 +325,7 @@ class Text:
 
     def __str__(self) -> str:
         head = f"{self.head.removesuffix('{')}alignstack(64) {{" if self.aligned else self.head
-        return "\n".join([head, *self.lines, "}"])
+        return "\n".join([*[f"; {self.name} {line}" for line in self.about], head, *self.lines, "}"])
 
 
 def mangled(type: str) -> str:

@@ -18,7 +18,7 @@ from .cache import cached, keep, key_of
 from .machine import Machine, binding, machine
 from .symbols import addresses, symbols
 
-__all__ = ["CONTEXT", "Loaded", "emit", "level_for", "load"]
+__all__ = ["CONTEXT", "Loaded", "assembly", "emit", "level_for", "load", "load_kept"]
 
 #: The global of a module through which it reaches objects of this process: an array of pointers, filled by the loader.
 CONTEXT = "context"
@@ -58,11 +58,12 @@ if hasattr(os, "register_at_fork"):
 class Loaded:
     """Functions of one module in this process; they are there as long as this object is.
 
-    `context`: the pointers that the module reads, writable.
+    `context`: the pointers that the module reads, writable; `size`: the bytes of its object code; `key`: the name of
+    that in the cache.
     """
 
-    def __init__(self, text: str, level: int, target: Machine, code: bytes, context_size: int) -> None:
-        self._text, self._level, self._target = text, level, target
+    def __init__(self, key: str, code: bytes, context_size: int) -> None:
+        self.key, self.size = key, len(code)
         self._memory, self._addresses = _linked(code)
         self.context: ctypes.Array[ctypes.c_void_p] = (ctypes.c_void_p * context_size).from_address(
             self.address(CONTEXT) if context_size else 1
@@ -80,12 +81,6 @@ class Loaded:
             raise InternalCompilerError(f"{len(pointers)} pointers for a context of {len(self.context)}")
         self.context[:] = list(pointers)
 
-    def assembly(self) -> str:
-        """The machine code as text, made anew at each call."""
-        with _lock():
-            maker = _target_machine(self._target, self._level)
-            return str(maker.emit_assembly(_parsed(self._text, maker, self._target)))
-
 
 def load(text: str, *, level: int | None = None, context_size: int = 0) -> Loaded:
     """The functions of a module, from the cache or made now.
@@ -102,7 +97,21 @@ def load(text: str, *, level: int | None = None, context_size: int = 0) -> Loade
     if code is None:
         code = _object(whole, target, level)
         keep(key, code, symbols(code).undefined)
-    return Loaded(whole, level, target, code, context_size)
+    return Loaded(key, code, context_size)
+
+
+def load_kept(key: str, *, context_size: int) -> Loaded | None:
+    """The functions of a module that was loaded before, if they are still in the cache under its `Loaded.key`."""
+    code = cached(key)
+    return None if code is None else Loaded(key, code, context_size)
+
+
+def assembly(text: str, *, context_size: int = 0) -> str:
+    """The machine code of a module as text, made anew at each call."""
+    target = machine()
+    with _lock():
+        maker = _target_machine(target, level_for(text))
+        return str(maker.emit_assembly(_parsed(_with_context(text, context_size), maker, target)))
 
 
 def emit(text: str, *, level: int | None = None, context_size: int = 0) -> bytes:

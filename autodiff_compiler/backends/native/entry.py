@@ -14,7 +14,7 @@ from typing import Any, Protocol
 from . import abi
 from .anchor import anchor
 from .entry_text import EntryText
-from .frames import POOL, frame_size, functions
+from .frames import POOL, Release, frame_size, functions_for
 from .plain import PlainEntry
 from .signature import Context, Signature
 
@@ -106,7 +106,6 @@ _new_function = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.c_void_p, ctypes.py_o
     ("PyCFunction_NewEx", ctypes.pythonapi)
 )
 
-_Release = ctypes.PYFUNCTYPE(None, ctypes.c_int64)
 #: Bytes of the shared frames that living modules need, by module.
 _needs: dict[int, int] = {}
 
@@ -115,7 +114,7 @@ def _releaser(loaded: Any, signature: Signature, context: Context) -> Callable[[
     """What frees the frames of a module; of the shared ones those stay that another module can need."""
     if not signature.frame_bytes:
         return lambda: None
-    release = _Release(functions().address("frames_release"))
+    release = Release(functions_for(signature.frame_bytes).address("frames_release"))
     if not signature.shares_frames:
         mine = ctypes.addressof(loaded.context) + 8 * context.number("frames")
         return lambda: release(mine, 0)
@@ -127,6 +126,3 @@ def _releaser(loaded: Any, signature: Signature, context: Context) -> Callable[[
         release(pool, max(list(needs.values()), default=0))
 
     return leave
-
-
-_Release = ctypes.PYFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64)

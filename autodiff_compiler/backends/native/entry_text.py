@@ -5,7 +5,10 @@ from __future__ import annotations
 from ...runtime.tensor import Tensor
 from . import abi
 from .frames import GUARD, HEADER, frame_size
-from .signature import Context, Signature
+from .pages import LARGE
+from .results_text import ResultsText
+from .signature import Argument, Context, Signature
+from .words import BY_VALUE
 
 __all__ = ["EntryText"]
 
@@ -66,7 +69,7 @@ class EntryText:
             made.append(self.new_array(i, len(made)))
         failed = self.run(arrays, [*data, *[self.load("ptr", self.at(x, self.layout.data)) for x in made]], made)
         self.good(self.let(f"xor i1 {failed}, true"), f"drop{len(made)}")
-        self.give(arguments, made)
+        ResultsText(self, arguments, made).write()
         self.drops(made)
         self.block("slow")
         call = (("ptr", "%self"), ("ptr", "%args"), ("i64", "%count"), ("ptr", "%names"))
@@ -86,6 +89,12 @@ class EntryText:
     def let(self, rhs: str) -> str:
         name = f"%{self.fresh()}"
         self.do(f"  {name} = {rhs}")
+        return name
+
+    def on_stack(self, type: str) -> str:
+        """A place for one thing, as long as the function runs."""
+        name = f"%{self.fresh('stack')}"
+        self.lines.insert(1, f"  {name} = alloca {type}")  # where the function begins: there it costs nothing
         return name
 
     def at(self, base: str, offset: int) -> str:
@@ -129,21 +138,37 @@ class EntryText:
         return self.let(f"icmp eq ptr {a}, {b}")
 
     def check_table(self, table: str) -> None:
-        """The words whose addresses stand in a table are those that stand behind the addresses."""
-        before, each, look, on = (self.fresh(x) for x in ("before", "word", "look", "watched"))
+        """The words whose addresses stand in a table are, or mean, those that stand behind the addresses."""
+        before, each, look, other, equal, on = (
+            self.fresh(x) for x in ("before", "word", "look", "other", "equal", "watched")
+        )
         self.do(f"  br label %{before}")
         self.block(before)
         self.do(f"  br label %{each}")
         self.block(each)
-        self.do(f"  %{each}.at = phi ptr [{table}, %{before}], [%{each}.next, %{look}]")
-        where = self.load("ptr", f"%{each}.at")
-        self.do(f"  br i1 {self.is_(where, 'null')}, label %{on}, label %{look}")
+        self.do(f"  %{each}.at = phi ptr [{table}, %{before}], [%{each}.next, %{look}], [%{each}.next, %{equal}]")
+        marked = self.load("i64", f"%{each}.at")
+        self.do(f"  br i1 {self.let(f'icmp eq i64 {marked}, 0')}, label %{on}, label %{look}")
         self.block(look)
-        wanted = self.load("i64", self.at(f"%{each}.at", 8))
+        where = self.let(f"inttoptr i64 {self.let(f'and i64 {marked}, {~BY_VALUE}')} to ptr")
+        wanted = self.load("ptr", self.at(f"%{each}.at", 8))
         self.do(f"  %{each}.next = getelementptr i8, ptr %{each}.at, i64 16")
-        same = self.let(f"icmp eq i64 {self.load('i64', where)}, {wanted}")
-        self.do(f"  br i1 {same}, label %{each}, label %slow")
+        found = self.load("ptr", where)
+        self.do(f"  br i1 {self.is_(found, wanted)}, label %{each}, label %{other}")
+        self.block(other)
+        by_value = self.let(f"trunc i64 {marked} to i1")
+        self.usual(self.let(f"and i1 {by_value}, {self.let(f'icmp ne ptr {found}, null')}"))
+        self.constants.append(self.sameness())
+        self.do(f"  br label %{equal}")
+        self.block(equal)
+        self.do(f"  br i1 {self.let(f'call i1 @entry.same(ptr {found}, ptr {wanted})')}, label %{each}, label %slow")
         self.block(on)
+
+    def sameness(self) -> str:
+        """A function: whether two objects are of one class and, if it is float, of the same bits, else equal."""
+        self.declares.add("declare i32 @PyObject_RichCompareBool(ptr, ptr, i32)")
+        text = _SAME.replace("<type>", str(self.layout.type)).replace("<content>", str(object.__basicsize__))
+        return text.replace("<float>", self.context.place("float"))
 
     # ------------------------------------------------------------------------------------------- arguments
     def arrays(self, arguments: list[str]) -> list[str]:
@@ -160,7 +185,7 @@ class EntryText:
     def array(self, i: int, x: str) -> str:
         """The array of an argument, which is what it must be."""
         argument, written = self.signature.arguments[i], i in self.signature.overwritten
-        array = self.ready(x, written, argument.plain)
+        array = self.ready(x, written, argument)
         descr, numbers = (self.context.place(f"{what} {argument.dtype.name}") for what in ("descr", "numbers"))
         self.check_kind(array, written, descr, numbers, str(len(argument.shape)))
         if argument.shape:
@@ -180,16 +205,16 @@ class EntryText:
         if form not in self._forms:
             self._forms[form] = f"@entry.form.{len(self._forms)}"
             self.constants.append(f"{self._forms[form]} = private unnamed_addr constant {form}")
-        checker = f"@entry.array.{int(written)}{int(argument.plain)}"
+        checker = f"@entry.array.{int(written)}{int(argument.plain)}{int(argument.array)}"
         if checker not in self._checkers:
             writer = EntryText(s, self.context)
-            self._checkers[checker] = writer.checker(checker, written, argument.plain)
+            self._checkers[checker] = writer.checker(checker, written, argument)
         return self.let(f"call ptr {checker}(ptr {x}, ptr {self._forms[form]})")
 
-    def checker(self, name: str, written: bool, only: bool) -> str:
+    def checker(self, name: str, written: bool, argument: Argument) -> str:
         """A function: the array of an argument, or null if it is not as the description says."""
         self.do(f"define private ptr {name}(ptr %x, ptr %form) noinline {{")
-        array = self.ready("%x", written, only)
+        array = self.ready("%x", written, argument)
         numbers = [self.load("i64", self.at("%form", 8 * k)) for k in range(3)]
         descr, same = (self.let(f"getelementptr ptr, ptr @context, i64 {n}") for n in numbers[:2])
         self.check_kind(array, written, descr, same, self.let(f"trunc i64 {numbers[2]} to i32"))
@@ -215,14 +240,15 @@ class EntryText:
         self.do("}")
         return "\n".join(self.lines)
 
-    def ready(self, x: str, written: bool, only: bool) -> str:
-        """The ndarray that an argument is or holds; `only`: no Parameter's."""
-        array = self.unwrapped(x, written, only) if self.signature.tensors else x
+    def ready(self, x: str, written: bool, argument: Argument) -> str:
+        """The ndarray that an argument is or holds."""
+        holds = self.signature.tensors and not argument.array
+        array = self.unwrapped(x, written, argument.plain) if holds else x
         self.usual(self.is_(self.load("ptr", self.at(array, self.layout.type)), self.known("ndarray")))
         return array
 
     def unwrapped(self, tensor: str, written: bool, only: bool) -> str:
-        """What a Tensor holds that lies on no tape, and whose derivatives meet no hook."""
+        """What a Tensor (`only`: no Parameter) holds that lies on no tape, and whose derivatives meet no hook."""
         kind = self.load("ptr", self.at(tensor, self.layout.type))
         other, plain, on = self.fresh("other"), self.fresh("plain"), self.fresh("tensor")
         if only:
@@ -306,7 +332,7 @@ class EntryText:
         self.constants.append(f"@entry.sizes = private unnamed_addr constant [{n} x i64] [{sizes}]")
         self.constants.append(f"@entry.seen = private global [{n} x i64] zeroinitializer")
         self.constants.append(_APART.replace("<n>", str(n)).replace("<written>", str(written)))
-        table = self.let(f"alloca [{n} x i64]")
+        table = self.on_stack(f"[{n} x i64]")
         for place, i in enumerate(order):
             self.do(f"  store i64 {self.let(f'ptrtoint ptr {data[i]} to i64')}, ptr {self.at(table, 8 * place)}")
         self.usual(self.let(f"call i1 @entry.apart(ptr {table})"))
@@ -321,10 +347,13 @@ class EntryText:
             sizes = ", ".join(f"i64 {n}" for n in result.shape)
             self.constants.append(f"{dims} = private unnamed_addr constant [{rank} x i64] [{sizes}]")
         descr = self.keep(self.known(f"descr {result.dtype.name}"))  # the call takes a reference
-        made = self.call(
-            "ptr", "PyArray_NewFromDescr", ("ptr", self.known("ndarray")), ("ptr", descr), ("i32", str(rank)),
-            ("ptr", dims), ("ptr", "null"), ("ptr", "null"), ("i32", "0"), ("ptr", "null"),
-        )  # fmt: skip
+        described = (("ptr", self.known("ndarray")), ("ptr", descr), ("i32", str(rank)), ("ptr", dims))
+        if result.nbytes >= LARGE:
+            listed = ", ".join(map(" ".join, described))
+            made = self.let(f"call ptr {self.known('array_new')}({listed})")
+        else:
+            rest = (("ptr", "null"), ("ptr", "null"), ("i32", "0"), ("ptr", "null"))
+            made = self.call("ptr", "PyArray_NewFromDescr", *described, *rest)
         self.good(self.let(f"icmp ne ptr {made}, null"), f"drop{before}")
         return made
 
@@ -426,59 +455,34 @@ class EntryText:
         self.block(on)
         return failed
 
-    def give(self, arguments: list[str], made: list[str]) -> None:
-        """Returns the results."""
-        s, arrays = self.signature, iter(made)
-        #: each with whether it is a new array
-        results = [
-            (next(arrays), True) if r.argument is None else (self.keep(arguments[r.argument]), False)
-            for r in s.results
-            if r.returned
-        ]
-        if s.bare:
-            result, new = results[0]
-            if s.tensors and new:
-                result = self.new_tensor("drop1")
-                self.fill_tensor(result, results[0][0])
-            self.do(f"  ret ptr {result}")
-            return
-        found = self.call("ptr", "PyTuple_New", ("i64", str(len(results))))
-        self.good(self.let(f"icmp ne ptr {found}, null"), "drop_all")
-        places = [self.at(found, self.layout.items + 8 * i) for i in range(len(results))]
-        for (result, _), place in zip(results, places, strict=True):
-            self.do(f"  store ptr {result}, ptr {place}")
-        if s.tensors:  # the tuple owns the arrays while their Tensors are made
-            for (result, new), place in zip(results, places, strict=True):
-                if new:
-                    tensor = self.new_tensor("drop_tuple")
-                    self.fill_tensor(tensor, result)
-                    self.do(f"  store ptr {tensor}, ptr {place}")
-        self.do(f"  ret ptr {found}")
-        self.block("drop_tuple")
-        self.call("void", "Py_DecRef", ("ptr", found))
-        self.do("  ret ptr null")
-        self.block("drop_all")
-        for result, new in results:
-            if not new:
-                self.call("void", "Py_DecRef", ("ptr", result))
-        self.do(f"  br label %drop{len(made)}")
 
-    def new_tensor(self, otherwise: str) -> str:
-        alloc, kind = self.known("tensor_alloc"), self.known("tensor")
-        made = self.let(f"call ptr {alloc}(ptr {kind}, i64 0)")
-        self.good(self.let(f"icmp ne ptr {made}, null"), otherwise)
-        return made
-
-    def fill_tensor(self, tensor: str, array: str) -> None:
-        """What `wrap` does."""
-        for name, value in (
-            ("_data", array),
-            ("_node", self.keep(self.known("none"))),
-            ("_held", self.keep(self.known("zero"))),
-        ):
-            self.do(f"  store ptr {value}, ptr {self.at(tensor, self.slots[name])}")
-
-
+_SAME = """
+define private i1 @entry.same(ptr %a, ptr %b) noinline {
+  %a.type.at = getelementptr i8, ptr %a, i64 <type>
+  %b.type.at = getelementptr i8, ptr %b, i64 <type>
+  %a.type = load ptr, ptr %a.type.at
+  %b.type = load ptr, ptr %b.type.at
+  %alike = icmp eq ptr %a.type, %b.type
+  br i1 %alike, label %kind, label %no
+kind:
+  %float = load ptr, ptr <float>
+  %number = icmp eq ptr %a.type, %float
+  br i1 %number, label %bits, label %ask
+bits:
+  %a.at = getelementptr i8, ptr %a, i64 <content>
+  %b.at = getelementptr i8, ptr %b, i64 <content>
+  %a.bits = load i64, ptr %a.at
+  %b.bits = load i64, ptr %b.at
+  %same = icmp eq i64 %a.bits, %b.bits
+  ret i1 %same
+ask:
+  %answer = call i32 @PyObject_RichCompareBool(ptr %a, ptr %b, i32 2)
+  %equal = icmp eq i32 %answer, 1
+  ret i1 %equal
+no:
+  ret i1 false
+}
+"""
 #: Whether no argument that is written over (they come first) shares memory with another, compared where one has moved.
 _APART = """
 define private i1 @entry.apart(ptr %now) noinline {

@@ -6,7 +6,8 @@ the frame is main's, with whatever contents.  Frames are aligned to 64 bytes.
 
 Small frames lie in a list of their module, linked through their headers.  Large ones are shared by all modules of the
 process: as many stay as were needed at the same time, each as large as the largest module needed, and no larger than
-any living module needs.  Lists are only touched by threads that hold the interpreter's lock.
+any living module needs.  The largest lie in `pages`.  Lists are only touched by threads that hold the interpreter's
+lock.
 """
 
 from __future__ import annotations
@@ -14,9 +15,10 @@ from __future__ import annotations
 import ctypes
 from functools import cache
 
+from . import pages
 from .engine import Loaded, load
 
-__all__ = ["GUARD", "HEADER", "POOL", "SHARED_FROM", "frame_size", "functions"]
+__all__ = ["GUARD", "HEADER", "POOL", "SHARED_FROM", "Release", "frame_size", "functions", "functions_for", "release"]
 
 HEADER = 64
 #: Bytes from which on frames are shared.
@@ -49,17 +51,49 @@ def functions() -> Loaded:
     i64 end, i64 limit)`` says whether it is whole.
     """
     text = _NEW + _TAKE + _GIVE + _RELEASE + _POISON
-    for name, value in {"SIZE": _SIZE, "BLOCK": _BLOCK, "STACKS": _STACKS, "HEADER": HEADER, "KEPT": _KEPT}.items():
+    numbers = {
+        "SIZE": _SIZE, "BLOCK": _BLOCK, "STACKS": _STACKS, "HEADER": HEADER, "KEPT": _KEPT, "LARGE": pages.LARGE,
+    }  # fmt: skip
+    for name, value in numbers.items():
         text = text.replace(f"<{name}>", str(value))
-    return load(text)
+    return load(text, context_size=2)
+
+
+def functions_for(frame_bytes: int) -> Loaded:
+    """The same, ready for frames of that size; the largest need functions of `pages`."""
+    if frame_bytes + GUARD >= pages.LARGE:
+        functions().fill([pages.functions().address(name) for name in ("pages_take", "pages_give")])
+    return functions()
+
+
+def release() -> None:
+    """Gives the shared frames that are not in use, and all free pages, back to the system."""
+    if functions.cache_info().currsize:
+        Release(functions().address("frames_release"))(ctypes.addressof(POOL), 0)
+    pages.release()
+
+
+#: The type of `frames_release`.
+Release = ctypes.PYFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64)
 
 
 _NEW = """
 declare ptr @PyMem_RawMalloc(i64)
 declare void @PyMem_RawFree(ptr)
 define private ptr @frame.new(i64 %bytes, i64 %stacks) noinline cold {
+start:
+  %large = icmp uge i64 %bytes, <LARGE>
+  br i1 %large, label %pages, label %heap
+heap:
   %total = add i64 %bytes, 64
-  %block = call ptr @PyMem_RawMalloc(i64 %total)
+  %found = call ptr @PyMem_RawMalloc(i64 %total)
+  br label %taken
+pages:
+  %take = load ptr, ptr @context
+  %mapped = call ptr %take(i64 %bytes)
+  br label %taken
+taken:
+  %block = phi ptr [%found, %heap], [%mapped, %pages]
   %none = icmp eq ptr %block, null
   br i1 %none, label %lost, label %made
 lost:
@@ -132,7 +166,17 @@ drop:
 done:
   %block.at = getelementptr i8, ptr %frame, i64 <BLOCK>
   %block = load ptr, ptr %block.at
+  %size.at = getelementptr i8, ptr %frame, i64 <SIZE>
+  %size = load i64, ptr %size.at
+  %large = icmp uge i64 %size, <LARGE>
+  br i1 %large, label %pages, label %heap
+heap:
   call void @PyMem_RawFree(ptr %block)
+  ret void
+pages:
+  %give.at = getelementptr ptr, ptr @context, i64 1
+  %give = load ptr, ptr %give.at
+  call void %give(ptr %block)
   ret void
 }
 """

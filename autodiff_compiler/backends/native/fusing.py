@@ -11,8 +11,10 @@ from ...ir.types import TensorType, tensor
 from .clusters import Axes, Cluster, reduced_axes
 from .emit import Reg, Text
 from .lanes import Kernels, Lane
+from .streams import close_streams, note_streams
+from .transposes import worth_turning
 from .values import HOST, WALK, Array, Spread, Undefined
-from .walk import Walk, held_row
+from .walk import Walk, held_row, vectors_together
 from .walk_plan import Memory, Passes, Source, collapsed, plan_passes, row_bytes
 
 if TYPE_CHECKING:
@@ -69,6 +71,8 @@ def source_of(low: Lowering, x: Value, cluster: Cluster) -> Source:
         return 0
     if not isinstance(operand, Array):
         raise InternalCompilerError(f"a walk reads {operand!r}")
+    if worth_turning(operand):
+        operand = low.in_memory(x)
     low.touch(operand)
     return memory_of(operand, _axes_of(x, cluster), len(cluster.shape))
 
@@ -127,12 +131,10 @@ def _note_overwrites(
         for y, source in sources.items():
             operand = low.env[y]
             if x in cluster.full and isinstance(source, Memory) and isinstance(operand, Array) and operand.roots:
-                same = source.strides == memory.strides and source.offset == 0
-                if not same or len(operand.roots) != 1:
-                    continue
-                others = sum(1 for z in sources if isinstance(o := low.env[z], Array) and operand.roots[0] in o.roots)
-                if others == 1 and operand.dtype is made.dtype:
-                    made.roots[0].over.append(operand.roots[0])
+                same = source.strides == memory.strides and source.offset == 0 and operand.dtype is made.dtype
+                for root in operand.roots if same else ():  # it may be any of them
+                    if sum(1 for z in sources if isinstance(o := low.env[z], Array) and root in o.roots) == 1:
+                        made.roots[0].over.add((root, low.tick))
         _note_in_place(low, x, cluster, sources, memory)
 
 
@@ -169,7 +171,9 @@ def write_walk(
     loops = len(layout.batch) + len(layout.outer) + len(layout.inner) - 1
     inline = loops == 0 and layout.inner[-1].size <= 2 * lanes
     plain = {x: m for x, (_, m) in sinks.items()}
-    more: dict[str, Any] = {"lanes": lanes, "masked": low.machine.masked, "held": held}
+    low.journal.walk(sources, plain, cluster.shape)  # type: ignore[arg-type]
+    together = 1 if held else vectors_together(cluster, layout, lanes)
+    more: dict[str, Any] = {"lanes": together * lanes, "masked": low.machine.masked, "held": held}
     if inline:
         walk = Walk(low.text, cluster, passes, layout, sources, plain, **more)
         walk.write()
@@ -184,14 +188,20 @@ def write_walk(
     outside = list(dict.fromkeys([*outside, *(m.base for m in plain.values())]))
     outside = [r for r in outside if r.text != "null"]
     text = Text.kernel(len(low.kernels), [r.type for r in outside])
+    text.sparing = low.sparing
     inside = {r: Reg(f"%p{i}", r.type) for i, r in enumerate(outside)}
     k = Kernels(text, 1)
     for s in memories:
         s.base = inside.get(s.base, s.base)
     moved = {x: Lane(k, inside[s.reg], s.dtype) if isinstance(s, Lane) else s for x, s in sources.items()}
+    streams = note_streams(low, cluster, passes, layout, sinks, lanes)
     Walk(text, cluster, passes, layout, moved, plain, **more).write()
+    if streams:
+        close_streams(text)
     text.ret()
     low.kernels.append(text)
+    places = dict.fromkeys(str(op.loc) for op in cluster.ops if op.loc)
+    low.text.note(f"{text.name}: {', '.join(places)}" if places else text.name)
     low.text.do(f"call void @{text.name}({', '.join(map(str, outside))})")
     for x, (array, _) in sinks.items():
         if array.shape == () and x not in low.results:

@@ -181,7 +181,7 @@ def call_python(
     text.declares.update(_DECLARES)
     failed = text.make("i32", f"call i32 @call_host({number}, {table.base})")
     text.leave_if(text.make("i1", f"icmp ne {failed}, 0"), "i32 1")
-    low.last_failure = low.tick
+    low.may_fail()
 
 
 def array_of(low: Lowering, x: Any) -> Array:

@@ -7,16 +7,20 @@ from typing import Any
 
 from ...dtypes import int64
 from ...ir.core import Op, Value
-from ...ir.primitive import kernel_of
+from ...ir.primitive import F, kernel_of
 from ...ir.types import TensorType, tensor
 from .emit import Int, Reg
 from .hosts import call_python
-from .lanes import Lane
+from .lanes import Kernels, Lane
 from .lower import OPS, Lowering
 from .nests import Nest, row_of
 from .values import Array, Spread
+from .windows import compute
 
 __all__ = ["in_order", "rows_before"]
+
+#: Single elements that are read together.
+_TOGETHER = 8
 
 
 # ------------------------------------------------------------------------------------------------ places
@@ -26,19 +30,41 @@ def _check_index(low: Lowering, op: Op) -> None:
     assert isinstance(x.type, TensorType)
     assert isinstance(result.type, TensorType)
     size, negative = op.attr("size"), op.attr("negative")
-    text = low.text
     if result.type.shape == ():
         lane = low.one.cast(low.scalar(x), int64)
-        bad, place = _checked(lane, size, negative)
+        outside, place = _checked(lane, size, negative)
         low.env[result] = Spread(result.type, place)
-        source: Array | None = None
+        _refuse(low, op, None, outside)
     elif 0 in result.type.shape:
         low.target(result)
-        return
     else:
         source = low.in_memory(x, ordered=False)
-        target = low.target(result)
-        bad = _check_all(low, source, target, size, negative)
+        bad, below = _found(low, source, size, negative)
+        _refuse(low, op, source, bad)
+        if source.dtype is not int64 or not source.contiguous:
+            _counted_from_zero(low, source, low.target(result), size)
+        else:
+            low.env[result] = _moved_up(low, source, result.type, size, below) if negative else source
+    low.may_fail()
+
+
+def _checked(lane: Lane, size: int, negative: bool) -> tuple[Reg, Lane]:
+    """Whether a position does not exist, and the position counted from 0."""
+    k = lane.kernels
+    place = k.where(k.less(lane, 0), k.add(lane, size), lane) if negative else lane
+    return _outside(place, size), place
+
+
+def _outside(place: Lane, size: int) -> Reg:
+    """Whether a position is not one from 0 to size - 1: a negative number is a great one among those without a sign."""
+    k = place.kernels
+    test = k.less(place, 0).reg.type
+    return k.text.let(test, f"icmp uge {place.reg}, {k.number(size, int64).reg.text}")
+
+
+def _refuse(low: Lowering, op: Op, source: Array | None, bad: Reg) -> None:
+    """Raises what the NumPy kernel raises, if a position does not exist."""
+    x, size, negative = op.operands[0], op.attr("size"), op.attr("negative")
 
     def fail() -> tuple[()]:
         kernel = kernel_of(op.defn)
@@ -54,52 +80,66 @@ def _check_index(low: Lowering, op: Op) -> None:
         call_python(low, refuse, [operand], [])
         return ()
 
-    text.branch(bad, fail, rare=True)
-    low.last_failure = low.tick
+    low.text.branch(bad, fail, rare=True)
 
 
-def _checked(lane: Lane, size: int, negative: bool) -> tuple[Reg, Lane]:
-    """Whether a position does not exist, and the position counted from 0."""
-    k = lane.kernels
-    below = k.less(lane, 0)
-    place = k.where(below, k.add(lane, size), lane) if negative else lane
-    v = f"{place.reg}, {k.number(size, int64).reg.text}"
-    # A negative number is a great one among those without a sign.
-    return k.text.let(below.reg.type, f"icmp uge {v}"), place
-
-
-def _check_all(low: Lowering, source: Array, target: Array, size: int, negative: bool) -> Reg:
-    """Writes all positions; whether one does not exist."""
-    flag = low.array(tensor(int64, (1,)))
-    nest = Nest(low, [source, target, flag])
-    text, zero = nest.text, low.one.number(0, int64)
-    nest.one.store(zero, nest.places[2])
-    inner = len(source.shape) - 1
-    count, lanes = int(source.shape[inner]), nest.lanes(int64)
-    in_order = source.strides[inner] == source.dtype.itemsize
+def _found(low: Lowering, source: Array, size: int, negative: bool) -> tuple[Reg, Reg]:
+    """Whether one of the positions does not exist, and whether one is negative (or does not exist)."""
+    flags = low.array(tensor(int64, (2,)))
+    nest = Nest(low, [flags, source])
+    text, one = nest.text, nest.one
+    for i in range(2):
+        one.store(one.number(0, int64), text.at(nest.places[0], 8 * i))
+    count, step = int(source.shape[-1]), source.strides[-1]
+    in_order = step == source.dtype.itemsize
 
     def row(places: list[Reg]) -> None:
-        def some(k: Any, i: Int) -> None:
-            start = text.at(places[0], text.mul(i, source.strides[inner]))
-            found = (
-                k.load(start, source.dtype) if in_order else k.load_strided(start, source.dtype, source.strides[inner])
-            )
-            bad, place = _checked(k.cast(found, int64), size, negative)
-            k.store(place, text.at(places[1], text.mul(i, 8)))
-            wrong = nest.one.vectors(int64).any_lane(bad) if k.width == 1 else k.vectors(int64).any_lane(bad)
+        def some(k: Kernels, i: Int) -> None:
+            start = text.at(places[0], text.mul(i, step))
+            found = k.load(start, source.dtype) if in_order else k.load_strided(start, source.dtype, step)
+            found = k.cast(found, int64)
 
             def note() -> tuple[()]:
-                nest.one.store(low.one.number(1, int64), nest.places[2])
+                one.store(one.number(1, int64), text.at(nest.places[0], 8))
+                text.branch(any_lane(k, _checked(found, size, negative)[0]), refuse)
                 return ()
 
-            text.branch(wrong, note, rare=True)
+            text.branch(any_lane(k, _outside(found, size)), note, rare=True)
 
-        nest.along(count, lanes, some)
+        nest.along(count, nest.lanes(int64), some)
 
-    nest.over(source.shape[:-1], [source.strides[:-1], target.strides[:-1]], nest.places[:2], row)
+    def any_lane(k: Kernels, test: Reg) -> Reg:
+        return k.vectors(int64).any_lane(test)
+
+    def refuse() -> tuple[()]:
+        one.store(one.number(1, int64), nest.places[0])
+        return ()
+
+    nest.over(source.shape[:-1], [source.strides[:-1]], nest.places[1:], row)
     nest.call()
-    found = low.text.load("i64", flag.base, 8)
-    return low.text.make("i1", f"icmp ne {found}, 0")
+    loaded = [low.text.load("i64", low.text.at(flags.base, 8 * i), 8) for i in range(2)]
+    bad, below = (low.text.make("i1", f"icmp ne {x}, 0") for x in loaded)
+    return bad, below
+
+
+def _moved_up(low: Lowering, source: Array, type: TensorType, size: int, below: Reg) -> Array:
+    """The positions where they lie, or, if some are negative, a copy of them counted from 0."""
+    made, text = low.array(type), low.text
+
+    def write() -> list[Reg]:
+        _counted_from_zero(low, source, made, size)
+        return [made.base]
+
+    (place,) = text.branch(below, write, lambda: [text.at(source.base, source.offset)])
+    return low.at_pointer(type, place, (*source.roots, *made.roots))
+
+
+def _counted_from_zero(low: Lowering, source: Array, target: Array, size: int) -> None:
+    def build(x: Value) -> list[Value]:
+        place = F.cast(x, dtype=int64)
+        return [F.select(F.less(place, 0), F.add(place, size), place)]
+
+    compute(low, [source], [target], build)
 
 
 # ------------------------------------------------------------------------------------------------ slices
@@ -119,11 +159,21 @@ def _gather(low: Lowering, op: Op) -> None:
     outer = rows_before([*source.shape[:axis], count * nbytes])
 
     def slices(at: list[Reg]) -> None:
-        def one(j: Int) -> None:
-            place = text.load("i64", text.at(nest.places[1], text.mul(j, 8)), 8)
-            nest.move(text.at(at[0], text.mul(place, step)), text.at(at[1], text.mul(j, nbytes)), nbytes)
+        def some(j: Int, number: int) -> None:
+            """What stands at some places is read before any of it is written: reading may take long."""
+            here = [text.load("i64", text.at(nest.places[1], text.mul(text.add(j, n), 8)), 8) for n in range(number)]
+            froms = [text.at(at[0], text.mul(place, step)) for place in here]
+            if nbytes <= 8 and nbytes.bit_count() == 1:
+                found = [text.load(f"i{8 * nbytes}", x, nbytes) for x in froms]
+                for n, x in enumerate(found):
+                    text.store(x, text.at(at[1], text.mul(text.add(j, n), nbytes)), nbytes)
+                return
+            for n, x in enumerate(froms):
+                nest.move(x, text.at(at[1], text.mul(text.add(j, n), nbytes)), nbytes)
 
-        text.repeated(0, count, 1, one)
+        whole = count // _TOGETHER * _TOGETHER if nbytes <= 8 else 0
+        text.repeated(0, whole, _TOGETHER, lambda j: some(j, _TOGETHER))
+        text.repeated(whole, count, 1, lambda j: some(j, 1))
 
     nest.over(source.shape[:axis], [source.strides[:axis], outer], [nest.places[0], nest.places[2]], slices)
     nest.call()

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 from ...ir.core import Block, Op
 from ...ir.types import TensorType
+from ...primitives.flops import flops_of
 from .emit import Reg, i64
-from .lower import Lowering
+from .formulas import has_formula
+from .lower import OPS, Lowering
 from .values import size_of
 
 __all__ = ["burn", "cost_of", "has_loops", "is_short"]
@@ -52,23 +54,31 @@ def has_loops(low: Lowering, block: Block) -> bool:
     return known
 
 
-def cost_of(block: Block) -> int:
-    """Nanoseconds that a block takes, roughly; a loop of unknown length counts as one trip."""
+def cost_of(block: Block, vector_bytes: int) -> int:
+    """Nanoseconds that a block takes, within a factor of about four; a loop of unknown length counts as one trip."""
     total = 0
     for op in block.ops:
-        if op.blocks:
-            trips = 1
-            if op.defn.name == "scan":
-                made = op.operands[0].owner
-                if isinstance(made, Op) and made.defn.name == "const" and not isinstance(made.attr("value"), str):
-                    trips = max(0, int(made.attr("value")))
-            total += 2 + trips * sum(map(cost_of, op.blocks))
+        if not op.blocks:
+            total += _cost_of(op, vector_bytes)
             continue
-        sizes = [size_of(x.type) for x in (*op.operands, *op.results) if isinstance(x.type, TensorType)]
-        total += 1 + max(sizes, default=0) // 16
-        if op.defn.name in ("matmul", "conv"):
-            total += max(sizes, default=0) * 4
+        trips = 1
+        if op.defn.name == "scan":
+            made = op.operands[0].owner
+            if isinstance(made, Op) and made.defn.name == "const" and not isinstance(made.attr("value"), str):
+                trips = max(0, int(made.attr("value")))
+        total += 2 + trips * sum(cost_of(inner, vector_bytes) for inner in op.blocks)
     return total
+
+
+def _cost_of(op: Op, vector_bytes: int) -> int:
+    types = [x.type for x in (*op.operands, *op.results) if isinstance(x.type, TensorType)]
+    flops = flops_of(op)
+    if op.defn.name not in OPS and not has_formula(op):  # a call of Python
+        return 5000 + flops // 8
+    if all(type.shape == () for type in types):  # one operation waits for the other
+        return 1 + flops * 3 // 4
+    lanes = vector_bytes // max([4, *(type.dtype.itemsize for type in types)])
+    return 1 + max(max(map(size_of, types)) // vector_bytes, flops // (2 * lanes))
 
 
 def is_short(trips: int | None, cost: int) -> bool:
@@ -83,6 +93,7 @@ def burn(low: Lowering, cost: int) -> None:
     text.needs["poll"] = _POLL
     text.declares |= _DECLARES
     low.polls = True
+    low.may_fail()
 
     def look() -> list[Reg]:
         failed = text.make("i32", "call i32 @poll()")

@@ -15,6 +15,7 @@ from ...dtypes import DType, bfloat16, bool_, float16, float32, float64, int64, 
 from . import divisions
 from .emit import Reg, Text, mangled, of_lane, vector
 from .maths import FUNCTIONS
+from .maths.apart import written
 from .vectors import Vectors
 
 __all__ = ["Kernels", "Lane", "NotNativeError", "element_type", "memory_type"]
@@ -201,8 +202,12 @@ class Kernels:
             return self.text.let(of, f"trunc {v.iop('lshr', v.bits_of(x.reg), 16)} to {of}")
         return x.reg
 
-    def store(self, x: Lane, place: Reg, align: int | None = None) -> None:
-        self.text.store(self.stored(x), place, align or x.dtype.itemsize)
+    def store(self, x: Lane, place: Reg, align: int | None = None, *, past_caches: int = 0) -> None:
+        """`past_caches`: the alignment of a store that goes past them; 0: it does not."""
+        if past_caches:
+            self.text.stream(self.stored(x), place, past_caches)
+        else:
+            self.text.store(self.stored(x), place, align or x.dtype.itemsize)
 
     def load_masked(self, place: Reg, dtype: DType, mask: Reg) -> Lane:
         """The same where the mask holds; zeros elsewhere."""
@@ -269,10 +274,9 @@ class Kernels:
     def _float(self, name: str, *xs: Any) -> Lane:
         lanes = self._together(*xs)
         dtype = lanes[0].dtype
-        function = FUNCTIONS.get(name)
-        if function is None or not dtype.is_float:
+        if name not in FUNCTIONS or not dtype.is_float:
             raise NotNativeError(f"{name} of {dtype.name}")
-        return self._rounded(function(self.vectors(dtype), *[x.reg for x in lanes]), dtype)
+        return self._rounded(written(name, self.vectors(dtype), [x.reg for x in lanes]), dtype)
 
     def _arithmetic(self, x: Any, y: Any, of_floats: str, of_ints: str, of_bools: str | None) -> Lane:
         a, b = self._together(x, y)
@@ -346,7 +350,7 @@ class Kernels:
             raise NotNativeError("power of bool")
         if a.dtype.is_int:
             return divisions.int_power(self, a, b)
-        return self._rounded(FUNCTIONS["power"](self.vectors(a.dtype), a.reg, b.reg), a.dtype)
+        return self._rounded(written("power", self.vectors(a.dtype), [a.reg, b.reg]), a.dtype)
 
     def floor_divide(self, x: Any, y: Any) -> Lane:
         return self._divided(x, y)[0]
@@ -418,23 +422,25 @@ class Kernels:
         return self._let(f"icmp {signed if a.dtype.kind == 'i' else unsigned} {a.reg}, {b.reg.text}", bool_)
 
     def _extreme(self, x: Any, y: Any, test: str, *, ignores_nan: bool = False) -> Lane:
+        """The operand of which the test holds, the first where they are equal."""
         a, b = self._together(x, y)
-        first = self._compare(test, a, b)
-        if a.dtype.is_float:
-            first = self.logical_or(first, self.isnan(b if ignores_nan else a))
-        return self.where(first, a, b)
+        further = self.where(self._compare(test, b, a), b, a)
+        if not a.dtype.is_float:
+            return further
+        # So far it is the first one where either is nan.  (On x86 that select is one instruction.)
+        return self.where(self.isnan(a if ignores_nan else b), b, further)
 
     def maximum(self, x: Any, y: Any) -> Lane:
-        return self._extreme(x, y, "greater_equal")
+        return self._extreme(x, y, "greater")
 
     def minimum(self, x: Any, y: Any) -> Lane:
-        return self._extreme(x, y, "less_equal")
+        return self._extreme(x, y, "less")
 
     def fmax(self, x: Any, y: Any) -> Lane:
-        return self._extreme(x, y, "greater_equal", ignores_nan=True)
+        return self._extreme(x, y, "greater", ignores_nan=True)
 
     def fmin(self, x: Any, y: Any) -> Lane:
-        return self._extreme(x, y, "less_equal", ignores_nan=True)
+        return self._extreme(x, y, "less", ignores_nan=True)
 
     def where(self, test: Lane, x: Any, y: Any) -> Lane:
         a, b = self._together(x, y)

@@ -58,7 +58,7 @@ class _Loop:
         #: sequences that are read, and the arguments that are their elements
         self.elements: list[tuple[Value, Value]] = []
         self.carries: list[_Carried] = []
-        self.cost = sum(map(cost_of, op.blocks))
+        self.cost = sum(cost_of(block, low.machine.vector_bytes) for block in op.blocks)
 
     def _open(self, trips: int | None) -> None:
         """Before the loop."""
@@ -106,6 +106,7 @@ class _Loop:
             carried.carry.wish(carried.out, self.body)
         with low.inside():
             low.block(self.body)
+        low.tick += 1
         mine = [c.carry.carried for c in self.carries if isinstance(c.carry, ArrayCarry)]
         low.wanted = {v: p for v, p in low.wanted.items() if p.carried is None or p.carried not in mine}
         found = [r for carry, _, out, _ in self.carries for r in carry.next(low.env[out], out)]
@@ -238,7 +239,6 @@ class _While(_Loop):
 
         last = take(text.repeat([*state, *self._first()], test, trip))
         self.collected.trim(self.trips, self.capacity)
-        low.last_failure = low.tick
         self._close(last, self.trips)
         assert isinstance(self.count.type, TensorType)
         low.env[self.count] = Spread(self.count.type, low.one.lane(self.trips, self.count.type.dtype))

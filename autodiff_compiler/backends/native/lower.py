@@ -15,7 +15,7 @@ from ...ir.core import Block, Module, Op, Value
 from ...ir.primitive import Effect, F
 from ...ir.types import TensorType, Type
 from ...ir.undefined import undefined_values
-from ...ir.walk import uses
+from ...ir.walk import ops_of, uses
 from ...runtime.commits import sees_state
 from ...source import Loc
 from .arena import place_buffers
@@ -23,11 +23,17 @@ from .clusters import Axes, Cluster, items
 from .emit import Reg, Text, i64
 from .formulas import apply_formula, has_formula
 from .fusing import memory_of, source_of, write_cluster, write_walk
+from .journal import Journal
 from .lanes import Kernels, Lane, NotNativeError
 from .machine import Machine
+from .maths.apart import many
+from .poison import Apart, Given, guarded_main, poisoned
 from .sequences import Room, descriptor_type, enter
 from .signature import Context
+from .streams import streamed
+from .transposes import turn, turns
 from .values import HOST, NATIVE, Array, Buffer, Operand, Pack, Spread, Undefined, row_major, size_of
+from .versions import Versions
 from .walk_plan import Passes
 
 __all__ = ["FRAME_START", "OPS", "Carried", "Lowering", "Place", "Region"]
@@ -57,11 +63,15 @@ class Place(NamedTuple):
 
 
 class Region:
-    """A loop that is being written: the buffers from before it that it uses, which it needs until it ends."""
+    """A loop that is being written: the buffers from before it that it uses, which it needs until it ends.
+
+    Those of its carries are `moving`: each trip writes them anew.
+    """
 
     def __init__(self, start: int, records: tuple[Buffer, ...]) -> None:
         self.start, self.records = start, records
         self.touched: set[Buffer] = set()
+        self.moving: set[Buffer] = set()
 
 
 def _nothing(op: Op) -> bool:
@@ -74,14 +84,18 @@ def _nothing(op: Op) -> bool:
 class Lowering:
     """Writes the driver of a module's entry; `env` says what each value is."""
 
-    def __init__(self, module: Module, machine: Machine) -> None:
-        self.module, self.machine = module, machine
+    def __init__(self, module: Module, machine: Machine, *, records: bool = False) -> None:
+        """`records`: somebody will ask what the program does (`journal`)."""
+        self.module, self.machine, self.poisoned = module, machine, poisoned()
         entry = module.entry
         self.text = Text("main", [], "i32")
         self.one = Kernels(self.text, 1)
         self.env: dict[Value, Operand] = {}
         self.uses = uses(entry)
+        #: whether elementary functions are called, and not written in place
+        self.sparing = many(op for function in module for op in ops_of(function.body))
         self.kernels: list[Text] = []
+        self.journal = Journal(self, records=records)
         self.buffers: list[Buffer] = []
         #: ops run by Python: what is called, with which pointers
         self.hosts: list[Any] = []
@@ -91,9 +105,13 @@ class Lowering:
         self.ways: dict[str, str] = {}
         self.context = Context()
         self.tick = 0
-        #: the last step that may fail, and the blocks inside of which the next op lies
-        self.last_failure = -1
+        #: how many blocks of ops the next op lies in
         self.depth = 0
+        #: whether all ops are written: what follows takes results to where they leave
+        self.leaving = False
+        #: the arguments, and what becomes of them step by step
+        self.arguments: list[Buffer] = []
+        self.versions = Versions({})
         #: where values are to be written, and what is to be done as soon as they exist
         self.wanted: dict[Value, Place] = {}
         self.pushes: dict[Value, list[Callable[[], None]]] = {}
@@ -143,14 +161,21 @@ class Lowering:
         assert isinstance(value.type, TensorType)
         place = self.wanted.pop(value, None)
         if place is not None:
-            made = place.array
+            self.env[value] = made = place.array
             if place.carried is not None:
                 self.carried[value] = place.carried
         else:
-            made = self.array(value.type)
-            if self.depth == 0 and value in self.results:
-                made.roots[0].result = self.results[value]
-        self.env[value] = made
+            made = self._new(value)
+        for root in made.roots:
+            self.versions.touch(root, self.tick)
+        return made
+
+    def _new(self, value: Value) -> Array:
+        """An array for a value that has no place yet."""
+        assert isinstance(value.type, TensorType)
+        self.env[value] = made = self.array(value.type)
+        if self.depth == 0 and value in self.results:
+            made.roots[0].result = self.results[value]
         return made
 
     def wish(self, value: Value) -> Place | None:
@@ -159,7 +184,7 @@ class Lowering:
         if place is not None:
             return place._replace(carried=None)
         if isinstance(value.type, TensorType) and value.type.shape and self.depth == 0 and value in self.results:
-            return Place(self.target(value), fixed=True)
+            return Place(self._new(value), fixed=True)
         return None
 
     def at_pointer(self, type: TensorType, place: Reg, roots: tuple[Buffer, ...]) -> Array:
@@ -167,22 +192,28 @@ class Lowering:
         return Array(type, place, row_major(type.shape, type.dtype.itemsize), 0, roots)  # type: ignore[arg-type]
 
     @contextmanager
-    def inside(self) -> Iterator[None]:
-        """In a block of another op."""
+    def inside(self, op: Op | None = None, arm: int | None = None) -> Iterator[None]:
+        """In a block of another op; in an arm of an `if`."""
         self.depth += 1
+        if op is not None:
+            self.versions.enter(op, arm)
         try:
             yield
         finally:
             self.depth -= 1
+            if op is not None:
+                self.versions.leave()
 
     def open_region(self, records: tuple[Buffer, ...]) -> Region:
         """A loop begins; `records` are the places of what it collects."""
         region = Region(self.tick, records)
         self.regions.append(region)
+        self.versions.enter(region, None)
         return region
 
     def close_region(self, region: Region) -> None:
         assert self.regions.pop() is region
+        self.versions.leave()
         for root in region.touched:
             self._touch(root)
 
@@ -204,6 +235,11 @@ class Lowering:
         elif not isinstance(operand, Spread | Undefined):
             for root in operand.roots:
                 self._touch(root)
+                self.versions.touch(root, self.tick)
+
+    def may_fail(self) -> None:
+        """The step that is being written may end the program with an exception."""
+        self.versions.may_fail(self.tick)
 
     def constant(self, array: Any) -> Reg:
         """The place of an array that the module keeps."""
@@ -262,11 +298,27 @@ class Lowering:
             self.one.store(self.scalar(value), self.text.at(to.base, to.offset))
             return
         self.touch(operand)
-        if isinstance(operand, Array) and operand.contiguous and to.contiguous:
+        past_caches = self.leaving and streamed(self, to)
+        if isinstance(operand, Array) and operand.contiguous and to.contiguous and not past_caches:
             size = size_of(value.type)
             source = self.text.at(operand.base, operand.offset)
             place = self.text.at(to.base, to.offset)
-            self.text.call("void", "llvm.memcpy.p0.p0.i64", place, source, i64(size), Reg("false", "i1"))
+            self.journal.copy(size)
+
+            def move() -> tuple[()]:
+                self.text.call("void", "llvm.memcpy.p0.p0.i64", place, source, i64(size), Reg("false", "i1"))
+                return ()
+
+            now = self.versions.now_of(to, operand)
+            if now is not None:
+                to.roots[0].over.add((now, self.tick))
+                self.text.branch(self.text.let("i1", f"icmp ne {source}, {place.text}"), move)
+            else:
+                move()
+            return
+        if isinstance(operand, Array) and turns(operand, to):
+            self.journal.copy(size_of(to.type))
+            turn(self, operand, to)
             return
         shape = to.shape
         cluster = Cluster(shape, Axes((), (), tuple(range(len(shape)))))
@@ -300,6 +352,10 @@ class Lowering:
         """Writes the elements of an array into another one, as its dtype."""
         self.touch(source)
         self.touch(to)
+        if turns(source, to):
+            self.journal.copy(size_of(to.type))
+            turn(self, source, to)
+            return
         axes = range(len(to.shape))
         block = Block([source.type])
         value = block.args[0]
@@ -320,21 +376,21 @@ class Lowering:
 
     # ------------------------------------------------------------------------------------------- ops
     def block(self, block: Block) -> None:
-        for item in items(block):
-            self.tick += 1
-            if isinstance(item, Cluster):
-                write_cluster(self, item)
-                self.written.update(item.ops)
-                made = [x for op in item.ops for x in op.results]
-            else:
-                self._in_order(item)
-                made = item.results
-            if self.pushes:
-                for x in made:
-                    for push in self.pushes.pop(x, ()):
-                        push()
-
-        self.flush_commits()
+        with self.journal.block() as pieces:
+            for item in items(block):
+                self.tick += 1
+                ops = item.ops if isinstance(item, Cluster) else [item]
+                with self.journal.piece(ops, pieces):
+                    if isinstance(item, Cluster):
+                        write_cluster(self, item)
+                        self.written.update(item.ops)
+                    else:
+                        self._in_order(item)
+                    made = [x for op in ops for x in op.results] if self.pushes else ()
+                    for x in made:
+                        for push in self.pushes.pop(x, ()):
+                            push()
+            self.flush_commits()
 
     def _in_order(self, op: Op) -> None:
         """An op after what is to be noted if an exception leaves it."""
@@ -406,9 +462,12 @@ class Lowering:
     def lower(self, in_place: dict[int, int], leave: Callable[[Lowering, Sequence[Value]], None]) -> None:
         """`in_place`: results, by position, that may be written over arguments; `leave` hands out sequences."""
         entry = self.module.entry
+        numbers = [i for i, out in enumerate(entry.outs) if isinstance(out.type, TensorType)]
+        self.versions = Versions({i: in_place[j] for i, j in enumerate(numbers) if j in in_place})
         for i, arg in enumerate(entry.args):
             given = descriptor_type(arg.type)
             buffer = Buffer(f"a{i}", size_of(given), -1, -1, argument=i)
+            self.arguments.append(buffer)
             array = self.array(given, buffer)
             if not isinstance(arg.type, TensorType):
                 enter(self, arg, array)
@@ -419,6 +478,7 @@ class Lowering:
                 self.env[arg] = Spread(arg.type, self.one.load(array.base, arg.type.dtype))
         self.block(entry.body)
         self.tick += 1
+        self.leaving = True
         others = [out for out in entry.outs if not isinstance(out.type, TensorType)]
         if others:
             leave(self, others)
@@ -432,47 +492,48 @@ class Lowering:
                 buffer.result = i
                 self.copy_defined(out, self.array(out.type, buffer))
         self.text.ret("i32 0")
-        numbers = [i for i, out in enumerate(entry.outs) if isinstance(out.type, TensorType)]
-        self.overwritten = self._overwritten({i: in_place[j] for i, j in enumerate(numbers) if j in in_place})
+        self.overwritten = self._overwritten()
         self._finish()
 
-    def _overwritten(self, in_place: dict[int, int]) -> dict[int, int]:
-        """Results that are written over arguments nobody needs by then, if nothing can fail after that."""
+    def _overwritten(self) -> dict[int, int]:
+        """Results that are written over arguments, with these."""
         found: dict[int, int] = {}
-        for buffer in self.buffers:
-            if buffer.result not in in_place:
-                continue
-            argument = in_place[buffer.result]
-            array = self.env[self.module.entry.args[argument]]
-            if not isinstance(array, Array) or buffer.first <= self.last_failure:
-                continue
-            (old,) = array.roots
-            if old.last < buffer.first or (old.last == buffer.first and old in buffer.over):
-                found[buffer.result] = argument
+        for result, argument in self.versions.next_of.items():
+            made = [b for b in self.buffers if b.result == result]
+            if all(self.versions.together(b, self.arguments[argument]) for b in made):
+                found[result] = argument
         return found
 
     def _finish(self) -> None:
         """Gives every buffer its place, at the start of the driver."""
         self.stacks = 1 if self.room_uses else 0
         start = FRAME_START + -(-Room.ENTRY * self.stacks // FRAME_START) * FRAME_START  # aligned as the frame
-        places, self.frame_bytes = place_buffers(self.buffers, start)
-        if self.frame_bytes == FRAME_START:
-            self.frame_bytes = 0
         params = [("ptr", "frame")] + [("ptr", f"a{i}") for i in range(len(self.module.entry.args))]
         fresh = [i for i in range(len(self.outs)) if i not in self.overwritten]
         params += [("ptr", f"o{i}") for i in fresh]
         listed = ", ".join(f"{t} %{n}" for t, n in params)
         self.text.head = f"define i32 @main({listed}) {{"
-        lines = []
-        if self.room_uses:
-            lines.append(f"  %room = getelementptr i8, ptr %frame, i64 {FRAME_START}")
+        lines = [f"  %room = getelementptr i8, ptr %frame, i64 {FRAME_START}"] if self.room_uses else []
+        apart = Apart(start) if self.poisoned else None
+        if apart is not None:
+            places = apart.buffers(self.buffers)
+        else:
+            places, self.frame_bytes = place_buffers(self.buffers, start)
+        if lines or apart is not None:
             self.text.head = f"define internal i32 @program({listed}) {{"
             outer = Text("main", params, "i32")
-            outer.do(lines[0].strip())
-            found = outer.make("i32", f"call i32 @program({listed})")
-            outer.do("call void @room.rest(ptr %room)")
+            if apart is not None:
+                found = guarded_main(outer, self._given(fresh), apart, self.context)
+                self.frame_bytes = apart.end
+            else:
+                found = outer.make("i32", f"call i32 @program({listed})")
+            if self.room_uses:
+                outer.do(lines[0].strip())
+                outer.do("call void @room.rest(ptr %room)")
             outer.ret(str(found))
             self.kernels.append(outer)
+        if self.frame_bytes == FRAME_START:
+            self.frame_bytes = 0
         for buffer in self.buffers:
             base, offset = "%frame", places.get(buffer, 0)
             if buffer.result is not None:
@@ -483,6 +544,14 @@ class Lowering:
                 )
             lines.append(f"  %{buffer.name} = getelementptr i8, ptr {base}, i64 {offset}")
         self.text.lines[1:1] = lines
+
+    def _given(self, fresh: Sequence[int]) -> list[Given]:
+        """The parameters of main; those that are written over are no copies."""
+        overwritten = set(self.overwritten.values())
+        given = [
+            Given(f"a{b.argument}", None if i in overwritten else b.nbytes, False) for i, b in enumerate(self.arguments)
+        ]
+        return given + [Given(f"o{i}", size_of(self.outs[i].type), True) for i in fresh]
 
     def module_text(self, more: Sequence[str], declares: Iterable[str]) -> str:
         """All functions, `more` ones, and declarations of what they call."""

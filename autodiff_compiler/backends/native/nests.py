@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from math import prod
+from typing import TYPE_CHECKING
 
 from ...dtypes import DType
 from .emit import Int, Reg, Text
 from .lanes import Kernels
-from .lower import Lowering
 from .values import Array
+
+if TYPE_CHECKING:
+    from .lower import Lowering
 
 __all__ = ["Nest"]
 

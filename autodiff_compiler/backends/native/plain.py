@@ -13,6 +13,7 @@ from ...runtime.storage import SHARED, holders
 from ...runtime.tensor import Array, Tensor, wrap
 from .anchor import anchor
 from .frames import GUARD, HEADER, SHARED_FROM
+from .pages import new_array
 from .signature import Context, Signature
 
 __all__ = ["PlainEntry"]
@@ -42,7 +43,7 @@ class PlainEntry:
         captured = [None if a.captured is None else places[a.captured] for a in s.arguments]
         table, calls = (self._context.number(n) for n in ("watched", "calls")) if s.watched else (0, 0)
         main, frames = _Run(loaded.address("run")), _Frames(s)
-        made = [(s.results[i].shape, s.results[i].dtype.numpy) for i in s.fresh]
+        made = [(s.results[i].shape, s.results[i].dtype) for i in s.fresh]
 
         def call(*args: Any, **options: Any) -> Any:
             watched = _table(loaded.context[table]) if s.watched else ()
@@ -57,7 +58,7 @@ class PlainEntry:
                 return slow(*args)
             if s.watched:
                 loaded.context[calls] = (loaded.context[calls] or 0) + 1
-            new = [np.empty(*described) for described in made]
+            new = [new_array(*described) for described in made]
             _run(main, frames, [*arrays, *new], s)
             fresh = iter(map(wrap, new) if s.tensors else new)
             results = tuple([next(fresh) if r.argument is None else found[r.argument] for r in s.results if r.returned])

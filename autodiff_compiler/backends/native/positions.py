@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ...dtypes import DType, bool_, float64, int32, int64, uint8
+from ...dtypes import DType, bool_, float64, int32, int64, uint8, uint32
 from ...ir.core import Op, Value
 from ...ir.primitive import F
 from ...ir.types import TensorType
@@ -18,6 +18,9 @@ from .lower import OPS, Lowering
 from .values import Array
 
 __all__ = ["RULES"]
+
+#: Elements of a row that stay in registers, so that a walk goes through it twice for once.
+_SHORT = 64
 
 
 def _counted(low: Lowering, op: Op) -> None:
@@ -75,14 +78,17 @@ def _triu(c: Any, x: Value) -> Value:
 
 
 def _one_hot(c: Any, index: Value) -> Value | None:
-    if c.depth == 0:
+    if not 0 < c.depth < 2**31:
         return None
-    index = F.cast(index, dtype=int32 if index.dtype.itemsize < 4 else int64)
+    if index.dtype.itemsize > 4 or index.dtype is uint32:  # more of the narrower numbers fit into a vector
+        there = F.less(index, c.depth)
+        if index.dtype.kind == "i":
+            there = F.logical_and(there, F.greater_equal(index, 0))
+        index = F.select(there, index, c.depth)
+    index = F.cast(index, dtype=int32)
     at = len(index.shape) + 1 + c.axis
     shape = (*index.shape[:at], c.depth, *index.shape[at:])
-    here = F.equal(
-        F.broadcast_to(F.expand_dims(index, axes=(c.axis,)), shape=shape), _along(shape, c.axis, 0, index.dtype)
-    )
+    here = F.equal(F.broadcast_to(F.expand_dims(index, axes=(c.axis,)), shape=shape), _along(shape, c.axis))
     on, off = (F.cast(number, dtype=c.dtype) for number in _numbers(c))
     return F.select(here, F.broadcast_to(on, shape=shape), F.broadcast_to(off, shape=shape))  # type: ignore[no-any-return]
 
@@ -95,10 +101,12 @@ def _numbers(c: Any) -> list[Value]:
     return [builder.const(v, tensor(float64 if isinstance(v, float) else int64, ())) for v in (c.on, c.off)]
 
 
-def _place(extreme: Callable[..., Any]) -> Callable[..., Value]:
+def _place(extreme: Callable[..., Any]) -> Callable[..., Value | None]:
     """The first place of the extreme, or of nan: the least number of a place that attains it."""
 
-    def rule(c: Any, x: Value) -> Value:
+    def rule(c: Any, x: Value) -> Value | None:
+        if c.axis % len(x.shape) != len(x.shape) - 1 or x.shape[-1] > _SHORT:  # type: ignore[operator]
+            return None  # see `extremes`
         if x.dtype is bool_:
             x = F.cast(x, dtype=uint8)
         best = F.broadcast_to(extreme(x, axes=(c.axis,), keepdims=True), shape=x.shape)

@@ -184,24 +184,27 @@ def _linear_recurrence(low: Lowering, op: Op) -> None:
 
 # ------------------------------------------------------------------------------------------------ extremes
 def _extremes(low: Lowering, op: Op) -> None:
-    """The extreme so far, and where it was met last."""
+    """The extreme so far, and where it was met last, if anybody wants to know."""
     sources, axis = _arrays(low, op)
+    placed = bool(low.uses.get(op.results[1]))
     type = op.operands[0].type
     assert isinstance(type, TensorType)
-    targets = [low.target(r) for r in op.results]
+    targets = [low.target(r) for r in op.results[: 2 if placed else 1]]
     counted: DType = int32 if int(type.shape[axis]) < 2**31 else int64  # type: ignore[arg-type]
     greatest = op.defn.name == "cummax"
 
     def first(k: Kernels, xs: list[Lane]) -> tuple[list[Lane], list[Lane]]:
-        found = [xs[0], k.number(0, counted)]
+        found = [xs[0], k.number(0, counted)] if placed else xs
         return found, found
 
     def step(k: Kernels, so_far: list[Lane], xs: list[Lane], i: Int) -> tuple[list[Lane], list[Lane]]:
-        (best, place), (x,), text = so_far, xs, k.text
+        best, (x,), text = so_far[0], xs, k.text
         if x.dtype is bool_:
             best = (k.logical_or if greatest else k.logical_and)(best, x)
         else:
             best = (k.maximum if greatest else k.minimum)(best, x)
+        if not placed:
+            return [best], [best]
         reached = k.equal(x, best)
         if x.dtype.is_float:
             reached = k.logical_or(reached, k.isnan(x))
@@ -209,7 +212,7 @@ def _extremes(low: Lowering, op: Op) -> None:
         if counted is int32 and isinstance(i, Reg):
             number = text.let("i32", f"trunc {i} to i32")
         here = k.spread(Lane(k, number, counted)) if isinstance(i, Reg) else k.number(i, counted)
-        after = [best, k.where(reached, here, place)]
+        after = [best, k.where(reached, here, so_far[1])]
         return after, after
 
     _Scan(low, sources, targets, axis).write(first, step, lambda x: x)

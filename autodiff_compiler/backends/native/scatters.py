@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import prod
 
 from ...dtypes import DType, bfloat16, float16, float32
-from ...ir.core import Op
+from ...ir.core import Op, Value
 from ...ir.types import tensor
 from .emit import Int, Reg
 from .indexing import in_order, rows_before
@@ -13,6 +13,7 @@ from .lanes import Kernels, Lane
 from .lower import OPS, Lowering
 from .nests import Nest
 from .overwriting import copy_to_change
+from .values import Spread
 
 __all__: list[str] = []
 
@@ -54,7 +55,8 @@ def _scatter(low: Lowering, op: Op) -> None:
     """Slices at positions along an axis."""
     x, index, updates = op.operands
     name = op.defn.name
-    places, new = in_order(low, index), in_order(low, updates)
+    number = _known(low, updates)
+    places, new = in_order(low, index), in_order(low, updates) if number is None else None
     axis = op.attr("axis") % len(x.shape)
     start = _Start(low, op, widen=op.defn.widen)
     into, dtype = start.array, start.dtype
@@ -62,31 +64,45 @@ def _scatter(low: Lowering, op: Op) -> None:
     if not (count and row and prod(into.shape[:axis])):
         start.finish()
         return
-    nest = Nest(low, [into, places, new])
-    text, size, read = nest.text, dtype.itemsize, new.dtype.itemsize
+    nest = Nest(low, [into, places, *([] if new is None else [new])])
+    text, size, read = nest.text, dtype.itemsize, updates.dtype.itemsize
     lanes = nest.lanes(dtype)
 
     def slices(at: list[Reg]) -> None:
         def one(j: Int) -> None:
             place = text.load("i64", text.at(nest.places[1], text.mul(j, 8)), 8)
-            to, update = text.at(at[0], text.mul(place, row * size)), text.at(at[1], text.mul(j, row * read))
+            to, update = text.at(at[0], text.mul(place, row * size)), text.at(at[-1], text.mul(j, row * read))
 
             def some(k: Kernels, i: Int) -> None:
                 here = text.at(to, text.mul(i, size))
-                found = _in_dtype(k.load(text.at(update, text.mul(i, read)), new.dtype), dtype)
+                if number is None:
+                    found = k.load(text.at(update, text.mul(i, read)), updates.dtype)
+                else:
+                    found = k.number(number, updates.dtype)
+                found = _in_dtype(found, dtype)
                 k.store(_joined(k, name, found if name == "scatter_update" else k.load(here, dtype), found), here)
 
-            if name == "scatter_update":
+            if name == "scatter_update" and number is None:
                 nest.move(update, to, row * read)
             else:
                 nest.along(row, lanes, some)
 
         text.repeated(0, count, 1, one)
 
-    strides = [into.strides[:axis], rows_before([*into.shape[:axis], count * row * read])]
-    nest.over(into.shape[:axis], strides, [nest.places[0], nest.places[2]], slices)
+    before = into.shape[:axis]
+    if new is None:
+        nest.over(before, [into.strides[:axis]], nest.places[:1], slices)
+    else:
+        strides = [into.strides[:axis], rows_before([*before, count * row * read])]
+        nest.over(before, strides, [nest.places[0], nest.places[2]], slices)
     nest.call()
     start.finish()
+
+
+def _known(low: Lowering, x: Value) -> bool | int | float | None:
+    """The number that all elements are, if it is known now."""
+    found = low.env[x]
+    return found.number if isinstance(found, Spread) and not isinstance(found.number, Lane) else None
 
 
 def _add_along_axis(low: Lowering, op: Op) -> None:

@@ -19,6 +19,7 @@ from ...errors import InternalCompilerError
 from ...ir.types import Seq, TensorType, TupleType, Type, tensor
 from .emit import Int, Reg, Text, i64
 from .lanes import NotNativeError
+from .poison import poisoned, poisoned_room
 from .values import Array, Operand, Pack, Part, Rows, Runs, Sequence, Spread, Undefined, row_major, size_of
 
 if TYPE_CHECKING:
@@ -53,7 +54,7 @@ class Room:
 
     def __init__(self, text: Text, entry: Reg) -> None:
         self.text, self.entry = text, entry
-        text.needs["room"] = _ROOM
+        text.needs["room"] = poisoned_room(_ROOM) if poisoned() else _ROOM
         text.declares |= _DECLARES
 
     def take(self, count: Int, step: int) -> Reg:
@@ -106,11 +107,12 @@ _DECLARES = {
     "declare void @PyGILState_Release(i32)",
     "declare ptr @memcpy(ptr, ptr, i64)",
     "declare ptr @memmove(ptr, ptr, i64)",
+    "declare ptr @memset(ptr, i32, i64)",
     "declare ptr @PyMem_RawRealloc(ptr, i64)",
     "declare i64 @llvm.umax.i64(i64, i64)",
 }
 
-#: A chunk begins with 32 bytes: the chunk before it, where it is free, where it ends.
+#: A chunk begins with 32 bytes: the chunk before it, where it is free, where it ends.  For `poison` see that module.
 _ROOM = """
 define internal i64 @room.whole(i64 %bytes) alwaysinline {
   %above = add i64 %bytes, 63
@@ -145,6 +147,7 @@ look:
 take:
   %next = getelementptr i8, ptr %free, i64 %whole
   store ptr %next, ptr %free.at, align 8
+  ; poison %free, %whole
   ret ptr %free
 new:
   %made = call ptr @room.new(ptr %entry, i64 %bytes)
@@ -178,6 +181,7 @@ good:
   %whole = call i64 @room.whole(i64 %bytes)
   %next = getelementptr i8, ptr %first, i64 %whole
   store ptr %next, ptr %free.at, align 8
+  ; poison %first, %whole
   ret ptr %first
 lost:
   %state = call i32 @PyGILState_Ensure()
@@ -206,6 +210,8 @@ start:
 extend:
   %next = getelementptr i8, ptr %base, i64 %whole
   store ptr %next, ptr %free.at, align 8
+  %added = sub i64 %whole, %whole.had
+  ; poison %behind, %added
   ret ptr %base
 move:
   %first = call ptr @room.first(ptr %chunk)
@@ -258,6 +264,9 @@ done:
   %next = getelementptr i8, ptr %place, i64 %whole
   %free.at = getelementptr i8, ptr %made, i64 8
   store ptr %next, ptr %free.at, align 8
+  %new = getelementptr i8, ptr %place, i64 %used
+  %added = sub i64 %whole, %used
+  ; poison %new, %added
   ret ptr %place
 lost:
   %state = call i32 @PyGILState_Ensure()

@@ -15,16 +15,21 @@ from ...dtypes import BY_NAME, DType
 from ...runtime.parameter import Parameter
 from ...runtime.storage import holders
 from ...runtime.tensor import Tensor
+from . import pages
 from .abi import slot_offset
 from .frames import HEADER, POOL, SHARED_FROM, functions
 
-__all__ = ["Argument", "Context", "Result", "Signature"]
+__all__ = ["Argument", "Context", "Form", "Result", "Signature"]
 
 
 @dataclass(frozen=True)
 class _Array:
     dtype: DType
     shape: tuple[int, ...] = ()
+
+    @property
+    def kind(self) -> tuple[DType, tuple[int, ...]]:
+        return self.dtype, self.shape
 
     @property
     def nbytes(self) -> int:
@@ -36,11 +41,12 @@ class Argument(_Array):
     """An array that main reads: C-contiguous, of this dtype and shape.
 
     It is the next one that the caller gives, or what the context holds under the name `captured`.  Where there are
-    Tensors, it may be a Parameter, unless it is `plain`.
+    Tensors, it may be a Parameter, unless it is `plain`, or an ndarray itself, if it is an `array`.
     """
 
     captured: str | None = None
     plain: bool = False
+    array: bool = False
 
 
 @dataclass(frozen=True)
@@ -55,15 +61,32 @@ class Result(_Array):
 
 
 @dataclass(frozen=True)
+class Form:
+    """How what a call returns is put together: a container of forms, or one of what there is.
+
+    `kind`: a new "tuple", "list" or "dict" of `items`; the "result" or "argument" of a `number`; a new result as an
+    "array", also where there are Tensors, which stands nowhere else; or a "constant", which the context holds under its
+    `name`.  `keys`: those of a dict, by their names in the context.
+    """
+
+    kind: str
+    number: int = 0
+    name: str = ""
+    items: tuple[Form, ...] = ()
+    keys: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
 class Signature:
     """How a module's main is called: ``i32 @main(ptr %frame, ptr %argument..., ptr %new_result...)``.
 
     `frame_bytes`: of the frame with its header (see `frames`); 0 if main gets a null pointer.  `stacks`: how many
     growable stacks stand in its table.  `tensors`: whether arguments and results are Tensors.  `bare`: whether the one
-    result is returned itself, not a tuple with it.  `release_gil`: whether other threads run during main.
-    `calls_python`: whether Python code may run in main while it holds the lock.  `guards`: pairs of names in the
-    context: the first is the address of a word, which must be the second; else Python takes the call.  `watched`: more
-    of that stands in a table, whose address is "watched" in the context, pairs up to an address of zero; and "calls" in
+    result is returned itself, not a tuple with it; `form`: what is returned in place of either.  `release_gil`: whether
+    other threads run during main.  `calls_python`: whether Python code may run in main while it holds the lock.
+    `guards`: pairs of names in the context: the first is the address of a word, which must be the second; else Python
+    takes the call.  `watched`: more of that stands in a table, whose address is "watched" in the context, pairs up to
+    an address of zero (with `words.BY_VALUE` on it, the word may point to another object that is equal); and "calls" in
     the context counts the calls that Python did not take.  `poison`: frames and new results are filled with NaN before
     main, and whether main wrote behind its frame is checked afterwards.
     """
@@ -74,6 +97,7 @@ class Signature:
     stacks: int = 0
     tensors: bool = False
     bare: bool = False
+    form: Form | None = None
     release_gil: bool = False
     calls_python: bool = False
     guards: tuple[tuple[str, str], ...] = ()
@@ -89,11 +113,8 @@ class Signature:
         for r in self.results:
             if r.argument is None and not r.returned:
                 raise ValueError(f"{r} is new, so it must be returned")
-            if r.argument is not None and (r.dtype, r.shape) != self._type(r.argument):
-                raise ValueError(f"a result {r} cannot be argument {r.argument}, which is {self._type(r.argument)}")
-
-    def _type(self, i: int) -> tuple[DType, tuple[int, ...]]:
-        return self.arguments[i].dtype, self.arguments[i].shape
+            if r.argument is not None and r.kind != self.arguments[r.argument].kind:
+                raise ValueError(f"a result {r} cannot be argument {r.argument}: {self.arguments[r.argument]}")
 
     @cached_property
     def overwritten(self) -> frozenset[int]:
@@ -161,7 +182,7 @@ class Context:
 #: Objects that live as long as the process, by their names in a context.
 _OBJECTS: dict[str, Any] = {
     "ndarray": np.ndarray, "none": None, "zero": 0, "one": 1, "SystemError": SystemError,
-    "tensor": Tensor, "parameter": Parameter,
+    "tensor": Tensor, "parameter": Parameter, "float": float,
 }  # fmt: skip
 #: Functions of `frames`.
 _FUNCTIONS = {"frame_take", "frame_give", "frame_poison", "frame_intact", "fill"}
@@ -187,6 +208,8 @@ def _pointer(name: str) -> int:
         return _slot_of(Tensor, _TP_ALLOC)
     if name in _FUNCTIONS:
         return functions().address(name)
+    if name == "array_new":
+        return pages.functions().address(name)
     kind, _, dtype = name.partition(" ")
     found = BY_NAME[dtype].numpy
     if kind == "descr":

@@ -21,11 +21,14 @@ def _const(low: Lowering, op: Op) -> None:
     if not isinstance(value, str):
         low.env[result] = Spread(result.type, value)
         return
-    array = low.module.constants[value.removeprefix("@")]
-    made = Array(result.type, low.constant(array), row_major(result.type.shape, result.type.dtype.itemsize))  # type: ignore[arg-type]
-    low.env[result] = made
+    low.env[result] = constant_array(low, result.type, low.module.constants[value.removeprefix("@")])
     if result.type.shape == ():
         low.env[result] = Spread(result.type, low.scalar(result))
+
+
+def constant_array(low: Lowering, type: TensorType, array: Any) -> Array:
+    """An array of NumPy, in C order, that the code reads."""
+    return Array(type, low.constant(array), row_major(type.shape, type.dtype.itemsize))  # type: ignore[arg-type]
 
 
 def _undef(low: Lowering, op: Op) -> None:
@@ -59,9 +62,39 @@ def _reshape(low: Lowering, op: Op) -> None:
     if isinstance(operand, Array) and op.defn.name != "reshape" and 0 not in operand.shape:
         low.env[result] = _with_ones(operand, result.type)
         return
+    if isinstance(operand, Array) and not operand.counted and (divided := _divided(operand, result.type.shape)):  # type: ignore[arg-type]
+        low.env[result] = operand.viewed(result.type, divided)
+        return
     source = low.in_memory(x)
     strides = row_major(result.type.shape, result.type.dtype.itemsize)  # type: ignore[arg-type]
     low.env[result] = Array(result.type, source.base, strides, source.offset, source.roots)
+
+
+def _divided(array: Array, shape: tuple[int, ...]) -> tuple[int, ...] | None:
+    """The strides with which elements that need not lie in order have another shape; None if there are none.
+
+    Axes of the new shape are parts of an axis of the array, or of neighbours of which each lies in one piece.
+    """
+    if 0 in shape:
+        return None
+    axes: list[list[int]] = []  # sizes and strides, the last axis first
+    for d, stride in zip(reversed(array.shape), reversed(array.strides), strict=True):
+        if d != 1 and axes and stride == axes[-1][0] * axes[-1][1]:
+            axes[-1][0] *= d
+        elif d != 1:
+            axes.append([d, stride])
+    strides: list[int] = []
+    for d in reversed(shape):
+        if d == 1:
+            strides.append(0)
+            continue
+        if not axes or axes[0][0] % d:
+            return None
+        strides.append(axes[0][1])
+        axes[0] = [axes[0][0] // d, axes[0][1] * d]
+        if axes[0][0] == 1:
+            del axes[0]
+    return tuple(reversed(strides))
 
 
 def _with_ones(array: Array, type: TensorType) -> Array:

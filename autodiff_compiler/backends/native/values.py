@@ -65,8 +65,8 @@ class Buffer:
     argument: int | None = None
     #: it stands for memory that is neither: nothing is placed for it
     virtual: bool = False
-    #: buffers that end where this one begins, whose elements may be overwritten one by one
-    over: list[Buffer] = field(default_factory=list)
+    #: buffers whose elements are read before they are written over one by one, and the steps that do it
+    over: set[tuple[Buffer, int]] = field(default_factory=set)
 
     @property
     def base(self) -> Reg:

@@ -121,7 +121,7 @@ class Vectors:
             total = self.fma(total, x, c)
         return total
 
-    def estrin(self, x: Reg, coefficients: Sequence[float]) -> Reg:
+    def estrin(self, x: Reg, coefficients: Sequence[Reg | float]) -> Reg:
         """The same in fewer steps one after the other: for scalars, where latency counts, and for long polynomials."""
         terms: list[Reg | float] = list(reversed(coefficients))
         while len(terms) > 1:

@@ -27,8 +27,11 @@ _FEW = 8
 #: So many vectors of a row are written one after the other, and kept in registers between passes.
 HELD = 4
 
-#: Instructions per element up to which a vector is little work.
-_LITTLE = 8
+#: Instructions per element up to which a vector is little work, from which on it is much, and beyond which too much for
+#: four at a time.
+_LITTLE, _MUCH, _MOST = 8, 3 * COSTLY, 12 * COSTLY
+#: Vectors of a row from which on there are enough of them to go on with two at a time.
+_MANY = 8
 
 Pointers = dict[Memory, Reg]
 
@@ -61,6 +64,8 @@ class Walk:
         self.kernels: dict[int, Kernels] = {1: self.one}
         #: numbers of the row that is being gone through
         self.row: dict[Value, Lane] = {}
+        #: numbers of the part of it along the innermost axis
+        self.along: dict[Value, Lane] = {}
         #: what the vectors of a held row are
         self.registers: list[dict[Value, Lane]] = []
         memories = [s for s in sources.values() if isinstance(s, Memory)] + list(sinks.values())
@@ -171,6 +176,7 @@ class Walk:
     def _run(self, number: int, reductions: list[Op], place: Pointers, totals: list[Reg]) -> list[Reg]:
         """One way along the innermost axis: partial results of blocks are joined to the totals."""
         text, k = self.text, self._k(self.width)
+        self._read_once(place)
 
         def block(start: Int, length: int, now: list[Reg]) -> list[Reg]:
             begin = [self._spread_identity(op, self._partial_dtype(op), self.width).reg for op in reductions]
@@ -307,6 +313,16 @@ class Walk:
             if op.defn.name == "broadcast_to" and self.passes.of[op.results[0]] <= number:
                 k.spread(self._of_row(op.operands[0]))
 
+    def _read_once(self, place: Pointers) -> None:
+        """Spreads what is one number along the innermost axis before its loop."""
+        self.along = {}
+        for x, source in self.sources.items():
+            if not isinstance(source, Memory) or source.counted or x in self.row:
+                continue
+            if x.shape == self.cluster.shape and self.layout.inner[-1].strides[source] == 0:
+                self.along[x] = self.one.load(place[source], source.dtype)
+                self._k(self.width).spread(self.along[x])
+
     def _still(self, source: Memory) -> bool:
         """Whether a source is one number for the whole row."""
         return all(level.strides[source] == 0 for level in self.layout.inner)
@@ -374,8 +390,8 @@ class Walk:
         """The elements of a value in this vector."""
         source = self.sources.get(x)
         if isinstance(source, Memory):
-            if x in self.row:
-                return k.spread(self.row[x])
+            if x in self.row or x in self.along:
+                return k.spread(self.row[x] if x in self.row else self.along[x])
             return self._get(k, source, place[source], i, mask, lanes)
         if isinstance(source, Lane):
             return k.spread(source)
@@ -437,7 +453,7 @@ class Walk:
         text, stride = self.text, self.layout.inner[-1].strides[memory]
         place = text.at(base, text.mul(i, stride))
         if (stride == memory.dtype.itemsize or k.width == 1) and mask is None:
-            k.store(x, place)
+            k.store(x, place, past_caches=memory.streams if k.width == self.width else 0)
         elif stride == memory.dtype.itemsize and self.masked:
             assert mask is not None
             k.store_masked(x, place, mask)
@@ -504,3 +520,16 @@ class Walk:
 def held_row(length: int, passes: int, lanes: int, loops: int) -> bool:
     """Whether a row stays in registers between its passes."""
     return passes > 1 and loops == 1 and -(-length // min(lanes, 1 << (length - 1).bit_length())) <= HELD
+
+
+def vectors_together(cluster: Cluster, layout: Layout, lanes: int) -> int:
+    """How many vectors are gone on with at the same time.
+
+    Several, where there is so much to do with each that the processor does not see the next one while it waits for the
+    results of this one; four of them only where the code that this makes is worth it.
+    """
+    work = sum(COSTLY if op.defn.cost is None else op.defn.cost for op in cluster.ops)
+    vectors = layout.inner[-1].size // lanes
+    if work < _MUCH or vectors < _MANY:
+        return 1
+    return 4 if work <= _MOST and vectors >= 8 * _MANY else 2

@@ -33,6 +33,8 @@ class Memory:
     dtype: DType
     #: nothing lies there: every element is the number of its place
     counted: bool = False
+    #: whole vectors are written past the caches if it is not 0, which then is what they are aligned to
+    streams: int = 0
 
 
 @dataclass

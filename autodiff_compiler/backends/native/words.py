@@ -1,58 +1,79 @@
 """Guards as words of memory: where a guard's answer lies, and what lies there as long as the answer is the same.
 
-What CPython's own caches rely on is what is used here: a dict whose table of keys has a version keeps the places of its
-values until that version is gone.  Each kind of place is verified on live objects before it is used, each place when it
-is taken; what is not found where it should be is left to the guards themselves.
+Each kind of place is verified on live objects before it is used, each place when it is taken; what is not found where
+it should be is left to the guards themselves.
 """
 
 from __future__ import annotations
 
 import ctypes
-import gc
 import operator
 import types
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any
 
 from ...locks import Lock
 from ...runtime.epoch import epoch
 from . import abi
-from .abi import slot_offset
+from .abi import slot_offset, word
+from .dicts import Place, Word, dict_of, place_in, places_in, same_keys
+from .instances import absence, own_place, slot
 
-__all__ = ["Word", "epoch_word", "free_words", "words_of"]
+__all__ = [
+    "BY_VALUE", "Place", "Word", "absence", "epoch_word", "free_words", "hold", "inside", "method", "place_of_field",
+    "place_read", "unread",
+]  # fmt: skip
 
-#: An address, and what the word there must be.
-Word = tuple[int, int]
+#: Added to the address of a word: what it points to may be another object of its class, if it is equal: floats bit by
+#: bit, the others (ints, strings, bytes) as Python compares them.
+BY_VALUE = 1
 
-_code, _defaults = operator.attrgetter("__code__"), operator.attrgetter("__defaults__")
-_mro, _contents = operator.attrgetter("__mro__"), operator.attrgetter("cell_contents")
 _SIZE = 8
 
 
-def words_of(get: Callable[[Any], Any], key: Any, value: Any) -> list[Word] | None:
-    """The words to compare instead of asking whether ``get(key) is value``, in the order in which they must be read.
+def place_read(get: Callable[[Any], Any], key: Any) -> Place | None:
+    """Where ``get(key)`` finds its answer, and the words that must be compared before; None if that is not known.
 
-    None where there are none.  It is the same now.  The caller keeps all three alive.
+    The caller keeps both alive.
 
     >>> def f(): pass
-    >>> (where, what), = words_of(operator.attrgetter("__code__"), f, f.__code__)
-    >>> what == id(f.__code__)
-    True
+    >>> words, place = place_read(operator.attrgetter("__code__"), f)
+    >>> words, word(place) == id(f.__code__)
+    ([], True)
     """
     if get is type:
-        return [(id(key) + abi.layout().type, id(value))]
+        return [], id(key) + abi.layout().type
     if isinstance(get, operator.attrgetter):
-        return _attribute(get, key, value)
+        name = _name_of(get)
+        return None if name is None else _attribute(key, name)
     owner = getattr(get, "__self__", None)
-    name = getattr(get, "__name__", "")
-    if name in ("get", "__getitem__") and type(key) is str and type(owner) in (dict, types.MappingProxyType):
-        space = _dict_of(owner)
-        return None if space is None else _entry(space, key, value)
-    if name == "isdisjoint" and type(owner) is type({}.keys()) and value is True:
-        space = _dict_of(owner.mapping)
-        return None if space is None else _version(space)
-    return None
+    if getattr(get, "__name__", "") not in ("get", "__getitem__") or type(key) is not str:
+        return None
+    space = dict_of(owner)
+    return None if space is None else place_in(space, key)
+
+
+def unread(get: Callable[[Any], Any]) -> list[Word] | None:
+    """The words that say that ``get(names)``, whether a dict has none of some names, is true; None where it is not."""
+    if getattr(get, "__name__", "") != "isdisjoint":
+        return None
+    keys = get.__self__  # type: ignore[attr-defined]
+    space = dict_of(keys.mapping) if type(keys) is type({}.keys()) else None
+    return None if space is None else same_keys(space)
+
+
+def method(owner: Any, name: str) -> list[Word] | None:
+    """The words that say that an object's class has the function under a name that it has now, and itself nothing."""
+    function = _first(type(owner), name)
+    without = absence(owner, name) if type(function) is types.FunctionType else None
+    found = _in_class(type(owner), name) if without is not None else None
+    return None if without is None or found is None else [*without, *found[0], (found[1], id(function))]
+
+
+def hold(words: Sequence[Word]) -> bool:
+    """Whether all words are what they must be, read in order as machine code does; equal objects do not count here."""
+    return all(word(where & ~BY_VALUE) == what for where, what in words)
 
 
 def epoch_word() -> Word:
@@ -69,23 +90,71 @@ def free_words(locks: Sequence[Lock]) -> list[Word] | None:
 
 
 # ------------------------------------------------------------------------------------------------ attributes
-_PLAIN = {"__code__": "a function's code", "__defaults__": "its defaults", "__mro__": "", "cell_contents": ""}
+#: Fields of objects, by the names under which Python shows them, and whose fields they are.
+_FIELDS = {
+    "__code__": types.FunctionType,
+    "__defaults__": types.FunctionType,
+    "__mro__": type,
+    "cell_contents": types.CellType,
+}
+_of_module: Any = types.ModuleType.__getattribute__
 
 
-def _attribute(get: Any, owner: Any, value: Any) -> list[Word] | None:
-    name = _name_of(get)
-    expected = types.CellType if name == "cell_contents" else types.FunctionType if name != "__mro__" else type
-    if type(owner) is types.ModuleType and name is not None and type(owner).__getattribute__ is _of_module:
-        return _entry(vars(owner), name, value) if name in vars(owner) else None
-    if name not in _PLAIN or not isinstance(owner, expected) or value is None:
+def _attribute(owner: Any, name: str) -> Place | None:
+    cls = type(owner)
+    if name in _FIELDS and isinstance(owner, _FIELDS[name]):
+        place = place_of_field(name)
+        return None if place is None else ([], id(owner) + place)
+    if cls is types.ModuleType:
+        return place_in(vars(owner), name) if cls.__getattribute__ is _of_module and name in vars(owner) else None
+    if cls is type:
+        return _class_place(owner, name) if _first(type, name) is None else None
+    if isinstance(owner, type) or not _finds_usually(cls):
         return None
-    place = _places().get(name)
-    if place is None or _word(id(owner) + place) != id(value):
+    static = _first(cls, name)
+    if type(static) is types.MemberDescriptorType:
+        return slot(owner, static)
+    if hasattr(type(static), "__set__") or hasattr(type(static), "__delete__"):
         return None
-    return [(id(owner) + place, id(value))]
+    own = own_place(owner, name)
+    if own is not None and word(own[1]):
+        return own
+    without = absence(owner, name)
+    found = _class_place(cls, name) if without is not None else None
+    return None if without is None or found is None else ([*without, *found[0]], found[1])
 
 
-_of_module = types.ModuleType.__getattribute__
+def _finds_usually(cls: type) -> bool:
+    """Whether attributes of its objects are found as those of `object`; a class of C code may say so itself."""
+    usual, own = object.__dict__["__getattribute__"], _first(cls, "__getattribute__")
+    return own is usual or (type(own) is type(usual) and _wrapped(own) == _wrapped(usual) == _generic())
+
+
+def _wrapped(method: Any) -> int:
+    """The function of C behind a method of a class that is one of its slots."""
+    return word(id(method) + types.WrapperDescriptorType.__basicsize__ - _SIZE)
+
+
+@cache
+def _generic() -> int | None:
+    return ctypes.cast(ctypes.pythonapi.PyObject_GenericGetAttr, ctypes.c_void_p).value
+
+
+def _first(cls: type, name: str) -> Any:
+    """What the first class of the MRO that has a name has under it."""
+    return next((vars(c)[name] for c in cls.__mro__ if name in vars(c)), None)
+
+
+def _class_place(cls: type, name: str) -> Place | None:
+    """Where the first class of the MRO that has a name has what objects find under it; None for a descriptor."""
+    return None if hasattr(type(_first(cls, name)), "__get__") else _in_class(cls, name)
+
+
+def _in_class(cls: type, name: str) -> Place | None:
+    # Guards watch what a class inherits from, and that no class before has the name.
+    space = next((vars(c) for c in cls.__mro__ if name in vars(c)), None)
+    found = None if space is None else dict_of(space)
+    return None if found is None else place_in(found, name)
 
 
 def _name_of(get: Any) -> str | None:
@@ -94,9 +163,13 @@ def _name_of(get: Any) -> str | None:
     return names[0] if len(names) == 1 and "." not in names[0] else None
 
 
+def place_of_field(name: str) -> int | None:
+    """Where objects hold an attribute that is a field of theirs."""
+    return _places().get(name)
+
+
 @cache
 def _places() -> dict[str, int]:
-    """Where objects hold attributes that are fields of theirs."""
     found: dict[str, int] = {}
 
     def one(x: int = 1) -> int:
@@ -126,7 +199,7 @@ def _places() -> dict[str, int]:
     for name in ("__code__", "__defaults__"):
         if name in found:
             setattr(one, name, getattr(other, name) if name == "__defaults__" else one.__code__.replace(co_name="new"))
-            if _word(id(one) + found[name]) != id(getattr(one, name)):
+            if word(id(one) + found[name]) != id(getattr(one, name)):
                 del found[name]
     return found
 
@@ -134,117 +207,40 @@ def _places() -> dict[str, int]:
 def _where(x: Any, content: Any) -> set[int]:
     """Where in an object its content's address lies."""
     words = range(object.__basicsize__, type(x).__basicsize__ // _SIZE * _SIZE, _SIZE)
-    return {at for at in words if _word(id(x) + at) == id(content)}
+    return {at for at in words if word(id(x) + at) == id(content)}
 
 
-# ------------------------------------------------------------------------------------------------ dicts
-_KEYS = 16  # behind an object's head: how many there are, a tag, the table of keys, values apart from it
-_UNICODE = 1
-_TRIES = 200
-
-
-def _dict_of(space: Any) -> dict[str, Any] | None:
-    """The dict itself behind the view of a class's."""
-    if type(space) is types.MappingProxyType:
-        found = [x for x in gc.get_referents(space) if type(x) is dict]
-        return found[0] if len(found) == 1 else None
-    return space if type(space) is dict else None
-
-
-def _version(space: dict[str, Any]) -> list[Word] | None:
-    """The words that say that a dict has the same keys in the same places."""
-    if not _dicts_are_known():
+# ------------------------------------------------------------------------------------------------ containers
+def inside(owner: Any) -> tuple[list[Word], list[int]] | None:
+    """Where a list, tuple or dict has its elements (a dict: its values), with the words that say so."""
+    head = id(owner) + object.__basicsize__
+    kind = (id(owner) + abi.layout().type, id(type(owner)))
+    if type(owner) is dict:
+        found = places_in(owner)
+        return None if found is None else ([kind, *found[0]], found[1])
+    if type(owner) is tuple:
+        first = id(owner) + abi.layout().items
+        return [kind, (head, len(owner))], [first + _SIZE * i for i in range(len(owner))]
+    if type(owner) is not list or not _lists_are_known():
         return None
-    for _ in range(2):
-        keys = _keys_of(space)
-        if keys is None:
-            return None
-        if _uint(keys + 12):
-            return [(id(space) + object.__basicsize__ + _KEYS, keys), (keys + 8, _word(keys + 8))]
-        _ask_for_version(space)
-    return None
-
-
-def _keys_of(space: dict[str, Any]) -> int | None:
-    """The table of keys of a dict whose keys are all strings, and which holds its values itself."""
-    at = id(space) + object.__basicsize__
-    keys = _word(at + _KEYS)
-    return keys if not _word(at + _KEYS + 8) and _byte(keys + 10) == _UNICODE else None
-
-
-def _ask_for_version(space: dict[str, Any]) -> None:
-    """Lets the interpreter give the keys a version, as it does for a function whose globals they are."""
-    name = next((n for n in space if type(n) is str and n.isidentifier()), None)
-    if name is None:
-        return
-    body = _reader.__code__.replace(co_names=(name,))
-    if len(_reader.__code__.co_names) != 1:
-        return
-    read = types.FunctionType(body, space)
-    for _ in range(_TRIES):
-        try:
-            read()
-        except NameError:
-            return
-
-
-def _reader() -> Any:
-    return __name__
-
-
-def _entry(space: dict[str, Any], name: str, value: Any) -> list[Word] | None:
-    """The words that say that a dict has this value under a name."""
-    version = _version(space)
-    if version is None:
-        return None
-    keys = version[0][1]
-    places = _entries(keys)
-    at = places.get(id(name)) or places.get(id(next((k for k in space if k == name), None)))
-    return [*version, (at, id(value))] if at is not None and _word(at) == id(value) else None
-
-
-def _entries(keys: int) -> dict[int, int]:
-    """The keys of a table, each with where its value lies."""
-    first = keys + 32 + (1 << _byte(keys + 9))
-    words = (ctypes.c_size_t * (2 * _word(keys + 24))).from_address(first)[:]
-    return {key: first + 16 * i + 8 for i, key in enumerate(words[::2]) if key}
+    first = word(head + _SIZE)
+    return [kind, (head, len(owner)), (head + _SIZE, first)], [first + _SIZE * i for i in range(len(owner))]
 
 
 @cache
-def _dicts_are_known() -> bool:
-    """Whether dicts are laid out as they should be, and change their versions when they must."""
-    space: dict[str, Any] = {f"name{i}": object() for i in range(9)}
-    del space["name3"]
-    if [_word(id(space) + object.__basicsize__), _word(id(space) + object.__basicsize__ + _KEYS + 8)] != [8, 0]:
-        return False
-
-    def tables() -> Iterator[bool]:
-        keys = _word(id(space) + object.__basicsize__ + _KEYS)
-        if not 0 < _byte(keys + 8) < 16 or _byte(keys + 10) != _UNICODE or _word(keys + 24) > 64:
-            yield False
-            return
-        by_key = {id(k): id(v) for k, v in space.items()}
-        found = {key: _word(at) for key, at in _entries(keys).items()}
-        yield found == by_key
-        _ask_for_version(space)
-        yield _uint(keys + 12) != 0
-
-    if not all(tables()):
-        return False
-    keys = _word(id(space) + object.__basicsize__ + _KEYS)
-
-    def changed(act: Callable[[], object]) -> bool:
-        _ask_for_version(space)
-        before = _word(id(space) + object.__basicsize__ + _KEYS), _uint(keys + 12)
-        act()
-        now = _word(id(space) + object.__basicsize__ + _KEYS)
-        return before[1] != 0 and (now != before[0] or _uint(now + 12) != before[1])
-
-    if changed(lambda: space.__setitem__("name5", None)):  # a value is no key
-        return False
-    if not changed(lambda: space.pop("name5")) or not changed(lambda: space.popitem()):
-        return False
-    return changed(lambda: space.__setitem__("new", None)) and all(tables())
+def _lists_are_known() -> bool:
+    """Whether a list has its length and the address of its elements where it should."""
+    for n in (1, 5):
+        one = [object() for _ in range(n)]
+        head = id(one) + object.__basicsize__
+        if word(head) != n or list.__basicsize__ < object.__basicsize__ + 16:
+            return False
+        one.append(object())
+        first = word(head + _SIZE)
+        if word(head) != n + 1 or [word(first + _SIZE * i) for i in range(n + 1)] != list(map(id, one)):
+            return False
+    pair = (object(), object())
+    return word(id(pair) + object.__basicsize__) == len(pair)
 
 
 # ------------------------------------------------------------------------------------------------ locks
@@ -255,22 +251,10 @@ def _count_of_lock() -> int | None:
     base = object.__basicsize__
     places = set(range(base, Lock.__base__.__basicsize__, _SIZE))
     for depth in range(4):
-        places = {at for at in places if _word(id(lock) + at) == depth}
+        places = {at for at in places if word(id(lock) + at) == depth}
         if depth < 3:
             lock.acquire()
     for _ in range(3):
         lock.release()
-    places = {at for at in places if _word(id(lock) + at) == 0}
+    places = {at for at in places if word(id(lock) + at) == 0}
     return places.pop() if len(places) == 1 else None
-
-
-def _word(address: int) -> int:
-    return ctypes.c_size_t.from_address(address).value
-
-
-def _uint(address: int) -> int:
-    return ctypes.c_uint32.from_address(address).value
-
-
-def _byte(address: int) -> int:
-    return ctypes.c_ubyte.from_address(address).value

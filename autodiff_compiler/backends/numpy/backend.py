@@ -17,7 +17,8 @@ from ...ir.core import Function, Module, Op, Value
 from ...ir.types import TensorType
 from ...ir.undefined import undefined_values
 from ...ir.walk import ops_of, reachable
-from ..base import Coverage
+from ..base import Coverage, Storage, Work
+from ..op_by_op import collected, peak, pieces_of
 from ..target import Target
 from . import control, effects  # noqa: F401  (they enter how they lower ops)
 from .lower import LOWERINGS, UNDEF, Lowering, Stretched
@@ -154,6 +155,11 @@ class NumpyBackend:
                 else:
                     ways[op.defn.name] = way
         return Coverage(dict(sorted(ways.items())), dict(sorted(missing.items())))
+
+    def work(self, module: Module, *, in_place: Collection[str] = ()) -> Work:
+        """What the program does when it is called: functions of NumPy one after the other, and Python around them."""
+        constants = sum(np.asarray(x).nbytes for x in module.constants.values())
+        return Work("numpy", pieces_of(module), Storage(constants, peak(module.entry.body), *collected(module)))
 
 
 def _states(module: Module, names: Collection[str], reuse_bytes: int) -> dict[Value, Value]:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..case import Arrays, Case
-from ..frameworks import arrays_of, put, vocabulary
+from ..frameworks import arrays_of, put, uncached, vocabulary
 from .mlp import LARGE
 
 BATCHES = range(8, 200, 8)
@@ -51,7 +51,7 @@ def reference() -> Arrays:
 
 def cases() -> Iterator[Case]:
     makers = {
-        "compiled": lambda: all_of(LARGE.value_and_gradients("numpy"), "numpy"),
+        "compiled": lambda: uncached(all_of(LARGE.value_and_gradients("numpy"), "numpy")),
         "eager": eager,
         "jax": lambda: all_of(LARGE.value_and_gradients("jax"), "jax"),
         "torch": lambda: torch("torch"),

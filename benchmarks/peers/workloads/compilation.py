@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from ..case import Arrays, Case, Maker
-from ..frameworks import blocking, compiled_torch, put, vocabulary
+from ..frameworks import blocking, compiled_torch, put, uncached, vocabulary
 
 _files = itertools.count()
 
@@ -93,9 +93,9 @@ def prepared(column: str, text: str) -> Callable[[], Any]:
 
 
 def cold(column: str, n: int) -> Maker:
-    """Each function has a text of its own: no cache knows it."""
+    """Each function has a text of its own: no cache of this process knows it."""
     seeds = itertools.count()
-    return lambda: prepared(column, text_of(n, next(seeds)))
+    return lambda: uncached(prepared(column, text_of(n, next(seeds))))
 
 
 # ------------------------------------------------------------------------------------------------ in new processes

@@ -6,6 +6,7 @@ import functools
 import gc
 import itertools
 import json
+import os
 import pathlib
 import resource
 import subprocess
@@ -73,9 +74,11 @@ def dropped(column: str) -> None:
 
 
 def _in_process(call: str) -> list[float]:
+    """Without the cache of objects, which would serve some computations of a process and not others: all compile."""
     code = f"from benchmarks.peers.workloads import memory; memory.{call}"
-    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
-    numbers: list[float] = json.loads(found)
+    environment = {**os.environ, "AC_CACHE": "0"}
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=environment)
+    numbers: list[float] = json.loads(done.stdout)
     return numbers
 
 

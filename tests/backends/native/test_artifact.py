@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import inspect
+import re
 import runpy
 from pathlib import Path
 from typing import Any
@@ -11,18 +13,31 @@ import pytest
 
 import autodiff_compiler as ms
 from autodiff_compiler import Tensor, ops
+from autodiff_compiler.backends.native.machine import why_not
+from autodiff_compiler.config import context
+
+_made_here = pytest.mark.skipif(why_not() is not None, reason=f"no machine code here: {why_not()}")
 
 
 def f(x: Any) -> Any:
     return ops.tanh(x) * 2
 
 
+def loss(x: Any) -> Any:
+    y = ops.tanh(x) * 2.0 + 1.0
+    z = ops.softmax(y, -1)
+    return (z * z).sum()
+
+
+@_made_here
 def test_the_text_has_the_lines_of_the_user() -> None:
     text = ms.jit(f, backend="native").lower(Tensor([1.0, 2.0])).code()
     assert "define i32 @main(" in text
-    assert "test_artifact.py:17" in text
+    assert f"test_artifact.py:{inspect.getsourcelines(f)[1] + 1}" in text
+    assert "| return ops.tanh(x) * 2" in text
 
 
+@_made_here
 def test_assembly_on_request() -> None:
     artifact = ms.jit(f, backend="native").lower(Tensor([1.0, 2.0]))
     assert "main:" in artifact.code("assembly")
@@ -32,6 +47,7 @@ def test_assembly_on_request() -> None:
         ms.jit(f, backend="numpy").lower(Tensor([1.0, 2.0])).code("assembly")
 
 
+@_made_here
 def test_the_backend_is_chosen_for_a_function_or_for_all() -> None:
     x = Tensor([1.0, 2.0])
     assert "import numpy" in ms.jit(backend="numpy")(f).lower(x).code()
@@ -52,14 +68,11 @@ def test_without_machine_code_numpy_runs_it(monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setenv("AC_DISABLE_NATIVE", "1")
     with pytest.raises(RuntimeError, match="AC_DISABLE_NATIVE"):
         ms.set_context(backend="native")
-    before = ms.get_context("backend")
-    try:
-        ms.set_context(backend="auto")
-        assert "import numpy" in ms.jit(f).lower(Tensor([1.0])).code()
-    finally:
-        ms.set_context(backend=before)
+    monkeypatch.setattr(context, "backend", "auto")
+    assert "import numpy" in ms.jit(f).lower(Tensor([1.0])).code()
 
 
+@_made_here
 def test_a_saved_program_runs_by_itself(tmp_path: Path) -> None:
     artifact = ms.jit(f, backend="native").lower(Tensor([1.0, 2.0]))
     artifact.save(tmp_path / "f.ll")
@@ -68,3 +81,27 @@ def test_a_saved_program_runs_by_itself(tmp_path: Path) -> None:
     saved = runpy.run_path(str(tmp_path / "f.py"))
     (found,) = saved["f"](np.array([1.0, 2.0], np.float32))
     np.testing.assert_allclose(found, 2 * np.tanh([1.0, 2.0]), rtol=1e-6)
+
+
+@_made_here
+def test_each_kernel_says_what_it_runs_for_whom() -> None:
+    artifact = ms.jit(ms.value_and_grad(loss), backend="native").lower(Tensor(np.ones((40, 50), np.float32)))
+    text = artifact.code()
+    heads: dict[str, list[str]] = {}
+    for line in text.split("\n"):
+        if line.startswith("; k"):
+            name, _, what = line[2:].partition(" ")
+            heads.setdefault(name, []).append(what)
+    kernels = re.findall(r"^define internal void @(k\d+)\(", text, re.MULTILINE)
+    assert kernels
+    assert set(kernels) == set(heads)
+    lines = inspect.getsource(loss).split("\n")
+    first = inspect.getsourcelines(loss)[1]
+    place = f"test_artifact.py:{first + 1}"
+    assert any("tanh" in what and place in what for whats in heads.values() for what in whats)
+    assert any(what.endswith(" adjoint") for whats in heads.values() for what in whats)
+    assert f";   {place} | {lines[1].strip()}" in text
+    assembly = artifact.code("assembly")
+    for name in kernels:
+        before = assembly[: assembly.index(f"\n{name}:")].rsplit("\n\n", 1)[-1]
+        assert all(what.split(":")[0] in before for what in heads[name])

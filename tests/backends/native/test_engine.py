@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from autodiff_compiler.backends.native import engine
-from autodiff_compiler.backends.native.engine import emit, level_for, load
+from autodiff_compiler.backends.native.engine import assembly, emit, level_for, load
 from autodiff_compiler.backends.native.machine import binding, machine, override, why_not
 from autodiff_compiler.backends.native.symbols import addresses, symbols
 from autodiff_compiler.errors import InternalCompilerError
@@ -123,7 +123,7 @@ def test_the_symbol_of_numpy_makes_arrays():
 
 
 def test_assembly_is_that_of_the_machine():
-    text = load(CUBE).assembly()
+    text = assembly(CUBE)
     assert "main:" in text
     assert ("mulsd" in text) if machine().triple.startswith("x86_64") else ("fmul" in text)
 
@@ -223,7 +223,7 @@ def test_an_older_processor_of_the_same_kind():
     text = CUBE
     with override("x86-64-v3"):
         assert function(load(text))(2.0) == 10.5
-        assert "zmm" not in load(text).assembly()
+        assert "zmm" not in assembly(text)
 
 
 # ------------------------------------------------------------------------------------------------ levels
@@ -322,5 +322,5 @@ def test_small_code_model():
     """Constants are operands of the instructions that use them, not loads of addresses first."""
     assert machine().triple
     if machine().triple.startswith("x86_64"):
-        assert "movabs" not in load(CUBE).assembly()
+        assert "movabs" not in assembly(CUBE)
     assert binding().get_object_format(machine().triple) in ("ELF", "MachO")

@@ -6,7 +6,6 @@ import builtins
 
 import autodiff_compiler as ms
 from autodiff_compiler import nn
-from autodiff_compiler.backends.native import words
 from autodiff_compiler.runtime import epoch
 from tests.backends.native.short_calls import NEEDS_MACHINE_CODE, A, Net, long, native, of, short, warm
 
@@ -129,14 +128,6 @@ def test_classes():
     assert net(A).tolist() == [10, 20, 30]
 
 
-def test_lists_are_asked_by_python():
-    rates = [1.0, 2.0]
-    f = ms.jit(lambda x: x * rates[1])
-    assert warm(f, A).tolist() == [2, 4, 6]
-    rates[1] = 3.0
-    assert f(A).tolist() == [3, 6, 9]
-
-
 def test_flags_of_cells_and_parameters():
     class Dropping(nn.Cell):
         def construct(self, x):
@@ -163,29 +154,3 @@ def test_an_epoch_that_moves_is_looked_at_once():
     epoch.bump()
     long(net, A)
     short(net, A)
-
-
-# ------------------------------------------------------------------------------------------------ words
-def test_words_follow_what_they_stand_for():
-    space = {f"name{i}": object() for i in range(5)}
-    value = space["name3"]
-
-    def holds(found):
-        return all(words._word(where) == what for where, what in found)
-
-    found = words.words_of(space.get, "name3", value)
-    assert found
-    assert holds(found)
-    space["name4"] = 1
-    assert holds(found)
-    space["name3"] = 1
-    assert not holds(found)
-    space["name3"] = value
-    assert holds(found)
-    absent = words.words_of(space.keys().isdisjoint, {"other"}, True)
-    assert absent
-    assert holds(absent)
-    space["other"] = 1
-    assert not holds(absent)
-    assert words.words_of({}.get, "a", None) is None
-    assert words.words_of({1: 2}.get, "a", None) is None

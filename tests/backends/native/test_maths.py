@@ -10,7 +10,7 @@ import pytest
 
 from autodiff_compiler.backends.native.engine import emit
 from autodiff_compiler.backends.native.machine import override, why_not
-from autodiff_compiler.backends.native.maths import FUNCTIONS, coefficients
+from autodiff_compiler.backends.native.maths import FUNCTIONS, coefficients, tabulated
 from autodiff_compiler.backends.native.symbols import symbols
 
 pytest.importorskip("mpmath", reason="it computes what is right")
@@ -167,3 +167,17 @@ def test_the_coefficients_are_what_the_tool_finds():
     for name, text in remez.entries(["LN2", "PI_THREE", "SINH", "EXPM1", "ARCCOSH"]).items():
         assert f"\n{text}\n" in written, name
     assert coefficients.LN2[False][0] + coefficients.LN2[False][1] == math.log(2)
+    bits, numbers, _ = remez.pieces(remez.PIECES["TANH_PIECES"], single=True)
+    written = tabulated.TANH_PIECES[True]
+    assert (written.bits, written.numbers) == (bits, tuple(numbers))
+
+
+@pytest.mark.parametrize("type", TYPES)
+def test_tanh_of_scalars_at_the_ends_of_its_pieces(type):
+    """Where one polynomial ends and the next one begins, and where the branches for small and great numbers do."""
+    single, dtype = type == "f32", TYPES[type]
+    pieces, end = tabulated.TANH_PIECES[single], 10 if single else 21
+    ends = [2.0**k * (1 + j / 2**pieces.bits) for k in range(-3, 5) for j in range(2**pieces.bits)]
+    x = np.array([e for e in ends if e < end], dtype)
+    x = np.concatenate([x, np.nextafter(x, dtype(0)), np.nextafter(x, dtype(99)), -x])
+    assert page.errors("tanh", page.compiled("tanh", 1, single=single)(x), x).max() < 0.7

@@ -5,7 +5,8 @@ from __future__ import annotations
 from ..emit import Reg
 from ..vectors import Vectors
 from . import coefficients as c
-from .exponential import EXP_BOUNDS, exp_parts, exp_terms, scaled
+from .exponential import EXP_BOUNDS, exp_parts, exp_terms, expm1_parts
+from .scaling import scaled
 
 __all__ = ["erf", "erfc"]
 
@@ -23,12 +24,25 @@ def _near(v: Vectors, a: Reg, coefficients: tuple[float, ...]) -> Reg:
 
 
 def erf(v: Vectors, x: Reg) -> Reg:
-    """1 - exp(P(abs(x))) from 1 on."""
     a = v.bounded(v.abs(x), None, _ERF_HIGH[v.single])
-    near = _near(v, a, c.ERF[v.single])
-    p, i = exp_parts(v, v.bounded(v.polynomial(a, c.LOG_ERFC[v.single]), EXP_BOUNDS[v.single][0] * 0.75, None))
+    return v.copysign(_erf_single(v, a) if v.single else _erf_double(v, a), x)
+
+
+def _erf_single(v: Vectors, a: Reg) -> Reg:
+    """-expm1(log(erfc(a))), everywhere; the logarithm is the sum of two, since all of its bits count near 0."""
+    high, low = c.TWO_OVER_ROOT_PI[True]
+    first = v.mul(a, -high)
+    lost = v.fma(a, -low, v.fma(a, -high, v.neg(first)))
+    q, i = expm1_parts(v, first, v.fma(v.mul(a, a), v.polynomial(a, c.LOG_ERFC_REST[True]), lost))
+    power = v.power_of_two(i)
+    return v.fma(v.neg(q), power, v.sub(1.0, power))
+
+
+def _erf_double(v: Vectors, a: Reg) -> Reg:
+    """1 - exp(P(a)) from 1 on."""
+    p, _, i = exp_parts(v, v.bounded(v.polynomial(a, c.LOG_ERFC[False]), EXP_BOUNDS[False][0] * 0.75, None))
     far = v.fma(v.neg(p), v.power_of_two(i), 1.0)
-    return v.copysign(v.select(v.compare("olt", a, 1.0), near, far), x)
+    return v.select(v.compare("olt", a, 1.0), _near(v, a, c.ERF[False]), far)
 
 
 def erfc(v: Vectors, x: Reg) -> Reg:
@@ -52,7 +66,7 @@ def _variable(v: Vectors, a: Reg, middle: float) -> tuple[Reg, Reg, Reg]:
 def _far_single(w: Vectors, a: Reg) -> Reg:
     """erfc(a) for a result in f32."""
     q, _, inverse = _variable(w, a, _MIDDLE[True])
-    p, i = exp_parts(w, w.neg(w.mul(a, a)))
+    p, _, i = exp_parts(w, w.neg(w.mul(a, a)))
     return w.mul(w.mul(w.polynomial(q, c.ERFC_TO_SINGLE_WIDE), inverse), w.mul(p, w.power_of_two(i)))
 
 
@@ -68,7 +82,7 @@ def _far_double(v: Vectors, a: Reg) -> Reg:
     left = v.fma(v.neg(quotient), twice_rest, v.add(v.fma(v.neg(quotient), twice, factor), factor_rest))
     quotient_rest = v.mul(left, inverse)
     square = v.mul(a, a)
-    r, tail, i = exp_terms(v, v.neg(square), v.neg(v.fma(a, a, v.neg(square))))
+    r, tail, n, i = exp_terms(v, v.neg(square), v.neg(v.fma(a, a, v.neg(square))))
     p = v.add(v.add(r, tail), 1.0)
     p_rest = v.add(v.add(v.sub(1.0, p), r), tail)
-    return scaled(v, v.fma(quotient, p, v.fma(quotient_rest, p, v.mul(quotient, p_rest))), i)
+    return scaled(v, v.fma(quotient, p, v.fma(quotient_rest, p, v.mul(quotient, p_rest))), n, i)

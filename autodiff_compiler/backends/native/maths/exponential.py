@@ -8,8 +8,9 @@ from __future__ import annotations
 from ..emit import Reg
 from ..vectors import Vectors
 from . import coefficients as c
+from .scaling import scaled
 
-__all__ = ["EXP_BOUNDS", "exp", "exp2", "exp_parts", "exp_terms", "expm1", "expm1_half", "scaled", "sigmoid"]
+__all__ = ["EXP_BOUNDS", "exp", "exp2", "exp_parts", "exp_terms", "expm1", "expm1_half", "expm1_parts", "sigmoid"]
 
 #: Below the first the result is 0, above the second infinity; by whether the type is f32.
 EXP_BOUNDS = {True: (-104.0, 89.0), False: (-746.0, 710.0)}
@@ -18,32 +19,36 @@ _EXP2_BOUNDS = {True: (-151.0, 129.0), False: (-1076.0, 1025.0)}
 _EXPM1_LOW = {True: -18.0, False: -38.0}
 
 
-def scaled(v: Vectors, x: Reg, i: Reg, by: int = 0) -> Reg:
-    """x * 2**(i + by), rounded once: by two factors, since 2**i itself may be no normal number."""
-    both = v.iop("add", i, 2 * v.bias + by)
-    first = v.iop("lshr", both, 1)
-    second = v.iop("sub", both, first)
-    once = v.mul(x, v.of_bits(v.iop("shl", first, v.fraction)))
-    return v.mul(once, v.of_bits(v.iop("shl", second, v.fraction)))
-
-
-def exp_parts(v: Vectors, x: Reg) -> tuple[Reg, Reg]:
-    """exp(x) as p * 2**i; x within the bounds, or NaN."""
+def exp_parts(v: Vectors, x: Reg) -> tuple[Reg, Reg, Reg]:
+    """exp(x) as p * 2**n, and n as an integer; x within the bounds, or NaN."""
     n, i = v.nearest(x, c.LOG2E[v.single][0])
     high, low = c.LN2[v.single]
     r = v.fma(n, -low, v.fma(n, -high, x))
-    return v.fma(v.fma(v.polynomial(r, c.EXPM1[v.single]), r, 1.0), r, 1.0), i
+    return v.fma(v.fma(v.polynomial(r, c.EXPM1[v.single]), r, 1.0), r, 1.0), n, i
 
 
-def exp_terms(v: Vectors, x: Reg, rest: Reg) -> tuple[Reg, Reg, Reg]:
-    """exp(x + rest) as (1 + r + tail) * 2**i, each with fewer bits lost than the one before; x within the bounds."""
+def expm1_parts(v: Vectors, x: Reg, rest: Reg) -> tuple[Reg, Reg]:
+    """exp(x + rest) as (1 + q) * 2**i; the sum within the bounds, or NaN."""
+    n, i = v.nearest(v.add(x, rest), c.LOG2E[v.single][0])
+    high, low = c.LN2[v.single]
+    exact = v.fma(n, -high, x)
+    small = v.fma(n, -low, rest)
+    r = v.add(exact, small)
+    return v.add(exact, v.fma(v.mul(r, r), v.polynomial(r, c.EXPM1[v.single]), small)), i
+
+
+def exp_terms(v: Vectors, x: Reg, rest: Reg) -> tuple[Reg, Reg, Reg, Reg]:
+    """exp(x + rest) as (1 + r + tail) * 2**n, each with fewer bits lost than the one before; x within the bounds.
+
+    These three, and n as an integer.
+    """
     n, i = v.nearest(x, c.LOG2E[v.single][0])
     high, low = c.LN2[v.single]
     exact = v.fma(n, -high, x)
     small = v.fma(n, -low, rest)
     r = v.add(exact, small)
     lost = v.add(v.sub(exact, r), small)
-    return r, v.fma(v.mul(r, r), v.polynomial(r, c.EXPM1[v.single]), lost), i
+    return r, v.fma(v.mul(r, r), v.polynomial(r, c.EXPM1[v.single]), lost), n, i
 
 
 def exp(v: Vectors, x: Reg) -> Reg:
@@ -54,7 +59,7 @@ def exp2(v: Vectors, x: Reg) -> Reg:
     bounded = v.bounded(x, *_EXP2_BOUNDS[v.single])
     n, i = v.nearest(bounded)
     r = v.sub(bounded, n)
-    return scaled(v, v.fma(v.polynomial(r, c.EXP2[v.single]), r, 1.0), i)
+    return scaled(v, v.fma(v.polynomial(r, c.EXP2[v.single]), r, 1.0), n, i)
 
 
 def expm1_half(v: Vectors, x: Reg) -> tuple[Reg, Reg]:

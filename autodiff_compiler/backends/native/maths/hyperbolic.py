@@ -8,13 +8,18 @@ from collections.abc import Sequence
 from ..emit import Reg
 from ..vectors import Vectors
 from . import coefficients as c
-from .exponential import exp_parts, expm1_half, scaled
+from .exponential import exp_parts, expm1_half
 from .logarithm import log_of_pair, log_wide
+from .pieces import in_pieces
+from .scaling import scaled
+from .tabulated import TANH_PIECES
 
 __all__ = ["arccosh", "arcsinh", "arctanh", "cosh", "sinh", "tanh"]
 
 #: Above this tanh is 1, and sinh and cosh are infinite; by whether the type is f32.
 _TANH_HIGH = {True: 10.0, False: 20.0}
+#: From here on tanh rounds to 1.
+_TANH_ONE = {True: 9.25, False: 19.5}
 _SINH_HIGH = {True: 90.0, False: 711.0}
 #: Above this arcsinh and arccosh are log(2 x).
 _GREAT = 2.0**30
@@ -22,8 +27,7 @@ _GREAT = 2.0**30
 
 def _half_exp(v: Vectors, a: Reg) -> tuple[Reg, Reg]:
     """exp(a) / 2 and exp(-a) / 2, of a >= 0."""
-    p, i = exp_parts(v, v.bounded(a, None, _SINH_HIGH[v.single]))
-    half = scaled(v, p, i, -1)
+    half = scaled(v, *exp_parts(v, v.bounded(a, None, _SINH_HIGH[v.single])), -1)
     return half, v.div(0.25, half)
 
 
@@ -45,13 +49,29 @@ def cosh(v: Vectors, x: Reg) -> Reg:
 
 
 def tanh(v: Vectors, x: Reg) -> Reg:
+    if v.quick:
+        return v.copysign(_tanh_quick(v, x), x)
     a = v.bounded(v.abs(x), None, _TANH_HIGH[v.single])
     return v.copysign(_tanh_single(v, a) if v.single else _tanh_double(v, a), x)
 
 
+def _tanh_quick(v: Vectors, x: Reg) -> Reg:
+    """In pieces, but near 0 and where it is 1: by branches, which are foreseen while the number is not there yet."""
+    a, pieces, one = v.abs(x), TANH_PIECES[v.single], _TANH_ONE[v.single]
+
+    def between() -> list[Reg]:
+        return [in_pieces(v, f"tanh_f{v.bits}", x, pieces)]
+
+    def other() -> list[Reg]:
+        return [v.select(v.compare("oge", a, one), 1.0, _odd(v, a, c.TANH_NEAR[v.single]))]
+
+    (found,) = v.text.branch(v.both(v.compare("oge", a, pieces.low), v.compare("olt", a, one)), between, other)
+    return found
+
+
 def _tanh_single(v: Vectors, a: Reg) -> Reg:
     """1 - 2 / (exp(2 a) + 1), where that is not small."""
-    p, i = exp_parts(v, v.add(a, a))
+    p, _, i = exp_parts(v, v.add(a, a))
     far = v.sub(1.0, v.div(2.0, v.fma(p, v.power_of_two(i), 1.0)))
     return v.select(v.compare("olt", a, 0.625), _odd(v, a, c.TANH[True]), far)
 

@@ -7,8 +7,9 @@ import math
 from ..emit import Reg
 from ..vectors import Vectors
 from . import coefficients as c
-from .exponential import EXP_BOUNDS, exp_terms, scaled
+from .exponential import EXP_BOUNDS, exp_terms
 from .logarithm import log_wide, parts
+from .scaling import scaled
 
 __all__ = ["cbrt", "hypot", "power", "rsqrt"]
 
@@ -55,8 +56,8 @@ def _power_double(v: Vectors, a: Reg, y: Reg) -> Reg:
     rest = v.fma(y, low, v.fma(y, high, v.neg(t)))
     rest = v.select(v.compare("olt", v.abs(t), 1024.0), rest, 0.0)
     t = v.bounded(t, -746.0, 710.0)
-    r, tail, i = exp_terms(v, t, rest)
-    return scaled(v, v.add(v.add(r, tail), 1.0), i)
+    r, tail, n, i = exp_terms(v, t, rest)
+    return scaled(v, v.add(v.add(r, tail), 1.0), n, i)
 
 
 def _log_pair(v: Vectors, a: Reg) -> tuple[Reg, Reg]:

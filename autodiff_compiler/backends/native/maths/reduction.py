@@ -97,6 +97,7 @@ def _lanes(name: str, width: int, single: bool) -> tuple[str, frozenset[str]]:
     return str(text), frozenset(text.declares | _DECLARES)
 
 
+@functools.cache
 def _table() -> str:
     """2/pi in binary as 64-bit words, the lowest first; computed exactly, by Machin's formula."""
     guard = 64

@@ -1,0 +1,168 @@
+"""Where dicts keep their values.
+
+What CPython's own caches rely on is what is used here: a table of keys that has a version keeps the places of its
+values until that version is gone.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import gc
+import sys
+import types
+from collections.abc import Callable, Iterator
+from functools import cache
+from typing import Any
+
+from .abi import byte, uint32, word
+
+__all__ = [
+    "COUNT", "Place", "Word", "dict_of", "dicts_are_known", "keys_at", "place_in", "places_in", "position", "same_keys",
+    "values_at",
+]  # fmt: skip
+
+#: An address, and what the word there must be.
+Word = tuple[int, int]
+#: Words, and where something lies as long as they are what they are.
+Place = tuple[list[Word], int]
+
+# Behind an object's head: how many entries there are, a tag, the table of keys, the values if they lie apart from it.
+_USED, _KEYS, _VALUES = 0, 16, 24
+#: In a table of keys: the logarithm of the size of its index, the kind of keys, its version, how many entries it has.
+_INDEX, _KIND, _VERSION, COUNT = 9, 10, 12, 24
+_UNICODE = 1
+_TRIES = 200
+
+
+def keys_at(space: dict[Any, Any]) -> int:
+    """Where a dict has the address of its table of keys."""
+    return id(space) + object.__basicsize__ + _KEYS
+
+
+def values_at(space: dict[Any, Any]) -> int:
+    """Where it has the address of its values, 0 if they lie in the table of keys."""
+    return id(space) + object.__basicsize__ + _VALUES
+
+
+def dict_of(space: Any) -> dict[str, Any] | None:
+    """The dict itself behind the view of a class's."""
+    if type(space) is types.MappingProxyType:
+        found = [x for x in gc.get_referents(space) if type(x) is dict]
+        return found[0] if len(found) == 1 else None
+    return space if type(space) is dict else None
+
+
+def same_keys(space: dict[Any, Any]) -> list[Word] | None:
+    """The words that say that a dict has the same keys in the same places; None where there are none."""
+    if not dicts_are_known():
+        return None
+    if not space:
+        return [(id(space) + object.__basicsize__ + _USED, 0)]
+    for _ in range(2):
+        keys = _keys_of(space)
+        if keys is None:
+            return None
+        if uint32(keys + _VERSION):
+            return [(keys_at(space), keys), (keys + 8, word(keys + 8))]
+        _ask_for_version(space)
+    return None
+
+
+def place_in(space: dict[str, Any], name: str) -> Place | None:
+    """Where a dict has its value under a name."""
+    version = same_keys(space)
+    if not version or name not in space:
+        return None
+    keys = version[0][1]
+    i = position(keys, name)
+    at = 0 if i is None else _entry(keys, i) + 8
+    return (version, at) if at and word(at) == id(space[name]) else None
+
+
+def places_in(space: dict[Any, Any]) -> tuple[list[Word], list[int]] | None:
+    """Where a dict has all its values, in order."""
+    version = same_keys(space)
+    if version is None or not space:
+        return None if version is None else (version, [])
+    keys = version[0][1]
+    places = [_entry(keys, i) for i in range(word(keys + COUNT))]
+    found = [at + 8 for at in places if word(at) and word(at + 8)]
+    return (version, found) if [word(at) for at in found] == list(map(id, space.values())) else None
+
+
+def position(keys: int, name: str) -> int | None:
+    """As which of the keys of a table, all of them strings, a name stands there."""
+    found = (ctypes.c_size_t * (2 * word(keys + COUNT))).from_address(_entry(keys, 0))[::2]
+    usual = id(sys.intern(name))
+    if usual in found:
+        return found.index(usual)
+    return next((i for i, key in enumerate(found) if key and ctypes.cast(key, ctypes.py_object).value == name), None)
+
+
+def _entry(keys: int, i: int) -> int:
+    """Where a table has a key; its value follows."""
+    return keys + 32 + (1 << byte(keys + _INDEX)) + 16 * i
+
+
+def _keys_of(space: dict[Any, Any]) -> int | None:
+    """The table of keys of a dict whose keys are all strings, and which holds its values itself."""
+    keys = word(keys_at(space))
+    return keys if not word(values_at(space)) and byte(keys + _KIND) == _UNICODE else None
+
+
+def _ask_for_version(space: dict[Any, Any]) -> None:
+    """Lets the interpreter give the keys a version, as it does for a function whose globals they are."""
+    name = next((n for n in space if type(n) is str and n.isidentifier()), None)
+    if name is None:
+        return
+    body = _reader.__code__.replace(co_names=(name,))
+    if len(_reader.__code__.co_names) != 1:
+        return
+    read = types.FunctionType(body, space)
+    for _ in range(_TRIES):
+        try:
+            read()
+        except NameError:
+            return
+
+
+def _reader() -> Any:
+    return __name__
+
+
+@cache
+def dicts_are_known() -> bool:
+    """Whether dicts are laid out as they should be, and change their versions when they must."""
+    space: dict[str, Any] = {f"name{i}": object() for i in range(9)}
+    del space["name3"]
+    if [word(id(space) + object.__basicsize__ + _USED), word(values_at(space))] != [8, 0]:
+        return False
+
+    def tables() -> Iterator[bool]:
+        keys = word(keys_at(space))
+        if not 0 < byte(keys + 8) < 16 or byte(keys + _KIND) != _UNICODE or word(keys + COUNT) > 64:
+            yield False
+            return
+        by_key = {id(k): id(v) for k, v in space.items()}
+        places = [_entry(keys, i) for i in range(word(keys + COUNT))]
+        found = {word(at): word(at + 8) for at in places if word(at)}
+        yield found == by_key
+        _ask_for_version(space)
+        yield uint32(keys + _VERSION) != 0
+
+    if not all(tables()):
+        return False
+    keys = word(keys_at(space))
+
+    def changed(act: Callable[[], object]) -> bool:
+        _ask_for_version(space)
+        before = word(keys_at(space)), uint32(keys + _VERSION)
+        act()
+        now = word(keys_at(space))
+        return before[1] != 0 and (now != before[0] or uint32(now + _VERSION) != before[1])
+
+    if changed(lambda: space.__setitem__("name5", None)):  # a value is no key
+        return False
+    if not changed(lambda: space.pop("name5")) or not changed(lambda: space.popitem()):
+        return False
+    return changed(lambda: space.__setitem__("new", None)) and all(tables())

@@ -1,0 +1,196 @@
+"""What a program is besides its machine code, as data that can lie on disk: it is made again without its text."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import os
+import platform
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from ...config import IMPORTED
+from ...dtypes import BY_NAME, DType
+from ...ir.core import Module
+from ...ir.text import print_module
+from ...ir.types import TensorType, Type
+from ...version import __version__
+from .engine import Loaded, load_kept
+from .lower import Lowering
+from .machine import machine, versions
+from .sequences import descriptor_type
+from .signature import Argument, Context, Result, Signature
+
+__all__ = ["Recipe", "module_key", "surroundings"]
+
+#: Programs that touch so many bytes run long enough to let other threads run meanwhile.
+_LONG = 1 << 18
+#: Bytes of constants up to which a program is kept with them.
+_CONSTANTS = 1 << 20
+_PACKAGE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+#: Variables of this package that say what is kept, and where, and so nothing about programs.
+_OF_KEPT = ("AC_CACHE", "AC_CACHE_DIR", "AC_CACHE_SIZE", "AC_POOL_SIZE")
+
+
+@dataclass
+class Recipe:
+    """How a program is called, and what its code needs of this process.
+
+    `hosts`: what of it Python runs.  `sequences`: the types of its arguments and results, if they are not all arrays.
+    """
+
+    signature: Signature
+    context: Context
+    constants: list[Any]
+    hosts: list[Any]
+    sequences: tuple[list[Type], list[Type]] | None = None
+
+    @classmethod
+    def of(cls, low: Lowering) -> Recipe:
+        """The recipe of a module that was lowered."""
+        entry = low.module.entry
+        arguments = tuple(_argument(x.type) for x in entry.args)
+        kinds = [_argument(x.type) for x in low.outs]
+        results = tuple(Result(a.dtype, a.shape, low.overwritten.get(i)) for i, a in enumerate(kinds))
+        python = bool(low.hosts) or low.polls
+        touched = low.frame_bytes + sum(a.nbytes for a in (*arguments, *results))
+        # others must not see a state that is half written; who says that a guard is gone holds the lock
+        alone = not python and not low.overwritten and not low.poisoned
+        signature = Signature(
+            arguments,
+            results,
+            low.frame_bytes,
+            stacks=low.stacks,
+            calls_python=python,
+            release_gil=alone and touched >= _LONG,
+            poison=low.poisoned,
+        )
+        types = [x.type for x in entry.args], [x.type for x in entry.outs]
+        plain = all(isinstance(t, TensorType) for side in types for t in side)
+        constants = [np.ascontiguousarray(array) for array in low.constants]
+        return cls(signature, low.context, constants, low.hosts, None if plain else types)
+
+    def data(self, loaded: Loaded) -> dict[str, Any] | None:
+        """The recipe and the name of its code as JSON has them; None if it holds what cannot lie on disk."""
+        s = self.signature
+        large = sum(array.nbytes for array in self.constants) > _CONSTANTS
+        if s.poison or self.hosts or self.sequences is not None:
+            return None
+        if large or any(x.dtype.hasobject for x in self.constants):
+            return None
+        return {
+            "code": loaded.key,
+            "arguments": [[a.dtype.name, a.shape] for a in s.arguments],
+            "results": [[r.dtype.name, r.shape, r.argument] for r in s.results],
+            "numbers": [s.frame_bytes, s.stacks, s.calls_python, s.release_gil],
+            "context": self.context.names,
+            "constants": [_array_data(x) for x in self.constants],
+        }
+
+    @classmethod
+    def again(cls, data: dict[str, Any]) -> tuple[Recipe, Loaded] | None:
+        """What `data` gave, with its code, if that is still there."""
+        context = Context(data["context"])
+        loaded = load_kept(data["code"], context_size=len(context))
+        if loaded is None:
+            return None
+        frame_bytes, stacks, calls_python, release_gil = data["numbers"]
+        signature = Signature(
+            tuple(Argument(_dtype(name), tuple(shape)) for name, shape in data["arguments"]),
+            tuple(Result(_dtype(name), tuple(shape), argument) for name, shape, argument in data["results"]),
+            frame_bytes,
+            stacks=stacks,
+            calls_python=calls_python,
+            release_gil=release_gil,
+        )
+        return cls(signature, context, [_array(x) for x in data["constants"]], []), loaded
+
+
+def _argument(type: Type) -> Argument:
+    described = descriptor_type(type)
+    return Argument(described.dtype, described.shape)  # type: ignore[arg-type]
+
+
+def _dtype(name: str) -> DType:
+    return BY_NAME[name]
+
+
+def _array_data(x: Any) -> list[Any]:
+    return [x.dtype.name, x.shape, base64.b64encode(x.tobytes()).decode()]
+
+
+def _array(data: list[Any]) -> Any:
+    name, shape, content = data
+    dtype = BY_NAME[name].numpy if name in BY_NAME else np.dtype(name)
+    return np.frombuffer(base64.b64decode(content), dtype).reshape(shape).copy()
+
+
+# ------------------------------------------------------------------------------------------------ keys
+def module_key(module: Module, *more: Any) -> str | None:
+    """The name of what becomes of a module in these surroundings; None where more than its text decides over that.
+
+    `more`: what else decides over it, as values whose `repr` says all.
+    """
+    around = surroundings()
+    if around is None or module.callables:
+        return None
+    try:
+        text = print_module(module, places=False)
+    except ValueError:  # an attribute that is no literal
+        return None
+    digest = hashlib.sha256(repr((around, module.optimize, module.backend, more)).encode())
+    digest.update(text.encode())
+    for name, constant in module.constants.items():
+        array = np.asarray(constant)
+        if array.dtype.hasobject:
+            return None
+        digest.update(repr((name, array.dtype.name, array.dtype.str, array.shape)).encode())
+        digest.update(np.ascontiguousarray(array).tobytes())
+    return digest.hexdigest()
+
+
+def surroundings() -> tuple[Any, ...] | None:
+    """What decides over compiled code besides the program: versions, sources, machine, settings of the environment.
+
+    None where the sources of this package are not there, or are not those that run here.
+    """
+    sources = _sources()
+    if sources is None:
+        return None
+    variables = {k: v for k, v in os.environ.items() if k.startswith("AC_") and k not in _OF_KEPT}
+    return __version__, sources, _versions(), machine(), sorted(variables.items())
+
+
+@cache
+def _versions() -> tuple[Any, ...]:
+    flags = tuple(sys.flags), sys.implementation.cache_tag
+    return sys.version, flags, platform.platform(), np.__version__, versions()
+
+
+@cache
+def _sources() -> str | None:
+    """A digest of the files of this package; None where they are not those that were imported."""
+    digest, count = hashlib.sha256(), 0
+    try:
+        for path in _files(_PACKAGE):
+            with open(path, "rb", buffering=0) as file:
+                if os.fstat(file.fileno()).st_mtime >= IMPORTED:
+                    return None
+                content = file.readall()
+            digest.update(repr((path[len(_PACKAGE) :], len(content))).encode())
+            digest.update(content)
+            count += 1
+    except OSError:
+        return None
+    return digest.hexdigest() if count else None  # none: they lie in an archive
+
+
+def _files(folder: str) -> Iterator[str]:
+    for at, folders, names in os.walk(folder):
+        folders.sort()
+        yield from (os.path.join(at, name) for name in sorted(names) if name.endswith(".py"))

@@ -1,0 +1,108 @@
+"""The work of backends that run one op after the other, each of which reads its operands and writes its results."""
+
+from __future__ import annotations
+
+from ..ir.core import Block, Module, Op, Value
+from ..ir.types import Seq, TensorType, TupleType, Type
+from ..ir.walk import callee_of, ops_of
+from ..primitives.flops import functions_of, size_of_type
+from .base import Move, Piece
+
+__all__ = ["collected", "nbytes", "peak", "pieces_of"]
+
+#: Ops that take no time of their own: constants, what consumers carry out themselves, and tuples.
+_FREE = frozenset({"const", "undef", "broadcast_to", "tuple_make", "tuple_get", "stop_gradient", "seq_len"})
+
+
+def pieces_of(module: Module) -> tuple[Piece, ...]:
+    """A piece for each op of the entry; functions that it calls are parts of the ops that call them."""
+    return _pieces(module, module.entry.body, (module.entry.name,))
+
+
+def _pieces(module: Module, block: Block, around: tuple[str, ...]) -> tuple[Piece, ...]:
+    return tuple([_piece(module, op, around) for op in block.ops if op.defn.name not in _FREE])
+
+
+def _piece(module: Module, op: Op, around: tuple[str, ...]) -> Piece:
+    callee = callee_of(op)
+    if callee is not None and callee not in around:
+        return Piece((op,), blocks=(_pieces(module, module.functions[callee].body, (*around, callee)),))
+    if op.blocks:
+        return Piece((op,), blocks=tuple([_pieces(module, block, around) for block in op.blocks]))
+    functions = max(1, len(functions_of(op)))
+    if op.defn.view is not None:
+        return Piece((op,), calls=functions)
+    read, written = sum(map(nbytes, dict.fromkeys(map(_unstretched, op.operands)))), sum(map(nbytes, op.results))
+    if op.defn.picks is not None:
+        picked = _unstretched(op.operands[op.defn.operand_names.index(op.defn.picks)])
+        read -= max(0, nbytes(picked) - written)
+    scalar = all(x.type.shape == () for x in (*op.operands, *op.results) if isinstance(x.type, TensorType))
+    if scalar:
+        return Piece((op,), calls=functions, scalar=True)
+    if op.results and written >= max(map(nbytes, op.operands), default=0):  # functions hand on arrays of that size
+        read, written = read + (functions - 1) * written, functions * written
+    return Piece((op,), (Move(op, read, written),), calls=functions)
+
+
+def _unstretched(x: Value) -> Value:
+    """The value that consumers really read."""
+    while isinstance(x.owner, Op) and x.owner.defn.name == "broadcast_to":
+        x = x.owner.operands[0]
+    return x
+
+
+def nbytes(x: Value) -> int:
+    """The bytes of a tensor; a number in all elements has none, and what has no size known counts as none."""
+    return _bytes_of(x.type) if isinstance(x.type, TensorType) and x.constant is None else 0
+
+
+def collected(module: Module) -> tuple[int, int]:
+    """The bytes that loops leave for later: of all trips where they are known, and in each trip of the others."""
+    known = per_trip = 0
+    for function in module:
+        for op in ops_of(function.body):
+            size = sum(_bytes_of(x.type.elem) for x in op.results if isinstance(x.type, Seq))
+            trips = op.operands[0].constant if op.defn.name == "scan" else None
+            known, per_trip = (known, per_trip + size) if trips is None else (known + size * int(trips), per_trip)
+    return known, per_trip
+
+
+def _bytes_of(type: Type) -> int:
+    if isinstance(type, TupleType):
+        return sum(map(_bytes_of, type.elems))
+    return size_of_type(type) * type.dtype.itemsize if isinstance(type, TensorType) else 0
+
+
+def peak(block: Block, leaving: bool = True) -> int:
+    """The most bytes of values of a block that are needed at once; those that leave it (`leaving`) are not counted.
+
+    A result that is as large as an operand needed last there takes its place.
+    """
+    shown: dict[Value, Value] = {}
+    last: dict[Value, int] = {}
+    for i, op in enumerate(block.ops):
+        for x in _mentioned(op):
+            last[shown.get(x, x)] = i
+        if op.defn.view is not None or op.defn.name in ("tuple_get", "stop_gradient"):
+            shown[op.results[0]] = shown.get(op.operands[0], op.operands[0])
+    outs = {shown.get(x, x) for x in block.outs} if leaving else set()
+    alive = most = 0
+    sizes: dict[Value, int] = {}
+    for i, op in enumerate(block.ops):
+        mine = {x: nbytes(x) for x in op.results if x not in shown and x not in outs}
+        dying = [x for x in {shown.get(y, y): None for y in _mentioned(op)} if x in sizes and last[x] == i]
+        reused = sum(min(sizes[x], max(mine.values(), default=0)) for x in dying[:1]) if not op.blocks else 0
+        sizes |= mine
+        alive += sum(mine.values())
+        most = max(most, alive - reused + max((peak(b, leaving=False) for b in op.blocks), default=0))
+        alive -= sum(sizes.pop(x) for x in dying) + sum(sizes.pop(x) for x in mine if x not in last)
+    return most
+
+
+def _mentioned(op: Op) -> list[Value]:
+    found = list(op.operands)
+    for block in op.blocks:
+        for inner in block.ops:
+            found += _mentioned(inner)
+        found += block.outs
+    return found

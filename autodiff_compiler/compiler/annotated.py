@@ -1,0 +1,72 @@
+"""Generated text with the user's lines: behind the places that comments name stands what is written there."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable
+
+from ..ir.core import Module
+from ..ir.walk import ops_of
+from ..source import Loc, line_of
+
+__all__ = ["with_assembly_comments", "with_lines"]
+
+_COMMENT = re.compile(r"^(\s*); (.*)$")
+_PLACE = re.compile(r"([^\s:,]+\.\w+|<[^>]+>):(\d+):\d+")
+_LABEL = re.compile(r"^_?(k\d+|main|program|entry):")
+_HEAD = re.compile(r"^; (k\d+) (.*)$")
+
+
+def _files(module: Module) -> dict[tuple[str, int], str]:
+    """By name without folder, and line: the whole path.  Callers' places are there too."""
+    found: dict[tuple[str, int], str] = {}
+    for function in module:
+        for op in ops_of(function.body):
+            place: Loc | None = op.loc
+            while place is not None:
+                found.setdefault((os.path.basename(place.file), place.line), place.file)
+                place = place.caller
+    return found
+
+
+def with_lines(text: str, module: Module) -> str:
+    """LLVM text in which each function shows the user's lines that its comments name, each of them once."""
+    files, lines, seen = _files(module), list[str](), set[tuple[str, int]]()
+    for line in text.split("\n"):
+        comment = _COMMENT.match(line)
+        lines.append(line)
+        if line == "}":
+            seen = set()
+        elif comment is not None:
+            for place in _PLACE.finditer(comment[2]):
+                key = (place[1], int(place[2]))
+                source = line_of(files[key], key[1]).strip() if key in files and key not in seen else ""
+                seen.add(key)
+                if source:
+                    lines.append(f"{comment[1]};   {key[0]}:{key[1]} | {source}")
+    return "\n".join(lines)
+
+
+def with_assembly_comments(assembly: str, source: str, comment: str = "#") -> str:
+    """Assembly in which each kernel says what it does: the comments in front of it in the LLVM text `source`."""
+    heads: dict[str, list[str]] = {}
+    name = ""
+    for line in source.split("\n"):
+        head = _HEAD.match(line)
+        if head is not None:
+            name = head[1]
+            heads.setdefault(name, []).append(head[2])
+        elif name and line.startswith(";"):
+            heads[name].append(line[1:].rstrip())
+        else:
+            name = ""
+    return "\n".join(_commented(assembly.split("\n"), heads, comment))
+
+
+def _commented(lines: Iterable[str], heads: dict[str, list[str]], comment: str) -> Iterable[str]:
+    for line in lines:
+        label = _LABEL.match(line)
+        for text in heads.get(label[1], ()) if label is not None else ():
+            yield f"{comment} {text}"
+        yield line

@@ -1,0 +1,137 @@
+"""What a call of a compiled form has to ask: words of memory, where its guards can be asked so, and functions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any
+
+from ..frontend.guards import Content, Guard, Holds, LookupGuard, MethodOf, in_short, matches
+from ..frontend.joins import same_static
+from ..ir.types import TensorType
+
+if TYPE_CHECKING:
+    from ..backends.native.words import Word
+    from .specialised import Specialised
+
+__all__ = ["Asked"]
+
+#: A word that is never right: where a count of references stands, nothing.
+_NEVER: object = object()
+#: Values that count as the same if they are equal; None, True and False are there once.
+_EQUAL = (int, float, str, bytes)
+
+
+class Asked:
+    """What a call has to ask: as words of memory where that is possible, and what is `rest` as functions."""
+
+    def __init__(self, entry: Specialised) -> None:
+        lowered = entry.lowered
+        fetches = {c.fetch for c in lowered.captures}
+        # of what is captured the type is asked by the program's entry
+        guards = [g for g in lowered.guards if not g.watched]
+        asked = [g for g in guards if not (isinstance(g, Guard) and g.fetch in fetches and _is_type(g.expected))]
+        #: what is asked by functions
+        self.rest: list[Callable[[], bool]] = []
+        self._captures = lowered.captures
+        self.captured = [c.fetch() for c in lowered.captures]
+        self._locks = entry.all_locks
+        self._quick: list[Any] = []
+        for guard in asked:
+            quick, rest = in_short([guard], contents=True)
+            if isinstance(guard, LookupGuard):
+                for one in quick:
+                    (self.rest.append(_gives(*one)) if self._words(one) is None else self._quick.append(one))
+            elif rest or any(self._words(one) is None for one in quick):
+                self.rest.append(guard.holds)
+            else:
+                self._quick += quick
+        for c, x in zip(lowered.captures, self.captured, strict=True):
+            if c.quick is None or self._words((*c.quick, x)) is None:
+                self.rest.append(_is(c.fetch, x))
+            else:
+                self._quick.append((*c.quick, x))
+
+    @property
+    def kept(self) -> tuple[Any, ...]:
+        """What the words belong to."""
+        return (*self._quick, *self._locks)
+
+    def words(self) -> list[Word]:
+        """The words of now; one that cannot be right where some cannot be found any more."""
+        from ..backends.native.words import free_words
+
+        found: dict[Word, None] = {}
+        for one in self._quick:
+            some = self._words(one)
+            if some is None:
+                return [(id(_NEVER), 0)]
+            found.update(dict.fromkeys(some))
+        locks = free_words(self._locks)
+        return [(id(_NEVER), 0)] if locks is None else [*found, *locks]
+
+    def still(self) -> bool:
+        """Whether what is captured is what it was."""
+        return all(c.fetch() is x for c, x in zip(self._captures, self.captured, strict=True))
+
+    def _words(self, one: tuple[Callable[[Any], Any], Any, Any]) -> list[Word] | None:
+        """The words for a function, what to call it with and what it must give; None where there are none now."""
+        from ..backends.native import words
+
+        get, key, expected = one
+        try:
+            now = get(key)
+        except (AttributeError, KeyError, ValueError):
+            return None
+        if not matches(now, expected):
+            return None
+        if type(get) is MethodOf:
+            return words.method(key, get.name)
+        if type(get) is Holds:
+            return None if now else words.absence(key, get.name)
+        place = words.place_read(get, key)
+        if place is None:
+            return words.unread(get) if now is True else None
+        found = list(self._at(place[1], now, expected))
+        return None if None in found else [*place[0], *found]  # type: ignore[list-item]
+
+    def _at(self, place: int, now: Any, expected: Any) -> Iterator[Word | None]:
+        """The words that say that what lies at a place, which is `now`, is as expected; None for one that is not known.
+
+        Containers in between may go; as long as the words before say where they lie, they are there.
+        """
+        from ..backends.native.words import BY_VALUE, inside
+
+        if isinstance(expected, TensorType):
+            yield (place, id(now)) if any(now is x for x in self.captured) else None
+        elif isinstance(expected, Content) or (type(expected) is tuple and now is not expected):
+            found, items = inside(now), expected.items if isinstance(expected, Content) else expected
+            if found is None:
+                yield None
+                return
+            yield place, id(now)
+            yield from found[0]
+            values = list(now.values()) if type(now) is dict else now
+            for at, one, other in zip(found[1], values, items[len(items) - len(values) :], strict=True):
+                yield from self._at(at, one, other)
+        elif type(expected) in _EQUAL and same_static(now, expected):
+            yield place | BY_VALUE, id(expected)
+        else:
+            yield (place, id(expected)) if now is expected else None
+
+
+def _is_type(expected: Any) -> bool:
+    return isinstance(expected, TensorType)
+
+
+def _is(fetch: Callable[[], Any], x: Any) -> Callable[[], bool]:
+    def holds() -> bool:
+        try:
+            return fetch() is x
+        except (AttributeError, KeyError, IndexError, ValueError):
+            return False
+
+    return holds
+
+
+def _gives(get: Callable[[Any], Any], key: Any, value: Any) -> Callable[[], bool]:
+    return _is(lambda: get(key), value)

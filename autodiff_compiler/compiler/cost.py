@@ -1,0 +1,279 @@
+"""What a program costs: operations, bytes moved and an estimate of time, in total and for each line of the user's."""
+
+from __future__ import annotations
+
+import html
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from ..backends.base import Piece, Work
+from ..ir.core import Op
+from ..primitives.flops import flops_of
+from ..source import Loc, line_of
+from .estimate import Model, Seconds, model_of
+from .figures import amount, duration, size
+from .machine_limits import MachineLimits
+
+__all__ = ["Cost", "Line", "cost_of"]
+
+
+@dataclass(frozen=True)
+class Line:
+    """What a line of the user's costs.
+
+    `part` says which transformation made the ops ("adjoint"), and is empty for those of the line itself; `ops` are
+    their names; `seconds` is the estimate, None where the limits of the machine are not known; `bound` what limits
+    it: "compute", "memory" or "calls".
+    """
+
+    file: str
+    line: int
+    part: str
+    text: str
+    ops: tuple[str, ...]
+    flops: int
+    read: int
+    written: int
+    seconds: float | None
+    share: float
+    bound: str
+
+    @property
+    def bytes(self) -> int:
+        return self.read + self.written
+
+    @property
+    def place(self) -> str:
+        """The line as compilers name it, e.g. "model.py:14 adjoint"."""
+        name = f"{_base(self.file)}:{self.line}" if self.file else "-"
+        return f"{name} {self.part}" if self.part else name
+
+
+@dataclass(frozen=True)
+class Cost:
+    """What one call of a program costs: operations on numbers, bytes moved, seconds by estimate.
+
+    `bytes` are those that its loops and calls read from memory and write there, each element once; what stays in
+    registers between fused ops is not moved.  `lines` are the lines of the user's, costly ones first.  `seconds` is
+    the estimate of one thread on this machine, without the Python in front of the program; None where the limits of
+    the machine are not known (Ascend).  `bound` says what most of the time goes to: "compute", "memory" or "calls".
+    `trips` is how many trips of loops of unknown length were counted, whose places are `per_trip`: 1, unless asked for.
+    Of the arms of an `if` the slower one counts.
+    """
+
+    name: str
+    backend: str
+    flops: int
+    read: int
+    written: int
+    seconds: float | None
+    bound: str
+    lines: tuple[Line, ...]
+    trips: int
+    per_trip: tuple[str, ...]
+    limits: MachineLimits | None = None
+
+    @property
+    def bytes(self) -> int:
+        return self.read + self.written
+
+    @property
+    def intensity(self) -> float:
+        """Operations per byte moved."""
+        return self.flops / self.bytes if self.bytes else float("inf") if self.flops else 0.0
+
+    def __str__(self) -> str:
+        head, rows = self._table()
+        widths = [max(len(row[i]) for row in (head, *rows)) for i in range(len(head))]
+        lines = [self._headline(), ""]
+        left = {0, 1, len(head) - 1}
+        for row in (head, *rows):
+            cells = [f"{c:{'<' if i in left else '>'}{widths[i]}}" for i, c in enumerate(row)]
+            lines.append("  ".join(cells).rstrip())
+        return "\n".join([*lines, *self._notes()]) + "\n"
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        head, rows = self._table()
+        made = [f"<p>{html.escape(self._headline())}</p><table><thead><tr>"]
+        made += [f"<th>{html.escape(cell)}</th>" for cell in head]
+        made.append("</tr></thead><tbody>")
+        for row in rows:
+            made += ["<tr>", *[f"<td>{html.escape(cell)}</td>" for cell in row], "</tr>"]
+        notes = [f"<p>{html.escape(note)}</p>" for note in self._notes() if note]
+        return "".join([*made, "</tbody></table>", *notes])
+
+    def _headline(self) -> str:
+        text = f"{self.name} on {self.backend}: {amount(self.flops)} operations, {size(self.bytes)} moved"
+        return text if self.seconds is None else f"{text}, about {duration(self.seconds)}, bound by {self.bound}"
+
+    def _table(self) -> tuple[list[str], list[list[str]]]:
+        head = ["line", "source", "operations", "read", "written", "time", "share", "bound", "ops"]
+        rows = []
+        for x in self.lines:
+            time = "" if x.seconds is None else duration(x.seconds)
+            share = "" if x.seconds is None else f"{100 * x.share:.0f} %"
+            row = [x.place, _short(x.text, 44), amount(x.flops), size(x.read), size(x.written), time, share, x.bound]
+            rows.append([*row, _short(_counted(x.ops), 48)])
+        if self.seconds is None:
+            drop = {head.index(name) for name in ("time", "share", "bound")}
+            head, *rows = [[c for i, c in enumerate(row) if i not in drop] for row in (head, *rows)]
+        return head, rows
+
+    def _notes(self) -> list[str]:
+        notes = []
+        if self.per_trip:
+            times, loops = "1 trip" if self.trips == 1 else f"{self.trips} trips", ", ".join(self.per_trip)
+            notes += ["", f"{times} of loops counted whose length is not known before: {loops}"]
+        if self.limits is None:
+            notes += ["", f"no time: the limits of {self.backend} are not known here"]
+        return notes
+
+
+# ------------------------------------------------------------------------------------------------ counting
+@dataclass
+class _Row:
+    flops: int = 0
+    read: int = 0
+    written: int = 0
+    time: Seconds = field(default_factory=Seconds)
+    seconds: float = 0.0
+    ops: list[str] = field(default_factory=list)
+
+    def add(self, other: _Row, times: int) -> None:
+        self.flops += other.flops * times
+        self.read += other.read * times
+        self.written += other.written * times
+        self.seconds += other.seconds * times
+        for name in ("compute", "memory", "calls"):
+            setattr(self.time, name, getattr(self.time, name) + getattr(other.time, name) * times)
+        self.ops += other.ops
+
+
+_Place = tuple[str, int, str]
+_Tally = dict[_Place, _Row]
+
+
+class _Counter:
+    """Counts pieces; `model` estimates their time."""
+
+    def __init__(self, model: Model | None, trip: float, trips: int) -> None:
+        self.model, self.trip, self.trips = model, trip, trips
+        self.per_trip: dict[str, None] = {}
+
+    def block(self, pieces: Iterable[Piece]) -> _Tally:
+        found: _Tally = {}
+        for piece in pieces:
+            _merge(found, self._control(piece) if piece.blocks else self._plain(piece))
+        return found
+
+    def _control(self, piece: Piece) -> _Tally:
+        (op,) = piece.ops
+        blocks = [self.block(pieces) for pieces in piece.blocks]
+        found: _Tally = self._plain(Piece(piece.ops, piece.moves, piece.calls))
+        name = op.defn.name
+        if name == "if":
+            _merge(found, max(blocks, key=lambda b: (_seconds(b), sum(row.flops for row in b.values()))))
+        elif name == "while":
+            trips = self._unknown(op)
+            _merge(found, blocks[0], trips + 1)
+            _merge(found, blocks[1], trips)
+        elif name == "scan":
+            known = op.operands[0].constant
+            _merge(found, blocks[0], self._unknown(op) if known is None else max(0, int(known)))
+        else:
+            for block in blocks:
+                _merge(found, block)
+        if name in ("while", "scan") and self.model is not None:
+            known = op.operands[0].constant if name == "scan" else None
+            time = self.trip * (self.trips if known is None else max(0, int(known)))
+            _merge(found, {_place_of(op.loc): _Row(time=Seconds(calls=time), seconds=time)})
+        return found
+
+    def _unknown(self, op: Op) -> int:
+        self.per_trip[str(op.loc.of_user() if op.loc else op.defn.name)] = None
+        return self.trips
+
+    def _plain(self, piece: Piece) -> _Tally:
+        found: dict[Op | None, _Row] = {op: _Row(flops=flops_of(op), ops=[op.defn.name]) for op in piece.ops}
+        for move in piece.moves:
+            row = found.setdefault(move.op, _Row())
+            row.read, row.written = row.read + move.read, row.written + move.written
+        if self.model is not None:
+            times = self.model(piece)
+            compute, memory = sum(t.compute for t in times.values()), sum(t.memory for t in times.values())
+            total = max(compute, memory)
+            for x, time in times.items():
+                if time.compute or time.memory or time.calls:
+                    row = found.setdefault(x, _Row())
+                    row.time = time
+                    # an op's part of the slower of the two, as both would be without the other
+                    row.seconds = time.calls + total * (time.compute + time.memory) / ((compute + memory) or 1)
+        tally: _Tally = {}
+        for x, row in found.items():
+            if not (row.flops or row.read or row.written or row.seconds or (x is not None and x.blocks)):
+                row.ops = []  # no code: constants, views
+            _merge(tally, {_place_of(x.loc if x is not None else _first(piece.ops)): row})
+        return tally
+
+
+def _first(ops: Iterable[Op]) -> Loc | None:
+    return next((op.loc for op in ops if op.loc is not None), None)
+
+
+def _place_of(loc: Loc | None) -> _Place:
+    user = loc.of_user() if loc is not None else None
+    return (user.file, user.line, (loc.tag if loc else "") or user.tag) if user is not None else ("", 0, "")
+
+
+def _merge(into: _Tally, other: _Tally, times: int = 1) -> None:
+    for place, row in other.items():
+        into.setdefault(place, _Row()).add(row, times)
+
+
+def _seconds(tally: _Tally) -> float:
+    return sum(row.seconds for row in tally.values())
+
+
+def _bound(time: Seconds) -> str:
+    parts = {"compute": time.compute, "memory": time.memory, "calls": time.calls}
+    return max(parts, key=lambda name: parts[name]) if any(parts.values()) else ""
+
+
+def cost_of(name: str, work: Work, limits: MachineLimits | None, trips: int = 1) -> Cost:
+    """The cost of a program; `trips` of loops whose length is not known before."""
+    model, call, trip = model_of(limits, work.storage.arena) if limits is not None else (None, 0.0, 0.0)
+    counter = _Counter(model, trip, trips)
+    tally = counter.block(work.pieces)
+    whole = _Row()
+    for row in tally.values():
+        whole.add(row, 1)
+    whole.seconds, whole.time.calls = whole.seconds + call, whole.time.calls + call
+    lines = []
+    for (file, line, part), row in tally.items():
+        if not (row.flops or row.read or row.written or row.seconds):
+            continue
+        seconds = row.seconds if model is not None else None
+        text = line_of(file, line).strip() if file else ""
+        figures = (row.flops, row.read, row.written, seconds, row.seconds / (whole.seconds or 1), _bound(row.time))
+        lines.append(Line(file, line, part, text, tuple(row.ops), *figures))
+    lines.sort(key=lambda x: (-(x.seconds or 0.0), -x.flops, -x.bytes, x.file, x.line, x.part))
+    seconds = whole.seconds if model is not None else None
+    return Cost(
+        name, work.backend, whole.flops, whole.read, whole.written, seconds, _bound(whole.time), tuple(lines), trips,
+        tuple(counter.per_trip), limits,
+    )  # fmt: skip
+
+
+def _base(file: str) -> str:
+    return file.replace("\\", "/").rpartition("/")[2]
+
+
+def _short(text: str, most: int) -> str:
+    return text if len(text) <= most else text[: most - 3] + "..."
+
+
+def _counted(names: Iterable[str]) -> str:
+    return ", ".join(f"{name} x{n}" if n > 1 else name for name, n in Counter(names).items())

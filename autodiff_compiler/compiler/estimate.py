@@ -1,0 +1,136 @@
+"""How long a piece of a program takes: its arithmetic or its memory, whichever is slower, and its calls."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from ..backends.base import Move, Piece
+from ..ir.core import Op, Value
+from ..ir.types import TensorType
+from ..primitives.flops import flops_of, functions_of, size_of_type
+from .machine_limits import MachineLimits
+
+__all__ = ["Model", "Seconds", "model_of"]
+
+#: Products whose arithmetic runs at the speed of `MachineLimits.product`.
+_PRODUCTS = frozenset({"matmul", "conv", "conv_input", "conv_filter"})
+#: Operations of a product from which on that is so; smaller ones run at the share `_SMALL_PRODUCT` of the peak.
+_LARGE_PRODUCT, _SMALL_PRODUCT = 2 * 64**3, 0.6
+#: Other arithmetic is no multiply-adds: half of them, so half of the peak.
+_PLAIN = 0.5
+#: Of instructions on single numbers some wait for others, and some do not: what one takes, in latencies of a
+#: multiply-add.
+_WAITING = 0.22
+#: How many additions a division or a root of vectors takes as long as.
+_SLOW = {"divide": 10, "truediv": 10, "true_divide": 10, "sqrt": 12, "reciprocal": 10}
+#: Seconds: a call of a loop over memory, a trip of a loop, Python between two pieces of machine code, a trip of Python.
+_CALL, _TRIP, _HOST, _PYTHON_TRIP = 5e-9, 1e-9, 1.5e-6, 1e-7
+#: Calls of NumPy in those of a ufunc: of other functions, and of an operator between single numbers.
+_KERNEL, _NUMBERS = 4.0, 0.25
+#: Bytes of a result from which on NumPy's memory comes from the system and goes back there, where a program has more
+#: than `_ROOM` such arrays at once: the C library keeps no more than that.  The share `_NEW` of results is new memory,
+#: others are written over operands.
+_FRESH, _ROOM, _NEW = 256 << 10, 2, 0.5
+
+
+@dataclass
+class Seconds:
+    """What an op takes of the time of its piece: for arithmetic, for memory, and for calls."""
+
+    compute: float = 0.0
+    memory: float = 0.0
+    calls: float = 0.0
+
+
+#: The ops of a piece (None: what belongs to no op) with what they take, each as if it ran alone.
+Model: TypeAlias = Callable[[Piece], dict[Op | None, Seconds]]
+
+
+def model_of(limits: MachineLimits, arena: int) -> tuple[Model, float, float]:
+    """How pieces of a program are estimated that has so many bytes between arguments and results at once.
+
+    With it seconds of a call of the program, and of a trip of a loop.
+    """
+    if limits.backend == "native":
+        return _Native(limits), limits.call, _TRIP
+    return _Numpy(limits, arena), limits.call, _PYTHON_TRIP
+
+
+class _Native:
+    def __init__(self, limits: MachineLimits) -> None:
+        self.limits = limits
+
+    def __call__(self, piece: Piece) -> dict[Op | None, Seconds]:
+        limits, found = self.limits, {op: Seconds() for op in (*piece.ops, None)}
+        speed = limits.bandwidth_of(sum(m.read + m.written for m in piece.moves))
+        for op in piece.ops:
+            found[op].compute = self._arithmetic(op, piece)
+        for move in piece.moves:
+            found[move.op].memory += (move.read + move.written) / speed
+        if piece.calls:
+            found[piece.ops[0] if piece.ops else None].calls += piece.calls * _HOST
+        elif piece.moves:
+            found[piece.moves[0].op].calls += _CALL
+        return found
+
+    def _arithmetic(self, op: Op, piece: Piece) -> float:
+        limits, flops = self.limits, flops_of(op)
+        if piece.scalar:
+            return flops * limits.latency * _WAITING
+        dtype = _dtype_of(op)
+        if op.defn.name in _PRODUCTS:
+            if flops > _LARGE_PRODUCT:
+                return flops / limits.product[dtype]
+            return flops / (limits.operations[dtype] * _SMALL_PRODUCT)
+        elements = max((size_of_type(x.type) for x in _tensors(op)), default=0)
+        slow = sum(_SLOW.get(f, 1) - 1 for f in functions_of(op))
+        return (flops + slow * elements) / (limits.operations[dtype] * _PLAIN)
+
+
+class _Numpy:
+    """Functions of NumPy one after the other: each is called, and goes through memory."""
+
+    def __init__(self, limits: MachineLimits, arena: int) -> None:
+        self.limits, self.arena = limits, arena
+
+    def __call__(self, piece: Piece) -> dict[Op | None, Seconds]:
+        found = {op: Seconds() for op in (*piece.ops, None)}
+        for op in piece.ops:
+            each = _NUMBERS if piece.scalar else 1.0 if "kernel" not in functions_of(op) else _KERNEL
+            found[op].calls = piece.calls * self.limits.call * each
+            if not piece.scalar:
+                found[op].compute = self._arithmetic(op)
+        for move in piece.moves:
+            found[move.op].memory += self._memory(move, max(1, piece.calls))
+        return found
+
+    def _arithmetic(self, op: Op) -> float:
+        dtype, flops = _dtype_of(op), flops_of(op)
+        if op.defn.name in _PRODUCTS:
+            return flops / self.limits.product[dtype]
+        rates = self.limits.functions[dtype]
+        elements = max((size_of_type(x.type) for x in _tensors(op)), default=0)
+        functions = functions_of(op)
+        if op.defn.name in rates:
+            return elements * rates[op.defn.name]
+        if "kernel" in functions:  # of whose arithmetic only the amount is known
+            return flops * rates["add"]
+        return elements * sum(rates.get(f, rates["add"]) for f in functions)
+
+    def _memory(self, move: Move, calls: int) -> float:
+        limits, moved = self.limits, move.read + move.written
+        each = move.written // calls
+        fresh = _NEW * each * limits.fresh if each >= _FRESH and self.arena > _ROOM * each else 0.0
+        return moved / limits.bandwidth_of(moved // calls) + fresh
+
+
+def _tensors(op: Op) -> list[Value]:
+    return [x for x in (*op.operands, *op.results) if isinstance(x.type, TensorType)]
+
+
+def _dtype_of(op: Op) -> str:
+    """The dtype in whose vectors an op runs: double precision if any operand has it, else single."""
+    wide = any(x.dtype.itemsize == 8 for x in _tensors(op))
+    return "f64" if wide else "f32"

@@ -1,0 +1,46 @@
+"""Amounts as people read them."""
+
+from __future__ import annotations
+
+__all__ = ["amount", "duration", "size"]
+
+
+def amount(n: int) -> str:
+    """A count with three digits.
+
+    >>> amount(999), amount(1536), amount(2_400_000)
+    ('999', '1.54 k', '2.40 M')
+    """
+    return _scaled(float(n), 1000.0, ("", "k", "M", "G", "T", "P"))
+
+
+def size(nbytes: int) -> str:
+    """Bytes with three digits.
+
+    >>> size(640), size(6144), size(3 << 20)
+    ('640 B', '6.00 KiB', '3.00 MiB')
+    """
+    return _scaled(float(nbytes), 1024.0, ("B", "KiB", "MiB", "GiB", "TiB"))
+
+
+def duration(seconds: float) -> str:
+    """A time with three digits.
+
+    >>> duration(2.5e-7), duration(1.234e-3)
+    ('250 ns', '1.23 ms')
+    """
+    for factor, unit in ((1.0, "s"), (1e3, "ms"), (1e6, "us")):
+        if seconds * factor >= 1:
+            return f"{_digits(seconds * factor)} {unit}"
+    return f"{_digits(seconds * 1e9)} ns"
+
+
+def _scaled(x: float, step: float, units: tuple[str, ...]) -> str:
+    i = 0
+    while x >= step and i < len(units) - 1:
+        x, i = x / step, i + 1
+    return f"{_digits(x) if i else round(x)} {units[i]}".rstrip()
+
+
+def _digits(x: float) -> str:
+    return f"{x:.2f}" if x < 10 else f"{x:.1f}" if x < 100 else f"{x:.0f}"

@@ -1,0 +1,70 @@
+"""What memory a program takes: by what it is for, and by how it grows with the trips of loops."""
+
+from __future__ import annotations
+
+import html
+from dataclasses import dataclass
+
+from .figures import size
+
+__all__ = ["MemoryUse"]
+
+
+@dataclass(frozen=True)
+class MemoryUse:
+    """The bytes that one call of a program needs.
+
+    `arguments` are given by the caller (states that the program reads are among them), `results` belong to the caller
+    afterwards, but for those that are `overwritten`: written over the state whose next version they are.  `constants`
+    and `code` (None: there is no machine code) are there once for all calls.  `arena` holds values between arguments
+    and results; calls that run at the same time have one each.  `stacks` hold what loops with a known number of trips
+    leave behind for later, and grow by `per_trip` in each trip of others.
+    """
+
+    name: str
+    backend: str
+    arguments: int
+    results: int
+    overwritten: int
+    constants: int
+    arena: int
+    stacks: int
+    per_trip: int
+    code: int | None
+
+    @property
+    def total(self) -> int:
+        """The bytes of a call, with those of the caller; stacks that grow are counted as empty."""
+        mine = self.constants + self.arena + self.stacks + (self.code or 0)
+        return self.arguments + self.results - self.overwritten + mine
+
+    def __str__(self) -> str:
+        rows = self._rows()
+        wide, long = max(len(name) for name, _, _ in rows), max(len(size(n)) for _, n, _ in rows)
+        lines = [f"{name:<{wide}}  {size(n):>{long}}  {what}".rstrip() for name, n, what in rows]
+        return "\n".join([self._headline(), "", *lines]) + "\n"
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        rows = [(name, size(n), html.escape(what)) for name, n, what in self._rows()]
+        cells = ["".join(f"<td>{cell}</td>" for cell in row) for row in rows]
+        return f"<p>{html.escape(self._headline())}</p><table>{''.join(f'<tr>{row}</tr>' for row in cells)}</table>"
+
+    def _headline(self) -> str:
+        grows = f", and {size(self.per_trip)} for each trip of a loop" if self.per_trip else ""
+        return f"{self.name} on {self.backend}: {size(self.total)}{grows}"
+
+    def _rows(self) -> list[tuple[str, int, str]]:
+        rows = [("arguments", self.arguments, "of the caller"), ("results", self.results, "new at each call")]
+        if self.overwritten:
+            rows[1] = ("results", self.results, f"of which {size(self.overwritten)} are written over states")
+        rows.append(("arena", self.arena, "for values in between, used again by the next call"))
+        if self.stacks:
+            rows.append(("stacks", self.stacks, "for what loops keep for later"))
+        if self.per_trip:
+            rows.append(("stacks", self.per_trip, "for each trip of loops whose length is not known before"))
+        rows.append(("constants", self.constants, "once for all calls"))
+        if self.code is not None:
+            rows.append(("code", self.code, "once for all calls"))
+        return rows

@@ -1,0 +1,91 @@
+"""What a compiled form returns, as machine code puts it together."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterator
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..dtypes import DType
+from ..frontend.lower import Arg, Out, State
+from ..frontend.values import LocalDict, LocalList
+
+if TYPE_CHECKING:
+    from ..backends.native.signature import Form
+
+__all__ = ["parts_of", "returned"]
+
+_CONTAINERS: dict[Any, str] = {tuple: "tuple", list: "list", LocalList: "list", dict: "dict", LocalDict: "dict"}
+_CONSTANT = (type(None), bool, int, float, str, bytes, DType)
+
+
+def returned(template: Any, arrays: Collection[int]) -> tuple[Form | None, dict[str, Any]]:
+    """The form of a result, with the objects in it by their names; None for one that takes Python to be made.
+
+    `arrays`: which of the arguments are ndarrays.  Where one of them is returned, it takes Python.
+    """
+    constants: dict[str, Any] = {}
+    try:
+        form = _form(template, constants, set())
+    except _InPythonError:
+        return None, {}
+    results: Counter[int] = Counter()
+    bare: set[int] = set()
+    for leaf in _leaves(form):
+        if leaf.kind == "argument" and leaf.number in arrays:
+            return None, {}
+        if leaf.kind in ("array", "result"):
+            results[leaf.number] += 1
+            bare |= {leaf.number} if leaf.kind == "array" else set()
+    return (None, {}) if any(results[i] > 1 for i in bare) else (form, constants)
+
+
+def _leaves(form: Form) -> Iterator[Form]:
+    if not form.items:
+        yield form
+    for item in form.items:
+        yield from _leaves(item)
+
+
+def parts_of(count: int) -> Form:
+    """A tuple of the first results."""
+    from ..backends.native.signature import Form
+
+    return Form("tuple", items=tuple(Form("result", number=i) for i in range(count)))
+
+
+class _InPythonError(Exception):
+    """A part that only Python makes."""
+
+
+def _form(template: Any, constants: dict[str, Any], seen: set[int]) -> Form:
+    from ..backends.native.signature import Form
+
+    kind = type(template)
+    if kind is Out and template.kind is None:
+        return Form("result", number=template.index)
+    if kind is Out and template.kind is np.ndarray:
+        return Form("array", number=template.index)
+    if kind is Arg and template.kind is None:
+        return Form("argument", number=template.index)
+    if kind is State:
+        return Form("constant", name=_named(template.source, constants))
+    if kind in _CONSTANT:
+        return Form("constant", name=_named(template, constants))
+    if kind not in _CONTAINERS or (kind is not tuple and id(template) in seen):
+        raise _InPythonError  # a list that stands in two places is one list
+    seen.add(id(template))
+    if _CONTAINERS[kind] != "dict":
+        return Form(_CONTAINERS[kind], items=tuple(_form(t, constants, seen) for t in template))
+    if not all(type(key) in _CONSTANT for key in template):
+        raise _InPythonError
+    keys = tuple(_named(key, constants) for key in template)
+    return Form("dict", items=tuple(_form(t, constants, seen) for t in template.values()), keys=keys)
+
+
+def _named(x: Any, constants: dict[str, Any]) -> str:
+    name = f"constant {len(constants)}"
+    constants[name] = x
+    return name
