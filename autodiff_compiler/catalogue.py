@@ -223,7 +223,9 @@ CATALOGUE: dict[str, Entry] = {
         "a pullback or linear map is called where the run that it belongs to is out of reach",
         "call it where it was made: compiled code or not, the same branch, loop or differentiated function",
     ),
-    "AC1801": Entry(_CALL, "a Tensor leaves the graph, which would also cut the gradient", "use an op, or `py_call`"),
+    "AC1801": Entry(
+        _CALL, "a Tensor leaves the graph, which would also cut the gradient", "use an op, or `ms.py_call`"
+    ),
     "AC1802": Entry(_CALL, "a Cell overrides `__call__`", "override `construct`"),
     "AC1803": Entry(_CALL, "a Cell or Parameter is created at each call", "create it in `__init__`"),
     "AC1804": Entry(
@@ -232,13 +234,13 @@ CATALOGUE: dict[str, Entry] = {
         "mark it `jit_class`, or use a NamedTuple or a frozen dataclass",
     ),
     "AC1805": Entry(
-        _CALL, "a NumPy function without a counterpart gets a Tensor", "use a function of `ops`, or `py_call`"
+        _CALL, "a NumPy function without a counterpart gets a Tensor", "use a function of `ops`, or `ms.py_call`"
     ),
     "AC1806": Entry(_CALL, "a builtin is called that has no meaning in a graph", "compute the value outside"),
     "AC1807": Entry(
         _CALL,
         "a function is called whose inside cannot be seen",
-        "call it outside, by `py_call` at run time, or mark it `constexpr` to call it while compiling",
+        "call it outside, by `ms.py_call` at run time, or mark it `constexpr` to call it while compiling",
     ),
     "AC1808": Entry(("ParameterError",), "two Parameters have the same name", "rename one of them"),
     "AC1901": Entry(
@@ -251,8 +253,8 @@ CATALOGUE: dict[str, Entry] = {
     ),
     "AC2001": Entry(
         ("RecompileWarning",),
-        "the function is compiled anew for each value of one number or dimension",
-        "pass the number as `mutable(n)` or as a Tensor; pad or batch to one shape",
+        "it is compiled again and again: for each value of a number or dimension, or whenever what it reads changes",
+        "pass the number as `mutable(n)` or as a Tensor; pad or batch to one shape; leave alone what it reads",
     ),
     "AC2002": Entry(
         ("UnrollWarning",), "a long loop is unrolled", "remove the use named in the message so that it can be kept"

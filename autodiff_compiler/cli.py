@@ -10,13 +10,16 @@ import json
 import os
 import re
 import sys
+import textwrap
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from .catalogue import CATALOGUE, explain
+from .compiler.figures import size
 from .dtypes import BY_SHORT
+from .environment import flag
 from .errors import CompileError
 from .mindspore_names import as_mindspore
 
@@ -42,7 +45,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         print(f"autodiff_compiler: {error}", file=sys.stderr)
         return 2
     except Exception as error:  # what the program itself raises: its message says more than our frames
-        if os.environ.get("AC_FULL_TRACEBACK"):
+        if flag("AC_FULL_TRACEBACK"):
             raise
         print("\n".join([f"{type(error).__name__}: {error}", *getattr(error, "__notes__", ())]), file=sys.stderr)
         return 1
@@ -74,6 +77,7 @@ def _parser() -> argparse.ArgumentParser:
     dump.add_argument(
         "--grad", type=int, action="append", metavar="N", help="dump the derivative by argument N (may be repeated)"
     )
+    dump.add_argument("--backend", choices=("auto", "native", "numpy"), help="which backend makes the code")
     dump.add_argument("--stage", default="opt", help="source, front, adjoint, opt, plan, code, explain or all")
     dump.set_defaults(run=_dump)
     explanation = commands.add_parser("explain", help="what an error code means and what to do")
@@ -204,7 +208,9 @@ def _environment(options: Any) -> str:
     from .inspection import ascend, limits, native
 
     found = ascend.environment()
-    found = {**found, "native": native.environment(), "limits": limits.environment(measure=options.measure)}
+    cann = found.pop("cann")
+    found = {**found, **native.settings(), "native": native.environment()}
+    found = {**found, "limits": limits.environment(measure=options.measure), "cann": cann}
     return json.dumps(found, indent=2) if options.json else "\n".join(_lines(found))
 
 
@@ -243,6 +249,11 @@ def _self_tested(options: Any) -> tuple[str, int]:
     return text, int(not passed)
 
 
+_WIDTH = 120
+#: Amounts of memory in reports, by their names.
+_BYTES = ("bytes", "limit", "removed bytes")
+
+
 def _lines(found: Any, indent: str = "") -> list[str]:
     """Nested dicts and lists as indented lines."""
     lines = []
@@ -251,7 +262,13 @@ def _lines(found: Any, indent: str = "") -> list[str]:
             lines += [f"{indent}{name}:", *_lines(value, indent + "  ")]
         else:
             shown = ", ".join(map(str, value)) if isinstance(value, list | dict) else value
-            lines.append(f"{indent}{name}: {shown if shown != '' else 'none'}")
+            shown = size(value) if name in _BYTES and isinstance(value, int) else shown
+            line = f"{indent}{name}: {shown if shown != '' else 'none'}"
+            lines += (
+                textwrap.wrap(line, _WIDTH, subsequent_indent=f"{indent}  ", break_long_words=False)
+                if len(line) > _WIDTH
+                else [line]
+            )
     return lines
 
 
@@ -269,9 +286,12 @@ def _dump(options: Any) -> str:
         if stage not in (*STAGES, "explain"):
             raise _Usage(f"there is no stage {stage!r}; stages are {', '.join(STAGES)}, explain and all")
     fn = _load(options.target)
+    arguments = _arguments(options.args)
     if options.grad:
+        if not arguments:
+            raise _Usage("--grad needs --args: write the types of the arguments, e.g. --args 'f32[2,3]'")
         fn = grad(fn, tuple(options.grad) if len(options.grad) > 1 else options.grad[0])
-    artifact = jit(fn).lower(*_arguments(options.args))
+    artifact = jit(fn, backend=options.backend or "").lower(*arguments)
     parts = []
     for stage in stages:
         text = artifact.explain() if stage == "explain" else artifact.ir(stage)
@@ -302,6 +322,7 @@ def _load(target: str) -> Any:
     return found() if isinstance(found, type) else found
 
 
+_BY_NAME = {dtype.name: dtype for dtype in BY_SHORT.values()}
 _TENSOR = re.compile(r"(\w+)\[([\d,\s]*)\]$")
 
 
@@ -313,7 +334,7 @@ def _arguments(text: str) -> list[Any]:
     for word in re.findall(r"\w+\[[\d,\s]*\]|\S+", text):
         match = _TENSOR.match(word)
         if match:
-            dtype = BY_SHORT.get(match[1])
+            dtype = BY_SHORT.get(match[1]) or _BY_NAME.get(match[1])
             if dtype is None:
                 raise _Usage(f"{match[1]!r} in --args is no dtype; dtypes are {', '.join(BY_SHORT)}")
             shape = tuple(int(d) for d in match[2].split(",") if d.strip())

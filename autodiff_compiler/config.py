@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import difflib
-import os
 import re
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, TypeVar
 
+from .environment import check_environment, choice, flag
 from .errors import SideEffectError
 
 __all__ = [
@@ -120,7 +120,7 @@ _SETTINGS = {
     "save_graphs_path": "",
     "verify": False,
     "optimize": 2,
-    "backend": os.environ.get("AC_BACKEND") or _DEFAULT_BACKEND,
+    "backend": choice("AC_BACKEND") or _DEFAULT_BACKEND,
     "ascend_mode": "per_call",
     "ascend_fallback": "",
 }
@@ -246,6 +246,7 @@ def _check_kept(name: str, value: Any) -> None:
         raise ValueError("grad_for_scalar: a Python number has no derivative; make it a Tensor")
 
 
+check_environment()  # so that a mistake is an error at once, and not where the setting is used first
 context = Context()
 
 
@@ -300,7 +301,7 @@ def get_context(attr_key: str) -> Any:
     return context.get(attr_key)
 
 
-_disabled = int(os.environ.get("AC_DISABLE_JIT", "") not in ("", "0"))
+_disabled = int(flag("AC_DISABLE_JIT"))
 
 
 @contextmanager

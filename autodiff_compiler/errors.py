@@ -20,6 +20,7 @@ from typing import Any, ClassVar, ParamSpec, Self, TypeVar
 
 import numpy as np
 
+from .environment import flag
 from .source import Loc, excerpt, line_of
 
 __all__ = [
@@ -74,7 +75,7 @@ R = TypeVar("R")
 
 _SHOWN_CALLS = 8
 #: From which likeness on one name may be a misspelling of another.
-_NEAR = 0.75
+_NEAR = 0.76
 #: an article before the name of a class that wants "an"
 _ARTICLE = re.compile(r"\b([Aa]) (?=(?:int|[AEIO][a-z]\w*)\b)")
 
@@ -267,7 +268,7 @@ def leave_user_frames(error: BaseException) -> None:
 
     To be followed by a bare `raise`, which adds no frame of its own.
     """
-    if os.environ.get("AC_FULL_TRACEBACK", "") not in ("", "0"):
+    if flag("AC_FULL_TRACEBACK"):
         return
     if error.__context__ is not None and not error.__suppress_context__:
         leave_user_frames(error.__context__)
@@ -290,7 +291,7 @@ def users_frames(fn: Callable[P, R]) -> Callable[P, R]:
     def call(*args: P.args, **kwargs: P.kwargs) -> R:
         try:
             return fn(*args, **kwargs)
-        except Exception as error:
+        except BaseException as error:
             leave_user_frames(error)
             raise
 

@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from _measure import interleaved, machine, np, table
+from peers.workloads import rosenbrock
 
 import autodiff_compiler as ms
 from autodiff_compiler import ops
@@ -110,10 +111,6 @@ def running(x: Any) -> Any:
     return ops.cumsum(x, -1)
 
 
-def rosenbrock(x: Any) -> Any:
-    return (100.0 * (x[1:] - x[:-1] ** 2) ** 2 + (1.0 - x[:-1]) ** 2).sum()
-
-
 def looked_up(table: Any, index: Any) -> Any:
     return ops.gather(table, index, 0).sum(0)
 
@@ -151,7 +148,12 @@ def held_out() -> Iterator[Work]:
     yield "column sums 2000x500", columns, (normal(2000, 500),), 1
     yield "cumsum 500x1000", running, (normal(500, 1000),), 1
     for n in (100, 100_000):
-        yield f"Rosenbrock f64 value and gradient {n}", ms.value_and_grad(rosenbrock), (normal(n, dtype=np.float64),), 1
+        yield (
+            f"Rosenbrock f64 value and gradient {n}",
+            ms.value_and_grad(rosenbrock.formula(ops)),
+            (normal(n, dtype=np.float64),),
+            1,
+        )
     yield "gather 2000 of 50000x64", looked_up, (normal(50_000, 64), ms.Tensor(rng.integers(0, 50_000, 2000))), 1
     yield "waves f64 200000", waves, (normal(200_000, dtype=np.float64),), 1
     yield "transpose 1000x1000", turned, (normal(1000, 1000),), 1

@@ -19,6 +19,7 @@ from ..ir.types import Type, seq, tensor
 from ..ir.walk import effect_of, free_values, inline
 from ..primitives.container import Undef
 from ..primitives.control import COUNT, Call, If, Scan
+from .accumulate import added_into, readers
 from .remat import choose, prune, take_over
 from .reverse import STRUCTURED, Cotangents, Shares, Sweep, adjoint, hint, summed, zeros_like
 
@@ -209,10 +210,13 @@ def _loop(sweep: Sweep, builder: Builder, op: Op, gs: list[Value | None]) -> Sha
     elems = [(xs, cotangents.pop(x)) for xs, x in zip(loop.sequences, loop.elems, strict=True)]
     leaving = [(xs, g) for xs, g in elems if g is not None]
     captured = set()
+    known = [*(c.out for c in carries), *(g for _, g in leaving), *cotangents.pending.values()]
+    counts = readers(block, known)
     for v, g in cotangents.pending.items():
         arg = Value(v.type, block, 0, hint(v))
         captured.add(arg)
-        total = summed(trip, arg, g)
+        total = added_into(trip, arg, g, sweep.sums, lambda x: counts[x] <= 1)
+        total = summed(trip, arg, g) if total is None else total
         total.name = arg.name
         carries.append(_Carry(arg, zeros_like(builder, v), total, v))
     carries = _needed(block, builder, sweep, carries, [g for _, g in leaving])
@@ -226,6 +230,7 @@ def _loop(sweep: Sweep, builder: Builder, op: Op, gs: list[Value | None]) -> Sha
     block.outs = [*(c.out for c in carries), *(g for _, g in leaving)]
     shifts, more_read = _save_from_trips(loop, block, constant)
     scan = _close(builder, loop, block, carries, shifts, read + more_read)
+    sweep.sums.update(r for c, r in zip(carries, scan.results, strict=False) if c.arg in captured)
     left = scan.results[len(carries) + len(shifts) :]
     if sweep.conditional and captured:  # without a trip nothing of what is around the loop is used
         condition = F.greater(loop.count, 0)

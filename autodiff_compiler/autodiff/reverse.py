@@ -8,16 +8,18 @@ derivative of a derivative is this same code.
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterable, Sequence
+from collections import Counter
+from collections.abc import Callable, Container, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from ..errors import CompileError, InternalCompilerError, NotDifferentiableError
 from ..ir.build import Builder
-from ..ir.core import Op, Value
+from ..ir.core import Block, Op, Value
 from ..ir.primitive import Context, F
 from ..ir.types import Seq, TensorType, TupleType, Type
 from ..primitives.control import COUNT, Scan
+from .accumulate import added_into, beside
 from .activity import differentiable
 
 if TYPE_CHECKING:
@@ -39,6 +41,8 @@ class Sweep:
     when: dict[Value, Value] = field(default_factory=dict)
     #: whether users' rules are on the way: they are not asked where no path gives a cotangent
     conditional: bool = field(init=False)
+    #: results of adjoint loops that begin as zeros, and to which every trip adds
+    sums: set[Value] = field(default_factory=set)
 
     def __post_init__(self) -> None:
         found = any(v.op is not None and v.op.defn.name in ("custom_vjp", "grad_map") for v in self.active)
@@ -70,8 +74,13 @@ class Cotangents:
         self.active = active
         self.pending: dict[Value, Value] = {}
 
-    def add(self, builder: Builder, x: Value, g: Value | None, sweep: Sweep | None = None) -> None:
-        """Adds one share of the cotangent of `x`; an inactive value has none.  All sums are emitted here."""
+    def add(
+        self, builder: Builder, x: Value, g: Value | None, sweep: Sweep | None = None, fresh: Container[Value] = ()
+    ) -> None:
+        """Adds one share of the cotangent of `x`; an inactive value has none.  All sums are emitted here.
+
+        `fresh` are shares that nobody else has: their ops may still be made to add to what there is.
+        """
         if g is None or x not in self.active:
             return
         if g.type is not x.type:
@@ -79,7 +88,12 @@ class Cotangents:
         before = self.pending.get(x)
         if before is not None:
             condition = sweep.condition((before, g)) if sweep is not None and sweep.when else None
-            g = summed(builder, before, g)
+            total = None
+            if sweep is not None and g in fresh:
+                total = added_into(builder, before, g, sweep.sums, fresh.__contains__)
+            g = summed(builder, before, g) if total is None else total
+            if sweep is not None:
+                sweep.when.pop(g, None)
             if condition is not None and sweep is not None:
                 sweep.when[g] = condition
         if g.name is None:
@@ -110,18 +124,26 @@ def adjoint(sweep: Sweep, builder: Builder, ops: Sequence[Op], cotangents: Cotan
             else:
                 continue
             builder.loc = None if op.loc is None else op.loc.tagged("adjoint")
+            start = len(builder.block.ops)
             if op.defn.infer_blocks is not None:
                 rule = STRUCTURED.get(op.defn.name)
                 if rule is None:
                     raise InternalCompilerError(f"`{op.defn.name}` is differentiated too late", loc=op.loc)
-                shares = rule(sweep, builder, op, gs)
+                shares: Shares = list(rule(sweep, builder, op, gs))
+                fresh = _made_once(shares, builder.block, start)
             else:
-                shares = _shares(op, gs, sweep.active)
+                shares, fresh = _shares(op, gs, sweep.active), set()
             condition = sweep.condition(gs) if sweep.when else None
             for x, g in shares:
                 if condition is not None and g is not None and g.constant is None:
                     sweep.when.setdefault(g, condition)
-                cotangents.add(builder, x, g, sweep)
+                cotangents.add(builder, x, g, sweep, fresh)
+
+
+def _made_once(shares: Shares, block: Block, start: int) -> set[Value]:
+    """The shares that results of ops emitted from `start` on are, each of them once."""
+    counts = Counter(g for _, g in shares)
+    return {r for op in block.ops[start:] for r in op.results if counts[r] == 1}
 
 
 def _shares(op: Op, gs: list[Value | None], active: set[Value]) -> Shares:
@@ -161,7 +183,7 @@ def summed(builder: Builder, x: Value, y: Value) -> Value:
     with builder:
         if isinstance(type, TensorType):
             one = _one_slice(y)
-            if _beside(x, y):
+            if beside(x, y):
                 total = builder.emit(y.op.defn, (x, y.op.operands[1]), y.op.attrs)  # type: ignore[union-attr]
             else:
                 total = F.add(x, y) if one is None else F.scatter_add(x, *one.operands[1:], axis=one.attr("axis"))
@@ -184,34 +206,6 @@ def _one_slice(y: Value) -> Op | None:
         return None
     zeros, index, _ = op.operands
     return op if zeros.constant == 0 and not index.shape else None
-
-
-def _beside(x: Value, y: Value) -> bool:
-    """Whether both are zero but for slices which do not overlap: then those of y are written into x."""
-    if not (y.made_by("slice_update") and y.op.operands[0].constant == 0):  # type: ignore[union-attr]
-        return False
-    while x.made_by("slice_update"):
-        if not _apart(x.op, y.op):  # type: ignore[arg-type]
-            return False
-        x = x.op.operands[0]  # type: ignore[union-attr]
-    return bool(x.constant == 0)
-
-
-def _apart(a: Op, b: Op) -> bool:
-    """Whether two slices of one type share no element: along an axis, one ends before the other begins."""
-    others = dict(zip(b.attr("axes"), _extents(b), strict=True))
-    for axis, (first, last) in zip(a.attr("axes"), _extents(a), strict=True):
-        if axis in others and (last < others[axis][0] or others[axis][1] < first):
-            return True
-    return False
-
-
-def _extents(op: Op) -> list[tuple[int, int]]:
-    """The first and the last position that a slice may touch, along each of its axes."""
-    found = []
-    for start, stop, step in zip(op.attr("starts"), op.attr("stops"), op.attr("steps"), strict=True):
-        found.append((start, stop - 1) if step > 0 else (stop + 1, start))
-    return found
 
 
 def filled(builder: Builder, type: Type, number: float) -> Value:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from ..frontend.guards import Content, Guard, Holds, LookupGuard, MethodOf, in_short, matches
 from ..frontend.joins import same_static
 from ..ir.types import TensorType
@@ -75,15 +77,20 @@ class Asked:
 
     def _words(self, one: tuple[Callable[[Any], Any], Any, Any]) -> list[Word] | None:
         """The words for a function, what to call it with and what it must give; None where there are none now."""
-        from ..backends.native import words
-
         get, key, expected = one
         try:
             now = get(key)
-        except (AttributeError, KeyError, ValueError):
+            if not matches(now, expected):
+                return None
+            found = self._words_of_now(get, key, now, expected)
+            # Another thread may have changed it meanwhile: words must not be those of something else.
+            return found if matches(get(key), expected) else None
+        except (AttributeError, KeyError, ValueError, RuntimeError):
             return None
-        if not matches(now, expected):
-            return None
+
+    def _words_of_now(self, get: Callable[[Any], Any], key: Any, now: Any, expected: Any) -> list[Word] | None:
+        from ..backends.native import words
+
         if type(get) is MethodOf:
             return words.method(key, get.name)
         if type(get) is Holds:
@@ -99,10 +106,13 @@ class Asked:
 
         Containers in between may go; as long as the words before say where they lie, they are there.
         """
-        from ..backends.native.words import BY_VALUE, inside
+        from ..backends.native.words import BY_VALUE, array, inside
 
         if isinstance(expected, TensorType):
             yield (place, id(now)) if any(now is x for x in self.captured) else None
+        elif isinstance(expected, Content) and isinstance(now, np.ndarray):
+            found_there = None if expected.stored is None else array(now, expected.stored)
+            yield from [None] if found_there is None else [(place, id(now)), *found_there]
         elif isinstance(expected, Content) or (type(expected) is tuple and now is not expected):
             found, items = inside(now), expected.items if isinstance(expected, Content) else expected
             if found is None:

@@ -13,9 +13,15 @@ from ..primitives.flops import flops_of
 from ..source import Loc, line_of
 from .estimate import Model, Seconds, model_of
 from .figures import amount, duration, size
+from .kernel_speeds import times_unknown
 from .machine_limits import MachineLimits
 
-__all__ = ["Cost", "Line", "cost_of"]
+__all__ = ["CALL_ITSELF", "Cost", "Line", "cost_of"]
+
+#: What the last line of a table with times is about: entering the program and leaving it.
+CALL_ITSELF = "the call itself"
+#: What is said of ops that belong to no line of the user's.
+_ELSEWHERE = "outside of your lines"
 
 
 @dataclass(frozen=True)
@@ -55,11 +61,13 @@ class Cost:
     """What one call of a program costs: operations on numbers, bytes moved, seconds by estimate.
 
     `bytes` are those that its loops and calls read from memory and write there, each element once; what stays in
-    registers between fused ops is not moved.  `lines` are the lines of the user's, costly ones first.  `seconds` is
+    registers between fused ops is not moved.  `lines` are the lines of the user's, costly ones first, and
+    at last, where there are times, the call itself: their shares are the whole.  `seconds` is
     the estimate of one thread on this machine, without the Python in front of the program; None where the limits of
     the machine are not known (Ascend).  `bound` says what most of the time goes to: "compute", "memory" or "calls".
     `trips` is how many trips of loops of unknown length were counted, whose places are `per_trip`: 1, unless asked for.
-    Of the arms of an `if` the slower one counts.
+    Of the arms of an `if` the slower one counts.  `at_least` names ops that Python runs and of whose speed nothing is
+    known: there the estimate is a lower bound.
     """
 
     name: str
@@ -73,6 +81,7 @@ class Cost:
     trips: int
     per_trip: tuple[str, ...]
     limits: MachineLimits | None = None
+    at_least: tuple[str, ...] = ()
 
     @property
     def bytes(self) -> int:
@@ -127,6 +136,11 @@ class Cost:
         if self.per_trip:
             times, loops = "1 trip" if self.trips == 1 else f"{self.trips} trips", ", ".join(self.per_trip)
             notes += ["", f"{times} of loops counted whose length is not known before: {loops}"]
+        if self.at_least:
+            notes += [
+                "",
+                f"a lower bound for what Python runs at a speed that is not known: {', '.join(self.at_least)}",
+            ]
         if self.limits is None:
             notes += ["", f"no time: the limits of {self.backend} are not known here"]
         return notes
@@ -162,6 +176,7 @@ class _Counter:
     def __init__(self, model: Model | None, trip: float, trips: int) -> None:
         self.model, self.trip, self.trips = model, trip, trips
         self.per_trip: dict[str, None] = {}
+        self.at_least: dict[str, None] = {}
 
     def block(self, pieces: Iterable[Piece]) -> _Tally:
         found: _Tally = {}
@@ -203,6 +218,7 @@ class _Counter:
             row.read, row.written = row.read + move.read, row.written + move.written
         if self.model is not None:
             times = self.model(piece)
+            self.at_least.update(dict.fromkeys(times_unknown(piece)))
             compute, memory = sum(t.compute for t in times.values()), sum(t.memory for t in times.values())
             total = max(compute, memory)
             for x, time in times.items():
@@ -251,19 +267,21 @@ def cost_of(name: str, work: Work, limits: MachineLimits | None, trips: int = 1)
     for row in tally.values():
         whole.add(row, 1)
     whole.seconds, whole.time.calls = whole.seconds + call, whole.time.calls + call
-    lines = []
+    lines: list[Line] = []
     for (file, line, part), row in tally.items():
         if not (row.flops or row.read or row.written or row.seconds):
             continue
         seconds = row.seconds if model is not None else None
-        text = line_of(file, line).strip() if file else ""
+        text = line_of(file, line).strip() if file else _ELSEWHERE
         figures = (row.flops, row.read, row.written, seconds, row.seconds / (whole.seconds or 1), _bound(row.time))
         lines.append(Line(file, line, part, text, tuple(row.ops), *figures))
     lines.sort(key=lambda x: (-(x.seconds or 0.0), -x.flops, -x.bytes, x.file, x.line, x.part))
     seconds = whole.seconds if model is not None else None
+    if seconds is not None:  # so that shares are of something that is listed
+        lines.append(Line("", 0, "", CALL_ITSELF, (), 0, 0, 0, call, call / (seconds or 1), "calls"))
     return Cost(
         name, work.backend, whole.flops, whole.read, whole.written, seconds, _bound(whole.time), tuple(lines), trips,
-        tuple(counter.per_trip), limits,
+        tuple(counter.per_trip), limits, tuple(counter.at_least) if work.backend == "native" else (),
     )  # fmt: skip
 
 

@@ -18,6 +18,7 @@ import numpy as np
 from ..dtypes import DType
 from ..frontend.lookup import is_ours
 from ..frontend.source_tree import lines_of
+from ..frontend.values import module_name
 
 __all__ = ["Describer", "UndescribedError"]
 
@@ -90,7 +91,7 @@ class Describer:
         raise UndescribedError(kind.__name__)
 
     def _module(self, x: types.ModuleType) -> str:
-        name = x.__name__
+        name = module_name(x)
         if sys.modules.get(name) is not x or not (name in _MODULES or name.partition(".")[0] == _PACKAGE):
             raise UndescribedError(name)
         self._spaces[id(vars(x))] = "module", name

@@ -10,6 +10,7 @@ from ..backends.base import Move, Piece
 from ..ir.core import Op, Value
 from ..ir.types import TensorType
 from ..primitives.flops import flops_of, functions_of, size_of_type
+from .kernel_speeds import kernel_seconds
 from .machine_limits import MachineLimits
 
 __all__ = ["Model", "Seconds", "model_of"]
@@ -26,7 +27,7 @@ _WAITING = 0.22
 #: How many additions a division or a root of vectors takes as long as.
 _SLOW = {"divide": 10, "truediv": 10, "true_divide": 10, "sqrt": 12, "reciprocal": 10}
 #: Seconds: a call of a loop over memory, a trip of a loop, Python between two pieces of machine code, a trip of Python.
-_CALL, _TRIP, _HOST, _PYTHON_TRIP = 5e-9, 1e-9, 1.5e-6, 1e-7
+_CALL, _TRIP, _HOST, _PYTHON_TRIP = 5e-9, 1e-9, 3e-6, 1e-7
 #: Calls of NumPy in those of a ufunc: of other functions, and of an operator between single numbers.
 _KERNEL, _NUMBERS = 4.0, 0.25
 #: Bytes of a result from which on NumPy's memory comes from the system and goes back there, where a program has more
@@ -69,7 +70,9 @@ class _Native:
             found[op].compute = self._arithmetic(op, piece)
         for move in piece.moves:
             found[move.op].memory += (move.read + move.written) / speed
-        if piece.calls:
+        if any(op.defn.name == "host_call" for op in piece.ops):
+            found[piece.ops[0]].calls += _HOST
+        elif piece.calls:
             found[piece.ops[0] if piece.ops else None].calls += piece.calls * _HOST
         elif piece.moves:
             found[piece.moves[0].op].calls += _CALL
@@ -80,6 +83,8 @@ class _Native:
         if piece.scalar:
             return flops * limits.latency * _WAITING
         dtype = _dtype_of(op)
+        if piece.calls and (known := kernel_seconds(op, limits.kernels.get(dtype, {}))) is not None:
+            return known
         if op.defn.name in _PRODUCTS:
             if flops > _LARGE_PRODUCT:
                 return flops / limits.product[dtype]
@@ -110,11 +115,13 @@ class _Numpy:
         dtype, flops = _dtype_of(op), flops_of(op)
         if op.defn.name in _PRODUCTS:
             return flops / self.limits.product[dtype]
-        rates = self.limits.functions[dtype]
+        rates, known = self.limits.functions[dtype], kernel_seconds(op, self.limits.kernels.get(dtype, {}))
         elements = max((size_of_type(x.type) for x in _tensors(op)), default=0)
         functions = functions_of(op)
         if op.defn.name in rates:
             return elements * rates[op.defn.name]
+        if known is not None:
+            return known
         if "kernel" in functions:  # of whose arithmetic only the amount is known
             return flops * rates["add"]
         return elements * sum(rates.get(f, rates["add"]) for f in functions)

@@ -6,6 +6,9 @@ the form in which guards would ask for it: names of globals, closures, modules, 
 finds a note, looks whether all of that is there and described by the same text (`described`), makes guards of what it
 looked at, and takes the program.  Whatever is of another kind (objects with attributes, Cells, Parameters, captured
 Tensors, host functions, arrays) is not kept here; the second level (`kept`) finds its program after the frontend.
+
+Other threads may change what is read meanwhile.  So everything is described twice, before and after the moment at which
+guards see it, and a note is kept or taken only if both give the same text: that is what the guards saw.
 """
 
 from __future__ import annotations
@@ -13,9 +16,10 @@ from __future__ import annotations
 import hashlib
 import json
 import operator
+import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from types import BuiltinMethodType
+from types import BuiltinMethodType, ModuleType
 from typing import Any
 
 import numpy as np
@@ -67,6 +71,8 @@ class Call:
     args: tuple[Any, ...]
     options: Options
     name: str
+    #: the function as it was described for the key
+    function: str
 
     def recalled(self, lower: Callable[..., Lowered]) -> Recalled | None:
         """The function as it was lowered before, if all that was read then is the same now."""
@@ -75,9 +81,10 @@ class Call:
         for note in record(self.key) or ():
             try:
                 guards = _guards_of(note["read"], self._describer())
-            except (UndescribedError, KeyError, IndexError, ValueError, AttributeError):
+                again = _guards_of(note["read"], self._describer())
+            except (UndescribedError, KeyError, IndexError, ValueError, AttributeError, RuntimeError):
                 continue
-            if guards is not None:
+            if guards is not None and again is not None:
                 return Recalled(note, guards, self._again(lower))
         return None
 
@@ -95,10 +102,12 @@ class Call:
         if lowered.told or lowered.pattern is not None or lowered.module.callables or any(nothing):
             return
         try:
-            describer = self._describer()
-            read = _read(lowered, describer)
+            read = _read(lowered, self._describer())
+            # What is described is as it is now, and not as it was when it was compiled.
+            if not all(g.holds() for g in lowered.guards) or _read(lowered, self._describer()) != read:
+                return
             note = {"read": read, "result": _result_data(lowered.result), "program": program}
-        except (UndescribedError, ValueError):  # ValueError: an empty cell
+        except (UndescribedError, KeyError, ValueError, RuntimeError):  # something is gone, or changes right now
             return
         note["arguments"] = len(lowered.argument_types)
         others = [n for n in record(self.key) or () if n["read"] != read]
@@ -106,7 +115,8 @@ class Call:
 
     def _describer(self) -> Describer:
         describer = Describer()
-        describer.text(self.fn)
+        if describer.text(self.fn) != self.function:
+            raise UndescribedError("a function that changes right now")
         return describer
 
 
@@ -121,11 +131,12 @@ def call_of(fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any], options: Opt
         return None
     try:
         describer = Describer()
-        text = [describer.text(fn), *(_argument(x, describer) for x in args)]
-    except (UndescribedError, ValueError):
+        function = describer.text(fn)
+        text = [function, *(_argument(x, describer) for x in args)]
+    except (UndescribedError, ValueError, RuntimeError):
         return None
     key = repr((around, "call", context.settings(), options, name, text))
-    return Call(hashlib.sha256(key.encode()).hexdigest(), fn, args, options, name)
+    return Call(hashlib.sha256(key.encode()).hexdigest(), fn, args, options, name, function)
 
 
 def _argument(x: Any, describer: Describer) -> str:
@@ -160,10 +171,12 @@ def _read(lowered: Lowered, describer: Describer) -> list[Any]:
             found.append([*_place(guard, describer), guard.what, guard.loc])
         else:
             raise UndescribedError("a guard")
-    for (_, name, value), space in lookups:
+    for (get, name, value), space in lookups:
         if space is None:
             raise UndescribedError("a class")
-        if value is True:
+        if get is type:
+            found.append(["module", describer.place(space)])
+        elif value is True:
             found.append(["absent", describer.place(space), sorted(name)])
         else:
             found.append(["found", describer.place(space), name, describer.text(value)])
@@ -206,8 +219,14 @@ def _guards_of(read: Sequence[Any], describer: Describer) -> list[Any] | None:
             if not none_outside():
                 return None
             guards.append(Guard(rest[2], none_outside, True, True, _loc(rest[3])))
-        elif kind == "absent":
+        elif kind == "module":
             space: Any = describer.space(where)
+            module = sys.modules[space["__name__"]]
+            if type(module) is not ModuleType or vars(module) is not space:
+                return None
+            lookups.kind(module, space)
+        elif kind == "absent":
+            space = describer.space(where)
             if not space.keys().isdisjoint(rest[0]):
                 return None
             for name in rest[0]:

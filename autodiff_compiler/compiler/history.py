@@ -18,6 +18,7 @@ from ..frontend.lower import name_of_argument
 from ..ir.types import TensorType
 from ..runtime.mutable import Mutable, kind_of
 from ..runtime.parameter import Parameter
+from ..runtime.records import is_named_tuple
 from ..runtime.tensor import Tensor
 from ..source import Loc
 from .specialise import Identity, Key, signature
@@ -161,7 +162,7 @@ def _facets(path: str, x: Any, mutable: bool) -> Iterator[tuple[str, Facet]]:
     if isinstance(x, tuple | list | dict):
         yield path, Facet((mutable, kind, len(x)), f"{kind.__name__} of {len(x)}")
         names = [f"[{name!r}]" for name in x] if isinstance(x, dict) else [f"[{i}]" for i in range(len(x))]
-        names = [f".{name}" for name in x._fields] if hasattr(x, "_fields") else names
+        names = [f".{name}" for name in x._fields] if is_named_tuple(x) else names  # type: ignore[union-attr]
         for name, item in zip(names, x.values() if isinstance(x, dict) else x, strict=True):
             yield from _facets(path + name, item, mutable)
     elif mutable and kind in (bool, int, float):
@@ -247,11 +248,12 @@ class History:
         self._compiles.append(Compile(number, call, loc, changes, facets))
         if len(changes) == 1:
             self._warn_of(changes[0], facets, before, loc)
+        self._warn_of_guards(stale, loc)
         if keys > _REMEMBERED // 2:
             self._warn(
                 "",
                 f"{self._name} has been compiled for {keys} different signatures; {_REMEMBERED} are kept, then those "
-                "not used for longest are compiled again: see explain_recompiles()",
+                "not used for longest are compiled again: its explain_recompiles() says why",
                 loc,
                 "AC2006",
             )
@@ -273,6 +275,16 @@ class History:
             listed = ", ".join([*shown_[: _SHOWN - 1], "...", shown_[-1]])
             text = f"{self._name} is compiled again and again for other {what} of {change.what}: {listed}"
             self._warn(change.what, f"{text}; {change.advice}" if change.advice else text, loc, "AC2001")
+
+    def _warn_of_guards(self, stale: Sequence[Change], loc: Loc | None) -> None:
+        """Warns if one and the same thing made compiled forms useless again and again, whatever it is."""
+        for change in stale:
+            place = (change.what, change.loc)
+            count = sum(any((c.what, c.loc) == place for c in compile_.changes) for compile_ in self._compiles)
+            if count > _MANY:
+                text = f"{self._name} is compiled again and again: {change}"
+                self._warn(change.what, f"{text}; {change.advice}" if change.advice else text, loc, "AC2001")
+                return
 
     def _warn(self, about: str, text: str, loc: Loc | None, code: str) -> None:
         """Warns once per function and cause."""

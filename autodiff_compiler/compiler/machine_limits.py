@@ -30,6 +30,7 @@ from ..ir.core import Block, Function, Module
 from ..ir.primitive import REGISTRY, F, kernel_of
 from ..ir.types import TensorType, tensor
 from ..primitives.flops import FUNCTIONS
+from .kernel_speeds import measured_kernels
 
 __all__ = ["MachineLimits", "known_limits", "machine_limits"]
 
@@ -39,7 +40,7 @@ _SIZES = (24 << 10, 96 << 10, 384 << 10, 1536 << 10, 6 << 20, 24 << 20, 96 << 20
 _PRODUCTS = (64, 256)
 #: Functions that are no ufuncs of NumPy's, by the names of their ops.
 _KERNELS = ("erf", "erfc", "lgamma", "digamma")
-_FORMAT = 1
+_FORMAT = 2
 
 
 @dataclass(frozen=True)
@@ -50,7 +51,8 @@ class MachineLimits:
     `operations`: of fused multiply-adds, each counted as two; `product`: of matrix products.  `latency`: what a
     multiply-add takes whose operand is the result of the one before.  `bandwidth`: pairs of bytes that are in use
     together and bytes per second.  `fresh`: what a byte of memory costs more that the process has just been given.
-    `functions`: by dtype and name, what a function of NumPy's takes for an element, or the kernel of an op.
+    `functions`: by dtype and name, what a function of NumPy's takes for an element, or the kernel of an op; `kernels`:
+    by dtype and class what those that Python runs on either backend take (see `kernel_speeds`).
     """
 
     backend: str
@@ -62,6 +64,7 @@ class MachineLimits:
     bandwidth: tuple[tuple[int, float], ...]
     fresh: float
     functions: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    kernels: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
 
     def bandwidth_of(self, nbytes: int) -> float:
         """Bytes per second where so many bytes are in use together."""
@@ -189,6 +192,7 @@ def _of_native() -> MachineLimits:
         _least(lambda: chain(100_000)) / 100_000,
         _bandwidths(rounds),
         _fresh(),
+        kernels=_kernels(),
     )
 
 
@@ -214,6 +218,7 @@ def _of_numpy() -> MachineLimits:
         _bandwidths(rounds),
         _fresh(),
         {name: _functions(dtype.numpy, call) for name, dtype in _DTYPES.items()},
+        _kernels(),
     )
 
 
@@ -279,6 +284,10 @@ def _product(type: TensorType) -> Module:
     with Builder(Block([type, type])) as builder:
         builder.ret(F.matmul(*builder.block.args))
     return Module({"product": Function("product", builder.block)})
+
+
+def _kernels() -> dict[str, dict[str, float]]:
+    return {name: measured_kernels(dtype.numpy, _least) for name, dtype in _DTYPES.items()}
 
 
 def _functions(dtype: Any, call: float) -> dict[str, float]:

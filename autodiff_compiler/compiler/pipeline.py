@@ -14,7 +14,7 @@ from ..config import backends, context
 from ..depth import deep
 from ..ir.core import Module
 from ..ir.failure import stage
-from ..passes import dce, fuse, inline, licm, memory, simplify, state  # noqa: F401  (passes register themselves)
+from ..passes import dce, fuse, inline, licm, memory, simplify, state, unread  # noqa: F401  (passes register themselves)
 from ..passes.manager import PIPELINE, PLANNING, REWRITES, PassReport, Step, module_pass, run
 
 __all__ = ["Stages", "build", "coverage", "named_backend", "numpy_program", "optimise", "text", "work"]

@@ -149,7 +149,7 @@ class Program:
             if self._may_share:
                 _mark_shared(results)
             return results
-        except Exception as error:
+        except BaseException as error:
             _name_line(error)
             raise
 
@@ -242,8 +242,8 @@ class Program:
 _call = Program.__call__
 
 
-def _name_line(error: Exception) -> None:
-    """Notes the user's line whose computation failed: generated programs have it in a comment behind the statement."""
+def _name_line(error: BaseException) -> None:
+    """Notes the user's line that failed or was interrupted: generated programs have it behind the statement."""
     trace = error.__traceback__
     found = ""
     while trace is not None:
@@ -252,7 +252,7 @@ def _name_line(error: Exception) -> None:
             _, behind, comment = linecache.getline(file, trace.tb_lineno).rstrip().partition("  # ")
             found = comment if behind else found
         trace = trace.tb_next
-    note = f"raised at {found}"
+    note = f"{'raised' if isinstance(error, Exception) else 'interrupted'} at {found}"
     if found and not any("raised at" in known for known in getattr(error, "__notes__", ())):
         error.add_note(note)
 

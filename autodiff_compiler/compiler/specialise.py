@@ -18,7 +18,7 @@ from ..frontend.values import rebuild
 from ..ir.build import scalar_key
 from ..runtime.mutable import Mutable, kind_of
 from ..runtime.parameter import Parameter
-from ..runtime.records import record_fields, with_fields
+from ..runtime.records import is_named_tuple, record_fields, with_fields
 from ..runtime.tensor import Tensor, wrap
 
 __all__ = ["Identity", "Key", "described", "signature", "specification"]
@@ -175,7 +175,7 @@ def specification(x: Any, mutable: bool = False) -> Any:
     if isinstance(x, np.ndarray):
         tensor = Tensor.from_numpy(x)
         return TensorArgument(type_of(tensor), tensor, array=True)
-    if isinstance(x, tuple) and hasattr(x, "_fields"):
+    if is_named_tuple(x):
         return type(x)(*[specification(v, mutable) for v in x])
     if isinstance(x, tuple | list | dict):
         _check_container(type(x))

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ..backends.base import SilentExecutable
-from ..config import context
+from ..config import check_backend, context
 from ..depth import deep
 from ..errors import SideEffectError
 from ..frontend.after_forward import AttributeCell
@@ -24,6 +24,7 @@ from ..runtime.commits import Committed, noting
 from ..runtime.epoch import epoch
 from ..runtime.hooks import registered_on, same_hooks
 from ..runtime.random import generator
+from ..runtime.records import is_named_tuple
 from ..runtime.storage import holders
 from ..runtime.tensor import Tensor, wrap
 from .fast import REFUSED, ShortWay, short_way
@@ -283,7 +284,12 @@ def _overlap(a: Tensor, b: Tensor) -> bool:
 
 @deep
 def specialise(fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any], options: Options, name: str) -> Specialised:
-    """Compiles a function for the types and static values of these arguments."""
+    """Compiles a function for the types and static values of these arguments.
+
+    RuntimeError where the backend that is asked for cannot be used: AC_BACKEND is not looked at before.
+    """
+    if context.device_target == "CPU":
+        check_backend(options.backend or context.backend)
     specs = [specification(a) for a in args]
     named = {k: specification(v) for k, v in kwargs.items()}
     with _collector_paused():
@@ -356,7 +362,7 @@ def _finisher(template: Any) -> Callable[[list[Tensor], Sequence[Tensor]], Any]:
             if not isinstance(template, LocalDict) and type(template) is not dict:
                 return lambda results, leaves: rebuild(template, [p(results, leaves) for p in parts])
             return lambda results, leaves: dict(zip(keys, [p(results, leaves) for p in parts], strict=True))
-        if hasattr(template, "_fields"):
+        if is_named_tuple(template):
             cls = type(template)
             return lambda results, leaves: cls(*[p(results, leaves) for p in parts])
         kind = list if isinstance(template, LocalList) else type(template)

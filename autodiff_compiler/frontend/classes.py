@@ -88,6 +88,7 @@ def get(lw: Lowering, owner: Any, name: str) -> Any:
     if name == "__class__":
         return cls
     static = lw.outside.class_attribute(cls, name)
+    lw.outside.lookups.descriptor(static)
     if name in obj.slots and not isinstance(static, property):
         return obj.slots[name]
     if static is None:
@@ -150,6 +151,7 @@ def put(lw: Lowering, obj: LocalObject, name: str, value: Any) -> None:
     usable(obj)
     cls = obj.cls
     static = lw.outside.class_attribute(cls, name)
+    lw.outside.lookups.descriptor(static)
     setter = class_attribute(cls, "__setattr__")
     if setter is not object.__setattr__ and not is_ours(setter):
         raise _no_write(obj, name, f"{cls.__name__} has a `__setattr__` of its own")

@@ -53,7 +53,7 @@ def call_method(lw: Lowering, method: BoundContainer, args: list[Any], kwargs: d
         return _of_set(lw, owner, name, args)
     if isinstance(owner, list | tuple):
         return _of_sequence(lw, owner, name, args, kwargs)
-    if name == "update" and args and hasattr(args[0], "advance"):
+    if name == "update" and args and hasattr(type(args[0]), "advance"):
         for pair in iterate_live(lw, args[0]):  # which may look at what the dict holds by then
             owner.update([tuple(iterate_static(lw, pair))])
         args = []
@@ -101,7 +101,7 @@ def _of_sequence(lw: Lowering, owner: Any, name: str, args: list[Any], kwargs: d
 
 
 def _extend(lw: Lowering, owner: Any, items: Any) -> None:
-    if not hasattr(items, "advance"):
+    if not hasattr(type(items), "advance"):
         owner += list(iterate_static(lw, items))
         return
     for item in iterate_live(lw, items):  # which may look at what the list holds by then

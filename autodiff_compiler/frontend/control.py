@@ -9,6 +9,8 @@ from inspect import isgeneratorfunction
 from itertools import islice
 from typing import Any
 
+import numpy as np
+
 from ..errors import (
     BranchRaisesWarning,
     CompileError,
@@ -377,6 +379,8 @@ def iterate_static(lw: Lowering, x: Any) -> Iterable[Any]:
     if is_written(lw.outside.class_attribute(type(x), "__getitem__")):
         return _by_numbers(lw, x)
     items = list(x)
+    if type(x) is np.ndarray and not x.dtype.hasobject:
+        return [lw.outside.item(x, i, v) for i, v in enumerate(items)]
     lw.outside.property(x, "length", f"the length of a {type(x).__name__}", lambda: len(list(x)))
     return [
         lw.outside.read(v, ("iterate", id(x), i), f"element {i}", lambda i=i: list(x)[i])  # type: ignore[misc]

@@ -39,6 +39,7 @@ from .values import (
     Text,
     Weak,
     describe,
+    is_named_tuple,
     is_static,
     parts,
 )
@@ -167,7 +168,7 @@ def _recipe(x: Any, operands: Operands) -> Callable[[Any, Any], Any]:
     if isinstance(x, dict) and type(x) in (dict, LocalDict):
         values = {k: _recipe(v, operands) for k, v in x.items()}
         return lambda arrays, ways: {k: v(arrays, ways) for k, v in values.items()}
-    if type(x) in (list, LocalList, tuple) or hasattr(x, "_fields"):
+    if type(x) in (list, LocalList, tuple) or is_named_tuple(x):
         items = [_recipe(i, operands) for i in x]
         kind: Any = list if isinstance(x, list) else tuple if type(x) is tuple else type(x)._make
         return lambda arrays, ways: kind([i(arrays, ways) for i in items])

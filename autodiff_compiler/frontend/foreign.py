@@ -151,7 +151,7 @@ def foreign_call(lw: Lowering, fn: Any, args: list[Any], kwargs: dict[str, Any])
         if made is not None:
             return made
     if root in _USING_UP or fn in (frozenset, bytes, bytearray):
-        args = [list(iterate_live(lw, a)) if hasattr(a, "advance") else a for a in args]
+        args = [list(iterate_live(lw, a)) if hasattr(type(a), "advance") else a for a in args]
     given = (args, tuple(kwargs.values()))
     if not is_static(given):
         return _dynamic_call(lw, fn, name, root, args, kwargs)
@@ -245,7 +245,7 @@ def _refuse_impure(fn: Any, name: str, module: str, owner: Any, kwargs: dict[str
             + ("it means nothing there" if forbidden else "its inside cannot be seen"),
             code="AC1806" if forbidden else "AC1807",
             hint="call it outside of the compiled function, mark it `constexpr` if its arguments are known at compile "
-            f"time, or use py_call({name.rpartition('.')[2]}, ..., out=...)",
+            f"time, or use ms.py_call({name.rpartition('.')[2]}, ..., out=...)",
         )
 
 

@@ -7,6 +7,7 @@ import functools
 import operator
 import os
 import reprlib
+import sys
 import types
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -17,10 +18,11 @@ import numpy as np
 from ..dtypes import DType
 from ..ir.types import TensorType, tensor
 from ..runtime.parameter import Parameter
+from ..runtime.records import is_named_tuple
 from ..runtime.tensor import Tensor
 from ..source import Loc
 from .joins import same_static
-from .values import UNBOUND, LocalDict, LocalList
+from .values import UNBOUND, LocalDict, LocalList, module_name
 
 __all__ = [
     "AnyGuard",
@@ -40,6 +42,8 @@ __all__ = [
 ]
 
 _LEAVES_SHOWN = 4
+#: Below how many bytes a copy of an array is made to compare it, which is quicker then.
+_COPIED = 2048
 
 
 def type_of(t: Tensor) -> TensorType:
@@ -205,10 +209,20 @@ class LookupGuard:
         if is_changeable(cls) and cls.__module__.partition(".")[0] != _PACKAGE and self._once(cls, "bases"):
             self._add(_mro, cls, cls.__mro__, f"the classes that {cls.__name__} inherits from")
 
-    def kind(self, obj: Any) -> None:
-        """The class of an object, which may be changed if the user wrote it."""
+    def kind(self, obj: Any, space: Any = None) -> None:
+        """The class of an object, which may be changed if the user wrote it; of a module, whose names are `space`."""
         if self._once(obj, "kind"):
-            self._add(type, obj, type(obj), f"the class of a {type(obj).__name__} object")
+            self._add(type, obj, type(obj), f"the class of a {type(obj).__name__} object", space)
+
+    def descriptor(self, static: Any) -> None:
+        """Whether what a class holds takes part in reading or writing it, which its own class says."""
+        cls = type(static)
+        if not is_changeable(cls) or cls.__module__.partition(".")[0] in _UNCHANGED:
+            return
+        if not isinstance(static, type):
+            self.kind(static)
+        for name in ("__get__", "__set__", "__delete__"):
+            self.attribute(cls, name)
 
     def holds(self) -> bool:
         try:
@@ -228,6 +242,8 @@ class LookupGuard:
 
 _PACKAGE = __name__.partition(".")[0]
 _mro = operator.attrgetter("__mro__")
+#: Where the classes are defined that nobody changes.
+_UNCHANGED = sys.stdlib_module_names | {"numpy", "scipy", _PACKAGE}
 
 
 def _texts(names: list[Any]) -> set[str]:
@@ -251,10 +267,12 @@ def shown(x: Any) -> str:
         return f"Tensor {x}"
     if isinstance(x, Content):
         return f"{x.kind.__name__} {shown(x.items)}"
-    if isinstance(x, tuple | list) and not hasattr(x, "_fields"):
+    if isinstance(x, tuple | list) and not is_named_tuple(x):
         return f"({', '.join(map(shown, x[:_LEAVES_SHOWN]))}{', ...' if len(x) > _LEAVES_SHOWN else ''})"
-    if isinstance(x, type | types.FunctionType | types.ModuleType):
-        return f"{'class' if isinstance(x, type) else type(x).__name__} {x.__name__}"
+    if isinstance(x, types.ModuleType):
+        return f"module {module_name(x)}"
+    if isinstance(x, type | types.FunctionType):
+        return f"{'class' if isinstance(x, type) else 'function'} {x.__name__}"
     plain = x is None or isinstance(
         x, bool | int | float | str | bytes | DType | slice | range | enum.Enum | np.generic
     )
@@ -308,12 +326,20 @@ class Content:
 
     def __init__(self, owner: Any) -> None:
         self.kind = type(owner)
-        self.items: Any = owner.copy() if isinstance(owner, np.ndarray) else list(map(content_of, self._of(owner)))
+        #: the bytes of an array's elements in the order of C, where those are no objects
+        self.stored: bytes | None = None
+        if not isinstance(owner, np.ndarray):
+            self.items: Any = list(map(content_of, self._of(owner)))
+        elif owner.dtype.hasobject or not owner.nbytes:
+            self.items = owner.copy()
+        else:
+            self.stored = owner.tobytes()
+            self.items = np.frombuffer(self.stored, owner.dtype).reshape(owner.shape)
 
     @staticmethod
     def _of(owner: Any) -> list[Any]:
         if isinstance(owner, dict):
-            return [*owner, *owner.values()]
+            return [*owner, *type(owner).values(owner)]
         if isinstance(owner, functools.partial):
             return [owner.func, owner.args, owner.keywords]
         return sorted(owner, key=repr) if isinstance(owner, set | frozenset) else list(owner)
@@ -322,11 +348,18 @@ class Content:
         if type(now) is not self.kind:
             return False
         if isinstance(now, np.ndarray):
-            # Bytes, so that NaNs equal themselves and 0.0 is not -0.0.
-            same = now.shape == self.items.shape and now.dtype == self.items.dtype
-            return same and now.tobytes() == self.items.tobytes()
+            return now.shape == self.items.shape and now.dtype == self.items.dtype and self._same_bytes(now)
         items = self._of(now)
         return len(items) == len(self.items) and all(map(matches, items, self.items))
+
+    def _same_bytes(self, now: Any) -> bool:
+        """Whether an array has these very bits: so NaNs equal themselves, and 0.0 is not -0.0."""
+        if self.stored is None:
+            return bool(now.tobytes() == self.items.tobytes())
+        if now.nbytes < _COPIED or not now.flags.c_contiguous:
+            return bool(now.tobytes() == self.stored)
+        word = np.uint64 if now.nbytes % 8 == 0 else np.uint8
+        return bool((now.reshape(-1).view(word) == np.frombuffer(self.stored, word)).all())
 
 
 class MethodOf:

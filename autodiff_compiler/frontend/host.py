@@ -14,6 +14,7 @@ from ..ir.primitive import REGISTRY, trace
 from ..ir.types import tensor
 from ..runtime.commits import seeing
 from ..runtime.host import TensorSpec, called, checked, filled, name_of, spec_leaves
+from ..runtime.records import is_named_tuple
 from ..runtime.rules import names_of
 from ..runtime.tensor import wrap
 from .calls import intrinsic
@@ -51,7 +52,7 @@ def at_compile_time(lw: Lowering, fn: Callable[..., Any], args: Sequence[Any], k
         dynamic = next(x for x in flatten(given) if not is_static(x))
         raise StaticValueError(
             f"an argument of {name_of(fn)}(), which runs while compiling, is a {describe(dynamic)}",
-            hint="give it numbers, shapes and texts; py_call runs a function at run time",
+            hint="give it numbers, shapes and texts; ms.py_call runs a function at run time",
         ).about(dynamic)
     check_seen(given, f"{name_of(fn)}()")
     plain, named = [plain_copy(a) for a in args], {k: plain_copy(v) for k, v in kwargs.items()}
@@ -100,7 +101,7 @@ class HostArguments:
         if isinstance(x, dict):
             keys = list(x)
             return lambda arrays: {k: r(arrays) for k, r in zip(keys, inner, strict=True)}
-        if isinstance(x, tuple) and hasattr(x, "_fields"):
+        if is_named_tuple(x):
             return lambda arrays: kind(*[r(arrays) for r in inner])
         if not isinstance(x, tuple | list):
             raise UnsupportedCallError(f"a {describe(x)} cannot be given to py_call", hint="give it Tensors or numbers")

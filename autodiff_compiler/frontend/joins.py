@@ -6,6 +6,7 @@ Joining builds a *template*: the joined value with a `Slot` wherever a result of
 from __future__ import annotations
 
 import math
+import types
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -37,6 +38,7 @@ from .values import (
     describe,
     elements,
     is_broken,
+    is_named_tuple,
     rebuild,
     record_fields,
     snapshot_of,
@@ -86,19 +88,26 @@ def fill(template: Any, results: Any, on_made: Callable[[Any, Any], None] | None
     return go(template)
 
 
+def _names_in(x: Any) -> Any:
+    return x._fields if is_named_tuple(x) else None
+
+
 def same_static(a: Any, b: Any) -> bool:
     """Whether two static values are one and the same for compiled code."""
     if a is b:
         return True
     if type(a) is not type(b):
         return False
+    if isinstance(a, np.generic):  # bit by bit: NaNs equal themselves, 0.0 is not -0.0
+        return a.dtype == b.dtype and a.tobytes() == b.tobytes()
     if isinstance(a, float):
         return (a == b and math.copysign(1, a) == math.copysign(1, b)) or (a != a and b != b)
     if isinstance(a, bool | int | str | bytes | slice | range | DType):
         return bool(a == b)
     if isinstance(a, set | frozenset):
         return a == b and {(type(x), x) for x in a} == {(type(x), x) for x in b}
-    return callable(a) and hasattr(a, "__self__") and hasattr(a, "__func__") and bool(a == b)
+    bound = type(a) is types.MethodType or getattr(type(a), "is_bound_method", False)
+    return bound and bool(a == b)
 
 
 def kind_of_number(x: Any) -> type | None:
@@ -354,7 +363,7 @@ class Join:
                 raise self._error("AC1403", f"{name} has the keys {list(a)} on one path and {list(b)} on the other")
             paths = [f"{name}[{k!r}]" for k in a]
         else:
-            same = isinstance(a, list) == isinstance(b, list) and getattr(a, "_fields", 0) == getattr(b, "_fields", 0)
+            same = isinstance(a, list) == isinstance(b, list) and _names_in(a) == _names_in(b)
             fields = record_fields(a)
             same = same and (type(a) is type(b) or (fields is None and record_fields(b) is None))
             if not same or len(xs) != len(ys) or isinstance(a, dict) != isinstance(b, dict):

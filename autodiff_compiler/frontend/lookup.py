@@ -22,7 +22,7 @@ from .effects import compiled
 from .guards import Holds, MethodOf, own_attributes
 from .lowering import PACKAGE, Diverged, Lowering
 from .outside import class_attribute, plainly
-from .values import UNBOUND, class_of, describe, is_dynamic, is_static, plain_copy
+from .values import UNBOUND, class_of, describe, is_dynamic, is_static, module_name, plain_copy
 
 __all__ = [
     "NATIVE",
@@ -61,7 +61,7 @@ def is_ours(obj: Any) -> bool:
     """Whether a class, function or module belongs to this package (and so may run natively on Values)."""
     if isinstance(obj, types.FunctionType):  # the file decides: an example in a docstring has its module's name
         return obj.__code__.co_filename.startswith(PACKAGE)
-    module = obj.__name__ if isinstance(obj, types.ModuleType) else peek(obj, "__module__")
+    module = module_name(obj) if isinstance(obj, types.ModuleType) else peek(obj, "__module__")
     root = __name__.partition(".")[0]
     return isinstance(module, str) and (module == root or module.startswith(root + "."))
 
@@ -111,6 +111,8 @@ def attribute_now(lw: Lowering, owner: Any, name: str) -> Any:
         held = attributes.read(lw, slot)
         return missing(owner, name) if held is UNBOUND else held
     if isinstance(owner, types.ModuleType) and type(owner) is types.ModuleType:
+        if not is_ours(owner) and module_name(owner).partition(".")[0] not in NATIVE:
+            lw.outside.lookups.kind(owner, owner.__dict__)
         return _of_module(lw, owner, name)
     if isinstance(owner, type):
         return _of_class(lw, owner, name)
@@ -119,12 +121,12 @@ def attribute_now(lw: Lowering, owner: Any, name: str) -> Any:
 
 # ---------------------------------------------------------------------------------------------------- modules
 def _of_module(lw: Lowering, owner: types.ModuleType, name: str) -> Any:
-    space, what = owner.__dict__, f"{owner.__name__}.{name}"
+    space, what = owner.__dict__, f"{module_name(owner)}.{name}"
     if name not in space:
         hook = space.get("__getattr__")
         if is_written(hook):
-            lw.outside.lookups.name(space, "__getattr__", f"{owner.__name__}.")
-            lw.outside.lookups.absence(space, name, f"{owner.__name__}.")
+            lw.outside.lookups.name(space, "__getattr__", f"{module_name(owner)}.")
+            lw.outside.lookups.absence(space, name, f"{module_name(owner)}.")
             return lw.call(hook, [name], {})
         try:
             getattr(owner, name)  # modules of libraries load parts of theirs when asked
@@ -135,7 +137,7 @@ def _of_module(lw: Lowering, owner: types.ModuleType, name: str) -> Any:
         value = getattr(owner, name)
         return lw.outside.read(value, ("attribute", id(owner), name), what, lambda: getattr(owner, name))
     if is_ours(owner) or "__lacking__" in space or isinstance(value, types.BuiltinFunctionType):
-        lw.outside.lookups.name(space, name, f"{owner.__name__}.")
+        lw.outside.lookups.name(space, name, f"{module_name(owner)}.")
         return value
     if is_dynamic(value) or isinstance(value, types.MethodType):
         return value
@@ -155,6 +157,7 @@ def _of_class(lw: Lowering, owner: Any, name: str) -> Any:
     if isinstance(above, property) and is_written(above.fget):
         return lw.call(above.fget, [owner], {})
     static = lw.outside.class_attribute(owner, name)
+    lw.outside.lookups.descriptor(static)
     getter = class_attribute(type(static), "__get__")
     if is_written(getter):
         return lw.call_python(getter, [static, None, owner], {}, (definer(type(static), "__get__"), static))
@@ -186,6 +189,7 @@ def of_object(lw: Lowering, owner: Any, name: str, *, hooked: bool = True) -> An
         if is_written(hook):
             return lw.call_python(hook, [owner, name], {}, (definer(cls, "__getattribute__"), owner))
     outside.class_attribute(cls, name)
+    outside.lookups.descriptor(static)
     held = name in own_attributes(owner)
     if isinstance(static, property) and static.fget is not None and not is_ours(static.fget):
         if isinstance(static.fget, types.FunctionType):
@@ -298,7 +302,7 @@ def found_or(lw: Lowering, owner: Any, name: str, default: Any) -> Any:
         ) from None
     if found is UNBOUND:
         if isinstance(owner, types.ModuleType):
-            lw.outside.lookups.absence(owner.__dict__, name, f"{owner.__name__}.")
+            lw.outside.lookups.absence(owner.__dict__, name, f"{module_name(owner)}.")
         elif not isinstance(owner, type):
             _absent(lw, owner, name)
             lw.outside.class_attribute(type(owner), "__getattr__")

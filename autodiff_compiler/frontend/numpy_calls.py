@@ -31,7 +31,19 @@ from .arithmetic import SYMBOL
 from .lowering import Lowering
 from .operators import constant, is_tensor_var, operand, operator_product
 from .outside import type_of
-from .values import ArrayVar, LocalList, StateVar, TensorVar, Weak, describe, flatten, is_dynamic, is_static, map_leaves
+from .values import (
+    ArrayVar,
+    LocalList,
+    StateVar,
+    TensorVar,
+    Weak,
+    describe,
+    flatten,
+    is_dynamic,
+    is_named_tuple,
+    is_static,
+    map_leaves,
+)
 
 __all__ = [
     "ArrayMethod",
@@ -277,7 +289,7 @@ def _checked(fn: Any, expected: Any, found: Any) -> Any:
         raise _unlike_numpy(fn)
     if isinstance(found, tuple | list):
         made = [_checked(fn, x, y) for x, y in zip(expected, found, strict=True)]
-        if hasattr(expected, "_fields"):
+        if is_named_tuple(expected):
             return type(expected)(*made)
         return tuple(made) if isinstance(found, tuple) else LocalList(made)
     if not isinstance(found, Value):
@@ -365,7 +377,7 @@ def array_attribute(lw: Lowering, owner: ArrayVar, name: str) -> Any:
         raise UnsupportedCallError(
             f"'{name}' of an array cannot be used in compiled code: its elements are known only at run time",
             code="AC1801",
-            hint="use a function that stands for an op, or py_call",
+            hint="use a function that stands for an op, or ms.py_call",
         )
     raise MissingAttributeError(f"ndarray has no attribute '{name}'", hint=did_you_mean(name, dir(owner.kind)))
 

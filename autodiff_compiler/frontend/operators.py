@@ -30,6 +30,7 @@ from ..runtime.precision import is_view
 from ..runtime.tensor import Tensor
 from . import precision
 from .arithmetic import BINARY, SLOT, SYMBOL, number_binary
+from .guards import is_changeable
 from .joins import kind_of_number, lifted_number
 from .lookup import NATIVE, attribute_now, is_ours, missing
 from .lowering import Lowering
@@ -52,6 +53,7 @@ from .values import (
     describe,
     flatten,
     is_dynamic,
+    is_named_tuple,
     is_static,
     map_leaves,
     usable,
@@ -324,6 +326,11 @@ def unary(lw: Lowering, op: str, x: Any) -> Any:
 
 
 # ---------------------------------------------------------------------------------------------------- attributes
+#: What a class has as a method that objects are bound to.
+_BUILT_IN = types.MethodDescriptorType | types.WrapperDescriptorType | types.ClassMethodDescriptorType
+_METHODS = types.FunctionType | _BUILT_IN
+
+
 @shown_as("method")
 class TensorMethod:
     """A method of a Tensor, bound: called natively."""
@@ -349,8 +356,11 @@ def attribute(lw: Lowering, owner: Any, name: str) -> Any:
             return owner
         raise MissingAttributeError(f"'{name}' of a {describe(owner)} is not available in compiled code")
     refuse_text(owner, f"'.{name}'")
-    if isinstance(owner, list | dict | tuple | set | frozenset) and not hasattr(owner, "_fields"):
-        return BoundContainer(owner, name) if hasattr(owner, name) else missing(owner, name)
+    if isinstance(owner, list | dict | tuple | set | frozenset) and not is_named_tuple(owner):
+        if is_ours(type(owner)) or not is_changeable(type(owner)):
+            return BoundContainer(owner, name) if hasattr(owner, name) else missing(owner, name)
+        if isinstance(lw.outside.class_attribute(type(owner), name), _METHODS):
+            return BoundContainer(owner, name)
     if type(owner) is super:
         above: Any = _property_above(lw, owner, name)
         if above is not None:
@@ -416,7 +426,7 @@ def _tensor_attribute(lw: Lowering, owner: Any, name: str) -> Any:
             f"'{name}' of a Tensor cannot be used in compiled code"
             + (": it would leave the graph, and cut the gradient" if name in LEAVING else ""),
             code="AC1801" if name in LEAVING else None,
-            hint="use an op, or `py_call` (with a `bprop` for the gradient), or move it out of the function",
+            hint="use an op, or `ms.py_call` (with a `bprop` for the gradient), or move it out of the function",
         )
     raise MissingAttributeError(f"Tensor has no attribute '{name}'", hint=did_you_mean(name, known))
 
@@ -476,6 +486,8 @@ def subscript(lw: Lowering, owner: Any, index: Any) -> Any:
 
         return part(lw, owner, index)
     value = owner[index]
+    if type(owner) is np.ndarray and not owner.dtype.hasobject:
+        return lw.outside.item(owner, index, value)
     return lw.outside.read(value, ("index", id(owner), repr(index)), f"element {index!r}", lambda: owner[index])
 
 

@@ -10,7 +10,7 @@ from . import operators
 from .calls import call, intrinsic
 from .kinds import class_in_program
 from .lowering import Lowering
-from .values import LocalDict, LocalList, elements, is_dynamic
+from .values import LocalDict, LocalList, elements, is_dynamic, is_named_tuple
 
 __all__: list[str] = []
 
@@ -74,7 +74,7 @@ def _inside(lw: Lowering, x: Any, record: Any) -> Any:
         return LocalDict([(_inside(lw, k, record), _inside(lw, v, record)) for k, v in items])
     if isinstance(x, list | tuple):
         made = [_inside(lw, operators.subscript(lw, x, i), record) for i in range(len(elements(x) or ()))]
-        if hasattr(x, "_fields"):
+        if is_named_tuple(x):
             return type(x)(*made)
         return LocalList(made) if isinstance(x, list) else tuple(made)
     return call(lw, copy.deepcopy, [x], {})

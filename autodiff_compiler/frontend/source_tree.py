@@ -88,7 +88,7 @@ def load(fn: Callable[..., Any]) -> SourceTree:
         name = getattr(fn, "__qualname__", None) or repr(fn)
         raise SourceUnavailableError(
             f"`{name}` has no Python source: it is of type {type(fn).__name__}",
-            hint="call a Python function, or this one through `py_call`",
+            hint="call a Python function, or this one through `ms.py_call`",
         )
     code = fn.__code__
     known = _trees.get(id(code))
@@ -180,7 +180,7 @@ def _unavailable(code: types.CodeType) -> CompileError:
     reason = _NAMELESS.get(code.co_filename, f"file {code.co_filename} cannot be read")
     return SourceUnavailableError(
         f"the source of `{code.co_qualname}` is not available: {reason}",
-        hint="put the function in a file (a notebook cell will do), or call it through `py_call`",
+        hint="put the function in a file (a notebook cell will do), or call it through `ms.py_call`",
     )
 
 

@@ -36,6 +36,7 @@ from .values import (
     describe,
     elements,
     is_dynamic,
+    is_named_tuple,
     is_static,
     usable,
 )
@@ -195,7 +196,7 @@ def _groupby(lw: Lowering, x: Any, key: Any = None) -> Any:
 # ---------------------------------------------------------------------------------------------------- copies
 @intrinsic(copy.copy)
 def _copy(lw: Lowering, x: Any) -> Any:
-    if isinstance(x, list) and not hasattr(x, "_fields"):
+    if isinstance(x, list):
         return LocalList(_every(lw, x))
     if isinstance(x, dict):
         return LocalDict({k: lw.outside.item(x, k, v) for k, v in usable(x).items()})
@@ -235,7 +236,7 @@ def _deepcopy(lw: Lowering, x: Any) -> Any:
             raise UnsupportedCallError(f"{x.cls.__name__} has a `__deepcopy__` of its own", hint="call it by name")
         if isinstance(x, tuple):
             items = [go(i) for i in x]
-            return type(x)(*items) if hasattr(x, "_fields") else tuple(items)
+            return type(x)(*items) if is_named_tuple(x) else tuple(items)
         new = _copy(lw, x)
         if isinstance(new, LocalList):
             new[:] = [go(i) for i in new]

@@ -44,6 +44,7 @@ from .values import (
     elements,
     flatten,
     is_dynamic,
+    is_named_tuple,
     is_static,
     parts,
     usable,
@@ -163,7 +164,7 @@ def _container(lw: Lowering, x: Any) -> Any:
         pairs = [(text(lw, repr, k), text(lw, repr, _element(lw, x, k))) for k in x]
         return concatenated("{", join(", ", [concatenated(k, ": ", v) for k, v in pairs]), "}")
     items = [_element(lw, x, i) for i in range(len(x))]
-    if hasattr(x, "_fields"):
+    if is_named_tuple(x):
         return _fields(lw, type(x).__name__, list(zip(x._fields, items, strict=True)))
     _check_class(x, (list, LocalList, tuple, ParameterTuple, DictView))
     shown = join(", ", [text(lw, repr, i) for i in items])

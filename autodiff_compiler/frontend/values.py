@@ -7,7 +7,6 @@ lists and dicts that compiled code made (and may therefore change) are `LocalLis
 
 from __future__ import annotations
 
-import copy
 import itertools
 import types
 from collections.abc import Callable, Iterator
@@ -21,7 +20,7 @@ from ..ir.core import Unknown, Value
 from ..ir.types import TensorType
 from ..primitives.family import Weak
 from ..runtime.mutable import Mutable, plain
-from ..runtime.records import record_fields, with_fields
+from ..runtime.records import filled_like, is_named_tuple, record_fields, with_fields
 from ..runtime.tensor import Tensor
 from ..source import Loc
 
@@ -57,8 +56,10 @@ __all__ = [
     "is_broken",
     "is_dynamic",
     "is_marked",
+    "is_named_tuple",
     "is_static",
     "map_leaves",
+    "module_name",
     "parts",
     "plain_copy",
     "rebuild",
@@ -441,18 +442,11 @@ def rebuild(like: Any, items: list[Any]) -> Any:
     if type(like) is NewException:
         n = len(like.args)
         return NewException(like.cls, tuple(items[:n]), dict(zip(like.kwargs, items[n:], strict=True)))
-    if isinstance(like, dict):
-        made = copy.copy(like)
-        for key, item in zip(like, items, strict=True):
-            dict.__setitem__(made, key, item)
-        return made
     if type(like) is list:
         return items
-    if isinstance(like, list):
-        changed = copy.copy(like)
-        list.__setitem__(changed, slice(None), items)
-        return changed
-    if hasattr(like, "_fields"):
+    if isinstance(like, dict | list):
+        return filled_like(like, items)
+    if is_named_tuple(like):
         return type(like)(*items)
     if record_fields(like) is not None:
         return with_fields(like, items)
@@ -518,7 +512,7 @@ def structure(x: Any) -> Any:
     if isinstance(x, dict):
         return ("dict", tuple(x), tuple(structure(v) for v in x.values()))
     if isinstance(x, tuple | list):
-        kind = type(x).__qualname__ if hasattr(x, "_fields") else ("list" if isinstance(x, list) else "tuple")
+        kind = type(x).__qualname__ if is_named_tuple(x) else ("list" if isinstance(x, list) else "tuple")
         return (kind, tuple(structure(v) for v in x))
     if record_fields(x) is not None:
         return (type(x).__qualname__, tuple(structure(v) for v in elements(x)))
@@ -563,6 +557,11 @@ def set_content(obj: Any, saved: Any) -> None:
         obj.update(saved)
 
 
+def module_name(x: types.ModuleType) -> str:
+    """The name of a module; "" for one that has lost it."""
+    return str(vars(x).get("__name__", ""))
+
+
 def describe(x: Any) -> str:
     """A value in the words of an error message."""
     if type(x) is TensorVar or type(x) is StateVar:
@@ -580,7 +579,7 @@ def describe(x: Any) -> str:
     if x is None or isinstance(x, bool | int | float | str):
         return f"{type(x).__name__} {x!r}" if x is not None else "None"
     if isinstance(x, types.ModuleType):
-        return f"module {x.__name__!r}"
+        return f"module {module_name(x)!r}"
     if isinstance(x, tuple | list | dict):
         kind = "dict" if isinstance(x, dict) else ("list" if isinstance(x, list) else "tuple")
         return f"{kind} of {len(x)}"

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..backends.native import cache
+from ..backends.native import cache, pages
 from ..backends.native.machine import machine, versions, why_not
+from ..config import context
+from ..environment import environment_set
 
-__all__ = ["environment"]
+__all__ = ["environment", "settings"]
 
 _TELLING = ("avx2", "fma", "f16c", "avx512f", "avx512bf16", "avx512fp16", "neon", "fullfp16", "sve")
 
@@ -24,5 +26,17 @@ def environment() -> dict[str, Any]:
         "processor": f"{host.cpu} ({host.triple})",
         "features": " ".join(filter(host.has, _TELLING)),
         "vectors": f"{host.vector_bytes} bytes{', masked' if host.masked else ''}",
+        "pool": {"limit": pages.limit_asked_for()},
         "cache": cache.info(),
     }
+
+
+def settings() -> dict[str, Any]:
+    """Which backend of the CPU runs compiled programs, and the variables of the environment that say something."""
+    reason = why_not()
+    chosen = context.backend
+    if chosen == "auto":
+        chosen = f"auto, which is {'native' if reason is None else 'numpy'} here"
+    elif chosen == "native" and reason is not None:
+        chosen = f"native, which cannot be used: {reason}"
+    return {"backend": chosen, "variables": environment_set()}

@@ -201,6 +201,8 @@ class PReLU(Cell):
 class RReLU(Cell):
     """x where it is positive, else x times a random slope from `lower` to `upper`; ValueError if lower > upper."""
 
+    lower: Any  # a number, as in MindSpore; `jit(cell).lower` shows the compiled form
+
     def __init__(self, lower: float = 1 / 8, upper: float = 1 / 3) -> None:
         super().__init__()
         self.lower, self.upper = number("lower", lower), number("upper", upper)

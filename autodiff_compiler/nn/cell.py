@@ -22,6 +22,7 @@ from ..runtime.hooks import CellHooks, HookHandle, outside_only
 from ..runtime.parameter import DEFAULT_NAME, Parameter, ParameterTuple
 from ..runtime.static import static_query
 from ..runtime.tensor import Tensor
+from ..transforms.compiled_form import HasCompiledForm
 from ..transforms.jit import jit
 from ..transforms.jit_options import JitConfig
 from .calling import call_eagerly
@@ -36,7 +37,7 @@ def _compiled_already(lw: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
     raise UnsupportedCallError("a Cell is compiled with the code that calls it", hint="call the Cell itself")
 
 
-class Cell(CellState, OneDevice):
+class Cell(CellState, OneDevice, HasCompiledForm):
     """Base of networks: subclasses set Parameters and Cells as attributes in `__init__` and compute in `construct`.
 
     Calling a Cell runs `construct`: eagerly in PYNATIVE_MODE, compiled in GRAPH_MODE.  A Parameter inside of children
@@ -101,7 +102,7 @@ class Cell(CellState, OneDevice):
                     return self.construct(*args, **kwargs)
                 return call_eagerly(self, args, kwargs)
             return (self._compiled or self._as_compiled())(*args, **kwargs)
-        except Exception as error:
+        except BaseException as error:
             leave_user_frames(error)
             raise
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from . import dce, fuse, inline, licm, memory, simplify, state
+from . import dce, fuse, inline, licm, memory, simplify, state, unread
 from .manager import PASSES, PIPELINE, PLANNING, PassReport, dump, run
 from .state import StatePlan, state_plan
 
@@ -22,4 +22,5 @@ __all__ = [
     "simplify",
     "state",
     "state_plan",
+    "unread",
 ]

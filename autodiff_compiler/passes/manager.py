@@ -54,9 +54,10 @@ PIPELINE: list[Step] = [
     "simplify",
     "dce",
     "licm",
+    "unread",
 ]
 #: Those of them that only make programs better.
-REWRITES = {"simplify", "dce", "licm"}
+REWRITES = {"simplify", "dce", "licm", "unread"}
 #: What follows for a backend that wants it.
 PLANNING: list[Step] = ["fuse", "plan_memory"]
 

@@ -324,7 +324,7 @@ class Tanh(Primitive):
 
 
 class Sigmoid(Primitive):
-    """1 / (1 + exp(-x)), with full relative precision; results below the smallest normal number become 0."""
+    """1 / (1 + exp(-x)), with full relative precision; results below the smallest normal number may become 0."""
 
     infer = float_unary
     scalar = lambda k, x: k.reciprocal(k.add(k.exp(k.negative(x)), 1))

@@ -82,7 +82,7 @@ def proposal(function: Any) -> str:
     known = {n for n in (*REGISTRY, *vars(call)) if n not in INTERNAL}
     likely = [n for n in (name, name.removeprefix("nan")) if n in known][:1]
     ways = [f"`ops.{n}`" for n in likely or nearest(name, known, 2)]
-    return "use " + ", or ".join([*ways, "py_call, which runs the function itself (without derivative by default)"])
+    return "use " + ", or ".join([*ways, "ms.py_call, which runs the function itself (without derivative by default)"])
 
 
 def _stands_for(*functions: Callable[..., Any]) -> Callable[[Any], Any]:

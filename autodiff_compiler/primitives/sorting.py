@@ -112,6 +112,17 @@ def _by_upper_half(x, descending):
     return order
 
 
+def _in_order(x, axis, descending):
+    """The elements in order along an axis, with zeros of either sign in the order they stand."""
+    found = np.sort(_comparable(x), axis)
+    if x.dtype.kind not in "biu" and np.count_nonzero(found) != found.size and np.signbit(found[found == 0]).any():
+        x = np.moveaxis(x, axis, -1)
+        return np.ascontiguousarray(np.moveaxis(taken(x, _order(x, descending)), -1, axis))
+    if descending:
+        found = np.flip(found, axis)
+    return found if found.dtype == x.dtype else found.astype(x.dtype)
+
+
 def _back(x, axis):
     """The last axis as `axis` again."""
     return x if axis == -1 else np.ascontiguousarray(np.moveaxis(x, -1, axis))
@@ -231,27 +242,28 @@ def _sort(x, axis=-1, descending=False):
 class Msort(Primitive):
     """The elements in order along an axis, the first one in `call`, without the places where they stood."""
 
-    def infer(x: TensorType, *, axis: int):
+    def infer(x: TensorType, *, axis: int, descending: bool = False):
         _require_axis(x, axis)
         return x
 
     flops = sorted_by_comparing
 
-    def numpy(x, *, axis):
-        return np.sort(_comparable(x), axis).astype(x.dtype, copy=False)
+    def numpy(x, *, axis, descending):
+        return _in_order(x, axis, descending)
 
     call = lambda x: _msort(x)
     methods = ("msort",)
 
     def aclnn(c, x):
-        c.sorted(x, False, c.out, c.temp(x.shape, int64))
+        c.sorted(x, c.descending, c.out, c.temp(x.shape, int64))
 
     def vjp(c, g, x):
-        order = F.argsort(x, axis=c.axis)
+        order = F.argsort(x, axis=c.axis, descending=c.descending)
         return F.add_along_axis(zeros_like(x), order, g, axis=c.axis, distinct=True)
 
     def samples(rng):
-        yield rng.distinct(2, 3), {"axis": -2}
+        yield rng(2, 3), {"axis": -2}
+        yield rng.distinct(2, 3), {"axis": -1, "descending": True}
         yield rng(0), {"axis": -1}
 
     errors = [((F2,), {"axis": -2}, "does not exist")]

@@ -10,6 +10,7 @@ import numpy as np
 
 from ..dtypes import DType, dtype_of, float64, int64
 from ..dtypes import bool_ as bool_dtype
+from .records import is_named_tuple
 from .tensor import Array, Tensor
 
 __all__ = [
@@ -138,7 +139,7 @@ def filled(out: Any, leaves: Iterator[Any]) -> Any:
     items = [filled(part, leaves) for part in parts]
     if isinstance(out, dict):
         return dict(zip(out, items, strict=True))
-    return type(out)(*items) if hasattr(out, "_fields") else tuple(items) if isinstance(out, tuple) else items
+    return type(out)(*items) if is_named_tuple(out) else tuple(items) if isinstance(out, tuple) else items
 
 
 def host_value(x: Any) -> Any:
@@ -147,7 +148,7 @@ def host_value(x: Any) -> Any:
         return np.array(x._data)
     if type(x) is dict:
         return {k: host_value(v) for k, v in x.items()}
-    if isinstance(x, tuple) and hasattr(x, "_fields"):
+    if is_named_tuple(x):
         return type(x)(*map(host_value, x))
     return type(x)(map(host_value, x)) if type(x) in (tuple, list) else x
 

@@ -20,6 +20,7 @@ from ..runtime.parameter import Parameter
 from ..runtime.rules import cotangent_from
 from ..runtime.tensor import Tensor, wrap
 from ..source import Loc
+from .compiled_form import HasCompiledForm
 from .inputs import Inputs, holds_variables, refuse_constant
 from .jit import JitFunction, jit
 from .kept import kept, kept_shortly
@@ -59,7 +60,7 @@ def weights_of(weights: Any) -> tuple[Parameter, ...] | None:
     return items
 
 
-class Gradient:
+class Gradient(HasCompiledForm):
     """The derivative of a function, as a function of the same arguments.
 
     `positions` None means all Tensor arguments (`GradOperation(get_all=True)`).  `shape` puts the gradients of inputs
@@ -103,13 +104,13 @@ class Gradient:
             if fast is not None:  # in GRAPH_MODE only
                 return fast(*args, **kwargs) if kwargs else fast(*args)
             return self._call(*args, **kwargs)
-        except Exception as error:
+        except BaseException as error:
             leave_user_frames(error)
             raise
 
     def _call(self, *args: Any, **kwargs: Any) -> Any:
         if context.mode == GRAPH_MODE and not jit_disabled():
-            return self.compiled()(*args, **kwargs)
+            return self._as_compiled()(*args, **kwargs)
         args, sens = self._split(args, kwargs)
         args = tuple(wrap(np.asarray(a)) if isinstance(a, np.ndarray) else a for a in args)
         inputs = self._inputs(args, _is_tensor)
@@ -125,13 +126,16 @@ class Gradient:
         outputs, grads, of_weights = differentiate(run, inputs.tensors, self.weights or (), self._seeds(sens), main)
         return self._result(outputs, inputs.by_position(grads), of_weights, lambda w: w.name)
 
-    def compiled(self) -> JitFunction:
-        """The compiled form of this derivative."""
+    def _as_compiled(self) -> JitFunction:
         if self._jit is None:
             self._jit = kept(self.fn, ("jit", *self._key), lambda: jit(self)) if self._key else jit(self)
             if self._jit._fn is self:
                 self._jit._front = self
         return self._jit
+
+    def compiled(self) -> JitFunction:
+        """The compiled form of this derivative."""
+        return self._as_compiled()
 
     def __graph_call__(self, lw: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
         from ..frontend.ahead import go_back

@@ -17,6 +17,7 @@ from ..ir.primitive import F
 from ..runtime.tensor import Tensor, wrap
 from ..runtime.trees import leaves as tensors_of
 from ..runtime.trees import replaced
+from .compiled_form import HasCompiledForm
 from .grad import grad, main_of, positions_of
 from .inputs import Inputs, as_tuple, directions, holds_variables, no_variable, tangents_given
 from .jit import JitFunction, jit
@@ -27,7 +28,7 @@ from .vjp import mode_form
 __all__ = ["Jacobian", "hessian", "hvp", "jacfwd", "jacrev", "linearize"]
 
 
-class Jacobian:
+class Jacobian(HasCompiledForm):
     """The Jacobians of a function, as a function of the same arguments."""
 
     def __init__(self, fn: Any, grad_position: Any, has_aux: bool, forward: bool) -> None:
@@ -44,9 +45,7 @@ class Jacobian:
     @users_frames
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if context.mode == GRAPH_MODE and not jit_disabled():
-            if self._jit is None:
-                self._jit = jit(self)
-            return self._jit(*args, **kwargs)
+            return self._as_compiled()(*args, **kwargs)
         given = [wrap(np.asarray(x)) if isinstance(x, np.ndarray) else x for x in args]
         inputs = self._inputs(given, lambda x: isinstance(x, Tensor))
 
@@ -57,6 +56,11 @@ class Jacobian:
         main = main_of(outputs) if self.has_aux else outputs
         found = iter(rows)
         return self._result(outputs, replaced(main, lambda t: self._bare(inputs, next(found))))
+
+    def _as_compiled(self) -> JitFunction:
+        if self._jit is None:
+            self._jit = jit(self)
+        return self._jit
 
     def __graph_call__(self, lw: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
         inputs = self._inputs(args, lw.is_tensor)

@@ -105,7 +105,7 @@ class JitFunction:
                         self._shorten(entry, args)
                     return entry(args)
             return self._long_way(args, kwargs)
-        except Exception as error:
+        except BaseException as error:
             leave_user_frames(error)
             raise
 
@@ -144,7 +144,7 @@ class JitFunction:
             assert function is not None
             try:
                 return function._long_way(args, kwargs)
-            except Exception as error:
+            except BaseException as error:
                 leave_user_frames(error)
                 raise
 
@@ -161,7 +161,7 @@ class JitFunction:
             assert function is not None
             try:
                 return function._long_way((owner(), *args), kwargs)
-            except Exception as error:
+            except BaseException as error:
                 leave_user_frames(error)
                 raise
 
@@ -239,7 +239,7 @@ class JitFunction:
         try:
             key, leaves = signature(args, kwargs)
             entry = self._compiled(key, leaves, args, kwargs)
-        except Exception as error:
+        except BaseException as error:
             leave_user_frames(error)
             raise
         return Artifact(self._name, self._fn, described(args, kwargs), entry)
@@ -340,7 +340,7 @@ class _Bound:
             if short is not None and short[0]() is self.__self__:
                 return short[1](*args, **kwargs) if kwargs else short[1](*args)
             return self.__func__(self.__self__, *args, **kwargs)
-        except Exception as error:
+        except BaseException as error:
             leave_user_frames(error)
             raise
 

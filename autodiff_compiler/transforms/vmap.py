@@ -14,6 +14,7 @@ from ..frontend.values import describe, elements, flatten, map_leaves
 from ..ir.primitive import F
 from ..runtime.tensor import Tensor, wrap
 from ..runtime.trees import attributes_of, mapped, parts, with_parts
+from .compiled_form import HasCompiledForm
 from .jit import JitFunction, jit
 from .jvp import belongs_to_run
 from .kept import kept
@@ -21,7 +22,7 @@ from .kept import kept
 __all__ = ["Vectorised", "vmap"]
 
 
-class Vectorised:
+class Vectorised(HasCompiledForm):
     """A function of many examples at once, made of a function of one."""
 
     def __init__(self, fn: Any, in_axes: Any = 0, out_axes: Any = 0) -> None:
@@ -36,15 +37,18 @@ class Vectorised:
     @users_frames
     def __call__(self, *args: Any) -> Any:
         if context.mode == GRAPH_MODE and not jit_disabled() and not belongs_to_run(self.fn):
-            if self._jit is None:
-                self._jit = jit(self)
-            return self._jit(*args)
+            return self._as_compiled()(*args)
         given = tuple([wrap(np.asarray(x)) if isinstance(x, np.ndarray) else x for x in args])
         axes = self._axes(given, lambda x: isinstance(x, Tensor))
         size = _size(given, axes, lambda x: x.shape)
         fronted = _with_axes(map_leaves, lambda x, axis: x if axis is None else _moved(x, axis, 0), given, axes)
         stacked = _zipped([self.fn(*_example(i, fronted, axes)) for i in range(size)])
         return _with_axes(mapped, _placed, stacked, _spread(self.out_axes, stacked, "out_axes", parts))
+
+    def _as_compiled(self) -> JitFunction:
+        if self._jit is None:
+            self._jit = jit(self)
+        return self._jit
 
     def __graph_call__(self, lw: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
         given = tuple(args)

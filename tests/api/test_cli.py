@@ -45,6 +45,11 @@ def test_dump_prints_every_stage(program: Path, capsys: pytest.CaptureFixture[st
     assert "def grad_f(" in out
 
 
+def test_dump_takes_full_names_of_dtypes_and_a_backend(program: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["dump", f"{program}:f", "--args", "float32[2] 5", "--stage", "code", "--backend", "numpy"]) == 0
+    assert "def f(" in capsys.readouterr().out
+
+
 def test_dump_of_a_refused_program_shows_the_place(program: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["dump", f"{program}:broken", "--args", "f32[2]"]) == 1
     err = capsys.readouterr().err
@@ -57,6 +62,7 @@ def test_dump_of_a_refused_program_shows_the_place(program: Path, capsys: pytest
     [
         (["dump", "nofile.py:f"], 2, "there is no file nofile.py"),
         (["dump", "f"], 2, "write file.py:function"),
+        (["dump", "PROGRAM:f", "--grad", "0"], 2, "--grad needs --args"),
         (["dump", "PROGRAM:g"], 2, "has no 'g'"),
         (["dump", "PROGRAM:f", "--args", "q9[2]"], 2, "is no dtype"),
         (["dump", "PROGRAM:f", "--args", "f32[2]", "--stage", "end"], 2, "there is no stage 'end'"),

@@ -450,3 +450,81 @@ def test_descriptions_differ():
     assert len(set(texts)) == len(values)
     a, b = [1], [1]
     assert Describer().text([a, a]) != Describer().text([a, b])
+
+
+# ------------------------------------------------------------------------------------------------ other threads
+#: What another thread changes: the module, and what has the factor then.
+MEANWHILE = {
+    "list": ("L = [2.0]\ndef f(x):\n    return x * L[0]\n", lambda m: m.L.__setitem__(0, 3.0)),
+    "nested": ("L = [1, dict(a=2.0)]\ndef f(x):\n    return x * L[1]['a']\n", lambda m: m.L[1].update(a=3.0)),
+    "closure": (
+        "def made(c):\n    def f(x):\n        return x * c\n    return f\nf = made(2.0)\n",
+        lambda m: setattr(m.f.__closure__[0], "cell_contents", 3.0),
+    ),
+    "name": ("K = 2.0\ndef f(x):\n    return x * K\n", lambda m: setattr(m, "K", 3.0)),
+    "code of a helper": (
+        "def h(x):\n    return x * 2.0\ndef other(x):\n    return x * 3.0\ndef f(x):\n    return h(x)\n",
+        lambda m: setattr(m.h, "__code__", m.other.__code__),
+    ),
+    "default of a helper": (
+        "def h(x, c=2.0):\n    return x * c\ndef f(x):\n    return h(x)\n",
+        lambda m: setattr(m.h, "__defaults__", (3.0,)),
+    ),
+    "keyword default of a helper": (
+        "def h(x, *, c=2.0):\n    return x * c\ndef f(x):\n    return h(x)\n",
+        lambda m: setattr(m.h, "__kwdefaults__", dict(c=3.0)),
+    ),
+    "own default": ("def f(x, c=2.0):\n    return x * c\n", lambda m: setattr(m.f, "__defaults__", (3.0,))),
+}
+
+
+@pytest.mark.parametrize("case", MEANWHILE)
+@pytest.mark.parametrize("when", ["optimise", "written"])
+def test_a_change_while_compiling_poisons_no_note(world, monkeypatch, case, when):
+    """As another thread would make it: after the frontend, and before the note is kept."""
+    text, change = MEANWHILE[case]
+    m = world.module(text)
+    place = {"optimise": program, "written": backend}[when]
+    before = getattr(place, when)
+
+    def changing(*args, **kwargs):
+        change(m)
+        return before(*args, **kwargs)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(place, when, changing)
+        np.testing.assert_array_equal(numbers(ms.jit(m.f)(Tensor(X))), X * 2)
+    assert "optimise" in world.steps()
+    for setup, factor in ((change, 3), (None, 2), (change, 3)):
+        m = world.module(text)
+        if setup:
+            setup(m)
+        np.testing.assert_array_equal(numbers(ms.jit(m.f)(Tensor(X))), X * factor)
+
+
+@pytest.mark.parametrize("case", MEANWHILE)
+@pytest.mark.parametrize("nth", range(12))
+def test_a_change_while_a_note_is_taken(world, monkeypatch, case, nth):
+    """At each text that is made then: what is taken is what held before or what holds now, and is guarded as that."""
+    text, change = MEANWHILE[case]
+    for setup in (None, change):  # notes of both
+        m = world.module(text)
+        if setup:
+            setup(m)
+        ms.jit(m.f)(Tensor(X))
+    m = world.module(text)
+    texts, before = itertools.count(), Describer.text
+
+    def changing(self, x):
+        found = before(self, x)
+        if next(texts) == nth:
+            change(m)
+        return found
+
+    f = ms.jit(m.f)
+    with monkeypatch.context() as patched:
+        patched.setattr(Describer, "text", changing)
+        f(Tensor(X))
+    change(m)
+    for _ in range(3):
+        np.testing.assert_array_equal(numbers(f(Tensor(X))), X * 3)

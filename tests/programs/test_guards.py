@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import threading
+import types
 
 import numpy as np
 import pytest
@@ -59,6 +60,40 @@ def test_global_function_redefined():
     f = define("def g(x):\n    return x * 2\ndef f(x):\n    return g(x) + 1")
     other = define("def g(x):\n    return x * 5", name="g")
     follows(f, lambda: f.__globals__.update(g=other))
+
+
+def test_the_class_of_a_module():
+    f = define("def f(x):\n    return x * made.k")
+    made = f.__globals__["made"] = types.ModuleType("made")
+    made.k = 2.0
+    kind = type("Kind", (types.ModuleType,), {"k": property(lambda module: 8.0)})
+    follows(f, lambda: setattr(made, "__class__", kind))
+
+
+@pytest.mark.parametrize("before", [{}, {"__get__": lambda *args: 5.0}], ids=["plain", "descriptor"])
+@pytest.mark.parametrize("hooks", [("__get__", "__set__"), ("__set__",), ("__delete__", "__get__")], ids=str)
+def test_what_a_class_holds_becomes_a_descriptor(before, hooks):
+    """One that objects cannot hide."""
+    static = type("Static", (), before)
+    one = type("Owner", (), {"k": static()})()
+    vars(one)["k"] = 3.0
+    f = define("def f(x):\n    return x * one.k")
+    f.__globals__["one"] = one
+
+    def change():
+        for hook in hooks:
+            setattr(static, hook, lambda *args: 8.0)
+
+    follows(f, change)
+
+
+def test_what_a_class_holds_gets_another_class():
+    plain, other = type("Plain", (), {}), type("Other", (), {"__get__": lambda *a: 8.0, "__set__": lambda *a: None})
+    one = type("Owner", (), {"k": plain()})()
+    vars(one)["k"] = 2.0
+    f = define("def f(x):\n    return x * one.k")
+    f.__globals__["one"] = one
+    follows(f, lambda: setattr(vars(type(one))["k"], "__class__", other))
 
 
 def test_code_of_a_function_replaced():

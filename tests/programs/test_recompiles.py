@@ -14,6 +14,8 @@ import pytest
 import autodiff_compiler as ms
 from autodiff_compiler import nn, ops
 from autodiff_compiler.errors import GradientWarning, RecompileWarning
+from autodiff_compiler.frontend.guards import Guard
+from autodiff_compiler.frontend.joins import same_static
 from tests.programs.compare import define
 
 X = ms.Tensor([1.0, 2.0])
@@ -70,6 +72,7 @@ def test_a_failed_compile_is_a_miss_and_leaves_no_entry():
     assert (info["entries"], info["compiles"], info["misses"], list(g.explain_recompiles())) == (0, 0, 2, [])
 
 
+@pytest.mark.filterwarnings("ignore::autodiff_compiler.errors.RecompileWarning")
 def test_hits_of_forms_that_were_dropped_count():
     f = define("def f(x):\n    return x * len(k)", k=())
     g = ms.jit(f)
@@ -296,6 +299,72 @@ def test_a_global_number_that_changes_at_each_call():
     assert (warning.message.code, warning.lineno) == ("AC2001", run.__code__.co_firstlineno + 3)
     assert "global step: 1, 2, 3" in str(warning.message)
     assert "mutable" in str(warning.message)
+
+
+def test_numbers_read_from_an_array_are_compared_by_value():
+    """Whatever element is read, and however: NumPy makes a new object of it at each reading."""
+    k = np.array([1.5, np.nan, -0.0], np.float32)
+    f = define("def f(x):\n    return x * k[0], x * k[1].item(), x / k[2], x * sum(float(v) for v in k[:1])", k=k)
+    g = ms.jit(f)
+    for _ in range(3):
+        first, second, third, fourth = g(X)
+    assert g.cache_info()["compiles"] == 1
+    assert first.tolist() == fourth.tolist() == [1.5, 3]
+    assert np.isnan(second.asnumpy()).all()
+    assert third.tolist() == [-math.inf, -math.inf]
+    k[2] = 0.0  # equal, but not the same
+    assert g(X)[2].tolist() == [math.inf, math.inf]
+    k[0] = 2
+    assert g(X)[0].tolist() == [2, 4]
+    assert g.cache_info()["compiles"] == 3
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "same"),
+    [
+        (np.float32(1), np.float32(1), True),
+        (np.float32("nan"), np.float32("nan"), True),
+        (np.float32(0), np.float32(-0.0), False),
+        (np.float32(1), np.float64(1), False),
+        (np.int64(1), np.int64(2), False),
+    ],
+)
+def test_numbers_of_numpy_are_compared_bit_by_bit(a, b, same):
+    assert same_static(a, b) is same
+
+
+def test_whatever_changes_at_each_call_is_told():
+    """Not only numbers: this compiles at each call, and would do so in silence."""
+    f = define("def f(x):\n    return x * len(names)", names=["a"])
+    g = ms.jit(f)
+
+    def run():
+        for i in range(20):
+            f.__globals__["names"].append(str(i))
+            g(X)
+
+    (warning,) = caught(run)
+    assert warning.message.code == "AC2001"
+    assert "f is compiled again and again: global names" in str(warning.message)
+
+
+def test_a_guard_that_never_holds_is_told():
+    """An object that shows itself as another one at each reading makes every compiled form useless at once."""
+    f = define("def f(x):\n    return x * 2")
+    g = ms.jit(f)
+    never = Guard("the weather", object, object())
+
+    def run():
+        for _ in range(20):
+            g(X)
+            for entries in g._entries.values():
+                for entry in entries:
+                    entry.lowered.guards.append(never)
+                    entry.valid = lambda: False
+
+    (warning,) = caught(run)
+    assert warning.message.code == "AC2001"
+    assert "the weather changed" in str(warning.message)
 
 
 def test_mutable_numbers_do_not_warn():

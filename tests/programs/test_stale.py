@@ -346,6 +346,7 @@ def test_toggling_compiles_twice():
     assert {"entries": 2, "compiles": 2}.items() <= g.cache_info().items()
 
 
+@pytest.mark.filterwarnings("ignore::autodiff_compiler.errors.RecompileWarning")
 def test_forms_of_one_key_are_bounded():
     held = [0]
     g = ms.jit(lambda x: x * held[0])

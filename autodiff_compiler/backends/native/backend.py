@@ -220,7 +220,12 @@ def reason(module: Module) -> str | None:
 
 
 def _states(module: Module, names: Collection[str]) -> dict[int, int]:
-    """Results that are the next versions of such states, each with the argument that is its version now."""
+    """Results that are the next versions of such states, each with the argument that is its version now.
+
+    None if another state gets its next version from Python: a signal between the two would show only some of them.
+    """
     args = dict(zip(reversed(module.inputs), reversed(range(len(module.entry.args))), strict=False))
     outs = dict(zip(reversed(module.outputs), reversed(range(len(module.entry.outs))), strict=False))
-    return {out: args[n] for n, out in outs.items() if n in args and n in names}
+    if not all(n in args and n in names for n in outs):
+        return {}
+    return {out: args[n] for n, out in outs.items()}

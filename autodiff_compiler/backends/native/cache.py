@@ -18,9 +18,9 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import Any
 
+from ...environment import amount, flag
 from ...version import __version__
 from .machine import Machine, versions
-from .sizes import parse_size
 from .symbols import addresses
 
 __all__ = ["cached", "clear", "folder", "info", "keep", "keep_record", "key_of", "record", "why_off"]
@@ -35,7 +35,7 @@ _COMMENTS = re.compile(r"^ *;.*\n", re.MULTILINE)
 _NAME = re.compile(r"[0-9a-f]{64}\.[or]$")
 _TEMPORARY = re.compile(r"[0-9a-f]{64}\.[or]\.[0-9a-f]{16}$")
 _ABANDONED = 3600.0  # seconds after which nobody is still writing a temporary file
-_DEFAULT_SIZE = "1G"
+_DEFAULT_SIZE = 1 << 30
 
 #: What this process believes to lie there; another process may have written more, which the next one counts.
 _bytes_there: dict[str, int] = {}
@@ -227,12 +227,15 @@ def folder() -> str:
     """The folder of the objects, whether or not it is there.  AC_CACHE_DIR, or by the rules for such folders."""
     if os.open not in os.supports_dir_fd:
         raise _OffError("this system cannot open files relative to an open folder")
-    if os.environ.get("AC_CACHE", "") == "0":
+    if not flag("AC_CACHE", unset=True):
         raise _OffError("the environment variable AC_CACHE is 0")
     named = os.environ.get("AC_CACHE_DIR")
     if named is not None:
         if not named:
             raise _OffError("the environment variable AC_CACHE_DIR is empty")
+        named = os.path.expanduser(named)  # a shell leaves a ~ alone where the name is quoted, and in files of settings
+        if named.startswith("~"):
+            raise _OffError(f"there is no home folder for {named}")
         return os.path.join(os.path.abspath(named), "objects")
     base = os.environ.get("XDG_CACHE_HOME", "")
     if not os.path.isabs(base):  # a relative one is to be ignored
@@ -243,11 +246,11 @@ def folder() -> str:
 
 
 def _limit() -> int:
-    text = os.environ.get("AC_CACHE_SIZE", _DEFAULT_SIZE)
-    found = parse_size(text)
-    if found is None:
-        raise _OffError(f"the environment variable AC_CACHE_SIZE is {text!r}; write bytes, or 500M, or 2G")
-    return found
+    try:
+        found = amount("AC_CACHE_SIZE")
+    except ValueError as error:  # set after the import
+        raise _OffError(str(error)) from None
+    return _DEFAULT_SIZE if found is None else found
 
 
 @contextmanager

@@ -7,30 +7,22 @@ of the same walk may use (they are numbers of a row); over `outer`, and over bot
 
 from __future__ import annotations
 
-import functools
-import heapq
-from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from math import prod
 
-from ...ir.core import Block, Op, Value
+from ...ir.core import Op, Value
 from ...ir.primitive import Effect
 from ...ir.types import Shape, TensorType
-from ...ir.walk import dependencies
 from .formulas import has_formula
 
-__all__ = ["REDUCTIONS", "Axes", "Cluster", "items", "reduced_axes"]
+__all__ = ["MOST_OPS", "REDUCTIONS", "SHAPES", "Axes", "Cluster", "reduced_axes", "walks"]
 
 #: Reductions that a walk can compute.
 REDUCTIONS = frozenset({"sum", "prod", "max", "min", "any", "all"})
 #: Ops of one walk.  What does not fit the registers goes through the stack, which is cheaper than arrays between walks;
 #: but what the code generator does for a loop grows faster than the loop.
-_MOST = 96
-_SHAPES = frozenset({"reshape", "expand_dims", "squeeze"})
-#: Ops without code, which go first: what waits for them can join a walk then.
-_FREE = frozenset({"const", "iota", "expand_dims", "squeeze", "reshape", "broadcast_to", "transpose", "slice"})
-#: Elements of a walk that goes before larger ones, which may wait for one number per row or channel.
-_FEW = 4096
+MOST_OPS = 96
+#: Ops on numbers of rows that a walk can go along with.
+SHAPES = frozenset({"reshape", "expand_dims", "squeeze"})
 
 
 @dataclass(frozen=True)
@@ -72,7 +64,7 @@ class Cluster:
 
     def takes(self, op: Op) -> bool:
         """Adds the op if it belongs here."""
-        if len(self.ops) >= _MOST or not self.ends.isdisjoint(op.operands):
+        if len(self.ops) >= MOST_OPS or not self.ends.isdisjoint(op.operands):
             return False
         type = op.results[0].type
         assert isinstance(type, TensorType)
@@ -83,7 +75,7 @@ class Cluster:
             joins = type.shape == self.shape and self._spreads(op)
             if joins:
                 self.full.add(op.results[0])
-        elif name in _SHAPES:
+        elif name in SHAPES:
             joins = op.operands[0] in self.rows and self._is_row(op.results[0])
             if joins:
                 self.rows.add(op.results[0])
@@ -168,70 +160,3 @@ def walks(op: Op) -> bool:
     if op.defn.name in REDUCTIONS:
         return bool(reduced_axes(op)) and 0 not in op.operands[0].shape
     return bool(type.shape) and 0 not in type.shape and has_formula(op)
-
-
-def items(block: Block) -> Iterator[Cluster | Op]:
-    """The ops of a block and its clusters, in an order that keeps dependencies and effects and lets clusters grow."""
-    waits, readers = dependencies(block)
-    number = {op: i for i, op in enumerate(block.ops)}
-    ready = [(_turn(op), i) for i, op in enumerate(block.ops) if waits[op] == 0]
-    heapq.heapify(ready)
-    done: set[Op] = set()
-    candidate = functools.cache(_candidate)  # of an op that is looked at from many others
-
-    def place(op: Op) -> None:
-        done.add(op)
-        for reader in readers[op]:
-            waits[reader] -= 1
-            if waits[reader] == 0:
-                heapq.heappush(ready, (_turn(reader), number[reader]))
-
-    while ready:
-        first = block.ops[heapq.heappop(ready)[1]]
-        if first in done:
-            continue
-        place(first)
-        if not walks(first):
-            yield first
-            continue
-        cluster = Cluster()
-        if not cluster.takes(first):
-            yield first
-            continue
-        near = _near(first, readers, number, done, candidate)
-        heapq.heapify(near)
-        while near:
-            op = block.ops[heapq.heappop(near)]
-            if op not in done and waits[op] == 0 and candidate(op) and cluster.takes(op):
-                place(op)
-                for i in _near(op, readers, number, done, candidate):
-                    heapq.heappush(near, i)
-        yield cluster
-
-
-def _turn(op: Op) -> int:
-    """Which of the ops that could be next goes first: the least."""
-    if op.defn.name in _FREE:
-        return 0
-    small = walks(op) and op.defn.name not in REDUCTIONS and prod(op.results[0].shape) <= _FEW  # type: ignore[arg-type]
-    return 1 if small else 2
-
-
-def _candidate(op: Op) -> bool:
-    return walks(op) or op.defn.name == "broadcast_to" or op.defn.name in _SHAPES
-
-
-def _near(
-    op: Op, readers: dict[Op, list[Op]], number: dict[Op, int], done: set[Op], candidate: Callable[[Op], bool]
-) -> list[int]:
-    """The ops that read what an op made, and those that make what such a reader needs besides."""
-    found: dict[int, None] = {}
-    todo = [reader for reader in readers[op] if candidate(reader)]
-    while todo and len(found) < _MOST:
-        near = todo.pop()
-        if number[near] in found:
-            continue
-        found[number[near]] = None
-        owners = [x.owner for x in near.operands if isinstance(x.owner, Op)]
-        todo += [owner for owner in owners if owner in number and owner not in done and candidate(owner)]
-    return list(found)

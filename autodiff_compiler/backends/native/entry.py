@@ -7,10 +7,10 @@ the same arguments, which is its `__self__`; so semantics have one place and spe
 from __future__ import annotations
 
 import ctypes
-import os
 from collections.abc import Callable, Mapping
 from typing import Any, Protocol
 
+from ...environment import choice
 from . import abi
 from .anchor import anchor
 from .entry_text import EntryText
@@ -43,7 +43,7 @@ class Entry(Protocol):
 
 def entry_for(signature: Signature, context: Context) -> Entry:
     """The entry that works in this process; AC_NATIVE_ENTRY=ctypes asks for the one without machine code of its own."""
-    if abi.why_not() is not None or os.environ.get("AC_NATIVE_ENTRY") == "ctypes":
+    if abi.why_not() is not None or choice("AC_NATIVE_ENTRY") == "ctypes":
         return PlainEntry(signature, context)
     return FastEntry(signature, context)
 

@@ -8,7 +8,7 @@ from .frames import GUARD, HEADER, frame_size
 from .pages import LARGE
 from .results_text import ResultsText
 from .signature import Argument, Context, Signature
-from .words import BY_VALUE
+from .words import BY_VALUE, BYTES
 
 __all__ = ["EntryText"]
 
@@ -45,13 +45,16 @@ class EntryText:
         # of many arguments LLVM would make better code in too much time
         quickly = " noinline optnone" if len(s.arguments) + len(s.results) > _QUICKLY else ""
         self.do(f"define ptr @entry(ptr %self, ptr %args, i64 %count, ptr %names){quickly} {{")
+        self.note("as many arguments as expected, none by name; else Python takes the call (slow)")
         expected = self.let(f"icmp eq i64 %count, {s.count}")
         positional = self.is_("%names", "null")
         self.usual(self.let(f"and i1 {expected}, {positional}"))
+        self.note("what the function read from outside is what it was")
         for where, what in s.guards:
             self.usual(self.is_(self.load("ptr", self.known(where)), self.known(what)))
         if s.watched:
             self.check_table(self.known("watched"))
+        self.note("arguments: class, dtype, layout and shape of each are those compiled for")
         given = iter(range(s.count))
         arguments = [
             self.load("ptr", self.at("%args", 8 * next(given))) if a.captured is None else self.known(a.captured)
@@ -64,14 +67,19 @@ class EntryText:
             calls = self.context.place("calls")
             count = self.load("i64", calls)
             self.do(f"  store i64 {self.let(f'add i64 {count}, 1')}, ptr {calls}")
+        self.note("new arrays for the results")
         made: list[str] = []
         for i in s.fresh:
             made.append(self.new_array(i, len(made)))
+        self.note("the computation, with a frame for values in between")
         failed = self.run(arrays, [*data, *[self.load("ptr", self.at(x, self.layout.data)) for x in made]], made)
         self.good(self.let(f"xor i1 {failed}, true"), f"drop{len(made)}")
+        self.note("results as Python objects")
         ResultsText(self, arguments, made).write()
+        self.note("after an error: the new arrays are dropped, and the exception stays set")
         self.drops(made)
         self.block("slow")
+        self.note("another call than those compiled for: what Python does with it")
         call = (("ptr", "%self"), ("ptr", "%args"), ("i64", "%count"), ("ptr", "%names"))
         self.do(f"  ret ptr {self.call('ptr', 'PyObject_Vectorcall', *call)}")
         self.do("}")
@@ -81,6 +89,10 @@ class EntryText:
     # ------------------------------------------------------------------------------------------- lines
     def do(self, line: str) -> None:
         self.lines.append(line)
+
+    def note(self, text: str) -> None:
+        """A comment above what follows."""
+        self.do(f"  ; {text}")
 
     def fresh(self, hint: str = "v") -> str:
         self._count += 1
@@ -150,24 +162,30 @@ class EntryText:
         marked = self.load("i64", f"%{each}.at")
         self.do(f"  br i1 {self.let(f'icmp eq i64 {marked}, 0')}, label %{on}, label %{look}")
         self.block(look)
-        where = self.let(f"inttoptr i64 {self.let(f'and i64 {marked}, {~BY_VALUE}')} to ptr")
+        where = self.let(f"inttoptr i64 {self.let(f'and i64 {marked}, {~(BY_VALUE | BYTES)}')} to ptr")
         wanted = self.load("ptr", self.at(f"%{each}.at", 8))
         self.do(f"  %{each}.next = getelementptr i8, ptr %{each}.at, i64 16")
         found = self.load("ptr", where)
         self.do(f"  br i1 {self.is_(found, wanted)}, label %{each}, label %{other}")
         self.block(other)
-        by_value = self.let(f"trunc i64 {marked} to i1")
-        self.usual(self.let(f"and i1 {by_value}, {self.let(f'icmp ne ptr {found}, null')}"))
+        kind = self.let(f"and i64 {marked}, {BY_VALUE | BYTES}")
+        may_differ = self.let(f"icmp ne i64 {kind}, 0")
+        self.usual(self.let(f"and i1 {may_differ}, {self.let(f'icmp ne ptr {found}, null')}"))
         self.constants.append(self.sameness())
         self.do(f"  br label %{equal}")
         self.block(equal)
-        self.do(f"  br i1 {self.let(f'call i1 @entry.same(ptr {found}, ptr {wanted})')}, label %{each}, label %slow")
+        same = self.let(f"call i1 @entry.same(ptr {found}, ptr {wanted}, i64 {kind})")
+        self.do(f"  br i1 {same}, label %{each}, label %slow")
         self.block(on)
 
     def sameness(self) -> str:
-        """A function: whether two objects are of one class and, if it is float, of the same bits, else equal."""
-        self.declares.add("declare i32 @PyObject_RichCompareBool(ptr, ptr, i32)")
+        """A function: whether two objects are of one class and, if it is float, of the same bits, else equal.
+
+        For words with `BYTES`: whether the first points to the content of the second, a `bytes` object.
+        """
+        self.declares |= {"declare i32 @PyObject_RichCompareBool(ptr, ptr, i32)", "declare i32 @memcmp(ptr, ptr, i64)"}
         text = _SAME.replace("<type>", str(self.layout.type)).replace("<content>", str(object.__basicsize__))
+        text = text.replace("<bytes kind>", str(BYTES)).replace("<bytes>", str(bytes.__basicsize__ - 1))
         return text.replace("<float>", self.context.place("float"))
 
     # ------------------------------------------------------------------------------------------- arguments
@@ -457,7 +475,17 @@ class EntryText:
 
 
 _SAME = """
-define private i1 @entry.same(ptr %a, ptr %b) noinline {
+define private i1 @entry.same(ptr %a, ptr %b, i64 %how) noinline {
+  %by.bytes = icmp eq i64 %how, <bytes kind>
+  br i1 %by.bytes, label %bytes, label %objects
+bytes:
+  %size.at = getelementptr i8, ptr %b, i64 <content>
+  %size = load i64, ptr %size.at
+  %content = getelementptr i8, ptr %b, i64 <bytes>
+  %order = call i32 @memcmp(ptr %a, ptr %content, i64 %size)
+  %alike.bytes = icmp eq i32 %order, 0
+  ret i1 %alike.bytes
+objects:
   %a.type.at = getelementptr i8, ptr %a, i64 <type>
   %b.type.at = getelementptr i8, ptr %b, i64 <type>
   %a.type = load ptr, ptr %a.type.at

@@ -16,12 +16,13 @@ from .lanes import Kernels, Lane, NotNativeError
 
 __all__ = ["apply_formula", "has_formula"]
 
-#: Elementwise ops whose class has no formula.
+#: Elementwise ops whose class has no formula, or one that loses digits which `maths` keeps.
 RULES: dict[str, Callable[..., Any]] = {
     "cast": lambda k, x, dtype: k.cast(x, dtype),
     "erf": lambda k, x: k.erf(x),
     "erfc": lambda k, x: k.erfc(x),
     "stop_gradient": lambda k, x: x,
+    "sigmoid": lambda k, x: k.sigmoid(x),
     "kept": lambda k, mask, x: k.where(mask, x, 0),
     "population_count": lambda k, x: k.bitwise_count(x),
 }

@@ -52,7 +52,7 @@ def functions() -> Loaded:
     """
     text = _NEW + _TAKE + _GIVE + _RELEASE + _POISON
     numbers = {
-        "SIZE": _SIZE, "BLOCK": _BLOCK, "STACKS": _STACKS, "HEADER": HEADER, "KEPT": _KEPT, "LARGE": pages.LARGE,
+        "SIZE": _SIZE, "BLOCK": _BLOCK, "STACKS": _STACKS, "HEADER": HEADER, "KEPT": _KEPT, "HUGE": pages.HUGE,
     }  # fmt: skip
     for name, value in numbers.items():
         text = text.replace(f"<{name}>", str(value))
@@ -61,7 +61,7 @@ def functions() -> Loaded:
 
 def functions_for(frame_bytes: int) -> Loaded:
     """The same, ready for frames of that size; the largest need functions of `pages`."""
-    if frame_bytes + GUARD >= pages.LARGE:
+    if frame_bytes + GUARD >= pages.HUGE:
         functions().fill([pages.functions().address(name) for name in ("pages_take", "pages_give")])
     return functions()
 
@@ -82,7 +82,7 @@ declare ptr @PyMem_RawMalloc(i64)
 declare void @PyMem_RawFree(ptr)
 define private ptr @frame.new(i64 %bytes, i64 %stacks) noinline cold {
 start:
-  %large = icmp uge i64 %bytes, <LARGE>
+  %large = icmp uge i64 %bytes, <HUGE>
   br i1 %large, label %pages, label %heap
 heap:
   %total = add i64 %bytes, 64
@@ -168,7 +168,7 @@ done:
   %block = load ptr, ptr %block.at
   %size.at = getelementptr i8, ptr %frame, i64 <SIZE>
   %size = load i64, ptr %size.at
-  %large = icmp uge i64 %size, <LARGE>
+  %large = icmp uge i64 %size, <HUGE>
   br i1 %large, label %pages, label %heap
 heap:
   call void @PyMem_RawFree(ptr %block)

@@ -69,10 +69,11 @@ class Host:
     ) -> None:
         self.run, self.operands, self.results, self.copies = run, operands, results, copies
         self.commits, self.noted, self.loc = commits, noted, loc
+        self._table = ctypes.c_void_p * (len(operands) + len(results) + len(noted))
 
     def __call__(self, place: int) -> None:
         n, end = len(self.operands), len(self.operands) + len(self.results)
-        pointers = (ctypes.c_void_p * (end + len(self.noted))).from_address(place)
+        pointers = self._table.from_address(place)
         arrays = [view.at(p) for view, p in zip(self.operands, pointers, strict=False)]
         if self.copies:
             arrays = [np.array(a) for a in arrays]
@@ -109,13 +110,13 @@ class View:
         # From the lowest to behind the highest byte.
         spans = [(d - 1) * s for d, s in zip(type.shape, strides, strict=True)]  # type: ignore[operator]
         self.below = sum(min(s, 0) for s in spans)
-        self.nbytes = sum(map(abs, spans)) + type.dtype.itemsize
+        self._memory = ctypes.c_char * (sum(map(abs, spans)) + type.dtype.itemsize)
 
     def at(self, pointer: int | None) -> np.ndarray[Any, Any]:
         if 0 in self.shape:
             return np.empty(self.shape, self.dtype)
         assert pointer is not None
-        memory = (ctypes.c_char * self.nbytes).from_address(pointer + self.below)
+        memory = self._memory.from_address(pointer + self.below)
         return np.ndarray(self.shape, self.dtype, memory, -self.below, self.strides)  # type: ignore[arg-type]
 
 

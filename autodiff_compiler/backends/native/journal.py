@@ -134,8 +134,10 @@ class Journal:
         else:
             return
         entry.calls += by_python
-        if read or written:
-            entry.moves.append(Move(op, read, written))
+        copied = [m for m in entry.moves if m.op is None]  # these bytes are among those of the op
+        read, written = read - sum(m.read for m in copied), written - sum(m.written for m in copied)
+        if read > 0 or written > 0:
+            entry.moves.append(Move(op, max(0, read), max(0, written)))
 
 
 def _places(ops: Iterable[Op]) -> list[str]:

@@ -75,6 +75,7 @@ _operators()
 _FLOAT = {
     "exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sin", "cos", "tan", "arcsin", "arccos", "arctan",
     "arctan2", "sinh", "cosh", "tanh", "arcsinh", "arccosh", "arctanh", "cbrt", "hypot", "logaddexp", "erf", "erfc",
+    "sigmoid",
 }  # fmt: skip
 _COMPARISONS = {
     "equal": ("oeq", "eq", "eq"), "not_equal": ("une", "ne", "ne"), "less": ("olt", "slt", "ult"),

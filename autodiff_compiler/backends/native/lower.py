@@ -19,10 +19,11 @@ from ...ir.walk import ops_of, uses
 from ...runtime.commits import sees_state
 from ...source import Loc
 from .arena import place_buffers
-from .clusters import Axes, Cluster, items
+from .clusters import Axes, Cluster
 from .emit import Reg, Text, i64
 from .formulas import apply_formula, has_formula
 from .fusing import memory_of, source_of, write_cluster, write_walk
+from .grouping import items
 from .journal import Journal
 from .lanes import Kernels, Lane, NotNativeError
 from .machine import Machine
@@ -112,6 +113,9 @@ class Lowering:
         #: the arguments, and what becomes of them step by step
         self.arguments: list[Buffer] = []
         self.versions = Versions({})
+        #: results that are written over arguments, with these; of those that lie elsewhere until the end: where
+        self.overwritten: dict[int, int] = {}
+        self.beside: dict[int, Buffer] = {}
         #: where values are to be written, and what is to be done as soon as they exist
         self.wanted: dict[Value, Place] = {}
         self.pushes: dict[Value, list[Callable[[], None]]] = {}
@@ -460,10 +464,11 @@ class Lowering:
 
     # ------------------------------------------------------------------------------------------- the whole
     def lower(self, in_place: dict[int, int], leave: Callable[[Lowering, Sequence[Value]], None]) -> None:
-        """`in_place`: results, by position, that may be written over arguments; `leave` hands out sequences."""
+        """`in_place`: results, by position, that are written over arguments; `leave` hands out sequences."""
         entry = self.module.entry
         numbers = [i for i, out in enumerate(entry.outs) if isinstance(out.type, TensorType)]
-        self.versions = Versions({i: in_place[j] for i, j in enumerate(numbers) if j in in_place})
+        self.overwritten = {i: in_place[j] for i, j in enumerate(numbers) if j in in_place}
+        self.versions = Versions(self.overwritten)
         for i, arg in enumerate(entry.args):
             given = descriptor_type(arg.type)
             buffer = Buffer(f"a{i}", size_of(given), -1, -1, argument=i)
@@ -491,18 +496,23 @@ class Lowering:
                 buffer = self.buffer(size_of(out.type))
                 buffer.result = i
                 self.copy_defined(out, self.array(out.type, buffer))
+        self._commit()
         self.text.ret("i32 0")
-        self.overwritten = self._overwritten()
         self._finish()
 
-    def _overwritten(self) -> dict[int, int]:
-        """Results that are written over arguments, with these."""
-        found: dict[int, int] = {}
-        for result, argument in self.versions.next_of.items():
+    def _commit(self) -> None:
+        """Takes next versions that lie beside their arguments there: now that nothing can fail, before Python runs."""
+        for result, argument in self.overwritten.items():
             made = [b for b in self.buffers if b.result == result]
-            if all(self.versions.together(b, self.arguments[argument]) for b in made):
-                found[result] = argument
-        return found
+            given = self.arguments[argument]
+            if all(self.versions.together(b, given) for b in made):
+                continue
+            self.beside[result] = beside = self.buffer(given.nbytes)
+            beside.first = min(b.first for b in made)
+            self.text.call(
+                "void", "llvm.memcpy.p0.p0.i64", given.base, beside.base, i64(given.nbytes), Reg("false", "i1")
+            )
+            self.journal.copy(given.nbytes)
 
     def _finish(self) -> None:
         """Gives every buffer its place, at the start of the driver."""
@@ -535,8 +545,9 @@ class Lowering:
         if self.frame_bytes == FRAME_START:
             self.frame_bytes = 0
         for buffer in self.buffers:
-            base, offset = "%frame", places.get(buffer, 0)
-            if buffer.result is not None:
+            beside = None if buffer.result is None else self.beside.get(buffer.result)
+            base, offset = "%frame", places.get(beside or buffer, 0)
+            if buffer.result is not None and beside is None:
                 base = (
                     f"%a{self.overwritten[buffer.result]}"
                     if buffer.result in self.overwritten

@@ -17,6 +17,8 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
+from ...environment import flag
+
 __all__ = ["LLVMLITE_RANGE", "Machine", "binding", "machine", "override", "versions", "why_not"]
 
 #: llvmlite from the first version (splat constants, the new pass manager) to below the second, as pyproject.toml says.
@@ -87,7 +89,7 @@ def why_not() -> str | None:
 
     AC_DISABLE_NATIVE is read each time, everything else once.
     """
-    if os.environ.get("AC_DISABLE_NATIVE", "") not in ("", "0"):
+    if flag("AC_DISABLE_NATIVE"):
         return "the environment variable AC_DISABLE_NATIVE is set"
     return _why_not()
 

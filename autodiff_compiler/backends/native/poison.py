@@ -7,10 +7,10 @@ early has a wrong result.  A guard that was written over is a SystemError.  Prog
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
+from ...environment import flag
 from .emit import Reg, Text, i64
 from .signature import Context
 from .values import Buffer
@@ -22,7 +22,7 @@ _ALIGNMENT = 64
 
 def poisoned() -> bool:
     """Whether the mode is on; asked for each program."""
-    return os.environ.get("AC_POISON", "") not in ("", "0")
+    return flag("AC_POISON")
 
 
 class Given(NamedTuple):

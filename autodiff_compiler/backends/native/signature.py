@@ -86,7 +86,8 @@ class Signature:
     other threads run during main.  `calls_python`: whether Python code may run in main while it holds the lock.
     `guards`: pairs of names in the context: the first is the address of a word, which must be the second; else Python
     takes the call.  `watched`: more of that stands in a table, whose address is "watched" in the context, pairs up to
-    an address of zero (with `words.BY_VALUE` on it, the word may point to another object that is equal); and "calls" in
+    an address of zero (with `words.BY_VALUE` on it, the word may point to another object that is equal, with
+    `words.BYTES` it points to bytes that must be those of a `bytes` object); and "calls" in
     the context counts the calls that Python did not take.  `poison`: frames and new results are filled with NaN before
     main, and whether main wrote behind its frame is checked afterwards.
     """

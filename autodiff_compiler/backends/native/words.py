@@ -13,6 +13,8 @@ from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any
 
+import numpy as np
+
 from ...locks import Lock
 from ...runtime.epoch import epoch
 from . import abi
@@ -21,13 +23,15 @@ from .dicts import Place, Word, dict_of, place_in, places_in, same_keys
 from .instances import absence, own_place, slot
 
 __all__ = [
-    "BY_VALUE", "Place", "Word", "absence", "epoch_word", "free_words", "hold", "inside", "method", "place_of_field",
-    "place_read", "unread",
+    "BYTES", "BY_VALUE", "Place", "Word", "absence", "array", "epoch_word", "free_words", "hold", "inside", "method",
+    "place_of_field", "place_read", "unread",
 ]  # fmt: skip
 
 #: Added to the address of a word: what it points to may be another object of its class, if it is equal: floats bit by
 #: bit, the others (ints, strings, bytes) as Python compares them.
 BY_VALUE = 1
+#: Added to the address of a word: it points to bytes, which must be those of a `bytes` object.
+BYTES = 2
 
 _SIZE = 8
 
@@ -73,7 +77,14 @@ def method(owner: Any, name: str) -> list[Word] | None:
 
 def hold(words: Sequence[Word]) -> bool:
     """Whether all words are what they must be, read in order as machine code does; equal objects do not count here."""
-    return all(word(where & ~BY_VALUE) == what for where, what in words)
+    return all(
+        _points_to(where & ~BYTES, what) if where & BYTES else word(where & ~BY_VALUE) == what for where, what in words
+    )
+
+
+def _points_to(where: int, what: int) -> bool:
+    size = word(what + object.__basicsize__)
+    return ctypes.string_at(word(where), size) == ctypes.string_at(what + bytes.__basicsize__ - 1, size)
 
 
 def epoch_word() -> Word:
@@ -225,6 +236,19 @@ def inside(owner: Any) -> tuple[list[Word], list[int]] | None:
         return None
     first = word(head + _SIZE)
     return [kind, (head, len(owner)), (head + _SIZE, first)], [first + _SIZE * i for i in range(len(owner))]
+
+
+def array(owner: Any, content: bytes) -> list[Word] | None:
+    """The words that say that an array has the shape and dtype that it has now, and these bytes; None for odd ones.
+
+    To compare them takes time in proportion to their number.
+    """
+    if type(owner) is not np.ndarray or owner.dtype.hasobject or owner.dtype.names or not owner.flags.c_contiguous:
+        return None
+    at, start = abi.layout(), id(owner)
+    fields = [start + place for place in (at.type, at.nd, at.dims, at.strides, at.descr)]
+    sizes = [word(start + first) + _SIZE * i for first in (at.dims, at.strides) for i in range(owner.ndim)]
+    return [*((place, word(place)) for place in (*fields, *sizes)), (start + at.data | BYTES, id(content))]
 
 
 @cache

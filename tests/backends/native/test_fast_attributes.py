@@ -8,6 +8,7 @@ import inspect
 import pickle
 import random
 import types
+from typing import Any
 
 import numpy as np
 import pytest
@@ -123,6 +124,31 @@ def test_a_class_that_begins_to_run_code():
     assert f(A).tolist() == [3, 6, 9]
     Late.__getattribute__ = lambda self, name: 6.0
     assert f(A).tolist() == [6, 12, 18]
+
+
+@pytest.mark.parametrize("own", [True, False])
+def test_what_a_class_holds_becomes_a_descriptor(own):
+    static = type("Static", (), {} if own else {"__get__": lambda *args: 2.0})
+    one = type("Owner", (), {"k": static()})()
+    one.k = 2.0
+    f = reads(one)
+    gives(f, 2)
+    static.__get__, static.__set__ = (lambda *args: 8.0), (lambda *args: None)
+    assert f(A).tolist() == [8, 16, 24]
+    assert f(A).tolist() == [8, 16, 24]
+    del static.__get__, static.__set__
+    gives(f, 2)
+
+
+def test_a_module_that_gets_another_class():
+    made: Any = types.ModuleType("made")
+    made.k = 2.0
+    f = reads(made)
+    gives(f, 2)
+    made.__class__ = type("Kind", (types.ModuleType,), {"k": property(lambda module: 8.0)})
+    assert f(A).tolist() == [8, 16, 24]
+    made.__class__ = types.ModuleType
+    gives(f, 2)
 
 
 def test_slots():
@@ -425,6 +451,7 @@ def test_exceptions_out_of_compiled_code_show_the_users_frames_only():
 
 
 # ------------------------------------------------------------------------------------------------ all together
+@pytest.mark.filterwarnings("ignore::autodiff_compiler.errors.RecompileWarning")
 @pytest.mark.parametrize("seed", range(2))
 def test_changes_in_any_order(seed):
     draw = random.Random(seed)

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import builtins
 
+import numpy as np
+import pytest
+
 import autodiff_compiler as ms
 from autodiff_compiler import nn
 from autodiff_compiler.runtime import epoch
@@ -154,3 +157,69 @@ def test_an_epoch_that_moves_is_looked_at_once():
     epoch.bump()
     long(net, A)
     short(net, A)
+
+
+# ------------------------------------------------------------------------------------------------ arrays
+@pytest.mark.parametrize("dtype", [np.float32, np.int32, np.bool_, np.int8])
+def test_the_elements_of_an_array(dtype):
+    k = np.array([0, 1, 1], dtype)
+    f = ms.jit(lambda x: x + k)
+    warm(f, A)
+    assert short(f, A).tolist() == [1, 3, 4]
+    k[0] = 1
+    assert f(A).tolist() == [2, 3, 4]
+    warm(f, A)
+    assert short(f, A).tolist() == [2, 3, 4]
+
+
+def test_bits_count_in_an_array():
+    k = np.array([np.nan, 0.0, 2.0], np.float32)
+    f = ms.jit(lambda x: x / k)
+    warm(f, A)
+    assert short(f, A).tolist()[1:] == [np.inf, 1.5]
+    k[1] = -0.0
+    assert f(A).tolist()[1:] == [-np.inf, 1.5]
+
+
+def test_one_number_of_an_array():
+    k = np.array([2.0, 3.0])
+    f = ms.jit(lambda x: x * float(k[1]))
+    warm(f, A)
+    assert short(f, A).tolist() == [3, 6, 9]
+    k[1] = 4
+    assert f(A).tolist() == [4, 8, 12]
+
+
+@pytest.mark.filterwarnings("ignore:Setting the:DeprecationWarning")  # it can still be done
+def test_another_array_form_or_dtype():
+    held = [np.array([[1.0, 2.0, 3.0]], np.float32)]
+    f = ms.jit(lambda x: (x * held[0]).sum() * held[0].ndim)
+    warm(f, A)
+    assert short(f, A).item() == 28
+    held[0] = held[0].copy()  # another one, which has the same
+    assert f(A).item() == 28
+    warm(f, A)
+    short(f, A)
+    held[0].shape = (3,)
+    assert f(A).item() == 14
+    warm(f, A)
+    short(f, A)
+    held[0].dtype = np.int32  # the same bytes, which mean other numbers: 1.0 is 127 * 2**23
+    assert f(A).item() == pytest.approx(127 * 2**23 + 2 * 2**30 + 3 * (2**30 + 2**22), rel=1e-6)
+
+
+def test_large_arrays_to_the_last_byte():
+    k = np.zeros(100_001, np.int8)
+    f = ms.jit(lambda x: x * (1 + int(k[-1])))
+    warm(f, A)
+    assert short(f, A).tolist() == [1, 2, 3]
+    k[-1] = 1
+    assert f(A).tolist() == [2, 4, 6]
+
+
+def test_arrays_that_do_not_lie_in_one_piece_are_asked_by_python():
+    k = np.arange(6, dtype=np.float32)[::2]
+    f = ms.jit(lambda x: x + k)
+    assert warm(f, A).tolist() == [1, 4, 7]
+    k[2] = 0
+    assert f(A).tolist() == [1, 4, 3]

@@ -8,6 +8,8 @@ import math
 import numpy as np
 import pytest
 
+import autodiff_compiler as ms
+from autodiff_compiler import Tensor, ops
 from autodiff_compiler.backends.native.engine import emit
 from autodiff_compiler.backends.native.machine import override, why_not
 from autodiff_compiler.backends.native.maths import FUNCTIONS, coefficients, tabulated
@@ -26,6 +28,23 @@ TYPES = {"f32": np.float32, "f64": np.float64}
 WIDTHS = [("f32", 1), ("f32", 4), ("f32", 8), ("f32", 16), ("f64", 1), ("f64", 2), ("f64", 4), ("f64", 8)]
 #: ULP; no function may be worse, wherever it is measured
 LIMIT = 2.0
+#: Arguments of the greatest errors that searches found, of f32 among all arguments.
+WORST = {
+    ("arccos", "f32"): [0.5447005033493042],
+    ("arctan", "f32"): [1.0029120445251465],
+    ("cos", "f32"): [0.08315485715866089, -0.006158766336739063],
+    ("cos", "f64"): [0.004744948833781134],
+    ("erf", "f32"): [0.22491680085659027],
+    ("exp", "f32"): [59.294105529785156],
+    ("expm1", "f32"): [17.13618278503418],
+    ("sigmoid", "f32"): [-4.846455097198486, -6.23706579208374, -16.635704040527344],
+    ("sigmoid", "f64"): [-3.4361809973144073],
+    ("sin", "f32"): [1950120.0, 2.947161375646626e33, -419003203584.0],
+    ("sin", "f64"): [689.5043821581378],
+    ("sinh", "f32"): [1.4302648305892944],
+    ("tan", "f32"): [8.284019301239024e33],
+    ("tanh", "f32"): [0.630005955696106],
+}
 
 
 def special(dtype):
@@ -87,6 +106,58 @@ def test_errors_are_within_the_limit(name, type, width):
     found = page.errors(name, got, *args)
     worst = int(np.argmax(found))
     assert found[worst] <= LIMIT, ([a[worst] for a in args], got[worst])
+
+
+def through_the_op(name, *args):
+    """What the op of this name computes in compiled code."""
+    op = ops.pow if name == "power" else getattr(ops, name)
+    return ms.jit(lambda *xs: op(*xs), backend="native")(*map(Tensor, args)).asnumpy()
+
+
+@pytest.mark.parametrize("type", TYPES)
+@pytest.mark.parametrize("name", NAMES)
+def test_the_ops_have_the_bits_of_the_functions_that_are_measured(name, type):
+    single = type == "f32"
+    args = page.points(name, single, 40)
+    with np.errstate(all="ignore"):
+        got = through_the_op(name, *args)
+    np.testing.assert_array_equal(got, page.compiled(name, 8, single=single, quick=False)(*args))
+
+
+@pytest.mark.parametrize(("type", "args"), [("f32", (-18, -15)), ("f64", (-37.5, -35.5))])
+def test_sigmoid_where_one_plus_exp_is_hardly_more_than_one(type, args):
+    """There the rounding of the sum is as great as what is added: 1 / (1 + exp(-x)) was 2.5 off."""
+    x = np.concatenate([np.linspace(*args, 3000), [-16.635704040527344]]).astype(TYPES[type])
+    assert page.errors("sigmoid", through_the_op("sigmoid", x), x).max() < 1.5
+    assert page.errors("sigmoid", np.array([through_the_op("sigmoid", e) for e in x[-1:]]), x[-1:]).max() < 1.5
+
+
+@pytest.mark.parametrize("type", TYPES)
+def test_the_derivative_of_sigmoid_keeps_its_digits_below_0_and_those_of_1_above(type):
+    x = np.linspace(-40, 40, 2001).astype(TYPES[type])
+    slope = ms.jit(ms.grad(lambda x: ops.sigmoid(x).sum()), backend="native")
+    got = slope(Tensor(x)).asnumpy().astype(np.longdouble)
+    e = np.exp(-np.abs(x.astype(np.longdouble)))
+    right = e / (1 + e) ** 2
+    off = np.abs(got - right)
+    assert (off[x <= 0] <= 3 * np.spacing(right[x <= 0].astype(TYPES[type]))).all()
+    assert off.max() <= np.finfo(TYPES[type]).eps
+
+
+@pytest.mark.parametrize("width", [1, 8])
+@pytest.mark.parametrize(("name", "type"), WORST)
+def test_errors_at_the_worst_arguments_known(name, type, width):
+    x = np.array(WORST[name, type], TYPES[type])
+    assert page.errors(name, page.compiled(name, width, single=type == "f32")(x), x).max() < 1.7
+
+
+@pytest.mark.parametrize(("name", "type"), [("sigmoid", "f32"), ("exp", "f64")])
+def test_the_search_finds_worse_arguments_than_chance(name, type):
+    single = type == "f32"
+    function = page.compiled(name, 8, single=single)
+    chance, searched = page.points(name, single, 40), page.suspects(name, single, 8, step=4001, dense=1 << 16)
+    found = [page.errors(name, function(*args), *args).max() for args in (chance, searched)]
+    assert found[0] < found[1] < LIMIT
 
 
 @pytest.mark.parametrize("type", TYPES)

@@ -10,7 +10,12 @@ import pytest
 
 import autodiff_compiler as ms
 from autodiff_compiler import Parameter, Tensor, ops
-from autodiff_compiler.backends.native.machine import why_not
+from autodiff_compiler.backends.native.backend import _states
+from autodiff_compiler.backends.native.calls import without_calls
+from autodiff_compiler.backends.native.crossing import leave
+from autodiff_compiler.backends.native.decompositions import decomposed
+from autodiff_compiler.backends.native.lower import Lowering
+from autodiff_compiler.backends.native.machine import machine, why_not
 from autodiff_compiler.config import context
 
 pytestmark = pytest.mark.skipif(why_not() is not None, reason=f"no machine code here: {why_not()}")
@@ -284,23 +289,60 @@ def test_states_are_as_eager_code_leaves_them(f):
             np.testing.assert_allclose(a.asnumpy(), b.asnumpy(), rtol=1e-12, err_msg=a.name)
 
 
-def overwritten(f: Any) -> tuple[int, int]:
-    """How many states the program of a function writes where they are, and how many it writes."""
+def program_of(f: Any) -> Any:
     states = States()
-    program = ms.jit(lambda x: f(states, x)).lower(Tensor(np.array(1.0)))._compiled.program
-    return len(program.executable.overwrites), len(program.stages.opt.outputs)
+    return ms.jit(lambda x: f(states, x)).lower(Tensor(np.array(1.0)))._compiled.program
+
+
+def lowered(program: Any) -> Lowering:
+    module = program.stages.opt
+    low = Lowering(decomposed(without_calls(module)), machine())
+    low.lower(_states(module, program.in_place), leave)
+    return low
+
+
+def beside(f: Any) -> tuple[int, int]:
+    """How many states get their next versions beside them until the end, and how many are written."""
+    program = program_of(f)
+    low = lowered(program)
+    assert set(program.executable.overwrites) == set(low.overwritten.values())
+    return len(low.beside), len(program.stages.opt.outputs)
 
 
 @pytest.mark.parametrize("f", IN_PLACE, ids=lambda f: f.__name__)
 def test_states_are_written_where_they_are(f):
-    found, states = overwritten(f)
-    assert found == states > 0
+    found, states = beside(f)
+    assert found == 0 < states
 
 
 @pytest.mark.parametrize("f", [*NEVER, data_dependent_loop], ids=lambda f: f.__name__)
 def test_states_that_are_needed_longer_are_not(f):
     """Of `data_dependent_loop` somebody may interrupt a trip."""
-    assert overwritten(f)[0] == 0
+    found, states = beside(f)
+    assert found == states > 0
+
+
+def one_of_each(s: States, x: Any) -> Any:
+    """Somebody may interrupt the loop, so that state lies elsewhere until the end."""
+    while x < 9.0:
+        ops.assign(s.p, s.p + 1.0)
+        x = x + 1.0
+    ops.assign(s.q, s.q + x)
+    return x
+
+
+@pytest.mark.parametrize("f", [one_of_each, swapped, the_same_twice, *NEVER], ids=lambda f: f.__name__)
+def test_all_states_have_their_next_versions_when_python_runs_again(f):
+    """A signal may end the call right then."""
+    graph, eager = States(), States()
+    run = ms.jit(lambda x: f(graph, x)).lower(Tensor(np.array(1.0)))._compiled
+    inputs = [np.array(1.0), *[getattr(graph, name).asnumpy() for name in run.program.form.inputs]]
+    run.program.executable(*inputs)
+    f(eager, Tensor(np.array(1.0)))
+    written = dict(zip(run.program.form.inputs, inputs[1:], strict=True))
+    for name in run.program.form.outputs:
+        np.testing.assert_allclose(written[name], getattr(eager, name).asnumpy(), rtol=1e-12, err_msg=name)
+    assert beside(one_of_each) == (1, 2)
 
 
 @pytest.mark.parametrize("number", [2.0, -2.0, 0.5])

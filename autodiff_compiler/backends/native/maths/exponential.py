@@ -88,7 +88,7 @@ def expm1(v: Vectors, x: Reg) -> Reg:
 
 def sigmoid(v: Vectors, x: Reg) -> Reg:
     """1 / (1 + exp(-x)): from exp(-abs(x)), which is never great, and accurate where the result is small."""
-    e = exp(v, v.neg(v.abs(x)))
+    e = scaled(v, *exp_parts(v, v.bounded(v.neg(v.abs(x)), EXP_BOUNDS[v.single][0], None)))
     above = v.select(v.compare("olt", x, 0.0), e, 1.0)
     below = v.add(e, 1.0)
     lost = v.add(v.sub(1.0, below), e)

@@ -1,0 +1,162 @@
+"""Adds a cotangent that is zero but for some elements to a total: where its zeros began, the total begins instead.
+
+A read of one element in a loop has such a cotangent.  Adding it as a whole would make every trip cost the whole array;
+begun from the total it costs the elements read.  The additions to an element happen in another order than in the sum
+of the two, so the last digits (and the sign of a zero) may differ from it.
+
+`if` and loops are begun anew in place, so only a cotangent that nothing else reads is rewritten.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Container, Iterable
+
+from ..ir.build import Builder
+from ..ir.core import Block, Op, Value
+from ..ir.primitive import F
+from ..ir.types import TensorType
+from ..ir.walk import ops_of
+
+__all__ = ["added_into", "beside", "readers"]
+
+
+def readers(block: Block, more: Iterable[Value] = ()) -> Counter[Value]:
+    """How often each value is read in a block, by its outs, and by `more`."""
+    found = Counter(more)
+    found.update(block.outs)
+    for op in ops_of(block):
+        found.update(op.operands)
+        for inner in op.blocks:
+            found.update(inner.outs)
+    return found
+
+
+def added_into(
+    builder: Builder, total: Value, g: Value, sums: Container[Value], alone: Callable[[Value], bool]
+) -> Value | None:
+    """`total + g` at the cost of the elements of `g` that are not known to be zero; None if they are not few.
+
+    `sums` are the results of loops that add something to them in each trip, `alone` says that a value has at most the
+    one reader that is about to be replaced.
+    """
+    if not isinstance(g.type, TensorType):
+        return None
+    return _Adder(builder, sums, alone).add(total, g)
+
+
+class _Adder:
+    """Follows a cotangent to the zeros that it began from, in the block of one builder."""
+
+    def __init__(self, builder: Builder, sums: Container[Value], alone: Callable[[Value], bool]) -> None:
+        self.builder, self.sums, self.alone = builder, sums, alone
+
+    def add(self, total: Value, g: Value) -> Value | None:
+        if g.constant == 0:
+            return total
+        op = g.op
+        rule = None if op is None else _RULES.get(op.defn.name)
+        if op is None or rule is None or op.parent is not self.builder.block or not self.alone(g):
+            return None
+        with self.builder:
+            return rule(self, total, g, op)
+
+    def scatter_add(self, total: Value, g: Value, op: Op) -> Value | None:
+        """c + scatter_add(x, i, u) => scatter_add(c + x, i, u)"""
+        begun = self.add(total, op.operands[0])
+        return None if begun is None else self.builder.emit(op.defn, (begun, *op.operands[1:]), op.attrs)
+
+    def slice_update(self, total: Value, g: Value, op: Op) -> Value | None:
+        """c + slice_update(x, u) => slice_update(c + x, slice(c) + u) where x is zero there"""
+        base, update = op.operands
+        begun = self.add(total, base) if beside(base, g) else None
+        if begun is None:
+            return None
+        where = {name: op.attr(name) for name in ("axes", "starts", "stops", "steps")}
+        return self.builder.emit(op.defn, (begun, F.add(F.slice(begun, **where), update)), op.attrs)  # type: ignore[no-any-return]
+
+    def sum(self, total: Value, g: Value, op: Op) -> Value | None:
+        """c + (x + y) => (c + x) + y"""
+        x, y = op.operands
+        begun = self.add(total, x) if x is not y else None
+        if begun is None:
+            return None
+        both = self.add(begun, y)
+        return F.add(begun, y) if both is None else both
+
+    def reshape(self, total: Value, g: Value, op: Op) -> Value | None:
+        """c + reshape(x) => reshape(reshape(c) + x)"""
+        (x,) = op.operands
+        begun = self.add(F.reshape(total, shape=x.shape), x)
+        return None if begun is None else F.reshape(begun, shape=g.shape)
+
+    def branch(self, total: Value, g: Value, op: Op) -> Value | None:
+        """c + if p {x} else {y} => if p {c + x} else {c + y}"""
+        if not self._precedes(total, op):
+            return None
+        found = []
+        for block in op.blocks:
+            arm, counts = Builder(block, parent=self.builder), readers(block)
+            inner = _Adder(arm, self.sums, lambda v, counts=counts: counts[v] <= 1)  # type: ignore[misc]
+            found.append((arm, inner.add(total, block.outs[g.index])))
+        if all(out is None for _, out in found):
+            return None
+        for arm, out in found:
+            if out is None:
+                with arm:
+                    out = F.add(total, arm.block.outs[g.index])
+            arm.block.outs[g.index] = out
+        return g
+
+    def loop(self, total: Value, g: Value, op: Op) -> Value | None:
+        """c + scan (s = zeros) {.. yield s + x} => scan (s = c) {.. yield s + x}"""
+        number = 1 + g.index
+        if g not in self.sums or op.operands[number].constant != 0 or not self._precedes(total, op):
+            return None
+        op.operands = (*op.operands[:number], total, *op.operands[number + 1 :])
+        return g
+
+    def _precedes(self, x: Value, op: Op) -> bool:
+        """Whether an op may read x."""
+        ops = self.builder.block.ops
+        return x.op is None or x.op.parent is not self.builder.block or ops.index(x.op) < ops.index(op)
+
+
+_RULES: dict[str, Callable[[_Adder, Value, Value, Op], Value | None]] = {
+    "scatter_add": _Adder.scatter_add,
+    "add_along_axis": _Adder.scatter_add,
+    "slice_update": _Adder.slice_update,
+    "add": _Adder.sum,
+    "reshape": _Adder.reshape,
+    "if": _Adder.branch,
+    "scan": _Adder.loop,
+}
+
+
+# -------------------------------------------------------------------------------------------------------- slices
+def beside(x: Value, y: Value) -> bool:
+    """Whether both are zero but for slices which do not overlap: then those of y are written into x."""
+    if not (y.made_by("slice_update") and y.op.operands[0].constant == 0):  # type: ignore[union-attr]
+        return False
+    while x.made_by("slice_update"):
+        if not _apart(x.op, y.op):  # type: ignore[arg-type]
+            return False
+        x = x.op.operands[0]  # type: ignore[union-attr]
+    return bool(x.constant == 0)
+
+
+def _apart(a: Op, b: Op) -> bool:
+    """Whether two slices of one type share no element: along an axis, one ends before the other begins."""
+    others = dict(zip(b.attr("axes"), _extents(b), strict=True))
+    for axis, (first, last) in zip(a.attr("axes"), _extents(a), strict=True):
+        if axis in others and (last < others[axis][0] or others[axis][1] < first):
+            return True
+    return False
+
+
+def _extents(op: Op) -> list[tuple[int, int]]:
+    """The first and the last position that a slice may touch, along each of its axes."""
+    found = []
+    for start, stop, step in zip(op.attr("starts"), op.attr("stops"), op.attr("steps"), strict=True):
+        found.append((start, stop - 1) if step > 0 else (stop + 1, start))
+    return found

@@ -1,0 +1,66 @@
+"""The environment variables of this package: what they may be, checked at import, and read where they are used."""
+
+from __future__ import annotations
+
+import os
+import re
+
+__all__ = ["amount", "check_environment", "choice", "environment_set", "flag", "parse_size"]
+
+_FLAGS = ("AC_CACHE", "AC_DISABLE_JIT", "AC_DISABLE_NATIVE", "AC_FULL_TRACEBACK", "AC_POISON")
+_CHOICES = {"AC_BACKEND": ("auto", "native", "numpy"), "AC_NATIVE_ENTRY": ("ctypes",)}
+_SIZES = ("AC_CACHE_SIZE", "AC_POOL_SIZE")
+_UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
+
+
+def check_environment() -> None:
+    """Raises ValueError for the first variable that has a value it cannot have, with those that it can."""
+    for name in _FLAGS:
+        if os.environ.get(name, "") not in ("", "0", "1"):
+            raise _refused(name, "it can be 0, 1")
+    for name in _CHOICES:
+        choice(name)
+    for name in _SIZES:
+        amount(name)
+
+
+def flag(name: str, unset: bool = False) -> bool:
+    """Whether a switch is on; where it is not set, it is as `unset`.  Never raises, so errors may ask it, too."""
+    text = os.environ.get(name, "")
+    return text != "0" if text else unset
+
+
+def choice(name: str) -> str:
+    """One of a few words, or "" where it is not set; ValueError for another one."""
+    text = os.environ.get(name, "")
+    if text and text not in _CHOICES[name]:
+        raise _refused(name, f"it can be {', '.join(_CHOICES[name])}")
+    return text
+
+
+def amount(name: str) -> int | None:
+    """An amount of memory in bytes, or None where it is not set; ValueError for what is no amount."""
+    text = os.environ.get(name, "")
+    found = parse_size(text) if text else None
+    if text and found is None:
+        raise _refused(name, "write bytes, or 500M, or 2G")
+    return found
+
+
+def environment_set() -> dict[str, str]:
+    """The variables of this package that are set, by their names; those it does not know are among them."""
+    return {name: text for name, text in sorted(os.environ.items()) if name.startswith("AC_")}
+
+
+def parse_size(text: str) -> int | None:
+    """The bytes that a text names, or None where it names none.
+
+    >>> parse_size("500M"), parse_size("2 GiB"), parse_size("4096"), parse_size("many")
+    (524288000, 2147483648, 4096, None)
+    """
+    found = re.fullmatch(r"(\d+)\s*([KMG]?)(?:i?B)?", text.strip(), re.IGNORECASE)
+    return None if found is None else int(found[1]) * _UNITS[found[2].upper()]
+
+
+def _refused(name: str, choices: str) -> ValueError:
+    return ValueError(f"the environment variable {name} is {os.environ[name]!r}; {choices}")

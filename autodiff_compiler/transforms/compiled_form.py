@@ -1,0 +1,49 @@
+"""What a Cell and a derivative show of their compiled form, as a function given to `jit` does."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from ..errors import UnsupportedCallError, users_frames
+
+if TYPE_CHECKING:
+    from ..compiler.artifact import Artifact
+    from ..compiler.history import Recompiles
+    from .jit import JitFunction
+
+__all__ = ["HasCompiledForm"]
+
+
+class HasCompiledForm:
+    """What GRAPH_MODE compiles, and can be looked at in either mode.
+
+    A class or object that has attributes of these names itself keeps them: of MindSpore's Cells only `RReLU`, whose `lower` is a number.
+    """
+
+    def _as_compiled(self) -> JitFunction:
+        """The compiled form, made where there is none."""
+        raise NotImplementedError
+
+    @users_frames
+    def lower(self, *args: Any, **kwargs: Any) -> Artifact:
+        """What compilation makes of a call with these arguments: IR at every stage, generated code, explanation.
+
+        >>> from autodiff_compiler import Tensor, grad, nn
+        >>> nn.ReLU().lower(Tensor([-1.0, 2.0])).memory().results
+        8
+        >>> grad(lambda x: x * x).lower(Tensor(2.0)).memory().arguments
+        4
+        """
+        return self._as_compiled().lower(*args, **kwargs)
+
+    def explain_recompiles(self) -> Recompiles:
+        """Why it was compiled each time: a sequence of `Compile`, whose text can be printed."""
+        return self._as_compiled().explain_recompiles()
+
+    lower.__graph_call__ = explain_recompiles.__graph_call__ = lambda *_: _refuse()  # type: ignore[attr-defined]
+
+
+def _refuse() -> Any:
+    raise UnsupportedCallError(
+        "compiled code cannot look at compiled forms", hint="call `lower` and `explain_recompiles` outside"
+    )

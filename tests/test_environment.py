@@ -1,0 +1,99 @@
+"""The environment variables of the package: what they may be, and when a mistake is told."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+import autodiff_compiler as ms
+from autodiff_compiler import cli, environment
+from autodiff_compiler.backends.native import cache
+from autodiff_compiler.config import context
+
+MISTAKES = [
+    ("AC_BACKEND", "foo", "auto, native, numpy"),
+    ("AC_CACHE_SIZE", "abc", "500M"),
+    ("AC_POOL_SIZE", "xx", "2G"),
+    ("AC_NATIVE_ENTRY", "foo", "ctypes"),
+    ("AC_DISABLE_JIT", "off", "0, 1"),
+    ("AC_FULL_TRACEBACK", "yes", "0, 1"),
+]
+
+
+@pytest.mark.parametrize(("name", "value", "choices"), MISTAKES)
+def test_a_mistake_names_the_variable_the_value_and_what_it_can_be(monkeypatch, name, value, choices):
+    monkeypatch.setenv(name, value)
+    with pytest.raises(ValueError, match=f"environment variable {name} is '{value}'; .*{choices}"):
+        environment.check_environment()
+
+
+def imported(**variables):
+    """What a process that imports the package says, with these variables."""
+    paths = os.pathsep.join(filter(None, sys.path))
+    program = [sys.executable, "-c", "import autodiff_compiler as ms; print(ms.get_context('backend'))"]
+    return subprocess.run(
+        program, env={**os.environ, "PYTHONPATH": paths, **variables}, capture_output=True, text=True, check=False
+    )
+
+
+def test_a_mistake_is_told_at_import():
+    found = imported(AC_POOL_SIZE="xx")
+    assert found.returncode
+    assert found.stderr.splitlines()[-1].startswith("ValueError: the environment variable AC_POOL_SIZE is 'xx'")
+
+
+def test_the_backend_at_the_start():
+    assert imported(AC_BACKEND="numpy").stdout == "numpy\n"
+    assert imported(AC_BACKEND="").stdout == "auto\n"
+
+
+def test_what_is_right_or_empty_is_accepted(monkeypatch):
+    for name in ("AC_BACKEND", "AC_CACHE_SIZE", "AC_POOL_SIZE", "AC_NATIVE_ENTRY", "AC_DISABLE_JIT", "AC_POISON"):
+        monkeypatch.setenv(name, "")
+    environment.check_environment()
+    monkeypatch.setenv("AC_CACHE_SIZE", "2 GiB")
+    monkeypatch.setenv("AC_BACKEND", "native")
+    environment.check_environment()
+    assert environment.amount("AC_CACHE_SIZE") == 2 * 1024**3
+    assert environment.amount("AC_POOL_SIZE") is None
+    assert environment.choice("AC_BACKEND") == "native"
+
+
+@pytest.mark.parametrize(("text", "on"), [("", False), ("0", False), ("1", True)])
+def test_switches(monkeypatch, text, on):
+    monkeypatch.setenv("AC_POISON", text)
+    assert environment.flag("AC_POISON") is on
+
+
+def test_machine_code_that_cannot_be_made_is_refused_at_the_first_compile(monkeypatch):
+    """As `set_context` refuses it: AC_BACKEND is the context at the start."""
+    monkeypatch.setattr(context, "backend", "native")  # as AC_BACKEND sets it
+    monkeypatch.setenv("AC_DISABLE_NATIVE", "1")
+    with pytest.raises(RuntimeError, match=r"'native' cannot be used: .*AC_DISABLE_NATIVE"):
+        ms.jit(lambda x: x + 1)(ms.Tensor([1.0]))
+    monkeypatch.setattr(context, "backend", "auto")
+    assert ms.jit(lambda x: x + 1)(ms.Tensor([1.0])).tolist() == [2]
+
+
+def test_env_shows_what_is_set_and_chosen(monkeypatch, capsys):
+    monkeypatch.setenv("AC_POOL_SIZE", "512M")
+    monkeypatch.setenv("AC_DISABLE_NATIVE", "1")
+    monkeypatch.setattr(context, "backend", "auto")
+    assert cli.main(["env"]) == 0
+    told = capsys.readouterr().out
+    assert "  AC_POOL_SIZE: 512M\n" in told
+    assert "backend: auto, which is numpy here\n" in told
+    assert told.index("native:") < told.index("cann:")
+    assert max(map(len, told.splitlines())) <= 120
+
+
+def test_a_folder_in_the_home_folder(monkeypatch, tmp_path):
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.delenv("AC_CACHE", raising=False)
+    monkeypatch.setenv("AC_CACHE_DIR", "~/kept")
+    assert cache.folder() == str(tmp_path / "kept" / "objects")
+    monkeypatch.setenv("AC_CACHE_DIR", "~nobody_of_that_name/kept")
+    assert "no home folder" in (cache.why_off() or "")
