@@ -17,7 +17,8 @@ __all__ = ["HasCompiledForm"]
 class HasCompiledForm:
     """What GRAPH_MODE compiles, and can be looked at in either mode.
 
-    A class or object that has attributes of these names itself keeps them: of MindSpore's Cells only `RReLU`, whose `lower` is a number.
+    A class or object that has attributes of these names itself keeps them: of MindSpore's Cells only `RReLU`, whose
+    `lower` is a number.
     """
 
     def _as_compiled(self) -> JitFunction:

@@ -10,7 +10,7 @@ from autodiff_compiler.backends.native.backend import NativeBackend, written
 from autodiff_compiler.backends.native.engine import emit
 from autodiff_compiler.backends.native.machine import why_not
 from autodiff_compiler.backends.numpy import NumpyBackend
-from autodiff_compiler.dtypes import bfloat16, float16, float32, float64, int32, uint8
+from autodiff_compiler.dtypes import float16, float32, float64, int32
 from autodiff_compiler.errors import InternalCompilerError
 from autodiff_compiler.primitives import F
 from tests.backends.native.sampled import WITH_SAMPLES, module_for, modules_of
@@ -23,11 +23,14 @@ ARM = {"cpu": "generic", "triple": "aarch64-unknown-linux-gnu", "features": "+ne
 @pytest.mark.parametrize("name", WITH_SAMPLES)
 def test_a_primitive_for_arm(name: str) -> None:
     """`emit` refuses code that asks for anything but the few functions of the table, such as those of libm."""
-    made = 0
-    for _, _, module, _ in modules_of(name, (float32, float64, float16, bfloat16, int32, uint8)):
+    made = set()
+    for what, dtype, module, _ in modules_of(name, (float32, float64, float16, int32)):
+        if (what, dtype) in made:
+            continue  # the other samples differ in shapes, not in what their elements are made of
         with host.override(**ARM):
             low = NativeBackend(NumpyBackend())._lowered(module)
-            made += len(emit(low.module_text([], []), context_size=len(low.context), level=0))
+            assert emit(low.module_text([], []), context_size=len(low.context), level=0)
+        made.add((what, dtype))
     assert made
 
 
