@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
 import tempfile
 from collections.abc import Iterator
 
@@ -14,7 +15,11 @@ _FOLDER = pytest.StashKey[str]()
 
 def pytest_configure(config: pytest.Config) -> None:
     """What tests leave goes to a folder of the run, which its workers and processes share: objects that are compiled
-    (not to the user's cache), and reports of compilations that fail."""
+    (not to the user's cache), and reports of compilations that fail.
+
+    A shell starts what it runs in the background without Ctrl-C, which tests send to themselves."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     if not hasattr(config, "workerinput"):
         os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", tempfile.gettempdir())  # tmp_path stays where it was
         config.stash[_FOLDER] = folder = tempfile.mkdtemp(prefix="autodiff_compiler_tests_")
