@@ -253,7 +253,8 @@ _OF_NAMED_TUPLES: dict[str, Any] = {
 
 def _method(lw: Lowering, fn: types.MethodType, args: list[Any], kwargs: dict[str, Any]) -> Any:
     function, owner = fn.__func__, fn.__self__
-    if function.__name__ in _OF_NAMED_TUPLES and is_named_tuple(owner):
+    of_class = isinstance(owner, type) and issubclass(owner, tuple) and hasattr(owner, "_fields")
+    if function.__name__ in _OF_NAMED_TUPLES and (of_class or is_named_tuple(owner)):
         return _OF_NAMED_TUPLES[function.__name__](lw, fn, args, kwargs)
     if not isinstance(function, types.FunctionType):
         return call(lw, function, [owner, *args], kwargs)

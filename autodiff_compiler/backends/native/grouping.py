@@ -178,8 +178,10 @@ def _harmless(op: Op) -> bool:
 
 def _same_walk(op: Op, other: Op) -> bool:
     """Whether an op goes over elements as the other, an elementwise one, does."""
+    if not walks(op):
+        return False
     x = op.operands[0] if op.defn.name in REDUCTIONS else op.results[0]
-    return walks(op) and x.shape == other.results[0].shape
+    return x.shape == other.results[0].shape
 
 
 def _flat(cluster: Cluster) -> bool:
