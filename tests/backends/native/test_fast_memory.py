@@ -79,7 +79,9 @@ def test_memory_and_counts_of_references_stay(make):
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="it reads /proc")
-@pytest.mark.filterwarnings("ignore::autodiff_compiler.errors.RecompileWarning")  # it changes a list again and again, on purpose
+@pytest.mark.filterwarnings(
+    "ignore::autodiff_compiler.errors.RecompileWarning"
+)  # it changes a list again and again, on purpose
 def test_what_is_watched_anew_replaces_what_was_watched():
     one = Plain()
     f = ms.jit(lambda x: x * one.rates[1])
