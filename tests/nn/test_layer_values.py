@@ -43,7 +43,8 @@ def convolved(x: Array, w: Array, stride: int, pads: list[tuple[int, int]], dila
         out = []
         for o, kernel in enumerate(spread):
             first = o // per_out * per_in
-            out.append(sum(correlate(sample[first + i], kernel[i], "valid") for i in range(per_in)))
+            with np.errstate(invalid="ignore"):  # SciPy casts memory that it has not written yet
+                out.append(sum(correlate(sample[first + i], kernel[i], "valid") for i in range(per_in)))
         rows.append(out)
     return np.array(rows)[(..., *[slice(None, None, stride)] * n)]
 
