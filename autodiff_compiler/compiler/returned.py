@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterator
+from collections.abc import Collection
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -33,20 +33,13 @@ def returned(template: Any, arrays: Collection[int]) -> tuple[Form | None, dict[
         return None, {}
     results: Counter[int] = Counter()
     bare: set[int] = set()
-    for leaf in _leaves(form):
+    for leaf in form.leaves():
         if leaf.kind == "argument" and leaf.number in arrays:
             return None, {}
         if leaf.kind in ("array", "result"):
             results[leaf.number] += 1
             bare |= {leaf.number} if leaf.kind == "array" else set()
     return (None, {}) if any(results[i] > 1 for i in bare) else (form, constants)
-
-
-def _leaves(form: Form) -> Iterator[Form]:
-    if not form.items:
-        yield form
-    for item in form.items:
-        yield from _leaves(item)
 
 
 def parts_of(count: int) -> Form:

@@ -22,6 +22,7 @@ from ..ir.primitive import F
 from ..primitives.in_place import IN_PLACE, fitting
 from ..runtime.parameter import Parameter
 from ..runtime.precision import viewed
+from ..runtime.records import is_named_tuple, is_named_tuple_class
 from ..runtime.rules import bound, keywords_of
 from ..runtime.tensor import NO_LIST_OF_TENSORS, Tensor, no_single
 from . import numpy_calls, precision
@@ -45,7 +46,6 @@ from .values import (
     class_of,
     flatten,
     is_dynamic,
-    is_named_tuple,
     is_static,
     map_leaves,
 )
@@ -253,8 +253,7 @@ _OF_NAMED_TUPLES: dict[str, Any] = {
 
 def _method(lw: Lowering, fn: types.MethodType, args: list[Any], kwargs: dict[str, Any]) -> Any:
     function, owner = fn.__func__, fn.__self__
-    of_class = isinstance(owner, type) and issubclass(owner, tuple) and hasattr(owner, "_fields")
-    if function.__name__ in _OF_NAMED_TUPLES and (of_class or is_named_tuple(owner)):
+    if function.__name__ in _OF_NAMED_TUPLES and (is_named_tuple_class(owner) or is_named_tuple(owner)):
         return _OF_NAMED_TUPLES[function.__name__](lw, fn, args, kwargs)
     if not isinstance(function, types.FunctionType):
         return call(lw, function, [owner, *args], kwargs)

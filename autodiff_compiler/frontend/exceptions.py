@@ -22,6 +22,7 @@ from ..ir.core import Value
 from ..ir.failure import is_ours
 from ..ir.primitive import REGISTRY, Effect, F, trace
 from ..ir.walk import ops_of
+from ..runtime.records import is_named_tuple
 from ..runtime.tensor import wrap
 from ..source import Loc
 from . import operators
@@ -39,7 +40,6 @@ from .values import (
     Text,
     Weak,
     describe,
-    is_named_tuple,
     is_static,
     parts,
 )

@@ -19,6 +19,7 @@ from ..ir.build import Builder
 from ..ir.core import Op, Value
 from ..ir.primitive import F
 from ..ir.types import TensorType, tensor
+from ..runtime.records import is_named_tuple
 from ..source import Loc
 from .ties import Ties
 from .values import (
@@ -38,7 +39,6 @@ from .values import (
     describe,
     elements,
     is_broken,
-    is_named_tuple,
     rebuild,
     record_fields,
     snapshot_of,

@@ -26,24 +26,13 @@ from ..ir.build import current
 from ..ir.core import Value
 from ..ir.primitive import METHODS, F
 from ..primitives.numpy_names import bindable, counterpart, proposal, understood
+from ..runtime.records import is_named_tuple
 from ..runtime.tensor import Tensor
 from .arithmetic import SYMBOL
 from .lowering import Lowering
 from .operators import constant, is_tensor_var, operand, operator_product
 from .outside import type_of
-from .values import (
-    ArrayVar,
-    LocalList,
-    StateVar,
-    TensorVar,
-    Weak,
-    describe,
-    flatten,
-    is_dynamic,
-    is_named_tuple,
-    is_static,
-    map_leaves,
-)
+from .values import ArrayVar, LocalList, StateVar, TensorVar, Weak, describe, flatten, is_dynamic, is_static, map_leaves
 
 __all__ = [
     "ArrayMethod",

@@ -27,6 +27,7 @@ from ..ir.types import TensorType
 from ..primitives.in_place import IN_PLACE
 from ..runtime.parameter import Parameter
 from ..runtime.precision import is_view
+from ..runtime.records import is_named_tuple
 from ..runtime.tensor import Tensor
 from . import precision
 from .arithmetic import BINARY, SLOT, SYMBOL, number_binary
@@ -53,7 +54,6 @@ from .values import (
     describe,
     flatten,
     is_dynamic,
-    is_named_tuple,
     is_static,
     map_leaves,
     usable,

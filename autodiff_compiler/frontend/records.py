@@ -6,11 +6,12 @@ import copy
 import dataclasses
 from typing import Any
 
+from ..runtime.records import is_named_tuple
 from . import operators
 from .calls import call, intrinsic
 from .kinds import class_in_program
 from .lowering import Lowering
-from .values import LocalDict, LocalList, elements, is_dynamic, is_named_tuple
+from .values import LocalDict, LocalList, elements, is_dynamic
 
 __all__: list[str] = []
 

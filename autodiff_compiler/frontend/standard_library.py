@@ -17,6 +17,7 @@ import numpy as np
 from ..errors import StaticValueError, UnsupportedCallError
 from ..ir.primitive import Effect, trace
 from ..ir.walk import ops_of
+from ..runtime.records import is_named_tuple
 from . import comparison, operators
 from .calls import call, intrinsic
 from .containers import in_place
@@ -36,7 +37,6 @@ from .values import (
     describe,
     elements,
     is_dynamic,
-    is_named_tuple,
     is_static,
     usable,
 )

@@ -22,6 +22,7 @@ from ..ir.build import current
 from ..ir.core import Value
 from ..ir.primitive import F
 from ..runtime.parameter import ParameterTuple
+from ..runtime.records import is_named_tuple
 from ..runtime.tensor import Tensor, wrap
 from . import operators
 from .calls import intrinsic, to_number
@@ -44,7 +45,6 @@ from .values import (
     elements,
     flatten,
     is_dynamic,
-    is_named_tuple,
     is_static,
     parts,
     usable,

@@ -56,7 +56,6 @@ __all__ = [
     "is_broken",
     "is_dynamic",
     "is_marked",
-    "is_named_tuple",
     "is_static",
     "map_leaves",
     "module_name",

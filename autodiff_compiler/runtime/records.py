@@ -11,14 +11,19 @@ from collections.abc import Sequence
 from dataclasses import fields
 from typing import Any
 
-__all__ = ["filled_like", "is_named_tuple", "record_fields", "with_fields"]
+__all__ = ["filled_like", "is_named_tuple", "is_named_tuple_class", "record_fields", "with_fields"]
 
 _PACKAGE = __name__.partition(".")[0]
 
 
 def is_named_tuple(x: Any) -> bool:
     """Whether an object is a tuple whose elements have names."""
-    return isinstance(x, tuple) and hasattr(type(x), "_fields")
+    return is_named_tuple_class(type(x))
+
+
+def is_named_tuple_class(x: Any) -> bool:
+    """Whether an object is a class of such tuples."""
+    return isinstance(x, type) and issubclass(x, tuple) and hasattr(x, "_fields")
 
 
 def record_fields(x: Any) -> tuple[str, ...] | None:

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 from ..errors import UnsupportedCallError, users_frames
 
 if TYPE_CHECKING:
-    from ..compiler.artifact import Artifact
     from ..compiler.history import Recompiles
+    from ..inspection.artifact import Artifact
     from .jit import JitFunction
 
 __all__ = ["HasCompiledForm"]
@@ -21,13 +21,21 @@ class HasCompiledForm:
     `lower` is a number.
     """
 
+    _jit: JitFunction | None = None
+
     def _as_compiled(self) -> JitFunction:
         """The compiled form, made where there is none."""
-        raise NotImplementedError
+        if self._jit is None:
+            from .jit import jit
+
+            self._jit = jit(self)  # type: ignore[arg-type]
+        return self._jit
 
     @users_frames
     def lower(self, *args: Any, **kwargs: Any) -> Artifact:
         """What compilation makes of a call with these arguments: IR at every stage, generated code, explanation.
+
+        A `TensorSpec` may stand for any Tensor; see `lower` of what `jit` returns.
 
         >>> from autodiff_compiler import Tensor, grad, nn
         >>> nn.ReLU().lower(Tensor([-1.0, 2.0])).memory().results

@@ -20,7 +20,6 @@ from ..runtime.trees import replaced
 from .compiled_form import HasCompiledForm
 from .grad import grad, main_of, positions_of
 from .inputs import Inputs, as_tuple, directions, holds_variables, no_variable, tangents_given
-from .jit import JitFunction, jit
 from .jvp import LinearMap, aux_of, check_tangents, jvp, linearised, made_eagerly
 from .kept import kept
 from .vjp import mode_form
@@ -40,7 +39,6 @@ class Jacobian(HasCompiledForm):
         self.fn, self.positions, self.has_aux, self.forward = fn, positions, has_aux, forward
         name = f"{'jacfwd' if forward else 'jacrev'}_{getattr(fn, '__name__', type(fn).__name__)}"
         self.__name__ = name.replace("<lambda>", "lambda")
-        self._jit: JitFunction | None = None
 
     @users_frames
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
@@ -56,11 +54,6 @@ class Jacobian(HasCompiledForm):
         main = main_of(outputs) if self.has_aux else outputs
         found = iter(rows)
         return self._result(outputs, replaced(main, lambda t: self._bare(inputs, next(found))))
-
-    def _as_compiled(self) -> JitFunction:
-        if self._jit is None:
-            self._jit = jit(self)
-        return self._jit
 
     def __graph_call__(self, lw: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
         inputs = self._inputs(args, lw.is_tensor)

@@ -15,7 +15,6 @@ from ..ir.primitive import F
 from ..runtime.tensor import Tensor, wrap
 from ..runtime.trees import attributes_of, mapped, parts, with_parts
 from .compiled_form import HasCompiledForm
-from .jit import JitFunction, jit
 from .jvp import belongs_to_run
 from .kept import kept
 
@@ -32,7 +31,6 @@ class Vectorised(HasCompiledForm):
         _check_axes(out_axes, "out_axes")
         self.fn, self.in_axes, self.out_axes = fn, in_axes, out_axes
         self.__name__ = f"vmap_{getattr(fn, '__name__', type(fn).__name__)}".replace("<lambda>", "lambda")
-        self._jit: JitFunction | None = None
 
     @users_frames
     def __call__(self, *args: Any) -> Any:
@@ -44,11 +42,6 @@ class Vectorised(HasCompiledForm):
         fronted = _with_axes(map_leaves, lambda x, axis: x if axis is None else _moved(x, axis, 0), given, axes)
         stacked = _zipped([self.fn(*_example(i, fronted, axes)) for i in range(size)])
         return _with_axes(mapped, _placed, stacked, _spread(self.out_axes, stacked, "out_axes", parts))
-
-    def _as_compiled(self) -> JitFunction:
-        if self._jit is None:
-            self._jit = jit(self)
-        return self._jit
 
     def __graph_call__(self, lw: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
         given = tuple(args)

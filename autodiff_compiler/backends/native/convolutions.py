@@ -18,7 +18,7 @@ from ...dtypes import DType, bfloat16, float16, float32, uint8
 from ...ir.core import Op, Value
 from ...ir.types import tensor
 from .emit import Int, Reg, i64
-from .lanes import Kernels, Lane, NotNativeError
+from .lanes import Kernels, Lane, NotNativeError, joined
 from .lower import OPS, Lowering
 from .nests import Nest
 from .rearrangements import fill
@@ -435,7 +435,7 @@ class _Filters:
         for r in range(count):
             for n, tap in enumerate(taps):
                 x = Lane(k, totals[r * len(taps) + n], self.dtype)
-                nest.one.store(_added(nest, x), text.at(to, r * line + tap * size))
+                nest.one.store(joined(x, Kernels.add), text.at(to, r * line + tap * size))
 
     def _mask(self, at: Reg) -> Reg:
         text, width = self.nest.text, self.width
@@ -443,16 +443,6 @@ class _Filters:
         if width < 8:
             bits = text.let(f"i{width}", f"trunc {bits} to i{width}")
         return text.let(f"<{width} x i1>", f"bitcast {bits} to <{width} x i1>")
-
-
-def _added(nest: Nest, x: Lane) -> Lane:
-    """The sum of all lanes, halves with halves."""
-    width = x.kernels.width
-    while width > 1:
-        width //= 2
-        k: Kernels = nest.kernels(width)
-        x = k.add(k.of_lanes(x, range(width)), k.of_lanes(x, range(width, 2 * width)))
-    return x
 
 
 OPS.update({"conv": _conv, "conv_input": _conv_input, "conv_filter": _conv_filter})

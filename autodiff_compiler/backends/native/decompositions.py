@@ -52,9 +52,7 @@ def _known(x: Value) -> float | None:
     """The number that all elements are, if a constant says so."""
     while isinstance(x.owner, Op) and x.owner.defn.name in ("cast", "broadcast_to"):
         x = x.owner.operands[0]
-    if not isinstance(x.owner, Op) or x.owner.defn.name != "const" or isinstance(x.owner.attr("value"), str):
-        return None
-    return float(x.owner.attr("value"))
+    return None if x.constant is None else float(x.constant)
 
 
 def _widened(c: Any, x: Value) -> Value:

@@ -136,6 +136,16 @@ class Text:
             return Reg("", "void")
         return self.let(result, rhs) if pure else self.make(result, rhs)
 
+    def copy(self, to: Reg, source: Reg, nbytes: int) -> None:
+        """Copies bytes to where they do not overlap."""
+        self.call("void", "llvm.memcpy.p0.p0.i64", to, source, i64(nbytes), Reg("false", "i1"))
+
+    def shuffled(self, x: Reg, y: Reg, lanes: Sequence[int]) -> Reg:
+        """Lanes of two vectors; those of `y` count on from the last of `x`."""
+        places = ", ".join(f"i32 {lane}" for lane in lanes)
+        of = vector(of_lane(x.type), len(lanes))
+        return self.let(of, f"shufflevector {x}, {y}, <{len(lanes)} x i32> <{places}>")
+
     def intrinsic(self, name: str, *args: Reg) -> Reg:
         """A pure intrinsic over operands of one type, which is the result's."""
         type = args[0].type

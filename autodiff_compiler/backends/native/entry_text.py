@@ -50,8 +50,6 @@ class EntryText:
         positional = self.is_("%names", "null")
         self.usual(self.let(f"and i1 {expected}, {positional}"))
         self.note("what the function read from outside is what it was")
-        for where, what in s.guards:
-            self.usual(self.is_(self.load("ptr", self.known(where)), self.known(what)))
         if s.watched:
             self.check_table(self.known("watched"))
         self.note("arguments: class, dtype, layout and shape of each are those compiled for")

@@ -12,7 +12,7 @@ from ...dtypes import DType, bool_, int32, int64, uint8
 from ...ir.core import Op
 from .emit import Int, Reg, i64
 from .indexing import rows_before
-from .lanes import Kernels, Lane
+from .lanes import Kernels, Lane, joined
 from .lower import OPS, Lowering
 from .nests import Nest, row_of
 
@@ -107,12 +107,7 @@ class _Search:
         total = found[0]
         for x in found[1:]:
             total = self._join(k, total, x)
-        while width > 1:
-            width //= 2
-            half = self.nest.kernels(width)
-            a, b = (half.of_lanes(total, range(n, n + width)) for n in (0, width))
-            total = self._join(half, a, b)
-        return Lane(self.nest.one, total.reg, self.dtype)
+        return Lane(self.nest.one, joined(total, self._join).reg, self.dtype)
 
     def _first(self, at: Reg, count: int, best: Lane) -> Reg:
         """The first element that is the extreme; there is one."""

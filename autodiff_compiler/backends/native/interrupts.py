@@ -63,9 +63,8 @@ def cost_of(block: Block, vector_bytes: int) -> int:
             continue
         trips = 1
         if op.defn.name == "scan":
-            made = op.operands[0].owner
-            if isinstance(made, Op) and made.defn.name == "const" and not isinstance(made.attr("value"), str):
-                trips = max(0, int(made.attr("value")))
+            known = op.operands[0].constant
+            trips = 1 if known is None else max(0, int(known))
         total += 2 + trips * sum(cost_of(inner, vector_bytes) for inner in op.blocks)
     return total
 

@@ -18,7 +18,7 @@ from .maths import FUNCTIONS
 from .maths.apart import written
 from .vectors import Vectors
 
-__all__ = ["Kernels", "Lane", "NotNativeError", "element_type", "memory_type"]
+__all__ = ["Kernels", "Lane", "NotNativeError", "element_type", "joined", "memory_type"]
 
 
 class NotNativeError(Exception):
@@ -263,13 +263,10 @@ class Kernels:
         """Some lanes of a vector, as many as there are here."""
         if x.kernels.width == 1:
             return x
-        of = vector(of_lane(x.reg.type), self.width)
-        if self.width == 1:
-            rhs = f"extractelement {x.reg}, i64 {lanes[0]}"
-        else:
-            places = ", ".join(f"i32 {i}" for i in lanes)
-            rhs = f"shufflevector {x.reg}, {x.reg.type} poison, <{self.width} x i32> <{places}>"
-        return Lane(self, self.text.let(of, rhs), x.dtype)
+        if self.width > 1:
+            return Lane(self, self.text.shuffled(x.reg, Reg("poison", x.reg.type), lanes), x.dtype)
+        one = self.text.let(of_lane(x.reg.type), f"extractelement {x.reg}, i64 {lanes[0]}")
+        return Lane(self, one, x.dtype)
 
     # ------------------------------------------------------------------------------------------- arithmetic
     def _float(self, name: str, *xs: Any) -> Lane:
@@ -566,3 +563,13 @@ class Kernels:
         if bits == dtype.bits:
             return Lane(self, found, dtype)
         return self._let(f"trunc {found} to {self.type_of(dtype)}", dtype)
+
+
+def joined(x: Lane, join: Callable[[Kernels, Lane, Lane], Lane]) -> Lane:
+    """All lanes joined to a single element, halves with halves."""
+    width = x.kernels.width
+    while width > 1:
+        width //= 2
+        k = Kernels(x.kernels.text, width)
+        x = join(k, k.of_lanes(x, range(width)), k.of_lanes(x, range(width, 2 * width)))
+    return x

@@ -113,8 +113,7 @@ class Lowering:
         #: the arguments, and what becomes of them step by step
         self.arguments: list[Buffer] = []
         self.versions = Versions({})
-        #: results that are written over arguments, with these; of those that lie elsewhere until the end: where
-        self.overwritten: dict[int, int] = {}
+        #: where results lie until the end that are written over arguments
         self.beside: dict[int, Buffer] = {}
         #: where values are to be written, and what is to be done as soon as they exist
         self.wanted: dict[Value, Place] = {}
@@ -310,7 +309,7 @@ class Lowering:
             self.journal.copy(size)
 
             def move() -> tuple[()]:
-                self.text.call("void", "llvm.memcpy.p0.p0.i64", place, source, i64(size), Reg("false", "i1"))
+                self.text.copy(place, source, size)
                 return ()
 
             now = self.versions.now_of(to, operand)
@@ -467,8 +466,7 @@ class Lowering:
         """`in_place`: results, by position, that are written over arguments; `leave` hands out sequences."""
         entry = self.module.entry
         numbers = [i for i, out in enumerate(entry.outs) if isinstance(out.type, TensorType)]
-        self.overwritten = {i: in_place[j] for i, j in enumerate(numbers) if j in in_place}
-        self.versions = Versions(self.overwritten)
+        self.versions = Versions({i: in_place[j] for i, j in enumerate(numbers) if j in in_place})
         for i, arg in enumerate(entry.args):
             given = descriptor_type(arg.type)
             buffer = Buffer(f"a{i}", size_of(given), -1, -1, argument=i)
@@ -484,6 +482,7 @@ class Lowering:
         self.block(entry.body)
         self.tick += 1
         self.leaving = True
+        self.text.note("results leave")
         others = [out for out in entry.outs if not isinstance(out.type, TensorType)]
         if others:
             leave(self, others)
@@ -502,16 +501,14 @@ class Lowering:
 
     def _commit(self) -> None:
         """Takes next versions that lie beside their arguments there: now that nothing can fail, before Python runs."""
-        for result, argument in self.overwritten.items():
+        for result, argument in self.versions.next_of.items():
             made = [b for b in self.buffers if b.result == result]
             given = self.arguments[argument]
             if all(self.versions.together(b, given) for b in made):
                 continue
             self.beside[result] = beside = self.buffer(given.nbytes)
             beside.first = min(b.first for b in made)
-            self.text.call(
-                "void", "llvm.memcpy.p0.p0.i64", given.base, beside.base, i64(given.nbytes), Reg("false", "i1")
-            )
+            self.text.copy(given.base, beside.base, given.nbytes)
             self.journal.copy(given.nbytes)
 
     def _finish(self) -> None:
@@ -519,7 +516,7 @@ class Lowering:
         self.stacks = 1 if self.room_uses else 0
         start = FRAME_START + -(-Room.ENTRY * self.stacks // FRAME_START) * FRAME_START  # aligned as the frame
         params = [("ptr", "frame")] + [("ptr", f"a{i}") for i in range(len(self.module.entry.args))]
-        fresh = [i for i in range(len(self.outs)) if i not in self.overwritten]
+        fresh = [i for i in range(len(self.outs)) if i not in self.versions.next_of]
         params += [("ptr", f"o{i}") for i in fresh]
         listed = ", ".join(f"{t} %{n}" for t, n in params)
         self.text.head = f"define i32 @main({listed}) {{"
@@ -549,8 +546,8 @@ class Lowering:
             base, offset = "%frame", places.get(beside or buffer, 0)
             if buffer.result is not None and beside is None:
                 base = (
-                    f"%a{self.overwritten[buffer.result]}"
-                    if buffer.result in self.overwritten
+                    f"%a{self.versions.next_of[buffer.result]}"
+                    if buffer.result in self.versions.next_of
                     else f"%o{buffer.result}"
                 )
             lines.append(f"  %{buffer.name} = getelementptr i8, ptr {base}, i64 {offset}")
@@ -558,7 +555,7 @@ class Lowering:
 
     def _given(self, fresh: Sequence[int]) -> list[Given]:
         """The parameters of main; those that are written over are no copies."""
-        overwritten = set(self.overwritten.values())
+        overwritten = set(self.versions.next_of.values())
         given = [
             Given(f"a{b.argument}", None if i in overwritten else b.nbytes, False) for i, b in enumerate(self.arguments)
         ]

@@ -25,11 +25,9 @@ class PlainEntry:
     def __init__(self, signature: Signature, context: Context) -> None:
         self._signature, self._context = signature, context
         self.text, self.declares = _text(signature)
-        for name in [
-            *[a.captured for a in signature.arguments if a.captured],
-            *[x for pair in signature.guards for x in pair],
-        ]:
-            context.place(name)
+        for a in signature.arguments:
+            if a.captured:
+                context.place(a.captured)
         if signature.watched:
             context.place("watched"), context.place("calls")
 
@@ -39,7 +37,6 @@ class PlainEntry:
         s, pointers = self._signature, self._context.pointers(others)
         loaded.fill(pointers)
         places = dict(zip(self._context.names, pointers, strict=True))
-        guards = [(places[where], places[what]) for where, what in s.guards]
         captured = [None if a.captured is None else places[a.captured] for a in s.arguments]
         table, calls = (self._context.number(n) for n in ("watched", "calls")) if s.watched else (0, 0)
         main, frames = _Run(loaded.address("run")), _Frames(s)
@@ -47,7 +44,7 @@ class PlainEntry:
 
         def call(*args: Any, **options: Any) -> Any:
             watched = _table(loaded.context[table]) if s.watched else ()
-            if options or len(args) != s.count or any(_word(where) != what for where, what in (*guards, *watched)):
+            if options or len(args) != s.count or any(_word(where) != what for where, what in watched):
                 return slow(*args, **options)
             given = iter(args)
             found = [next(given) if at is None else _object(at) for at in captured]
@@ -61,7 +58,7 @@ class PlainEntry:
             new = [new_array(*described) for described in made]
             _run(main, frames, [*arrays, *new], s)
             fresh = iter(map(wrap, new) if s.tensors else new)
-            results = tuple([next(fresh) if r.argument is None else found[r.argument] for r in s.results if r.returned])
+            results = tuple([next(fresh) if r.argument is None else found[r.argument] for r in s.results])
             return results[0] if s.bare else results
 
         call.__name__ = call.__qualname__ = name

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from ...environment import flag
-from .emit import Reg, Text, i64
+from .emit import Reg, Text
 from .signature import Context
 from .values import Buffer
 
@@ -61,7 +61,7 @@ def guarded_main(text: Text, parameters: Sequence[Given], apart: Apart, context:
         if p.nbytes is not None:
             copies[p] = text.at(Reg("%frame", "ptr"), apart.place(p.nbytes))
             if not p.result:
-                _copy(text, copies[p], Reg(f"%{p.name}", "ptr"), p.nbytes)
+                text.copy(copies[p], Reg(f"%{p.name}", "ptr"), p.nbytes)
     apart.place(0)  # there is one guard at least
     count = len(apart.guards)
     pairs = ", ".join(f"i64 {x}" for guard in apart.guards for x in guard)
@@ -72,7 +72,7 @@ def guarded_main(text: Text, parameters: Sequence[Given], apart: Apart, context:
     code = text.make("i32", f"call i32 @program({given})")
     for p in parameters:
         if p.nbytes is not None and p.result:
-            _copy(text, Reg(f"%{p.name}", "ptr"), copies[p], p.nbytes)
+            text.copy(Reg(f"%{p.name}", "ptr"), copies[p], p.nbytes)
     intact = text.make("i1", f"call i1 @guards.intact(ptr %frame, i64 {count})")
 
     def broken() -> list[Reg]:
@@ -82,10 +82,6 @@ def guarded_main(text: Text, parameters: Sequence[Given], apart: Apart, context:
 
     (found,) = text.branch(intact, lambda: [code], broken)
     return found
-
-
-def _copy(text: Text, to: Reg, source: Reg, nbytes: int) -> None:
-    text.call("void", "llvm.memcpy.p0.p0.i64", to, source, i64(nbytes), Reg("false", "i1"))
 
 
 def poisoned_room(room: str) -> str:

@@ -12,8 +12,8 @@ from ...dtypes import DType, bfloat16, float16, float32, float64
 from ...ir.core import Op
 from ...ir.types import TensorType, tensor
 from .blas import gemm
-from .emit import Int, Reg, Text, float_text
-from .lanes import Kernels, Lane, NotNativeError
+from .emit import Int, Reg, float_text
+from .lanes import Kernels, Lane, NotNativeError, joined
 from .lower import OPS, Lowering
 from .nests import Nest
 from .values import Array
@@ -236,7 +236,7 @@ def _along_k(p: _Product, at: list[Reg]) -> None:
         totals = text.loop(0, whole, width, [zero] * (p.m * count), dot)
         for at_c, total in zip(places, totals, strict=True):
             r, c = at_c
-            found = _added(text, Lane(k, total, dtype))
+            found = joined(Lane(k, total, dtype), Kernels.add)
             for i in range(whole, p.k):
                 x = one.load(text.at(at[0], r * p.a.strides[-2] + i * size), dtype)
                 y = one.load(text.at(b, c * p.b.strides[-1] + i * size), dtype)
@@ -248,16 +248,6 @@ def _along_k(p: _Product, at: list[Reg]) -> None:
     text.repeated(0, full, _COLUMNS, lambda j: columns(j, _COLUMNS))
     if full < p.n:
         text.repeated(full, p.n, 1, lambda j: columns(j, 1))
-
-
-def _added(text: Text, x: Lane) -> Lane:
-    """The sum of all lanes, halves with halves."""
-    width = x.kernels.width
-    while width > 1:
-        width //= 2
-        k = Kernels(text, width)
-        x = k.add(k.of_lanes(x, range(width)), k.of_lanes(x, range(width, 2 * width)))
-    return x
 
 
 # ------------------------------------------------------------------------------------------------ by the library

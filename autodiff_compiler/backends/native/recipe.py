@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from ...config import IMPORTED
-from ...dtypes import BY_NAME, DType
+from ...dtypes import BY_NAME
 from ...ir.core import Module
 from ...ir.text import print_module
 from ...ir.types import TensorType, Type
@@ -56,11 +56,11 @@ class Recipe:
         entry = low.module.entry
         arguments = tuple(_argument(x.type) for x in entry.args)
         kinds = [_argument(x.type) for x in low.outs]
-        results = tuple(Result(a.dtype, a.shape, low.overwritten.get(i)) for i, a in enumerate(kinds))
+        results = tuple(Result(a.dtype, a.shape, low.versions.next_of.get(i)) for i, a in enumerate(kinds))
         python = bool(low.hosts) or low.polls
         touched = low.frame_bytes + sum(a.nbytes for a in (*arguments, *results))
         # others must not see a state that is half written; who says that a guard is gone holds the lock
-        alone = not python and not low.overwritten and not low.poisoned
+        alone = not python and not low.versions.next_of and not low.poisoned
         signature = Signature(
             arguments,
             results,
@@ -101,8 +101,8 @@ class Recipe:
             return None
         frame_bytes, stacks, calls_python, release_gil = data["numbers"]
         signature = Signature(
-            tuple(Argument(_dtype(name), tuple(shape)) for name, shape in data["arguments"]),
-            tuple(Result(_dtype(name), tuple(shape), argument) for name, shape, argument in data["results"]),
+            tuple(Argument(BY_NAME[name], tuple(shape)) for name, shape in data["arguments"]),
+            tuple(Result(BY_NAME[name], tuple(shape), argument) for name, shape, argument in data["results"]),
             frame_bytes,
             stacks=stacks,
             calls_python=calls_python,
@@ -114,10 +114,6 @@ class Recipe:
 def _argument(type: Type) -> Argument:
     described = descriptor_type(type)
     return Argument(described.dtype, described.shape)  # type: ignore[arg-type]
-
-
-def _dtype(name: str) -> DType:
-    return BY_NAME[name]
 
 
 def _array_data(x: Any) -> list[Any]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from .signature import Form, Signature
@@ -25,7 +24,7 @@ class ResultsText:
         self.entry, self.arguments, self.made = entry, arguments, made
         self.form = entry.signature.form or _usual(entry.signature)
         self.number = {i: k for k, i in enumerate(entry.signature.fresh)}
-        self.uses = Counter(leaf.number for leaf in _leaves(self.form) if leaf.kind in ("result", "array"))
+        self.uses = Counter(leaf.number for leaf in self.form.leaves() if leaf.kind in ("result", "array"))
         self.row = entry.on_stack(f"[{len(made)} x ptr]") if made else ""
 
     def write(self) -> None:
@@ -33,7 +32,7 @@ class ResultsText:
         for k, array in enumerate(self.made):
             entry.do(f"  store ptr {array}, ptr {self.at(k)}")
         if entry.signature.tensors:
-            bare = {form.number for form in _leaves(self.form) if form.kind == "array"}
+            bare = {form.number for form in self.form.leaves() if form.kind == "array"}
             for i, (k, array) in zip(entry.signature.fresh, enumerate(self.made), strict=True):
                 if i not in bare:
                     self.wrap(k, array)
@@ -126,14 +125,6 @@ _NEW = {"tuple": "PyTuple_New", "list": "PyList_New", "dict": "PyDict_New"}
 
 
 def _usual(s: Signature) -> Form:
-    """The one result itself, or a tuple of those that are wanted."""
-    wanted = tuple(Form("result", number=i) for i, r in enumerate(s.results) if r.returned)
-    return wanted[0] if s.bare else Form("tuple", items=wanted)
-
-
-def _leaves(form: Form) -> Iterator[Form]:
-    """The forms in a form that are no containers."""
-    if form.kind not in _NEW:
-        yield form
-    for item in form.items:
-        yield from _leaves(item)
+    """The one result itself, or a tuple of all."""
+    made = tuple(Form("result", number=i) for i in range(len(s.results)))
+    return made[0] if s.bare else Form("tuple", items=made)

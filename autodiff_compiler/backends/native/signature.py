@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -51,13 +51,9 @@ class Argument(_Array):
 
 @dataclass(frozen=True)
 class Result(_Array):
-    """An array that main writes: a new one, or the `argument` of that number, which it writes over.
-
-    Only the latter need not be `returned`.
-    """
+    """An array that main writes: a new one, or the `argument` of that number, which it writes over."""
 
     argument: int | None = None
-    returned: bool = True
 
 
 @dataclass(frozen=True)
@@ -75,6 +71,13 @@ class Form:
     items: tuple[Form, ...] = ()
     keys: tuple[str, ...] = ()
 
+    def leaves(self) -> Iterator[Form]:
+        """The forms in it that have no items."""
+        if not self.items:
+            yield self
+        for item in self.items:
+            yield from item.leaves()
+
 
 @dataclass(frozen=True)
 class Signature:
@@ -84,12 +87,11 @@ class Signature:
     growable stacks stand in its table.  `tensors`: whether arguments and results are Tensors.  `bare`: whether the one
     result is returned itself, not a tuple with it; `form`: what is returned in place of either.  `release_gil`: whether
     other threads run during main.  `calls_python`: whether Python code may run in main while it holds the lock.
-    `guards`: pairs of names in the context: the first is the address of a word, which must be the second; else Python
-    takes the call.  `watched`: more of that stands in a table, whose address is "watched" in the context, pairs up to
-    an address of zero (with `words.BY_VALUE` on it, the word may point to another object that is equal, with
-    `words.BYTES` it points to bytes that must be those of a `bytes` object); and "calls" in
-    the context counts the calls that Python did not take.  `poison`: frames and new results are filled with NaN before
-    main, and whether main wrote behind its frame is checked afterwards.
+    `watched`: a table, whose address is "watched" in the context, has pairs of the address of a word and what the word
+    must be, up to an address of zero; else Python takes the call (with `words.BY_VALUE` on the address, the word may
+    point to another object that is equal, with `words.BYTES` it points to bytes that must be those of a `bytes`
+    object); and "calls" in the context counts the calls that Python did not take.  `poison`: frames and new results
+    are filled with NaN before main, and whether main wrote behind its frame is checked afterwards.
     """
 
     arguments: tuple[Argument, ...]
@@ -101,19 +103,15 @@ class Signature:
     form: Form | None = None
     release_gil: bool = False
     calls_python: bool = False
-    guards: tuple[tuple[str, str], ...] = ()
     watched: bool = False
     poison: bool = False
 
     def __post_init__(self) -> None:
-        count = sum(r.returned for r in self.results)
-        if self.bare and count != 1:
-            raise ValueError(f"{count} results cannot be returned without a tuple")
+        if self.bare and len(self.results) != 1:
+            raise ValueError(f"{len(self.results)} results cannot be returned without a tuple")
         if self.frame_bytes < (HEADER + 16 * self.stacks if self.frame_bytes or self.stacks else 0):
             raise ValueError(f"a frame of {self.frame_bytes} bytes has no room for its header and {self.stacks} stacks")
         for r in self.results:
-            if r.argument is None and not r.returned:
-                raise ValueError(f"{r} is new, so it must be returned")
             if r.argument is not None and r.kind != self.arguments[r.argument].kind:
                 raise ValueError(f"a result {r} cannot be argument {r.argument}: {self.arguments[r.argument]}")
 

@@ -130,12 +130,7 @@ def _square(text: Text, width: int, itemsize: int, source: Reg, apart: int, to: 
         for n in range(width):
             if not n & step:
                 a, b = lines[n], lines[n + step]
-                lines[n], lines[n + step] = (_shuffled(text, kind, a, b, m) for m in (lower, upper))
+                lines[n], lines[n + step] = (text.shuffled(a, b, m) for m in (lower, upper))
         step *= 2
     for n, line in enumerate(lines):
         text.store(line, text.at(to, n * to_apart), itemsize)
-
-
-def _shuffled(text: Text, kind: str, a: Reg, b: Reg, lanes: list[int]) -> Reg:
-    places = ", ".join(f"i32 {i}" for i in lanes)
-    return text.make(kind, f"shufflevector {a}, {b}, <{len(lanes)} x i32> <{places}>")

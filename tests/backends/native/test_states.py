@@ -305,7 +305,7 @@ def beside(f: Any) -> tuple[int, int]:
     """How many states get their next versions beside them until the end, and how many are written."""
     program = program_of(f)
     low = lowered(program)
-    assert set(program.executable.overwrites) == set(low.overwritten.values())
+    assert set(program.executable.overwrites) == set(low.versions.next_of.values())
     return len(low.beside), len(program.stages.opt.outputs)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..emit import Reg, vector
+from ..emit import Reg
 from ..machine import machine
 from ..vectors import Vectors
 
@@ -31,7 +31,7 @@ def _in_registers(v: Vectors, x: Reg, n: Reg) -> Reg:
     if size > _REGISTER_BITS:
         half = Vectors(v.text, v.width // 2, single=v.single, quick=v.quick)
         low, high = (_in_registers(half, _part(v, x, k), _part(v, n, k)) for k in (0, 1))
-        return _shuffled(v, low, high, range(v.width))
+        return v.text.shuffled(low, high, range(v.width))
     kind = "ps" if v.single else "pd"
     mask = Reg("-1", "i16" if v.width == 16 else "i8")
     rounding = [Reg("4", "i32")] if size == _REGISTER_BITS else []  # as everything is rounded
@@ -40,10 +40,4 @@ def _in_registers(v: Vectors, x: Reg, n: Reg) -> Reg:
 
 def _part(v: Vectors, x: Reg, half: int) -> Reg:
     lanes = v.width // 2
-    return _shuffled(v, x, x, range(half * lanes, (half + 1) * lanes))
-
-
-def _shuffled(v: Vectors, x: Reg, y: Reg, lanes: range) -> Reg:
-    of = vector("float" if v.single else "double", len(lanes))
-    where = ", ".join(f"i32 {k}" for k in lanes)
-    return v.text.let(of, f"shufflevector {x}, {y}, <{len(lanes)} x i32> <{where}>")
+    return v.text.shuffled(x, x, range(half * lanes, (half + 1) * lanes))
