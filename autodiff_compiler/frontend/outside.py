@@ -98,19 +98,19 @@ class Outside:
         """
         self._on_read(value, key)
         if isinstance(value, Parameter):
-            self._guard(key, what, fetch, value, watched, quick)
+            self.guard(key, what, fetch, value, watched, quick)
             return self.state(value)
         if isinstance(value, Tensor):
             return self._capture(value, key, what, fetch, quick)
         if isinstance(value, Mutable) and isinstance(value, int | float):
             return self._mutable(value, key, what, fetch)
         if isinstance(value, types.ModuleType) or getattr(type(value), "__graph_state__", None) is not None:
-            self._guard(key, what, fetch, value, watched, quick)
+            self.guard(key, what, fetch, value, watched, quick)
             return value
         if isinstance(value, set) and len(value) > _LEAVES_WATCHED:
             raise SideEffectError(f"{what} is a set of {len(value)} elements: too large to be watched for changes")
         expected = content_of(value)
-        self._guard(key, what, fetch, expected, watched and type(expected) is not Content, quick)
+        self.guard(key, what, fetch, expected, watched and type(expected) is not Content, quick)
         return value
 
     def made_inside(self, x: Any) -> bool:
@@ -127,7 +127,8 @@ class Outside:
         quick: tuple[Callable[[Any], Any], Any] | None = None,
     ) -> None:
         """Notes that `fetch()` must give this very object at each call; `quick` as in `Guard`."""
-        self._guard(key, what, fetch, expected, watched, quick)
+        if key not in self.guards:
+            self.guards[key] = Guard(what, fetch, expected, watched, _here(), quick)
 
     def function(self, fn: Any) -> None:
         """Notes that a Python function is compiled."""
@@ -150,7 +151,7 @@ class Outside:
     ) -> Any:
         """What is asked of an outside object without reading a part of it: its length, whether it has an attribute."""
         value = ask()
-        self._guard((key, id(owner)), what, ask, value, quick=quick)  # `ask` keeps the owner alive
+        self.guard((key, id(owner)), what, ask, value, quick=quick)  # `ask` keeps the owner alive
         return value
 
     def class_attribute(self, cls: type, name: str) -> Any:
@@ -164,7 +165,7 @@ class Outside:
         if not is_changeable(cls) or isinstance(obj, type):
             return
         if getattr(cls, "__graph_state__", None) is not None:  # giving it another class moves the epoch
-            self._guard(("class", id(obj)), f"class of a {cls.__name__} object", lambda: type(obj), cls, True)
+            self.guard(("class", id(obj)), f"class of a {cls.__name__} object", lambda: type(obj), cls, True)
         else:
             self.lookups.kind(obj)
 
@@ -195,7 +196,7 @@ class Outside:
                 name = f"{name}.{len(self.states)}"
             type_ = type_of(parameter)
             # Another shape (`set_data`) moves the epoch.
-            self._guard(("type", id(parameter)), f"type of {name}", lambda: parameter, type_, watched=True)
+            self.guard(("type", id(parameter)), f"type of {name}", lambda: parameter, type_, watched=True)
             found = self._state_of[id(parameter)] = StateVar(name, type_, parameter)
             self.states[name] = parameter
             self.module.states[name] = StateInfo(name, type_)
@@ -209,7 +210,7 @@ class Outside:
         self, key: tuple[Any, ...], what: str, fetch: Callable[[], Any], kind: type, *, watched: bool = False
     ) -> Any:
         """A Python number that compiled code changes: fetched at each call, only its type is guarded."""
-        self._guard((*key, "type"), f"type of {what}", lambda: kind_of(fetch()), kind, watched)
+        self.guard((*key, "type"), f"type of {what}", lambda: kind_of(fetch()), kind, watched)
         dtype = NUMBER_DTYPE[kind]
         type_ = tensor(dtype, ())
         self.captures.append(Capture(what, lambda: wrap(np.asarray(fetch(), dtype.numpy)), type_))
@@ -219,7 +220,7 @@ class Outside:
         """A number that its owner has marked with `mutable`."""
         found = self._captured.get(key)
         if found is None:
-            self._guard(key, f"whether {what} is mutable", lambda: isinstance(fetch(), Mutable), True)
+            self.guard(key, f"whether {what} is mutable", lambda: isinstance(fetch(), Mutable), True)
             found = self._captured[key] = self.number(key, what, fetch, kind_of(value))
         return found
 
@@ -234,22 +235,10 @@ class Outside:
         found = self._captured.get(key)
         if found is None:
             type_ = type_of(value)
-            self._guard(key, what, fetch, type_)
+            self.guard(key, what, fetch, type_)
             self.captures.append(Capture(what, fetch, type_, quick))
             found = self._captured[key] = self._add_argument(type_, what.rpartition(".")[2], value)
         return found
-
-    def _guard(
-        self,
-        key: tuple[Any, ...],
-        what: str,
-        fetch: Callable[[], Any],
-        expected: Any,
-        watched: bool = False,
-        quick: tuple[Callable[[Any], Any], Any] | None = None,
-    ) -> None:
-        if key not in self.guards:
-            self.guards[key] = Guard(what, fetch, expected, watched, _here(), quick)
 
     def all_guards(self) -> list[AnyGuard]:
         """The guards in the order in which they are to be asked."""

@@ -32,13 +32,15 @@ def main(arguments: list[str]) -> int:
     from . import as_json, run_groups, show
     from .run import THREADS
 
-    rows = list(run_groups(only=options.only, rounds=options.rounds, threads=options.threads or THREADS))
+    rows = []
+    for row in run_groups(only=options.only, rounds=options.rounds, threads=options.threads or THREADS):
+        rows.append(row)
+        if options.json:  # as it stands, should the rest be interrupted
+            options.json.write_text(as_json(rows), "utf-8")
     if not rows:
         print(f"error: no case has {options.only!r} in its name", file=sys.stderr)
         return 2
     show(rows)
-    if options.json:
-        options.json.write_text(as_json(rows), "utf-8")
     return 1 if any(column in ("native", "numpy", "eager") for row in rows for column in row.failed) else 0
 
 

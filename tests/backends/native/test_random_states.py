@@ -11,21 +11,15 @@ import pytest
 import autodiff_compiler as ms
 from autodiff_compiler import Parameter, Tensor
 from autodiff_compiler.backends.native.machine import why_not
-from autodiff_compiler.config import context
 
-pytestmark = pytest.mark.skipif(why_not() is not None, reason=f"no machine code here: {why_not()}")
+pytestmark = [
+    pytest.mark.skipif(why_not() is not None, reason=f"no machine code here: {why_not()}"),
+    pytest.mark.usefixtures("native_backend"),
+]
 
 STATES = ("a", "b", "c")
 #: Functions in one file, which is compiled once.
 FUNCTIONS = 12
-
-
-@pytest.fixture(autouse=True)
-def _native():
-    before = context.backend
-    context.set(backend="native")
-    yield
-    context.set(backend=before)
 
 
 class Writer:

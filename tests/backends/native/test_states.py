@@ -16,19 +16,13 @@ from autodiff_compiler.backends.native.crossing import leave
 from autodiff_compiler.backends.native.decompositions import decomposed
 from autodiff_compiler.backends.native.lower import Lowering
 from autodiff_compiler.backends.native.machine import machine, why_not
-from autodiff_compiler.config import context
 
-pytestmark = pytest.mark.skipif(why_not() is not None, reason=f"no machine code here: {why_not()}")
+pytestmark = [
+    pytest.mark.skipif(why_not() is not None, reason=f"no machine code here: {why_not()}"),
+    pytest.mark.usefixtures("native_backend"),
+]
 
 N = 48
-
-
-@pytest.fixture(autouse=True)
-def _native():
-    before = context.backend
-    context.set(backend="native")
-    yield
-    context.set(backend=before)
 
 
 class States:
