@@ -1,4 +1,4 @@
-# make demo | test | check | bench | bench-peers | fuzz MINUTES=30 | test-all-pythons | dev | format | clean
+# make demo | test | check | docs | bench | bench-peers | fuzz MINUTES=30 | test-all-pythons | dev | format | clean
 # PYTHON=... chooses the interpreter a new environment is made from, VENV=... where it lies.
 
 VENV ?= .venv
@@ -14,13 +14,13 @@ BENCHMARKS ?= $(filter-out benchmarks/_%,$(wildcard benchmarks/*.py))
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check
 
-.PHONY: demo test check bench bench-peers fuzz test-all-pythons dev format clean
+.PHONY: demo test check docs bench bench-peers fuzz test-all-pythons dev format clean
 .DELETE_ON_ERROR:
 
 demo: $(VENV)/.installed-examples
 	@$(BIN)/python examples/digits.py
 
-test: $(VENV)/.installed-test,examples
+test: $(VENV)/.installed-test,examples $(VENV)/.browser
 	@$(BIN)/python -m pytest -q -n $(JOBS)
 	@AC_BACKEND=numpy $(BIN)/python -m pytest -q -n $(JOBS) --ignore=tests/backends/native $(ON_NUMPY)
 
@@ -32,6 +32,11 @@ check: dev
 	$(BIN)/python tools/size_report.py
 	$(BIN)/python tools/duplicates.py
 	$(BIN)/python tools/check_docs.py
+	$(MAKE) --no-print-directory docs
+
+# The documentation as a site, in site/; nothing is fetched, and a link that leads nowhere is an error.
+docs: $(VENV)/.installed-docs
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --quiet
 
 bench: $(VENV)/.installed-bench
 	@for file in $(BENCHMARKS); do echo "== $$file"; $(BIN)/python $$file || exit 1; done
@@ -62,13 +67,18 @@ format: dev
 	$(BIN)/ruff check --fix .
 
 clean:
-	rm -rf .venv .venv-* build dist *.egg-info .hypothesis .mypy_cache .pytest_cache .ruff_cache .import_linter_cache
+	rm -rf .venv .venv-* build dist site *.egg-info .hypothesis .mypy_cache .pytest_cache .ruff_cache .import_linter_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # The stamp is newer than pyproject.toml as long as the installed dependencies are those it names.
 $(VENV)/.installed-%: pyproject.toml $(VENV)/.made
 	@echo "installing autodiff-compiler[$*] into $(VENV)"
 	@$(PIP) install --editable '.[$*]'
+	@touch $@
+
+# Asked for once: without a browser the tests that need one are skipped.
+$(VENV)/.browser: tools/install_browser.sh $(VENV)/.made
+	@sh tools/install_browser.sh
 	@touch $@
 
 $(VENV)/.made:

@@ -13,7 +13,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from . import eager as _eager  # attaches the operators of Tensor
-from .config import GRAPH_MODE, PYNATIVE_MODE, disable_jit, get_context, set_context
+from .config import GRAPH_MODE, PYNATIVE_MODE, check_nonfinite, disable_jit, get_context, set_context
 from .config import backends as _backends
 from .config import devices as _devices
 from .dtypes import (
@@ -77,7 +77,9 @@ if TYPE_CHECKING:
     from .amp import DynamicLossScaleManager, FixedLossScaleManager, LossScaleManager
     from .common import dtype
     from .context import ParallelMode, get_current_device, run_check, set_auto_parallel_context, set_device
+    from .inspection.runnable import parse_ir
     from .mindspore_names import as_mindspore
+    from .profiling import benchmark, profile
     from .runtime.mutable import mutable
     from .train.serialization import load_checkpoint, load_param_into_net, save_checkpoint
     from .transforms.classes import jit_class
@@ -100,6 +102,9 @@ _LAZY = {
     "get_grad": "transforms.grad",
     "GradOperation": "transforms.grad",
     "TensorSpec": "runtime.host",
+    "parse_ir": "inspection.runnable",
+    "profile": "profiling.profile",
+    "benchmark": "profiling.benchmark",
     "constexpr": "transforms.host",
     "jit_class": "transforms.classes",
     "py_call": "transforms.host",
@@ -148,6 +153,7 @@ _LAZY = {
     "nn": "",
     "ops": "",
     "optim": "",
+    "testing": "",
     "train": "",
     "DynamicLossScaleManager": "amp.loss_scale_manager",
     "FixedLossScaleManager": "amp.loss_scale_manager",
@@ -237,8 +243,10 @@ __all__ = [
     "__version__",
     "amp",
     "as_mindspore",
+    "benchmark",
     "bfloat16",
     "bool_",
+    "check_nonfinite",
     "common",
     "constexpr",
     "context",
@@ -273,6 +281,8 @@ __all__ = [
     "mutable",
     "nn",
     "ops",
+    "parse_ir",
+    "profile",
     "py_call",
     "recompute",
     "run_check",
@@ -304,7 +314,11 @@ def tensor(
     const_arg: bool = False,
     device: str | None = None,
 ) -> Tensor:
-    """A new Tensor; see `Tensor`."""
+    """A new Tensor: MindSpore's function of that name, with the arguments and errors of the class `Tensor`.
+
+    >>> tensor([1, 2], dtype=float32).tolist()
+    [1.0, 2.0]
+    """
     return Tensor(input_data, dtype, shape, init, const_arg, device)
 
 

@@ -251,6 +251,11 @@ CATALOGUE: dict[str, Entry] = {
         "an Ascend device has no operator for something in the program",
         'use float32; or let the host do it with `set_context(ascend_fallback="host")`, which copies both ways',
     ),
+    "AC1903": Entry(
+        ("NonFiniteError",),
+        "under `check_nonfinite` an op made NaN or an infinity, or computed with a NaN that it was given",
+        "look at the operands' ranges in the message; where infinities are meant, `check_nonfinite(inf=False)`",
+    ),
     "AC2001": Entry(
         ("RecompileWarning",),
         "it is compiled again and again: for each value of a number or dimension, or whenever what it reads changes",

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import difflib
+import functools
 import re
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
+from . import logs
 from .environment import check_environment, choice, flag
-from .errors import SideEffectError
+from .errors import SideEffectError, UnsupportedSyntaxError
+from .locks import Lock
 
 __all__ = [
     "GRAPH_MODE",
@@ -18,6 +21,7 @@ __all__ = [
     "asks_settings",
     "called_outside",
     "check_device",
+    "check_nonfinite",
     "context",
     "disable_jit",
     "get_context",
@@ -109,6 +113,7 @@ _OF_DEVICES = (
     "ascend_fallback",
     "deterministic",
     "max_device_memory",
+    "check_nonfinite",
 )
 #: When this package was imported: what of its files is newer is not what runs.
 IMPORTED = time.time()
@@ -123,6 +128,7 @@ _SETTINGS = {
     "backend": choice("AC_BACKEND") or _DEFAULT_BACKEND,
     "ascend_mode": "per_call",
     "ascend_fallback": "",
+    "check_nonfinite": {"1": True, "nan": "nan"}.get(choice("AC_CHECK_NONFINITE"), False),
 }
 
 
@@ -140,10 +146,20 @@ class Context:
     ascend_mode: str
     #: "host": what an Ascend device cannot run, the host runs
     ascend_fallback: str
+    #: whether every op is looked at for NaN and infinities; "nan": for NaN only
+    check_nonfinite: bool | str
 
     def __init__(self) -> None:
         self._kept = dict(_KEPT)
         self.__dict__.update(_SETTINGS)
+        #: whether programs measure what their parts take; no setting, as only a profile says so (`measure`)
+        self.profile = False
+
+    def measure(self, profile: bool) -> None:
+        """From now on other programs run: those that measure themselves, or those that do not."""
+        self.profile = profile
+        for changed in watchers:
+            changed()
 
     def set(self, **settings: Any) -> None:
         """Changes settings; an unknown name or value changes nothing."""
@@ -172,9 +188,11 @@ class Context:
     @property
     def machine(self) -> tuple[str, ...]:
         """What a compiled program is made for."""
+        checks = f"check_nonfinite={self.check_nonfinite}" if self.check_nonfinite else ""
+        checks += " profile" * self.profile
         if self.device_target == "CPU":
-            return "CPU", self.backend
-        return self.device_target, self.ascend_mode, self.ascend_fallback
+            return "CPU", self.backend, checks
+        return self.device_target, self.ascend_mode, self.ascend_fallback, checks
 
     def get(self, name: str) -> Any:
         if name in _SETTINGS:
@@ -199,6 +217,8 @@ class Context:
             raise ValueError(f"optimize is 0, 1 or 2, not {value!r}")
         if name == "backend":
             check_backend(value)
+        if name == "check_nonfinite" and not (isinstance(value, bool) or value == "nan"):
+            raise ValueError(f"check_nonfinite is True, False or 'nan', not {value!r}")
         if name == "save_graphs" and value not in (False, True, 0, 1, 2, 3):
             raise ValueError(f"save_graphs is a bool or 0 to 3, not {value!r}")
         if name == "save_graphs_path" and not isinstance(value, str):
@@ -247,6 +267,7 @@ def _check_kept(name: str, value: Any) -> None:
 
 
 check_environment()  # so that a mistake is an error at once, and not where the setting is used first
+logs.start()
 context = Context()
 
 
@@ -286,6 +307,7 @@ def set_context(**settings: Any) -> None:
     runs them eagerly.  `backend` runs compiled programs on the CPU: "auto" (the default) and "native" as machine code
     where there can be some, "numpy" by NumPy; RuntimeError for "native" where it cannot be used.  `save_graphs` with
     `save_graphs_path` writes the IR after every pass of every compilation.  `verify` checks the IR after every pass.
+    `check_nonfinite` looks for NaN and infinities, see there.
     ValueError or TypeError for what is unknown; then nothing is changed.
 
     >>> set_context(mode=PYNATIVE_MODE)
@@ -297,9 +319,76 @@ def set_context(**settings: Any) -> None:
 
 @asks_settings
 def get_context(attr_key: str) -> Any:
-    """The value of one setting; ValueError if there is none of that name."""
+    """The value of one setting of `set_context`, by its name `attr_key`; ValueError if there is none of that name.
+
+    >>> get_context("backend") in ("auto", "native", "numpy")
+    True
+    """
     return context.get(attr_key)
 
+
+class check_nonfinite:
+    """Inside, the first op that makes a NaN or an infinity raises NonFiniteError, forward or backward.
+
+    Used as ``with check_nonfinite():`` or as a decorator; ``jit(check_nonfinite=True)`` does it for one function, and
+    ``set_context(check_nonfinite=True)`` for good.  The error has the line, the op, the first bad element, the ranges
+    of the operands and the way back.  With ``inf=False`` only NaN counts; without it an infinity counts as well, unless
+    an operand has one already, as a mask does on purpose.  A NaN that comes from outside may be moved, chosen and
+    tested (`isnan`); the first op that computes with it raises.
+
+    Like all settings it holds for all threads.  Compiled functions are compiled again with checks, and without them
+    their programs are as they were.  What was written before the error stays written, as with any exception.
+
+    >>> from autodiff_compiler import NonFiniteError, Tensor, ops
+    >>> with check_nonfinite():
+    ...     try:
+    ...         ops.log(Tensor([1.0, 0.0]))
+    ...     except NonFiniteError as error:
+    ...         print(error.message)
+    `log` makes -inf of finite numbers
+    """
+
+    __graph_advice__ = "put it around the call of the compiled function, or use `jit(check_nonfinite=True)`"
+
+    def __init__(self, inf: bool = True) -> None:
+        self._inf = inf
+        self._value = True if inf else "nan"
+        self._entered: list[object] = []
+
+    def __call__(self, fn: _Function) -> _Function:
+        @functools.wraps(fn)
+        def checked(*args: Any, **kwargs: Any) -> Any:
+            with check_nonfinite(self._inf):
+                return fn(*args, **kwargs)
+
+        def graph_call(lw: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
+            what = "a function decorated with check_nonfinite cannot be called in compiled code"
+            raise UnsupportedSyntaxError(what, code="AC1108", hint=self.__graph_advice__)
+
+        checked.__graph_call__ = graph_call  # type: ignore[attr-defined]
+        return cast(_Function, checked)
+
+    def __enter__(self) -> None:
+        with _asking:
+            if not _asked:
+                _asked.append((None, context.check_nonfinite))
+            mark = object()
+            self._entered.append(mark)
+            _asked.append((mark, self._value))
+            context.set(check_nonfinite=self._value)
+
+    def __exit__(self, *error: object) -> None:
+        with _asking:
+            mark = self._entered.pop()
+            _asked[:] = [one for one in _asked if one[0] is not mark]
+            context.set(check_nonfinite=_asked[-1][1])
+            if len(_asked) == 1:
+                _asked.clear()
+
+
+#: What was set before, and the `check_nonfinite` that are entered now, the last one last.
+_asked: list[tuple[object, bool | str]] = []
+_asking = Lock()
 
 _disabled = int(flag("AC_DISABLE_JIT"))
 
@@ -309,6 +398,16 @@ def disable_jit() -> Iterator[None]:
     """Runs everything eagerly inside, also what is decorated with `jit`: for debuggers.
 
     The environment variable AC_DISABLE_JIT=1 does the same for a whole process.
+
+    >>> from autodiff_compiler import Tensor, jit
+    >>> @jit
+    ... def f(x):
+    ...     print(type(x).__name__, x)  # a breakpoint would stop here, too
+    ...     return x * 2
+    >>> with disable_jit():
+    ...     f(Tensor(3.0)).item()
+    Tensor 3.0
+    6.0
     """
     global _disabled
     _disabled += 1

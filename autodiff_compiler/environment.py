@@ -5,10 +5,16 @@ from __future__ import annotations
 import os
 import re
 
-__all__ = ["amount", "check_environment", "choice", "environment_set", "flag", "parse_size"]
+__all__ = ["amount", "check_environment", "choice", "environment_set", "flag", "parse_size", "words"]
 
 _FLAGS = ("AC_CACHE", "AC_DISABLE_JIT", "AC_DISABLE_NATIVE", "AC_FULL_TRACEBACK", "AC_POISON")
-_CHOICES = {"AC_BACKEND": ("auto", "native", "numpy"), "AC_NATIVE_ENTRY": ("ctypes",)}
+_CHOICES = {
+    "AC_BACKEND": ("auto", "native", "numpy"),
+    "AC_CHECK_NONFINITE": ("0", "1", "nan"),
+    "AC_NATIVE_ENTRY": ("ctypes",),
+}
+#: Words divided by commas.
+_LISTS = {"AC_LOG": ("recompiles", "fusion", "passes", "progress", "all")}
 _SIZES = ("AC_CACHE_SIZE", "AC_POOL_SIZE")
 _UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
 
@@ -20,6 +26,8 @@ def check_environment() -> None:
             raise _refused(name, "it can be 0, 1")
     for name in _CHOICES:
         choice(name)
+    for name in _LISTS:
+        words(name)
     for name in _SIZES:
         amount(name)
 
@@ -36,6 +44,14 @@ def choice(name: str) -> str:
     if text and text not in _CHOICES[name]:
         raise _refused(name, f"it can be {', '.join(_CHOICES[name])}")
     return text
+
+
+def words(name: str) -> tuple[str, ...]:
+    """The words of a list divided by commas; ValueError for one that it cannot hold."""
+    found = tuple([word for part in os.environ.get(name, "").split(",") if (word := part.strip())])
+    if not set(found) <= set(_LISTS[name]):
+        raise _refused(name, f"it can be a list of {', '.join(_LISTS[name])}")
+    return found
 
 
 def amount(name: str) -> int | None:

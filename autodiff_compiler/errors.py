@@ -72,6 +72,7 @@ __all__ = [
 
 P = ParamSpec("P")
 R = TypeVar("R")
+_Class = TypeVar("_Class", bound=type)
 
 _SHOWN_CALLS = 8
 #: From which likeness on one name may be a misspelling of another.
@@ -226,10 +227,8 @@ class CompileError(Exception):
         lines = []
         for call in self.chain:
             inside = f" in {call.function}" if call.function else ""
-            code = self._line(call).strip()
-            lines.append(
-                f"called from {os.path.basename(call.file)}:{call.line}{inside}" + (f":  {code}" if code else "")
-            )
+            code, place = self._line(call).strip(), f"{os.path.basename(call.file)}:{call.line}"
+            lines.append(f"called from {place}{inside}" + (f":  {code}" if code else ""))
         left_out = len(lines) - _SHOWN_CALLS
         if left_out > 1:  # one hidden line would cost a line to say so
             lines[_SHOWN_CALLS - 2 : -2] = [f"... {left_out} more calls"]
@@ -305,8 +304,6 @@ _OURS = (
     contextlib.__file__,
     "<numpy program",
 )
-
-_Class = TypeVar("_Class", bound=type)
 
 
 def shown_as(word: str) -> Callable[[_Class], _Class]:
@@ -515,8 +512,10 @@ class AscendMemoryError(AscendError, MemoryError):
     """The device has too little memory; the notes name its largest tenants."""
 
 
-class NonFiniteError(FloatingPointError):
-    """Check mode met the first NaN or infinity; the text names the op and its line."""
+class NonFiniteError(CompileError, FloatingPointError):
+    """`check_nonfinite` met the first NaN or infinity; the text names the op and its line."""
+
+    code = "AC1903"
 
 
 class AutodiffWarning(UserWarning):

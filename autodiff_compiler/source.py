@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import linecache
 import os
 import sys
@@ -11,7 +12,7 @@ import unicodedata
 from types import FrameType
 from typing import NamedTuple
 
-__all__ = ["IMPORTED", "Loc", "calling_place", "excerpt", "line_of"]
+__all__ = ["IMPORTED", "Loc", "calling_place", "excerpt", "in_library", "is_users", "line_of", "place_of_frame"]
 
 #: When this package began to be imported, in seconds of `time.time`: files that are older have what runs.
 IMPORTED = time.time()
@@ -20,10 +21,15 @@ _PACKAGE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "")
 _LIBRARY = os.path.join(sysconfig.get_path("stdlib"), "")
 
 
-def _is_users(file: str) -> bool:
+def is_users(file: str) -> bool:
     """Whether a file belongs neither to this package nor to Python's own library."""
     inside = file.startswith(_PACKAGE) or (file.startswith(_LIBRARY) and "-packages" not in file)
     return not inside
+
+
+def in_library(name: str) -> str:
+    """A path for a file of a library, none of the user's, of which only the name is known."""
+    return _PACKAGE + name
 
 
 class Loc(NamedTuple):
@@ -32,6 +38,7 @@ class Loc(NamedTuple):
     `line` counts from 1, `col` and `end_col` are *character* columns counted from 0.
     `caller` is the place that called the function this one lies in (a chain, innermost first).
     `tag` says which transformation made an op that has no line of its own, e.g. ``"adjoint"``.
+    `uses` are the places whose shares a sum of cotangents adds up.
     """
 
     file: str
@@ -42,6 +49,7 @@ class Loc(NamedTuple):
     function: str = ""
     caller: Loc | None = None
     tag: str = ""
+    uses: tuple[Loc, ...] = ()
 
     def tagged(self, tag: str) -> Loc:
         """The same place, marked as made by a transformation (the first mark stays)."""
@@ -50,7 +58,7 @@ class Loc(NamedTuple):
     def of_user(self) -> Loc:
         """The innermost call in the user's files that led here, where this place lies here or in Python's library."""
         place = self
-        while not _is_users(place.file) and place.caller is not None:
+        while not is_users(place.file) and place.caller is not None:
             place = place.caller
         return place
 
@@ -67,6 +75,20 @@ def calling_place() -> Loc | None:
     if frame is None or frame.f_code.co_filename.startswith("<frozen "):  # what runs a module, not the user's
         return None
     return Loc(frame.f_code.co_filename, frame.f_lineno, function=frame.f_code.co_qualname)
+
+
+def place_of_frame(frame: FrameType, caller: Loc | None = None) -> Loc:
+    """The exact expression that a frame is at."""
+    code = frame.f_code
+    position = next(itertools.islice(code.co_positions(), frame.f_lasti // 2, None), (None,) * 4)
+    line, end_line, col, end_col = position
+    if line is None or end_line is None or col is None or end_col is None:
+        return Loc(code.co_filename, frame.f_lineno, function=code.co_qualname, caller=caller)
+    columns = [
+        len(line_of(code.co_filename, row).encode()[:at].decode(errors="replace"))
+        for row, at in ((line, col), (end_line, end_col))
+    ]
+    return Loc(code.co_filename, line, columns[0], end_line, columns[1], code.co_qualname, caller)
 
 
 def line_of(file: str, line: int) -> str:

@@ -5,9 +5,9 @@
 `ratio` is the estimate divided by the measured time of the program (without the Python in front of it): below 1 the
 program is slower than estimated.  Estimates aim within a factor of 2.  The limits of the machine are measured first.
 
-There are two tables.  The constants of `compiler/estimate.py` and the weights of `primitives/flops.py` were chosen with
-the first one in view, so it says how well they fit, not how well they predict.  The second one was run after that and
-nothing was changed for it: it is the one to quote.  Whoever changes a constant because of it needs new programs for it.
+There are two tables.  The constants of `inspection/estimate.py` and the weights of `primitives/flops.py` were chosen
+with the first one in view, so it says how well they fit, not how well they predict.  The second one was run after that
+and nothing was changed for it: it is the one to quote.  Whoever changes a constant because of it needs new programs.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from peers.workloads import rosenbrock
 
 import autodiff_compiler as ms
 from autodiff_compiler import ops
-from autodiff_compiler.compiler.figures import duration
-from autodiff_compiler.compiler.machine_limits import machine_limits
+from autodiff_compiler.inspection.figures import duration
+from autodiff_compiler.inspection.machine_limits import machine_limits
 
 Work = tuple[str, Callable[..., Any], tuple[Any, ...], int]
 

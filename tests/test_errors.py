@@ -40,6 +40,7 @@ BASES = {
     "UnsupportedCallError": NotImplementedError,
     "ParameterError": (ValueError, RuntimeError),
     "InternalCompilerError": RuntimeError,
+    "NonFiniteError": FloatingPointError,
 }
 
 

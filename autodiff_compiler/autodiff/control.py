@@ -16,11 +16,11 @@ from ..ir.build import Builder
 from ..ir.core import Block, Op, Value
 from ..ir.primitive import Effect, F
 from ..ir.types import Type, seq, tensor
-from ..ir.walk import effect_of, free_values, inline
+from ..ir.walk import Cloner, effect_of, free_values
 from ..primitives.container import Undef
 from ..primitives.control import COUNT, Call, If, Scan
 from .accumulate import added_into, readers
-from .remat import choose, prune, take_over
+from .remat import choose, kept, prune, take_over
 from .reverse import STRUCTURED, Cotangents, Shares, Sweep, adjoint, hint, summed, zeros_like
 
 __all__: list[str] = []
@@ -56,7 +56,7 @@ def _if(sweep: Sweep, builder: Builder, op: Op, gs: list[Value | None]) -> Share
     partly = [i for i, both in enumerate(always) if not both] if sweep.conditional else []
     for (arm, cotangents), ways in zip(arms, given, strict=True):
         flags = [w if isinstance(w, Value) else arm.const(w, _BOOL) for w in (ways[i] for i in partly)]
-        arm.ret(*[cotangents.pop_or_zero(arm, v) for v in captured], *flags)
+        arm.ret(*[cotangents.pop_share(arm, v, sweep) for v in captured], *flags)
         prune(arm.block, builder.module, arm.block.outs)
     blocks = [arm.block for arm, _ in arms]
     _save_from_arms(op, blocks)
@@ -96,7 +96,7 @@ def _save_from_arms(op: Op, adjoints: Sequence[Block]) -> None:
                 slot = open_slots.pop(0)
             else:
                 slot = len(op.results)
-                op.add_result(v.type, v.name)
+                op.add_result(v.type, kept("saved", v))
                 for arm in op.blocks:
                     arm.outs.append(v)  # the other arm's is replaced below
                 if forward is op.blocks[0]:
@@ -164,7 +164,7 @@ class _Loop:
     def collect(self, v: Value) -> Value:
         """One more sequence: the values that `v` has in each trip."""
         self.body.outs.append(v)
-        return self.op.add_result(seq(v.type), v.name)
+        return self.op.add_result(seq(v.type), kept("saved", v))
 
 
 @dataclass(slots=True)
@@ -192,12 +192,12 @@ def _loop(sweep: Sweep, builder: Builder, op: Op, gs: list[Value | None]) -> Sha
     arriving = {}
     for carry, out in zip(loop.carries, loop.body.outs[:k], strict=True):
         if carry in sweep.active:
-            arriving[carry] = Value(carry.type, block, 0, hint(carry))
+            arriving[carry] = Value(carry.type, block, 0)
             cotangents.add(trip, out, arriving[carry])
     read: list[tuple[Value, Value]] = []  # sequences and their elements
     for out, g in zip(loop.body.outs[k:], gs[loop.first + k :], strict=True):
         if g is not None:
-            elem = Value(out.type, block, 0, hint(out))
+            elem = Value(out.type, block, 0)
             read.append((g, elem))
             cotangents.add(trip, out, elem)
     adjoint(sweep, trip, loop.body.ops, cotangents)
@@ -206,18 +206,20 @@ def _loop(sweep: Sweep, builder: Builder, op: Op, gs: list[Value | None]) -> Sha
     for init, carry, final, g in zip(loop.inits, loop.carries, loop.finals, gs[loop.first :], strict=False):
         if carry in arriving:
             start = zeros_like(builder, final) if g is None else g
-            carries.append(_Carry(arriving[carry], start, cotangents.pop_or_zero(trip, carry), init))
-    elems = [(xs, cotangents.pop(x)) for xs, x in zip(loop.sequences, loop.elems, strict=True)]
+            carries.append(_Carry(arriving[carry], start, cotangents.pop_or_zero(trip, carry, sweep), init))
+    elems = [(xs, cotangents.pop(x, sweep)) for xs, x in zip(loop.sequences, loop.elems, strict=True)]
     leaving = [(xs, g) for xs, g in elems if g is not None]
     captured = set()
     known = [*(c.out for c in carries), *(g for _, g in leaving), *cotangents.pending.values()]
     counts = readers(block, known)
     for v, g in cotangents.pending.items():
-        arg = Value(v.type, block, 0, hint(v))
+        name = hint(v, sweep.order)
+        arg = Value(v.type, block, 0, name and f"{name}_so_far")
         captured.add(arg)
         total = added_into(trip, arg, g, sweep.sums, lambda x: counts[x] <= 1)
         total = summed(trip, arg, g) if total is None else total
-        total.name = arg.name
+        if name is not None:
+            sweep.shares.append((total, name))
         carries.append(_Carry(arg, zeros_like(builder, v), total, v))
     carries = _needed(block, builder, sweep, carries, [g for _, g in leaving])
     # What every trip passes on unchanged (the cotangent of a sum over the trips) is its first value throughout.
@@ -281,13 +283,13 @@ def _save_from_trips(
             mapping[v] = block.args[0]
             continue
         xs = sequences[v] if v in sequences else loop.collect(v)
-        mapping[v] = Value(v.type, block, 0, v.name)
+        mapping[v] = Value(v.type, block, 0, kept("was", v))
         read.append((xs, mapping[v]))
     carries = []
     for v in choice.shifted:
         # Going backwards, the carry's saved value of this trip is what `v` was one trip earlier.
         carry = following[v]
-        mapping[v] = Value(v.type, block, 0, v.name)
+        mapping[v] = Value(v.type, block, 0, kept("was", v))
         carries.append(_Carry(mapping[v], loop.finals[loop.carries.index(carry)], mapping[carry], v))
     take_over(block, body, mapping, choice.recomputed)
     return carries, read
@@ -308,10 +310,7 @@ def _close(
         arg.index = i
     block.outs = [*block.outs[:k], *(c.out for c in shifts), *block.outs[k:]]
     operands = [loop.count, *(c.init for c in carries + shifts), *(xs for xs, _ in read)]
-    scan = builder.emit_op(Scan, operands, (k + len(shifts), not loop.reverse), (block,))
-    for result, carry in zip(scan.results, carries, strict=False):
-        result.name = carry.arg.name
-    return scan
+    return builder.emit_op(Scan, operands, (k + len(shifts), not loop.reverse), (block,))
 
 
 # ----------------------------------------------------------------------------------------------------------- calls
@@ -351,11 +350,17 @@ def _where_given(
     """The user's block, copied in place; it does not run where no path gives a cotangent."""
     condition = sweep.condition(gs) if sweep.when else None
     if condition is None:
-        return zip(op.operands, inline(builder, block, args), strict=True)
+        return zip(op.operands, _copied(builder, block, args), strict=True)
     run, skip = builder.nested(), builder.nested()
-    run.ret(*inline(run, block, args))
+    run.ret(*_copied(run, block, args))
     skip.ret(*[zeros_like(skip, x) for x in op.operands])
     return zip(op.operands, builder.emit_op(If, (condition,), (), [run.block, skip.block]).results, strict=True)
+
+
+def _copied(builder: Builder, block: Block, args: Sequence[Value]) -> list[Value]:
+    """The results of the user's block for these arguments; its ops are now a part of the derivative."""
+    mapping = dict(zip(block.args, args, strict=True))
+    return Cloner(builder, mapping, lambda loc: loc and loc.tagged("adjoint")).clone_ops(block)
 
 
 def refuse_missing(op: Op, wanted: Container[Value]) -> None:

@@ -16,7 +16,7 @@ from .batch import batched
 from .forward import Forward
 from .pairs import Pairs
 from .remat import prune
-from .reverse import Cotangents, Sweep, adjoint, filled, hint, zeros_like
+from .reverse import Cotangents, Sweep, adjoint, filled, hint, order_of
 
 __all__ = ["drop_unreachable", "expand_grads"]
 
@@ -50,7 +50,7 @@ def _holds_grad(block: Block, nesting: set[str]) -> bool:
 
 
 def _rebuilt(function: Function, module: Module, pairs: Pairs, nesting: set[str], rules: Rules | None) -> Function:
-    body = Block([x.type for x in function.args], [x.name for x in function.args])
+    body = Block.like(function.args)
     builder = Builder(body, module=module, rules=rules)
     links = dict.fromkeys(op.operands[0] for op in ops_of(function.body) if op.defn.name == "pull")
     expander = _Expander(builder, pairs, nesting, links, dict(zip(function.args, body.args, strict=True)))
@@ -98,8 +98,10 @@ class _Expander(Cloner):
             return super().clone_structured(op, operands)
         # The block gets arguments of its own: `grad(f)(x, x)` distinguishes its arguments, and so does a captured `x`.
         (body,) = op.blocks
-        builder = self.builder.nested([x.type for x in body.args], [x.name for x in body.args])
+        builder = self.builder.nested_like(body.args)
         block = builder.block
+        for arg, operand in zip(block.args, operands, strict=False):  # which will stand in its place
+            arg.name, arg.number = (operand.name, operand.number) if operand.name else (arg.name, operand.number)
         self.mapping.update(zip(body.args, block.args, strict=True))
         builder.ret(*self.nested(builder).clone_ops(body))
         nested = _holds_grad(body, self.nesting)
@@ -117,6 +119,7 @@ class _Expander(Cloner):
         assert not states, "state is lifted before derivatives are expanded"
         if forward:
             return self._tangents(block, operands, wrt, seeds)
+        builder.loc = None if op.loc is None else op.loc.tagged("adjoint")
         given = _ones(builder, block.outs) if seeds is None else dict(zip(seeds, operands[n:], strict=True))
         cotangents = self._differentiated(block, builder, wrt, given, place)
         block.outs = [*block.outs, *cotangents]
@@ -134,7 +137,8 @@ class _Expander(Cloner):
         assert not states, "state is lifted before derivatives are expanded"
         needed = list(block.outs)
         if link in self.links:  # else nobody asks for a derivative, and there need not be one
-            back = builder.nested([block.outs[j].type for j in seeds], [hint(block.outs[j]) for j in seeds])
+            order = order_of(block)
+            back = builder.nested([block.outs[j].type for j in seeds], [hint(block.outs[j], order) for j in seeds])
             given = dict(zip(seeds, back.block.args, strict=True))
             back.ret(*self._differentiated(block, back, wrt, given, place))
             prune(back.block, builder.module, back.block.outs)
@@ -168,14 +172,15 @@ class _Expander(Cloner):
         for j, seed in given.items():
             cotangents.add(builder, block.outs[j], seed)
         loc = builder.loc
-        adjoint(Sweep(active, self.pairs), builder, list(block.ops), cotangents)
+        sweep = Sweep(active, self.pairs, order=order_of(block))
+        adjoint(sweep, builder, list(block.ops), cotangents)
         builder.loc = loc
         results = []
         for x in args:
-            g = cotangents.pending.get(x)
-            results.append(zeros_like(builder, x) if g is None else g)
+            results.append(cotangents.pop_or_zero(builder, x, sweep))
             if results[-1].name is None:
-                results[-1].name = hint(x)
+                results[-1].name = hint(x, sweep.order)
+        sweep.name_shares()
         return results
 
 

@@ -14,7 +14,7 @@ from ..ir.walk import clone_function, free_values
 from ..source import Loc
 from .activity import active_values
 from .remat import choose, prune, take_over
-from .reverse import Cotangents, Sweep, adjoint, hint
+from .reverse import Cotangents, Sweep, adjoint, hint, order_of
 
 __all__ = ["Pair", "Pairs", "Residual"]
 
@@ -83,13 +83,14 @@ class Pairs:
         original = list(body.outs)
         active = active_values(body, [body.args[i] for i in wrt], [body.outs[j] for j in seeds], self.hooks)
         builder = Builder(Block(), module=module)
-        cotangents = Cotangents(active)
+        cotangents, sweep = Cotangents(active), Sweep(active, self, order=order_of(body))
         arriving = []
         for j in seeds:
-            arriving.append(Value(original[j].type, builder.block, 0, hint(original[j])))
+            arriving.append(Value(original[j].type, builder.block, 0, hint(original[j], sweep.order)))
             cotangents.add(builder, original[j], arriving[-1])
-        adjoint(Sweep(active, self), builder, list(body.ops), cotangents)
-        found = {i: cotangents.pop(body.args[i]) for i in wrt}
+        adjoint(sweep, builder, list(body.ops), cotangents)
+        found = {i: cotangents.pop(body.args[i], sweep) for i in wrt}
+        sweep.name_shares()
         present = {i: g for i, g in found.items() if g is not None}
         backward = builder.ret(*present.values())
         prune(backward, module, backward.outs)

@@ -8,6 +8,7 @@ derivative of a derivative is this same code.
 from __future__ import annotations
 
 import functools
+import re
 from collections import Counter
 from collections.abc import Callable, Container, Iterable, Sequence
 from dataclasses import dataclass, field
@@ -18,14 +19,16 @@ from ..ir.build import Builder
 from ..ir.core import Block, Op, Value
 from ..ir.primitive import Context, F
 from ..ir.types import Seq, TensorType, TupleType, Type
+from ..ir.walk import ops_of
 from ..primitives.control import COUNT, Scan
+from ..source import Loc
 from .accumulate import added_into, beside
 from .activity import differentiable
 
 if TYPE_CHECKING:
     from .pairs import Pairs
 
-__all__ = ["STRUCTURED", "Cotangents", "Sweep", "adjoint", "filled", "hint", "summed", "zeros_like"]
+__all__ = ["STRUCTURED", "Cotangents", "Sweep", "adjoint", "filled", "hint", "order_of", "summed", "zeros_like"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,10 +46,34 @@ class Sweep:
     conditional: bool = field(init=False)
     #: results of adjoint loops that begin as zeros, and to which every trip adds
     sums: set[Value] = field(default_factory=set)
+    #: 1 for a derivative, 2 for one of a derivative, ...
+    order: int = 1
+    #: shares of cotangents, and the names of these
+    shares: list[tuple[Value, str]] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         found = any(v.op is not None and v.op.defn.name in ("custom_vjp", "grad_map") for v in self.active)
         object.__setattr__(self, "conditional", found)
+
+    def completed(self, x: Value, g: Value, uses: Sequence[tuple[Value, Loc | None]]) -> Value:
+        """Names the whole cotangent of `x`, added up from these shares, and notes at which places `x` is used."""
+        name = hint(x, self.order)
+        if name is None:
+            return g
+        if g.name is None and _of_derivative(g):
+            g.name = name
+        if len(uses) > 1:
+            self.shares.extend((share, name) for share, _ in uses)
+            note_uses(g, uses)
+        return g
+
+    def name_shares(self) -> None:
+        """Names what is a part of a cotangent and nothing whole: to be called when all are complete."""
+        numbers: Counter[str] = Counter()
+        for share, name in self.shares:
+            if share.name is None and _of_derivative(share):
+                numbers[name] += 1
+                share.name = f"{name}_part{numbers[name]}"
 
     def condition(self, gs: Iterable[Value | None]) -> Value | None:
         """The condition under which one of the cotangents is given; None if one always is."""
@@ -59,6 +86,7 @@ class Sweep:
         return functools.reduce(lambda p, q: F.logical_or(p, q), ways) if ways else None
 
 
+_ORDER = re.compile(r"d(\d*)_")
 #: The cotangents that the rule of a structured op hands out: one value, one share of its cotangent.
 Shares: TypeAlias = Iterable[tuple[Value, Value | None]]
 #: Rules of ops that own blocks, by name: `(sweep, builder, op, cotangents of its results)`.
@@ -68,11 +96,13 @@ STRUCTURED: dict[str, Callable[[Sweep, Builder, Op, list[Value | None]], Shares]
 class Cotangents:
     """The cotangents collected so far, by value.  A value that is absent has the cotangent zero."""
 
-    __slots__ = ("active", "pending")
+    __slots__ = ("active", "pending", "uses")
 
     def __init__(self, active: set[Value]) -> None:
         self.active = active
         self.pending: dict[Value, Value] = {}
+        #: the shares of each, and the places of the uses that they come from
+        self.uses: dict[Value, list[tuple[Value, Loc | None]]] = {}
 
     def add(
         self, builder: Builder, x: Value, g: Value | None, sweep: Sweep | None = None, fresh: Container[Value] = ()
@@ -86,7 +116,10 @@ class Cotangents:
         if g.type is not x.type:
             raise InternalCompilerError(f"the cotangent of {x} has the type {g.type}", loc=builder.loc)
         before = self.pending.get(x)
-        if before is not None:
+        if before is None:
+            self.uses[x] = [(g, builder.loc)]
+        else:
+            self.uses[x].append((g, builder.loc))
             condition = sweep.condition((before, g)) if sweep is not None and sweep.when else None
             total = None
             if sweep is not None and g in fresh:
@@ -96,16 +129,40 @@ class Cotangents:
                 sweep.when.pop(g, None)
             if condition is not None and sweep is not None:
                 sweep.when[g] = condition
-        if g.name is None:
-            g.name = hint(x)
         self.pending[x] = g
 
-    def pop(self, x: Value) -> Value | None:
-        return self.pending.pop(x, None)
-
-    def pop_or_zero(self, builder: Builder, x: Value) -> Value:
+    def pop(self, x: Value, sweep: Sweep) -> Value | None:
+        """The whole cotangent of `x`; None if it is zero."""
         g = self.pending.pop(x, None)
+        return None if g is None else sweep.completed(x, g, self.uses[x])
+
+    def pop_or_zero(self, builder: Builder, x: Value, sweep: Sweep) -> Value:
+        g = self.pop(x, sweep)
         return zeros_like(builder, x) if g is None else g
+
+    def pop_share(self, builder: Builder, x: Value, sweep: Sweep) -> Value:
+        """What one block gives to the cotangent of a value from around it."""
+        g, name = self.pending.pop(x, None), hint(x, sweep.order)
+        if g is None:
+            return zeros_like(builder, x)
+        if len(self.uses[x]) > 1:
+            note_uses(g, self.uses[x])
+        if name is not None:
+            sweep.shares.append((g, name))
+        return g
+
+
+def _of_derivative(g: Value) -> bool:
+    """Whether a value was made for a derivative; it may also be one of the program that happens to be the same."""
+    op = g.op
+    return op is None or op.loc is None or bool(op.loc.tag)
+
+
+def note_uses(g: Value, uses: Sequence[tuple[Value, Loc | None]]) -> None:
+    """Notes at which places the shares arise that `g` is the sum of."""
+    op = g.op
+    if op is not None and op.loc is not None and op.loc.tag:
+        op.loc = op.loc._replace(uses=tuple([loc for _, loc in uses if loc is not None]))
 
 
 def adjoint(sweep: Sweep, builder: Builder, ops: Sequence[Op], cotangents: Cotangents) -> None:
@@ -114,10 +171,10 @@ def adjoint(sweep: Sweep, builder: Builder, ops: Sequence[Op], cotangents: Cotan
     `ops` lie in one block, in order.  Afterwards `cotangents` holds those of values defined around `ops`.
     Raises NotDifferentiableError where an op without a derivative is on the way.
     """
-    pop = cotangents.pending.pop
+    pop = cotangents.pop
     with builder:
         for op in reversed(ops):
-            gs = [pop(r, None) for r in op.results]
+            gs = [pop(r, sweep) for r in op.results]
             for g in gs:
                 if g is not None:
                     break
@@ -171,9 +228,22 @@ def _shares(op: Op, gs: list[Value | None], active: set[Value]) -> Shares:
 
 
 # ------------------------------------------------------------------------------------------- values of cotangents
-def hint(x: Value) -> str | None:
-    """The name under which the cotangent of `x` is printed."""
-    return None if x.name is None else f"d_{x.name}"
+def hint(x: Value, order: int = 1) -> str | None:
+    """The name under which the cotangent of `x` is printed in a derivative of this order."""
+    name = x.name or x.number
+    return None if name is None else f"d_{name}" if order == 1 else f"d{order}_{name}"
+
+
+def order_of(block: Block) -> int:
+    """Of which order a derivative of a block is: one more than the derivatives that it holds, by the names in them."""
+    found = 0
+    for op in ops_of(block):
+        if op.loc is not None and op.loc.tag == "adjoint":
+            for x in op.results:
+                named = _ORDER.match(x.name) if x.name else None
+                if named is not None:
+                    found = max(found, int(named[1] or 1))
+    return found + 1
 
 
 def summed(builder: Builder, x: Value, y: Value) -> Value:

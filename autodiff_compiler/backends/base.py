@@ -132,6 +132,9 @@ class Backend(Protocol):
 class HostBackend(Backend, Protocol):
     """A backend whose programs run on the arrays of this process."""
 
-    def compile(self, module: Module, *, in_place: Collection[str] = ()) -> Executable:
-        """The next versions of the states `in_place` may be written over the arguments: see `Executable.overwrites`."""
+    def compile(self, module: Module, *, in_place: Collection[str] = (), timed: bool = False) -> Executable:
+        """The next versions of the states `in_place` may be written over the arguments: see `Executable.overwrites`.
+
+        `timed`: the program measures what its parts take (see `timed`).
+        """
         ...

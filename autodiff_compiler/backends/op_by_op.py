@@ -8,7 +8,7 @@ from ..ir.walk import callee_of, ops_of
 from ..primitives.flops import functions_of, size_of_type
 from .base import Move, Piece
 
-__all__ = ["collected", "nbytes", "peak", "pieces_of"]
+__all__ = ["collected", "nbytes", "peak", "piece_of", "pieces_of"]
 
 #: Ops that take no time of their own: constants, what consumers carry out themselves, and tuples.
 _FREE = frozenset({"const", "undef", "broadcast_to", "tuple_make", "tuple_get", "stop_gradient", "seq_len"})
@@ -17,6 +17,11 @@ _FREE = frozenset({"const", "undef", "broadcast_to", "tuple_make", "tuple_get", 
 def pieces_of(module: Module) -> tuple[Piece, ...]:
     """A piece for each op of the entry; functions that it calls are parts of the ops that call them."""
     return _pieces(module, module.entry.body, (module.entry.name,))
+
+
+def piece_of(module: Module, op: Op) -> Piece:
+    """The piece of an op of the entry."""
+    return _piece(module, op, (module.entry.name,))
 
 
 def _pieces(module: Module, block: Block, around: tuple[str, ...]) -> tuple[Piece, ...]:

@@ -163,7 +163,7 @@ def _read(lowered: Lowered, describer: Describer) -> list[Any]:
     compiled = set()
     for guard in lowered.guards:
         if type(guard) is LookupGuard:
-            lookups = list(zip(guard.entries, guard.spaces, strict=True))
+            lookups = list(zip(guard.entries, guard.spaces, guard.names, strict=True))
         elif type(guard) is FunctionGuard:
             compiled.add(describer.number(guard.fn))
             found.append(["function", describer.number(guard.fn), guard.loc])
@@ -171,15 +171,15 @@ def _read(lowered: Lowered, describer: Describer) -> list[Any]:
             found.append([*_place(guard, describer), guard.what, guard.loc])
         else:
             raise UndescribedError("a guard")
-    for (get, name, value), space in lookups:
+    for (get, name, value), space, label in lookups:
         if space is None:
             raise UndescribedError("a class")
         if get is type:
             found.append(["module", describer.place(space)])
         elif value is True:
-            found.append(["absent", describer.place(space), sorted(name)])
+            found.append(["absent", describer.place(space), sorted(name), label[0]])
         else:
-            found.append(["found", describer.place(space), name, describer.text(value)])
+            found.append(["found", describer.place(space), name, describer.text(value), label.removesuffix(name)])
     if not describer.functions.keys() <= compiled:
         raise UndescribedError("a function that was called while compiling")
     return list(json.loads(json.dumps(found)))
@@ -230,7 +230,7 @@ def _guards_of(read: Sequence[Any], describer: Describer) -> list[Any] | None:
             if not space.keys().isdisjoint(rest[0]):
                 return None
             for name in rest[0]:
-                lookups.absence(space, name, "global ")
+                lookups.absence(space, name, rest[1])
         else:
             name, text, *more = rest
             space = describer.functions[where].__closure__ if kind == "cell" else describer.space(where)
@@ -238,7 +238,7 @@ def _guards_of(read: Sequence[Any], describer: Describer) -> list[Any] | None:
             if describer.text(value) != text:
                 return None
             if kind == "found":
-                lookups.name(space, name, "global " if where[0] == "globals" else f"{where[0]} ")
+                lookups.name(space, name, *more)
             else:
                 quick = (_contents, space[name]) if kind == "cell" else (space.__getitem__, name)
                 guards.append(_guard(quick, value, *more))
@@ -251,7 +251,7 @@ def _guard(quick: tuple[Callable[[Any], Any], Any], value: Any, what: str, loc: 
 
 
 def _loc(data: Any) -> Loc | None:
-    return None if data is None else Loc._make([*data[:6], _loc(data[6]), data[7]])
+    return None if data is None else Loc(*data[:6], caller=_loc(data[6]), tag=data[7])
 
 
 # ------------------------------------------------------------------------------------------------ results

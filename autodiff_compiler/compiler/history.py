@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from .. import logs
 from ..config import context
 from ..errors import RecompileWarning, warn_at
 from ..frontend.guards import AnyGuard, FunctionGuard, Guard, shown, type_of
@@ -120,6 +121,16 @@ class Watched:
         return f"{form}{self.what} is {self.seen}{place}" + ("" if self.holds else f"; now it is {self.now}")
 
     __repr__ = __str__
+
+
+def _in_short(compile_: Compile) -> str:
+    """A compilation in one line."""
+    if not compile_.changes:
+        return f"{compile_.call} is compiled ({compile_.number})"
+    why = "; ".join([str(c) if c.kind != "dropped" else c.what for c in compile_.changes])
+    advice = "; ".join(dict.fromkeys(c.advice for c in compile_.changes if c.advice))
+    again = f"{compile_.call} is compiled again ({compile_.number}) because {why}"
+    return f"{again}; instead: {advice}" if advice else again
 
 
 def watched(entries: Sequence[Specialised]) -> list[Watched]:
@@ -246,6 +257,9 @@ class History:
         before = [(c, _differences(c.facets, facets)) for c in islice(reversed(self._compiles), _COMPARED)]
         changes = tuple(stale) or _changes(facets, before)
         self._compiles.append(Compile(number, call, loc, changes, facets))
+        told = logs.listener("recompiles")
+        if told is not None:
+            told.info("%s%s", logs.place(loc), _in_short(self._compiles[-1]))
         if len(changes) == 1:
             self._warn_of(changes[0], facets, before, loc)
         self._warn_of_guards(stale, loc)

@@ -33,7 +33,7 @@ class Form(NamedTuple):
 def possible(backend: str) -> bool:
     """Whether programs are kept: machine code, and nothing that looks at the steps on the way to it."""
     name = backend or context.backend
-    if context.device_target != "CPU" or name == "numpy" or context.save_graphs or context.verify:
+    if context.device_target != "CPU" or name == "numpy" or context.save_graphs or context.verify or context.profile:
         return False
     if backends["native"]() is not None:
         return False
@@ -43,8 +43,8 @@ def possible(backend: str) -> bool:
 
 
 def key_of(module: Module, in_place: Collection[str]) -> str | None:
-    """The name of a frontend's module as a program; None if it cannot be kept."""
-    if not possible(module.backend):
+    """The name of a frontend's module as a program; None if it cannot be kept, as one that calls Python's checks."""
+    if module.check_nonfinite or not possible(module.backend):
         return None
     from ..backends.native.recipe import module_key
 

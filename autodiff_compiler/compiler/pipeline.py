@@ -3,25 +3,52 @@
 from __future__ import annotations
 
 import itertools
-import os
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
+from .. import progress
 from ..autodiff.expand import expand_grads
 from ..backends.base import Backend, Coverage, Executable, HostBackend, Work
 from ..backends.numpy.backend import NumpyBackend
+from ..backends.timed import TimedExecutable
 from ..config import backends, context
 from ..depth import deep
 from ..ir.core import Module
 from ..ir.failure import stage
-from ..passes import dce, fuse, inline, licm, memory, simplify, state, unread  # noqa: F401  (passes register themselves)
+from ..ir.naming import name_values
+from ..ir.walk import count_ops, ops_of
+from ..passes import dce, fuse, inline, licm, memory, nonfinite, simplify, state, unread  # noqa: F401  (passes register themselves)
 from ..passes.manager import PIPELINE, PLANNING, REWRITES, PassReport, Step, module_pass, run
+from .recorder import watch
+from .saved import dump_folder, save_late, save_picture
 
-__all__ = ["Stages", "build", "coverage", "named_backend", "numpy_program", "optimise", "text", "work"]
+if TYPE_CHECKING:
+    from ..backends.native.apart import Grouped
 
-module_pass("expand_grad")(expand_grads)
+__all__ = [
+    "Stages",
+    "build",
+    "built",
+    "coverage",
+    "kernels_of",
+    "named_backend",
+    "numpy_program",
+    "optimise",
+    "text",
+    "timed",
+    "why_numpy",
+    "work",
+]
 
-_numbers = itertools.count()
+#: What stands in the names of copies that passes made, so that they do not look like versions of a variable.
+_COPY = "__"
+
+
+@module_pass("expand_grad")
+def _expand(module: Module) -> Module:
+    return name_values(expand_grads(module), _COPY)
 
 
 @dataclass
@@ -32,21 +59,33 @@ class Stages:
     adjoint: Module
     opt: Module
     reports: list[PassReport] = field(default_factory=list)
+    #: where the passes left their dumps, if they did
+    folder: Path | None = None
 
 
 @deep
 def optimise(module: Module) -> Stages:
     """Runs the pipeline over a frontend's module; dumps and checks as the context asks."""
     found: dict[str, Module] = {}
+    folder = dump_folder(module.entry.name)
+    ran = itertools.count(1)
 
     def observe(report: PassReport, now: Module) -> None:
         if report.name in ("lift_state", "expand_grad"):
             found["adjoint"] = now
+        if folder is not None:
+            save_picture(folder, next(ran), report.name, now)
 
+    name_values(module)
     level = context.optimize if module.optimize is None else module.optimize
     pipeline = PIPELINE if level else _without_rewriting(PIPELINE)
-    result, reports = run(module, pipeline, dump_dir=_dump_dir(module), verify=context.verify, observe=observe)
-    return Stages(module, found.get("adjoint", module), result, reports)
+    if module.check_nonfinite:  # what would be moved out of a loop would run even if that has no trip
+        pipeline = [*(step for step in pipeline if step != "licm"), "check_nonfinite"]
+    if folder is not None:
+        save_picture(folder, 0, "input", module)
+    result, reports = run(module, pipeline, dump_dir=folder, verify=context.verify, observe=observe)
+    result = name_values(_without_names(result), _COPY)
+    return Stages(module, found.get("adjoint", module), result, reports, folder)
 
 
 def _without_rewriting(pipeline: Sequence[Step]) -> list[Step]:
@@ -60,6 +99,15 @@ def _without_rewriting(pipeline: Sequence[Step]) -> list[Step]:
     return steps
 
 
+def _without_names(module: Module) -> Module:
+    """The module, in which constants are not called what they are in a derivative: others read the same ones by now."""
+    for function in module:
+        for op in ops_of(function.body):
+            if op.defn.name == "const" and op.loc is not None and op.loc.tag:
+                op.results[0].name = None
+    return module
+
+
 def planned(module: Module) -> Module:
     """The module with the plan a backend may follow; for inspection."""
     return run(module, PLANNING)[0]
@@ -68,10 +116,29 @@ def planned(module: Module) -> Module:
 @deep
 def build(module: Module, in_place: Collection[str] = ()) -> Executable:
     """A module that went through the pipeline, as a program; it may overwrite the states `in_place` names."""
+    progress.at("code for the processor", lambda: sum(map(count_ops, module)))
     with stage("backend", module):
-        if context.device_target == "CPU":
+        if context.device_target != "CPU":
+            return _of_device().compile(module)
+        if not context.profile:
             return _of_cpu(module).compile(module, in_place=in_place)
-        return _of_device().compile(module)
+        made = timed(module, in_place)
+        watch(made, module.entry.name)
+        return made
+
+
+def built(stages: Stages, in_place: Collection[str] = ()) -> Executable:
+    """The program of what went through the pipeline; `save_graphs` may ask for its code."""
+    made = build(stages.opt, in_place)
+    if stages.folder is not None:
+        save_late(stages.folder, stages.opt, len(stages.reports), made)
+    return made
+
+
+def timed(module: Module, in_place: Collection[str] = ()) -> TimedExecutable:
+    """Such a module as a program of the CPU that measures what its parts take."""
+    made: Any = _of_cpu(module).compile(module, in_place=in_place, timed=True)
+    return made
 
 
 def text(module: Module, in_place: Collection[str] = ()) -> str:
@@ -98,6 +165,30 @@ def work(module: Module, in_place: Collection[str] = ()) -> Work:
     return _of_device().work(module)
 
 
+def kernels_of(module: Module) -> Grouped:
+    """Of such a module's machine code: which ops share a kernel, and why others do not."""
+    from ..backends.native.apart import grouped
+
+    return grouped(module)
+
+
+def why_numpy(module: Module) -> str:
+    """Why NumPy runs such a module, and no machine code."""
+    if (module.backend or context.backend) == "numpy":
+        return "as the backend numpy was asked for"
+    missing = backends["native"]()
+    if missing is not None:
+        return missing
+    from ..backends.native.backend import NativeBackend
+    from ..backends.native.lanes import NotNativeError
+
+    try:
+        NativeBackend(NumpyBackend()).text(module)
+    except NotNativeError as error:
+        return str(error)
+    return ""
+
+
 def _of_cpu(module: Module) -> HostBackend:
     """The backend that the module, or the context, asks for; "auto": machine code where there can be some."""
     name = module.backend or context.backend
@@ -122,9 +213,3 @@ def _of_device() -> Backend:
     from ..backends.ascend.backend import AscendBackend
 
     return AscendBackend(NumpyBackend().compile, acl.libraries.lacks)
-
-
-def _dump_dir(module: Module) -> str | None:
-    if not context.save_graphs:
-        return None
-    return os.path.join(context.save_graphs_path or "graphs", f"{next(_numbers):03d}_{module.entry.name}")

@@ -14,6 +14,7 @@ from ..autodiff.split import Split, split
 from ..backends.base import Executable, SilentExecutable
 from ..depth import deep
 from ..eager.tape import Selective, record, thread, tracked
+from ..errors import CompileError
 from ..ir.build import Builder
 from ..ir.core import Block, Function, Module
 from ..ir.failure import stage
@@ -27,7 +28,8 @@ from ..runtime.host import HostCalls
 from ..runtime.storage import SHARED
 from ..runtime.tensor import Tensor, wrap
 from .kept import Form, keep, key_of, recalled
-from .pipeline import Stages, build, optimise, text
+from .pipeline import Stages, built, optimise, text
+from .recorder import compiling
 
 __all__ = ["Program"]
 
@@ -90,13 +92,23 @@ class Program:
     def executable(self) -> Executable:
         with self._lock:
             if self._run is None:
-                self._run, self._form = self._made()
+                with compiling():
+                    self._run, self._form = self._made()
                 self._may_share = self._form.may_share
                 if isinstance(self._run, SilentExecutable):
                     self._silent = self._run.run
-                elif not self.front.callables:
+                elif not self.front.callables and not self.front.check_nonfinite:
                     self._pure = getattr(self._run.run, "__wrapped__", None)
             return self._run
+
+    def executables(self) -> Iterator[Executable]:
+        """All that it was compiled to: the program, and those of its derivatives."""
+        if self._run is not None:
+            yield self._run
+        for parts in tuple(self._splits.values()):
+            yield from (parts.forward, parts.backward)
+        for pullback in tuple(self._pullbacks.values()):
+            yield from pullback.executables()
 
     @property
     def form(self) -> Form:
@@ -117,7 +129,7 @@ class Program:
         self.commits = any(isinstance(fn, Commit) or sees_state(fn) for fn in opt.callables.values())
         if self.commits:  # what is noted must stay as it was
             self.in_place = ()
-        made = build(opt, self.in_place)
+        made = built(self.stages, self.in_place)
         form = Form(opt.inputs, opt.outputs, len(opt.entry.outs) - len(opt.outputs), _may_share(opt))
         self.key = key if key is not None and not opt.callables and keep(key, made, form, opt.entry.name) else None
         return made, form
@@ -144,7 +156,7 @@ class Program:
                 found = self._silent(*arrays)
             else:
                 pure = self._pure
-                found = self.executable(*arrays) if pure is None else state.quiet(pure, *arrays)
+                found = self.executable(*arrays) if pure is None else state.silently(pure, *arrays)
             results = [wrap(a) for a in found]
             if self._may_share:
                 _mark_shared(results)
@@ -218,10 +230,11 @@ class Program:
     def _parts(self, active: tuple[int, ...]) -> _Parts:
         with self._lock:
             if active not in self._splits:
-                adjoint = self.stages.adjoint
-                with stage("derivative", adjoint):
-                    parts = split(adjoint, active, hooks=any(i < self._hooked for i in active))
-                self._splits[active] = _Parts(parts)
+                with compiling():
+                    adjoint = self.stages.adjoint
+                    with stage("derivative", adjoint):
+                        parts = split(adjoint, active, hooks=any(i < self._hooked for i in active))
+                    self._splits[active] = _Parts(parts)
             return self._splits[active]
 
     def _pullback(self, active: tuple[int, ...]) -> Program:
@@ -253,7 +266,8 @@ def _name_line(error: BaseException) -> None:
             found = comment if behind else found
         trace = trace.tb_next
     note = f"{'raised' if isinstance(error, Exception) else 'interrupted'} at {found}"
-    if found and not any("raised at" in known for known in getattr(error, "__notes__", ())):
+    shown = isinstance(error, CompileError)  # it has its place
+    if found and not shown and not any("raised at" in known for known in getattr(error, "__notes__", ())):
         error.add_note(note)
 
 
@@ -281,9 +295,9 @@ class _Parts:
 
     def __init__(self, made: Split) -> None:
         self.split = made
-        self.forward = build(optimise(made.forward).opt)
-        backward = optimise(made.backward).opt
-        self.backward = build(backward)
+        self.forward = built(optimise(made.forward))
+        stages = optimise(made.backward)
+        self.backward, backward = built(stages), stages.opt
         #: states that users' backward blocks read and write: more arguments and results of `backward`
         self.reads, self.writes = backward.inputs, backward.outputs
         #: whether users see that `backward` runs

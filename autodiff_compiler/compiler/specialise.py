@@ -16,12 +16,14 @@ from ..frontend.lower import NumberArgument, TensorArgument
 from ..frontend.outside import class_attribute, type_of
 from ..frontend.values import rebuild
 from ..ir.build import scalar_key
+from ..runtime.host import TensorSpec
 from ..runtime.mutable import Mutable, kind_of
 from ..runtime.parameter import Parameter
 from ..runtime.records import is_named_tuple, record_fields, with_fields
 from ..runtime.tensor import Tensor, wrap
+from ..runtime.trees import parts, with_parts
 
-__all__ = ["Identity", "Key", "described", "signature", "specification"]
+__all__ = ["Identity", "Key", "described", "signature", "specification", "stand_ins"]
 
 Key = tuple[Any, ...]
 
@@ -201,6 +203,17 @@ def _check_container(kind: type) -> None:
             f"an argument is a {kind.__name__}, which has a `{name}` of its own",
             hint="pass a plain list, tuple or dict with the elements",
         )
+
+
+def stand_ins(tree: Any, _inside: tuple[int, ...] = ()) -> Any:
+    """A structure of arguments with Tensors in the place of its TensorSpecs: of that type, and without memory."""
+    if isinstance(tree, TensorSpec):
+        return wrap(np.broadcast_to(np.zeros((), tree.dtype.numpy), tree.shape))
+    items = None if id(tree) in _inside else parts(tree)
+    if items is None:
+        return tree
+    found = [stand_ins(x, (*_inside, id(tree))) for x in items]
+    return tree if all(x is y for x, y in zip(items, found, strict=True)) else with_parts(tree, found)
 
 
 def described(args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:

@@ -5,10 +5,12 @@ from __future__ import annotations
 import gc
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
+from .. import progress
 from ..backends.base import SilentExecutable
 from ..config import check_backend, context
 from ..depth import deep
@@ -30,6 +32,7 @@ from ..runtime.tensor import Tensor, wrap
 from .fast import REFUSED, ShortWay, short_way
 from .firsthand import Recalled, call_of
 from .program import Program
+from .recorder import compiling, way
 from .shown import Shown, replace_value, set_attribute
 from .specialise import specification
 
@@ -145,18 +148,25 @@ class Specialised:
             return REFUSED
         return short.tried(args[1:] if self.of_method else args)
 
-    def shorten(self, slow: Callable[..., Any], name: str, args: Sequence[Any]) -> Callable[..., Any] | None:
+    def shorten(
+        self, slow: Callable[..., Any], name: str, args: Sequence[Any], owner: object
+    ) -> Callable[..., Any] | None:
         """The short way as a function, opened (again) after a call that went the long one; None if there is none.
 
-        The guards hold, and `args` fit.  What is unusual about a call, `slow` gets.
+        The guards hold, and `args` fit.  What is unusual about a call, `slow` gets.  `owner`: to whom calls are
+        attributed while somebody measures.
         """
         if self.hits < LONG_WAYS and self._short is None:
             return None
         with self._opening:
             if self._short is None and self.may_be_short:
-                self._short = short_way(self, [i for i, x in enumerate(args) if type(x) is np.ndarray])
+                with compiling():
+                    self._short = short_way(self, [i for i, x in enumerate(args) if type(x) is np.ndarray])
                 if self._short is not None:
                     self.function = self._short.function(slow, name)
+                    times = getattr(self.program.executable, "times", None)
+                    if times is not None:
+                        self.function = way(self.function, owner, name, times)
                 self.may_be_short = self._short is not None
             elif self._short is not None and not self._short.again(self):
                 self.hits, self._short = self.uses, None
@@ -283,6 +293,7 @@ def _overlap(a: Tensor, b: Tensor) -> bool:
 
 
 @deep
+@compiling()
 def specialise(fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any], options: Options, name: str) -> Specialised:
     """Compiles a function for the types and static values of these arguments.
 
@@ -290,9 +301,11 @@ def specialise(fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any], options: 
     """
     if context.device_target == "CPU":
         check_backend(options.backend or context.backend)
+    if options.check_nonfinite is None:
+        options = replace(options, check_nonfinite=context.check_nonfinite)
     specs = [specification(a) for a in args]
     named = {k: specification(v) for k, v in kwargs.items()}
-    with _collector_paused():
+    with _collector_paused(), compiling(), progress.shown(name):
         call = call_of(fn, args, kwargs, options, name)
         found = None if call is None else call.recalled(lower)
         made = Specialised(found or lower(fn, specs, named, options, name))

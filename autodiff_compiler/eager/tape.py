@@ -13,13 +13,15 @@ from __future__ import annotations
 import contextvars
 import itertools
 import threading
+import weakref
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from ..errors import NotDifferentiableError
 from ..ir.core import Attrs
+from ..locks import Lock
 from ..runtime.storage import SHARED, holders
 from ..runtime.tensor import Array, Tensor, wrap
 
@@ -40,13 +42,15 @@ __all__ = [
     "reentered",
     "thread",
     "tracked",
+    "unwatch",
+    "watch",
 ]
 
 
 class State:
     """What belongs to one thread: the bits of its active tapes, and a way to compute without warnings."""
 
-    __slots__ = ("active", "cut", "pulled", "quiet")
+    __slots__ = ("__weakref__", "active", "cut", "pulled", "quiet", "silently")
 
     def __init__(self) -> None:
         self.active = 0
@@ -56,8 +60,43 @@ class State:
         self.cut = False
         context = contextvars.Context()
         context.run(np.seterr, all="ignore")
-        #: `quiet(f, *args)` calls f so that 1/0 is inf without a word; far cheaper than entering `np.errstate`.
-        self.quiet: Callable[..., Any] = context.run
+        #: `silently(f, *args)` calls f so that 1/0 is inf without a word; far cheaper than entering `np.errstate`.
+        self.silently: Callable[..., Any] = context.run
+        #: the same for kernels, whose results somebody may look at
+        self.quiet = self.silently
+        with _watching:
+            _states.add(self)
+            self.watched()
+
+    def watched(self) -> None:
+        """Lets kernels be called by those who look on, the last one outermost."""
+        call = self.silently
+        for of in _watchers:
+            call = of(call)
+        self.quiet = call
+
+
+#: Makes of a way to call kernels another one, which looks on.
+Watcher: TypeAlias = Callable[[Callable[..., Any]], Callable[..., Any]]
+_watchers: list[Watcher] = []
+_watching = Lock()
+_states: weakref.WeakSet[State] = weakref.WeakSet()
+
+
+def watch(of: Watcher) -> None:
+    """From now on all threads call kernels by what this makes of the way they call them now."""
+    with _watching:
+        _watchers.append(of)
+        for state in list(_states):
+            state.watched()
+
+
+def unwatch(of: Watcher) -> None:
+    """Ends that."""
+    with _watching:
+        _watchers.remove(of)
+        for state in list(_states):
+            state.watched()
 
 
 class _Thread(threading.local):

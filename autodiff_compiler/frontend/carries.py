@@ -206,7 +206,10 @@ class Loop:
 
         if key in memory.settled:
             self._begin(*memory.settled[key])
+        decided = self.lw.reasons.decisions
+        before = len(decided)
         for _ in range(_TRACES):
+            del decided[before:]
             body, done = self._trace_once(first, rest, run)
             if done:
                 assumptions = [_settled(e, a) for e, a in zip(self.entry, self.assumed, strict=True)]

@@ -5,6 +5,7 @@ States are noted by the pass that lifts them, in the same way (see `runtime.comm
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -18,7 +19,7 @@ from .attributes import to_write
 from .lowering import Lowering
 from .values import UNBOUND, AttributeVar, MaybeUnbound
 
-__all__ = ["Site", "commit_before", "commit_before_backward", "emit_commit", "pending"]
+__all__ = ["CommitsOfStatements", "Site", "commit_before", "commit_before_backward", "emit_commit", "pending"]
 
 _CHECKS = frozenset({"check_exponent", "check_index", "check_solved"})
 
@@ -79,6 +80,26 @@ def commit_before(lw: Lowering, op: type[Primitive]) -> None:
     """Notes the same before a check that a function of the package makes."""
     if op.name in _CHECKS:
         emit_commit(lw)
+
+
+class CommitsOfStatements:
+    """Called after each statement of a program in which any op may stop: notes the same, if something new was written.
+
+    Nothing but the order of the program decides where the checks of `check_nonfinite` stand, so the notes last.
+    """
+
+    def __init__(self, lw: Lowering) -> None:
+        self._lw = lw
+        self._noted: list[Any] = []
+
+    def __call__(self) -> None:
+        lw = self._lw
+        if lw.in_backward:
+            return
+        held = [s.held for s in lw.attributes.values() if _written(s)] + [value for _, value in lw.inputs.written()]
+        if held and not (len(held) == len(self._noted) and all(map(operator.is_, held, self._noted))):
+            self._noted = held
+            emit_commit(lw, lasting=True)
 
 
 def _written(slot: AttributeVar) -> bool:

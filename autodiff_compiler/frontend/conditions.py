@@ -8,7 +8,7 @@ import gast
 
 from ..errors import CompileError, StaticValueError
 from .comparison import negate, truth
-from .lowering import Lowering, users_place
+from .lowering import Lowering
 from .values import Weak
 
 __all__ = ["condition_of", "kept", "truth_at"]
@@ -28,7 +28,7 @@ def truth_at(lw: Lowering, node: Any, value: Any) -> Any:
     try:
         return truth(lw, value)
     except CompileError as error:
-        error.at(users_place(lw.place(node)))
+        error.at(lw.place(node).of_user())
         raise
 
 

@@ -26,6 +26,7 @@ from ..runtime.tensor import NO_ELEMENTS
 from ..source import Loc
 from . import jumps
 from .conditions import condition_of
+from .decisions import note_branch
 from .joins import Join, fill
 from .keeping import instead_of_none, place_in_return
 from .lookup import is_written, taking_back
@@ -62,6 +63,7 @@ def _if(lw: Lowering, node: Any) -> None:
     condition = condition_of(lw, node.test)
     if isinstance(condition, Weak):
         condition = condition.value
+    note_branch(lw, node, condition)
     if isinstance(condition, bool):
         lw.block(node.body if condition else node.orelse)
         return

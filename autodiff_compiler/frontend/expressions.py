@@ -14,6 +14,7 @@ from .calls import call
 from .comparison import truth
 from .conditions import condition_of, kept, truth_at
 from .control import branch, iterate_live, iterate_static
+from .decisions import note_branch
 from .lowering import Lowering, expression
 from .scope import Frame
 from .statements import make_closure, store
@@ -168,6 +169,7 @@ def _short_circuit(lw: Lowering, condition: Any, left: Any, right: Any, node: An
 @expression("IfExp")
 def _ternary(lw: Lowering, node: Any) -> Any:
     condition = condition_of(lw, node.test)
+    note_branch(lw, node, condition)
     if isinstance(condition, bool):
         return lw.expr(node.body if condition else node.orelse)
     lw.place(node)

@@ -155,7 +155,8 @@ class LookupGuard:
         self.entries: list[Entry] = []
         #: for each of them the names that it looks at, where those are all
         self.spaces: list[Any] = []
-        self._names: list[str | tuple[str, set[str]]] = []
+        #: what each is called; of names that must not appear, what stands before them, and the names
+        self.names: list[Any] = []
         self._known: set[tuple[Any, ...]] = set()
         self._absent: dict[int, set[str]] = {}
         self._kept: list[Any] = []  # whose id is in `_known`
@@ -172,7 +173,7 @@ class LookupGuard:
     def _add(self, get: Callable[[Any], Any], key: Any, value: Any, name: str, space: Any = None) -> None:
         self.entries.append((get, key, value))
         self.spaces.append(space)
-        self._names.append(name)
+        self.names.append(name)
 
     def name(self, space: Any, name: str, what: str, owner: Any = None) -> None:
         """A name that a namespace has: it must keep what it stands for."""
@@ -188,7 +189,7 @@ class LookupGuard:
             self._kept.append(owner or space)
             self.entries.append((space.keys().isdisjoint, names, True))
             self.spaces.append(space)
-            self._names.append((what, names))
+            self.names.append((what, names))
         names.add(name)
 
     def attribute(self, cls: type, name: str) -> None:
@@ -232,11 +233,11 @@ class LookupGuard:
 
     def seen(self) -> str:
         """The names that are watched."""
-        return ", ".join(sorted(_texts(self._names)))
+        return ", ".join(sorted(_texts(self.names)))
 
     def now(self) -> str:
         """Which of them have changed."""
-        changed = [n for n, entry in zip(self._names, self.entries, strict=True) if not _unchanged(entry)]
+        changed = [n for n, entry in zip(self.names, self.entries, strict=True) if not _unchanged(entry)]
         return f"others: {', '.join(sorted(_texts(changed)))}" if changed else "the same"
 
 

@@ -20,10 +20,11 @@ from .carries import KNOWN_TRIPS, Loop
 from .comparison import negate
 from .conditions import condition_of
 from .control import branch
+from .decisions import Decision
 from .exceptions import emit_raise
 from .iteration import Iteration, iteration_of
 from .jumps import RETURNED
-from .lowering import PACKAGE, Diverged, Lowering, Region, statement, users_place
+from .lowering import PACKAGE, Diverged, Lowering, Region, statement
 from .scope import assigned_names
 from .statements import store
 from .values import NewException, Weak, content, describe, set_content
@@ -39,9 +40,9 @@ class _Changes(Exception):
 class _Restart(Exception):
     """A loop run trip by trip must be compiled as a dynamic one: its condition is `dynamic`, or holds for too long."""
 
-    def __init__(self, *, dynamic: bool) -> None:
+    def __init__(self, *, dynamic: bool, condition: Any = None) -> None:
         super().__init__()
-        self.dynamic = dynamic
+        self.dynamic, self.condition = dynamic, condition
 
 
 # ---------------------------------------------------------------------------------------------------- for
@@ -51,13 +52,16 @@ def _for(lw: Lowering, node: Any) -> None:
     try:
         iteration = iteration_of(lw, items).begin(lw)
     except CompileError as error:
-        error.at(users_place(lw.place(node.iter)))
+        error.at(lw.place(node.iter).of_user())
         raise
     lw.place(node)
     n = iteration.length
     if not isinstance(n, int):
+        _decided(lw, node, "kept as a loop", "how many trips it has is known only at run time", n)
         _keep(lw, node, iteration, n)
     elif n == 0 or (not iteration.force_keep and (n <= lw.options.unroll_limit or iteration.force_unroll)):
+        few = f"up to {lw.options.unroll_limit} (`unroll_limit`) are unrolled"
+        _decided(lw, node, f"unrolled, {_trips(n)}", "`unroll(...)` asks for it" if iteration.force_unroll else few)
         _unroll_all(lw, node, iteration)
     else:
         _keep_or_unroll(lw, node, iteration, n)
@@ -69,6 +73,10 @@ def _keep_or_unroll(lw: Lowering, node: Any, iteration: Iteration, n: int) -> No
     if not isinstance(problem, CompileError):
         problem = lw.loops.decisions[key] = _try_keep(lw, node, iteration, n, problem)
         if not isinstance(problem, CompileError):
+            few = f"up to {lw.options.unroll_limit} (`unroll_limit`) are unrolled"
+            many = "`keep(...)` asks for it" if iteration.force_keep else few
+            peeled = " behind its first trip, which settles the types" if problem == "peeled" else ""
+            _decided(lw, node, f"kept as a loop{peeled}, {_trips(n)}", many)
             return
     if iteration.force_keep:
         raise LoopError(
@@ -82,7 +90,18 @@ def _keep_or_unroll(lw: Lowering, node: Any, iteration: Iteration, n: int) -> No
         raise _too_long(lw, f"a loop of {n} trips", problem)
     _warn_of_trips(lw, node, n, problem)
     lw.place(node)
+    _decided(lw, node, f"unrolled, {_trips(n)}", f"it cannot be kept as a loop: {problem.message}")
     _unroll_all(lw, node, iteration)
+
+
+def _decided(lw: Lowering, node: Any, outcome: str, why: str, because_of: Any = None) -> None:
+    """Notes what becomes of a loop."""
+    loc = lw.frame.tree.loc(node, lw.frame.caller)
+    lw.reasons.decisions.append(Decision(loc, type(node).__name__.lower(), outcome, why, because_of))
+
+
+def _trips(n: int) -> str:
+    return "1 trip" if n == 1 else f"{n} trips"
 
 
 def _too_long(lw: Lowering, loop: str, problem: CompileError) -> LoopError:
@@ -300,13 +319,18 @@ def _leave(loop: Loop, body: Any, results: Any) -> None:
 def _while(lw: Lowering, node: Any) -> None:
     key = lw.loops.key(node, None, lw.frame.env)
     problem = lw.loops.decisions.get(key)
-    if problem is None and _ran(lw, node, lw.options.unroll_limit):
+    restart = _ran(lw, node, lw.options.unroll_limit) if problem is None else None
+    if problem is None and restart is None:
         return
     if not isinstance(problem, CompileError):
         lw.place(node)
         with _Attempt(lw) as kept:
             _keep_while(lw, node)
             kept.keep()
+        if restart is not None and kept.kept:
+            more = f"after {_trips(lw.options.unroll_limit)} (`unroll_limit`) its condition still holds"
+            why = "its condition is known only at run time" if restart.dynamic else more
+            _decided(lw, node, "kept as a loop", why, restart.condition)
         lw.loops.decisions[key] = "kept" if kept.kept else kept.error
         if kept.kept:
             return
@@ -315,8 +339,11 @@ def _while(lw: Lowering, node: Any) -> None:
     _ran(lw, node, lw.options.unroll_max, problem)
 
 
-def _ran(lw: Lowering, node: Any, limit: int, problem: CompileError | None = None) -> bool:
-    """Runs a `while` trip by trip; where that is impossible, restores everything and raises `problem`, if given."""
+def _ran(lw: Lowering, node: Any, limit: int, problem: CompileError | None = None) -> _Restart | None:
+    """Runs a `while` trip by trip; where that is impossible, restores everything and raises `problem`, if given.
+
+    Gives what made it impossible, or None.
+    """
     trips = 0
     with _Attempt(lw) as attempt:
         trips = _run_trips(lw, node, limit)
@@ -324,7 +351,10 @@ def _ran(lw: Lowering, node: Any, limit: int, problem: CompileError | None = Non
     if attempt.kept:
         if problem is not None:
             _warn_of_trips(lw, node, trips, problem)
-        return True
+        known = "its condition is known while compiling"
+        cannot = f"{known}, and it cannot be kept as a loop: {problem.message}" if problem is not None else known
+        _decided(lw, node, f"unrolled, {_trips(trips)}", cannot)
+        return None
     why = attempt.exception
     if not isinstance(why, _Restart):
         assert why is not None
@@ -337,7 +367,7 @@ def _ran(lw: Lowering, node: Any, limit: int, problem: CompileError | None = Non
             if why.dynamic or problem.code == "AC1503"
             else _too_long(lw, f"a `while` of {limit} trips", problem)
         )
-    return False
+    return why
 
 
 def _run_trips(lw: Lowering, node: Any, limit: int) -> int:
@@ -345,7 +375,7 @@ def _run_trips(lw: Lowering, node: Any, limit: int) -> int:
     for trips in range(limit + 1):
         condition = condition_of(lw, node.test)
         if isinstance(condition, Weak | Value):
-            raise _Restart(dynamic=True)
+            raise _Restart(dynamic=True, condition=condition)
         if not condition:
             return trips
         if trips < limit:
@@ -424,7 +454,7 @@ class _Attempt:
     def __enter__(self) -> _Attempt:
         self.outer: Builder = trace.builder
         self.env = dict(self.lw.frame.env)
-        self._warnings = len(self.lw.warnings)
+        self._warnings, self._decisions = len(self.lw.warnings), len(self.lw.reasons.decisions)
         self._snapshots = self.lw.snapshots.state()
         self.builder = self.outer.nested()
         self.builder.__enter__()
@@ -445,7 +475,7 @@ class _Attempt:
             return False
         self.lw.restore(self.region)
         self.lw.snapshots.restore(self._snapshots)
-        del self.lw.warnings[self._warnings :]
+        del self.lw.warnings[self._warnings :], self.lw.reasons.decisions[self._decisions :]
         self.lw.frame.env.clear()
         self.lw.frame.env.update(self.env)
         self.exception = error

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from .. import progress
 from ..depth import deep
 from ..errors import AutodiffWarning, CompileError
 from ..ir.core import Module
@@ -32,7 +33,7 @@ from .after_forward import check_scouted
 from .attributes import final_contents
 from .callbacks import check_reads
 from .calls import call
-from .commits import Site, commit_before
+from .commits import CommitsOfStatements, Site, commit_before
 from .exceptions import raise_after_effects
 from .failed import point_at_user, report
 from .inputs import Again, Foreknown
@@ -92,6 +93,7 @@ def lower(
     known = Foreknown()
     while True:
         lowering = Lowering(name, options or Options(), known)
+        progress.at("reading the function")
         try:
             lowered = _lower(lowering, fn, args, kwargs)
             lowering.flush_warnings()
@@ -113,6 +115,8 @@ def lower(
 
 def _lower(lowering: Lowering, fn: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> Lowered:
     lowering.builder.before_io = lambda op: commit_before(lowering, op)
+    if lowering.module.check_nonfinite:
+        lowering.after_statement = CommitsOfStatements(lowering)
     with lowering.builder:
         given = [lowering.argument(a, name_of_argument(fn, i)) for i, a in enumerate(args)]
         named = {k: lowering.argument(v, k) for k, v in kwargs.items()}

@@ -48,6 +48,7 @@ __all__ = [
 ]
 
 _DEPTH = 256
+_NOTHING_KNOWN = Foreknown()
 #: What is said of an exception that a static operation raised.
 _AS_PYTHON = "raised while this was compiled, as Python raises it without `jit`"
 
@@ -88,6 +89,7 @@ class Options:
     unroll_max: int = 1024
     optimize: int | None = None
     backend: str = ""
+    check_nonfinite: bool | str | None = None  # None: as the context says
 
 
 @dataclass(frozen=True)
@@ -191,14 +193,6 @@ def _too_deep(frame: Frame, function: str, *, at_run_time: bool) -> RecursionDep
 PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 
 
-def users_place(loc: Loc) -> Loc:
-    """The innermost place of a chain of calls that lies in the user's files and not in our layers or Python's."""
-    return loc.of_user()
-
-
-_NOTHING_KNOWN = Foreknown()
-
-
 class Lowering:
     """One compilation of one function."""
 
@@ -207,10 +201,12 @@ class Lowering:
         #: the user's line whose call is being compiled
         self.called_from = calling_place()
         self.module = Module(optimize=options.optimize, backend=options.backend)
+        self.module.check_nonfinite = options.check_nonfinite or False
         self.entry = Function(name, Block())
         self.builder = Builder(self.entry.body, module=self.module)
         self.outside = Outside(self.module, self._capture, lambda x: name_of(self, x), self._note_outside_read)
         self.frame: Frame = None  # type: ignore[assignment]
+        self.after_statement: Callable[[], None] = lambda: None
         self.regions: list[Region] = []
         self.ties = Ties()
         self.depth = 0
@@ -311,6 +307,7 @@ class Lowering:
         self.place(node)
         if not (self.in_hook and self._is_callback(node)):
             self._guarded(rule, node)
+            self.after_statement()
 
     def _is_callback(self, node: Any, silent: bool = False) -> bool:
         from .callbacks import changes_outside
@@ -326,7 +323,7 @@ class Lowering:
             return rule(self, node)
         except CompileError as error:
             if not error.spans:
-                error.at(users_place(self.frame.tree.loc(node, self.frame.caller)))
+                error.at(self.frame.tree.loc(node, self.frame.caller).of_user())
             if not error.explained:
                 self.reasons.add_to(error, self.frame, node)
             self._note_failure(error, node)
@@ -337,7 +334,7 @@ class Lowering:
             self._note_failure(error, node)
             if not getattr(error, "__notes__", None):
                 node = getattr(node, "iter", getattr(node, "test", node))  # the part of a statement that it evaluates
-                loc = users_place(self.frame.tree.loc(node, self.frame.caller))
+                loc = self.frame.tree.loc(node, self.frame.caller).of_user()
                 error.add_note(place_note(loc, *self.reasons.known(self.frame, node), _AS_PYTHON))
                 self.certain = loc, trace.builder
             raise
@@ -349,7 +346,7 @@ class Lowering:
 
     def warn(self, warning: AutodiffWarning) -> None:
         """Warns at the user's line and not at one of ours, when all is compiled."""
-        self.warnings.append((warning, self.here and users_place(self.here)))
+        self.warnings.append((warning, self.here and self.here.of_user()))
 
     def flush_warnings(self) -> None:
         """Gives the warnings collected, each once per place."""
@@ -390,7 +387,7 @@ class Lowering:
     def note_return(self, node: Any) -> None:
         """Notes where the result of the outermost function was returned, for errors about it."""
         if self.depth == 1:
-            self.returned_at = users_place(self.frame.tree.loc(node, self.frame.caller))
+            self.returned_at = self.frame.tree.loc(node, self.frame.caller).of_user()
 
     def call_python(self, fn: Any, args: list[Any], kwargs: dict[str, Any], method_of: Any = None) -> Any:
         """Compiles the call of a Python function into the current place."""

@@ -15,6 +15,7 @@ import gast
 from ..errors import CompileError
 from ..ir.core import Block, Function, Op, UnknownValueError, Value
 from ..source import Loc, line_of
+from .decisions import Decision
 from .scope import Closure, Frame
 from .values import MaybeUnbound, StateVar, TensorVar, Weak, describe, elements, flatten, is_static
 
@@ -43,6 +44,8 @@ class Reasons:
         self._captured, self._captures = captured, captures
         self._loops: dict[Block, tuple[Loc | None, int]] = {}
         self._operands: dict[Block, Sequence[Value]] = {}
+        #: what became of loops and branches, in the order in which they were met; of what is given up nothing stays
+        self.decisions: list[Decision] = []
         #: the parameters and local variables of the outermost function, as it left them
         self.variables: dict[str, Any] = {}
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..backends.native.machine import why_not
-from ..compiler.machine_limits import known_limits, machine_limits
+from .machine_limits import known_limits, machine_limits
 
 __all__ = ["environment"]
 

@@ -108,6 +108,10 @@ class Builder:
         """A builder for a new block inside this one."""
         return Builder(Block(types, names), parent=self)
 
+    def nested_like(self, args: Sequence[Value]) -> Builder:
+        """A builder for a new block inside this one, with arguments like these."""
+        return Builder(Block.like(args), parent=self)
+
     def ret(self, *outs: Value) -> Block:
         """Ends the block: what it yields."""
         self.block.outs = list(outs)
@@ -187,13 +191,18 @@ class Builder:
         return None
 
     def _fold(self, op: Op) -> Value | None:
-        """An elementwise op on splat constants is a splat constant; the op's own kernel computes it."""
+        """An elementwise op on splat constants is a splat constant; the op's own kernel computes it.
+
+        Where NaN and infinities are looked for, an op that makes one stays, to be found when it runs.
+        """
         from .primitive import kernel_of
 
         arrays = [np.asarray(x.owner.attrs[0]).astype(x.dtype.numpy) for x in op.operands]  # type: ignore[union-attr]
         kernel = kernel_of(op.defn)
         with np.errstate(all="ignore"):
             value = kernel(*arrays, **dict(zip(op.defn.schema, op.attrs, strict=True)))
+            if self.module.check_nonfinite and not np.isfinite(value) and all(map(np.isfinite, arrays)):
+                return None
         out = op.results[0].type
         return self.const(value.item() if hasattr(value, "item") else value, out)  # type: ignore[arg-type]
 

@@ -70,15 +70,22 @@ class Unknown:
 class Value(Unknown):
     """One SSA value: result number `index` of an op, or argument number `index` of a block.
 
-    `name` is only a hint for printing.  Identity is the identity of the object.  Arithmetic operators are attached by
+    `name` is only a hint for printing, and `number` that of a value without one, so that it is printed alike at all
+    stages (see `ir.naming`).  Identity is the identity of the object.  Arithmetic operators are attached by
     `primitives`: they take operands of equal type (or a Python number, which becomes a constant of that type).
     """
 
-    __slots__ = ("index", "name", "owner", "type")
+    __slots__ = ("index", "name", "number", "owner", "type")
     __array_ufunc__ = None  # NumPy operands must not swallow a Value
 
     def __init__(self, type: Type, owner: Op | Block, index: int, name: str | None = None) -> None:
         self.type, self.owner, self.index, self.name = type, owner, index, name
+        self.number: int | None = None
+
+    def named_after(self, other: Value) -> None:
+        """Takes over the name, or the number, of a value that this one stands for; unless it has one already."""
+        if self.name is None and self.number is None:
+            self.name, self.number = other.name, other.number
 
     @property
     def dtype(self) -> DType:
@@ -168,6 +175,14 @@ class Block:
         self.outs: list[Value] = []
         self.parent: Op | None = None
 
+    @classmethod
+    def like(cls, args: Sequence[Value]) -> Block:
+        """An empty block with arguments like these, by type and name."""
+        block = cls([x.type for x in args], [x.name for x in args])
+        for old, new in zip(args, block.args, strict=True):
+            new.number = old.number
+        return block
+
     def add_arg(self, type: Type, name: str | None = None) -> Value:
         value = Value(type, self, len(self.args), name)
         self.args.append(value)
@@ -220,8 +235,12 @@ class Module:
     outputs: tuple[str, ...] = ()
     #: how much passes rewrite it (`optimize` of `jit`); None: as the context says
     optimize: int | None = None
+    #: numbers from here on never were names of its values (see `ir.naming`)
+    numbered: int = 0
     #: which backend of the CPU runs it (`backend` of `jit`); empty: the one the context says
     backend: str = ""
+    #: whether its program looks for NaN and infinities ("nan": for NaN only)
+    check_nonfinite: bool | str = False
 
     @property
     def entry(self) -> Function:

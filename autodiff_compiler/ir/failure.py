@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import dis
+import itertools
 import linecache
+import os
 import tempfile
 import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from ..config import context
 from ..errors import CompileError, InternalCompilerError
+from ..locks import Lock
 from ..source import Loc
 from .core import Block, Function, Module, Op
 from .printer import FunctionPrinter, print_module
@@ -23,12 +27,18 @@ __all__ = [
     "is_ours",
     "leave",
     "marked",
+    "op_of",
     "place_of",
+    "reports_folder",
     "stage",
     "unfinished",
 ]
 
 _PACKAGE = str(Path(__file__).resolve().parents[1])
+_numbers = itertools.count()
+_lock = Lock()
+#: By process: a forked one has its own.
+_folders: dict[int, Path] = {}
 #: Layers whose lookups are of our own tables only.
 _BELOW_FRONTEND = ("ir", "primitives", "autodiff", "passes", "backends", "compiler")
 
@@ -40,6 +50,15 @@ def failing_op(error: BaseException) -> Op | None:
             if isinstance(value, Op) and value.loc is not None:
                 return value
     return None
+
+
+def op_of(module: Module, error: CompileError) -> Op | None:
+    """The op of a module that a user's error is about: the one at work, or the first of its line."""
+    op = failing_op(error)
+    ops = [o for function in module for o in ops_of(function.body)]
+    if op in ops or error.loc is None:
+        return op
+    return next((o for o in ops if o.loc is not None and o.loc[:3] == error.loc[:3]), op)
 
 
 def place_of(error: BaseException, module: Module) -> Loc | None:
@@ -103,12 +122,31 @@ def unfinished(module: Module, entry: Function, blocks: list[Block], note: str) 
 
 
 def leave(folder: Path | None, name: str, text: str) -> str:
-    """Writes a report to a folder (a new temporary one for None); returns its path."""
-    folder = Path(tempfile.mkdtemp(prefix="autodiff_compiler_")) if folder is None else folder
+    """Writes a file to a folder (that for the reports of this process for None), as a whole; returns its path."""
+    if folder is None:
+        folder, name = reports_folder(), f"{next(_numbers):03d}_{name}"
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / name
-    path.write_text(text, encoding="utf-8")
+    # Nobody finds half a file: neither a reader nor another thread that writes one of this name.
+    handle, written = tempfile.mkstemp(dir=folder, prefix=".")
+    try:
+        with open(handle, "w", encoding="utf-8") as file:
+            file.write(text)
+        os.chmod(written, 0o644)
+        os.replace(written, path)
+    except BaseException:
+        os.unlink(written)
+        raise
     return str(path)
+
+
+def reports_folder() -> Path:
+    """The temporary folder of this process that takes the reports of failures."""
+    with _lock:
+        made = _folders.get(os.getpid())
+        if made is None or not made.is_dir():
+            made = _folders[os.getpid()] = Path(tempfile.mkdtemp(prefix="autodiff_compiler_"))
+        return made
 
 
 def internal_error(error: BaseException, what: str, stage: str, files: list[str], loc: Loc | None) -> CompileError:
@@ -131,11 +169,17 @@ def stage(name: str, module: Module) -> Iterator[None]:
     try:
         yield
     except Exception as error:
+        folder = Path(context.save_graphs_path or "graphs") if context.save_graphs else None
         refused = isinstance(error, CompileError | RecursionError) and not isinstance(error, InternalCompilerError)
+        if refused and isinstance(error, CompileError) and folder is not None:
+            text = marked(module, op_of(module, error), error.message)
+            path = leave(folder, f"failed_{next(_numbers):03d}_{module.entry.name}_{name}.ir", text)
+            error.notes += (f"the program as it was then: {path}",)
         if refused or (isinstance(error, InternalCompilerError) and error.stage):
             raise
         text = marked(module, failing_op(error), f"{type(error).__name__}: {error}")
-        file = leave(None, f"{name}.ir", f"{text}\n{history_of(error)}")
+        stem = f"failed_{next(_numbers):03d}_{module.entry.name}_" if folder is not None else ""
+        file = leave(folder, f"{stem}{name}.ir", f"{text}\n{history_of(error)}")
         raise internal_error(error, f"the {name} failed", name, [file], place_of(error, module)) from error
 
 

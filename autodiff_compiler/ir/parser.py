@@ -14,11 +14,11 @@ import numpy as np
 
 from ..dtypes import BY_SHORT
 from ..errors import did_you_mean
-from ..source import Loc
+from ..source import Loc, in_library
 from .core import Attrs, Block, Function, Module, Op, StateInfo, Value
 from .primitive import REGISTRY
-from .printer import RESERVED, SIZE_NAME, WORDS, Unbound, implied_type, scan_types
-from .types import Dim, Seq, TensorType, Type, link, seq, tensor, tuple_of
+from .printer import RESERVED, SIZE_NAME, WORDS, Unbound, implied_type
+from .types import Dim, Seq, TensorType, Type, link, scan_types, seq, tensor, tuple_of
 
 __all__ = ["ParseError", "parse_function", "parse_module"]
 
@@ -30,14 +30,16 @@ _TOKEN = re.compile(
     | (?:bool|[uif]\d+|bf16)\[[^\]\n]*\]
     | [A-Za-z_][\w*]*
     | -> | [(){}\[\]=,;:<>]
-    | @[ \t]+(?:"(?:[^"\\\n]|\\.)*"|[\w.<>+-]+):\d+:\d+(?:[ \t]+(?:[A-Za-z_]\w*|"(?:[^"\\\n]|\\.)*"))?
+    | @[ \t]+(?:"(?:[^"\\\n]|\\.)*"|[\w.<>+-]+):\d+:\d+
+       (?:[ \t]+in[ \t]+(?:"(?:[^"\\\n]|\\.)*"|[\w.<>+-]+):\d+:\d+)?(?:[ \t]+(?:[A-Za-z_]\w*|"(?:[^"\\\n]|\\.)*"))?
     | @(?:"(?:[^"\\\n]|\\.)*"|[A-Za-z_<][\w.<>-]*)
     | -?\d+(?:\.\d*)?(?:[eE][+-]?\d+)? | -inf\b
     | "(?:[^"\\\n]|\\.)*"
     | . | \Z)""",
     re.ASCII | re.VERBOSE,
 )
-_LOCATION = re.compile(r'@[ \t]+("(?:[^"\\]|\\.)*"|[\w.<>+-]+):(\d+):(\d+)(?:[ \t]+(.+))?', re.ASCII | re.DOTALL)
+_PLACE = r'("(?:[^"\\]|\\.)*"|[\w.<>+-]+):(\d+):(\d+)'
+_LOCATION = re.compile(rf"@[ \t]+{_PLACE}(?:[ \t]+in[ \t]+{_PLACE})?(?:[ \t]+(.+))?", re.ASCII | re.DOTALL)
 _LOOPS = ("while", "scan")
 _OPENERS = {"state", "constant", "callable", "func"}
 
@@ -54,9 +56,17 @@ class ParseError(ValueError):
         super().__init__(f"{self.line}:{self.col}: {message}\n  {shown}\n  {caret}")
 
 
-def parse_module(text: str) -> Module:
-    """Reads a module; constants without contents and all callables come back as `Unbound`.  Raises ParseError."""
-    return _Parser(text).module()
+def parse_module(text: str, places: dict[Op, int] | None = None) -> Module:
+    """Reads a module; constants without contents and all callables come back as `Unbound`.  Raises ParseError.
+
+    `places` is filled with where in the text each op is named.
+    """
+    parser = _Parser(text)
+    module = parser.module()
+    if places is not None:
+        starts = [m.start(1) for m in _TOKEN.finditer(text)]
+        places.update({op: starts[i] for op, i in parser.places.items()})
+    return module
 
 
 def parse_function(text: str) -> Function:
@@ -77,6 +87,8 @@ class _Parser:
         self.scope: dict[str, Value] = {}
         self.defined: list[str] = []
         self.types: dict[str, Type] = {}
+        #: The tokens that name the ops.
+        self.places: dict[Op, int] = {}
 
     # ------------------------------------------------------------------------------------------- tokens
     def error(self, message: str, at: int | None = None) -> ParseError:
@@ -119,9 +131,12 @@ class _Parser:
         if match is None:
             return None
         self.i += 1
-        file, line, col, tag = match.groups("")
-        file, tag = (self.string(t) if t[:1] == '"' else t for t in (file, tag))
-        return Loc(file, int(line), int(col), tag=tag)
+        groups = [self.string(text) if text[:1] == '"' else text for text in match.groups("")]
+        (file, line, col), (inner, inner_line, inner_col), tag = groups[:3], groups[3:6], groups[6]
+        if not inner_line:
+            return Loc(file, int(line), int(col), tag=tag)
+        caller = Loc(file, int(line), int(col))
+        return Loc(in_library(inner), int(inner_line), int(inner_col), caller=caller, tag=tag)
 
     # ------------------------------------------------------------------------------------------- types and literals
     def type(self) -> Type:
@@ -205,7 +220,10 @@ class _Parser:
             raise self.error(f"{token} is defined twice", at)
         self.scope[token] = x
         self.defined.append(token)
-        x.name = None if token[1].isdecimal() else token[1:]
+        if token[1:].isdecimal():
+            x.number = int(token[1:])
+        else:
+            x.name = token[1:]
 
     def new_name(self) -> tuple[str, int]:
         token = self.tokens[self.i]
@@ -247,6 +265,7 @@ class _Parser:
     # ------------------------------------------------------------------------------------------- module, function
     def module(self) -> Module:
         module = Module()
+        places: dict[str, list[tuple[int, str, int]]] = {"argument": [], "result": []}
         while (opener := self.tokens[self.i]) in _OPENERS:
             start = self.i
             if opener == "func":
@@ -256,15 +275,29 @@ class _Parser:
             else:
                 self.i += 1
                 name = self.globl()
-                table, found = self.declaration(opener, name, module)
+                table, found = self.declaration(opener, name, module, places)
             if name in table:
                 raise self.error(f"@{name} is declared twice", start)
             table[name] = found
             self.accept(";")
         self.expect("", "func, state, constant or callable")
+        if any(places.values()):
+            entry = module.entry if module.functions else Function("", Block())
+            module.inputs = self.lifted("argument", places["argument"], len(entry.args))
+            module.outputs = self.lifted("result", places["result"], len(entry.outs))
         return module
 
-    def declaration(self, opener: str, name: str, module: Module) -> tuple[dict[str, Any], Any]:
+    def lifted(self, word: str, found: list[tuple[int, str, int]], count: int) -> tuple[str, ...]:
+        """The names of states that are the last arguments, or results, of the entry, which has so many."""
+        found = sorted(found)
+        for expected, (place, _, at) in enumerate(found, count - len(found)):
+            if place != expected:
+                raise self.error(f"states are the last {word}s of the first function: {word}={expected} is missing", at)
+        return tuple([name for _, name, _ in found])
+
+    def declaration(
+        self, opener: str, name: str, module: Module, places: dict[str, list[tuple[int, str, int]]]
+    ) -> tuple[dict[str, Any], Any]:
         if opener == "callable":
             return module.callables, Unbound(name)
         self.expect(":")
@@ -275,10 +308,21 @@ class _Parser:
             return module.constants, self.contents(t) if self.accept("=") else Unbound(name, t)
         kind = "parameter"
         if self.accept("{"):
-            self.expect("kind")
-            self.expect("=")
-            kind = str(self.literal())
-            self.expect("}")
+            while self.tokens[self.i] != "}":
+                at, word = self.i, self.tokens[self.i]
+                if word not in ("kind", *places):
+                    raise self.error(f"a state has kind, argument and result, but not {word or 'the end'}")
+                self.i += 1
+                self.expect("=")
+                value = self.literal()
+                if word in places:
+                    if type(value) is not int:
+                        raise self.error(f"{word} is a number", at + 2)
+                    places[word].append((value, name, at))
+                else:
+                    kind = str(value)
+                self.accept(",")
+            self.i += 1
         return module.states, StateInfo(name, t, kind)
 
     def contents(self, t: TensorType) -> Any:
@@ -339,6 +383,7 @@ class _Parser:
         at = self.i
         self.i += 1
         op = Op(defn, (), [t for _, _, t in left], (), (), None, parent)
+        self.places[op] = at
         if defn.infer_blocks is None:
             op.operands = tuple(self.uses())
             op.attrs = self.attrs(op, {}, at)

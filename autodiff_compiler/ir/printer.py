@@ -14,6 +14,7 @@ import numpy as np
 from ..dtypes import BY_SHORT, DType, from_numpy
 from ..source import Loc
 from .core import Block, Function, Module, Op, Value
+from .naming import Namer, carries_of, definitions
 from .types import Dim, Link, Seq, TensorType, TupleType, Type, tensor, tuple_of
 
 __all__ = [
@@ -24,9 +25,9 @@ __all__ = [
     "Unbound",
     "implied_type",
     "literal_text",
+    "print_declarations",
     "print_function",
     "print_module",
-    "scan_types",
 ]
 
 #: Comments by op, or by block: they go to its `yield` or `return`.
@@ -42,7 +43,6 @@ _PLAIN_TAG = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 #: What a symbolic size may be called.
 SIZE_NAME = re.compile(r"[A-Za-z_][\w*]*", re.ASCII)
 _NOT_IN_COMMENT = re.compile(r"[^ -~]")
-_NOT_IN_NAME = re.compile(r"\W", re.ASCII)
 #: Literals that are words; a symbolic size cannot have their names.
 WORDS = {"True": True, "False": False, "None": None, "nan": float("nan"), "inf": float("inf"), "-inf": float("-inf")}
 RESERVED = frozenset([*WORDS, *BY_SHORT, "seq", "link"])
@@ -62,15 +62,28 @@ class Unbound:
 # ----------------------------------------------------------------------------------------------------------- printing
 def print_module(module: Module, notes: Notes | None = None, *, places: bool = True) -> str:
     """The text of a module, ending in a newline; `notes` and `places` as for `print_function`."""
+    declared = print_declarations(module)
+    parts = [declared] if declared else []
+    return "\n\n".join(parts + [print_function(f, notes, places=places) for f in module]) + "\n"
+
+
+def print_declarations(module: Module) -> str:
+    """The lines of a module's text in front of its functions: states, constants and callables, without a last newline.
+
+    Of a state that was lifted they say which argument of the entry it is, and which result its next version.
+    """
     lines = []
     for state in module.states.values():
-        kind = "" if state.kind == "parameter" else f" {{kind={json.dumps(state.kind)}}}"
-        lines.append(f"state {_global(state.name)}: {_type_text(state.type)}{kind}")
+        shown = {} if state.kind == "parameter" else {"kind": json.dumps(state.kind)}
+        for word, names, values in (("argument", module.inputs, "args"), ("result", module.outputs, "outs")):
+            if state.name in names:
+                shown[word] = str(len(getattr(module.entry, values)) - len(names) + names.index(state.name))
+        attrs = f" {{{', '.join([f'{word}={text}' for word, text in shown.items()])}}}" if shown else ""
+        lines.append(f"state {_global(state.name)}: {_type_text(state.type)}{attrs}")
     for name, array in module.constants.items():
         lines.append(f"constant {_global(name)}: {_constant_text(array)}")
     lines += [f"callable {_global(name)}" for name in module.callables]
-    parts = ["\n".join(lines)] if lines else []
-    return "\n\n".join(parts + [print_function(f, notes, places=places) for f in module]) + "\n"
+    return "\n".join(lines)
 
 
 def print_function(function: Function, notes: Notes | None = None, *, places: bool = True) -> str:
@@ -147,13 +160,17 @@ def _global(name: str) -> str:
 
 
 def _location_text(loc: Loc) -> str:
-    file = os.path.basename(loc.file)
-    if not _PLAIN_FILE.fullmatch(file):
-        file = json.dumps(file)
-    text = f"@ {file}:{loc.line}:{loc.col}"
+    user = loc.of_user()
+    text = f"@ {_place_text(loc)}" if user is loc else f"@ {_place_text(user)} in {_place_text(loc)}"
     if loc.tag:
-        text += f" {loc.tag if _PLAIN_TAG.fullmatch(loc.tag) else json.dumps(loc.tag)}"
+        plain = _PLAIN_TAG.fullmatch(loc.tag) and loc.tag != "in"
+        text += f" {loc.tag if plain else json.dumps(loc.tag)}"
     return text
+
+
+def _place_text(loc: Loc) -> str:
+    file = os.path.basename(loc.file)
+    return f"{file if _PLAIN_FILE.fullmatch(file) else json.dumps(file)}:{loc.line}:{loc.col}"
 
 
 class _Memo(dict[Any, str]):
@@ -185,12 +202,11 @@ class FunctionPrinter:
         self.names: dict[Value, str] = {}
         self.types = _Memo(_type_text)
         self.locations = _Memo(_location_text)
-        self._taken: set[str] = set()
-        self._copies: dict[str, int] = {}
-        self._numbers = 0
+        self._namer = Namer()
 
     def function(self, function: Function) -> list[str]:
         body = function.body
+        self._namer = Namer(definitions(function))
         outs = ", ".join([self.types[x.type] for x in body.outs])
         head = f"func {_global(function.name)}({self._definitions(body.args)}) -> ({outs}) {{"
         self._line(head, function.loc)
@@ -202,21 +218,9 @@ class FunctionPrinter:
 
     # ------------------------------------------------------------------------------------------- names
     def _define(self, x: Value) -> str:
-        hint = x.name and _NOT_IN_NAME.sub("_", x.name)
-        if not hint:
-            name = f"%{self._numbers}"
-            self._numbers += 1
-        else:
-            name = "%_" + hint if hint[0].isdigit() else "%" + hint
-            if name in self._taken:
-                first, k = name, self._copies.get(name, 0)
-                while name in self._taken:
-                    k += 1
-                    name = f"{first}_{k}"
-                self._copies[first] = k
-            self._taken.add(name)
-        self.names[x] = name
-        return name
+        name = self._namer.name(x.name) if x.name else self._namer.number(x.number)
+        self.names[x] = text = f"%{name}"
+        return text
 
     def _definitions(self, values: Sequence[Value]) -> str:
         return ", ".join([f"{self._define(x)}: {self.types[x.type]}" for x in values])
@@ -260,7 +264,7 @@ class FunctionPrinter:
         return f" {{{', '.join(shown)}}}" if shown else ""
 
     def _structured(self, op: Op, left: str, pad: str) -> None:
-        carries, args = _carries(op), None
+        carries, args = carries_of(op), None
         if carries is None:
             head = self._plain_head(op)
         elif op.defn.name == "while":
@@ -316,23 +320,3 @@ def _is_implied(name: str, value: Any, op: Op) -> bool:
 def implied_type(results: Sequence[Value], operands: Sequence[Value]) -> Type | None:
     shown = results or operands
     return shown[0].type if len(shown) == 1 else None
-
-
-def _carries(op: Op) -> int | None:
-    """How many carries a well-formed loop has; None for another op, or one that needs the general form."""
-    types = [x.type for x in op.operands]
-    if op.defn.name == "while":
-        carries, expected = len(types), [types, types]
-    elif op.defn.name == "scan" and types and op.attrs and type(op.attrs[0]) is int and 0 <= op.attrs[0] < len(types):
-        carries = op.attrs[0]
-        if not all(isinstance(t, Seq) for t in types[1 + carries :]):
-            return None
-        expected = [scan_types(types, carries)]
-    else:
-        return None
-    return carries if [[x.type for x in b.args] for b in op.blocks] == expected else None
-
-
-def scan_types(types: Sequence[Type], carries: int) -> list[Type]:
-    """The argument types of a scan's body: index, carries, elements."""
-    return [*types[: 1 + carries], *(t.elem for t in types[1 + carries :] if isinstance(t, Seq))]

@@ -23,20 +23,22 @@ Structured ops open blocks; a block ends in what it yields::
 
 In a loop ``(%c = %x)`` names a carry and its first value (both blocks of a `while` know it by that name),
 ``; %e = %es`` an element and its sequence, and the ``;`` of `yield` divides the next carries from what is collected.
-An attribute that has its default is left out, as are `type` and `types` where they repeat the types of the results
-(or, without results, of the operand).  Literals: ``1``, ``-0.5``, ``nan``, ``True``, ``None``, ``"text"``, ``f32``,
-``f32[B,4]``, ``seq<f32[]>``, ``(f32[], i64[])`` (the type of a tuple), ``[1,[2]]`` (a Python tuple) and ``B`` (a
-symbolic size).
+Of a state that has become a value ``state @w: f32[4,2] {argument=1, result=2}`` says which argument of the first
+function it is, and which result is its next version.  An attribute that has its default is left out, as are `type`
+and `types` where they repeat the types of the results (or, without results, of the operand).  Literals: ``1``,
+``-0.5``, ``nan``, ``True``, ``None``, ``"text"``, ``f32``, ``f32[B,4]``, ``seq<f32[]>``, ``(f32[], i64[])`` (the type
+of a tuple), ``[1,[2]]`` (a Python tuple) and ``B`` (a symbolic size).
 
-A name is its value's hint, made unique within the function; a value without one gets a number.  Reading text back, `;`
-may stand for a line break, and ``//`` starts a comment.  ``@ file:line:col tag`` ends the first line of an op; the text
-keeps no more of a location than that.
+A name is its value's hint, made unique within the function; a value without one gets a number (see `ir.naming`).
+Reading text back, `;` may stand for a line break, and ``//`` starts a comment.  ``@ file:line:col tag`` ends the first
+line of an op; of what lies in a library ``@ file:line:col in file:line:col tag`` says first which line of the user's
+called it.  The text keeps no more of a location than that.
 """
 
 from __future__ import annotations
 
 from .parser import ParseError, parse_function, parse_module
-from .printer import FunctionPrinter, Unbound, literal_text, print_function, print_module
+from .printer import FunctionPrinter, Unbound, literal_text, print_declarations, print_function, print_module
 
 __all__ = [
     "FunctionPrinter",
@@ -45,6 +47,7 @@ __all__ = [
     "literal_text",
     "parse_function",
     "parse_module",
+    "print_declarations",
     "print_function",
     "print_module",
 ]

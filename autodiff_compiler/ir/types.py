@@ -6,6 +6,7 @@ Types are interned, so `a is b` decides equality and a type is a cheap dictionar
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import ClassVar, TypeAlias
 
 from ..dtypes import DType
@@ -24,6 +25,7 @@ __all__ = [
     "link",
     "same_dim",
     "same_shape",
+    "scan_types",
     "seq",
     "tensor",
     "tuple_of",
@@ -195,3 +197,8 @@ def dim_product(shape: Shape) -> Size:
     if known == 1 and len(names) == 1:
         return Dim(names[0])
     return Dim("*".join(sorted(names) + ([str(known)] if known != 1 else [])))
+
+
+def scan_types(types: Sequence[Type], carries: int) -> list[Type]:
+    """The argument types of a scan's body: index, carries, elements."""
+    return [*types[: 1 + carries], *(t.elem for t in types[1 + carries :] if isinstance(t, Seq))]

@@ -43,7 +43,7 @@ class VerifyError(InternalCompilerError):
     """The IR breaks one of its rules: `op` is where (None: the function itself), the notes show the text around it."""
 
     def __init__(self, problem: str, function: Function, op: Op | None = None, where: Op | Block | None = None) -> None:
-        self.function, self.op = function, op
+        self.problem, self.function, self.op = problem, function, op
         name = f"@{function.name}" if op is None else f"{op.defn.name} in @{function.name}"
         notes = [f"the IR there:\n{_context(function, op if where is None else where)}"]
         super().__init__(f"{name}: {problem}", loc=function.loc if op is None else op.loc, notes=notes)

@@ -231,8 +231,8 @@ class Cloner:
         if found.__class__ is Value:
             old = op.results[0]
             mapping[old] = found
-            if found.name is None and old.name is not None and found.owner.__class__ is Op:
-                found.name = old.name
+            if found.name is None and found.owner.__class__ is Op:
+                found.named_after(old)
         elif found is not None:
             self.map_results(op, found)
 
@@ -246,7 +246,7 @@ class Cloner:
 
     def clone_block(self, block: Block) -> Block:
         """The copy of a block inside the op being copied, to be owned by the new op."""
-        builder = self.builder.nested([x.type for x in block.args], [x.name for x in block.args])
+        builder = self.builder.nested_like(block.args)
         self.mapping.update(zip(block.args, builder.block.args, strict=True))
         return builder.ret(*self.nested(builder).clone_ops(block))
 
@@ -254,8 +254,8 @@ class Cloner:
         """Says which new values stand for the results of `op`; they inherit its names."""
         for old, new in zip(op.results, results, strict=True):
             self.mapping[old] = new
-            if new.name is None and old.name is not None and new.owner.__class__ is Op:
-                new.name = old.name
+            if new.name is None and new.owner.__class__ is Op:
+                new.named_after(old)
 
 
 def inline(
@@ -304,7 +304,7 @@ def _called_from(caller: Loc) -> Callable[[Loc | None], Loc | None]:
 
 def clone_function(function: Function, module: Module | None = None, rules: Rules | None = None) -> Function:
     """A copy of a function, built anew (so folded, numbered and rewritten by `rules`)."""
-    body = Block([x.type for x in function.args], [x.name for x in function.args])
+    body = Block.like(function.args)
     builder = Builder(body, module=module, rules=rules)
     builder.ret(*inline(builder, function.body, body.args))
     return Function(function.name, body, function.loc)

@@ -54,7 +54,12 @@ def t(input: Any) -> Any:
 
 
 def flip(input: Any, dims: Any) -> Any:
-    """The elements in reverse order along dimensions."""
+    """The elements in reverse order along dimensions.
+
+    >>> from autodiff_compiler import Tensor
+    >>> flip(Tensor([1, 2, 3]), (0,)).tolist()
+    [3, 2, 1]
+    """
     return call.flip(input, dims)
 
 
@@ -84,7 +89,12 @@ def reverse_sequence(x: Any, seq_lengths: Any, seq_dim: int, batch_dim: int = 0)
 
 
 def roll(input: Any, shifts: Any, dims: Any = None) -> Any:
-    """The elements moved along dimensions (of the flat tensor by default); what leaves the end enters in front."""
+    """The elements moved along dimensions (of the flat tensor by default); what leaves the end enters in front.
+
+    >>> from autodiff_compiler import Tensor
+    >>> roll(Tensor([1, 2, 3]), 1).tolist()
+    [3, 1, 2]
+    """
     return call.roll(input, shifts, dims)
 
 
@@ -248,7 +258,12 @@ def atleast_3d(inputs: Any) -> Any:
 
 
 def meshgrid(*inputs: Any, indexing: str = "xy") -> tuple[Any, ...]:
-    """The coordinates of a grid over vectors, one tensor for each; "xy" exchanges the first two dimensions of "ij"."""
+    """The coordinates of a grid over vectors, one tensor for each; "xy" exchanges the first two dimensions of "ij".
+
+    >>> from autodiff_compiler import Tensor
+    >>> [t.tolist() for t in meshgrid(Tensor([1, 2]), Tensor([3, 4]))]
+    [[[1, 2], [1, 2]], [[3, 3], [4, 4]]]
+    """
     return tuple(call.meshgrid(*inputs, indexing=indexing))
 
 
@@ -315,7 +330,12 @@ def col2im(input_x: Any, output_size: Any, kernel_size: Any, dilation: Any, padd
 
 
 def tril(input: Any, diagonal: int = 0) -> Any:
-    """The elements of matrices on and below a diagonal, zeros above."""
+    """The elements of matrices on and below a diagonal, zeros above.
+
+    >>> from autodiff_compiler import Tensor
+    >>> tril(Tensor([[1, 2], [3, 4]])).tolist()
+    [[1, 0], [3, 4]]
+    """
     return call.tril(input, diagonal)
 
 
@@ -326,7 +346,11 @@ def triu(input: Any, diagonal: int = 0) -> Any:
 
 # ------------------------------------------------------------------------------------------------ creation
 def eye(n: int, m: int | None = None, dtype: Any = None) -> Any:
-    """A matrix with ones on its main diagonal, float32 by default."""
+    """A matrix with ones on its main diagonal, float32 by default.
+
+    >>> eye(2).tolist()
+    [[1.0, 0.0], [0.0, 1.0]]
+    """
     return call.eye(n, m, dtype)
 
 

@@ -149,7 +149,12 @@ relu.__graph_call__ = _relu_in_compiled_code  # type: ignore[attr-defined]
 
 
 def pow(input: Any, exponent: Any) -> Any:
-    """`input` to the power of `exponent`, element by element."""
+    """`input` to the power of `exponent`, element by element.
+
+    >>> from autodiff_compiler import Tensor
+    >>> pow(Tensor([1.0, 2.0, 3.0]), 2).tolist()
+    [1.0, 4.0, 9.0]
+    """
     return call.pow(input, exponent)
 
 
@@ -171,7 +176,12 @@ def clip_by_value(x: Any, clip_value_min: Any = None, clip_value_max: Any = None
 
 
 def where(condition: Any, input: Any, other: Any) -> Any:
-    """The elements of `input` where the condition holds, else those of `other`; both sides are computed."""
+    """The elements of `input` where the condition holds, else those of `other`; both sides are computed.
+
+    >>> from autodiff_compiler import Tensor
+    >>> where(Tensor([True, False]), Tensor([1.0, 2.0]), 0.0).tolist()
+    [1.0, 0.0]
+    """
     return call.where(condition, input, other)
 
 
@@ -181,7 +191,12 @@ def select(condition: Any, input: Any, other: Any) -> Any:
 
 
 def masked_fill(input_x: Any, mask: Any, value: Any) -> Any:
-    """`input_x` with `value` where the mask holds."""
+    """`input_x` with `value` where the mask holds.
+
+    >>> from autodiff_compiler import Tensor
+    >>> masked_fill(Tensor([1.0, 2.0]), Tensor([True, False]), 9.0).tolist()
+    [9.0, 2.0]
+    """
     return call.masked_fill(input_x, mask, value)
 
 
@@ -204,7 +219,12 @@ def stop_gradient(value: Any) -> Any:
 
 # ------------------------------------------------------------------------------------------------ reductions
 def sum(input: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Any:
-    """Sum over dimensions (all by default); smaller integers and bools are summed as int64."""
+    """Sum over dimensions (all by default); smaller integers and bools are summed as int64.
+
+    >>> from autodiff_compiler import Tensor
+    >>> sum(Tensor([[1.0, 2.0], [3.0, 4.0]]), 0).tolist()
+    [4.0, 6.0]
+    """
     return call.sum(input, all_if_none(dim), dtype, keepdim)
 
 
@@ -294,7 +314,12 @@ def any(input: Any, axis: Any = None, keep_dims: bool = False) -> Any:
 
 
 def argmax(input: Any, dim: Any = None, keepdim: bool = False) -> Any:
-    """Index (int64) of the greatest element along a dimension, of the flat tensor by default."""
+    """Index (int64) of the greatest element along a dimension, of the flat tensor by default.
+
+    >>> from autodiff_compiler import Tensor
+    >>> argmax(Tensor([[1.0, 3.0], [4.0, 2.0]]), 1).tolist()
+    [1, 0]
+    """
     return call.argmax(input, dim, keepdim)
 
 
@@ -333,12 +358,22 @@ def rank(input_x: Any) -> int:
 
 
 def reshape(input: Any, shape: Any) -> Any:
-    """The same elements in row-major order under another shape; one size may be -1."""
+    """The same elements in row-major order under another shape; one size may be -1.
+
+    >>> from autodiff_compiler import Tensor
+    >>> reshape(Tensor([[1, 2, 3], [4, 5, 6]]), (3, -1)).tolist()
+    [[1, 2], [3, 4], [5, 6]]
+    """
     return call.reshape(input, shape)
 
 
 def flatten(input: Any, order: str = "C", *, start_dim: int = 1, end_dim: int = -1) -> Any:
-    """The dimensions from `start_dim` to `end_dim` made one; a tensor with less than two stays in one dimension."""
+    """The dimensions from `start_dim` to `end_dim` made one; a tensor with less than two stays in one dimension.
+
+    >>> from autodiff_compiler import Tensor
+    >>> flatten(Tensor([[[1, 2], [3, 4]]])).tolist()
+    [[1, 2, 3, 4]]
+    """
     if order != "C":
         raise UnsupportedCallError(f"flatten in the order {order!r} is not available", hint="transpose first")
     x = as_tensor(input, "input")
@@ -351,7 +386,12 @@ def flatten(input: Any, order: str = "C", *, start_dim: int = 1, end_dim: int = 
 
 
 def transpose(input: Any, dims: Any) -> Any:
-    """The dimensions in the order `dims`."""
+    """The dimensions in the order `dims`.
+
+    >>> from autodiff_compiler import Tensor
+    >>> transpose(Tensor([[1, 2, 3], [4, 5, 6]]), (1, 0)).tolist()
+    [[1, 4], [2, 5], [3, 6]]
+    """
     return call.transpose(input, dims)
 
 
@@ -366,17 +406,32 @@ def swapaxes(input: Any, axis0: int, axis1: int) -> Any:
 
 
 def broadcast_to(input: Any, shape: Any) -> Any:
-    """The tensor repeated along new leading dimensions and those of size 1; -1 keeps a size."""
+    """The tensor repeated along new leading dimensions and those of size 1; -1 keeps a size.
+
+    >>> from autodiff_compiler import Tensor
+    >>> broadcast_to(Tensor([1, 2]), (2, -1)).tolist()
+    [[1, 2], [1, 2]]
+    """
     return call.broadcast_to(input, shape)
 
 
 def squeeze(input: Any, axis: Any = None) -> Any:
-    """Dimensions of size 1 taken away, all of them by default."""
+    """Dimensions of size 1 taken away, all of them by default.
+
+    >>> from autodiff_compiler import Tensor
+    >>> squeeze(Tensor([[1, 2]])).tolist()
+    [1, 2]
+    """
     return call.squeeze(input, axis)
 
 
 def expand_dims(input_x: Any, axis: Any) -> Any:
-    """A new dimension of size 1 at `axis` of the result."""
+    """A new dimension of size 1 at `axis` of the result.
+
+    >>> from autodiff_compiler import Tensor
+    >>> expand_dims(Tensor([1, 2]), 0).tolist()
+    [[1, 2]]
+    """
     return call.expand_dims(input_x, axis)
 
 
@@ -386,7 +441,12 @@ def unsqueeze(input: Any, dim: Any) -> Any:
 
 
 def concat(tensors: Sequence[Any], axis: int = 0) -> Any:
-    """Tensors joined along an existing dimension."""
+    """Tensors joined along an existing dimension.
+
+    >>> from autodiff_compiler import Tensor
+    >>> concat((Tensor([[1, 2]]), Tensor([[3, 4]])), axis=1).tolist()
+    [[1, 2, 3, 4]]
+    """
     return call.concat(tensors, axis)
 
 
@@ -394,7 +454,12 @@ cat = concat
 
 
 def stack(tensors: Sequence[Any], axis: int = 0) -> Any:
-    """Tensors of one shape joined along a new dimension."""
+    """Tensors of one shape joined along a new dimension.
+
+    >>> from autodiff_compiler import Tensor
+    >>> stack((Tensor([1, 2]), Tensor([3, 4]))).tolist()
+    [[1, 2], [3, 4]]
+    """
     return call.stack(tensors, axis)
 
 
@@ -402,13 +467,21 @@ def gather(input_params: Any, input_indices: Any, axis: int, batch_dims: int = 0
     """Slices along an axis at the given positions, whose shape takes the axis' place; IndexError outside.
 
     The first `batch_dims` dimensions of both run together.
+
+    >>> from autodiff_compiler import Tensor
+    >>> gather(Tensor([[1, 2], [3, 4], [5, 6]]), Tensor([2, 0]), 0).tolist()
+    [[5, 6], [1, 2]]
     """
     return call.gather(input_params, input_indices, axis, batch_dims)
 
 
 # ------------------------------------------------------------------------------------------------ creation
 def zeros(size: Any, dtype: Any = None) -> Any:
-    """A tensor of zeros, float32 by default."""
+    """A tensor of zeros, float32 by default.
+
+    >>> zeros((2, 2)).tolist()
+    [[0.0, 0.0], [0.0, 0.0]]
+    """
     return call.zeros(size, dtype)
 
 
@@ -438,7 +511,11 @@ def full_like(input: Any, fill_value: Any, *, dtype: Any = None) -> Any:
 
 
 def arange(start: Any = 0, end: Any = None, step: Any = 1, *, dtype: Any = None) -> Any:
-    """The numbers from start (0 if only one argument is given) up to before end."""
+    """The numbers from start (0 if only one argument is given) up to before end.
+
+    >>> arange(1, 6, 2).tolist()
+    [1, 3, 5]
+    """
     return call.arange(start, end, step, dtype)
 
 

@@ -56,7 +56,12 @@ def gather_nd(input_x: Any, indices: Any) -> Any:
 
 
 def index_select(input: Any, axis: int, index: Any) -> Any:
-    """The slices along an axis at the positions in `index`, of one dimension."""
+    """The slices along an axis at the positions in `index`, of one dimension.
+
+    >>> from autodiff_compiler import Tensor
+    >>> index_select(Tensor([[1, 2], [3, 4]]), 1, Tensor([1])).tolist()
+    [[2], [4]]
+    """
     return call.index_select(input, axis, index)
 
 
@@ -102,7 +107,12 @@ def masked_select(input: Any, mask: Any) -> Any:
 
 
 def nonzero(input: Any, *, as_tuple: bool = False) -> Any:
-    """The places (int64) of the elements that are not zero, as rows or as a vector per dimension; eager code only."""
+    """The places (int64) of the elements that are not zero, as rows or as a vector per dimension; eager code only.
+
+    >>> from autodiff_compiler import Tensor
+    >>> nonzero(Tensor([0.0, 2.0, 3.0])).tolist()
+    [[1], [2]]
+    """
     return call.nonzero(input, as_tuple)
 
 
@@ -164,7 +174,12 @@ def msort(input: Any) -> Any:
 
 
 def topk(input: Any, k: int, dim: int | None = None, largest: bool = True, sorted: bool = True) -> tuple[Any, Any]:
-    """The k greatest (or smallest) elements along a dimension in order, and (int32) where they stand."""
+    """The k greatest (or smallest) elements along a dimension in order, and (int32) where they stand.
+
+    >>> from autodiff_compiler import Tensor
+    >>> [t.tolist() for t in topk(Tensor([1.0, 4.0, 3.0]), 2)]
+    [[4.0, 3.0], [1, 2]]
+    """
     values, order = call.topk(input, k, dim, largest, sorted)
     return values, order
 
@@ -255,7 +270,12 @@ def tensor_scatter_min(input_x: Any, indices: Any, updates: Any) -> Any:
 
 
 def scatter_nd(indices: Any, updates: Any, shape: Any) -> Any:
-    """Zeros of a shape with `updates` added at the places in the last dimension of `indices`."""
+    """Zeros of a shape with `updates` added at the places in the last dimension of `indices`.
+
+    >>> from autodiff_compiler import Tensor
+    >>> scatter_nd(Tensor([[1], [3], [1]]), Tensor([1.0, 2.0, 5.0]), (4,)).tolist()
+    [0.0, 6.0, 0.0, 2.0]
+    """
     return call.scatter_nd(indices, updates, shape)
 
 

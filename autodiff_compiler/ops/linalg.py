@@ -35,7 +35,12 @@ def mv(mat: Any, vec: Any) -> Any:
 
 
 def bmm(input_x: Any, mat2: Any) -> Any:
-    """Products of the matrices of two batches of equal size; ShapeError for others."""
+    """Products of the matrices of two batches of equal size; ShapeError for others.
+
+    >>> from autodiff_compiler import Tensor
+    >>> bmm(Tensor([[[1.0, 2.0]]]), Tensor([[[3.0], [4.0]]])).tolist()
+    [[[11.0]]]
+    """
     return call.bmm(input_x, mat2)
 
 
@@ -45,7 +50,12 @@ def inner(input: Any, other: Any) -> Any:
 
 
 def outer(input: Any, vec2: Any) -> Any:
-    """Products of every element of `input` and every element of `vec2`: a matrix."""
+    """Products of every element of `input` and every element of `vec2`: a matrix.
+
+    >>> from autodiff_compiler import Tensor
+    >>> outer(Tensor([1, 2]), Tensor([3, 4])).tolist()
+    [[3, 4], [6, 8]]
+    """
     return call.outer(input, vec2)
 
 

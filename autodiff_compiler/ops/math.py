@@ -252,7 +252,12 @@ def nan_to_num(input: Any, nan: float | None = None, posinf: float | None = None
 
 # ------------------------------------------------------------------------------------------------ along an axis
 def cumsum(x: Any, axis: int, dtype: Any = None) -> Any:
-    """Running sum along an axis; integers keep their dtype."""
+    """Running sum along an axis; integers keep their dtype.
+
+    >>> from autodiff_compiler import Tensor
+    >>> cumsum(Tensor([1, 2, 3]), 0).tolist()
+    [1, 3, 6]
+    """
     return call.cumsum(x, axis, dtype)
 
 
@@ -291,7 +296,12 @@ def diff(x: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = 
 
 # ------------------------------------------------------------------------------------------------ reductions
 def prod(input: Any, axis: Any = None, keep_dims: bool = False, dtype: Any = None) -> Any:
-    """Product over axes (all by default); smaller integers and bools are multiplied as int64."""
+    """Product over axes (all by default); smaller integers and bools are multiplied as int64.
+
+    >>> from autodiff_compiler import Tensor
+    >>> prod(Tensor([1.0, 2.0, 4.0])).item()
+    8.0
+    """
     return call.prod(input, all_if_none(axis), keep_dims, dtype)
 
 
@@ -335,7 +345,12 @@ def matrix_norm(A: Any, ord: Any = "fro", axis: Any = (-2, -1), keepdims: bool =
 
 
 def var(input: Any, axis: Any = None, ddof: int = 0, keepdims: bool = False) -> Any:
-    """Mean squared deviation from the mean over axes (all by default), divided by the count less `ddof`."""
+    """Mean squared deviation from the mean over axes (all by default), divided by the count less `ddof`.
+
+    >>> from autodiff_compiler import Tensor
+    >>> var(Tensor([1.0, 3.0])).item()
+    1.0
+    """
     return call.var(input, all_if_none(axis), ddof, keepdims)
 
 

@@ -102,7 +102,12 @@ def threshold(input: Any, thr: float, value: float) -> Any:
 
 
 def softmax(input: Any, axis: int = -1, *, dtype: Any = None) -> Any:
-    """exp(x) divided by its sum along an axis, without overflow."""
+    """exp(x) divided by its sum along an axis, without overflow.
+
+    >>> from autodiff_compiler import Tensor
+    >>> softmax(Tensor([0.0, 0.0])).tolist()
+    [0.5, 0.5]
+    """
     return call.softmax(input if dtype is None else call.cast(input, dtype), axis)
 
 
@@ -476,7 +481,12 @@ def _classes(x: Any) -> int:
 
 
 def mse_loss(input: Any, target: Any, reduction: str = "mean") -> Any:
-    """Squared difference of two tensors: its mean, its sum, or (``reduction="none"``) element by element."""
+    """Squared difference of two tensors: its mean, its sum, or (``reduction="none"``) element by element.
+
+    >>> from autodiff_compiler import Tensor
+    >>> mse_loss(Tensor([1.0, 3.0]), Tensor([1.0, 1.0])).item()
+    2.0
+    """
     return call.mse_loss(input, target, reduction)
 
 

@@ -189,7 +189,7 @@ class _Copy:
         return Function(function.name, self.block(function.body, function.args, function.outs), function.loc)
 
     def block(self, old: Block, args: Sequence[Value], outs: Sequence[Value]) -> Block:
-        new = Block([x.type for x in args], [x.name for x in args])
+        new = Block.like(args)
         mapping, live = self.mapping, self.live.ops
         mapping.update(zip(args, new.args, strict=True))
         append = new.ops.append
@@ -202,7 +202,7 @@ class _Copy:
                 operands = tuple([mapping[x] for x in op.operands])
                 copy = Op(op.defn, operands, [x.type for x in op.results], op.attrs, (), op.loc, new)
                 for x, y in zip(op.results, copy.results):  # noqa: B905 - the inner loop of every compilation
-                    y.name = x.name
+                    y.name, y.number = x.name, x.number
                     mapping[x] = y
             append(copy)
         new.outs = [mapping[x] for x in outs]
@@ -210,7 +210,7 @@ class _Copy:
 
     def _map(self, old: Sequence[Value], new: Sequence[Value]) -> None:
         for x, y in zip(old, new, strict=True):
-            y.name = x.name
+            y.name, y.number = x.name, x.number
             self.mapping[x] = y
 
     def _structured(self, op: Op, parent: Block) -> Op:

@@ -103,7 +103,7 @@ def fuse(module: Module) -> Module:
     """The module with pure ops moved so that groups are long; effects keep their order."""
     new = module.like()
     for function in module:
-        body = Block([x.type for x in function.args], [x.name for x in function.args])
+        body = Block.like(function.args)
         copy = _Reorder(Builder(body, module=new), dict(zip(function.args, body.args, strict=True)))
         body.outs = copy.clone_ops(function.body)
         new.add(Function(function.name, body, function.loc))

@@ -67,7 +67,7 @@ class _Inliner(Cloner):
 
     @classmethod
     def function(cls, function: Function, module: Module, calls: dict[str, int], final: bool) -> Function:
-        body = Block([x.type for x in function.args], [x.name for x in function.args])
+        body = Block.like(function.args)
         cloner = cls(Builder(body, module=module), dict(zip(function.args, body.args, strict=True)))
         cloner.module, cloner.calls, cloner.final = module, calls, final
         cloner.builder.ret(*cloner.clone_ops(function.body))

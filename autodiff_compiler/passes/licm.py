@@ -21,7 +21,7 @@ def licm(module: Module) -> Module:
     """The module with loop-invariant ops in front of their loops."""
     new = module.like()
     for function in module:
-        body = Block([x.type for x in function.args], [x.name for x in function.args])
+        body = Block.like(function.args)
         mover = _Mover(Builder(body, module=new), dict(zip(function.args, body.args, strict=True)))
         body.outs = mover.clone_ops(function.body)
         new.add(Function(function.name, body, function.loc))
@@ -43,7 +43,7 @@ class _Mover(Cloner):
         self.around, self.free = (builder,), 0
 
     def clone_block(self, block: Block) -> Block:
-        builder = self.builder.nested([x.type for x in block.args], [x.name for x in block.args])
+        builder = self.builder.nested_like(block.args)
         self.mapping.update(zip(block.args, builder.block.args, strict=True))
         inner = type(self)(builder, self.mapping)
         inner.around = (*self.around, builder)

@@ -12,9 +12,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeAlias
 
+from .. import logs, progress
 from ..errors import CompileError, InternalCompilerError
 from ..ir.core import Block, Function, Module, Op, Value
-from ..ir.failure import failing_op, history_of, internal_error, leave, marked, place_of
+from ..ir.failure import failing_op, history_of, internal_error, leave, marked, op_of, place_of
+from ..ir.remarks import declarations, remarks
 from ..ir.text import FunctionPrinter, print_module
 from ..ir.verify import verify as check
 from ..ir.walk import count_ops, ops_of
@@ -29,6 +31,7 @@ __all__ = [
     "Pass",
     "PassReport",
     "dump",
+    "dump_function",
     "has_grad",
     "module_pass",
     "run",
@@ -71,6 +74,9 @@ class PassReport:
     before: int
     after: int
 
+    def __str__(self) -> str:
+        return f"{self.name}: {self.before} to {self.after} operations in {self.seconds * 1e3:.2f} ms"
+
 
 def module_pass(name: str, notes: Describe | None = None) -> Callable[[Pass], Pass]:
     """Declares a pass; `notes` says what its dump shows besides the IR."""
@@ -101,9 +107,9 @@ def run(
     """
     folder = None if dump_dir is None else Path(dump_dir)
     if folder is not None:
-        folder.mkdir(parents=True, exist_ok=True)
-        (folder / "00_input.ir").write_text(dump(module), encoding="ascii")
+        leave(folder, "00_input.ir", dump(module))
     reports: list[PassReport] = []
+    told = logs.listener("passes")
     finished: set[str] = set()
     steps = list(reversed(pipeline))
     while steps:
@@ -114,6 +120,7 @@ def run(
             continue
         before, stem, start = module, f"{len(reports) + 1:02d}_{step}", time.perf_counter()
         after: Module | None = None
+        progress.at(f"pass {step}", reports[-1].after if reports else None)
         try:
             after = PASSES[step](before)
             seconds = time.perf_counter() - start
@@ -127,14 +134,16 @@ def run(
                 raise
             if isinstance(error, CompileError) and not isinstance(error, InternalCompilerError):
                 if folder is not None:
-                    text = marked(before, _failing(before, error), error.message)
+                    text = marked(before, op_of(before, error), error.message)
                     error.notes += (f"the program as it was then: {leave(folder, f'{stem}.failed.ir', text)}",)
                 raise
             raise _failure(stem, before, after, folder, error) from error
         module = after
         reports.append(PassReport(step, seconds, _size(before), _size(module)))
+        if told is not None:
+            told.info("%s%s: %s", _place(module), module.entry.name, reports[-1])
         if folder is not None:
-            (folder / f"{stem}.ir").write_text(dump(module, step), encoding="ascii")
+            leave(folder, f"{stem}.ir", dump(module, step))
         if observe is not None:
             observe(reports[-1], module)
     return module, reports
@@ -155,31 +164,35 @@ def _stage(module: Module, finished: set[str]) -> str:
 
 
 def dump(module: Module, name: str | None = None) -> str:
-    """The text of a module; with the name of a pass, what that pass found out stands behind the lines as comments."""
-    describe = NOTES.get(name or "")
-    if describe is None:
-        return print_module(module)
-    parts = [print_module(module.like())]
-    for function in module:
-        printer = FunctionPrinter()
-        lines = printer.function(function)
+    """The text of a module with remarks; with the name of a pass, what that pass found out stands there, too."""
+    parts = ["\n".join(declarations(module))] if module.states or module.constants or module.callables else []
+    parts += [dump_function(function, module, [name or ""]) for function in module]
+    return "\n\n".join(parts) + "\n"
+
+
+def dump_function(
+    function: Function, module: Module, passes: Sequence[str] = (), names: dict[Value, str] | None = None
+) -> str:
+    """The text of a module's function with remarks and what these passes found out; `names` takes up its names."""
+    printer = FunctionPrinter()
+    lines = printer.function(function)
+    if names is not None:
+        names.update(printer.names)
+    notes = remarks(function, printer.names, module.outputs if function is module.entry else ())
+    for describe in [NOTES[name] for name in passes if name in NOTES]:
         for where, note in describe(function, printer.names).items():
-            lines[printer.line_of[where]] += f"  // {note}"
-        parts.append("\n".join(lines) + "\n")
-    return "\n".join(parts).lstrip("\n")
+            notes.setdefault(where, []).append(note)
+    for where, texts in notes.items():
+        lines[printer.line_of[where]] += f"  // {'; '.join(texts)}".encode("ascii", "replace").decode()
+    return "\n".join(lines)
 
 
 def _size(module: Module) -> int:
     return sum(map(count_ops, module))
 
 
-def _failing(module: Module, error: CompileError) -> Op | None:
-    """The op of a module that a user's error is about: the one at work, or the first of its line."""
-    op = failing_op(error)
-    ops = [o for function in module for o in ops_of(function.body)]
-    if op in ops or error.loc is None:
-        return op
-    return next((o for o in ops if o.loc is not None and o.loc[:3] == error.loc[:3]), op)
+def _place(module: Module) -> str:
+    return logs.place(module.entry.loc or next((op.loc for op in module.entry.body.ops if op.loc is not None), None))
 
 
 def _failure(stem: str, before: Module, after: Module | None, folder: Path | None, error: Exception) -> CompileError:
@@ -190,5 +203,6 @@ def _failure(stem: str, before: Module, after: Module | None, folder: Path | Non
     note = f"{type(error).__name__}: {error}"
     files = [leave(folder, f"{stem}.before.ir", marked(before, op, note) + "\n" + history_of(error))]
     if after is not None:
-        files.append(leave(Path(files[0]).parent, f"{stem}.after.ir", print_module(after)))
+        beside = Path(files[0])
+        files.append(leave(beside.parent, beside.name.replace(".before.", ".after."), print_module(after)))
     return internal_error(error, what, name, files, place_of(error, before))

@@ -28,7 +28,7 @@ def simplify(module: Module) -> Module:
 
 
 def _swept(function: Function, module: Module) -> Function:
-    body = Block([x.type for x in function.args], [x.name for x in function.args])
+    body = Block.like(function.args)
     builder = Builder(body, module=module, rules=RULES)
     sweep = _Sweep(builder, dict(zip(function.args, body.args, strict=True)))
     builder.ret(*sweep.clone_ops(function.body))

@@ -158,7 +158,7 @@ def _lifted_entry(function: Function, context: _Context) -> Function:
 def _start(function: Function, context: _Context, without: dict[str, Value]) -> tuple[Block, _Lifter]:
     """A lifter for the copy of a function, whose arguments are the old ones but those of states."""
     args = [x for x in function.args if x not in without.values()]
-    body = Block([x.type for x in args], [x.name for x in args])
+    body = Block.like(args)
     lifter = _Lifter(Builder(body, module=context.module), dict(zip(args, body.args, strict=True)))
     lifter.context, lifter.env, lifter.first = context, {}, set()
     return body, lifter
@@ -223,6 +223,8 @@ class _Lifter(Cloner):
         elif name == "state_write" and op.attr("state") in self.env:
             (x,) = op.operands
             self.env[op.attr("state")] = self.mapping.get(x, x)
+            if self.context.module.check_nonfinite:  # from now on any op may stop the program
+                self._note([op.attr("state")], lasting=True)
         elif name == "assert" and self.unnoted():
             self._failing_assert(op)
         else:
@@ -238,8 +240,10 @@ class _Lifter(Cloner):
     def note(self, lasting: bool = False) -> None:
         """Notes the versions of the states for an exception that leaves the next op, or (`lasting`) any later one."""
         names = self.unnoted()
-        if not names:
-            return
+        if names:
+            self._note(names, lasting)
+
+    def _note(self, names: Sequence[str], lasting: bool) -> None:
         fn = self.context.commit(tuple(names), lasting)
         self.builder.emit(REGISTRY["host_call"], tuple([self.env[n] for n in names]), (fn, ()))
 

@@ -151,7 +151,7 @@ class _Renamer(Cloner):
     @classmethod
     def function(cls, old: Function, names: dict[str, str], name: str, module: Module, copies: _Copies) -> None:
         """Adds a copy of a function to the module as `name`."""
-        body = Block([x.type for x in old.args], [x.name for x in old.args])
+        body = Block.like(old.args)
         renamer = cls(Builder(body, module=module), dict(zip(old.args, body.args, strict=True)))
         renamer.names, renamer.copies = names, copies
         body.outs = renamer.clone_ops(old.body)

@@ -36,7 +36,7 @@ def _unused(function: Function) -> set[Op]:
 
 
 def _narrowed(function: Function, module: Module, unused: set[Op]) -> Function:
-    body = Block([x.type for x in function.args], [x.name for x in function.args])
+    body = Block.like(function.args)
     builder = Builder(body, module=module)
     builder.ret(*_Narrower(builder, dict(zip(function.args, body.args, strict=True)), unused).clone_ops(function.body))
     return Function(function.name, body, function.loc)

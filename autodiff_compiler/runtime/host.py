@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import re
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
-from ..dtypes import DType, dtype_of, float64, int64
+from ..dtypes import BY_SHORT, DType, dtype_of, float64, int64
 from ..dtypes import bool_ as bool_dtype
 from .records import is_named_tuple
 from .tensor import Array, Tensor
@@ -28,16 +29,29 @@ __all__ = [
 _NUMBER: dict[type, DType] = {bool: bool_dtype, int: int64, float: float64}
 
 
+_SPEC = re.compile(r"\s*(\w+)\s*\[([\d\s,]*)\]\s*", re.ASCII)
+
+
 class TensorSpec:
-    """The shape and dtype of a Tensor that does not exist yet.
+    """The shape and dtype of a Tensor that does not exist yet; also as a text, as dumps write types.
+
+    ValueError for a text of another form, TypeError for a dtype that does not exist.
 
     >>> TensorSpec((2, 3), "float32")
     TensorSpec((2, 3), Float32)
+    >>> TensorSpec("f32[2,3]") == TensorSpec((2, 3), "float32")
+    True
     """
 
     __slots__ = ("dtype", "shape")
 
-    def __init__(self, shape: int | Sequence[int], dtype: Any) -> None:
+    def __init__(self, shape: str | int | Sequence[int], dtype: Any = None) -> None:
+        if isinstance(shape, str):
+            if dtype is not None:
+                raise TypeError(f"the text of a TensorSpec says the dtype, too: {shape!r}")
+            shape, dtype = _spec_of(shape)
+        elif dtype is None:
+            raise TypeError("a TensorSpec needs a dtype: TensorSpec((2, 3), 'float32') or TensorSpec('f32[2,3]')")
         self.shape: tuple[int, ...] = (shape,) if isinstance(shape, int) else tuple(map(int, shape))
         self.dtype = dtype_of(dtype)
 
@@ -49,6 +63,15 @@ class TensorSpec:
 
     def __repr__(self) -> str:
         return f"TensorSpec({self.shape}, {self.dtype})"
+
+
+def _spec_of(text: str) -> tuple[tuple[int, ...], Any]:
+    """The shape and the dtype that a text like ``f32[2,3]`` (or ``float32[2,3]``) says."""
+    found = _SPEC.fullmatch(text)
+    sizes = found[2].split(",") if found is not None and found[2].strip() else []
+    if found is None or not all(size.strip().isdecimal() for size in sizes):
+        raise ValueError(f"the text of a TensorSpec is like 'f32[2,3]', or 'f32[]' for one number, not {text!r}")
+    return tuple(map(int, sizes)), BY_SHORT.get(found[1], found[1])
 
 
 # ------------------------------------------------------------------------------------------- once per forward pass

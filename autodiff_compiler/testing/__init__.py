@@ -2,7 +2,15 @@
 
 from __future__ import annotations
 
-from .gradients import GradientMismatch, check_bprop, gradcheck
+from .gradients import GradientMismatch, MeasuredGradient, check_bprop, gradcheck, gradient_errors
 from .modes import ModeMismatch, assert_modes_equal
 
-__all__ = ["GradientMismatch", "ModeMismatch", "assert_modes_equal", "check_bprop", "gradcheck"]
+__all__ = [
+    "GradientMismatch",
+    "MeasuredGradient",
+    "ModeMismatch",
+    "assert_modes_equal",
+    "check_bprop",
+    "gradcheck",
+    "gradient_errors",
+]

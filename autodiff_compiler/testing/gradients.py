@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -23,7 +24,7 @@ from ..transforms.vjp import vjp
 from .modes import MODES, in_mode
 from .numerical import numerical_gradient, weights_for
 
-__all__ = ["GradientMismatch", "check_bprop", "gradcheck"]
+__all__ = ["GradientMismatch", "MeasuredGradient", "check_bprop", "gradcheck", "gradient_errors"]
 
 
 class GradientMismatch(AssertionError):
@@ -32,6 +33,29 @@ class GradientMismatch(AssertionError):
     def __init__(self, message: str, input: str, index: tuple[int, ...], difference: float) -> None:
         super().__init__(message)
         self.input, self.index, self.difference = input, index, difference
+
+
+@dataclass(frozen=True)
+class MeasuredGradient:
+    """The gradient by one input in one mode beside the numerical one, at the element where they differ most.
+
+    `wrong` of `checked` elements differ by more than is allowed; here `allowed` is.
+    """
+
+    order: int
+    input: str
+    mode: str
+    index: tuple[int, ...]
+    found: float
+    wanted: float
+    allowed: float
+    checked: int
+    wrong: int
+
+    @property
+    def difference(self) -> float:
+        """By how much they differ there."""
+        return 0.0 if _both_nan(self.found, self.wanted) else self.found - self.wanted
 
 
 def gradcheck(
@@ -49,7 +73,8 @@ def gradcheck(
     at up to 64 elements of each input; Tensors in `mutable` containers are inputs, too.  Parameters that `fn` assigns
     get their values back after every call.  ``order=2`` checks the gradients of the first gradient, too.  `args` is a
     tuple or list of arguments, or one Tensor.  Steps and tolerances follow the dtype of the inputs: float64 Tensors
-    make a sharp check (about seven digits), float32 a rough one (about two).
+    make a sharp check (about seven digits), float32 a rough one (about two); `eps`, `rtol` and `atol` replace them: the
+    step, and the error that is allowed relative to the gradient and beside that.
 
     Returns True.  GradientMismatch: the worst element of the first input that differs.  ValueError: nothing to check.
 
@@ -57,12 +82,33 @@ def gradcheck(
     >>> gradcheck(lambda x: x * ops.sin(x), Tensor([0.5, 2.0], float64), order=2)
     True
     """
-    given = list(args) if isinstance(args, tuple | list) else [args]
-    check = _Check(fn, given, eps, rtol, atol)
-    for _ in range(order):
+    for check in _orders(fn, args, eps, rtol, atol, order):
         check.run()
-        check.fn = _Gradients(check.fn, check.positions)
     return True
+
+
+def gradient_errors(
+    fn: Callable[..., Any],
+    args: Any,
+    *,
+    eps: float | None = None,
+    rtol: float | None = None,
+    atol: float | None = None,
+    order: int = 1,
+) -> list[MeasuredGradient]:
+    """What `gradcheck` compares, measured: for every order, input and mode the element that differs most.
+
+    Arguments and errors are those of `gradcheck`, but that a difference is no error here.
+
+    >>> from autodiff_compiler import Tensor, float64
+    >>> [(m.mode, m.input, m.wrong) for m in gradient_errors(lambda x: x * x, Tensor([0.5, 2.0], float64))]
+    [('eager', 'x', 0), ('graph O0', 'x', 0), ('graph O2', 'x', 0)]
+    """
+    found = []
+    for number, check in enumerate(_orders(fn, args, eps, rtol, atol, order), 1):
+        for _, measured, _ in check.measured():
+            found.append(replace(measured, order=number))
+    return found
 
 
 def check_bprop(
@@ -118,6 +164,16 @@ def _with(leaf: Callable[[Tensor], Tensor], x: Any) -> Any:
     return mutable(found) if isinstance(x, Mutable) else found
 
 
+def _orders(
+    fn: Any, args: Any, eps: float | None, rtol: float | None, atol: float | None, order: int
+) -> Iterator[_Check]:
+    """The checks of the first gradient, of the gradient of that, and so on."""
+    check = _Check(fn, list(args) if isinstance(args, tuple | list) else [args], eps, rtol, atol)
+    for _ in range(order):
+        yield check
+        check.fn = _Gradients(check.fn, check.positions)
+
+
 class _Check:
     """One comparison of the gradients of a function with numerical ones."""
 
@@ -136,6 +192,12 @@ class _Check:
 
     def run(self) -> None:
         """Raises GradientMismatch for the first input whose gradient is wrong in some mode."""
+        for place, measured, weights in self.measured():
+            if measured.wrong:
+                raise self._mismatch(place, measured, weights)
+
+    def measured(self) -> Iterator[tuple[_Place, MeasuredGradient, Sequence[Array]]]:
+        """Every input in every mode, and the weights of the outputs."""
         weights = weights_for(self._called(self._copies()))
         if not weights:
             raise ValueError(f"{self._what} returns no float Tensor: there is no gradient to check")
@@ -143,8 +205,8 @@ class _Check:
         for mode in MODES:
             with in_mode(mode):
                 found = self._gradients(self.fn, weights)
-            for p, wanted in numerical.items():
-                self._compare(p, found[p], wanted, mode, weights)
+            for place, wanted in numerical.items():
+                yield place, self._compared(place, found[place], wanted, mode), weights
 
     def _copies(self) -> list[Any]:
         return [_with(Tensor.copy, x) if isinstance(x, Tensor | Mutable) else x for x in self.args]
@@ -184,27 +246,32 @@ class _Check:
         self._restore()
         return {(p, k): np.broadcast_to(found[p][k].asnumpy(), x.shape) for (p, k), x in self._variables.items()}
 
-    def _compare(
-        self, place: _Place, found: Array, wanted: dict[Any, float], mode: str, weights: Sequence[Array]
-    ) -> None:
+    def _compared(self, place: _Place, found: Array, wanted: dict[Any, float], mode: str) -> MeasuredGradient:
         p = place[0]
         eps = float(np.finfo(self._variables[place].asnumpy().dtype).eps)
         rtol = 10 * eps**0.45 if self._rtol is None else self._rtol
         atol = 10 * eps**0.5 if self._atol is None else self._atol
         apart = {i: abs(float(found[i]) - w) - rtol * abs(w) for i, w in wanted.items()}
-        apart = {i: d if np.isfinite(d) else np.inf for i, d in apart.items() if not (_both_nan(found[i], wanted[i]))}
-        wrong = [i for i, d in apart.items() if d > atol]
-        if not wrong:
-            return
-        index = max(wrong, key=lambda i: apart[i])
+        apart = {i: d if np.isfinite(d) else np.inf for i, d in apart.items()}
+        apart = {i: -np.inf if _both_nan(found[i], wanted[i]) else d for i, d in apart.items()}
+        wrong = sum(d > atol for d in apart.values())
         name = self._names[p] if p < len(self._names) else f"input {p}"
-        difference = float(found[index]) - wanted[index]
+        index = max(apart, key=lambda i: apart[i], default=())
+        there = wanted.get(index, 0.0)
+        return MeasuredGradient(
+            1, name, mode, index, float(found[index]) if apart else 0.0, there, atol + rtol * abs(there),
+            len(wanted), wrong,
+        )  # fmt: skip
+
+    def _mismatch(self, place: _Place, measured: MeasuredGradient, weights: Sequence[Array]) -> GradientMismatch:
+        m = measured
         message = (
-            f"the gradient of {self._what} by '{name}' is wrong at element {list(index)}: "
-            f"{'bprop' if self.rule else mode} gives {float(found[index]):.6g}, numerically it is {wanted[index]:.6g}\n"
-            f"  difference {difference:.3g}; {len(wrong)} of {len(wanted)} elements checked differ, in {mode} mode"
+            f"the gradient of {self._what} by '{m.input}' is wrong at element {list(m.index)}: "
+            f"{'bprop' if self.rule else m.mode} gives {m.found:.6g}, numerically it is {m.wanted:.6g}\n"
+            f"  difference {m.difference:.3g}; {m.wrong} of {m.checked} elements checked differ, in {m.mode} mode"
         )
-        raise GradientMismatch(message + self._advice(place, index, wanted[index], weights), name, index, difference)
+        advice = self._advice(place, m.index, m.wanted, weights)
+        return GradientMismatch(message + advice, m.input, m.index, m.difference)
 
     def _advice(self, place: _Place, index: tuple[int, ...], wanted: float, weights: Sequence[Array]) -> str:
         if self.rule is None:

@@ -9,6 +9,7 @@ from ..errors import UnsupportedCallError, users_frames
 if TYPE_CHECKING:
     from ..compiler.history import Recompiles
     from ..inspection.artifact import Artifact
+    from ..inspection.derivative_source import PythonSource
     from .jit import JitFunction
 
 __all__ = ["HasCompiledForm"]
@@ -45,14 +46,30 @@ class HasCompiledForm:
         """
         return self._as_compiled().lower(*args, **kwargs)
 
+    @users_frames
+    def source(self, *args: Any, **kwargs: Any) -> PythonSource:
+        """What a call with these arguments computes, as Python over NumPy: a text to read, which runs by itself.
+
+        A `TensorSpec` may stand for any Tensor.  Without arguments it is what was compiled last, by a call or to be
+        looked at; TypeError if nothing was.  UnsupportedCallError: something, named with its line, is not to be had
+        with NumPy alone.
+
+        >>> from autodiff_compiler import Tensor, grad
+        >>> gradient = grad(lambda w, x: (w * x).sum()).source(Tensor([1.0, 2.0]), Tensor([3.0, 4.0]))
+        >>> gradient.splitlines()[-1]
+        '    return x'
+        """
+        return self._as_compiled().source(*args, **kwargs)
+
     def explain_recompiles(self) -> Recompiles:
         """Why it was compiled each time: a sequence of `Compile`, whose text can be printed."""
         return self._as_compiled().explain_recompiles()
 
-    lower.__graph_call__ = explain_recompiles.__graph_call__ = lambda *_: _refuse()  # type: ignore[attr-defined]
+    lower.__graph_call__ = source.__graph_call__ = lambda *_: _refuse()  # type: ignore[attr-defined]
+    explain_recompiles.__graph_call__ = lambda *_: _refuse()  # type: ignore[attr-defined]
 
 
 def _refuse() -> Any:
     raise UnsupportedCallError(
-        "compiled code cannot look at compiled forms", hint="call `lower` and `explain_recompiles` outside"
+        "compiled code cannot look at compiled forms", hint="call `lower`, `source` and `explain_recompiles` outside"
     )

@@ -350,6 +350,8 @@ def value_and_grad(
 ) -> Gradient:
     """Like `grad`, returning ``(fn(...), gradient)``; the function runs once.
 
+    `grad_position`, `weights`, `has_aux`, `return_ids`, `sens_param` and the errors are those of `grad`.
+
     >>> from autodiff_compiler import Tensor
     >>> y, g = value_and_grad(lambda x: x * x)(Tensor([3.0]))
     >>> y.tolist(), g.tolist()

@@ -151,6 +151,8 @@ def jacrev(fn: Callable[..., Any], grad_position: int | tuple[int, ...] = 0, has
     by the argument's shape, a tuple of them for several positions, in the structure of the outputs.  With `has_aux`
     only the first output is differentiated, and the rest is returned beside the Jacobian.
 
+    ValueError: positions that are negative, repeated, or of no argument.  GradientError: an argument that is no Tensor.
+
     >>> from autodiff_compiler import Tensor
     >>> jacrev(lambda x: x * x)(Tensor([1.0, 3.0])).tolist()
     [[2.0, 0.0], [0.0, 6.0]]
@@ -160,6 +162,9 @@ def jacrev(fn: Callable[..., Any], grad_position: int | tuple[int, ...] = 0, has
 
 def jacfwd(fn: Callable[..., Any], grad_position: int | tuple[int, ...] = 0, has_aux: bool = False) -> Jacobian:
     """Like `jacrev`, in forward mode: best for few inputs.
+
+    `fn`, `grad_position`, `has_aux` and the errors are those of `jacrev`; besides, BpropError: a derivative of one's
+    own that is not linear in its cotangent has no forward mode.
 
     >>> from autodiff_compiler import Tensor
     >>> jacfwd(lambda x: x.sum() * x)(Tensor([1.0, 3.0])).tolist()

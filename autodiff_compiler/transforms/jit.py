@@ -9,14 +9,15 @@ import warnings
 import weakref
 from collections import OrderedDict
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..compiler.artifact import Artifact
 from ..compiler.fast import REFUSED, takes_short_ways
 from ..compiler.history import History, Recompiles, Watched, facets_of, stale_because, watched
-from ..compiler.specialise import Identity, Key, described, signature
+from ..compiler.recorder import called, inside, recording
+from ..compiler.saved import pictures
+from ..compiler.specialise import Identity, Key, described, signature, stand_ins
 from ..compiler.specialised import Specialised, specialise
 from ..config import GRAPH_MODE, context, jit_disabled, switches, watchers
 from ..errors import leave_user_frames
@@ -27,6 +28,11 @@ from ..runtime import epoch
 from ..runtime.tensor import Tensor
 from ..source import calling_place
 from .jit_options import Signature, check_options
+
+if TYPE_CHECKING:
+    from ..inspection.artifact import Artifact
+    from ..inspection.derivative_source import PythonSource
+    from ..ir.core import Module
 
 __all__ = ["JitFunction", "jit", "ms_function"]
 
@@ -54,6 +60,18 @@ switches.append(_switched)
 watchers.append(epoch.bump)
 
 
+def _drawn(module: Module) -> str:
+    """What `save_graphs` of level 3 leaves besides a module."""
+    from ..inspection.pictures.dot import dot_text
+    from ..inspection.pictures.graph import graph_of
+    from ..passes.manager import dump
+
+    return dot_text(graph_of(module, dump(module), module.entry.name))
+
+
+pictures.append(_drawn)
+
+
 class JitFunction:
     """A compiled function: called like the original.
 
@@ -78,6 +96,8 @@ class JitFunction:
         self._front: Any = None
         #: short ways for methods of an object, by its identity, with the object
         self._methods: dict[int, tuple[weakref.ref[Any], Callable[..., Any]]] = {}
+        #: what was compiled last only to be looked at, if nothing was compiled to be called since
+        self._looked_at: Artifact | None = None
         self._compiles = 0
         self._misses = self._dropped_hits = 0
         name = peek(fn, "__name__") or type(fn).__name__
@@ -111,6 +131,8 @@ class JitFunction:
 
     def _long_way(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """A call that looks for its compiled form."""
+        if not inside():
+            return called(self._history, self._name, self._long_way, args, kwargs)
         if jit_disabled():
             return self._fn(*args, **kwargs)
         key, leaves = signature(args, kwargs)
@@ -125,7 +147,7 @@ class JitFunction:
                 if place or (entry is not self._recent and len(self._entries) > _MAX_ENTRIES // 2):
                     self._to_front(key, entry)
                 if entry.universal and len(leaves) == len(args) and not kwargs and all(type(x) in _WHOLE for x in args):
-                    if all(type(x) is Tensor for x in args):
+                    if all(type(x) is Tensor for x in args) and recording() is None:
                         self._last = tuple([(x._data.dtype, x._data.shape) for x in args]), entry
                     if entry.may_be_short:
                         self._shorten(entry, args)
@@ -148,7 +170,7 @@ class JitFunction:
                 leave_user_frames(error)
                 raise
 
-        found = entry.shorten(slow, self._name, args)
+        found = entry.shorten(slow, self._name, args, self._history)
         if found is not self._fast:
             self._lead(found)
 
@@ -166,7 +188,7 @@ class JitFunction:
                 raise
 
         entry.of_method = True
-        self._lead_method(args[0], entry.shorten(slow, self._name, args[1:]))
+        self._lead_method(args[0], entry.shorten(slow, self._name, args[1:], self._history))
 
     def _lead_method(self, instance: Any, fast: Callable[..., Any] | None) -> None:
         """Lets calls of the method of one object take a short way from now on."""
@@ -196,18 +218,23 @@ class JitFunction:
     def _compiled(self, key: Key, leaves: list[Tensor], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Specialised:
         """The valid entry of a key, compiled if there is none; one thread at a time compiles a function."""
         with self._lock:
+            known = self._known(key, leaves)
+            if known is not None:
+                return known
             others = self._entries.get(key, ())
-            for entry in others:
-                if entry.valid() and entry.agrees(leaves):
-                    return entry
             stale = stale_because(others)
             entry = specialise(self._fn, args, kwargs, self._options, self._name)
             self._compiles += 1
+            self._looked_at = None
             self._to_front(key, entry)
             entry.call, entry.number = f"{self._name}({described(args, kwargs)})", self._compiles
             facets = facets_of(self._fn, args, kwargs)
             self._history.add(self._compiles, entry.call, facets, stale, calling_place(), len(self._entries))
             return entry
+
+    def _known(self, key: Key, leaves: list[Tensor]) -> Specialised | None:
+        """The valid entry of a key, if there is one."""
+        return next((e for e in self._entries.get(key, ()) if e.valid() and e.agrees(leaves)), None)
 
     def _to_front(self, key: Key, entry: Specialised) -> None:
         """Makes an entry the one used last.  Those that are not valid now stay: what they read may change back."""
@@ -235,14 +262,55 @@ class JitFunction:
         self._dropped_hits += entry.uses
 
     def lower(self, *args: Any, **kwargs: Any) -> Artifact:
-        """What compilation makes of a call with these arguments: IR at every stage, generated code, explanation."""
+        """What compilation makes of a call with these arguments: IR at every stage, generated code, explanation.
+
+        A `TensorSpec` may stand for any Tensor.  Nothing is run, and no state or cache changes: what was compiled only
+        to be looked at is not what calls use.
+
+        >>> from autodiff_compiler import TensorSpec
+        >>> f = jit(lambda x: x * x)
+        >>> f.lower(TensorSpec("f32[32,784]"))
+        <compiled lambda(f32[32,784])>
+        >>> f.cache_info()["entries"]
+        0
+        """
         try:
+            args, kwargs = stand_ins(args), stand_ins(kwargs)
             key, leaves = signature(args, kwargs)
-            entry = self._compiled(key, leaves, args, kwargs)
+            with self._lock:
+                entry = self._known(key, leaves) or specialise(self._fn, args, kwargs, self._options, self._name)
         except BaseException as error:
             leave_user_frames(error)
             raise
-        return Artifact(self._name, self._fn, described(args, kwargs), entry)
+        from ..inspection.artifact import Artifact
+
+        call = described(args, kwargs)
+        self._looked_at = Artifact(self._name, self._fn, call, entry)  # which must not keep the arguments alive
+        return Artifact(self._name, self._fn, call, entry, leaves)
+
+    def source(self, *args: Any, **kwargs: Any) -> PythonSource:
+        """What a call with these arguments computes, as Python over NumPy: a text to read, which runs by itself.
+
+        A `TensorSpec` may stand for any Tensor.  Without arguments it is what was compiled last; TypeError if nothing
+        was.  UnsupportedCallError: something, named with its line, is not to be had with NumPy alone.
+
+        >>> from autodiff_compiler import TensorSpec
+        >>> print(str(jit(lambda x: (x * x).sum()).source(TensorSpec("f32[3]"))).partition("sum")[0][-9:])
+        (x * x).
+        """
+        if args or kwargs:
+            return self.lower(*args, **kwargs).source()
+        if self._looked_at is not None:
+            return self._looked_at.source()
+        entry = self._recent
+        if entry is None:
+            raise TypeError(
+                f"source() of {self._name} needs the arguments of a call, or a TensorSpec for each Tensor: "
+                "it has not been compiled yet"
+            )
+        from ..inspection.artifact import Artifact
+
+        return Artifact(self._name, self._fn, entry.call[len(self._name) + 1 : -1], entry).source()
 
     def cache_info(self) -> dict[str, Any]:
         """How many compiled forms are kept (`entries`), how many compilations there were, and how calls fared.
@@ -348,6 +416,10 @@ class _Bound:
         """See `JitFunction.lower`."""
         return self.__func__.lower(self.__self__, *args, **kwargs)
 
+    def source(self, *args: Any, **kwargs: Any) -> PythonSource:
+        """See `JitFunction.source`."""
+        return self.__func__.source(*((self.__self__, *args) if args or kwargs else ()), **kwargs)
+
     def cache_info(self) -> dict[str, Any]:
         """See `JitFunction.cache_info`; the method has one cache for all objects."""
         return self.__func__.cache_info()
@@ -375,6 +447,7 @@ def jit(
     unroll_limit: int = 8,
     unroll_max: int = 1024,
     optimize: int | None = None,
+    check_nonfinite: bool | str | None = None,
     **options: Any,
 ) -> Any:
     """Compiles a function, method or Cell: Python control flow on Tensors becomes part of one program.
@@ -383,9 +456,11 @@ def jit(
     select the compiled form), numbers, strings and other objects are compile-time constants: another value compiles
     again, unless a number is marked with `mutable`; `explain_recompiles` says why it did.  `unroll_limit` and
     `unroll_max` say up to how many trips a loop with a known number of them is unrolled at once, and at most.
-    ``optimize=0`` leaves out all rewriting (None: as `set_context` says).  `backend` is "native" or "numpy" (see
-    `set_context`); MindSpore's names for it and the other arguments are accepted and change nothing; but an
-    `input_signature`, Tensors or `TensorSpec`s, makes calls with other types a TypeError.
+    ``optimize=0`` leaves out all rewriting (None: as `set_context` says).  With `check_nonfinite` True the first op
+    that makes a NaN or an infinity raises NonFiniteError ("nan": a NaN only; None: as `check_nonfinite` around the call
+    says).  `backend` is "native" or "numpy" (see `set_context`); MindSpore's names for it and the other arguments are
+    accepted and change nothing; but an `input_signature`, Tensors or `TensorSpec`s, makes calls with other types a
+    TypeError.
 
     Raises ValueError for a value that an argument cannot have, TypeError for an argument that does not exist,
     CompileError (with the place in the source and advice) for what cannot be compiled.
@@ -401,15 +476,18 @@ def jit(
     """
     if optimize is not None:
         context.check("optimize", optimize)
+    if check_nonfinite is not None:
+        context.check("check_nonfinite", check_nonfinite)
     backend = "" if backend in _BACKENDS else backend
     if backend:
         context.check("backend", backend)
     check_options(options, capture_mode=capture_mode, jit_level=jit_level, dynamic=dynamic, fullgraph=fullgraph)
-    chosen = Options(unroll_limit, unroll_max, optimize, backend)
+    chosen = Options(unroll_limit, unroll_max, optimize, backend, check_nonfinite)
     signed = options.get("input_signature")
     if function is None:
         rest: dict[str, Any] = {} if signed is None else {"input_signature": signed}
         rest |= {"unroll_limit": unroll_limit, "unroll_max": unroll_max, "optimize": optimize, "backend": backend}
+        rest["check_nonfinite"] = check_nonfinite
         return lambda fn: jit(fn, **rest)
     if isinstance(function, JitFunction):
         return function

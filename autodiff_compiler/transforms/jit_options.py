@@ -74,7 +74,8 @@ def check_options(options: dict[str, Any], **named: Any) -> None:
     """TypeError for an option that neither we nor MindSpore have, ValueError for a value that it cannot have."""
     for name in options:
         if name not in _OPTIONS:
-            close = difflib.get_close_matches(name, (*_OPTIONS, *named, "optimize", "unroll_limit", "unroll_max"), 1)
+            others = ("backend", "check_nonfinite", "optimize", "unroll_limit", "unroll_max")
+            close = difflib.get_close_matches(name, (*_OPTIONS, *named, *others), 1)
             raise TypeError(f"jit() has no argument {name!r}" + (f"; did you mean {close[0]!r}?" if close else ""))
     _check_values({**named, **options})
     config = options.get("jit_config")

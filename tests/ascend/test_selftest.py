@@ -14,7 +14,7 @@ import pytest
 import autodiff_compiler as ms
 from autodiff_compiler.backends.ascend.library import LIBRARY_VARIABLE
 from autodiff_compiler.cli import main
-from autodiff_compiler.inspection.ascend import environment, self_test
+from autodiff_compiler.testing.ascend import environment, self_test
 from tests.ascend.conftest import WHERE, Simulator, builder
 from tests.ascend.on_device import MODES
 

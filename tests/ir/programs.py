@@ -25,7 +25,8 @@ LOCATIONS = st.one_of(
         st.sampled_from(["net.py", "dir/net.py", "my file.py", "<stdin>", 'odd"name:3.py', "größe.py"]),
         st.integers(0, 999),
         st.integers(0, 99),
-        tag=st.sampled_from(["", "adjoint", "two words", "é"]),
+        tag=st.sampled_from(["", "adjoint", "two words", "é", "in"]),
+        uses=st.just(()),  # places of other ops, which a random module has not
     ),
 )
 

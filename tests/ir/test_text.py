@@ -161,8 +161,8 @@ def test_short_forms_are_read_and_printed_in_full() -> None:
         %m: f32[4] = mul %c, %1 ; yield %m } @ net.py:1:2 ; %r: f32[4] = grad_map %y { yield %x } ; """
     assert lines(one_line) == [
         f"  {'%y: f32[4] = scan %n (%c = %x) body (%i) {':<70} @ net.py:1:2",
-        "    %0: f32[4] = const {value=1.0}",
-        "    %m: f32[4] = mul %c, %0",
+        "    %1: f32[4] = const {value=1.0}",
+        "    %m: f32[4] = mul %c, %1",
         "    yield %m",
         "  }",
         "  %r: f32[4] = grad_map %y bwd {",

@@ -112,13 +112,19 @@ def test_a_pass_that_fails_leaves_what_it_was_given(broken: None, tmp_path: Path
     assert isinstance(caught.value.__cause__, KeyError)
 
 
-def test_without_a_folder_a_failure_is_left_in_a_new_one(broken: None) -> None:
-    with pytest.raises(InternalCompilerError) as caught:
-        run(parse_module(TEXT), ["crash"])
-    path = Path(next(n for n in caught.value.notes if "report" in n).split("left for a report: ")[1])
-    assert print_module(parse_module(path.read_text())) == print_module(parse_module(TEXT))
-    path.unlink()
-    path.parent.rmdir()
+def test_without_a_folder_failures_are_left_in_one_of_the_process(broken: None) -> None:
+    paths = []
+    for _ in range(2):
+        with pytest.raises(InternalCompilerError) as caught:
+            run(parse_module(TEXT), ["crash"])
+        paths.append(Path(next(n for n in caught.value.notes if "report" in n).split("left for a report: ")[1]))
+    assert len({path.name for path in paths}) == 2
+    assert paths[0].parent == paths[1].parent
+    assert "autodiff_compiler_" in paths[0].parent.name
+    assert paths[0].name < paths[1].name
+    for path in paths:
+        assert print_module(parse_module(path.read_text())) == print_module(parse_module(TEXT))
+        path.unlink()
 
 
 def test_an_error_of_the_user_passes_through(broken: None, tmp_path: Path) -> None:

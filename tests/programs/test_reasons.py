@@ -228,7 +228,7 @@ def test_explanations_keep_no_frames_alive():
 
     g = ms.jit(define("def f(x, thing):\n    def h(v):\n        return v, thing\n    return h(x)[0]"))
     thing = Thing()
-    g.lower(X, thing)
+    g(X, thing)
     (entry,) = [e for entries in g._entries.values() for e in entries]
     names = entry.lowered.reasons.variables
     assert "h" not in names

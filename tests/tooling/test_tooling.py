@@ -143,7 +143,7 @@ def test_an_exception_is_reported_at_its_line_and_the_other_files_still_run(tmp_
 
 
 def test_other_languages_are_not_run(tmp_path: Path) -> None:
-    text = "```console\n$ make demo\n```\n```\nraise\n```\n````text\n```python\n1/0\n```\n````\n"
+    text = "```sh\nmake demo\n```\n```\nraise\n```\n````text\n```python\n1/0\n```\n````\n"
     assert run_tool("check_docs.py", document(tmp_path, text)).stdout == "page.md: 0 blocks, 0 failed\n"
 
 
@@ -151,6 +151,49 @@ def test_a_block_that_is_never_closed_fails(tmp_path: Path) -> None:
     done = run_tool("check_docs.py", document(tmp_path, "text\n```python\nx = 1\n"))
     assert done.returncode == 1
     assert "line 2: the block is never closed" in done.stderr
+
+
+FILE_AND_COMMANDS = """\
+1. A file:
+   ```python title="a/b.py"
+   import sys
+
+   print("one", *sys.argv[1:])
+   ```
+   ```console
+   $ cd a && python b.py 2
+   one 2
+   $ python a/b.py \\
+       3; echo lost >&2
+   one ...
+
+   ```
+"""
+
+
+def test_a_titled_block_is_a_file_and_commands_run_beside_it(tmp_path: Path) -> None:
+    done = run_tool("check_docs.py", document(tmp_path, FILE_AND_COMMANDS))
+    assert done.returncode == 1
+    assert done.stdout == "page.md: 2 blocks, 1 failed\n"
+    assert "page.md:12: $ python a/b.py" in done.stderr
+    assert "Got:\n    one 3\n    lost\n" in done.stderr
+
+
+def test_commands_of_a_titled_block_must_succeed_and_may_print_anything(tmp_path: Path) -> None:
+    page = document(tmp_path, '```console title="Times"\n$ echo 3 us\n5 us\n$ echo 4; false\n4\n```\n')
+    done = run_tool("check_docs.py", page)
+    assert (done.returncode, done.stdout) == (1, "page.md: 1 blocks, 1 failed\n")
+    assert "$ echo 4; false" in done.stderr
+    assert "echo 3" not in done.stderr
+
+
+def test_what_is_printed_can_be_written_into_the_document(tmp_path: Path) -> None:
+    page = document(tmp_path, FILE_AND_COMMANDS + "```python\n>>> print('a\\n')\n>>> 1\n1\n```\n")
+    done = run_tool("check_docs.py", "--write", page)
+    assert (done.returncode, done.stdout) == (0, "page.md: 2 outputs written\npage.md: 3 blocks, 2 failed\n")
+    expected = FILE_AND_COMMANDS.replace("   one ...\n\n", "   one 3\n   lost\n")
+    assert page.read_text() == expected + "```python\n>>> print('a\\n')\na\n<BLANKLINE>\n>>> 1\n1\n```\n"
+    assert run_tool("check_docs.py", page).returncode == 0
 
 
 DOCUMENTS = [path for path in [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))] if path.exists()]

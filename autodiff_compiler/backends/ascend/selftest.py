@@ -1,6 +1,6 @@
 """The first contact with a device, in stages that go on where they can when one fails.
 
-The stages here need CANN's interface only; those that run primitives and programs are `inspection.ascend`'s.
+The stages here need CANN's interface only; those that run primitives and programs are `testing.ascend`'s.
 """
 
 from __future__ import annotations

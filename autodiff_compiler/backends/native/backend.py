@@ -14,6 +14,7 @@ from ...ir.primitive import F
 from ...ir.walk import ops_of
 from ..base import Coverage, Executable, HostBackend, SilentExecutable, Storage, Work
 from ..target import Target
+from ..timed import Times
 from . import (  # noqa: F401  (they enter how they lower ops)
     branches,
     convolutions,
@@ -59,8 +60,18 @@ class NativeProgram(SilentExecutable):
     results over that are their next versions.
     """
 
-    def __init__(self, recipe: Recipe, made: Entry, loaded: Loaded, source: Callable[[], str], name: str) -> None:
+    def __init__(
+        self,
+        recipe: Recipe,
+        made: Entry,
+        loaded: Loaded,
+        source: Callable[[], str],
+        name: str,
+        times: Times | None = None,
+    ) -> None:
         arguments, context = recipe.signature.arguments, recipe.context
+        #: what its parts have taken, if it was made to measure that
+        self.times = times
         self._recipe, self._loaded, self._source = recipe, loaded, source
         #: how its machine code is entered; None where Python stands in front of it
         self.signature: Signature | None = recipe.signature
@@ -69,7 +80,9 @@ class NativeProgram(SilentExecutable):
         host = run_hosts(recipe.hosts)
         others = {"host": id(host)} | {f"{x}gemm": gemm(x) or 0 for x in "sd" if f"{x}gemm" in context.names}
         others |= {f"constant {i}": array.ctypes.data for i, array in enumerate(recipe.constants)}
-        kept = (host, recipe.constants)
+        kept = (host, recipe.constants, times)
+        if times is not None:
+            others["times"] = times.address
 
         def slow(*arrays: Any) -> Any:
             """A call with unusual arrays: they are put into order, and the program called again."""
@@ -87,7 +100,8 @@ class NativeProgram(SilentExecutable):
     def of(cls, low: Lowering, name: str) -> NativeProgram:
         """The program of a module that was lowered."""
         text, recipe, made = written(low)
-        return cls(recipe, made, load(text, context_size=len(low.context)), lambda: text, name)
+        times = None if low.laps is None else low.laps.times(low.frame_bytes)
+        return cls(recipe, made, load(text, context_size=len(low.context)), lambda: text, name, times)
 
     @classmethod
     def again(cls, data: dict[str, Any], source: Callable[[], str], name: str) -> NativeProgram | None:
@@ -101,7 +115,7 @@ class NativeProgram(SilentExecutable):
     @property
     def data(self) -> dict[str, Any] | None:
         """What it is made of `again`, as JSON has it; None where that is not all that it needs."""
-        return self._recipe.data(self._loaded)
+        return None if self.times is not None else self._recipe.data(self._loaded)
 
     @property
     def source(self) -> str:
@@ -151,16 +165,16 @@ class NativeBackend:
     def __init__(self, fallback: HostBackend, target: Target = TARGET) -> None:
         self.fallback, self.target = fallback, target
 
-    def compile(self, module: Module, *, in_place: Collection[str] = ()) -> Executable:
+    def compile(self, module: Module, *, in_place: Collection[str] = (), timed: bool = False) -> Executable:
         """The module as a program."""
         try:
-            return self.native(module, in_place=in_place)
+            return self.native(module, in_place=in_place, timed=timed)
         except NotNativeError:
-            return self.fallback.compile(module, in_place=in_place)
+            return self.fallback.compile(module, in_place=in_place, timed=timed)
 
-    def native(self, module: Module, *, in_place: Collection[str] = ()) -> NativeProgram:
+    def native(self, module: Module, *, in_place: Collection[str] = (), timed: bool = False) -> NativeProgram:
         """The module as machine code; NotNativeError says why there is none."""
-        low = self._lowered(module, in_place)
+        low = self._lowered(module, in_place, timed=timed)
         return NativeProgram.of(low, module.entry.name)
 
     def text(self, module: Module, *, in_place: Collection[str] = ()) -> str:
@@ -192,12 +206,14 @@ class NativeBackend:
         storage = Storage(constants, low.frame_bytes, low.journal.stacks, low.journal.per_trip)
         return Work("native", low.journal.end(), storage)
 
-    def _lowered(self, module: Module, in_place: Collection[str] = (), *, records: bool = False) -> Lowering:
+    def _lowered(
+        self, module: Module, in_place: Collection[str] = (), *, records: bool = False, timed: bool = False
+    ) -> Lowering:
         """The module as LLVM functions; NotNativeError says why there are none."""
         why = reason(module)
         if why is not None:
             raise NotNativeError(why)
-        low = Lowering(decomposed(without_calls(module)), machine(), records=records)
+        low = Lowering(decomposed(without_calls(module)), machine(), records=records, timed=timed)
         low.lower(_states(module, in_place), leave)
         return low
 

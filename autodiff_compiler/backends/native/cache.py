@@ -23,7 +23,7 @@ from ...version import __version__
 from .machine import Machine, versions
 from .symbols import addresses
 
-__all__ = ["cached", "clear", "folder", "info", "keep", "keep_record", "key_of", "record", "why_off"]
+__all__ = ["bypassed", "cached", "clear", "folder", "info", "keep", "keep_record", "key_of", "record", "why_off"]
 
 #: What changes when code for the same text does: the way it is generated, and the file.
 _FORMAT = 1
@@ -43,6 +43,20 @@ _bytes_there: dict[str, int] = {}
 
 class _OffError(Exception):
     """The cache is not used, and why."""
+
+
+_bypassing = 0
+
+
+@contextmanager
+def bypassed() -> Iterator[None]:
+    """Within it nothing is found and nothing kept, in no thread: for those who measure compilation."""
+    global _bypassing
+    _bypassing += 1
+    try:
+        yield
+    finally:
+        _bypassing -= 1
 
 
 # ------------------------------------------------------------------------------------------------ objects
@@ -256,6 +270,8 @@ def _limit() -> int:
 @contextmanager
 def _opened(create: bool = False) -> Iterator[int]:
     """The folder, open: files are reached through it, so that it is the one that was looked at."""
+    if _bypassing:
+        raise _OffError("it is bypassed, to measure compilation")
     path = folder()
     for place in _parents(os.path.realpath(path)):
         mode = os.stat(place).st_mode if os.path.exists(place) else 0

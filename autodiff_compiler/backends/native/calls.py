@@ -41,7 +41,7 @@ def without_calls(module: Module) -> Module:
 
 
 def _written_out(function: Function, made: Module) -> Function:
-    body = Block([x.type for x in function.args], [x.name for x in function.args])
+    body = Block.like(function.args)
     cloner = _Inline(Builder(body, module=made), dict(zip(function.args, body.args, strict=True)))
     cloner.made = made
     body.outs = cloner.clone_ops(function.body)

@@ -64,55 +64,67 @@ class Cluster:
 
     def takes(self, op: Op) -> bool:
         """Adds the op if it belongs here."""
-        if len(self.ops) >= MOST_OPS or not self.ends.isdisjoint(op.operands):
-            return False
+        return self.add(op) is None
+
+    def add(self, op: Op) -> str | None:
+        """Adds the op if it belongs here, else says why it does not."""
+        if len(self.ops) >= MOST_OPS:
+            return f"a kernel has {MOST_OPS} ops at most"
+        if not self.ends.isdisjoint(op.operands):
+            return "it needs a reduction that is complete only when the kernel has gone over all elements"
+        why = self._joins(op)
+        if why is None:
+            self.ops.append(op)
+        return why
+
+    def _joins(self, op: Op) -> str | None:
+        """Notes what the op makes as full or as a number of a row; why not, if it is neither."""
         type = op.results[0].type
         assert isinstance(type, TensorType)
         name = op.defn.name
         if name in REDUCTIONS:
-            joins = self._reduction(op)
-        elif name == "broadcast_to":
-            joins = type.shape == self.shape and self._spreads(op)
-            if joins:
-                self.full.add(op.results[0])
+            return self._reduction(op)
+        if name == "broadcast_to":
+            if type.shape != self.shape:
+                return f"it goes over {type!r}, the kernel over the shape {list(self.shape)}"
+            if not self._spreads(op):
+                known = op.operands[0] in self.rows
+                return f"it spreads {'a reduction without `keepdims`' if known else 'what the kernel does not compute'}"
+            self.full.add(op.results[0])
         elif name in SHAPES:
-            joins = op.operands[0] in self.rows and self._is_row(op.results[0])
-            if joins:
-                self.rows.add(op.results[0])
+            if op.operands[0] not in self.rows or not self._is_row(op.results[0]):
+                return "it gives another shape to what is no number of a row of the kernel"
+            self.rows.add(op.results[0])
         elif not self.ops or type.shape == self.shape:
-            joins = self.rows.isdisjoint(op.operands)
-            if joins:
-                self.full.add(op.results[0])
-                self.shape = type.shape
+            if not self.rows.isdisjoint(op.operands):
+                return "it needs a reduction that is complete only at the end of a row"
+            self.full.add(op.results[0])
+            self.shape = type.shape
         else:
-            joins = (
-                not self.rows.isdisjoint(op.operands)
-                and self._is_row(op.results[0])
-                and self.full.isdisjoint(op.operands)
-            )
-            if joins:
-                self.rows.add(op.results[0])
-        if joins:
-            self.ops.append(op)
-        return joins
+            if self.rows.isdisjoint(op.operands) or not self._is_row(op.results[0]):
+                return f"it goes over {type!r}, the kernel over the shape {list(self.shape)}"
+            if not self.full.isdisjoint(op.operands):
+                return "it has one number per row and needs all numbers of the row"
+            self.rows.add(op.results[0])
+        return None
 
-    def _reduction(self, op: Op) -> bool:
+    def _reduction(self, op: Op) -> str | None:
         (x,) = op.operands
         if self.ops and x not in self.full:
-            return False
+            return "it reduces what the kernel does not compute"
         ndim = len(x.shape)
         axes = reduced_axes(op)
         if not axes or ndim == 0:
-            return False
+            return "it reduces no axis"
         wanted = Axes.of_reduction(ndim, axes)
         mine = self.axes or wanted
         level = _level(mine, axes)
         if level is None:
             # Everything together is a reduction of slabs if there is only one slab.
-            return False
+            return "it reduces other axes than the reductions of the kernel"
         self.shape, self.axes = x.shape, mine
         (self.rows if level == "row" else self.ends).add(op.results[0])
-        return True
+        return None
 
     def _is_row(self, x: Value) -> bool:
         """Whether the shape of a value is that of one number per row."""

@@ -157,7 +157,7 @@ def _replaced(module: Module, rule: Callable[[Op], Callable[..., Any] | None]) -
         return module
     new = module.like()
     for function in module:
-        body = Block([x.type for x in function.args], [x.name for x in function.args])
+        body = Block.like(function.args)
         builder = Builder(body, module=new)
         with builder:
             copy = _Decompose(builder, dict(zip(function.args, body.args, strict=True)), rule)

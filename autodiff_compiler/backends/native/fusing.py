@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
+from ... import logs
 from ...errors import InternalCompilerError
 from ...ir.core import Op, Value
 from ...ir.types import TensorType, tensor
@@ -150,6 +151,16 @@ def _note_in_place(low: Lowering, x: Value, cluster: Cluster, sources: dict[Valu
     carried.in_place = shared == [carried.arg] and low.last_use(carried.arg, cluster.ops)
 
 
+def _told(name: str, cluster: Cluster) -> str:
+    """What a kernel computes, in words."""
+    ops, shape = cluster.ops, ",".join(map(str, cluster.shape))
+    lines = dict.fromkeys(logs.place(op.loc)[:-2] for op in ops if op.loc is not None)
+    where = f"{', '.join(lines)}: " if lines else ""
+    kinds = ", ".join([op.defn.name for op in ops])
+    what = f"the kernel {name} is one loop" if name else "code without a loop"
+    return f"{where}{what} over [{shape}] for {len(ops)} operation{'s' * (len(ops) > 1)}: {kinds}"
+
+
 def write_walk(
     low: Lowering,
     cluster: Cluster,
@@ -170,6 +181,8 @@ def write_walk(
     )
     loops = len(layout.batch) + len(layout.outer) + len(layout.inner) - 1
     inline = loops == 0 and layout.inner[-1].size <= 2 * lanes
+    if (told := logs.listener("fusion")) is not None and cluster.ops:
+        told.info("%s", _told("" if inline else f"k{len(low.kernels)}", cluster))
     plain = {x: m for x, (_, m) in sinks.items()}
     low.journal.walk(sources, plain, cluster.shape)  # type: ignore[arg-type]
     together = 1 if held else vectors_together(cluster, layout, lanes)

@@ -18,10 +18,10 @@ from ...ir.walk import dependencies
 from .clusters import MOST_OPS, REDUCTIONS, SHAPES, Cluster, walks
 from .formulas import has_formula
 
-__all__ = ["items"]
+__all__ = ["FREE", "items"]
 
 #: Ops without code, which go first, as those on single numbers do: what waits for them can join a walk then.
-_FREE = frozenset({"const", "iota", "expand_dims", "squeeze", "reshape", "broadcast_to", "transpose", "slice"})
+FREE = frozenset({"const", "iota", "expand_dims", "squeeze", "reshape", "broadcast_to", "transpose", "slice"})
 #: Elements of a walk that goes before larger ones, which may wait for one number per row or channel.
 _FEW = 4096
 #: Ops of a walk that looks for no siblings any more: what they bring along must fit in, too.
@@ -158,7 +158,7 @@ class _Grouping:
 
 def _turn(op: Op) -> int:
     """Which of the ops that could be next goes first: the least."""
-    if op.defn.name in _FREE or (_harmless(op) and op.results[0].shape == ()):
+    if op.defn.name in FREE or (_harmless(op) and op.results[0].shape == ()):
         return 0
     small = walks(op) and op.defn.name not in REDUCTIONS and prod(op.results[0].shape) <= _FEW  # type: ignore[arg-type]
     return 1 if small else 2
@@ -170,7 +170,7 @@ def _candidate(op: Op) -> bool:
 
 def _harmless(op: Op) -> bool:
     """Whether an op only computes."""
-    if op.defn.name in _FREE:
+    if op.defn.name in FREE:
         return True
     one = len(op.results) == 1 and isinstance(op.results[0].type, TensorType)
     return one and op.defn.effect is Effect.PURE and has_formula(op)

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from ...errors import CompileError
 from ...ir.core import Op
 from ...ir.primitive import kernel_of
 from ...ir.types import TensorType
@@ -95,8 +96,8 @@ class Host:
 
 
 def _name_line(error: Exception, loc: Loc | None) -> None:
-    """Notes the user's line whose computation failed."""
-    if loc is not None:
+    """Notes the user's line whose computation failed, unless the error shows its place itself."""
+    if loc is not None and not isinstance(error, CompileError):
         line = line_of(loc.file, loc.line).strip()
         tag = f" {loc.tag}" if loc.tag else ""
         error.add_note(f"raised at {os.path.basename(loc.file)}:{loc.line}{tag}" + (f": {line}" if line else ""))

@@ -56,7 +56,12 @@ class Journal:
     def block(self) -> Iterator[list[Piece]]:
         """A block is written."""
         pieces: list[Piece] = []
+        laps = self.low.laps
+        if laps is not None:
+            laps.open_block()
         yield pieces
+        if laps is not None:
+            laps.close_block()
         self.pieces = tuple(pieces)
         if self._open:
             self._open[-1].blocks.append(self.pieces)
@@ -67,12 +72,16 @@ class Journal:
         low, entry = self.low, _Entry(tuple(ops))
         first = len(low.kernels)
         self._open.append(entry)
+        if low.laps is not None:
+            low.laps.open_piece()
         yield
         assert self._open.pop() is entry
         if self.records:
             if len(entry.ops) == 1 and not entry.ops[0].blocks:
                 self._of_op(entry, entry.ops[0])
             pieces.append(entry.made())
+        if low.laps is not None:
+            low.laps.close_piece(pieces[-1], [kernel.name for kernel in low.kernels[first:]])
         for kernel in low.kernels[first:]:
             kernel.about = kernel.about or _places(entry.ops)
 
@@ -110,7 +119,11 @@ class Journal:
 
     def end(self) -> tuple[Piece, ...]:
         """The program's pieces; what was written behind its last op hands out results."""
-        return (*self.pieces, Piece((), tuple(self._last))) if self._last else self.pieces
+        return (*self.pieces, *self.last())
+
+    def last(self) -> tuple[Piece, ...]:
+        """What hands out results, if that takes anything."""
+        return (Piece((), tuple(self._last)),) if self._last else ()
 
     def _of_op(self, entry: _Entry, op: Op) -> None:
         """An op that is no part of a walk: reads its operands and writes its results, unless these are views."""

@@ -26,6 +26,7 @@ from .fusing import memory_of, source_of, write_cluster, write_walk
 from .grouping import items
 from .journal import Journal
 from .lanes import Kernels, Lane, NotNativeError
+from .laps import Laps
 from .machine import Machine
 from .maths.apart import many
 from .poison import Apart, Given, guarded_main, poisoned
@@ -85,8 +86,8 @@ def _nothing(op: Op) -> bool:
 class Lowering:
     """Writes the driver of a module's entry; `env` says what each value is."""
 
-    def __init__(self, module: Module, machine: Machine, *, records: bool = False) -> None:
-        """`records`: somebody will ask what the program does (`journal`)."""
+    def __init__(self, module: Module, machine: Machine, *, records: bool = False, timed: bool = False) -> None:
+        """`records`: somebody will ask what the program does (`journal`); `timed`: what it takes, too (`laps`)."""
         self.module, self.machine, self.poisoned = module, machine, poisoned()
         entry = module.entry
         self.text = Text("main", [], "i32")
@@ -96,7 +97,7 @@ class Lowering:
         #: whether elementary functions are called, and not written in place
         self.sparing = many(op for function in module for op in ops_of(function.body))
         self.kernels: list[Text] = []
-        self.journal = Journal(self, records=records)
+        self.journal = Journal(self, records=records or timed)
         self.buffers: list[Buffer] = []
         #: ops run by Python: what is called, with which pointers
         self.hosts: list[Any] = []
@@ -105,6 +106,7 @@ class Lowering:
         #: how ops are run, by name
         self.ways: dict[str, str] = {}
         self.context = Context()
+        self.laps = Laps(self) if timed else None
         self.tick = 0
         #: how many blocks of ops the next op lies in
         self.depth = 0
@@ -496,6 +498,8 @@ class Lowering:
                 buffer.result = i
                 self.copy_defined(out, self.array(out.type, buffer))
         self._commit()
+        if self.laps is not None:
+            self.laps.end(self.journal.last())
         self.text.ret("i32 0")
         self._finish()
 

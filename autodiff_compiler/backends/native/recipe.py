@@ -33,8 +33,8 @@ _LONG = 1 << 18
 #: Bytes of constants up to which a program is kept with them.
 _CONSTANTS = 1 << 20
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-#: Variables of this package that say what is kept, and where, and so nothing about programs.
-_OF_KEPT = ("AC_CACHE", "AC_CACHE_DIR", "AC_CACHE_SIZE", "AC_POOL_SIZE")
+#: Variables of this package that say what is kept, and where, or what is told, and so nothing about programs.
+_OF_KEPT = ("AC_CACHE", "AC_CACHE_DIR", "AC_CACHE_SIZE", "AC_LOG", "AC_POOL_SIZE")
 
 
 @dataclass

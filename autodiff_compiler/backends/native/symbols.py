@@ -25,8 +25,8 @@ _PYTHON = (
     "PyObject_VectorcallMethod", "PyTuple_New", "PyTuple_Pack", "Py_DecRef", "Py_IncRef", "_Py_Dealloc",
 )  # fmt: skip
 _C = (
-    "abort", "calloc", "free", "madvise", "malloc", "memchr", "memcmp", "memcpy", "memmove", "memset", "mmap", "munmap",
-    "realloc",
+    "abort", "calloc", "clock_gettime", "free", "madvise", "malloc", "memchr", "memcmp", "memcpy", "memmove", "memset",
+    "mmap", "munmap", "realloc",
 )  # fmt: skip
 #: Functions of NumPy's table by their place in it, which its ABI fixes.
 _NUMPY = {"PyArray_NewFromDescr": 94, "PyDataMem_SetHandler": 304}

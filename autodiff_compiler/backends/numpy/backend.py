@@ -7,6 +7,7 @@ import contextlib
 import itertools
 import linecache
 import os
+import time
 import weakref
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
@@ -20,7 +21,9 @@ from ...ir.walk import ops_of, reachable
 from ..base import Coverage, Storage, Work
 from ..op_by_op import collected, peak, pieces_of
 from ..target import Target
+from ..timed import Times
 from . import control, effects  # noqa: F401  (they enter how they lower ops)
+from .laps import Laps
 from .lower import LOWERINGS, UNDEF, Lowering, Stretched
 from .module_code import ModuleCode
 from .nest import nest_small
@@ -44,12 +47,23 @@ class NumpyProgram:
 
     `source` is its text, `filename` the name under which tracebacks and debuggers know it, `run` the entry function
     itself.  `overwrites`: the arguments, by position, that it writes the results over that are their next versions.
+    `times`: what its parts have taken, if it was made to measure that.
     """
 
     def __init__(
-        self, source: str, entry: str, arrays: dict[str, Any], callables: dict[str, Any], overwrites: Sequence[int] = ()
+        self,
+        source: str,
+        entry: str,
+        arrays: dict[str, Any],
+        callables: dict[str, Any],
+        overwrites: Sequence[int] = (),
+        *,
+        lap: Any = None,
+        times: Times | None = None,
     ) -> None:
+        self.times = times
         self.source, self.arrays, self.overwrites = source, arrays, tuple(overwrites)
+        self._entry, self._callables = entry, callables
         self.filename = f"<numpy program {entry} #{next(_numbers)}>"
         with contextlib.suppress(IndexError):  # until it is empty; other threads may do the same
             while True:
@@ -59,11 +73,17 @@ class NumpyProgram:
         weakref.finalize(self, _gone.append, self.filename)
         self.namespace: dict[str, Any] = {"__name__": entry, "__file__": self.filename}
         self.namespace |= {"CONSTANTS": arrays, "CALLABLES": callables, "BLOCKS": BLOCKS}
+        if times is not None:
+            self.namespace |= {"CLOCK": time.perf_counter_ns, "LAP": lap}
         exec(compile(source, self.filename, "exec", dont_inherit=True), self.namespace)
         self.run = self.namespace[entry]
 
     def __call__(self, *arrays: Any) -> tuple[Any, ...]:
         return self.run(*arrays)  # type: ignore[no-any-return]
+
+    def again(self, source: str) -> NumpyProgram:
+        """The program of another text, with the same large constants and host functions."""
+        return NumpyProgram(source, self._entry, self.arrays, self._callables, self.overwrites)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Writes the source to `path` (a .py file) and large constants beside it, as .npz."""
@@ -93,10 +113,11 @@ class NumpyBackend:
     def __init__(self, target: Target = TARGET) -> None:
         self.target = target
 
-    def compile(self, module: Module, *, in_place: Collection[str] = ()) -> NumpyProgram:
+    def compile(self, module: Module, *, in_place: Collection[str] = (), timed: bool = False) -> NumpyProgram:
         """The module as a program; InternalCompilerError where an op is left that a pass should have removed.
 
         The next versions of the states `in_place` may be written over the arguments: see `NumpyProgram.overwrites`.
+        `timed`: it measures what its statements take.
         """
         namer = Namer()
         names = {function.name: namer.name(function.name) for function in module}
@@ -121,8 +142,14 @@ class NumpyBackend:
         overwritten = {node.donor for node in nodes_of(written.body) if isinstance(node, Step)}
         arguments = [i for i, var in enumerate(written.args) if var in overwritten]
         code.overwritten = [written.args[i] for i in arguments]
+        lap = times = None
+        if timed:
+            code.laps = Laps(module)
+            code.laps.write(written)
+            lap, times = code.laps.lap, code.laps.times(peak(module.entry.body))
         source = module_text(code, module)
-        return NumpyProgram(source, names[module.entry.name], code.arrays, module.callables, arguments)
+        name = names[module.entry.name]
+        return NumpyProgram(source, name, code.arrays, module.callables, arguments, lap=lap, times=times)
 
     def _returns(self, low: Lowering, outs: list[Value], states: Mapping[Var, Var]) -> None:
         """The results; those of the entry are arrays that belong to the caller alone, or states written in place."""

@@ -220,6 +220,7 @@ class Lowering:
     # ------------------------------------------------------------------------------------------- ops
     def lower_block(self, block: Block) -> None:
         for op in block.ops:
+            first = len(self.block)
             self.loc = op.loc or self.loc
             if self.commits and (op.defn.effect is Effect.IO or op.blocks or op.defn.name == "call"):
                 self._noting(op)
@@ -229,7 +230,8 @@ class Lowering:
                 for value in op.results:
                     for push in self.pushes.pop(value, ()):
                         push()
-
+            for node in self.block[first:]:
+                node.ops = node.ops or (op,)
         self._flush_commits()
 
     def _noting(self, op: Op) -> None:

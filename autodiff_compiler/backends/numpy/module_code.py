@@ -11,6 +11,7 @@ from ...dtypes import from_numpy
 from ...ir.core import Module, Value
 from ...ir.types import Type
 from .kernels import Support
+from .laps import Laps
 from .program import FunctionCode
 from .syntax import Var, attribute, call, dtype_expr, literal, load, subscript
 
@@ -31,6 +32,8 @@ class ModuleCode:
         self.arrays: dict[str, Any] = {}
         self.constants: dict[str, tuple[Var, ast.expr]] = {}
         self.uses_callables = self.uses_scratch = False
+        #: what reads the clock between its statements, if somebody asks what they take
+        self.laps: Laps | None = None
         #: The arguments of the entry that it writes results over.
         self.overwritten: list[Var] = []
         #: Per finished function, per result: None where its bytes may belong to someone else, else a number that

@@ -75,6 +75,7 @@ def _move(step: Step, user: Step | Branch | Exit) -> None:
     """Puts the value of the statement in the place of its variable."""
     assert isinstance(step.node, ast.Assign)
     (var,), value = step.writes, step.node.value
+    user.ops = (*step.ops, *user.ops)
     if isinstance(user, Step):
         _replace(user.node, var, value)
         user.reads = [v for v, stored in variables(user.node) if not stored]

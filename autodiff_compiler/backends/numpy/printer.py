@@ -17,7 +17,7 @@ from .syntax import Var, printed, tuple_expr, variables
 
 __all__ = ["Namer", "module_text"]
 
-_TAKEN = {*keyword.kwlist, *dir(builtins), "np", "ml_dtypes", "scipy", "BLOCKS", "CONSTANTS", "CALLABLES"}
+_TAKEN = {*keyword.kwlist, *dir(builtins), "np", "ml_dtypes", "scipy", "BLOCKS", "CONSTANTS", "CALLABLES", "CLOCK", "LAP"}
 
 
 #: From this depth on, arms that hold more blocks become functions of their own.
@@ -126,6 +126,11 @@ def _bound_outside(code: ModuleCode, module: Module) -> str:
         ]
     if code.uses_scratch:
         lines += ['if "BLOCKS" not in globals():  # memory that calls hand on to the next ones', "    BLOCKS = []"]
+    if code.laps is not None:
+        lines += [
+            'if "LAP" not in globals():  # what measures the parts of the program',
+            "    CLOCK, LAP = int, lambda number, before: 0",
+        ]
     return "\n".join(lines)
 
 

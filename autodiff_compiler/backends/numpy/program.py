@@ -9,6 +9,7 @@ import ast
 from collections.abc import Callable, Iterator
 from typing import TypeAlias
 
+from ...ir.core import Op
 from ...source import Loc
 from .syntax import Var, variables
 
@@ -20,13 +21,14 @@ class Step:
 
     `call` is the call that can write its result into a given array (`out=`), if there is one; `elementwise` says that
     it reads an element of its operands only before it writes the same element of the result.  `into`: an operand that
-    the call may overwrite, and what makes it do so.  `safe`: no exception leaves it.
+    the call may overwrite, and what makes it do so.  `safe`: no exception leaves it.  `ops`: those that it computes.
     """
 
-    __slots__ = ("call", "dies", "donor", "elementwise", "into", "loc", "node", "reads", "safe", "writes")
+    __slots__ = ("call", "dies", "donor", "elementwise", "into", "loc", "node", "ops", "reads", "safe", "writes")
 
     def __init__(self, node: ast.stmt, loc: Loc | None, call: ast.Call | None = None, elementwise: bool = False):
         self.node, self.loc, self.call, self.elementwise = node, loc, call, elementwise
+        self.ops: tuple[Op, ...] = ()
         self.safe = elementwise
         self.reads: list[Var] = []
         self.writes: list[Var] = []
@@ -42,10 +44,11 @@ class Step:
 class Branch:
     """``if test: ... else: ...``"""
 
-    __slots__ = ("arms", "dies", "loc", "reads", "test")
+    __slots__ = ("arms", "dies", "loc", "ops", "reads", "test")
 
     def __init__(self, test: ast.expr, arms: tuple[list[Node], list[Node]], loc: Loc | None) -> None:
         self.test, self.arms, self.loc = test, arms, loc
+        self.ops: tuple[Op, ...] = ()
         self.reads = [v for v, _ in variables(test)]
         #: Variables whose last use lies in the other arm (or in the test), per arm.
         self.dies: tuple[list[Var], list[Var]] = ([], [])
@@ -54,10 +57,11 @@ class Branch:
 class Loop:
     """``for index in count: ...``, or ``while test: ...`` where there is no index."""
 
-    __slots__ = ("body", "dies", "index", "loc", "reads", "test")
+    __slots__ = ("body", "dies", "index", "loc", "ops", "reads", "test")
 
     def __init__(self, test: ast.expr, index: Var | None, body: list[Node], loc: Loc | None) -> None:
         self.test, self.index, self.body, self.loc = test, index, body, loc
+        self.ops: tuple[Op, ...] = ()
         self.reads = [v for v, _ in variables(test)]
         #: Variables the loop needs until it ends.
         self.dies: list[Var] = []
@@ -66,10 +70,11 @@ class Loop:
 class Exit:
     """``if not test: break``: the end of a loop whose condition needs several statements."""
 
-    __slots__ = ("loc", "reads", "test")
+    __slots__ = ("loc", "ops", "reads", "test")
 
     def __init__(self, test: ast.expr, loc: Loc | None) -> None:
         self.test, self.loc = test, loc
+        self.ops: tuple[Op, ...] = ()
         self.reads = [v for v, _ in variables(test)]
 
 

@@ -1,0 +1,72 @@
+"""`bench`: a function in eager and in compiled mode, side by side."""
+
+from __future__ import annotations
+
+import importlib.util
+from argparse import Namespace
+
+from .command import Argument, Command, Result, Usage
+from .targets import LOADED, MAKE, TARGET, function_of
+from .values import ARGS, RANDOM, random_values
+
+__all__ = ["COMMAND"]
+
+
+def _measured(options: Namespace) -> Result:
+    path = options.plot
+    if path is not None and not path.endswith((".png", ".svg")):
+        raise Usage(f"a plot is a .png or an .svg, which {path} is not")
+    if path is not None and path.endswith(".png") and importlib.util.find_spec("matplotlib") is None:
+        raise Usage("a .png needs matplotlib (pip install 'autodiff-compiler[plot]'); an .svg needs nothing")
+    if options.seconds <= 0:
+        raise Usage(f"--seconds must be positive, not {options.seconds}")
+    if len(set(options.modes)) < len(options.modes):
+        raise Usage("--modes names a mode twice")
+    from ..profiling import benchmark
+
+    arguments = random_values(options.args or "", options.seed, options.range)
+    fn = function_of(options, arguments)
+    found = benchmark(fn, arguments, options.modes, grad=options.gradient, seconds=options.seconds)
+    if path is not None:
+        try:
+            found.plot(path)
+        except OSError as error:
+            raise Usage(f"{path} cannot be written: {error.strerror}") from None
+    text = str(found).rstrip("\n") + (f"\n\n{path}" if path else "")
+    return Result(text, {"target": options.target, "rows": found.data(), "plot": path})
+
+
+COMMAND = Command(
+    "bench",
+    "measure a function in eager and in compiled mode, side by side",
+    _measured,
+    [
+        TARGET,
+        ARGS,
+        MAKE,
+        *RANDOM,
+        Argument(
+            "--grad",
+            action="store_true",
+            dest="gradient",
+            help="measure the value with its gradients, too: by the Parameters of a Cell, else by all floats",
+        ),
+        Argument(
+            "--modes",
+            nargs="+",
+            metavar="MODE",
+            choices=("eager", "graph", "native", "numpy"),
+            default=["eager", "graph"],
+            help="which are compared: eager, graph (compiled), native and numpy (compiled for these backends)",
+        ),
+        Argument("--seconds", type=float, default=1.0, metavar="S", help="how long each mode is measured, about (1)"),
+        Argument("--plot", metavar="FILE", help="draw it: a .png (with matplotlib) or an .svg"),
+    ],
+    "The modes take turns, and their results are compared before. Shown are medians of the time of a call, the "
+    "range of the middle half of the rounds, how many times as fast a mode is as the first one, and what compiling "
+    f"takes. Exit status: 1 if the results do not agree. {LOADED}",
+    [
+        'bench model.py:loss --args "f32[32,784] i64[32]" --grad --plot loss.svg',
+        'bench model.py:Net --make "Net(3, 1)" --args "f32[8,3]" --modes eager native numpy',
+    ],
+)

@@ -1,0 +1,33 @@
+"""`cache`: the machine code that is kept on disk."""
+
+from __future__ import annotations
+
+from argparse import Namespace
+
+from .command import Argument, Command, Result
+from .report import lines
+
+__all__ = ["COMMAND"]
+
+
+def _cache(options: Namespace) -> Result:
+    from ..backends.native import cache
+
+    found = cache.info()
+    off = found["state"].startswith("off")
+    if options.action == "clear":
+        count, size = cache.clear()
+        found = {**found, "removed": count, "removed bytes": size}
+        found["objects"], found["bytes"] = found["objects"] - count, found["bytes"] - size
+    return Result("\n".join(lines(found)), found, int(off and options.action == "clear"))
+
+
+COMMAND = Command(
+    "cache",
+    "what machine code is kept on disk",
+    _cache,
+    [Argument("action", choices=("info", "clear"), help="show what is kept, or remove it")],
+    "Machine code is kept on disk, so that a program is compiled once for each machine: in AC_CACHE_DIR, else the "
+    "user's cache folder, up to AC_CACHE_SIZE (1G). AC_CACHE=0 switches that off.",
+    ["cache info", "cache clear --json"],
+)

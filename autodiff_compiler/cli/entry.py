@@ -1,0 +1,176 @@
+"""From a command line to its command; what is printed, and the exit status."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import json
+import os
+import sys
+from collections.abc import Sequence
+from typing import Any, NoReturn
+
+from ..environment import flag
+from ..errors import CompileError, leave_user_frames
+from ..version import __version__
+from . import bench, cache, check, colour, diff, dump, env, explain, gradcheck, run, selftest, view
+from .command import Command, Result, Usage, advice
+
+__all__ = ["COMMANDS", "main"]
+
+COMMANDS: tuple[Command, ...] = (
+    run.COMMAND,
+    dump.COMMAND,
+    view.COMMAND,
+    check.COMMAND,
+    explain.COMMAND,
+    gradcheck.COMMAND,
+    bench.COMMAND,
+    diff.COMMAND,
+    env.COMMAND,
+    cache.COMMAND,
+    selftest.COMMAND,
+)
+_WHAT = "Shows what programs become, checks and measures them, and runs those that were written for MindSpore."
+_STATUS = (
+    "exit status: 0 done; 1 the program was refused, a check failed, or two things differ; 2 wrong usage; "
+    "130 interrupted by Ctrl-C"
+)
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Runs a command; returns the exit status (0 done, 1 refused, failed or different, 2 wrong usage)."""
+    words = list(sys.argv[1:] if argv is None else argv)
+    command = next((c for c in COMMANDS if words[:1] == [c.name]), None)
+    if command is not None and command.direct is not None:
+        status = command.direct(words[1:])
+        if status is not None:
+            return status
+    as_json = "--json" in words
+    try:
+        return _print(_result(words), as_json)
+    except KeyboardInterrupt:
+        return 130
+    except SystemExit as ended:  # of argparse, after --help or --version
+        return int(ended.code or 0)
+
+
+def _result(words: Sequence[str]) -> Result:
+    """What a command gives back, errors included."""
+    try:
+        if words and not words[0].startswith("-"):
+            _known(words[0])
+        options = _parser().parse_args(words)
+        from ..mindspore_names import as_mindspore  # not for --help
+
+        # The files looked at may be MindSpore users'; what they print is no part of the output.
+        with as_mindspore(), contextlib.redirect_stdout(sys.stderr):
+            return options.command.run(options)
+    except CompileError as error:
+        return _failed(error.render(), error.to_dict(), 1)
+    except Usage as error:
+        return _failed(f"autodiff_compiler: {error}", {"class": "Usage", "message": str(error)}, 2)
+    except Exception as error:  # what the program itself raises: its message says more than our frames
+        if flag("AC_FULL_TRACEBACK"):
+            raise
+        notes = list(getattr(error, "__notes__", ()))
+        place = _raised_at(error)
+        text = "\n".join([f"{type(error).__name__}: {error}", *notes, *([f"  at {place}"] if place else [])])
+        data = {"class": type(error).__name__, "message": str(error), "notes": notes, "place": place}
+        return _failed(text, data, 1)
+
+
+def _failed(text: str, data: dict[str, Any], status: int) -> Result:
+    return Result(text, {"error": {"code": None, **data}}, status, colour.error)
+
+
+def _raised_at(error: BaseException) -> str | None:
+    """The line of the user's that raised, as ``file:line``."""
+    leave_user_frames(error)
+    trace = error.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    name = trace.tb_frame.f_code.co_filename if trace is not None else ""
+    return f"{name}:{trace.tb_lineno}" if trace is not None and os.path.isfile(name) else None
+
+
+def _print(result: Result, as_json: bool) -> int:
+    failed = isinstance(result.data, dict) and result.data.keys() == {"error"}
+    if as_json:
+        stream, text = sys.stdout, json.dumps(_plain(result.data), indent=2, default=str)
+    else:
+        stream, text = sys.stderr if failed else sys.stdout, result.text
+        if result.paint is not None and colour.wanted(stream):
+            text = result.paint(text)
+    try:
+        _write(stream, text + "\n")
+    except BrokenPipeError:  # the reader (head, less) has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+    return result.status
+
+
+def _write(stream: Any, text: str) -> None:
+    encoding = getattr(stream, "encoding", None) or "utf-8"
+    try:
+        text.encode(encoding)
+    except UnicodeEncodeError:  # a terminal of another language, or a name that is no text
+        text = text.encode(encoding, "backslashreplace").decode(encoding)
+    stream.write(text)
+    stream.flush()
+
+
+def _plain(data: Any) -> Any:
+    """What JSON can say: infinity and NaN, which it has no words for, as "inf", "-inf" and "nan"."""
+    data = data._asdict() if hasattr(data, "_asdict") else data
+    if isinstance(data, dict):
+        return {str(key): _plain(value) for key, value in data.items()}
+    if isinstance(data, list | tuple):
+        return [_plain(value) for value in data]
+    return str(data) if isinstance(data, float) and not abs(data) < float("inf") else data
+
+
+# ------------------------------------------------------------------------------------------------ the parser
+class _Parser(argparse.ArgumentParser):
+    """Wrong usage is ours to tell: as JSON where that is asked for."""
+
+    def error(self, message: str) -> NoReturn:
+        raise Usage(f"{message}; `{self.prog} --help` says what there is")
+
+
+def _known(name: str) -> None:
+    names = [command.name for command in COMMANDS]
+    if name not in names:
+        raise Usage(f"there is no command {name!r}{advice(name, names, 'there are ' + ', '.join(names))}")
+
+
+def _parser() -> argparse.ArgumentParser:
+    console = os.path.basename(sys.argv[0]).startswith("autodiff-compiler")
+    prog = "autodiff-compiler" if console else "python -m autodiff_compiler"
+    raw = argparse.RawDescriptionHelpFormatter
+    kept: dict[str, Any] = {"formatter_class": raw, "allow_abbrev": False}  # --json is looked for by its name
+    parser = _Parser(prog=prog, description=_WHAT, epilog=_filled(_STATUS), **kept)
+    parser.add_argument("--version", action="version", version=f"autodiff_compiler {__version__}")
+    commands = parser.add_subparsers(required=True, metavar="command", parser_class=_Parser)
+    for command in COMMANDS:
+        lines = ["examples:", *(f"  {prog} {example}" for example in command.examples), "", _filled(_STATUS)]
+        description = _filled(f"{command.help[0].upper()}{command.help[1:]}. {command.description}".rstrip())
+        inner = commands.add_parser(
+            command.name,
+            help=command.help,
+            description=description,
+            epilog="\n".join(lines),
+            **kept,
+            usage=command.usage and f"{prog} {command.usage}",
+        )
+        for argument in command.arguments:
+            inner.add_argument(*argument.names, **argument.options)
+        inner.add_argument("--json", action="store_true", help="print one JSON document")
+        inner.set_defaults(command=command)
+    return parser
+
+
+def _filled(text: str) -> str:
+    import shutil
+    import textwrap
+
+    return textwrap.fill(text, max(40, min(shutil.get_terminal_size().columns, 120) - 2), break_on_hyphens=False)

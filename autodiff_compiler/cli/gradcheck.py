@@ -1,0 +1,118 @@
+"""`gradcheck`: gradients against numerical ones, and eager against compiled mode."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from argparse import Namespace
+from collections.abc import Sequence
+from itertools import groupby
+from typing import TYPE_CHECKING, Any
+
+from . import colour
+from .command import Argument, Command, Result, Usage
+from .targets import BACKEND, LOADED, MAKE, TARGET, asked_backend, function_of
+from .values import ARGS, RANDOM, random_values
+
+if TYPE_CHECKING:
+    from ..testing import MeasuredGradient
+
+__all__ = ["COMMAND"]
+
+
+def _checked(options: Namespace) -> Result:
+    if options.order < 1:
+        raise Usage(f"--order must be at least 1, not {options.order}")
+    from ..testing import gradient_errors
+
+    arguments = random_values(options.args or "", options.seed, options.range)
+    with asked_backend(options):
+        fn = function_of(options, arguments)
+        limits = {"rtol": options.rtol, "atol": options.atol}
+        measured = gradient_errors(fn, arguments, eps=options.eps, order=options.order, **limits)
+        apart = _apart(fn, arguments, limits)
+    failures = [text for m in measured if (text := _failure(m))]
+    gradients = [_described(m) for m in measured]
+    passed = not failures and apart is None
+    lines = [
+        _table(measured),
+        "",
+        *failures,
+        apart or "results and gradients are equal in eager, graph O0 and graph O2",
+    ]
+    lines.append("passed" if passed else "failed")
+    data = {"target": options.target, "passed": passed, "gradients": gradients, "modes_differ": apart}
+    return Result("\n".join(lines), data, int(not passed), colour.verdict)
+
+
+def _apart(fn: Any, arguments: Sequence[Any], limits: dict[str, float | None]) -> str | None:
+    """Where eager and compiled mode differ."""
+    from ..runtime.tensor import Tensor
+    from ..testing import ModeMismatch, assert_modes_equal
+
+    positions = tuple(i for i, x in enumerate(arguments) if isinstance(x, Tensor) and x.dtype.is_float)
+    given: dict[str, Any] = {name: limit for name, limit in limits.items() if limit is not None}
+    try:
+        assert_modes_equal(fn, *arguments, grad_position=positions, **given)
+    except ModeMismatch as error:
+        return str(error)
+    return None
+
+
+def _failure(m: MeasuredGradient) -> str:
+    """What is wrong with a gradient, or nothing."""
+    if not math.isfinite(m.wanted):
+        return (
+            f"{m.mode}: the gradient by {m.input} cannot be checked at {list(m.index)}: numerically it is {m.wanted}; "
+            "--range LOW HIGH draws other arguments"
+        )
+    if not m.wrong:
+        return ""
+    return (
+        f"{m.mode}: the gradient of order {m.order} by {m.input} is {m.found:.6g} at {list(m.index)}, numerically "
+        f"{m.wanted:.6g}; {m.wrong} of {m.checked} elements checked are wrong"
+    )
+
+
+def _described(m: MeasuredGradient) -> dict[str, Any]:
+    return {**dataclasses.asdict(m), "index": list(m.index), "difference": m.difference, "passed": not _failure(m)}
+
+
+def _table(measured: Sequence[MeasuredGradient]) -> str:
+    """A line for each input and order, with the worst error in each mode."""
+    from ..inspection.tabular import text_table
+
+    rows: list[list[str]] = []
+    modes = list(dict.fromkeys(m.mode for m in measured))
+    for _, same in groupby(sorted(measured, key=lambda m: m.order), key=lambda m: m.order):
+        of_order = list(same)
+        # Inputs keep their order; several Tensors of one argument stand below each other.
+        by_mode = [[m for m in of_order if m.mode == mode] for mode in modes]
+        for parts in zip(*by_mode, strict=True):
+            errors = [f"{abs(m.difference):.1e}" for m in parts]
+            rows.append(
+                [str(parts[0].order), parts[0].input, str(parts[0].checked), *errors, f"{parts[0].allowed:.1e}"]
+            )
+    return text_table(["order", "argument", "elements", *modes, "allowed"], rows, {"order", "argument"})
+
+
+COMMAND = Command(
+    "gradcheck",
+    "check the gradients of a function against numerical ones, in eager and in compiled mode",
+    _checked,
+    [
+        TARGET,
+        ARGS,
+        MAKE,
+        *RANDOM,
+        Argument("--order", type=int, default=1, metavar="N", help="2: the gradient of the gradient, too"),
+        Argument("--rtol", type=float, metavar="X", help="relative tolerance (it follows the dtype)"),
+        Argument("--atol", type=float, metavar="X", help="absolute tolerance (it follows the dtype)"),
+        Argument("--eps", type=float, metavar="X", help="the step of the numerical gradient (it follows the dtype)"),
+        BACKEND,
+    ],
+    "Checked are the gradients by every float Tensor among the arguments, at up to 64 elements of each; and that "
+    "results and gradients are the same in all modes. float64 makes a sharp check, float32 a rough one. Exit status: "
+    f"0 all are right, 1 some are not. {LOADED}",
+    ['gradcheck model.py:loss --args "f64[4,3] f64[3]" --order 2', 'gradcheck f.py:g --args "f64[8]" --range 0.5 2'],
+)

@@ -1,0 +1,54 @@
+"""`run`: programs of MindSpore's as they are, and programs saved as IR."""
+
+from __future__ import annotations
+
+import sys
+from argparse import Namespace
+from collections.abc import Sequence
+
+import numpy as np
+
+from .command import Argument, Command, Result, Usage
+from .values import ARGS, RANDOM, random_values
+
+__all__ = ["COMMAND"]
+
+
+def _program(words: Sequence[str]) -> int | None:
+    """Runs a script or module; what it prints and raises is its own."""
+    if words and words[0] != "-m" and (words[0].startswith("-") or words[0].endswith(".ir")):
+        return None
+    from ..mindspore_names.script import NoProgram, run
+
+    try:
+        run(words)
+    except NoProgram as error:
+        print(f"autodiff_compiler: {error}", file=sys.stderr)
+        return 2
+    return 0
+
+
+def _run(options: Namespace) -> Result:
+    if not options.program.endswith(".ir"):
+        raise Usage(f"the options of `run` are for files of IR; a program has its own: run {options.program} ...")
+    from .saved import read_program
+
+    program = read_program(options.program)
+    text = " ".join(repr(type) for _, type in program.inputs) if options.args is None else options.args
+    arrays = [np.asarray(x) for x in program.run(*random_values(text, options.seed, options.range))]
+    data = [{"dtype": str(x.dtype), "shape": list(x.shape), "values": x.tolist()} for x in arrays]
+    shown = [f"result {i}: {x.dtype}{list(x.shape)}\n{x}" for i, x in enumerate(arrays)]
+    return Result("\n".join(shown), {"file": options.program, "results": data})
+
+
+COMMAND = Command(
+    "run",
+    "run a program in which `import mindspore` means this package, or a file of IR",
+    _run,
+    [Argument("program", help="a script, a folder with a __main__.py, -m module, or file.ir"), ARGS, *RANDOM],
+    "The program is run as by `python script.py argument ...`; MindSpore need not be installed. A file of IR, as "
+    "`dump --output` saves it, runs on --args, without them on random arrays of the types that it takes.",
+    ["run train.py --epochs 3", "run -m project.train", 'run loss.ir --args "f32[32,784] labels.npy"'],
+    usage="run (script.py | folder | -m module) [argument ...]\n       ... run file.ir [--args VALUES] [--json]",
+    direct=_program,
+)

@@ -1,0 +1,46 @@
+"""`ascend-selftest`: whether an Ascend device does all that it should."""
+
+from __future__ import annotations
+
+import json
+import sys
+from argparse import Namespace
+
+from .command import Argument, Command, Result, Usage
+from .report import lines
+
+__all__ = ["COMMAND"]
+
+
+def _self_tested(options: Namespace) -> Result:
+    from ..testing.ascend import self_test
+
+    if options.out:
+        try:
+            open(options.out, "a", encoding="utf-8").close()  # not after minutes of testing
+        except OSError as error:
+            raise Usage(f"the report cannot be written: {error}") from None
+    found, passed = self_test(options.device, lambda stage: print(f"{stage} ...", file=sys.stderr, flush=True))
+    if options.out:
+        with open(options.out, "w", encoding="utf-8") as file:
+            file.write(json.dumps(found, indent=2) + "\n")
+    text = lines(found["environment"])
+    for stage in found["stages"]:
+        text.append(f"\n[{stage['status']}] {stage['stage']} ({stage['seconds']} s)")
+        text += [f"  {line}" for part in stage["text"] for line in part.split("\n")]
+    return Result("\n".join(text), found, int(not passed))
+
+
+COMMAND = Command(
+    "ascend-selftest",
+    "test an Ascend device in stages and print one report",
+    _self_tested,
+    [
+        Argument("--device", type=int, default=0, metavar="N", help="the device's number (0)"),
+        Argument("--out", metavar="FILE", help="write the report as JSON to a file too"),
+    ],
+    "Tests an Ascend device from its libraries to training, in stages that go on where they can when one fails. The "
+    "report is for sharing: it names the environment, what is missing, and each operator's error; with --json of "
+    "every dtype.",
+    ["ascend-selftest --out report.json"],
+)

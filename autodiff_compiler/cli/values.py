@@ -1,0 +1,142 @@
+"""Arguments written on a command line: types of Tensors, files of arrays, and Python's literals."""
+
+from __future__ import annotations
+
+import ast
+import os
+import re
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from ..dtypes import BY_SHORT
+from .command import Argument, Usage, advice, no_file
+
+if TYPE_CHECKING:
+    from ..dtypes import DType
+
+__all__ = ["ARGS", "RANDOM", "random_values", "read_values"]
+
+ARGS = Argument(
+    "--args",
+    metavar="VALUES",
+    help='the arguments, with spaces between: types of Tensors, .npy files, and literals; "f32[32,784] x.npy 3 True"',
+)
+#: Of commands that run the function.
+RANDOM = (
+    Argument("--seed", type=int, default=0, metavar="N", help="of the random Tensors that types stand for (0)"),
+    Argument(
+        "--range",
+        type=float,
+        nargs=2,
+        metavar=("LOW", "HIGH"),
+        help="draw floats evenly between these; without it from a normal distribution, and ints are 0 or 1",
+    ),
+)
+
+_BY_NAME = {dtype.name: dtype for dtype in BY_SHORT.values()}
+#: What is quoted, or the type of a scalar: `f32[]` is no Python.
+_SCALAR = re.compile(r"""('[^']*'|"[^"]*")|(?<=\w)\[\s*\]""")
+
+
+def read_values(text: str) -> list[Any]:
+    """Arguments for compiling: Tensors of zeros for types."""
+    import numpy as np
+
+    return _read(text, lambda shape, dtype: np.zeros(shape, dtype.numpy))
+
+
+def random_values(text: str, seed: int = 0, limits: tuple[float, float] | None = None) -> list[Any]:
+    """Arguments for running: Tensors of random numbers for types, the same for the same seed."""
+    import numpy as np
+
+    source = np.random.default_rng(seed)
+
+    def drawn(shape: tuple[int, ...], dtype: DType) -> Any:
+        if not dtype.is_float:
+            return source.integers(0, 2, shape).astype(dtype.numpy)
+        values = source.standard_normal(shape) if limits is None else source.uniform(*limits, shape)
+        return np.asarray(values).astype(dtype.numpy)
+
+    return _read(text, drawn)
+
+
+def _read(text: str, fill: Callable[[tuple[int, ...], DType], Any]) -> list[Any]:
+    return [_value(word, fill) for word in _words(text)]
+
+
+def _words(text: str) -> list[str]:
+    """The arguments of a text: what stands between spaces or commas that are in no bracket and no quotes."""
+    words, word, depth, quote = [], "", 0, ""
+    for mark in text:
+        if quote:
+            quote = "" if mark == quote else quote
+        elif mark in "'\"":
+            quote = mark
+        else:
+            depth += (mark in "([{") - (mark in ")]}")
+        if (mark.isspace() or mark == ",") and not depth and not quote:
+            words.append(word)
+            word = ""
+        else:
+            word += mark
+    if depth or quote:
+        raise Usage(f"cannot read --args {text!r}: {f'{quote} is not closed' if quote else 'brackets do not match'}")
+    return [w for w in [*words, word] if w]
+
+
+def _value(word: str, fill: Callable[[tuple[int, ...], DType], Any]) -> Any:
+    if word.strip("'\"").endswith(".npy"):
+        return _array(word.strip("'\""))
+    try:
+        return _evaluated(ast.parse(_SCALAR.sub(lambda m: m[1] or "[()]", word), mode="eval").body, fill)
+    except (SyntaxError, ValueError) as error:
+        if isinstance(error, _Refused):
+            raise Usage(str(error)) from None
+        raise Usage(
+            f"cannot read the argument {word!r}; write a type such as f32[2,3], a file such as x.npy, a number, True, "
+            "None, 'text', or a tuple, list or dict of them"
+        ) from None
+
+
+class _Refused(ValueError):
+    """A part of an argument that can be named."""
+
+
+def _evaluated(node: ast.expr, fill: Callable[[tuple[int, ...], DType], Any]) -> Any:
+    if isinstance(node, ast.Subscript):
+        return _tensor(node, fill)
+    if isinstance(node, ast.Tuple | ast.List):
+        items = [_evaluated(item, fill) for item in node.elts]
+        return tuple(items) if isinstance(node, ast.Tuple) else items
+    if isinstance(node, ast.Dict) and None not in node.keys:
+        keys = [ast.literal_eval(key) for key in node.keys if key]
+        return dict(zip(keys, [_evaluated(value, fill) for value in node.values], strict=True))
+    return float(node.id) if isinstance(node, ast.Name) and node.id in ("inf", "nan") else ast.literal_eval(node)
+
+
+def _tensor(node: ast.Subscript, fill: Callable[[tuple[int, ...], DType], Any]) -> Any:
+    from ..runtime.tensor import Tensor
+
+    name = ast.unparse(node.value)
+    dtype = BY_SHORT.get(name) or _BY_NAME.get(name)
+    if dtype is None:
+        hint = advice(name, [*BY_SHORT, *_BY_NAME], f"dtypes are {', '.join(BY_SHORT)}")
+        raise _Refused(f"{name!r} in --args is no dtype{hint}")
+    sizes = ast.literal_eval(node.slice)
+    shape = sizes if isinstance(sizes, tuple) else (sizes,)
+    if not all(type(n) is int and n >= 0 for n in shape):
+        raise _Refused(f"{ast.unparse(node)} in --args is no type: sizes are whole numbers")
+    return Tensor(fill(shape, dtype), dtype)
+
+
+def _array(path: str) -> Any:
+    import numpy as np
+
+    from ..runtime.tensor import Tensor
+
+    if not os.path.isfile(path):
+        raise no_file(path)
+    try:
+        return Tensor(np.load(path, allow_pickle=False))
+    except (ValueError, TypeError, OSError, EOFError) as error:
+        raise Usage(f"{path} holds no array: {error}") from None

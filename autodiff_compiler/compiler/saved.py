@@ -1,0 +1,60 @@
+"""The files of `save_graphs`: a folder for each program, in which the names sort as the steps followed each other.
+
+Level 1 (MindSpore's meaning): the IR that the frontend made and what each pass made of it.  Level 2, or True: what the
+backend does, too: the plan and the generated code.  Level 3: pictures besides, as text that Graphviz draws.
+"""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+from ..backends.base import Executable
+from ..config import context
+from ..ir.core import Module
+from ..ir.failure import leave
+from ..passes.manager import PLANNING, dump, run
+
+__all__ = ["dump_folder", "pictures", "save_late", "save_picture"]
+
+#: What draws a module as text for Graphviz; layers above bring it along.
+pictures: list[Callable[[Module], str]] = []
+
+_numbers = itertools.count()
+_OURS = re.compile(r"\d\d_\w+(\.failed|\.before|\.after)?\.(ir|dot|py|ll)")
+
+
+def dump_folder(name: str) -> Path | None:
+    """A folder for the dumps of a program, without those of an earlier process; None if none are asked for."""
+    if not context.save_graphs:
+        return None
+    folder = Path(context.save_graphs_path or "graphs") / f"{next(_numbers):03d}_{name}"
+    if folder.is_dir():
+        for file in folder.iterdir():
+            if _OURS.fullmatch(file.name):
+                file.unlink(missing_ok=True)
+    return folder
+
+
+def save_late(folder: Path, opt: Module, passes: int, made: Executable) -> None:
+    """Leaves what comes after the passes, of which there were so many."""
+    if _level() < 2:
+        return
+    plan = run(opt, PLANNING)[0]
+    leave(folder, f"{passes + 1:02d}_plan.ir", dump(plan, "plan_memory"))
+    code = getattr(made, "source", None)
+    if isinstance(code, str):
+        leave(folder, f"{passes + 2:02d}_code.{'ll' if hasattr(made, 'assembly') else 'py'}", code)
+
+
+def save_picture(folder: Path, number: int, name: str, module: Module) -> None:
+    """Leaves a picture of what a pass made, where level 3 asks for it."""
+    if _level() > 2:
+        for draw in pictures:
+            leave(folder, f"{number:02d}_{name}.dot", draw(module))
+
+
+def _level() -> int:
+    return 2 if context.save_graphs is True else int(context.save_graphs)

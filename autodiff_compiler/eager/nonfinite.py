@@ -1,0 +1,225 @@
+"""Eager mode under `check_nonfinite`: every kernel's result is looked at as soon as it is there.
+
+While it is on, a thread calls its kernels through a `_Look` (see `tape.watch`), which also notes of every result at
+which line of the user's it was made: that is the line of an adjoint, whose node on the tape holds the result.  When it
+is off, nothing of this is there.
+"""
+
+from __future__ import annotations
+
+import sys
+import weakref
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from types import FrameType
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..ir.primitive import Primitive
+from ..runtime.nonfinite import MOVING, Finding, Operand, Origin, error_of, found, inside_text
+from ..runtime.tensor import Tensor
+from ..source import Loc, is_users, place_of_frame
+from . import execute
+from .grad import Tape
+from .tape import Applied, Node, Watcher, thread
+
+__all__ = ["defn_of", "looking"]
+
+#: How many steps of the way back to an operand, and how many calls around a place, are noted.
+_STEPS, _CALLS = 6, 8
+_PULL = Applied.pull.__code__
+#: What calls a function that is differentiated: the calls around that are no part of the way to its lines.
+_DIFFERENTIATED = Tape._run.__code__
+
+
+class _Made(NamedTuple):
+    """How an array was made: the op, its place, and the places of what it was computed from, the last one first."""
+
+    array: weakref.ref[Any]
+    op: str
+    loc: Loc | None
+    steps: tuple[Loc, ...]
+
+
+#: By the id of an array, as long as that lives.
+_made: dict[int, _Made] = {}
+#: The primitives by the id of their kernel; as many plans as there were when it was made.
+_kernels: dict[int, type[Primitive]] = {}
+_known_plans = 0
+
+
+def looking(nan_only: bool) -> Watcher:
+    """What makes of a way to call kernels one that looks at what they give."""
+    _made.clear()
+    _locs.clear()
+    return lambda call: _Look(call, nan_only)
+
+
+class _Look:
+    """Calls kernels and looks at what they give."""
+
+    def __init__(self, call: Callable[..., Any], nan_only: bool) -> None:
+        self._call, self._nan_only = call, nan_only
+
+    def __call__(self, kernel: Callable[..., Any], /, *args: Any, **attrs: Any) -> Any:
+        defn = defn_of(kernel)
+        if defn is None:
+            return self._call(kernel, *args, **attrs)
+        operands: Sequence[Any] = args
+        if isinstance(kernel, np.ufunc) and len(args) > kernel.nin:  # the last one is written to
+            operands = [np.array(x) for x in args[: kernel.nin]]
+        out = self._call(kernel, *args, **attrs)
+        results = [np.asarray(x) for x in out] if defn.multiple else [np.asarray(out)]
+        if any(x.dtype.kind not in "biu" for x in results):
+            self._look(defn, results, operands)
+        return results if defn.multiple else results[0]
+
+    def _look(self, defn: type[Primitive], results: list[Any], operands: Sequence[Any]) -> None:
+        loc, frame, node = _place()
+        steps = tuple(_steps(loc, operands))
+        if defn.name not in MOVING:
+            finding = found(results, operands, defn.name, self._nan_only)
+            if finding is not None:
+                raise self._error(finding, defn, results, operands, Origin(defn.name, loc, steps=steps), frame, node)
+        for x in results:
+            _note(x, defn.name, loc, steps)
+
+    @staticmethod
+    def _error(
+        finding: Finding,
+        defn: type[Primitive],
+        results: list[Any],
+        operands: Sequence[Any],
+        origin: Origin,
+        frame: FrameType | None,
+        node: Node | None,
+    ) -> Exception:
+        names = {} if frame is None else dict(_named_in(frame))
+        known = [_described(x, names) for x in operands]
+        made = None if node is None else _maker(node)
+        facts = _layers(sys._getframe(2), frame)
+        if node is None and thread.state.pulled:
+            facts.append("a backward pass runs: this is called by it (a `bprop`, a hook, the sum of two gradients)")
+        loc = origin.loc
+        if loc is not None and not loc.tag:
+            loc = loc._replace(caller=None)  # the traceback shows the calls
+        origin = replace(origin, loc=loc, forward="" if made is None else made.op, facts=tuple(facts))
+        return error_of(finding, results, operands, known, origin)
+
+
+def defn_of(kernel: Any) -> type[Primitive] | None:
+    """The primitive whose kernel it is; None for other functions."""
+    global _known_plans
+    plans = execute._plans
+    if len(plans) != _known_plans:
+        _known_plans = len(plans)
+        for plan in list(plans.values()):
+            for function in (plan.kernel, plan.ufunc):
+                if function is not None:
+                    _kernels.setdefault(id(function), plan.defn)
+    return _kernels.get(id(kernel))
+
+
+# ------------------------------------------------------------------------------------------------ places
+_locs: dict[tuple[Any, int], Loc] = {}
+
+
+def _place() -> tuple[Loc | None, FrameType | None, Node | None]:
+    """Where the user's program is: the place and its frame, or the forward place of the node that is pulled."""
+    frame: FrameType | None = sys._getframe(2)
+    while frame is not None:
+        if frame.f_code is _PULL:
+            node = frame.f_locals["self"]
+            made = _maker(node)
+            loc = made.loc.tagged("adjoint") if made is not None and made.loc is not None else None
+            return loc, None, node
+        if is_users(frame.f_code.co_filename):
+            return _loc_of(frame), frame, None
+        frame = frame.f_back
+    return None, None, None
+
+
+def _loc_of(frame: FrameType) -> Loc:
+    """The place of a frame of the user's, with the calls around it."""
+    callers: list[FrameType] = []
+    outer = frame.f_back
+    while outer is not None and len(callers) < _CALLS and outer.f_code is not _DIFFERENTIATED:
+        if "-packages" in outer.f_code.co_filename or outer.f_code.co_filename.startswith("<frozen"):
+            break
+        if is_users(outer.f_code.co_filename):
+            callers.append(outer)
+        outer = outer.f_back
+    loc: Loc | None = None
+    for each in [*reversed(callers), frame]:
+        key = (each.f_code, each.f_lasti)
+        alone = _locs.get(key)
+        if alone is None:
+            alone = _locs[key] = place_of_frame(each)
+        loc = alone._replace(caller=loc)
+    assert loc is not None
+    return loc
+
+
+# ------------------------------------------------------------------------------------------------ what was made where
+def _note(array: Any, op: str, loc: Loc | None, steps: tuple[Loc, ...]) -> None:
+    key = id(array)
+
+    def gone(ref: Any) -> None:
+        known = _made.get(key)
+        if known is not None and known.array is ref:
+            del _made[key]
+
+    _made[key] = _Made(weakref.ref(array, gone), op, loc, steps)
+
+
+def _record(array: Any) -> _Made | None:
+    known = _made.get(id(array))
+    return known if known is not None and known.array() is array else None
+
+
+def _maker(node: Node) -> _Made | None:
+    """How the result of a node on a tape was made."""
+    return _record(node.outs[0]) if isinstance(node, Applied) else None
+
+
+def _steps(loc: Loc | None, operands: Sequence[Any]) -> Iterator[Loc]:
+    """The way back along the first operand that something computed."""
+    made = next((m for m in map(_record, operands) if m is not None), None)
+    if made is None or made.loc is None:
+        return
+    if made.loc != loc:
+        yield made.loc
+    yield from made.steps[: _STEPS - 1]
+
+
+def _layers(inner: FrameType | None, users: FrameType | None) -> list[str]:
+    """The line of the layer of this package, if there is one, that a line of the user's led to."""
+    while inner is not None and inner is not users and users is not None:
+        if inner.f_code.co_name == "construct":
+            return [inside_text(place_of_frame(inner))]
+        inner = inner.f_back
+    return []
+
+
+# ------------------------------------------------------------------------------------------------ names
+def _named_in(frame: FrameType) -> Iterator[tuple[int, str]]:
+    """The arrays of the Tensors that the names of a frame stand for, by their ids, and what they are called."""
+    outside = {name: frame.f_globals[name] for name in frame.f_code.co_names if name in frame.f_globals}
+    for name, x in [*outside.items(), *frame.f_locals.items()]:
+        if isinstance(x, Tensor):
+            yield id(x._data), name
+            continue
+        for attribute, y in list(getattr(x, "__dict__", {}).items()):
+            if isinstance(y, Tensor):
+                yield id(y._data), f"{name}.{attribute}"
+
+
+def _described(array: Any, names: dict[int, str]) -> Operand:
+    name = names.get(id(array), "")
+    made = _record(array)
+    if made is not None and made.op not in MOVING:
+        return Operand(name)
+    if name:
+        return Operand(name, f"input `{name}`")
+    return Operand(origin="an input" if isinstance(array, np.ndarray) and array.ndim else "")

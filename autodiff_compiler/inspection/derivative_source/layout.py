@@ -1,0 +1,167 @@
+"""The text of a written function: indentation, comments with the user's lines, lines of at most 100 columns."""
+
+from __future__ import annotations
+
+import ast
+import os
+import re
+import textwrap
+from collections.abc import Iterable
+
+from ...source import Loc, line_of
+from .statements import Assign, Do, If, Loop, Statement, store
+
+__all__ = ["WIDTH", "Layout", "docstring", "quoted", "wrapped"]
+
+WIDTH = 100
+_INDENT = 4
+
+
+class Layout:
+    """Collects the lines of one function."""
+
+    def __init__(self) -> None:
+        self.lines: list[str] = []
+        self._said: tuple[str, int, str] | None = None
+
+    def body(self, statements: list[Statement], depth: int, around: Loc | None = None) -> None:
+        """The statements, each group under a comment with the line that it comes from, if not that `around` them."""
+        for s in statements:
+            if isinstance(s, If):
+                self._branch(s, depth)
+                continue
+            if s.loc is None or around is None or _key(s.loc) != _key(around):
+                self._comment(s.loc, depth)
+            if isinstance(s, Assign):
+                self.add(ast.unparse(_assignment(s)), depth)
+            elif isinstance(s, Do):
+                self.add(_without_parentheses(s.node), depth)
+            elif isinstance(s, Loop):
+                head = f"for {_unparsed(store(s.targets))} in" if s.targets else "while"
+                self.add(f"{head} {_unparsed(s.head)}:", depth)
+                self.body(s.body, depth + 1, s.loc)
+                if not s.body:
+                    self.add("pass", depth + 1)
+            else:
+                self.add("break", depth)
+
+    def _branch(self, s: If, depth: int) -> None:
+        if not s.then and not s.other:
+            return
+        self._comment(s.loc, depth)
+        then, other, test = s.then, s.other, s.test
+        if not then:
+            then, other, test = other, [], ast.UnaryOp(op=ast.Not(), operand=test)
+        self.add(f"if {_unparsed(test)}:", depth)
+        self.body(then, depth + 1, s.loc)
+        if other:
+            self.add("else:", depth)
+            self.body(other, depth + 1, s.loc)
+
+    def add(self, text: str, depth: int) -> None:
+        self.lines += wrapped(quoted(text), depth * _INDENT)
+
+    def _comment(self, loc: Loc | None, depth: int) -> None:
+        """Says which line of the user's comes next, if it is another one than before."""
+        if loc is None:
+            return
+        place, key = loc.of_user(), _key(loc)
+        if key == self._said:
+            return
+        if loc.tag == "adjoint" and (self._said is None or self._said[2] == "") and depth == 1 and self.lines:
+            self.lines.append("")  # here the backward pass begins
+        self._said = key
+        text = line_of(place.file, place.line).strip()
+        said = {"adjoint": "backward of ", "recomputed": "once more: "}.get(loc.tag, "")
+        where = f"{os.path.basename(place.file)}:{place.line}" if not place.file.startswith("<") else place.file
+        comment = " " * (depth * _INDENT) + f"# {said}{where}" + (f": {text}" if text else "")
+        self.lines.append(comment if len(comment) <= WIDTH else comment[: WIDTH - 4] + " ...")
+
+
+def _key(loc: Loc) -> tuple[str, int, str]:
+    place = loc.of_user()
+    return place.file, place.line, loc.tag
+
+
+def _assignment(s: Assign) -> ast.stmt:
+    """``x = x + y`` stays what it is: an update in place would change arrays of the caller's."""
+    return ast.Assign(targets=[store(s.targets)], value=s.value, lineno=0)
+
+
+def _unparsed(tree: ast.expr) -> str:
+    text = ast.unparse(tree)
+    return text[1:-1] if isinstance(tree, ast.Tuple) and len(tree.elts) > 1 else text
+
+
+def _without_parentheses(node: ast.stmt) -> str:
+    """``return a, b``"""
+    if isinstance(node, ast.Return) and node.value is not None:
+        return f"return {_unparsed(node.value)}"
+    return ast.unparse(node)
+
+
+# ------------------------------------------------------------------------------------------------ long lines
+def docstring(text: str, indent: int) -> list[str]:
+    """A docstring as lines that fit, its paragraphs kept apart."""
+    pad = " " * indent
+    lines: list[str] = []
+    for paragraph in text.split("\n\n"):
+        lines += ["", *textwrap.wrap(" ".join(paragraph.split()), WIDTH - indent - 6)]
+    lines[:1] = []
+    if len(lines) == 1:
+        return [f'{pad}"""{lines[0]}"""']
+    return [f'{pad}"""{lines[0]}', *(pad + line if line else "" for line in lines[1:]), f'{pad}"""']
+
+
+def quoted(text: str) -> str:
+    """The statement with texts between double quotes, where they need no others."""
+    return re.sub(r"""'([^'"\\\n]*)'""", r'"\1"', text) if '"' not in text else text
+
+
+def wrapped(text: str, indent: int) -> list[str]:
+    """A statement as lines that fit, broken inside brackets; what has none on its right side gets parentheses."""
+    pad = " " * indent
+    if len(text) + indent <= WIDTH or "\n" in text:
+        return [pad + line for line in text.splitlines()]
+    places = list(_places(text))
+    lines: list[str] = []
+    start, more = 0, pad
+    while len(text) - start + len(more) > WIDTH:
+        room = start + WIDTH - len(more)
+        fitting = [(depth, -at) for at, depth in places if start < at <= room]
+        if not fitting:
+            if not lines and (split := _parenthesised(text)) is not None:
+                return wrapped(split, indent)
+            break
+        least = min(depth for depth, _ in fitting)
+        at = max(-where for depth, where in fitting if depth == least)
+        lines.append(more + text[start:at].rstrip())
+        start, more = at, pad + " " * _INDENT
+    return [*lines, more + text[start:]]
+
+
+def _parenthesised(text: str) -> str | None:
+    """``x = (...)`` around a right side without brackets where it can be broken."""
+    head, found, value = text.partition(" = ")
+    if found and not value.startswith("("):
+        return f"{head} = ({value})"
+    return None
+
+
+def _places(text: str) -> Iterable[tuple[int, int]]:
+    """Where a line may be broken, and inside how many brackets: behind spaces outside of texts."""
+    depth, quote = 0, ""
+    for i, c in enumerate(text):
+        if quote:
+            if c == quote and text[i - 1] != "\\":
+                quote = ""
+        elif c in "'\"":
+            quote = c
+        elif c in "([{":
+            depth += 1
+            if c != "[" or text[i - 1 : i] in (" ", "(", ""):
+                yield i + 1, depth + (1 if i + 1 < len(text) and text[i + 1] != ")" else 9)
+        elif c in ")]}":
+            depth -= 1
+        elif c == " " and depth:
+            yield i + 1, depth

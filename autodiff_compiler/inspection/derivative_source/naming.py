@@ -1,0 +1,183 @@
+"""Names of variables: the user's, one for all values that follow each other under it.
+
+A compiled program has a new value for each assignment.  Here variables become one again where the values never live at
+the same time: first those that are only copied (what a loop carries, what branches yield), then those that the user
+called by one name.  What remains copied is a statement.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable
+
+from .statements import Assign, Do, Exit, If, Loop, Statement, Var, reads
+
+__all__ = ["name_variables"]
+
+
+def name_variables(body: list[Statement], arguments: list[Var], results: Iterable[Var], taken: set[str]) -> None:
+    """Gives all variables names, in place, and drops copies that have become superfluous."""
+    lives = _Lives(body)
+    live = lives.before(body, set(results), set())
+    lives.defined(arguments, live)
+    classes = _Classes(lives)
+    for target, source in lives.copies:
+        classes.join(target, source)
+    names = classes.names([*arguments, *lives.order], taken)
+    _rename(body, names)
+
+
+def _read(tree: object) -> set[Var]:
+    return {name.id for name in reads(tree)}  # type: ignore[arg-type,misc]
+
+
+class _Lives:
+    """Which variables hold values that are still needed, where others are assigned."""
+
+    def __init__(self, body: list[Statement]) -> None:
+        self.conflicts: dict[Var, set[Var]] = {}
+        self.copies: list[tuple[Var, Var]] = []
+        #: all variables that are assigned, in the order of the text
+        self.order: list[Var] = []
+        self._collect(body)
+        self._copied = {var for pair in self.copies for var in pair}
+
+    def _collect(self, body: list[Statement]) -> None:
+        for s in body:
+            if isinstance(s, Assign):
+                self.order += s.targets
+                if s.copied is not None:
+                    self.copies.append((s.targets[0], s.copied))
+            elif isinstance(s, If):
+                self._collect(s.then)
+                self._collect(s.other)
+            elif isinstance(s, Loop):
+                self.order += s.targets
+                self._collect(s.body)
+
+    def defined(self, targets: list[Var], live: set[Var], copied: Var | None = None) -> None:
+        """Notes that the targets are assigned where these are alive."""
+        for t in targets:
+            known = self.conflicts.setdefault(t, set())
+            everything = t in self._copied
+            for v in (*live, *targets):
+                if v is not t and v is not copied and (everything or v.hint == t.hint or v in self._copied):
+                    known.add(v)
+                    self.conflicts.setdefault(v, set()).add(t)
+
+    def before(self, body: list[Statement], live: set[Var], after_loop: set[Var]) -> set[Var]:
+        """What is alive before the statements, given what is after them and after the loop around them."""
+        live = set(live)
+        for s in reversed(body):
+            if isinstance(s, Assign):
+                self.defined(s.targets, live, s.copied)
+                live -= set(s.targets)
+                live |= _read(s.value)
+            elif isinstance(s, Do):
+                live |= _read(s.node)
+            elif isinstance(s, If):
+                live = self.before(s.then, live, after_loop) | self.before(s.other, live, after_loop) | _read(s.test)
+            elif isinstance(s, Loop):
+                live = self._before_loop(s, live)
+            elif isinstance(s, Exit):
+                live = set(after_loop)
+        return live
+
+    def _before_loop(self, loop: Loop, after: set[Var]) -> set[Var]:
+        head = _read(loop.head)
+        around = after | (head if not loop.targets else set())
+        while True:
+            inside = self.before(loop.body, around, after)
+            self.defined(loop.targets, inside)
+            more = around | (inside - set(loop.targets))
+            if more == around:
+                return around | head
+            around = more
+
+
+class _Classes:
+    """Sets of variables that become one."""
+
+    def __init__(self, lives: _Lives) -> None:
+        self._conflicts = lives.conflicts
+        self._of: dict[Var, Var] = {}
+        self._members: dict[Var, list[Var]] = {}
+
+    def _root(self, var: Var) -> Var:
+        return self._of.get(var, var)
+
+    def _all(self, root: Var) -> list[Var]:
+        return self._members.get(root, [root])
+
+    def _hint(self, root: Var) -> Var:
+        """The member that names the class."""
+        return next((v for v in self._all(root) if v.fixed), None) or next((v for v in self._all(root) if v.hint), root)
+
+    def _apart(self, a: Var, b: Var) -> bool:
+        """Whether members of the two are needed at the same time."""
+        few, many = sorted((self._all(a), self._all(b)), key=len)
+        return any(not self._conflicts.get(v, set()).isdisjoint(many) for v in few)
+
+    def join(self, target: Var, source: Var) -> None:
+        a, b = self._root(target), self._root(source)
+        hints = {v.hint for v in (self._hint(a), self._hint(b)) if v.hint}
+        if a is b or len(hints) > 1 or self._apart(a, b):
+            return
+        members = [*self._all(a), *self._all(b)]
+        self._members[a] = members
+        for v in members:
+            self._of[v] = a
+
+    def names(self, order: list[Var], taken: set[str]) -> dict[Var, str]:
+        """Each variable's name; `taken` are not to be used."""
+        named: dict[str, list[Var]] = {}
+        found: dict[Var, str] = {}
+        for var in order:
+            root = self._root(var)
+            if root in found:
+                continue
+            by = self._hint(root)
+            base = by.hint or by.fallback
+            name, k = base, 0
+            while (name in taken and not by.fixed) or not self._free(root, name, named, by):
+                k += 1
+                name = f"{base}_{k}"
+            named.setdefault(name, []).append(root)
+            found[root] = name
+        return {v: name for root, name in found.items() for v in self._all(root)}
+
+    def _free(self, root: Var, name: str, named: dict[str, list[Var]], by: Var) -> bool:
+        others = named.get(name)
+        if not others or name == "_":
+            return True
+        if by.hint is None or by.fixed:
+            return False
+        return not any(self._hint(o).hint != by.hint or self._apart(root, o) for o in others)
+
+
+def _rename(body: list[Statement], names: dict[Var, str]) -> None:
+    kept: list[Statement] = []
+    for s in body:
+        if isinstance(s, Assign):
+            _spell(s.value, names)
+            if isinstance(s.value, ast.Name) and [s.value.id] == [names[t] for t in s.targets]:
+                continue
+        elif isinstance(s, Do):
+            _spell(s.node, names)
+        elif isinstance(s, If):
+            _spell(s.test, names)
+            _rename(s.then, names)
+            _rename(s.other, names)
+        elif isinstance(s, Loop):
+            _spell(s.head, names)
+            _rename(s.body, names)
+        if isinstance(s, Assign | Loop):
+            s.targets = [names[t] for t in s.targets]  # type: ignore[misc]
+        kept.append(s)
+    body[:] = kept
+
+
+def _spell(tree: object, names: dict[Var, str]) -> None:
+    for name in list(reads(tree)):  # type: ignore[arg-type]
+        if isinstance(name.id, Var):  # a part may stand in two places of one tree
+            name.id = names[name.id]

@@ -1,0 +1,359 @@
+"""A compiled function as the text of a Python module: what it takes, what it computes, what it returns and updates."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import keyword
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ...backends.numpy.kernels import Support
+from ...backends.numpy.syntax import call, dtype_expr, literal, subscript, tuple_expr
+from ...dtypes import from_numpy
+from ...errors import UnsupportedCallError
+from ...frontend.lower import Arg, Out, State
+from ...frontend.results import Chosen, Copied, Shared
+from ...frontend.values import elements
+from ...ir.core import Function, Module, Op, Value
+from ...ir.types import tensor
+from ...ir.undefined import undefined_values
+from ...ir.walk import ops_of
+from . import control, effects, places  # noqa: F401  (they enter how they write ops)
+from .hints import Hints, spelt
+from .layout import WIDTH, Layout, docstring, quoted, wrapped
+from .lowering import Lowering
+from .naming import name_variables
+from .python_source import PythonSource
+from .statements import Assign, Do, Statement, Var, reads, tree_of
+
+if TYPE_CHECKING:
+    from ...compiler.specialised import Specialised
+
+__all__ = ["Ends", "python_of", "python_of_module"]
+
+#: Arrays of at most so many elements are written into the text.
+_SMALL = 64
+_TAKEN = {*keyword.kwlist, *dir(builtins), "np", "scipy", "ml_dtypes", "math"} - {"_"}
+
+
+def python_of(name: str, arguments: str, compiled: Specialised) -> PythonSource:
+    """The text of a compiled function, made for a call with these `arguments`.
+
+    UnsupportedCallError: an op, named with its place, cannot be written as Python over NumPy.
+    """
+    lowered = compiled.lowered
+    ends = Ends(
+        len(lowered.argument_types),
+        lowered.result,
+        lowered.captures,
+        lowered.states,
+        lowered.writes,
+        lowered.attributes,
+    )
+    return _Text(name, arguments, compiled.program.stages.opt, ends).source()
+
+
+def python_of_module(module: Module) -> PythonSource:
+    """The text of a module's entry, which returns a tuple of its results; the module has passed all passes."""
+    entry = module.entry
+    results = tuple([Out(i) for i in range(len(entry.outs))])
+    arguments = ", ".join(repr(a.type) for a in entry.args)
+    return _Text(entry.name, arguments, module, Ends(len(entry.args), results)).source()
+
+
+@dataclass
+class Ends:
+    """How a program is called: as `Lowered` says."""
+
+    arguments: int
+    result: Any
+    captures: Sequence[Any] = ()
+    states: Mapping[str, Any] = field(default_factory=dict)
+    writes: Sequence[tuple[int, int]] = ()
+    attributes: Sequence[tuple[Any, str, Any]] = ()
+
+
+class _Text:
+    """One module of text."""
+
+    def __init__(self, name: str, arguments: str, module: Module, ends: Ends) -> None:
+        self.name = spelt(name) if not keyword.iskeyword(name) else "function"
+        self.arguments, self.module, self.ends = arguments, module, ends
+        self.support = Support()
+        self.undefined = undefined_values(self.module)
+        self.hints = Hints(self.module)
+        self.given: dict[str, Any] = {}
+        #: lines above the functions: small arrays
+        self.arrays: list[str] = []
+        #: the names of constant arrays, and of those the ones that are arguments
+        self.constants: dict[str, str] = {}
+        self.defaults: list[str] = []
+        self.taken = set(_TAKEN) | {self.name}
+
+    def source(self) -> PythonSource:
+        entry = self.module.entry
+        functions = [self._function(f) for f in self.module if f is not entry]
+        functions.append(self._entry(entry))
+        sources = [
+            _tidied(text) for text in _mentioned(self.support.sources, [x for lines in functions for x in lines])
+        ]
+        annotated = any(re.search(r"def .*\) ->|def .*\w: ", text) for text in sources)
+        parts = [self._header()]
+        parts += ["from __future__ import annotations"] if annotated else []
+        parts.append("\n".join(sorted(self.support.imports.values())))
+        parts += ["\n".join(self.arrays)] if self.arrays else []
+        text = "\n\n".join(parts) + "\n"
+        for block in (*sources, *("\n".join(lines) for lines in functions)):
+            text += ("\n\n" if block.startswith(("def ", "class ")) else "\n") + block + "\n"
+        return PythonSource(_renamed(text, list(self.support.sources)), self.name, self.given)
+
+    def _header(self) -> str:
+        lines = [f"`{self.name}` over NumPy, made by autodiff_compiler for {self.name}({self.arguments})."]
+        return "\n".join(docstring(lines[0], 0))
+
+    # ------------------------------------------------------------------------------------------- functions
+    def _function(self, function: Function) -> list[str]:
+        """A function that others call: it returns a tuple."""
+        arguments = [Var(spelt(a.name or "x")) for a in function.args]
+        low = self._lowered(function, [tree_of(v) for v in arguments])
+        returned = tuple_expr([low.tree(v) for v in function.outs])
+        head = f"def {spelt(function.name)}({{}}):"
+        return self._written(low, arguments, [], head, returned)
+
+    def _lowered(self, function: Function, arguments: list[ast.expr]) -> Lowering:
+        low = Lowering(self.module, function, self.support, self.undefined, self.hints, arguments)
+        for op in ops_of(function.body):
+            if op.defn.name == "const" and isinstance(op.attrs[0], str):
+                self._constant(op)
+        low.spelt_constants = self.constants
+        low.block(function.body)
+        return low
+
+    def _constant(self, op: Op) -> None:
+        """A constant array: a line above the functions, or an argument if it is large."""
+        key = op.attrs[0].removeprefix("@")
+        if key not in self.constants:
+            self.constants[key] = self._given(key, np.asarray(self.module.constants[key]), "constant")
+
+    def _given(self, hint: str, array: Any, fallback: str) -> str:
+        """The name of an array that the text holds or gets as an argument."""
+        base = spelt(hint) if re.match(r"[A-Za-z_]", hint) else fallback
+        if array.size <= _SMALL and (written := _array(array, self.support)) is not None:
+            name = self._fresh(base.upper())
+            self.arrays += wrapped(f"{name} = {ast.unparse(written)}", 0)
+            return name
+        name = self._fresh(base)
+        self.given[name] = array
+        self.defaults.append(name)
+        return name
+
+    def _fresh(self, base: str) -> str:
+        name, k = base, 0
+        while name in self.taken:
+            k += 1
+            name = f"{base}_{k}"
+        self.taken.add(name)
+        return name
+
+    def _entry(self, entry: Function) -> list[str]:
+        count = self.ends.arguments
+        leaves, inputs = entry.args[:count], self.module.inputs
+        arguments = [Var(self._fresh(spelt(a.name or "x")), fixed=True) for a in leaves]
+        trees = [tree_of(v) for v in arguments]
+        for capture in self.ends.captures:
+            array = np.asarray(capture.fetch().asnumpy())
+            trees.append(tree_of(self._given(re.split(r"\W", capture.what)[-1] or "tensor", array, "tensor")))
+        states, before = self._states(entry.args[len(entry.args) - len(inputs) :])
+        trees += [tree_of(v) for v in before]
+        low = self._lowered(entry, trees)
+        reading = [
+            Assign([v], subscript(tree_of(states), ast.Constant(value=n)), None)
+            for v, n in zip(before, inputs, strict=True)
+        ]
+        updates = self._updates(low, entry, arguments, states)
+        results = [low.tree(v) for v in entry.outs[: len(entry.outs) - len(self.module.outputs)]]
+        returned = self._returned(self.ends.result, results, trees)
+        low.body[:0] = [a for a in reading if self._is_read(low, a.targets[0], updates, returned)]
+        low.body += updates
+        return self._written(low, arguments, [states] if states else [], f"def {self.name}({{}}):", returned)
+
+    def _is_read(self, low: Lowering, var: Var, updates: list[Statement], returned: ast.expr | None) -> bool:
+        trees = [u.node for u in updates if isinstance(u, Do)] + ([returned] if returned is not None else [])
+        return bool(low.uses.get(next(a for a in low.function.args if _is_name(low.trees[a], var)))) or any(
+            n.id is var for t in trees for n in reads(t)
+        )
+
+    def _states(self, values: list[Value]) -> tuple[str, list[Var]]:
+        """The name of the dict of states, and a variable for each."""
+        inputs = self.module.inputs
+        if not (inputs or self.module.outputs):
+            return "", []
+        names = dict.fromkeys((*inputs, *self.module.outputs))
+        kinds = {self.module.states[n].kind for n in names if n in self.module.states}
+        states = self._fresh("parameters" if kinds <= {"parameter"} else "states")
+        self.given[states] = {n: _content(self.ends.states[n]) for n in names}
+        hints = _short_names(list(inputs))
+        self.hints.short = {spelt(n): short for n, short in hints.items()}
+        return states, [Var(hints[n]) for n in inputs]
+
+    def _updates(self, low: Lowering, entry: Function, arguments: list[Var], states: str) -> list[Statement]:
+        """What the program changes besides returning something, as its last statements."""
+        if self.ends.attributes:
+            owner, name, _ = self.ends.attributes[0]
+            raise UnsupportedCallError(
+                f"{self.name} sets the attribute {name!r} of a {type(owner).__name__}, which plain NumPy cannot do"
+            )
+        made: list[Statement] = []
+        outs, outputs = entry.outs, self.module.outputs
+        for at, result in self.ends.writes:
+            if at >= len(arguments):
+                raise UnsupportedCallError(f"{self.name} writes to a Tensor from outside, which plain NumPy cannot do")
+            target = subscript(tree_of(arguments[at]), ast.Constant(value=...))
+            made.append(_stored(target, low.tree(outs[result])))
+        for name, value in zip(outputs, outs[len(outs) - len(outputs) :], strict=True):
+            made.append(_stored(subscript(tree_of(states), ast.Constant(value=name)), low.tree(value)))
+        return made
+
+    # ------------------------------------------------------------------------------------------- results
+    def _returned(self, template: Any, results: list[ast.expr], inputs: list[ast.expr]) -> ast.expr | None:
+        """What is returned, put together as the function does it."""
+        if type(template) is Out:
+            tree = results[template.index]
+            return tree if template.kind in (None, np.ndarray, np.generic) else call("np.asarray", tree)
+        if type(template) is Arg:
+            return inputs[template.index]
+        if type(template) is Chosen:  # which Tensor it is means nothing here: the number is that of a new one
+            return self._returned(template.otherwise, results, inputs)
+        if type(template) is Shared:
+            return self._returned(template.tensor, results, inputs)
+        if type(template) is Copied:
+            written = _array(np.asarray(template.array), self.support)
+            return written if written is not None else tree_of(self._given("result", template.array, "result"))
+        if type(template) is State:
+            return tree_of(self._given(template.source.name, _content(template.source), "parameter"))
+        if isinstance(template, dict):
+            keys = [literal(k) for k in template]
+            values = [self._returned(v, results, inputs) for v in template.values()]
+            if None not in keys:
+                return ast.Dict(keys=keys, values=values)  # type: ignore[arg-type]
+        parts = elements(template)
+        if parts is not None and isinstance(template, tuple | list):
+            trees = [self._returned(t, results, inputs) for t in parts]
+            return ast.List(elts=trees, ctx=ast.Load()) if isinstance(template, list) else tuple_expr(trees)  # type: ignore[arg-type]
+        found = literal(template)
+        if found is None:
+            raise UnsupportedCallError(f"{self.name} returns a {type(template).__name__}, which plain NumPy has not")
+        return found
+
+    def _written(
+        self, low: Lowering, arguments: list[Var], extra: list[str], head: str, returned: ast.expr | None
+    ) -> list[str]:
+        """The lines of a function whose statements are known."""
+        body: list[Statement] = [*low.body, Do(ast.Return(value=returned), None)]
+        name_variables(body, arguments, (), self.taken - {str(v.hint) for v in arguments} | {*self.support.sources})
+        layout = Layout()
+        names = [*(str(v.hint) for v in arguments), *extra, *(["*"] if self.defaults else []), *self.defaults]
+        layout.add(head.format(", ".join(names)), 0)
+        layout.lines += self._described(low.function, len(arguments))
+        layout.body(body, 1)
+        return layout.lines
+
+    def _described(self, function: Function, count: int) -> list[str]:
+        if function is not self.module.entry:
+            return []
+        takes = [f"{spelt(a.name or 'x')}: {a.type!r}" for a in function.args[:count]]
+        text = "Takes " + ", ".join(takes) + "." if takes else "Takes no arrays."
+        lines = docstring(text, 4)
+        lines[-1] = lines[-1].removesuffix('"""').rstrip()
+        lines = lines if lines[-1] else lines[:-1]
+        for name, value in self.given.items():
+            if isinstance(value, dict):
+                lines += ["", f"    {name}:"]
+                lines += [f'        "{key}": {_type_of(a)}' for key, a in value.items()]
+            else:
+                lines += ["", f"    {name}: {_type_of(value)}"]
+        if len(lines) == 1:
+            return [lines[0] + '"""']
+        return [*lines, '    """']
+
+
+def _is_name(tree: ast.expr, var: Var) -> bool:
+    return isinstance(tree, ast.Name) and tree.id is var
+
+
+def _type_of(array: Any) -> str:
+    return repr(tensor(from_numpy(array.dtype), array.shape))
+
+
+def _stored(target: ast.expr, value: ast.expr) -> Do:
+    return Do(ast.Assign(targets=[target], value=value, lineno=0), None)
+
+
+def _content(state: Any) -> Any:
+    found = state.asnumpy() if hasattr(state, "asnumpy") else state
+    return np.array(found)
+
+
+def _array(array: Any, support: Support) -> ast.expr | None:
+    """A small array as an expression."""
+    if array.size > _SMALL or array.dtype.name == "bfloat16":
+        return None
+    dtype = from_numpy(array.dtype)
+    support.dtype(dtype)
+    content = literal(array.tolist())
+    if content is None:
+        return None
+    typed = () if dtype.name in ("float64", "int64", "bool") and array.size else (dtype_expr(dtype),)
+    return call("np.array", content, *typed)
+
+
+def _short_names(names: list[str]) -> dict[str, str]:
+    """The last parts of dotted names where these differ, else the whole names."""
+    last = {n: n.rpartition(".")[2] for n in names}
+    counts = list(last.values())
+    return {n: spelt(last[n] if counts.count(last[n]) == 1 else n) for n in names}
+
+
+def _tidied(source: str) -> str:
+    """The text of a function of ours within the width of the others, without notes to linters."""
+    text = re.sub(r"  # (noqa|fmt): .*", "", source)
+    if max(map(len, text.split("\n"))) <= WIDTH:
+        return text
+    tree = ast.parse(text)
+    said: dict[str, str] = {}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef | ast.ClassDef) and (doc := ast.get_docstring(node)) is not None:
+            mark = f"docstring {len(said)}"
+            said[repr(mark)] = doc
+            node.body[0] = ast.Expr(value=ast.Name(id=repr(mark), ctx=ast.Load()))
+    lines: list[str] = []
+    for line in ast.unparse(tree).split("\n"):
+        word = line.strip()
+        indent = len(line) - len(line.lstrip())
+        lines += docstring(said[word], indent) if word in said else wrapped(quoted(word), indent)
+    return "\n".join(lines)
+
+
+def _renamed(text: str, names: list[str]) -> str:
+    """Functions that are called as their ops are, where nothing else is."""
+    code = re.sub(r"(?m)^ *#.*", "", text)
+    for name in names:
+        if name.startswith("_") and not re.search(rf"\b{name[1:]}\b", code):
+            text = re.sub(rf"(?<![\w.]){name}\b", name[1:], text)
+    return text
+
+
+def _mentioned(sources: dict[str, str], lines: list[str]) -> list[str]:
+    """The sources of the functions that the lines mention, directly or through each other, in their order."""
+    found: set[str] = set()
+    texts = list(lines)
+    while texts:
+        for word in set(re.findall(r"\w+", texts.pop())) & sources.keys() - found:
+            found.add(word)
+            texts.append(sources[word])
+    return [text.strip("\n") for name, text in sources.items() if name in found]

@@ -1,0 +1,51 @@
+"""A program as Python text that runs by itself."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+__all__ = ["PythonSource"]
+
+
+class PythonSource(str):
+    """The text of a Python module with one function, made by `source()`; a `str`.
+
+    `name` is that of the function; `given` holds, by name, the arguments that the user does not write: the dict of
+    parameters, Tensors found outside, and large constants, with their values of now.
+
+    >>> from autodiff_compiler import Tensor, grad
+    >>> source = grad(lambda x: (x * x).sum()).source(Tensor([1.0, 2.0]))
+    >>> source.function(np.float32([1, 2]))
+    array([2., 4.], dtype=float32)
+    """
+
+    name: str
+    given: dict[str, Any]
+
+    def __new__(cls, text: str, name: str, given: dict[str, Any]) -> PythonSource:
+        made = super().__new__(cls, text)
+        made.name, made.given = name, given
+        return made
+
+    @property
+    def function(self) -> Callable[..., Any]:
+        """The function, which takes NumPy arrays; what it needs besides them is in `given`."""
+        namespace: dict[str, Any] = {"__name__": self.name}
+        exec(compile(self, f"<source of {self.name}>", "exec"), namespace)
+        found: Callable[..., Any] = namespace[self.name]
+        return found
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Writes the text to a file, and what is in `given` to an .npz file beside it, if there is anything."""
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(self)
+        arrays = {}
+        for name, value in self.given.items():
+            for key, array in value.items() if isinstance(value, dict) else [("", value)]:
+                arrays[f"{name}/{key}" if key else name] = array
+        if arrays:
+            np.savez(os.path.splitext(path)[0] + ".npz", **arrays)

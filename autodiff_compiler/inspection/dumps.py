@@ -1,0 +1,179 @@
+"""The text of one stage as users see it: a header, the IR with comments, and a footer that says what was decided.
+
+Comments are for reading only: without them the text is the module's (`ir.text`), and parses to the same one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from ..compiler.pipeline import Stages
+from ..config import context
+from ..ir.core import Function, Module, Op, Value
+from ..ir.naming import definitions
+from ..ir.printer import FunctionPrinter
+from ..ir.remarks import declarations, line_of_place
+from ..ir.types import Seq, TensorType
+from ..ir.walk import count_ops, ops_of
+from ..passes.fuse import fusion_plan
+from ..passes.manager import PassReport, dump_function
+from ..primitives.autodiff import EXPANDED
+from ..primitives.flops import size_of_type
+from ..source import is_users
+
+if TYPE_CHECKING:
+    from ..frontend.reasons import Reasons
+
+__all__ = ["kept_for_adjoint", "stage_text"]
+
+_WHAT = {
+    "front": "your function as it was read: one line an operation, `grad` where a derivative is asked for",
+    "adjoint": 'derivatives are operations now: %d_h is the derivative by %h ("adjoint" marks what computes it)',
+    "opt": "what is left after all passes, and is given to the backend",
+    "plan": "fused and planned: which operations may share a loop, and bytes",
+}
+_WITHOUT = "no derivative is asked for: as it was read, with states as arguments and results"
+#: How many names a line of the footer shows.
+_NAMED = 8
+
+
+def stage_text(stage: str, module: Module, stages: Stages, of: str, reasons: Reasons | None = None) -> str:
+    """The text of a module, which is that of a stage of the program `of` (its call).
+
+    `reasons` know what the frontend decided: which loops it unrolled, for one.
+    """
+    header = [f"stage {stage} of {of}", *_header(stage, stages, of)]
+    head = "\n".join(_comments(header))
+    names: dict[Value, str] = {}
+    parts = ["\n".join(declarations(module))] if module.states or module.constants or module.callables else []
+    for function in module:
+        parts.append(dump_function(function, module, ["fuse", "plan_memory"] if stage == "plan" else [], names))
+    footer = [*_footer(stage, module, stages, names)]
+    if stage == "front" and reasons is not None:
+        footer += dict.fromkeys(_decided(reasons))
+    return "\n\n".join([head, *parts, "\n".join(_comments(footer))]) + "\n"
+
+
+def _comments(lines: Iterable[str]) -> list[str]:
+    return [f"// {line.encode('ascii', 'replace').decode()}" for line in lines]
+
+
+# ------------------------------------------------------------------------------------------- header
+def _header(stage: str, stages: Stages, of: str) -> Iterator[str]:
+    derivatives = [*_derivatives(stages.front)]
+    yield f"what: {_WHAT[stage] if derivatives or stage != 'adjoint' else _WITHOUT}"
+    asked = [f"optimize {context.optimize if stages.front.optimize is None else stages.front.optimize}"]
+    asked.append(f"backend {stages.front.backend or context.backend}")
+    if context.device_target != "CPU":
+        asked.append(f"device {context.device_target}")
+    yield f"asked: {'; '.join([*derivatives, *asked])}"
+    arguments = of.partition("(")[2].rpartition(")")[0]
+    yield f"key: {arguments or 'no arguments'} (another type, or another value of what is no Tensor, is compiled anew)"
+
+
+def _derivatives(module: Module) -> Iterator[str]:
+    printer = FunctionPrinter()
+    printer.function(module.entry)
+    for op in ops_of(module.entry.body):
+        if op.defn.name in EXPANDED and op.defn.name in ("grad", "linearize"):
+            names = [printer.names[x] for x in (op.operands[i] for i in op.attr("wrt")) if x in printer.names]
+            by = ", ".join([*names, *(f"@{state}" for state in op.attr("wrt_states"))])
+            yield f"derivative by {by or 'nothing'}" + (f" at {line_of_place(op.loc)}" if op.loc is not None else "")
+
+
+# ------------------------------------------------------------------------------------------- footer
+def _footer(stage: str, module: Module, stages: Stages, names: Mapping[Value, str]) -> Iterator[str]:
+    loops = [op for function in module for op in ops_of(function.body) if op.defn.name in ("while", "scan")]
+    yield f"{sum(map(count_ops, module))} operations" + "".join(_loops(loops))
+    if stage in ("adjoint", "opt"):
+        yield from _kept(module, names)
+    if stage == "opt":
+        yield from _gone(stages.adjoint, names)
+        yield from _dropped(stages.reports)
+    if stage == "plan":
+        for function in module:
+            yield from _fused(function, names)
+
+
+def _decided(reasons: Reasons) -> Iterator[str]:
+    for d in reasons.decisions:
+        if is_users(d.loc.file):
+            yield f"{d.statement} at {line_of_place(d.loc)}: {d.outcome}: {d.why}"
+
+
+def _loops(loops: Sequence[Op]) -> Iterator[str]:
+    if loops:
+        shown = ", ".join(_loop(op) for op in loops[:_NAMED])
+        yield f"; loops kept: {shown}{' ...' if len(loops) > _NAMED else ''}"
+
+
+def _loop(op: Op) -> str:
+    if op.loc is None:
+        return op.defn.name
+    return f"{op.defn.name} at {line_of_place(op.loc)}" + (" (adjoint)" if op.loc.tag == "adjoint" else "")
+
+
+def _kept(module: Module, names: Mapping[Value, str]) -> Iterator[str]:
+    for function in module:
+        saved, again = kept_for_adjoint(function)
+        if saved:
+            sizes = [_bytes(x) for x in saved]
+            known = sum(n for n in sizes if n is not None)
+            parts = [f"{known} bytes"] * (known > 0) + ["what loops collect"] * (None in sizes)
+            yield f"kept for the adjoint: {_named(saved, names)} ({' and '.join(parts)})"
+        if again:
+            yield f"computed again for the adjoint: {_named(again, names)}"
+
+
+def kept_for_adjoint(function: Function) -> tuple[list[Value], list[Value]]:
+    """The values of the program that its derivatives read later, and those that they compute again.
+
+    Arguments and constants are at hand anyway, and do not count.
+    """
+    saved: dict[Value, None] = {}
+    again = []
+    for op in ops_of(function.body):
+        if op.loc is None or not op.loc.tag or op.defn.name == "const":
+            continue
+        if op.loc.tag == "recomputed":
+            again += op.results
+        for x in op.operands:
+            made = x.op
+            if made is not None and made.defn.name != "const" and not (made.loc is not None and made.loc.tag):
+                saved[x] = None
+    return [x for x in definitions(function) if x in saved], again
+
+
+def _named(values: Sequence[Value], names: Mapping[Value, str]) -> str:
+    shown = ", ".join(names.get(x, "?") for x in values[:_NAMED])
+    return shown + (f" and {len(values) - _NAMED} more" if len(values) > _NAMED else "")
+
+
+def _bytes(x: Value) -> int | None:
+    """The bytes of a tensor; None for a sequence, whose length only a call knows."""
+    if isinstance(x.type, Seq):
+        return None
+    return size_of_type(x.type) * x.dtype.itemsize if isinstance(x.type, TensorType) else 0
+
+
+def _dropped(reports: Sequence[PassReport]) -> Iterator[str]:
+    changes = [f"{r.name} {r.before} to {r.after}" for r in reports if r.before != r.after]
+    yield f"operations before and after passes: {', '.join(changes) or 'no pass changed their number'}"
+
+
+def _gone(adjoint: Module, names: Mapping[Value, str]) -> Iterator[str]:
+    """What was there once derivatives were operations, and is no more: values have one name at all stages."""
+    left = set(names.values())
+    before = [f"%{x.name or x.number}" for function in adjoint for x in definitions(function) if x.op is not None]
+    gone = [name for name in dict.fromkeys(before) if name not in left]
+    if gone:
+        more = f" and {len(gone) - _NAMED} more" if len(gone) > _NAMED else ""
+        yield f"dropped, as they are known, computed elsewhere or not needed: {', '.join(gone[:_NAMED])}{more}"
+
+
+def _fused(function: Function, names: Mapping[Value, str]) -> Iterator[str]:
+    for group in fusion_plan(function).groups:
+        results = [x for op in group.ops for x in op.results]
+        shape = ",".join(map(str, group.shape))
+        yield f"fused, group {group.number}: one loop over [{shape}] computes {_named(results, names)}"

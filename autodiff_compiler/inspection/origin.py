@@ -1,0 +1,153 @@
+"""A value of the IR: the op that makes it, the user's line behind it, and of an adjoint: what it is the adjoint of."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from ..errors import did_you_mean
+from ..ir.core import Block, Function, Value
+from ..ir.text import FunctionPrinter
+from ..source import Loc
+from .links import STAGES_OF_OPS, Place, chain_of, links_of, located, module_of, part_of
+from .where import shown
+
+if TYPE_CHECKING:
+    from .artifact import Artifact
+
+__all__ = ["Origin", "ValueAt", "origin"]
+
+#: Where a value is looked for.
+_ORDER = ("adjoint", "opt", "plan", "front")
+#: How cotangents are called (`d2_`: of a derivative), and what one of several uses gives to one; copies of these.
+_ADJOINT = re.compile(r"%d\d*_(?P<of>\w+?)(?P<share>_part\d+)?(?:__\d+)?")
+#: How values are called that a derivative computes again.
+_AGAIN = re.compile(r"%again_(?P<of>\w+?)(?:__\d+)?")
+
+
+@dataclass(frozen=True)
+class ValueAt:
+    """A value, by name, and the user's line that it comes from, with those of its callers."""
+
+    value: str
+    places: tuple[Place, ...]
+
+    def __str__(self) -> str:
+        return f"{self.value}  {_line(self.places)}".rstrip()
+
+
+@dataclass(frozen=True)
+class Origin:
+    """Where a value comes from.
+
+    `text`: its op, on the line `line` of the stage; `part`: which transformation made it; `places`: the user's line,
+    then the lines of its callers.  Of an adjoint, or of what is computed again for one, `of` is the value of the
+    function that it belongs to (`relation` says how), and `uses` are the lines where that value is used: each gives a
+    share of the adjoint.
+    """
+
+    value: str
+    stage: str
+    line: int
+    text: str
+    part: str
+    places: tuple[Place, ...]
+    relation: str = ""
+    of: ValueAt | None = None
+    uses: tuple[Place, ...] = ()
+
+    def __str__(self) -> str:
+        rows = [f"{self.value} at stage {self.stage}, line {self.line}:", f"  {self.text}"]
+        if self.of is not None:
+            rows += ["", f"{self.relation}:", f"  {self.of}"]
+        elif self.part:
+            rows += ["", f"made for the derivative: {self.part}"]
+        if self.uses:
+            rows += ["", "the sum of what its uses give:" if len(self.uses) > 1 else "from its use:"]
+            rows += [f"  {_line((place,))}" for place in self.uses]
+        elif self.places:
+            rows += ["", "from:", f"  {_line(self.places[:1])}"]
+        rows += [f"  called at {_line((place,))}" for place in self.places[1:]]
+        return "\n".join(rows) + "\n"
+
+    __repr__ = __str__
+
+
+def _line(places: tuple[Place, ...]) -> str:
+    return f"{places[0]}  {places[0].text}" if places else ""
+
+
+def origin(artifact: Artifact, value: str, stage: str | None = None) -> Origin:
+    """Where a value comes from that has this name in the text of a stage.
+
+    Without a stage it is looked for in adjoint, opt, plan and front, in this order.  ValueError if the name or the
+    stage does not exist.
+    """
+    if stage is not None and stage not in STAGES_OF_OPS:
+        raise ValueError(f"stage must be one of {', '.join(STAGES_OF_OPS)}, not {stage!r}")
+    name = f"%{value.strip().removeprefix('%')}"
+    known: dict[str, None] = {}
+    for where in (stage,) if stage else _ORDER:
+        for function, x, printed in _values(artifact, where):
+            if printed == name:
+                return _about(artifact, where, function, x, name)
+            known[printed] = None
+    hint = did_you_mean(name, known)
+    raise ValueError(f"no value is called {name}{f' at stage {stage}' if stage else ''}{f': {hint}' if hint else ''}")
+
+
+def _values(artifact: Artifact, stage: str) -> Iterator[tuple[Function, Value, str]]:
+    """The values of a stage as its text names them."""
+    for function in module_of(artifact, stage):
+        printer = FunctionPrinter(places=False)
+        printer.function(function)
+        for x, name in printer.names.items():
+            yield function, x, name
+
+
+def _about(artifact: Artifact, stage: str, function: Function, x: Value, name: str) -> Origin:
+    links, loc = links_of(artifact), _loc(function, x)
+    maker = x.op
+    text = ""
+    if maker is None:
+        block = x.owner
+        assert isinstance(block, Block)
+        maker = block.parent
+        text = f"argument {x.index} of {f'@{function.name}' if maker is None else f'a block of {maker.defn.name}'}"
+    lines = links.lines[stage]
+    if maker is None:
+        line = next(i for i, t in enumerate(lines, 1) if t.startswith("func @") and f"{function.name}" in t)
+    else:
+        line = next(at for at, op, _ in located(module_of(artifact, stage), links.texts[stage]) if op is maker)
+    found = Origin(name, stage, line, text or shown(lines[line - 1]), part_of(loc), chain_of(loc))
+    relation, of = _relation(artifact, name, found.part)
+    if of is None:
+        return found
+    uses: tuple[Place, ...] = ()
+    if found.part == "adjoint":
+        uses = tuple(chain_of(use)[0] for use in (loc.uses or (loc,))) if loc is not None else ()
+    return Origin(name, stage, line, found.text, found.part, found.places, relation, of, uses)
+
+
+def _loc(function: Function, x: Value) -> Loc | None:
+    """The place of what makes a value, or owns the block that it is an argument of."""
+    owner = x.owner.parent if isinstance(x.owner, Block) else x.owner
+    return function.loc if owner is None else owner.loc
+
+
+def _relation(artifact: Artifact, name: str, part: str) -> tuple[str, ValueAt | None]:
+    """What a value made for a derivative is, and of which value of the function."""
+    named = {"adjoint": _ADJOINT, "recomputed": _AGAIN}.get(part)
+    match = named.fullmatch(name) if named else None
+    if match is None:
+        return "", None
+    wanted = f"%{match['of']}"
+    for stage in ("front", "adjoint"):
+        for function, x, printed in _values(artifact, stage):
+            if printed == wanted:
+                share = match.groupdict().get("share")
+                how = "computed again" if part == "recomputed" else "the adjoint of"
+                return "a share of the adjoint of" if share else how, ValueAt(wanted, chain_of(_loc(function, x)))
+    return "", None

@@ -1,0 +1,55 @@
+"""The text of a picture, and how it is asked for."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from ..links import STAGES_OF_OPS, module_of
+from .dot import dot_text
+from .graph import Graph, by_line, graph_of
+from .mermaid import mermaid_text
+from .svg import svg_text
+
+if TYPE_CHECKING:
+    from ..artifact import Artifact
+
+__all__ = ["FORMATS", "Picture", "picture"]
+
+FORMATS: dict[str, Callable[[Graph], str]] = {"svg": svg_text, "dot": dot_text, "mermaid": mermaid_text}
+#: Up to so many nodes every op is one; beyond that, every line of the user's.
+_READABLE = 300
+
+
+class Picture(str):
+    """The text of a picture: a `str` in the format `fmt`, which notebooks show if that is svg."""
+
+    fmt: str
+
+    def __new__(cls, text: str, fmt: str) -> Picture:
+        made = super().__new__(cls, text)
+        made.fmt = fmt
+        return made
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Writes it to a file."""
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(self)
+
+    def _repr_svg_(self) -> str | None:
+        return str(self) if self.fmt == "svg" else None
+
+
+def picture(artifact: Artifact, stage: str, fmt: str, by: str | None) -> Picture:
+    """A stage as a picture whose nodes are ops or, `by` line, lines of the user's; see `Artifact.graph`."""
+    if stage not in STAGES_OF_OPS:
+        raise ValueError(f"stage must be one of {', '.join(STAGES_OF_OPS)}, not {stage!r}")
+    if fmt not in FORMATS:
+        raise ValueError(f"fmt must be one of {', '.join(FORMATS)}, not {fmt!r}")
+    if by not in ("op", "line", None):
+        raise ValueError(f"by must be 'op', 'line' or None, not {by!r}")
+    graph = graph_of(module_of(artifact, stage), artifact.ir(stage), f"stage {stage} of {artifact.of}")
+    if by == "line" or (by is None and len(graph.nodes) > _READABLE):
+        graph = by_line(graph)
+    return Picture(FORMATS[fmt](graph), fmt)

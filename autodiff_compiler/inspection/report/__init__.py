@@ -1,0 +1,144 @@
+"""The HTML report: source, IR and generated code side by side, linked by line, in one file that needs no network."""
+
+from __future__ import annotations
+
+import html
+import json
+import re
+from collections.abc import Iterable, Iterator
+from importlib import resources
+from itertools import groupby
+from typing import TYPE_CHECKING, Any
+
+from ...ir.text import FunctionPrinter
+from ...source import line_of
+from ..links import STAGES_OF_OPS, CodeLine, Kernel, Links, OpLine, Part, Place, links_of, module_of
+from .memory import KINDS, lives_of
+
+if TYPE_CHECKING:
+    from ..artifact import Artifact
+    from ..cost import Cost
+    from ..timing import Timing
+
+__all__ = ["compact", "page", "report_data"]
+
+#: Of a longer file, only so many lines around those that ops come from are shown.
+_MOST_LINES, _AROUND = 4000, 40
+_SLOT = re.compile(r"\{\{(\w+)\}\}")
+
+
+def page(artifact: Artifact, timing: Timing | None = None) -> str:
+    """The report as text; `timing` is what `Artifact.timing` measured, shown beside the estimates."""
+    data = report_data(artifact, timing)
+    parts = {
+        "title": html.escape(f"{data['name']}({data['arguments']})"),
+        "style": _file("report.css"),
+        "script": _file("report.js") + _file("charts.js"),
+        # No tag can begin inside: a source may contain "</script>".
+        "data": json.dumps(data, separators=(",", ":")).replace("<", "\\u003c"),
+    }
+    return _SLOT.sub(lambda slot: parts[slot[1]], _file("report.html"))
+
+
+def compact(artifact: Artifact) -> str:
+    """A few lines of HTML for a notebook: the stages to be opened one by one, and what each line costs."""
+    stages = ("source", *STAGES_OF_OPS, "code")
+    texts = [f"<details><summary>{stage}</summary>{artifact.ir(stage)._repr_html_()}</details>" for stage in stages]
+    return f"<p><b>{html.escape(artifact.of)}</b></p>{''.join(texts)}{artifact.cost()._repr_html_()}"
+
+
+def _file(name: str) -> str:
+    return resources.files(__package__).joinpath(name).read_text(encoding="utf-8")
+
+
+def report_data(artifact: Artifact, timing: Timing | None = None) -> dict[str, Any]:
+    """All that the page shows, as JSON has it: lines count from 1, places are given by their number in `places`."""
+    links = links_of(artifact)
+    places = sorted(links.places)
+    number = {place: i for i, place in enumerate(places)}
+    cost = artifact.cost()
+    return {
+        "name": artifact._name,
+        "arguments": artifact._arguments,
+        "backend": cost.backend,
+        "files": [_source(links, file) for file in links.files],
+        "places": [[links.files.index(place.file), place.line] for place in places],
+        "stages": {stage: _stage(links, stage, number) for stage in STAGES_OF_OPS},
+        "code": {"lines": links.lines["code"], "spans": list(_spans(links.code, number))},
+        "kernels": [_kernel(kernel, number, timing) for kernel in links.kernels],
+        "estimated": list(_estimates(cost, number)),
+        "measured": list(_measured(timing, number)),
+        "memory": _memory(artifact, links),
+        "graph": artifact.graph("opt", "svg"),
+        "notes": artifact.explain(),
+    }
+
+
+def _source(links: Links, file: str) -> dict[str, Any]:
+    """The lines of a file that are shown, from `first` on."""
+    used = [place.line for place in links.places if place.file == file]
+    first, last = 1, max(used)
+    if last > _MOST_LINES:
+        first = max(1, min(used) - _AROUND)
+    lines = [line_of(file, n) for n in range(first, min(last + _AROUND, first + _MOST_LINES) + 1)]
+    while len(lines) > last - first + 1 and not lines[-1]:
+        lines.pop()
+    return {"path": file, "name": str(Place(file, 1)).rpartition(":")[0], "first": first, "lines": lines}
+
+
+def _stage(links: Links, stage: str, number: dict[Place, int]) -> dict[str, Any]:
+    return {"lines": links.lines[stage], "ops": [_op(op, number) for op in links.ops[stage]]}
+
+
+def _op(op: OpLine, number: dict[Place, int]) -> list[Any]:
+    """Line, part, columns, and the places: the op's own and those of callers."""
+    return [op.line, op.part, op.columns, *[number[place] for place in op.places]]
+
+
+def _spans(code: Iterable[CodeLine], number: dict[Place, int]) -> Iterator[list[Any]]:
+    """Lines that follow each other and belong to the same: first, last, and the parts."""
+    for _, group in groupby(enumerate(code), lambda pair: (pair[1].line - pair[0], pair[1].parts)):
+        lines = [x for _, x in group]
+        yield [lines[0].line, lines[-1].line, _parts(lines[0].parts, number)]
+
+
+def _parts(parts: Iterable[Part], number: dict[Place, int]) -> list[list[Any]]:
+    return [[number[part.place], part.name] for part in parts if part.place in number]
+
+
+def _kernel(kernel: Kernel, number: dict[Place, int], timing: Timing | None) -> dict[str, Any]:
+    rows = timing.kernels if timing is not None else ()
+    return {
+        "name": kernel.name,
+        "lines": list(kernel.span),
+        "parts": _parts(kernel.parts, number),
+        "loop": kernel.is_loop,
+        "seconds": sum(row.seconds for row in rows if row.name.partition(":")[0] == kernel.name),
+    }
+
+
+def _estimates(cost: Cost, number: dict[Place, int]) -> Iterator[list[Any]]:
+    """Place, part and seconds by estimate."""
+    for x in cost.lines:
+        place = Place(x.file, x.line)
+        if x.seconds and place in number:
+            yield [number[place], x.part, x.seconds]
+
+
+def _measured(timing: Timing | None, number: dict[Place, int]) -> Iterator[list[Any]]:
+    """Place, part and seconds as they were measured."""
+    for x in timing.lines if timing is not None else ():
+        place = Place(x.file, x.line)
+        if place in number:
+            yield [number[place], x.part, x.seconds]
+
+
+def _memory(artifact: Artifact, links: Links) -> dict[str, Any]:
+    """The values of the entry that have bytes, each with the ops between which it needs them."""
+    function = module_of(artifact, "plan").entry
+    printer = FunctionPrinter(places=False)
+    printer.function(function)
+    lives = [
+        [printer.names[x.value], KINDS.index(x.kind), x.nbytes, x.first, x.last] for x in lives_of(function) if x.nbytes
+    ]
+    return {"kinds": KINDS, "lives": lives, "needs": str(artifact.memory())}

@@ -1,0 +1,202 @@
+// Pictures below the panes: bytes over time, and the graph.
+
+const SVG = "http://www.w3.org/2000/svg";
+function shape(tag, attributes, text) {
+  const made = document.createElementNS(SVG, tag);
+  for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, value);
+  if (text !== undefined) made.textContent = text;
+  return made;
+}
+
+// ------------------------------------------------------------------------------------------------- memory
+/** The bytes of each kind at each op. */
+function aliveBytes() {
+  const { kinds, lives } = data.memory, ops = data.stages.plan.ops;
+  const steps = Math.max(1, ops.length), sums = kinds.map(() => new Float64Array(steps + 1));
+  for (const [, kind, bytes, first, last] of lives) {
+    sums[kind][Math.min(first, steps)] += bytes;
+    sums[kind][Math.min(last + 1, steps)] -= bytes;
+  }
+  for (const sum of sums) for (let i = 1; i <= steps; i += 1) sum[i] += sum[i - 1];
+  return { steps, sums };
+}
+
+/** Lines of the grid: about four round amounts. */
+function roundAmounts(peak) {
+  let unit = 1;
+  while (peak / unit > 5) unit *= 2;
+  return Array.from({ length: Math.floor(peak / unit) + 1 }, (_, i) => i * unit);
+}
+
+function drawMemory() {
+  const box = $("memory"), { kinds, needs } = data.memory, { steps, sums } = aliveBytes();
+  const peak = Math.max(1, ...Array.from({ length: steps }, (_, i) => sums.reduce((n, sum) => n + sum[i], 0)));
+  const chart = element("div", "chart"), legend = element("div", "legend");
+  kinds.forEach((kind, k) => {
+    const item = element("span"), key = element("i", "key");
+    key.style.background = `var(--${kind})`;
+    item.append(key, `${kind}, at most ${size(Math.max(...sums[k]))}`);
+    legend.append(item);
+  });
+  legend.append(element("span", "hint", `all together at most ${size(peak)}, over ${steps} ops of the plan`));
+  const picture = shape("svg", { role: "img", "aria-label": `bytes alive at each op of the plan, at most ${size(peak)}` });
+  chart.append(legend, picture);
+  box.replaceChildren(chart, element("pre", "", needs));
+  const [wide, high, left, bottom] = [picture.clientWidth || 600, picture.clientHeight || 120, 74, 4];
+  const x = (i) => left + ((wide - left) * i) / steps, y = (bytes) => high - bottom - ((high - bottom - 8) * bytes) / peak;
+  for (const amount of roundAmounts(peak)) {
+    picture.append(shape("line", { class: "grid", x1: left, x2: wide, y1: y(amount), y2: y(amount) }));
+    picture.append(shape("text", { class: "axis", x: left - 8, y: y(amount) + 4, "text-anchor": "end" }, size(amount)));
+  }
+  const below = new Float64Array(steps);
+  kinds.forEach((kind, k) => {
+    const up = [], down = [];
+    for (let i = 0; i < steps; i += 1) {
+      const low = y(below[i]), top = y((below[i] += sums[k][i]));
+      up.push(`${x(i)},${top} ${x(i + 1)},${top}`);
+      down.push(`${x(i + 1)},${low} ${x(i)},${low}`);
+    }
+    picture.append(shape("polygon", { points: [...up, ...down.reverse()].join(" "), fill: `var(--${kind})` }));
+  });
+  const at = shape("line", { class: "at", y1: 0, y2: high - bottom, visibility: "hidden" });
+  picture.append(at);
+  const leave = () => { at.setAttribute("visibility", "hidden"); $("tip").hidden = true; };
+  const opAt = (event) => {
+    const i = Math.floor(((event.clientX - picture.getBoundingClientRect().left - left) / (wide - left)) * steps);
+    return i >= 0 && i < steps ? i : -1;
+  };
+  picture.addEventListener("pointermove", (event) => {
+    const i = opAt(event);
+    if (i < 0) { leave(); return; }
+    at.setAttribute("x1", x(i + 0.5));
+    at.setAttribute("x2", x(i + 0.5));
+    at.setAttribute("visibility", "visible");
+    memoryTip(i, sums, event);
+  });
+  picture.addEventListener("click", (event) => { if (opAt(event) >= 0) pinOp(opAt(event)); });
+  picture.addEventListener("pointerleave", leave);
+}
+
+/** Which values are alive at an op, the largest first. */
+function memoryTip(i, sums, event) {
+  const { kinds, lives } = data.memory, tip = $("tip");
+  const op = data.stages.plan.ops[i], alive = lives.filter((x) => x[3] <= i && i <= x[4]).sort((a, b) => b[2] - a[2]);
+  const head = op ? data.stages.plan.lines[op[0] - 1].trim().split(/\s+(?:@|\/\/) /)[0] : "";
+  tip.replaceChildren(element("div", "mono", head.slice(0, 90)));
+  tip.append(element("div", "hint", kinds.map((kind, k) => `${kind} ${size(sums[k][i])}`).join(", ")));
+  for (const [name, kind, bytes] of alive.slice(0, 8)) {
+    const row = element("div"), key = element("i", "key");
+    key.style.background = `var(--${kinds[kind]})`;
+    row.append(key, `${name}  ${size(bytes)}`);
+    tip.append(row);
+  }
+  if (alive.length > 8) tip.append(element("div", "hint", `and ${alive.length - 8} more`));
+  placeTip(event);
+}
+
+function placeTip(event) {
+  const tip = $("tip");
+  tip.hidden = false;
+  const { width, height } = tip.getBoundingClientRect();
+  tip.style.left = `${Math.max(4, Math.min(event.clientX + 14, innerWidth - width - 6))}px`;
+  tip.style.top = `${Math.max(4, event.clientY - height - 12)}px`;
+}
+
+/** Keeps an op of the plan. */
+function pinOp(i) {
+  showStage("plan");
+  const at = data.stages.plan.ops[i][0] - 1;
+  panes.ir.cursor = at;
+  panes.ir.reveal(at);
+  pin(panes.ir.target(at));
+}
+
+// ------------------------------------------------------------------------------------------------- graph
+function openGraph() {
+  const box = $("graph");
+  if (box.dataset.drawn || !data.graph) return;
+  box.dataset.drawn = "yes";
+  box.innerHTML = data.graph; // made by this package, with all texts escaped
+  linkGraph(box);
+  const picture = box.querySelector("svg"), view = { x: 10, y: 10, k: 1 };
+  const put = () => { picture.style.transform = `translate(${view.x}px, ${view.y}px) scale(${view.k})`; };
+  const zoom = (by, cx, cy) => {
+    const k = Math.max(0.05, Math.min(8, view.k * by));
+    [view.x, view.y, view.k] = [cx - ((cx - view.x) * k) / view.k, cy - ((cy - view.y) * k) / view.k, k];
+    put();
+  };
+  const buttons = element("div", "zoom");
+  const { width, height } = picture.viewBox.baseVal;
+  const show = (k) => { // the whole width, or at least the middle
+    view.k = k;
+    [view.x, view.y] = [Math.max(8, (box.clientWidth - width * k) / 2), 8];
+    put();
+  };
+  const all = () => show(Math.min(1, box.clientWidth / (width || 1), box.clientHeight / (height || 1)));
+  for (const [text, label, act] of [
+    ["+", "Larger", () => zoom(1.4, box.clientWidth / 2, box.clientHeight / 2)],
+    ["\u2212", "Smaller", () => zoom(1 / 1.4, box.clientWidth / 2, box.clientHeight / 2)], ["all", "Whole graph", all],
+  ]) {
+    const button = element("button", "", text);
+    button.type = "button";
+    button.title = label;
+    button.addEventListener("click", act);
+    buttons.append(button);
+  }
+  box.append(buttons);
+  box.addEventListener("wheel", (event) => {
+    event.preventDefault();
+    const frame = box.getBoundingClientRect();
+    zoom(event.deltaY < 0 ? 1.15 : 1 / 1.15, event.clientX - frame.left, event.clientY - frame.top);
+  }, { passive: false });
+  let from = null, moved = false;
+  box.addEventListener("pointerdown", (event) => {
+    if (event.target.closest("button")) return;
+    from = { x: event.clientX - view.x, y: event.clientY - view.y };
+    moved = false;
+  });
+  box.addEventListener("pointermove", (event) => {
+    if (!from) return;
+    const [x, y] = [event.clientX - from.x, event.clientY - from.y];
+    if (!moved && Math.hypot(x - view.x, y - view.y) < 4) return; // a click with an unsteady hand
+    if (!moved) { box.setPointerCapture(event.pointerId); box.classList.add("moving"); }
+    [moved, view.x, view.y] = [true, x, y];
+    put();
+  });
+  box.addEventListener("pointerup", () => { from = null; box.classList.remove("moving"); });
+  box.addEventListener("click", (event) => { if (!moved) clickedGraph(event); });
+  show(Math.max(0.35, Math.min(1, (box.clientWidth - 16) / (width || 1))));
+  markGraph(now());
+}
+
+/** By place: the nodes of the graph that come from it. */
+const nodes = new Map();
+
+function linkGraph(box) {
+  const ops = new Map(data.stages.opt.ops.map((op) => [op[0], op]));
+  for (const node of box.querySelectorAll(".node")) {
+    const op = ops.get(Number(node.dataset.irLine));
+    const places = op && op[3] !== undefined ? [op[3]] : placesNamed(node.dataset.line);
+    if (!places.length) continue;
+    for (const place of places) nodes.set(place, [...(nodes.get(place) || []), node]);
+    node.target = { pane: { id: "graph" }, at: node.dataset.irLine || node.dataset.line, places, columns: op && op[2] };
+    node.addEventListener("pointerenter", () => hover(node.target));
+    node.addEventListener("pointerleave", () => hover(null));
+  }
+}
+
+const placesNamed = (name) => data.places.map((_, place) => place).filter((place) => nameOf(place) === name);
+
+function clickedGraph(event) {
+  const node = event.target.closest(".node");
+  if (!node || !node.target) return;
+  if (node.dataset.irLine) showStage("opt"); // the picture is of this stage
+  pin(node.target);
+}
+
+function markGraph(target) {
+  for (const node of document.querySelectorAll("#graph .node.selected")) node.classList.remove("selected");
+  for (const place of target ? target.places : []) for (const node of nodes.get(place) || []) node.classList.add("selected");
+}
+
+start();

@@ -1,0 +1,100 @@
+"""How many bytes are alive at each op of a planned function, and which values they belong to."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from ...backends.op_by_op import nbytes
+from ...ir.core import Block, Function, Op, Value
+from ...ir.types import Seq, TensorType
+from ...ir.walk import ops_of
+from ...passes.memory import memory_plan
+from ...primitives.flops import size_of_type
+from ..links import part_of
+
+__all__ = ["KINDS", "Life", "lives_of"]
+
+#: What the bytes of a value are for.  Residuals are kept for a derivative.
+KINDS = ("arguments", "results", "residuals", "temporaries")
+
+
+@dataclass(frozen=True)
+class Life:
+    """The bytes of a value, and the first and last op (by number, in the order of the text) that they are needed at."""
+
+    value: Value
+    kind: str
+    nbytes: int
+    first: int
+    last: int
+
+
+class _Reach:
+    """How far the bytes of values reach: `last` says it by op, views count as what they show."""
+
+    def __init__(self, function: Function) -> None:
+        self.plan = memory_plan(function)
+        self.number = {op: i for i, op in enumerate(ops_of(function.body))}
+        #: of an op that owns blocks: the last op inside
+        self.end = {op: i + sum(1 for block in op.blocks for _ in ops_of(block)) for op, i in self.number.items()}
+        self.last: dict[Value, int] = {}
+        self.by_adjoint: set[Value] = set()
+        self._block(function.body)
+
+    def _block(self, block: Block) -> None:
+        for op in block.ops:
+            for inner in op.blocks:
+                self._block(inner)
+            for x in op.operands:
+                self._read(x, op)
+        if block.ops:
+            for x in block.outs:
+                self._until(x, self.end[block.ops[-1]])
+
+    def _read(self, x: Value, op: Op) -> None:
+        """An op reads a value: one from around a loop is needed until the loop ends."""
+        outer: Op | None = op
+        while outer is not None and outer.parent is not x.block:
+            outer = outer.parent.parent if outer.parent is not None else None
+        self._until(x, self.end[outer or op])
+        if part_of(op.loc) == "adjoint":
+            self.by_adjoint.add(self.plan.root(x))
+
+    def _until(self, x: Value, end: int) -> None:
+        root = self.plan.root(x)
+        self.last[root] = max(self.last.get(root, 0), end)
+
+
+def _stacked(op: Op, x: Value) -> int:
+    """The bytes of what a loop with a known number of trips collects."""
+    trips = op.operands[0].constant if op.defn.name == "scan" else None
+    if trips is None or not isinstance(x.type, Seq) or not isinstance(x.type.elem, TensorType):
+        return 0
+    return int(trips) * size_of_type(x.type.elem) * x.type.elem.dtype.itemsize
+
+
+def lives_of(function: Function) -> Iterator[Life]:
+    """The values of a planned function that have bytes of their own, arguments first.
+
+    A result that is written over an operand takes its bytes over; those that a loop hands from trip to trip are counted
+    where they come from.
+    """
+    reach = _Reach(function)
+    plan, end = reach.plan, len(reach.number)
+    outs = {plan.root(x) for x in function.outs}
+    for x in function.args:
+        yield Life(x, "arguments", nbytes(x), 0, max(0, end - 1))
+    taken = {x: reach.number[result.op] for result, x in plan.overwrites.items() if result.op is not None}
+    for op, first in reach.number.items():
+        for x in op.results:
+            size = nbytes(x) or _stacked(op, x)
+            if plan.root(x) is not x or not size:
+                continue
+            last = reach.last.get(x, first)
+            if x in taken:
+                last = taken[x] - 1
+            kept = part_of(op.loc) != "adjoint" and x in reach.by_adjoint
+            kind = "results" if x in outs else "residuals" if kept else "temporaries"
+            start = reach.end[op] if op.blocks else first
+            yield Life(x, kind, size, start, end - 1 if x in outs else max(start, last))

@@ -1,0 +1,230 @@
+"""`parse_ir`: a dump as a program that runs, at every stage."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from ..compiler.pipeline import Stages, build, optimise, planned
+from ..dtypes import from_numpy
+from ..ir.core import Module, Op, Value
+from ..ir.parser import ParseError, parse_module
+from ..ir.printer import Unbound
+from ..ir.text import print_module
+from ..ir.types import TensorType, Type, tensor
+from ..ir.verify import VerifyError, verify
+from ..passes.manager import dump
+from ..runtime.tensor import Tensor
+from .irtext import Bindings, IRText
+
+__all__ = ["ParsedIR", "parse_ir"]
+
+_PYTHON = re.compile(r'def |class |import |from |@\w|"""|lambda |# ')
+
+
+def parse_ir(
+    text: str,
+    *,
+    constants: Mapping[str, Any] | None = None,
+    states: Mapping[str, Any] | None = None,
+    callables: Mapping[str, Callable[..., Any]] | None = None,
+) -> ParsedIR:
+    """Reads a dump of any stage back, as something that runs.
+
+    A text has the names of large constants, states and host functions only.  An `IRText` of this process
+    (`artifact.ir(stage)`) knows what they are; others are given by name, e.g. ``constants=text.constants``.  The code
+    over NumPy can be read, too.
+
+    Raises ParseError with the place for what is no IR (the source of a function and LLVM text are none), CompileError
+    for IR whose types do not fit.
+
+    >>> square = parse_ir("func @f(%x: f32[2]) -> (f32[2]) { %y: f32[2] = mul %x, %x ; return %y }")
+    >>> square.run([3.0, 4.0])
+    (array([ 9., 16.], dtype=float32),)
+    """
+    stage, bound = (text.stage, text._bound) if isinstance(text, IRText) else ("", None)
+    if bound is not None and bound.code is not None:
+        return ParsedIR(bound.module, bound, states, bound.code(text))
+    places: dict[Op, int] = {}
+    try:
+        module = parse_module(text, places)
+    except ParseError as error:
+        raise _told(error, text, stage) from None
+    if not module.functions:
+        raise ParseError("there is no function in it", text, len(text.rstrip()))
+    try:
+        verify(module)
+    except VerifyError as error:
+        at = places[error.op] if error.op is not None else text.index("func ")
+        raise ParseError(error.problem, text, at) from None
+    known = bound.module if bound is not None else Module()
+    _bind(module.constants, constants, known.constants, "constant")
+    _bind(module.callables, callables, known.callables, "host function")
+    module.backend = known.backend
+    return ParsedIR(module, bound, states)
+
+
+def _told(error: ParseError, text: str, stage: str) -> ParseError:
+    """The error for a text of another kind says what to do with it; others stay what they are."""
+    first = next((line for line in text.splitlines() if line.strip()), "")
+    start, look = text.find(first), "look at another stage, e.g. artifact.ir('opt')"
+    if stage == "code" or first.startswith(("; ", "source_filename", "target ", "define ")):
+        return ParseError(f"this is generated code, not IR: call the function itself, or {look}", text, start)
+    if stage == "source" or _PYTHON.match(first.strip()):
+        return ParseError(f"this is Python, not IR: call the function itself, or {look}", text, start)
+    return error
+
+
+def _bind(mine: dict[str, Any], given: Mapping[str, Any] | None, known: Mapping[str, Any], what: str) -> None:
+    """Puts what was given, else what is known, in the place of what the text has only the names of."""
+    for name in given or ():
+        if name not in mine:
+            raise KeyError(f"the text has no {what} {name}; it has {', '.join(mine) or 'none'}")
+    for name, unbound in mine.items():
+        found = (given or {}).get(name)
+        if found is None and isinstance(unbound, Unbound):
+            found = known.get(name)
+            if found is None or isinstance(found, Unbound) or _type_of(found, unbound) != unbound.type:
+                continue
+        if found is not None:
+            type = unbound.type if isinstance(unbound, Unbound) else _type_of(unbound, unbound)
+            mine[name] = found if type is None else _array(found, type, f"constant {name}")
+
+
+def _type_of(array: Any, unbound: Any) -> TensorType | None:
+    """The type of a constant; None for a host function."""
+    if isinstance(unbound, Unbound) and unbound.type is None:
+        return None
+    return tensor(from_numpy(array.dtype), array.shape)
+
+
+class ParsedIR:
+    """A program that was read from text: it can be run, and its later stages can be looked at.
+
+    Its states are its own: they begin with copies of what was given, and a run leaves in them what it wrote.
+    """
+
+    def __init__(
+        self,
+        module: Module,
+        bound: Bindings | None,
+        states: Mapping[str, Any] | None,
+        code: Callable[..., tuple[Any, ...]] | None = None,
+    ) -> None:
+        self._module = module
+        self._stages: Stages | None = None
+        #: the module that runs, and its program
+        self._made: tuple[Module, Callable[..., tuple[Any, ...]]] | None = None if code is None else (module, code)
+        arguments = module.entry.args[: len(module.entry.args) - len(module.inputs)]
+        captures = bound.captures if bound is not None else ()
+        fits = len(captures) <= len(arguments)
+        self._captures = captures if fits else ()
+        #: the names and types of the arrays that `run` takes
+        self.inputs = [(_name(x, i), x.type) for i, x in enumerate(arguments[: len(arguments) - len(self._captures)])]
+        #: what the states hold now, as arrays by their names
+        self.states: dict[str, Any] = {}
+        given = dict(states or {})
+        for name in given:
+            if name not in module.states:
+                raise KeyError(f"the text has no state {name}; it has {', '.join(module.states) or 'none'}")
+        for name, info in module.states.items():
+            value = given.get(name)
+            if value is None and bound is not None and name in bound.states:
+                value = bound.states[name]._data
+            if value is not None:
+                self.states[name] = _array(value, info.type, f"state {name}").copy()
+
+    # ------------------------------------------------------------------------------------------- running
+    def run(self, *arrays: Any) -> tuple[Any, ...]:
+        """The results of the entry for these arguments, as arrays; versions of states are left in `states`.
+
+        Of passes only those run that a program cannot do without: what the text says is computed as it stands there.
+        Arguments are arrays, Tensors or numbers of the right dtype and shape; those that the function took from outside
+        are filled in where the text knows them.  TypeError for too many or too few and for another dtype, ValueError
+        for another shape, LookupError for a constant, state or host function that is not given.
+        """
+        self._check_bound()
+        if len(arrays) != len(self.inputs):
+            wanted = ", ".join([f"{name}: {type!r}" for name, type in self.inputs]) or "none"
+            raise TypeError(f"{len(self.inputs)} arrays are wanted ({wanted}), {len(arrays)} are given")
+        given = [_array(x, t, name) for x, (name, t) in zip(arrays, self.inputs, strict=True)]
+        captured = [fetch()._data for fetch in self._captures]
+        module, run = self._program()
+        inputs = [np.array(self.states[name]) for name in module.inputs]
+        found = run(*given, *[np.array(x) for x in captured], *inputs)
+        count = len(found) - len(module.outputs)
+        self.states.update({n: np.array(x) for n, x in zip(module.outputs, found[count:], strict=True)})
+        return tuple([np.array(x) if isinstance(x, np.ndarray | np.generic) else x for x in found[:count]])
+
+    def _program(self) -> tuple[Module, Callable[..., tuple[Any, ...]]]:
+        if self._made is None:
+            lowered = optimise(replace(self._module, optimize=0)).opt
+            self._made = lowered, build(lowered)
+        return self._made
+
+    def _check_bound(self) -> None:
+        missing = [f"constants={{{n!r}: ...}}" for n, x in self._module.constants.items() if isinstance(x, Unbound)]
+        missing += [f"callables={{{n!r}: ...}}" for n, x in self._module.callables.items() if isinstance(x, Unbound)]
+        missing += [f"states={{{name!r}: ...}}" for name in self._module.states if name not in self.states]
+        if missing:
+            raise LookupError(f"the text has names only of what parse_ir must be given: {', '.join(missing)}")
+
+    # ------------------------------------------------------------------------------------------- looking
+    def ir(self, stage: str = "opt") -> IRText:
+        """The text again ("front": as it was read), or what the passes make of it: "adjoint", "opt", "plan", "code".
+
+        >>> text = "func @f(%x: f32[2]) -> (f32[2]) { %y: f32[2] = neg %x ; %z: f32[2] = neg %y ; return %z }"
+        >>> print(parse_ir(text).ir("opt"), end="")
+        func @f(%x: f32[2]) -> (f32[2]) {
+          return %x
+        }
+        """
+        if stage not in ("front", "adjoint", "opt", "plan", "code"):
+            raise ValueError(f"stage must be front, adjoint, opt, plan or code, not {stage!r}")
+        if stage == "front":
+            module, text = self._module, print_module(self._module)
+        else:
+            stages = self._optimised()
+            module = stages.adjoint if stage == "adjoint" else stages.opt
+            if stage == "code":
+                text = build(module).source
+            else:
+                text = dump(planned(module), "plan_memory") if stage == "plan" else print_module(module)
+        states = {name: Tensor(array) for name, array in self.states.items()}
+        return IRText(text, stage, module.entry.name, Bindings(module, states, self._captures))
+
+    def _optimised(self) -> Stages:
+        if self._stages is None:
+            self._stages = optimise(self._module)
+        return self._stages
+
+    def __repr__(self) -> str:
+        inputs = ", ".join([f"{name}: {type!r}" for name, type in self.inputs])
+        return f"<program {self._module.entry.name}({inputs})>"
+
+
+def _name(x: Value, i: int) -> str:
+    return f"%{x.name}" if x.name else f"argument {i}"
+
+
+def _array(x: Any, type: Type, what: str) -> Any:
+    """An argument as an array of a type; numbers and lists get its dtype if that can hold them."""
+    if not isinstance(type, TensorType):
+        return x
+    array = x._data if isinstance(x, Tensor) else np.asarray(x)
+    wanted = type.dtype.numpy
+    if not isinstance(x, Tensor | np.ndarray | np.generic) and array.dtype.kind in "biuf":
+        rank = "bif".index(array.dtype.kind.replace("u", "i"))
+        if rank <= (0 if type.dtype.is_bool else 1 if type.dtype.is_int else 2):
+            array = array.astype(wanted)
+    if array.dtype != wanted:
+        raise TypeError(f"{what} is {type!r}, it cannot be of dtype {array.dtype}")
+    sizes = type.shape
+    known = [n if isinstance(size, int) else size for size, n in zip(sizes, array.shape, strict=False)]
+    if len(sizes) != array.ndim or tuple(known) != sizes:
+        raise ValueError(f"{what} is {type!r}, it cannot be of shape {array.shape}")
+    return array

@@ -1,0 +1,48 @@
+"""Tables as text and as HTML."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Collection, Sequence
+
+__all__ = ["html_table", "shortened", "text_table"]
+
+
+def text_table(head: Sequence[str], rows: Sequence[Sequence[str]], left: Collection[str]) -> str:
+    """A table whose columns stand under each other; those of the names in `left` begin at one edge, others end there.
+
+    >>> print(text_table(["name", "n"], [["a", "10"], ["bc", "5"]], {"name"}))
+    name   n
+    a     10
+    bc     5
+    """
+    widths = [max(len(row[i]) for row in (head, *rows)) for i in range(len(head))]
+    lines = []
+    for row in (head, *rows):
+        cells = [f"{cell:{'<' if head[i] in left else '>'}{widths[i]}}" for i, cell in enumerate(row)]
+        lines.append("  ".join(cells).rstrip())
+    return "\n".join(lines)
+
+
+def html_table(head: Sequence[str], rows: Sequence[Sequence[str]], left: Collection[str]) -> str:
+    """The same as HTML."""
+
+    def cells(tag: str, row: Sequence[str]) -> str:
+        sides = ["left" if name in left else "right" for name in head]
+        found = [
+            f'<{tag} style="text-align:{side}">{html.escape(cell)}</{tag}>'
+            for side, cell in zip(sides, row, strict=True)
+        ]
+        return f"<tr>{''.join(found)}</tr>"
+
+    body = "".join(cells("td", row) for row in rows)
+    return f"<table><thead>{cells('th', head)}</thead><tbody>{body}</tbody></table>"
+
+
+def shortened(text: str, most: int) -> str:
+    """A text of at most so many characters.
+
+    >>> shortened("a long line", 8)
+    'a lon...'
+    """
+    return text if len(text) <= most else text[: most - 3] + "..."

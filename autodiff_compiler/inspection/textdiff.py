@@ -1,0 +1,144 @@
+"""The difference of two texts of IR, in which values that only got other numbers are the same."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from difflib import SequenceMatcher
+
+from .irtext import IRText
+
+__all__ = ["difference"]
+
+_STRING = r'"(?:[^"\\]|\\.)*"'
+#: A line as what it says, where it comes from, and what is remarked about it.
+_LINE = re.compile(
+    rf"(?P<body>(?:{_STRING}|[^\"])*?)"
+    rf"(?P<place>\s+@ (?:{_STRING}|[\w.<>+-]+):\d+:\d+(?:(?!\s+//)(?:{_STRING}|[^\"]))*)?"
+    r"(?P<note>\s*//.*)?"
+)
+_NAME = re.compile(r"%\w+")
+_ANSI = {"-": "\x1b[31m", "+": "\x1b[32m", "@": "\x1b[36m"}
+#: Lines up to which every match is looked at, also of lines that come often.
+_THOROUGH = 3000
+
+
+@dataclass
+class _Line:
+    """A line to be compared: `body` and `note` as they stand, `key` without numbers, `function` counts from 1."""
+
+    body: str
+    note: str
+    place: str
+    key: str
+    function: int
+
+    @property
+    def shown(self) -> str:
+        return f"{self.body}{'  ' + self.place if self.place else ''}{'  ' + self.note if self.note else ''}"
+
+
+def difference(before: str, after: str, context: int, colour: bool) -> IRText:
+    """The changes as a unified diff; see `IRText.diff`."""
+    notes = getattr(before, "stage", "") == getattr(after, "stage", "")
+    a, b = _lines(before, notes), _lines(after, notes)
+    junk = max(len(a), len(b)) > _THOROUGH
+    matcher = SequenceMatcher(None, [x.key for x in a], [x.key for x in b], autojunk=junk)
+    names = _Names()
+    same = {}
+    for block in matcher.get_matching_blocks():
+        for i, j in zip(range(block.a, block.a + block.size), range(block.b, block.b + block.size), strict=True):
+            if names.agree(a[i], b[j]):
+                same[i] = j
+    edits = list(_edits(len(a), len(b), same))
+    out = list(_hunks(a, b, edits, names, max(0, context)))
+    if out:
+        out = [f"--- {_title(before)}", f"+++ {_title(after)}", *out]
+    if colour:
+        out = [f"{_ANSI[line[0]]}{line}\x1b[0m" if line[:1] in _ANSI else line for line in out]
+    return IRText("\n".join(out), "diff", f"{_title(before)} and {_title(after)}")
+
+
+def _title(text: str) -> str:
+    return f"{text.stage} of {text.of}" if isinstance(text, IRText) and text.stage else "text"
+
+
+def _lines(text: str, notes: bool) -> list[_Line]:
+    found, function = [], 0
+    for line in text.splitlines():
+        match = _LINE.fullmatch(line)
+        body, place, note = match.group("body", "place", "note") if match is not None else (line, "", "")
+        body, place, note = body.rstrip(), (place or "").strip(), (note or "").strip() if notes else ""
+        if not body and (not note or note.startswith("// stage ")):
+            continue
+        function += body.startswith("func ")
+        key = _NAME.sub(_without_number, f"{body} {note}")
+        found.append(_Line(body, note, place, key, function))
+    return found
+
+
+def _without_number(match: re.Match[str]) -> str:
+    name = match[0]
+    return "%#" if name[1:].isdecimal() else re.sub(r"_\d+$", "", name)
+
+
+class _Names:
+    """What the values of one text are called in the other, by pairs of functions."""
+
+    def __init__(self) -> None:
+        self.new: dict[tuple[int, int], dict[str, str]] = {}
+        self.old: dict[tuple[int, int], dict[str, str]] = {}
+
+    def agree(self, a: _Line, b: _Line) -> bool:
+        """Whether two lines are the same but for names; what they call the values that come first here is noted."""
+        pair = a.function, b.function
+        new, old = self.new.setdefault(pair, {}), self.old.setdefault(pair, {})
+        pairs = list(zip(_NAME.findall(f"{a.body} {a.note}"), _NAME.findall(f"{b.body} {b.note}"), strict=True))
+        first = dict(pairs)
+        back = {q: p for p, q in pairs}
+        if any(first[p] != q or back[q] != p or new.get(p, q) != q or old.get(q, p) != p for p, q in pairs):
+            return False
+        new.update(first)
+        old.update(back)
+        return True
+
+    def translated(self, line: _Line) -> str:
+        """A removed line in the names of the new text; what means something else there gets a prime."""
+        found = [names for (function, _), names in self.new.items() if function == line.function and names]
+        names = max(found, key=len, default={})
+        taken = set(names.values())
+
+        def one(match: re.Match[str]) -> str:
+            name = match[0]
+            return names.get(name) or (f"{name}'" if name in taken else name)
+
+        return _NAME.sub(one, line.shown)
+
+
+def _edits(m: int, n: int, same: dict[int, int]) -> Iterator[tuple[str, int, int]]:
+    """Steps through both texts: a line is kept (" "), removed ("-") or added ("+"), with its numbers in both."""
+    i = j = 0
+    for p, q in [*same.items(), (m, n)]:
+        for k in range(i, p):
+            yield "-", k, j
+        for k in range(j, q):
+            yield "+", p, k
+        if p < m:
+            yield " ", p, q
+        i, j = p + 1, q + 1
+
+
+def _hunks(
+    a: list[_Line], b: list[_Line], edits: list[tuple[str, int, int]], names: _Names, context: int
+) -> Iterator[str]:
+    near = {k + d for k, edit in enumerate(edits) if edit[0] != " " for d in range(-context, context + 1)}
+    last = None
+    for k, (kind, i, j) in enumerate(edits):
+        if k not in near:
+            continue
+        if last != k - 1:
+            head = next((x.body for x in reversed(b[: j + 1]) if x.body.startswith("func ")), "")
+            yield f"@@ {head.partition('(')[0] or 'declarations'} @@"
+        last = k
+        yield f"{kind} {names.translated(a[i]) if kind == '-' else b[j].shown}"

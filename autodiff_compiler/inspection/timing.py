@@ -1,0 +1,138 @@
+"""What a compiled program takes when it runs: in all, and by line, kernel and op."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Iterator
+from contextlib import nullcontext
+from dataclasses import dataclass
+from time import perf_counter_ns
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..compiler.pipeline import timed
+from ..config import context
+from ..runtime.commits import noting
+from .figures import duration
+from .measured import LEFT, Row, Tally, slowest_first, table_of
+from .tabular import html_table, text_table
+
+if TYPE_CHECKING:
+    from .artifact import Artifact
+
+__all__ = ["Timing", "timing"]
+
+#: How many rows of a table are shown.
+_SHOWN = 20
+
+
+@dataclass(frozen=True)
+class Timing:
+    """Measured times of a program, in seconds.
+
+    `runs`: of each run of the program that calls use.  `lines`, `kernels` and `ops`: what these take in one run, the
+    slowest first, by another program which reads the clock between them (see `Row`): the mean of the faster half of
+    its runs.  Ops of one kernel share its time as the model of cost estimates.  `outside`: entering and leaving.
+    """
+
+    name: str
+    backend: str
+    runs: tuple[float, ...]
+    lines: tuple[Row, ...]
+    kernels: tuple[Row, ...]
+    ops: tuple[Row, ...]
+    outside: float
+
+    @property
+    def median(self) -> float:
+        return statistics.median(self.runs)
+
+    @property
+    def spread(self) -> float:
+        """The range of the middle half of the runs."""
+        low, high = np.percentile(self.runs, (25, 75))
+        return float(high - low)
+
+    def table(self, by: str = "line") -> str:
+        """A table as text, by "line", "kernel" or "op"; ValueError for something else."""
+        return text_table(*self._cells(by), LEFT)
+
+    def __str__(self) -> str:
+        return "\n".join([self._headline(), "", self.table("line"), "", self.table("kernel")]) + "\n"
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        tables = [html_table(*self._cells(by), LEFT) for by in ("line", "kernel")]
+        return "".join([f"<p>{self._headline()}</p>", *tables])
+
+    def _headline(self) -> str:
+        a_run = f"{duration(self.median)} a run (median of {len(self.runs)})"
+        return f"{self.name} on {self.backend}: {a_run}, spread {duration(self.spread)}"
+
+    def _cells(self, by: str) -> tuple[list[str], list[list[str]]]:
+        rows = {"line": self.lines, "kernel": self.kernels, "op": self.ops}
+        if by not in rows:
+            raise ValueError(f"a table is by line, kernel or op, not by {by!r}")
+        return table_of(rows[by][:_SHOWN], by)
+
+
+def timing(artifact: Artifact, n: int) -> Timing:
+    """See `Artifact.timing`."""
+    if n < 1:
+        raise ValueError(f"n must be positive, but is {n}")
+    if context.device_target != "CPU":
+        raise RuntimeError(f"programs are timed on the CPU only, not on {context.device_target}")
+    compiled = artifact._compiled
+    program = compiled.program
+    measuring = timed(program.stages.opt, program.in_place)
+    times = measuring.times
+    assert times is not None
+    given = [_drawn(x._data, i) for i, x in enumerate(artifact._leaves)]
+    given += [c.fetch()._data for c in compiled.lowered.captures]
+    given += [state._data for state in compiled.states_read]
+    with noting(compiled.lowered.module.states) if program.commits else nullcontext():
+        runs = [seconds for seconds, _ in _runs(program.executable, given, n)]
+        fastest = sorted(_runs(measuring, given, n), key=lambda run: run[0])[: (n + 1) // 2]
+    tally = Tally()
+    tally.add(artifact._name, times, sum(table for _, table in fastest))
+    outside = max(0.0, sum(seconds for seconds, _ in fastest) - tally.seconds - tally.reading)
+    tally.finish(tally.seconds + outside)
+    n = len(fastest)
+    lines, kernels, ops = (_each(found.values(), n) for found in (tally.lines, tally.kernels, tally.ops))
+    return Timing(artifact._name, times.backend, tuple(runs), lines, kernels, ops, outside / n)
+
+
+def _runs(executable: Any, given: list[Any], n: int) -> Iterator[tuple[float, Any]]:
+    """Seconds of `n` runs, and what spans took, after one that is not counted.
+
+    Each run gets arrays of its own for those that it writes over.
+    """
+    times = executable.times
+    for i in range(n + 1):
+        arrays = [np.array(x) if i in executable.overwrites else x for i, x in enumerate(given)]
+        before = None if times is None else times.now()
+        began = perf_counter_ns()
+        results = executable.run(*arrays)
+        took = perf_counter_ns() - began
+        del results  # before the next run, so that it gets the same memory
+        if i:
+            yield took * 1e-9, None if times is None else times.now() - before
+
+
+def _drawn(array: Any, seed: int) -> Any:
+    """The elements of an argument; in the place of one that is a type only: numbers that are drawn."""
+    if array.size < 2 or any(array.strides):
+        return array
+    if array.dtype.kind in "biu":
+        return np.zeros(array.shape, array.dtype)
+    return np.random.default_rng(seed).random(array.shape).astype(array.dtype)
+
+
+def _each(rows: Any, n: int) -> tuple[Row, ...]:
+    """Rows of `n` runs as rows of one, the slowest first."""
+    for row in rows:
+        row.calls, row.flops, row.bytes = round(row.calls / n), row.flops // n, row.bytes // n
+        row.seconds, row.cumulative, row.limit = row.seconds / n, row.cumulative / n, row.limit / n
+    return tuple(slowest_first(rows))

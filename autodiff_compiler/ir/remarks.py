@@ -1,0 +1,101 @@
+"""Comments on a text of the IR: what the ops do besides computing, which sums are cotangents, what constants hold.
+
+They help to read a dump.  The text without them is the module's, so no comment says what the IR does not.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+
+import numpy as np
+
+from ..source import Loc
+from .core import Block, Function, Module, Op, Value
+from .primitive import Effect
+from .printer import print_declarations
+from .walk import ops_of
+
+__all__ = ["declarations", "line_of_place", "remarks"]
+
+_FIRST_ELEMENTS = 3
+
+
+def remarks(
+    function: Function, names: Mapping[Value, str], outputs: Sequence[str] = ()
+) -> dict[Op | Block, list[str]]:
+    """What is to be said behind the ops of a function, whose values have these names.
+
+    `outputs`: the states whose next versions its last results are.
+    """
+    found: dict[Op | Block, list[str]] = {}
+    written = dict(zip(function.outs[len(function.outs) - len(outputs) :], outputs, strict=True))
+    for op in ops_of(function.body):
+        states = [f"effect: becomes the state @{written[x]}" for x in op.results if x in written]
+        texts = [*_of_sum(op), *_of_effect(op, names), *states]
+        if texts:
+            found[op] = texts
+    return found
+
+
+def _of_sum(op: Op) -> Iterator[str]:
+    if op.loc is not None and op.loc.uses:
+        counts = Counter(map(line_of_place, reversed(op.loc.uses)))
+        places = [
+            place if n == 1 else f"{place} ({'twice' if n == 2 else f'{n} times'})" for place, n in counts.items()
+        ]
+        yield f"sum of the uses at {', '.join(places)}"
+
+
+def line_of_place(loc: Loc) -> str:
+    """The user's line of a place, e.g. ``model.py:14``."""
+    user = loc.of_user()
+    place = str(user._replace(col=0, tag="")).rpartition(":")[0]
+    return place if loc.tag in ("", "adjoint") else f"{place} {loc.tag}"
+
+
+def _of_effect(op: Op, names: Mapping[Value, str]) -> Iterator[str]:
+    defn, name = op.defn, op.defn.name
+    if name == "undef":
+        yield "holds nothing: it is never read"
+    elif name == "print":
+        yield "effect: prints"
+    elif name == "raise":
+        yield "effect: raises"
+    elif name == "assert":
+        yield f"effect: raises unless {names.get(op.operands[0], '?')}"
+    elif name == "host_call":
+        yield f"effect: calls {op.attr('fn')} in Python"
+    elif defn.effect is Effect.WRITE:
+        yield "effect: writes a state"
+    elif defn.effect is Effect.IO and not op.blocks:
+        yield "effect: keeps its place among the others"
+    elif name.startswith("random_") and op.operands:
+        yield f"draws random numbers, which follow from {names.get(op.operands[0], '?')}"
+
+
+def declarations(module: Module) -> Iterator[str]:
+    """The lines before the functions; constants that are too large to be written are summarised."""
+    arrays = iter(module.constants.values())
+    for line in print_declarations(module).split("\n"):
+        if line.startswith("constant "):
+            array = next(arrays)
+            yield line if " = " in line else f"{line}  // {_summary(array)}"
+        else:
+            yield line
+
+
+def _summary(array: object) -> str:
+    if not isinstance(array, np.ndarray) or not array.size:
+        return "no elements" if isinstance(array, np.ndarray) else "contents unknown"
+    flat = array.ravel().astype(np.float64) if array.dtype.kind not in "biu" else array.ravel()
+    begins = ", ".join(_number(x) for x in flat[:_FIRST_ELEMENTS].tolist())
+    with np.errstate(all="ignore"):
+        bad = int(flat.size - np.isfinite(flat).sum()) if flat.dtype.kind == "f" else 0
+        finite = flat[np.isfinite(flat)] if bad else flat
+    span = f"{_number(finite.min().item())} .. {_number(finite.max().item())}" if finite.size else "nothing finite"
+    return f"{span}; begins {begins}" + (f"; {bad} not finite" if bad else "")
+
+
+def _number(x: float) -> str:
+    return format(x, ".6g") if isinstance(x, float) else str(x)

@@ -1,0 +1,354 @@
+"""`benchmark`: the same function eagerly and compiled, side by side."""
+
+from __future__ import annotations
+
+import gc
+import html
+import statistics
+import tracemalloc
+import types
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from time import perf_counter
+from typing import IO, Any
+
+import numpy as np
+
+from ..backends.native.cache import bypassed
+from ..config import PYNATIVE_MODE, context, disable_jit
+from ..inspection.figures import duration, size
+from ..inspection.tabular import html_table, text_table
+from ..runtime.tensor import Tensor
+from ..runtime.trees import leaves
+from ..transforms.grad import value_and_grad
+from ..transforms.jit import JitFunction, jit
+from .plot import plot
+from .terminal import progress, show
+
+__all__ = ["Benchmark", "Measured", "benchmark"]
+
+#: The modes: "graph" is compiled for the backend in use, the last two for these.
+_MODES = ("eager", "graph", "native", "numpy")
+#: The relative difference of results that is none, by the bytes of a number.
+_CLOSE = {2: 3e-2, 4: 1e-3, 8: 1e-8, 16: 1e-8}
+#: Seconds that a batch of calls takes at least; rounds at least and at most.
+_BATCH, _ROUNDS = 2e-3, (5, 200)
+_LEFT = frozenset({"what", "mode"})
+
+
+@dataclass(frozen=True)
+class Measured:
+    """What one mode took for the "forward" part or for the "gradient" (with the value), in seconds of a call.
+
+    `rounds`: the mean of each round.  `compile`: what compiling it took, where nothing of it was on disk; None in eager
+    mode.  `memory`: bytes that a call needed besides its arguments.
+    """
+
+    what: str
+    mode: str
+    rounds: tuple[float, ...]
+    compile: float | None
+    memory: int | None
+
+    @property
+    def median(self) -> float:
+        return statistics.median(self.rounds)
+
+    @property
+    def quartiles(self) -> tuple[float, float]:
+        """Between these lies the middle half of the rounds."""
+        low, high = np.percentile(self.rounds, (25, 75))
+        return float(low), float(high)
+
+    @property
+    def spread(self) -> float:
+        low, high = self.quartiles
+        return high - low
+
+
+@dataclass(frozen=True)
+class Benchmark:
+    """The measured modes of a function; `print` shows a table, a notebook likewise, `plot` draws it."""
+
+    name: str
+    rows: tuple[Measured, ...]
+
+    def speedup(self, mode: str, what: str = "forward") -> float:
+        """How many times as fast a mode was as the first of the modes; KeyError for what was not measured."""
+        found = {row.mode: row for row in self.rows if row.what == what}
+        return next(iter(found.values())).median / found[mode].median
+
+    def data(self) -> list[dict[str, Any]]:
+        """The rows as JSON has them."""
+        return [
+            {
+                "what": row.what, "mode": row.mode, "median": row.median, "spread": row.spread,
+                "rounds": list(row.rounds), "compile": row.compile, "memory": row.memory,
+                "speedup": self.speedup(row.mode, row.what),
+            }
+            for row in self.rows
+        ]  # fmt: skip
+
+    def plot(self, path: str) -> None:
+        """Draws the medians with their spread: a PNG with matplotlib, or an SVG, by the end of the path.
+
+        ValueError for another kind of file, ImportError (with advice) for a PNG without matplotlib.
+        """
+        plot(self, path)
+
+    def __str__(self) -> str:
+        return f"{self.name}\n\n{text_table(*self._cells(), _LEFT)}\n"
+
+    __repr__ = __str__
+
+    def show(self, file: IO[str] | None = None) -> None:
+        """Prints the table, in colours where `rich` is installed and the terminal has them (not with NO_COLOR)."""
+        show(self.name, [("mode", *self._cells())], [], _LEFT, file)
+
+    def _repr_html_(self) -> str:
+        return f"<p>{html.escape(self.name)}</p>{html_table(*self._cells(), _LEFT)}"
+
+    def _cells(self) -> tuple[list[str], list[list[str]]]:
+        head = ["what", "mode", "median", "spread", "speed-up", "compile", "memory"]
+        cells = []
+        for row in self.rows:
+            compiling = "" if row.compile is None else duration(row.compile)
+            memory = "" if row.memory is None else size(row.memory)
+            times = f"{self.speedup(row.mode, row.what):.3g}x"
+            cells.append([row.what, row.mode, duration(row.median), duration(row.spread), times, compiling, memory])
+        return head, cells
+
+
+def benchmark(
+    fn: Callable[..., Any],
+    args: Sequence[Any] = (),
+    modes: Sequence[str] = ("eager", "graph"),
+    *,
+    grad: bool = False,
+    seconds: float = 1.0,
+    rtol: float | None = None,
+) -> Benchmark:
+    """Measures ``fn(*args)`` in several modes: medians and their spread, compilation, speed-up, memory.
+
+    `modes` are some of "eager", "graph" (compiled), "native" and "numpy" (compiled for these backends); the speed-up is
+    against the first of them.  With `grad`, the value with the gradients of all arguments of floats, or of the
+    parameters of a Cell, is measured, too.  Before that, the results of the modes are compared: they may differ by
+    `rtol` (where it is None: by 1e-3 in float32, 1e-8 in float64), or ValueError says by how much they do.  Rounds of
+    the modes alternate, for about `seconds` each; afterwards Parameters and the state of random numbers, as far as
+    compiled code knows them, are what they were.
+
+    ValueError for a mode that there is not, TypeError for what cannot be called.
+
+    >>> from autodiff_compiler import Tensor
+    >>> found = benchmark(lambda x: (x * x).sum(), [Tensor([1.0, 2.0])], seconds=0.01)
+    >>> [row.mode for row in found.rows], found.speedup("eager")
+    (['eager', 'graph'], 1.0)
+    """
+    if not callable(fn):
+        raise TypeError(f"benchmark() takes a function or a Cell, not a {type(fn).__name__}")
+    for mode in modes:
+        if mode not in _MODES:
+            raise ValueError(f"a mode is one of {', '.join(_MODES)}, not {mode!r}")
+    if not modes or len(set(modes)) < len(modes):
+        raise ValueError("modes must be different ones, and at least one")
+    args = tuple(args)
+    plain = _plain(fn)
+    rows = _measured("forward", [_Mode(mode, plain, _options(fn)) for mode in modes], args, seconds, rtol)
+    if grad:
+        both = _with_gradient(plain, args)
+        rows += _measured("gradient", [_Mode(mode, both, _options(fn)) for mode in modes], args, seconds, rtol)
+    progress("")
+    name = getattr(plain, "__name__", None) or type(plain).__name__
+    return Benchmark(str(name).replace("<lambda>", "lambda"), tuple(rows))
+
+
+def _plain(fn: Any) -> Any:
+    """The function that a compiled one is made from."""
+    if isinstance(fn, JitFunction):
+        return fn._fn
+    inner = getattr(fn, "__func__", None)
+    return types.MethodType(inner._fn, fn.__self__) if isinstance(inner, JitFunction) else fn
+
+
+def _options(fn: Any) -> Any:
+    fn = getattr(fn, "__func__", fn)
+    return fn._options if isinstance(fn, JitFunction) else None
+
+
+def _with_gradient(fn: Any, args: tuple[Any, ...]) -> Any:
+    """The function that gives the value and the gradients; ValueError where there is nothing to differentiate by."""
+    weights = fn.trainable_params() if hasattr(fn, "trainable_params") else None
+    if weights:
+        return value_and_grad(fn, None, weights)
+    positions = tuple(i for i, x in enumerate(args) if isinstance(x, Tensor) and x._data.dtype.kind not in "biu")
+    if not positions:
+        raise ValueError("no argument is a Tensor of floats, and there are no Parameters: there is no gradient")
+    return value_and_grad(fn, positions)
+
+
+class _Mode:
+    """A function as it runs in one mode."""
+
+    def __init__(self, name: str, fn: Any, options: Any) -> None:
+        self.name = name
+        self.compile: float | None = None
+        self.memory: int | None = None
+        self.rounds: list[float] = []
+        self.run = fn
+        if name != "eager":
+            chosen = "" if name == "graph" else name
+            made = jit(fn, backend=chosen)
+            inner = getattr(made, "__func__", made)
+            if options is not None:
+                inner._options = replace(options, backend=chosen or options.backend)
+            self.run = made
+
+    @contextmanager
+    def on(self) -> Iterator[None]:
+        """Within it calls are what the mode says."""
+        if self.name != "eager":
+            yield
+            return
+        mode = context.mode
+        context.set(mode=PYNATIVE_MODE)
+        try:
+            with disable_jit():
+                yield
+        finally:
+            context.set(mode=mode)
+
+    def called(self, args: tuple[Any, ...]) -> Any:
+        """The result of a call."""
+        with self.on():
+            return self.run(*args)
+
+    def compiled(self, args: tuple[Any, ...]) -> list[Tensor]:
+        """Compiles it; the Parameters, and states of random numbers, that compiled code reads or writes."""
+        if self.name == "eager":
+            return []
+        with bypassed():
+            jit(_nothing, backend="" if self.name == "graph" else self.name).lower(Tensor(0.0))  # loads what compiles
+            began = perf_counter()
+            lowered = self.run.lower(*args)._compiled.lowered
+            self.compile = perf_counter() - began
+        return [state for state in lowered.states.values() if isinstance(state, Tensor)]
+
+    def peak(self, args: tuple[Any, ...]) -> int:
+        """Bytes that a call needs."""
+        if self.name != "eager":
+            use = self.run.lower(*args).memory()
+            return int(use.results + use.arena + use.stacks)
+        tracemalloc.start()
+        try:
+            with self.on():
+                self.run(*args)
+            return tracemalloc.get_traced_memory()[1]
+        finally:
+            tracemalloc.stop()
+
+    def round(self, args: tuple[Any, ...], calls: int) -> float:
+        """The mean of so many calls."""
+        run = self.run
+        with self.on():
+            run(*args)  # calls find their short way again
+            began = perf_counter()
+            for _ in range(calls):
+                run(*args)
+            return (perf_counter() - began) / calls
+
+
+def _measured(
+    what: str, modes: list[_Mode], args: tuple[Any, ...], seconds: float, rtol: float | None
+) -> list[Measured]:
+    states: dict[int, tuple[Tensor, Any]] = {}
+    for mode in modes:
+        progress(f"benchmark: {what}, compiling for {mode.name}")
+        for state in mode.compiled(args):
+            states.setdefault(id(state), (state, np.array(state._data)))
+    kept = list(states.values())
+    try:
+        _check_agreement(what, modes, args, kept, rtol)
+        for mode in modes:
+            mode.memory = mode.peak(args)
+        _rounds(what, modes, args, seconds)
+    finally:
+        _restore(kept)
+    return [Measured(what, mode.name, tuple(mode.rounds), mode.compile, mode.memory) for mode in modes]
+
+
+def _nothing(x: Any) -> Any:
+    return x
+
+
+def _restore(states: list[tuple[Tensor, Any]]) -> None:
+    for state, array in states:
+        state._own()[...] = array
+
+
+def _rounds(what: str, modes: list[_Mode], args: tuple[Any, ...], seconds: float) -> None:
+    calls = {}
+    for mode in modes:
+        for _ in range(10):  # so that short ways are open
+            once = mode.round(args, 1)
+            if once > 0.1 * seconds:
+                break
+        calls[mode.name] = max(1, min(10_000, round(_BATCH / max(once, 1e-9))))
+    least, most = _ROUNDS
+    spent = dict.fromkeys(calls, 0.0)
+    collecting = gc.isenabled()
+    gc.disable()
+    try:
+        for i in range(most):
+            waiting = [m for m in modes if len(m.rounds) < least or spent[m.name] < seconds]
+            if not waiting:
+                break
+            for mode in waiting:
+                progress(f"benchmark: {what}, {mode.name}, round {i + 1}")
+                began = perf_counter()
+                mode.rounds.append(mode.round(args, calls[mode.name]))
+                spent[mode.name] += perf_counter() - began
+            gc.collect(0)
+    finally:
+        if collecting:
+            gc.enable()
+
+
+# ------------------------------------------------------------------------------------------------ agreement
+def _check_agreement(
+    what: str, modes: list[_Mode], args: tuple[Any, ...], states: list[tuple[Tensor, Any]], rtol: float | None
+) -> None:
+    """ValueError where the results of two modes differ, each begun in the same state."""
+    wanted: list[Any] | None = None
+    for mode in modes:
+        _restore(states)
+        found = [np.array(x._data) for x in leaves(mode.called(args)) if isinstance(x, Tensor)]
+        found += [np.array(state._data) for state, _ in states]
+        if wanted is None:
+            wanted = found
+        elif len(wanted) != len(found):
+            raise ValueError(f"{what}: {modes[0].name} gives {len(wanted)} Tensors, {mode.name} {len(found)}")
+        for i, (a, b) in enumerate(zip(wanted, found, strict=True)):
+            why = _difference(a, b, rtol)
+            if why:
+                kind = f"result {i}" if i < len(found) - len(states) else f"state {i - len(found) + len(states)}"
+                raise ValueError(f"{what}: {modes[0].name} and {mode.name} do not agree: {kind} {why}")
+    _restore(states)
+
+
+def _difference(a: Any, b: Any, rtol: float | None) -> str:
+    """What is different about two arrays; nothing where they are close."""
+    if a.shape != b.shape or a.dtype != b.dtype:
+        return f"is {a.dtype}{list(a.shape)} and {b.dtype}{list(b.shape)}"
+    if a.dtype.kind in "biu":
+        return "" if np.array_equal(a, b) else f"differs in {int((a != b).sum())} of {a.size} elements"
+    wide = np.complex128 if a.dtype.kind == "c" else np.float64
+    a, b, itemsize = a.astype(wide), b.astype(wide), a.dtype.itemsize
+    with np.errstate(all="ignore"):
+        finite = np.isfinite(a) & np.isfinite(b)
+        if not np.array_equal(a[~finite], b[~finite], equal_nan=True):
+            return "has NaN or infinities in one of them"
+        scale = max(float(np.abs(a[finite]).max(initial=0.0)), 1e-30)
+        most = float(np.abs(a - b)[finite].max(initial=0.0))
+    close = _CLOSE[itemsize] if rtol is None else rtol
+    return "" if most <= close * scale else f"differs by {most:.3g}, where its largest element is {scale:.3g}"

@@ -1,0 +1,262 @@
+"""`profile`: what runs inside a `with` block takes, by kernel, op and line of the user's."""
+
+from __future__ import annotations
+
+import html
+import threading
+from contextlib import ExitStack
+from time import perf_counter_ns
+from types import TracebackType
+from typing import IO, Any
+
+from ..backends.timed import Table, Times
+from ..compiler import recorder
+from ..compiler.recorder import Event, Recording
+from ..config import GRAPH_MODE, context, jit_disabled
+from ..eager.timed import timing
+from ..inspection.figures import duration
+from ..inspection.measured import LEFT, Row, Tally, slowest_first, table_of
+from ..inspection.tabular import html_table, text_table
+from ..source import Loc
+from ..transforms.compiled_form import HasCompiledForm
+from ..transforms.jit import JitFunction
+from .terminal import show
+from .trace import write_trace
+
+__all__ = ["Profile", "profile"]
+
+#: The tables, and how many of their rows are shown.
+_KINDS, _SHOWN = ("line", "kernel", "op"), 20
+#: How many kernels of eager mode are kept for a trace.
+_EVENTS = 20_000
+_ENTERING = "entering programs: conversions, new arrays"
+_AROUND = "around programs: guards, keys, results"
+_BETWEEN = "Python between calls and kernels"
+_MEASURING = "measuring"
+
+
+def profile(fn: Any = None) -> Profile:
+    """What runs inside the block takes: ``with profile(fn) as p: fn(x)``, then ``print(p)``.
+
+    `fn` is a function given to `jit`, a Cell or a derivative: its calls count, and nothing else; compiled outside of
+    the block they run as ever.  Without it, and where it runs eagerly, the whole block counts: compiled functions and,
+    op by op, eager mode.  In the block compiled functions run a form that reads the clock between its parts, which is
+    compiled at the first call; that is not counted.
+
+    TypeError for something that is not called; RuntimeError where something is profiled already, and on an Ascend
+    device, whose kernels cannot be timed.
+
+    >>> from autodiff_compiler import Tensor, jit
+    >>> f = jit(lambda x: (x * x).sum())
+    >>> with profile(f) as p:
+    ...     y = f(Tensor([1.0, 2.0]))
+    >>> p.calls, p.by("line")[0].calls
+    (1, 1)
+    """
+    return Profile(fn)
+
+
+class Profile:
+    """What was measured; `print` shows it as tables, a notebook likewise, `show` in colours.
+
+    `seconds` is the time of the calls, or of the block (see `profile`), without that of compiling, `compile_seconds`.
+    `calls` counts the outermost calls of compiled functions.
+    """
+
+    def __init__(self, fn: Any = None) -> None:
+        self._function = _compiled_form(fn)
+        self._name = _name_of(fn)
+        #: whether the whole block counts
+        self._whole = self._function is None
+        self._recording: Recording | None = None
+        self._stack = ExitStack()
+        self._began = self._ended = 0
+        self._tables: list[tuple[str, Times, Table]] = []
+        self._eager: list[tuple[Loc | None, Event]] = []
+        self._eager_ops: dict[tuple[str, Loc | None], tuple[int, int]] = {}
+        self._eager_noting = 0
+        self._lock = threading.Lock()
+        self._rows: dict[str, tuple[Row, ...]] = {}
+        self.seconds = self.compile_seconds = 0.0
+        self.calls = 0
+
+    # ------------------------------------------------------------------------------------------- measuring
+    def __enter__(self) -> Profile:
+        if context.device_target != "CPU":
+            raise RuntimeError(
+                f"a profile measures the CPU only: kernels of {context.device_target} cannot be timed here"
+            )
+        if self._recording is not None:
+            raise RuntimeError("a profile measures one block: make another one")
+        self._recording = recorder.start()
+        self._stack.callback(recorder.stop)
+        context.measure(True)
+        self._stack.callback(context.measure, False)
+        if self._whole:
+            self._stack.enter_context(timing(self._note))
+        self._began = perf_counter_ns()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._ended = perf_counter_ns()
+        self._stack.close()
+        found = self._recording
+        assert found is not None
+        mine = self._mine()
+        if mine is not None:
+            found.programs = {key: ran for key, ran in found.programs.items() if key in mine}
+            found.outermost = {key: what for key, what in found.outermost.items() if key in mine}
+            found.events = [event for event in found.events if event.owner in mine]
+        self._tables = [(ran.name, ran.times, ran.times.now() - ran.before) for ran in found.programs.values()]
+        self.compile_seconds = found.compiling * 1e-9
+        self.calls = sum(count for _, count, _ in found.outermost.values())
+        whole = self._ended - self._began - found.compiling
+        self.seconds = (whole if mine is None else sum(total for _, _, total in found.outermost.values())) * 1e-9
+
+    def _mine(self) -> set[int] | None:
+        """The identities of the function that counts, and of its programs; None: all count."""
+        if self._function is None:
+            return None
+        entries = [e for entries in tuple(self._function._entries.values()) for e in entries]
+        executables = [x for entry in entries for x in entry.program.executables()]
+        return {id(self._function._history), *[id(getattr(x, "times", None)) for x in executables]}
+
+    def _note(self, op: str, loc: Loc | None, began: int, ended: int, noting: int) -> None:
+        """A kernel of eager mode has run."""
+        if not recorder.inside():  # and not in a program, which measures it itself
+            with self._lock:
+                count, total = self._eager_ops.get((op, loc), (0, 0))
+                self._eager_ops[op, loc] = count + 1, total + ended - began
+                self._eager_noting += noting
+                if len(self._eager) < _EVENTS:
+                    self._eager.append((loc, Event(op, threading.get_ident(), began, ended, 0)))
+
+    # ------------------------------------------------------------------------------------------- results
+    def by(self, kind: str) -> tuple[Row, ...]:
+        """The rows by "kernel", "op" or "line", the slowest first; their `seconds` are those of the profile.
+
+        The last rows are about what lies outside of kernels; ValueError for another kind.
+        """
+        if kind not in _KINDS:
+            raise ValueError(f"rows are by kernel, op or line, not by {kind!r}")
+        if not self._rows:
+            self._rows = self._made()
+        return self._rows[kind]
+
+    def _made(self) -> dict[str, tuple[Row, ...]]:
+        found = self._recording
+        if found is None or not self._ended:
+            raise RuntimeError("the profile has measured nothing yet: leave its `with` block first")
+        tally = Tally()
+        for name, times, table in self._tables:
+            tally.add(name, times, table)
+        inside = tally.seconds
+        for (op, loc), (count, total) in self._eager_ops.items():
+            tally.add_eager(op, loc, count, total * 1e-9)
+        running = sum(ran.nanoseconds for ran in found.programs.values()) * 1e-9
+        calling = sum(total for _, _, total in found.outermost.values()) * 1e-9
+        noting = sum(found.noting.get(owner, 0) for owner in found.outermost) * 1e-9
+        eager, noting_eager = tally.seconds - inside, self._eager_noting * 1e-9
+        outside = {
+            _ENTERING: running - inside - tally.reading,
+            _AROUND: calling - running - noting,
+            _BETWEEN: (self.seconds - calling - eager - noting_eager) * self._whole,
+            _MEASURING: tally.reading + noting + noting_eager,
+        }
+        rest = [Row(name, seconds=max(0.0, x), cumulative=max(0.0, x)) for name, x in outside.items() if x > 0]
+        tally.finish(self.seconds)
+        for row in rest:
+            row.share = row.seconds / self.seconds if self.seconds else 0.0
+        by: dict[str, dict[Any, Row]] = {"kernel": tally.kernels, "op": tally.ops, "line": {**tally.lines}}
+        return {kind: (*slowest_first(rows.values()), *rest) for kind, rows in by.items()}
+
+    @property
+    def functions(self) -> dict[str, tuple[int, float]]:
+        """By name of the functions whose calls were outermost: how many calls, and seconds together."""
+        found: dict[str, tuple[int, float]] = {}
+        for name, count, total in self._recording.outermost.values() if self._recording is not None else ():
+            calls, seconds = found.get(name, (0, 0.0))
+            found[name] = calls + count, seconds + total * 1e-9
+        return found
+
+    def table(self, by: str = "line", limit: int = _SHOWN) -> str:
+        """A table as text, of at most so many rows and those about what lies outside of kernels."""
+        return text_table(*self._cells(by, limit), LEFT)
+
+    def __str__(self) -> str:
+        if self._recording is None or not self._ended:
+            return f"<{'running ' if self._recording is not None else ''}profile of {self._name}>"
+        tables = [self.table(kind) for kind in ("line", "kernel")] if self.seconds else []
+        return "\n\n".join([self._headline(), *tables, *self._notes()]) + "\n"
+
+    __repr__ = __str__
+
+    def show(self, file: IO[str] | None = None) -> None:
+        """Prints the tables, in colours where `rich` is installed and the terminal has them (not with NO_COLOR)."""
+        tables = [(kind, *self._cells(kind, _SHOWN)) for kind in ("line", "kernel")] if self.seconds else []
+        show(self._headline(), tables, self._notes(), LEFT, file)
+
+    def _repr_html_(self) -> str:
+        tables = [html_table(*self._cells(kind, _SHOWN), LEFT) for kind in _KINDS] if self.seconds else []
+        notes = [f"<p>{html.escape(note)}</p>" for note in self._notes()]
+        return "".join([f"<p>{html.escape(self._headline())}</p>", *tables, *notes])
+
+    def trace(self, path: str) -> None:
+        """Writes a trace for Perfetto or chrome://tracing.
+
+        Calls, and kernels of eager mode, stand where they were (the first 20,000 of each).  Of each program the last
+        run is shown in detail: its parts in their order with what they took in it, one that ran several times as one.
+        """
+        found = self._recording
+        if found is None or not self._ended:
+            raise RuntimeError("the profile has measured nothing yet: leave its `with` block first")
+        write_trace(path, self._name, self._began, found.events, list(found.programs.values()), self._eager)
+
+    def _cells(self, by: str, limit: int) -> tuple[list[str], list[list[str]]]:
+        rows = self.by(by)
+        inside = [row for row in rows if row.name not in _OUTSIDE]
+        left = len(inside) - limit
+        head, cells = table_of([*inside[:limit], *[row for row in rows if row.name in _OUTSIDE]], by)
+        if left > 0:
+            cells.insert(limit, [f"({left} more)", *[""] * (len(head) - 1)])
+        return head, cells
+
+    def _headline(self) -> str:
+        if not self.seconds:
+            return f"{self._name}: nothing ran in the block" + (" as compiled code" if not self._whole else "")
+        each = f", {duration(self.seconds / self.calls)} each" if self.calls and not self._whole else ""
+        calls = f"{self.calls} call{'s' * (self.calls != 1)}"
+        kernels = sum(row.share for row in self.by("kernel") if row.name not in _OUTSIDE)
+        return f"{self._name}: {duration(self.seconds)} in {calls}{each}, {100 * kernels:.0f} % of it in kernels"
+
+    def _notes(self) -> list[str]:
+        notes = []
+        if self.compile_seconds:
+            notes.append(f"compiled in {duration(self.compile_seconds)}, which is not counted")
+        if self._recording is not None and self._recording.nested:
+            notes.append("a program ran inside another one: its time counts in both")
+        return notes
+
+
+_OUTSIDE = frozenset({_ENTERING, _AROUND, _BETWEEN, _MEASURING})
+
+
+def _compiled_form(fn: Any) -> JitFunction | None:
+    """What runs when `fn` is called, if that is compiled."""
+    if fn is None:
+        return None
+    if not callable(fn):
+        raise TypeError(f"profile() takes a function, a Cell or a derivative, not a {type(fn).__name__}")
+    if isinstance(fn, HasCompiledForm) and not isinstance(fn, JitFunction):
+        return fn._as_compiled() if context.mode == GRAPH_MODE and not jit_disabled() else None
+    fn = getattr(fn, "__func__", fn)
+    return fn if isinstance(fn, JitFunction) and not jit_disabled() else None
+
+
+def _name_of(fn: Any) -> str:
+    if fn is None:
+        return "block"
+    fn = getattr(fn, "__func__", fn)
+    return str(getattr(fn, "_name", None) or getattr(fn, "__name__", None) or type(fn).__name__)

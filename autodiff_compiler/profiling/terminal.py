@@ -1,0 +1,59 @@
+"""Tables on a terminal: in colours where `rich` is installed and they are wanted, else as plain text."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Collection, Sequence
+from typing import IO, Literal
+
+from ..inspection.tabular import text_table
+
+__all__ = ["progress", "show"]
+
+
+def show(
+    headline: str,
+    tables: Sequence[tuple[str, list[str], list[list[str]]]],
+    notes: Sequence[str],
+    left: Collection[str],
+    file: IO[str] | None = None,
+) -> None:
+    """Prints tables, each with what it is by, its head and its rows."""
+    out = file or sys.stdout
+    texts = [text_table(head, rows, left) for _, head, rows in tables]
+    if out.isatty() and "NO_COLOR" not in os.environ:
+        try:
+            from rich.console import Console
+            from rich.table import Table
+        except ImportError:
+            pass
+        else:
+            widest = [len(line) for text in texts for line in text.splitlines()]
+            console = Console(file=out, width=max(80, *widest))  # on a narrower terminal lines wrap, and lose nothing
+            console.print(headline, style="bold", markup=False, highlight=False)
+            for _, head, rows in tables:
+                table = Table(box=None, header_style="bold cyan", pad_edge=False)
+                for name in head:
+                    side: Literal["left", "right"] = "left" if name in left else "right"
+                    table.add_column(name, justify=side, no_wrap=True, style=_STYLES.get(name))
+                for row in rows:
+                    table.add_row(*[cell.replace("[", r"\[") for cell in row])
+                console.print()
+                console.print(table)
+            for note in notes:
+                console.print(f"\n{note}", style="dim", markup=False, highlight=False)
+            return
+    print("\n\n".join([headline, *texts, *notes]), file=out)
+
+
+_STYLES = {
+    "time": "bold yellow", "median": "bold yellow", "share": "yellow", "speed-up": "green", "source": "green",
+    "of limit": "magenta",
+}  # fmt: skip
+
+
+def progress(text: str) -> None:
+    """Shows what is being done on the last line of a terminal; an empty text clears it."""
+    if sys.stderr.isatty():
+        print(f"\r\x1b[K{text}", end="", file=sys.stderr, flush=True)

@@ -1,0 +1,119 @@
+"""A profile in the Trace Event Format, which chrome://tracing and Perfetto show."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from ..backends.base import Piece
+from ..backends.timed import Span, Table, Times
+from ..compiler.recorder import Event, Ran
+from ..inspection.measured import seconds_of
+from ..ir.core import Op
+from ..primitives.flops import flops_of
+from ..source import Loc, line_of
+
+__all__ = ["write_trace"]
+
+_NOTE = (
+    "Calls, and kernels of eager mode, stand where they were. Of each program the last run is shown in detail: its "
+    "parts in their order with what they took in it; a part that ran several times is one event, with its runs."
+)
+
+
+def write_trace(
+    path: str,
+    name: str,
+    start: int,
+    calls: Sequence[Event],
+    programs: Sequence[Ran],
+    eager: Sequence[tuple[Loc | None, Event]],
+) -> None:
+    """Writes the file; times count from `start`."""
+    threads: dict[int, int] = {}
+    events: list[dict[str, Any]] = []
+
+    def add(what: str, kind: str, thread: int, began: float, nanoseconds: float, **args: Any) -> None:
+        number = threads.setdefault(thread, len(threads) + 1)
+        times = {"ts": (began - start) / 1e3, "dur": nanoseconds / 1e3}
+        events.append({"name": what, "cat": kind, "ph": "X", "pid": 1, "tid": number, **times, "args": args})
+
+    for call in calls:
+        add(call.name, "call", call.thread, call.began, call.ended - call.began)
+    for loc, event in eager:
+        add(event.name, "eager", event.thread, event.began, event.ended - event.began, **_of_line(loc))
+    for ran in programs:
+        if ran.last is not None:
+            began, ended, thread, table = ran.last
+            add(f"{ran.name} (program)", "program", thread, began, ended - began)
+            for span, at, seconds in _laid_out(ran.times.spans, ran.times, table, float(began)):
+                runs = int(table[span.number, 0])
+                add(_title(span), "kernel", thread, at, seconds * 1e9, runs=runs, **_described(span, runs))
+    head: list[dict[str, Any]] = [{"name": "process_name", "ph": "M", "pid": 1, "args": {"name": name}}]
+    for i in threads.values():
+        head.append({"name": "thread_name", "ph": "M", "pid": 1, "tid": i, "args": {"name": f"thread {i}"}})
+    with open(path, "w", encoding="utf-8") as file:
+        json.dump({"traceEvents": head + events, "displayTimeUnit": "ns", "otherData": {"note": _NOTE}}, file)
+
+
+def _laid_out(spans: Sequence[Span], times: Times, table: Table, began: float) -> Iterator[tuple[Span, float, float]]:
+    """Spans one after the other, those in blocks of others at the start of these: each with its begin and seconds."""
+    for span in spans:
+        if not table[span.number, 0]:
+            continue
+        inner = [list(_laid_out(block, times, table, 0.0)) for block in span.blocks]
+        whole = seconds_of(span, times, table) + sum(_whole(block, times, table) for block in span.blocks)
+        yield span, began, whole
+        at = began
+        for block, found in zip(span.blocks, inner, strict=True):
+            for one, offset, seconds in found:
+                yield one, at + offset, seconds
+            at += _whole(block, times, table) * 1e9
+        began += whole * 1e9
+
+
+def _whole(block: Sequence[Span], times: Times, table: Table) -> float:
+    inner = (sum(_whole(b, times, table) for b in span.blocks) for span in block)
+    return sum(seconds_of(span, times, table) for span in block) + sum(inner)
+
+
+def _title(span: Span) -> str:
+    names = dict.fromkeys(op.defn.name for op in _ops(span) if flops_of(op) or op.blocks) or dict.fromkeys(
+        op.defn.name for op in _ops(span)
+    )
+    return f"{span.kernel}: {', '.join(names)}" if span.kernel else ", ".join(names) or "results handed out"
+
+
+def _ops(span: Span) -> list[Op]:
+    return [op for piece in span.pieces for op in piece.ops]
+
+
+def _described(span: Span, runs: int) -> dict[str, Any]:
+    ops = _ops(span)
+    loc = next((op.loc for op in reversed(ops) if op.loc is not None), None)
+    moved, flops = 0, 0
+    for piece in span.pieces:
+        one, other = _amounts(piece)
+        moved, flops = moved + one, flops + other
+    return {**_of_line(loc), "ops": [op.defn.name for op in ops], "bytes": moved * runs, "flops": flops * runs}
+
+
+def _amounts(piece: Piece) -> tuple[int, int]:
+    """Bytes moved and operations; blocks count once."""
+    moved = sum(move.read + move.written for move in piece.moves)
+    flops = sum(map(flops_of, piece.ops))
+    for block in piece.blocks:
+        for inner in block:
+            one, other = _amounts(inner)
+            moved, flops = moved + one, flops + other
+    return moved, flops
+
+
+def _of_line(loc: Loc | None) -> dict[str, str]:
+    if loc is None:
+        return {}
+    user = loc.of_user()
+    tag = loc.tag or user.tag
+    place = f"{user.file}:{user.line}" + (f" {tag}" if tag else "")
+    return {"line": place, "source": line_of(user.file, user.line).strip()}

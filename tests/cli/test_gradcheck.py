@@ -1,0 +1,121 @@
+"""`gradcheck`: which gradients it finds right and wrong, and what it says of them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+WRONG = """
+import autodiff_compiler as ms
+from autodiff_compiler import nn, ops
+
+
+class Square(nn.Cell):
+    def construct(self, x, y):
+        return x * x + y
+
+    def bprop(self, x, y, out, dout):
+        return 3 * x * dout, dout  # it is 2 * x
+
+
+def log(x):
+    return ops.log(x)
+
+
+def twice(x):
+    return 2 * x
+
+
+def of_no_gradient(x):
+    return x > 0
+
+
+state = [1.0]
+
+
+@ms.constexpr
+def other():
+    state[0] += 1
+    return state[0]
+
+
+def two_faced(x):
+    return x * other()
+"""
+
+
+@pytest.fixture
+def wrong(model):
+    model.write_text(WRONG)
+
+
+def test_right_gradients(call, model):
+    answer = call("gradcheck", "model.py:loss", "--args", "f64[3,2] f64[4,3]", "--order", "2")
+    assert (answer.status, answer.err) == (0, "model.py is imported\n")
+    lines = answer.out.splitlines()
+    assert lines[0].split() == "order argument elements eager graph O0 graph O2 allowed".split()
+    assert [line.split()[:3] for line in lines[1:5]] == [
+        ["1", "w", "6"],
+        ["1", "x", "12"],
+        ["2", "w", "6"],
+        ["2", "x", "12"],
+    ]
+    assert lines[-1] == "passed"
+    document = call("gradcheck", "model.py:loss", "--args", "f64[3,2] f64[4,3]", "--json").json
+    assert (document["passed"], document["modes_differ"]) == (True, None)
+    assert [(m["mode"], m["input"]) for m in document["gradients"]] == [
+        (mode, name) for mode in ("eager", "graph O0", "graph O2") for name in ("w", "x")
+    ]
+    assert all(abs(m["difference"]) < 1e-9 < m["allowed"] < 1e-5 for m in document["gradients"])
+
+
+def test_the_seed_chooses_the_arguments(call, model):
+    words = ["gradcheck", "model.py:loss", "--args", "f64[3,2] f64[4,3]", "--json"]
+    wanted = [[m["wanted"] for m in call(*words, "--seed", n).json["gradients"]] for n in ("0", "0", "7")]
+    assert wanted[0] == wanted[1] != wanted[2]
+
+
+def test_a_wrong_rule(call, wrong):
+    np.save("x.npy", np.array([1.0, -2.0]))
+    answer = call("gradcheck", "model.py:Square", "--args", "x.npy f64[2]")
+    assert (answer.status, answer.out.splitlines()[-1]) == (1, "failed")
+    weight = np.cos(1.0) + 0.25  # of the first output, whose gradient is the worse of the two
+    assert f"eager: the gradient of order 1 by x is {3 * weight:.6g} at [0], numerically {2 * weight:.6g}" in answer.out
+    assert "2 of 2 elements checked are wrong" in answer.out
+    document = call("gradcheck", "model.py:Square", "--args", "x.npy f64[2]", "--json").json
+    assert [m["passed"] for m in document["gradients"]] == [False, True] * 3
+
+
+def test_a_wide_tolerance_lets_it_pass(call, wrong):
+    assert call("gradcheck", "model.py:Square", "--args", "f64[2] f64[2]", "--atol", "100").status == 0
+
+
+def test_where_the_function_is_nan_nothing_can_be_checked(call, wrong):
+    with np.errstate(all="ignore"):
+        answer = call("gradcheck", "model.py:log", "--args", "f64[3]", "--range", "-2", "-1")
+    assert answer.status == 1
+    assert "eager: the gradient by x cannot be checked at [0]: numerically it is nan; --range LOW HIGH" in answer.out
+    assert call("gradcheck", "model.py:log", "--args", "f64[3]", "--range", "0.5", "2").status == 0
+
+
+def test_modes_that_differ(call, wrong):
+    """A constexpr is computed once where it is compiled, and at every call where it is not."""
+    answer = call("gradcheck", "model.py:two_faced", "--args", "f64[2]", "--atol", "1e9")
+    assert answer.status in (0, 1)
+    answer = call("gradcheck", "model.py:two_faced", "--args", "f64[2]", "--json")
+    assert (answer.status, answer.json["passed"]) == (1, False)
+    assert "eager gives" in answer.json["modes_differ"]
+
+
+@pytest.mark.parametrize(
+    ("words", "status", "says"),
+    [
+        (["model.py:twice", "--args", "i64[2]"], 1, "twice is given no float Tensor: there is no gradient to check"),
+        (["model.py:of_no_gradient", "--args", "f64[2]"], 1, "returns no float Tensor"),
+        (["model.py:twice", "--args", "f64[2]", "--order", "0"], 2, "--order must be at least 1, not 0"),
+        (["model.py:twice"], 2, "--args does not fit twice(x)"),
+    ],
+)
+def test_nothing_to_check(words, status, says, call, wrong):
+    answer = call("gradcheck", *words)
+    assert (answer.status, says in answer.err) == (status, True)

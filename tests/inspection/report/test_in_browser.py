@@ -1,0 +1,289 @@
+"""The HTML report in a browser: what it shows, what it links, keys, and how quickly it answers."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import autodiff_compiler as ms
+from autodiff_compiler import Tensor
+from tests.inspection.report.programs import line_of, long, loss
+
+playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed", exc_type=ImportError)
+
+NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+CHROMIUM = next(filter(None, map(shutil.which, NAMES)), None)
+pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium (Debian: apt-get install chromium)")
+
+#: Milliseconds the fastest of three answers may take: it is some tens where nothing else runs.
+PATIENCE = 1000
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    with playwright.sync_playwright() as started:
+        browser = started.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        yield browser
+        browser.close()
+
+
+@pytest.fixture(scope="module")
+def artifact() -> Any:
+    rng = np.random.default_rng(0)
+    x, w, v = (Tensor(rng.standard_normal(shape).astype(np.float32)) for shape in ((8, 16), (16, 32), (32, 4)))
+    return ms.value_and_grad(loss, (1, 2)).lower(x, w, v)
+
+
+@pytest.fixture(scope="module")
+def file(artifact: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("report") / "report.html"
+    artifact.to_html(str(path))
+    return path
+
+
+@pytest.fixture
+def page(browser: Any, file: Path) -> Iterator[Any]:
+    yield from opened(browser, file)
+
+
+def opened(browser: Any, file: Path, **options: Any) -> Iterator[Any]:
+    """The report in a window that shows all of its lines; it must say nothing to the console and ask for nothing."""
+    page = browser.new_page(**{"viewport": {"width": 1500, "height": 1300}} | options)
+    complaints: list[str] = []
+    page.on("console", lambda message: complaints.append(message.text))
+    page.on("pageerror", lambda error: complaints.append(str(error)))
+    page.on("request", lambda request: None if request.url == file.as_uri() else complaints.append(request.url))
+    page.set_default_timeout(8000)
+    page.goto(file.as_uri())
+    page.wait_for_selector("#ir .row")
+    yield page
+    assert complaints == []
+    page.close()
+
+
+def row(page: Any, pane: str, number: int) -> Any:
+    return page.locator(f"#{pane} .row").filter(has=page.locator(f".no:text-is('{number}')"))
+
+
+def marked(page: Any, pane: str, kind: str) -> list[int]:
+    """The numbers of the lines of a pane that are marked so."""
+    page.evaluate("() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
+    return [int(text) for text in page.locator(f"#{pane} .row.{kind} .no").all_text_contents()]
+
+
+def lines_of(artifact: Any, stage: str, place: int, part: str) -> list[int]:
+    """The lines of a stage's text that say they come from a line of the programs: read from the text itself."""
+    behind = re.compile(rf"@ programs\.py:{place}:\d+{f' {part}' if part else ''}\s*(//.*)?$")
+    return [i for i, line in enumerate(artifact.ir(stage).splitlines(), 1) if behind.search(line)]
+
+
+def test_pointing_at_a_line_shows_its_ops_and_adjoints(page: Any, artifact: Any) -> None:
+    place = line_of("out = ops.matmul")
+    row(page, "source", place).hover()
+    forward, adjoint = (lines_of(artifact, "opt", place, part) for part in ("", "adjoint"))
+    assert len(forward) == 1
+    assert len(adjoint) >= 2  # two matrix products
+    assert marked(page, "ir", "forward") == forward
+    assert marked(page, "ir", "adjoint") == adjoint
+    assert f"programs.py:{place}" in page.locator("#line").text_content()
+    page.mouse.move(1, 1)
+    assert marked(page, "ir", "forward") == []
+
+
+def test_a_click_keeps_the_line_until_escape(page: Any, artifact: Any) -> None:
+    place = line_of("return ops.tanh")
+    row(page, "source", place).click()
+    page.mouse.move(1, 1)
+    assert marked(page, "ir", "forward") == lines_of(artifact, "opt", place, "")
+    page.keyboard.press("Escape")
+    assert marked(page, "ir", "forward") == []
+
+
+def test_a_line_that_calls_shows_what_it_calls(page: Any, artifact: Any) -> None:
+    row(page, "source", line_of("hidden = activation")).click()
+    called = line_of("return ops.tanh")
+    both = sorted(lines_of(artifact, "opt", called, "") + lines_of(artifact, "opt", called, "adjoint"))
+    assert marked(page, "ir", "caller") == both
+    page.locator("#line a", has_text=f"programs.py:{called}").click()
+    assert marked(page, "source", "on") == [called]
+
+
+def test_pointing_at_an_op_or_at_code_shows_the_source(page: Any, artifact: Any) -> None:
+    place = line_of("(out * out).sum()")
+    row(page, "ir", lines_of(artifact, "opt", place, "")[0]).hover()
+    assert marked(page, "source", "on") == [place]
+    text, line = (page.locator(f"#source .row.on {part}").bounding_box() for part in (".txt", ".exact"))
+    column = (line["x"] - text["x"]) / (text["width"] / len("    return (out * out).sum()"))
+    assert round(column) == len("    return (")  # the expression behind the first op is marked
+    tanh = line_of("return ops.tanh")
+    row(page, "ir", lines_of(artifact, "opt", tanh, "")[0]).click()  # the code follows
+    page.locator("#code .row.forward", has_text=f"programs.py:{tanh}").first.click()
+    assert tanh in marked(page, "source", "on")
+
+
+@pytest.mark.parametrize("stage", ["front", "adjoint", "opt", "plan"])
+def test_the_slider_shows_the_text_of_each_stage(page: Any, artifact: Any, stage: str) -> None:
+    slider = page.locator("#stage")
+    slider.focus()
+    slider.press("Home")
+    for _ in range(("source", "front", "adjoint", "opt", "plan").index(stage)):
+        slider.press("ArrowRight")
+    page.locator("#ir .of", has_text=f"stage {stage}").wait_for()
+    marked(page, "ir", "forward")  # drawn
+    assert page.locator("#ir .txt").all_text_contents() == artifact.ir(stage).splitlines()
+    row(page, "source", line_of("out = ops.matmul")).click()
+    assert marked(page, "ir", "forward") == lines_of(artifact, stage, line_of("out = ops.matmul"), "")
+
+
+def test_the_ends_of_the_slider_widen_source_and_code(page: Any) -> None:
+    def width(pane: str) -> float:
+        return float(page.locator(f"#{pane}").bounding_box()["width"])
+
+    page.locator("#stage-names button", has_text="source").click()
+    assert width("source") > width("code")
+    page.locator("#stage-names button", has_text="code").click()
+    assert width("source") < width("code")
+
+
+def test_search_finds_in_all_panes(page: Any, artifact: Any) -> None:
+    texts = [Path(loss.__code__.co_filename).read_text(), artifact.ir("opt"), artifact.code()]
+    expected = sum(line.lower().count("tanh") > 0 for text in texts for line in text.splitlines())
+    page.keyboard.press("/")
+    page.keyboard.type("tanh")
+    page.locator("#found", has_text=f"{expected} found").wait_for()
+    page.keyboard.press("Enter")
+    page.locator("#found", has_text=f"1 of {expected}").wait_for()
+    assert marked(page, "source", "cursor") == [line_of("ops.tanh")]
+    page.keyboard.press("Escape")
+    assert [marked(page, pane, "match") for pane in ("source", "ir", "code")] == [[], [], []]
+
+
+def test_keys_walk_through_a_pane(page: Any, artifact: Any) -> None:
+    page.locator("#ir .text").focus()
+    first = lines_of(artifact, "opt", line_of("hidden = activation"), "")[0]
+    for _ in range(first):
+        page.keyboard.press("ArrowDown")
+    assert marked(page, "ir", "cursor") == [first]
+    assert marked(page, "source", "on") == [line_of("hidden = activation")]
+    page.keyboard.press("Enter")
+    page.keyboard.press("3")  # the third stage: the cursor goes where the same value is
+    page.locator("#ir .of", has_text="stage adjoint").wait_for()
+    (now,) = marked(page, "ir", "cursor")
+    assert lines_of(artifact, "adjoint", line_of("hidden = activation"), "") == [now]
+
+
+def test_what_looks_like_html_is_text(page: Any, artifact: Any) -> None:
+    assert page.title() == f"{artifact.of}"
+    assert "</script><script>" in row(page, "source", line_of("A text such as")).text_content()
+    assert '<!-- nor is <b>this</b> & that: "§" -->' in page.locator("#source").text_content()
+    assert page.locator("b").count() == 0
+
+
+def test_time_by_line_and_measured_times(browser: Any, artifact: Any, tmp_path: Path) -> None:
+    timing = artifact.timing(3)
+    artifact.to_html(str(tmp_path / "timed.html"), timing)
+    for page in opened(browser, tmp_path / "timed.html"):
+        page.locator("#tab-costs").click()
+        assert "measured" in page.locator("#costs th").all_text_contents()
+        slowest = max((x for x in timing.lines if x.file), key=lambda x: x.seconds)
+        shown = page.locator("#costs tr.go").first
+        assert f"programs.py:{slowest.line}" in shown.text_content()
+        shown.click()
+        page.locator("#tab-line").click()
+        assert "measured" in page.locator("#line").text_content()
+
+
+def test_the_memory_chart_says_what_is_alive(page: Any, artifact: Any) -> None:
+    page.locator("#tab-memory").click()
+    arguments = 4 * (8 * 16 + 16 * 32 + 32 * 4)
+    assert f"arguments, at most {arguments / 1024:.2f} KiB" in page.locator("#memory .legend").text_content()
+    box = page.locator("#memory svg").bounding_box()
+    page.mouse.move(box["x"] + 0.6 * box["width"], box["y"] + box["height"] / 2)
+    tip = page.locator("#tip")
+    tip.wait_for()
+    assert "%w  2.00 KiB" in tip.text_content()
+    page.mouse.down()
+    page.mouse.up()
+    assert len(marked(page, "ir", "cursor")) == 1
+
+
+def test_the_graph_zooms_moves_and_is_linked(page: Any, artifact: Any) -> None:
+    page.locator("#tab-graph").click()
+    page.locator("#enlarge").click()
+    place = line_of("out = ops.matmul")
+    node = page.locator(f"#graph .node[data-op=matmul][data-line='programs.py:{place}']").first
+    node.hover()
+    assert marked(page, "source", "on") == [place]
+    node.click()
+    selected = page.locator("#graph .node.selected").evaluate_all("all => all.map((x) => x.dataset.line)")
+    assert set(selected) == {f"programs.py:{place}"}
+    assert len(selected) >= 3  # the product, and the two of its adjoint
+
+    def transform() -> str:
+        return str(page.locator("#graph svg").get_attribute("style"))
+
+    before = transform()
+    page.mouse.wheel(0, -200)
+    marked(page, "ir", "on")  # drawn
+    zoomed = transform()
+    assert zoomed != before
+    box = page.locator("#graph").bounding_box()
+    page.mouse.move(box["x"] + 30, box["y"] + 200)
+    page.mouse.down()
+    page.mouse.move(box["x"] + 130, box["y"] + 240)
+    page.mouse.up()
+    x, y, k = (float(x) for x in re.findall(r"-?[\d.]+", zoomed))
+    assert [float(n) for n in re.findall(r"-?[\d.]+", transform())] == pytest.approx([x + 100, y + 40, k])
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_light_and_dark(browser: Any, file: Path, scheme: str) -> None:
+    for page in opened(browser, file, color_scheme=scheme):
+
+        def darkness() -> bool:
+            return page.evaluate("getComputedStyle(document.body).backgroundColor") != "rgb(255, 255, 255)"
+
+        assert darkness() == (scheme == "dark")
+        page.locator("#theme").click()
+        assert darkness() == (scheme == "light")
+
+
+def test_a_narrow_window_shows_one_pane(browser: Any, file: Path) -> None:
+    for page in opened(browser, file, viewport={"width": 390, "height": 800}):
+        assert not page.locator("#source").is_visible()
+        page.locator("#stage-names button", has_text="source").click()
+        assert page.locator("#source").is_visible()
+        assert page.evaluate("document.documentElement.scrollWidth") <= 390
+
+
+def milliseconds(page: Any, act: Callable[[Any], object]) -> float:
+    """Until the page is drawn after an act."""
+    before = page.evaluate("performance.now()")
+    act(page)
+    drawn = "() => new Promise((done) => requestAnimationFrame(() => setTimeout(() => done(performance.now()))))"
+    return float(page.evaluate(drawn)) - float(before)
+
+
+def test_two_thousand_ops_answer_at_once(browser: Any, tmp_path: Path) -> None:
+    made = ms.jit(long, backend="numpy").lower(Tensor(np.ones(4, np.float32)))
+    assert len(re.findall(r"^  %", made.ir("opt"), re.MULTILINE)) > 2000
+    made.to_html(str(tmp_path / "long.html"))
+    acts = (
+        lambda page: row(page, "source", line_of("x = ops.sin")).click(),
+        lambda page: page.mouse.move(700, 400),
+        lambda page: page.keyboard.press("2"),
+        lambda page: page.keyboard.press("5"),
+        lambda page: page.mouse.wheel(0, 9000),
+        lambda page: page.locator("#query").fill("sin"),
+        lambda page: page.locator("#tab-memory").click(),
+    )
+    for page in opened(browser, tmp_path / "long.html", viewport={"width": 1300, "height": 800}):
+        for act in acts:
+            assert min(milliseconds(page, act) for _ in range(3)) < PATIENCE
+        assert page.evaluate("document.querySelectorAll('*').length") < 4000

@@ -1,0 +1,301 @@
+"""What `explain` says is what was done: each reason on a program made for it."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pytest
+
+import autodiff_compiler as ms
+from autodiff_compiler import Tensor, TensorSpec, mutable, nn, ops
+from autodiff_compiler.compiler.pipeline import why_numpy
+from autodiff_compiler.ir.text import parse_module
+from tests.inspection.lowered_programs import PROGRAMS, Net
+
+X = TensorSpec("f32[4]")
+
+
+def sections(text):
+    """The lines under each heading, by the first word of the heading."""
+    head, *parts = text.rstrip("\n").split("\n\n")
+    found = {part.split()[0].rstrip(":"): [line[2:] for line in part.split("\n")[1:]] for part in parts}
+    assert len(found) == len(parts)
+    return head, found
+
+
+def under(fn, *args, word):
+    return sections(fn.lower(*args).explain())[1].get(word, [])
+
+
+def line_of(fn, marker):
+    """The place of the line of a function that ends in a marker."""
+    import inspect
+
+    lines, first = inspect.getsourcelines(fn)
+    (at,) = [i for i, line in enumerate(lines) if line.rstrip().endswith(f"# {marker}")]
+    return f"test_explain.py:{first + at}"
+
+
+def about(lines, place):
+    return [line for line in lines if line.startswith(f"{place}: ")]
+
+
+# ------------------------------------------------------------------------------------------------ short and steady
+def test_a_short_function_has_a_short_explanation():
+    head, found = sections(ms.jit(lambda x: x * 2).lower(X).explain())
+    assert head == "lambda(f32[4])\n2 ops, 0 loops, run by machine code (backend native)"
+    assert set(found) == {"Static", "Valid", "Passes"}
+    assert len(found["Static"]) == 1
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_two_explanations_differ_in_times_only(name):
+    def without_times(text):
+        return re.sub(r" +\d+\.\d\d$", "", text, flags=re.MULTILINE)
+
+    program = PROGRAMS[name]()
+    first, second = [program.fn.lower(*program.args).explain() for _ in range(2)]
+    assert without_times(first) == without_times(second)
+    assert first.isprintable() or "\n" in first
+
+
+# ------------------------------------------------------------------------------------------------ loops and branches
+def control(x, n, flag):
+    for i in range(3):  # short
+        x = x + i
+    for i in range(30):  # long
+        x = ops.sin(x)
+    for i in range(n):  # unknown
+        x = x + 1.0
+    for i in ms.unroll(range(30)):  # forced
+        x = x * 1.5
+    for i in ms.keep(range(3)):  # asked
+        x = x * 1.25
+    grown = [x]
+    for i in range(12):  # grows
+        grown.append(x * i)
+    k = 0
+    while k < 4:  # counted
+        k = k + 1
+    while x.sum() < 10:  # dynamic
+        x = x * 2
+    if flag:  # static
+        x = x + 3
+    if x.max() > 5:  # both
+        x = x - 1
+    y = x if x.min() > 0 else -x  # ternary
+    for v in (1, 2):
+        if v == 1:  # each
+            y = y + grown[-1]
+    return y
+
+
+OUTCOMES = {
+    "short": ["for: unrolled, 3 trips: up to 8 (`unroll_limit`) are unrolled"],
+    "long": ["for: kept as a loop, 30 trips: up to 8 (`unroll_limit`) are unrolled"],
+    "unknown": ["for: kept as a loop: how many trips it has is known only at run time (argument `n` is mutable"],
+    "forced": ["for: unrolled, 30 trips: `unroll(...)` asks for it"],
+    "asked": ["for: kept as a loop, 3 trips: `keep(...)` asks for it"],
+    "grows": ["for: unrolled, 12 trips: it cannot be kept as a loop: the list `grown` changes its size"],
+    "counted": ["while: unrolled, 4 trips: its condition is known while compiling"],
+    "dynamic": ["while: kept as a loop: its condition is known only at run time ("],
+    "static": ["if: one branch only: its condition is known while compiling: True"],
+    "both": ["if: both branches: its condition is known only at run time ("],
+    "ternary": ["if: both branches: its condition is known only at run time ("],
+    "each": [
+        "if: one branch only: its condition is known while compiling: True",
+        "if: one branch only: its condition is known while compiling: False",
+    ],
+}
+
+
+@pytest.fixture(scope="module")
+def control_lines():
+    return under(ms.jit(control), X, mutable(5), True, word="Loops")
+
+
+@pytest.mark.parametrize("marker", OUTCOMES)
+def test_each_loop_and_branch_has_its_reason(control_lines, marker):
+    place = line_of(control, marker)
+    found = [line.removeprefix(f"{place}: ") for line in about(control_lines, place)]
+    assert len(found) == len(OUTCOMES[marker])
+    assert all(line.startswith(start) for line, start in zip(found, OUTCOMES[marker], strict=True))
+
+
+def test_the_ir_has_the_loops_that_are_said_to_be_kept():
+    artifact = ms.jit(control).lower(X, mutable(5), True)
+    kept = [line for line in sections(artifact.explain())[1]["Loops"] if ": kept as a loop" in line]
+    text = artifact.ir("front")
+    assert len(re.findall(r"= (?:scan|while) ", text)) == len(kept) == 4
+    assert len(re.findall(r"= if ", text)) == 2
+
+
+def test_jumps_are_no_branches_of_the_user():
+    def f(x):
+        for i in range(20):
+            if x.sum() > i:  # leaves
+                break
+            x = x + 1
+        return x
+
+    lines = under(ms.jit(f), X, word="Loops")
+    assert len(lines) == 2
+    assert about(lines, line_of(f, "leaves"))
+
+
+def test_what_was_tried_and_given_up_is_not_told():
+    def f(x):
+        held = []
+        for i in range(10):
+            if x.sum() > i:  # inside
+                x = x + 1
+            held.append(x)
+        return held[-1]
+
+    lines = about(under(ms.jit(f), X, word="Loops"), line_of(f, "inside"))
+    assert len(lines) == 10 or len(set(lines)) == len(lines)
+    assert all("both branches" in line and "kept loop" not in line for line in lines)
+
+
+# ------------------------------------------------------------------------------------------------ kernels
+def test_ops_that_share_a_kernel_are_those_of_the_machine_code():
+    def f(x):
+        return ops.tanh(x * 2.0 + 1.0)  # one
+
+    artifact = ms.jit(f).lower(X)
+    (line,) = sections(artifact.explain())[1]["Kernels"]
+    assert line == f"3 ops: mul, add, tanh ({line_of(f, 'one')})"
+    assert len(re.findall(r"^define internal .* @k\d+\(", artifact.code(), flags=re.MULTILINE)) <= 1
+
+
+@pytest.mark.parametrize(
+    ("function", "args", "reason"),
+    [
+        (lambda x: x * x / (x * x).sum(), ("f32[64]",), "it spreads a reduction without `keepdims`"),
+        (lambda x: ops.exp(x).sum(0) + 1.0, ("f32[8,300]",), "a reduction that is complete only when the kernel"),
+        (
+            lambda x, w: ops.tanh(ops.matmul(ops.tanh(x), w)) + ops.tanh(x),
+            ("f32[64,64]",) * 2,
+            "matmul needs the whole",
+        ),
+        (lambda x: (ops.exp(x).sum(2).sum(), ops.exp(x).sum(0)), ("f32[8,4,300]",), "it reduces other axes than"),
+    ],
+)
+def test_why_ops_have_kernels_of_their_own(function, args, reason):
+    lines = under(ms.jit(function), *map(TensorSpec, args), word="Kernels")
+    text = " ".join(line.strip() for line in lines)
+    assert "apart: " in text
+    assert reason in text
+
+
+def test_advice_on_keepdims_is_right():
+    lines = under(ms.jit(lambda x: x * x / (x * x).sum(keepdims=True)), TensorSpec("f32[64]"), word="Kernels")
+    assert len(lines) == 1
+    assert lines[0].startswith("3 ops: mul, sum, div ")
+
+
+def test_on_numpy_nothing_is_fused(numpy_backend):
+    assert under(ms.jit(lambda x: ops.tanh(x + 1)), X, word="Kernels") == [
+        "NumPy computes one op after the other, none are fused; no machine code: as the backend numpy was asked for"
+    ]
+
+
+RECURSIVE = """
+func @double_until_ten(%x: f32[]) -> (f32[]) {
+  %n: f32[] = const {value=10.0}
+  %p: bool[] = less %x, %n
+  %r: f32[] = if %p then {
+    %y: f32[] = add %x, %x
+    %z: f32[] = call @double_until_ten %y
+    yield %z
+  } else {
+    yield %x
+  }
+  return %r
+}
+"""
+
+
+def test_why_there_is_no_machine_code():
+    assert why_numpy(parse_module(RECURSIVE)) == "functions that call themselves"
+
+
+# ------------------------------------------------------------------------------------------------ derivatives
+def test_what_the_adjoint_reads_is_told_with_its_bytes():
+    def loss(w, x):
+        h = ops.tanh(ops.matmul(x, w))  # hidden
+        return (ops.matmul(h, w) ** 2).sum()
+
+    lines = under(ms.grad(loss), TensorSpec("f32[16,16]"), TensorSpec("f32[8,16]"), word="Derivative")
+    (hidden,) = [line for line in lines if line.startswith("saved: ") and f"tanh ({line_of(loss, 'hidden')})" in line]
+    assert f", {8 * 16 * 4} B: for " in hidden
+    assert lines[0].endswith("is saved; arguments, which are there anyway, are not counted")
+
+
+def test_loops_save_for_each_trip_what_they_cannot_compute_again():
+    def known(x):
+        for _ in range(20):
+            x = ops.sin(x) * x
+        return x.sum()
+
+    def unknown(x):
+        while x.sum() < 10:
+            x = ops.exp(x) * x
+        return x.sum()
+
+    (saved,) = [line for line in under(ms.grad(known), X, word="Derivative") if line.startswith("saved: ")]
+    assert f"seq<f32[4]>, {20 * 16} B" in saved
+    lines = under(ms.grad(unknown), X, word="Derivative")
+    assert any("seq<f32[4]>, 16 B for each trip" in line for line in lines)
+
+
+def test_what_is_computed_again_is_told():
+    def f(x):
+        for _ in range(20):
+            y = x * 2.0 + 1.0
+            x = ops.sin(y) * y  # again
+        return x.sum()
+
+    artifact = ms.grad(f).lower(X)
+    assert "recomputed" in artifact.ir("opt")
+    lines = sections(artifact.explain())[1]["Derivative"]
+    assert [line for line in lines if line.startswith("computed again: ") and f"sin ({line_of(f, 'again')})" in line]
+
+
+def test_a_function_without_derivative_has_no_such_section():
+    assert under(ms.jit(lambda x: ops.sin(x)), X, word="Derivative") == []
+
+
+# ------------------------------------------------------------------------------------------------ what it depends on
+RATE = 3.0
+OUTSIDE = Tensor(np.ones(4, np.float32))
+
+
+def test_guards_tensors_from_outside_and_states():
+    net = Net()
+
+    def f(x):
+        return net(x) * RATE + OUTSIDE.sum()
+
+    found = sections(ms.jit(f).lower(TensorSpec("f32[3,5]")).explain())[1]
+    assert any("RATE is 3.0" in line for line in found["Valid"])
+    assert found["Tensors"] == ["global OUTSIDE: f32[4]"]
+    assert "first.weight: f32[8,5], read" in found["States"]
+    program = PROGRAMS["train_step"]()
+    assert "first.weight: f32[8,5], read and written" in under(program.fn, *program.args, word="States")
+
+
+def test_a_long_list_is_cut_and_says_so():
+    net = nn.SequentialCell(*[nn.Dense(2, 2) for _ in range(20)])
+    lines = under(net, TensorSpec("f32[1,2]"), word="Valid")
+    assert len(lines) == 31
+    assert re.fullmatch(r"and \d+ more \(`fn.guards\(\)` has all\)", lines[-1])
+    assert max(map(len, lines)) <= 232
+
+
+def test_passes_come_last_with_their_times():
+    text = ms.grad(lambda x: (x * x).sum()).lower(X).explain()
+    last = text.rstrip("\n").split("\n\n")[-1].split("\n")
+    assert last[0] == "Passes"
+    assert [line.split()[0] for line in last[2:]][:3] == ["lift_state", "simplify", "expand_grad"]

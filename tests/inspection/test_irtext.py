@@ -1,0 +1,128 @@
+"""The text of a stage: compared, coloured, saved."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+import re
+from html import unescape
+
+import pytest
+
+import autodiff_compiler as ms
+from autodiff_compiler import Tensor, ops
+from autodiff_compiler.inspection.irtext import IRText
+from tests.inspection.lowered_programs import PROGRAMS
+
+X = Tensor([1.0, 2.0])
+
+
+def program(body, name="f", arguments="%x: f32[2], %y: f32[2]"):
+    lines = "\n".join(f"  {line}" for line in body.strip().split("\n"))
+    return IRText(f"func @{name}({arguments}) -> (f32[2]) {{\n{lines}\n}}\n", "opt", f"{name}(f32[2], f32[2])")
+
+
+def changes(diff):
+    return [line for line in diff.split("\n") if line[:2] in ("- ", "+ ")]
+
+
+BEFORE = program("%0: f32[2] = tanh %x\n%1: f32[2] = mul %0, %y\n%2: f32[2] = add %1, %0\nreturn %2")
+
+
+def test_other_numbers_and_places_are_no_change():
+    after = program(
+        "%3: f32[2] = tanh %x                          @ net.py:7:4\n%a_1: f32[2] = mul %3, %y  @ net.py:8:4 adjoint\n"
+        "%9: f32[2] = add %a_1, %3\nreturn %9".replace("%a_1", "%8")
+    )
+    assert BEFORE.diff(after) == ""
+    assert BEFORE.diff(BEFORE) == ""
+
+
+def test_other_operands_are_a_change_though_only_numbers_differ():
+    after = program("%0: f32[2] = tanh %x\n%1: f32[2] = mul %0, %y\n%2: f32[2] = add %1, %1\nreturn %2")
+    assert changes(BEFORE.diff(after)) == ["-   %2: f32[2] = add %1, %0", "+   %2: f32[2] = add %1, %1"]
+    swapped = program("%0: f32[2] = tanh %x\n%1: f32[2] = mul %y, %0\n%2: f32[2] = add %1, %0\nreturn %2")
+    assert len(changes(BEFORE.diff(swapped))) == 2
+
+
+def test_one_op_more_in_front_shows_as_one_line():
+    after = program(
+        "%0: f32[2] = exp %y\n%1: f32[2] = tanh %x\n%2: f32[2] = mul %1, %y\n%3: f32[2] = add %2, %1\nreturn %3"
+    )
+    assert changes(BEFORE.diff(after)) == ["+   %0: f32[2] = exp %y"]
+    # A removed line names what stays as the new text does, and what is gone so that it is not taken for another.
+    assert changes(after.diff(BEFORE)) == ["-   %0': f32[2] = exp %y"]
+
+
+def test_the_heads_say_what_is_compared_and_where():
+    after = program("%0: f32[2] = sin %x\n%1: f32[2] = mul %0, %y\n%2: f32[2] = add %1, %0\nreturn %2")
+    diff = BEFORE.diff(after, context=1)
+    assert diff.split("\n") == [
+        "--- opt of f(f32[2], f32[2])",
+        "+++ opt of f(f32[2], f32[2])",
+        "@@ func @f @@",
+        "  func @f(%x: f32[2], %y: f32[2]) -> (f32[2]) {",
+        "-   %0: f32[2] = tanh %x",
+        "+   %0: f32[2] = sin %x",
+        "    %1: f32[2] = mul %0, %y",
+    ]
+    assert (diff.stage, type(diff)) == ("diff", IRText)
+    assert "\x1b[" not in diff
+    assert "\x1b[31m-   %0: f32[2] = tanh %x\x1b[0m" in BEFORE.diff(after, color=True)
+
+
+def test_remarks_count_between_texts_of_one_stage():
+    remarked = IRText(BEFORE.replace("mul %0, %y", "mul %0, %y  // frees %y"), "opt", "f")
+    assert len(changes(BEFORE.diff(remarked))) == 2
+    other = IRText(remarked, "plan", "f")
+    assert BEFORE.diff(other) == ""
+
+
+def test_two_programs_that_differ_in_one_place():
+    def first(x):
+        return ops.tanh(x * 2).sum()
+
+    def second(x):
+        y = x * 2
+        return ops.sin(y).sum()
+
+    texts = [ms.jit(f).lower(X).ir("front") for f in (first, second)]
+    diff = texts[0].diff(texts[1])
+    assert [line for line in changes(diff) if "tanh" in line or "sin" in line]
+    assert all("sum" not in line.split(" = ")[-1] or "%y" in line for line in changes(diff))
+
+
+def test_removed_and_kept_ops_of_a_real_pass():
+    def f(x):
+        return (x + 0.0 * x.sum(), x * 1.0)[1]
+
+    artifact = ms.jit(f).lower(X)
+    diff = artifact.ir("front").diff(artifact.ir("opt"))
+    assert any(line.startswith("-") and "mul" in line for line in diff.split("\n"))
+    assert not any(line.startswith("+ ") and " = " in line for line in diff.split("\n"))
+
+
+def test_saved_text_is_the_text(tmp_path):
+    text = ms.jit(lambda x: x * 2).lower(X).ir("opt")
+    text.save(tmp_path / "f.ir")
+    assert (tmp_path / "f.ir").read_text(encoding="utf-8") == text
+
+
+@pytest.mark.parametrize("stage", ["source", "front", "opt", "plan", "code"])
+def test_html_shows_the_text_and_asks_the_network_for_nothing(stage):
+    made = PROGRAMS["gradient"]()
+    text = made.fn.lower(*made.args).ir(stage)
+    page = text._repr_html_()
+    assert unescape(re.sub(r"<[^>]*>", "", page)) == text
+    assert not re.search(r"https?:|<script|<link|src=|url\(", page)
+    if stage == "opt":
+        assert "<span" in page
+    diff = BEFORE.diff(program("return %x"))
+    assert unescape(re.sub(r"<[^>]*>", "", diff._repr_html_())) == diff
+
+
+def test_a_pickled_or_copied_text_is_the_text_of_its_stage():
+    text = ms.jit(lambda x: x * 2).lower(X).ir("opt")
+    for again in (pickle.loads(pickle.dumps(text)), copy.deepcopy(text)):
+        assert (again, again.stage, again.of) == (text, "opt", text.of)
+        assert again.run([1.0, 3.0])[0].tolist() == [2.0, 6.0]

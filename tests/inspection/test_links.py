@@ -1,0 +1,204 @@
+"""From a line of source to its ops, adjoints and code, and back: `where`, `origin`, and the links they are made of."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pytest
+
+import autodiff_compiler as ms
+from autodiff_compiler import Tensor, jit
+from autodiff_compiler.inspection.links import STAGES_OF_OPS, Part, Place, links_of
+from tests.inspection import linked_programs
+from tests.inspection.linked_programs import Layer, line_of, looped, net, reused
+from tests.inspection.lowered_programs import PROGRAMS
+
+FILE = linked_programs.__file__
+
+
+def some(*shape):
+    return Tensor(np.random.default_rng(0).standard_normal(shape).astype(np.float32))
+
+
+@pytest.fixture(params=["native", "numpy"])
+def gradient(request):
+    return jit(ms.value_and_grad(net, (0, 1)), backend=request.param).lower(some(16, 8), some(8, 32))
+
+
+def names(ops):
+    return [(op.op, op.part) for op in ops]
+
+
+# ------------------------------------------------------------------------------------------------- where
+def test_a_line_has_its_ops_at_each_stage(gradient):
+    found = gradient.where(f"linked_programs.py:{line_of('hidden = ops')}")
+    assert found.place == Place(FILE, line_of("hidden = ops"))
+    assert found.place.text == "hidden = ops.matmul(x, w)"
+    assert names(found.ops["front"]) == [("matmul", "")]
+    expected = [("matmul", ""), *[("transpose", "adjoint"), ("matmul", "adjoint")] * 2]
+    for stage in ("adjoint", "opt", "plan"):
+        assert sorted(names(found.ops[stage])) == sorted(expected)
+    assert found.ops["front"][0].values == ("%hidden",)
+    assert {v for op in found.adjoints for v in op.values} >= {"%d_x", "%d_w"}
+    assert not any(found.called.values())
+
+
+def test_ops_stand_on_the_lines_of_the_text(gradient):
+    found = gradient.where(f"linked_programs.py:{line_of('active = ops')}")
+    for stage in STAGES_OF_OPS:
+        lines = gradient.ir(stage).splitlines()
+        for op in found.ops[stage]:
+            assert lines[op.line - 1].lstrip().startswith(f"{op.values[0]}: ")
+            assert f" = {op.op} " in lines[op.line - 1]
+
+
+def test_what_a_line_calls(gradient):
+    inner, outer = line_of("return z * 0.5"), line_of("half = scaled")
+    found = gradient.where(f"linked_programs.py:{outer}")
+    assert found.ops["opt"] == ()
+    assert ("mul", "") in names(found.called["opt"])
+    assert {op.places[:2] for op in found.called["opt"]} == {(Place(FILE, inner), Place(FILE, outer))}
+    assert gradient.where(f"linked_programs.py:{inner}").ops["opt"] == found.called["opt"]
+
+
+def test_the_code_of_a_line(gradient):
+    """The code that is named computes the line: tanh has a function of NumPy, or instructions with its comment."""
+    place = line_of("active = ops")
+    found = gradient.where(f"linked_programs.py:{place}")
+    lines = gradient.code().splitlines()
+    text = "\n".join(line for code in found.code for line in lines[code.span.first - 1 : code.span.last])
+    if gradient.cost().backend == "native":
+        assert any(code.function.startswith("k") for code in found.code)
+        assert "active" in text
+        assert text.count(f"linked_programs.py:{place}") == gradient.code().count(f"linked_programs.py:{place}")
+    else:
+        assert "np.tanh(" in text
+        assert "np.matmul" not in text
+        assert len(text.splitlines()) == gradient.code().count(f"linked_programs.py:{place}")
+
+
+def test_estimates_are_those_of_cost(gradient):
+    place = line_of("hidden = ops")
+    found = gradient.where(f"linked_programs.py:{place}")
+    assert {x.part for x in found.time} == {"", "adjoint"}
+    assert sum(x.share for x in found.time) == sum(x.share for x in gradient.cost().lines if x.line == place)
+
+
+def test_it_prints(gradient):
+    text = str(gradient.where(f"linked_programs.py:{line_of('active = ops')}"))
+    assert text.startswith(f"linked_programs.py:{line_of('active = ops')}  active = ops.tanh(hidden)\n")
+    assert re.search(r"%active: f32\[16,32\] = tanh %hidden\n", text)
+    assert re.search(r"= mul .* adjoint\n", text)
+    assert "estimated time:" in text
+
+
+def test_the_line_may_be_given_with_more_of_its_path_or_less(gradient):
+    place = line_of("hidden = ops")
+    for name in (FILE, "linked_programs.py", "inspection/linked_programs.py", ""):
+        assert gradient.where(f"{name}:{place}").place.line == place
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("linked_programs.py", 'a line is named as "model.py:14"'),
+        ("other.py:3", "nothing was compiled from other.py: there are ops of linked_programs.py"),
+        ("programs.py:9", "nothing was compiled from programs.py"),
+    ],
+)
+def test_names_of_lines_that_say_nothing(gradient, line, message):
+    with pytest.raises(ValueError, match=re.escape(message)):
+        gradient.where(line)
+
+
+def test_a_line_without_ops_names_the_nearest_with_some(gradient):
+    place = line_of("def net")
+    with pytest.raises(ValueError, match="no op comes from") as error:
+        gradient.where(f"linked_programs.py:{place}")
+    assert f"linked_programs.py:{place + 1}  hidden = ops.matmul(x, w)" in str(error.value)
+
+
+def test_ops_of_a_library_belong_to_the_users_line():
+    layer = Layer()
+    found = layer.lower(some(2, 4)).where(f"linked_programs.py:{line_of('ops.relu')}")
+    assert {op.op for op in found.ops["opt"]} >= {"matmul", "add", "max"} or "relu" in str(found)
+    assert {op.places for op in found.ops["opt"]} == {(Place(FILE, line_of("ops.relu")),)}
+
+
+def test_a_loop_that_is_kept():
+    artifact = jit(looped).lower(some(4), Tensor(3))
+    head = artifact.where(f"linked_programs.py:{line_of('while n > 0')}")
+    assert "while" in {op.op for op in head.ops["opt"]}
+    body = artifact.where(f"linked_programs.py:{line_of('ops.cos')}")
+    assert ("cos", "") in names(body.ops["opt"])
+
+
+# ------------------------------------------------------------------------------------------------- origin
+def test_the_adjoint_of_a_value_that_is_used_twice():
+    found = ms.grad(reused).lower(some(5)).origin("%d_y")
+    assert (found.stage, found.part, found.relation) == ("adjoint", "adjoint", "the adjoint of")
+    assert found.of.value == "%y"
+    assert found.of.places == (Place(FILE, line_of("y = ops.exp")),)
+    assert {place.line for place in found.uses} == {line_of("a = ops.sin"), line_of("b = y * 3.0")}
+    assert "the sum of what its uses give:" in str(found)
+    assert "y = ops.exp(x)" in str(found)
+
+
+def test_a_share_of_an_adjoint():
+    found = ms.grad(reused).lower(some(5)).origin("d_y_part1")
+    assert (found.relation, found.of.value) == ("a share of the adjoint of", "%y")
+    assert [place.line for place in found.uses] in ([line_of("a = ops.sin")], [line_of("b = y * 3.0")])
+
+
+def test_a_value_of_the_function_has_its_line_and_those_of_callers(gradient):
+    found = gradient.origin("%half", stage="opt")
+    assert [place.line for place in found.places] == [line_of("return z * 0.5"), line_of("half = scaled")]
+    assert (found.part, found.of, found.uses) == ("", None, ())
+    assert found.text.startswith("%half: f32[16,32] = mul ")
+    assert gradient.ir("opt").splitlines()[found.line - 1].lstrip().startswith(found.text)
+    assert f"called at linked_programs.py:{line_of('half = scaled')}" in str(found)
+
+
+def test_an_argument(gradient):
+    found = gradient.origin("%w", stage="opt")
+    assert found.text == "argument 1 of @grad_net"
+
+
+def test_a_user_may_call_a_variable_like_an_adjoint():
+    def f(x):
+        d_x = x * 2.0
+        return d_x + 1.0
+
+    assert jit(f).lower(some(3)).origin("%d_x").of is None
+
+
+def test_names_that_do_not_exist(gradient):
+    with pytest.raises(ValueError, match=re.escape("no value is called %hiden: use `%hidden`")):
+        gradient.origin("%hiden")
+    with pytest.raises(ValueError, match="no value is called %d_w at stage front"):
+        gradient.origin("%d_w", stage="front")
+    with pytest.raises(ValueError, match="stage must be one of front, adjoint, opt, plan, not 'code'"):
+        gradient.origin("%w", stage="code")
+
+
+# ------------------------------------------------------------------------------------------------- links
+@pytest.mark.parametrize("name", sorted(PROGRAMS))
+def test_links_of_programs_of_all_kinds(name):
+    """Each op that a text shows is linked, on its line and in order; code and kernels name only lines with ops."""
+    program = PROGRAMS[name]()
+    artifact = program.fn.lower(*program.args)
+    links = links_of(artifact)
+    for stage in STAGES_OF_OPS:
+        shown = [i for i, line in enumerate(artifact.ir(stage).splitlines(), 1) if re.match(r"\s+%\w+: .* = ", line)]
+        linked = [op.line for op in links.ops[stage]]
+        assert linked == sorted(set(linked))
+        assert set(shown) <= set(linked)
+    known = {Part(op.places[0], op.part) for op in links.ops["opt"] if op.places}
+    assert {part for line in links.code for part in line.parts} <= known
+    assert {part for kernel in links.kernels for part in kernel.parts} <= known
+    for kernel in links.kernels:
+        assert re.match(
+            rf"define .*@{kernel.name}\(|def {kernel.name}\(|; {kernel.name} ",
+            links.lines["code"][kernel.span.first - 1],
+        )

@@ -1,0 +1,150 @@
+"""`benchmark`: modes are compared before they are measured, and what was measured is shown."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import xml.etree.ElementTree as ET
+
+import numpy as np
+import pytest
+
+import autodiff_compiler as ms
+from autodiff_compiler import nn, ops, optim
+from autodiff_compiler.backends.native.machine import why_not
+from autodiff_compiler.profiling import Benchmark, Measured
+
+
+_MODES = ("eager", "graph", "numpy", *(() if why_not() else ("native",)))
+
+
+def loss(x, w):
+    return (ops.tanh(ops.matmul(x, w)) ** 2).sum()
+
+
+def tensor(*shape, seed=0):
+    return ms.Tensor(np.random.default_rng(seed).standard_normal(shape).astype(np.float32))
+
+
+def test_all_modes_forward_and_gradient():
+    found = ms.benchmark(loss, [tensor(8, 8), tensor(8, 8)], _MODES, grad=True, seconds=0.02)
+    assert [(row.what, row.mode) for row in found.rows] == [
+        (what, mode) for what in ("forward", "gradient") for mode in _MODES
+    ]
+    for row in found.rows:
+        assert len(row.rounds) >= 5
+        assert 0 < min(row.rounds) <= row.median <= max(row.rounds)
+        low, high = row.quartiles
+        assert low <= row.median <= high
+        assert row.spread == pytest.approx(high - low)
+        assert (row.compile is None) == (row.mode == "eager")
+        assert row.compile is None or row.compile > 0
+        assert row.memory > 0
+        first = next(x for x in found.rows if x.what == row.what)
+        assert found.speedup(row.mode, row.what) == first.median / row.median
+    text = str(found)
+    assert text.startswith("loss\n")
+    assert text.splitlines()[2].split() == ["what", "mode", "median", "spread", "speed-up", "compile", "memory"]
+    assert len(text.splitlines()) == 3 + 2 * len(_MODES)
+    assert "<table>" in found._repr_html_()
+    assert json.loads(json.dumps(found.data()))[1]["mode"] == "graph"
+
+
+def test_compiled_functions_cells_and_derivatives():
+    x = tensor(4, 4)
+    for fn in (ms.jit(loss), ms.grad(loss)):
+        assert [row.mode for row in ms.benchmark(fn, [x, x], seconds=0.01).rows] == ["eager", "graph"]
+    net = nn.Dense(4, 3)
+    found = ms.benchmark(net, [x], grad=True, seconds=0.01)
+    assert found.name == "Dense"
+    assert [row.what for row in found.rows] == ["forward", "forward", "gradient", "gradient"]
+
+
+def test_states_are_left_as_they_were():
+    """A train step changes Parameters at each call, dropout draws: every mode begins in one state, which is left."""
+    net = nn.SequentialCell(nn.Dense(4, 4), nn.Dropout(p=0.5)).set_train()
+    optimizer = optim.Adam(net.trainable_params(), 0.01)
+    both = ms.value_and_grad(lambda x: (net(x) ** 2).sum(), None, optimizer.parameters)
+
+    def step(x):
+        value, grads = both(x)
+        optimizer(grads)
+        return value
+
+    states = [*net.get_parameters(), *optimizer.get_parameters()]
+    before = [p.asnumpy().copy() for p in states]
+    ms.set_seed(5)
+    drawn = nn.Dropout(p=0.5).set_train()(tensor(100)).asnumpy()
+    ms.set_seed(5)
+    ms.benchmark(step, [tensor(3, 4)], seconds=0.02)
+    assert all(np.array_equal(p.asnumpy(), old) for p, old in zip(states, before, strict=True))
+    assert np.array_equal(nn.Dropout(p=0.5).set_train()(tensor(100)).asnumpy(), drawn)
+
+
+def test_modes_that_do_not_agree_are_refused():
+    """A function of Python that gives another result at each call is not the same in two modes."""
+    calls = []
+
+    def drifting(a):
+        calls.append(a)
+        return a + len(calls)
+
+    def f(x):
+        return ms.py_call(drifting, x, out=x)
+
+    with pytest.raises(ValueError, match=r"forward: eager and graph do not agree: result 0 differs by 1, where"):
+        ms.benchmark(f, [ms.Tensor([0.0, 1.0])], seconds=0.01)
+    assert ms.get_context("mode") == ms.PYNATIVE_MODE
+    ms.benchmark(f, [ms.Tensor([0.0, 1.0])], seconds=0.01, rtol=1.0)
+
+
+def test_refusals():
+    x = tensor(3)
+    with pytest.raises(TypeError, match="a function or a Cell, not a int"):
+        ms.benchmark(3)
+    with pytest.raises(ValueError, match="a mode is one of eager, graph"):
+        ms.benchmark(loss, [x, x], ("fast",))
+    with pytest.raises(ValueError, match="different ones"):
+        ms.benchmark(loss, [x, x], ("eager", "eager"))
+    with pytest.raises(ValueError, match="there is no gradient"):
+        ms.benchmark(lambda n: n + 1, [ms.Tensor([1, 2])], grad=True, seconds=0.01)
+
+
+# ------------------------------------------------------------------------------------------------ the picture
+def _found(fast):
+    def rounds(median):
+        return tuple(median * (0.9 + 0.02 * i) for i in range(11))
+
+    rows = [("forward", "eager", 1e-3, None), ("forward", "graph", fast, 0.2), ("gradient", "eager", 3e-3, None)]
+    return Benchmark("a < b", tuple(Measured(what, mode, rounds(m), c, 10) for what, mode, m, c in rows))
+
+
+@pytest.mark.parametrize("fast", [5e-4, 1e-6])
+def test_an_svg_written_by_hand(tmp_path, fast):
+    path = tmp_path / "plot.svg"
+    found = _found(fast)
+    found.plot(str(path))
+    space = "{http://www.w3.org/2000/svg}"
+    root = ET.parse(path).getroot()
+    bars = [e for e in root.iter(f"{space}rect") if e.get("fill") != "#ffffff"]
+    widths = [float(bar.get("width")) for bar in bars]
+    assert len(bars) == 3
+    assert widths[1] < widths[0] < widths[2] < float(root.get("width"))
+    texts = [e.text for e in root.iter(f"{space}text")]
+    assert texts[0] == "a < b"
+    assert any(f"({found.speedup('graph'):.3g}x)" in text for text in texts)
+    assert ("logarithmic" in texts[-1]) == (fast < 1e-5)
+    if fast > 1e-5:
+        assert widths[0] / widths[2] == pytest.approx(1 / 3, abs=0.01)
+
+
+def test_a_png_needs_matplotlib(tmp_path):
+    path = tmp_path / "plot.png"
+    if importlib.util.find_spec("matplotlib") is None:
+        with pytest.raises(ImportError, match=r"needs matplotlib.*\.svg"):
+            _found(5e-4).plot(str(path))
+    else:
+        _found(5e-4).plot(str(path))
+        assert path.read_bytes().startswith(b"\x89PNG")
+    with pytest.raises(ValueError, match=r"a \.png or an \.svg"):
+        _found(5e-4).plot(str(tmp_path / "plot.gif"))

@@ -1,0 +1,149 @@
+"""Programs that measure their parts compute what those do that do not, to the bit, whatever is in them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import autodiff_compiler as ms
+from autodiff_compiler import ops
+from autodiff_compiler.backends.native.backend import NativeBackend
+from autodiff_compiler.backends.native.machine import why_not
+from autodiff_compiler.backends.numpy.backend import NumpyBackend
+from autodiff_compiler.backends.timed import Span
+
+NUMPY = NumpyBackend()
+BACKENDS = [NUMPY] if why_not() else [NUMPY, NativeBackend(NUMPY)]
+
+
+def product(x):
+    return ops.matmul(x, x).sum()
+
+
+def kept_loop(x):
+    for i in range(20):
+        x = ops.tanh(ops.matmul(x, x) * 0.1) + i * 0.01
+    return x.sum()
+
+
+def of_numbers(x):
+    n, total = 0, x.sum()
+    while n < 50:
+        total = total * 0.5 + n
+        n = n + 1
+    return total
+
+
+def nested(x):
+    for i in range(12):
+        if x.sum() > i:
+            x = x * 0.5
+            for _ in range(9):
+                x = ops.sin(x)
+        else:
+            x = ops.exp(-x)
+    return x.sum()
+
+
+def growing(x):
+    while (x * x).sum() < 1e6:
+        x = x * 1.5
+    return (x * x).sum()
+
+
+def sorted_by_python(x):
+    return (ops.sort(x)[0] * ops.cumsum(x, 0)).sum()
+
+
+def numbers_only(x):
+    return x[0, 0] * x[1, 1] + 3.0
+
+
+PROGRAMS = (product, kept_loop, of_numbers, nested, growing, sorted_by_python, numbers_only)
+
+
+def lowered(program):
+    x = ms.Tensor(np.random.default_rng(0).standard_normal((24, 24)).astype(np.float32))
+    derivative = ms.jit(ms.value_and_grad(program))
+    return derivative.lower(x)._compiled.program.stages.opt, x.asnumpy()
+
+
+@pytest.mark.parametrize("program", PROGRAMS, ids=lambda f: f.__name__)
+@pytest.mark.parametrize("backend", BACKENDS, ids=lambda b: b.target.name)
+def test_same_bits_and_every_run_counted(backend, program):
+    module, x = lowered(program)
+    plain, timed = backend.compile(module), backend.compile(module, timed=True)
+    assert plain.times is None
+    before = timed.times.now()
+    assert not before.any()
+    for _ in range(3):
+        found, wanted = timed(x), plain(x)
+        assert [np.asarray(a).tobytes() for a in found] == [np.asarray(a).tobytes() for a in wanted]
+    table = timed.times.now()
+    spans = list(timed.times.all_spans())
+    numbers = [n for span in spans for n in (span.number, *span.entries) if n is not None]
+    assert len(numbers) == len(set(numbers))
+    assert set(np.flatnonzero(table[:, 0])) <= set(numbers)
+    assert table[0, 0] == 3  # once in each run, at the end
+    assert all(table[span.number, 0] == 3 for span in timed.times.spans)
+    assert (table >= 0).all()
+    for span in spans:
+        _check_counts(span, table)
+
+
+def _check_counts(span: Span, table) -> None:
+    """What follows each other in a block runs as often as the block; an `if` runs one of its arms.
+
+    Of a `while` over NumPy the block begins with the condition, after which it may end.
+    """
+    assert len(span.blocks) == len(span.entries)
+    begun = []
+    for block, entry in zip(span.blocks, span.entries, strict=True):
+        assert (entry is None) == (not block)
+        if block:
+            begun.append(int(table[entry, 0]))
+            counts = {int(table[inner.number, 0]) for inner in block}
+            assert counts <= {begun[-1], begun[-1] - int(table[span.number, 0])}
+            assert begun[-1] in counts
+    control = [op.defn.name for piece in span.pieces for op in piece.ops if op.blocks]
+    if control == ["if"] and len(begun) == 2:
+        assert sum(begun) == table[span.number, 0]
+
+
+@pytest.mark.parametrize("backend", BACKENDS, ids=lambda b: b.target.name)
+def test_all_ops_with_code_belong_to_a_span(backend):
+    module, _ = lowered(nested)
+    timed = backend.compile(module, timed=True)
+
+    def names(piece):
+        for op in piece.ops:
+            yield op.defn.name
+        for block in piece.blocks:
+            for inner in block:
+                yield from names(inner)
+
+    found = {name for span in timed.times.all_spans() for piece in span.pieces for name in names(piece)}
+    assert {"sin", "exp", "if", "scan", "mul"} <= found
+
+
+@pytest.mark.parametrize("backend", BACKENDS, ids=lambda b: b.target.name)
+def test_an_error_leaves_the_program(backend):
+    def fails(x):
+        for _ in range(10):
+            x = ops.exp(x)
+            if x.sum() > 100:
+                raise ValueError("too large")
+        return x
+
+    x = ms.Tensor(np.ones((9, 9), np.float32))
+    ms.set_context(backend=backend.target.name)
+    try:
+        f = ms.jit(fails)
+        with ms.profile(f) as p:
+            for _ in range(3):
+                with pytest.raises(ValueError, match="too large"):
+                    f(x)
+        assert p.calls == 3
+        assert [row.calls for row in p.by("line") if "exp" in row.ops] == [3]
+    finally:
+        ms.set_context(backend="auto")

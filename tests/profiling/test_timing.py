@@ -1,0 +1,85 @@
+"""`Artifact.timing`: runs the program without changing anything, and says what lines and kernels take of it."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import autodiff_compiler as ms
+from autodiff_compiler import nn, ops, optim
+from autodiff_compiler.config import context
+
+
+def layers(x, w):
+    for _ in range(10):
+        x = ops.tanh(ops.matmul(x, w))
+    return x.sum()
+
+
+def test_types_stand_for_arguments(backend):
+    spec = ms.TensorSpec("f32[64,64]")
+    timing = ms.grad(layers).lower(spec, spec).timing(5)
+    assert timing.backend == backend
+    assert len(timing.runs) == 5
+    assert min(timing.runs) <= timing.median <= max(timing.runs)
+    assert timing.spread >= 0
+    (row,) = [x for x in timing.lines if x.text == "x = ops.tanh(ops.matmul(x, w))" and not x.part]
+    assert row.calls == 10
+    assert any(x.part == "adjoint" and "matmul" in x.ops for x in timing.lines)
+    products = [x for x in timing.ops if x.ops == ("matmul",)]
+    assert sum(x.flops for x in products) % (2 * 64**3) == 0
+    assert sum(x.flops for x in products) >= 2 * 10 * 2 * 64**3
+    per_run = sum(x.seconds for x in timing.kernels)
+    assert sum(x.seconds for x in timing.lines) == pytest.approx(per_run)
+    assert sum(x.share for x in timing.kernels) * (per_run + timing.outside) == pytest.approx(per_run)
+    assert str(timing).startswith(f"grad_layers on {backend}: ")
+    assert "<table>" in timing._repr_html_()
+    with pytest.raises(ValueError, match="line, kernel or op"):
+        timing.table("file")
+
+
+def test_arguments_are_kept_and_nothing_changes(backend):
+    net = nn.SequentialCell(nn.Dense(4, 4), nn.Dropout(p=0.5)).set_train()
+    optimizer = optim.SGD(net.trainable_params(), 0.1)
+    both = ms.value_and_grad(lambda x: net(x).sum(), None, optimizer.parameters)
+
+    @ms.jit
+    def step(x):
+        value, grads = both(x)
+        optimizer(grads)
+        return value
+
+    x = ms.Tensor(np.ones((3, 4), np.float32))
+    before = [p.asnumpy().copy() for p in net.get_parameters()]
+    ms.set_seed(5)
+    drawn = nn.Dropout(p=0.5).set_train()(x).asnumpy()
+    ms.set_seed(5)
+    artifact = step.lower(x)
+    timing = artifact.timing(3)
+    assert timing.kernels
+    assert np.array_equal(nn.Dropout(p=0.5).set_train()(x).asnumpy(), drawn)
+    assert all(np.array_equal(p.asnumpy(), old) for p, old in zip(net.get_parameters(), before, strict=True))
+    assert np.array_equal(x.asnumpy(), np.ones((3, 4), np.float32))
+
+
+def test_the_loop_runs_for_the_given_argument(backend):
+    """How often it runs depends on numbers: those of the call."""
+
+    def halved(x):
+        while (x * x).sum() > 1.0:
+            x = x * 0.5
+        return x
+
+    x = ms.Tensor(np.full(4096, 64.0, np.float32))
+    timing = ms.jit(halved).lower(x).timing(2)
+    (row,) = [r for r in timing.lines if r.text == "x = x * 0.5"]
+    assert row.calls == 12  # 4096 * 64**2 = 2**24, a fourth of it each time
+
+
+def test_refusals(monkeypatch):
+    artifact = ms.jit(layers).lower(ms.TensorSpec("f32[4,4]"), ms.TensorSpec("f32[4,4]"))
+    with pytest.raises(ValueError, match="n must be positive"):
+        artifact.timing(0)
+    monkeypatch.setattr(context, "device_target", "Ascend")
+    with pytest.raises(RuntimeError, match="CPU only"):
+        artifact.timing()

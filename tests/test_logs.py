@@ -1,0 +1,159 @@
+"""`AC_LOG` and the loggers: what is told, to whom, and that nothing is where nobody listens."""
+
+import logging
+import os
+import re
+import subprocess
+import sys
+import threading
+import timeit
+
+import numpy as np
+import pytest
+
+import autodiff_compiler as ms
+from autodiff_compiler import environment, logs
+from autodiff_compiler.source import Loc
+from tests.programs.compare import define
+
+PROGRAM = """
+def f(x, n):
+    y = ms.ops.tanh(x) * n
+    return (y * y + x).sum()
+"""
+
+
+@pytest.fixture
+def heard(caplog):
+    """Sets topics to be told; returns the messages by topic."""
+
+    def listen(*topics):
+        for topic in topics:
+            caplog.set_level(logging.INFO, f"autodiff_compiler.{topic}")
+        return lambda topic: [r.getMessage() for r in caplog.records if r.name == f"autodiff_compiler.{topic}"]
+
+    return listen
+
+
+def x(size):
+    return ms.Tensor(np.ones(size, np.float32))
+
+
+def test_why_a_function_is_compiled_again_with_the_line_of_the_call(heard):
+    told = heard("recompiles")
+    f = ms.jit(define(PROGRAM))
+    f(x(2), 3)
+    line = sys._getframe().f_lineno - 1
+    f(x(2), 3)
+    f(x(5), 3)
+    f(x(5), 4)
+    first, second, third = told("recompiles")
+    assert first == f"test_logs.py:{line}: f(f32[2], 3) is compiled (1)"
+    assert second.startswith(f"test_logs.py:{line + 3}: f(f32[5], 3) is compiled again (2) because argument `x` ")
+    assert "from Tensor f32[2] to Tensor f32[5]" in second
+    assert "argument `n` changed from 3 to 4; instead: pass `mutable(n)`" in third
+
+
+def test_what_each_pass_did(heard):
+    told = heard("passes")
+    artifact = ms.jit(define(PROGRAM), backend="numpy").lower(x(2), 3)
+    messages = [re.fullmatch(r"<program \d+>:(\d+): f: (\w+): (\d+) to (\d+) operations in [\d.]+ ms", m)
+                for m in told("passes")]  # fmt: skip
+    reports = artifact._compiled.program.stages.reports
+    assert [m[2] for m in messages] == [r.name for r in reports]
+    assert [(int(m[3]), int(m[4])) for m in messages] == [(r.before, r.after) for r in reports]
+    assert {m[1] for m in messages} == {"3"}
+
+
+def test_which_operations_share_a_loop(heard):
+    if ms.config.backends["native"]() is not None:
+        pytest.skip("there is no machine code here")
+    told = heard("fusion")
+    f = ms.jit(define(PROGRAM), backend="native")
+    f.lower(ms.Tensor(np.ones((300, 300), np.float32)), 3.25)
+    (message,) = [m for m in told("fusion") if "tanh" in m]
+    assert "over [300,300]" in message
+    assert {"tanh", "mul", "add"} <= set(message.rpartition(": ")[2].split(", "))
+    assert ":3, " in message
+    assert "one loop" in message
+
+
+def test_nothing_is_told_unless_somebody_listens(caplog):
+    f = ms.jit(define(PROGRAM))
+    f(x(2), 3)
+    f(x(3), 3)
+    assert not [r for r in caplog.records if r.name.startswith("autodiff_compiler.")]
+    assert logs.listener("passes") is None
+
+
+def test_asking_whether_somebody_listens_costs_next_to_nothing():
+    assert min(timeit.repeat(lambda: logs.listener("passes"), number=1000, repeat=5)) < 0.02  # 20 us a time at most
+
+
+def test_threads_are_told_of_one_by_one(heard):
+    told = heard("recompiles")
+    functions = [ms.jit(define(f"def g{i}(x):\n    return x * {i}", f"g{i}")) for i in range(8)]
+    threads = [threading.Thread(target=f, args=(x(2),)) for f in functions]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    names = sorted(m.partition(": ")[2] for m in told("recompiles"))
+    assert names == [f"g{i}(f32[2]) is compiled (1)" for i in range(8)]
+
+
+def test_a_place_in_the_library_is_that_of_the_users_call():
+    inner = Loc(ms.__file__, 70, caller=Loc("/home/me/net.py", 12))
+    assert logs.place(inner) == "net.py:12: "
+    assert logs.place(None) == ""
+
+
+# ------------------------------------------------------------------------------------------- the environment
+@pytest.mark.parametrize("wrong", ["recompile", "recompiles;fusion", "passes,1"])
+def test_a_mistake_names_the_words(monkeypatch, wrong):
+    monkeypatch.setenv("AC_LOG", wrong)
+    with pytest.raises(ValueError, match=f"AC_LOG is '{wrong}'; it can be a list of recompiles, fusion, passes"):
+        environment.check_environment()
+
+
+def test_words_may_have_spaces_and_none_may_be_given(monkeypatch):
+    monkeypatch.setenv("AC_LOG", " recompiles , passes,")
+    environment.check_environment()
+    assert logs.asked("passes")
+    assert not logs.asked("fusion")
+    monkeypatch.setenv("AC_LOG", "")
+    environment.check_environment()
+    monkeypatch.setenv("AC_LOG", "all")
+    assert logs.asked("fusion")
+
+
+def run(tmp_path, log, more=""):
+    """What a process writes to standard error, with this AC_LOG."""
+    program = tmp_path / "user.py"
+    lines = ["import autodiff_compiler as ms", more, "@ms.jit", "def f(x):", "    return ms.ops.tanh(x) + 1", "", ""]
+    program.write_text("\n".join([*lines, "print(f(ms.Tensor([0.0])).tolist())", "f(ms.Tensor([0.0, 1.0]))"]))
+    paths = os.pathsep.join(filter(None, sys.path))
+    env = {**os.environ, "PYTHONPATH": paths, "AC_LOG": log}
+    found = subprocess.run([sys.executable, str(program)], env=env, capture_output=True, text=True, check=True)
+    assert found.stdout == "[1.0]\n"
+    return found.stderr.splitlines()
+
+
+def test_the_environment_asks_for_topics(tmp_path):
+    assert run(tmp_path, "") == []
+    first, second = run(tmp_path, "recompiles")
+    assert first == "autodiff_compiler.recompiles: user.py:8: f(f32[1]) is compiled (1)"
+    assert "user.py:9: f(f32[2]) is compiled again (2) because argument `x` changed" in second
+
+
+def test_where_the_program_has_set_up_logging_that_writes(tmp_path):
+    lines = run(tmp_path, "recompiles", "import logging; logging.basicConfig(format='mine %(message)s')")
+    assert len(lines) == 2
+    assert all(line.startswith("mine user.py:") for line in lines)
+
+
+def test_it_says_nothing_about_programs(monkeypatch):
+    recipe = pytest.importorskip("autodiff_compiler.backends.native.recipe")
+    before = recipe.surroundings()
+    monkeypatch.setenv("AC_LOG", "passes")
+    assert recipe.surroundings() == before

@@ -1,0 +1,89 @@
+"""Draws docs/pictures/dump.svg: a function, and the dump of its derivative in the colours of the lines it is from.
+
+python tools/dump_picture.py            writes the picture
+python tools/dump_picture.py --check    fails if the dump has changed since
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+import sys
+import tempfile
+from html import escape
+from pathlib import Path
+
+from generated_pages import write_or_check
+from python_files import ROOT
+
+sys.path.insert(0, str(ROOT))
+
+import autodiff_compiler as ms
+
+PICTURE = ROOT / "docs" / "pictures" / "dump.svg"
+SOURCE = """\
+def settle(x):
+    while (x * x).sum() > 1:
+        x = x.tanh()
+    return x.sum()
+"""
+COLOURS = ["", "", "#fff1c9", "#cfe8ff", "#e3d7f7"]
+CHARACTER, LINE, TOP, LEFT = 7.22, 19, 34, 14
+PLACE = re.compile(r"\s+@ \w+\.py:(\d+):\d+")
+
+
+def dumped() -> list[str]:
+    """The lines of the function in the dump of its derivative."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "settle.py")
+        path.write_text(SOURCE, "utf-8")
+        spec = importlib.util.spec_from_file_location("settle", path)
+        assert spec is not None
+        assert spec.loader is not None
+        module = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(module)
+        text = str(ms.jit(ms.grad(module.settle)).lower(ms.Tensor([1.0, 2.0])).ir("opt"))
+    lines = text.splitlines()
+    first = next(i for i, line in enumerate(lines) if line.startswith("func"))
+    return lines[first : lines.index("}", first) + 1]
+
+
+def row(x: float, y: float, width: float, text: str, colour: str, note: str = "") -> str:
+    """A line of code on its colour, with a note at the right."""
+    shape = f'<rect x="{x}" y="{y - 14}" width="{width}" height="{LINE}" fill="{colour}"/>' if colour else ""
+    code = f'<text x="{x + 6}" y="{y}">{escape(text)}</text>'
+    end = f'<text x="{x + width - 6}" y="{y}" text-anchor="end" fill="#777">{escape(note)}</text>' if note else ""
+    return shape + code + end
+
+
+def picture() -> str:
+    """The picture as SVG."""
+    lines = dumped()
+    source = SOURCE.splitlines()
+    shown = [(PLACE.split(line)[0], PLACE.search(line), line) for line in lines]
+    left, right = (
+        CHARACTER * (max(len(t) for t in texts) + spare)
+        for texts, spare in ((source, 6), ([code for code, _, _ in shown], 18))
+    )
+    start = LEFT + left + 26
+    height = TOP + LINE * (len(lines) + 1)
+    rows = [f'<text x="{LEFT}" y="18" class="title">your function</text>']
+    rows.append(f'<text x="{start}" y="18" class="title">its derivative, as the compiler shows it</text>')
+    for i, text in enumerate(source, 1):
+        rows.append(row(LEFT, TOP + LINE * i, left, f"{i} {text}", COLOURS[i]))
+    for i, (code, place, line) in enumerate(shown, 1):
+        note = re.search(r"adjoint|recomputed", line[place.end() :]) if place else None
+        about = f"line {place[1]}{' ' + note[0] if note else ''}" if place else ""
+        rows.append(row(start, TOP + LINE * i, right, code, COLOURS[int(place[1])] if place else "", about))
+    width = start + right + LEFT
+    style = "text{font:12px ui-monospace,SFMono-Regular,Menlo,Consolas,'DejaVu Sans Mono',monospace;white-space:pre}"
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:.0f} {height}" width="{width:.0f}" '
+        f'height="{height}"><!-- written by tools/dump_picture.py --><style>{style}'
+        ".title{font:bold 13px sans-serif}</style>"
+        f'<rect width="100%" height="100%" fill="white"/>\n' + "\n".join(rows) + "\n</svg>\n"
+    )
+
+
+if __name__ == "__main__":
+    sys.exit(write_or_check(PICTURE, picture()))
