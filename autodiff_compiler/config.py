@@ -168,6 +168,8 @@ class Context:
         before = self._of_devices()
         mode = self.mode
         after = before | {name: value for name, value in settings.items() if name in before}
+        if after["check_nonfinite"]:
+            check_looked_at(after["device_target"])
         if (after["device_target"], after["device_id"]) != (self.device_target, self.get("device_id")):
             check_device(after["device_target"], after["device_id"])
         for name, value in settings.items():
@@ -243,6 +245,15 @@ def check_device(name: Any, number: int | None = None) -> None:
     _check_known(name)
     if name != "CPU":
         devices[name](context.get("device_id") if number is None else number)
+
+
+def check_looked_at(device: str) -> None:
+    """Raises RuntimeError where results lie on a device, at which `check_nonfinite` cannot look."""
+    if device != "CPU":
+        raise RuntimeError(
+            f"check_nonfinite looks at what the CPU computes, and device_target is {device!r}: "
+            'find the NaN with device_target="CPU"'
+        )
 
 
 def _check_known(name: Any) -> None:

@@ -37,8 +37,8 @@ class _Compilation:
 
     def __str__(self) -> str:
         ops = self.ops() if callable(self.ops) else self.ops
-        parts = [self.step] * bool(self.step) + [f"{ops:,} operations"] * (ops is not None)
-        return f"compiling {self.what}: {', '.join([*parts, f'{time.monotonic() - self.began:.0f} s'])}"
+        parts = [self.step, "" if ops is None else f"{ops:,} operations", f"{time.monotonic() - self.began:.0f} s"]
+        return f"compiling {self.what}: {', '.join(filter(None, parts))}"
 
 
 #: Of this thread, and of those that work for it.

@@ -68,9 +68,9 @@ class Loc(NamedTuple):
 
 
 def calling_place() -> Loc | None:
-    """The user's line that is running now: the innermost one outside of this package."""
+    """The user's line that is running now: the innermost one outside of this package and Python's library."""
     frame: FrameType | None = sys._getframe(1)
-    while frame is not None and frame.f_code.co_filename.startswith(_PACKAGE):
+    while frame is not None and not is_users(frame.f_code.co_filename):
         frame = frame.f_back
     if frame is None or frame.f_code.co_filename.startswith("<frozen "):  # what runs a module, not the user's
         return None

@@ -146,6 +146,14 @@ def test_the_environment_asks_for_topics(tmp_path):
     assert "user.py:9: f(f32[2]) is compiled again (2) because argument `x` changed" in second
 
 
+def test_a_program_that_lies_on_disk_is_compiled_anew_if_somebody_wants_to_see_it(tmp_path, monkeypatch):
+    monkeypatch.setenv("AC_CACHE_DIR", str(tmp_path / "cache"))
+    monkeypatch.setenv("AC_CACHE", "1")
+    assert run(tmp_path, "") == []
+    for _ in range(2):
+        assert any(": f: simplify: " in line for line in run(tmp_path, "passes"))
+
+
 def test_where_the_program_has_set_up_logging_that_writes(tmp_path):
     lines = run(tmp_path, "recompiles", "import logging; logging.basicConfig(format='mine %(message)s')")
     assert len(lines) == 2

@@ -312,14 +312,14 @@ HEAD = """\
 
 <!-- written by tools/accuracy_page.py -->
 
-The native backend computes these functions itself, in vectors; none is a call of a library. The numbers are the
-greatest errors met, in vectors or in scalar code, in units of the last place (ULP) of the exact result: 0.5 is the best
-that rounding allows. They are measured against mpmath on arguments of every size, near 0 and 1, next to multiples of
-pi/4 (for sin, cos and tan up to the largest finite numbers, with floats that come very close to such multiples), on
-denormal numbers and results, at the edges of overflow, and where a search finds the greatest errors: for functions of
-one argument through every 61st float of f32, and through two million arguments of f64 against long double (`erf` and
-`erfc` in f64 have no such search); for those of two through a million. Beside them: the same arguments in the NumPy or
-SciPy that was installed.
+The native backend computes these functions itself, in vectors; none is a call of a library. The numbers, which `python
+tools/accuracy_page.py` measures and writes, are the greatest errors met, in vectors or in scalar code, in units of the
+last place (ULP) of the exact result: 0.5 is the best that rounding allows. They are measured against mpmath on
+arguments of every size, near 0 and 1, next to multiples of pi/4 (for sin, cos and tan up to the largest finite numbers,
+with floats that come very close to such multiples), on denormal numbers and results, at the edges of overflow, and
+where a search finds the greatest errors: for functions of one argument through every 61st float of f32, and through two
+million arguments of f64 against long double (`erf` and `erfc` in f64 have no such search); for those of two through a
+million. Beside them: the same arguments in the NumPy or SciPy that was installed.
 
 25 to 780 million arguments of f32 were tried once for each function of one argument, in vectors: all where results
 are not trivial, and of far away ones every 3rd to 9th;

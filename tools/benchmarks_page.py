@@ -68,7 +68,9 @@ HEAD = """\
 <!-- written by tools/benchmarks_page.py from benchmarks/results; do not edit by hand -->
 
 The same work in this package and in others, side by side in one process. `make bench-peers` measures it on your
-machine; `python -m benchmarks.peers --only mlp --rounds 5` measures a part.
+machine; `python -m benchmarks.peers --only mlp --rounds 5` measures a part. These figures are those of
+`python -m benchmarks.peers --threads 1 --rounds 5 --json benchmarks/results/peers_1.json`, the pages are made of them
+by `python tools/benchmarks_page.py --plot`.
 
 - A framework is timed only after its values and gradients have agreed with NumPy's in float64, whose formulas are
   written by hand and agree with central differences.
@@ -168,6 +170,9 @@ def page(runs: list[dict[str, Any]]) -> str:
         for threads in sorted({row["threads"] for row in run["rows"]}):
             lines += [f"\n## With {threads} thread{'s' * (threads > 1)}\n\n{run['environment']}"]
             lines += tables([row for row in run["rows"] if row["threads"] == threads])
+    measured = {row["group"] for run in runs for row in run["rows"]}
+    if left := [title[0].lower() + title[1:] for group, title in GROUPS.items() if group not in measured]:
+        lines.append(f"\nNot in these runs, and measured by the same command: {'; '.join(left)}.")
     return "\n".join([*lines, *targets(runs)]).rstrip() + "\n"
 
 

@@ -228,6 +228,8 @@ def main(arguments: list[str]) -> int:
             print(done.stdout, end="", flush=True)
             print(done.stderr, end="", file=sys.stderr)
             failed |= done.returncode
+    if failed:
+        print("where the new output is right: python tools/check_docs.py --write FILE", file=sys.stderr)
     return 1 if failed else 0
 
 

@@ -8,9 +8,10 @@ done
 command -v apt-get >/dev/null 2>&1 || exit 0
 if [ "$(id -u)" = 0 ]; then
     as=
-elif sudo -n true 2>/dev/null; then
+elif [ -n "${CI:-}" ] && sudo -n true 2>/dev/null; then  # not on people's own machines
     as="sudo -n"
 else
+    echo "no chromium here: the tests of the HTML report are skipped (apt-get install chromium)"
     exit 0
 fi
 

@@ -251,7 +251,10 @@ def _guard(quick: tuple[Callable[[Any], Any], Any], value: Any, what: str, loc: 
 
 
 def _loc(data: Any) -> Loc | None:
-    return None if data is None else Loc(*data[:6], caller=_loc(data[6]), tag=data[7])
+    if data is None:
+        return None
+    file, line, col, end_line, end_col, function, caller, tag, *_ = data
+    return Loc(file, line, col, end_line, end_col, function, _loc(caller), tag)
 
 
 # ------------------------------------------------------------------------------------------------ results

@@ -337,6 +337,10 @@ def stale_because(entries: Sequence[Specialised]) -> list[Change]:
         return []
     before, now = entries[0].machine, context.machine
     if before != now:
+        *device, looking = zip(before, now, strict=False)
+        if all(a == b for a, b in device):
+            a, b = (text.strip() or "nothing" for text in looking)
+            return [Change("device", "what is looked for while it runs", a, b)]
         return [Change("device", "the device", " ".join(filter(None, before)), " ".join(filter(None, now)))]
     failing = [g for g in entries[0].lowered.guards if not g.holds()]
     if not failing:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 from typing import Any, NamedTuple
 
+from .. import logs
 from ..backends.base import Executable
 from ..config import backends, context
 from ..ir.core import Module
@@ -35,7 +36,7 @@ def possible(backend: str) -> bool:
     name = backend or context.backend
     if context.device_target != "CPU" or name == "numpy" or context.save_graphs or context.verify or context.profile:
         return False
-    if backends["native"]() is not None:
+    if backends["native"]() is not None or any(map(logs.listener, ("passes", "fusion"))):
         return False
     from ..backends.native import cache
 

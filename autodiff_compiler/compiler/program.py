@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from .. import progress
 from ..autodiff.pairs import Residual
 from ..autodiff.split import Split, split
 from ..backends.base import Executable, SilentExecutable
@@ -230,8 +231,8 @@ class Program:
     def _parts(self, active: tuple[int, ...]) -> _Parts:
         with self._lock:
             if active not in self._splits:
-                with compiling():
-                    adjoint = self.stages.adjoint
+                adjoint = self.stages.adjoint
+                with compiling(), progress.shown(f"the derivative of {adjoint.entry.name}"):
                     with stage("derivative", adjoint):
                         parts = split(adjoint, active, hooks=any(i < self._hooked for i in active))
                     self._splits[active] = _Parts(parts)

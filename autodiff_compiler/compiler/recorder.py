@@ -50,26 +50,39 @@ class Recording:
 
     #: the outermost calls and runs, with how long each took without compiling
     events: list[Event] = field(default_factory=list)
+    #: by their identities, which nothing else may get meanwhile
+    owners: dict[int, object] = field(default_factory=dict)
     #: by owner: name, how often, and how long together
     outermost: dict[int, tuple[str, int, int]] = field(default_factory=dict)
     #: by the identity of their times
     programs: dict[int, Ran] = field(default_factory=dict)
     compiling: int = 0
-    compiled: int = 0
     #: spent on noting, inside of calls, by owner
     noting: dict[int, int] = field(default_factory=dict)
-    #: whether a program ran inside another one, so that its time counts in both
-    nested: bool = False
+    #: of programs that ran inside others, whose time it is: what their spans took then
+    nested: dict[int, Table] = field(default_factory=dict)
     lock: Any = field(default_factory=threading.Lock)
 
-    def add(self, owner: int, name: str, began: int, ended: int, compiled: int, noting: int) -> None:
+    def add(self, owner: object, name: str, began: int, ended: int, compiled: int, noting: int) -> None:
         """An outermost call or run."""
+        key = id(owner)
         with self.lock:
-            _, count, total = self.outermost.get(owner, (name, 0, 0))
-            self.outermost[owner] = name, count + 1, total + ended - began - compiled
-            self.noting[owner] = self.noting.get(owner, 0) + noting
+            self.owners[key] = owner
+            _, count, total = self.outermost.get(key, (name, 0, 0))
+            self.outermost[key] = name, count + 1, total + ended - began - compiled
+            self.noting[key] = self.noting.get(key, 0) + noting
             if len(self.events) < _EVENTS:
-                self.events.append(Event(name, threading.get_ident(), began, ended, owner))
+                self.events.append(Event(name, threading.get_ident(), began, ended, key))
+
+    def tables(self) -> list[tuple[str, Times, Table]]:
+        """What the spans of each program have taken by now, without runs inside other programs."""
+        found = []
+        for key, ran in self.programs.items():
+            table = ran.times.now() - ran.before
+            if key in self.nested:
+                table -= self.nested[key]
+            found.append((ran.name, ran.times, table))
+        return found
 
     def ran(self, name: str, times: Times, began: int, ended: int, before: Table) -> None:
         """A program has run."""
@@ -130,7 +143,7 @@ def called(owner: object, name: str, run: Callable[..., Any], *args: Any) -> Any
     finally:
         ended = perf_counter_ns()
         thread.calling = False
-        noted.add(id(owner), name, began, ended, thread.compiled, thread.noting)
+        noted.add(owner, name, began, ended, thread.compiled, thread.noting)
 
 
 def way(fast: Callable[..., Any], owner: object, name: str, times: Times) -> Callable[..., Any]:
@@ -166,8 +179,14 @@ def watch(executable: Any, name: str) -> None:
             return run(*arrays)
         if not thread.calling:
             return called(times, name, measured, *arrays)
-        start, outer = perf_counter_ns(), thread.running
-        noted.nested = noted.nested or outer
+        start = perf_counter_ns()
+        if thread.running:
+            before = times.now()
+            found = run(*arrays)
+            with noted.lock:
+                noted.owners[id(times)] = times
+                noted.nested[id(times)] = noted.nested.get(id(times), 0) + times.now() - before
+            return found
         thread.running = True
         thread.runs += 1
         before = times.now()
@@ -176,7 +195,7 @@ def watch(executable: Any, name: str) -> None:
             return run(*arrays)
         finally:
             ended = perf_counter_ns()
-            thread.running = outer
+            thread.running = False
             noted.ran(name, times, began, ended, before)
             thread.noting += began - start + perf_counter_ns() - ended
 
@@ -185,9 +204,9 @@ def watch(executable: Any, name: str) -> None:
 
 @contextmanager
 def compiling() -> Iterator[None]:
-    """Something is compiled, which is no part of the call that needs it."""
+    """Something is compiled, which is no part of the call that needs it; but it is of a program that calls Python."""
     noted, thread = _now[0], _thread
-    if noted is None or thread.compiling:
+    if noted is None or thread.compiling or thread.running:
         yield
         return
     thread.compiling, began = True, perf_counter_ns()
@@ -199,4 +218,3 @@ def compiling() -> Iterator[None]:
         thread.compiled += took
         with noted.lock:
             noted.compiling += took
-            noted.compiled += 1

@@ -12,13 +12,13 @@ import numpy as np
 
 from .. import progress
 from ..backends.base import SilentExecutable
-from ..config import check_backend, context
+from ..config import check_backend, check_looked_at, context
 from ..depth import deep
 from ..errors import SideEffectError
 from ..frontend.after_forward import AttributeCell
 from ..frontend.guards import in_short
 from ..frontend.inputs import pattern_of
-from ..frontend.lower import Arg, Lowered, Options, Out, State, lower
+from ..frontend.lower import Arg, Lowered, NumberArgument, Options, Out, State, TensorArgument, lower
 from ..frontend.results import Chosen, Copied, Shared
 from ..frontend.values import LocalDict, LocalList, LocalObject, LocalSet, elements, parts, rebuild, record_fields
 from ..locks import Lock, locks_of
@@ -45,6 +45,9 @@ LONG_WAYS = 8
 
 class Specialised:
     """One entry of a compiled function's cache."""
+
+    #: where each dynamic leaf stands: the number of its argument, then keys of containers; empty if unknown
+    paths: tuple[tuple[Any, ...], ...] = ()
 
     def __init__(self, lowered: Lowered) -> None:
         self.lowered = lowered
@@ -303,15 +306,27 @@ def specialise(fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any], options: 
         check_backend(options.backend or context.backend)
     if options.check_nonfinite is None:
         options = replace(options, check_nonfinite=context.check_nonfinite)
+    if options.check_nonfinite:
+        check_looked_at(context.device_target)
     specs = [specification(a) for a in args]
     named = {k: specification(v) for k, v in kwargs.items()}
-    with _collector_paused(), compiling(), progress.shown(name):
+    with _collector_paused(), progress.shown(name):
         call = call_of(fn, args, kwargs, options, name)
         found = None if call is None else call.recalled(lower)
         made = Specialised(found or lower(fn, specs, named, options, name))
         if call is not None and found is None and made.program.key is not None:
             call.keep(made.lowered, made.program.key)
+        made.paths = tuple(_paths([*specs, *named.values()], ()))
         return made
+
+
+def _paths(spec: Any, here: tuple[Any, ...]) -> Iterator[tuple[Any, ...]]:
+    """Where the dynamic leaves of lists, tuples and dicts stand, in order."""
+    if isinstance(spec, TensorArgument | NumberArgument):
+        yield here
+    elif isinstance(spec, list | tuple | dict):
+        for key, part in spec.items() if isinstance(spec, dict) else enumerate(spec):
+            yield from _paths(part, (*here, key))
 
 
 @contextmanager

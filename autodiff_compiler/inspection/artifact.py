@@ -65,7 +65,8 @@ class Artifact:
 
         stages = compiled.program.stages
         module = planned(stages.opt) if stage == "plan" else getattr(stages, stage)
-        return IRText(stage_text(stage, module, stages, self.of, compiled.lowered.reasons), stage, self.of, self._bound(module))
+        text = stage_text(stage, module, stages, self.of, compiled.lowered.reasons)
+        return IRText(text, stage, self.of, self._bound(module))
 
     def _bound(self, module: Module, code: bool = False) -> Bindings:
         """What a text of this program leaves out."""
@@ -107,8 +108,8 @@ class Artifact:
 
         >>> from autodiff_compiler import TensorSpec, grad
         >>> source = grad(lambda x: (x * x).sum()).lower(TensorSpec("f32[3]")).source()
-        >>> source.splitlines()[-1]
-        '    return 2 * x'
+        >>> source.splitlines()[-2:]
+        ['    d_x = 2 * x', '    return d_x']
         """
         from .derivative_source import python_of
 

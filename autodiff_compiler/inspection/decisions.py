@@ -154,26 +154,30 @@ def _single(opt: Module, backend: str) -> list[str]:
 
 def _fused(native: Grouped) -> Iterator[str]:
     """The ops that share a kernel, the others, and why they do not."""
-    fused, alone = [], Counter[str]()
+    fused, alone = Counter[str](), Counter[str]()
     for kernel in native.kernels:
         ops = [op for op in kernel if op.defn.name not in _NO_WORK]
         if len(ops) > 1:
             by_place: dict[str, list[str]] = {}
             for op in ops:
                 by_place.setdefault(_marked(op), []).append(op.defn.name)
-            fused.append(f"{len(ops)} ops: " + "; ".join(f"{', '.join(n)} ({at})" for at, n in by_place.items()))
+            fused[f"{len(ops)} ops: " + "; ".join(f"{', '.join(n)} ({at})" for at, n in by_place.items())] += 1
         elif ops and not ops[0].blocks and _on_elements(ops[0]):
             alone[f"{ops[0].defn.name} ({_marked(ops[0])})"] += 1
     if not fused and len(alone) < 2:
         return
-    yield from _first([part for line in fused for part in _wrapped(line)], "lines")
+    yield from _first([part for line in _counted(fused) for part in _wrapped(line)], "lines")
     if alone:
-        yield from _wrapped("alone: " + ", ".join(f"{what} x{n}" if n > 1 else what for what, n in alone.items()))
+        yield from _wrapped(f"alone: {', '.join(_counted(alone))}")
     lines = [
         f"apart: {a.maker.defn.name} ({_marked(a.maker)}) and {a.reader.defn.name} ({_marked(a.reader)}): {a.why}"
         for a in native.apart
     ]
     yield from _first([part for line in dict.fromkeys(lines) for part in _wrapped(line)], "lines")
+
+
+def _counted(found: Counter[str]) -> list[str]:
+    return [f"{what} x{n}" if n > 1 else what for what, n in found.items()]
 
 
 def _on_elements(op: Op) -> bool:

@@ -36,6 +36,8 @@ _WHAT = {
 _WITHOUT = "no derivative is asked for: as it was read, with states as arguments and results"
 #: How many names a line of the footer shows.
 _NAMED = 8
+#: How many loops and branches are explained.
+_DECISIONS = 20
 
 
 def stage_text(stage: str, module: Module, stages: Stages, of: str, reasons: Reasons | None = None) -> str:
@@ -51,7 +53,10 @@ def stage_text(stage: str, module: Module, stages: Stages, of: str, reasons: Rea
         parts.append(dump_function(function, module, ["fuse", "plan_memory"] if stage == "plan" else [], names))
     footer = [*_footer(stage, module, stages, names)]
     if stage == "front" and reasons is not None:
-        footer += dict.fromkeys(_decided(reasons))
+        decisions = [*dict.fromkeys(_decided(reasons))]
+        footer += decisions[:_DECISIONS]
+        if len(decisions) > _DECISIONS:
+            footer.append(f"{len(decisions) - _DECISIONS} more loops and branches: explain() names them")
     return "\n\n".join([head, *parts, "\n".join(_comments(footer))]) + "\n"
 
 

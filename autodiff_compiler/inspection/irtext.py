@@ -33,7 +33,7 @@ _TOKEN = re.compile(
     r"""(?P<comment>//[^\n]*)
       | (?P<place>@[ ](?:"[^"\n]*"|[\w.<>+-]+):\d+:\d+(?:(?![ ]+//)[^\n])*)
       | (?P<string>"(?:[^"\\\n]|\\.)*")
-      | (?P<adjoint>%d_\w+) | (?P<value>%\w+) | (?P<symbol>@[\w.<>-]+)
+      | (?P<adjoint>%d\d*_\w+) | (?P<value>%\w+) | (?P<symbol>@[\w.<>-]+)
       | (?P<type>\b(?:bool|[uif]\d+|bf16)\[[^\]\n]*\]|\bseq<)
       | (?P<op>(?<==[ ])[a-z]\w*|\b(?:func|return|yield|body|cond|then|else|state|constant|callable)\b)""",
     re.VERBOSE,

@@ -21,10 +21,16 @@ __all__ = ["Origin", "ValueAt", "origin"]
 
 #: Where a value is looked for.
 _ORDER = ("adjoint", "opt", "plan", "front")
-#: How cotangents are called (`d2_`: of a derivative), and what one of several uses gives to one; copies of these.
-_ADJOINT = re.compile(r"%d\d*_(?P<of>\w+?)(?P<share>_part\d+)?(?:__\d+)?")
-#: How values are called that a derivative computes again.
-_AGAIN = re.compile(r"%again_(?P<of>\w+?)(?:__\d+)?")
+#: How values are called that a derivative makes of another one, which is the group, and what they are; `d2_` is of a
+#: derivative.  Copies have a number behind two underscores.
+_MADE = (
+    (r"%d\d*_(\w+?)_part\d+", "a share of the adjoint of"),
+    (r"%d\d*_(\w+?)_so_far", "what is added up so far of the adjoint of"),
+    (r"%d\d*_(\w+?)", "the adjoint of"),
+    (r"%again_(\w+?)", "computed again"),
+    (r"%saved_(\w+?)", "kept of every trip for the adjoint"),
+    (r"%was_(\w+?)", "in the trip that the adjoint goes back through"),
+)
 
 
 @dataclass(frozen=True)
@@ -122,12 +128,12 @@ def _about(artifact: Artifact, stage: str, function: Function, x: Value, name: s
     else:
         line = next(at for at, op, _ in located(module_of(artifact, stage), links.texts[stage]) if op is maker)
     found = Origin(name, stage, line, text or shown(lines[line - 1]), part_of(loc), chain_of(loc))
-    relation, of = _relation(artifact, name, found.part)
+    relation, of = _relation(artifact, name)
     if of is None:
         return found
     uses: tuple[Place, ...] = ()
-    if found.part == "adjoint":
-        uses = tuple(chain_of(use)[0] for use in (loc.uses or (loc,))) if loc is not None else ()
+    if loc is not None and relation.endswith("adjoint of"):
+        uses = tuple(chain_of(use)[0] for use in loc.uses or (loc,))
     return Origin(name, stage, line, found.text, found.part, found.places, relation, of, uses)
 
 
@@ -137,17 +143,16 @@ def _loc(function: Function, x: Value) -> Loc | None:
     return function.loc if owner is None else owner.loc
 
 
-def _relation(artifact: Artifact, name: str, part: str) -> tuple[str, ValueAt | None]:
+def _relation(artifact: Artifact, name: str) -> tuple[str, ValueAt | None]:
     """What a value made for a derivative is, and of which value of the function."""
-    named = {"adjoint": _ADJOINT, "recomputed": _AGAIN}.get(part)
-    match = named.fullmatch(name) if named else None
-    if match is None:
-        return "", None
-    wanted = f"%{match['of']}"
-    for stage in ("front", "adjoint"):
+    known: dict[str, ValueAt] = {}
+    for stage in ("adjoint", "front"):
         for function, x, printed in _values(artifact, stage):
-            if printed == wanted:
-                share = match.groupdict().get("share")
-                how = "computed again" if part == "recomputed" else "the adjoint of"
-                return "a share of the adjoint of" if share else how, ValueAt(wanted, chain_of(_loc(function, x)))
+            known[printed] = ValueAt(printed, chain_of(_loc(function, x)))
+            if printed == name and stage == "front":  # the user's own
+                return "", None
+    for pattern, relation in _MADE:
+        match = re.fullmatch(pattern + r"(?:__\d+)?", name)
+        if match is not None and f"%{match[1]}" in known:
+            return relation, known[f"%{match[1]}"]
     return "", None

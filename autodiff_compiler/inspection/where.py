@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 
 __all__ = ["CodeSpan", "Estimate", "Where", "place_of", "shown", "where"]
 
+#: How many ops of a stage are printed, and how many lines about the code.
+_SHOWN = 40
+
 
 @dataclass(frozen=True)
 class Estimate:
@@ -65,9 +68,10 @@ class Where:
         rows = [f"{self.place}  {self.place.text}"]
         for stage in STAGES_OF_OPS:
             ops = sorted([*self.ops[stage], *self.called[stage]], key=lambda op: op.line)
-            rows += ["", f"{stage}:", *[self._row(stage, op) for op in ops]] if ops else ["", f"{stage}: no op is left"]
+            lines = _cut([self._row(stage, op) for op in ops[:_SHOWN]], len(ops))
+            rows += ["", f"{stage}:", *lines] if ops else ["", f"{stage}: no op is left"]
         if self.code:
-            rows += ["", "code:", *[f"  {lines}" for lines in self.code]]
+            rows += ["", "code:", *_cut([f"  {lines}" for lines in self.code[:_SHOWN]], len(self.code))]
         if self.time:
             rows += ["", "estimated time:"]
             rows += [f"  {x.part or 'forward':<12}{duration(x.seconds):>9}{100 * x.share:>6.0f} %" for x in self.time]
@@ -79,6 +83,11 @@ class Where:
         notes = [op.part, f"in {op.places[0]}" if op.places[0] != self.place else ""]
         text = f"  {op.line:>4}  {shown(self.links.lines[stage][op.line - 1]):<60}  {' '.join(filter(None, notes))}"
         return text.rstrip()
+
+
+def _cut(rows: list[str], count: int) -> list[str]:
+    """The rows, and how many there are besides."""
+    return [*rows, f"  and {count - len(rows)} more"] if count > len(rows) else rows
 
 
 def shown(line: str) -> str:

@@ -19,11 +19,11 @@ from .walk import ops_of
 __all__ = ["declarations", "line_of_place", "remarks"]
 
 _FIRST_ELEMENTS = 3
+#: How many lines a comment names.
+_PLACES = 8
 
 
-def remarks(
-    function: Function, names: Mapping[Value, str], outputs: Sequence[str] = ()
-) -> dict[Op | Block, list[str]]:
+def remarks(function: Function, names: Mapping[Value, str], outputs: Sequence[str] = ()) -> dict[Op | Block, list[str]]:
     """What is to be said behind the ops of a function, whose values have these names.
 
     `outputs`: the states whose next versions its last results are.
@@ -44,7 +44,8 @@ def _of_sum(op: Op) -> Iterator[str]:
         places = [
             place if n == 1 else f"{place} ({'twice' if n == 2 else f'{n} times'})" for place, n in counts.items()
         ]
-        yield f"sum of the uses at {', '.join(places)}"
+        more = f" and {len(places) - _PLACES} more lines" if len(places) > _PLACES else ""
+        yield f"sum of the uses at {', '.join(places[:_PLACES])}{more}"
 
 
 def line_of_place(loc: Loc) -> str:

@@ -88,12 +88,14 @@ class Profile:
             )
         if self._recording is not None:
             raise RuntimeError("a profile measures one block: make another one")
-        self._recording = recorder.start()
-        self._stack.callback(recorder.stop)
-        context.measure(True)
-        self._stack.callback(context.measure, False)
-        if self._whole:
-            self._stack.enter_context(timing(self._note))
+        with ExitStack() as stack:  # which undoes what was done if something fails
+            self._recording = recorder.start()
+            stack.callback(recorder.stop)
+            stack.callback(context.measure, False)
+            context.measure(True)
+            if self._whole:
+                stack.enter_context(timing(self._note))
+            self._stack = stack.pop_all()
         self._began = perf_counter_ns()
         return self
 
@@ -109,7 +111,7 @@ class Profile:
             found.programs = {key: ran for key, ran in found.programs.items() if key in mine}
             found.outermost = {key: what for key, what in found.outermost.items() if key in mine}
             found.events = [event for event in found.events if event.owner in mine]
-        self._tables = [(ran.name, ran.times, ran.times.now() - ran.before) for ran in found.programs.values()]
+        self._tables = found.tables()
         self.compile_seconds = found.compiling * 1e-9
         self.calls = sum(count for _, count, _ in found.outermost.values())
         whole = self._ended - self._began - found.compiling
@@ -225,18 +227,21 @@ class Profile:
 
     def _headline(self) -> str:
         if not self.seconds:
-            return f"{self._name}: nothing ran in the block" + (" as compiled code" if not self._whole else "")
-        each = f", {duration(self.seconds / self.calls)} each" if self.calls and not self._whole else ""
-        calls = f"{self.calls} call{'s' * (self.calls != 1)}"
+            return f"{self._name}: it was not called in the block"
         kernels = sum(row.share for row in self.by("kernel") if row.name not in _OUTSIDE)
-        return f"{self._name}: {duration(self.seconds)} in {calls}{each}, {100 * kernels:.0f} % of it in kernels"
+        parts = [duration(self.seconds)]
+        if self.calls:
+            parts[0] += f" in {self.calls} call{'s' * (self.calls != 1)}"
+        if self.calls and not self._whole:
+            parts.append(f"{duration(self.seconds / self.calls)} each")
+        return ", ".join([f"{self._name}: {parts[0]}", *parts[1:], f"{100 * kernels:.0f} % of it in kernels"])
 
     def _notes(self) -> list[str]:
         notes = []
         if self.compile_seconds:
             notes.append(f"compiled in {duration(self.compile_seconds)}, which is not counted")
         if self._recording is not None and self._recording.nested:
-            notes.append("a program ran inside another one: its time counts in both")
+            notes.append("programs that ran inside others are parts of these: of the line that calls Python")
         return notes
 
 

@@ -295,8 +295,8 @@ class JitFunction:
         was.  UnsupportedCallError: something, named with its line, is not to be had with NumPy alone.
 
         >>> from autodiff_compiler import TensorSpec
-        >>> print(str(jit(lambda x: (x * x).sum()).source(TensorSpec("f32[3]"))).partition("sum")[0][-9:])
-        (x * x).
+        >>> jit(lambda x: (x * x).sum()).source(TensorSpec("f32[3]")).splitlines()[-1]
+        '    return (x * x).sum()'
         """
         if args or kwargs:
             return self.lower(*args, **kwargs).source()

@@ -64,6 +64,15 @@ def test_a_terminal_shows_one_line_which_is_gone_in_the_end(slow, monkeypatch):
     assert text.count("compiling f") > 2
 
 
+def test_a_step_without_a_count_is_shown_without_one():
+    compilation = progress._Compilation("f")
+    assert str(compilation) == "compiling f: 0 s"
+    compilation.step = "reading the function"
+    assert str(compilation) == "compiling f: reading the function, 0 s"
+    compilation.ops = lambda: 1234
+    assert str(compilation) == "compiling f: reading the function, 1,234 operations, 0 s"
+
+
 def test_a_quick_compilation_shows_nothing(monkeypatch):
     out = Terminal()
     monkeypatch.setenv("TERM", "xterm")
@@ -148,3 +157,14 @@ def test_a_stream_that_fails_is_no_error(slow, monkeypatch):
             raise OSError("the terminal is gone")
 
     compile_on(Broken(), monkeypatch)
+
+
+def test_the_derivative_of_a_call_is_shown_as_such(slow, monkeypatch):
+    out = Terminal()
+    f = ms.jit(define("def f(x):\n    return ms.ops.tanh(x).sum()"), backend="numpy")
+    f(ms.Tensor([0.5]))
+    monkeypatch.setattr("sys.stderr", out)
+    got = ms.grad(f)(ms.Tensor([0.5])).asnumpy()
+    np.testing.assert_allclose(got, [1 - np.tanh(0.5) ** 2], rtol=1e-6)
+    assert "compiling the derivative of f: pass dce, " in out.getvalue()
+    assert screen(out.getvalue()).strip() == ""

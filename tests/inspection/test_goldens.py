@@ -13,6 +13,7 @@ import pytest
 
 import autodiff_compiler as ms
 from autodiff_compiler.ir.text import parse_module, print_module
+from tests.programs.compare import define
 
 GOLDENS = Path(__file__).parent / "goldens"
 NAMES = sorted(path.parent.name for path in GOLDENS.glob("*/program.py"))
@@ -291,3 +292,17 @@ def test_a_large_constant_is_summarised():
     line = next(line for line in text.splitlines() if line.startswith("constant "))
     assert line.endswith("f32[50]  // -1 .. 1; begins -1, -0.959184, -0.918367; 1 not finite")
     np.testing.assert_array_equal(text.run(np.ones(50, np.float32))[0], table)
+
+
+def test_long_lists_are_cut():
+    lines = "".join(f"    y = y + ms.ops.sin(x) * {i}.5\n" for i in range(12))
+    branches = "".join(f"    if x.sum() > {i}.5:\n        y = y * 2.0\n" for i in range(25))
+    artifact = ms.jit(ms.grad(define(f"def f(x):\n    y = x * x\n{lines}{branches}    return y.sum()"))).lower(
+        ms.Tensor(np.ones(3, np.float32))
+    )
+    front = artifact.ir("front").splitlines()
+    assert front[-1] == "// 5 more loops and branches: explain() names them"
+    assert sum(line.startswith("// if at ") for line in front) == 20
+    sums = [line for line in artifact.ir("adjoint").splitlines() if "sum of the uses" in line]
+    assert any(line.endswith(" more lines") for line in sums)
+    assert max(map(len, sums)) < 400

@@ -93,6 +93,19 @@ def test_it_prints(gradient):
     assert "estimated time:" in text
 
 
+def test_of_very_many_ops_the_first_are_printed():
+    def often(x):
+        for _ in ms.unroll(range(50)):
+            x = ms.ops.sin(x)
+        return x
+
+    artifact = jit(often).lower(some(3))
+    found = artifact.where(f":{often.__code__.co_firstlineno + 2}")
+    assert len(found.ops["opt"]) == 50
+    assert "and 10 more" in str(found)
+    assert str(found).count("= sin ") == 4 * 40
+
+
 def test_the_line_may_be_given_with_more_of_its_path_or_less(gradient):
     place = line_of("hidden = ops")
     for name in (FILE, "linked_programs.py", "inspection/linked_programs.py", ""):
@@ -158,6 +171,19 @@ def test_a_value_of_the_function_has_its_line_and_those_of_callers(gradient):
     assert found.text.startswith("%half: f32[16,32] = mul ")
     assert gradient.ir("opt").splitlines()[found.line - 1].lstrip().startswith(found.text)
     assert f"called at linked_programs.py:{line_of('half = scaled')}" in str(found)
+
+
+def test_values_that_the_derivative_of_a_loop_makes():
+    def f(x, w):
+        for _ in ms.keep(range(9)):
+            x = ms.ops.tanh(x * w)
+        return x.sum()
+
+    artifact = ms.grad(f, (0, 1)).lower(some(4), some(4))
+    names = re.findall(r"%(?:saved|was)_\w+|%\w+_so_far", artifact.ir("opt"))
+    found = {name: artifact.origin(name) for name in names}
+    relations = {(x.relation.partition(" ")[0], x.of.value) for x in found.values()}
+    assert relations >= {("what", "%w"), ("kept", "%x_3"), ("in", "%x_3")}
 
 
 def test_an_argument(gradient):

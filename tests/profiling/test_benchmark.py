@@ -14,7 +14,6 @@ from autodiff_compiler import nn, ops, optim
 from autodiff_compiler.backends.native.machine import why_not
 from autodiff_compiler.profiling import Benchmark, Measured
 
-
 _MODES = ("eager", "graph", "numpy", *(() if why_not() else ("native",)))
 
 

@@ -17,9 +17,9 @@ __all__ = ["Hints", "spelt"]
 
 #: What the compiler puts before and behind the name of a value that it makes of another one.
 _MADE = re.compile(
-    r"(?P<how>(?:again_|was_|saved_)*)(?P<d>(?:d\d*_)*)(?P<name>.*?)(?:_part\d+|_so_far)*(?:_\d+)?", re.ASCII
+    r"(?P<how>(?:again_|was_|saved_)*)(?P<d>(?:d\d*_)*)(?P<name>.*?)(?:_part\d+|_so_far)*(?:_+\d+)?", re.ASCII
 )
-_VERSION = re.compile(r"_\d+\Z", re.ASCII)
+_VERSION = re.compile(r"_+\d+\Z", re.ASCII)
 
 
 class Hints:
@@ -61,7 +61,7 @@ class Hints:
 
     def _plain(self, name: str) -> str:
         """The name without what says that it is a share of a sum."""
-        return re.sub(r"(?:_part\d+|_so_far)+(?:_\d+)?\Z", "", name)
+        return re.sub(r"(?:_part\d+|_so_far)+(?:_+\d+)?\Z", "", name)
 
     def _found(self, name: str) -> str | None:
         if name in self._words:

@@ -49,11 +49,12 @@ class Lowering:
         #: what is to happen as soon as a value exists: it is kept for the backward pass
         self.pushes: dict[Value, list[Callable[[], None]]] = {}
         self._places: dict[Value, int] = {}
+        #: arrays that were made to be updated, and so are nobody else's
+        self._updated: dict[Value, Var] = {}
         #: the names that several values have
         self._often: set[str | None] | None = None
-        #: large constants, by the names of the arguments that stand for them; small ones are written
-        self.large: dict[str, str] = {}
-        self.spelt_constants: dict[str, str] = {}
+        #: the names that constant arrays have in the text
+        self.constants: dict[str, str] = {}
 
     # ------------------------------------------------------------------------------------------- values
     def tree(self, value: Value) -> ast.expr:
@@ -111,9 +112,14 @@ class Lowering:
 
     def update(self, op: Op, change: Callable[[ast.expr], ast.stmt]) -> None:
         """A new array with the content of the first operand, changed by a statement."""
-        var = self.variable(op.results[0], self.start(op.operands[0], op.results[0]))
-        self.trees[op.results[0]] = tree_of(var)
-        self.body.append(Do(change(tree_of(var)), self.loc))
+        old, new = op.operands[0], op.results[0]
+        if old in self._updated and self.places(old) == 1:
+            name = self._updated[old]  # nobody else has seen the array
+        else:
+            name = self.variable(new, self.start(old, new))
+        self._updated[new] = name
+        self.trees[new] = tree_of(name)
+        self.body.append(Do(change(tree_of(name)), self.loc))
 
     def _hint_of_use(self, value: Value) -> str | None:
         """The name of a constant, or of what it becomes the first value of."""
@@ -324,8 +330,8 @@ class Lowering:
         self.support.dtype(type.dtype)
 
     def constant(self, name: str) -> ast.expr:
-        """A constant array: the name of an argument for a large one, of a line above the function for a small one."""
-        return tree_of(self.spelt_constants[name])
+        """A constant array: a small one stands above the function, a large one is an argument."""
+        return tree_of(self.constants[name])
 
     def undef(self, op: Op) -> None:
         self.trees[op.results[0]] = ast.Constant(value=None)

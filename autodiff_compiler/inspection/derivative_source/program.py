@@ -7,7 +7,7 @@ import builtins
 import keyword
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -54,6 +54,7 @@ def python_of(name: str, arguments: str, compiled: Specialised) -> PythonSource:
         lowered.states,
         lowered.writes,
         lowered.attributes,
+        compiled.paths,
     )
     return _Text(name, arguments, compiled.program.stages.opt, ends).source()
 
@@ -63,7 +64,8 @@ def python_of_module(module: Module) -> PythonSource:
     entry = module.entry
     results = tuple([Out(i) for i in range(len(entry.outs))])
     arguments = ", ".join(repr(a.type) for a in entry.args)
-    return _Text(entry.name, arguments, module, Ends(len(entry.args), results)).source()
+    bare = replace(module, inputs=(), outputs=())  # states are arguments and results like others
+    return _Text(entry.name, arguments, bare, Ends(len(entry.args), results)).source()
 
 
 @dataclass
@@ -76,6 +78,8 @@ class Ends:
     states: Mapping[str, Any] = field(default_factory=dict)
     writes: Sequence[tuple[int, int]] = ()
     attributes: Sequence[tuple[Any, str, Any]] = ()
+    #: where each argument stands in what the user gives: its position, then keys of containers
+    paths: Sequence[tuple[Any, ...]] = ()
 
 
 class _Text:
@@ -93,6 +97,8 @@ class _Text:
         #: the names of constant arrays, and of those the ones that are arguments
         self.constants: dict[str, str] = {}
         self.defaults: list[str] = []
+        #: what the entry takes, with types
+        self.takes: list[str] = []
         self.taken = set(_TAKEN) | {self.name}
 
     def source(self) -> PythonSource:
@@ -130,7 +136,7 @@ class _Text:
         for op in ops_of(function.body):
             if op.defn.name == "const" and isinstance(op.attrs[0], str):
                 self._constant(op)
-        low.spelt_constants = self.constants
+        low.constants = self.constants
         low.block(function.body)
         return low
 
@@ -163,8 +169,7 @@ class _Text:
     def _entry(self, entry: Function) -> list[str]:
         count = self.ends.arguments
         leaves, inputs = entry.args[:count], self.module.inputs
-        arguments = [Var(self._fresh(spelt(a.name or "x")), fixed=True) for a in leaves]
-        trees = [tree_of(v) for v in arguments]
+        arguments, trees = self._arguments(leaves)
         for capture in self.ends.captures:
             array = np.asarray(capture.fetch().asnumpy())
             trees.append(tree_of(self._given(re.split(r"\W", capture.what)[-1] or "tensor", array, "tensor")))
@@ -175,18 +180,42 @@ class _Text:
             Assign([v], subscript(tree_of(states), ast.Constant(value=n)), None)
             for v, n in zip(before, inputs, strict=True)
         ]
-        updates = self._updates(low, entry, arguments, states)
         results = [low.tree(v) for v in entry.outs[: len(entry.outs) - len(self.module.outputs)]]
+        if self.ends.writes:  # results must not show what is written to arguments then
+            results = [self._apart(low, tree, v) for tree, v in zip(results, entry.outs, strict=False)]
+        updates = self._updates(low, entry, results, states)
         returned = self._returned(self.ends.result, results, trees)
         low.body[:0] = [a for a in reading if self._is_read(low, a.targets[0], updates, returned)]
         low.body += updates
         return self._written(low, arguments, [states] if states else [], f"def {self.name}({{}}):", returned)
+
+    def _apart(self, low: Lowering, tree: ast.expr, value: Value) -> ast.expr:
+        """A variable for a result, with memory of its own."""
+        var = Var(self.hints.of(value), "result")
+        low.body.append(Assign([var], call("np.array", tree)))
+        return tree_of(var)
 
     def _is_read(self, low: Lowering, var: Var, updates: list[Statement], returned: ast.expr | None) -> bool:
         trees = [u.node for u in updates if isinstance(u, Do)] + ([returned] if returned is not None else [])
         return bool(low.uses.get(next(a for a in low.function.args if _is_name(low.trees[a], var)))) or any(
             n.id is var for t in trees for n in reads(t)
         )
+
+    def _arguments(self, leaves: list[Value]) -> tuple[list[Var], list[ast.expr]]:
+        """The arguments as the user gives them, and what each Tensor is: one of them, or a part of a container."""
+        paths = self.ends.paths if len(self.ends.paths) == len(leaves) else [(i,) for i in range(len(leaves))]
+        arguments: dict[Any, Var] = {}
+        trees: list[ast.expr] = []
+        for leaf, (position, *keys) in zip(leaves, paths, strict=True):
+            if position not in arguments:
+                hint = self.hints.of(leaf) if keys else spelt(leaf.name or "x")
+                arguments[position] = Var(self._fresh(hint or "x"), fixed=True)
+            tree = tree_of(arguments[position])
+            for key in keys:
+                tree = subscript(tree, ast.Constant(value=key))
+            self.takes.append(f"{_named(tree)}: {leaf.type!r}")
+            trees.append(tree)
+        return list(arguments.values()), trees
 
     def _states(self, values: list[Value]) -> tuple[str, list[Var]]:
         """The name of the dict of states, and a variable for each."""
@@ -201,20 +230,19 @@ class _Text:
         self.hints.short = {spelt(n): short for n, short in hints.items()}
         return states, [Var(hints[n]) for n in inputs]
 
-    def _updates(self, low: Lowering, entry: Function, arguments: list[Var], states: str) -> list[Statement]:
+    def _updates(self, low: Lowering, entry: Function, results: list[ast.expr], states: str) -> list[Statement]:
         """What the program changes besides returning something, as its last statements."""
         if self.ends.attributes:
             owner, name, _ = self.ends.attributes[0]
-            raise UnsupportedCallError(
-                f"{self.name} sets the attribute {name!r} of a {type(owner).__name__}, which plain NumPy cannot do"
-            )
+            what = f"the attribute {name!r} of a {type(owner).__name__} object"
+            raise UnsupportedCallError(f"{self.name} sets {what}, which NumPy alone cannot do")
         made: list[Statement] = []
         outs, outputs = entry.outs, self.module.outputs
         for at, result in self.ends.writes:
-            if at >= len(arguments):
-                raise UnsupportedCallError(f"{self.name} writes to a Tensor from outside, which plain NumPy cannot do")
-            target = subscript(tree_of(arguments[at]), ast.Constant(value=...))
-            made.append(_stored(target, low.tree(outs[result])))
+            if at >= self.ends.arguments:
+                raise UnsupportedCallError(f"{self.name} writes to a Tensor from outside, which NumPy alone cannot do")
+            target = subscript(low.trees[entry.args[at]], ast.Constant(value=...))
+            made.append(_stored(target, results[result]))
         for name, value in zip(outputs, outs[len(outs) - len(outputs) :], strict=True):
             made.append(_stored(subscript(tree_of(states), ast.Constant(value=name)), low.tree(value)))
         return made
@@ -247,7 +275,9 @@ class _Text:
             return ast.List(elts=trees, ctx=ast.Load()) if isinstance(template, list) else tuple_expr(trees)  # type: ignore[arg-type]
         found = literal(template)
         if found is None:
-            raise UnsupportedCallError(f"{self.name} returns a {type(template).__name__}, which plain NumPy has not")
+            raise UnsupportedCallError(
+                f"{self.name} returns a {type(template).__name__}, which NumPy alone does not have"
+            )
         return found
 
     def _written(
@@ -259,15 +289,14 @@ class _Text:
         layout = Layout()
         names = [*(str(v.hint) for v in arguments), *extra, *(["*"] if self.defaults else []), *self.defaults]
         layout.add(head.format(", ".join(names)), 0)
-        layout.lines += self._described(low.function, len(arguments))
+        layout.lines += self._described(low.function)
         layout.body(body, 1)
         return layout.lines
 
-    def _described(self, function: Function, count: int) -> list[str]:
+    def _described(self, function: Function) -> list[str]:
         if function is not self.module.entry:
             return []
-        takes = [f"{spelt(a.name or 'x')}: {a.type!r}" for a in function.args[:count]]
-        text = "Takes " + ", ".join(takes) + "." if takes else "Takes no arrays."
+        text = "Takes " + ", ".join(self.takes) + "." if self.takes else "Takes no arrays."
         lines = docstring(text, 4)
         lines[-1] = lines[-1].removesuffix('"""').rstrip()
         lines = lines if lines[-1] else lines[:-1]
@@ -280,6 +309,11 @@ class _Text:
         if len(lines) == 1:
             return [lines[0] + '"""']
         return [*lines, '    """']
+
+
+def _named(tree: ast.expr) -> str:
+    """An argument, or a part of one, before it has its name for good."""
+    return quoted(re.sub(r"@\d+", "", ast.unparse(tree)))
 
 
 def _is_name(tree: ast.expr, var: Var) -> bool:
@@ -343,7 +377,7 @@ def _renamed(text: str, names: list[str]) -> str:
     """Functions that are called as their ops are, where nothing else is."""
     code = re.sub(r"(?m)^ *#.*", "", text)
     for name in names:
-        if name.startswith("_") and not re.search(rf"\b{name[1:]}\b", code):
+        if name.startswith("_") and not re.search(rf"(?<!\.)\b{name[1:]}\b", code):
             text = re.sub(rf"(?<![\w.]){name}\b", name[1:], text)
     return text
 

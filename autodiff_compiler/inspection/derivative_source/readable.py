@@ -14,13 +14,18 @@ __all__ = [
 
 def window_elements(place, counts, stride, dilation):
     """Which elements of a padded array stand at one place of all windows."""
-    return tuple([slice(p * d, p * d + n * s, s) for p, n, s, d in zip(place, counts, stride, dilation)])  # noqa: B905
+    return (..., *[slice(p * d, p * d + n * s, s) for p, n, s, d in zip(place, counts, stride, dilation)])  # noqa: B905
 
 
 def padded(x, padding, value=0):
     """The array with a border around its last dimensions."""
     widths = list(zip(padding[::2], padding[1::2]))  # noqa: B905
     return np.pad(x, [(0, 0)] * (x.ndim - len(widths)) + widths, constant_values=value)
+
+
+def inner_elements(before, size):
+    """Which elements of an array with a border are not the border."""
+    return (..., *[slice(b, b + n) for b, n in zip(before, size)])  # noqa: B905
 
 
 def window_counts_of(x, kernel, stride, dilation):
@@ -37,7 +42,7 @@ def conv(x, w, stride, padding, dilation, groups):
     w = w.reshape(groups, filters // groups, *w.shape[1:])
     out = np.zeros((len(x), groups, filters // groups, *counts), x.dtype)
     for place in np.ndindex(*kernel):
-        seen = x[(..., *window_elements(place, counts, stride, dilation))]
+        seen = x[window_elements(place, counts, stride, dilation)]
         out += np.einsum("bgc...,gfc->bgf...", seen, w[(..., *place)])
     return out.reshape(len(x), filters, *counts)
 
@@ -52,10 +57,9 @@ def conv_input(g, w, size, stride, padding, dilation, groups):
     out = np.zeros((len(g), groups, w.shape[2], *wide), g.dtype)
     for place in np.ndindex(*kernel):
         added = np.einsum("bgf...,gfc->bgc...", g, w[(..., *place)])
-        seen = out[(..., *window_elements(place, counts, stride, dilation))]
+        seen = out[window_elements(place, counts, stride, dilation)]
         seen += added
-    inner = tuple([slice(b, b + n) for b, n in zip(before, size)])  # noqa: B905
-    return out.reshape(len(g), groups * w.shape[2], *wide)[(..., *inner)]
+    return out.reshape(len(g), groups * w.shape[2], *wide)[inner_elements(before, size)]
 
 
 def conv_filter(x, g, kernel, stride, padding, dilation, groups):
@@ -66,7 +70,7 @@ def conv_filter(x, g, kernel, stride, padding, dilation, groups):
     g = g.reshape(batch, groups, filters // groups, np.prod(counts, dtype=int))
     out = np.zeros((groups, filters // groups, channels, *kernel), x.dtype)
     for place in np.ndindex(*kernel):
-        seen = x[(..., *window_elements(place, counts, stride, dilation))]
+        seen = x[window_elements(place, counts, stride, dilation)]
         out[(..., *place)] = np.einsum("bgcn,bgfn->gfc", seen.reshape(*x.shape[:3], g.shape[3]), g)
     return out.reshape(filters, channels, *kernel)
 
@@ -77,9 +81,9 @@ def max_pool(x, kernel, stride, padding, dilation):
     x = padded(x, padding, lowest)
     counts = window_counts_of(x, kernel, stride, dilation)
     places = np.ndindex(*kernel)
-    best = x[(..., *window_elements(next(places), counts, stride, dilation))]
+    best = x[window_elements(next(places), counts, stride, dilation)]
     for place in places:
-        best = np.maximum(best, x[(..., *window_elements(place, counts, stride, dilation))])
+        best = np.maximum(best, x[window_elements(place, counts, stride, dilation)])
     return best
 
 
@@ -93,9 +97,9 @@ def max_pool_index(x, kernel, stride, padding, dilation):
     index = np.full(best.shape, -1)
     for place in np.ndindex(*kernel):
         seen = window_elements(place, counts, stride, dilation)
-        greater = (best == best) & ~(x[(..., *seen)] <= best)  # or the first nan
+        greater = (best == best) & ~(x[seen] <= best)  # or the first nan
         better = ((index < 0) | greater) & (number[seen] >= 0)
-        best = np.where(better, x[(..., *seen)], best)
+        best = np.where(better, x[seen], best)
         index = np.where(better, number[seen], index)
     return index
 
@@ -104,7 +108,7 @@ def window_sum(x, kernel, stride, padding):
     """The sum of every window; the border counts as zeros."""
     x, ones = padded(x, padding), [1] * len(kernel)
     counts = window_counts_of(x, kernel, stride, ones)
-    return sum(x[(..., *window_elements(place, counts, stride, ones))] for place in np.ndindex(*kernel))
+    return sum(x[window_elements(place, counts, stride, ones)] for place in np.ndindex(*kernel))
 
 
 def window_spread(g, size, kernel, stride, padding):
@@ -114,10 +118,9 @@ def window_spread(g, size, kernel, stride, padding):
     before, after = padding[::2], padding[1::2]
     out = np.zeros((*lead, *[s + b + a for s, b, a in zip(size, before, after)]), g.dtype)  # noqa: B905
     for place in np.ndindex(*kernel):
-        seen = out[(..., *window_elements(place, counts, stride, ones))]
+        seen = out[window_elements(place, counts, stride, ones)]
         seen += g
-    inner = tuple([slice(b, b + s) for b, s in zip(before, size)])  # noqa: B905
-    return out[(..., *inner)]
+    return out[inner_elements(before, size)]
 
 
 def add_along_axis(x, index, updates, axis, distinct):

@@ -129,7 +129,7 @@ def _measured(timing: Timing | None, number: dict[Place, int]) -> Iterator[list[
     """Place, part and seconds as they were measured."""
     for x in timing.lines if timing is not None else ():
         place = Place(x.file, x.line)
-        if place in number:
+        if x.seconds and place in number:
             yield [number[place], x.part, x.seconds]
 
 

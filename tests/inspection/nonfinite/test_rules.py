@@ -314,6 +314,8 @@ def test_calls_by_turns_find_their_programs() -> None:
         for _ in range(12):
             assert f(f32(0)).item() == -INF
     assert f.cache_info()["compiles"] == 2
+    (change,) = f.explain_recompiles()[1].changes
+    assert (change.before, change.after) == ("nothing", "check_nonfinite=True")
 
 
 def test_graph_mode_cells_and_derivatives_by_turns() -> None:
@@ -467,6 +469,13 @@ def test_for_a_whole_run_by_the_environment(tmp_path: Any, value: str, said: str
     variables = {**os.environ, "AC_CHECK_NONFINITE": value, "PYTHONPATH": str(Path(ms.__file__).parents[1])}
     done = subprocess.run([sys.executable, "-c", text], env=variables, capture_output=True, text=True, timeout=60)
     assert said in done.stdout, done.stderr
+
+
+def test_results_on_a_device_cannot_be_looked_at() -> None:
+    ms.jit(lambda x: x)(f32(1))  # devices are known from now on
+    with ms.check_nonfinite(), pytest.raises(RuntimeError, match="looks at what the CPU computes"):
+        ms.set_context(device_target="Ascend")
+    assert ms.get_context("device_target") == "CPU"
 
 
 def test_wrong_values() -> None:
