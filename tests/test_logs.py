@@ -98,7 +98,7 @@ def test_threads_are_told_of_one_by_one(heard):
         thread.start()
     for thread in threads:
         thread.join()
-    names = sorted(m.partition(": ")[2] for m in told("recompiles"))
+    names = sorted(m.rpartition(": ")[2] for m in told("recompiles"))
     assert names == [f"g{i}(f32[2]) is compiled (1)" for i in range(8)]
 
 

@@ -57,6 +57,16 @@ MODULES = {
 }
 
 
+#: What `lower` and its neighbours give: a page of its own, where every method has a section.
+LOOKED_AT = {
+    "inspection.artifact": "Artifact", "inspection.irtext": "IRText", "inspection.runnable": "ParsedIR",
+    "inspection.where": "Where", "inspection.origin": "Origin", "inspection.cost": "Cost",
+    "inspection.memory_use": "MemoryUse", "inspection.timing": "Timing", "inspection.pictures.picture": "Picture",
+    "inspection.derivative_source.python_source": "PythonSource", "profiling.profile": "Profile",
+    "profiling.benchmark": "Benchmark", "compiler.history": "Recompiles",
+}  # fmt: skip
+
+
 def named(module: Any) -> Iterator[tuple[str, Any]]:
     """What a module publishes, but for modules, by name; of one object with several names the first."""
     for name in getattr(module, "__all__", None) or [n for n in dir(module) if not n.startswith("_")]:
@@ -169,6 +179,7 @@ def first_page() -> str:
     """The page of the package itself."""
     lines = ["# autodiff_compiler", "", "```python\nimport autodiff_compiler as ms\n```", ""]
     lines += ["| module | what is in it |", "|---|---|"]
+    lines += ["| [artifacts](artifacts.md) | what `lower`, `profile` and `benchmark` give |"]
     lines += [f"| [`{module}`]({module}.md) | {what} |" for module, what in MODULES.items()]
     published = dict(named(autodiff_compiler))
     errors = [name for name, thing in published.items() if inspect.isclass(thing) and issubclass(thing, BaseException)]
@@ -186,8 +197,25 @@ def first_page() -> str:
     return "\n".join(lines)
 
 
+def artifacts() -> str:
+    """The page of what is given to look at."""
+    lines = [
+        "# Artifacts",
+        "",
+        "What `lower`, `profile` and `benchmark` give, and what that gives: made by them alone.",
+        "",
+    ]
+    for where, name in LOOKED_AT.items():
+        cls = getattr(importlib.import_module(f"autodiff_compiler.{where}"), name)
+        lines += [f"## `{name}`", "", markdown(cls.__doc__ or ""), ""]
+        for member, given, doc in members(cls):
+            lines += [f"### `{name}.{member}{given}`", "", markdown(doc), ""]
+    return "\n".join(lines)
+
+
 def pages() -> Iterator[tuple[str, str, str]]:
     """Paths in the site, titles and texts of all pages."""
     yield "api/index.md", "autodiff_compiler", first_page()
+    yield "api/artifacts.md", "artifacts", artifacts()
     for name, what in MODULES.items():
         yield f"api/{name}.md", name, page_of(importlib.import_module(f"autodiff_compiler.{name}"), what)

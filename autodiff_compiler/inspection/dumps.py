@@ -110,13 +110,13 @@ def _decided(reasons: Reasons) -> Iterator[str]:
 def _loops(loops: Sequence[Op]) -> Iterator[str]:
     if loops:
         shown = ", ".join(_loop(op) for op in loops[:_NAMED])
-        yield f"; loops kept: {shown}{' ...' if len(loops) > _NAMED else ''}"
+        yield f"; loops kept at {shown}{' ...' if len(loops) > _NAMED else ''}"
 
 
 def _loop(op: Op) -> str:
     if op.loc is None:
-        return op.defn.name
-    return f"{op.defn.name} at {line_of_place(op.loc)}" + (" (adjoint)" if op.loc.tag == "adjoint" else "")
+        return "one without a place"
+    return line_of_place(op.loc) + (" (adjoint)" if op.loc.tag == "adjoint" else "")
 
 
 def _kept(module: Module, names: Mapping[Value, str]) -> Iterator[str]:

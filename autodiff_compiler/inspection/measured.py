@@ -115,7 +115,8 @@ class Tally:
     def add(self, program: str, times: Times, table: Table) -> None:
         """What a program took: the `table` of its spans."""
         model, _, _ = model_of(machine_limits(times.backend), times.arena)
-        self.reading += float(table[:, 0].sum()) * (times.reading + times.beside) * 1e-9
+        self.reading += (float(table[:, 1].sum()) + float(table[:, 0].sum()) * times.beside) * 1e-9
+        self.reading -= sum(seconds_of(span, times, table) for span in times.all_spans())
         for span in times.spans:
             self._span(span, (), program, times, table, model)
 

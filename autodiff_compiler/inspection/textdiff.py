@@ -35,6 +35,10 @@ class _Line:
     function: int
 
     @property
+    def words(self) -> str:
+        return f"{self.body} {self.note}"
+
+    @property
     def shown(self) -> str:
         return f"{self.body}{'  ' + self.place if self.place else ''}{'  ' + self.note if self.note else ''}"
 
@@ -51,6 +55,7 @@ def difference(before: str, after: str, context: int, colour: bool) -> IRText:
         for i, j in zip(range(block.a, block.a + block.size), range(block.b, block.b + block.size), strict=True):
             if names.agree(a[i], b[j]):
                 same[i] = j
+    same = _again(a, b, same, names)
     edits = list(_edits(len(a), len(b), same))
     out = list(_hunks(a, b, edits, names, max(0, context)))
     if out:
@@ -58,6 +63,19 @@ def difference(before: str, after: str, context: int, colour: bool) -> IRText:
     if colour:
         out = [f"{_ANSI[line[0]]}{line}\x1b[0m" if line[:1] in _ANSI else line for line in out]
     return IRText("\n".join(out), "diff", f"{_title(before)} and {_title(after)}")
+
+
+def _again(a: list[_Line], b: list[_Line], same: dict[int, int], names: _Names) -> dict[int, int]:
+    """More lines that are the same, found between those that are, now that the names are known."""
+    found, i, j = dict(same), 0, 0
+    for p, q in [*same.items(), (len(a), len(b))]:
+        old, new = ([names.translated(x, x.words) for x in a[i:p]], [x.words for x in b[j:q]])
+        for block in SequenceMatcher(None, old, new, autojunk=False).get_matching_blocks():
+            for k in range(block.size):
+                if names.agree(a[i + block.a + k], b[j + block.b + k]):
+                    found[i + block.a + k] = j + block.b + k
+        i, j = p + 1, q + 1
+    return dict(sorted(found.items()))
 
 
 def _title(text: str) -> str:
@@ -94,7 +112,7 @@ class _Names:
         """Whether two lines are the same but for names; what they call the values that come first here is noted."""
         pair = a.function, b.function
         new, old = self.new.setdefault(pair, {}), self.old.setdefault(pair, {})
-        pairs = list(zip(_NAME.findall(f"{a.body} {a.note}"), _NAME.findall(f"{b.body} {b.note}"), strict=True))
+        pairs = list(zip(_NAME.findall(a.words), _NAME.findall(b.words), strict=True))
         first = dict(pairs)
         back = {q: p for p, q in pairs}
         if any(first[p] != q or back[q] != p or new.get(p, q) != q or old.get(q, p) != p for p, q in pairs):
@@ -103,8 +121,8 @@ class _Names:
         old.update(back)
         return True
 
-    def translated(self, line: _Line) -> str:
-        """A removed line in the names of the new text; what means something else there gets a prime."""
+    def translated(self, line: _Line, text: str) -> str:
+        """A text of a line in the names of the new text; what means something else there gets a prime."""
         found = [names for (function, _), names in self.new.items() if function == line.function and names]
         names = max(found, key=len, default={})
         taken = set(names.values())
@@ -113,7 +131,7 @@ class _Names:
             name = match[0]
             return names.get(name) or (f"{name}'" if name in taken else name)
 
-        return _NAME.sub(one, line.shown)
+        return _NAME.sub(one, text)
 
 
 def _edits(m: int, n: int, same: dict[int, int]) -> Iterator[tuple[str, int, int]]:
@@ -141,4 +159,4 @@ def _hunks(
             head = next((x.body for x in reversed(b[: j + 1]) if x.body.startswith("func ")), "")
             yield f"@@ {head.partition('(')[0] or 'declarations'} @@"
         last = k
-        yield f"{kind} {names.translated(a[i]) if kind == '-' else b[j].shown}"
+        yield f"{kind} {names.translated(a[i], a[i].shown) if kind == '-' else b[j].shown}"

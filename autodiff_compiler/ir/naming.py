@@ -81,7 +81,7 @@ def name_values(module: Module, between: str = "_") -> Module:
 
 def definitions(function: Function) -> list[Value]:
     """The values of a function in the order in which its text defines them."""
-    found = list(function.body.args)
+    found = list(function.args)
     _inside(function.body, found)
     return found
 
@@ -94,17 +94,19 @@ def _inside(block: Block, found: list[Value]) -> None:
 
 
 def _of_blocks(op: Op, found: list[Value]) -> None:
-    body = op.blocks[-1]
-    if carries_of(op) is None:
+    carries = carries_of(op)
+    if carries is None:
         for block in op.blocks:
             found += block.args
             _inside(block, found)
         return
-    if op.defn.name == "while":
+    body = op.blocks[-1]
+    if op.defn.name == "while":  # its condition knows the carries by the names that the body has for them
         found += body.args
         _inside(op.blocks[0], found)
     else:
-        found += [*body.args[1:], body.args[0]]
+        found += body.args[1:]
+        found.append(body.args[0])
     _inside(body, found)
 
 

@@ -165,8 +165,9 @@ class Profile:
             _ENTERING: running - inside - tally.reading,
             _AROUND: calling - running - noting,
             _BETWEEN: (self.seconds - calling - eager - noting_eager) * self._whole,
-            _MEASURING: tally.reading + noting + noting_eager,
         }
+        less = sum(min(0.0, x) for x in outside.values())  # what reading the clock was taken for too much
+        outside[_MEASURING] = tally.reading + noting + noting_eager + less
         rest = [Row(name, seconds=max(0.0, x), cumulative=max(0.0, x)) for name, x in outside.items() if x > 0]
         tally.finish(self.seconds)
         for row in rest:

@@ -54,6 +54,16 @@ def test_one_op_more_in_front_shows_as_one_line():
     assert changes(after.diff(BEFORE)) == ["-   %0': f32[2] = exp %y"]
 
 
+def test_a_line_that_moved_shows_as_itself():
+    before = program(
+        "%0: f32[2] = tanh %x\n%1: f32[2] = exp %x\n%2: f32[2] = exp %y\n%3: f32[2] = mul %1, %2\nreturn %3"
+    )
+    after = program(
+        "%2: f32[2] = exp %y\n%0: f32[2] = tanh %x\n%1: f32[2] = exp %x\n%3: f32[2] = mul %1, %2\nreturn %3"
+    )
+    assert changes(before.diff(after)) == ["+   %2: f32[2] = exp %y", "-   %2: f32[2] = exp %y"]
+
+
 def test_the_heads_say_what_is_compared_and_where():
     after = program("%0: f32[2] = sin %x\n%1: f32[2] = mul %0, %y\n%2: f32[2] = add %1, %0\nreturn %2")
     diff = BEFORE.diff(after, context=1)

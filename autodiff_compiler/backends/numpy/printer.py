@@ -17,7 +17,8 @@ from .syntax import Var, printed, tuple_expr, variables
 
 __all__ = ["Namer", "module_text"]
 
-_TAKEN = {*keyword.kwlist, *dir(builtins), "np", "ml_dtypes", "scipy", "BLOCKS", "CONSTANTS", "CALLABLES", "CLOCK", "LAP"}
+_OF_PROGRAMS = ("BLOCKS", "CONSTANTS", "CALLABLES", "CLOCK", "LAP")
+_TAKEN = {*keyword.kwlist, *dir(builtins), "np", "ml_dtypes", "scipy", *_OF_PROGRAMS}
 
 
 #: From this depth on, arms that hold more blocks become functions of their own.

@@ -35,10 +35,9 @@ class Layout:
             if isinstance(s, Assign):
                 self.add(ast.unparse(_assignment(s)), depth)
             elif isinstance(s, Do):
-                self.add(_without_parentheses(s.node), depth)
+                self.add(_without_parentheses(s.node, WIDTH - depth * _INDENT), depth)
             elif isinstance(s, Loop):
-                head = f"for {_unparsed(store(s.targets))} in" if s.targets else "while"
-                self.add(f"{head} {_unparsed(s.head)}:", depth)
+                self.add(_head_of(s, WIDTH - depth * _INDENT), depth)
                 self.body(s.body, depth + 1, s.loc)
                 if not s.body:
                     self.add("pass", depth + 1)
@@ -93,11 +92,19 @@ def _unparsed(tree: ast.expr) -> str:
     return text[1:-1] if isinstance(tree, ast.Tuple) and len(tree.elts) > 1 else text
 
 
-def _without_parentheses(node: ast.stmt) -> str:
-    """``return a, b``"""
-    if isinstance(node, ast.Return) and node.value is not None:
+def _without_parentheses(node: ast.stmt, room: int) -> str:
+    """``return a, b``, if there is room for it; within parentheses a line can be broken."""
+    text = ast.unparse(node)
+    if isinstance(node, ast.Return) and node.value is not None and len(text) - 2 <= room:
         return f"return {_unparsed(node.value)}"
-    return ast.unparse(node)
+    return text
+
+
+def _head_of(loop: Loop, room: int) -> str:
+    if not loop.targets:
+        return f"while {_unparsed(loop.head)}:"
+    text = f"for {_unparsed(store(loop.targets))} in {_unparsed(loop.head)}:"
+    return text if len(text) <= room else f"for {ast.unparse(store(loop.targets))} in {_unparsed(loop.head)}:"
 
 
 # ------------------------------------------------------------------------------------------------ long lines
