@@ -79,7 +79,8 @@ if TYPE_CHECKING:
     from .context import ParallelMode, get_current_device, run_check, set_auto_parallel_context, set_device
     from .inspection.runnable import parse_ir
     from .mindspore_names import as_mindspore
-    from .profiling import benchmark, profile
+    from .profiling.benchmark import benchmark
+    from .profiling.profile import profile
     from .runtime.mutable import mutable
     from .train.serialization import load_checkpoint, load_param_into_net, save_checkpoint
     from .transforms.classes import jit_class

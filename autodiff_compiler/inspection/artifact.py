@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Sequence
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from ..backends.base import Coverage, SilentExecutable
+from ..backends.base import Coverage, SilentExecutable, Work
 from ..backends.numpy.backend import NumpyProgram
 from ..compiler.pipeline import coverage, numpy_program, planned, work
 from ..compiler.specialised import Specialised
@@ -143,8 +144,7 @@ class Artifact:
 
         if trips < 0:
             raise ValueError(f"trips must not be negative, but is {trips}")
-        program = self._compiled.program
-        found = work(program.stages.opt, program.in_place)
+        found = self._work
         limits = machine_limits(found.backend) if found.backend in ("native", "numpy") else None
         return cost_of(self._name, found, limits, trips)
 
@@ -164,11 +164,17 @@ class Artifact:
 
         return timing(self, n)
 
+    @cached_property
+    def _work(self) -> Work:
+        """What the program does when it is called; it takes as long as its compilation to find out."""
+        program = self._compiled.program
+        return work(program.stages.opt, program.in_place)
+
     def memory(self) -> MemoryUse:
         """The bytes of arguments, results and constants, of the arena and of stacks, and of code; see `MemoryUse`."""
         program = self._compiled.program
         opt, executable = program.stages.opt, program.executable
-        found = work(opt, program.in_place)
+        found = self._work
         arguments, results = ([_bytes(x) for x in side] for side in (opt.entry.args, opt.entry.outs))
         storage = found.storage
         return MemoryUse(

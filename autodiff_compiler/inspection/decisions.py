@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ..compiler.history import watched
-from ..compiler.pipeline import coverage, kernels_of, why_numpy, work
+from ..compiler.pipeline import coverage, kernels_of, why_numpy
 from ..config import context
 from ..ir.core import Module, Op, Value
 from ..ir.types import Seq, TensorType, Type
@@ -37,7 +37,7 @@ def explained(artifact: Artifact) -> str:
     """The explanation of a compiled call."""
     compiled = artifact._compiled
     lowered, opt = compiled.lowered, compiled.program.stages.opt
-    backend = work(opt, compiled.program.in_place).backend
+    backend = artifact._work.backend
     native = kernels_of(opt) if backend == "native" else None
     sections = [
         ("Static (known while compiling) or dynamic (known when it runs): names of the function at its end",

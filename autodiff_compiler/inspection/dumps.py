@@ -70,6 +70,8 @@ def _header(stage: str, stages: Stages, of: str) -> Iterator[str]:
     yield f"what: {_WHAT[stage] if derivatives or stage != 'adjoint' else _WITHOUT}"
     asked = [f"optimize {context.optimize if stages.front.optimize is None else stages.front.optimize}"]
     asked.append(f"backend {stages.front.backend or context.backend}")
+    if stages.front.check_nonfinite:
+        asked.append(f"check_nonfinite {stages.front.check_nonfinite}")
     if context.device_target != "CPU":
         asked.append(f"device {context.device_target}")
     yield f"asked: {'; '.join([*derivatives, *asked])}"

@@ -39,7 +39,8 @@ def remarks(function: Function, names: Mapping[Value, str], outputs: Sequence[st
 
 
 def _of_sum(op: Op) -> Iterator[str]:
-    if op.loc is not None and op.loc.uses:
+    # Other ops may have the same place: checks of a sum, say.
+    if op.loc is not None and op.loc.uses and any(x.name and x.name.startswith("d") for x in op.results):
         counts = Counter(map(line_of_place, reversed(op.loc.uses)))
         places = [
             place if n == 1 else f"{place} ({'twice' if n == 2 else f'{n} times'})" for place, n in counts.items()
