@@ -68,15 +68,15 @@ HEAD = """\
 <!-- written by tools/benchmarks_page.py from benchmarks/results; do not edit by hand -->
 
 The same work in this package and in others, side by side in one process. `make bench-peers` measures it on your
-machine; `python -m benchmarks.peers --only mlp --rounds 5` measures a part. These figures are those of
-`python -m benchmarks.peers --threads 1 --rounds 5 --json benchmarks/results/peers_1.json`, the pages are made of them
-by `python tools/benchmarks_page.py --plot`.
+machine; `python -m benchmarks.peers --only mlp --rounds 5` measures a part. These figures lie in `benchmarks/results`,
+where `--threads 1 --rounds 5 --json benchmarks/results/peers_1.json` put them; `python tools/benchmarks_page.py --plot`
+makes this page and its picture of them.
 
 - A framework is timed only after its values and gradients have agreed with NumPy's in float64, whose formulas are
   written by hand and agree with central differences.
 - *ours* is the time of the compiled program (the native backend). Every other column is that framework's time (or
-  memory) divided by ours: above 1 it takes longer than this package. The medians of {rounds} rounds, in brackets the
-  quartiles of ours; in each round all frameworks take turns.
+  memory) divided by ours: above 1 it takes longer, or more, than this package. These are medians of {rounds} rounds (of
+  memory 3), in brackets the quartiles of ours; in each round all frameworks take turns.
 - **Bold** is a ratio below the target that was set for it beforehand. [Which were missed](#targets) says why.
 - Every process is bound to as many cores as it has threads. Arrays belong to each framework already; a call is over
   when its results are there. *NumPy by hand* is a gradient derived on paper and written in NumPy.
@@ -116,7 +116,8 @@ def ours(row: dict[str, Any]) -> str:
     """Our median with its quartiles."""
     if not row["base"]:
         return "failed" if row["failed"] else ""
-    low, middle, high = statistics.quantiles(row["figures"][row["base"]], n=4, method="inclusive")
+    figures = row["figures"][row["base"]]
+    low, middle, high = statistics.quantiles(figures * 2 if len(figures) == 1 else figures, n=4, method="inclusive")
     spread = f" [{number(low / scale)}-{number(high / scale)}]" if (scale := scale_of(middle, row["unit"])) else ""
     text = f"{quantity(middle, row['unit'])}{spread}"
     return f"**{text}** (at most {row['at_most']:g})" if row["reached"].get("at most") is False else text
@@ -166,11 +167,12 @@ def page(runs: list[dict[str, Any]]) -> str:
     """The whole page."""
     rounds = max((len(f) for run in runs for row in run["rows"] for f in row["figures"].values()), default=0)
     lines = [HEAD.format(rounds=rounds).rstrip()]
-    for run in runs:
-        for threads in sorted({row["threads"] for row in run["rows"]}):
-            lines += [f"\n## With {threads} thread{'s' * (threads > 1)}\n\n{run['environment']}"]
-            lines += tables([row for row in run["rows"] if row["threads"] == threads])
-    measured = {row["group"] for run in runs for row in run["rows"]}
+    rows = [row for run in runs for row in run["rows"]]
+    for threads in sorted({row["threads"] for row in rows}):
+        lines.append(f"\n## With {threads} thread{'s' * (threads > 1)}\n")
+        lines += [f"- {run['environment']}" for run in runs if threads in {row["threads"] for row in run["rows"]}]
+        lines += tables([row for row in rows if row["threads"] == threads])
+    measured = {row["group"] for row in rows}
     if left := [title[0].lower() + title[1:] for group, title in GROUPS.items() if group not in measured]:
         lines.append(f"\nNot in these runs, and measured by the same command: {'; '.join(left)}.")
     return "\n".join([*lines, *targets(runs)]).rstrip() + "\n"
