@@ -83,9 +83,21 @@ class Value(Unknown):
         self.number: int | None = None
 
     def named_after(self, other: Value) -> None:
-        """Takes over the name, or the number, of a value that this one stands for; unless it has one already."""
-        if self.name is None and self.number is None:
-            self.name, self.number = other.name, other.number
+        """Takes over the name of a value that this one stands for, unless it has one already; else the number.
+
+        One that has a number keeps that if it is a constant, which stands for whatever is equal to it, or if another
+        transformation made the other value: nothing of the user's is called after an adjoint that happens to be it.
+        """
+        if self.name is None:
+            if self.number is None:
+                self.name, self.number = other.name, other.number
+            elif not self.made_by("const") and self._tag == other._tag:
+                self.name = other.name
+
+    @property
+    def _tag(self) -> str:
+        loc = self.owner.loc if type(self.owner) is Op else None
+        return loc.tag if loc is not None else ""
 
     @property
     def dtype(self) -> DType:
