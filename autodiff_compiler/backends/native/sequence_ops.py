@@ -78,6 +78,8 @@ def _to_seq(low: Lowering, op: Op) -> None:
     type = op.results[0].type
     assert isinstance(type, Seq)
     assert isinstance(type.elem, TensorType)
+    if isinstance(operand, Array) and operand.counted:  # numbers that lie nowhere yet
+        operand = low.in_memory(x)
     length = i64(x.shape[0])  # type: ignore[arg-type]
     if isinstance(operand, Array):
         base = low.text.at(operand.base, operand.offset)

@@ -111,3 +111,25 @@ def test_sequences_of_sequences_do_not_leave():
     text = "func @f(%x: seq<seq<f64[]>>) -> (seq<seq<f64[]>>) {\n  return %x\n}\n"
     with pytest.raises(NotNativeError, match="seq"):
         native(parse_module(text))
+
+
+COUNTED = """
+func @f(%x: f64[2], %n: i64[]) -> (f64[2], seq<i64[]>) {
+  %k: i64[50] = iota {start=3, step=2, size=50, dtype=i64}
+  %ks: seq<i64[]> = to_seq %k
+  %y: f64[2] = scan %n (%c = %x ; %e = %ks) body (%i) {
+    %w: f64[] = cast %e {dtype=f64}
+    %b: f64[2] = broadcast_to %w {shape=[2]}
+    %d: f64[2] = add %c, %b
+    yield %d
+  }
+  return %y, %ks
+}
+"""
+
+
+def test_elements_of_numbers_that_are_counted():
+    """Such numbers lie nowhere; a loop over them reads memory."""
+    y, ks = native(parse_module(COUNTED))(np.array([0.5, 1.0]), np.array(50))
+    np.testing.assert_array_equal(y, [0.5 + 50 * 3 + 50 * 49, 1.0 + 50 * 3 + 50 * 49])
+    np.testing.assert_array_equal(ks, np.arange(3, 103, 2))
