@@ -111,7 +111,7 @@ def direct(
         return None
     given, new = len(s.arguments) - len(states), len(s.results) - len(written)
     changes = bool(s.overwritten or written)
-    if min(s.overwritten, default=given) < given or (changes and s.calls_python):
+    if min(s.overwritten, default=given) < given or (changes and s.resumes):
         return None
     if any(s.arguments[given + i].kind != r.kind for i, r in zip(written, s.results[new:], strict=True)):
         return None

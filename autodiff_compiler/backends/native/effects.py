@@ -63,7 +63,7 @@ def _raiser(low: Lowering, op: Op) -> Callable[..., Any]:
 
 
 def _raise(low: Lowering, op: Op) -> None:
-    call_host(low, op, _raiser(low, op), copies=True)
+    call_host(low, op, _raiser(low, op), copies=True, returns=False)
 
 
 def _assert(low: Lowering, op: Op) -> None:
@@ -72,7 +72,7 @@ def _assert(low: Lowering, op: Op) -> None:
 
     def fail() -> list[Reg]:
         with low.inside():
-            call_host(low, op, _raiser(low, op), operands, copies=True)
+            call_host(low, op, _raiser(low, op), operands, copies=True, returns=False)
         return []
 
     low.text.branch(low.text.let("i1", f"xor {holds}, true"), fail, rare=True)

@@ -53,8 +53,9 @@ _DECLARES = (
 class Host:
     """One call: the function, and how its operands and results lie in memory.
 
-    `copies`: it may keep what it is given, or change it.  `commits` are noted if an exception leaves it (see
-    `runtime.commits`): functions, each with how many arrays behind the results it takes, which are `noted`.
+    `copies`: it may keep what it is given, or change it.  `returns`: it does not always raise.  `commits` are noted if
+    an exception leaves it (see `runtime.commits`): functions, each with how many arrays behind the results it takes,
+    which are `noted`.
     """
 
     def __init__(
@@ -64,11 +65,13 @@ class Host:
         results: Sequence[View],
         *,
         copies: bool = False,
+        returns: bool = True,
         commits: Sequence[tuple[Callable[..., Any], int]] = (),
         noted: Sequence[View] = (),
         loc: Loc | None = None,
     ) -> None:
         self.run, self.operands, self.results, self.copies = run, operands, results, copies
+        self.returns = returns
         self.commits, self.noted, self.loc = commits, noted, loc
         self._table = ctypes.c_void_p * (len(operands) + len(results) + len(noted))
 
@@ -140,16 +143,22 @@ def lower_host(low: Lowering, op: Op) -> None:
 
 
 def call_host(
-    low: Lowering, op: Op, run: Callable[..., Any], operands: Sequence[Any] | None = None, *, copies: bool = False
+    low: Lowering,
+    op: Op,
+    run: Callable[..., Any],
+    operands: Sequence[Any] | None = None,
+    *,
+    copies: bool = False,
+    returns: bool = True,
 ) -> None:
-    """A call of `run` with the op's operands (or these) as arrays; it returns the results."""
+    """A call of `run` with the op's operands (or these) as arrays; it returns the results, unless it only raises."""
     operands = [array_of(low, x) for x in (op.operands if operands is None else operands)]
     results = []
     for r in op.results:
         if not isinstance(r.type, TensorType):
             raise NotNativeError(f"{op.defn.name} makes {r.type}")
         results.append(low.array(r.type) if r.type.shape == () else low.target(r))
-    call_python(low, run, operands, results, copies=copies, loc=op.loc)
+    call_python(low, run, operands, results, copies=copies, returns=returns, loc=op.loc)
     for r, array in zip(op.results, results, strict=True):
         if array.shape == ():
             low.env[r] = Spread(array.type, low.one.load(array.base, array.dtype))
@@ -162,6 +171,7 @@ def call_python(
     results: Sequence[Array],
     *,
     copies: bool = False,
+    returns: bool = True,
     loc: Loc | None = None,
 ) -> None:
     """A call of `run` with these arrays, whose results are written to those."""
@@ -175,9 +185,8 @@ def call_python(
     views = [View(a.type, a.strides) for a in arrays]
     n, end = len(operands), len(operands) + len(results)
     commits = [(low.module.callables[op.attr("fn").removeprefix("@")], len(op.operands)) for op in low.noting]
-    low.hosts.append(
-        Host(run, views[:n], views[n:end], copies=copies, commits=commits, noted=views[end:], loc=loc or low.loc)
-    )
+    more: dict[str, Any] = {"copies": copies, "returns": returns, "commits": commits, "noted": views[end:]}
+    low.hosts.append(Host(run, views[:n], views[n:end], loc=loc or low.loc, **more))
     number = i64(len(low.hosts) - 1)
     text.needs["call_host"] = _CALL_HOST.replace("<host>", low.context.place("host"))
     text.declares.update(_DECLARES)

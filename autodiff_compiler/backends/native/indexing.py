@@ -77,7 +77,7 @@ def _refuse(low: Lowering, op: Op, source: Array | None, bad: Reg) -> None:
             kernel(index, size=size, negative=negative)
             return ()
 
-        call_python(low, refuse, [operand], [])
+        call_python(low, refuse, [operand], [], returns=False)
         return ()
 
     low.text.branch(bad, fail, rare=True)

@@ -67,6 +67,7 @@ class Recipe:
             low.frame_bytes,
             stacks=low.stacks,
             calls_python=python,
+            resumes=low.polls or any(host.returns for host in low.hosts),
             release_gil=alone and touched >= _LONG,
             poison=low.poisoned,
         )
@@ -106,6 +107,7 @@ class Recipe:
             frame_bytes,
             stacks=stacks,
             calls_python=calls_python,
+            resumes=calls_python,  # without hosts these are looks for interrupts
             release_gil=release_gil,
         )
         return cls(signature, context, [_array(x) for x in data["constants"]], []), loaded

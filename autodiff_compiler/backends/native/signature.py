@@ -86,7 +86,8 @@ class Signature:
     `frame_bytes`: of the frame with its header (see `frames`); 0 if main gets a null pointer.  `stacks`: how many
     growable stacks stand in its table.  `tensors`: whether arguments and results are Tensors.  `bare`: whether the one
     result is returned itself, not a tuple with it; `form`: what is returned in place of either.  `release_gil`: whether
-    other threads run during main.  `calls_python`: whether Python code may run in main while it holds the lock.
+    other threads run during main.  `calls_python`: whether Python code may run in main while it holds the lock;
+    `resumes`: whether main goes on after that, so not only where it raises.
     `watched`: a table, whose address is "watched" in the context, has pairs of the address of a word and what the word
     must be, up to an address of zero; else Python takes the call (with `words.BY_VALUE` on the address, the word may
     point to another object that is equal, with `words.BYTES` it points to bytes that must be those of a `bytes`
@@ -103,6 +104,7 @@ class Signature:
     form: Form | None = None
     release_gil: bool = False
     calls_python: bool = False
+    resumes: bool = False
     watched: bool = False
     poison: bool = False
 
