@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from typing import Any, TypeVar, cast
 
 from . import logs
-from .environment import check_environment, choice, flag
+from .environment import check_at_import, choice, flag
 from .errors import SideEffectError, UnsupportedSyntaxError
 from .locks import Lock
 
@@ -118,6 +118,7 @@ _OF_DEVICES = (
 #: When this package was imported: what of its files is newer is not what runs.
 IMPORTED = time.time()
 
+check_at_import()
 _SETTINGS = {
     "mode": PYNATIVE_MODE,
     "device_target": "CPU",
@@ -277,7 +278,6 @@ def _check_kept(name: str, value: Any) -> None:
         raise ValueError("grad_for_scalar: a Python number has no derivative; make it a Tensor")
 
 
-check_environment()  # so that a mistake is an error at once, and not where the setting is used first
 logs.start()
 context = Context()
 

@@ -1,11 +1,26 @@
-"""The environment variables of this package: what they may be, checked at import, and read where they are used."""
+"""The environment variables of this package: what they may be, checked at import, and read where they are used.
+
+And those that all programs share: whether output has colours.
+"""
 
 from __future__ import annotations
 
 import os
 import re
+import sys
+from typing import Any
 
-__all__ = ["amount", "check_environment", "choice", "environment_set", "flag", "parse_size", "words"]
+__all__ = [
+    "amount",
+    "check_at_import",
+    "check_environment",
+    "choice",
+    "colours_wanted",
+    "environment_set",
+    "flag",
+    "parse_size",
+    "words",
+]
 
 _FLAGS = ("AC_CACHE", "AC_DISABLE_JIT", "AC_DISABLE_NATIVE", "AC_FULL_TRACEBACK", "AC_POISON")
 _CHOICES = {
@@ -17,6 +32,23 @@ _CHOICES = {
 _LISTS = {"AC_LOG": ("recompiles", "fusion", "passes", "progress", "all")}
 _SIZES = ("AC_CACHE_SIZE", "AC_POOL_SIZE")
 _UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
+
+
+def check_at_import() -> None:
+    """Tells a mistake at once, and not where the setting is used first: the command line with a line and status 2.
+
+    The package is imported before its command line begins, which could not catch what is raised here.
+    """
+    try:
+        check_environment()
+    except ValueError as error:
+        words = sys.argv or [""]
+        # While Python looks for the module to run, "-m" stands where its path will stand.
+        module = sys.orig_argv[-len(words)].removeprefix("-m") if words[0] == "-m" else ""
+        if module != "autodiff_compiler" and not os.path.basename(words[0]).startswith("autodiff-compiler"):
+            raise
+        print(f"autodiff_compiler: {error}", file=sys.stderr)
+        raise SystemExit(2) from None
 
 
 def check_environment() -> None:
@@ -76,6 +108,18 @@ def parse_size(text: str) -> int | None:
     """
     found = re.fullmatch(r"(\d+)\s*([KMG]?)(?:i?B)?", text.strip(), re.IGNORECASE)
     return None if found is None else int(found[1]) * _UNITS[found[2].upper()]
+
+
+def colours_wanted(stream: Any) -> bool:
+    """Whether a stream gets colours: NO_COLOR says no, else FORCE_COLOR yes; else only a terminal does.
+
+    By their convention these variables count where they are not empty.
+    """
+    if os.environ.get("NO_COLOR"):
+        return False
+    if os.environ.get("FORCE_COLOR"):
+        return True
+    return os.environ.get("TERM") != "dumb" and bool(getattr(stream, "isatty", lambda: False)())
 
 
 def _refused(name: str, choices: str) -> ValueError:

@@ -12,7 +12,18 @@ import unicodedata
 from types import FrameType
 from typing import NamedTuple
 
-__all__ = ["IMPORTED", "Loc", "calling_place", "excerpt", "in_library", "is_users", "line_of", "place_of_frame"]
+__all__ = [
+    "IMPORTED",
+    "Loc",
+    "calling_place",
+    "excerpt",
+    "in_library",
+    "is_users",
+    "line_of",
+    "look_at",
+    "place_of_frame",
+    "warned_place",
+]
 
 #: When this package began to be imported, in seconds of `time.time`: files that are older have what runs.
 IMPORTED = time.time()
@@ -39,6 +50,8 @@ class Loc(NamedTuple):
     `caller` is the place that called the function this one lies in (a chain, innermost first).
     `tag` says which transformation made an op that has no line of its own, e.g. ``"adjoint"``.
     `uses` are the places whose shares a sum of cotangents adds up.
+    `turn` is the place of the unrolled loop around it, and the number of the trip; noted under `check_nonfinite` only.
+    Of a kept loop whose first trips are unrolled it is that loop itself, and how many they are.
     """
 
     file: str
@@ -50,6 +63,7 @@ class Loc(NamedTuple):
     caller: Loc | None = None
     tag: str = ""
     uses: tuple[Loc, ...] = ()
+    turn: tuple[Loc, int] | None = None
 
     def tagged(self, tag: str) -> Loc:
         """The same place, marked as made by a transformation (the first mark stays)."""
@@ -63,7 +77,10 @@ class Loc(NamedTuple):
         return place
 
     def __str__(self) -> str:
-        text = f"{os.path.basename(self.file)}:{self.line}:{self.col}"
+        """The user's place and, if this one lies in a library, this one: ``net.py:7:9 in dense.py:70:12 adjoint``."""
+        user, text = self.of_user(), f"{os.path.basename(self.file)}:{self.line}:{self.col}"
+        if user is not self:
+            text = f"{os.path.basename(user.file)}:{user.line}:{user.col} in {text}"
         return f"{text} {self.tag}" if self.tag else text
 
 
@@ -75,6 +92,20 @@ def calling_place() -> Loc | None:
     if frame is None or frame.f_code.co_filename.startswith("<frozen "):  # what runs a module, not the user's
         return None
     return Loc(frame.f_code.co_filename, frame.f_lineno, function=frame.f_code.co_qualname)
+
+
+_looked_at: Loc | None = None
+
+
+def look_at(place: Loc | None) -> None:
+    """Says which function a command looks at, calling it itself; None when it is done."""
+    global _looked_at
+    _looked_at = place
+
+
+def warned_place() -> Loc | None:
+    """The user's line that is running now, or else the function that is looked at."""
+    return calling_place() or _looked_at
 
 
 def place_of_frame(frame: FrameType, caller: Loc | None = None) -> Loc:

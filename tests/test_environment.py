@@ -30,19 +30,41 @@ def test_a_mistake_names_the_variable_the_value_and_what_it_can_be(monkeypatch, 
         environment.check_environment()
 
 
+def started(*words, folder="", **variables):
+    """What a process says, with these variables."""
+    paths = os.pathsep.join(filter(None, [folder, *sys.path]))
+    environ = {**os.environ, "PYTHONPATH": paths, **variables}
+    return subprocess.run([sys.executable, *words], env=environ, capture_output=True, text=True, check=False)
+
+
 def imported(**variables):
-    """What a process that imports the package says, with these variables."""
-    paths = os.pathsep.join(filter(None, sys.path))
-    program = [sys.executable, "-c", "import autodiff_compiler as ms; print(ms.get_context('backend'))"]
-    return subprocess.run(
-        program, env={**os.environ, "PYTHONPATH": paths, **variables}, capture_output=True, text=True, check=False
-    )
+    """The same of one that imports the package."""
+    return started("-c", "import autodiff_compiler as ms; print(ms.get_context('backend'))", **variables)
 
 
 def test_a_mistake_is_told_at_import():
     found = imported(AC_POOL_SIZE="xx")
     assert found.returncode
     assert found.stderr.splitlines()[-1].startswith("ValueError: the environment variable AC_POOL_SIZE is 'xx'")
+
+
+@pytest.mark.parametrize(("name", "value", "choices"), MISTAKES)
+def test_the_command_line_says_it_in_a_line(name, value, choices):
+    found = started("-m", "autodiff_compiler", "env", **{name: value})
+    assert (found.returncode, found.stdout) == (2, "")
+    (line,) = found.stderr.splitlines()
+    assert line.startswith(f"autodiff_compiler: the environment variable {name} is '{value}'; ")
+    assert choices in line
+
+
+def test_a_program_of_that_name_is_no_command_line(tmp_path):
+    """A module that is run by ``-m`` and imports the package gets the exception, as any other program does."""
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "__init__.py").write_text("import autodiff_compiler\n")
+    (tmp_path / "mine" / "__main__.py").write_text("")
+    found = started("-m", "mine", "autodiff_compiler", folder=str(tmp_path), AC_BACKEND="foo")
+    assert found.returncode == 1
+    assert found.stderr.splitlines()[-1].startswith("ValueError: the environment variable AC_BACKEND is 'foo'")
 
 
 def test_the_backend_at_the_start():

@@ -7,7 +7,7 @@ from argparse import Namespace
 
 from .command import Argument, Command, Result, Usage
 from .targets import LOADED, MAKE, TARGET, function_of
-from .values import ARGS, RANDOM, random_values
+from .values import ARGS, RANDOM, positive, random_values
 
 __all__ = ["COMMAND"]
 
@@ -18,8 +18,6 @@ def _measured(options: Namespace) -> Result:
         raise Usage(f"a plot is a .png or an .svg, which {path} is not")
     if path is not None and path.endswith(".png") and importlib.util.find_spec("matplotlib") is None:
         raise Usage("a .png needs matplotlib (pip install 'autodiff-compiler[plot]'); an .svg needs nothing")
-    if options.seconds <= 0:
-        raise Usage(f"--seconds must be positive, not {options.seconds}")
     if len(set(options.modes)) < len(options.modes):
         raise Usage("--modes names a mode twice")
     from ..profiling import benchmark
@@ -59,7 +57,9 @@ COMMAND = Command(
             default=["eager", "graph"],
             help="which are compared: eager, graph (compiled), native and numpy (compiled for these backends)",
         ),
-        Argument("--seconds", type=float, default=1.0, metavar="S", help="how long each mode is measured, about (1)"),
+        Argument(
+            "--seconds", type=positive, default=1.0, metavar="S", help="how long each mode is measured, about (1)"
+        ),
         Argument("--plot", metavar="FILE", help="draw it: a .png (with matplotlib) or an .svg"),
     ],
     "The modes take turns, and their results are compared before. Shown are medians of the time of a call, the "

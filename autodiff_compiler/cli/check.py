@@ -23,7 +23,8 @@ def _checked(options: Namespace) -> Result:
     if not os.path.exists(path):
         path, _, name = path.rpartition(":")
     if not os.path.isfile(path):
-        raise no_file(path or options.target)
+        path = path or options.target
+        raise Usage(f"{path} is a folder, not a file") if os.path.isdir(path) else no_file(path)
     if options.args is not None and name is None:
         raise Usage("--args needs a function: write file.py:function")
     if options.make is not None and options.args is None:

@@ -2,22 +2,12 @@
 
 from __future__ import annotations
 
-import os
 import re
 from typing import Any
 
-__all__ = ["comparison", "dump", "error", "verdict", "wanted"]
+__all__ = ["comparison", "dump", "error", "verdict"]
 
 _BOLD, _FAINT, _RED, _GREEN, _YELLOW, _BLUE, _CYAN = "1", "2", "31", "32", "33", "34", "36"
-
-
-def wanted(stream: Any) -> bool:
-    """Whether a stream gets colours: NO_COLOR says no, else FORCE_COLOR yes; else only a terminal does."""
-    if os.environ.get("NO_COLOR"):
-        return False
-    if os.environ.get("FORCE_COLOR"):
-        return True
-    return os.environ.get("TERM") != "dumb" and bool(getattr(stream, "isatty", lambda: False)())
 
 
 def error(text: str) -> str:

@@ -68,5 +68,6 @@ class Command:
     #: Command lines behind ``python -m autodiff_compiler``.
     examples: Sequence[str] = ()
     usage: str | None = None
-    #: Takes the words behind the command as they are and returns the exit status, or None if they are not for it.
+    #: Takes the words behind the command as they are and returns the exit status, or None if they are not for it;
+    #: Usage if they say what does not exist.
     direct: Callable[[Sequence[str]], int | None] | None = None

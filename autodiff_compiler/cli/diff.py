@@ -34,8 +34,13 @@ def _diff(options: Namespace) -> Result:
             texts = [artifact.ir(stage) for stage in stages]
     difference = str(texts[0].diff(texts[1]))
     names = [options.first, options.second] if options.second else [f"{options.first} {s}" for s in stages]
+    unknown = [
+        name for name, text in zip(names, texts, strict=True) if "\nconstant @" in f"\n{text}" and not text.constants
+    ]
     data = {"first": names[0], "second": names[1], "differs": bool(difference), "diff": difference}
-    return Result(difference.rstrip("\n") or "no difference", data, int(bool(difference)), colour.comparison)
+    notes = [f"the numbers in the constants of {name} are not known, and not compared" for name in unknown]
+    text = "\n".join([difference.rstrip("\n") or "no difference", *notes])
+    return Result(text, {**data, "notes": notes}, int(bool(difference)), colour.comparison)
 
 
 def _text(options: Namespace, target: str, stage: str, files: Files) -> Any:
@@ -57,7 +62,7 @@ COMMAND = Command(
     "compare two stages of a program, two programs, or two files of IR",
     _diff,
     [
-        Argument("first", help="file.py:function, or a file that `dump --output` wrote"),
+        Argument("first", help="file.py:function, or a file of IR that `dump --output` wrote"),
         Argument("second", nargs="?", help="what it is compared with; without it two stages of the first are"),
         ARGS,
         MAKE,

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import errno
 import json
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, NoReturn
 
-from ..environment import flag
+from ..environment import colours_wanted, flag
 from ..errors import CompileError, leave_user_frames
+from ..source import look_at
 from ..version import __version__
 from . import bench, cache, check, colour, diff, dump, env, explain, gradcheck, run, selftest, view
 from .command import Command, Result, Usage, advice
@@ -42,15 +44,19 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Runs a command; returns the exit status (0 done, 1 refused, failed or different, 2 wrong usage)."""
     words = list(sys.argv[1:] if argv is None else argv)
     command = next((c for c in COMMANDS if words[:1] == [c.name]), None)
+    as_json = "--json" in words
     if command is not None and command.direct is not None:
-        status = command.direct(words[1:])
+        try:
+            status = command.direct(words[1:])
+        except Usage as error:
+            return _print(_wrong(error), as_json)
         if status is not None:
             return status
-    as_json = "--json" in words
     try:
         return _print(_result(words), as_json)
     except KeyboardInterrupt:
-        return 130
+        interrupted = {"class": "KeyboardInterrupt", "message": "interrupted by Ctrl-C"}
+        return _print(_failed("", interrupted, 130), as_json) if as_json else 130
     except SystemExit as ended:  # of argparse, after --help or --version
         return int(ended.code or 0)
 
@@ -64,12 +70,12 @@ def _result(words: Sequence[str]) -> Result:
         from ..mindspore_names import as_mindspore  # not for --help
 
         # The files looked at may be MindSpore users'; what they print is no part of the output.
-        with as_mindspore(), contextlib.redirect_stdout(sys.stderr):
+        with as_mindspore(), contextlib.redirect_stdout(sys.stderr), _descriptor_redirected():
             return options.command.run(options)
     except CompileError as error:
         return _failed(error.render(), error.to_dict(), 1)
     except Usage as error:
-        return _failed(f"autodiff_compiler: {error}", {"class": "Usage", "message": str(error)}, 2)
+        return _wrong(error)
     except Exception as error:  # what the program itself raises: its message says more than our frames
         if flag("AC_FULL_TRACEBACK"):
             raise
@@ -78,6 +84,37 @@ def _result(words: Sequence[str]) -> Result:
         text = "\n".join([f"{type(error).__name__}: {error}", *notes, *([f"  at {place}"] if place else [])])
         data = {"class": type(error).__name__, "message": str(error), "notes": notes, "place": place}
         return _failed(text, data, 1)
+    finally:
+        look_at(None)
+
+
+@contextlib.contextmanager
+def _descriptor_redirected() -> Iterator[None]:
+    """Leads what is written past Python, by C code and child processes, to the standard error, too."""
+    try:
+        _flush()
+        kept = os.dup(1)
+    except OSError:  # there is no standard output
+        yield
+        return
+    try:
+        with contextlib.suppress(OSError):  # there is no standard error
+            os.dup2(2, 1)
+        yield
+    finally:
+        _flush()
+        os.dup2(kept, 1)
+        os.close(kept)
+
+
+def _flush() -> None:
+    """Writes what Python's own standard output keeps, whichever stands in its place now."""
+    if sys.__stdout__ is not None and not sys.__stdout__.closed:
+        sys.__stdout__.flush()
+
+
+def _wrong(error: Usage) -> Result:
+    return _failed(f"autodiff_compiler: {error}", {"class": "Usage", "message": str(error)}, 2)
 
 
 def _failed(text: str, data: dict[str, Any], status: int) -> Result:
@@ -100,16 +137,31 @@ def _print(result: Result, as_json: bool) -> int:
         stream, text = sys.stdout, json.dumps(_plain(result.data), indent=2, default=str)
     else:
         stream, text = sys.stderr if failed else sys.stdout, result.text
-        if result.paint is not None and colour.wanted(stream):
+        if result.paint is not None and colours_wanted(stream):
             text = result.paint(text)
     try:
         _write(stream, text + "\n")
     except BrokenPipeError:  # the reader (head, less) has seen enough
-        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+        _give_up(stream)
+    except OSError as error:  # a full disk, or no stream at all
+        _give_up(stream)
+        if stream is not sys.stderr:
+            with contextlib.suppress(OSError):
+                _write(sys.stderr, f"autodiff_compiler: the output cannot be written: {error.strerror}\n")
+        return result.status or 1
     return result.status
 
 
+def _give_up(stream: Any) -> None:
+    """Lets Python's last flush of a stream, when the process ends, succeed."""
+    if stream is not None:
+        with open(os.devnull, "wb") as nothing:
+            os.dup2(nothing.fileno(), stream.fileno())
+
+
 def _write(stream: Any, text: str) -> None:
+    if stream is None:
+        raise OSError(errno.EBADF, os.strerror(errno.EBADF))
     encoding = getattr(stream, "encoding", None) or "utf-8"
     try:
         text.encode(encoding)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from . import colour
 from .command import Argument, Command, Result, Usage
 from .targets import BACKEND, LOADED, MAKE, TARGET, asked_backend, function_of
-from .values import ARGS, RANDOM, random_values
+from .values import ARGS, RANDOM, positive, random_values, tolerance
 
 if TYPE_CHECKING:
     from ..testing import MeasuredGradient
@@ -23,13 +23,17 @@ __all__ = ["COMMAND"]
 def _checked(options: Namespace) -> Result:
     if options.order < 1:
         raise Usage(f"--order must be at least 1, not {options.order}")
-    from ..testing import gradient_errors
+    from ..testing.gradients import NothingToCheck, gradient_errors
 
-    arguments = random_values(options.args or "", options.seed, options.range)
+    given = random_values(options.args or "", options.seed, options.range)
+    arguments = [_as_variable(x) for x in given]
     with asked_backend(options):
         fn = function_of(options, arguments)
         limits = {"rtol": options.rtol, "atol": options.atol}
-        measured = gradient_errors(fn, arguments, eps=options.eps, order=options.order, **limits)
+        try:
+            measured = gradient_errors(fn, arguments, eps=options.eps, order=options.order, **limits)
+        except NothingToCheck as error:
+            raise Usage("; ".join([str(error), *_left_out(arguments)])) from None
         apart = _apart(fn, arguments, limits)
     failures = [text for m in measured if (text := _failure(m))]
     gradients = [_described(m) for m in measured]
@@ -40,17 +44,50 @@ def _checked(options: Namespace) -> Result:
         *failures,
         apart or "results and gradients are equal in eager, graph O0 and graph O2",
     ]
-    lines.append("passed" if passed else "failed")
+    left_out = _left_out(arguments)
+    lines += [*left_out, "passed" if passed else "failed"]
     data = {"target": options.target, "passed": passed, "gradients": gradients, "modes_differ": apart}
+    data["notes"] = left_out
     return Result("\n".join(lines), data, int(not passed), colour.verdict)
+
+
+def _as_variable(x: Any) -> Any:
+    """An argument as what has a gradient: a tuple, list or dict of Tensors is marked as `mutable`."""
+    from ..runtime.mutable import mutable
+
+    return mutable(x) if isinstance(x, tuple | list | dict) and _has_only_tensors(x) else x
+
+
+def _has_only_tensors(x: Any) -> bool:
+    from ..runtime.tensor import Tensor
+    from ..runtime.trees import parts
+
+    inside = parts(x)
+    return isinstance(x, Tensor) if inside is None else bool(inside) and all(map(_has_only_tensors, inside))
+
+
+def _left_out(arguments: Sequence[Any]) -> list[str]:
+    """Which Tensors of floats are not checked, and why."""
+    from ..runtime.mutable import Mutable
+    from ..runtime.tensor import Tensor
+    from ..runtime.trees import leaves
+
+    notes = []
+    for i, x in enumerate(arguments):
+        floats = [t for t in leaves(x) if t.dtype.is_float]
+        if floats and not isinstance(x, Tensor | Mutable):
+            notes.append(f"not checked: the Tensors in argument {i}, which holds other values, too")
+        elif any(not t.size for t in floats):
+            notes.append(f"not checked: what has no elements in argument {i}")
+    return notes
 
 
 def _apart(fn: Any, arguments: Sequence[Any], limits: dict[str, float | None]) -> str | None:
     """Where eager and compiled mode differ."""
-    from ..runtime.tensor import Tensor
     from ..testing import ModeMismatch, assert_modes_equal
+    from ..testing.gradients import is_variable
 
-    positions = tuple(i for i, x in enumerate(arguments) if isinstance(x, Tensor) and x.dtype.is_float)
+    positions = tuple(i for i, x in enumerate(arguments) if is_variable(x))
     given: dict[str, Any] = {name: limit for name, limit in limits.items() if limit is not None}
     try:
         assert_modes_equal(fn, *arguments, grad_position=positions, **given)
@@ -106,13 +143,14 @@ COMMAND = Command(
         MAKE,
         *RANDOM,
         Argument("--order", type=int, default=1, metavar="N", help="2: the gradient of the gradient, too"),
-        Argument("--rtol", type=float, metavar="X", help="relative tolerance (it follows the dtype)"),
-        Argument("--atol", type=float, metavar="X", help="absolute tolerance (it follows the dtype)"),
-        Argument("--eps", type=float, metavar="X", help="the step of the numerical gradient (it follows the dtype)"),
+        Argument("--rtol", type=tolerance, metavar="X", help="relative tolerance (it follows the dtype)"),
+        Argument("--atol", type=tolerance, metavar="X", help="absolute tolerance (it follows the dtype)"),
+        Argument("--eps", type=positive, metavar="X", help="the step of the numerical gradient (it follows the dtype)"),
         BACKEND,
     ],
-    "Checked are the gradients by every float Tensor among the arguments, at up to 64 elements of each; and that "
-    "results and gradients are the same in all modes. float64 makes a sharp check, float32 a rough one. Exit status: "
+    "Checked are the gradients by every float Tensor among the arguments, also in tuples, lists and dicts of Tensors, "
+    "at up to 64 elements of each; and that results and gradients are the same in all modes. float64 makes a sharp "
+    "check, float32 a rough one; float16 and bfloat16 are too coarse for any. Exit status: "
     f"0 all are right, 1 some are not. {LOADED}",
     ['gradcheck model.py:loss --args "f64[4,3] f64[3]" --order 2', 'gradcheck f.py:g --args "f64[8]" --range 0.5 2'],
 )

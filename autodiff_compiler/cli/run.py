@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from argparse import Namespace
 from collections.abc import Sequence
 
@@ -23,8 +22,7 @@ def _program(words: Sequence[str]) -> int | None:
     try:
         run(words)
     except NoProgram as error:
-        print(f"autodiff_compiler: {error}", file=sys.stderr)
-        return 2
+        raise Usage(str(error)) from None
     return 0
 
 

@@ -52,7 +52,24 @@ def write_report(path: str, artifact: Any, timing: Any = None) -> None:
 
 
 def read_text(path: str) -> Any:
-    """The IR in a file, with the stage and the call that its first line names."""
+    """The IR in a file, with its constants if they stand beside it; Usage for what is no IR."""
+    from ..inspection.irtext import Bindings, IRText
+    from ..inspection.runnable import parse_ir
+    from ..ir.core import Module
+    from ..ir.parser import ParseError
+
+    text, constants = _text(path), _values(path)["constant"]
+    try:
+        parse_ir(text, constants=constants)
+    except ParseError as error:
+        raise Usage(f"{path} is no IR: {str(error).partition(chr(10))[0]}") from None
+    except (KeyError, ValueError, TypeError) as error:
+        raise Usage(f"{_beside(path)} does not belong to {path}: {error.args[0]}") from None
+    return IRText(text, text.stage, text.of, Bindings(Module(constants=constants), {}))
+
+
+def _text(path: str) -> Any:
+    """The text of a file, with the stage and the call that its first line names."""
     from ..inspection.irtext import IRText
 
     try:
@@ -70,20 +87,22 @@ def read_text(path: str) -> Any:
 
 def read_program(path: str) -> Any:
     """The program in a file of IR, with its constants and states if they stand beside it."""
-    import ml_dtypes
-    import numpy as np
-
     from ..inspection.runnable import parse_ir
 
-    values: dict[str, dict[str, Any]] = {"constant": {}, "state": {}}
-    text = read_text(path)
-    if os.path.isfile(_beside(path)):
-        with np.load(_beside(path), allow_pickle=False) as found:
-            for key, array in found.items():
-                kind, _, name = key.partition("/")
-                # .npz knows bfloat16 as two bytes only
-                values[kind][name] = array.view(ml_dtypes.bfloat16) if array.dtype.kind == "V" else array
+    text, values = _text(path), _values(path)
     return parse_ir(text, constants=values["constant"], states=values["state"])
+
+
+def _values(path: str) -> dict[str, dict[str, Any]]:
+    """The constants and states beside a file of IR, by their names."""
+    from ..inspection.saved_values import read_values
+
+    values: dict[str, dict[str, Any]] = {"constant": {}, "state": {}}
+    if os.path.isfile(_beside(path)):
+        for key, array in read_values(_beside(path)).items():
+            kind, _, name = key.partition("/")
+            values[kind][name] = array
+    return values
 
 
 def _beside(path: str) -> str:

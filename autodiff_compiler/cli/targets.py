@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
+from ..source import Loc, look_at
 from .command import Argument, Usage, advice, no_file
 
 __all__ = [
@@ -33,10 +34,9 @@ __all__ = [
 def _position(text: str) -> int | str:
     if text == "weights":
         return text
-    try:
-        return int(text)
-    except ValueError:
-        raise ArgumentTypeError(f"{text!r} is neither the number of an argument nor weights") from None
+    if not text.isdecimal():
+        raise ArgumentTypeError(f"{text!r} is neither the number of an argument, counted from 0, nor weights")
+    return int(text)
 
 
 TARGET = Argument("target", help="file.py:function, file.py:Class.method, or module:function")
@@ -93,7 +93,8 @@ def function_of(options: Namespace, arguments: Sequence[Any], files: Files | Non
     fn = (files or Files()).find(options.target, options.make)
     if not callable(fn):
         raise Usage(f"{options.target} is of the class {type(fn).__name__}, which cannot be called")
-    found = _derivative(fn, options) if getattr(options, "grad", None) else fn
+    look_at(_place_of(fn))
+    found = _derivative(fn, options, len(arguments)) if getattr(options, "grad", None) else fn
     try:
         signature = inspect.signature(getattr(fn, "construct", fn))
     except (TypeError, ValueError):  # it says nothing of its arguments
@@ -105,8 +106,14 @@ def function_of(options: Namespace, arguments: Sequence[Any], files: Files | Non
     return found
 
 
+def _place_of(fn: Any) -> Loc | None:
+    """Where a function, or what a Cell computes, begins."""
+    code = getattr(inspect.unwrap(getattr(fn, "construct", fn)), "__code__", None)
+    return None if code is None else Loc(code.co_filename, code.co_firstlineno, function=code.co_qualname)
+
+
 def artifact_of(options: Namespace, files: Files | None = None, drawn: bool = False) -> Any:
-    """What the target of a command compiles to; `drawn`: for Tensors of random numbers, not of zeros."""
+    """What the target of a command compiles to; `drawn`: for Tensors of random numbers, not for types alone."""
     from ..transforms.jit import jit
     from .values import random_values, read_values
 
@@ -128,12 +135,14 @@ def asked_backend(options: Namespace) -> Iterator[None]:
         context.set(backend=before)
 
 
-def _derivative(fn: Any, options: Namespace) -> Any:
+def _derivative(fn: Any, options: Namespace, count: int) -> Any:
     from ..transforms.grad import grad
 
     positions = tuple(n for n in options.grad if n != "weights")
     if positions and not options.args:
         raise Usage("--grad needs --args: write the types of the arguments, e.g. --args 'f32[2,3]'")
+    if any(n >= count for n in positions):
+        raise Usage(f"--grad {max(positions)}: the last argument of --args has the number {count - 1}")
     weights = None
     if "weights" in options.grad:
         owner = getattr(fn, "__self__", fn)
@@ -232,7 +241,7 @@ def _belongs_to_class(cls: type, names: list[str]) -> bool:
 def _object_of(cls: type, place: str, made: list[Any] | None) -> Any:
     if made:
         if not isinstance(made[0], cls):
-            raise Usage(f"--make makes a {type(made[0]).__name__}, which is no {cls.__name__}")
+            raise Usage(f"--make must make an object of {cls.__name__}, not of {type(made[0]).__name__}")
         return made[0]
     try:
         parameters = inspect.signature(cls).parameters.values()
@@ -290,6 +299,6 @@ def _proposal(target: str) -> str:
             return f"{place}:function"
         names = [node.name for node in tree.body if isinstance(node, ast.FunctionDef | ast.ClassDef)]
     if not names:
-        return f"{place}:function" if os.path.isfile(place) else f"file.py:{target}" if target else "file.py:function"
+        return f"{place}:function" if os.path.isfile(place) else f"file.py:{target.strip(':') or 'function'}"
     shown = [f"{place}:{name}" for name in names[:_MANY]]
     return " or ".join(shown) if len(shown) < 3 else f"{', '.join(shown[:-1])} or {shown[-1]}"

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import argparse
 import ast
+import math
 import os
 import re
 from collections.abc import Callable
@@ -14,7 +16,50 @@ from .command import Argument, Usage, advice, no_file
 if TYPE_CHECKING:
     from ..dtypes import DType
 
-__all__ = ["ARGS", "RANDOM", "random_values", "read_values"]
+__all__ = ["ARGS", "RANDOM", "positive", "random_values", "read_values", "tolerance"]
+
+
+def positive(text: str) -> float:
+    """A number above 0."""
+    return _number(text, lambda x: 0 < x < math.inf, "a positive number")
+
+
+def tolerance(text: str) -> float:
+    """A number of at least 0."""
+    return _number(text, lambda x: 0 <= x < math.inf, "a number of at least 0")
+
+
+def _limit(text: str) -> float:
+    return _number(text, math.isfinite, "a finite number")
+
+
+def _seed(text: str) -> int:
+    if not text.isdecimal():
+        raise argparse.ArgumentTypeError(f"{text!r} is no whole number of at least 0")
+    return int(text)
+
+
+def _number(text: str, fits: Callable[[float], bool], what: str) -> float:
+    try:
+        found = float(text)
+    except ValueError:
+        found = math.nan
+    if not fits(found):
+        raise argparse.ArgumentTypeError(f"{text!r} is not {what}")
+    return found
+
+
+class _Range(argparse.Action):
+    """Two limits in their order."""
+
+    def __call__(self, parser: Any, namespace: Any, values: Any, option_string: str | None = None) -> None:
+        low, high = values
+        if low > high:
+            raise argparse.ArgumentError(self, f"LOW comes first: {low:g} is above {high:g}")
+        if not math.isfinite(high - low):
+            raise argparse.ArgumentError(self, f"{low:g} and {high:g} are too far apart")
+        setattr(namespace, self.dest, (low, high))
+
 
 ARGS = Argument(
     "--args",
@@ -23,10 +68,11 @@ ARGS = Argument(
 )
 #: Of commands that run the function.
 RANDOM = (
-    Argument("--seed", type=int, default=0, metavar="N", help="of the random Tensors that types stand for (0)"),
+    Argument("--seed", type=_seed, default=0, metavar="N", help="of the random Tensors that types stand for (0)"),
     Argument(
         "--range",
-        type=float,
+        type=_limit,
+        action=_Range,
         nargs=2,
         metavar=("LOW", "HIGH"),
         help="draw floats evenly between these; without it from a normal distribution, and ints are 0 or 1",
@@ -39,23 +85,25 @@ _SCALAR = re.compile(r"""('[^']*'|"[^"]*")|(?<=\w)\[\s*\]""")
 
 
 def read_values(text: str) -> list[Any]:
-    """Arguments for compiling: Tensors of zeros for types."""
-    import numpy as np
+    """Arguments for compiling: types stay types."""
+    from ..runtime.host import TensorSpec
 
-    return _read(text, lambda shape, dtype: np.zeros(shape, dtype.numpy))
+    return _read(text, TensorSpec)
 
 
 def random_values(text: str, seed: int = 0, limits: tuple[float, float] | None = None) -> list[Any]:
     """Arguments for running: Tensors of random numbers for types, the same for the same seed."""
     import numpy as np
 
+    from ..runtime.tensor import Tensor
+
     source = np.random.default_rng(seed)
 
     def drawn(shape: tuple[int, ...], dtype: DType) -> Any:
         if not dtype.is_float:
-            return source.integers(0, 2, shape).astype(dtype.numpy)
+            return Tensor(source.integers(0, 2, shape).astype(dtype.numpy), dtype)
         values = source.standard_normal(shape) if limits is None else source.uniform(*limits, shape)
-        return np.asarray(values).astype(dtype.numpy)
+        return Tensor(np.asarray(values).astype(dtype.numpy), dtype)
 
     return _read(text, drawn)
 
@@ -115,8 +163,6 @@ def _evaluated(node: ast.expr, fill: Callable[[tuple[int, ...], DType], Any]) ->
 
 
 def _tensor(node: ast.Subscript, fill: Callable[[tuple[int, ...], DType], Any]) -> Any:
-    from ..runtime.tensor import Tensor
-
     name = ast.unparse(node.value)
     dtype = BY_SHORT.get(name) or _BY_NAME.get(name)
     if dtype is None:
@@ -126,7 +172,9 @@ def _tensor(node: ast.Subscript, fill: Callable[[tuple[int, ...], DType], Any]) 
     shape = sizes if isinstance(sizes, tuple) else (sizes,)
     if not all(type(n) is int and n >= 0 for n in shape):
         raise _Refused(f"{ast.unparse(node)} in --args is no type: sizes are whole numbers")
-    return Tensor(fill(shape, dtype), dtype)
+    if math.prod(shape) >= 1 << 63:
+        raise _Refused(f"{ast.unparse(node)} in --args has more elements than can be counted")
+    return fill(shape, dtype)
 
 
 def _array(path: str) -> Any:

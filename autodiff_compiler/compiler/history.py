@@ -228,6 +228,8 @@ def _advice(kind: str, name: str, facets: Sequence[Facet | None]) -> str:
     if kind == "value" and all(f is not None and f.number is not None for f in facets):
         marked = f"{name}.item()" if any(f is not None and isinstance(f.number, np.number) for f in facets) else name
         return f"pass `mutable({marked})`, or a Tensor, if `{name}` need not be known while compiling"
+    if kind == "structure" and all(f is not None and (f.type or f.number is not None) for f in facets):
+        return f"pass a Tensor for `{name}` at every call: a number is known while compiling, a Tensor is not"
     return {
         "value": f"every value of `{name}` has a program of its own: call it with few different ones",
         "dimension": f"pad `{name}` to one size, or batch it into pieces of one size",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import linecache
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
+from time import perf_counter_ns
 from typing import Any
 
 import numpy as np
@@ -30,7 +31,7 @@ from ..runtime.storage import SHARED
 from ..runtime.tensor import Tensor, wrap
 from .kept import Form, keep, key_of, recalled
 from .pipeline import Stages, built, optimise, text
-from .recorder import compiling
+from .recorder import compiling, waited
 
 __all__ = ["Program"]
 
@@ -91,7 +92,9 @@ class Program:
 
     @property
     def executable(self) -> Executable:
+        began = perf_counter_ns()
         with self._lock:
+            waited(began)
             if self._run is None:
                 with compiling():
                     self._run, self._form = self._made()
@@ -229,7 +232,9 @@ class Program:
 
     @deep
     def _parts(self, active: tuple[int, ...]) -> _Parts:
+        began = perf_counter_ns()
         with self._lock:
+            waited(began)
             if active not in self._splits:
                 adjoint = self.stages.adjoint
                 with compiling(), progress.shown(f"the derivative of {adjoint.entry.name}"):

@@ -16,7 +16,20 @@ import numpy as np
 
 from ..backends.timed import Table, Times
 
-__all__ = ["Event", "Ran", "Recording", "called", "compiling", "inside", "recording", "start", "stop", "watch", "way"]
+__all__ = [
+    "Event",
+    "Ran",
+    "Recording",
+    "called",
+    "compiling",
+    "inside",
+    "recording",
+    "start",
+    "stop",
+    "waited",
+    "watch",
+    "way",
+]
 
 #: How many events are kept for a trace.
 _EVENTS = 20_000
@@ -218,3 +231,10 @@ def compiling() -> Iterator[None]:
         thread.compiled += took
         with noted.lock:
             noted.compiling += took
+
+
+def waited(began: int) -> None:
+    """Since then the thread has waited for a lock, while another one compiled: that is no part of the call, either."""
+    thread = _thread
+    if _now[0] is not None and not thread.compiling and not thread.running:
+        thread.compiled += perf_counter_ns() - began

@@ -205,14 +205,18 @@ def _check_container(kind: type) -> None:
         )
 
 
-def stand_ins(tree: Any, _inside: tuple[int, ...] = ()) -> Any:
-    """A structure of arguments with Tensors in the place of its TensorSpecs: of that type, and without memory."""
+def stand_ins(tree: Any, made: list[Tensor], _inside: tuple[int, ...] = ()) -> Any:
+    """A structure of arguments with Tensors in the place of its TensorSpecs: of that type, and without memory.
+
+    `made` takes these Tensors up.
+    """
     if isinstance(tree, TensorSpec):
-        return wrap(np.broadcast_to(np.zeros((), tree.dtype.numpy), tree.shape))
+        made.append(wrap(np.broadcast_to(np.zeros((), tree.dtype.numpy), tree.shape)))
+        return made[-1]
     items = None if id(tree) in _inside else parts(tree)
     if items is None:
         return tree
-    found = [stand_ins(x, (*_inside, id(tree))) for x in items]
+    found = [stand_ins(x, made, (*_inside, id(tree))) for x in items]
     return tree if all(x is y for x, y in zip(items, found, strict=True)) else with_parts(tree, found)
 
 

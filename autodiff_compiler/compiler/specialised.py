@@ -6,6 +6,7 @@ import gc
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
+from time import perf_counter_ns
 from typing import Any
 
 import numpy as np
@@ -32,7 +33,7 @@ from ..runtime.tensor import Tensor, wrap
 from .fast import REFUSED, ShortWay, short_way
 from .firsthand import Recalled, call_of
 from .program import Program
-from .recorder import compiling, way
+from .recorder import compiling, waited, way
 from .shown import Shown, replace_value, set_attribute
 from .specialise import specification
 
@@ -161,7 +162,9 @@ class Specialised:
         """
         if self.hits < LONG_WAYS and self._short is None:
             return None
+        began = perf_counter_ns()
         with self._opening:
+            waited(began)
             if self._short is None and self.may_be_short:
                 with compiling():
                     self._short = short_way(self, [i for i, x in enumerate(args) if type(x) is np.ndarray])

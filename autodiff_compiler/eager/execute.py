@@ -24,7 +24,7 @@ from ..runtime.storage import SHARED, holders
 from ..runtime.tensor import Array, Tensor, wrap
 from .tape import Applied, place, quietly, reentered, thread
 
-__all__ = ["Plan", "check_types", "fill_numbers", "plan_of", "run"]
+__all__ = ["CONVERSIONS", "FAST_KERNELS", "Plan", "check_types", "fill_numbers", "plan_of", "run"]
 
 
 class Plan:
@@ -52,6 +52,8 @@ class Plan:
 
 
 _plans: dict[type[Primitive], Plan] = {}
+#: Functions that compute a primitive for some operands and are called without a detour through its plan.
+FAST_KERNELS: dict[Any, type[Primitive]] = {}
 
 
 def plan_of(defn: type[Primitive]) -> Plan:
@@ -196,6 +198,14 @@ def _from_seq(xs: list[Tensor], *, length: int) -> Tensor:
     if len(xs) != length:
         raise ValueError(f"a sequence of {len(xs)} tensors does not make {length} slices")
     return F.stack(*xs, axis=-xs[0].ndim - 1)
+
+
+#: Functions that convert numbers: what of their operands is converted, and to which dtype.
+CONVERSIONS: dict[Any, Callable[..., tuple[Any, Any]]] = {
+    np.asarray: lambda x, dtype: (x, dtype),
+    _number: lambda x, dtype: (x, dtype),
+    _full: lambda type, value: (value, type.dtype.numpy),
+}
 
 
 #: Ops that hold or move values only: a tuple of the IR is a tuple of Tensors here, a sequence a list.

@@ -21,7 +21,7 @@ from ..runtime.rules import check_shape
 from ..runtime.storage import SHARED, holders
 from ..runtime.tensor import Array, Tensor, wrap
 from ..runtime.trees import leaves, replaced
-from ..source import calling_place
+from ..source import warned_place
 from .hooks import passed, place_of_value, variable_hooks
 from .tape import Applied, Element, Node, Source, next_order, quietly, thread
 
@@ -255,7 +255,7 @@ class Tape:
         # A derivative of a derivative is zero where the function is linear, whatever else it does.
         if not pairs and (lost & self._bit or empty) and not holders.inner & self._bit:
             text = ZERO_GRADIENT if lost & self._bit else NOTHING_RETURNED
-            warn_once(GradientWarning(text), calling_place())
+            warn_once(GradientWarning(text), warned_place())
         thread.state.active, thread.state.pulled = active & ~self._bit, self._bit
         holders.inner |= thread.state.active
         try:

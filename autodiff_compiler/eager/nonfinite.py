@@ -16,11 +16,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..ir.primitive import Primitive
-from ..runtime.nonfinite import MOVING, Finding, Operand, Origin, error_of, found, inside_text
+from ..ir.primitive import REGISTRY, Primitive
+from ..runtime.nonfinite import MOVING, Finding, Operand, Origin, any_of, error_of, found, inside_text
 from ..runtime.tensor import Tensor
 from ..source import Loc, is_users, place_of_frame
 from . import execute
+from .execute import CONVERSIONS, FAST_KERNELS
 from .grad import Tape
 from .tape import Applied, Node, Watcher, thread
 
@@ -40,6 +41,8 @@ class _Made(NamedTuple):
     op: str
     loc: Loc | None
     steps: tuple[Loc, ...]
+    #: of a constant, and of what was moved: where a NaN in it comes from
+    origin: str = ""
 
 
 #: By the id of an array, as long as that lives.
@@ -65,7 +68,13 @@ class _Look:
     def __call__(self, kernel: Callable[..., Any], /, *args: Any, **attrs: Any) -> Any:
         defn = defn_of(kernel)
         if defn is None:
-            return self._call(kernel, *args, **attrs)
+            if kernel not in CONVERSIONS:
+                return self._call(kernel, *args, **attrs)
+            self._convert(*CONVERSIONS[kernel](*args))
+            out = self._call(kernel, *args)
+            if out is not None:
+                _note(out, "const", None, (), "a constant")
+            return out
         operands: Sequence[Any] = args
         if isinstance(kernel, np.ufunc) and len(args) > kernel.nin:  # the last one is written to
             operands = [np.array(x) for x in args[: kernel.nin]]
@@ -78,12 +87,31 @@ class _Look:
     def _look(self, defn: type[Primitive], results: list[Any], operands: Sequence[Any]) -> None:
         loc, frame, node = _place()
         steps = tuple(_steps(loc, operands))
-        if defn.name not in MOVING:
+        origin = ""
+        if defn.name in MOVING:
+            if any(map(_has_nan, results)):
+                origin = _origin([x for x in operands if _has_nan(x)], frame)
+        else:
             finding = found(results, operands, defn.name, self._nan_only)
             if finding is not None:
                 raise self._error(finding, defn, results, operands, Origin(defn.name, loc, steps=steps), frame, node)
         for x in results:
-            _note(x, defn.name, loc, steps)
+            _note(x, defn.name, loc, steps, origin)
+
+    def _convert(self, number: Any, dtype: Any) -> None:
+        """Looks at what a number, or an array, will be in another dtype."""
+        if isinstance(number, bool | int | float):
+            given = np.asarray(float(number))
+            _note(given, "const", None, (), "a constant")
+        else:
+            given = np.asarray(number)
+        if given.dtype == dtype or np.dtype(dtype).kind in "biu":
+            return
+        made = np.asarray(self._call(given.astype, dtype))
+        finding = found([made], [given], "cast", self._nan_only)
+        if finding is not None and not finding.carried:
+            loc, frame, node = _place()
+            raise self._error(finding, REGISTRY["cast"], [made], [given], Origin("cast", loc), frame, node)
 
     @staticmethod
     def _error(
@@ -113,6 +141,7 @@ def defn_of(kernel: Any) -> type[Primitive] | None:
     global _known_plans
     plans = execute._plans
     if len(plans) != _known_plans:
+        _kernels.update({id(function): defn for function, defn in FAST_KERNELS.items()})
         _known_plans = len(plans)
         for plan in list(plans.values()):
             for function in (plan.kernel, plan.ufunc):
@@ -162,7 +191,7 @@ def _loc_of(frame: FrameType) -> Loc:
 
 
 # ------------------------------------------------------------------------------------------------ what was made where
-def _note(array: Any, op: str, loc: Loc | None, steps: tuple[Loc, ...]) -> None:
+def _note(array: Any, op: str, loc: Loc | None, steps: tuple[Loc, ...], origin: str = "") -> None:
     key = id(array)
 
     def gone(ref: Any) -> None:
@@ -170,7 +199,7 @@ def _note(array: Any, op: str, loc: Loc | None, steps: tuple[Loc, ...]) -> None:
         if known is not None and known.array is ref:
             del _made[key]
 
-    _made[key] = _Made(weakref.ref(array, gone), op, loc, steps)
+    _made[key] = _Made(weakref.ref(array, gone), op, loc, steps, origin)
 
 
 def _record(array: Any) -> _Made | None:
@@ -185,10 +214,10 @@ def _maker(node: Node) -> _Made | None:
 
 def _steps(loc: Loc | None, operands: Sequence[Any]) -> Iterator[Loc]:
     """The way back along the first operand that something computed."""
-    made = next((m for m in map(_record, operands) if m is not None), None)
-    if made is None or made.loc is None:
+    made = next((m for m in map(_record, operands) if m is not None and m.loc is not None), None)
+    if made is None:
         return
-    if made.loc != loc:
+    if made.loc is not None and made.loc != loc:
         yield made.loc
     yield from made.steps[: _STEPS - 1]
 
@@ -203,23 +232,45 @@ def _layers(inner: FrameType | None, users: FrameType | None) -> list[str]:
 
 
 # ------------------------------------------------------------------------------------------------ names
-def _named_in(frame: FrameType) -> Iterator[tuple[int, str]]:
-    """The arrays of the Tensors that the names of a frame stand for, by their ids, and what they are called."""
-    outside = {name: frame.f_globals[name] for name in frame.f_code.co_names if name in frame.f_globals}
+def _named_in(frame: FrameType) -> Iterator[tuple[int, tuple[str, bool]]]:
+    """The arrays of the Tensors that the names of a frame stand for, by their ids: the name, and whether it is given.
+
+    A variable of the function may hold anything; its arguments, and names from outside, are inputs.
+    """
+    code = frame.f_code
+    outside = {name: frame.f_globals[name] for name in code.co_names if name in frame.f_globals}
+    inputs = {*outside, *code.co_freevars, *code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]}
     for name, x in [*outside.items(), *frame.f_locals.items()]:
         if isinstance(x, Tensor):
-            yield id(x._data), name
+            yield id(x._data), (name, name in inputs)
             continue
         for attribute, y in list(getattr(x, "__dict__", {}).items()):
             if isinstance(y, Tensor):
-                yield id(y._data), f"{name}.{attribute}"
+                yield id(y._data), (f"{name}.{attribute}", True)
 
 
-def _described(array: Any, names: dict[int, str]) -> Operand:
-    name = names.get(id(array), "")
+def _described(array: Any, names: dict[int, tuple[str, bool]]) -> Operand:
+    name, given = names.get(id(array), ("", False))
     made = _record(array)
-    if made is not None and made.op not in MOVING:
-        return Operand(name)
+    if made is not None:
+        return Operand(name, made.origin)
+    of, is_part = ("", False) if given else names.get(id(getattr(array, "base", None)), ("", False))
+    if given or is_part:
+        return Operand(name, f"input `{name if given else of}`")
     if name:
-        return Operand(name, f"input `{name}`")
+        return Operand(name, f"`{name}`")
     return Operand(origin="an input" if isinstance(array, np.ndarray) and array.ndim else "")
+
+
+def _has_nan(x: Any) -> bool:
+    array = np.asarray(x)
+    return array.dtype.kind not in "biuOSU" and bool(np.isnan(array).any())
+
+
+def _origin(holders: Sequence[Any], frame: FrameType | None) -> str:
+    """What a NaN comes from that was moved out of one of these arrays; without any it is what an op pads with."""
+    if not holders:
+        return "a constant"
+    names = {} if frame is None else dict(_named_in(frame))
+    found = [_described(x, names).origin for x in holders]
+    return any_of(found) if all(found) else ""

@@ -23,7 +23,7 @@ from ..runtime.parameter import Parameter
 from ..runtime.precision import Cast, in_dtype
 from ..runtime.storage import SHARED
 from ..runtime.tensor import Tensor, wrap
-from .execute import Plan, alias, plan_of
+from .execute import CONVERSIONS, FAST_KERNELS, Plan, alias, plan_of
 from .tape import place, quietly, thread, tracked
 
 __all__ = ["add_in_place", "add_method", "assign", "assignable", "use_fast_ways"]
@@ -155,6 +155,7 @@ def _fast_unary(name: str, general: Callable[..., Any]) -> Callable[..., Any]:
 
 def _fast_matmul(general: Callable[..., Any]) -> Callable[..., Any]:
     plan = plan_of(REGISTRY["matmul"])
+    FAST_KERNELS[np.matmul] = plan.defn
     dtypes = _FLOATS - {np.dtype("float16")}  # those are widened
 
     def operator(x: Tensor, y: Any) -> Any:
@@ -280,6 +281,9 @@ def _set_item(x: Tensor, index: Any, value: Any) -> None:
 
 def _write(target: Any, index: Any, array: Any) -> None:
     target[index] = array.astype(target.dtype)
+
+
+CONVERSIONS[_write] = lambda target, index, array: (array, target.dtype)
 
 
 def _raw_index(index: Any) -> tuple[Any, ...] | None:

@@ -16,7 +16,7 @@ from .conditions import condition_of, kept, truth_at
 from .control import branch, iterate_live, iterate_static
 from .decisions import note_branch
 from .lowering import Lowering, expression
-from .scope import Frame
+from .scope import Frame, turn
 from .statements import make_closure, store
 from .text import concatenated, formatted
 from .values import UNBOUND, LocalDict, LocalList, LocalObject, LocalSet, LocalSuper, MaybeUnbound, describe, is_static
@@ -331,11 +331,12 @@ def _generate(lw: Lowering, node: Any, depth: int, elements: Any, items: list[An
             items.append(lw.expr(node.elt))
         return
     generator = node.generators[depth]
-    for item in elements:
-        store(lw, generator.target, item)
-        if all(kept(lw, test) for test in generator.ifs):
-            inner = node.generators[depth + 1].iter if depth + 1 < len(node.generators) else None
-            _generate(lw, node, depth + 1, inner and iterate_live(lw, lw.expr(inner)), items)
+    for number, item in enumerate(elements):
+        with turn(lw, generator, number):
+            store(lw, generator.target, item)
+            if all(kept(lw, test) for test in generator.ifs):
+                inner = node.generators[depth + 1].iter if depth + 1 < len(node.generators) else None
+                _generate(lw, node, depth + 1, inner and iterate_live(lw, lw.expr(inner)), items)
 
 
 @expression("JoinedStr")

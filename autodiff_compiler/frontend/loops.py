@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from contextlib import suppress
+from functools import partial
 from itertools import islice
 from typing import Any
 
@@ -25,7 +26,7 @@ from .exceptions import emit_raise
 from .iteration import Iteration, iteration_of
 from .jumps import RETURNED
 from .lowering import PACKAGE, Diverged, Lowering, Region, statement
-from .scope import assigned_names
+from .scope import assigned_names, turn
 from .statements import store
 from .values import NewException, Weak, content, describe, set_content
 
@@ -166,40 +167,38 @@ def _unroll_all(lw: Lowering, node: Any, iteration: Iteration) -> None:
         iteration.end(lw, certain=False)
 
 
-def _unroll(lw: Lowering, node: Any, items: Iterable[Any], nested: bool = False) -> Any:
+def _unroll(lw: Lowering, node: Any, items: Iterable[Any], nested: bool = False, done: int = 0) -> Any:
     """Runs the trips while compiling; after a dynamic `break` or `return`, the later ones are guarded by its flag.
 
-    `nested`: asking for an item runs code, which must be guarded, too.  Returns whether a jump ended the loop, as
-    `_stopped` does.
+    `nested`: asking for an item runs code, which must be guarded, too.  `done` trips came before.  Returns whether a
+    jump ended the loop, as `_stopped` does.
     """
 
-    def trip(item: Any) -> None:
-        store(lw, node.target, item)
-        lw.block(node.body)
+    def trip(number: int, item: Any) -> None:
+        with turn(lw, node, number):
+            store(lw, node.target, item)
+            lw.block(node.body)
 
     only_return = getattr(node, "stop_flags", ()) == (RETURNED,)
     stopped: Any = False
     items = iter(items)
-    for item in items:
+    for number, item in enumerate(items, done):
         if stopped is False:
-            trip(item)
+            trip(number, item)
         else:
             lw.place(node)
             go_on = negate(stopped).value
-            branch(lw, go_on, lambda item=item: trip(item), lambda: None, node=node, other_returned=only_return)  # type: ignore[misc]
+            branch(lw, go_on, partial(trip, number, item), lambda: None, node=node, other_returned=only_return)
         stopped = _stopped(lw, node)
         if stopped is True:
             break
         if nested and stopped is not False:
             lw.place(node)
             go_on = negate(stopped).value
-            branch(lw, go_on, lambda: _rest(lw, node, items), lambda: None, node=node, other_returned=only_return)
+            rest = partial(_unroll, lw, node, items, True, number + 1)
+            branch(lw, go_on, rest, lambda: None, node=node, other_returned=only_return)
             return _stopped(lw, node)
     return stopped
-
-
-def _rest(lw: Lowering, node: Any, items: Iterable[Any]) -> None:
-    _unroll(lw, node, items, nested=True)
 
 
 def _stopped(lw: Lowering, node: Any) -> Any:
@@ -236,12 +235,19 @@ def _keep(lw: Lowering, node: Any, iteration: Iteration, n: Any) -> None:
     body = loop.trace([_COUNT], [s.type.elem for s in sequences], run)  # type: ignore[attr-defined]
     _refuse_changes(loop, iteration)
     inits = loop.inits(body.templates, body.types)
-    lw.place(node)
+    _place_of_rest(lw, node, iteration)
     op = trace.builder.emit_op(
         REGISTRY["scan"], (count, *inits, *sequences), (len(inits), False), (body.builder.ret(*body.ends),)
     )
     _leave(loop, body, op.results)
     iteration.end(lw, certain=True)
+
+
+def _place_of_rest(lw: Lowering, node: Any, iteration: Iteration) -> None:
+    """The place of a loop, which says how many trips of it were unrolled before."""
+    loc = lw.place(node)
+    if isinstance(iteration, _Later) and lw.module.check_nonfinite:
+        trace.builder.loc = loc._replace(turn=(loc, 1))
 
 
 def _refuse_changes(loop: Loop, iteration: Iteration) -> None:
@@ -277,7 +283,7 @@ def _keep_stoppable(lw: Lowering, node: Any, iteration: Iteration, n: Any) -> No
 
     cond = _condition(loop, body, [_COUNT], condition)
     inits = loop.inits(body.templates, body.types)
-    lw.place(node)
+    _place_of_rest(lw, node, iteration)
     zero = trace.builder.const(0, _COUNT)
     op = trace.builder.emit_op(REGISTRY["while"], (zero, *inits), (), (cond, body.builder.ret(following, *body.ends)))
     _leave(loop, body, op.results[2:])
@@ -379,7 +385,8 @@ def _run_trips(lw: Lowering, node: Any, limit: int) -> int:
         if not condition:
             return trips
         if trips < limit:
-            lw.block(node.body)
+            with turn(lw, node, trips):
+                lw.block(node.body)
     raise _Restart(dynamic=False)
 
 

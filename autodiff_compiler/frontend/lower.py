@@ -146,8 +146,8 @@ def _lower(lowering: Lowering, fn: Any, args: Sequence[Any], kwargs: dict[str, A
 
 def name_of_argument(fn: Any, i: int) -> str:
     """What the user calls argument number `i`."""
-    while (inner := peek(fn, "fn") or peek(fn, "__wrapped__")) is not None:  # a derivative takes its function's
-        fn = inner
+    while not hasattr(type(fn), "construct") and (inner := peek(fn, "fn") or peek(fn, "__wrapped__")) is not None:
+        fn = inner  # a derivative takes its function's
     if type(fn) is Closure:
         names = [p.id for p in parameters(fn.prepared.node)]
         return names[i] if i < len(names) else f"arg{i}"

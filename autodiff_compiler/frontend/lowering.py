@@ -287,6 +287,8 @@ class Lowering:
     def place(self, node: Any) -> Loc:
         """Makes a node the place that emitted ops and errors without a place refer to."""
         loc = self.frame.tree.loc(node, self.frame.caller)
+        if self.frame.turn is not None:
+            loc = loc._replace(turn=self.frame.turn)
         trace.builder.loc = loc
         return loc
 

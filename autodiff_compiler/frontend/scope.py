@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import ast
 import weakref
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -16,7 +18,7 @@ from . import fence, jumps, source_tree
 from .source_tree import Bindings, SourceTree
 from .values import LocalDict, MaybeUnbound, serial_now, usable
 
-__all__ = ["Closure", "Frame", "Prepared", "assigned_names", "bind_arguments", "prepare", "prepare_nested"]
+__all__ = ["Closure", "Frame", "Prepared", "assigned_names", "bind_arguments", "prepare", "prepare_nested", "turn"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -150,6 +152,8 @@ class Frame:
     late: dict[str, bool] = field(default_factory=dict)
     #: for the scope of a comprehension: how many branches chosen at run time surround it
     arms: int | None = None
+    #: the unrolled loop whose body is compiled now, and the number of the trip (see `turn`)
+    turn: tuple[Loc, int] | None = None
 
     @property
     def tree(self) -> SourceTree:
@@ -158,7 +162,7 @@ class Frame:
     def comprehension(self, targets: frozenset[str], arms: int) -> Frame:
         """The scope of a comprehension in this frame, in which its targets live."""
         prepared = Prepared(self.prepared.tree, self.prepared.node, targets, self.prepared.nested)
-        return Frame(prepared, self.bindings, self, self.caller, arms=arms)
+        return Frame(prepared, self.bindings, self, self.caller, arms=arms, turn=self.turn)
 
     def holder(self, name: str) -> Frame | None:
         """The frame whose local name this is; None for names of the world outside."""
@@ -183,6 +187,20 @@ class Frame:
             hint = f"give '{name}' a value before the paths part"
             raise UnboundVariableError(value.why, loc=loc, spans=spans, hint=hint)
         return value
+
+
+@contextmanager
+def turn(lw: Any, loop: Any, number: int) -> Iterator[None]:
+    """Within it one trip of an unrolled loop is compiled, which is noted of what it emits under `check_nonfinite`."""
+    if not lw.module.check_nonfinite:
+        yield
+        return
+    frame, around = lw.frame, lw.frame.turn
+    frame.turn = (frame.tree.loc(loop, frame.caller)._replace(turn=around), number)
+    try:
+        yield
+    finally:
+        frame.turn = around
 
 
 def bind_arguments(

@@ -160,7 +160,7 @@ def _of_input(lw: Lowering, number: int) -> tuple[Registered, ...]:
     if source is None:
         return ()
     if none_outside():
-        lw.outside.guard(("hooks outside",), "whether Tensors have hooks", none_outside, True, watched=True)
+        lw.outside.guard(("hooks outside",), "whether no Tensor has hooks", none_outside, True, watched=True)
         return ()
     hooks = registered_on(source)
     lw.inputs.hooks[number] = hooks

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 from ..backends.base import Coverage, SilentExecutable, Work
 from ..backends.numpy.backend import NumpyProgram
 from ..compiler.pipeline import coverage, numpy_program, planned, work
 from ..compiler.specialised import Specialised
+from ..frontend.lookup import is_ours
 from ..ir.core import Module, Value
 from ..ir.types import TensorType
 from ..primitives.flops import size_of_type
@@ -37,18 +38,27 @@ class Artifact:
     """Returned by ``fn.lower(*args)``."""
 
     def __init__(
-        self, name: str, fn: Any, arguments: str, compiled: Specialised, leaves: Sequence[Tensor] = ()
+        self,
+        name: str,
+        fn: Any,
+        arguments: str,
+        compiled: Specialised,
+        leaves: Sequence[Tensor] = (),
+        types_only: Sequence[Tensor] = (),
     ) -> None:
         self._name, self._fn, self._arguments, self._compiled = name, fn, arguments, compiled
         #: the Tensors among the arguments, for those who run the program
         self._leaves = tuple(leaves)
+        #: which of them stand for a type and have no elements
+        self._types_only = frozenset(i for i, x in enumerate(leaves) if any(x is t for t in types_only))
         compiled.program.front  # noqa: B018  (a program found on disk has none yet, and names the line that asks for it)
 
     def ir(self, stage: str = "opt") -> IRText:
         """The text of one stage, with a header: a str that can be compared, saved and run; see `IRText`.
 
         `stage` is "source", "front" (as lowered), "adjoint" (derivatives expanded), "opt" (after all passes), "plan"
-        (fused and planned) or "code"; ValueError for one that does not exist.
+        (fused and planned) or "code"; ValueError for one that does not exist.  But for "source" and "code", which show
+        what the user has written, it is ASCII.
 
         >>> from autodiff_compiler import Tensor, jit
         >>> artifact = jit(lambda x: x * 2).lower(Tensor([1.0, 2.0]))
@@ -64,10 +74,17 @@ class Artifact:
             return IRText(self.code(), stage, self.of, self._bound(compiled.program.stages.opt, code=True))
         from .dumps import stage_text
 
-        stages = compiled.program.stages
-        module = planned(stages.opt) if stage == "plan" else getattr(stages, stage)
-        text = stage_text(stage, module, stages, self.of, compiled.lowered.reasons)
+        module = self._module(stage)
+        text = stage_text(stage, module, compiled.program.stages, self.of, compiled.lowered.reasons)
         return IRText(text, stage, self.of, self._bound(module))
+
+    def _module(self, stage: str) -> Module:
+        """The module whose text a stage shows; each time the same one, so that its ops can be found again."""
+        return self._planned if stage == "plan" else getattr(self._compiled.program.stages, stage)
+
+    @cached_property
+    def _planned(self) -> Module:
+        return planned(self._compiled.program.stages.opt)
 
     def _bound(self, module: Module, code: bool = False) -> Bindings:
         """What a text of this program leaves out."""
@@ -272,11 +289,16 @@ class Artifact:
 
 
 def _written(fn: Any, name: str) -> str:
-    """The user's source of a function, of a derivative that of the function it is taken of."""
-    fn = getattr(fn, "fn", fn)
+    """The user's source of a function; of what was made of one (a derivative, a partial call), of that one."""
+    fn = inspect.unwrap(fn)
     construct = getattr(type(fn), "construct", None)
+    if construct is None:
+        made_of = ["func"] if isinstance(fn, partial) else ["fn", "__func__"] if is_ours(type(fn)) else []
+        for held in made_of:
+            if hasattr(fn, held):
+                return _written(getattr(fn, held), name)
     try:
-        return inspect.getsource(construct or inspect.unwrap(fn))
+        return inspect.getsource(construct or fn)
     except (OSError, TypeError):
         return f"# no source of {name}\n"
 

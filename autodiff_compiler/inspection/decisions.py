@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 import os
+import re
 import textwrap
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
-from ..compiler.history import watched
+from ..compiler.history import Watched, watched
 from ..compiler.pipeline import coverage, kernels_of, why_numpy
 from ..config import context
-from ..ir.core import Module, Op, Value
-from ..ir.types import Seq, TensorType, Type
+from ..frontend.guards import LookupGuard
+from ..ir.core import Module, Op
+from ..ir.types import TensorType
 from ..ir.walk import count_ops, ops_of
-from ..primitives.flops import size_of_type
 from ..source import Loc, is_users
-from .dumps import kept_for_adjoint
 from .figures import size
+from .kept import bytes_of, kept_for_adjoint
 
 if TYPE_CHECKING:
     from ..backends.native.apart import Grouped
@@ -30,6 +31,9 @@ __all__ = ["explained"]
 _NO_WORK = frozenset({"const", "undef", "reshape", "expand_dims", "squeeze", "broadcast_to", "transpose", "slice"})
 #: How many lines a list has at most.
 _MOST = 30
+#: How many reasons are given why ops have kernels of their own.
+_APART = 8
+_PLACE_OR_SIZE = re.compile(r"\([^)]*\)|\[[^]]*\]")
 _WIDTH = 116
 
 
@@ -45,7 +49,7 @@ def explained(artifact: Artifact) -> str:
         ("Loops and branches", _control(lowered.reasons)),
         ("Derivative: what its adjoint reads of the forward part", _saved(opt, native)),
         ("Kernels: ops that are computed together", _fused(native) if native is not None else _single(opt, backend)),
-        ("Valid as long as (guards, checked at every call)", _guards([str(w) for w in watched([compiled])])),
+        ("Valid as long as (guards, checked at every call)", _guards(watched([compiled]))),
         ("Tensors from outside, read at every call", [f"{c.what}: {c.type!r}" for c in lowered.captures]),
         ("States", _states(opt)),
         (f"On {context.device_target}", _device(opt)),
@@ -105,18 +109,14 @@ def _control(reasons: Reasons) -> Iterator[str]:
 def _saved(opt: Module, native: Grouped | None) -> Iterator[str]:
     """What ops of the adjoint read that others made, with its bytes, and what they compute again."""
     kernel = {op: i for i, ops in enumerate(native.kernels if native is not None else ()) for op in ops}
-    lines, total = [], 0
+    lines = list[str]()
+    total = {False: 0, True: 0}  # in all, and in each trip of loops whose length is not known
     again: Counter[str] = Counter()
     for function in opt if native is None else native.module:
-        saved, recomputed = kept_for_adjoint(function)
-        again.update(f"{x.owner.defn.name} ({_place(x.owner.loc)})" for x in recomputed if isinstance(x.owner, Op))
-        readers: dict[Value, list[Op]] = {x: [] for x in saved}
-        for op in ops_of(function.body):
-            for x in op.operands if op.loc is not None and op.loc.tag else ():
-                if x in readers:
-                    readers[x].append(op)
-        for x, ops in readers.items():
-            maker, (nbytes, grows) = x.owner, _bytes(x)
+        kept = kept_for_adjoint(function)
+        again.update(f"{x.owner.defn.name} ({_place(x.owner.loc)})" for x in kept.again if isinstance(x.owner, Op))
+        for x, ops in kept.readers.items():
+            maker, (nbytes, grows) = x.owner, bytes_of(x)
             assert isinstance(maker, Op)
             what = f"{f'%{x.name} ' if x.name else ''}{maker.defn.name} ({_place(maker.loc)}), {x.type!r}"
             where = ", ".join(dict.fromkeys(_place(op.loc) for op in ops))
@@ -125,24 +125,12 @@ def _saved(opt: Module, native: Grouped | None) -> Iterator[str]:
                 continue
             amount = f"{size(nbytes)} for each trip" if grows else size(nbytes)
             lines.append(f"saved: {what}, {amount}: for {where}")
-            total += nbytes
+            total[grows] += nbytes
     lines += [f"computed again: {what}{f', {n} times' if n > 1 else ''}" for what, n in again.items()]
     if lines:
-        yield f"{size(total) if total else 'nothing'} is saved; arguments, which are there anyway, are not counted"
+        parts = [f"{size(n)}{' for each trip' * grows}" for grows, n in total.items() if n]
+        yield f"{' and '.join(parts) or 'nothing'} is saved; arguments, which are there anyway, are not counted"
         yield from _first(lines, "values")
-
-
-def _bytes(x: Value) -> tuple[int, bool]:
-    """The bytes of a value; of a sequence those of all trips, or of one if only a run can tell how many there are."""
-    if not isinstance(x.type, Seq):
-        return _of_type(x.type), False
-    op, each = x.owner, _of_type(x.type.elem)
-    trips = op.operands[0].constant if isinstance(op, Op) and op.defn.name == "scan" else None
-    return (each, True) if trips is None else (each * int(trips), False)
-
-
-def _of_type(type: Type) -> int:
-    return size_of_type(type) * type.dtype.itemsize if isinstance(type, TensorType) else 0
 
 
 # ------------------------------------------------------------------------------------------------ kernels
@@ -154,26 +142,49 @@ def _single(opt: Module, backend: str) -> list[str]:
 
 def _fused(native: Grouped) -> Iterator[str]:
     """The ops that share a kernel, the others, and why they do not."""
-    fused, alone = Counter[str](), Counter[str]()
-    for kernel in native.kernels:
-        ops = [op for op in kernel if op.defn.name not in _NO_WORK]
+    fused, alone = shared_kernels(native), Counter[str]()
+    for ops in _working(native):
+        if len(ops) == 1 and not ops[0].blocks and _on_elements(ops[0]):
+            alone[f"{ops[0].defn.name} ({_marked(ops[0])})"] += 1
+    if not fused and len(alone) < 2:
+        return
+    yield from _first([part for line in fused for part in _wrapped(line)], "lines")
+    if alone:
+        yield from _wrapped(f"alone: {', '.join(_counted(alone))}")
+    yield from _apart(native)
+
+
+def shared_kernels(native: Grouped) -> list[str]:
+    """The kernels of machine code that compute several ops, a line each."""
+    fused = Counter[str]()
+    for ops in _working(native):
         if len(ops) > 1:
             by_place: dict[str, list[str]] = {}
             for op in ops:
                 by_place.setdefault(_marked(op), []).append(op.defn.name)
             fused[f"{len(ops)} ops: " + "; ".join(f"{', '.join(n)} ({at})" for at, n in by_place.items())] += 1
-        elif ops and not ops[0].blocks and _on_elements(ops[0]):
-            alone[f"{ops[0].defn.name} ({_marked(ops[0])})"] += 1
-    if not fused and len(alone) < 2:
-        return
-    yield from _first([part for line in _counted(fused) for part in _wrapped(line)], "lines")
-    if alone:
-        yield from _wrapped(f"alone: {', '.join(_counted(alone))}")
-    lines = [
-        f"apart: {a.maker.defn.name} ({_marked(a.maker)}) and {a.reader.defn.name} ({_marked(a.reader)}): {a.why}"
-        for a in native.apart
-    ]
-    yield from _first([part for line in dict.fromkeys(lines) for part in _wrapped(line)], "lines")
+    return _counted(fused)
+
+
+def _working(native: Grouped) -> Iterator[list[Op]]:
+    """The ops of each kernel that it takes work to compute."""
+    for kernel in native.kernels:
+        yield [op for op in kernel if op.defn.name not in _NO_WORK]
+
+
+def _apart(native: Grouped) -> Iterator[str]:
+    """Why ops do not share a kernel though one reads what the other makes; those that differ in places, in sizes or in
+    the other op only are summed up."""
+    found: dict[str, dict[str, None]] = {}
+    for a in native.apart:
+        pair = f"{a.maker.defn.name} ({_marked(a.maker)}) and {a.reader.defn.name} ({_marked(a.reader)})"
+        found.setdefault(_PLACE_OR_SIZE.sub("", a.why), {})[f"apart: {pair}: {a.why}"] = None
+    for lines in [*found.values()][:_APART]:
+        first, *others = lines
+        yield from _wrapped(first + (f" (and {len(others)} more like this)" if others else ""))
+    more = sum(map(len, [*found.values()][_APART:]))
+    if more:
+        yield f"and {more} more like these"
 
 
 def _counted(found: Counter[str]) -> list[str]:
@@ -200,9 +211,14 @@ def _first(lines: list[str], what: str) -> list[str]:
     return lines if rest <= 0 else [*lines[:_MOST], f"and {rest} more {what}"]
 
 
-def _guards(lines: list[str]) -> list[str]:
-    short = [line if len(line) <= 2 * _WIDTH else line[: 2 * _WIDTH - 3] + "..." for line in lines]
-    return _first(short, "(`fn.guards()` has all)")
+def _guards(guards: Iterable[Watched]) -> list[str]:
+    lines = []
+    for guard in guards:
+        line = str(guard)
+        if guard.what == LookupGuard.what:  # it has a list of names, not a value
+            line = f"these names in classes, modules and builtins still stand for what they did: {guard.seen}"
+        lines.append(line if len(line) <= 2 * _WIDTH else line[: 2 * _WIDTH - 3] + "...")
+    return [part for line in _first(lines, "(`fn.guards()` has all)") for part in _wrapped(line)]
 
 
 # --------------------------------------------------------------------------------------------- states, device, passes

@@ -8,30 +8,30 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from ..compiler.pipeline import Stages
+from ..compiler.pipeline import Stages, kernels_of
 from ..config import context
 from ..ir.core import Function, Module, Op, Value
 from ..ir.naming import definitions
 from ..ir.printer import FunctionPrinter
 from ..ir.remarks import declarations, line_of_place
-from ..ir.types import Seq, TensorType
 from ..ir.walk import count_ops, ops_of
 from ..passes.fuse import fusion_plan
 from ..passes.manager import PassReport, dump_function
 from ..primitives.autodiff import EXPANDED
-from ..primitives.flops import size_of_type
 from ..source import is_users
+from .decisions import shared_kernels
+from .kept import bytes_of, kept_for_adjoint
 
 if TYPE_CHECKING:
     from ..frontend.reasons import Reasons
 
-__all__ = ["kept_for_adjoint", "stage_text"]
+__all__ = ["stage_text"]
 
 _WHAT = {
     "front": "your function as it was read: one line an operation, `grad` where a derivative is asked for",
     "adjoint": 'derivatives are operations now: %d_h is the derivative by %h ("adjoint" marks what computes it)',
     "opt": "what is left after all passes, and is given to the backend",
-    "plan": "fused and planned: which operations may share a loop, and bytes",
+    "plan": "operations that can share a loop, and bytes, whoever runs them; no backend has to keep to this plan",
 }
 _WITHOUT = "no derivative is asked for: as it was read, with states as arguments and results"
 #: How many names a line of the footer shows.
@@ -100,7 +100,8 @@ def _footer(stage: str, module: Module, stages: Stages, names: Mapping[Value, st
         yield from _dropped(stages.reports)
     if stage == "plan":
         for function in module:
-            yield from _fused(function, names)
+            yield from _groups(function, names)
+        yield from _kernels(stages.opt)
 
 
 def _decided(reasons: Reasons) -> Iterator[str]:
@@ -123,45 +124,20 @@ def _loop(op: Op) -> str:
 
 def _kept(module: Module, names: Mapping[Value, str]) -> Iterator[str]:
     for function in module:
-        saved, again = kept_for_adjoint(function)
-        if saved:
-            sizes = [_bytes(x) for x in saved]
-            known = sum(n for n in sizes if n is not None)
-            parts = [f"{known} bytes"] * (known > 0) + ["what loops collect"] * (None in sizes)
-            yield f"kept for the adjoint: {_named(saved, names)} ({' and '.join(parts)})"
-        if again:
-            yield f"computed again for the adjoint: {_named(again, names)}"
-
-
-def kept_for_adjoint(function: Function) -> tuple[list[Value], list[Value]]:
-    """The values of the program that its derivatives read later, and those that they compute again.
-
-    Arguments and constants are at hand anyway, and do not count.
-    """
-    saved: dict[Value, None] = {}
-    again = []
-    for op in ops_of(function.body):
-        if op.loc is None or not op.loc.tag or op.defn.name == "const":
-            continue
-        if op.loc.tag == "recomputed":
-            again += op.results
-        for x in op.operands:
-            made = x.op
-            if made is not None and made.defn.name != "const" and not (made.loc is not None and made.loc.tag):
-                saved[x] = None
-    return [x for x in definitions(function) if x in saved], again
+        kept = kept_for_adjoint(function)
+        if kept.readers:
+            sizes = [bytes_of(x) for x in kept.readers]
+            amounts = [(sum(n for n, grows in sizes if grows is each), each) for each in (False, True)]
+            parts = [f"{n} bytes{' for each trip' * each}" for n, each in amounts if n] or ["0 bytes"]
+            # What one kernel makes and reads again has no bytes, but only the backend knows kernels.
+            yield f"kept for the adjoint: {_named([*kept.readers], names)} (up to {' and '.join(parts)})"
+        if kept.again:
+            yield f"computed again for the adjoint: {_named(kept.again, names)}"
 
 
 def _named(values: Sequence[Value], names: Mapping[Value, str]) -> str:
     shown = ", ".join(names.get(x, "?") for x in values[:_NAMED])
     return shown + (f" and {len(values) - _NAMED} more" if len(values) > _NAMED else "")
-
-
-def _bytes(x: Value) -> int | None:
-    """The bytes of a tensor; None for a sequence, whose length only a call knows."""
-    if isinstance(x.type, Seq):
-        return None
-    return size_of_type(x.type) * x.dtype.itemsize if isinstance(x.type, TensorType) else 0
 
 
 def _dropped(reports: Sequence[PassReport]) -> Iterator[str]:
@@ -179,8 +155,20 @@ def _gone(adjoint: Module, names: Mapping[Value, str]) -> Iterator[str]:
         yield f"dropped, as they are known, computed elsewhere or not needed: {', '.join(gone[:_NAMED])}{more}"
 
 
-def _fused(function: Function, names: Mapping[Value, str]) -> Iterator[str]:
+def _groups(function: Function, names: Mapping[Value, str]) -> Iterator[str]:
     for group in fusion_plan(function).groups:
         results = [x for op in group.ops for x in op.results]
         shape = ",".join(map(str, group.shape))
-        yield f"fused, group {group.number}: one loop over [{shape}] computes {_named(results, names)}"
+        yield f"group {group.number}: one loop over [{shape}] can compute {_named(results, names)}"
+
+
+def _kernels(opt: Module) -> Iterator[str]:
+    """What machine code makes of it, which groups operations on its own."""
+    if context.device_target != "CPU" or (opt.backend or context.backend) == "numpy":
+        return
+    found = shared_kernels(kernels_of(opt))
+    if found:
+        yield "the backend native makes its own kernels, which `explain()` and the stage code show:"
+    yield from [f"  {line}" for line in found[:_NAMED]]
+    if len(found) > _NAMED:
+        yield f"  and {len(found) - _NAMED} more"

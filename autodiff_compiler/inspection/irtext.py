@@ -102,7 +102,14 @@ class IRText(str):
 
     # ------------------------------------------------------------------------------------------- what it can do
     def run(self, *arrays: Any) -> tuple[Any, ...]:
-        """What the program of this stage makes of these arrays; the same as ``parse_ir(text).run(*arrays)``."""
+        """What the program of this stage makes of these arrays; the same as ``parse_ir(text).run(*arrays)``.
+
+        It computes less than the function returns if that returns arguments or constants: these are left out.
+
+        >>> from autodiff_compiler import Tensor, jit
+        >>> jit(lambda x: (x, x * 2, 7)).lower(Tensor([3.0])).ir("opt").run([3.0])
+        (array([6.], dtype=float32),)
+        """
         from .runnable import parse_ir
 
         return parse_ir(self).run(*arrays)
@@ -112,8 +119,10 @@ class IRText(str):
 
         Numbers of values, suffixes of names and places in the source do not count where they only moved: a line is
         shown if its op, its types, its attributes or its operands are others.  Removed lines name values as the new
-        text does.  What stands behind ``//`` counts between texts of the same stage.  `context`: how many unchanged
-        lines are shown around; `color`: with colours for a terminal.
+        text does.  What stands behind ``//`` counts between texts of the same stage, and so do the numbers in large
+        constants, where both texts know them; the values of states and captured Tensors do not.  Functions are compared
+        by their order, whatever they are called, if there are as many.  `context`: how many unchanged lines are shown
+        around; `color`: with colours for a terminal.
 
         >>> from autodiff_compiler import Tensor, jit
         >>> text = jit(lambda x: (x * x) * 1.0).lower(Tensor([3.0]))

@@ -15,8 +15,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 from weakref import WeakKeyDictionary
 
-from ..compiler.pipeline import planned
-from ..ir.core import Module, Op
+from ..ir.core import Function, Module, Op
 from ..ir.text import FunctionPrinter
 from ..ir.walk import ops_of
 from ..source import Loc, line_of
@@ -36,8 +35,8 @@ __all__ = [
     "chain_of",
     "links_of",
     "located",
-    "module_of",
     "part_of",
+    "text_head",
 ]
 
 #: The stages whose text consists of ops.
@@ -149,17 +148,11 @@ def links_of(artifact: Artifact) -> Links:
     found = _known.get(artifact)
     if found is None:
         texts = {stage: artifact.ir(stage) for stage in (*STAGES_OF_OPS, "code")}
-        modules = {stage: module_of(artifact, stage) for stage in STAGES_OF_OPS}
+        modules = {stage: artifact._module(stage) for stage in STAGES_OF_OPS}
         ops = {stage: tuple(_ops(module, texts[stage])) for stage, module in modules.items()}
         code = _Code(texts["code"], modules["opt"])
         found = _known[artifact] = Links(texts, ops, tuple(code.lines), tuple(code.kernels))
     return found
-
-
-def module_of(artifact: Artifact, stage: str) -> Module:
-    """The module whose text a stage shows."""
-    stages = artifact._compiled.program.stages
-    return planned(stages.opt) if stage == "plan" else getattr(stages, stage)
 
 
 def lines_of(text: str) -> list[str]:
@@ -203,12 +196,17 @@ def located(module: Module, text: str) -> Iterator[tuple[int, Op, tuple[str, ...
     at = 0
     for function in module:
         printer = FunctionPrinter(places=False)
-        head = printer.function(function)[0].partition("(")[0] + "("
-        at = _following(lines, at, head)
+        printer.function(function)
+        at = _following(lines, at, text_head(function))
         for op in ops_of(function.body):
             names = tuple([printer.names[x] for x in op.results])
             at = _following(lines, at + 1, f"{names[0]}: " if names else op.defn.name)
             yield at + 1, op, names
+
+
+def text_head(function: Function) -> str:
+    """How the line of a text begins that a function begins on."""
+    return f"func @{function.name}("
 
 
 def _following(lines: list[str], at: int, start: str) -> int:
@@ -252,8 +250,9 @@ class _Code:
         if loc is None:
             return
         part = Part(chain_of(loc)[0], part_of(loc))
-        short = f"{os.path.basename(loc.file)}:{loc.line} {loc.tag}".rstrip()
-        for name in (str(loc), short):
+        places = dict.fromkeys([loc.of_user(), loc])
+        short = " in ".join([f"{os.path.basename(place.file)}:{place.line}" for place in places])
+        for name in (str(loc), f"{short} {loc.tag}".rstrip()):
             self._parts.setdefault(name, {})[part] = None
 
     def _named(self, places: str) -> list[Part]:
@@ -322,11 +321,7 @@ class _Code:
         """What the comment behind a statement names; the text of the user's line follows the place."""
         _, *comments = line.split("  # ")
         for comment in comments:
-            if comment in self._parts:  # with the column, and nothing behind it
-                return list(self._parts[comment])
-            place, colon, behind = comment.partition(":")
-            number = behind.partition(":")[0]
-            found = self._parts.get(f"{place}:{number}") if colon else None
+            found = self._parts.get(comment.partition(": ")[0])
             if found:
                 return list(found)
         return []

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from functools import cache
 from typing import TypeAlias
 
 from ..backends.base import Piece
@@ -20,7 +19,7 @@ from .figures import duration
 from .machine_limits import machine_limits
 from .tabular import shortened
 
-__all__ = ["LEFT", "Row", "Tally", "seconds_of", "slowest_first", "table_of"]
+__all__ = ["LEFT", "Row", "Tally", "notes_of", "seconds_of", "slowest_first", "table_of"]
 
 #: A line of the user's: file, number, and which transformation made the ops.
 _Place: TypeAlias = tuple[str, int, str]
@@ -272,13 +271,11 @@ def _trips(op: Op) -> int:
 
 
 # ------------------------------------------------------------------------------------------------ places
-@cache
 def _place_of(loc: Loc | None) -> _Place:
     user = loc.of_user() if loc is not None else None
     return (user.file, user.line, (loc.tag if loc else "") or user.tag) if user is not None else _NOWHERE
 
 
-@cache
 def _chain(loc: Loc | None) -> tuple[_Place, ...]:
     """The user's lines that call what lies at a place."""
     if loc is None:
@@ -291,8 +288,20 @@ def _chain(loc: Loc | None) -> tuple[_Place, ...]:
 
 
 # ------------------------------------------------------------------------------------------------ tables
+#: What is said below a table in which something is faster than the limit.
+_ABOVE = ">100 %: limits are measured on large operands; what stays in caches can be faster"
 #: Columns that begin at the left edge.
 LEFT = frozenset({"line", "source", "kernel", "op", "bound", "ops"})
+
+
+def notes_of(rows: Iterable[Row]) -> list[str]:
+    """What is to be said below a table of these rows."""
+    return [_ABOVE] if any(map(_is_above, rows)) else []
+
+
+def _is_above(row: Row) -> bool:
+    """Whether more than 100 % of the limit is shown."""
+    return row.of_limit is not None and round(100 * row.of_limit) > 100
 
 
 def table_of(rows: Iterable[Row], kind: str) -> tuple[list[str], list[list[str]]]:
@@ -304,7 +313,7 @@ def table_of(rows: Iterable[Row], kind: str) -> tuple[list[str], list[list[str]]
     for x in rows:
         first = [x.place, shortened(x.text or x.name, 44)] if kind == "line" else [shortened(x.name, 44), x.place]
         rates = [f"{rate / 1e9:.3g}" if rate else "" for rate in (x.flops_per_second, x.bytes_per_second)]
-        limit = f"{100 * x.of_limit:.0f} %" if x.of_limit is not None else ""
+        limit = "" if x.of_limit is None else ">100 %" if _is_above(x) else f"{100 * x.of_limit:.0f} %"
         own = [duration(x.seconds), f"{100 * x.share:.1f} %"] if x.seconds else ["", ""]
         times = [*own, duration(x.cumulative)]
         row = [*first, str(x.calls) if x.calls else "", *times, *rates, limit, x.bound if limit else ""]

@@ -11,7 +11,7 @@ from ..errors import did_you_mean
 from ..ir.core import Block, Function, Value
 from ..ir.text import FunctionPrinter
 from ..source import Loc
-from .links import STAGES_OF_OPS, Place, chain_of, links_of, located, module_of, part_of
+from .links import STAGES_OF_OPS, Place, chain_of, links_of, located, part_of, text_head
 from .where import shown
 
 if TYPE_CHECKING:
@@ -106,7 +106,7 @@ def origin(artifact: Artifact, value: str, stage: str | None = None) -> Origin:
 
 def _values(artifact: Artifact, stage: str) -> Iterator[tuple[Function, Value, str]]:
     """The values of a stage as its text names them."""
-    for function in module_of(artifact, stage):
+    for function in artifact._module(stage):
         printer = FunctionPrinter(places=False)
         printer.function(function)
         for x, name in printer.names.items():
@@ -124,9 +124,9 @@ def _about(artifact: Artifact, stage: str, function: Function, x: Value, name: s
         text = f"argument {x.index} of {f'@{function.name}' if maker is None else f'a block of {maker.defn.name}'}"
     lines = links.lines[stage]
     if maker is None:
-        line = next(i for i, t in enumerate(lines, 1) if t.startswith("func @") and f"{function.name}" in t)
+        line = next(i for i, t in enumerate(lines, 1) if t.startswith(text_head(function)))
     else:
-        line = next(at for at, op, _ in located(module_of(artifact, stage), links.texts[stage]) if op is maker)
+        line = next(at for at, op, _ in located(artifact._module(stage), links.texts[stage]) if op is maker)
     found = Origin(name, stage, line, text or shown(lines[line - 1]), part_of(loc), chain_of(loc))
     relation, of = _relation(artifact, name)
     if of is None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from graphlib import CycleError, TopologicalSorter
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ from ..ir.printer import Unbound
 from ..ir.text import print_module
 from ..ir.types import TensorType, Type, tensor
 from ..ir.verify import VerifyError, verify
+from ..ir.walk import callee_of, callees, ops_of
 from ..passes.manager import dump
 from ..runtime.tensor import Tensor
 from .irtext import Bindings, IRText
@@ -61,6 +63,7 @@ def parse_ir(
     except VerifyError as error:
         at = places[error.op] if error.op is not None else text.index("func ")
         raise ParseError(error.problem, text, at) from None
+    _check_calls(module, places, text)
     known = bound.module if bound is not None else Module()
     _bind(module.constants, constants, known.constants, "constant")
     _bind(module.callables, callables, known.callables, "host function")
@@ -142,10 +145,12 @@ class ParsedIR:
     def run(self, *arrays: Any) -> tuple[Any, ...]:
         """The results of the entry for these arguments, as arrays; versions of states are left in `states`.
 
+        What the function returns though no program computes it, arguments and constants, is no result of the entry.
         Of passes only those run that a program cannot do without: what the text says is computed as it stands there.
         Arguments are arrays, Tensors or numbers of the right dtype and shape; those that the function took from outside
         are filled in where the text knows them.  TypeError for too many or too few and for another dtype, ValueError
-        for another shape, LookupError for a constant, state or host function that is not given.
+        for another shape, OverflowError for a number that the dtype cannot hold, LookupError for a constant, state or
+        host function that is not given.
         """
         self._check_bound()
         if len(arrays) != len(self.inputs):
@@ -207,8 +212,40 @@ class ParsedIR:
         return f"<program {self._module.entry.name}({inputs})>"
 
 
+def _check_calls(module: Module, places: Mapping[Op, int], text: str) -> None:
+    """ParseError at a call that a function calls itself by, directly or through others."""
+    graph = {function.name: callees(function) for function in module}
+    try:
+        TopologicalSorter(graph).prepare()
+    except CycleError as error:
+        callee, caller = error.args[1][:2]  # each name of the cycle is called by the one behind it
+        at = min(places[op] for op in ops_of(module.functions[caller].body) if callee_of(op) == callee)
+        raise ParseError(f"@{callee} calls itself: write the recursion as a loop", text, at) from None
+
+
 def _name(x: Value, i: int) -> str:
     return f"%{x.name}" if x.name else f"argument {i}"
+
+
+def _rank(number: Any) -> int:
+    """What a number asks of a dtype: 0 of a bool, 1 of an integer, 2 of a float; 3 if it is no number."""
+    kinds = ((bool, np.bool_), (int, np.integer), (float, np.floating))
+    return next((rank for rank, kind in enumerate(kinds) if isinstance(number, kind)), 3)
+
+
+def _fitting(numbers: Any, type: TensorType, what: str) -> Any:
+    """Numbers in the dtype of a type, floats as the nearest; OverflowError if one lies outside of its range."""
+    wanted = type.dtype.numpy
+    if type.dtype.is_int:
+        low, high = np.iinfo(wanted).min, np.iinfo(wanted).max
+        outside = [n for n in numbers.flat if not low <= n <= high]
+    else:
+        exact = numbers.astype(np.float64)
+        with np.errstate(over="ignore"):
+            outside = exact[np.isfinite(exact) & ~np.isfinite(exact.astype(wanted).astype(np.float64))]
+    if len(outside):
+        raise OverflowError(f"{what} is {type!r}, it cannot hold {outside[0]}")
+    return numbers.astype(wanted)
 
 
 def _array(x: Any, type: Type, what: str) -> Any:
@@ -217,10 +254,11 @@ def _array(x: Any, type: Type, what: str) -> Any:
         return x
     array = x._data if isinstance(x, Tensor) else np.asarray(x)
     wanted = type.dtype.numpy
-    if not isinstance(x, Tensor | np.ndarray | np.generic) and array.dtype.kind in "biuf":
-        rank = "bif".index(array.dtype.kind.replace("u", "i"))
+    if not isinstance(x, Tensor | np.ndarray | np.generic):
+        numbers = np.asarray(x, object)
+        rank = max(map(_rank, numbers.flat), default=0)
         if rank <= (0 if type.dtype.is_bool else 1 if type.dtype.is_int else 2):
-            array = array.astype(wanted)
+            array = _fitting(numbers, type, what)
     if array.dtype != wanted:
         raise TypeError(f"{what} is {type!r}, it cannot be of dtype {array.dtype}")
     sizes = type.shape

@@ -6,6 +6,9 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from difflib import SequenceMatcher
+from typing import Any
+
+import numpy as np
 
 from .irtext import IRText
 
@@ -19,6 +22,8 @@ _LINE = re.compile(
     r"(?P<note>\s*//.*)?"
 )
 _NAME = re.compile(r"%\w+")
+_FUNCTION = re.compile(r"(?m)^func @([\w.<>-]+)")
+_SYMBOL = re.compile(r"@([\w.<>-]+)")
 _ANSI = {"-": "\x1b[31m", "+": "\x1b[32m", "@": "\x1b[36m"}
 #: Lines up to which every match is looked at, also of lines that come often.
 _THOROUGH = 3000
@@ -26,17 +31,17 @@ _THOROUGH = 3000
 
 @dataclass
 class _Line:
-    """A line to be compared: `body` and `note` as they stand, `key` without numbers, `function` counts from 1."""
+    """A line to be compared: `body` and `note` as they stand, `function` counts from 1.
+
+    `words` are what counts of it, with functions named by their positions; `key` is that without numbers.
+    """
 
     body: str
     note: str
     place: str
+    words: str
     key: str
     function: int
-
-    @property
-    def words(self) -> str:
-        return f"{self.body} {self.note}"
 
     @property
     def shown(self) -> str:
@@ -46,7 +51,10 @@ class _Line:
 def difference(before: str, after: str, context: int, colour: bool) -> IRText:
     """The changes as a unified diff; see `IRText.diff`."""
     notes = getattr(before, "stage", "") == getattr(after, "stage", "")
-    a, b = _lines(before, notes), _lines(after, notes)
+    functions = [_FUNCTION.findall(text) for text in (before, after)]
+    if len(functions[0]) != len(functions[1]):  # it is not known which is which: they are told apart by their names
+        functions = [[], []]
+    a, b = _lines(before, notes, functions[0]), _lines(after, notes, functions[1])
     junk = max(len(a), len(b)) > _THOROUGH
     matcher = SequenceMatcher(None, [x.key for x in a], [x.key for x in b], autojunk=junk)
     names = _Names()
@@ -57,7 +65,7 @@ def difference(before: str, after: str, context: int, colour: bool) -> IRText:
                 same[i] = j
     same = _again(a, b, same, names)
     edits = list(_edits(len(a), len(b), same))
-    out = list(_hunks(a, b, edits, names, max(0, context)))
+    out = [*_hunks(a, b, edits, names, max(0, context)), *_constants(before, after)]
     if out:
         out = [f"--- {_title(before)}", f"+++ {_title(after)}", *out]
     if colour:
@@ -82,7 +90,30 @@ def _title(text: str) -> str:
     return f"{text.stage} of {text.of}" if isinstance(text, IRText) and text.stage else "text"
 
 
-def _lines(text: str, notes: bool) -> list[_Line]:
+def _constants(before: str, after: str) -> Iterator[str]:
+    """Where constants of one name and type, of which the text has a summary only, hold other numbers."""
+    old, new = (x.constants if isinstance(x, IRText) else {} for x in (before, after))
+    for name in [name for name in old if name in new]:
+        a, b = old[name], new[name]
+        if (a.dtype, a.shape) != (b.dtype, b.shape):  # the text says so
+            continue
+        apart = np.argwhere((_bits(a) != _bits(b)).any(-1))
+        if len(apart):
+            first = tuple(apart[0])
+            index = list(map(int, first))
+            yield f"@@ constant @{name}: {len(apart)} of {a.size} elements differ, first {index} @@"
+            yield f"- {index} {a[first].item()!r}"
+            yield f"+ {index} {b[first].item()!r}"
+
+
+def _bits(array: Any) -> Any:
+    """The bytes of each element: NaN is NaN, and a negative zero is no zero."""
+    return np.frombuffer(array.tobytes(), np.uint8).reshape(*array.shape, array.itemsize)
+
+
+def _lines(text: str, notes: bool, functions: list[str]) -> list[_Line]:
+    """The lines that are compared; the names of `functions` do not count."""
+    positions = {name: f"@#{i}" for i, name in enumerate(functions)}
     found, function = [], 0
     for line in text.splitlines():
         match = _LINE.fullmatch(line)
@@ -91,8 +122,8 @@ def _lines(text: str, notes: bool) -> list[_Line]:
         if not body and (not note or note.startswith("// stage ")):
             continue
         function += body.startswith("func ")
-        key = _NAME.sub(_without_number, f"{body} {note}")
-        found.append(_Line(body, note, place, key, function))
+        words = _SYMBOL.sub(lambda m: positions.get(m[1], m[0]), f"{body} {note}")
+        found.append(_Line(body, note, place, words, _NAME.sub(_without_number, words), function))
     return found
 
 

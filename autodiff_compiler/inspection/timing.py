@@ -89,7 +89,7 @@ def timing(artifact: Artifact, n: int) -> Timing:
     measuring = timed(program.stages.opt, program.in_place)
     times = measuring.times
     assert times is not None
-    given = [_drawn(x._data, i) for i, x in enumerate(artifact._leaves)]
+    given = [_drawn(x._data, i) if i in artifact._types_only else x._data for i, x in enumerate(artifact._leaves)]
     given += [c.fetch()._data for c in compiled.lowered.captures]
     given += [state._data for state in compiled.states_read]
     with noting(compiled.lowered.module.states) if program.commits else nullcontext():
@@ -122,9 +122,7 @@ def _runs(executable: Any, given: list[Any], n: int) -> Iterator[tuple[float, An
 
 
 def _drawn(array: Any, seed: int) -> Any:
-    """The elements of an argument; in the place of one that is a type only: numbers that are drawn."""
-    if array.size < 2 or any(array.strides):
-        return array
+    """The elements of an argument of which only the type is known."""
     if array.dtype.kind in "biu":
         return np.zeros(array.shape, array.dtype)
     return np.random.default_rng(seed).random(array.shape).astype(array.dtype)

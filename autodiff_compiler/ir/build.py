@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from ..dtypes import DType
+from ..dtypes import DType, float64
 from ..source import Loc
 from .core import Attrs, Block, Module, Op, Value
 from .primitive import REGISTRY, Effect, Primitive, trace
@@ -64,6 +64,10 @@ def canonical_number(value: Any, dtype: DType) -> Any:
     with np.errstate(all="ignore"):
         value = float(value) if dtype.bits == 64 else float(np.asarray(value).astype(dtype.numpy))
     return value if value == value else math.nan
+
+
+def _is_finite(number: Any) -> bool:
+    return isinstance(number, int) or bool(np.isfinite(number))
 
 
 class Builder:
@@ -193,7 +197,7 @@ class Builder:
     def _fold(self, op: Op) -> Value | None:
         """An elementwise op on splat constants is a splat constant; the op's own kernel computes it.
 
-        Where NaN and infinities are looked for, an op that makes one stays, to be found when it runs.
+        Where NaN and infinities are looked for, an op that is to blame for one stays, to be found when it runs.
         """
         from .primitive import kernel_of
 
@@ -201,7 +205,8 @@ class Builder:
         kernel = kernel_of(op.defn)
         with np.errstate(all="ignore"):
             value = kernel(*arrays, **dict(zip(op.defn.schema, op.attrs, strict=True)))
-            if self.module.check_nonfinite and not np.isfinite(value) and all(map(np.isfinite, arrays)):
+            bad = self.module.check_nonfinite and not np.isfinite(value)
+            if bad and (np.isnan(value) or all(map(np.isfinite, arrays))):
                 return None
         out = op.results[0].type
         return self.const(value.item() if hasattr(value, "item") else value, out)  # type: ignore[arg-type]
@@ -225,8 +230,14 @@ class Builder:
 
     # ------------------------------------------------------------------------------------------- constants
     def const(self, value: Any, type: TensorType) -> Value:
-        """A tensor of `type` whose elements all equal the number `value`."""
-        value = canonical_number(value, type.dtype)
+        """A tensor of `type` whose elements all equal the number `value`.
+
+        Where NaN and infinities are looked for, a number that overflows the dtype is converted when it runs.
+        """
+        number, value = value, canonical_number(value, type.dtype)
+        if self.module.check_nonfinite and type.dtype.is_float and math.isinf(value) and _is_finite(number):
+            wide = tensor(float64, type.shape)
+            return self.emit(REGISTRY["cast"], (self.const(float(number), wide),), (type.dtype,))  # type: ignore[no-any-return]
         return self._numbered_const((value, type), (scalar_key(value), type), type)
 
     def array(self, array: np.ndarray[Any, Any], type: TensorType, hint: str = "c") -> Value:

@@ -15,7 +15,7 @@ from ..ir.types import TensorType, dim_product
 from ..ir.walk import free_values, ops_of
 from .manager import Notes, module_pass
 
-__all__ = ["MemoryPlan", "memory_plan", "plan_memory"]
+__all__ = ["MemoryPlan", "memory_plan", "plan_memory", "shown_by"]
 
 
 #: Ops whose results have no bytes of their own.
@@ -51,9 +51,20 @@ def memory_plan(function: Function) -> MemoryPlan:
     plan = MemoryPlan()
     for op in ops_of(function.body):
         if op.defn.view is not None:
-            plan.shares[op.results[0]] = op.operands[op.defn.operand_names.index(op.defn.view)]
+            plan.shares[op.results[0]] = _shown(op, op.defn.view)
     _plan_block(plan, function.body, set())
     return plan
+
+
+def shown_by(x: Value) -> Value:
+    """The value whose bytes x shows: itself, if it is no view."""
+    while x.op is not None and x.op.defn.view is not None:
+        x = _shown(x.op, x.op.defn.view)
+    return x
+
+
+def _shown(op: Op, view: str) -> Value:
+    return op.operands[op.defn.operand_names.index(view)]
 
 
 def _notes(function: Function, names: dict[Value, str]) -> Notes:

@@ -14,13 +14,15 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
+
 from ..dtypes import int64
 from ..ir.build import Builder
 from ..ir.core import Block, Function, Module, Op, Value
 from ..ir.primitive import REGISTRY, F
 from ..ir.types import TensorType, tensor
 from ..ir.walk import Cloner, ops_of
-from ..runtime.nonfinite import MOVING, Operand, Origin, error_of, found
+from ..runtime.nonfinite import MOVING, Operand, Origin, any_of, error_of, found
 from ..source import Loc, line_of
 from .manager import module_pass
 
@@ -58,8 +60,7 @@ class FiniteCheck:
             return
         known = [Operand(_name(x, op.loc), _origin(x, self._module)) for x in self._operands]
         facts = [_trip(loop, int(i)) for loop, i in zip(self._loops, trips, strict=True)]
-        facts += self._occurrence()
-        steps, facts = tuple(_back(op)), facts[::-1]
+        steps, facts = tuple(_back(op)), [*_turns(op.loc), *facts[::-1]]
         origin = Origin(op.defn.name, op.loc, self._result(), self._forward(), steps, tuple(facts))
         raise error_of(finding, results, operands, known, origin)
 
@@ -85,20 +86,6 @@ class FiniteCheck:
         plain = loc._replace(tag="", uses=())
         ops = [op for function in self._module for op in ops_of(function.body) if op.loc == plain]
         return next((op.defn.name for op in ops if op.defn.name != "const"), "")
-
-    def _occurrence(self) -> list[str]:
-        """Which time it is that this expression is computed, where a loop was unrolled."""
-        op = self._op
-        alike = [
-            other
-            for function in self._module
-            for other in ops_of(function.body)
-            if other.loc == op.loc and other.defn is op.defn and other.attrs == op.attrs
-            and [x.type for x in other.results] == [x.type for x in op.results]
-        ]  # fmt: skip
-        if len(alike) < 2 or op.loc is None or op.loc.tag:
-            return []
-        return [f"it is the {_ordinal(alike.index(op) + 1)} of {len(alike)} times that this is computed"]
 
 
 @module_pass("check_nonfinite")
@@ -209,14 +196,42 @@ def _name(x: Value, loc: Loc | None) -> str:
 
 
 def _origin(x: Value, module: Module) -> str:
-    """What gives the value if no op computes it: an input, a constant, what moves elements of such a thing."""
-    for _ in range(_STEPS):
-        op = x.op
-        if op is None or op.defn.name not in MOVING or not op.operands:
-            break
-        x = op.operands[-1] if op.defn.name == "select" else op.operands[0]
-    if x.op is not None:
-        return "a constant" if x.made_by("const") else ""
+    """What gives the value if no op computes it: an input, a constant, what moves elements of such things.
+
+    Where several are moved, it is those that may hold a NaN: what an op computed holds none, for it was looked at.
+    """
+    if x.made_by("const"):
+        return "a constant"
+    found: dict[str, None] = {}
+    values, seen = [x], {x}
+    for v in values:
+        given: str | None
+        if v.op is None:
+            given = _given(v, module)
+        elif v.made_by("const"):
+            given = "a constant" if _holds_nan(v, module) else None
+        elif v.op.defn.name in MOVING and v.op.operands:
+            moved = [o for o in v.op.operands if not isinstance(o.type, TensorType) or o.dtype.is_float]
+            values += [o for o in moved if o not in seen]
+            seen.update(moved)
+            given = "a constant" if any(isinstance(a, float) and a != a for a in v.op.attrs) else None
+        else:
+            known = v.op.defn.infer_blocks is None and v.op.defn.name not in MOVING
+            given = None if known and isinstance(v.type, TensorType) else ""
+        if given == "":
+            return ""
+        if given is not None:
+            found[given] = None
+    return any_of(found)
+
+
+def _holds_nan(x: Value, module: Module) -> bool:
+    held = x.op.attrs[0]  # type: ignore[union-attr]
+    return bool(np.isnan(module.constants[held[1:]] if isinstance(held, str) else held).any())
+
+
+def _given(x: Value, module: Module) -> str:
+    """What an argument of the program is called; empty for those of blocks and other functions."""
     entry = module.entry
     if x.owner is not entry.body:
         return ""
@@ -241,14 +256,27 @@ def _applied(loc: Loc) -> str:
 
 
 def _trip(loop: Op, number: int) -> str:
-    loc = loop.loc.of_user() if loop.loc is not None else None
-    backward = " run backward" if loc is not None and loc.tag == "adjoint" else ""
-    at = f" at {os.path.basename(loc.file)}:{loc.line}" if loc is not None else ""
-    return f"in trip {number} (the first is 0) of the loop{at}{backward}"
+    loc = loop.loc
+    if loc is None:
+        return f"in trip {number} (the first is 0) of a loop"
+    backward = " run backward" if loc.tag == "adjoint" else ""
+    if loc.turn is not None and not backward and loc.turn[0][:6] == loc[:6]:
+        number += loc.turn[1]
+    return f"in trip {number} (the first is 0) of the loop at {_line(loc.of_user())}{backward}"
 
 
-def _ordinal(n: int) -> str:
-    return f"{n}{'th' if 10 < n % 100 < 14 else {1: 'st', 2: 'nd', 3: 'rd'}.get(n % 10, 'th')}"
+def _turns(loc: Loc | None) -> Iterator[str]:
+    """The trips of unrolled loops that an op was made in, the innermost first."""
+    while loc is not None:
+        place = loc
+        while place.turn is not None:
+            place, number = place.turn
+            yield f"in trip {number} (the first is 0) of the loop at {_line(place)}, which is unrolled"
+        loc = loc.caller
+
+
+def _line(loc: Loc) -> str:
+    return f"{os.path.basename(loc.file)}:{loc.line}"
 
 
 def _readers(module: Module) -> dict[Value, list[Op]]:

@@ -122,7 +122,7 @@ class Benchmark:
 
 def benchmark(
     fn: Callable[..., Any],
-    args: Sequence[Any] = (),
+    args: Any = (),
     modes: Sequence[str] = ("eager", "graph"),
     *,
     grad: bool = False,
@@ -131,12 +131,16 @@ def benchmark(
 ) -> Benchmark:
     """Measures ``fn(*args)`` in several modes: medians and their spread, compilation, speed-up, memory.
 
-    `modes` are some of "eager", "graph" (compiled), "native" and "numpy" (compiled for these backends); the speed-up is
-    against the first of them.  With `grad`, the value with the gradients of all arguments of floats, or of the
-    parameters of a Cell, is measured, too.  Before that, the results of the modes are compared: they may differ by
-    `rtol` (where it is None: by 1e-3 in float32, 1e-8 in float64), or ValueError says by how much they do.  Rounds of
-    the modes alternate, for about `seconds` each; afterwards Parameters and the state of random numbers, as far as
-    compiled code knows them, are what they were.
+    `args` is a tuple or list of the arguments; anything else is the only one.  `modes` are some of "eager", "graph"
+    (compiled), "native" and "numpy" (compiled for these backends); the speed-up is against the first of them.  With
+    `grad`, the value with the gradients of all arguments of floats, or of the parameters of a Cell, is measured, too.
+    Before that, the results of the modes are compared: they may differ by `rtol` (where it is None: by 1e-3 in float32,
+    1e-8 in float64), or ValueError says by how much they do.  Rounds of the modes alternate, for about `seconds` each,
+    every call with what the one before has left.
+
+    When modes are compared, and afterwards, Tensors among the arguments are what they were; so are Parameters, other
+    Tensors, attributes of Cells and the state of random numbers that compiled code writes.  Not so what only Python
+    knows of: lists, ndarrays, files, and without a compiled mode everything but the arguments.
 
     ValueError for a mode that there is not, TypeError for what cannot be called.
 
@@ -152,7 +156,7 @@ def benchmark(
             raise ValueError(f"a mode is one of {', '.join(_MODES)}, not {mode!r}")
     if not modes or len(set(modes)) < len(modes):
         raise ValueError("modes must be different ones, and at least one")
-    args = tuple(args)
+    args = tuple(args) if isinstance(args, tuple | list) else (args,)
     plain = _plain(fn)
     rows = _measured("forward", [_Mode(mode, plain, _options(fn)) for mode in modes], args, seconds, rtol)
     if grad:
@@ -223,16 +227,20 @@ class _Mode:
         with self.on():
             return self.run(*args)
 
-    def compiled(self, args: tuple[Any, ...]) -> list[Tensor]:
-        """Compiles it; the Parameters, and states of random numbers, that compiled code reads or writes."""
+    def compiled(self, args: tuple[Any, ...], kept: _Kept) -> None:
+        """Compiles it; what the program reads or writes besides its arguments is kept."""
         if self.name == "eager":
-            return []
+            return
         with bypassed():
             jit(_nothing, backend="" if self.name == "graph" else self.name).lower(Tensor(0.0))  # loads what compiles
             began = perf_counter()
             lowered = self.run.lower(*args)._compiled.lowered
             self.compile = perf_counter() - began
-        return [state for state in lowered.states.values() if isinstance(state, Tensor)]
+        for name, state in lowered.states.items():
+            if isinstance(state, Tensor):
+                kept.tensor(f"state {name}", state)
+        for owner, name, _ in lowered.attributes:
+            kept.attribute(owner, name)
 
     def peak(self, args: tuple[Any, ...]) -> int:
         """Bytes that a call needs."""
@@ -258,32 +266,68 @@ class _Mode:
             return (perf_counter() - began) / calls
 
 
+class _Kept:
+    """What calls may change, and what it was before: the bytes of Tensors, and attributes."""
+
+    def __init__(self, args: tuple[Any, ...]) -> None:
+        self._tensors: dict[int, tuple[str, Tensor, Any]] = {}
+        self._attributes: dict[tuple[int, str], tuple[Any, str, Any]] = {}
+        for i, arg in enumerate(args):
+            for x in leaves(arg):
+                self.tensor(f"argument {i} after the call", x)
+
+    def tensor(self, name: str, x: Tensor) -> None:
+        self._tensors.setdefault(id(x), (name, x, np.array(x._data)))
+
+    def attribute(self, owner: Any, name: str) -> None:
+        what = f"attribute {type(owner).__name__}.{name}"
+        value = getattr(owner, name, _MISSING)
+        self._attributes.setdefault((id(owner), name), (owner, name, value))
+        for x in leaves(value):  # which may be written in place
+            self.tensor(what, x)
+
+    def now(self) -> list[tuple[str, Any]]:
+        """What it is now, by names for the user."""
+        found = [(name, np.array(x._data)) for name, x, _ in self._tensors.values()]
+        for owner, name, _ in self._attributes.values():
+            value, what = getattr(owner, name, None), f"attribute {type(owner).__name__}.{name}"
+            numbers = [np.asarray(value)] if isinstance(value, bool | int | float) else []
+            found += [(what, array) for array in (*numbers, *(np.array(x._data) for x in leaves(value)))]
+        return found
+
+    def restore(self) -> None:
+        for owner, name, value in self._attributes.values():
+            if value is not _MISSING:
+                setattr(owner, name, value)
+            elif hasattr(owner, name):
+                delattr(owner, name)
+        for _, x, array in self._tensors.values():
+            if x._data.tobytes() != array.tobytes():  # else it may be shared, or read-only
+                x._own()[...] = array
+
+
+_MISSING = object()
+
+
 def _measured(
     what: str, modes: list[_Mode], args: tuple[Any, ...], seconds: float, rtol: float | None
 ) -> list[Measured]:
-    states: dict[int, tuple[Tensor, Any]] = {}
+    kept = _Kept(args)
     for mode in modes:
         progress(f"benchmark: {what}, compiling for {mode.name}")
-        for state in mode.compiled(args):
-            states.setdefault(id(state), (state, np.array(state._data)))
-    kept = list(states.values())
+        mode.compiled(args, kept)
     try:
         _check_agreement(what, modes, args, kept, rtol)
         for mode in modes:
             mode.memory = mode.peak(args)
         _rounds(what, modes, args, seconds)
     finally:
-        _restore(kept)
+        kept.restore()
     return [Measured(what, mode.name, tuple(mode.rounds), mode.compile, mode.memory) for mode in modes]
 
 
 def _nothing(x: Any) -> Any:
     return x
-
-
-def _restore(states: list[tuple[Tensor, Any]]) -> None:
-    for state, array in states:
-        state._own()[...] = array
 
 
 def _rounds(what: str, modes: list[_Mode], args: tuple[Any, ...], seconds: float) -> None:
@@ -315,25 +359,25 @@ def _rounds(what: str, modes: list[_Mode], args: tuple[Any, ...], seconds: float
 
 
 # ------------------------------------------------------------------------------------------------ agreement
-def _check_agreement(
-    what: str, modes: list[_Mode], args: tuple[Any, ...], states: list[tuple[Tensor, Any]], rtol: float | None
-) -> None:
+def _check_agreement(what: str, modes: list[_Mode], args: tuple[Any, ...], kept: _Kept, rtol: float | None) -> None:
     """ValueError where the results of two modes differ, each begun in the same state."""
-    wanted: list[Any] | None = None
+    wanted: list[tuple[str, Any]] | None = None
     for mode in modes:
-        _restore(states)
-        found = [np.array(x._data) for x in leaves(mode.called(args)) if isinstance(x, Tensor)]
-        found += [np.array(state._data) for state, _ in states]
+        kept.restore()
+        tensors = [x for x in leaves(mode.called(args)) if isinstance(x, Tensor)]
+        found = [(f"result {i}", np.array(x._data)) for i, x in enumerate(tensors)] + kept.now()
         if wanted is None:
             wanted = found
         elif len(wanted) != len(found):
             raise ValueError(f"{what}: {modes[0].name} gives {len(wanted)} Tensors, {mode.name} {len(found)}")
-        for i, (a, b) in enumerate(zip(wanted, found, strict=True)):
+        for (name, a), (_, b) in zip(wanted, found, strict=True):
             why = _difference(a, b, rtol)
             if why:
-                kind = f"result {i}" if i < len(found) - len(states) else f"state {i - len(found) + len(states)}"
-                raise ValueError(f"{what}: {modes[0].name} and {mode.name} do not agree: {kind} {why}")
-    _restore(states)
+                raise ValueError(
+                    f"{what}: {modes[0].name} and {mode.name} do not agree: {name} {why}; "
+                    "or calls change something on which it depends and of which compiled code does not know"
+                )
+    kept.restore()
 
 
 def _difference(a: Any, b: Any, rtol: float | None) -> str:

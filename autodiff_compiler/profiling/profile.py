@@ -15,7 +15,7 @@ from ..compiler.recorder import Event, Recording
 from ..config import GRAPH_MODE, context, jit_disabled
 from ..eager.timed import timing
 from ..inspection.figures import duration
-from ..inspection.measured import LEFT, Row, Tally, slowest_first, table_of
+from ..inspection.measured import LEFT, Row, Tally, notes_of, slowest_first, table_of
 from ..inspection.tabular import html_table, text_table
 from ..source import Loc
 from ..transforms.compiled_form import HasCompiledForm
@@ -238,7 +238,7 @@ class Profile:
         return ", ".join([f"{self._name}: {parts[0]}", *parts[1:], f"{100 * kernels:.0f} % of it in kernels"])
 
     def _notes(self) -> list[str]:
-        notes = []
+        notes = notes_of([row for kind in _KINDS for row in self.by(kind)]) if self.seconds else []
         if self.compile_seconds:
             notes.append(f"compiled in {duration(self.compile_seconds)}, which is not counted")
         if self._recording is not None and self._recording.nested:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Collection, Sequence
 from typing import IO, Literal
 
+from ..environment import colours_wanted
 from ..inspection.tabular import text_table
 
 __all__ = ["progress", "show"]
@@ -22,7 +22,7 @@ def show(
     """Prints tables, each with what it is by, its head and its rows."""
     out = file or sys.stdout
     texts = [text_table(head, rows, left) for _, head, rows in tables]
-    if out.isatty() and "NO_COLOR" not in os.environ:
+    if colours_wanted(out):
         try:
             from rich.console import Console
             from rich.table import Table
@@ -30,7 +30,8 @@ def show(
             pass
         else:
             widest = [len(line) for text in texts for line in text.splitlines()]
-            console = Console(file=out, width=max(80, *widest))  # on a narrower terminal lines wrap, and lose nothing
+            # On a narrower terminal lines wrap, and lose nothing.  Whether there are colours is settled already.
+            console = Console(file=out, width=max(80, *widest), force_terminal=True, no_color=False)
             console.print(headline, style="bold", markup=False, highlight=False)
             for _, head, rows in tables:
                 table = Table(box=None, header_style="bold cyan", pad_edge=False)

@@ -6,7 +6,7 @@ Compiled code and eager mode ask the same questions here (`found`) and give the 
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -16,7 +16,7 @@ from ..errors import NonFiniteError
 from ..ir.primitive import REGISTRY
 from ..source import Loc, is_users, line_of
 
-__all__ = ["MOVING", "Finding", "Operand", "Origin", "error_of", "found", "inside_text"]
+__all__ = ["MOVING", "Finding", "Operand", "Origin", "any_of", "error_of", "found", "inside_text"]
 
 #: Ops that only move or choose elements: what they give was there before, and NaN may pass through them.
 MOVING = frozenset({
@@ -28,6 +28,8 @@ MOVING = frozenset({
 })  # fmt: skip
 
 _CODE_WIDTH = 70
+#: How many things that may hold a NaN a message names.
+_SOURCES = 3
 
 
 class Finding(NamedTuple):
@@ -211,6 +213,12 @@ def _source(finding: Finding, operands: Sequence[Any], known: Sequence[Operand])
         if _is_float(x) and np.isnan(x).any():
             return about.origin
     return ""
+
+
+def any_of(sources: Iterable[str]) -> str:
+    """One text for the things of which at least one holds a NaN; empty if they are too many to be of use."""
+    texts = [*dict.fromkeys(sources)]
+    return " or ".join(texts) if len(texts) <= _SOURCES else ""
 
 
 def _operands(

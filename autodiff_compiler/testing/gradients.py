@@ -14,17 +14,25 @@ from ..errors import CompileError
 from ..nn.cell import Cell
 from ..ops.primitive import Primitive
 from ..runtime.host import name_of
-from ..runtime.mutable import Mutable, mutable
+from ..runtime.mutable import Mutable
 from ..runtime.parameter import Parameter
 from ..runtime.tensor import Array, Tensor
 from ..runtime.trees import leaves, replaced
 from ..transforms.custom import custom_vjp
 from ..transforms.grad import grad
 from ..transforms.vjp import vjp
-from .modes import MODES, in_mode
+from .modes import MODES, in_mode, with_tensors
 from .numerical import numerical_gradient, weights_for
 
-__all__ = ["GradientMismatch", "MeasuredGradient", "check_bprop", "gradcheck", "gradient_errors"]
+__all__ = [
+    "GradientMismatch",
+    "MeasuredGradient",
+    "NothingToCheck",
+    "check_bprop",
+    "gradcheck",
+    "gradient_errors",
+    "is_variable",
+]
 
 
 class GradientMismatch(AssertionError):
@@ -33,6 +41,10 @@ class GradientMismatch(AssertionError):
     def __init__(self, message: str, input: str, index: tuple[int, ...], difference: float) -> None:
         super().__init__(message)
         self.input, self.index, self.difference = input, index, difference
+
+
+class NothingToCheck(ValueError):
+    """There is no gradient that could be compared with a numerical one."""
 
 
 @dataclass(frozen=True)
@@ -74,9 +86,11 @@ def gradcheck(
     get their values back after every call.  ``order=2`` checks the gradients of the first gradient, too.  `args` is a
     tuple or list of arguments, or one Tensor.  Steps and tolerances follow the dtype of the inputs: float64 Tensors
     make a sharp check (about seven digits), float32 a rough one (about two); `eps`, `rtol` and `atol` replace them: the
-    step, and the error that is allowed relative to the gradient and beside that.
+    step, and the error that is allowed relative to the gradient and beside that.  Differences of float16 and bfloat16
+    are too coarse to check anything.
 
-    Returns True.  GradientMismatch: the worst element of the first input that differs.  ValueError: nothing to check.
+    Returns True.  GradientMismatch: the worst element of the first input that differs.  ValueError: nothing to check,
+    or inputs of float16 or bfloat16.
 
     >>> from autodiff_compiler import Tensor, float64, ops
     >>> gradcheck(lambda x: x * ops.sin(x), Tensor([0.5, 2.0], float64), order=2)
@@ -153,15 +167,9 @@ def check_bprop(
 _Place = tuple[int, int]
 
 
-def _is_variable(x: Any) -> bool:
+def is_variable(x: Any) -> bool:
     """A float Tensor, or a container marked as `mutable` with one in it."""
     return isinstance(x, Tensor | Mutable) and any(t.dtype.is_float for t in leaves(x))
-
-
-def _with(leaf: Callable[[Tensor], Tensor], x: Any) -> Any:
-    """An argument with other Tensors in it, marked as `mutable` as it was."""
-    found = replaced(x, leaf)
-    return mutable(found) if isinstance(x, Mutable) else found
 
 
 def _orders(
@@ -179,7 +187,7 @@ class _Check:
 
     def __init__(self, fn: Any, args: list[Any], eps: float | None, rtol: float | None, atol: float | None) -> None:
         self.fn, self.args, self._eps, self._rtol, self._atol = fn, args, eps, rtol, atol
-        self.positions = [i for i, x in enumerate(args) if _is_variable(x)]
+        self.positions = [i for i, x in enumerate(args) if is_variable(x)]
         #: the float Tensors that are checked: each with the argument that holds it, and its number in there
         self._variables = {(p, k): x for p in self.positions for k, x in enumerate(leaves(args[p])) if x.dtype.is_float}
         parameters = [x for x, _ in reached([fn]) if isinstance(x, Parameter)]
@@ -188,7 +196,14 @@ class _Check:
         self.rule: Any = None
         self.automatic: Any = None
         if not self.positions:
-            raise ValueError(f"{self._what} is given no float Tensor: there is no gradient to check")
+            raise NothingToCheck(f"{self._what} is given no float Tensor: there is no gradient to check")
+        coarse = [x.dtype for x in self._variables.values() if x.dtype.numpy.itemsize < 4]
+        if coarse:
+            raise NothingToCheck(
+                f"{coarse[0]} is too coarse for numerical gradients: check {self._what} in float64, or in float32"
+            )
+        if not any(x.size for x in self._variables.values()):
+            raise NothingToCheck(f"the float Tensors given to {self._what} have no elements: there is nothing to check")
 
     def run(self) -> None:
         """Raises GradientMismatch for the first input whose gradient is wrong in some mode."""
@@ -200,7 +215,7 @@ class _Check:
         """Every input in every mode, and the weights of the outputs."""
         weights = weights_for(self._called(self._copies()))
         if not weights:
-            raise ValueError(f"{self._what} returns no float Tensor: there is no gradient to check")
+            raise NothingToCheck(f"{self._what} returns no float Tensor: there is no gradient to check")
         numerical = {place: self._numerical(place, weights) for place in self._variables}
         for mode in MODES:
             with in_mode(mode):
@@ -209,7 +224,7 @@ class _Check:
                 yield place, self._compared(place, found[place], wanted, mode), weights
 
     def _copies(self) -> list[Any]:
-        return [_with(Tensor.copy, x) if isinstance(x, Tensor | Mutable) else x for x in self.args]
+        return [with_tensors(Tensor.copy, x) if isinstance(x, Tensor | Mutable) else x for x in self.args]
 
     def _called(self, args: Sequence[Any]) -> Any:
         """A call after which every Parameter has its first value again."""
@@ -230,7 +245,7 @@ class _Check:
         def of_tensors(*tensors: Tensor) -> Any:
             moved = {id(x): t for x, t in zip(inside, tensors, strict=True)}
             copies = self._copies()
-            copies[p] = _with(lambda x: moved[id(x)], self.args[p])
+            copies[p] = with_tensors(lambda x: moved[id(x)], self.args[p])
             return self._called(copies)
 
         return numerical_gradient(of_tensors, inside, k, weights, self._eps)

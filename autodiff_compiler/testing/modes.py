@@ -9,12 +9,13 @@ from typing import Any
 import numpy as np
 
 from ..config import GRAPH_MODE, PYNATIVE_MODE, context
+from ..runtime.mutable import Mutable, mutable
 from ..runtime.tensor import Tensor
 from ..runtime.trees import parts, replaced
 from ..transforms.grad import value_and_grad
 from ..transforms.vjp import mode_form
 
-__all__ = ["MODES", "ModeMismatch", "assert_modes_equal", "in_mode"]
+__all__ = ["MODES", "ModeMismatch", "assert_modes_equal", "in_mode", "with_tensors"]
 
 #: Every way to run a function: its name, the mode, and how much is rewritten.
 MODES = {"eager": (PYNATIVE_MODE, 2), "graph O0": (GRAPH_MODE, 0), "graph O2": (GRAPH_MODE, 2)}
@@ -33,6 +34,12 @@ def in_mode(name: str) -> Iterator[None]:
         yield
     finally:
         context.mode, context.optimize = before
+
+
+def with_tensors(leaf: Callable[[Tensor], Tensor], x: Any) -> Any:
+    """An argument with other Tensors in it, marked as `mutable` as it was."""
+    found = replaced(x, leaf)
+    return mutable(found) if isinstance(x, Mutable) else found
 
 
 def assert_modes_equal(
@@ -55,7 +62,7 @@ def assert_modes_equal(
     """
     wanted: Any = None
     for name in MODES:
-        given = replaced(list(args), Tensor.copy)
+        given = [with_tensors(Tensor.copy, x) for x in args]
         with in_mode(name):
             try:
                 if grad_position is None and weights is None:

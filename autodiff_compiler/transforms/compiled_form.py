@@ -51,13 +51,13 @@ class HasCompiledForm:
         """What a call with these arguments computes, as Python over NumPy: a text to read, which runs by itself.
 
         A `TensorSpec` may stand for any Tensor.  Without arguments it is what was compiled last, by a call or to be
-        looked at; TypeError if nothing was.  UnsupportedCallError: something, named with its line, is not to be had
-        with NumPy alone.
+        looked at, or a call without arguments if nothing was; TypeError if there is no such call.
+        UnsupportedCallError: something, named with its line, is not to be had with NumPy alone.
 
         >>> from autodiff_compiler import Tensor, grad
         >>> gradient = grad(lambda w, x: (w * x).sum()).source(Tensor([1.0, 2.0]), Tensor([3.0, 4.0]))
         >>> gradient.splitlines()[-1]
-        '    return x'
+        '    return x.copy()'
         """
         return self._as_compiled().source(*args, **kwargs)
 

@@ -9,7 +9,7 @@ from ..errors import GradientError, GradientWarning, warn_once
 from ..frontend.lower import name_of_argument
 from ..frontend.values import flatten, is_marked, map_leaves, structure, unmarked
 from ..runtime.mutable import kind_of
-from ..source import Loc, calling_place
+from ..source import Loc, warned_place
 
 __all__ = [
     "Inputs",
@@ -55,7 +55,7 @@ def refuse_constant(fn: Any, position: int, x: Any, is_tensor: IsTensor, place: 
             f"argument '{name}' is a plain {type(x).__name__}, so its gradient is (): "
             f"pass `mutable({name})` to get one for every Tensor in it"
         )
-        warn_once(GradientWarning(text), place or calling_place())
+        warn_once(GradientWarning(text), place or warned_place())
         return
     raise GradientError(
         f"the derivative by argument {position}, '{name}', is asked for, but it is of type {kind_of(x).__name__}: "

@@ -9,13 +9,14 @@ import warnings
 import weakref
 from collections import OrderedDict
 from collections.abc import Callable
+from time import perf_counter_ns
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..compiler.fast import REFUSED, takes_short_ways
 from ..compiler.history import History, Recompiles, Watched, facets_of, stale_because, watched
-from ..compiler.recorder import called, inside, recording
+from ..compiler.recorder import called, inside, recording, waited
 from ..compiler.saved import pictures
 from ..compiler.specialise import Identity, Key, described, signature, stand_ins
 from ..compiler.specialised import Specialised, specialise
@@ -217,7 +218,9 @@ class JitFunction:
 
     def _compiled(self, key: Key, leaves: list[Tensor], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Specialised:
         """The valid entry of a key, compiled if there is none; one thread at a time compiles a function."""
+        began = perf_counter_ns()
         with self._lock:
+            waited(began)
             known = self._known(key, leaves)
             if known is not None:
                 return known
@@ -274,8 +277,9 @@ class JitFunction:
         >>> f.cache_info()["entries"]
         0
         """
+        types_only: list[Tensor] = []
         try:
-            args, kwargs = stand_ins(args), stand_ins(kwargs)
+            args, kwargs = stand_ins(args, types_only), stand_ins(kwargs, types_only)
             key, leaves = signature(args, kwargs)
             with self._lock:
                 entry = self._known(key, leaves) or specialise(self._fn, args, kwargs, self._options, self._name)
@@ -286,13 +290,14 @@ class JitFunction:
 
         call = described(args, kwargs)
         self._looked_at = Artifact(self._name, self._fn, call, entry)  # which must not keep the arguments alive
-        return Artifact(self._name, self._fn, call, entry, leaves)
+        return Artifact(self._name, self._fn, call, entry, leaves, types_only)
 
     def source(self, *args: Any, **kwargs: Any) -> PythonSource:
         """What a call with these arguments computes, as Python over NumPy: a text to read, which runs by itself.
 
-        A `TensorSpec` may stand for any Tensor.  Without arguments it is what was compiled last; TypeError if nothing
-        was.  UnsupportedCallError: something, named with its line, is not to be had with NumPy alone.
+        A `TensorSpec` may stand for any Tensor.  Without arguments it is what was compiled last, or a call without
+        arguments if nothing was; TypeError if there is no such call.
+        UnsupportedCallError: something, named with its line, is not to be had with NumPy alone.
 
         >>> from autodiff_compiler import TensorSpec
         >>> jit(lambda x: (x * x).sum()).source(TensorSpec("f32[3]")).splitlines()[-1]
@@ -304,10 +309,13 @@ class JitFunction:
             return self._looked_at.source()
         entry = self._recent
         if entry is None:
-            raise TypeError(
-                f"source() of {self._name} needs the arguments of a call, or a TensorSpec for each Tensor: "
-                "it has not been compiled yet"
-            )
+            try:
+                return self.lower().source()
+            except TypeError as error:
+                raise TypeError(
+                    f"source() of {self._name} needs the arguments of a call, or a TensorSpec for each Tensor: "
+                    "it has not been compiled yet"
+                ) from error
         from ..inspection.artifact import Artifact
 
         return Artifact(self._name, self._fn, entry.call[len(self._name) + 1 : -1], entry).source()
@@ -418,7 +426,9 @@ class _Bound:
 
     def source(self, *args: Any, **kwargs: Any) -> PythonSource:
         """See `JitFunction.source`."""
-        return self.__func__.source(*((self.__self__, *args) if args or kwargs else ()), **kwargs)
+        fn = self.__func__
+        known = fn._looked_at is not None or fn._recent is not None
+        return fn.source(*(() if known and not (args or kwargs) else (self.__self__, *args)), **kwargs)
 
     def cache_info(self) -> dict[str, Any]:
         """See `JitFunction.cache_info`; the method has one cache for all objects."""

@@ -53,7 +53,7 @@ def test_a_png_without_matplotlib(call, model, monkeypatch):
     [
         (["--plot", "plot.gif"], "a plot is a .png or an .svg, which plot.gif is not"),
         (["--plot", "nowhere/plot.svg"], "nowhere/plot.svg cannot be written: No such file"),
-        (["--seconds", "0"], "--seconds must be positive"),
+        (["--seconds", "0"], "argument --seconds: '0' is not a positive number"),
         (["--modes", "eager", "eager"], "--modes names a mode twice"),
         (["--modes", "fast"], "argument --modes: invalid choice: 'fast'"),
     ],

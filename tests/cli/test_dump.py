@@ -67,7 +67,7 @@ def test_grad_needs_types(call, model):
     answer = call("dump", "model.py:settle", "--grad", "0")
     assert (answer.status, "--grad needs --args" in answer.err) == (2, True)
     answer = call("dump", *LOSS, "--grad", "5")
-    assert (answer.status, "ValueError: grad_position 5 does not exist" in answer.err) == (1, True)
+    assert (answer.status, "--grad 5: the last argument of --args has the number 1" in answer.err) == (2, True)
 
 
 def test_derivatives_by_arguments_and_by_parameters(call, model):
@@ -202,3 +202,50 @@ def test_two_programs_and_files(call, model):
 def test_wrong_comparisons(words, says, call, model):
     answer = call("diff", *words)
     assert (answer.status, says in answer.err) == (2, True)
+
+
+def test_the_numbers_in_large_constants_count(call, model):
+    model.write_text(
+        "import numpy as np\nfrom autodiff_compiler import Tensor\n"
+        "first = np.arange(300.0)\nsecond = first.copy()\nsecond[149] = 151\n"
+        "def f(x):\n    return x * Tensor(first)\n\ndef g(x):\n    return x * Tensor(second)\n"
+    )
+    lines = ["@@ constant @tensor0: 1 of 300 elements differ, first [149] @@", "- [149] 149.0", "+ [149] 151.0"]
+    answer = call("diff", "model.py:f", "model.py:g", "--args", "f64[]")
+    assert (answer.status, answer.out.splitlines()[2:]) == (1, lines)
+    for name in "fg":
+        call("dump", f"model.py:{name}", "--args", "f64[]", "-o", f"{name}.ir")
+    assert call("diff", "f.ir", "g.ir").out == answer.out
+    assert call("diff", "f.ir", "model.py:f", "--args", "f64[]") == (0, "no difference\n", "")
+    os.remove("g.npz")
+    answer = call("diff", "f.ir", "g.ir")
+    note = "the numbers in the constants of g.ir are not known, and not compared"
+    assert (answer.status, answer.out) == (0, f"no difference\n{note}\n")
+    assert call("diff", "f.ir", "g.ir", "--json").json["notes"] == [note]
+
+
+def test_names_of_functions_do_not_count(call, model):
+    model.write_text("def f(x):\n    return x * 2\n\ndef g(x):\n    return x * 2\n\ndef h(x):\n    return x * 3\n")
+    for words in ([], ["--grad", "0"], ["--stage", "front", "--grad", "0"]):
+        assert call("diff", "model.py:f", "model.py:g", "--args", "f32[2]", *words).status == 0
+        assert call("diff", "model.py:f", "model.py:h", "--args", "f32[2]", *words).status == 1
+
+
+@pytest.mark.parametrize("text", ["hello\n", "def f(x):\n    return x\n", "; ModuleID = 'm'\n"])
+def test_only_ir_is_compared(text, call, model):
+    (model.parent / "a.txt").write_text(text)
+    answer = call("diff", "a.txt", "a.txt")
+    assert (answer.status, answer.out) == (2, "")
+    assert answer.err.startswith("autodiff_compiler: a.txt is no IR: 1:1: ")
+    assert answer.err.count("\n") == 1
+
+
+def test_types_are_no_arrays(call, model):
+    """Of 400 TB, if they were."""
+    words = ["model.py:settle", "--args", "f32[99999999999999]"]
+    assert "%x: f32[99999999999999]" in call("dump", *words).out
+    assert "model.py:9" in call("dump", *words, "--where", "9").out
+    assert call("dump", *words, "--grad", "0", "--source").status == 0
+    assert call("diff", *words).status == 1
+    answer = call("dump", "model.py:settle", "--args", "f32[99999999999,99999999999]")
+    assert (answer.status, "has more elements than can be counted" in answer.err) == (2, True)

@@ -19,6 +19,7 @@ import pytest
 import autodiff_compiler as ms
 from autodiff_compiler.cli import entry, main
 from autodiff_compiler.cli.entry import COMMANDS
+from tests.cli.conftest import ROOT
 
 NAMES = [command.name for command in COMMANDS]
 ESCAPE = "\x1b["
@@ -90,6 +91,7 @@ def test_the_console_script_calls_itself_by_its_name(call, monkeypatch):
         (["xyz"], "there is no command 'xyz'; there are run, dump, "),
         (["dump"], "the following arguments are required: target; `python -m autodiff_compiler dump --help`"),
         (["dump", "model.py:loss", "--grad", "one"], "argument --grad: 'one' is neither the number"),
+        (["dump", "model.py:loss", "--args", "f32[3,2] f32[4,3]", "--grad", "-1"], "'-1' is neither the number"),
         (["dump", "model.py:loss", "--backend", "gpu"], "--backend"),
         (["cache", "burn"], "burn"),
         (["env", "--fast"], "unrecognized arguments: --fast"),
@@ -108,6 +110,23 @@ def test_wrong_usage_is_one_line_or_one_document(words, says, call, model):
     assert document.json["error"]["class"] == "Usage"
     assert document.json["error"]["code"] is None
     assert says in document.json["error"]["message"]
+
+
+@pytest.mark.parametrize("words", [["dump", "model.py:loss"], ["explain", "model.py:loss"]])
+def test_an_argument_that_is_not_there(words, call, model):
+    answer = call(*words, "--args", "f32[3,2] f32[4,3]", "--grad", "5")
+    assert (answer.status, answer.out) == (2, "")
+    assert answer.err.endswith("--grad 5: the last argument of --args has the number 1\n")
+
+
+def test_a_program_that_does_not_exist_as_json(call, model):
+    answer = call("run", "nofile.py", "--json")
+    assert (answer.status, answer.err, answer.json["error"]["class"]) == (2, "", "Usage")
+    assert answer.json["error"]["message"] == f"there is no file {model.parent / 'nofile.py'}"
+
+
+def test_a_folder_is_no_file(call, model):
+    assert call("check", str(model.parent)).err == f"autodiff_compiler: {model.parent} is a folder, not a file\n"
 
 
 # ------------------------------------------------------------------------------------------------ what is refused
@@ -214,6 +233,32 @@ def test_ctrl_c_leaves_quietly(start, model):
     process.send_signal(signal.SIGINT)
     out, err = process.communicate(timeout=60)
     assert (process.returncode, out, err) == (130, "", "")
+    process = start("dump", "model.py:f", "--json")
+    assert process.stderr.readline() == "ready\n"
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=60)
+    assert (process.returncode, json.loads(out)["error"]["class"], err) == (130, "KeyboardInterrupt", "")
+
+
+def test_output_past_python_is_no_part_of_the_output(start, model):
+    model.write_text(
+        "import os, subprocess, sys\nos.write(1, b'one\\n')\n"
+        "subprocess.run([sys.executable, '-c', 'print(2)'])\nsys.__stdout__.write('three\\n')\n"
+        "def f(x):\n    return x\n"
+    )
+    out, err = start("dump", "model.py:f", "--args", "f32[2]", "--json").communicate(timeout=60)
+    assert sorted(err.splitlines()) == ["2", "one", "three"]
+    assert json.loads(out)["target"] == "model.py:f"
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="a full disk is stood for by /dev/full, which Linux has")
+@pytest.mark.parametrize(("to", "why"), [(">&-", "Bad file descriptor"), ("> /dev/full", "No space left on device")])
+def test_output_that_cannot_be_written(to, why, model):
+    words = shlex.join([sys.executable, "-m", "autodiff_compiler", *DUMP])
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    done = subprocess.run(["sh", "-c", f"{words} {to}"], stderr=subprocess.PIPE, text=True, env=environment)
+    assert done.returncode == 1
+    assert done.stderr == f"model.py is imported\nautodiff_compiler: the output cannot be written: {why}\n"
 
 
 def test_a_terminal_of_another_language(start, model):

@@ -26,6 +26,18 @@ def twice(x):
     return 2 * x
 
 
+def of_a_dict(t, n=2):
+    return t["a"] * t["a"] * n
+
+
+def with_sum(x, y):
+    return x.sum() + y * y
+
+
+def stopped(x):
+    return ms.ops.stop_gradient(x) * 2
+
+
 def of_no_gradient(x):
     return x > 0
 
@@ -110,12 +122,54 @@ def test_modes_that_differ(call, wrong):
 @pytest.mark.parametrize(
     ("words", "status", "says"),
     [
-        (["model.py:twice", "--args", "i64[2]"], 1, "twice is given no float Tensor: there is no gradient to check"),
-        (["model.py:of_no_gradient", "--args", "f64[2]"], 1, "returns no float Tensor"),
+        (["model.py:twice", "--args", "i64[2]"], 2, "twice is given no float Tensor: there is no gradient to check"),
+        (["model.py:of_no_gradient", "--args", "f64[2]"], 2, "returns no float Tensor"),
         (["model.py:twice", "--args", "f64[2]", "--order", "0"], 2, "--order must be at least 1, not 0"),
+        (["model.py:twice", "--args", "f64[0]"], 2, "have no elements: there is nothing to check"),
+        (["model.py:twice", "--args", "f16[2]"], 2, "Float16 is too coarse for numerical gradients"),
+        (["model.py:twice", "--args", "bf16[2]"], 2, "check twice in float64, or in float32"),
+        (["model.py:of_a_dict", "--args", "{'a': f64[2], 'n': 3}"], 2, "the Tensors in argument 0, which holds other"),
         (["model.py:twice"], 2, "--args does not fit twice(x)"),
     ],
 )
 def test_nothing_to_check(words, status, says, call, wrong):
     answer = call("gradcheck", *words)
     assert (answer.status, says in answer.err) == (status, True)
+
+
+def test_tensors_in_containers(call, wrong):
+    answer = call("gradcheck", "model.py:of_a_dict", "--args", "{'a': f64[2]} 3", "--json")
+    assert (answer.status, answer.json["notes"]) == (0, [])
+    assert [(m["input"], m["checked"]) for m in answer.json["gradients"]] == [("t", 2)] * 3
+
+
+def test_what_is_not_checked_is_named(call, wrong):
+    answer = call("gradcheck", "model.py:with_sum", "--args", "f64[0] f64[1]")
+    assert answer.out.splitlines()[-2:] == ["not checked: what has no elements in argument 0", "passed"]
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (["--seed", "-1"], "argument --seed: '-1' is no whole number of at least 0"),
+        (["--eps", "0"], "argument --eps: '0' is not a positive number"),
+        (["--eps", "-1"], "argument --eps: '-1' is not a positive number"),
+        (["--rtol", "nan"], "argument --rtol: 'nan' is not a number of at least 0"),
+        (["--atol", "-1"], "argument --atol: '-1' is not a number of at least 0"),
+        (["--range", "1", "nan"], "argument --range: 'nan' is not a finite number"),
+        (["--range", "2", "1"], "argument --range: LOW comes first: 2 is above 1"),
+        (["--range", "-1" + 308 * "0", "1e308"], "argument --range: -1e+308 and 1e+308 are too far apart"),
+    ],
+)
+def test_numbers_that_mean_nothing(words, says, call, wrong):
+    answer = call("gradcheck", "model.py:twice", "--args", "f64[2]", *words)
+    assert (answer.status, answer.out) == (2, "")
+    assert answer.err.startswith(f"autodiff_compiler: {says}; ")
+
+
+def test_a_warning_names_the_function(start, wrong):
+    process = start("gradcheck", "model.py:stopped", "--args", "f64[2]")
+    errors = process.communicate(timeout=60)[1]
+    line = WRONG[: WRONG.index("def stopped")].count("\n") + 1
+    assert f"model.py:{line}: GradientWarning: [AC2003]" in errors
+    assert "errors.py" not in errors

@@ -12,6 +12,7 @@ from autodiff_compiler import Tensor, TensorSpec, mutable, nn, ops
 from autodiff_compiler.backends.native.machine import why_not
 from autodiff_compiler.compiler.pipeline import why_numpy
 from autodiff_compiler.config import context
+from autodiff_compiler.inspection.figures import size
 from autodiff_compiler.ir.text import parse_module
 from tests.inspection.lowered_programs import PROGRAMS, Net
 
@@ -187,14 +188,14 @@ def test_ops_that_share_a_kernel_are_those_of_the_machine_code():
 @pytest.mark.parametrize(
     ("function", "args", "reason"),
     [
-        (lambda x: x * x / (x * x).sum(), ("f32[64]",), "it spreads a reduction without `keepdims`"),
+        (lambda x: x * x / (x * x).sum(), ("f32[64]",), "broadcast_to spreads a reduction without `keepdims`"),
         (lambda x: ops.exp(x).sum(0) + 1.0, ("f32[8,300]",), "a reduction that is complete only when the kernel"),
         (
             lambda x, w: ops.tanh(ops.matmul(ops.tanh(x), w)) + ops.tanh(x),
             ("f32[64,64]",) * 2,
             "matmul needs the whole",
         ),
-        (lambda x: (ops.exp(x).sum(2).sum(), ops.exp(x).sum(0)), ("f32[8,4,300]",), "it reduces other axes than"),
+        (lambda x: (ops.exp(x).sum(2).sum(), ops.exp(x).sum(0)), ("f32[8,4,300]",), "sum reduces other axes than"),
     ],
 )
 def test_why_ops_have_kernels_of_their_own(function, args, reason):
@@ -250,6 +251,58 @@ def test_what_the_adjoint_reads_is_told_with_its_bytes():
     assert lines[0].endswith("is saved; arguments, which are there anyway, are not counted")
 
 
+def of_argument(x):
+    y = ops.broadcast_to(x, (100, 100))
+    return (ops.sin(y) * y).sum()
+
+
+def of_something_kept(x, w):
+    h = ops.matmul(x, w)
+    spread = ops.broadcast_to(ops.expand_dims(h, 0), (50, 16, 16))
+    return (ops.exp(spread) * ops.matmul(spread, spread)).sum()
+
+
+def of_a_part(x, w):
+    h = ops.tanh(ops.matmul(x, w))
+    return (ops.matmul(h[:4], w) ** 2).sum()
+
+
+#: the bytes that are kept: of sin(y); of h, exp and the product; of h, which has those of its rows, and the product
+VIEWS = [
+    (of_argument, ["f32[100]"], 40_000),
+    (of_something_kept, ["f32[16,16]"] * 2, 1024 + 2 * 50 * 1024),
+    (of_a_part, ["f32[16,16]"] * 2, 1024 + 256),
+]
+
+
+@pytest.mark.parametrize(("fn", "args", "nbytes"), VIEWS)
+def test_views_have_no_bytes_of_their_own(fn, args, nbytes, numpy_backend):
+    artifact = ms.grad(fn, tuple(range(len(args)))).lower(*map(TensorSpec, args))
+    lines = sections(artifact.explain())[1]["Derivative"]
+    assert lines[0].startswith(f"{size(nbytes)} is saved; ")
+    assert not any(view in line for line in lines for view in ("broadcast_to", "expand_dims", "slice"))
+    assert re.search(rf"^// kept for the adjoint: .* \(up to {nbytes} bytes\)$", artifact.ir("opt"), re.MULTILINE)
+    assert artifact.memory().arena >= nbytes
+
+
+@of_machine_code
+def test_what_a_kernel_has_at_hand_takes_no_memory():
+    artifact = ms.grad(of_argument).lower(TensorSpec("f32[100]"))
+    lines = sections(artifact.explain())[1]["Derivative"]
+    assert lines[0].startswith("nothing is saved; ")
+    assert lines[1].startswith("at hand: sin ")
+    assert artifact.memory().arena == 0
+
+
+@of_machine_code
+@pytest.mark.parametrize(("fn", "args"), [(fn, args) for fn, args, _ in VIEWS])
+def test_footer_and_explanation_name_the_same_values(fn, args):
+    artifact = ms.grad(fn, tuple(range(len(args)))).lower(*map(TensorSpec, args))
+    told = [line for line in sections(artifact.explain())[1]["Derivative"] if line.startswith(("saved", "at hand"))]
+    (footer,) = re.findall(r"^// kept for the adjoint: (.*) \(up to", artifact.ir("opt"), re.MULTILINE)
+    assert len(footer.split(", ")) == len(told)
+
+
 def test_loops_save_for_each_trip_what_they_cannot_compute_again():
     def known(x):
         for _ in range(20):
@@ -263,8 +316,11 @@ def test_loops_save_for_each_trip_what_they_cannot_compute_again():
 
     (saved,) = [line for line in under(ms.grad(known), X, word="Derivative") if line.startswith("saved: ")]
     assert f"seq<f32[4]>, {20 * 16} B" in saved
+    assert f" (up to {20 * 16} bytes)\n" in ms.grad(known).lower(X).ir("opt")
+    assert " and 16 bytes for each trip)\n" in ms.grad(unknown).lower(X).ir("opt")
     lines = under(ms.grad(unknown), X, word="Derivative")
     assert any("seq<f32[4]>, 16 B for each trip" in line for line in lines)
+    assert re.match(r"(\d+ B and )?16 B for each trip is saved; ", lines[0])
 
 
 def test_what_is_computed_again_is_told():
@@ -285,6 +341,21 @@ def test_a_function_without_derivative_has_no_such_section():
 
 
 # ------------------------------------------------------------------------------------------------ what it depends on
+class Holds(nn.Cell):
+    """Has an attribute that derivatives have, too."""
+
+    def __init__(self):
+        super().__init__()
+        self.fn = lambda inner: inner + 1
+
+    def construct(self, outer):
+        return self.fn(outer)
+
+
+def test_a_cell_that_holds_a_function_has_its_own_arguments():
+    assert under(Holds(), X, word="Static")[-1].startswith("outer: dynamic")
+
+
 RATE = 3.0
 OUTSIDE = Tensor(np.ones(4, np.float32))
 
@@ -306,9 +377,27 @@ def test_guards_tensors_from_outside_and_states():
 def test_a_long_list_is_cut_and_says_so():
     net = nn.SequentialCell(*[nn.Dense(2, 2) for _ in range(20)])
     lines = under(net, TensorSpec("f32[1,2]"), word="Valid")
-    assert len(lines) == 31
+    assert sum(not line.startswith(" ") for line in lines) == 31  # the others go on with the one before
     assert re.fullmatch(r"and \d+ more \(`fn.guards\(\)` has all\)", lines[-1])
-    assert max(map(len, lines)) <= 232
+    assert max(map(len, lines)) <= 116
+    assert lines[0].startswith("these names in classes, modules and builtins still stand for what they did: ")
+
+
+@of_machine_code
+def test_reasons_that_are_nearly_equal_are_summed_up():
+    def repeated(x, w):
+        for i in ms.unroll(range(12)):
+            x = ops.tanh(ops.matmul(x, w)) + x.sum(0) * w[i]
+        return x.sum()
+
+    lines = under(ms.jit(ms.grad(repeated)), TensorSpec("f32[64,64]"), TensorSpec("f32[64,64]"), word="Kernels")
+    apart = [i for i, line in enumerate(lines) if line.startswith("apart: ")]
+    assert 2 <= len(apart) <= 8
+    text = " ".join(line.strip() for line in lines[apart[0] :])
+    assert " more like this)" in text
+    assert not re.search(r"\bit\b", text)  # every sentence names the op that it is about
+    for found in re.finditer(r"apart: (\w+) \([^)]*\) and (\w+) \([^)]*\): (\w+) ", text):
+        assert found[3] == found[2]
 
 
 def test_passes_come_last_with_their_times():

@@ -7,6 +7,7 @@ import pickle
 import re
 from html import unescape
 
+import numpy as np
 import pytest
 
 import autodiff_compiler as ms
@@ -100,6 +101,30 @@ def test_two_programs_that_differ_in_one_place():
     diff = texts[0].diff(texts[1])
     assert [line for line in changes(diff) if "tanh" in line or "sin" in line]
     assert all("sum" not in line.split(" = ")[-1] or "%y" in line for line in changes(diff))
+
+
+def test_functions_are_told_apart_by_their_order_if_there_are_as_many():
+    inner = "\n\nfunc @{0}(%x: f32[2]) -> (f32[2]) {{\n  return %x\n}}\n"
+    body = "%0: f32[2] = call %x {{callee=@{0}}}\nreturn %0"
+    a, b = (IRText(program(body.format(n), name=m) + inner.format(n), "opt") for m, n in (("f", "g"), ("h", "i")))
+    assert a.diff(b) == ""
+    alone = program(body.format("g"), name="h")  # with one function less the names say which it is
+    assert "- func @f(%x: f32[2], %y: f32[2]) -> (f32[2]) {" in a.diff(alone).split("\n")
+
+
+def test_constants_that_look_alike_in_short():
+    """NaN is itself, and -0.0 is not 0.0."""
+    arrays = [np.arange(300, dtype=np.float32) for _ in range(3)]
+    arrays[0][200] = arrays[1][200] = arrays[2][200] = np.nan
+    arrays[1][100], arrays[2][[0, 250]] = 5, [-0.0, -1]
+    texts = [ms.jit(lambda x, a=a: x + Tensor(a)).lower(Tensor(1.0)).ir("opt") for a in arrays]
+    assert texts[0].diff(texts[0]) == ""
+    assert texts[0].diff(texts[1]).split("\n")[-3:] == [
+        "@@ constant @tensor0: 1 of 300 elements differ, first [100] @@", "- [100] 100.0", "+ [100] 5.0",
+    ]  # fmt: skip
+    assert texts[0].diff(texts[2]).split("\n")[-3:] == [
+        "@@ constant @tensor0: 2 of 300 elements differ, first [0] @@", "- [0] 0.0", "+ [0] -0.0",
+    ]  # fmt: skip
 
 
 def test_removed_and_kept_ops_of_a_real_pass():

@@ -11,7 +11,7 @@ import autodiff_compiler as ms
 from autodiff_compiler import Tensor, jit
 from autodiff_compiler.inspection.links import STAGES_OF_OPS, Part, Place, links_of
 from tests.inspection import linked_programs
-from tests.inspection.linked_programs import Layer, line_of, looped, net, reused
+from tests.inspection.linked_programs import Layer, TwoLayers, line_of, looped, net, reused
 from tests.inspection.lowered_programs import PROGRAMS
 
 FILE = linked_programs.__file__
@@ -139,6 +139,26 @@ def test_ops_of_a_library_belong_to_the_users_line():
     assert {op.places for op in found.ops["opt"]} == {(Place(FILE, line_of("ops.relu")),)}
 
 
+@pytest.mark.parametrize("backend", ["native", "numpy"])
+def test_code_of_a_layer_belongs_to_the_line_that_calls_it(backend):
+    """Both layers run the same lines of the library: their products have code of their own."""
+    model = TwoLayers()
+    artifact = jit(ms.value_and_grad(model, None, model.trainable_params()), backend=backend).lower(some(2, 4))
+    lines, links = artifact.code().splitlines(), links_of(artifact)
+    first, second = (Place(FILE, line_of(f"self.{name}(x)")) for name in ("first", "second"))
+    wanted = {Part(first): 1, Part(second): 1, Part(first, "adjoint"): 1, Part(second, "adjoint"): 2}  # none by x
+    if backend == "numpy":
+        products = [c.parts for c in links.code if "np.matmul(" in lines[c.line - 1]]
+    else:
+        products = [k.parts for k in links.kernels if re.match(r"; k\d+ .*= matmul: ", lines[k.span.first - 1])]
+    assert sorted(products) == sorted((part,) for part, n in wanted.items() for _ in range(n))
+    for place, other in ((first, second), (second, first)):
+        for code in artifact.where(str(place)).code:
+            span = "\n".join(lines[code.span.first - 1 : code.span.last])
+            assert place.text in span or code.function == "main"
+            assert other.text not in span or other in code.others
+
+
 def test_a_loop_that_is_kept():
     artifact = jit(looped).lower(some(4), Tensor(3))
     head = artifact.where(f"linked_programs.py:{line_of('while n > 0')}")
@@ -206,6 +226,25 @@ def test_names_that_do_not_exist(gradient):
         gradient.origin("%d_w", stage="front")
     with pytest.raises(ValueError, match="stage must be one of front, adjoint, opt, plan, not 'code'"):
         gradient.origin("%w", stage="code")
+
+
+@pytest.mark.parametrize("stage", STAGES_OF_OPS)
+@pytest.mark.parametrize("name", ["gradient", "gradient_of_a_loop", "branch", "train_step"])
+def test_every_value_of_every_stage_has_its_line(name, stage):
+    """That of the text which has the value on the left, or where it is an argument names it first."""
+    program = PROGRAMS[name]()
+    artifact = program.fn.lower(*program.args)
+    lines = artifact.ir(stage).splitlines()
+    made = {v: i for i, line in enumerate(lines, 1) for v in re.findall(r"(%\w+): ", line.partition(" = ")[0])}
+    assert any(lines[i - 1].startswith("func @") for i in made.values())
+    for value, line in made.items():
+        found = artifact.origin(value, stage)
+        assert (found.stage, found.line) == (stage, line)
+
+
+def test_the_planned_program_is_made_once(gradient):
+    text = gradient.ir("plan")
+    assert text._bound.module is gradient.ir("plan")._bound.module
 
 
 # ------------------------------------------------------------------------------------------------- links

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 
@@ -207,6 +209,74 @@ def test_arrays_that_do_not_fit(arrays, error, message):
     program = parse_ir("func @f(%x: f32[2], %i: i64[2]) -> (f32[2], i64[2]) { return %x, %i }")
     with pytest.raises(error, match=message):
         program.run(*arrays)
+
+
+@pytest.mark.parametrize(
+    ("dtype", "number", "shown"),
+    [
+        ("i32", 2**40, "1099511627776"),
+        ("i32", -(2**31) - 1, "-2147483649"),
+        ("i64", 2**63, "9223372036854775808"),
+        ("i64", 10**30, "1" + 30 * "0"),
+        ("u8", -1, "-1"),
+        ("u8", 256, "256"),
+        ("f16", 1e9, "1000000000.0"),
+        ("f16", 70000, "70000.0"),
+        ("bf16", -1e39, "-1e+39"),
+        ("f32", 10**39, "1e+39"),
+    ],
+)
+def test_numbers_that_a_dtype_cannot_hold(dtype, number, shown):
+    one = parse_ir(f"func @f(%x: {dtype}[]) -> ({dtype}[]) {{ return %x }}")
+    with pytest.raises(OverflowError, match=re.escape(f"%x is {dtype}[], it cannot hold {shown}")):
+        one.run(number)
+    several = parse_ir(f"func @f(%x: {dtype}[2]) -> ({dtype}[2]) {{ return %x }}")
+    with pytest.raises(OverflowError, match=re.escape(f"%x is {dtype}[2], it cannot hold {shown}")):
+        several.run([1, number])
+
+
+@pytest.mark.parametrize(
+    ("dtype", "numbers"),
+    [
+        ("i32", [-(2**31), 2**31 - 1]),
+        ("u8", [0, 255]),
+        ("i64", [-(2**63), 2**63 - 1]),
+        ("f16", [65504.0, float("-inf")]),
+        ("f32", [float("inf"), 2**100]),
+        ("u8", [True, False]),
+    ],
+)
+def test_numbers_that_it_just_can_hold(dtype, numbers):
+    (found,) = parse_ir(f"func @f(%x: {dtype}[2]) -> ({dtype}[2]) {{ return %x }}").run(numbers)
+    assert found.dtype == np.dtype({"i": "int", "u": "uint", "f": "float"}[dtype[0]] + dtype[1:])
+    assert found.tolist() == numbers
+
+
+def test_states_and_constants_must_fit_too():
+    text = """state @n: u8[]
+func @f() -> (u8[]) {
+  %n: u8[] = state_read {state="n"}
+  return %n
+}
+"""
+    with pytest.raises(OverflowError, match=r"state n is u8\[\], it cannot hold 300"):
+        parse_ir(text, states={"n": 300})
+
+
+@pytest.mark.parametrize("between", [False, True])
+def test_functions_that_call_themselves_are_refused_at_the_call(between):
+    text = "func @main(%x: f32[2]) -> (f32[2]) {\n  %y: f32[2] = call @f %x\n  return %y\n}\n"
+    text += f"func @f(%a: f32[2]) -> (f32[2]) {{\n  %b: f32[2] = call @{'g' if between else 'f'} %a\n  return %b\n}}\n"
+    if between:
+        text += "func @g(%c: f32[2]) -> (f32[2]) {\n  %d: f32[2] = call @f %c\n  return %d\n}\n"
+    with pytest.raises(ParseError, match=r"^(6|10):16: @[fg] calls itself: write the recursion as a loop"):
+        parse_ir(text)
+
+
+def test_results_that_are_not_computed_are_left_out():
+    text = ms.jit(lambda x: (x, x * 2, 7)).lower(Tensor([3.0])).ir("opt")
+    (found,) = text.run([3.0])
+    np.testing.assert_array_equal(found, [6.0])
 
 
 def test_names_of_stages_and_states_that_do_not_exist():

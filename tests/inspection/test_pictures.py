@@ -13,7 +13,6 @@ import numpy as np
 import pytest
 
 from autodiff_compiler import Tensor, TensorSpec, grad, jit, nn, ops, unroll, value_and_grad
-from autodiff_compiler.inspection.links import module_of
 from autodiff_compiler.inspection.pictures.graph import by_line, graph_of
 from autodiff_compiler.inspection.pictures.layout import placed
 from autodiff_compiler.ir.walk import ops_of
@@ -90,7 +89,7 @@ def artifact(request):
 
 
 def graph(artifact, stage="opt"):
-    return graph_of(module_of(artifact, stage), artifact.ir(stage), "")
+    return graph_of(artifact._module(stage), artifact.ir(stage), "")
 
 
 def nodes_of(svg):
@@ -101,7 +100,7 @@ def nodes_of(svg):
 def test_every_op_is_a_node_but_for_numbers(artifact):
     for stage in STAGES:
         shown = Counter(n.op for n in graph(artifact, stage).nodes if n.kind == "op")
-        ops_ = [op for f in module_of(artifact, stage) for op in ops_of(f.body) if not op.blocks]
+        ops_ = [op for f in artifact._module(stage) for op in ops_of(f.body) if not op.blocks]
         plain = [
             op for op in ops_ if op.defn.name != "undef" and not (op.results and op.results[0].constant is not None)
         ]

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import autodiff_compiler as ms
-from autodiff_compiler import nn, ops, optim
+from autodiff_compiler import Tensor, nn, ops, optim
 from autodiff_compiler.backends.native.machine import why_not
 from autodiff_compiler.profiling import Benchmark, Measured
 
@@ -80,6 +80,65 @@ def test_states_are_left_as_they_were():
     assert np.array_equal(nn.Dropout(p=0.5).set_train()(tensor(100)).asnumpy(), drawn)
 
 
+def first_plus_one(x):
+    x[0] = x[0] + 1.0
+    return x.sum()
+
+
+class Counting(nn.Cell):
+    """Counts its calls in a Tensor, in a number, and in an attribute that the first call makes; keeps what it saw."""
+
+    def __init__(self):
+        super().__init__()
+        self.calls, self.number, self.seen = ms.Tensor(0.0), 0, [ms.Tensor(7.0)]
+
+    def construct(self, x):
+        self.calls = self.calls + 1.0
+        self.number = self.number + 1
+        self.made = self.calls * 2.0
+        self.seen = [x.sum()]
+        return x * self.calls * self.number
+
+
+def test_arguments_that_are_written_are_left_as_they_were():
+    """Each mode gets the argument as it was: else the second would give 8 where the first gave 7."""
+    x = ms.Tensor([0.0, 1.0, 2.0, 3.0])
+    found = ms.benchmark(first_plus_one, [x], _MODES, seconds=0.01)
+    assert len(found.rows) == len(_MODES)
+    assert x.tolist() == [0, 1, 2, 3]
+    assert ms.jit(first_plus_one)(x).item() == 7
+
+
+def test_attributes_that_are_written_are_left_as_they_were():
+    cell, x = Counting(), ms.Tensor([1.0, 2.0])
+    calls, seen = cell.calls, cell.seen
+    ms.benchmark(cell, [x], _MODES, seconds=0.01)
+    assert cell.calls is calls
+    assert cell.calls.item() == 0
+    assert cell.number == 0
+    assert not hasattr(cell, "made")
+    assert cell.seen is seen
+    assert seen[0].item() == 7
+    assert cell(x).tolist() == [1, 2]
+    assert (cell.calls.item(), cell.number) == (1, 1)
+
+
+def test_arguments_that_modes_leave_differently_are_told():
+    """No result shows it: the first call writes 1, the second one 2."""
+    calls = []
+
+    def counted(a):
+        calls.append(a)
+        return a * 0 + len(calls)
+
+    def f(x):
+        x[0] = ms.py_call(counted, x[0], out=x[0])
+        return x[1] * 2
+
+    with pytest.raises(ValueError, match="eager and graph do not agree: argument 0 after the call differs by 1, where"):
+        ms.benchmark(f, [ms.Tensor([5.0, 0.0])], seconds=0.01)
+
+
 def test_modes_that_do_not_agree_are_refused():
     """A function of Python that gives another result at each call is not the same in two modes."""
     calls = []
@@ -95,6 +154,12 @@ def test_modes_that_do_not_agree_are_refused():
         ms.benchmark(f, [ms.Tensor([0.0, 1.0])], seconds=0.01)
     assert ms.get_context("mode") == ms.PYNATIVE_MODE
     ms.benchmark(f, [ms.Tensor([0.0, 1.0])], seconds=0.01, rtol=1.0)
+
+
+def test_an_argument_alone():
+    found = ms.benchmark(lambda x: x * 2, Tensor(3.0), seconds=0.01)
+    assert {row.mode for row in found.rows} == {"eager", "graph"}
+    assert len(ms.benchmark(lambda x: x.sum(), Tensor(np.ones((4, 2))), seconds=0.01).rows) == 2
 
 
 def test_refusals():

@@ -317,6 +317,36 @@ def test_threads(backend):
     assert total(p.by("kernel")) == pytest.approx(p.seconds, rel=0.2)
 
 
+@ms.constexpr
+def slowly():
+    time.sleep(0.3)
+    return 2.0
+
+
+def waiting_function(x):
+    return x * slowly()
+
+
+def test_waiting_for_another_thread_that_compiles_is_not_counted(backend):
+    """Compiling takes 0.3 s, which the other three threads wait for; a call takes microseconds."""
+    x, f = tensor(3), ms.jit(waiting_function)
+    together = threading.Barrier(4)
+
+    def work():
+        together.wait()
+        f(x)
+
+    with ms.profile(f) as p:
+        threads = [threading.Thread(target=work) for _ in range(4)]
+        for t in threads:
+            t.start()
+        for t in threads:
+            t.join()
+    assert p.calls == 4
+    assert p.compile_seconds >= 0.3
+    assert p.seconds < 0.25
+
+
 def test_a_tape_runs_forward_and_backward_programs(backend):
     """A derivative in eager mode of a compiled function: both parts of it are measured, and what is eager, too."""
     x, w = tensor(64, 64), tensor(64, 64, seed=1)
@@ -445,11 +475,16 @@ def test_colours_on_a_terminal(monkeypatch):
     f = ms.jit(lambda x: ops.exp(x).sum())
     with ms.profile(f) as p:
         f(tensor(100))
-    monkeypatch.delenv("NO_COLOR", raising=False)
+    monkeypatch.delenv("FORCE_COLOR", raising=False)
     monkeypatch.setenv("TERM", "xterm-256color")
+    monkeypatch.setenv("NO_COLOR", "")  # as if it were not set
     terminal = Terminal()
     p.show(terminal)
     shown = terminal.getvalue()
     assert "\x1b[" in shown
     plain = re.sub(r"\x1b\[[0-9;]*m", "", shown)
     assert plain.split() == str(p).split()
+    monkeypatch.setenv("NO_COLOR", "1")
+    terminal = Terminal()
+    p.show(terminal)
+    assert terminal.getvalue() == str(p)

@@ -76,6 +76,34 @@ def test_the_loop_runs_for_the_given_argument(backend):
     assert row.calls == 12  # 4096 * 64**2 = 2**24, a fourth of it each time
 
 
+def test_an_argument_that_is_a_view_is_kept(backend):
+    """All elements of it are one; it is no type that numbers must be drawn for."""
+    seen = []
+
+    def shown(x, y):
+        ms.py_call(lambda a, b: seen.append((a.tolist(), b.item())), x, y, out=None)
+        return x
+
+    view = ops.broadcast_to(ms.Tensor(2.0), (4,))
+    ms.jit(shown).lower(view, ms.Tensor(3.0)).timing(1)
+    assert seen
+    assert all(found == ([2.0] * 4, 3.0) for found in seen)
+
+
+def test_numbers_are_drawn_for_types_of_every_shape(backend):
+    seen = []
+
+    def shown(*xs):
+        ms.py_call(lambda *arrays: seen.append([a.ravel().tolist() for a in arrays]), *xs, out=None)
+        return xs[0]
+
+    ms.jit(shown).lower(*map(ms.TensorSpec, ("f32[]", "f32[1]", "f32[3]", "i64[2]"))).timing(1)
+    *floats, integers = seen[0]
+    assert all(0 < x < 1 for numbers in floats for x in numbers)
+    assert integers == [0, 0]
+    assert all(found == seen[0] for found in seen)
+
+
 def test_refusals(monkeypatch):
     artifact = ms.jit(layers).lower(ms.TensorSpec("f32[4,4]"), ms.TensorSpec("f32[4,4]"))
     with pytest.raises(ValueError, match="n must be positive"):

@@ -438,6 +438,13 @@ def advice(g):
     return [change.advice for change in g.explain_recompiles()[-1].changes]
 
 
+def test_a_tensor_that_became_a_number_and_the_reverse():
+    for first, second in ((ms.Tensor(2.0), 2.0), (3, ms.Tensor(2))):
+        g = ms.jit(lambda x, n: x * n)
+        g(X, first), g(X, second)
+        assert "pass a Tensor for `n` at every call" in advice(g)[0]
+
+
 def test_an_int_and_a_float_are_two_kinds_of_number():
     g = ms.jit(define("def f(x, n):\n    return x * n"))
     g(X, 2), g(X, 2.5)

@@ -217,6 +217,19 @@ def test_equal_hooks_on_other_tensors_are_not_compiled_again():
     assert slope.compiled().cache_info()["compiles"] <= 3
 
 
+def test_the_guard_says_what_holds():
+    """Compiled while there was no hook: it is true that there is none, and false as soon as there is one."""
+    slope = jit(grad(lambda x: x * 3))
+    slope(one(1))
+    (guard,) = (g for g in slope.guards() if "hooks" in g.what)
+    assert (str(guard), guard.holds) == ("whether no Tensor has hooks is True", True)
+    x = one(1)
+    handle = x.register_hook(ten)
+    (guard,) = (g for g in slope.guards() if "hooks" in g.what)
+    assert (guard.seen, guard.now, guard.holds) == ("True", "False", False)
+    handle.remove()
+
+
 def test_a_captured_tensor_as_variable(mode):
     x = one(2)
     x.register_hook(lambda g: g * 10)

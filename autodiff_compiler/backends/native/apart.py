@@ -88,7 +88,7 @@ def _why(cluster: Cluster, reader: Op, place: dict[Op, int]) -> str:
     for op in [op for op in block.ops if op in needed]:
         why = _refused(kernel, op)
         if why is not None:
-            return why if op is reader else f"it needs {op.defn.name}{_at(op)}, too: {why}"
+            return why if op is reader else f"{reader.defn.name} needs {op.defn.name}{_at(op)}, too, and {why}"
     return "the order of the ops keeps them apart"
 
 
@@ -100,9 +100,9 @@ def _refused(kernel: Cluster, op: Op) -> str | None:
     numbers = [x.type for x in op.operands if isinstance(x.type, TensorType) and x.type.shape == ()]
     made = kernel.full | kernel.rows | kernel.ends
     if made.isdisjoint(op.operands):
-        return None if name in FREE else "that is computed later"
+        return None if name in FREE else f"{name} is computed later"
     if any(x in made and x.type in numbers for x in op.operands):
-        return "it is one number, known only when the kernel has gone over all elements"
+        return f"{name} needs one number that is known only when the kernel has gone over all elements"
     return f"{name} needs the whole array"
 
 

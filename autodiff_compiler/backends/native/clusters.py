@@ -71,7 +71,7 @@ class Cluster:
         if len(self.ops) >= MOST_OPS:
             return f"a kernel has {MOST_OPS} ops at most"
         if not self.ends.isdisjoint(op.operands):
-            return "it needs a reduction that is complete only when the kernel has gone over all elements"
+            return f"{op.defn.name} needs a reduction that is complete only when the kernel has gone over all elements"
         why = self._joins(op)
         if why is None:
             self.ops.append(op)
@@ -86,42 +86,43 @@ class Cluster:
             return self._reduction(op)
         if name == "broadcast_to":
             if type.shape != self.shape:
-                return f"it goes over {type!r}, the kernel over the shape {list(self.shape)}"
+                return f"{name} goes over {type!r}, the kernel over the shape {list(self.shape)}"
             if not self._spreads(op):
                 known = op.operands[0] in self.rows
-                return f"it spreads {'a reduction without `keepdims`' if known else 'what the kernel does not compute'}"
+                what = "a reduction without `keepdims`" if known else "what the kernel does not compute"
+                return f"{name} spreads {what}"
             self.full.add(op.results[0])
         elif name in SHAPES:
             if op.operands[0] not in self.rows or not self._is_row(op.results[0]):
-                return "it gives another shape to what is no number of a row of the kernel"
+                return f"{name} gives another shape to what is no number of a row of the kernel"
             self.rows.add(op.results[0])
         elif not self.ops or type.shape == self.shape:
             if not self.rows.isdisjoint(op.operands):
-                return "it needs a reduction that is complete only at the end of a row"
+                return f"{name} needs a reduction that is complete only at the end of a row"
             self.full.add(op.results[0])
             self.shape = type.shape
         else:
             if self.rows.isdisjoint(op.operands) or not self._is_row(op.results[0]):
-                return f"it goes over {type!r}, the kernel over the shape {list(self.shape)}"
+                return f"{name} goes over {type!r}, the kernel over the shape {list(self.shape)}"
             if not self.full.isdisjoint(op.operands):
-                return "it has one number per row and needs all numbers of the row"
+                return f"{name} has one number per row and needs all numbers of the row"
             self.rows.add(op.results[0])
         return None
 
     def _reduction(self, op: Op) -> str | None:
-        (x,) = op.operands
+        (x,), name = op.operands, op.defn.name
         if self.ops and x not in self.full:
-            return "it reduces what the kernel does not compute"
+            return f"{name} reduces what the kernel does not compute"
         ndim = len(x.shape)
         axes = reduced_axes(op)
         if not axes or ndim == 0:
-            return "it reduces no axis"
+            return f"{name} reduces no axis"
         wanted = Axes.of_reduction(ndim, axes)
         mine = self.axes or wanted
         level = _level(mine, axes)
         if level is None:
             # Everything together is a reduction of slabs if there is only one slab.
-            return "it reduces other axes than the reductions of the kernel"
+            return f"{name} reduces other axes than the reductions of the kernel"
         self.shape, self.axes = x.shape, mine
         (self.rows if level == "row" else self.ends).add(op.results[0])
         return None

@@ -135,7 +135,7 @@ def _note_overwrites(
                 same = source.strides == memory.strides and source.offset == 0 and operand.dtype is made.dtype
                 for root in operand.roots if same else ():  # it may be any of them
                     if sum(1 for z in sources if isinstance(o := low.env[z], Array) and root in o.roots) == 1:
-                        made.roots[0].over.add((root, low.tick))
+                        made.roots[0].over[root, low.tick] = None
         _note_in_place(low, x, cluster, sources, memory)
 
 

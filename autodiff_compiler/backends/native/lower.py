@@ -316,7 +316,7 @@ class Lowering:
 
             now = self.versions.now_of(to, operand)
             if now is not None:
-                to.roots[0].over.add((now, self.tick))
+                to.roots[0].over[now, self.tick] = None
                 self.text.branch(self.text.let("i1", f"icmp ne {source}, {place.text}"), move)
             else:
                 move()

@@ -29,7 +29,7 @@ def copy_to_change(low: Lowering, op: Op, to: Array) -> None:
         assert carried is not None
         carried.in_place = True
     else:
-        to.roots[0].over.add((operand.roots[0], low.tick))
+        to.roots[0].over[operand.roots[0], low.tick] = None
     text = low.text
     source, place = text.at(operand.base, operand.offset), text.at(to.base, to.offset)
     elsewhere = text.make("i1", f"icmp ne {source}, {place.text}")

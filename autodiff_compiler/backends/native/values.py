@@ -65,8 +65,9 @@ class Buffer:
     argument: int | None = None
     #: it stands for memory that is neither: nothing is placed for it
     virtual: bool = False
-    #: buffers whose elements are read before they are written over one by one, and the steps that do it
-    over: set[tuple[Buffer, int]] = field(default_factory=set)
+    #: buffers whose elements are read before they are written over one by one, and the steps that do it; in the order
+    #: in which they were found, as an order by addresses would make every process write another program
+    over: dict[tuple[Buffer, int], None] = field(default_factory=dict)
 
     @property
     def base(self) -> Reg:

@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import Any
 
+from ...source import Loc
 from .program import Branch, Exit, FunctionCode, Loop, Node, Step, nodes_of
 from .syntax import Var, variables
 
@@ -59,11 +60,17 @@ def _user(body: list[Node], i: int, step: Step) -> Step | Branch | Exit | None:
         if isinstance(node, Loop):
             return None
         if var in node.reads:
-            same_line = node.loc is step.loc or (node.loc and step.loc and node.loc[:2] == step.loc[:2])
+            same_line = node.loc is step.loc or (node.loc and step.loc and _lines(node.loc) == _lines(step.loc))
             return node if same_line and _operations(step) + _operations(node) <= _OPERATIONS else None
         if not isinstance(node, Step) or needed.intersection(node.writes):
             return None
     return None
+
+
+def _lines(loc: Loc) -> tuple[str, int, str, int]:
+    """The line of a place, and the user's line that it belongs to: what a comment names."""
+    user = loc.of_user()
+    return user.file, user.line, loc.file, loc.line
 
 
 def _operations(node: Step | Branch | Exit) -> int:

@@ -202,8 +202,11 @@ class _Writer:
         found = self._comments.get(loc)
         if found is None:
             tag = f" {loc.tag}" if loc.tag else ""
-            line = line_of(loc.file, loc.line).strip()
-            found = f"{os.path.basename(loc.file)}:{loc.line}{tag}" + (f": {line}" if line else "")
+            user = loc.of_user()
+            line, place = line_of(user.file, user.line).strip(), f"{os.path.basename(user.file)}:{user.line}"
+            if user is not loc:
+                place += f" in {os.path.basename(loc.file)}:{loc.line}"
+            found = f"{place}{tag}" + (f": {line}" if line else "")
             self._comments[loc] = found
         return found
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import ast
 import sys
+from collections.abc import Sequence
 from typing import Any
 
 from ...backends.numpy.syntax import attribute, call, dotted
-from ...ir.core import Op
+from ...ir.core import Op, Value
 from ...runtime.commits import Commit
-from .lowering import SPECIAL, Lowering, unsupported
-from .statements import Do, If
+from .lowering import SPECIAL, Lowering, Writes, unsupported
+from .statements import Assign, Do, If, Statement, Var, tree_of
 
 __all__: list[str] = []
 
@@ -40,27 +41,68 @@ def _part(low: Lowering, op: Op, part: Any) -> ast.expr:
     return call("repr", tree) if way == "repr" else tree
 
 
-def _exception(low: Lowering, op: Op) -> ast.stmt:
-    """The raise of an exception whose making can be written; what depends on operands cannot."""
+def _fail(low: Lowering, op: Op, operands: Sequence[Value]) -> None:
+    """Makes the exception of these operands, writes what must be written, and raises it."""
     made = low.module.callables.get(op.attr("exception").removeprefix("@"))
     text = getattr(made, "text", None)
     if text is None:
         raise unsupported(op, "its exception is made by a function")
-    return ast.Raise(exc=ast.parse(text, mode="eval").body, cause=None)
+    error: ast.expr = _Shown(low, operands).visit(ast.parse(text, mode="eval").body)
+    if operands and (low.writes or low.lasting):  # its text shows what was there before
+        var = Var(None, "error")
+        low.body.append(Assign([var], error, low.loc))
+        error = tree_of(var)
+    low.leave(low.body)
+    low.body.append(Do(ast.Raise(exc=error, cause=None), low.loc))
+
+
+class _Shown(ast.NodeTransformer):
+    """Puts what operands are in place of ``operands[n]``."""
+
+    def __init__(self, low: Lowering, operands: Sequence[Value]) -> None:
+        self._low, self._operands = low, operands
+
+    def visit_Subscript(self, node: ast.Subscript) -> ast.expr:
+        assert ast.unparse(node.value) == "operands"
+        return self._low.tree(self._operands[ast.literal_eval(node.slice)])
+
+    def visit_Call(self, node: ast.Call) -> ast.expr:
+        self.generic_visit(node)
+        if isinstance(node.func, ast.Name) and node.func.id == "str" and _is_text(node.args[0]):
+            return node.args[0]
+        return node
+
+
+def _is_text(tree: ast.expr) -> bool:
+    """Whether it is ``"...".format(...)``."""
+    return isinstance(tree, ast.Call) and isinstance(tree.func, ast.Attribute) and tree.func.attr == "format"
 
 
 def _raise(low: Lowering, op: Op) -> None:
-    low.body.append(Do(_exception(low, op), low.loc))
+    _fail(low, op, op.operands)
 
 
 def _assert(low: Lowering, op: Op) -> None:
     test = ast.UnaryOp(op=ast.Not(), operand=low.tree(op.operands[0]))
-    low.body.append(If(test, [Do(_exception(low, op), low.loc)], [], low.loc))
+    failing: list[Statement] = []
+    low.into(failing, lambda: _fail(low, op, op.operands[1:]))
+    low.body.append(If(test, failing, [], low.loc))
+
+
+def _note(low: Lowering, op: Op, commit: Commit) -> None:
+    """Remembers what is to be written if the next op raises an exception, or any later one."""
+    targets = low.noted(commit)
+    noted: Writes = [(None, op)] if targets is None else [(t, low.tree(op.operands[n])) for t, n in targets]
+    if commit.lasting:
+        low.lasting = [*low.lasting, *noted]
+    else:
+        low.writes = [*low.writes, *noted]
 
 
 def _host_call(low: Lowering, op: Op) -> None:
     fn = low.module.callables.get(op.attr("fn").removeprefix("@"))
-    if isinstance(fn, Commit):  # what an exception leaves behind of states: the function's caller sees none of them
+    if isinstance(fn, Commit):
+        _note(low, op, fn)
         return
     raise unsupported(op, f"it calls the Python function {op.attr('fn').removeprefix('@')}")
 

@@ -9,9 +9,9 @@ import textwrap
 from collections.abc import Iterable
 
 from ...source import Loc, line_of
-from .statements import Assign, Do, If, Loop, Statement, store
+from .statements import Assign, Do, If, Loop, Statement, Try, store
 
-__all__ = ["WIDTH", "Layout", "docstring", "quoted", "wrapped"]
+__all__ = ["WIDTH", "Layout", "docstring", "escaped", "quoted", "wrapped"]
 
 WIDTH = 100
 _INDENT = 4
@@ -41,6 +41,12 @@ class Layout:
                 self.body(s.body, depth + 1, s.loc)
                 if not s.body:
                     self.add("pass", depth + 1)
+            elif isinstance(s, Try):
+                self.add("try:", depth)
+                self.body(s.body, depth + 1, s.loc)
+                self.add("except Exception:", depth)
+                self.body(s.leaving, depth + 1, s.loc)
+                self.add("raise", depth + 1)
             else:
                 self.add("break", depth)
 
@@ -113,11 +119,16 @@ def docstring(text: str, indent: int) -> list[str]:
     pad = " " * indent
     lines: list[str] = []
     for paragraph in text.split("\n\n"):
-        lines += ["", *textwrap.wrap(" ".join(paragraph.split()), WIDTH - indent - 6)]
+        lines += ["", *map(escaped, textwrap.wrap(" ".join(paragraph.split()), WIDTH - indent - 6))]
     lines[:1] = []
     if len(lines) == 1:
         return [f'{pad}"""{lines[0]}"""']
     return [f'{pad}"""{lines[0]}', *(pad + line if line else "" for line in lines[1:]), f'{pad}"""']
+
+
+def escaped(text: str) -> str:
+    """A line of a docstring as it is spelt between its quotes."""
+    return text.replace("\\", "\\\\").replace('""', '\\"\\"')
 
 
 def quoted(text: str) -> str:
@@ -157,11 +168,12 @@ def _parenthesised(text: str) -> str | None:
 
 def _places(text: str) -> Iterable[tuple[int, int]]:
     """Where a line may be broken, and inside how many brackets: behind spaces outside of texts."""
-    depth, quote = 0, ""
+    depth, quote, skipped = 0, "", False
     for i, c in enumerate(text):
-        if quote:
-            if c == quote and text[i - 1] != "\\":
-                quote = ""
+        if skipped:
+            skipped = False
+        elif quote:
+            quote, skipped = "" if c == quote else quote, c == "\\"
         elif c in "'\"":
             quote = c
         elif c in "([{":

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections import Counter
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeAlias
 
 from ...backends.numpy.formula import Splat
 from ...backends.numpy.kernels import Support
@@ -13,14 +13,19 @@ from ...backends.numpy.syntax import attribute, call, dtype_expr, literal, numbe
 from ...errors import CompileError, UnsupportedCallError
 from ...ir.core import Block, Function, Module, Op, Value
 from ...ir.naming import definitions
+from ...ir.primitive import Effect
 from ...ir.types import TensorType
 from ...ir.walk import uses
+from ...runtime.commits import Commit
 from ...source import Loc
 from .expressions import FORMULAS, Written, formula_of, kernel_tree, length, plain_number, splat_tree
-from .hints import Hints, spelt
-from .statements import Assign, Do, Statement, Var, tree_of
+from .hints import Hints
+from .statements import Assign, Do, Statement, Try, Var, tree_of
 
-__all__ = ["SPECIAL", "Lowering"]
+__all__ = ["SPECIAL", "Lowering", "Writes"]
+
+#: Targets and the values they get; of what is out of sight only the op that noted it.
+Writes: TypeAlias = list[tuple[ast.expr | None, ast.expr | Op]]
 
 #: Parts of statements are at most so long, in characters; longer ones get variables.
 _LONGEST_PART = 44
@@ -55,6 +60,17 @@ class Lowering:
         self._often: set[str | None] | None = None
         #: the names that constant arrays have in the text
         self.constants: dict[str, str] = {}
+        #: the names that functions of the module have in the text
+        self.functions: dict[str, str] = {}
+        #: functions that may return an operand
+        self.handing_on: set[str] = set()
+        #: what must be written before an exception leaves the next op, and before one leaves any that follows
+        self.writes: Writes = []
+        self.lasting: Writes = []
+        #: which targets a note is about, with the numbers of the operands they get; None: it cannot be said here
+        self.noted: Callable[[Commit], list[tuple[ast.expr, int]] | None] = lambda commit: None
+        #: where those writes stand in the text: a list of statements, the first and the number of them
+        self.leavings: list[tuple[list[Statement], int, int]] = []
 
     # ------------------------------------------------------------------------------------------- values
     def tree(self, value: Value) -> ast.expr:
@@ -182,6 +198,8 @@ class Lowering:
         assert op is not None
         places = self.places(value)
         if places == 0 and not op.defn.multiple:
+            if is_check(op):
+                self.body.append(Do(ast.Expr(value=tree), self.loc))
             return
         everywhere = op.defn.name in _EVERYWHERE
         if (everywhere or (places == 1 and not self._is_named(value))) and self._is_short(
@@ -251,6 +269,12 @@ class Lowering:
 
     # ------------------------------------------------------------------------------------------- ops
     def block(self, block: Block) -> None:
+        lasting = self.lasting
+        self._ops(block)
+        if self.lasting is not lasting and block is not self.function.body:
+            self.lasting = [(None, op) for _, op in self.lasting]  # around the block, its values are not known
+
+    def _ops(self, block: Block) -> None:
         for op in block.ops:
             self.loc = op.loc or self.loc
             self.op(op)
@@ -260,6 +284,36 @@ class Lowering:
                         push()
 
     def op(self, op: Op) -> None:
+        if (self.writes or self.lasting) and is_check(op):
+            inside: list[Statement] = []
+            self.into(inside, lambda: self._checked(op))
+            leaving: list[Statement] = []
+            self.leave(leaving)
+            self.body.append(Try(inside, leaving, self.loc))
+        else:
+            self._op(op)
+        if op.defn.name != "host_call":
+            self.writes = []
+
+    def _checked(self, op: Op) -> None:
+        """A check as a statement of its own."""
+        self.kernel(op)
+        result = op.results[0]
+        if not self.body:  # it would be a part of another statement
+            self.trees[result] = tree_of(self.variable(result, self.tree(result)))
+
+    def leave(self, body: list[Statement]) -> None:
+        """Adds the writes that the caller must see if an exception leaves the op of now."""
+        made: dict[str, Do] = {}
+        for target, held in [*self.lasting, *self.writes]:
+            if target is None or isinstance(held, Op):
+                assert isinstance(held, Op)
+                raise unsupported(held, "an exception would have to leave what was written elsewhere before")
+            made[ast.unparse(target)] = Do(ast.Assign(targets=[target], value=held, lineno=0), self.loc)
+        self.leavings.append((body, len(body), len(made)))
+        body += made.values()
+
+    def _op(self, op: Op) -> None:
         special = SPECIAL.get(op.defn.name)
         try:
             if special is not None:
@@ -309,6 +363,8 @@ class Lowering:
                 for t, x in zip(operands, op.operands, strict=True)
             ]
         tree = kernel_tree(op, operands, self.support)
+        if op.defn.view is not None and isinstance(tree, ast.Call) and isinstance(tree.func, ast.Name):
+            self.handing_on.add(tree.func.id)
         if not op.defn.multiple:
             if wide:
                 tree = call(attribute(tree, "astype"), dtype_expr(op.results[0].dtype))
@@ -361,13 +417,18 @@ class Lowering:
 
     def call(self, op: Op) -> None:
         """A call of another function of the module."""
-        tree = call(spelt(op.attr("fn").removeprefix("@")), *[self.tree(x) for x in op.operands])
+        tree = call(self.functions[op.attr("fn").removeprefix("@")], *[self.tree(x) for x in op.operands])
         if not op.results:
             self.body.append(Do(ast.Expr(value=tree), self.loc))
             return
         made = [self.new_variable(r) for r in op.results]
         self.body.append(Assign(made, tree, self.loc))
         self.trees.update({r: tree_of(v) for r, v in zip(op.results, made, strict=True)})
+
+
+def is_check(op: Op) -> bool:
+    """Whether the op does nothing but stop the program where its operand is not as it must be."""
+    return op.defn.effect is Effect.IO and op.defn.numpy is not None
 
 
 def unsupported(op: Op, why: str) -> UnsupportedCallError:

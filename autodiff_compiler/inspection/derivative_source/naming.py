@@ -10,13 +10,13 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable
 
-from .statements import Assign, Do, Exit, If, Loop, Statement, Var, reads
+from .statements import Assign, Do, Exit, If, Loop, Statement, Try, Var, reads
 
 __all__ = ["name_variables"]
 
 
-def name_variables(body: list[Statement], arguments: list[Var], results: Iterable[Var], taken: set[str]) -> None:
-    """Gives all variables names, in place, and drops copies that have become superfluous."""
+def name_variables(body: list[Statement], arguments: list[Var], results: Iterable[Var], taken: set[str]) -> list[str]:
+    """Gives all variables names, in place, drops copies that have become superfluous, returns those of `arguments`."""
     lives = _Lives(body)
     live = lives.before(body, set(results), set())
     lives.defined(arguments, live)
@@ -25,6 +25,7 @@ def name_variables(body: list[Statement], arguments: list[Var], results: Iterabl
         classes.join(target, source)
     names = classes.names([*arguments, *lives.order], taken)
     _rename(body, names)
+    return [names[a] for a in arguments]
 
 
 def _read(tree: object) -> set[Var]:
@@ -51,6 +52,9 @@ class _Lives:
             elif isinstance(s, If):
                 self._collect(s.then)
                 self._collect(s.other)
+            elif isinstance(s, Try):
+                self._collect(s.body)
+                self._collect(s.leaving)
             elif isinstance(s, Loop):
                 self.order += s.targets
                 self._collect(s.body)
@@ -77,6 +81,9 @@ class _Lives:
                 live |= _read(s.node)
             elif isinstance(s, If):
                 live = self.before(s.then, live, after_loop) | self.before(s.other, live, after_loop) | _read(s.test)
+            elif isinstance(s, Try):
+                leaving = self.before(s.leaving, set(), set())
+                live = self.before(s.body, live | leaving, after_loop) | leaving
             elif isinstance(s, Loop):
                 live = self._before_loop(s, live)
             elif isinstance(s, Exit):
@@ -168,6 +175,9 @@ def _rename(body: list[Statement], names: dict[Var, str]) -> None:
             _spell(s.test, names)
             _rename(s.then, names)
             _rename(s.other, names)
+        elif isinstance(s, Try):
+            _rename(s.body, names)
+            _rename(s.leaving, names)
         elif isinstance(s, Loop):
             _spell(s.head, names)
             _rename(s.body, names)

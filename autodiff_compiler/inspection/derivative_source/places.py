@@ -66,7 +66,7 @@ _CHECK_THEMSELVES = {"gather", "scatter_add", "scatter_update"}
 
 def _check_index(low: Lowering, op: Op) -> None:
     users = low.uses.get(op.results[0], ())
-    if op.attr("negative") and all(isinstance(u, Op) and u.defn.name in _CHECK_THEMSELVES for u, _ in users):
+    if op.attr("negative") and users and all(isinstance(u, Op) and u.defn.name in _CHECK_THEMSELVES for u, _ in users):
         low.trees[op.results[0]] = low.tree(op.operands[0])
     else:
         low.kernel(op)

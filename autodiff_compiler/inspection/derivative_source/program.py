@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import ast
 import builtins
+import functools
+import io
 import keyword
 import re
-from collections.abc import Mapping, Sequence
+import tokenize
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -23,13 +26,16 @@ from ...ir.core import Function, Module, Op, Value
 from ...ir.types import tensor
 from ...ir.undefined import undefined_values
 from ...ir.walk import ops_of
+from ...runtime.commits import Commit
 from . import control, effects, places  # noqa: F401  (they enter how they write ops)
+from .apart import Results, together, writes_arguments
 from .hints import Hints, spelt
-from .layout import WIDTH, Layout, docstring, quoted, wrapped
+from .layout import WIDTH, Layout, docstring, escaped, quoted, wrapped
 from .lowering import Lowering
+from .memory import Memory
 from .naming import name_variables
 from .python_source import PythonSource
-from .statements import Assign, Do, Statement, Var, reads, tree_of
+from .statements import Assign, Do, If, Loop, Statement, Try, Var, reads, tree_of
 
 if TYPE_CHECKING:
     from ...compiler.specialised import Specialised
@@ -38,7 +44,7 @@ __all__ = ["Ends", "python_of", "python_of_module"]
 
 #: Arrays of at most so many elements are written into the text.
 _SMALL = 64
-_TAKEN = {*keyword.kwlist, *dir(builtins), "np", "scipy", "ml_dtypes", "math"} - {"_"}
+_TAKEN = {*keyword.kwlist, *dir(builtins), "np", "scipy", "ml_dtypes", "math", "sys"} - {"_"}
 
 
 def python_of(name: str, arguments: str, compiled: Specialised) -> PythonSource:
@@ -55,6 +61,7 @@ def python_of(name: str, arguments: str, compiled: Specialised) -> PythonSource:
         lowered.writes,
         lowered.attributes,
         compiled.paths,
+        lowered.sites,
     )
     return _Text(name, arguments, compiled.program.stages.opt, ends).source()
 
@@ -80,13 +87,28 @@ class Ends:
     attributes: Sequence[tuple[Any, str, Any]] = ()
     #: where each argument stands in what the user gives: its position, then keys of containers
     paths: Sequence[tuple[Any, ...]] = ()
+    #: what the notes before exceptions are about
+    sites: Mapping[Any, Any] = field(default_factory=dict)
+
+
+@dataclass
+class _Unnamed:
+    """A function whose variables have no names yet."""
+
+    function: Function
+    name: str
+    arguments: list[Var]
+    #: further names that it takes
+    extra: list[str]
+    body: list[Statement]
 
 
 class _Text:
     """One module of text."""
 
     def __init__(self, name: str, arguments: str, module: Module, ends: Ends) -> None:
-        self.name = spelt(name) if not keyword.iskeyword(name) else "function"
+        self.taken = set(_TAKEN)
+        self.name = self._fresh(spelt(name) if not keyword.iskeyword(name) else "function")
         self.arguments, self.module, self.ends = arguments, module, ends
         self.support = Support()
         self.undefined = undefined_values(self.module)
@@ -99,15 +121,18 @@ class _Text:
         self.defaults: list[str] = []
         #: what the entry takes, with types
         self.takes: list[str] = []
-        self.taken = set(_TAKEN) | {self.name}
+        self.functions = {f.name: self._fresh(spelt(f.name)) for f in module if f is not module.entry}
+        self.functions[module.entry.name] = self.name
+        self.handing_on = set(self.functions.values())
 
     def source(self) -> PythonSource:
         entry = self.module.entry
-        functions = [self._function(f) for f in self.module if f is not entry]
-        functions.append(self._entry(entry))
-        sources = [
-            _tidied(text) for text in _mentioned(self.support.sources, [x for lines in functions for x in lines])
-        ]
+        unnamed = [self._function(f) for f in self.module if f is not entry]
+        unnamed.append(self._entry(entry))
+        named = self._helpers(unnamed)
+        functions = [self._written(f, named) for f in unnamed]
+        helpers = {named[name]: _renamed(text, named) for name, text in self.support.sources.items()}
+        sources = [_tidied(text) for text in _mentioned(helpers, [x for lines in functions for x in lines])]
         annotated = any(re.search(r"def .*\) ->|def .*\w: ", text) for text in sources)
         parts = [self._header()]
         parts += ["from __future__ import annotations"] if annotated else []
@@ -116,27 +141,45 @@ class _Text:
         text = "\n\n".join(parts) + "\n"
         for block in (*sources, *("\n".join(lines) for lines in functions)):
             text += ("\n\n" if block.startswith(("def ", "class ")) else "\n") + block + "\n"
-        return PythonSource(_renamed(text, list(self.support.sources)), self.name, self.given)
+        return PythonSource(text, self.name, self.given)
+
+    def _helpers(self, functions: list[_Unnamed]) -> dict[str, str]:
+        """The names of functions of ours: those of their ops, if nothing of the user's is called so."""
+        users = set(self.taken)
+        for f in functions:
+            users |= {v.hint or v.fallback for v in (*f.arguments, *_targets(f.body))}
+        words = {word for text in self.support.sources.values() for word in re.findall(r"\w+", text)}
+        named: dict[str, str] = {}
+        for name in self.support.sources:
+            plain = name.removeprefix("_")
+            new, k = plain if plain not in words else name, 0
+            while new in users or (k and new in words):
+                k += 1
+                new = f"{plain}_{k}"
+            named[name] = new
+            users.add(new)
+        return named
 
     def _header(self) -> str:
         lines = [f"`{self.name}` over NumPy, made by autodiff_compiler for {self.name}({self.arguments})."]
         return "\n".join(docstring(lines[0], 0))
 
     # ------------------------------------------------------------------------------------------- functions
-    def _function(self, function: Function) -> list[str]:
+    def _function(self, function: Function) -> _Unnamed:
         """A function that others call: it returns a tuple."""
         arguments = [Var(spelt(a.name or "x")) for a in function.args]
         low = self._lowered(function, [tree_of(v) for v in arguments])
         returned = tuple_expr([low.tree(v) for v in function.outs])
-        head = f"def {spelt(function.name)}({{}}):"
-        return self._written(low, arguments, [], head, returned)
+        body: list[Statement] = [*low.body, Do(ast.Return(value=returned))]
+        return _Unnamed(function, self.functions[function.name], arguments, [], body)
 
-    def _lowered(self, function: Function, arguments: list[ast.expr]) -> Lowering:
+    def _lowered(self, function: Function, arguments: list[ast.expr], noted: Any = None) -> Lowering:
         low = Lowering(self.module, function, self.support, self.undefined, self.hints, arguments)
         for op in ops_of(function.body):
             if op.defn.name == "const" and isinstance(op.attrs[0], str):
                 self._constant(op)
-        low.constants = self.constants
+        low.constants, low.functions, low.handing_on = self.constants, self.functions, self.handing_on
+        low.noted = noted or low.noted
         low.block(function.body)
         return low
 
@@ -166,7 +209,7 @@ class _Text:
         self.taken.add(name)
         return name
 
-    def _entry(self, entry: Function) -> list[str]:
+    def _entry(self, entry: Function) -> _Unnamed:
         count = self.ends.arguments
         leaves, inputs = entry.args[:count], self.module.inputs
         arguments, trees = self._arguments(leaves)
@@ -175,25 +218,34 @@ class _Text:
             trees.append(tree_of(self._given(re.split(r"\W", capture.what)[-1] or "tensor", array, "tensor")))
         states, before = self._states(entry.args[len(entry.args) - len(inputs) :])
         trees += [tree_of(v) for v in before]
-        low = self._lowered(entry, trees)
-        reading = [
+        low = self._lowered(entry, trees, functools.partial(self._noted, trees, states))
+        reading: list[Statement] = [
             Assign([v], subscript(tree_of(states), ast.Constant(value=n)), None)
             for v, n in zip(before, inputs, strict=True)
         ]
-        results = [low.tree(v) for v in entry.outs[: len(entry.outs) - len(self.module.outputs)]]
-        if self.ends.writes:  # results must not show what is written to arguments then
-            results = [self._apart(low, tree, v) for tree, v in zip(results, entry.outs, strict=False)]
-        updates = self._updates(low, entry, results, states)
-        returned = self._returned(self.ends.result, results, trees)
-        low.body[:0] = [a for a in reading if self._is_read(low, a.targets[0], updates, returned)]
-        low.body += updates
-        return self._written(low, arguments, [states] if states else [], f"def {self.name}({{}}):", returned)
+        memory = Memory([*reading, *low.body], self.handing_on)
+        for body, start, count in low.leavings:
+            body[start : start + count] = together(body[start : start + count], memory, set())
+        given: set[str] = set()
+        updates = together(self._updates(low, entry, states), memory, given)
+        results = Results(low, memory, given, writes_arguments(updates))
+        returned = self._returned(self.ends.result, results.tree, trees)
+        low.body[:0] = [a for a in reading if self._is_read(low, a.targets[0], updates, returned)]  # type: ignore[union-attr]
+        low.body += [*updates, Do(ast.Return(value=returned))]
+        return _Unnamed(entry, self.name, arguments, [states] if states else [], low.body)
 
-    def _apart(self, low: Lowering, tree: ast.expr, value: Value) -> ast.expr:
-        """A variable for a result, with memory of its own."""
-        var = Var(self.hints.of(value), "result")
-        low.body.append(Assign([var], call("np.array", tree)))
-        return tree_of(var)
+    def _noted(self, inputs: list[ast.expr], states: str, commit: Commit) -> list[tuple[ast.expr, int]]:
+        """What a note before an exception says is written, with the numbers of the operands that are written."""
+        if commit.states is not None:
+            names = commit.states
+            return [(subscript(tree_of(states), ast.Constant(value=n)), i) for i, n in enumerate(names)]
+        site = self.ends.sites[commit]
+        return [(self._written_argument(inputs, at), n) for at, n in site.writes]
+
+    def _written_argument(self, inputs: list[ast.expr], at: int) -> ast.expr:
+        if at >= self.ends.arguments:
+            raise UnsupportedCallError(f"{self.name} writes to a Tensor from outside, which NumPy alone cannot do")
+        return subscript(inputs[at], ast.Constant(value=...))
 
     def _is_read(self, low: Lowering, var: Var, updates: list[Statement], returned: ast.expr | None) -> bool:
         trees = [u.node for u in updates if isinstance(u, Do)] + ([returned] if returned is not None else [])
@@ -230,7 +282,7 @@ class _Text:
         self.hints.short = {spelt(n): short for n, short in hints.items()}
         return states, [Var(hints[n]) for n in inputs]
 
-    def _updates(self, low: Lowering, entry: Function, results: list[ast.expr], states: str) -> list[Statement]:
+    def _updates(self, low: Lowering, entry: Function, states: str) -> list[Statement]:
         """What the program changes besides returning something, as its last statements."""
         if self.ends.attributes:
             owner, name, _ = self.ends.attributes[0]
@@ -239,19 +291,17 @@ class _Text:
         made: list[Statement] = []
         outs, outputs = entry.outs, self.module.outputs
         for at, result in self.ends.writes:
-            if at >= self.ends.arguments:
-                raise UnsupportedCallError(f"{self.name} writes to a Tensor from outside, which NumPy alone cannot do")
-            target = subscript(low.trees[entry.args[at]], ast.Constant(value=...))
-            made.append(_stored(target, results[result]))
+            target = self._written_argument([low.trees[a] for a in entry.args], at)
+            made.append(_stored(target, low.tree(outs[result])))
         for name, value in zip(outputs, outs[len(outs) - len(outputs) :], strict=True):
             made.append(_stored(subscript(tree_of(states), ast.Constant(value=name)), low.tree(value)))
         return made
 
     # ------------------------------------------------------------------------------------------- results
-    def _returned(self, template: Any, results: list[ast.expr], inputs: list[ast.expr]) -> ast.expr | None:
+    def _returned(self, template: Any, results: Callable[[int], ast.expr], inputs: list[ast.expr]) -> ast.expr | None:
         """What is returned, put together as the function does it."""
         if type(template) is Out:
-            tree = results[template.index]
+            tree = results(template.index)
             return tree if template.kind in (None, np.ndarray, np.generic) else call("np.asarray", tree)
         if type(template) is Arg:
             return inputs[template.index]
@@ -280,22 +330,24 @@ class _Text:
             )
         return found
 
-    def _written(
-        self, low: Lowering, arguments: list[Var], extra: list[str], head: str, returned: ast.expr | None
-    ) -> list[str]:
+    def _written(self, unnamed: _Unnamed, helpers: dict[str, str]) -> list[str]:
         """The lines of a function whose statements are known."""
-        body: list[Statement] = [*low.body, Do(ast.Return(value=returned), None)]
-        name_variables(body, arguments, (), self.taken - {str(v.hint) for v in arguments} | {*self.support.sources})
+        arguments, body, entry = unnamed.arguments, unnamed.body, unnamed.function is self.module.entry
+        for tree in _trees(body):
+            for node in ast.walk(tree):
+                if isinstance(node, ast.Name) and not isinstance(node.id, Var):
+                    node.id = helpers.get(node.id, node.id)
+        given = {str(v.hint) for v in arguments} if entry else set()
+        names = name_variables(body, arguments, (), self.taken - given | {*helpers.values()})
+        taken = [*names, *unnamed.extra]
+        taken += ["*", *self.defaults] if entry and self.defaults else []
         layout = Layout()
-        names = [*(str(v.hint) for v in arguments), *extra, *(["*"] if self.defaults else []), *self.defaults]
-        layout.add(head.format(", ".join(names)), 0)
-        layout.lines += self._described(low.function)
+        layout.add(f"def {unnamed.name}({', '.join(taken)}):", 0)
+        layout.lines += self._described() if entry else []
         layout.body(body, 1)
         return layout.lines
 
-    def _described(self, function: Function) -> list[str]:
-        if function is not self.module.entry:
-            return []
+    def _described(self) -> list[str]:
         text = "Takes " + ", ".join(self.takes) + "." if self.takes else "Takes no arrays."
         lines = docstring(text, 4)
         lines[-1] = lines[-1].removesuffix('"""').rstrip()
@@ -303,7 +355,7 @@ class _Text:
         for name, value in self.given.items():
             if isinstance(value, dict):
                 lines += ["", f"    {name}:"]
-                lines += [f'        "{key}": {_type_of(a)}' for key, a in value.items()]
+                lines += [f"        {escaped(quoted(repr(key)))}: {_type_of(a)}" for key, a in value.items()]
             else:
                 lines += ["", f"    {name}: {_type_of(value)}"]
         if len(lines) == 1:
@@ -322,6 +374,34 @@ def _is_name(tree: ast.expr, var: Var) -> bool:
 
 def _type_of(array: Any) -> str:
     return repr(tensor(from_numpy(array.dtype), array.shape))
+
+
+def _targets(body: list[Statement]) -> Iterator[Var]:
+    """All variables that are assigned in a body."""
+    for s in body:
+        if isinstance(s, Assign | Loop):
+            yield from s.targets
+        if isinstance(s, If):
+            yield from _targets([*s.then, *s.other])
+        elif isinstance(s, Loop | Try):
+            yield from _targets(s.body)
+
+
+def _trees(body: list[Statement]) -> Iterator[ast.AST]:
+    """All expressions and statements of Python's in a body."""
+    for s in body:
+        if isinstance(s, Assign):
+            yield s.value
+        elif isinstance(s, Do):
+            yield s.node
+        elif isinstance(s, If):
+            yield s.test
+            yield from _trees([*s.then, *s.other])
+        elif isinstance(s, Loop):
+            yield s.head
+            yield from _trees(s.body)
+        elif isinstance(s, Try):
+            yield from _trees([*s.body, *s.leaving])
 
 
 def _stored(target: ast.expr, value: ast.expr) -> Do:
@@ -373,13 +453,15 @@ def _tidied(source: str) -> str:
     return "\n".join(lines)
 
 
-def _renamed(text: str, names: list[str]) -> str:
-    """Functions that are called as their ops are, where nothing else is."""
-    code = re.sub(r"(?m)^ *#.*", "", text)
-    for name in names:
-        if name.startswith("_") and not re.search(rf"(?<!\.)\b{name[1:]}\b", code):
-            text = re.sub(rf"(?<![\w.]){name}\b", name[1:], text)
-    return text
+def _renamed(text: str, names: dict[str, str]) -> str:
+    """The text of a function of ours that calls others by these names."""
+    lines = text.splitlines(keepends=True)
+    found = [t for t in tokenize.generate_tokens(io.StringIO(text).readline) if t.type in (tokenize.NAME, tokenize.OP)]
+    for before, token in reversed([*zip([None, *found], found, strict=False)]):
+        if token.string in names and (before is None or before.string != "."):
+            row, start = token.start
+            lines[row - 1] = lines[row - 1][:start] + names[token.string] + lines[row - 1][token.end[1] :]
+    return "".join(lines)
 
 
 def _mentioned(sources: dict[str, str], lines: list[str]) -> list[str]:

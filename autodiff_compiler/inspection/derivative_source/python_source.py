@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import ast
 import os
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
+from ..saved_values import read_values, write_values
 
 __all__ = ["PythonSource"]
 
@@ -18,6 +19,7 @@ class PythonSource(str):
     parameters, Tensors found outside, and large constants, with their values of now.
 
     >>> from autodiff_compiler import Tensor, grad
+    >>> import numpy as np
     >>> source = grad(lambda x: (x * x).sum()).source(Tensor([1.0, 2.0]))
     >>> source.function(np.float32([1, 2]))
     array([2., 4.], dtype=float32)
@@ -40,7 +42,11 @@ class PythonSource(str):
         return found
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Writes the text to a file, and what is in `given` to an .npz file beside it, if there is anything."""
+        """Writes the text to a file, and what is in `given` to an .npz file beside it, if there is anything.
+
+        `PythonSource.load(path)` reads both.  `numpy.load` knows bfloat16 as two bytes: those arrays need
+        `.view(ml_dtypes.bfloat16)` then.
+        """
         with open(path, "w", encoding="utf-8") as file:
             file.write(self)
         arrays = {}
@@ -48,4 +54,23 @@ class PythonSource(str):
             for key, array in value.items() if isinstance(value, dict) else [("", value)]:
                 arrays[f"{name}/{key}" if key else name] = array
         if arrays:
-            np.savez(os.path.splitext(path)[0] + ".npz", **arrays)
+            write_values(_beside(path), arrays)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> PythonSource:
+        """The text in a file that `save` wrote, with what was given; OSError if the file cannot be read."""
+        with open(path, encoding="utf-8") as file:
+            text = file.read()
+        given: dict[str, Any] = {}
+        for key, array in read_values(_beside(path)).items() if os.path.isfile(_beside(path)) else ():
+            name, inside, part = key.partition("/")
+            if inside:
+                given.setdefault(name, {})[part] = array
+            else:
+                given[name] = array
+        functions = [node.name for node in ast.parse(text).body if isinstance(node, ast.FunctionDef)]
+        return cls(text, functions[-1], given)
+
+
+def _beside(path: str | os.PathLike[str]) -> str:
+    return os.path.splitext(path)[0] + ".npz"

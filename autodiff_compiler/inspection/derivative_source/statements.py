@@ -14,7 +14,7 @@ from typing import TypeAlias
 
 from ...source import Loc
 
-__all__ = ["Assign", "Do", "Exit", "If", "Loop", "Statement", "Var", "reads", "store", "tree_of"]
+__all__ = ["Assign", "Do", "Exit", "If", "Loop", "Statement", "Try", "Var", "reads", "store", "tree_of"]
 
 _numbers = itertools.count()
 
@@ -82,13 +82,22 @@ class Loop:
 
 
 @dataclass
+class Try:
+    """Statements, and what is done before an exception leaves them."""
+
+    body: list[Statement]
+    leaving: list[Statement]
+    loc: Loc | None = None
+
+
+@dataclass
 class Exit:
     """``break``"""
 
     loc: Loc | None = field(default=None)
 
 
-Statement: TypeAlias = Assign | Do | If | Loop | Exit
+Statement: TypeAlias = Assign | Do | If | Loop | Try | Exit
 
 
 def tree_of(var: str) -> ast.expr:

@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from ..links import STAGES_OF_OPS, module_of
+from ..links import STAGES_OF_OPS
 from .dot import dot_text
 from .graph import Graph, by_line, graph_of
 from .mermaid import mermaid_text
@@ -49,7 +49,7 @@ def picture(artifact: Artifact, stage: str, fmt: str, by: str | None) -> Picture
         raise ValueError(f"fmt must be one of {', '.join(FORMATS)}, not {fmt!r}")
     if by not in ("op", "line", None):
         raise ValueError(f"by must be 'op', 'line' or None, not {by!r}")
-    graph = graph_of(module_of(artifact, stage), artifact.ir(stage), f"stage {stage} of {artifact.of}")
+    graph = graph_of(artifact._module(stage), artifact.ir(stage), f"stage {stage} of {artifact.of}")
     if by == "line" or (by is None and len(graph.nodes) > _READABLE):
         graph = by_line(graph)
     return Picture(FORMATS[fmt](graph), fmt)

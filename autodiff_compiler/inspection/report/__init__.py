@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...ir.text import FunctionPrinter
 from ...source import line_of
-from ..links import STAGES_OF_OPS, CodeLine, Kernel, Links, OpLine, Part, Place, links_of, module_of
+from ..links import STAGES_OF_OPS, CodeLine, Kernel, Links, OpLine, Part, Place, links_of
 from .memory import KINDS, lives_of
 
 if TYPE_CHECKING:
@@ -135,7 +135,7 @@ def _measured(timing: Timing | None, number: dict[Place, int]) -> Iterator[list[
 
 def _memory(artifact: Artifact, links: Links) -> dict[str, Any]:
     """The values of the entry that have bytes, each with the ops between which it needs them."""
-    function = module_of(artifact, "plan").entry
+    function = artifact._module("plan").entry
     printer = FunctionPrinter(places=False)
     printer.function(function)
     lives = [

@@ -173,7 +173,10 @@ def cast_constant(b, op, x):
         info = np.iinfo(to.dtype.numpy)
         if not info.min <= c <= min(info.max, 2.0**62): return None
     with np.errstate(all="ignore"):
-        return b.const(np.asarray(c).astype(x.dtype.numpy).astype(to.dtype.numpy).item(), to)
+        number = np.asarray(c).astype(x.dtype.numpy).astype(to.dtype.numpy).item()
+    if b.module.check_nonfinite and isinstance(number, float) and not np.isfinite(number) and np.isfinite(c):
+        return None  # it overflows, which is to be found when it runs
+    return b.const(number, to)
 
 
 @rule("stop_gradient")

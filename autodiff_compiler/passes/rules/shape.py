@@ -6,6 +6,10 @@ Sums are not merged: the order of their additions is part of the value.
 
 from __future__ import annotations
 
+import math
+
+import numpy as np
+
 from ...ir.core import Value
 from .registry import emit, is_exactly, rule, same
 
@@ -99,3 +103,23 @@ def reduce_nothing(b, op, x):
 def sum_zeros(b, op, x):
     """sum(zeros) => zeros"""
     if is_exactly(x, 0.0): return b.const(0, op.results[0].type)
+
+
+#: The bits of a significand, by those of a float; of the half formats that of the shorter one.
+_SIGNIFICAND = {16: 8, 32: 24, 64: 53}
+
+
+@rule("sum")
+def sum_constant(b, op, x):
+    """sum(constant) => constant, where every sum of some of the elements is exact, so that their order means nothing"""
+    c, result = x.constant, op.results[0].type
+    sizes = [x.shape[a] for a in op.attr("axes")]
+    if not c or not math.isfinite(c) or not all(isinstance(d, int) for d in sizes): return None
+    n = math.prod(sizes)
+    if x.dtype.is_float:
+        # c is a multiple of a power of two: so is every sum, and up to this many times it each is a number of the type.
+        exact = abs(c.as_integer_ratio()[0]) * n <= 2 ** _SIGNIFICAND[x.dtype.bits]
+    else:
+        info = np.iinfo(x.dtype.numpy)
+        exact = info.min <= c * n <= info.max
+    if exact: return b.const(c * n if n else 0, result)

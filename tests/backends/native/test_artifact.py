@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import inspect
+import os
 import re
 import runpy
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -105,3 +108,47 @@ def test_each_kernel_says_what_it_runs_for_whom() -> None:
     for name in kernels:
         before = assembly[: assembly.index(f"\n{name}:")].rsplit("\n\n", 1)[-1]
         assert all(what.split(":")[0] in before for what in heads[name])
+
+
+_PROGRAMS = """
+import autodiff_compiler as ms
+import numpy as np
+
+
+def branches(x):
+    y = x.exp() if x.sum() > 0 else x.sin()
+    for i in range(5):
+        y = y * 0.7 if y.mean() > i * 0.1 else y + x
+    return y.sum()
+
+
+def writes(x):
+    y = x * 1
+    y[1] = x[2] * 3
+    y[:2] = y[1:3] * x[0]
+    y += x
+    return (y * y).sum()
+
+
+x = ms.Tensor(np.linspace(-1.0, 1.0, 12, dtype=np.float32))
+for f in (branches, writes, ms.grad(branches), ms.grad(writes), ms.grad(ms.grad(writes))):
+    print(ms.jit(f, backend="native").lower(x).ir("code"))
+"""
+
+
+@_made_here
+def test_every_process_writes_the_same_text(tmp_path: Path) -> None:
+    """Whatever its hashes and addresses are: the machine code on disk is found by this text."""
+    program = tmp_path / "program.py"
+    program.write_text(_PROGRAMS)
+    paths = os.pathsep.join(filter(None, sys.path))
+    texts = {
+        subprocess.run(
+            [sys.executable, str(program)],
+            env={**os.environ, "PYTHONPATH": paths, "PYTHONHASHSEED": seed},
+            capture_output=True, text=True, check=True,
+        ).stdout
+        for seed in ("1", "1", "2")
+    }  # fmt: skip
+    assert len(texts) == 1
+    assert texts.pop().count("define i32 @main(") == 5

@@ -173,15 +173,6 @@ def test_it_says_the_trip_of_a_while_loop_and_of_the_loop_around() -> None:
         assert text.count("in trip 2 (the first is 0)") == 2
 
 
-def test_it_says_which_turn_of_an_unrolled_loop() -> None:
-    def f(x: Any) -> Any:
-        for _ in range(4):
-            x = x * x
-        return x
-
-    assert "the 3rd of 4 times" in message(ms.jit(f), f32(1e6))  # 1e12, 1e24, overflow
-
-
 def test_it_says_the_calls_that_led_there() -> None:
     def inner(z: Any) -> Any:
         return ops.log(z)

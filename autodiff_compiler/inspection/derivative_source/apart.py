@@ -1,0 +1,82 @@
+"""What a written function returns and writes, each in memory of its own, and nothing written before it is read."""
+
+from __future__ import annotations
+
+import ast
+
+from ...backends.numpy.syntax import attribute, call
+from ...ir.core import Value
+from ...ir.types import TensorType
+from .lowering import Lowering
+from .memory import Memory
+from .statements import Assign, Do, Statement, Var, reads, tree_of
+
+__all__ = ["Results", "apart", "together", "writes_arguments"]
+
+
+def apart(tree: ast.expr, memory: Memory, given: set[str], scalar: bool = False) -> ast.expr:
+    """The expression, or a copy if others have its memory: the caller, or one of those `given` away already."""
+    if scalar and isinstance(tree, ast.Subscript) and not isinstance(getattr(tree.slice, "value", None), str):
+        return tree  # an element is no view
+    made = memory.of(tree)
+    if memory.is_own(made) and made.isdisjoint(given):
+        given |= made
+        return tree
+    return call("np.array", tree) if memory.is_truth(tree) else call(attribute(tree, "copy"))
+
+
+def _store(statement: Statement) -> tuple[ast.expr, ast.expr]:
+    """The target and the value of a write."""
+    assert isinstance(statement, Do)
+    assert isinstance(statement.node, ast.Assign)
+    return statement.node.targets[0], statement.node.value
+
+
+def _overwrites(target: ast.expr) -> bool:
+    """Whether ``x[...] = y`` puts numbers into an array; ``states["x"] = y`` puts another array into a dict."""
+    return isinstance(target, ast.Subscript) and getattr(target.slice, "value", None) is ...
+
+
+def writes_arguments(updates: list[Statement]) -> bool:
+    """Whether one of the writes changes an array of the caller's."""
+    return any(_overwrites(_store(u)[0]) for u in updates)
+
+
+def together(updates: list[Statement], memory: Memory, given: set[str]) -> list[Statement]:
+    """The writes as statements of which none reads what one before it has written."""
+    pairs: list[tuple[ast.expr, ast.expr]] = []
+    clash, written = False, set[str]()
+    for target, value in map(_store, updates):
+        clash = clash or any(not memory.of(name).isdisjoint(written) for name in reads(value))
+        if _overwrites(target):
+            written |= memory.of(target)
+            pairs.append((target, value))
+        else:
+            pairs.append((target, apart(value, memory, given)))
+    if clash:
+        values = [v if not _overwrites(t) else apart(v, memory, set()) for t, v in pairs]
+        targets = ast.Tuple(elts=[t for t, _ in pairs], ctx=ast.Store())
+        node = ast.Assign(targets=[targets], value=ast.Tuple(elts=values, ctx=ast.Load()), lineno=0)
+        return [Do(node, updates[0].loc)]
+    return [Do(ast.Assign(targets=[t], value=v, lineno=0), u.loc) for (t, v), u in zip(pairs, updates, strict=True)]
+
+
+class Results:
+    """The results of the entry: each in memory of its own; `before` writes to arguments, as values."""
+
+    def __init__(self, low: Lowering, memory: Memory, given: set[str], before: bool) -> None:
+        self._low, self._memory, self._given, self._before = low, memory, given, before
+        self._trees: dict[int, ast.expr] = {}
+
+    def tree(self, index: int) -> ast.expr:
+        """The result of that number as an expression; two numbers are two arrays, even of one value."""
+        if index not in self._trees:
+            value: Value = self._low.function.outs[index]
+            scalar = isinstance(value.type, TensorType) and value.type.shape == ()
+            tree = apart(self._low.tree(value), self._memory, self._given, scalar)
+            if self._before and not isinstance(tree, ast.Name | ast.Constant):
+                var = Var(self._low.hint(value), "result")
+                self._low.body.append(Assign([var], tree))
+                tree = tree_of(var)
+            self._trees[index] = tree
+        return self._trees[index]
