@@ -38,7 +38,7 @@ def test_fresh_numbers_begin_behind_those_that_values_have():
     assert Namer(values, first=20).number(None) == 20
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+@settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
 @given(modules())
 def test_named_values_are_printed_as_they_were(module: Module):
     before = print_module(module)

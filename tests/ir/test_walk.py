@@ -220,7 +220,7 @@ def test_a_wrong_number_of_arguments_is_an_error() -> None:
         inline(Builder(Block()), function.body, function.args[:1])
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
 @given(modules())
 def test_copies_of_random_modules_verify_and_print_alike(module: Module) -> None:
     copy = module.like()
@@ -230,7 +230,7 @@ def test_copies_of_random_modules_verify_and_print_alike(module: Module) -> None
     assert print_module(copy) == print_module(module)
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
 @given(modules())
 def test_a_value_is_free_exactly_if_it_is_used_inside_and_defined_outside(module: Module) -> None:
     for op in ops_of(module.entry.body):

@@ -11,6 +11,8 @@ import operator
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
+
 from ...dtypes import DType, bfloat16, bool_, float16, float32, float64, int64, uint8
 from . import divisions
 from .emit import Reg, Text, mangled, of_lane, vector
@@ -18,7 +20,7 @@ from .maths import FUNCTIONS
 from .maths.apart import written
 from .vectors import Vectors
 
-__all__ = ["Kernels", "Lane", "NotNativeError", "element_type", "joined", "memory_type"]
+__all__ = ["Kernels", "Lane", "NotNativeError", "element_type", "joined", "memory_type", "rounded"]
 
 
 class NotNativeError(Exception):
@@ -126,9 +128,9 @@ class Kernels:
 
     def number(self, value: bool | int | float, dtype: DType) -> Lane:
         """The number in all lanes, rounded as NumPy would."""
-        value = dtype.numpy.type(value).item() if not dtype.is_float or math.isfinite(value) else value
+        value = rounded(value, dtype)
         if dtype.is_float:
-            return Lane(self, self.vectors(dtype).number(float(dtype.numpy.type(value))), dtype)
+            return Lane(self, self.vectors(dtype).number(float(value)), dtype)
         text = ("true" if value else "false") if dtype is bool_ else str(int(value))
         of = element_type(dtype)
         return Lane(self, Reg(text if self.width == 1 else f"splat ({of} {text})", self.type_of(dtype)), dtype)
@@ -563,6 +565,12 @@ class Kernels:
         if bits == dtype.bits:
             return Lane(self, found, dtype)
         return self._let(f"trunc {found} to {self.type_of(dtype)}", dtype)
+
+
+def rounded(value: bool | int | float, dtype: DType) -> Any:
+    """What a dtype makes of a number; without a warning, as the program would compute it."""
+    with np.errstate(all="ignore"):
+        return np.asarray(value).astype(dtype.numpy).item()
 
 
 def joined(x: Lane, join: Callable[[Kernels, Lane, Lane], Lane]) -> Lane:

@@ -7,11 +7,9 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from ...ir.core import Op
 from ...ir.types import TensorType, tensor
-from .lanes import NotNativeError
+from .lanes import NotNativeError, rounded
 from .lower import OPS, Lowering
 from .values import Array, Operand, Spread, part, row_major
 
@@ -21,7 +19,7 @@ __all__ = ["fill"]
 def fill(low: Lowering, array: Array, number: bool | int | float) -> None:
     """Writes one number to all places."""
     if 0 not in array.shape:
-        low.copy_operand(Spread(array.type, np.asarray(number).astype(array.dtype.numpy).item()), array)
+        low.copy_operand(Spread(array.type, rounded(number, array.dtype)), array)
 
 
 def _copy(low: Lowering, source: Operand, to: Array) -> None:

@@ -152,3 +152,11 @@ def test_every_process_writes_the_same_text(tmp_path: Path) -> None:
     }  # fmt: skip
     assert len(texts) == 1
     assert texts.pop().count("define i32 @main(") == 5
+
+
+def test_numbers_that_the_dtype_cannot_hold():
+    """They become infinities, as in eager code, and compiling gives no warning of it."""
+    x = Tensor(np.array([1.0, 2.0], np.float32))
+    assert ms.jit(lambda x: ops.clip(x, -1e39, 1e39), backend="native")(x).tolist() == [1.0, 2.0]
+    padded = ms.jit(lambda x: ops.pad(x, (1, 1), value=1e39), backend="native")(x)
+    assert padded.tolist() == [np.inf, 1.0, 2.0, np.inf]
