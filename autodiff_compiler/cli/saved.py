@@ -53,6 +53,7 @@ def write_report(path: str, artifact: Any, timing: Any = None) -> None:
 
 def read_text(path: str) -> Any:
     """The IR in a file, with its constants if they stand beside it; Usage for what is no IR."""
+    from ..errors import CompileError
     from ..inspection.irtext import Bindings, IRText
     from ..inspection.runnable import parse_ir
     from ..ir.core import Module
@@ -63,6 +64,8 @@ def read_text(path: str) -> Any:
         parse_ir(text, constants=constants)
     except ParseError as error:
         raise Usage(f"{path} is no IR: {str(error).partition(chr(10))[0]}") from None
+    except CompileError:  # types that do not fit: it says where
+        raise
     except (KeyError, ValueError, TypeError) as error:
         raise Usage(f"{_beside(path)} does not belong to {path}: {error.args[0]}") from None
     return IRText(text, text.stage, text.of, Bindings(Module(constants=constants), {}))

@@ -29,8 +29,8 @@ if TYPE_CHECKING:
 
 __all__ = ["STAGES", "Artifact"]
 
-#: source: the user's text; front: as lowered; adjoint: derivatives expanded; opt: after all passes; plan: fused and
-#: planned; code: the generated program.
+#: source: the user's text; front: as lowered; adjoint: derivatives expanded; opt: after all passes; plan: what
+#: can share loops and bytes; code: the generated program.
 STAGES = ("source", "front", "adjoint", "opt", "plan", "code")
 
 
@@ -57,8 +57,8 @@ class Artifact:
         """The text of one stage, with a header: a str that can be compared, saved and run; see `IRText`.
 
         `stage` is "source", "front" (as lowered), "adjoint" (derivatives expanded), "opt" (after all passes), "plan"
-        (fused and planned) or "code"; ValueError for one that does not exist.  But for "source" and "code", which show
-        what the user has written, it is ASCII.
+        (what can share loops and bytes) or "code"; ValueError for one that does not exist.  But for "source" and
+        "code", which show what the user has written, it is ASCII.
 
         >>> from autodiff_compiler import Tensor, jit
         >>> artifact = jit(lambda x: x * 2).lower(Tensor([1.0, 2.0]))

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from ..frontend.reasons import Reasons
     from .artifact import Artifact
 
-__all__ = ["explained"]
+__all__ = ["explained", "shared_kernels", "wrapped"]
 
 #: Ops that nobody computes: what they give is there already, or another view of it.
 _NO_WORK = frozenset({"const", "undef", "reshape", "expand_dims", "squeeze", "broadcast_to", "transpose", "slice"})
@@ -148,9 +148,9 @@ def _fused(native: Grouped) -> Iterator[str]:
             alone[f"{ops[0].defn.name} ({_marked(ops[0])})"] += 1
     if not fused and len(alone) < 2:
         return
-    yield from _first([part for line in fused for part in _wrapped(line)], "lines")
+    yield from _first([part for line in fused for part in wrapped(line)], "lines")
     if alone:
-        yield from _wrapped(f"alone: {', '.join(_counted(alone))}")
+        yield from wrapped(f"alone: {', '.join(_counted(alone))}")
     yield from _apart(native)
 
 
@@ -181,7 +181,7 @@ def _apart(native: Grouped) -> Iterator[str]:
         found.setdefault(_PLACE_OR_SIZE.sub("", a.why), {})[f"apart: {pair}: {a.why}"] = None
     for lines in [*found.values()][:_APART]:
         first, *others = lines
-        yield from _wrapped(first + (f" (and {len(others)} more like this)" if others else ""))
+        yield from wrapped(first + (f" (and {len(others)} more like this)" if others else ""))
     more = sum(map(len, [*found.values()][_APART:]))
     if more:
         yield f"and {more} more like these"
@@ -197,7 +197,8 @@ def _on_elements(op: Op) -> bool:
     return any(isinstance(t, TensorType) and t.shape for t in types)
 
 
-def _wrapped(line: str) -> list[str]:
+def wrapped(line: str) -> list[str]:
+    """A line as lines that can be read, those below the first with space in front."""
     return textwrap.wrap(line, _WIDTH, subsequent_indent="    ", break_long_words=False, break_on_hyphens=False)
 
 
@@ -218,7 +219,7 @@ def _guards(guards: Iterable[Watched]) -> list[str]:
         if guard.what == LookupGuard.what:  # it has a list of names, not a value
             line = f"these names in classes, modules and builtins still stand for what they did: {guard.seen}"
         lines.append(line if len(line) <= 2 * _WIDTH else line[: 2 * _WIDTH - 3] + "...")
-    return [part for line in _first(lines, "(`fn.guards()` has all)") for part in _wrapped(line)]
+    return [part for line in _first(lines, "(`fn.guards()` has all)") for part in wrapped(line)]
 
 
 # --------------------------------------------------------------------------------------------- states, device, passes

@@ -19,7 +19,7 @@ from ..passes.fuse import fusion_plan
 from ..passes.manager import PassReport, dump_function
 from ..primitives.autodiff import EXPANDED
 from ..source import is_users
-from .decisions import shared_kernels
+from .decisions import shared_kernels, wrapped
 from .kept import bytes_of, kept_for_adjoint
 
 if TYPE_CHECKING:
@@ -169,6 +169,6 @@ def _kernels(opt: Module) -> Iterator[str]:
     found = shared_kernels(kernels_of(opt))
     if found:
         yield "the backend native makes its own kernels, which `explain()` and the stage code show:"
-    yield from [f"  {line}" for line in found[:_NAMED]]
+    yield from [f"  {part}" for line in found[:_NAMED] for part in wrapped(line)]
     if len(found) > _NAMED:
         yield f"  and {len(found) - _NAMED} more"

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ..errors import did_you_mean
 from ..ir.core import Block, Function, Value
+from ..ir.remarks import times
 from ..ir.text import FunctionPrinter
 from ..source import Loc
 from .links import STAGES_OF_OPS, Place, chain_of, links_of, located, part_of, text_head
@@ -19,6 +21,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Origin", "ValueAt", "origin"]
 
+#: How many names are given where there is none of this kind.
+_EXAMPLES = 8
 #: Where a value is looked for.
 _ORDER = ("adjoint", "opt", "plan", "front")
 #: How values are called that a derivative makes of another one, which is the group, and what they are; `d2_` is of a
@@ -72,7 +76,7 @@ class Origin:
             rows += ["", f"made for the derivative: {self.part}"]
         if self.uses:
             rows += ["", "the sum of what its uses give:" if len(self.uses) > 1 else "from its use:"]
-            rows += [f"  {_line((place,))}" for place in self.uses]
+            rows += [f"  {_line((place,))}{times(n)}" for place, n in Counter(self.uses).items()]
         elif self.places:
             rows += ["", "from:", f"  {_line(self.places[:1])}"]
         rows += [f"  called at {_line((place,))}" for place in self.places[1:]]
@@ -100,8 +104,14 @@ def origin(artifact: Artifact, value: str, stage: str | None = None) -> Origin:
             if printed == name:
                 return _about(artifact, where, function, x, name)
             known[printed] = None
-    hint = did_you_mean(name, known)
+    hint = did_you_mean(name, known) or _examples(known)
     raise ValueError(f"no value is called {name}{f' at stage {stage}' if stage else ''}{f': {hint}' if hint else ''}")
+
+
+def _examples(known: Iterable[str]) -> str:
+    """Some of the names that there are: those of the user's variables, and of their derivatives."""
+    names = [name for name in known if not name[1:].isdigit()]
+    return f"there are {', '.join(names[:_EXAMPLES])}{' and others' if len(names) > _EXAMPLES else ''}" if names else ""
 
 
 def _values(artifact: Artifact, stage: str) -> Iterator[tuple[Function, Value, str]]:

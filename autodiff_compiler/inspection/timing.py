@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import statistics
 from collections.abc import Iterator
 from contextlib import nullcontext
@@ -15,7 +16,7 @@ from ..compiler.pipeline import timed
 from ..config import context
 from ..runtime.commits import noting
 from .figures import duration
-from .measured import LEFT, Row, Tally, slowest_first, table_of
+from .measured import LEFT, Row, Tally, notes_of, slowest_first, table_of
 from .tabular import html_table, text_table
 
 if TYPE_CHECKING:
@@ -59,13 +60,20 @@ class Timing:
         return text_table(*self._cells(by), LEFT)
 
     def __str__(self) -> str:
-        return "\n".join([self._headline(), "", self.table("line"), "", self.table("kernel")]) + "\n"
+        rows = [self._headline(), "", self.table("line"), "", self.table("kernel")]
+        notes = self._notes()
+        return "\n".join([*rows, *(["", *notes] if notes else [])]) + "\n"
 
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
         tables = [html_table(*self._cells(by), LEFT) for by in ("line", "kernel")]
-        return "".join([f"<p>{self._headline()}</p>", *tables])
+        return "".join(
+            [f"<p>{self._headline()}</p>", *tables, *[f"<p>{html.escape(note)}</p>" for note in self._notes()]]
+        )
+
+    def _notes(self) -> list[str]:
+        return notes_of([*self.lines[:_SHOWN], *self.kernels[:_SHOWN]])
 
     def _headline(self) -> str:
         a_run = f"{duration(self.median)} a run (median of {len(self.runs)})"

@@ -16,7 +16,7 @@ from .primitive import Effect
 from .printer import print_declarations
 from .walk import ops_of
 
-__all__ = ["declarations", "line_of_place", "remarks"]
+__all__ = ["declarations", "line_of_place", "remarks", "times"]
 
 _FIRST_ELEMENTS = 3
 #: How many lines a comment names.
@@ -42,11 +42,14 @@ def _of_sum(op: Op) -> Iterator[str]:
     # Other ops may have the same place: checks of a sum, say.
     if op.loc is not None and op.loc.uses and any(x.name and x.name.startswith("d") for x in op.results):
         counts = Counter(map(line_of_place, reversed(op.loc.uses)))
-        places = [
-            place if n == 1 else f"{place} ({'twice' if n == 2 else f'{n} times'})" for place, n in counts.items()
-        ]
+        places = [f"{place}{times(n)}" for place, n in counts.items()]
         more = f" and {len(places) - _PLACES} more lines" if len(places) > _PLACES else ""
         yield f"sum of the uses at {', '.join(places[:_PLACES])}{more}"
+
+
+def times(n: int) -> str:
+    """What is said behind something that is there so often: nothing, " (twice)", " (3 times)"."""
+    return "" if n == 1 else f" ({'twice' if n == 2 else f'{n} times'})"
 
 
 def line_of_place(loc: Loc) -> str:

@@ -21,7 +21,7 @@ from ..compiler.saved import pictures
 from ..compiler.specialise import Identity, Key, described, signature, stand_ins
 from ..compiler.specialised import Specialised, specialise
 from ..config import GRAPH_MODE, context, jit_disabled, switches, watchers
-from ..errors import leave_user_frames
+from ..errors import ArgumentError, leave_user_frames
 from ..frontend.lookup import peek
 from ..frontend.lower import Options
 from ..locks import Lock
@@ -311,7 +311,7 @@ class JitFunction:
         if entry is None:
             try:
                 return self.lower().source()
-            except TypeError as error:
+            except (ArgumentError, ValueError) as error:  # of a derivative: there is no such position
                 raise TypeError(
                     f"source() of {self._name} needs the arguments of a call, or a TensorSpec for each Tensor: "
                     "it has not been compiled yet"

@@ -211,6 +211,18 @@ def test_an_argument(gradient):
     assert found.text == "argument 1 of @grad_net"
 
 
+def test_a_line_that_uses_a_value_twice_is_there_once():
+    def cubed(x):
+        y = ms.ops.sin(x)
+        return (y * y * y).sum()
+
+    found = jit(ms.grad(cubed)).lower(some(3)).origin("%d_y", stage="adjoint")
+    assert len(found.uses) == 3
+    assert [row for row in str(found).splitlines() if "(3 times)" in row] == [
+        f"  test_links.py:{cubed.__code__.co_firstlineno + 2}  return (y * y * y).sum() (3 times)"
+    ]
+
+
 def test_a_user_may_call_a_variable_like_an_adjoint():
     def f(x):
         d_x = x * 2.0
@@ -222,6 +234,8 @@ def test_a_user_may_call_a_variable_like_an_adjoint():
 def test_names_that_do_not_exist(gradient):
     with pytest.raises(ValueError, match=re.escape("no value is called %hiden: use `%hidden`")):
         gradient.origin("%hiden")
+    with pytest.raises(ValueError, match=r"no value is called %nope: there are %x, %w, .* and others$"):
+        gradient.origin("%nope")
     with pytest.raises(ValueError, match="no value is called %d_w at stage front"):
         gradient.origin("%d_w", stage="front")
     with pytest.raises(ValueError, match="stage must be one of front, adjoint, opt, plan, not 'code'"):

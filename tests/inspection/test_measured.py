@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gc
 
-from autodiff_compiler.inspection.measured import Tally
+from autodiff_compiler.inspection.measured import Row, Tally, notes_of, table_of
 from autodiff_compiler.source import Loc
 
 gone = []
@@ -26,3 +26,13 @@ def test_places_of_programs_that_were_dropped_are_not_kept():
     del place, tally
     gc.collect()
     assert gone == [3]
+
+
+def test_what_is_faster_than_the_limit_says_so():
+    """Limits are measured on large operands: a share of more than 100 % would be read as a mistake."""
+    slow, fast = (Row(name, seconds=1.0, limit=limit) for name, limit in (("slow", 0.5), ("fast", 2.3)))
+    head, cells = table_of([slow, fast], "kernel")
+    assert [row[head.index("of limit")] for row in cells] == ["50 %", ">100 %"]
+    assert notes_of([slow]) == []
+    (note,) = notes_of([slow, fast])
+    assert note.startswith(">100 %: ")
