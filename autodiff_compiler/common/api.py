@@ -30,7 +30,7 @@ class _CellGraphExecutor:
         if hasattr(obj, "__graph_state__"):
             obj.compile(*args)
         else:
-            jit(obj).lower(*args)
+            jit(obj).compile(*args)
         return phase, True
 
 

@@ -195,10 +195,15 @@ def _unroll(lw: Lowering, node: Any, items: Iterable[Any], nested: bool = False,
         if nested and stopped is not False:
             lw.place(node)
             go_on = negate(stopped).value
-            rest = partial(_unroll, lw, node, items, True, number + 1)
+            rest = partial(_rest, lw, node, items, number + 1)
             branch(lw, go_on, rest, lambda: None, node=node, other_returned=only_return)
             return _stopped(lw, node)
     return stopped
+
+
+def _rest(lw: Lowering, node: Any, items: Iterable[Any], done: int) -> None:
+    """An arm: what it returned would be a value of the branch."""
+    _unroll(lw, node, items, nested=True, done=done)
 
 
 def _stopped(lw: Lowering, node: Any) -> Any:

@@ -115,7 +115,7 @@ class Cell(CellState, OneDevice, HasCompiledForm):
 
     def compile(self, *args: Any, **kwargs: Any) -> None:
         """Compiles the Cell for calls with arguments like these, without running it."""
-        self._as_compiled().lower(*args, **kwargs)
+        self._as_compiled().compile(*args, **kwargs)
 
     def compile_and_run(self, *args: Any, **kwargs: Any) -> Any:
         """What the compiled Cell gives, whatever the mode.

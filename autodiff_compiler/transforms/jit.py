@@ -264,6 +264,15 @@ class JitFunction:
             self._stay()
         self._dropped_hits += entry.uses
 
+    def compile(self, *args: Any, **kwargs: Any) -> None:
+        """Compiles for calls with arguments like these, without running anything."""
+        try:
+            key, leaves = signature(args, kwargs)
+            self._compiled(key, leaves, args, kwargs).program.executable  # noqa: B018  (made when first asked for)
+        except BaseException as error:
+            leave_user_frames(error)
+            raise
+
     def lower(self, *args: Any, **kwargs: Any) -> Artifact:
         """What compilation makes of a call with these arguments: IR at every stage, generated code, explanation.
 

@@ -102,6 +102,7 @@ CURES = {
     "AC1808": "class Net(nn.Cell):\n    def __init__(self):\n        super().__init__()\n"
     "        self.a = Parameter(Tensor([1.0]), name='a')\n        self.b = Parameter(Tensor([2.0]), name='b')\n"
     "    def construct(self, x):\n        return x * self.a + self.b\nnet = Net()\ndef f(x):\n    return net(x)",
+    "AC1903": "@ms.jit(check_nonfinite=True)\ndef f(x):\n    return ops.log(ops.where(x > 1, x, 1.0))",
     "AC2001": "def f(x, n=mutable(2)):\n    return x * n",
     "AC2002": "def f(x):\n    for i in range(200):\n        x = x + i\n    return x",
     "AC2003": "def f(x):\n    return ms.grad(lambda x: (x * 2).sum())(x)",

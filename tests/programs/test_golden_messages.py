@@ -106,6 +106,7 @@ MUST = {
     "AC1808": ("ParameterError", (ValueError, RuntimeError), ["'w'", "`self.a`", "`self.b`"]),
     "AC1901": ("InternalCompilerError", RuntimeError, ["dce", "KeyError", "stage", "report"]),
     "AC1902": ("UnsupportedCallError", NotImplementedError, ["lgamma", "operator", 'ascend_fallback="host"']),
+    "AC1903": ("NonFiniteError", FloatingPointError, ["log", "-inf", "`x`", "f32[3]", "bound its operand"]),
     "AC2001": ("RecompileWarning", UserWarning, ["`rate`", "mutable"]),
     "AC2002": ("UnrollWarning", UserWarning, ["200", "`parts`"]),
     "AC2003": ("GradientWarning", UserWarning, ["zero", "integers", "stop_gradient"]),
