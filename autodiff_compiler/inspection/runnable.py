@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from graphlib import CycleError, TopologicalSorter
 from typing import Any
@@ -172,11 +172,16 @@ class ParsedIR:
         return self._made
 
     def _check_bound(self) -> None:
-        missing = [f"constants={{{n!r}: ...}}" for n, x in self._module.constants.items() if isinstance(x, Unbound)]
-        missing += [f"callables={{{n!r}: ...}}" for n, x in self._module.callables.items() if isinstance(x, Unbound)]
-        missing += [f"states={{{name!r}: ...}}" for name in self._module.states if name not in self.states]
+        constants = [name for name, x in self._module.constants.items() if isinstance(x, Unbound)]
+        callables = [name for name, x in self._module.callables.items() if isinstance(x, Unbound)]
+        states = [name for name in self._module.states if name not in self.states]
+        kinds = {"constants": constants, "callables": callables, "states": states}
+        missing = [f"{kind}={_listed(names)}" for kind, names in kinds.items() if names]
         if missing:
-            raise LookupError(f"the text has names only of what parse_ir must be given: {', '.join(missing)}")
+            raise LookupError(
+                f"the text has names only of what parse_ir must be given: {', '.join(missing)}; what `artifact.ir` "
+                "returns knows them (`.constants`, `.callables`, `.states`)"
+            )
 
     # ------------------------------------------------------------------------------------------- looking
     def ir(self, stage: str = "opt") -> IRText:
@@ -221,6 +226,13 @@ def _check_calls(module: Module, places: Mapping[Op, int], text: str) -> None:
         callee, caller = error.args[1][:2]  # each name of the cycle is called by the one behind it
         at = min(places[op] for op in ops_of(module.functions[caller].body) if callee_of(op) == callee)
         raise ParseError(f"@{callee} calls itself: write the recursion as a loop", text, at) from None
+
+
+def _listed(names: Sequence[str], most: int = 3) -> str:
+    """A dict with these keys, as one writes it; of many the first."""
+    shown = [f"{name!r}: ..." for name in names[:most]]
+    more = [f"and {len(names) - most} more"] if len(names) > most else []
+    return f"{{{', '.join([*shown, *more])}}}"
 
 
 def _name(x: Value, i: int) -> str:

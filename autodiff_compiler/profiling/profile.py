@@ -65,7 +65,7 @@ class Profile:
 
     def __init__(self, fn: Any = None) -> None:
         self._function = _compiled_form(fn)
-        self._name = _name_of(fn)
+        self._name, self._given = _name_of(fn), fn is not None
         #: whether the whole block counts
         self._whole = self._function is None
         self._recording: Recording | None = None
@@ -184,6 +184,11 @@ class Profile:
             found[name] = calls + count, seconds + total * 1e-9
         return found
 
+    @property
+    def _ran(self) -> bool:
+        """Whether anything was measured."""
+        return bool(self.calls or self._eager_ops)
+
     def table(self, by: str = "line", limit: int = _SHOWN) -> str:
         """A table as text, of at most so many rows and those about what lies outside of kernels."""
         return text_table(*self._cells(by, limit), LEFT)
@@ -191,18 +196,18 @@ class Profile:
     def __str__(self) -> str:
         if self._recording is None or not self._ended:
             return f"<{'running ' if self._recording is not None else ''}profile of {self._name}>"
-        tables = [self.table(kind) for kind in ("line", "kernel")] if self.seconds else []
+        tables = [self.table(kind) for kind in ("line", "kernel")] if self._ran else []
         return "\n\n".join([self._headline(), *tables, *self._notes()]) + "\n"
 
     __repr__ = __str__
 
     def show(self, file: IO[str] | None = None) -> None:
         """Prints the tables, in colours where `rich` is installed and the terminal has them (not with NO_COLOR)."""
-        tables = [(kind, *self._cells(kind, _SHOWN)) for kind in ("line", "kernel")] if self.seconds else []
+        tables = [(kind, *self._cells(kind, _SHOWN)) for kind in ("line", "kernel")] if self._ran else []
         show(self._headline(), tables, self._notes(), LEFT, file)
 
     def _repr_html_(self) -> str:
-        tables = [html_table(*self._cells(kind, _SHOWN), LEFT) for kind in _KINDS] if self.seconds else []
+        tables = [html_table(*self._cells(kind, _SHOWN), LEFT) for kind in _KINDS] if self._ran else []
         notes = [f"<p>{html.escape(note)}</p>" for note in self._notes()]
         return "".join([f"<p>{html.escape(self._headline())}</p>", *tables, *notes])
 
@@ -227,8 +232,8 @@ class Profile:
         return head, cells
 
     def _headline(self) -> str:
-        if not self.seconds:
-            return f"{self._name}: it was not called in the block"
+        if not self._ran:
+            return f"{self._name}: {'it was not called' if self._given else 'nothing was measured'} in the block"
         kernels = sum(row.share for row in self.by("kernel") if row.name not in _OUTSIDE)
         parts = [duration(self.seconds)]
         if self.calls:
@@ -238,7 +243,7 @@ class Profile:
         return ", ".join([f"{self._name}: {parts[0]}", *parts[1:], f"{100 * kernels:.0f} % of it in kernels"])
 
     def _notes(self) -> list[str]:
-        notes = notes_of([row for kind in _KINDS for row in self.by(kind)]) if self.seconds else []
+        notes = notes_of([row for kind in _KINDS for row in self.by(kind)]) if self._ran else []
         if self.compile_seconds:
             notes.append(f"compiled in {duration(self.compile_seconds)}, which is not counted")
         if self._recording is not None and self._recording.nested:
@@ -263,6 +268,6 @@ def _compiled_form(fn: Any) -> JitFunction | None:
 
 def _name_of(fn: Any) -> str:
     if fn is None:
-        return "block"
+        return "all that ran"
     fn = getattr(fn, "__func__", fn)
     return str(getattr(fn, "_name", None) or getattr(fn, "__name__", None) or type(fn).__name__)

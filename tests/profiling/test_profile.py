@@ -399,6 +399,12 @@ def test_one_at_a_time_and_everything_is_as_before():
     with ms.profile(f) as p:
         pass
     assert str(p) == "lambda: it was not called in the block\n"
+    with ms.profile() as q:
+        pass
+    assert str(q) == "all that ran: nothing was measured in the block\n"
+    with ms.profile(nn.ReLU()) as q:  # in eager mode
+        pass
+    assert str(q) == "ReLU: it was not called in the block\n"
     with pytest.raises(RuntimeError, match="make another one"):
         p.__enter__()
 
