@@ -94,18 +94,24 @@ def made(step: str, optimizer: str, compiled: bool) -> tuple[Any, nn.Cell]:
 
 
 def calls_of(run: Any) -> int:
-    """How often kernels or programs run: both go through `quiet`, once per eager op or program."""
-    quiet, count = thread.state.quiet, [0]
+    """How often kernels or programs run: one by `quiet`, the other by `silently`, once per eager op or program."""
+    state, count = thread.state, [0]
+    ways = {name: getattr(state, name) for name in ("quiet", "silently")}
 
-    def counting(*args: Any, **kwargs: Any) -> Any:
-        count[0] += 1
-        return quiet(*args, **kwargs)
+    def counting(way: Any) -> Any:
+        def call(*args: Any, **kwargs: Any) -> Any:
+            count[0] += 1
+            return way(*args, **kwargs)
 
-    thread.state.quiet = counting
+        return call
+
+    for name, way in ways.items():
+        setattr(state, name, counting(way))
     try:
         run()
     finally:
-        thread.state.quiet = quiet
+        for name, way in ways.items():
+            setattr(state, name, way)
     return count[0]
 
 
