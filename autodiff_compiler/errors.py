@@ -227,7 +227,7 @@ class CompileError(Exception):
         lines = []
         for call in self.chain:
             inside = f" in {call.function}" if call.function else ""
-            code, place = self._line(call).strip(), f"{os.path.basename(call.file)}:{call.line}"
+            code, place = self._line(call).strip(), call.short
             lines.append(f"called from {place}{inside}" + (f":  {code}" if code else ""))
         left_out = len(lines) - _SHOWN_CALLS
         if left_out > 1:  # one hidden line would cost a line to say so

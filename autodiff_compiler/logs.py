@@ -7,7 +7,6 @@ loop in machine code) and `.passes` (what each pass changed, and how long it too
 
 from __future__ import annotations
 
-import os
 import sys
 from typing import TYPE_CHECKING
 
@@ -35,7 +34,7 @@ def place(loc: Loc | None) -> str:
     if loc is None:
         return ""
     user = loc.of_user()
-    return f"{os.path.basename(user.file)}:{user.line}: "
+    return f"{user.short}: "
 
 
 def asked(topic: str) -> bool:

@@ -76,6 +76,11 @@ class Loc(NamedTuple):
             place = place.caller
         return place
 
+    @property
+    def short(self) -> str:
+        """The name of the file, and the line: "model.py:14"."""
+        return f"{os.path.basename(self.file)}:{self.line}"
+
     def __str__(self) -> str:
         """The user's place and, if this one lies in a library, this one: ``net.py:7:9 in dense.py:70:12 adjoint``."""
         user, text = self.of_user(), f"{os.path.basename(self.file)}:{self.line}:{self.col}"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections import deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -153,7 +152,7 @@ def watched(entries: Sequence[Specialised]) -> list[Watched]:
 
 def _at(loc: Loc) -> str:
     inside = f" in {loc.function}" if loc.function and loc.function != "<module>" else ""
-    return f"{os.path.basename(loc.file)}:{loc.line}{inside}"
+    return f"{loc.short}{inside}"
 
 
 # ---------------------------------------------------------------------------------------------------- arguments

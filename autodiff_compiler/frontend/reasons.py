@@ -6,7 +6,6 @@ Only what an argument of a block stands for is noted here, as the op that will o
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -256,4 +255,4 @@ def _step(op: Op) -> str:
 
 
 def _at(loc: Loc | None) -> str:
-    return f" ({os.path.basename(loc.file)}:{loc.line})" if loc is not None else ""
+    return f" ({loc.short})" if loc is not None else ""

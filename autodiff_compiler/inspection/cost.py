@@ -9,19 +9,22 @@ from dataclasses import dataclass, field
 
 from ..backends.base import Piece, Work
 from ..ir.core import Op
+from ..primitives.control import known_trips
 from ..primitives.flops import flops_of
 from ..source import Loc, line_of
 from .estimate import Model, Seconds, model_of
 from .figures import amount, duration, size
 from .kernel_speeds import times_unknown
 from .machine_limits import MachineLimits
+from .tabular import shortened, text_table
+from .user_lines import ELSEWHERE, UserLine, named, user_line
 
 __all__ = ["CALL_ITSELF", "Cost", "Line", "cost_of"]
 
 #: What the last line of a table with times is about: entering the program and leaving it.
 CALL_ITSELF = "the call itself"
-#: What is said of ops that belong to no line of the user's.
-_ELSEWHERE = "outside of your lines"
+#: Columns that begin at the left edge.
+_LEFT = frozenset({"line", "source", "ops"})
 
 
 @dataclass(frozen=True)
@@ -52,8 +55,7 @@ class Line:
     @property
     def place(self) -> str:
         """The line as compilers name it, e.g. "model.py:14 adjoint"."""
-        name = f"{_base(self.file)}:{self.line}" if self.file else "-"
-        return f"{name} {self.part}" if self.part else name
+        return named(self.file, self.line, self.part) or "-"
 
 
 @dataclass(frozen=True)
@@ -94,13 +96,7 @@ class Cost:
 
     def __str__(self) -> str:
         head, rows = self._table()
-        widths = [max(len(row[i]) for row in (head, *rows)) for i in range(len(head))]
-        lines = [self._headline(), ""]
-        left = {0, 1, len(head) - 1}
-        for row in (head, *rows):
-            cells = [f"{c:{'<' if i in left else '>'}{widths[i]}}" for i, c in enumerate(row)]
-            lines.append("  ".join(cells).rstrip())
-        return "\n".join([*lines, *self._notes()]) + "\n"
+        return "\n".join([self._headline(), "", text_table(head, rows, _LEFT), *self._notes()]) + "\n"
 
     __repr__ = __str__
 
@@ -124,8 +120,8 @@ class Cost:
         for x in self.lines:
             time = "" if x.seconds is None else duration(x.seconds)
             share = "" if x.seconds is None else f"{100 * x.share:.0f} %"
-            row = [x.place, _short(x.text, 44), amount(x.flops), size(x.read), size(x.written), time, share, x.bound]
-            rows.append([*row, _short(_counted(x.ops), 48)])
+            row = [x.place, shortened(x.text, 44), amount(x.flops), size(x.read), size(x.written), time, share, x.bound]
+            rows.append([*row, shortened(_counted(x.ops), 48)])
         if self.seconds is None:
             drop = {head.index(name) for name in ("time", "share", "bound")}
             head, *rows = [[c for i, c in enumerate(row) if i not in drop] for row in (head, *rows)]
@@ -166,8 +162,7 @@ class _Row:
         self.ops += other.ops
 
 
-_Place = tuple[str, int, str]
-_Tally = dict[_Place, _Row]
+_Tally = dict[UserLine, _Row]
 
 
 class _Counter:
@@ -188,23 +183,21 @@ class _Counter:
         (op,) = piece.ops
         blocks = [self.block(pieces) for pieces in piece.blocks]
         found: _Tally = self._plain(Piece(piece.ops, piece.moves, piece.calls))
-        name = op.defn.name
+        name, trips = op.defn.name, known_trips(op)
         if name == "if":
             _merge(found, max(blocks, key=lambda b: (_seconds(b), sum(row.flops for row in b.values()))))
         elif name == "while":
-            trips = self._unknown(op)
-            _merge(found, blocks[0], trips + 1)
-            _merge(found, blocks[1], trips)
+            unknown = self._unknown(op)
+            _merge(found, blocks[0], unknown + 1)
+            _merge(found, blocks[1], unknown)
         elif name == "scan":
-            known = op.operands[0].constant
-            _merge(found, blocks[0], self._unknown(op) if known is None else max(0, int(known)))
+            _merge(found, blocks[0], self._unknown(op) if trips is None else trips)
         else:
             for block in blocks:
                 _merge(found, block)
         if name in ("while", "scan") and self.model is not None:
-            known = op.operands[0].constant if name == "scan" else None
-            time = self.trip * (self.trips if known is None else max(0, int(known)))
-            _merge(found, {_place_of(op.loc): _Row(time=Seconds(calls=time), seconds=time)})
+            time = self.trip * (self.trips if trips is None else trips)
+            _merge(found, {user_line(op.loc): _Row(time=Seconds(calls=time), seconds=time)})
         return found
 
     def _unknown(self, op: Op) -> int:
@@ -231,17 +224,12 @@ class _Counter:
         for x, row in found.items():
             if not (row.flops or row.read or row.written or row.seconds or (x is not None and x.blocks)):
                 row.ops = []  # no code: constants, views
-            _merge(tally, {_place_of(x.loc if x is not None else _first(piece.ops)): row})
+            _merge(tally, {user_line(x.loc if x is not None else _first(piece.ops)): row})
         return tally
 
 
 def _first(ops: Iterable[Op]) -> Loc | None:
     return next((op.loc for op in ops if op.loc is not None), None)
-
-
-def _place_of(loc: Loc | None) -> _Place:
-    user = loc.of_user() if loc is not None else None
-    return (user.file, user.line, (loc.tag if loc else "") or user.tag) if user is not None else ("", 0, "")
 
 
 def _merge(into: _Tally, other: _Tally, times: int = 1) -> None:
@@ -272,7 +260,7 @@ def cost_of(name: str, work: Work, limits: MachineLimits | None, trips: int = 1)
         if not (row.flops or row.read or row.written or row.seconds):
             continue
         seconds = row.seconds if model is not None else None
-        text = line_of(file, line).strip() if file else _ELSEWHERE
+        text = line_of(file, line).strip() if file else ELSEWHERE
         figures = (row.flops, row.read, row.written, seconds, row.seconds / (whole.seconds or 1), _bound(row.time))
         lines.append(Line(file, line, part, text, tuple(row.ops), *figures))
     lines.sort(key=lambda x: (-(x.seconds or 0.0), -x.flops, -x.bytes, x.file, x.line, x.part))
@@ -283,14 +271,6 @@ def cost_of(name: str, work: Work, limits: MachineLimits | None, trips: int = 1)
         name, work.backend, whole.flops, whole.read, whole.written, seconds, _bound(whole.time), tuple(lines), trips,
         tuple(counter.per_trip), limits, tuple(counter.at_least) if work.backend == "native" else (),
     )  # fmt: skip
-
-
-def _base(file: str) -> str:
-    return file.replace("\\", "/").rpartition("/")[2]
-
-
-def _short(text: str, most: int) -> str:
-    return text if len(text) <= most else text[: most - 3] + "..."
 
 
 def _counted(names: Iterable[str]) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 import textwrap
 from collections import Counter
@@ -85,7 +84,7 @@ def _place(loc: Loc | None) -> str:
     if loc is None:
         return "?"
     user = loc.of_user()
-    return f"{os.path.basename(user.file)}:{user.line}"
+    return user.short
 
 
 # ------------------------------------------------------------------------------------------------ control flow

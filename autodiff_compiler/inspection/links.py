@@ -6,7 +6,6 @@ by the user's line and by what a transformation made of it (its *part*: nothing,
 
 from __future__ import annotations
 
-import os
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
@@ -59,7 +58,7 @@ class Place(NamedTuple):
         return line_of(self.file, self.line).strip()
 
     def __str__(self) -> str:
-        return f"{os.path.basename(self.file)}:{self.line}"
+        return Loc(self.file, self.line).short
 
 
 class Part(NamedTuple):
@@ -251,7 +250,7 @@ class _Code:
             return
         part = Part(chain_of(loc)[0], part_of(loc))
         places = dict.fromkeys([loc.of_user(), loc])
-        short = " in ".join([f"{os.path.basename(place.file)}:{place.line}" for place in places])
+        short = " in ".join([place.short for place in places])
         for name in (str(loc), f"{short} {loc.tag}".rstrip()):
             self._parts.setdefault(name, {})[part] = None
 

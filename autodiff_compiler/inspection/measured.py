@@ -7,26 +7,22 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import TypeAlias
 
 from ..backends.base import Piece
 from ..backends.timed import Span, Table, Times
 from ..ir.core import Op
+from ..primitives.control import known_trips
 from ..primitives.flops import flops_of
 from ..source import Loc, line_of
 from .estimate import Model, model_of
 from .figures import duration
 from .machine_limits import machine_limits
 from .tabular import shortened
+from .user_lines import ELSEWHERE, NOWHERE, UserLine, named, user_line
 
 __all__ = ["LEFT", "Row", "Tally", "notes_of", "seconds_of", "slowest_first", "table_of"]
 
-#: A line of the user's: file, number, and which transformation made the ops.
-_Place: TypeAlias = tuple[str, int, str]
-_NOWHERE: _Place = ("", 0, "")
 _HANDED_OUT = "results handed out"
-#: What is said of ops that belong to no line of the user's.
-_ELSEWHERE = "outside of your lines"
 
 
 @dataclass
@@ -58,8 +54,7 @@ class Row:
     @property
     def place(self) -> str:
         """The line as compilers name it, e.g. "model.py:14 adjoint"."""
-        base = self.file.replace("\\", "/").rpartition("/")[2]
-        return f"{base}:{self.line} {self.part}".rstrip() if self.file else ""
+        return named(self.file, self.line, self.part)
 
     @property
     def text(self) -> str:
@@ -102,7 +97,7 @@ class Tally:
 
     kernels: dict[object, Row] = field(default_factory=dict)
     ops: dict[object, Row] = field(default_factory=dict)
-    lines: dict[_Place, Row] = field(default_factory=dict)
+    lines: dict[UserLine, Row] = field(default_factory=dict)
     reading: float = 0.0
     _bounds: dict[int, list[float]] = field(default_factory=dict)
 
@@ -121,7 +116,7 @@ class Tally:
 
     def add_eager(self, op: str, loc: Loc | None, calls: int, seconds: float) -> None:
         """A kernel that eager mode has called so often at one place."""
-        place = _place_of(loc)
+        place = user_line(loc)
         kernel = self.kernels.setdefault(("eager", op), Row(f"{op} (eager)", program="eager", ops=(op,)))
         of_op = self.ops.setdefault(("eager", op, place), Row(op, *place, program="eager", ops=(op,)))
         for row in (kernel, of_op):
@@ -159,7 +154,7 @@ class Tally:
             row = self.ops.setdefault((program, None), Row(_HANDED_OUT, program=program))
             _count(row, runs, seconds)
             row.cumulative += seconds
-            self._spend(_NOWHERE, (_NOWHERE,), runs, seconds, None)
+            self._spend(NOWHERE, (NOWHERE,), runs, seconds, None)
             return seconds + inner
         whole = sum(part.weight for part in parts)
         for i, part in enumerate(parts):
@@ -171,7 +166,7 @@ class Tally:
         key = program, span.kernel, span.number
         if key not in self.kernels:
             best = parts[_main(parts)] if parts else None
-            place = _place_of(best.op.loc) if best is not None else _NOWHERE
+            place = user_line(best.op.loc) if best is not None else NOWHERE
             ops = tuple(dict.fromkeys(p.op.defn.name for p in parts if p.weight or p is best))
             name = ", ".join(ops) or _HANDED_OUT
             self.kernels[key] = Row(f"{span.kernel}: {name}" if span.kernel else name, *place, program, ops)
@@ -182,7 +177,7 @@ class Tally:
             self._amounts(row, part.times(runs))
 
     def _op(self, part: _Part, seconds: float, inner: float, program: str, runs: int, around: tuple[Op, ...]) -> None:
-        op, place = part.op, _place_of(part.op.loc)
+        op, place = part.op, user_line(part.op.loc)
         if not (seconds or part.weight or op.blocks):
             return  # no code: constants, views
         value = op.results[0].name if op.results else None
@@ -192,10 +187,12 @@ class Tally:
         _count(row, runs, seconds)
         row.cumulative += seconds + inner
         self._amounts(row, part.times(runs))
-        callers = (*_chain(op.loc), *[p for owner in around for p in (_place_of(owner.loc), *_chain(owner.loc))])
+        callers = (*_chain(op.loc), *[p for owner in around for p in (user_line(owner.loc), *_chain(owner.loc))])
         self._spend(place, (place, *callers), runs, seconds, part)
 
-    def _spend(self, place: _Place, around: Iterable[_Place], runs: int, seconds: float, part: _Part | None) -> None:
+    def _spend(
+        self, place: UserLine, around: Iterable[UserLine], runs: int, seconds: float, part: _Part | None
+    ) -> None:
         """Adds to a line, and to those which it is called from."""
         line = self._line(place)
         line.calls = max(line.calls, runs)
@@ -206,8 +203,8 @@ class Tally:
         for one in dict.fromkeys(around):
             self._line(one).cumulative += seconds
 
-    def _line(self, place: _Place) -> Row:
-        return self.lines.setdefault(place, Row("" if place[0] else _ELSEWHERE, *place))
+    def _line(self, place: UserLine) -> Row:
+        return self.lines.setdefault(place, Row("" if place[0] else ELSEWHERE, *place))
 
     def _amounts(self, row: Row, part: _Part) -> None:
         row.flops += part.flops
@@ -258,32 +255,21 @@ def _parts(piece: Piece, model: Model) -> Iterator[_Part]:
         nbytes = moved.get(op, 0) + (moved.get(None, 0) if op is first else 0)
         yield _Part(op, k + slower * (c + m), flops_of(op), nbytes, c, m, k)
     for block in piece.blocks:
-        trips = _trips(piece.ops[0])
+        trips = known_trips(piece.ops[0])  # where they are not known, as if there were one
         for inner in block:
             for part in _parts(inner, model):
-                yield part.times(trips)
-
-
-def _trips(op: Op) -> int:
-    """How often the blocks of an op run, as far as that is known; else as if once."""
-    known = op.operands[0].constant if op.defn.name == "scan" else None
-    return 1 if known is None else max(0, int(known))
+                yield part.times(1 if trips is None else trips)
 
 
 # ------------------------------------------------------------------------------------------------ places
-def _place_of(loc: Loc | None) -> _Place:
-    user = loc.of_user() if loc is not None else None
-    return (user.file, user.line, (loc.tag if loc else "") or user.tag) if user is not None else _NOWHERE
-
-
-def _chain(loc: Loc | None) -> tuple[_Place, ...]:
+def _chain(loc: Loc | None) -> tuple[UserLine, ...]:
     """The user's lines that call what lies at a place."""
     if loc is None:
         return ()
     caller = loc.of_user().caller
     if caller is None:
         return ()
-    file, line, tag = _place_of(caller)
+    file, line, tag = user_line(caller)
     return ((file, line, tag or loc.tag), *_chain(caller if caller.tag or not loc.tag else caller.tagged(loc.tag)))
 
 

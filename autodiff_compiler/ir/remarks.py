@@ -54,8 +54,7 @@ def times(n: int) -> str:
 
 def line_of_place(loc: Loc) -> str:
     """The user's line of a place, e.g. ``model.py:14``."""
-    user = loc.of_user()
-    place = str(user._replace(col=0, tag="")).rpartition(":")[0]
+    place = loc.of_user().short
     return place if loc.tag in ("", "adjoint") else f"{place} {loc.tag}"
 
 

@@ -8,7 +8,6 @@ forward and backward, in blocks and functions alike.
 from __future__ import annotations
 
 import ast
-import os
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -262,7 +261,7 @@ def _trip(loop: Op, number: int) -> str:
     backward = " run backward" if loc.tag == "adjoint" else ""
     if loc.turn is not None and not backward and loc.turn[0][:6] == loc[:6]:
         number += loc.turn[1]
-    return f"in trip {number} (the first is 0) of the loop at {_line(loc.of_user())}{backward}"
+    return f"in trip {number} (the first is 0) of the loop at {loc.of_user().short}{backward}"
 
 
 def _turns(loc: Loc | None) -> Iterator[str]:
@@ -271,12 +270,8 @@ def _turns(loc: Loc | None) -> Iterator[str]:
         place = loc
         while place.turn is not None:
             place, number = place.turn
-            yield f"in trip {number} (the first is 0) of the loop at {_line(place)}, which is unrolled"
+            yield f"in trip {number} (the first is 0) of the loop at {place.short}, which is unrolled"
         loc = loc.caller
-
-
-def _line(loc: Loc) -> str:
-    return f"{os.path.basename(loc.file)}:{loc.line}"
 
 
 def _readers(module: Module) -> dict[Value, list[Op]]:

@@ -5,7 +5,6 @@ Compiled code and eager mode ask the same questions here (`found`) and give the 
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -167,7 +166,7 @@ def _of_user(loc: Loc | None) -> tuple[Loc | None, list[str]]:
 
 def inside_text(loc: Loc) -> str:
     """A line of this package's own."""
-    return f"in {loc.function} ({os.path.basename(loc.file)}:{loc.line}):  {line_of(loc.file, loc.line).strip()}"
+    return f"in {loc.function} ({loc.short}):  {line_of(loc.file, loc.line).strip()}"
 
 
 def _gradient_text(origin: Origin) -> list[str]:
@@ -270,7 +269,7 @@ def _steps_text(loc: Loc | None, steps: Sequence[Loc]) -> list[str]:
         code = line_of(place.file, place.line).strip()
         code = code if len(code) <= _CODE_WIDTH else code[: _CODE_WIDTH - 3] + "..."
         tag = " (adjoint)" if step.tag == "adjoint" else ""
-        lines.append(f"computed from {os.path.basename(place.file)}:{place.line}{tag}" + (f":  {code}" if code else ""))
+        lines.append(f"computed from {place.short}{tag}" + (f":  {code}" if code else ""))
     return lines
 
 

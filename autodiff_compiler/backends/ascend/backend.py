@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Collection, Iterator, Sequence
 from functools import partial
 from typing import Any
@@ -91,7 +90,7 @@ def _segments(steps: Sequence[Step]) -> Iterator[Segment]:
 
 
 def _because(why: str, loc: Loc | None) -> str:
-    return why + (f" at {os.path.basename(loc.file)}:{loc.line}" if loc is not None else "")
+    return why + (f" at {loc.short}" if loc is not None else "")
 
 
 def _refusal(missing: dict[str, tuple[str, Loc | None]]) -> UnsupportedCallError:

@@ -7,7 +7,6 @@ call.  An exception of the kernel stays set, and the program returns at once.
 from __future__ import annotations
 
 import ctypes
-import os
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -103,7 +102,7 @@ def _name_line(error: Exception, loc: Loc | None) -> None:
     if loc is not None and not isinstance(error, CompileError):
         line = line_of(loc.file, loc.line).strip()
         tag = f" {loc.tag}" if loc.tag else ""
-        error.add_note(f"raised at {os.path.basename(loc.file)}:{loc.line}{tag}" + (f": {line}" if line else ""))
+        error.add_note(f"raised at {loc.short}{tag}" + (f": {line}" if line else ""))
 
 
 class View:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from ...ir.core import Block, Op
 from ...ir.types import TensorType
+from ...primitives.control import known_trips
 from ...primitives.flops import flops_of
 from .emit import Reg, i64
 from .formulas import has_formula
@@ -61,10 +62,8 @@ def cost_of(block: Block, vector_bytes: int) -> int:
         if not op.blocks:
             total += _cost_of(op, vector_bytes)
             continue
-        trips = 1
-        if op.defn.name == "scan":
-            known = op.operands[0].constant
-            trips = 1 if known is None else max(0, int(known))
+        known = known_trips(op)
+        trips = 1 if known is None else known
         total += 2 + trips * sum(cost_of(inner, vector_bytes) for inner in op.blocks)
     return total
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 import builtins
 import keyword
-import os
 import re
 from collections.abc import Iterable
 
@@ -203,9 +202,9 @@ class _Writer:
         if found is None:
             tag = f" {loc.tag}" if loc.tag else ""
             user = loc.of_user()
-            line, place = line_of(user.file, user.line).strip(), f"{os.path.basename(user.file)}:{user.line}"
+            line, place = line_of(user.file, user.line).strip(), user.short
             if user is not loc:
-                place += f" in {os.path.basename(loc.file)}:{loc.line}"
+                place += f" in {loc.short}"
             found = f"{place}{tag}" + (f": {line}" if line else "")
             self._comments[loc] = found
         return found

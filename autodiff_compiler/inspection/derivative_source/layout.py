@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import os
 import re
 import textwrap
 from collections.abc import Iterable
@@ -78,7 +77,7 @@ class Layout:
         self._said = key
         text = line_of(place.file, place.line).strip()
         said = {"adjoint": "backward of ", "recomputed": "once more: "}.get(loc.tag, "")
-        where = f"{os.path.basename(place.file)}:{place.line}" if not place.file.startswith("<") else place.file
+        where = place.short if not place.file.startswith("<") else place.file
         comment = " " * (depth * _INDENT) + f"# {said}{where}" + (f": {text}" if text else "")
         self.lines.append(comment if len(comment) <= WIDTH else comment[: WIDTH - 4] + " ...")
 

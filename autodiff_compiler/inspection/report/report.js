@@ -96,14 +96,15 @@ class Pane {
     this.box.append(this.all);
     this.ticks = this.root.querySelector(".ticks");
     this.about = this.root.querySelector(".of");
-    this.cursor = -1;
+    [this.cursor, this.pressed] = [-1, -1];
     this.same = "";
     this.lines = [];
     [this.top, this.height] = [0, 0]; // kept here: to ask for them makes the browser lay out the page
     this.box.addEventListener("scroll", () => { this.top = this.box.scrollTop; this.later(); });
     this.box.addEventListener("pointermove", (event) => this.hovered(event));
     this.box.addEventListener("pointerleave", () => hover(null));
-    this.box.addEventListener("click", (event) => this.clicked(event));
+    this.box.addEventListener("pointerdown", (event) => { this.pressed = event.button ? -1 : this.at(event); });
+    this.box.addEventListener("pointerup", (event) => { if (!event.button) this.released(event); });
     this.box.addEventListener("focus", () => { active = this; });
     new ResizeObserver(() => { this.height = this.box.clientHeight; this.light(now()); }).observe(this.box);
   }
@@ -217,16 +218,19 @@ class Pane {
   }
 
   hovered(event) {
+    if (event.buttons) return; // text is being selected
     const token = event.target.classList.contains("name") ? event.target.textContent : "";
     if (token !== this.same && this.id !== "source") { this.same = token; this.later(); }
     const at = this.at(event);
     hover(at < 0 ? null : this.target(at), event);
   }
 
-  clicked(event) {
-    if (String(window.getSelection())) return; // text was selected
+  /** A click on a line. The browser's own is lost where the element under the pointer is drawn anew in the middle of it. */
+  released(event) {
     const at = this.at(event);
-    if (at >= 0) { this.cursor = at; pin(this.target(at)); }
+    if (at < 0 || at !== this.pressed || String(window.getSelection())) return; // text was selected
+    this.cursor = at;
+    pin(this.target(at));
   }
 
   target(at) {

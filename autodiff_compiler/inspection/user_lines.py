@@ -1,0 +1,30 @@
+"""The lines of the user's that costs and measured times are summed up by."""
+
+from __future__ import annotations
+
+from typing import TypeAlias
+
+from ..source import Loc
+
+__all__ = ["ELSEWHERE", "NOWHERE", "UserLine", "named", "user_line"]
+
+#: File, number, and which transformation made the ops ("adjoint"; empty for those of the line itself).
+UserLine: TypeAlias = tuple[str, int, str]
+NOWHERE: UserLine = ("", 0, "")
+#: What is said of ops that belong to no line of the user's.
+ELSEWHERE = "outside of your lines"
+
+
+def user_line(loc: Loc | None) -> UserLine:
+    """The line that an op at this place belongs to."""
+    user = loc.of_user() if loc is not None else None
+    return (user.file, user.line, (loc.tag if loc else "") or user.tag) if user is not None else NOWHERE
+
+
+def named(file: str, line: int, part: str) -> str:
+    """A line as compilers name it; empty for none.
+
+    >>> named("/home/me/model.py", 14, "adjoint")
+    'model.py:14 adjoint'
+    """
+    return f"{file.replace(chr(92), '/').rpartition('/')[2]}:{line} {part}".rstrip() if file else ""
