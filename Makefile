@@ -5,8 +5,9 @@ VENV ?= .venv
 MINUTES ?= 30
 # Worker processes of the test suite.
 JOBS ?= auto
-# Tests of what compiled programs do, which run on the NumPy backend, too; all tests run on the default one.
-ON_NUMPY := $(addprefix tests/,autodiff backends nn optim passes primitives programs property)
+# Tests of what compiled programs do, which run on the NumPy backend, too; all tests run on the default one. The others
+# run no program, as test_rules, or choose the backend themselves, as those of the NumPy backend itself.
+ON_NUMPY := $(addprefix tests/,nn optim primitives programs property) --ignore=tests/primitives/test_rules.py
 PYTHONS ?= python3.11 python3.12 python3.13
 # Files that start with "_" are parts of other benchmarks.
 BENCHMARKS ?= $(filter-out benchmarks/_%,$(wildcard benchmarks/*.py))
@@ -16,13 +17,15 @@ PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check
 
 .PHONY: demo test check docs bench bench-peers fuzz test-all-pythons dev format clean
 .DELETE_ON_ERROR:
+# The suite starts some hundred interpreters, and each of its workers reads all tests: bytecode is kept.
+unexport PYTHONDONTWRITEBYTECODE
 
 demo: $(VENV)/.installed-examples
 	@$(BIN)/python examples/digits.py
 
 test: $(VENV)/.installed-test,examples $(VENV)/.browser
-	@$(BIN)/python -m pytest -q -n $(JOBS)
-	@AC_BACKEND=numpy $(BIN)/python -m pytest -q -n $(JOBS) --ignore=tests/backends/native $(ON_NUMPY)
+	@$(BIN)/python -m pytest -q -n $(JOBS) --dist worksteal
+	@AC_BACKEND=numpy $(BIN)/python -m pytest -q -n $(JOBS) --dist worksteal $(ON_NUMPY)
 
 check: dev
 	$(BIN)/ruff format --check .

@@ -8,9 +8,17 @@ becomes one typed program, derivatives of any order included.
 
 from __future__ import annotations
 
+from .command_line import end_quietly as _end_quietly
+
+_end_quietly()  # before the rest is imported, which takes a while
+
 import importlib
 import sys
 from typing import TYPE_CHECKING, Any
+
+from .environment import check_at_import as _check_at_import
+
+_check_at_import()  # here, so that the traceback of a mistake is short
 
 from . import eager as _eager  # attaches the operators of Tensor
 from .config import GRAPH_MODE, PYNATIVE_MODE, check_nonfinite, disable_jit, get_context, set_context

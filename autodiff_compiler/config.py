@@ -11,8 +11,8 @@ from contextlib import contextmanager
 from typing import Any, TypeVar, cast
 
 from . import logs
-from .environment import check_at_import, choice, flag
-from .errors import SideEffectError, UnsupportedSyntaxError
+from .environment import choice, flag
+from .errors import NonFiniteError, SideEffectError, UnsupportedSyntaxError, leave_user_frames
 from .locks import Lock
 
 __all__ = [
@@ -118,7 +118,6 @@ _OF_DEVICES = (
 #: When this package was imported: what of its files is newer is not what runs.
 IMPORTED = time.time()
 
-check_at_import()
 _SETTINGS = {
     "mode": PYNATIVE_MODE,
     "device_target": "CPU",
@@ -388,7 +387,9 @@ class check_nonfinite:
             _asked.append((mark, self._value))
             context.set(check_nonfinite=self._value)
 
-    def __exit__(self, *error: object) -> None:
+    def __exit__(self, kind: object = None, error: BaseException | None = None, trace: object = None) -> None:
+        if isinstance(error, NonFiniteError):
+            leave_user_frames(error)
         with _asking:
             mark = self._entered.pop()
             _asked[:] = [one for one in _asked if one[0] is not mark]

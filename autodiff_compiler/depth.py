@@ -20,7 +20,7 @@ from typing import Any, ParamSpec, TypeVar
 from .errors import RecursionDepthError
 from .locks import Lock
 
-__all__ = ["at_home", "deep"]
+__all__ = ["along", "at_home", "deep"]
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -113,6 +113,10 @@ def _stack_size() -> int:
 _thread = _Thread()
 
 
+#: What a helper shares with the thread that it works for, besides its context: given there, taken in the helper.
+along: list[tuple[Callable[[], Any], Callable[[Any], None]]] = []
+
+
 class _Helper:
     """A thread with a large stack that works for one with a small stack, which waits for it.
 
@@ -123,6 +127,7 @@ class _Helper:
     def __init__(self) -> None:
         self.requests: queue.SimpleQueue[Any] = queue.SimpleQueue()
         self.answers: queue.SimpleQueue[Any] = queue.SimpleQueue()
+        self._taken = [(take, give()) for give, take in along]
         context = contextvars.copy_context()
         with _lock:
             before = threading.stack_size(_STACK)
@@ -134,6 +139,8 @@ class _Helper:
 
     def _work(self) -> None:
         _thread.helped = self
+        for take, what in self._taken:
+            take(what)
         while (fn := self.requests.get()) is not None:
             self.answers.put((None, *_outcome(fn)))
 

@@ -10,6 +10,8 @@ import re
 import sys
 from typing import Any
 
+from .command_line import is_ours
+
 __all__ = [
     "amount",
     "check_at_import",
@@ -20,6 +22,7 @@ __all__ = [
     "flag",
     "parse_size",
     "words",
+    "wrong_usage",
 ]
 
 _FLAGS = ("AC_CACHE", "AC_DISABLE_JIT", "AC_DISABLE_NATIVE", "AC_FULL_TRACEBACK", "AC_POISON")
@@ -42,13 +45,22 @@ def check_at_import() -> None:
     try:
         check_environment()
     except ValueError as error:
-        words = sys.argv or [""]
-        # While Python looks for the module to run, "-m" stands where its path will stand.
-        module = sys.orig_argv[-len(words)].removeprefix("-m") if words[0] == "-m" else ""
-        if module != "autodiff_compiler" and not os.path.basename(words[0]).startswith("autodiff-compiler"):
+        if not is_ours():
+            if not flag("AC_FULL_TRACEBACK"):
+                error.__traceback__ = None
             raise
-        print(f"autodiff_compiler: {error}", file=sys.stderr)
+        if "--json" in sys.argv[1:]:
+            import json
+
+            print(json.dumps({"error": wrong_usage(str(error))}, indent=2))
+        else:
+            print(f"autodiff_compiler: {error}", file=sys.stderr)
         raise SystemExit(2) from None
+
+
+def wrong_usage(message: str) -> dict[str, Any]:
+    """What the command line says with ``--json`` of a mistake in itself or in a variable; its status is 2 then."""
+    return {"code": None, "class": "Usage", "message": message}
 
 
 def check_environment() -> None:

@@ -21,6 +21,7 @@ __all__ = [
     "is_users",
     "line_of",
     "look_at",
+    "place_looked_at",
     "place_of_frame",
     "warned_place",
 ]
@@ -106,6 +107,11 @@ def look_at(place: Loc | None) -> None:
     """Says which function a command looks at, calling it itself; None when it is done."""
     global _looked_at
     _looked_at = place
+
+
+def place_looked_at() -> Loc | None:
+    """Where the function begins that a command looks at."""
+    return _looked_at
 
 
 def warned_place() -> Loc | None:

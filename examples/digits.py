@@ -9,10 +9,9 @@ Tensors; in graph mode they become part of one program, and so do their derivati
 
 from __future__ import annotations
 
-import inspect
+import os
 import sys
 import time
-from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -23,7 +22,8 @@ from autodiff_compiler import Tensor, nn, ops
 SEED = 7
 EPOCHS = 12
 BATCH = 48
-SHOWN = 24
+#: Lines of IR that are shown, and characters of a line.
+SHOWN, WIDTH = 8, 118
 
 
 class Settling(nn.Cell):
@@ -74,7 +74,7 @@ def batches(images, labels, epoch):
 
 
 def make(seed, steps):
-    """The network, its loss and one step of training, of which an epoch has so many."""
+    """The network and one step of its training, of which an epoch has so many."""
     np.random.seed(seed)
     net = Settling()
     rates = nn.cosine_decay_lr(0.0, 3e-3, EPOCHS * steps, steps, EPOCHS)  # small at the end, so that it comes to rest
@@ -92,7 +92,7 @@ def make(seed, steps):
         optimizer(gradients)
         return value, steps
 
-    return net, loss, train
+    return net, train
 
 
 def accuracy(net, images, labels):
@@ -107,15 +107,13 @@ class Run(NamedTuple):
     seconds: list
     accuracy: float
     net: Settling
-    loss: Callable
-    batch: tuple
 
 
 def fit(name, mode, data):
     """Trains from scratch in one mode."""
     images, labels, test_images, test_labels = data
     ms.set_context(mode=mode)
-    net, loss, step = make(SEED, len(labels) // BATCH)
+    net, step = make(SEED, len(labels) // BATCH)
     train = ms.jit(step) if mode == ms.GRAPH_MODE else step
     losses, seconds, taken = [], [], []
     for epoch in range(EPOCHS):
@@ -133,26 +131,32 @@ def fit(name, mode, data):
             )
     black, white = accuracy(net, test_images, test_labels), accuracy(net, 1 - test_images, test_labels)
     print(f"{name}  test accuracy {black:.4f} on black paper, {white:.4f} on white paper")
-    return Run(losses, seconds, min(black, white), net, loss, batch)
+    return Run(losses, seconds, min(black, white), net)
 
 
-def show(title, text, how, start=""):
-    """Prints some lines of a long text, from the first that contains `start`."""
+def show(title, command, text, start):
+    """Prints a few lines of a long text, from behind the first that contains `start`, and the command that prints all.
+
+    Nothing is trained for that: what is looked at there is a new network.
+    """
     lines = text.rstrip().split("\n")
-    first = next(i for i, line in enumerate(lines) if start in line)
-    print(f"\n--- {title} ---")
-    print("\n".join(lines[first : first + SHOWN]))
-    print(f"... lines {first + 1} to {min(first + SHOWN, len(lines))} of {len(lines)}; the rest: {how}")
+    first = next(i for i, line in enumerate(lines) if start in line) + 1
+    print(f"\n--- {title}: {SHOWN} of {len(lines)} lines ---")
+    for line in lines[first : first + SHOWN]:
+        print(line if len(line) <= WIDTH else line[: WIDTH - 3] + "...")
+    print(f"--- all of them: {command}")
 
 
-def show_compiled(loss, weights, batch):
-    """The network's source, the loss as IR, and the reverse pass of its derivative."""
-    print("\n--- source of the network ---")
-    print(inspect.getsource(Settling.construct).rstrip())
-    show("IR of the loss", ms.jit(loss).lower(*batch).ir("front"), 'ms.jit(loss).lower(x, y).ir("front")')
-    derivative = ms.jit(ms.grad(loss, None, weights, has_aux=True)).lower(*batch)
-    how = 'ms.jit(ms.grad(loss, None, weights, has_aux=True)).lower(x, y).ir("opt")'
-    show("its adjoint: the way back, with the `while` as a reverse `scan`", derivative.ir("opt"), how, " adjoint")
+def show_compiled(net):
+    """A step of refinement as the compiler sees it, and the way back through it."""
+    images = ms.TensorSpec(f"f32[{BATCH},64]")
+    python = os.path.relpath(sys.executable) if sys.executable.startswith(os.getcwd()) else "python"
+    commands = f"{python} -m autodiff_compiler"
+    target = f'{sys.argv[0]}:Settling --args "f32[{BATCH},64]"'
+    show("the loop, compiled", f"{commands} dump {target}", net.lower(images).ir("opt"), "} body {")
+    derivative = ms.grad(net, None, net.trainable_params()).lower(images)
+    show("the way back through it", f"{commands} dump {target} --grad weights", derivative.ir("opt"), " scan ")
+    print(f"--- source, IR and machine code side by side: {commands} view {target} --grad weights")
 
 
 def main():
@@ -164,7 +168,7 @@ def main():
     first = len(data[1]) // BATCH  # later steps make more and more of what the last place was rounded to
     difference = max(abs(a - b) for a, b in zip(eager.losses[:first], graph.losses[:first], strict=True))
     print(f"\nlosses of the first {first} steps: eager and graph differ by at most {difference:.2g}")
-    show_compiled(graph.loss, graph.net.trainable_params(), graph.batch)
+    show_compiled(graph.net)
 
     eager_ms, graph_ms = (1e3 * float(np.median(run.seconds[1:])) for run in (eager, graph))
     print(

@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import shutil
 import signal
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
+from pathlib import Path
 
 import pytest
 
 _FOLDER = pytest.StashKey[str]()
+#: Tests of what programs mean: machine code is made for them at LLVM's level 0, as for very large programs, which takes
+#: a quarter of the time.  All others, which are of the machine code (every op in tests/backends, random programs in
+#: tests/property), of examples or of times, run what users run.
+_PLAIN_CODE = frozenset(
+    "amp api autodiff compiler dataset eager frontend inspection ir nn numpy optim passes primitives programs "
+    "train".split()
+)
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -30,6 +39,26 @@ def pytest_configure(config: pytest.Config) -> None:
 def pytest_unconfigure(config: pytest.Config) -> None:
     if _FOLDER in config.stash:
         shutil.rmtree(config.stash[_FOLDER], ignore_errors=True)
+
+
+def pytest_collection_finish() -> None:
+    """What is there when tests start stays: collections of garbage, which tests ask for, need not look at it."""
+    gc.collect()
+    gc.freeze()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
+    """Chooses the level of machine code, see `_PLAIN_CODE`."""
+    from autodiff_compiler.backends.native import engine
+
+    usual, here = engine.LARGE, Path(__file__).parent
+    if item.path.is_relative_to(here) and item.path.relative_to(here).parts[0] in _PLAIN_CODE:
+        engine.LARGE = 0
+    try:
+        return (yield)
+    finally:
+        engine.LARGE = usual
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -46,6 +47,14 @@ def test_a_mistake_is_told_at_import():
     found = imported(AC_POOL_SIZE="xx")
     assert found.returncode
     assert found.stderr.splitlines()[-1].startswith("ValueError: the environment variable AC_POOL_SIZE is 'xx'")
+    places = [line.split(", ")[0] for line in found.stderr.splitlines() if line.startswith("  File ")]
+    assert places == ['  File "<string>"', f'  File "{ms.__file__}"']  # the user's line, and one of the package
+
+
+@pytest.mark.parametrize("name", ["config", "ops", "inspection.links"])
+def test_it_is_told_whatever_is_imported_first(name):
+    found = started("-c", f"import autodiff_compiler.{name}", AC_LOG="compile")
+    assert found.stderr.splitlines()[-1].startswith("ValueError: the environment variable AC_LOG is 'compile'; ")
 
 
 @pytest.mark.parametrize(("name", "value", "choices"), MISTAKES)
@@ -55,6 +64,13 @@ def test_the_command_line_says_it_in_a_line(name, value, choices):
     (line,) = found.stderr.splitlines()
     assert line.startswith(f"autodiff_compiler: the environment variable {name} is '{value}'; ")
     assert choices in line
+
+
+def test_the_command_line_says_it_as_json():
+    found = started("-m", "autodiff_compiler", "env", "--json", AC_BACKEND="foo")
+    assert (found.returncode, found.stderr) == (2, "")
+    message = "the environment variable AC_BACKEND is 'foo'; it can be auto, native, numpy"
+    assert json.loads(found.stdout) == {"error": {"code": None, "class": "Usage", "message": message}}
 
 
 def test_a_program_of_that_name_is_no_command_line(tmp_path):

@@ -1,4 +1,4 @@
-"""Draws docs/pictures/dump.svg: a function, and the dump of its derivative in the colours of the lines it is from.
+"""Draws docs/pictures/dump.svg: README's function, and the dump of its derivative in the colours of its lines.
 
 python tools/dump_picture.py            writes the picture
 python tools/dump_picture.py --check    fails if the dump has changed since
@@ -6,6 +6,7 @@ python tools/dump_picture.py --check    fails if the dump has changed since
 
 from __future__ import annotations
 
+import ast
 import importlib.util
 import re
 import sys
@@ -21,28 +22,32 @@ sys.path.insert(0, str(ROOT))
 import autodiff_compiler as ms
 
 PICTURE = ROOT / "docs" / "pictures" / "dump.svg"
-SOURCE = """\
-def settle(x):
-    while (x * x).sum() > 1:
-        x = x.tanh()
-    return x.sum()
-"""
-COLOURS = ["", "", "#fff1c9", "#cfe8ff", "#e3d7f7"]
+#: The file of README that the picture is about.
+FILE = re.compile(r'^```python title="settle\.py"\n(.*?)^```$', re.MULTILINE | re.DOTALL)
+COLOURS = ["#fff1c9", "#cfe8ff", "#e3d7f7"]
 CHARACTER, LINE, TOP, LEFT = 7.22, 19, 34, 14
-PLACE = re.compile(r"\s+@ \w+\.py:(\d+):\d+")
+PLACE = re.compile(r"\s+@ settle\.py:(\d+):\d+")
 
 
-def dumped() -> list[str]:
+def function(source: str) -> dict[int, str]:
+    """The lines of the function, without comments, with their numbers in the file."""
+    node = next(node for node in ast.parse(source).body if isinstance(node, ast.FunctionDef))
+    first = min([node.lineno, *[decorator.lineno for decorator in node.decorator_list]])
+    lines = source.splitlines()[: node.end_lineno]
+    return {i: line.partition("  # ")[0] for i, line in enumerate(lines, 1) if i >= first}
+
+
+def dumped(source: str) -> list[str]:
     """The lines of the function in the dump of its derivative."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "settle.py")
-        path.write_text(SOURCE, "utf-8")
+        path.write_text(source, "utf-8")
         spec = importlib.util.spec_from_file_location("settle", path)
         assert spec is not None
         assert spec.loader is not None
         module = importlib.util.module_from_spec(spec)
         spec.loader.exec_module(module)
-        text = str(ms.jit(ms.grad(module.settle)).lower(ms.Tensor([1.0, 2.0])).ir("opt"))
+        text = str(ms.grad(module.settle).lower(ms.TensorSpec("f32[2]")).ir("opt"))
     lines = text.splitlines()
     first = next(i for i, line in enumerate(lines) if line.startswith("func"))
     return lines[first : lines.index("}", first) + 1]
@@ -58,23 +63,26 @@ def row(x: float, y: float, width: float, text: str, colour: str, note: str = ""
 
 def picture() -> str:
     """The picture as SVG."""
-    lines = dumped()
-    source = SOURCE.splitlines()
+    found = FILE.search((ROOT / "README.md").read_text("utf-8"))
+    assert found is not None, 'README.md has a block `title="settle.py"`'
+    source, lines = function(found[1]), dumped(found[1])
     shown = [(PLACE.split(line)[0], PLACE.search(line), line) for line in lines]
+    used = sorted({int(place[1]) for _, place, _ in shown if place})
+    colours = dict(zip(used, COLOURS, strict=True))
     left, right = (
         CHARACTER * (max(len(t) for t in texts) + spare)
-        for texts, spare in ((source, 6), ([code for code, _, _ in shown], 18))
+        for texts, spare in ((source.values(), 6), ([code for code, _, _ in shown], 28))
     )
     start = LEFT + left + 26
     height = TOP + LINE * (len(lines) + 1)
-    rows = [f'<text x="{LEFT}" y="18" class="title">your function</text>']
+    rows = [f'<text x="{LEFT}" y="18" class="title">settle.py</text>']
     rows.append(f'<text x="{start}" y="18" class="title">its derivative, as the compiler shows it</text>')
-    for i, text in enumerate(source, 1):
-        rows.append(row(LEFT, TOP + LINE * i, left, f"{i} {text}", COLOURS[i]))
+    for i, (number, text) in enumerate(source.items(), 1):
+        rows.append(row(LEFT, TOP + LINE * i, left, f"{number} {text}", colours.get(number, "")))
     for i, (code, place, line) in enumerate(shown, 1):
         note = re.search(r"adjoint|recomputed", line[place.end() :]) if place else None
-        about = f"line {place[1]}{' ' + note[0] if note else ''}" if place else ""
-        rows.append(row(start, TOP + LINE * i, right, code, COLOURS[int(place[1])] if place else "", about))
+        about = f"{place[0].strip()}{' ' + note[0] if note else ''}" if place else ""
+        rows.append(row(start, TOP + LINE * i, right, code, colours[int(place[1])] if place else "", about))
     width = start + right + LEFT
     style = "text{font:12px ui-monospace,SFMono-Regular,Menlo,Consolas,'DejaVu Sans Mono',monospace;white-space:pre}"
     return (

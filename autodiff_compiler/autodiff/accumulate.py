@@ -33,30 +33,30 @@ def readers(block: Block, more: Iterable[Value] = ()) -> Counter[Value]:
 
 
 def added_into(
-    builder: Builder, total: Value, g: Value, sums: Container[Value], alone: Callable[[Value], bool]
+    builder: Builder, total: Value, g: Value, sums: Container[Value], reads: Callable[[Value], int]
 ) -> Value | None:
     """`total + g` at the cost of the elements of `g` that are not known to be zero; None if they are not few.
 
-    `sums` are the results of loops that add something to them in each trip, `alone` says that a value has at most the
-    one reader that is about to be replaced.
+    `sums` are the results of loops that add something to them in each trip, `reads` says how often a value is read,
+    one time of which is about to be replaced.
     """
     if not isinstance(g.type, TensorType):
         return None
-    return _Adder(builder, sums, alone).add(total, g)
+    return _Adder(builder, sums, reads).add(total, g)
 
 
 class _Adder:
     """Follows a cotangent to the zeros that it began from, in the block of one builder."""
 
-    def __init__(self, builder: Builder, sums: Container[Value], alone: Callable[[Value], bool]) -> None:
-        self.builder, self.sums, self.alone = builder, sums, alone
+    def __init__(self, builder: Builder, sums: Container[Value], reads: Callable[[Value], int]) -> None:
+        self.builder, self.sums, self.reads = builder, sums, reads
 
     def add(self, total: Value, g: Value) -> Value | None:
         if g.constant == 0:
             return total
         op = g.op
         rule = None if op is None else _RULES.get(op.defn.name)
-        if op is None or rule is None or op.parent is not self.builder.block or not self.alone(g):
+        if op is None or rule is None or op.parent is not self.builder.block or self.reads(g) > 1:
             return None
         with self.builder:
             return rule(self, total, g, op)
@@ -94,10 +94,14 @@ class _Adder:
         """c + if p {x} else {y} => if p {c + x} else {c + y}"""
         if not self._precedes(total, op):
             return None
+        base = self._continued(g, op)
+        if base is not None:  # c + if p {x + y} else {x + z}, where c + x is x begun anew
+            rule = _RULES[base.op.defn.name]  # type: ignore[union-attr]
+            return None if rule(self, total, base, base.op) is None else g  # type: ignore[arg-type]
         found = []
         for block in op.blocks:
             arm, counts = Builder(block, parent=self.builder), readers(block)
-            inner = _Adder(arm, self.sums, lambda v, counts=counts: counts[v] <= 1)  # type: ignore[misc]
+            inner = _Adder(arm, self.sums, counts.__getitem__)
             found.append((arm, inner.add(total, block.outs[g.index])))
         if all(out is None for _, out in found):
             return None
@@ -107,6 +111,23 @@ class _Adder:
                     out = F.add(total, arm.block.outs[g.index])
             arm.block.outs[g.index] = out
         return g
+
+    def _continued(self, g: Value, op: Op) -> Value | None:
+        """The result of an `if` or a loop before this `if` that all arms only add to, and nobody else reads."""
+        ends = [self._added_to(block.outs[g.index], block) for block in op.blocks]
+        base = ends[0]
+        if base is None or base.op is None or base.op.parent is not self.builder.block:
+            return None
+        alone = all(end is base for end in ends) and self.reads(base) == len(ends)
+        return base if alone and base.op.defn.name in ("if", "scan") else None
+
+    def _added_to(self, x: Value, block: Block) -> Value | None:
+        """The value from around a block that something is added to in it, which is `x` then."""
+        while x.block is block:
+            if x.op is None or x.op.defn.name not in ("scatter_add", "add_along_axis", "add") or self.reads(x) > 1:
+                return None
+            x = x.op.operands[0]
+        return x
 
     def loop(self, total: Value, g: Value, op: Op) -> Value | None:
         """c + scan (s = zeros) {.. yield s + x} => scan (s = c) {.. yield s + x}"""

@@ -216,7 +216,7 @@ def _loop(sweep: Sweep, builder: Builder, op: Op, gs: list[Value | None]) -> Sha
         name = hint(v, sweep.order)
         arg = Value(v.type, block, 0, name and f"{name}_so_far")
         captured.add(arg)
-        total = added_into(trip, arg, g, sweep.sums, lambda x: counts[x] <= 1)
+        total = added_into(trip, arg, g, sweep.sums, counts.__getitem__)
         total = summed(trip, arg, g) if total is None else total
         if name is not None:
             sweep.shares.append((total, name))

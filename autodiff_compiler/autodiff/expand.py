@@ -10,7 +10,7 @@ from ..ir.build import Builder, Rules
 from ..ir.core import Block, Function, Module, Op, Value
 from ..ir.walk import Cloner, callee_of, free_values, inline, ops_of, reachable
 from ..primitives.autodiff import EXPANDED
-from ..source import Loc
+from ..source import Loc, place_looked_at
 from .activity import active_values, depends, differentiable
 from .batch import batched
 from .forward import Forward
@@ -165,6 +165,7 @@ class _Expander(Cloner):
         """Emits the adjoint of a block, behind its ops or aside; returns the cotangents of the arguments `wrt`."""
         args = [block.args[i] for i in wrt]
         active = active_values(block, args, [block.outs[j] for j in given])
+        place = place or place_looked_at()  # a command asks for the derivative, no line of the user's
         lost = not active and place is not None and not place.tag
         if lost and depends(block, args, [block.outs[j] for j in given] or block.outs):
             warn_once(GradientWarning(ZERO_GRADIENT), place and place.of_user())

@@ -123,7 +123,7 @@ class Cotangents:
             condition = sweep.condition((before, g)) if sweep is not None and sweep.when else None
             total = None
             if sweep is not None and g in fresh:
-                total = added_into(builder, before, g, sweep.sums, fresh.__contains__)
+                total = added_into(builder, before, g, sweep.sums, lambda x: 1 if x in fresh else 2)
             g = summed(builder, before, g) if total is None else total
             if sweep is not None:
                 sweep.when.pop(g, None)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol, runtime_checkable
 
 from ..ir.core import Module, Op
+from .stacks import Bytes
 from .target import Target
 
 __all__ = ["Backend", "Coverage", "Executable", "HostBackend", "Move", "Piece", "SilentExecutable", "Storage", "Work"]
@@ -89,14 +90,12 @@ class Piece:
 class Storage:
     """Bytes a program takes besides its arguments and results.
 
-    `arena`: for values between arguments and results; `stacks`: for what loops leave behind trip by trip, where the
-    trips are known; `per_trip`: by how much stacks grow in each trip of the other loops.
+    `arena`: for values between arguments and results; `stacks`: for what loops leave behind trip by trip.
     """
 
-    constants: int = 0
-    arena: int = 0
-    stacks: int = 0
-    per_trip: int = 0
+    constants: int
+    arena: int
+    stacks: Bytes
 
 
 @dataclass(frozen=True)

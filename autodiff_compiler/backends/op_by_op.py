@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from ..ir.core import Block, Module, Op, Value
-from ..ir.types import Seq, TensorType, TupleType, Type
-from ..ir.walk import callee_of, ops_of
-from ..primitives.flops import functions_of, size_of_type
+from ..ir.types import TensorType
+from ..ir.walk import callee_of
+from ..primitives.flops import functions_of
 from .base import Move, Piece
+from .stacks import bytes_of_type
 
-__all__ = ["collected", "nbytes", "peak", "piece_of", "pieces_of"]
+__all__ = ["nbytes", "peak", "piece_of", "pieces_of"]
 
 #: Ops that take no time of their own: constants, what consumers carry out themselves, and tuples.
 _FREE = frozenset({"const", "undef", "broadcast_to", "tuple_make", "tuple_get", "stop_gradient", "seq_len"})
@@ -58,24 +59,7 @@ def _unstretched(x: Value) -> Value:
 
 def nbytes(x: Value) -> int:
     """The bytes of a tensor; a number in all elements has none, and what has no size known counts as none."""
-    return _bytes_of(x.type) if isinstance(x.type, TensorType) and x.constant is None else 0
-
-
-def collected(module: Module) -> tuple[int, int]:
-    """The bytes that loops leave for later: of all trips where they are known, and in each trip of the others."""
-    known = per_trip = 0
-    for function in module:
-        for op in ops_of(function.body):
-            size = sum(_bytes_of(x.type.elem) for x in op.results if isinstance(x.type, Seq))
-            trips = op.operands[0].constant if op.defn.name == "scan" else None
-            known, per_trip = (known, per_trip + size) if trips is None else (known + size * int(trips), per_trip)
-    return known, per_trip
-
-
-def _bytes_of(type: Type) -> int:
-    if isinstance(type, TupleType):
-        return sum(map(_bytes_of, type.elems))
-    return size_of_type(type) * type.dtype.itemsize if isinstance(type, TensorType) else 0
+    return bytes_of_type(x.type) if isinstance(x.type, TensorType) and x.constant is None else 0
 
 
 def peak(block: Block, leaving: bool = True) -> int:

@@ -2,18 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any, Protocol, TypeAlias
+from typing import Any, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 
+from ..ir.core import Op
 from .base import Executable, Piece
 
-__all__ = ["Span", "Table", "TimedExecutable", "Times"]
+__all__ = ["Counted", "Span", "Table", "TimedExecutable", "Times", "Waiting", "alone", "counted"]
 
 #: For each number of a span: how often it ran, and its nanoseconds.
 Table: TypeAlias = np.ndarray[Any, np.dtype[np.int64]]
+
+
+class Counted(NamedTuple):
+    """A piece without its blocks, and the row of the table that counts how often it ran."""
+
+    piece: Piece
+    row: int
+
+
+#: Pieces that no span has taken yet; those without a row run as often as the block that they stand in.
+Waiting: TypeAlias = list[tuple[Piece, int | None]]
+
+
+def counted(waiting: Iterable[tuple[Piece, int | None]], row: int) -> tuple[Counted, ...]:
+    """The pieces, of which the `row` counts those that have none yet."""
+    return tuple([Counted(piece, row if own is None else own) for piece, own in waiting])
+
+
+def alone(piece: Piece) -> Piece:
+    """A piece of control flow without what its blocks are made of."""
+    return Piece(piece.ops, piece.moves, piece.calls, piece.scalar)
 
 
 @dataclass(frozen=True)
@@ -21,16 +43,27 @@ class Span:
     """A part of a program whose time is measured: pieces that run one after the other.
 
     `number`: its row in the table.  `kernel`: the function of the generated code that it is, where it has one of its
-    own.  `blocks`: what the blocks of its control flow are made of; their time is not that of the span itself, but that
-    in row `entries[i]` is, which counts how often block i began (None: no row, as nothing in the block is measured).
-    What pieces on single numbers take is part of a neighbouring span: to read the clock takes longer than they do.
+    own.  `control`: the op in whose blocks other spans lie, those of `blocks`; their time is not that of the span
+    itself, but that in row `entries[i]` is, which counts how often block i began (None: nothing in the block is
+    measured).  To read the clock takes longer than pieces on single numbers: their time is part of a neighbouring span
+    or of the one around them, and a row counts them that has no time of its own where nothing else does.
     """
 
     number: int
-    pieces: tuple[Piece, ...]
+    pieces: tuple[Counted, ...]
     kernel: str = ""
+    control: Op | None = None
     blocks: tuple[tuple[Span, ...], ...] = ()
     entries: tuple[int | None, ...] = ()
+
+    @property
+    def names(self) -> list[str]:
+        """The functions of the generated code."""
+        return self.kernel.split()
+
+    @property
+    def ops(self) -> list[Op]:
+        return [op for piece, _ in self.pieces for op in piece.ops]
 
     def inner(self) -> Iterator[Span]:
         """The spans in its blocks, and in those of these."""

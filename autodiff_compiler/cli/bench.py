@@ -20,11 +20,14 @@ def _measured(options: Namespace) -> Result:
         raise Usage("a .png needs matplotlib (pip install 'autodiff-compiler[plot]'); an .svg needs nothing")
     if len(set(options.modes)) < len(options.modes):
         raise Usage("--modes names a mode twice")
-    from ..profiling import benchmark
+    from ..profiling.benchmark import NoGradient, benchmark
 
     arguments = random_values(options.args or "", options.seed, options.range)
     fn = function_of(options, arguments)
-    found = benchmark(fn, arguments, options.modes, grad=options.gradient, seconds=options.seconds)
+    try:
+        found = benchmark(fn, arguments, options.modes, grad=options.gradient, seconds=options.seconds)
+    except NoGradient as error:
+        raise Usage(f"--grad: {error}") from None
     if path is not None:
         try:
             found.plot(path)

@@ -10,7 +10,7 @@ from typing import Any
 
 from . import colour
 from .command import Argument, Command, Result, Usage
-from .saved import write_report, write_text, write_values
+from .saved import write_report, write_text, write_with_arrays
 from .targets import BACKEND, GRAD, LOADED, MAKE, TARGET, artifact_of, asked_backend, function_of, name_in
 from .values import ARGS, read_values
 
@@ -22,18 +22,17 @@ def _dump(options: Namespace) -> Result:
     _refuse_what_means_nothing(options, stages)
     with asked_backend(options):
         if options.source:
-            result = _source(options)
+            return _source(options)
+        artifact = artifact_of(options)
+        if options.where or options.origin:
+            result = _linked(options, artifact, stages)
+        elif options.graph:
+            result = _picture(options, artifact, stages)
+        elif options.html:
+            write_report(options.html, artifact)
+            result = Result(options.html, {"file": options.html})
         else:
-            artifact = artifact_of(options)
-            if options.where or options.origin:
-                result = _linked(options, artifact, stages)
-            elif options.graph:
-                result = _picture(options, artifact, stages)
-            elif options.html:
-                write_report(options.html, artifact)
-                result = Result(options.html, {"file": options.html})
-            else:
-                return _stages(options, artifact, stages)
+            return _stages(options, artifact, stages)
     if options.output:
         write_text(options.output, result.text)
         return _written([options.output])
@@ -82,12 +81,14 @@ def _text(artifact: Any, stage: str, assembly: bool) -> Any:
 
 def _saved(options: Namespace, artifact: Any, texts: dict[str, Any]) -> Iterator[str]:
     """Writes the texts, and beside IR its constants and states."""
+    from ..inspection.irtext import IRText
+
     for path, text in _files(options, artifact, texts):
-        write_text(path, text)
-        yield path
-        values = write_values(path, text) if path.endswith(".ir") else None
-        if values is not None:
-            yield values
+        if isinstance(text, IRText) and path.endswith(".ir"):
+            yield from write_with_arrays(path, text)
+        else:
+            write_text(path, text)
+            yield path
 
 
 def _written(paths: Iterable[str]) -> Result:
@@ -115,7 +116,10 @@ def _source(options: Namespace) -> Result:
     fn = function_of(options, arguments)
     if not hasattr(fn, "source"):
         raise Usage("--source is about a derivative: say by which argument, e.g. --grad 0")
-    text = str(fn.source(*arguments))
+    source = fn.source(*arguments)
+    if options.output:
+        return _written(write_with_arrays(options.output, source))
+    text = str(source)
     return Result(text.rstrip("\n"), {"target": options.target, "source": text})
 
 

@@ -11,8 +11,9 @@ import sys
 from collections.abc import Iterator, Sequence
 from typing import Any, NoReturn
 
-from ..environment import colours_wanted, flag
-from ..errors import CompileError, leave_user_frames
+from .. import command_line
+from ..environment import colours_wanted, flag, wrong_usage
+from ..errors import CompileError, leave_user_frames, nearest
 from ..source import look_at
 from ..version import __version__
 from . import bench, cache, check, colour, diff, dump, env, explain, gradcheck, run, selftest, view
@@ -35,9 +36,12 @@ COMMANDS: tuple[Command, ...] = (
 )
 _WHAT = "Shows what programs become, checks and measures them, and runs those that were written for MindSpore."
 _STATUS = (
-    "exit status: 0 done; 1 the program was refused, a check failed, or two things differ; 2 wrong usage; "
-    "130 interrupted by Ctrl-C"
+    "exit status: 0 done; 1 the program was refused or raised an exception, a check failed, or two things differ; "
+    "2 wrong usage, or a file that is not what the command reads; 130 interrupted by Ctrl-C"
 )
+
+#: What the option may be called elsewhere that writes a file.
+_OUTPUT = frozenset({"-o", "--file", "--out", "--output", "--save", "--write"})
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -53,12 +57,26 @@ def main(argv: Sequence[str] | None = None) -> int:
         if status is not None:
             return status
     try:
-        return _print(_result(words), as_json)
-    except KeyboardInterrupt:
-        interrupted = {"class": "KeyboardInterrupt", "message": "interrupted by Ctrl-C"}
-        return _print(_failed("", interrupted, 130), as_json) if as_json else 130
+        status = _done(words, as_json)
+        if argv is None:
+            command_line.done(status)
+    except KeyboardInterrupt:  # a document that is written in part is followed by no other
+        status = command_line.INTERRUPTED_STATUS
     except SystemExit as ended:  # of argparse, after --help or --version
-        return int(ended.code or 0)
+        status = int(ended.code or 0)
+    return status
+
+
+def _done(words: Sequence[str], as_json: bool) -> int:
+    """Runs a command of ours and prints what it gives back; returns the exit status."""
+    try:
+        command_line.begin()
+        result = _result(words)
+    except KeyboardInterrupt:
+        if not as_json:
+            return command_line.INTERRUPTED_STATUS
+        result = _failed("", dict(command_line.INTERRUPTED), command_line.INTERRUPTED_STATUS)
+    return _print(result, as_json)
 
 
 def _result(words: Sequence[str]) -> Result:
@@ -66,7 +84,9 @@ def _result(words: Sequence[str]) -> Result:
     try:
         if words and not words[0].startswith("-"):
             _known(words[0])
-        options = _parser().parse_args(words)
+        options, unknown = _parser().parse_known_args(words)
+        if unknown:
+            raise Usage(_too_much(options.command, unknown[0]))
         from ..mindspore_names import as_mindspore  # not for --help
 
         # The files looked at may be MindSpore users'; what they print is no part of the output.
@@ -114,7 +134,7 @@ def _flush() -> None:
 
 
 def _wrong(error: Usage) -> Result:
-    return _failed(f"autodiff_compiler: {error}", {"class": "Usage", "message": str(error)}, 2)
+    return _failed(f"autodiff_compiler: {error}", wrong_usage(str(error)), 2)
 
 
 def _failed(text: str, data: dict[str, Any], status: int) -> Result:
@@ -195,9 +215,28 @@ def _known(name: str) -> None:
         raise Usage(f"there is no command {name!r}{advice(name, names, 'there are ' + ', '.join(names))}")
 
 
-def _parser() -> argparse.ArgumentParser:
+def _too_much(command: Command, word: str) -> str:
+    """What is said of a word that a command does not take, with the option that may be meant."""
+    listed = f"; `{_prog()} {command.name} --help` says what there is"
+    options = {name: argument.options for argument in command.arguments for name in argument.names if name[0] == "-"}
+    if not word.startswith("-"):
+        together = '; in --args several are one word: --args "f32[2] f32[3]"' if "--args" in options else ""
+        return f"{command.name} has no use for {word}{together}{listed}"
+    name = word.partition("=")[0]
+    near = nearest(name, options)
+    if not near and name in _OUTPUT:
+        near = [n for n, how in options.items() if n.startswith("--") and how.get("metavar") in ("FILE", "PATH")]
+    meant = " or ".join([f"{n} {options[n].get('metavar', '')}".rstrip() for n in near])
+    return f"{command.name} has no option {name}{f'; did you mean {meant}?' if meant else ''}{listed}"
+
+
+def _prog() -> str:
     console = os.path.basename(sys.argv[0]).startswith("autodiff-compiler")
-    prog = "autodiff-compiler" if console else "python -m autodiff_compiler"
+    return "autodiff-compiler" if console else "python -m autodiff_compiler"
+
+
+def _parser() -> argparse.ArgumentParser:
+    prog = _prog()
     raw = argparse.RawDescriptionHelpFormatter
     kept: dict[str, Any] = {"formatter_class": raw, "allow_abbrev": False}  # --json is looked for by its name
     parser = _Parser(prog=prog, description=_WHAT, epilog=_filled(_STATUS), **kept)

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from .. import command_line
 from .command import Argument, Command, Result, Usage
 from .values import ARGS, RANDOM, random_values
 
@@ -20,6 +21,7 @@ def _program(words: Sequence[str]) -> int | None:
     from ..mindspore_names.script import NoProgram, run
 
     try:
+        command_line.begin()
         run(words)
     except NoProgram as error:
         raise Usage(str(error)) from None
@@ -33,9 +35,23 @@ def _run(options: Namespace) -> Result:
 
     program = read_program(options.program)
     text = " ".join(repr(type) for _, type in program.inputs) if options.args is None else options.args
-    arrays = [np.asarray(x) for x in program.run(*random_values(text, options.seed, options.range))]
-    data = [{"dtype": str(x.dtype), "shape": list(x.shape), "values": x.tolist()} for x in arrays]
-    shown = [f"result {i}: {x.dtype}{list(x.shape)}\n{x}" for i, x in enumerate(arrays)]
+    given = random_values(text, options.seed, options.range)
+    try:
+        program.arguments(*given)
+    except LookupError as error:
+        raise Usage(f"{options.program} cannot be run without the .npz beside it: {error.args[0]}") from None
+    except (TypeError, ValueError, OverflowError) as error:
+        raise Usage(f"--args does not fit {options.program}: {error}") from None
+    arrays = [np.asarray(x) for x in program.run(*given)]
+    said = [program.purposes.get(i, "") for i in range(len(arrays))]
+    data = [
+        {"dtype": str(x.dtype), "shape": list(x.shape), "values": x.tolist(), "purpose": purpose}
+        for x, purpose in zip(arrays, said, strict=True)
+    ]
+    shown = [
+        f"result {i}: {x.dtype}{list(x.shape)}{f', {purpose}' if purpose else ''}\n{x}"
+        for i, (x, purpose) in enumerate(zip(arrays, said, strict=True))
+    ]
     return Result("\n".join(shown), {"file": options.program, "results": data})
 
 

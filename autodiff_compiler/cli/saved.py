@@ -6,9 +6,10 @@ import os
 import re
 from typing import Any
 
+from .. import whole_files
 from .command import Usage, no_file
 
-__all__ = ["read_program", "read_text", "write_report", "write_text", "write_values"]
+__all__ = ["read_program", "read_text", "write_report", "write_text", "write_with_arrays"]
 
 _HEAD = re.compile(r"// stage (\w+) of (.+)")
 
@@ -17,30 +18,19 @@ def write_text(path: str, text: str) -> None:
     """Writes a file and the folders above it."""
     try:
         os.makedirs(os.path.dirname(path) or ".", exist_ok=True)
-        with open(path, "w", encoding="utf-8") as file:
-            file.write(text if text.endswith("\n") else text + "\n")
+        whole_files.write_text(path, text if text.endswith("\n") else text + "\n")
     except OSError as error:
         raise _unwritten(path, error) from None
 
 
-def write_values(path: str, text: Any) -> str | None:
-    """Writes what the IR saved at this path has names of; returns the path of that, or None if there is nothing."""
-    import numpy as np
-
-    from ..inspection.irtext import IRText
-
-    if not isinstance(text, IRText):
-        return None
-    found = {f"constant/{name}": x for name, x in text.constants.items()}
-    found |= {f"state/{name}": x for name, x in text.states.items()}
-    if not found:
-        return None
-    beside = _beside(path)
+def write_with_arrays(path: str, text: Any) -> list[str]:
+    """Writes IR or a derivative's source, and beside it the arrays that it names; returns the paths."""
     try:
-        np.savez(beside, **found)
+        os.makedirs(os.path.dirname(path) or ".", exist_ok=True)
+        text.save(path)
     except OSError as error:
-        raise _unwritten(beside, error) from None
-    return beside
+        raise _unwritten(path, error) from None
+    return [name for name in (path, whole_files.beside(path)) if os.path.isfile(name)]
 
 
 def write_report(path: str, artifact: Any, timing: Any = None) -> None:
@@ -53,22 +43,34 @@ def write_report(path: str, artifact: Any, timing: Any = None) -> None:
 
 def read_text(path: str) -> Any:
     """The IR in a file, with its constants if they stand beside it; Usage for what is no IR."""
-    from ..errors import CompileError
     from ..inspection.irtext import Bindings, IRText
-    from ..inspection.runnable import parse_ir
     from ..ir.core import Module
-    from ..ir.parser import ParseError
 
     text, constants = _text(path), _values(path)["constant"]
+    _program(path, text, constants=constants)
+    return IRText(text, text.stage, text.of, Bindings(Module(constants=constants), {}))
+
+
+def read_program(path: str) -> Any:
+    """The program in a file of IR, with its constants and states if they stand beside it; Usage for what is no IR."""
+    text, values = _text(path), _values(path)
+    return _program(path, text, constants=values["constant"], states=values["state"])
+
+
+def _program(path: str, text: Any, **values: Any) -> Any:
+    """The program that a text is, with these values."""
+    from ..errors import CompileError
+    from ..inspection.runnable import parse_ir
+    from ..ir.parser import ParseError
+
     try:
-        parse_ir(text, constants=constants)
+        return parse_ir(text, **values)
     except ParseError as error:
         raise Usage(f"{path} is no IR: {str(error).partition(chr(10))[0]}") from None
     except CompileError:  # types that do not fit: it says where
         raise
     except (KeyError, ValueError, TypeError) as error:
-        raise Usage(f"{_beside(path)} does not belong to {path}: {error.args[0]}") from None
-    return IRText(text, text.stage, text.of, Bindings(Module(constants=constants), {}))
+        raise Usage(f"{whole_files.beside(path)} does not belong to {path}: {error.args[0]}") from None
 
 
 def _text(path: str) -> Any:
@@ -88,28 +90,20 @@ def _text(path: str) -> Any:
     return IRText(text, head[1] if head else "text", head[2] if head else path)
 
 
-def read_program(path: str) -> Any:
-    """The program in a file of IR, with its constants and states if they stand beside it."""
-    from ..inspection.runnable import parse_ir
-
-    text, values = _text(path), _values(path)
-    return parse_ir(text, constants=values["constant"], states=values["state"])
-
-
 def _values(path: str) -> dict[str, dict[str, Any]]:
     """The constants and states beside a file of IR, by their names."""
-    from ..inspection.saved_values import read_values
+    from ..inspection.saved_values import UNREADABLE, read_values
 
     values: dict[str, dict[str, Any]] = {"constant": {}, "state": {}}
-    if os.path.isfile(_beside(path)):
-        for key, array in read_values(_beside(path)).items():
-            kind, _, name = key.partition("/")
-            values[kind][name] = array
+    beside = whole_files.beside(path)
+    try:
+        found = read_values(beside) if os.path.isfile(beside) else {}
+    except UNREADABLE:
+        raise Usage(f"{beside}, which belongs to {path}, holds no arrays") from None
+    for key, array in found.items():
+        kind, _, name = key.partition("/")
+        values.setdefault(kind, {})[name] = array
     return values
-
-
-def _beside(path: str) -> str:
-    return os.path.splitext(path)[0] + ".npz"
 
 
 def _unwritten(path: str, error: OSError) -> Usage:

@@ -6,6 +6,7 @@ import json
 import sys
 from argparse import Namespace
 
+from ..whole_files import write_text
 from .command import Argument, Command, Result, Usage
 from .report import lines
 
@@ -22,8 +23,7 @@ def _self_tested(options: Namespace) -> Result:
             raise Usage(f"the report cannot be written: {error}") from None
     found, passed = self_test(options.device, lambda stage: print(f"{stage} ...", file=sys.stderr, flush=True))
     if options.out:
-        with open(options.out, "w", encoding="utf-8") as file:
-            file.write(json.dumps(found, indent=2) + "\n")
+        write_text(options.out, json.dumps(found, indent=2) + "\n")
     text = lines(found["environment"])
     for stage in found["stages"]:
         text.append(f"\n[{stage['status']}] {stage['stage']} ({stage['seconds']} s)")

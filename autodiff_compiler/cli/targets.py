@@ -94,16 +94,37 @@ def function_of(options: Namespace, arguments: Sequence[Any], files: Files | Non
     if not callable(fn):
         raise Usage(f"{options.target} is of the class {type(fn).__name__}, which cannot be called")
     look_at(_place_of(fn))
-    found = _derivative(fn, options, len(arguments)) if getattr(options, "grad", None) else fn
+    _check_arguments(fn, options, arguments)
+    return _derivative(fn, options, len(arguments)) if getattr(options, "grad", None) else fn
+
+
+def _check_arguments(fn: Any, options: Namespace, arguments: Sequence[Any]) -> None:
+    """Usage if a function does not take these arguments, with an example where there are none."""
     try:
         signature = inspect.signature(getattr(fn, "construct", fn))
     except (TypeError, ValueError):  # it says nothing of its arguments
-        return found
+        return
     try:
         signature.bind(*arguments)
     except TypeError as error:
-        raise Usage(f"--args does not fit {name_in(options.target)}{signature}: {error}") from None
-    return found
+        name = f"{name_in(options.target)}{signature}"
+        example = _example(signature)
+        if arguments or not example:
+            raise Usage(f"--args does not fit {name}: {error}") from None
+        raise Usage(f'{name} needs arguments: write their types or values, e.g. --args "{example}"') from None
+
+
+#: What stands in an example for a parameter that is annotated as a plain value; others are Tensors.
+_VALUES = {"bool": "True", "int": "3", "float": "0.5", "str": "'text'"}
+
+
+def _example(signature: inspect.Signature) -> str:
+    """Arguments for the parameters that need one, or nothing where ``--args`` cannot give them."""
+    needed = [p for p in signature.parameters.values() if p.default is p.empty]
+    if any(p.kind is p.KEYWORD_ONLY for p in needed):
+        return ""
+    given = [p.annotation for p in needed if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+    return " ".join([_VALUES.get(str(getattr(x, "__name__", x)), "f32[2,3]") for x in given])
 
 
 def _place_of(fn: Any) -> Loc | None:
@@ -139,8 +160,8 @@ def _derivative(fn: Any, options: Namespace, count: int) -> Any:
     from ..transforms.grad import grad
 
     positions = tuple(n for n in options.grad if n != "weights")
-    if positions and not options.args:
-        raise Usage("--grad needs --args: write the types of the arguments, e.g. --args 'f32[2,3]'")
+    if positions and not count:
+        raise Usage(f"--grad {max(positions)}: {name_in(options.target)} is given no argument; --args has them")
     if any(n >= count for n in positions):
         raise Usage(f"--grad {max(positions)}: the last argument of --args has the number {count - 1}")
     weights = None

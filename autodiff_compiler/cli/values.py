@@ -180,11 +180,12 @@ def _tensor(node: ast.Subscript, fill: Callable[[tuple[int, ...], DType], Any]) 
 def _array(path: str) -> Any:
     import numpy as np
 
+    from ..inspection.saved_values import UNREADABLE
     from ..runtime.tensor import Tensor
 
     if not os.path.isfile(path):
         raise no_file(path)
     try:
         return Tensor(np.load(path, allow_pickle=False))
-    except (ValueError, TypeError, OSError, EOFError) as error:
+    except UNREADABLE as error:
         raise Usage(f"{path} holds no array: {error}") from None

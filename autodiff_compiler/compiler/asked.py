@@ -10,6 +10,7 @@ import numpy as np
 from ..frontend.guards import Content, Guard, Holds, LookupGuard, MethodOf, in_short, matches
 from ..frontend.joins import same_static
 from ..ir.types import TensorType
+from ..source import Loc
 
 if TYPE_CHECKING:
     from ..backends.native.words import Word
@@ -32,8 +33,9 @@ class Asked:
         # of what is captured the type is asked by the program's entry
         guards = [g for g in lowered.guards if not g.watched]
         asked = [g for g in guards if not (isinstance(g, Guard) and g.fetch in fetches and _is_type(g.expected))]
-        #: what is asked by functions
+        #: what is asked by functions, and in words what each of them is about
         self.rest: list[Callable[[], bool]] = []
+        self.rest_names: list[str] = []
         self._captures = lowered.captures
         self.captured = [c.fetch() for c in lowered.captures]
         self._locks = entry.all_locks
@@ -42,16 +44,23 @@ class Asked:
             quick, rest = in_short([guard], contents=True)
             if isinstance(guard, LookupGuard):
                 for one in quick:
-                    (self.rest.append(_gives(*one)) if self._words(one) is None else self._quick.append(one))
+                    if self._words(one) is None:
+                        self._in_python(_gives(*one), guard.what)
+                    else:
+                        self._quick.append(one)
             elif rest or any(self._words(one) is None for one in quick):
-                self.rest.append(guard.holds)
+                self._in_python(guard.holds, guard.what, guard.loc)
             else:
                 self._quick += quick
         for c, x in zip(lowered.captures, self.captured, strict=True):
             if c.quick is None or self._words((*c.quick, x)) is None:
-                self.rest.append(_is(c.fetch, x))
+                self._in_python(_is(c.fetch, x), c.what)
             else:
                 self._quick.append((*c.quick, x))
+
+    def _in_python(self, ask: Callable[[], bool], what: str, loc: Loc | None = None) -> None:
+        self.rest.append(ask)
+        self.rest_names.append(what if loc is None else f"{what} ({loc.of_user().short})")
 
     @property
     def kept(self) -> tuple[Any, ...]:

@@ -28,7 +28,7 @@ from ..config import context
 from ..frontend.guards import Content, FunctionGuard, Guard, LookupGuard, content_of
 from ..frontend.lower import Lowered, Options, Out, TensorArgument
 from ..ir.core import Module
-from ..runtime.hooks import none_outside
+from ..runtime.hooks import any_outside
 from ..runtime.tensor import Tensor, wrap
 from ..source import Loc
 from .described import Describer, UndescribedError
@@ -186,7 +186,7 @@ def _read(lowered: Lowered, describer: Describer) -> list[Any]:
 
 
 def _place(guard: Guard, describer: Describer) -> list[Any]:
-    if guard.fetch is none_outside:
+    if guard.fetch is any_outside:
         return ["no hooks", None, None, None]
     if guard.watched or guard.quick is None:
         raise UndescribedError(guard.what)
@@ -216,9 +216,9 @@ def _guards_of(read: Sequence[Any], describer: Describer) -> list[Any] | None:
         if kind == "function":
             guards.append(FunctionGuard(describer.functions[where], _loc(rest[0])))
         elif kind == "no hooks":
-            if not none_outside():
+            if any_outside():
                 return None
-            guards.append(Guard(rest[2], none_outside, True, True, _loc(rest[3])))
+            guards.append(Guard(rest[2], any_outside, False, True, _loc(rest[3])))
         elif kind == "module":
             space: Any = describer.space(where)
             module = sys.modules[space["__name__"]]

@@ -13,7 +13,7 @@ import numpy as np
 from .. import logs
 from ..config import context
 from ..errors import RecompileWarning, warn_at
-from ..frontend.guards import AnyGuard, FunctionGuard, Guard, shown, type_of
+from ..frontend.guards import AnyGuard, FunctionGuard, Guard, shown, stated, type_of
 from ..frontend.lower import name_of_argument
 from ..ir.types import TensorType
 from ..runtime.mutable import Mutable, kind_of
@@ -117,7 +117,7 @@ class Watched:
     def __str__(self) -> str:
         place = f" (read at {_at(self.loc)})" if self.loc is not None else ""
         form = f"compilation {self.number}, {self.call}: " if self.among_others else ""
-        return f"{form}{self.what} is {self.seen}{place}" + ("" if self.holds else f"; now it is {self.now}")
+        return form + stated(self.what, self.seen, place, None if self.holds else self.now)
 
     __repr__ = __str__
 

@@ -5,16 +5,18 @@ Calls inside calls are parts of these; each thread has its own outermost call.
 
 from __future__ import annotations
 
+import itertools
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from time import perf_counter_ns
+from time import perf_counter_ns, thread_time_ns
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..backends.timed import Table, Times
+from ..depth import along
 
 __all__ = [
     "Event",
@@ -26,6 +28,7 @@ __all__ = [
     "recording",
     "start",
     "stop",
+    "this_thread",
     "waited",
     "watch",
     "way",
@@ -47,13 +50,17 @@ class Event(NamedTuple):
 
 @dataclass
 class Ran:
-    """The runs of one program: `last` is when the last one began and ended, and what its spans took then."""
+    """The runs of one program: `last` is when the last one began and ended, and what its spans took then.
+
+    `idle`: nanoseconds of runs in which their threads waited, as far as several ran.
+    """
 
     name: str
     times: Times
     before: Table
     runs: int = 0
     nanoseconds: int = 0
+    idle: int = 0
     last: tuple[int, int, int, Table] | None = None
 
 
@@ -72,15 +79,56 @@ class Recording:
     compiling: int = 0
     #: spent on noting, inside of calls, by owner
     noting: dict[int, int] = field(default_factory=dict)
+    #: what of that was waiting for other threads
+    interrupted: int = 0
     #: of programs that ran inside others, whose time it is: what their spans took then
     nested: dict[int, Table] = field(default_factory=dict)
+    #: by owner, the threads of its calls
+    threads: dict[int, set[int]] = field(default_factory=dict)
+    #: time in which any thread was in a call or compiled, as far as that is over
+    _busy: int = 0
+    #: whether two threads were at any time
+    several: bool = False
     lock: Any = field(default_factory=threading.Lock)
+    #: how many threads are now, since when, and until when the last ones were
+    _active: int = 0
+    _since: int = 0
+    _until: int = 0
+
+    def begin(self) -> None:
+        """This thread begins something that counts."""
+        with self.lock:
+            self.several = self.several or self._active > 0
+            if not self._active:
+                self._since = perf_counter_ns()
+            self._active += 1
+
+    def end(self, ended: int) -> None:
+        """It has ended; the lock is held."""
+        self._active -= 1
+        if not self._active:
+            self._busy += ended - self._since
+            self._until = ended
+
+    def busy(self, now: int) -> int:
+        """How long any thread was in a call or compiled until now."""
+        with self.lock:
+            return self._busy + (now - self._since if self._active else 0)
+
+    def spent(self, began: int, ended: int) -> None:
+        """Something has run that did not say when it began."""
+        with self.lock:
+            if not self._active:
+                self._busy += max(0, ended - max(began, self._until))
+                self._until = ended
 
     def add(self, owner: object, name: str, began: int, ended: int, compiled: int, noting: int) -> None:
         """An outermost call or run."""
         key = id(owner)
         with self.lock:
+            self.end(ended)
             self.owners[key] = owner
+            self.threads.setdefault(key, set()).add(_thread.state.number)
             _, count, total = self.outermost.get(key, (name, 0, 0))
             self.outermost[key] = name, count + 1, total + ended - began - compiled
             self.noting[key] = self.noting.get(key, 0) + noting
@@ -97,8 +145,8 @@ class Recording:
             found.append((ran.name, ran.times, table))
         return found
 
-    def ran(self, name: str, times: Times, began: int, ended: int, before: Table) -> None:
-        """A program has run."""
+    def ran(self, name: str, times: Times, began: int, ended: int, before: Table, idle: int) -> None:
+        """A program has run; its thread was `idle` so long in between."""
         with self.lock:
             found = self.programs.get(id(times))
             if found is None:
@@ -106,17 +154,43 @@ class Recording:
             found.before = np.minimum(found.before, before)  # the run that ends first need not have begun first
             found.runs += 1
             found.nanoseconds += ended - began
+            found.idle += idle
             found.last = began, ended, threading.get_ident(), times.now() - before
 
 
-class _Thread(threading.local):
-    """What is going on in a thread: whether it is in a call, or a program, and what else the call has been spent on."""
+_numbers = itertools.count()
 
-    calling = running = compiling = False
-    compiled = noting = runs = 0
+
+@dataclass
+class _State:
+    """What is going on in a thread: whether it is in a call, or a program, and what else the call has been spent on.
+
+    `number`: another one than that of any other thread, also of those that have ended.
+    """
+
+    calling: bool = False
+    running: bool = False
+    compiling: bool = False
+    compiled: int = 0
+    noting: int = 0
+    runs: int = 0
+    number: int = field(default_factory=lambda: next(_numbers))
+
+
+class _Thread(threading.local):
+    def __init__(self) -> None:
+        self.state = _State()
 
 
 _thread = _Thread()
+
+
+def _take(state: _State) -> None:
+    _thread.state = state
+
+
+# What a thread with a small stack lets another one compile is a part of its own call.
+along.append((lambda: _thread.state, _take))
 #: what is being recorded; None nearly always
 _now: list[Recording | None] = [None]
 
@@ -141,15 +215,21 @@ def stop() -> None:
 
 def inside() -> bool:
     """Whether calls of this thread are not to be noted: nothing is recorded, or they are part of what is."""
-    return _now[0] is None or _thread.calling or _thread.compiling
+    return _now[0] is None or (state := _thread.state).calling or state.compiling
+
+
+def this_thread() -> int:
+    """The number of the thread, which no other has or will have."""
+    return _thread.state.number
 
 
 def called(owner: object, name: str, run: Callable[..., Any], *args: Any) -> Any:
     """``run(*args)`` as an outermost call of this thread."""
-    noted, thread = _now[0], _thread
+    noted, thread = _now[0], _thread.state
     if noted is None or thread.calling:
         return run(*args)
     thread.calling, thread.compiled, thread.noting = True, 0, 0
+    noted.begin()
     began = perf_counter_ns()
     try:
         return run(*args)
@@ -168,18 +248,36 @@ def way(fast: Callable[..., Any], owner: object, name: str, times: Times) -> Cal
         return called(owner, name, call, args, kwargs)
 
     def call(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        start, runs, before = perf_counter_ns(), _thread.runs, times.now()
+        thread = _thread.state
+        noted, start, runs, before = _now[0], perf_counter_ns(), thread.runs, times.now()
+        awake = _awake(noted)
         began = perf_counter_ns()
         try:
             return fast(*args, **kwargs)
         finally:
             ended = perf_counter_ns()
-            noted = _now[0]
-            if noted is not None and runs == _thread.runs:  # else it went the long way
-                noted.ran(name, times, began, ended, before)
-            _thread.noting += began - start + perf_counter_ns() - ended
+            if noted is not None and runs == thread.runs:  # else it went the long way
+                _note(noted, name, times, began, ended, before, awake)
+            thread.noting += began - start + perf_counter_ns() - ended
 
     return run
+
+
+def _awake(noted: Recording | None) -> int | None:
+    """How long the thread has been on a processor, where it may have to wait for others."""
+    return thread_time_ns() if noted is not None and noted.several else None
+
+
+def _note(noted: Recording, name: str, times: Times, began: int, ended: int, before: Table, awake: int | None) -> None:
+    """A program has run, and its thread was `awake` so long before."""
+    if awake is None:
+        noted.ran(name, times, began, ended, before, 0)
+        return
+    later = thread_time_ns()
+    noted.ran(name, times, began, ended, before, max(0, ended - began - (later - awake)))
+    waited = perf_counter_ns() - ended - (thread_time_ns() - later)
+    with noted.lock:
+        noted.interrupted += max(0, waited)
 
 
 def watch(executable: Any, name: str) -> None:
@@ -187,7 +285,7 @@ def watch(executable: Any, name: str) -> None:
     run, times = executable.run, executable.times
 
     def measured(*arrays: Any) -> Any:
-        noted, thread = _now[0], _thread
+        noted, thread = _now[0], _thread.state
         if noted is None:
             return run(*arrays)
         if not thread.calling:
@@ -202,14 +300,14 @@ def watch(executable: Any, name: str) -> None:
             return found
         thread.running = True
         thread.runs += 1
-        before = times.now()
+        before, awake = times.now(), _awake(noted)
         began = perf_counter_ns()
         try:
             return run(*arrays)
         finally:
             ended = perf_counter_ns()
             thread.running = False
-            noted.ran(name, times, began, ended, before)
+            _note(noted, name, times, began, ended, before, awake)
             thread.noting += began - start + perf_counter_ns() - ended
 
     executable.run = measured
@@ -218,23 +316,28 @@ def watch(executable: Any, name: str) -> None:
 @contextmanager
 def compiling() -> Iterator[None]:
     """Something is compiled, which is no part of the call that needs it; but it is of a program that calls Python."""
-    noted, thread = _now[0], _thread
+    noted, thread = _now[0], _thread.state
     if noted is None or thread.compiling or thread.running:
         yield
         return
-    thread.compiling, began = True, perf_counter_ns()
+    thread.compiling, outermost = True, not thread.calling
+    if outermost:
+        noted.begin()
+    began = perf_counter_ns()
     try:
         yield
     finally:
-        took = perf_counter_ns() - began
+        ended = perf_counter_ns()
         thread.compiling = False
-        thread.compiled += took
+        thread.compiled += ended - began
         with noted.lock:
-            noted.compiling += took
+            noted.compiling += ended - began
+            if outermost:
+                noted.end(ended)
 
 
 def waited(began: int) -> None:
     """Since then the thread has waited for a lock, while another one compiled: that is no part of the call, either."""
-    thread = _thread
+    thread = _thread.state
     if _now[0] is not None and not thread.compiling and not thread.running:
         thread.compiled += perf_counter_ns() - began

@@ -15,6 +15,7 @@ from ..backends.base import Executable
 from ..config import context
 from ..ir.core import Module
 from ..ir.failure import leave
+from ..ir.graphs_folder import graphs_folder
 from ..passes.manager import PLANNING, dump, run
 
 __all__ = ["dump_folder", "pictures", "save_late", "save_picture"]
@@ -28,9 +29,10 @@ _OURS = re.compile(r"\d\d_\w+(\.failed|\.before|\.after)?\.(ir|dot|py|ll)")
 
 def dump_folder(name: str) -> Path | None:
     """A folder for the dumps of a program, without those of an earlier process; None if none are asked for."""
-    if not context.save_graphs:
+    mine = graphs_folder()
+    if mine is None:
         return None
-    folder = Path(context.save_graphs_path or "graphs") / f"{next(_numbers):03d}_{name}"
+    folder = mine / f"{next(_numbers):03d}_{name}"
     if folder.is_dir():
         for file in folder.iterdir():
             if _OURS.fullmatch(file.name):

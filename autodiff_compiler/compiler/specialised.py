@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 
 from .. import progress
-from ..backends.base import SilentExecutable
 from ..config import check_backend, check_looked_at, context
 from ..depth import deep
 from ..errors import SideEffectError
@@ -30,7 +29,7 @@ from ..runtime.random import generator
 from ..runtime.records import is_named_tuple
 from ..runtime.storage import holders
 from ..runtime.tensor import Tensor, wrap
-from .fast import REFUSED, ShortWay, short_way
+from .fast import REFUSED, ShortWay, obstacle, short_way, unusual_arguments
 from .firsthand import Recalled, call_of
 from .program import Program
 from .recorder import compiling, waited, way
@@ -49,6 +48,8 @@ class Specialised:
 
     #: where each dynamic leaf stands: the number of its argument, then keys of containers; empty if unknown
     paths: tuple[tuple[Any, ...], ...] = ()
+    #: what of the arguments it was compiled for only Python can look at
+    unusual: tuple[str, ...] = ()
 
     def __init__(self, lowered: Lowered) -> None:
         self.lowered = lowered
@@ -98,12 +99,7 @@ class Specialised:
         #: the same with the one that is held while numbers are drawn
         self.all_locks = [*self._locks, *([generator.drawing] if self._draws else [])]
         #: whether machine code may check its calls: what the program is and what it does allow it
-        self.may_be_short = (
-            isinstance(self.program.executable, SilentExecutable)
-            and self.universal
-            and not (lowered.writes or lowered.attributes or self._commits or self._finish_all)
-            and all(isinstance(state, Tensor) for state in self._written)
-        )
+        self.may_be_short = not obstacle(self)
         self._short: ShortWay | None = None
         #: the short way as a function, once there is one
         self.function: Callable[..., Any] | None = None
@@ -298,8 +294,8 @@ def _overlap(a: Tensor, b: Tensor) -> bool:
         return True
 
 
+@compiling()  # with the thread that `deep` may begin
 @deep
-@compiling()
 def specialise(fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any], options: Options, name: str) -> Specialised:
     """Compiles a function for the types and static values of these arguments.
 
@@ -320,6 +316,7 @@ def specialise(fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any], options: 
         if call is not None and found is None and made.program.key is not None:
             call.keep(made.lowered, made.program.key)
         made.paths = tuple(_paths([*specs, *named.values()], ()))
+        made.unusual = tuple(unusual_arguments(fn, args, kwargs))
         return made
 
 

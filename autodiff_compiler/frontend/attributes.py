@@ -34,7 +34,7 @@ from .values import (
     flatten,
 )
 
-__all__ = ["final_contents", "held_by", "read", "slot_of", "to_write", "write"]
+__all__ = ["final_contents", "held_by", "no_state", "read", "slot_of", "to_write", "write"]
 
 _PLAIN = (bool, int, float, str, bytes, type(None), DType)
 _ALLOWED = "Tensors, numbers, strings, None, and tuples, lists and dicts of them"
@@ -63,7 +63,7 @@ def slot_of(lw: Lowering, owner: Any, name: str) -> AttributeVar:
 def _check_owner(owner: Any, name: str) -> None:
     cls = type(owner)
     if isinstance(owner, type) or getattr(cls, "__graph_state__", None) is None:
-        raise _refused(owner, name, "make it an attribute of a Cell or of a jit_class object, or return the value")
+        raise no_state(describe(owner), name)
     setter = class_attribute(cls, "__setattr__")
     if setter is not object.__setattr__ and not setter.__module__.startswith(__name__.partition(".")[0] + "."):
         raise _refused(owner, name, f"{cls.__name__} has a `__setattr__` of its own; return the value")
@@ -74,10 +74,15 @@ def _check_owner(owner: Any, name: str) -> None:
         raise _refused(owner, name, "it holds a Cell; decide between Cells with a static condition")
 
 
+def no_state(what: str, name: str, hint: str = "") -> SideEffectError:
+    """The error for a write of an attribute that cannot be state; without a hint it is one of a plain object."""
+    hint = hint or "make it an attribute of a Cell or of a jit_class object, or return the value"
+    text = f"attribute '{name}' of a {what} cannot be written in compiled code"
+    return SideEffectError(text, code="AC1606", hint=hint)
+
+
 def _refused(owner: Any, name: str, hint: str) -> SideEffectError:
-    return SideEffectError(
-        f"attribute '{name}' of a {describe(owner)} cannot be written in compiled code", code="AC1606", hint=hint
-    )
+    return no_state(describe(owner), name, hint)
 
 
 def _entry(lw: Lowering, owner: Any, name: str) -> Any:

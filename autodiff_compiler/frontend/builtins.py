@@ -21,6 +21,7 @@ from .comparison import truth
 from .control import branch, iterate_live, iterate_static
 from .iteration import Forced, RangeOf, iteration_of
 from .joins import NUMBER_DTYPE, kind_of_number, lifted_number
+from .lookup import tells_of_changes
 from .lowering import Lowering
 from .math_functions import checked_int
 from .precision import whole
@@ -124,7 +125,8 @@ def _len(lw: Lowering, x: Any) -> Any:
         return result
     if isinstance(x, str | bytes | tuple | list | dict | set | range | LocalList | LocalDict):
         return len(x)  # an outside container has its content guarded
-    return lw.outside.property(x, "length", f"the length of a {type(x).__name__}", lambda: len(x))
+    watched = tells_of_changes(lw, x, "__len__")
+    return lw.outside.property(x, "length", f"the length of a {type(x).__name__}", lambda: len(x), watched=watched)
 
 
 @intrinsic(tuple)

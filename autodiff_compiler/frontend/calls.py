@@ -50,7 +50,16 @@ from .values import (
     map_leaves,
 )
 
-__all__ = ["INTRINSICS", "call", "intrinsic", "intrinsic_of", "may_be_made"]
+__all__ = [
+    "INTRINSICS",
+    "call",
+    "intrinsic",
+    "intrinsic_of",
+    "may_be_made",
+    "overrides_call",
+    "plain_class",
+    "refuse_class",
+]
 
 Intrinsic = Callable[..., Any]
 #: How compiled code runs certain functions, by the function itself or by its `__graph_name__`.
@@ -313,9 +322,7 @@ def _cell(lw: Lowering, cell: Any, args: list[Any], kwargs: dict[str, Any]) -> A
 
 def _run(lw: Lowering, cell: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
     if not is_ours(lw.outside.class_attribute(type(cell), "__call__")):
-        raise UnsupportedCallError(
-            f"{type(cell).__name__} overrides __call__", code="AC1802", hint="override `construct`"
-        )
+        raise overrides_call(type(cell).__name__)
 
     def groups() -> Any:
         return cell._hooks.groups if cell._hooks else None
@@ -327,6 +334,11 @@ def _run(lw: Lowering, cell: Any, args: list[Any], kwargs: dict[str, Any]) -> An
 
         return call_with_hooks(lw, cell, _Constructed(cell), args, kwargs)
     return _constructed(lw, cell, args, kwargs)
+
+
+def overrides_call(name: str) -> UnsupportedCallError:
+    """The error for a Cell whose call does something else than its `construct`."""
+    return UnsupportedCallError(f"{name} overrides __call__", code="AC1802", hint="override `construct`")
 
 
 class _Constructed:
@@ -399,11 +411,36 @@ def _construct(lw: Lowering, cls: Any, args: list[Any], kwargs: dict[str, Any]) 
         for x in flatten((args, tuple(kwargs.values()))):
             require_static(x, f"an argument of {cls.__name__}")
         return cls(*args, **kwargs)
-    raise UnsupportedCallError(
-        f"an instance of the class {cls.__name__} is created in compiled code",
+    raise plain_class(cls.__name__)
+
+
+def plain_class(name: str) -> UnsupportedCallError:
+    """The error for making an instance of a class of which compiled code knows nothing."""
+    return UnsupportedCallError(
+        f"an instance of the class {name} is created in compiled code",
         code="AC1804",
         hint="mark the class with `jit_class`, use a NamedTuple or a frozen dataclass, or create it outside",
     )
+
+
+def _is_kind_of_class(cls: type) -> bool:
+    """Whether a class is of a kind whose instances compiled code makes, or refuses, by a rule for the kind."""
+    kinds = (Tensor, enum.Enum, BaseException, functools.partial)
+    record = issubclass(cls, tuple) and hasattr(cls, "_fields")
+    frozen = getattr(getattr(cls, "__dataclass_params__", None), "frozen", False)
+    by_rule = is_jit_class(cls) or hasattr(cls, "__graph_state__") or hasattr(cls, "__graph_call__")
+    return issubclass(cls, kinds) or record or frozen or by_rule or cls.__module__ == "contextlib"
+
+
+def refuse_class(cls: type) -> None:
+    """Raises what compiled code raises for making an instance of a library's class, whatever it is given."""
+    if intrinsic_of(cls) is not None or is_ours(cls) or cls is type or _is_kind_of_class(cls):
+        return
+    from . import foreign
+
+    if not foreign.is_pure(cls):
+        raise plain_class(cls.__name__)
+    foreign.refuse_call(cls)
 
 
 def _record(lw: Lowering, cls: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:

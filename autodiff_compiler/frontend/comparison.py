@@ -12,6 +12,7 @@ from ..ir.core import Value
 from ..ir.primitive import METHODS, F
 from ..runtime.tensor import Tensor, no_truth
 from .joins import joined_number, kind_of_number, lifted_number
+from .lookup import tells_of_changes
 from .lowering import Lowering
 from .operators import (
     attribute,
@@ -211,7 +212,8 @@ def truth(lw: Lowering, x: Any) -> Any:
     if type(x) is LocalObject:
         return True
     if getattr(type(x), "__graph_state__", None) is not None:
-        return lw.outside.property(x, "truth", f"the truth of a {type(x).__name__}", lambda: bool(x))
+        watched = tells_of_changes(lw, x, "__bool__")
+        return lw.outside.property(x, "truth", f"the truth of a {type(x).__name__}", lambda: bool(x), watched=watched)
     return bool(x)
 
 

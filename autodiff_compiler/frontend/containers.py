@@ -18,7 +18,7 @@ from .lowering import Lowering
 from .operators import BoundContainer, check_local, check_seen, require_static
 from .values import ArrayVar, DictView, LocalDict, LocalList, LocalSet, is_static
 
-__all__ = ["call_method", "in_place"]
+__all__ = ["call_method", "in_place", "without_order"]
 
 _MUTATING = {
     "list": {"append", "extend", "insert", "pop", "remove", "clear", "sort", "reverse"},
@@ -108,9 +108,14 @@ def _extend(lw: Lowering, owner: Any, items: Any) -> None:
         owner.append(item)
 
 
+def without_order() -> UnsupportedSyntaxError:
+    """The error for taking an element out of a set."""
+    return UnsupportedSyntaxError("a set has no fixed order to pop in", code="AC1105", hint="use a list")
+
+
 def _of_set(lw: Lowering, owner: Any, name: str, args: list[Any]) -> Any:
     if name == "pop":
-        raise UnsupportedSyntaxError("a set has no fixed order to pop in", code="AC1105", hint="use a list")
+        raise without_order()
     whole = name not in _OF_SETS
     given = [a if whole or isinstance(a, set | frozenset) else list(iterate_static(lw, a)) for a in args]
     check_seen(require_static(given, "an element of a set"), f"'{name}'")

@@ -29,7 +29,7 @@ from .conditions import condition_of
 from .decisions import note_branch
 from .joins import Join, fill
 from .keeping import instead_of_none, place_in_return
-from .lookup import is_written, taking_back
+from .lookup import is_written, taking_back, tells_of_changes
 from .lowering import Diverged, Lowering, statement
 from .naming import name_of
 from .operators import python_method, refuse_text, subscript
@@ -55,7 +55,7 @@ from .values import (
     usable,
 )
 
-__all__ = ["Diverged", "branch", "iterate_live", "iterate_static", "iterator_of", "live_item"]
+__all__ = ["Diverged", "branch", "iterate_live", "iterate_static", "iterator_of", "live_item", "unordered"]
 
 
 @statement("If")
@@ -329,6 +329,13 @@ def _unchanged_dict(x: LocalDict, of: Any) -> Iterator[Any]:
         raise RuntimeError("dictionary changed size during iteration")
 
 
+def unordered() -> UnsupportedSyntaxError:
+    """Why the elements of a set cannot be gone through."""
+    return UnsupportedSyntaxError(
+        "iterating over a set has no fixed order", code="AC1105", hint="use `sorted(s)` or a tuple"
+    )
+
+
 def used_up(x: Any) -> SideEffectError:
     """Why an iterator from outside cannot be asked for its elements."""
     return SideEffectError(
@@ -365,9 +372,7 @@ def iterate_static(lw: Lowering, x: Any) -> Iterable[Any]:
         raise TypeError(f"'{x.kind.__name__}' object is not iterable")
     refuse_text(x, "iteration")
     if isinstance(x, set | frozenset):
-        raise UnsupportedSyntaxError(
-            "iterating over a set has no fixed order", code="AC1105", hint="use `sorted(s)` or a tuple"
-        )
+        raise unordered()
     if isinstance(x, dict | LocalDict):
         return list(x)
     if isinstance(x, list | tuple) and not isinstance(x, LocalList):
@@ -383,8 +388,13 @@ def iterate_static(lw: Lowering, x: Any) -> Iterable[Any]:
     items = list(x)
     if type(x) is np.ndarray and not x.dtype.hasobject:
         return [lw.outside.item(x, i, v) for i, v in enumerate(items)]
-    lw.outside.property(x, "length", f"the length of a {type(x).__name__}", lambda: len(list(x)))
+    watched = tells_of_changes(lw, x, "__iter__")
+    lw.outside.property(x, "length", f"the length of a {type(x).__name__}", lambda: len(list(x)), watched=watched)
+
+    def element(i: int) -> Callable[[], Any]:
+        return lambda: list(x)[i]
+
     return [
-        lw.outside.read(v, ("iterate", id(x), i), f"element {i}", lambda i=i: list(x)[i])  # type: ignore[misc]
+        lw.outside.read(v, ("iterate", id(x), i), f"element {i}", element(i), watched=watched)
         for i, v in enumerate(items)
     ]

@@ -6,12 +6,15 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import gast
 
-from ..source import Loc
+from ..source import Loc, is_users
 
 if TYPE_CHECKING:
     from .lowering import Lowering
 
-__all__ = ["Decision", "note_branch"]
+__all__ = ["KEPT", "Decision", "note_branch"]
+
+#: How the outcome of a loop begins that the program has.
+KEPT = "kept as a loop"
 
 
 class Decision(NamedTuple):
@@ -25,6 +28,16 @@ class Decision(NamedTuple):
     outcome: str
     why: str
     because_of: Any = None
+
+    @property
+    def about(self) -> str:
+        """What it is about, for the user; nothing where it is a matter of this package alone.
+
+        Of code that a user's line calls, and did not write, only the loops that stay are told: the program has them.
+        """
+        if is_users(self.loc.file):
+            return self.statement
+        return f"{self.statement} inside a call" if self.outcome.startswith(KEPT) else ""
 
 
 def note_branch(lw: Lowering, node: Any, condition: Any) -> None:

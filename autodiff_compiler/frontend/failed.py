@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import itertools
-from pathlib import Path
 
 from ..config import context
 from ..errors import CompileError
 from ..ir.build import Builder
 from ..ir.core import Block
 from ..ir.failure import history_of, internal_error, is_ours, leave, unfinished
+from ..ir.graphs_folder import graphs_folder
 from .lowering import PACKAGE, Lowering
 
 __all__ = ["point_at_user", "report"]
@@ -36,7 +36,7 @@ def report(lowering: Lowering, error: Exception) -> Exception:
     ours = is_ours(error)
     if not ours and not context.save_graphs:
         return error
-    folder = Path(context.save_graphs_path or "graphs") if context.save_graphs else None
+    folder = graphs_folder()
     what = error.message if isinstance(error, CompileError) else f"{type(error).__name__}: {error}"
     blocks: list[Block] = []
     loc = getattr(error, "loc", None)

@@ -185,9 +185,16 @@ def _known_as(fn: Any) -> tuple[str, str, Any]:
 
 def refuse_call(fn: Any) -> None:
     """Raises what compiled code raises for a call of a library's function, whatever its arguments are."""
-    native = isinstance(fn, types.BuiltinFunctionType | types.BuiltinMethodType) or runs_natively(fn, [], {})
+    native = _has_no_source(fn) or runs_natively(fn, [], {})
     if native and type(fn) is not _MEMOISED and intrinsic_of(fn) is None and not hasattr(fn, "__graph_call__"):
         _refuse_impure(fn, *_known_as(fn), {})
+
+
+def _has_no_source(fn: Any) -> bool:
+    """Whether a call of an object ends in code that nobody wrote in Python."""
+    if isinstance(fn, types.FunctionType | types.MethodType | functools.partial) or is_ours(fn):
+        return False
+    return not isinstance(class_attribute(type(fn), "__call__"), types.FunctionType)
 
 
 def _remembered(lw: Lowering, fn: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import enum
 import functools
+import itertools
 import operator
 import os
 import reprlib
@@ -38,6 +39,7 @@ __all__ = [
     "is_changeable",
     "own_attributes",
     "shown",
+    "stated",
     "type_of",
 ]
 
@@ -73,14 +75,34 @@ class Guard:
 
     def seen(self) -> str:
         """What it was while compiling."""
-        return shown(self.expected)
+        return self._told(self.expected)
 
     def now(self) -> str:
         """What it is now."""
         try:
-            return shown(content_of(self.fetch()))
+            return self._told(content_of(self.fetch()))
         except (AttributeError, KeyError, IndexError, ValueError):
             return "nothing: it does not exist any more"
+
+    def _told(self, value: Any) -> str:
+        if self.what.startswith(_WHETHER):
+            return "yes" if value else "no"
+        return "none" if self.what.startswith(_THINGS) and not value else shown(value)
+
+
+#: How texts begin that ask a question, and those about any number of things: neither "is" something.
+_WHETHER, _THINGS = "whether ", "the hooks of "
+
+
+def stated(what: str, seen: str, place: str = "", now: str | None = None) -> str:
+    """What was read, where, what it was and, if that changed, what it is now, as people say it.
+
+    >>> stated("global rate", "3", " (a.py:5)", "4"), stated("whether a Net has 'fc'", "yes", now="no")
+    ('global rate is 3 (a.py:5); now it is 4', "a Net has 'fc': yes; now: no")
+    """
+    named = what.startswith((_WHETHER, _THINGS))
+    text = f"{what.removeprefix(_WHETHER)}{':' if named else ' is'} {seen}{place}"
+    return text if now is None else f"{text}; now{':' if named else ' it is'} {now}"
 
 
 _code, _defaults = operator.attrgetter("__code__"), operator.attrgetter("__defaults__")
@@ -267,9 +289,9 @@ def shown(x: Any) -> str:
     if isinstance(x, TensorType):
         return f"Tensor {x}"
     if isinstance(x, Content):
-        return f"{x.kind.__name__} {shown(x.items)}"
+        return _written(x.kind, x.items)
     if isinstance(x, tuple | list) and not is_named_tuple(x):
-        return f"({', '.join(map(shown, x[:_LEAVES_SHOWN]))}{', ...' if len(x) > _LEAVES_SHOWN else ''})"
+        return _written(type(x), x)
     if isinstance(x, types.ModuleType):
         return f"module {module_name(x)}"
     if isinstance(x, type | types.FunctionType):
@@ -278,6 +300,27 @@ def shown(x: Any) -> str:
         x, bool | int | float | str | bytes | DType | slice | range | enum.Enum | np.generic
     )
     return reprlib.repr(x) if plain else f"a {type(x).__name__} object"
+
+
+def _written(kind: type, items: Any) -> str:
+    """A container of some kind as Python writes it; `items` as `Content` has them."""
+    if issubclass(kind, np.ndarray):
+        return f"array {items.dtype}{[*items.shape]} of {_written(list, items.ravel()[: _LEAVES_SHOWN + 1].tolist())}"
+    if issubclass(kind, functools.partial):
+        return f"partial({', '.join(map(shown, items))})"
+    base = next(b for b in (dict, list, tuple, set, frozenset) if issubclass(kind, b))
+    parts = [*map(shown, items[: _LEAVES_SHOWN + 1])]
+    if base is dict:
+        keys, values = items[: len(items) // 2], items[len(items) // 2 :]
+        pairs = itertools.islice(zip(keys, values, strict=True), _LEAVES_SHOWN + 1)
+        parts = [f"{shown(key)}: {shown(value)}" for key, value in pairs]
+    text = ", ".join([*parts[:_LEAVES_SHOWN], *["..."] * (len(parts) > _LEAVES_SHOWN)])
+    text += "," * (base is tuple and len(parts) == 1)
+    if base is set or base is frozenset:
+        text = f"{{{text}}}" if parts else ""
+        return text if kind is set and parts else f"{kind.__name__}({text})"
+    text = f"[{text}]" if base is list else f"({text})" if base is tuple else f"{{{text}}}"
+    return text if kind is base else f"{kind.__name__}({text})"
 
 
 def class_attribute(cls: type, name: str) -> Any:

@@ -21,7 +21,7 @@ from .lowering import Lowering
 from .operators import as_index, require_static, special
 from .values import Cursor, describe
 
-__all__ = ["ENDLESS", "Iterated", "live", "wrapped"]
+__all__ = ["ENDLESS", "Iterated", "live", "with_sentinel", "wrapped"]
 
 
 @shown_as("iterator")
@@ -250,10 +250,15 @@ def wrapped(result: Any) -> Any:
 
 
 # ---------------------------------------------------------------------------------------------------- builtins
+def with_sentinel() -> UnsupportedSyntaxError:
+    """The error for `iter` of a function that says when it ends."""
+    return UnsupportedSyntaxError("iter() with a sentinel", code="AC1103", hint="write it as a `while` loop")
+
+
 @intrinsic(iter)
 def _iter(lw: Lowering, x: Any, *sentinel: Any) -> Any:
     if sentinel:
-        raise UnsupportedSyntaxError("iter() with a sentinel", code="AC1103", hint="write it as a `while` loop")
+        raise with_sentinel()
     if isinstance(x, Iterated):
         return x
     result = special(lw, x, "__iter__")

@@ -36,6 +36,7 @@ __all__ = [
     "peek",
     "runs_code",
     "taking_back",
+    "tells_of_changes",
 ]
 
 #: Modules whose classes run natively: their objects do not change, or are watched by content.
@@ -55,6 +56,11 @@ NATIVE = {
     "packaging",
 }
 _HOOKS = ("__getattribute__", "__getattr__")
+
+
+def tells_of_changes(lw: Lowering, x: Any, method: str) -> bool:
+    """Whether a method of a container, such as `__len__`, answers from attributes of a Cell, which are watched."""
+    return hasattr(type(x), "__graph_state__") and is_ours(lw.outside.class_attribute(type(x), method))
 
 
 def is_ours(obj: Any) -> bool:

@@ -17,11 +17,12 @@ from ..ir.core import Value
 from ..ir.primitive import REGISTRY, F, trace
 from ..ir.types import tensor
 from ..ir.walk import ops_of
+from ..source import Loc
 from .carries import KNOWN_TRIPS, Loop
 from .comparison import negate
 from .conditions import condition_of
 from .control import branch
-from .decisions import Decision
+from .decisions import KEPT, Decision
 from .exceptions import emit_raise
 from .iteration import Iteration, iteration_of
 from .jumps import RETURNED
@@ -58,7 +59,7 @@ def _for(lw: Lowering, node: Any) -> None:
     lw.place(node)
     n = iteration.length
     if not isinstance(n, int):
-        _decided(lw, node, "kept as a loop", "how many trips it has is known only at run time", n)
+        _decided(lw, node, KEPT, "how many trips it has is known only at run time", n)
         _keep(lw, node, iteration, n)
     elif n == 0 or (not iteration.force_keep and (n <= lw.options.unroll_limit or iteration.force_unroll)):
         few = f"up to {lw.options.unroll_limit} (`unroll_limit`) are unrolled"
@@ -77,7 +78,7 @@ def _keep_or_unroll(lw: Lowering, node: Any, iteration: Iteration, n: int) -> No
             few = f"up to {lw.options.unroll_limit} (`unroll_limit`) are unrolled"
             many = "`keep(...)` asks for it" if iteration.force_keep else few
             peeled = " behind its first trip, which settles the types" if problem == "peeled" else ""
-            _decided(lw, node, f"kept as a loop{peeled}, {_trips(n)}", many)
+            _decided(lw, node, f"{KEPT}{peeled}, {_trips(n)}", many)
             return
     if iteration.force_keep:
         raise LoopError(
@@ -334,20 +335,30 @@ def _while(lw: Lowering, node: Any) -> None:
     if problem is None and restart is None:
         return
     if not isinstance(problem, CompileError):
+        restart = restart or _met_again(lw, node, problem)
         lw.place(node)
         with _Attempt(lw) as kept:
             _keep_while(lw, node)
             kept.keep()
-        if restart is not None and kept.kept:
-            more = f"after {_trips(lw.options.unroll_limit)} (`unroll_limit`) its condition still holds"
+        if kept.kept:
+            still = "holds" if restart is not problem else "held where it was first met"
+            more = f"after {_trips(lw.options.unroll_limit)} (`unroll_limit`) its condition still {still}"
             why = "its condition is known only at run time" if restart.dynamic else more
-            _decided(lw, node, "kept as a loop", why, restart.condition)
-        lw.loops.decisions[key] = "kept" if kept.kept else kept.error
+            _decided(lw, node, KEPT, why, restart.condition)
+        lw.loops.decisions[key] = restart if kept.kept else kept.error
         if kept.kept:
             return
         problem = kept.error
     assert isinstance(problem, CompileError)
     _ran(lw, node, lw.options.unroll_max, problem)
+
+
+def _met_again(lw: Lowering, node: Any, before: Any) -> Any:
+    """Why a loop is kept that was kept `before`, in an earlier trace of the loop around it or by another call."""
+    with _Attempt(lw) as attempt:
+        _run_trips(lw, node, 0)
+    now = attempt.exception
+    return now if isinstance(now, _Restart) and now.dynamic else before
 
 
 def _ran(lw: Lowering, node: Any, limit: int, problem: CompileError | None = None) -> _Restart | None:
@@ -439,12 +450,17 @@ def _never_ends(lw: Lowering, test: Any) -> LoopError:
     """The error for a `while` whose condition is true however often the body runs."""
     loc = lw.place(test)
     if isinstance(test, gast.Constant):
-        what, hint = "it has no condition, and no `break` is reached", "end it with a condition or a `break`"
-    else:
-        what = "its condition does not depend on anything known only at run time, and the body does not make it false"
-        hint = "change in the body what the condition reads, make that a Tensor or a `mutable` number, or use a `break`"
+        return endless(loc)
+    what = "its condition does not depend on anything known only at run time, and the body does not make it false"
+    hint = "change in the body what the condition reads, make that a Tensor or a `mutable` number, or use a `break`"
     notes = lw.reasons.known(lw.frame, test)
     return LoopError(f"this `while` never ends: {what}", code="AC1503", loc=loc, notes=notes, hint=hint)
+
+
+def endless(loc: Loc) -> LoopError:
+    """The error for a loop without a condition that nothing ends."""
+    what = "this `while` never ends: it has no condition, and no `break` is reached"
+    return LoopError(what, code="AC1503", loc=loc, hint="end it with a condition or a `break`")
 
 
 # ---------------------------------------------------------------------------------------------------- attempts

@@ -20,7 +20,7 @@ from .operators import is_ours
 from .statements import store
 from .values import class_of, describe, is_dynamic
 
-__all__: list[str] = []
+__all__ = ["refused"]
 
 
 @statement("With")
@@ -65,14 +65,14 @@ def _method(lw: Lowering, manager: Any, name: str, place: Loc) -> tuple[types.Fu
     found = None if is_dynamic(manager) else lw.outside.class_attribute(cls, name)
     if not isinstance(found, types.FunctionType) or is_ours(cls) or cls.__module__ == "contextlib":
         what = "of a contextmanager function" if cls.__module__ == "contextlib" else f"of a {describe(manager)}"
-        raise UnsupportedSyntaxError(
-            f"'with' {what} cannot be used in compiled code",
-            code="AC1108",
-            loc=place,
-            hint=getattr(cls, "__graph_advice__", None)
-            or "use contextlib.nullcontext, or a class whose `__enter__` and `__exit__` are plain methods",
-        )
+        raise refused(what, getattr(cls, "__graph_advice__", None)).at(place)
     return found, next(c for c in cls.__mro__ if name in c.__dict__)
+
+
+def refused(what: str, advice: str | None = None) -> UnsupportedSyntaxError:
+    """The error for a `with` of something that compiled code cannot enter."""
+    hint = advice or "use contextlib.nullcontext, or a class whose `__enter__` and `__exit__` are plain methods"
+    return UnsupportedSyntaxError(f"'with' {what} cannot be used in compiled code", code="AC1108", hint=hint)
 
 
 def _all_of(ops: list[Op]) -> list[Op]:

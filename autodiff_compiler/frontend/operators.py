@@ -68,6 +68,8 @@ __all__ = [
     "is_generated",
     "is_ours",
     "python_method",
+    "refuse_data",
+    "refuse_environment",
     "refuse_text",
     "require_static",
     "special",
@@ -224,6 +226,24 @@ def refuse_text(x: Any, what: str) -> None:
         raise StaticValueError(
             f"{what} of a str that is known only at run time",
             hint="it can be printed, raised, be the message of an assert, or be joined to other text",
+        )
+
+
+def refuse_environment(x: Any) -> None:
+    """Refuses to look into `os.environ`, which is another one in the next run."""
+    if type(x).__module__ == "os":
+        raise SideEffectError(
+            "the environment would be read once, while compiling, and frozen",
+            code="AC1604",
+            hint="pass the value as an argument",
+        )
+
+
+def refuse_data(name: str) -> None:
+    """Refuses the methods by which a Tensor is given other data."""
+    if name in ("set_data", "init_data"):
+        raise SideEffectError(
+            f"'{name}' cannot be used in compiled code", code="AC1605", hint="use `ops.assign(parameter, value)`"
         )
 
 
@@ -417,10 +437,7 @@ def _tensor_attribute(lw: Lowering, owner: Any, name: str) -> Any:
         return TensorMethod(name, owner, None)
     known = [*METHODS, "shape", "dtype", "ndim", "size"]
     kind = Parameter if type(owner) is StateVar else Tensor
-    if name in ("set_data", "init_data"):
-        raise SideEffectError(
-            f"'{name}' cannot be used in compiled code", code="AC1605", hint="use `ops.assign(parameter, value)`"
-        )
+    refuse_data(name)
     if hasattr(kind, name):
         raise UnsupportedCallError(
             f"'{name}' of a Tensor cannot be used in compiled code"
@@ -466,12 +483,7 @@ def subscript(lw: Lowering, owner: Any, index: Any) -> Any:
             return LocalList(value)
         return lw.outside.item(owner, index, value) if not isinstance(owner, LocalList | LocalDict) else value
     refuse_text(owner, "an element")
-    if type(owner).__module__ == "os":
-        raise SideEffectError(
-            "the environment would be read once, while compiling, and frozen",
-            code="AC1604",
-            hint="pass the value as an argument",
-        )
+    refuse_environment(owner)
     if type(owner) is collections.ChainMap:  # its own method catches exceptions
         maps = [lw.outside.item(owner.maps, i, m) for i, m in enumerate(attribute(lw, owner, "maps"))]
         return subscript(lw, next((m for m in maps if isinstance(m, dict) and index in m), {}), index)

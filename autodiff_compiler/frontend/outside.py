@@ -148,10 +148,11 @@ class Outside:
         what: str,
         ask: Callable[[], Any],
         quick: tuple[Callable[[Any], Any], Any] | None = None,
+        watched: bool = False,
     ) -> Any:
         """What is asked of an outside object without reading a part of it: its length, whether it has an attribute."""
         value = ask()
-        self.guard((key, id(owner)), what, ask, value, quick=quick)  # `ask` keeps the owner alive
+        self.guard((key, id(owner)), what, ask, value, watched, quick)  # `ask` keeps the owner alive
         return value
 
     def class_attribute(self, cls: type, name: str) -> Any:

@@ -42,7 +42,9 @@ def part(lw: Lowering, owner: Any, index: slice) -> Any:
     def fetch() -> Any:
         return _identities(tuple(owner)[index])
 
-    lw.outside.guard(("query", id(owner), repr(index)), f"slice {index!r}", fetch, fetch(), watched=True)
+    bounds = ["" if x is None else str(x) for x in (index.start, index.stop, index.step)]
+    what = f"the part [{':'.join(bounds if bounds[2] else bounds[:2])}] of a {type(owner).__name__}"
+    lw.outside.guard(("query", id(owner), repr(index)), what, fetch, fetch(), watched=True)
     return owner[index]
 
 
@@ -52,7 +54,14 @@ def _identities(x: Any) -> Any:
         x = list(x.items())
     if isinstance(x, list | tuple):
         return tuple([_identities(v) for v in x])
-    return x if isinstance(x, str) else id(x)
+    return x if isinstance(x, str) else _Identity(id(x))
+
+
+class _Identity(int):
+    """Which object it is; as text it is the same in each process."""
+
+    def __repr__(self) -> str:
+        return "an object"
 
 
 def _abstract(lw: Lowering, x: Any) -> Any:

@@ -255,4 +255,5 @@ def _step(op: Op) -> str:
 
 
 def _at(loc: Loc | None) -> str:
-    return f" ({loc.short})" if loc is not None else ""
+    """A place, if its line can be looked up; that of a program from standard input cannot."""
+    return f" ({loc.short})" if loc is not None and line_of(loc.file, loc.line) else ""

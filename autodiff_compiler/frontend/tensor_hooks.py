@@ -15,7 +15,7 @@ from ..errors import HookError
 from ..ir.core import Block, Value
 from ..ir.primitive import F, trace
 from ..ir.walk import ops_of
-from ..runtime.hooks import HookHandle, Registered, none_outside, not_here, registered_on, through
+from ..runtime.hooks import HookHandle, Registered, any_outside, not_here, registered_on, through
 from ..runtime.rules import check_shape
 from ..source import Loc
 from .custom import edited
@@ -159,8 +159,9 @@ def _of_input(lw: Lowering, number: int) -> tuple[Registered, ...]:
     source = lw.inputs.source(number)
     if source is None:
         return ()
-    if none_outside():
-        lw.outside.guard(("hooks outside",), "whether no Tensor has hooks", none_outside, True, watched=True)
+    if not any_outside():
+        what = "whether any Tensor has hooks"
+        lw.outside.guard(("hooks outside",), what, any_outside, False, watched=True)
         return ()
     hooks = registered_on(source)
     lw.inputs.hooks[number] = hooks

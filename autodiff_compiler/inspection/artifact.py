@@ -16,6 +16,7 @@ from ..ir.core import Module, Value
 from ..ir.types import TensorType
 from ..primitives.flops import size_of_type
 from ..runtime.tensor import Tensor
+from ..whole_files import write_text
 from .irtext import Bindings, IRText
 from .memory_use import MemoryUse
 
@@ -75,7 +76,7 @@ class Artifact:
         from .dumps import stage_text
 
         module = self._module(stage)
-        text = stage_text(stage, module, compiled.program.stages, self.of, compiled.lowered.reasons)
+        text = stage_text(stage, module, compiled.program.stages, self.of, compiled.lowered)
         return IRText(text, stage, self.of, self._bound(module))
 
     def _module(self, stage: str) -> Module:
@@ -196,7 +197,8 @@ class Artifact:
         storage = found.storage
         return MemoryUse(
             self._name, found.backend, sum(arguments), sum(results), sum(arguments[i] for i in executable.overwrites),
-            storage.constants, storage.arena, storage.stacks, storage.per_trip, getattr(executable, "code_bytes", None),
+            storage.constants, storage.arena, storage.stacks.known, storage.stacks.per_trip,
+            getattr(executable, "code_bytes", None),
         )  # fmt: skip
 
     def save(self, path: str) -> None:
@@ -261,8 +263,7 @@ class Artifact:
         """
         from .report import page
 
-        with open(path, "w", encoding="utf-8") as file:
-            file.write(page(self, timing))
+        write_text(path, page(self, timing))
 
     def explain(self) -> str:
         """What was decided and why, in sections that are there if they have something to say.

@@ -10,11 +10,13 @@ from typing import Any
 
 import gast
 
+from ..depth import deep
 from ..errors import CompileError
 from ..frontend import fence, source_tree
+from ..frontend.calls import overrides_call
 from ..frontend.source_tree import SourceTree
 from .refusals import Reader
-from .scopes import Container, Scopes, container_of
+from .scopes import Scopes, is_jit, last_name, made_of
 
 __all__ = ["Checked", "check_file"]
 
@@ -29,6 +31,7 @@ class Checked:
     errors: list[CompileError]
 
 
+@deep
 def check_file(path: str, name: str | None = None, *, everything: bool = False) -> Checked:
     """Lists what of a file no argument types can make compile.
 
@@ -36,7 +39,7 @@ def check_file(path: str, name: str | None = None, *, everything: bool = False) 
     and what these call in the same file; with `name` (``function`` or ``Class.method``; ``Class`` is its `construct`)
     that one and what it calls; with `everything` every function but `__init__`.
 
-    Raises SyntaxError, and KeyError for an unknown name.
+    Raises SyntaxError, KeyError for an unknown name, and RecursionDepthError where the code is nested too deeply.
     """
     outline = _Outline(path)
     if name is not None:
@@ -44,7 +47,9 @@ def check_file(path: str, name: str | None = None, *, everything: bool = False) 
         if not roots:
             raise KeyError(name)
     elif everything:
-        roots = [tree for tree in outline.trees if getattr(tree.node, "name", "__init__") != "__init__"]
+        named = [tree for tree in outline.trees if getattr(tree.node, "name", "__init__") != "__init__"]
+        # Of a function inside another one nobody knows whether the outer one is compiled: it is read with that.
+        roots = [*(tree for tree in named if tree.outer is None), *outline.roots()]
     else:
         roots = list(outline.roots())
     found = outline.read(roots)
@@ -66,7 +71,7 @@ class _Outline:
         """The functions that are compiled for sure."""
         given = {id(node) for tree in (None, *self.trees) for node in self._given_in(tree)}
         for tree in self.trees:
-            decorated = any(map(_is_jit, getattr(tree.node, "decorator_list", ())))
+            decorated = any(map(is_jit, getattr(tree.node, "decorator_list", ())))
             construct = tree.function.endswith(".construct") and self._in_cell(tree)
             if decorated or construct or id(tree.node) in given:
                 yield tree
@@ -74,7 +79,7 @@ class _Outline:
     def _given_in(self, tree: SourceTree | None) -> Iterator[Any]:
         """The functions and lambdas that a function, or the module, gives to `jit`."""
         for node in _own_nodes(self.module if tree is None else tree.node):
-            if not (isinstance(node, gast.Call) and _last_name(node.func) == "jit"):
+            if not (isinstance(node, gast.Call) and last_name(node.func) == "jit"):
                 continue
             arguments = [*node.args[:1], *(k.value for k in node.keywords if k.arg in ("function", "fn"))]
             for part in (p for a in arguments for p in _functions_in(a)):
@@ -97,7 +102,7 @@ class _Outline:
         nodes = self._classes[name].bases if name in self._classes else []
         if any(_is_package_cell(self._scopes.path(node)) for node in nodes):
             return True
-        bases = [_last_name(b) for b in nodes]
+        bases = [last_name(b) for b in nodes]
         return any(b.endswith("Cell") or (b not in seen and self.is_cell(b, seen | {name})) for b in bases)
 
     def read(self, roots: list[SourceTree]) -> dict[int, list[CompileError]]:
@@ -109,12 +114,19 @@ class _Outline:
             if id(tree.node) in found:
                 continue
             alone = replace(tree, outer=None)  # the functions around it are not compiled
-            reader = Reader(self._around(tree.outer), self._containers(tree), self.is_cell)
-            found[id(tree.node)] = [*fence.check(alone), *reader.read(alone)]
+            reader = Reader(self._around(tree.outer), self._attributes(tree), self.is_cell)
+            found[id(tree.node)] = [*fence.check(alone), *reader.read(alone), *self._overridden(tree)]
             mentioned = [node for node in reader.mentioned if not _runs_outside(node)]
             todo += [self._of_node[id(node)] for node in mentioned if id(node) in self._of_node]
             todo += self._methods_mentioned(tree)
         return found
+
+    def _overridden(self, tree: SourceTree) -> Iterator[CompileError]:
+        """Where the method that is read, or `construct` that belongs to it, is not what a call of the Cell runs."""
+        owner, _, method = tree.function.rpartition(".")
+        if method in ("construct", "__call__") and self._in_cell(tree):
+            for place in (t for t in self._methods(owner, "__call__") if owner):
+                yield overrides_call(owner.rpartition(".")[2]).at(place.loc(place.node))
 
     def _methods_mentioned(self, tree: SourceTree) -> Iterator[SourceTree]:
         owner = tree.function.rpartition(".")[0]
@@ -126,21 +138,21 @@ class _Outline:
         """The methods of this name that a class has, or the nearest of its bases in the file that has one."""
         found = [tree for tree in self.trees if tree.function == f"{owner}.{name}"]
         cls = self._classes.get(owner.rpartition(".")[2])
-        for base in () if found or cls is None else [_last_name(b) for b in cls.bases]:
+        for base in () if found or cls is None else [last_name(b) for b in cls.bases]:
             if base != owner:
                 found += self._methods(base, name)
         return found
 
-    def _containers(self, tree: SourceTree) -> dict[str, Container]:
-        """The attributes that the class of a method binds in `__init__` only, to new lists, dicts or sets."""
+    def _attributes(self, tree: SourceTree) -> dict[str, Any]:
+        """The attributes that the class of a method binds in `__init__` only, to what is known of their values."""
         cls = self._classes.get(tree.function.rpartition(".")[0].rpartition(".")[2])
-        found: dict[str, Container | None] = {}
+        found: dict[str, Any] = {}
         for method in cls.body if cls is not None else ():
             for node in gast.walk(method):
                 for target in node.targets if isinstance(node, gast.Assign) else ():
                     if isinstance(target, gast.Attribute) and getattr(target.value, "id", "") == "self":
                         fresh = getattr(method, "name", "") == "__init__" and target.attr not in found
-                        found[target.attr] = container_of(node.value) if fresh else None
+                        found[target.attr] = made_of(node.value) if fresh else None
         return {name: made for name, made in found.items() if made is not None}
 
 
@@ -156,13 +168,6 @@ def _is_package_cell(path: str | None) -> bool:
         if isinstance(found, type) and hasattr(found, "__graph_state__"):
             return True
     return False
-
-
-def _is_jit(decorator: Any) -> bool:
-    """Whether a decorator is ``jit``, ``jit(...)`` or ``partial(jit, ...)``."""
-    if isinstance(decorator, gast.Call):
-        return _is_jit(decorator.func) or (_last_name(decorator.func) == "partial" and _is_jit(decorator.args[0]))
-    return _last_name(decorator) == "jit"
 
 
 def _own_nodes(scope: Any) -> Iterator[Any]:
@@ -189,9 +194,5 @@ def _runs_outside(function: Any) -> bool:
     return any(_names_of(d) & {"constexpr", "py_call"} for d in getattr(function, "decorator_list", ()))
 
 
-def _last_name(node: Any) -> str:
-    return str(getattr(node, "attr", getattr(node, "id", "")))
-
-
 def _names_of(decorator: Any) -> set[str]:
-    return {_last_name(n) for n in gast.walk(decorator) if isinstance(n, gast.Name | gast.Attribute)}
+    return {last_name(n) for n in gast.walk(decorator) if isinstance(n, gast.Name | gast.Attribute)}

@@ -16,8 +16,8 @@ from .estimate import Model, Seconds, model_of
 from .figures import amount, duration, size
 from .kernel_speeds import times_unknown
 from .machine_limits import MachineLimits
-from .tabular import shortened, text_table
-from .user_lines import ELSEWHERE, UserLine, named, user_line
+from .tabular import html_table, shortened, text_table
+from .user_lines import ELSEWHERE, LEAVING, UserLine, named, user_line
 
 __all__ = ["CALL_ITSELF", "Cost", "Line", "cost_of"]
 
@@ -101,14 +101,8 @@ class Cost:
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
-        head, rows = self._table()
-        made = [f"<p>{html.escape(self._headline())}</p><table><thead><tr>"]
-        made += [f"<th>{html.escape(cell)}</th>" for cell in head]
-        made.append("</tr></thead><tbody>")
-        for row in rows:
-            made += ["<tr>", *[f"<td>{html.escape(cell)}</td>" for cell in row], "</tr>"]
         notes = [f"<p>{html.escape(note)}</p>" for note in self._notes() if note]
-        return "".join([*made, "</tbody></table>", *notes])
+        return "".join([f"<p>{html.escape(self._headline())}</p>", html_table(*self._table(), _LEFT), *notes])
 
     def _headline(self) -> str:
         text = f"{self.name} on {self.backend}: {amount(self.flops)} operations, {size(self.bytes)} moved"
@@ -224,7 +218,8 @@ class _Counter:
         for x, row in found.items():
             if not (row.flops or row.read or row.written or row.seconds or (x is not None and x.blocks)):
                 row.ops = []  # no code: constants, views
-            _merge(tally, {user_line(x.loc if x is not None else _first(piece.ops)): row})
+            place = user_line(x.loc if x is not None else _first(piece.ops)) if piece.ops else LEAVING
+            _merge(tally, {place: row})
         return tally
 
 
@@ -260,7 +255,7 @@ def cost_of(name: str, work: Work, limits: MachineLimits | None, trips: int = 1)
         if not (row.flops or row.read or row.written or row.seconds):
             continue
         seconds = row.seconds if model is not None else None
-        text = line_of(file, line).strip() if file else ELSEWHERE
+        text, part = (line_of(file, line).strip(), part) if file else (part or ELSEWHERE, "")
         figures = (row.flops, row.read, row.written, seconds, row.seconds / (whole.seconds or 1), _bound(row.time))
         lines.append(Line(file, line, part, text, tuple(row.ops), *figures))
     lines.sort(key=lambda x: (-(x.seconds or 0.0), -x.flops, -x.bytes, x.file, x.line, x.part))

@@ -5,9 +5,11 @@ from __future__ import annotations
 import re
 import textwrap
 from collections import Counter
-from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, NamedTuple
 
+from ..backends.stacks import Bytes, Stacks
+from ..compiler.fast import asked_in_python, long_because
 from ..compiler.history import Watched, watched
 from ..compiler.pipeline import coverage, kernels_of, why_numpy
 from ..config import context
@@ -15,12 +17,15 @@ from ..frontend.guards import LookupGuard
 from ..ir.core import Module, Op
 from ..ir.types import TensorType
 from ..ir.walk import count_ops, ops_of
-from ..source import Loc, is_users
+from ..source import Loc
 from .figures import size
-from .kept import bytes_of, kept_for_adjoint
+from .kept import kept_for_adjoint
+from .tabular import shortened
+from .told import guards_by_kind, names_stand, states_told
 
 if TYPE_CHECKING:
     from ..backends.native.apart import Grouped
+    from ..compiler.specialised import Specialised
     from ..frontend.reasons import Reasons
     from .artifact import Artifact
 
@@ -33,6 +38,8 @@ _MOST = 30
 #: How many reasons are given why ops have kernels of their own.
 _APART = 8
 _PLACE_OR_SIZE = re.compile(r"\([^)]*\)|\[[^]]*\]")
+#: What makes the name of a value one of its own.
+_NUMBER = re.compile(r"_\d+$")
 _WIDTH = 116
 
 
@@ -42,6 +49,7 @@ def explained(artifact: Artifact) -> str:
     lowered, opt = compiled.lowered, compiled.program.stages.opt
     backend = artifact._work.backend
     native = kernels_of(opt) if backend == "native" else None
+    long_way, asked = _calls(compiled) if native is not None else ([], [])
     sections = [
         ("Static (known while compiling) or dynamic (known when it runs): names of the function at its end",
          lowered.reasons.table()),
@@ -49,8 +57,10 @@ def explained(artifact: Artifact) -> str:
         ("Derivative: what its adjoint reads of the forward part", _saved(opt, native)),
         ("Kernels: ops that are computed together", _fused(native) if native is not None else _single(opt, backend)),
         ("Valid as long as (guards, checked at every call)", _guards(watched([compiled]))),
+        ("Calls go the long way, in Python, which takes some microseconds each", long_way),
+        ("Asked in Python before each call, about 0.2 us each or more", asked),
         ("Tensors from outside, read at every call", [f"{c.what}: {c.type!r}" for c in lowered.captures]),
-        ("States", _states(opt)),
+        ("States", states_told(opt)),
         (f"On {context.device_target}", _device(opt)),
         ("Passes", _passes(artifact)),
     ]  # fmt: skip
@@ -65,7 +75,8 @@ def explained(artifact: Artifact) -> str:
 def _in_short(opt: Module, backend: str) -> str:
     ops = sum(map(count_ops, opt))
     loops = sum(op.defn.name in ("while", "scan") for function in opt for op in ops_of(function.body))
-    return f"{_count(ops, 'op')}, {_count(loops, 'loop')}, run by {_RUNNERS.get(backend, backend)}"
+    ran = f"{_count(ops, 'op')}, {_count(loops, 'loop')}, run by {_RUNNERS.get(backend, backend)}"
+    return f"{ran}\nwhat is expensive in it: `cost()` estimates, `timing()` and `profile(fn)` measure it"
 
 
 def _count(n: int, what: str) -> str:
@@ -92,12 +103,13 @@ def _control(reasons: Reasons) -> Iterator[str]:
     """A line for each loop and branch of the user's and each outcome, and why."""
     found: dict[tuple[str, int], list[str]] = {}
     for d in reasons.decisions:
-        if not is_users(d.loc.file):
+        if not d.about:
             continue
-        line = f"{_place(d.loc)}: {d.statement}: {d.outcome}: {d.why}"
+        line = f"{_place(d.loc)}: {d.about}: {d.outcome}: {d.why}"
         because = reasons.why(d.because_of)
         line += f" ({because})" if because else ""
-        here = found.setdefault((d.loc.file, d.loc.line), [])
+        user = d.loc.of_user()
+        here = found.setdefault((user.file, user.line), [])
         if line not in here:
             here.append(line)
     for _, lines in sorted(found.items()):
@@ -108,28 +120,51 @@ def _control(reasons: Reasons) -> Iterator[str]:
 def _saved(opt: Module, native: Grouped | None) -> Iterator[str]:
     """What ops of the adjoint read that others made, with its bytes, and what they compute again."""
     kernel = {op: i for i, ops in enumerate(native.kernels if native is not None else ()) for op in ops}
-    lines = list[str]()
-    total = {False: 0, True: 0}  # in all, and in each trip of loops whose length is not known
-    again: Counter[str] = Counter()
-    for function in opt if native is None else native.module:
+    alike: dict[_Kind, list[tuple[str, Bytes]]] = {}  # unrolled loops have many that differ in their names only
+    total, again = Bytes(), Counter[str]()
+    module = opt if native is None else native.module
+    stacks = Stacks(module)
+    for function in module:
         kept = kept_for_adjoint(function)
         again.update(f"{x.owner.defn.name} ({_place(x.owner.loc)})" for x in kept.again if isinstance(x.owner, Op))
         for x, ops in kept.readers.items():
-            maker, (nbytes, grows) = x.owner, bytes_of(x)
+            maker, nbytes = x.owner, stacks.of(x)
             assert isinstance(maker, Op)
-            what = f"{f'%{x.name} ' if x.name else ''}{maker.defn.name} ({_place(maker.loc)}), {x.type!r}"
             where = ", ".join(dict.fromkeys(_place(op.loc) for op in ops))
-            if kernel and all(kernel.get(op, -1) == kernel.get(maker, -2) for op in ops):
-                lines.append(f"at hand: {what}: for {where}, in the same kernel")
-                continue
-            amount = f"{size(nbytes)} for each trip" if grows else size(nbytes)
-            lines.append(f"saved: {what}, {amount}: for {where}")
-            total[grows] += nbytes
+            at_hand = bool(kernel) and all(kernel.get(op, -1) == kernel.get(maker, -2) for op in ops)
+            name = x.name or ""
+            made = f"{maker.defn.name} ({_place(maker.loc)})"
+            same = _Kind(at_hand, _NUMBER.sub("", name), made, repr(x.type), where)
+            alike.setdefault(same, []).append((name, nbytes))
+            total += Bytes() if at_hand else nbytes
+    lines = [_kept(kind, values) for kind, values in alike.items()]
     lines += [f"computed again: {what}{f', {n} times' if n > 1 else ''}" for what, n in again.items()]
     if lines:
-        parts = [f"{size(n)}{' for each trip' * grows}" for grows, n in total.items() if n]
-        yield f"{' and '.join(parts) or 'nothing'} is saved; arguments, which are there anyway, are not counted"
+        yield f"{total.told(size) or 'nothing'} is saved; arguments, which are there anyway, are not counted"
         yield from _first(lines, "values")
+
+
+class _Kind(NamedTuple):
+    """What values that the adjoint reads have in common: of one line of the user's in all trips of an unrolled loop."""
+
+    at_hand: bool
+    name: str
+    maker: str
+    type: str
+    readers: str
+
+
+def _kept(kind: _Kind, values: Sequence[tuple[str, Bytes]]) -> str:
+    """A line for values of a kind, with their names and bytes."""
+    names = [f"%{name}" for name, _ in values if name]
+    what = " ".join([*names, kind.maker])
+    amount = sum((nbytes for _, nbytes in values), Bytes()).told(size) or size(0)
+    if len(values) > 1:
+        named = f" ({names[0]} {'and' if len(names) == 2 else 'to'} {names[-1]})" if names else ""
+        what, amount = f"{len(values)} values{named} of {kind.maker}", f"{amount} in all"
+    if kind.at_hand:
+        return f"at hand: {what}, {kind.type}: for {kind.readers}, in the same kernel"
+    return f"saved: {what}, {kind.type}, {amount}: for {kind.readers}"
 
 
 # ------------------------------------------------------------------------------------------------ kernels
@@ -211,23 +246,24 @@ def _first(lines: list[str], what: str) -> list[str]:
     return lines if rest <= 0 else [*lines[:_MOST], f"and {rest} more {what}"]
 
 
-def _guards(guards: Iterable[Watched]) -> list[str]:
-    lines = []
-    for guard in guards:
-        line = str(guard)
-        if guard.what == LookupGuard.what:  # it has a list of names, not a value
-            line = f"these names in classes, modules and builtins still stand for what they did: {guard.seen}"
-        lines.append(line if len(line) <= 2 * _WIDTH else line[: 2 * _WIDTH - 3] + "...")
-    return [part for line in _first(lines, "(`fn.guards()` has all)") for part in wrapped(line)]
+def _guards(guards: Sequence[Watched]) -> list[str]:
+    told = (
+        names_stand(guard) if guard.what == LookupGuard.what else shortened(str(guard), 2 * _WIDTH) for guard in guards
+    )
+    lines = _counted(Counter(told))
+    if len(lines) > _MOST:
+        lines = list(guards_by_kind(guards))
+    return [part for line in lines for part in wrapped(line)]
+
+
+def _calls(compiled: Specialised) -> tuple[list[str], list[str]]:
+    """Why machine code does not check calls of this form; if it does, what it asks Python."""
+    reasons = [f"because {reason}" for reason in (*compiled.unusual, long_because(compiled)) if reason]
+    asked = [] if reasons else _first(_counted(Counter(asked_in_python(compiled))), "questions")
+    return reasons, [part for line in asked for part in wrapped(line)]
 
 
 # --------------------------------------------------------------------------------------------- states, device, passes
-def _states(module: Module) -> Iterator[str]:
-    written = set(module.outputs)
-    for name in module.inputs:
-        yield f"{name}: {module.states[name].type!r}, {'read and written' if name in written else 'read'}"
-
-
 def _device(module: Module) -> list[str]:
     return [] if context.device_target == "CPU" else str(coverage(module)).splitlines()
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from ..backends.stacks import Bytes, Stacks
 from ..compiler.pipeline import Stages, kernels_of
 from ..config import context
 from ..ir.core import Function, Module, Op, Value
@@ -18,11 +19,12 @@ from ..ir.walk import count_ops, ops_of
 from ..passes.fuse import fusion_plan
 from ..passes.manager import PassReport, dump_function
 from ..primitives.autodiff import EXPANDED
-from ..source import is_users
 from .decisions import shared_kernels, wrapped
-from .kept import bytes_of, kept_for_adjoint
+from .kept import kept_for_adjoint
+from .results import purposes, returned
 
 if TYPE_CHECKING:
+    from ..frontend.lower import Lowered
     from ..frontend.reasons import Reasons
 
 __all__ = ["stage_text"]
@@ -40,20 +42,17 @@ _NAMED = 8
 _DECISIONS = 20
 
 
-def stage_text(stage: str, module: Module, stages: Stages, of: str, reasons: Reasons | None = None) -> str:
-    """The text of a module, which is that of a stage of the program `of` (its call).
-
-    `reasons` know what the frontend decided: which loops it unrolled, for one.
-    """
-    header = [f"stage {stage} of {of}", *_header(stage, stages, of)]
-    head = "\n".join(_comments(header))
+def stage_text(stage: str, module: Module, stages: Stages, of: str, lowered: Lowered) -> str:
+    """The text of a module, which is that of a stage of the program `of` (its call)."""
     names: dict[Value, str] = {}
     parts = ["\n".join(declarations(module))] if module.states or module.constants or module.callables else []
     for function in module:
         parts.append(dump_function(function, module, ["fuse", "plan_memory"] if stage == "plan" else [], names))
+    header = [f"stage {stage} of {of}", *_header(stage, stages, of), *_results(module.entry, lowered, names)]
+    head = "\n".join(_comments(header))
     footer = [*_footer(stage, module, stages, names)]
-    if stage == "front" and reasons is not None:
-        decisions = [*dict.fromkeys(_decided(reasons))]
+    if stage == "front":
+        decisions = [*dict.fromkeys(_decided(lowered.reasons))]
         footer += decisions[:_DECISIONS]
         if len(decisions) > _DECISIONS:
             footer.append(f"{len(decisions) - _DECISIONS} more loops and branches: explain() names them")
@@ -89,6 +88,16 @@ def _derivatives(module: Module) -> Iterator[str]:
             yield f"derivative by {by or 'nothing'}" + (f" at {line_of_place(op.loc)}" if op.loc is not None else "")
 
 
+def _results(entry: Function, lowered: Lowered, names: Mapping[Value, str]) -> Iterator[str]:
+    """What is returned that no op computes, and the results that are for something else (see `results.purposes_in`)."""
+    arguments = [names[x] for x in entry.args]
+    what = returned(lowered, arguments)
+    if what is not None:
+        yield f"returned: {what}"
+    for i, purpose in purposes(lowered, arguments).items():
+        yield f"result {i} ({names[entry.outs[i]]}): {purpose}"
+
+
 # ------------------------------------------------------------------------------------------- footer
 def _footer(stage: str, module: Module, stages: Stages, names: Mapping[Value, str]) -> Iterator[str]:
     loops = [op for function in module for op in ops_of(function.body) if op.defn.name in ("while", "scan")]
@@ -106,8 +115,8 @@ def _footer(stage: str, module: Module, stages: Stages, names: Mapping[Value, st
 
 def _decided(reasons: Reasons) -> Iterator[str]:
     for d in reasons.decisions:
-        if is_users(d.loc.file):
-            yield f"{d.statement} at {line_of_place(d.loc)}: {d.outcome}: {d.why}"
+        if d.about:
+            yield f"{d.about} at {line_of_place(d.loc)}: {d.outcome}: {d.why}"
 
 
 def _loops(loops: Sequence[Op]) -> Iterator[str]:
@@ -123,14 +132,13 @@ def _loop(op: Op) -> str:
 
 
 def _kept(module: Module, names: Mapping[Value, str]) -> Iterator[str]:
+    stacks = Stacks(module)
     for function in module:
         kept = kept_for_adjoint(function)
         if kept.readers:
-            sizes = [bytes_of(x) for x in kept.readers]
-            amounts = [(sum(n for n, grows in sizes if grows is each), each) for each in (False, True)]
-            parts = [f"{n} bytes{' for each trip' * each}" for n, each in amounts if n] or ["0 bytes"]
+            amount = sum(map(stacks.of, kept.readers), Bytes()).told("{} bytes".format) or "0 bytes"
             # What one kernel makes and reads again has no bytes, but only the backend knows kernels.
-            yield f"kept for the adjoint: {_named([*kept.readers], names)} (up to {' and '.join(parts)})"
+            yield f"kept for the adjoint: {_named([*kept.readers], names)} (up to {amount})"
         if kept.again:
             yield f"computed again for the adjoint: {_named(kept.again, names)}"
 

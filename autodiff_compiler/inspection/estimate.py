@@ -18,7 +18,7 @@ __all__ = ["Model", "Seconds", "model_of"]
 #: Products whose arithmetic runs at the speed of `MachineLimits.product`.
 _PRODUCTS = frozenset({"matmul", "conv", "conv_input", "conv_filter"})
 #: Operations of a product from which on that is so; smaller ones run at the share `_SMALL_PRODUCT` of the peak.
-_LARGE_PRODUCT, _SMALL_PRODUCT = 2 * 64**3, 0.6
+_LARGE_PRODUCT, _SMALL_PRODUCT = 2 * 100**3, 0.6
 #: Other arithmetic is no multiply-adds: half of them, so half of the peak.
 _PLAIN = 0.5
 #: Of instructions on single numbers some wait for others, and some do not: what one takes, in latencies of a

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-__all__ = ["amount", "duration", "size"]
+from decimal import Decimal
+
+__all__ = ["amount", "duration", "size", "times"]
 
 
 def amount(n: int) -> str:
@@ -33,6 +35,15 @@ def duration(seconds: float) -> str:
         if seconds * factor >= 1:
             return f"{_digits(seconds * factor)} {unit}"
     return f"{_digits(seconds * 1e9)} ns"
+
+
+def times(factor: float) -> str:
+    """How many times as much, with three digits.
+
+    >>> times(2664.0), times(1.0), times(0.0000123)
+    ('2,660x', '1x', '0.0000123x')
+    """
+    return f"{Decimal(f'{factor:.3g}'):,f}x"
 
 
 def _scaled(x: float, step: float, units: tuple[str, ...]) -> str:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from ..ir.printer import Unbound
+from ..whole_files import write_with_arrays
 
 if TYPE_CHECKING:
     from ..ir.core import Module
@@ -119,10 +120,11 @@ class IRText(str):
 
         Numbers of values, suffixes of names and places in the source do not count where they only moved: a line is
         shown if its op, its types, its attributes or its operands are others.  Removed lines name values as the new
-        text does.  What stands behind ``//`` counts between texts of the same stage, and so do the numbers in large
-        constants, where both texts know them; the values of states and captured Tensors do not.  Functions are compared
-        by their order, whatever they are called, if there are as many.  `context`: how many unchanged lines are shown
-        around; `color`: with colours for a terminal.
+        text does.  What stands behind ``//`` counts between texts of the same stage, but for the lines of the source
+        that it names (all that comments of generated code do), and so do the numbers in large constants, where both
+        texts know them; the values of states and captured Tensors do not.  Functions are compared by their order,
+        whatever they are called, if there are as many.  `context`: how many unchanged lines are shown around; `color`:
+        with colours for a terminal.
 
         >>> from autodiff_compiler import Tensor, jit
         >>> text = jit(lambda x: (x * x) * 1.0).lower(Tensor([3.0]))
@@ -140,9 +142,15 @@ class IRText(str):
         return IRText(super().replace(old, new, count), self.stage, self.of, self._bound)
 
     def save(self, path: Any) -> None:
-        """Writes the text to a file."""
-        with open(path, "w", encoding="utf-8") as file:
-            file.write(self)
+        """Writes the text to a file, and what IR has the names of to an .npz file beside it, if there is anything.
+
+        So ``run f.ir`` finds constants and states in `f.ir.npz`.
+        """
+        values: dict[str, Any] = {}
+        if self.stage not in ("source", "code", "diff"):
+            values |= {f"constant/{name}": array for name, array in self.constants.items()}
+            values |= {f"state/{name}": array for name, array in self.states.items()}
+        write_with_arrays(path, self, values)
 
     def _repr_html_(self) -> str:
         if self.stage == "diff":

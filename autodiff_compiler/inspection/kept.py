@@ -1,4 +1,4 @@
-"""What derivatives need of the program again: values that are kept for them, with their bytes, or computed again."""
+"""What derivatives need of the program again: values that are kept for them, or computed again."""
 
 from __future__ import annotations
 
@@ -6,12 +6,10 @@ from dataclasses import dataclass
 
 from ..ir.core import Function, Op, Value
 from ..ir.naming import definitions
-from ..ir.types import Seq, TensorType, Type
 from ..ir.walk import ops_of
 from ..passes.memory import shown_by
-from ..primitives.flops import size_of_type
 
-__all__ = ["Kept", "bytes_of", "kept_for_adjoint"]
+__all__ = ["Kept", "kept_for_adjoint"]
 
 
 @dataclass(frozen=True)
@@ -45,16 +43,3 @@ def kept_for_adjoint(function: Function) -> Kept:
 
 def _of_derivative(op: Op) -> bool:
     return op.loc is not None and bool(op.loc.tag)
-
-
-def bytes_of(x: Value) -> tuple[int, bool]:
-    """The bytes of a value; of a sequence those of all trips, or, with True, of one if only a run knows how many."""
-    if not isinstance(x.type, Seq):
-        return _of_type(x.type), False
-    op, each = x.owner, _of_type(x.type.elem)
-    trips = op.operands[0].constant if isinstance(op, Op) and op.defn.name == "scan" else None
-    return (each, True) if trips is None else (each * int(trips), False)
-
-
-def _of_type(type: Type) -> int:
-    return size_of_type(type) * type.dtype.itemsize if isinstance(type, TensorType) else 0

@@ -10,7 +10,6 @@ import functools
 import json
 import os
 import platform
-import secrets
 from bisect import bisect_left
 from collections.abc import Callable, Mapping
 from contextlib import suppress
@@ -30,6 +29,7 @@ from ..ir.core import Block, Function, Module
 from ..ir.primitive import REGISTRY, F, kernel_of
 from ..ir.types import TensorType, tensor
 from ..primitives.flops import FUNCTIONS
+from ..whole_files import write_text
 from .kernel_speeds import measured_kernels
 
 __all__ = ["MachineLimits", "known_limits", "machine_limits"]
@@ -150,12 +150,9 @@ def _write(key: str, limits: MachineLimits) -> None:
     path = _path(key)
     if path is None:
         return
-    temporary = f"{path}.{secrets.token_hex(8)}"
     with suppress(OSError):
         os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
-        with open(temporary, "w", encoding="utf-8") as file:
-            json.dump(asdict(limits), file, indent=1)
-        os.replace(temporary, path)
+        write_text(path, json.dumps(asdict(limits), indent=1))
 
 
 # ------------------------------------------------------------------------------------------------ measured

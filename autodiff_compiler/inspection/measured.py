@@ -9,20 +9,19 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 from ..backends.base import Piece
-from ..backends.timed import Span, Table, Times
+from ..backends.native.blas import threads
+from ..backends.timed import Span, Table, Times, alone
 from ..ir.core import Op
-from ..primitives.control import known_trips
 from ..primitives.flops import flops_of
 from ..source import Loc, line_of
+from .apart import told_apart
 from .estimate import Model, model_of
 from .figures import duration
 from .machine_limits import machine_limits
 from .tabular import shortened
-from .user_lines import ELSEWHERE, NOWHERE, UserLine, named, user_line
+from .user_lines import ELSEWHERE, HANDED_OUT, LEAVING, NOWHERE, UserLine, named, user_line
 
 __all__ = ["LEFT", "Row", "Tally", "notes_of", "seconds_of", "slowest_first", "table_of"]
-
-_HANDED_OUT = "results handed out"
 
 
 @dataclass
@@ -33,7 +32,8 @@ class Row:
     calls.  `share`: of all seconds.  `flops` and `bytes`: operations on numbers, and bytes moved, of its own;
     `limit`: the seconds that these take at least, by the limits of the machine; `bound`: what that limit is,
     "compute", "memory", or "calls" where neither counts.  `file`, `line` and `part` say which line of the user's it
-    is, or belongs to ("" and 0: none), `text` what stands there.
+    is, or belongs to ("" and 0: none), `text` what stands there.  `detail` tells it apart from rows of the same name
+    and line, where there are such: a type, a Parameter.
     """
 
     name: str
@@ -50,6 +50,7 @@ class Row:
     bytes: int = 0
     limit: float = 0.0
     bound: str = ""
+    detail: str = ""
 
     @property
     def place(self) -> str:
@@ -76,9 +77,11 @@ class Row:
 
 @dataclass
 class _Part:
-    """What an op is of a kernel: estimated seconds, as its share, and what it computes and moves."""
+    """What an op is of a kernel: how often it ran, and of all these runs estimated seconds, as its share, and what it
+    computes and moves.  None: what is no op hands out results."""
 
-    op: Op
+    op: Op | None
+    runs: int
     weight: float = 0.0
     flops: int = 0
     bytes: int = 0
@@ -87,8 +90,20 @@ class _Part:
     calls: float = 0.0
 
     def times(self, n: int) -> _Part:
-        parts = (self.weight * n, self.flops * n, self.bytes * n, self.compute * n, self.memory * n, self.calls * n)
-        return _Part(self.op, *parts)
+        times = (self.compute * n, self.memory * n, self.calls * n)
+        return _Part(self.op, self.runs * n, self.weight * n, self.flops * n, self.bytes * n, *times)
+
+    @property
+    def place(self) -> UserLine:
+        return LEAVING if self.op is None else user_line(self.op.loc)
+
+    @property
+    def control(self) -> bool:
+        return self.op is not None and bool(self.op.blocks)
+
+    @property
+    def name(self) -> str:
+        return HANDED_OUT if self.op is None else self.op.defn.name
 
 
 @dataclass
@@ -100,6 +115,7 @@ class Tally:
     lines: dict[UserLine, Row] = field(default_factory=dict)
     reading: float = 0.0
     _bounds: dict[int, list[float]] = field(default_factory=dict)
+    _made_by: dict[int, Op | None] = field(default_factory=dict)
 
     @property
     def seconds(self) -> float:
@@ -137,6 +153,14 @@ class Tally:
                 compute, memory, calls = parts
                 row.limit = max(compute, memory)
                 row.bound = "calls" if calls > row.limit else "compute" if compute >= memory else "memory"
+        for rows in (self.kernels, self.ops):
+            alike: dict[tuple[str, ...], list[Row]] = {}
+            for row in rows.values():
+                alike.setdefault((row.name.rpartition(": ")[2], row.place, row.program), []).append(row)
+            for same in alike.values():
+                if len(same) > 1:
+                    for row, text in zip(same, told_apart([self._made_by.get(id(row)) for row in same]), strict=True):
+                        row.detail = text
 
     # ------------------------------------------------------------------------------------------- spans
     def _span(
@@ -144,67 +168,61 @@ class Tally:
     ) -> float:
         """Adds a span that lies in blocks of the ops `around`; the seconds of it with all that is in it."""
         runs, seconds = int(table[span.number, 0]), seconds_of(span, times, table)
-        owners = (*around, *[op for piece in span.pieces for op in piece.ops if op.blocks]) if span.blocks else around
+        owners = around if span.control is None else (*around, span.control)
         inner = sum(self._span(s, owners, program, times, table, model) for block in span.blocks for s in block)
         if not runs:
             return inner
-        parts = [part for piece in span.pieces for part in _parts(piece, model)]
+        found = [part for piece, row in span.pieces for part in _parts(piece, model, int(table[row, 0]))]
+        parts = found or [_Part(None, runs)]
         self._kernel(span, parts, program, runs, seconds, inner)
-        if not parts:
-            row = self.ops.setdefault((program, None), Row(_HANDED_OUT, program=program))
-            _count(row, runs, seconds)
-            row.cumulative += seconds
-            self._spend(NOWHERE, (NOWHERE,), runs, seconds, None)
-            return seconds + inner
         whole = sum(part.weight for part in parts)
         for i, part in enumerate(parts):
             share = part.weight / whole if whole else float(i == _main(parts))
-            self._op(part, share * seconds, inner if part.op.blocks and span.blocks else 0.0, program, runs, around)
+            mine = inner if part.op is not None and part.op is span.control else 0.0
+            self._op(part, share * seconds, mine, program, around)
         return seconds + inner
 
     def _kernel(self, span: Span, parts: list[_Part], program: str, runs: int, seconds: float, inner: float) -> None:
         key = program, span.kernel, span.number
         if key not in self.kernels:
-            best = parts[_main(parts)] if parts else None
-            place = user_line(best.op.loc) if best is not None else NOWHERE
-            ops = tuple(dict.fromkeys(p.op.defn.name for p in parts if p.weight or p is best))
-            name = ", ".join(ops) or _HANDED_OUT
+            best = next((p for p in parts if p.op is span.control), parts[_main(parts)])
+            place = NOWHERE if best.op is None else best.place
+            main = [p for p in parts if p.weight or p.control or p is best]
+            ops = tuple(dict.fromkeys(p.name for p in main))
+            # Ops on single numbers of another line may be measured with it.
+            name = ", ".join(dict.fromkeys(p.name for p in main if p.place == best.place))
             self.kernels[key] = Row(f"{span.kernel}: {name}" if span.kernel else name, *place, program, ops)
+            self._made_by[id(self.kernels[key])] = best.op
         row = self.kernels[key]
         _count(row, runs, seconds)
         row.cumulative += seconds + inner
         for part in parts:
-            self._amounts(row, part.times(runs))
+            self._amounts(row, part)
 
-    def _op(self, part: _Part, seconds: float, inner: float, program: str, runs: int, around: tuple[Op, ...]) -> None:
-        op, place = part.op, user_line(part.op.loc)
-        if not (seconds or part.weight or op.blocks):
+    def _op(self, part: _Part, seconds: float, inner: float, program: str, around: tuple[Op, ...]) -> None:
+        op, name, place = part.op, part.name, part.place
+        if op is not None and not (seconds or part.weight or op.blocks):
             return  # no code: constants, views
-        value = op.results[0].name if op.results else None
-        name = op.defn.name
-        found = (f"%{value} = {name}" if value else name), *place, program, (name,)
+        value = op.results[0].name if op is not None and op.results else None
+        found = (f"%{value} = {name}" if value else name), *(place if op is not None else NOWHERE), program, (name,)
         row = self.ops.setdefault((program, op), Row(*found))
-        _count(row, runs, seconds)
+        self._made_by[id(row)] = op
+        _count(row, part.runs, seconds)
         row.cumulative += seconds + inner
-        self._amounts(row, part.times(runs))
-        callers = (*_chain(op.loc), *[p for owner in around for p in (user_line(owner.loc), *_chain(owner.loc))])
-        self._spend(place, (place, *callers), runs, seconds, part)
-
-    def _spend(
-        self, place: UserLine, around: Iterable[UserLine], runs: int, seconds: float, part: _Part | None
-    ) -> None:
-        """Adds to a line, and to those which it is called from."""
+        self._amounts(row, part)
         line = self._line(place)
-        line.calls = max(line.calls, runs)
+        line.calls = max(line.calls, part.runs)
         line.seconds += seconds
-        if part is not None:
-            line.ops = _joined(line.ops, (part.op.defn.name,))
-            self._amounts(line, part.times(runs))
-        for one in dict.fromkeys(around):
+        self._amounts(line, part)
+        callers: tuple[UserLine, ...] = ()
+        if op is not None:
+            line.ops = _joined(line.ops, (name,))
+            callers = (*_chain(op.loc), *[p for owner in around for p in (user_line(owner.loc), *_chain(owner.loc))])
+        for one in dict.fromkeys((place, *callers)):
             self._line(one).cumulative += seconds
 
     def _line(self, place: UserLine) -> Row:
-        return self.lines.setdefault(place, Row("" if place[0] else ELSEWHERE, *place))
+        return self.lines.setdefault(place, Row("", *place) if place[0] else Row(place[2] or ELSEWHERE))
 
     def _amounts(self, row: Row, part: _Part) -> None:
         row.flops += part.flops
@@ -237,28 +255,29 @@ def _joined(a: tuple[str, ...], b: tuple[str, ...]) -> tuple[str, ...]:
 
 def _main(parts: list[_Part]) -> int:
     """The part that most of a kernel is; of those that are equal control flow, then the last."""
-    return max(range(len(parts)), key=lambda i: (parts[i].weight, bool(parts[i].op.blocks), i))
+    return max(range(len(parts)), key=lambda i: (parts[i].weight, parts[i].control, i))
 
 
-def _parts(piece: Piece, model: Model) -> Iterator[_Part]:
-    """The ops of a piece; of control flow that was measured as a whole with those in its blocks."""
-    estimates = model(Piece(piece.ops, piece.moves, piece.calls, piece.scalar))
+def _parts(piece: Piece, model: Model, runs: int) -> Iterator[_Part]:
+    """The ops of a piece that ran so often; of a call with those of the function."""
+    if not runs:
+        return
+    estimates = model(alone(piece))
     compute, memory = (sum(getattr(t, name) for t in estimates.values()) for name in ("compute", "memory"))
     slower = max(compute, memory) / ((compute + memory) or 1)
     moved: dict[Op | None, int] = {}
     for move in piece.moves:
         moved[move.op] = moved.get(move.op, 0) + move.read + move.written
     first = piece.ops[0] if piece.ops else None
-    for op in piece.ops:
-        found = [estimates[op]] + ([estimates[None]] if op is first and None in estimates else [])
+    for op in piece.ops or (None,):
+        mine = dict.fromkeys((op, None) if op is first else (op,))
+        found = [estimates[x] for x in mine if x in estimates]
         c, m, k = (sum(getattr(t, name) for t in found) for name in ("compute", "memory", "calls"))
-        nbytes = moved.get(op, 0) + (moved.get(None, 0) if op is first else 0)
-        yield _Part(op, k + slower * (c + m), flops_of(op), nbytes, c, m, k)
+        nbytes = sum(moved.get(x, 0) for x in mine)
+        yield _Part(op, 1, k + slower * (c + m), flops_of(op) if op is not None else 0, nbytes, c, m, k).times(runs)
     for block in piece.blocks:
-        trips = known_trips(piece.ops[0])  # where they are not known, as if there were one
         for inner in block:
-            for part in _parts(inner, model):
-                yield part.times(1 if trips is None else trips)
+            yield from _parts(inner, model, runs)
 
 
 # ------------------------------------------------------------------------------------------------ places
@@ -280,9 +299,28 @@ _ABOVE = ">100 %: limits are measured on large operands; what stays in caches ca
 LEFT = frozenset({"line", "source", "kernel", "op", "bound", "ops"})
 
 
+#: Multiplications and additions of a product from which on BLAS may wake threads; those of machine code never do.
+_BY_THREADS = 2 * 100**3
+#: Share of the limit below which threads that wait for each other are the likely reason, and of the time that counts.
+_SLOW, _COUNTS = 0.2, 0.05
+
+
 def notes_of(rows: Iterable[Row]) -> list[str]:
     """What is to be said below a table of these rows."""
-    return [_ABOVE] if any(map(_is_above, rows)) else []
+    shown = list(rows)
+    return [*([_ABOVE] if any(map(_is_above, shown)) else []), *_of_products(shown)]
+
+
+def _of_products(rows: Iterable[Row]) -> Iterator[str]:
+    """What to try where products are far below what the machine allows."""
+    large = (r for r in rows if "matmul" in r.ops and r.calls and r.flops >= _BY_THREADS * r.calls)
+    slow = [r for r in large if r.of_limit is not None and r.of_limit < _SLOW and r.share >= _COUNTS]
+    if slow and (n := threads()) > 1:
+        worst = min(100 * (r.of_limit or 0.0) for r in slow)
+        yield (
+            f"large products ran at {worst:.0f} % of the limit on {n} threads of BLAS, which wait for each other where "
+            "the cores have other work: try the environment variable OPENBLAS_NUM_THREADS=1"
+        )
 
 
 def _is_above(row: Row) -> bool:
@@ -297,7 +335,8 @@ def table_of(rows: Iterable[Row], kind: str) -> tuple[list[str], list[list[str]]
     head += ["ops"] if kind == "line" else []
     cells = []
     for x in rows:
-        first = [x.place, shortened(x.text or x.name, 44)] if kind == "line" else [shortened(x.name, 44), x.place]
+        name = " ".join(filter(None, (shortened(x.name, 44), x.detail)))
+        first = [x.place, shortened(x.text or x.name, 44)] if kind == "line" else [name, x.place]
         rates = [f"{rate / 1e9:.3g}" if rate else "" for rate in (x.flops_per_second, x.bytes_per_second)]
         limit = "" if x.of_limit is None else ">100 %" if _is_above(x) else f"{100 * x.of_limit:.0f} %"
         own = [duration(x.seconds), f"{100 * x.share:.1f} %"] if x.seconds else ["", ""]

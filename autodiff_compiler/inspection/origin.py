@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from ..errors import did_you_mean
@@ -14,6 +14,7 @@ from ..ir.remarks import times
 from ..ir.text import FunctionPrinter
 from ..source import Loc
 from .links import STAGES_OF_OPS, Place, chain_of, links_of, located, part_of, text_head
+from .results import purposes
 from .where import shown
 
 if TYPE_CHECKING:
@@ -55,7 +56,7 @@ class Origin:
     `text`: its op, on the line `line` of the stage; `part`: which transformation made it; `places`: the user's line,
     then the lines of its callers.  Of an adjoint, or of what is computed again for one, `of` is the value of the
     function that it belongs to (`relation` says how), and `uses` are the lines where that value is used: each gives a
-    share of the adjoint.
+    share of the adjoint.  `purpose`: of a result of the program that is not only returned, which it is, and what for.
     """
 
     value: str
@@ -67,9 +68,12 @@ class Origin:
     relation: str = ""
     of: ValueAt | None = None
     uses: tuple[Place, ...] = ()
+    purpose: str = ""
 
     def __str__(self) -> str:
         rows = [f"{self.value} at stage {self.stage}, line {self.line}:", f"  {self.text}"]
+        if self.purpose:
+            rows += ["", self.purpose]
         if self.of is not None:
             rows += ["", f"{self.relation}:", f"  {self.of}"]
         elif self.part:
@@ -137,14 +141,28 @@ def _about(artifact: Artifact, stage: str, function: Function, x: Value, name: s
         line = next(i for i, t in enumerate(lines, 1) if t.startswith(text_head(function)))
     else:
         line = next(at for at, op, _ in located(artifact._module(stage), links.texts[stage]) if op is maker)
-    found = Origin(name, stage, line, text or shown(lines[line - 1]), part_of(loc), chain_of(loc))
+    found = Origin(
+        name, stage, line, text or shown(lines[line - 1]), part_of(loc), chain_of(loc),
+        purpose=_purpose(artifact, stage, function, x),
+    )  # fmt: skip
     relation, of = _relation(artifact, name)
     if of is None:
         return found
     uses: tuple[Place, ...] = ()
     if loc is not None and relation.endswith("adjoint of"):
         uses = tuple(chain_of(use)[0] for use in loc.uses or (loc,))
-    return Origin(name, stage, line, found.text, found.part, found.places, relation, of, uses)
+    return replace(found, relation=relation, of=of, uses=uses)
+
+
+def _purpose(artifact: Artifact, stage: str, function: Function, x: Value) -> str:
+    """What a result of the program is for if it is not only returned."""
+    lowered, module = artifact._compiled.lowered, artifact._module(stage)
+    if function is not module.entry or x not in function.outs:
+        return ""
+    printer = FunctionPrinter(places=False)
+    printer.function(function)
+    found = purposes(lowered, [printer.names[a] for a in function.args])
+    return "; ".join([f"result {i}: {found[i]}" for i, out in enumerate(function.outs) if out is x and i in found])
 
 
 def _loc(function: Function, x: Value) -> Loc | None:

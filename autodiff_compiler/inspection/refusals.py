@@ -1,45 +1,50 @@
 """What names and calls of a function tell without running it: unknown names, calls that compiled code cannot make,
-changes of containers from outside, constant expressions that always raise."""
+changes of containers and objects from outside."""
 
 from __future__ import annotations
 
-import ast
+import threading
 import types
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import gast
+import numpy as np
 
 from ..errors import CompileError, MissingAttributeError, SideEffectError, UnsupportedCallError, did_you_mean
 from ..frontend import lower as _rules  # noqa: F401  (which functions have rules of their own)
-from ..frontend.calls import may_be_made
+from ..frontend.attributes import no_state
+from ..frontend.calls import may_be_made, plain_class, refuse_class
+from ..frontend.containers import without_order
+from ..frontend.control import unordered
 from ..frontend.foreign import CONTAINER_WRITING, refuse_call
+from ..frontend.iterators import with_sentinel
+from ..frontend.loops import endless
+from ..frontend.managers import refused
+from ..frontend.operators import refuse_data, refuse_environment
 from ..frontend.scope import bind_arguments
 from ..frontend.source_tree import SourceTree, unknown_name
 from ..runtime.parameter import Parameter
-from .scopes import MISSING, Container, Scopes, container_of
+from ..runtime.tensor import Tensor
+from .examples import CONTAINERS, example
+from .scopes import MISSING, UNKNOWN, Container, Made, Scopes, container_of
+from .straight import always_raised
 
 __all__ = ["Reader"]
 
 _COMPREHENSIONS = (gast.ListComp, gast.SetComp, gast.DictComp, gast.GeneratorExp)
-#: Of these, constants can be computed without much work.
-_CONSTANT = (
-    gast.Constant, gast.List, gast.Tuple, gast.Dict, gast.Set, gast.UnaryOp, gast.USub, gast.BinOp, gast.Add, gast.Sub,
-    gast.Div, gast.FloorDiv, gast.Mod, gast.Subscript, gast.Load, gast.Call, gast.Name,
-)  # fmt: skip
-#: Statements after which the next one is reached.
-_STRAIGHT = (gast.Expr, gast.Assign, gast.AugAssign, gast.AnnAssign, gast.Return, gast.Global, gast.Nonlocal, gast.Pass)
-_CONSTANT_CALLS = {"len", "int", "float", "abs", "min", "max", "sum", "sorted", "tuple", "list", "set"}
+#: Builtins that go through all elements of their first argument, and do not say so by a `for`.
+_GOING_THROUGH = (list, tuple, iter, enumerate, reversed, sum, min, max, zip)
 
 
 class Reader:
     """Reads one function that is compiled, with the functions inside it.
 
-    `attributes` are the containers that the class of a method makes in `__init__`, `is_cell` says whether a class of
-    the file is a Cell.  `mentioned` gets the functions of the file that it mentions.
+    `attributes` are those that the class of a method makes in `__init__`, with what is known of them, `is_cell` says
+    whether a class of the file is a Cell.  `mentioned` gets the functions of the file that it mentions.
     """
 
-    def __init__(self, scopes: Scopes, attributes: dict[str, Container], is_cell: Callable[[str], bool]) -> None:
+    def __init__(self, scopes: Scopes, attributes: dict[str, Any], is_cell: Callable[[str], bool]) -> None:
         self._outside = len(scopes.chain)
         self._scopes, self._attributes, self._is_cell = scopes, attributes, is_cell
         self.mentioned: list[Any] = []
@@ -47,14 +52,9 @@ class Reader:
 
     def read(self, tree: SourceTree) -> list[CompileError]:
         """The errors of the function, in no order."""
-        self._body(tree.node, self._scopes.inside(tree.node), tree)
-        body = tree.node.body
-        for statement in body if isinstance(body, list) else [gast.Expr(body)]:
-            if not isinstance(statement, _STRAIGHT):
-                break  # what comes after may not be reached
-            self._errors += _constants(statement, tree)
-            if isinstance(statement, gast.Return):
-                break
+        inside = self._scopes.inside(tree.node)
+        self._body(tree.node, inside, tree)
+        self._errors += always_raised(tree, inside)
         return self._errors
 
     def _body(self, function: Any, scopes: Scopes, tree: SourceTree) -> None:
@@ -69,7 +69,10 @@ class Reader:
                 for part in (*getattr(node, "decorator_list", ()), *node.args.defaults, *node.args.kw_defaults):
                     if part is not None:
                         self._visit(part, scopes, tree)
-                self._body(node, scopes.inside(node), tree.inner(node))
+                inside = scopes.inside(node)
+                self._body(node, inside, tree.inner(node))
+                if isinstance(node, gast.FunctionDef):
+                    self._errors += always_raised(tree.inner(node), inside)
                 return
             case gast.If(test=gast.Constant(value=test)) | gast.IfExp(test=gast.Constant(value=test)):
                 taken = node.body if test else node.orelse
@@ -81,16 +84,9 @@ class Reader:
                 for part in parts:
                     self._visit(part, scopes, tree)
                 return
-            case gast.Name(ctx=gast.Load()):
-                self._name(node, scopes, tree)
-            case gast.Attribute(ctx=gast.Load()):
-                self._attribute(node, scopes, tree)
-            case gast.Call():
-                self._call(node, scopes, tree)
-                if _is_host_call(node):
-                    return  # what it is given runs outside of compiled code
-            case gast.Subscript(ctx=gast.Store() | gast.Del()):
-                self._change(node.value, node, "", scopes, tree)
+        self._look(node, scopes, tree)
+        if isinstance(node, gast.Call) and _is_host_call(node):
+            return  # what it is given runs outside of compiled code
         inner = scopes
         if isinstance(node, _COMPREHENSIONS):
             targets = [n.id for g in node.generators for n in gast.walk(g.target) if isinstance(n, gast.Name)]
@@ -98,73 +94,189 @@ class Reader:
         for child in gast.iter_child_nodes(node):
             self._visit(child, inner, tree)
 
+    def _look(self, node: Any, scopes: Scopes, tree: SourceTree) -> None:
+        """Notes what is wrong with a node itself."""
+        match node:
+            case gast.Name(ctx=gast.Load()):
+                self._name(node, scopes, tree)
+            case gast.Attribute(ctx=gast.Load()):
+                self._attribute(node, scopes, tree)
+            case gast.Attribute(ctx=gast.Store() | gast.Del()):
+                self._written(node, scopes, tree)
+            case gast.Call():
+                self._call(node, scopes, tree)
+            case gast.Subscript(ctx=gast.Store() | gast.Del()):
+                self._change(node.value, node, "", scopes, tree)
+            case gast.Subscript(ctx=gast.Load()):
+                self._raised(refuse_environment, scopes.resolve(node.value), node, tree)
+            case gast.For(iter=gast.Name() as items) | gast.comprehension(iter=gast.Name() as items) if _is_set(
+                items, scopes
+            ):
+                self._refuse(unordered(), items, tree)
+            case gast.Assign(targets=[gast.Tuple() | gast.List(), *_], value=items) if _is_set(items, scopes):
+                self._refuse(unordered(), node, tree)
+            case gast.While(test=gast.Constant(value=test)) if test and not any(map(_may_end, _parts(node.body))):
+                self._refuse(endless(tree.loc(node.test)), node, tree)
+            case gast.withitem(context_expr=manager):
+                if isinstance(self._object(manager, scopes), _LOCKS):
+                    self._refuse(refused("of a lock object"), manager, tree)
+
+    def _refuse(self, error: CompileError, node: Any, tree: SourceTree) -> None:
+        self._errors.append(error.at(tree.loc(node)))
+
+    def _raised(self, rule: Callable[[Any], None], given: Any, node: Any, tree: SourceTree) -> None:
+        """Notes what a rule of the compiler raises."""
+        try:
+            rule(given)
+        except CompileError as error:
+            self._refuse(error, node, tree)
+
     # ------------------------------------------------------------------------------------------- names
     def _name(self, node: Any, scopes: Scopes, tree: SourceTree) -> None:
         depth, meaning = scopes.find(node.id)
         if meaning is MISSING:
-            self._errors.append(unknown_name(node.id, scopes.visible()).at(tree.loc(node)))
-        elif depth >= 0 and isinstance(meaning, gast.FunctionDef) and depth < self._outside:
+            self._refuse(unknown_name(node.id, scopes.visible()), node, tree)
+        elif isinstance(meaning, gast.FunctionDef | gast.Lambda) and 0 <= depth < self._outside:
             self.mentioned.append(meaning)
 
     def _attribute(self, node: Any, scopes: Scopes, tree: SourceTree) -> None:
-        if scopes.resolve(node) is not MISSING:
-            return
         owner = scopes.resolve(node.value)
-        if isinstance(owner, types.ModuleType):
-            hint = did_you_mean(node.attr, [n for n in dir(owner) if not n.startswith("_")])
+        known: Any = owner
+        text = ""
+        if isinstance(owner, Container) or isinstance(node.value, gast.Constant):
+            known = CONTAINERS[owner.kind] if isinstance(owner, Container) else node.value.value
+            text = (
+                "" if hasattr(known, node.attr) else f"{type(known).__name__!r} object has no attribute '{node.attr}'"
+            )
+        elif isinstance(owner, types.ModuleType) and scopes.resolve(node) is MISSING:
             text = f"module {owner.__name__!r} has no attribute '{node.attr}'"
-            self._errors.append(MissingAttributeError(text, loc=tree.loc(node), hint=hint))
+        if text:
+            hint = did_you_mean(node.attr, [n for n in dir(known) if not n.startswith("_")])
+            self._refuse(MissingAttributeError(text, hint=hint), node, tree)
+
+    def _object(self, node: Any, scopes: Scopes) -> Any:
+        """An object, or one like it, that came from outside under a (dotted) name; `UNKNOWN` where that is not known.
+
+        Of a class of the file it is the node of the class.
+        """
+        found = None
+        match node:
+            case gast.Name(id=name):
+                depth, found = scopes.find(name)
+                found, scopes = (found if 0 <= depth < self._outside else None), scopes.up_to(max(depth, 0))
+            case gast.Attribute(value=gast.Name(id="self"), attr=attribute):
+                found, scopes = self._attributes.get(attribute), self._scopes
+        if isinstance(found, Container):
+            return CONTAINERS[found.kind]
+        if isinstance(found, Made):
+            maker = scopes.resolve(found.maker)
+            made = maker if isinstance(maker, gast.ClassDef) else example(maker)
+            return UNKNOWN if made is None else made
+        owner = scopes.resolve(node)
+        return UNKNOWN if isinstance(owner, gast.AST | Made | types.ModuleType) or owner is MISSING else owner
 
     # ------------------------------------------------------------------------------------------- calls
     def _call(self, node: Any, scopes: Scopes, tree: SourceTree) -> None:
-        if isinstance(node.func, gast.Attribute) and node.func.attr in CONTAINER_WRITING:
-            owner = node.func.value
-            kind = scopes.resolve(owner)
-            if node.args and any(kind is k for k in _KINDS.values()):  # `list.append(items, x)`
-                owner = node.args[0]
-            self._change(owner, node, node.func.attr, scopes, tree)
-        fn = scopes.resolve(node.func)
-        try:
-            if isinstance(fn, gast.FunctionDef) and not fn.decorator_list:
-                _check_arguments(fn, node, tree)
-            elif isinstance(fn, gast.ClassDef):
-                self._check_class(fn)
-            elif isinstance(fn, type):
-                _check_creation(fn)
-            elif callable(fn):
-                refuse_call(fn)
-        except CompileError as error:
-            self._errors.append(error.at(tree.loc(node)))
+        fn, changed = scopes.resolve(node.func), False
+        if isinstance(node.func, gast.Attribute):
+            owner, method = node.func.value, node.func.attr
+            if method == "pop" and _is_set(owner, scopes):
+                self._refuse(without_order(), node, tree)
+                return
+            if method in CONTAINER_WRITING:
+                kind = scopes.resolve(owner)
+                if node.args and any(kind is type(k) for k in CONTAINERS.values()):  # `list.append(items, x)`
+                    owner = node.args[0]
+                changed = self._change(owner, node, method, scopes, tree)
+            of = self._object(owner, scopes)
+            if isinstance(of, Tensor):
+                self._raised(refuse_data, method, node.func, tree)
+            elif fn is UNKNOWN and of is not UNKNOWN and not isinstance(of, gast.AST):
+                fn = getattr(of, method, UNKNOWN)
+        if not changed:
+            self._raised(lambda fn: self._check_call(fn, node, tree), fn, node, tree)
+        if fn is iter and len(node.args) == 2:
+            self._refuse(with_sentinel(), node, tree)
+        elif node.args and any(fn is each for each in _GOING_THROUGH) and _is_set(node.args[0], scopes):
+            self._refuse(unordered(), node, tree)
+
+    def _check_call(self, fn: Any, node: Any, tree: SourceTree) -> None:
+        """Raises what is wrong with a call of something, whatever it is given, or with the number of arguments."""
+        called = node.func if isinstance(node.func, gast.Lambda) else fn
+        if isinstance(called, gast.FunctionDef | gast.Lambda) and not getattr(called, "decorator_list", ()):
+            _check_arguments(called, node, tree)
+        elif isinstance(fn, gast.ClassDef):
+            self._check_class(fn)
+        elif isinstance(fn, type):
+            _check_creation(fn)
+        elif callable(fn):
+            refuse_call(fn)
 
     def _check_class(self, cls: Any) -> None:
         if self._is_cell(cls.name):
             raise _created(cls.name)
-        if not (cls.bases or cls.keywords or cls.decorator_list):
-            raise UnsupportedCallError(
-                f"an instance of the class {cls.name} is created in compiled code",
-                code="AC1804",
-                hint="mark the class with `jit_class`, use a NamedTuple or a frozen dataclass, or create it outside",
-            )
+        if _is_plain(cls):
+            raise plain_class(cls.name)
 
-    def _change(self, owner: Any, node: Any, method: str, scopes: Scopes, tree: SourceTree) -> None:
-        """Notes the change of a container that was made outside."""
-        found = None
+    # ------------------------------------------------------------------------------------------- changes
+    def _change(self, owner: Any, node: Any, method: str, scopes: Scopes, tree: SourceTree) -> bool:
+        """Notes the change of a container or array that was made outside; says whether it is one."""
+        found = self._object(owner, scopes)
         match owner:
             case gast.Name(id=name):
-                depth, found = scopes.find(name)
-                found = found if 0 <= depth < self._outside else None
                 hint = f"change a copy under another name (`new_{name} = {name}.copy()`), and return that"
             case gast.Attribute(value=gast.Name(id="self"), attr=attribute):
-                found, name = self._attributes.get(attribute), f"self.{attribute}"
+                name = f"self.{attribute}"
                 hint = f"bind a new one (`{name} = [*{name}, ...]`), or return the new value"
-                if found is not None and found.kind != "list":
+                if not isinstance(found, list):
                     hint = f"change a copy under another name (`new = {name}.copy()`), and return that"
-        if isinstance(found, Container) and (not method or hasattr(_KINDS[found.kind], method)):
-            text = f"the {found.kind} `{name}`, which came from outside, cannot be changed in compiled code"
-            self._errors.append(SideEffectError(text, code="AC1602", loc=tree.loc(node), hint=hint))
+            case _:
+                return False
+        kinds = (list, dict, set) if method else (list, dict, set, np.ndarray)
+        if not isinstance(found, kinds) or not hasattr(found, method or "copy"):
+            return False
+        text = f"the {type(found).__name__} `{name}`, which came from outside, cannot be changed in compiled code"
+        self._refuse(SideEffectError(text, code="AC1602", hint=hint), node, tree)
+        return True
+
+    def _written(self, node: Any, scopes: Scopes, tree: SourceTree) -> None:
+        """Notes the write of an attribute of an object from outside whose class is a plain one of the file."""
+        cls = self._object(node.value, scopes)
+        if isinstance(cls, gast.ClassDef) and _is_plain(cls) and node.attr not in _descriptors(cls):
+            self._refuse(no_state(f"{cls.name} object", node.attr), node, tree)
 
 
-_KINDS: dict[str, type] = {"list": list, "dict": dict, "set": set}
+#: What `threading` gives has no class with a name.
+_LOCKS = (type(threading.Lock()), type(threading.RLock()))
+
+
+def _is_plain(cls: Any) -> bool:
+    """Whether a class of the file is neither a Cell nor a record nor marked in any way."""
+    return not (cls.bases or cls.keywords or cls.decorator_list)
+
+
+def _descriptors(cls: Any) -> set[str]:
+    """The names that the body of a class may make properties: by a decorator, or by what is computed there."""
+    found = {s.name for s in cls.body if isinstance(s, gast.FunctionDef) and s.decorator_list}
+    for s in cls.body:
+        if isinstance(s, gast.Assign | gast.AnnAssign) and not isinstance(s.value, gast.Constant):
+            found |= {n.id for n in gast.walk(s) if isinstance(n, gast.Name)}
+    return found
+
+
+def _is_set(node: Any, scopes: Scopes) -> bool:
+    """Whether an expression is a set, made by a display or under a name that was bound to nothing else."""
+    made = scopes.find(node.id)[1] if isinstance(node, gast.Name) else container_of(node)
+    return isinstance(made, Container) and made.kind == "set"
+
+
+def _parts(body: list[Any]) -> Iterator[Any]:
+    return (node for statement in body for node in gast.walk(statement))
+
+
+def _may_end(node: Any) -> bool:
+    """Whether a part of a loop's body may end the loop: by a jump, or by an exception of what it calls."""
+    return isinstance(node, gast.Break | gast.Return | gast.Raise | gast.Assert | gast.Call | gast.Subscript)
 
 
 def _is_host_call(call: Any) -> bool:
@@ -177,15 +289,16 @@ def _check_arguments(function: Any, call: Any, tree: SourceTree) -> None:
         return
     parameters = function.args
     by_name = zip(parameters.kwonlyargs, parameters.kw_defaults, strict=True)
+    name = getattr(function, "name", "lambda")
     bind_arguments(
         function,
-        function.name,
+        name,
         list(call.args),
         {k.arg: k.value for k in call.keywords},
         tuple(parameters.defaults),
         {p.id: d for p, d in by_name if d is not None},
         tree.loc(call),
-        SourceTree(function, tree.file, function.name),
+        SourceTree(function, tree.file, name),
     )
 
 
@@ -193,48 +306,9 @@ def _check_creation(cls: type) -> None:
     makes = hasattr(cls, "__graph_state__") and not getattr(cls, "__jit_class__", False) and not may_be_made(cls)
     if makes or issubclass(cls, Parameter):
         raise _created(cls.__name__)
+    refuse_class(cls)
 
 
 def _created(name: str) -> CompileError:
     text = f"a {name} is created in compiled code, which would make new weights at each call"
     return UnsupportedCallError(text, code="AC1803", hint="create it in `__init__`")
-
-
-# ---------------------------------------------------------------------------------------------------- constants
-def _constants(statement: Any, tree: SourceTree) -> Iterator[CompileError]:
-    """What Python raises for the constant expressions of a statement, which is reached for sure."""
-    todo = [statement]
-    while todo:
-        node = todo.pop()
-        if isinstance(node, (gast.Lambda, gast.IfExp, gast.BoolOp, *_COMPREHENSIONS)):
-            continue  # parts of it may never be computed
-        raised = _raised_by(node) if isinstance(node, gast.expr) and not isinstance(node, gast.Name) else None
-        if raised is not None:
-            kind = type(raised)
-            shown: Any = type(kind.__name__, (CompileError, kind), {})
-            hint = "correct the expression: Python raises this without `jit`, too"
-            yield shown(str(raised), code="", loc=tree.loc(node), hint=hint)
-        else:
-            todo += gast.iter_child_nodes(node)
-
-
-def _raised_by(node: Any) -> Exception | None:
-    """The exception that a constant expression raises; None if it has none, or is none."""
-    if not isinstance(node, gast.BinOp | gast.Subscript | gast.Call | gast.Set | gast.Dict):
-        return None
-    hashed = node.elts if isinstance(node, gast.Set) else node.keys if isinstance(node, gast.Dict) else []
-    for part in hashed:
-        made = container_of(part)
-        if made is not None:
-            return TypeError(f"unhashable type: '{made.kind}'")
-    parts = list(gast.walk(node))
-    names = [p for p in parts if isinstance(p, gast.Name)]
-    called = [p.func for p in parts if isinstance(p, gast.Call)]
-    simple = all(isinstance(p, _CONSTANT) for p in parts) and all(any(n is f for f in called) for n in names)
-    if not simple or any(n.id not in _CONSTANT_CALLS for n in names):
-        return None
-    try:
-        eval(compile(ast.fix_missing_locations(ast.Expression(gast.gast_to_ast(node))), "<constant>", "eval"))
-    except Exception as error:
-        return error
-    return None

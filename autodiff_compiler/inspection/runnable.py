@@ -22,6 +22,7 @@ from ..ir.walk import callee_of, callees, ops_of
 from ..passes.manager import dump
 from ..runtime.tensor import Tensor
 from .irtext import Bindings, IRText
+from .results import purposes_in
 
 __all__ = ["ParsedIR", "parse_ir"]
 
@@ -68,7 +69,9 @@ def parse_ir(
     _bind(module.constants, constants, known.constants, "constant")
     _bind(module.callables, callables, known.callables, "host function")
     module.backend = known.backend
-    return ParsedIR(module, bound, states)
+    made = ParsedIR(module, bound, states)
+    made.purposes = purposes_in(text)
+    return made
 
 
 def _told(error: ParseError, text: str, stage: str) -> ParseError:
@@ -128,6 +131,8 @@ class ParsedIR:
         self._captures = captures if fits else ()
         #: the names and types of the arrays that `run` takes
         self.inputs = [(_name(x, i), x.type) for i, x in enumerate(arguments[: len(arguments) - len(self._captures)])]
+        #: by numbers of results what they are for, where the header of a dump says that they are not just returned
+        self.purposes: dict[int, str] = {}
         #: what the states hold now, as arrays by their names
         self.states: dict[str, Any] = {}
         given = dict(states or {})
@@ -152,11 +157,7 @@ class ParsedIR:
         for another shape, OverflowError for a number that the dtype cannot hold, LookupError for a constant, state or
         host function that is not given.
         """
-        self._check_bound()
-        if len(arrays) != len(self.inputs):
-            wanted = ", ".join([f"{name}: {type!r}" for name, type in self.inputs]) or "none"
-            raise TypeError(f"{len(self.inputs)} arrays are wanted ({wanted}), {len(arrays)} are given")
-        given = [_array(x, t, name) for x, (name, t) in zip(arrays, self.inputs, strict=True)]
+        given = self.arguments(*arrays)
         captured = [fetch()._data for fetch in self._captures]
         module, run = self._program()
         inputs = [np.array(self.states[name]) for name in module.inputs]
@@ -164,6 +165,14 @@ class ParsedIR:
         count = len(found) - len(module.outputs)
         self.states.update({n: np.array(x) for n, x in zip(module.outputs, found[count:], strict=True)})
         return tuple([np.array(x) if isinstance(x, np.ndarray | np.generic) else x for x in found[:count]])
+
+    def arguments(self, *arrays: Any) -> list[Any]:
+        """What `run` takes them for; where it cannot be run with these, it raises what `run` raises."""
+        self._check_bound()
+        if len(arrays) != len(self.inputs):
+            wanted = ", ".join([f"{name}: {type!r}" for name, type in self.inputs]) or "none"
+            raise TypeError(f"{len(self.inputs)} arrays are wanted ({wanted}), {len(arrays)} are given")
+        return [_array(x, t, name) for x, (name, t) in zip(arrays, self.inputs, strict=True)]
 
     def _program(self) -> tuple[Module, Callable[..., tuple[Any, ...]]]:
         if self._made is None:

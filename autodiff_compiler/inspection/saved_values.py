@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
+from zipfile import BadZipFile
 
 import ml_dtypes
 import numpy as np
 
-__all__ = ["read_values", "write_values"]
+__all__ = ["UNREADABLE", "read_values"]
 
-
-def write_values(path: str, arrays: Mapping[str, Any]) -> None:
-    """Writes the arrays to the file."""
-    np.savez(path, **arrays)
+#: What NumPy raises for a file that holds no arrays.
+UNREADABLE = (ValueError, TypeError, OSError, EOFError, BadZipFile)
 
 
 def read_values(path: str) -> dict[str, Any]:

@@ -13,7 +13,19 @@ import gast
 
 from ..frontend.foreign import IMPURE
 
-__all__ = ["MISSING", "UNKNOWN", "Container", "Imported", "Scope", "Scopes", "container_of"]
+__all__ = [
+    "MISSING",
+    "UNKNOWN",
+    "Container",
+    "Imported",
+    "Made",
+    "Scope",
+    "Scopes",
+    "container_of",
+    "is_jit",
+    "last_name",
+    "made_of",
+]
 
 #: Names that Python gives to every module and method.
 _GIVEN = {"__name__", "__file__", "__doc__", "__package__", "__spec__", "__loader__", "__builtins__", "__class__"}
@@ -44,6 +56,13 @@ class Container:
     kind: str
 
 
+@dataclass(frozen=True)
+class Made:
+    """A name that was bound once, to what a call of the (dotted) name `maker` gives."""
+
+    maker: Any
+
+
 #: What a name of a scope stands for: one of the above, the node of a function or class, None where nothing is known.
 Scope: TypeAlias = dict[str, Any]
 
@@ -54,6 +73,26 @@ def container_of(node: Any) -> Container | None:
     if kind is None and isinstance(node, gast.Call) and isinstance(node.func, gast.Name):
         kind = node.func.id if node.func.id in ("list", "dict", "set") else None
     return Container(kind) if kind is not None else None
+
+
+def is_jit(decorator: Any) -> bool:
+    """Whether a decorator is ``jit``, ``jit(...)`` or ``partial(jit, ...)``."""
+    if isinstance(decorator, gast.Call):
+        return is_jit(decorator.func) or (last_name(decorator.func) == "partial" and is_jit(decorator.args[0]))
+    return last_name(decorator) == "jit"
+
+
+def last_name(node: Any) -> str:
+    """The name that a dotted name ends in; empty for what is none."""
+    return str(getattr(node, "attr", getattr(node, "id", "")))
+
+
+def made_of(node: Any) -> Any:
+    """What is known of the value of an expression: a `Container`, what a call made, a lambda; None for others."""
+    if isinstance(node, gast.Lambda):
+        return node
+    called = isinstance(node, gast.Call) and isinstance(node.func, gast.Name | gast.Attribute)
+    return container_of(node) or (Made(node.func) if called else None)
 
 
 def _scope_of(node: Any) -> Scope:
@@ -76,11 +115,11 @@ def _bindings(scope: Any, outer: set[str]) -> Iterator[tuple[str, Any]]:
                 gast.Assign(targets=[gast.Name(id=name)], value=value)
                 | gast.AnnAssign(target=gast.Name(id=name), value=value)
             ):
-                yield name, container_of(value)
+                yield name, made_of(value)
                 todo += [value] if value is not None else []
                 continue
             case gast.Assign(targets=[gast.Tuple(elts=names)], value=gast.Tuple(elts=values)) if _fits(names, values):
-                yield from [(n.id, container_of(v)) for n, v in zip(names, values, strict=True)]
+                yield from [(n.id, made_of(v)) for n, v in zip(names, values, strict=True)]
                 todo += values
                 continue
             case gast.Name(id=name, ctx=gast.Store() | gast.Del() | gast.Param()):
@@ -170,6 +209,12 @@ class Scopes:
         if name in _GIVEN or "*" in self.module:
             return -1, UNKNOWN
         return -1, getattr(builtins, name, MISSING if self.complete else UNKNOWN)
+
+    def up_to(self, depth: int) -> Scopes:
+        """The scopes around, and with, the one of this depth."""
+        new = self.with_names({})
+        new.chain = self.chain[: depth + 1]
+        return new
 
     def visible(self) -> set[str]:
         """All names that can be read here."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -21,6 +22,14 @@ _LINE = re.compile(
     rf"(?P<place>\s+@ (?:{_STRING}|[\w.<>+-]+):\d+:\d+(?:(?!\s+//)(?:{_STRING}|[^\"]))*)?"
     r"(?P<note>\s*//.*)?"
 )
+#: The same of generated code, whose comments say nothing but where it comes from.
+_CODE = re.compile(
+    r"""(?P<body>(?:"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|[^"';#]|(?<!\s)[;#])*?)(?P<place>(?:^|\s)\s*[;#].*)?(?P<note>$)"""
+)
+_QUOTED_FILE = re.compile(rf" (?:@|in) ({_STRING}):\d+:\d+")
+_FILE = r"[^\s:,;()]*\.\w+|<[^>\n]+>"
+#: Between the lines of a remark that is wrapped in the footer.
+_WRAPPED = re.compile(r"\n// {7}(?=\S)")
 _NAME = re.compile(r"%\w+")
 _FUNCTION = re.compile(r"(?m)^func @([\w.<>-]+)")
 _SYMBOL = re.compile(r"@([\w.<>-]+)")
@@ -114,17 +123,27 @@ def _bits(array: Any) -> Any:
 def _lines(text: str, notes: bool, functions: list[str]) -> list[_Line]:
     """The lines that are compared; the names of `functions` do not count."""
     positions = {name: f"@#{i}" for i, name in enumerate(functions)}
+    places = _places_in_remarks(text)
+    form = _CODE if getattr(text, "stage", "") == "code" else _LINE
     found, function = [], 0
-    for line in text.splitlines():
-        match = _LINE.fullmatch(line)
+    for line in _WRAPPED.sub(" ", text).splitlines():
+        match = form.fullmatch(line)
         body, place, note = match.group("body", "place", "note") if match is not None else (line, "", "")
         body, place, note = body.rstrip(), (place or "").strip(), (note or "").strip() if notes else ""
         if not body and (not note or note.startswith("// stage ")):
             continue
         function += body.startswith("func ")
-        words = _SYMBOL.sub(lambda m: positions.get(m[1], m[0]), f"{body} {note}")
+        words = _SYMBOL.sub(lambda m: positions.get(m[1], m[0]), f"{body} {places.sub('@', note)}")
         found.append(_Line(body, note, place, words, _NAME.sub(_without_number, words), function))
     return found
+
+
+def _places_in_remarks(text: str) -> re.Pattern[str]:
+    """What lists the user's lines in remarks: ``net.py:7, net.py:9 (twice) and 3 more lines``."""
+    quoted = {json.loads(name).encode("ascii", "replace").decode() for name in _QUOTED_FILE.findall(text)}
+    files = "|".join([*map(re.escape, sorted(quoted, key=len, reverse=True)), _FILE])
+    place = rf"(?:{files}):\d+(?: recomputed)?(?: \(twice\)| \(\d+ times\))?"
+    return re.compile(rf"{place}(?:, {place})*(?: and \d+ more lines)?")
 
 
 def _without_number(match: re.Match[str]) -> str:

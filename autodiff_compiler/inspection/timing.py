@@ -15,6 +15,7 @@ import numpy as np
 from ..compiler.pipeline import timed
 from ..config import context
 from ..runtime.commits import noting
+from .cost import CALL_ITSELF
 from .figures import duration
 from .measured import LEFT, Row, Tally, notes_of, slowest_first, table_of
 from .tabular import html_table, text_table
@@ -26,6 +27,8 @@ __all__ = ["Timing", "timing"]
 
 #: How many rows of a table are shown.
 _SHOWN = 20
+#: How far the rows may be above the median of the runs without a word.
+_APART = 1.02
 
 
 @dataclass(frozen=True)
@@ -34,7 +37,8 @@ class Timing:
 
     `runs`: of each run of the program that calls use.  `lines`, `kernels` and `ops`: what these take in one run, the
     slowest first, by another program which reads the clock between them (see `Row`): the mean of the faster half of
-    its runs.  Ops of one kernel share its time as the model of cost estimates.  `outside`: entering and leaving.
+    its runs.  Ops of one kernel share its time as the model of cost estimates.  The last row of each is the call
+    itself, `outside` in seconds: what is left of the median of the runs for entering, leaving and memory for results.
     """
 
     name: str
@@ -73,7 +77,11 @@ class Timing:
         )
 
     def _notes(self) -> list[str]:
-        return notes_of([*self.lines[:_SHOWN], *self.kernels[:_SHOWN]])
+        notes = notes_of([*self.lines[:_SHOWN], *self.kernels[:_SHOWN]])
+        inside = sum(row.seconds for row in self.kernels) - self.outside
+        if inside > _APART * self.median:
+            notes.append(f"the rows were measured in other runs, in which they took {duration(inside)} together")
+        return notes
 
     def _headline(self) -> str:
         a_run = f"{duration(self.median)} a run (median of {len(self.runs)})"
@@ -83,7 +91,11 @@ class Timing:
         rows = {"line": self.lines, "kernel": self.kernels, "op": self.ops}
         if by not in rows:
             raise ValueError(f"a table is by line, kernel or op, not by {by!r}")
-        return table_of(rows[by][:_SHOWN], by)
+        *measured, rest = rows[by]
+        head, cells = table_of([*measured[:_SHOWN], rest], by)
+        if len(measured) > _SHOWN:
+            cells.insert(_SHOWN, [f"({len(measured) - _SHOWN} more: `{by}s` has all)", *[""] * (len(head) - 1)])
+        return head, cells
 
 
 def timing(artifact: Artifact, n: int) -> Timing:
@@ -105,11 +117,13 @@ def timing(artifact: Artifact, n: int) -> Timing:
         fastest = sorted(_runs(measuring, given, n), key=lambda run: run[0])[: (n + 1) // 2]
     tally = Tally()
     tally.add(artifact._name, times, sum(table for _, table in fastest))
-    outside = max(0.0, sum(seconds for seconds, _ in fastest) - tally.seconds - tally.reading)
-    tally.finish(tally.seconds + outside)
     n = len(fastest)
-    lines, kernels, ops = (_each(found.values(), n) for found in (tally.lines, tally.kernels, tally.ops))
-    return Timing(artifact._name, times.backend, tuple(runs), lines, kernels, ops, outside / n)
+    inside = tally.seconds / n
+    outside = max(0.0, statistics.median(runs) - inside)
+    tally.finish(n * (inside + outside))
+    rest = Row(CALL_ITSELF, seconds=outside, cumulative=outside, share=outside / (inside + outside))
+    lines, kernels, ops = ((*_each(found.values(), n), rest) for found in (tally.lines, tally.kernels, tally.ops))
+    return Timing(artifact._name, times.backend, tuple(runs), lines, kernels, ops, outside)
 
 
 def _runs(executable: Any, given: list[Any], n: int) -> Iterator[tuple[float, Any]]:

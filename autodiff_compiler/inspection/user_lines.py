@@ -6,13 +6,17 @@ from typing import TypeAlias
 
 from ..source import Loc
 
-__all__ = ["ELSEWHERE", "NOWHERE", "UserLine", "named", "user_line"]
+__all__ = ["ELSEWHERE", "HANDED_OUT", "LEAVING", "NOWHERE", "UserLine", "named", "user_line"]
 
 #: File, number, and which transformation made the ops ("adjoint"; empty for those of the line itself).
 UserLine: TypeAlias = tuple[str, int, str]
 NOWHERE: UserLine = ("", 0, "")
 #: What is said of ops that belong to no line of the user's.
 ELSEWHERE = "outside of your lines"
+#: What copies results to where they leave a program, after its last op.
+HANDED_OUT = "results handed out"
+#: The place of that in tables by line.
+LEAVING: UserLine = ("", 0, HANDED_OUT)
 
 
 def user_line(loc: Loc | None) -> UserLine:

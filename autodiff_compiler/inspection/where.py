@@ -49,7 +49,8 @@ class Where:
     """What became of a line.
 
     `ops`: by stage, the ops of the line itself; `called`: those of functions that it calls; `code`: the lines of the
-    generated code that compute a part of either; `time`: the estimate for the line itself, where there is one.
+    generated code that compute a part of either; `time`: the estimate for the line itself, where there is one; its
+    shares are of `seconds`, those of a call of the program.
     """
 
     place: Place
@@ -57,6 +58,7 @@ class Where:
     called: dict[str, tuple[OpLine, ...]]
     code: tuple[CodeSpan, ...]
     time: tuple[Estimate, ...]
+    seconds: float | None
     links: Links
 
     @property
@@ -73,7 +75,7 @@ class Where:
         if self.code:
             rows += ["", "code:", *_cut([f"  {lines}" for lines in self.code[:_SHOWN]], len(self.code))]
         if self.time:
-            rows += ["", "estimated time:"]
+            rows += ["", f"estimated time, of {duration(self.seconds or 0.0)} in all:"]
             rows += [f"  {x.part or 'forward':<12}{duration(x.seconds):>9}{100 * x.share:>6.0f} %" for x in self.time]
         return "\n".join(rows) + "\n"
 
@@ -108,7 +110,8 @@ def where(artifact: Artifact, line: str) -> Where:
     own = {s: tuple(op for op in ops if op.places and op.places[0] == place) for s, ops in links.ops.items()}
     called = {s: tuple(op for op in ops if place in op.places[1:]) for s, ops in links.ops.items()}
     inside = {op.places[0] for ops in (*own.values(), *called.values()) for op in ops}
-    return Where(place, own, called, tuple(_code(links, inside)), estimates(artifact.cost(), place), links)
+    cost = artifact.cost()
+    return Where(place, own, called, tuple(_code(links, inside)), estimates(cost, place), cost.seconds, links)
 
 
 def _code(links: Links, places: Collection[Place]) -> Iterator[CodeSpan]:
@@ -147,7 +150,8 @@ def place_of(links: Links, line: str) -> Place:
         both = " or ".join(f"{place.file}:{place.line}" for place in found)
         raise ValueError(f"{line} may be {both}: give more of the path")
     if not found:
-        raise ValueError(f"no op comes from {line}{_nearest(links, files, int(number))}")
+        named = " or ".join([f"{os.path.basename(f)}:{int(number)}" for f in files])
+        raise ValueError(f"no op comes from {named}{_nearest(links, files, int(number))}")
     return found[0]
 
 

@@ -12,11 +12,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from ..config import context
 from ..errors import CompileError, InternalCompilerError
 from ..locks import Lock
 from ..source import Loc
+from ..whole_files import write_text
 from .core import Block, Function, Module, Op
+from .graphs_folder import graphs_folder
 from .printer import FunctionPrinter, print_module
 from .walk import ops_of
 
@@ -127,16 +128,7 @@ def leave(folder: Path | None, name: str, text: str) -> str:
         folder, name = reports_folder(), f"{next(_numbers):03d}_{name}"
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / name
-    # Nobody finds half a file: neither a reader nor another thread that writes one of this name.
-    handle, written = tempfile.mkstemp(dir=folder, prefix=".")
-    try:
-        with open(handle, "w", encoding="utf-8") as file:
-            file.write(text)
-        os.chmod(written, 0o644)
-        os.replace(written, path)
-    except BaseException:
-        os.unlink(written)
-        raise
+    write_text(path, text)
     return str(path)
 
 
@@ -169,7 +161,7 @@ def stage(name: str, module: Module) -> Iterator[None]:
     try:
         yield
     except Exception as error:
-        folder = Path(context.save_graphs_path or "graphs") if context.save_graphs else None
+        folder = graphs_folder()
         refused = isinstance(error, CompileError | RecursionError) and not isinstance(error, InternalCompilerError)
         if refused and isinstance(error, CompileError) and folder is not None:
             text = marked(module, op_of(module, error), error.message)

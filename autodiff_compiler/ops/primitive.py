@@ -175,7 +175,7 @@ class Primitive:
         """Compiled code depends on this object as it is now: a change of an attribute is noticed."""
         space = self.__dict__
         space.setdefault("_changes", 0)
-        what = f"the attributes of {self!r}"
+        what = f"the number of changes to the attributes of {self!r}"
         lw.outside.guard(("primitive", id(self)), what, lambda: space["_changes"], space["_changes"], watched=True)
 
     def _promise(self, args: Sequence[Any], described: Callable[[Any], dict[str, Any]]) -> Any:

@@ -3,6 +3,9 @@
 Only pure ops without blocks move.  They cannot fail, so a loop that makes no trip does not begin to: what may fail (an
 index out of bounds) is checked by an op with an effect, which stays, and with it all that depends on it.  An op inside
 an `if` stays there, unless the loop lies in the `if` with it.
+
+What only shows elements of a tensor moves before derivatives are taken, and out of an `if` in a loop as well: what a
+loop adds to in the other direction is then what its trips read, `x[:, 0]` for `x[i, 0]`, and not all of `x` around it.
 """
 
 from __future__ import annotations
@@ -10,19 +13,34 @@ from __future__ import annotations
 from ..ir.build import Builder
 from ..ir.core import Block, Function, Module, Op, Value
 from ..ir.primitive import Effect
-from ..ir.walk import Cloner
+from ..ir.walk import Cloner, ops_of
 from .manager import module_pass
 
-__all__ = ["licm"]
+__all__ = ["licm", "views"]
+
+_LOOPS = ("while", "scan")
+#: Ops that show elements of their operand, none of them twice.
+_VIEWS = frozenset({"expand_dims", "reshape", "slice", "squeeze", "transpose"})
 
 
 @module_pass("licm")
 def licm(module: Module) -> Module:
     """The module with loop-invariant ops in front of their loops."""
+    return _moved(module, _Mover)
+
+
+@module_pass("views")
+def views(module: Module) -> Module:
+    """The module with loop-invariant views in front of their loops."""
+    loops = any(op.defn.name in _LOOPS for function in module for op in ops_of(function.body))
+    return _moved(module, _ViewMover) if loops else module
+
+
+def _moved(module: Module, kind: type[_Mover]) -> Module:
     new = module.like()
     for function in module:
         body = Block.like(function.args)
-        mover = _Mover(Builder(body, module=new), dict(zip(function.args, body.args, strict=True)))
+        mover = kind(Builder(body, module=new), dict(zip(function.args, body.args, strict=True)))
         body.outs = mover.clone_ops(function.body)
         new.add(Function(function.name, body, function.loc))
     return new
@@ -32,9 +50,11 @@ class _Mover(Cloner):
     """Copies ops into the outermost loop's surroundings that still see their operands.
 
     `around` are the builders of the blocks around this one, from the function inwards, up to this one; `free` is how
-    many of them, counted from the inside, an op may leave: loops until the first block that is none.
+    many of them, counted from the inside, an op may leave: those of ops of `left` in a row, a loop's the outermost.
     """
 
+    #: ops out of whose blocks others move
+    left: tuple[str, ...] = _LOOPS
     around: tuple[Builder, ...]
     free: int
 
@@ -47,12 +67,18 @@ class _Mover(Cloner):
         self.mapping.update(zip(block.args, builder.block.args, strict=True))
         inner = type(self)(builder, self.mapping)
         inner.around = (*self.around, builder)
-        inner.free = self.free + 1 if block.parent is not None and block.parent.defn.name in ("while", "scan") else 0
+        parent = block.parent.defn.name if block.parent is not None else ""
+        if parent in self.left and self.free:
+            inner.free = self.free + 1
+        else:  # an `if` around the outermost loop is not left
+            inner.free = int(parent in _LOOPS)
         return builder.ret(*inner.clone_ops(block))
 
+    def moves(self, op: Op) -> bool:
+        return op.defn.infer_blocks is None and op.defn.effect is Effect.PURE
+
     def clone_op(self, op: Op) -> None:
-        defn = op.defn
-        if not self.free or defn.infer_blocks is not None or defn.effect is not Effect.PURE:
+        if not (self.free and self.moves(op)):
             super().clone_op(op)
             return
         target = self._target([self.mapping.get(x, x) for x in op.operands])
@@ -69,3 +95,12 @@ class _Mover(Cloner):
             if self.around[i].block in blocks:
                 return self.around[i]
         return self.around[last - self.free]
+
+
+class _ViewMover(_Mover):
+    """Moves views only, and also out of what may not run."""
+
+    left = (*_LOOPS, "if")
+
+    def moves(self, op: Op) -> bool:
+        return op.defn.name in _VIEWS

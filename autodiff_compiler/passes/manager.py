@@ -52,7 +52,7 @@ NOTES: dict[str, Describe] = {}
 PIPELINE: list[Step] = [
     "lift_state",
     "simplify",
-    ("expand_grad", "lift_state", "simplify"),
+    ("views", "expand_grad", "lift_state", "simplify"),
     "inline",
     "simplify",
     "dce",
@@ -60,7 +60,7 @@ PIPELINE: list[Step] = [
     "unread",
 ]
 #: Those of them that only make programs better.
-REWRITES = {"simplify", "dce", "licm", "unread"}
+REWRITES = {"simplify", "dce", "licm", "unread", "views"}
 #: What follows for a backend that wants it.
 PLANNING: list[Step] = ["fuse", "plan_memory"]
 

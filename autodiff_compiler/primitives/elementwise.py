@@ -210,16 +210,20 @@ class Pow(Primitive):
         (([0.0], [-1.0]), {}, ([-math.inf], [-math.inf])),
         (([3.0], [0.0]), {}, ([0.0], [math.log(3.0)])),
         (([math.nan], [0.0]), {}, ([0.0], [math.nan])),
+        (([5e-324], [0.0]), {}, ([0.0], [math.log(5e-324)])),
         (([-2.0], [3.0]), {}, ([12.0], [math.nan])),
     ]
 
 
 def _pow_by_base(g, x, y):
+    from ml_dtypes import finfo  # not with the package: most programs never need it
+
     n = number_of(y)
     if n is not None:
         return None if n == 0 else g * (F.pow(x, n - 1) * n)
-    # At 0**0 the factor x**(y-1) is infinite, and at nan**0 nan, where the derivative is y = 0.
-    corner = F.logical_and(F.logical_or(F.equal(x, 0), F.not_equal(x, x)), F.equal(y, 0))
+    # At y = 0 the derivative is y, though the factor x**(y-1) is nan for nan, and infinite for 0 and the smallest x.
+    least = 1 / float(finfo(x.dtype.numpy).max)
+    corner = F.logical_and(F.logical_not(F.greater(F.abs(x), least)), F.equal(y, 0))
     return g * (y * F.pow(x, F.select(corner, 1, y) - 1))
 
 

@@ -29,10 +29,10 @@ from .shape import matrix_transpose, permuted
 def _matmul(a, b):
     a, b = promoted_dtype(a, b)
     require(a.ndim > 0 and b.ndim > 0, "matmul needs at least one dimension on both sides: multiply by a scalar with *")
+    _require_inner(a, b)
     row, column = a.ndim == 1, b.ndim == 1
     a = F.expand_dims(a, axes=(-2,)) if row else a
     b = F.expand_dims(b, axes=(-1,)) if column else b
-    _require_inner(a, b)
     if a.ndim > 2 and b.ndim == 2:
         # One large product instead of many small ones, and no copies of b (nor of its cotangent) per batch entry.
         flat = F.reshape(a, shape=(dim_product(a.shape[:-1]), a.shape[-1]))
@@ -45,12 +45,13 @@ def _matmul(a, b):
 
 
 def _require_inner(a, b):
-    k, n = a.shape[-1], b.shape[-2]
-    require(
-        same_dim(k, n),
-        f"inner sizes differ: {_text(a)} @ {_text(b)}: {k} != {n}",
-        hint="columns of the left matrix meet rows of the right one; transpose one of them",
-    )
+    k, n = a.shape[-1], b.shape[-min(b.ndim, 2)]
+    if a.ndim > 1 and b.ndim > 1:
+        hint = "columns of the left matrix meet rows of the right one; transpose one of them"
+    else:
+        sides = "element" if a.ndim == 1 else "column", "element" if b.ndim == 1 else "row"
+        hint = f"each {sides[0]} of the left one meets one {sides[1]} of the right one"
+    require(same_dim(k, n), f"inner sizes differ: {_text(a)} @ {_text(b)}: {k} != {n}", hint=hint)
 
 
 def _text(x):

@@ -17,7 +17,7 @@ import numpy as np
 
 from ..backends.native.cache import bypassed
 from ..config import PYNATIVE_MODE, context, disable_jit
-from ..inspection.figures import duration, size
+from ..inspection.figures import duration, size, times
 from ..inspection.tabular import html_table, text_table
 from ..runtime.tensor import Tensor
 from ..runtime.trees import leaves
@@ -26,7 +26,7 @@ from ..transforms.jit import JitFunction, jit
 from .plot import plot
 from .terminal import progress, show
 
-__all__ = ["Benchmark", "Measured", "benchmark"]
+__all__ = ["Benchmark", "Measured", "NoGradient", "benchmark"]
 
 #: The modes: "graph" is compiled for the backend in use, the last two for these.
 _MODES = ("eager", "graph", "native", "numpy")
@@ -37,9 +37,13 @@ _BATCH, _ROUNDS = 2e-3, (5, 200)
 _LEFT = frozenset({"what", "mode"})
 
 
+class NoGradient(ValueError):
+    """There is nothing that a gradient could be taken by."""
+
+
 @dataclass(frozen=True)
 class Measured:
-    """What one mode took for the "forward" part or for the "gradient" (with the value), in seconds of a call.
+    """What one mode took for a "call" or for one that gives the "gradient" (with the value), too, in seconds of a call.
 
     `rounds`: the mean of each round.  `compile`: what compiling it took, where nothing of it was on disk; None in eager
     mode.  `memory`: bytes that a call needed besides its arguments.
@@ -74,7 +78,7 @@ class Benchmark:
     name: str
     rows: tuple[Measured, ...]
 
-    def speedup(self, mode: str, what: str = "forward") -> float:
+    def speedup(self, mode: str, what: str = "call") -> float:
         """How many times as fast a mode was as the first of the modes; KeyError for what was not measured."""
         found = {row.mode: row for row in self.rows if row.what == what}
         return next(iter(found.values())).median / found[mode].median
@@ -115,8 +119,8 @@ class Benchmark:
         for row in self.rows:
             compiling = "" if row.compile is None else duration(row.compile)
             memory = "" if row.memory is None else size(row.memory)
-            times = f"{self.speedup(row.mode, row.what):.3g}x"
-            cells.append([row.what, row.mode, duration(row.median), duration(row.spread), times, compiling, memory])
+            faster = times(self.speedup(row.mode, row.what))
+            cells.append([row.what, row.mode, duration(row.median), duration(row.spread), faster, compiling, memory])
         return head, cells
 
 
@@ -158,9 +162,9 @@ def benchmark(
         raise ValueError("modes must be different ones, and at least one")
     args = tuple(args) if isinstance(args, tuple | list) else (args,)
     plain = _plain(fn)
-    rows = _measured("forward", [_Mode(mode, plain, _options(fn)) for mode in modes], args, seconds, rtol)
-    if grad:
-        both = _with_gradient(plain, args)
+    both = _with_gradient(plain, args) if grad else None
+    rows = _measured("call", [_Mode(mode, plain, _options(fn)) for mode in modes], args, seconds, rtol)
+    if both is not None:
         rows += _measured("gradient", [_Mode(mode, both, _options(fn)) for mode in modes], args, seconds, rtol)
     progress("")
     name = getattr(plain, "__name__", None) or type(plain).__name__
@@ -181,13 +185,13 @@ def _options(fn: Any) -> Any:
 
 
 def _with_gradient(fn: Any, args: tuple[Any, ...]) -> Any:
-    """The function that gives the value and the gradients; ValueError where there is nothing to differentiate by."""
+    """The function that gives the value and the gradients; NoGradient where there is nothing to differentiate by."""
     weights = fn.trainable_params() if hasattr(fn, "trainable_params") else None
     if weights:
         return value_and_grad(fn, None, weights)
     positions = tuple(i for i, x in enumerate(args) if isinstance(x, Tensor) and x._data.dtype.kind not in "biu")
     if not positions:
-        raise ValueError("no argument is a Tensor of floats, and there are no Parameters: there is no gradient")
+        raise NoGradient("no argument is a Tensor of floats, and there are no Parameters: there is no gradient")
     return value_and_grad(fn, positions)
 
 

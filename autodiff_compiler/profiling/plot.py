@@ -6,7 +6,8 @@ import html
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from ..inspection.figures import duration
+from ..inspection.figures import duration, times
+from ..whole_files import replacing, write_text
 
 if TYPE_CHECKING:
     from .benchmark import Benchmark, Measured
@@ -23,8 +24,7 @@ def plot(found: Benchmark, path: str) -> None:
     """Writes the picture; see `Benchmark.plot`."""
     kind = str(path).rpartition(".")[2].lower()
     if kind == "svg":
-        with open(path, "w", encoding="utf-8") as file:
-            file.write(_svg(found))
+        write_text(path, _svg(found))
     elif kind == "png":
         _png(found, path)
     else:
@@ -39,7 +39,7 @@ def _groups(rows: Sequence[Measured]) -> dict[str, list[Measured]]:
 
 
 def _label(found: Benchmark, row: Measured) -> str:
-    return f"{duration(row.median)}  ({found.speedup(row.mode, row.what):.3g}x)"
+    return f"{duration(row.median)}  ({times(found.speedup(row.mode, row.what))})"
 
 
 class _Scale:
@@ -124,4 +124,5 @@ def _png(found: Benchmark, path: str) -> None:
         axes.set_xscale("log")
     axes.margins(x=0.35)
     axes.spines[["top", "right"]].set_visible(False)
-    figure.savefig(path, dpi=120)
+    with replacing(path) as file:
+        figure.savefig(file, format="png", dpi=120)

@@ -27,11 +27,14 @@ __all__ = ["Profile", "profile"]
 
 #: The tables, and how many of their rows are shown.
 _KINDS, _SHOWN = ("line", "kernel", "op"), 20
+#: Those that a text shows; a notebook has all.
+_IN_TEXT = _KINDS[:2]
 #: How many kernels of eager mode are kept for a trace.
 _EVENTS = 20_000
 _ENTERING = "entering programs: conversions, new arrays"
 _AROUND = "around programs: guards, keys, results"
 _BETWEEN = "Python between calls and kernels"
+_WAITING = "waiting for other threads"
 _MEASURING = "measuring"
 
 
@@ -59,8 +62,8 @@ def profile(fn: Any = None) -> Profile:
 class Profile:
     """What was measured; `print` shows it as tables, a notebook likewise, `show` in colours.
 
-    `seconds` is the time of the calls, or of the block (see `profile`), without that of compiling, `compile_seconds`.
-    `calls` counts the outermost calls of compiled functions.
+    `seconds` is the time of the calls, or of the block (see `profile`), without that of compiling, `compile_seconds`;
+    of several threads it is what all of them took together.  `calls` counts the outermost calls of compiled functions.
     """
 
     def __init__(self, fn: Any = None) -> None:
@@ -70,11 +73,12 @@ class Profile:
         self._whole = self._function is None
         self._recording: Recording | None = None
         self._stack = ExitStack()
-        self._began = self._ended = 0
+        self._began = self._ended = self._between = 0
         self._tables: list[tuple[str, Times, Table]] = []
         self._eager: list[tuple[Loc | None, Event]] = []
         self._eager_ops: dict[tuple[str, Loc | None], tuple[int, int]] = {}
         self._eager_noting = 0
+        self._threads: set[int] = set()
         self._lock = threading.Lock()
         self._rows: dict[str, tuple[Row, ...]] = {}
         self.seconds = self.compile_seconds = 0.0
@@ -114,8 +118,10 @@ class Profile:
         self._tables = found.tables()
         self.compile_seconds = found.compiling * 1e-9
         self.calls = sum(count for _, count, _ in found.outermost.values())
-        whole = self._ended - self._began - found.compiling
-        self.seconds = (whole if mine is None else sum(total for _, _, total in found.outermost.values())) * 1e-9
+        self._threads = self._threads.union(*[found.threads[key] for key in found.outermost])
+        self._between = max(0, self._ended - self._began - found.busy(self._ended)) if self._whole else 0
+        eager = sum(total for _, total in self._eager_ops.values()) + self._eager_noting
+        self.seconds = (sum(total for _, _, total in found.outermost.values()) + eager + self._between) * 1e-9
 
     def _mine(self) -> set[int] | None:
         """The identities of the function that counts, and of its programs; None: all count."""
@@ -127,11 +133,14 @@ class Profile:
 
     def _note(self, op: str, loc: Loc | None, began: int, ended: int, noting: int) -> None:
         """A kernel of eager mode has run."""
-        if not recorder.inside():  # and not in a program, which measures it itself
+        found = self._recording
+        if found is not None and not recorder.inside():  # and not in a program, which measures it itself
+            found.spent(began, ended + noting)
             with self._lock:
                 count, total = self._eager_ops.get((op, loc), (0, 0))
                 self._eager_ops[op, loc] = count + 1, total + ended - began
                 self._eager_noting += noting
+                self._threads.add(recorder.this_thread())
                 if len(self._eager) < _EVENTS:
                     self._eager.append((loc, Event(op, threading.get_ident(), began, ended, 0)))
 
@@ -160,14 +169,18 @@ class Profile:
         running = sum(ran.nanoseconds for ran in found.programs.values()) * 1e-9
         calling = sum(total for _, _, total in found.outermost.values()) * 1e-9
         noting = sum(found.noting.get(owner, 0) for owner in found.outermost) * 1e-9
-        eager, noting_eager = tally.seconds - inside, self._eager_noting * 1e-9
+        interrupted = min(noting, found.interrupted * 1e-9)
+        entering = running - inside - tally.reading
+        # Threads wait where they enter and leave programs, or in kernels, where nobody can tell.
+        waiting = max(0.0, min(entering, sum(ran.idle for ran in found.programs.values()) * 1e-9))
         outside = {
-            _ENTERING: running - inside - tally.reading,
+            _ENTERING: entering - waiting,
+            _WAITING: waiting + interrupted,
             _AROUND: calling - running - noting,
-            _BETWEEN: (self.seconds - calling - eager - noting_eager) * self._whole,
+            _BETWEEN: self._between * 1e-9,
         }
         less = sum(min(0.0, x) for x in outside.values())  # what reading the clock was taken for too much
-        outside[_MEASURING] = tally.reading + noting + noting_eager + less
+        outside[_MEASURING] = tally.reading + noting - interrupted + self._eager_noting * 1e-9 + less
         rest = [Row(name, seconds=max(0.0, x), cumulative=max(0.0, x)) for name, x in outside.items() if x > 0]
         tally.finish(self.seconds)
         for row in rest:
@@ -196,14 +209,14 @@ class Profile:
     def __str__(self) -> str:
         if self._recording is None or not self._ended:
             return f"<{'running ' if self._recording is not None else ''}profile of {self._name}>"
-        tables = [self.table(kind) for kind in ("line", "kernel")] if self._ran else []
+        tables = [self.table(kind) for kind in _IN_TEXT] if self._ran else []
         return "\n\n".join([self._headline(), *tables, *self._notes()]) + "\n"
 
     __repr__ = __str__
 
     def show(self, file: IO[str] | None = None) -> None:
         """Prints the tables, in colours where `rich` is installed and the terminal has them (not with NO_COLOR)."""
-        tables = [(kind, *self._cells(kind, _SHOWN)) for kind in ("line", "kernel")] if self._ran else []
+        tables = [(kind, *self._cells(kind, _SHOWN)) for kind in _IN_TEXT] if self._ran else []
         show(self._headline(), tables, self._notes(), LEFT, file)
 
     def _repr_html_(self) -> str:
@@ -228,7 +241,7 @@ class Profile:
         left = len(inside) - limit
         head, cells = table_of([*inside[:limit], *[row for row in rows if row.name in _OUTSIDE]], by)
         if left > 0:
-            cells.insert(limit, [f"({left} more)", *[""] * (len(head) - 1)])
+            cells.insert(limit, [f'({left} more: `table("{by}", {len(inside)})`)', *[""] * (len(head) - 1)])
         return head, cells
 
     def _headline(self) -> str:
@@ -238,20 +251,28 @@ class Profile:
         parts = [duration(self.seconds)]
         if self.calls:
             parts[0] += f" in {self.calls} call{'s' * (self.calls != 1)}"
+        if len(self._threads) > 1:
+            parts[0] += f" of {len(self._threads)} threads"
         if self.calls and not self._whole:
             parts.append(f"{duration(self.seconds / self.calls)} each")
         return ", ".join([f"{self._name}: {parts[0]}", *parts[1:], f"{100 * kernels:.0f} % of it in kernels"])
 
     def _notes(self) -> list[str]:
-        notes = notes_of([row for kind in _KINDS for row in self.by(kind)]) if self._ran else []
+        notes = notes_of([row for kind in _IN_TEXT for row in self.by(kind)[:_SHOWN]]) if self._ran else []
         if self.compile_seconds:
             notes.append(f"compiled in {duration(self.compile_seconds)}, which is not counted")
         if self._recording is not None and self._recording.nested:
             notes.append("programs that ran inside others are parts of these: of the line that calls Python")
+        if len(self._threads) > 1:
+            clock = duration((self._ended - self._began) * 1e-9)
+            notes.append(
+                f"{len(self._threads)} threads ran, within {clock}: times are what they took together, "
+                "those of kernels with what they waited in these"
+            )
         return notes
 
 
-_OUTSIDE = frozenset({_ENTERING, _AROUND, _BETWEEN, _MEASURING})
+_OUTSIDE = frozenset({_ENTERING, _WAITING, _AROUND, _BETWEEN, _MEASURING})
 
 
 def _compiled_form(fn: Any) -> JitFunction | None:

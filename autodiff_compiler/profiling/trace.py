@@ -10,9 +10,10 @@ from ..backends.base import Piece
 from ..backends.timed import Span, Table, Times
 from ..compiler.recorder import Event, Ran
 from ..inspection.measured import seconds_of
-from ..ir.core import Op
+from ..inspection.user_lines import HANDED_OUT
 from ..primitives.flops import flops_of
 from ..source import Loc, line_of
+from ..whole_files import write_text
 
 __all__ = ["write_trace"]
 
@@ -49,12 +50,12 @@ def write_trace(
             add(f"{ran.name} (program)", "program", thread, began, ended - began)
             for span, at, seconds in _laid_out(ran.times.spans, ran.times, table, float(began)):
                 runs = int(table[span.number, 0])
-                add(_title(span), "kernel", thread, at, seconds * 1e9, runs=runs, **_described(span, runs))
+                add(_title(span), "kernel", thread, at, seconds * 1e9, runs=runs, **_described(span, table))
     head: list[dict[str, Any]] = [{"name": "process_name", "ph": "M", "pid": 1, "args": {"name": name}}]
     for i in threads.values():
         head.append({"name": "thread_name", "ph": "M", "pid": 1, "tid": i, "args": {"name": f"thread {i}"}})
-    with open(path, "w", encoding="utf-8") as file:
-        json.dump({"traceEvents": head + events, "displayTimeUnit": "ns", "otherData": {"note": _NOTE}}, file)
+    whole = {"traceEvents": head + events, "displayTimeUnit": "ns", "otherData": {"note": _NOTE}}
+    write_text(path, json.dumps(whole))
 
 
 def _laid_out(spans: Sequence[Span], times: Times, table: Table, began: float) -> Iterator[tuple[Span, float, float]]:
@@ -79,24 +80,21 @@ def _whole(block: Sequence[Span], times: Times, table: Table) -> float:
 
 
 def _title(span: Span) -> str:
-    names = dict.fromkeys(op.defn.name for op in _ops(span) if flops_of(op) or op.blocks) or dict.fromkeys(
-        op.defn.name for op in _ops(span)
+    ops = span.ops
+    names = dict.fromkeys(op.defn.name for op in ops if flops_of(op) or op.blocks) or dict.fromkeys(
+        op.defn.name for op in ops
     )
-    return f"{span.kernel}: {', '.join(names)}" if span.kernel else ", ".join(names) or "results handed out"
+    return f"{span.kernel}: {', '.join(names)}" if span.kernel else ", ".join(names) or HANDED_OUT
 
 
-def _ops(span: Span) -> list[Op]:
-    return [op for piece in span.pieces for op in piece.ops]
-
-
-def _described(span: Span, runs: int) -> dict[str, Any]:
-    ops = _ops(span)
+def _described(span: Span, table: Table) -> dict[str, Any]:
+    ops = span.ops
     loc = next((op.loc for op in reversed(ops) if op.loc is not None), None)
     moved, flops = 0, 0
-    for piece in span.pieces:
-        one, other = _amounts(piece)
-        moved, flops = moved + one, flops + other
-    return {**_of_line(loc), "ops": [op.defn.name for op in ops], "bytes": moved * runs, "flops": flops * runs}
+    for piece, row in span.pieces:
+        runs, (one, other) = int(table[row, 0]), _amounts(piece)
+        moved, flops = moved + runs * one, flops + runs * other
+    return {**_of_line(loc), "ops": [op.defn.name for op in ops], "bytes": moved, "flops": flops}
 
 
 def _amounts(piece: Piece) -> tuple[int, int]:

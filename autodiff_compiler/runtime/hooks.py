@@ -21,11 +21,11 @@ __all__ = [
     "OutsideHooks",
     "Registered",
     "after_backward",
+    "any_outside",
     "backward_what",
     "hooked",
     "kept_or_replaced",
     "known_as",
-    "none_outside",
     "not_here",
     "outside_only",
     "registered_on",
@@ -150,9 +150,9 @@ class CellHooks:
 _outside = 0
 
 
-def none_outside() -> bool:
-    """Whether no Tensor has hooks that were registered outside of every derivative."""
-    return _outside == 0
+def any_outside() -> bool:
+    """Whether a Tensor has hooks that were registered outside of every derivative."""
+    return _outside != 0
 
 
 class OutsideHooks:

@@ -16,13 +16,14 @@ from ..ops.primitive import Primitive
 from ..runtime.host import name_of
 from ..runtime.mutable import Mutable
 from ..runtime.parameter import Parameter
+from ..runtime.random import get_rng_state, set_rng_state
 from ..runtime.tensor import Array, Tensor
 from ..runtime.trees import leaves, replaced
 from ..transforms.custom import custom_vjp
 from ..transforms.grad import grad
 from ..transforms.vjp import vjp
 from .modes import MODES, in_mode, with_tensors
-from .numerical import numerical_gradient, weights_for
+from .numerical import floats_of, numerical_gradient, weights_for
 
 __all__ = [
     "GradientMismatch",
@@ -83,14 +84,14 @@ def gradcheck(
 
     Checked in eager and in compiled mode, against five-point differences of a fixed weighted sum of the float outputs,
     at up to 64 elements of each input; Tensors in `mutable` containers are inputs, too.  Parameters that `fn` assigns
-    get their values back after every call.  ``order=2`` checks the gradients of the first gradient, too.  `args` is a
-    tuple or list of arguments, or one Tensor.  Steps and tolerances follow the dtype of the inputs: float64 Tensors
-    make a sharp check (about seven digits), float32 a rough one (about two); `eps`, `rtol` and `atol` replace them: the
-    step, and the error that is allowed relative to the gradient and beside that.  Differences of float16 and bfloat16
-    are too coarse to check anything.
+    get their values back after every call, and each call draws the same random numbers.  ``order=2`` checks the
+    gradients of the first gradient, too.  `args` is a tuple or list of arguments, or one Tensor.  Steps and tolerances
+    follow the dtype of the inputs: float64 Tensors make a sharp check (about seven digits), float32 a rough one (about
+    two); `eps`, `rtol` and `atol` replace them: the step, and the error that is allowed relative to the gradient and
+    beside that.  Differences of float16 and bfloat16 are too coarse to check anything.
 
     Returns True.  GradientMismatch: the worst element of the first input that differs.  ValueError: nothing to check,
-    or inputs of float16 or bfloat16.
+    inputs of float16 or bfloat16, or a function that gives other results when it is called again.
 
     >>> from autodiff_compiler import Tensor, float64, ops
     >>> gradcheck(lambda x: x * ops.sin(x), Tensor([0.5, 2.0], float64), order=2)
@@ -192,6 +193,7 @@ class _Check:
         self._variables = {(p, k): x for p in self.positions for k, x in enumerate(leaves(args[p])) if x.dtype.is_float}
         parameters = [x for x, _ in reached([fn]) if isinstance(x, Parameter)]
         self._state = [(x, x.asnumpy().copy()) for x in parameters]
+        self._random = get_rng_state()
         self._what, self._names = _named(fn), _parameters(fn)
         self.rule: Any = None
         self.automatic: Any = None
@@ -213,9 +215,15 @@ class _Check:
 
     def measured(self) -> Iterator[tuple[_Place, MeasuredGradient, Sequence[Array]]]:
         """Every input in every mode, and the weights of the outputs."""
-        weights = weights_for(self._called(self._copies()))
+        outputs = self._called(self._copies())
+        weights = weights_for(outputs)
         if not weights:
             raise NothingToCheck(f"{self._what} returns no float Tensor: there is no gradient to check")
+        if not _alike(outputs, self._called(self._copies())):
+            raise NothingToCheck(
+                f"{self._what} gives other results when it is called again with the same arguments: it has no gradient "
+                "to check; does it draw random numbers that are not ours, or count its calls?"
+            )
         numerical = {place: self._numerical(place, weights) for place in self._variables}
         for mode in MODES:
             with in_mode(mode):
@@ -227,7 +235,7 @@ class _Check:
         return [with_tensors(Tensor.copy, x) if isinstance(x, Tensor | Mutable) else x for x in self.args]
 
     def _called(self, args: Sequence[Any]) -> Any:
-        """A call after which every Parameter has its first value again."""
+        """A call after which every Parameter has its first value again, and the same random numbers follow."""
         try:
             return replaced(self.fn(*args), Tensor.copy)
         finally:
@@ -237,6 +245,8 @@ class _Check:
         for parameter, value in self._state:
             if not np.array_equal(parameter.asnumpy(), value, equal_nan=True):
                 parameter.set_data(Tensor(value))
+        if get_rng_state() != self._random:
+            set_rng_state(self._random)
 
     def _numerical(self, place: _Place, weights: Sequence[Array]) -> dict[tuple[int, ...], float]:
         p, k = place
@@ -315,6 +325,23 @@ class _Gradients:
 
     def __graph_call__(self, lw: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
         return lw.call(self._gradient, args, kwargs)
+
+
+#: By how much roundings make results differ, by the bytes of a number.
+_ROUNDED = {2: 1e-2, 4: 1e-5, 8: 1e-12}
+
+
+def _alike(first: Any, second: Any) -> bool:
+    """Whether two calls gave the same floats, but for roundings of what threads add up."""
+    floats = floats_of(first), floats_of(second)
+    if [t.shape for t in floats[0]] != [t.shape for t in floats[1]]:
+        return False
+    for pair in zip(*floats, strict=True):
+        a, b = (t.asnumpy().astype(np.float64) for t in pair)
+        limit = _ROUNDED[pair[0].dtype.itemsize]
+        if not np.allclose(a, b, limit, limit, equal_nan=True):
+            return False
+    return True
 
 
 def _both_nan(a: Any, b: float) -> bool:

@@ -10,6 +10,7 @@ import numpy as np
 
 from ..config import GRAPH_MODE, PYNATIVE_MODE, context
 from ..runtime.mutable import Mutable, mutable
+from ..runtime.random import get_rng_state, set_rng_state
 from ..runtime.tensor import Tensor
 from ..runtime.trees import parts, replaced
 from ..transforms.grad import value_and_grad
@@ -53,7 +54,8 @@ def assert_modes_equal(
     """Runs ``fn(*args)`` eagerly and compiled (as written and optimised); returns the eager result.
 
     Compared are structure, dtypes, shapes and values (NaN equals NaN) of the results, and what is left in Tensor
-    arguments; with `grad_position` or `weights` also gradients.  Each run gets copies of the Tensors in `args`.
+    arguments; with `grad_position` or `weights` also gradients.  Each run gets copies of the Tensors in `args`, and
+    draws the same random numbers.
     ModeMismatch names the first place that differs; an exception must be of the same class in every mode.
 
     >>> from autodiff_compiler import Tensor
@@ -61,7 +63,9 @@ def assert_modes_equal(
     [2.0]
     """
     wanted: Any = None
+    drawn = get_rng_state()
     for name in MODES:
+        set_rng_state(drawn)
         given = [with_tensors(Tensor.copy, x) for x in args]
         with in_mode(name):
             try:

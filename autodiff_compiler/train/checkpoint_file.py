@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import importlib
 import io
-import os
-import secrets
-import stat
 from typing import Any
 
+from ..whole_files import replacing
 from .checkpoint_content import CheckpointError, Content
 
 __all__ = ["FORMATS", "MissingCheckpointError", "read", "write"]
@@ -55,19 +53,6 @@ def write(path: str, format: str, content: Content, crc: bool) -> None:
 
     A new file has the permissions that the process gives to files, one that takes the place of another has its own.
     """
-    target = os.path.realpath(path)
-    folder, name = os.path.split(target)
-    temporary = os.path.join(folder, f".{name}.{secrets.token_hex(8)}.tmp")
     codec = _codec(format)
-    try:
-        with open(temporary, "xb") as file:
-            codec.write(file, content, crc)
-            file.flush()
-            os.fsync(file.fileno())
-        if os.path.exists(target):
-            os.chmod(temporary, stat.S_IMODE(os.stat(target).st_mode))
-        os.replace(temporary, target)
-    except BaseException:
-        if os.path.exists(temporary):
-            os.unlink(temporary)
-        raise
+    with replacing(path, durable=True) as file:
+        codec.write(file, content, crc)

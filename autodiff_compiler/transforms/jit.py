@@ -12,13 +12,11 @@ from collections.abc import Callable
 from time import perf_counter_ns
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from ..compiler.fast import REFUSED, takes_short_ways
+from ..compiler.fast import REFUSED, TAKEN, is_of_method, takes_short_ways
 from ..compiler.history import History, Recompiles, Watched, facets_of, stale_because, watched
 from ..compiler.recorder import called, inside, recording, waited
 from ..compiler.saved import pictures
-from ..compiler.specialise import Identity, Key, described, signature, stand_ins
+from ..compiler.specialise import Key, described, signature, stand_ins
 from ..compiler.specialised import Specialised, specialise
 from ..config import GRAPH_MODE, context, jit_disabled, switches, watchers
 from ..errors import ArgumentError, leave_user_frames
@@ -41,8 +39,6 @@ __all__ = ["JitFunction", "jit", "ms_function"]
 _BACKENDS = ("", "ms_backend", "GE")
 _MAX_ENTRIES = 64
 _MAX_PER_KEY = 8
-#: Arguments of these classes are one dynamic input each, and nothing more.
-_WHOLE = (Tensor, np.ndarray)
 
 
 #: The functions whose calls may take short ways, by identity; `switching` is held while that is changed.
@@ -147,12 +143,12 @@ class JitFunction:
                 entry.hits += 1
                 if place or (entry is not self._recent and len(self._entries) > _MAX_ENTRIES // 2):
                     self._to_front(key, entry)
-                if entry.universal and len(leaves) == len(args) and not kwargs and all(type(x) in _WHOLE for x in args):
+                if entry.universal and len(leaves) == len(args) and not kwargs and all(type(x) in TAKEN for x in args):
                     if all(type(x) is Tensor for x in args) and recording() is None:
                         self._last = tuple([(x._data.dtype, x._data.shape) for x in args]), entry
                     if entry.may_be_short:
                         self._shorten(entry, args)
-                elif entry.may_be_short and not kwargs and _is_of_method(key, args, leaves):
+                elif entry.may_be_short and not kwargs and is_of_method(key, args, leaves):
                     self._shorten_method(entry, args)
                 return entry(leaves)
         self._misses += 1
@@ -401,13 +397,6 @@ class JitFunction:
 
     def __repr__(self) -> str:
         return f"<jit of {self._name}>"
-
-
-def _is_of_method(key: Key, args: tuple[Any, ...], leaves: list[Tensor]) -> bool:
-    """Whether the first argument is an object that counts by identity, and the others are Tensors."""
-    if len(args) < 1 or len(leaves) != len(args) - 1 or type(key[0]) is not Identity or key[0].obj is not args[0]:
-        return False
-    return all(type(x) is Tensor for x in args[1:]) and type(args[0]).__weakrefoffset__ != 0
 
 
 class _Bound:

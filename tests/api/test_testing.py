@@ -285,3 +285,33 @@ def test_parameters_that_are_assigned_get_their_values_back():
     assert gradcheck(net, Tensor([1.0], ms.float64))
     assert gradcheck(lambda x: net(x), Tensor([1.0], ms.float64), order=2)
     assert net.count.tolist() == [1.0]
+
+
+# ------------------------------------------------------------------------------------------------ random numbers
+def test_a_check_leaves_the_random_numbers_as_they_were():
+    def drop(x):
+        return ops.dropout(x, p=0.5)
+
+    state = ms.get_rng_state()
+    assert gradcheck(drop, Tensor(np.arange(1.0, 9.0)))
+    assert ms.get_rng_state() == state
+
+
+def test_modes_draw_the_same_random_numbers():
+    """About a half of 200 numbers are dropped: draws of their own would differ."""
+    x = Tensor(np.arange(1.0, 201.0))
+    kept = assert_modes_equal(lambda x: ops.dropout(x, p=0.5), x).asnumpy()
+    assert 40 < (kept == 0).sum() < 160
+
+
+def test_results_that_only_round_otherwise_are_the_same():
+    factors = []
+
+    def rounding(x):
+        """As where threads add up in another order each time."""
+        factors.append(1.0 + len(factors) % 2 * 1e-14)
+        return x * factors[-1]
+
+    with ms.disable_jit():
+        assert gradcheck(rounding, Tensor(np.array([1.0, 2.0])))
+    assert len(set(factors)) == 2

@@ -138,7 +138,7 @@ func @f(%n: i64[]) -> (f32[100], f32[], i64[]) {
         constants={"c0": np.arange(100, dtype=np.float32)},
     )
     program.save(tmp_path / "saved.py")
-    assert sorted(p.name for p in tmp_path.iterdir()) == ["saved.npz", "saved.py"]
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["saved.py", "saved.py.npz"]
     code = """
         import saved
         c, g, n = saved.f(np.array(4))

@@ -12,11 +12,11 @@ LOSS = ("model.py:loss", "--args", "f32[30,20] f32[40,30]", "--seconds", "0.02")
 def test_eager_and_graph(call, model):
     answer = call("bench", *LOSS)
     assert (answer.status, answer.err) == (0, "model.py is imported\n")
-    rows = [line.split()[:2] for line in answer.out.splitlines() if line.startswith(("forward", "gradient"))]
-    assert rows == [["forward", "eager"], ["forward", "graph"]]
+    rows = [line.split()[:2] for line in answer.out.splitlines() if line.startswith(("call", "gradient"))]
+    assert rows == [["call", "eager"], ["call", "graph"]]
     document = call("bench", *LOSS, "--grad", "--json").json
     assert [(row["what"], row["mode"]) for row in document["rows"]] == [
-        (what, mode) for what in ("forward", "gradient") for mode in ("eager", "graph")
+        (what, mode) for what in ("call", "gradient") for mode in ("eager", "graph")
     ]
     for row in document["rows"]:
         assert 0 < min(row["rounds"]) <= row["median"] <= max(row["rounds"])
@@ -30,7 +30,7 @@ def test_other_modes_and_a_cell(call, model):
     answer = call(
         "bench", "model.py:Net", "--make", "Net(3)", *LOSS[1:2], "f32[4,3]", *LOSS[3:], "--modes", "numpy", "eager"
     )
-    assert [line.split()[1] for line in answer.out.splitlines() if line.startswith("forward")] == ["numpy", "eager"]
+    assert [line.split()[1] for line in answer.out.splitlines() if line.startswith("call")] == ["numpy", "eager"]
 
 
 @pytest.mark.parametrize(("name", "start"), [("plot.svg", b"<svg"), ("plot.png", b"\x89PNG")])
@@ -71,3 +71,21 @@ def test_modes_that_do_not_agree(call, model):
     )
     answer = call("bench", "model.py:f", "--args", "f32[3]", "--seconds", "0.02")
     assert (answer.status, "eager and graph do not agree" in answer.err) == (1, True)
+
+
+def test_a_step_is_a_call(call, model):
+    """Whatever it does, it is called: that it goes forward would be wrong of a training step."""
+    model.write_text(
+        "import autodiff_compiler as ms\n\ndef loss(w):\n    return (w * w).sum()\n\n"
+        "def step(w):\n    return w - 0.1 * ms.grad(loss)(w)\n"
+    )
+    answer = call("bench", "model.py:step", "--args", "f32[3]", "--seconds", "0.02")
+    assert [line.split()[:2] for line in answer.out.splitlines()[-2:]] == [["call", "eager"], ["call", "graph"]]
+    assert "forward" not in answer.out
+
+
+def test_nothing_to_differentiate_by(call, model):
+    model.write_text("def f(x):\n    return x.sum()\n")
+    answer = call("bench", "model.py:f", "--args", "i32[3]", "--grad", "--seconds", "0.02")
+    assert (answer.status, answer.out) == (2, "")
+    assert answer.err.startswith("autodiff_compiler: --grad: no argument is a Tensor of floats")

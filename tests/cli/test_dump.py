@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from autodiff_compiler.inspection.artifact import STAGES
+from autodiff_compiler.inspection.derivative_source.python_source import PythonSource
 
 ALL = (*STAGES, "explain")
 LOSS = ("model.py:loss", "--args", "f32[3,2] f32[4,3]")
@@ -65,7 +66,7 @@ def test_wrong_usage(words, says, call, model):
 
 def test_grad_needs_types(call, model):
     answer = call("dump", "model.py:settle", "--grad", "0")
-    assert (answer.status, "--grad needs --args" in answer.err) == (2, True)
+    assert (answer.status, "settle(x, n=2) needs arguments" in answer.err) == (2, True)
     answer = call("dump", *LOSS, "--grad", "5")
     assert (answer.status, "--grad 5: the last argument of --args has the number 1" in answer.err) == (2, True)
 
@@ -128,9 +129,18 @@ def test_saved_ir_runs(call, model):
     assert "result 0: float32[]\n" in call("run", "loss.ir").out
 
 
+def test_run_says_what_results_are_for_that_are_not_just_returned(call, model):
+    call("dump", "model.py:settle", "--args", "f32[2]", "-o", "settle.ir")
+    said = "whether what is returned is the argument %x itself (else result 1)"
+    answer = call("run", "settle.ir", "--args", "f32[2]", "--range", "4", "4")
+    assert answer.out.startswith(f"result 0: bool[], {said}\nTrue\nresult 1: float32[2]\n")
+    found = call("run", "settle.ir", "--json").json["results"]
+    assert [x["purpose"] for x in found] == [said, ""]
+
+
 def test_saved_ir_brings_its_states_and_constants(call, model):
     answer = call("dump", "model.py:Net", "--make", "Net(3, 2)", "--args", "f32[4,3]", "-o", "net.ir")
-    assert answer.out == "net.ir\nnet.npz\n"
+    assert answer.out == "net.ir\nnet.ir.npz\n"
     np.save("x.npy", np.float32([[1, 2, 3]] * 4))
     found = call("run", "net.ir", "--args", "x.npy", "--json").json["results"]
     assert found[0]["values"] == [[6, 6]] * 4  # weights of ones
@@ -144,15 +154,34 @@ def test_saved_ir_brings_its_states_and_constants(call, model):
     assert found["values"] == (np.arange(300).astype(ml_dtypes.bfloat16) + ml_dtypes.bfloat16(1)).tolist()
 
 
+def test_a_file_that_is_written_again_loses_what_belonged_to_the_old_one(call, model):
+    net = ["dump", "model.py:Net", "--make", "Net(3, 2)", "--args", "f32[4,3]", "-o"]
+    assert call(*net, "f.ir").out == "f.ir\nf.ir.npz\n"
+    model.write_text("def f(x):\n    return x * 2\n")
+    assert call("dump", "model.py:f", "--args", "f64[2]", "-o", "f.ir").out == "f.ir\n"
+    assert not os.path.exists("f.ir.npz")
+    assert call("run", "f.ir", "--range", "3", "3", "--json").json["results"][0]["values"] == [6, 6]
+
+
+def test_a_source_is_saved_with_what_it_was_given(call, model):
+    model.write_text("import numpy as np\nc = np.arange(300.0)\n\ndef f(x):\n    return (x * c).sum()\n")
+    answer = call("dump", "model.py:f", "--args", "f64[300]", "--grad", "0", "--source", "-o", "d_f.py")
+    assert answer.out == "d_f.py\nd_f.py.npz\n"
+    loaded = PythonSource.load("d_f.py")
+    np.testing.assert_array_equal(loaded.function(np.ones(300), **loaded.given), np.arange(300.0))
+
+
 @pytest.mark.parametrize(
     ("text", "words", "status", "says"),
     [
         (None, [], 2, "there is no file p.ir"),
         (b"\xff\xfe", [], 2, "p.ir holds no text"),
-        (b"", [], 1, "there is no function in it"),
-        (b"def f(x):\n    return x\n", [], 1, "this is Python, not IR"),
-        (b"func @f(%x: f32[2]) -> (f32[2]) { return %x }", ["--args", "f32[3]"], 1, "%x is f32[2]"),
-        (b"func @f(%x: f32[2]) -> (f32[2]) { return %x }", ["--args", ""], 1, "1 arrays are wanted (%x: f32[2])"),
+        (b"", [], 2, "p.ir is no IR: 1:1: there is no function in it"),
+        (b"def f(x):\n    return x\n", [], 2, "this is Python, not IR"),
+        (b"func @f(%x: f32[2]) -> (f32[3]) { return %x }", [], 2, "p.ir is no IR: 1:24: the function returns (f32[2])"),
+        (b"func @f(%x: f32[2]) -> (f32[2]) { return %x }", ["--args", "f32[3]"], 2, "%x is f32[2]"),
+        (b"func @f(%x: f32[2]) -> (f32[2]) { return %x }", ["--args", "i32[2]"], 2, "--args does not fit p.ir: %x"),
+        (b"func @f(%x: f32[2]) -> (f32[2]) { return %x }", ["--args", ""], 2, "1 arrays are wanted (%x: f32[2])"),
         (b"func @f(%x: f32[2]) -> (f32[2]) { return %x }", ["--args", "f32[2", "--json"], 2, "brackets"),
     ],
 )
@@ -162,6 +191,25 @@ def test_ir_that_does_not_run(text, words, status, says, call, model):
     answer = call("run", "p.ir", *words)
     assert answer.status == status
     assert says in (answer.json["error"]["message"] if "--json" in words else answer.err)
+
+
+@pytest.mark.parametrize("command", [["run", "f.ir"], ["diff", "f.ir", "f.ir"]])
+def test_what_is_no_npz(command, call, model):
+    model.write_text("def f(x):\n    return x * 2\n")
+    call("dump", "model.py:f", "--args", "f64[2]", "-o", "f.ir")
+    assert call(*command).status == 0
+    (model.parent / "f.ir.npz").write_text("nothing")
+    assert call(*command) == (2, "", "autodiff_compiler: f.ir.npz, which belongs to f.ir, holds no arrays\n")
+
+
+def test_constants_that_are_not_there(call, model):
+    model.write_text("import numpy as np\nc = np.arange(99.0)\n\ndef f(x):\n    return x * c\n")
+    call("dump", "model.py:f", "--args", "f64[99]", "-o", "f.ir")
+    assert call("run", "f.ir").status == 0
+    os.remove("f.ir.npz")
+    answer = call("run", "f.ir")
+    assert (answer.status, answer.out) == (2, "")
+    assert answer.err.startswith("autodiff_compiler: f.ir cannot be run without the .npz beside it: ")
 
 
 # ------------------------------------------------------------------------------------------------ differences
@@ -217,9 +265,9 @@ def test_the_numbers_in_large_constants_count(call, model):
         call("dump", f"model.py:{name}", "--args", "f64[]", "-o", f"{name}.ir")
     assert call("diff", "f.ir", "g.ir").out == answer.out
     assert call("diff", "f.ir", "model.py:f", "--args", "f64[]") == (0, "no difference\n", "")
-    np.savez("g.npz", **{"constant/tensor0": np.zeros(2)})
-    assert call("diff", "f.ir", "g.ir").err.startswith("autodiff_compiler: g.npz does not belong to g.ir: ")
-    os.remove("g.npz")
+    np.savez("g.ir.npz", **{"constant/tensor0": np.zeros(2)})
+    assert call("diff", "f.ir", "g.ir").err.startswith("autodiff_compiler: g.ir.npz does not belong to g.ir: ")
+    os.remove("g.ir.npz")
     answer = call("diff", "f.ir", "g.ir")
     note = "the numbers in the constants of g.ir are not known, and not compared"
     assert (answer.status, answer.out) == (0, f"no difference\n{note}\n")

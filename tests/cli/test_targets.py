@@ -83,9 +83,9 @@ def test_what_cannot_be_called(call, model):
 
 
 def test_arguments_that_do_not_fit_the_function(call, model):
-    answer = call("dump", "model.py:settle")
+    answer = call("dump", "model.py:loss", "--args", "f32[3]")
     assert (answer.status, answer.err.splitlines()[-1]) == (
-        2, "autodiff_compiler: --args does not fit settle(x, n=2): missing a required argument: 'x'",
+        2, "autodiff_compiler: --args does not fit loss(w, x): missing a required argument: 'x'",
     )  # fmt: skip
     answer = call("gradcheck", "model.py:Net.construct", "--make", "Net(3)", "--args", "f32[3] 1 2")
     assert (answer.status, answer.err.splitlines()[-1]) == (
@@ -211,3 +211,45 @@ def test_what_is_no_argument(text, says):
     with pytest.raises(Usage) as caught:
         read_values(text)
     assert says in str(caught.value)
+
+
+# ------------------------------------------------------------------------------------------------ arguments
+@pytest.mark.parametrize(
+    ("head", "example"),
+    [
+        ("x, w", "f32[2,3] f32[2,3]"),
+        ("x, n: int, *rest", "f32[2,3] 3"),
+        ("x: 'Tensor', rate: 'float', on: bool, name: str, /", "f32[2,3] 0.5 True 'text'"),
+        ("x, scale=2.0, **more", "f32[2,3]"),
+        ("x: [1]", "f32[2,3]"),
+    ],
+)
+@pytest.mark.parametrize("command", [["dump"], ["dump", "--grad", "0"], ["explain"], ["bench"], ["gradcheck"]])
+def test_an_example_of_arguments_where_there_are_none(head, example, command, call, model):
+    """It is made of the function's own parameters, and is understood."""
+    model.write_text(f"def f({head}):\n    return x.sum()\n")
+    answer = call(command[0], "model.py:f", *command[1:])
+    assert (answer.status, answer.out) == (2, "")
+    assert answer.err.startswith("autodiff_compiler: f(x")
+    assert answer.err.endswith(f' needs arguments: write their types or values, e.g. --args "{example}"\n')
+    assert call("dump", "model.py:f", "--args", example).status == 0
+
+
+def test_what_no_command_line_can_give(call, model):
+    model.write_text("def f(x, *, axis):\n    return x.sum(axis)\n")
+    assert call("dump", "model.py:f").err.endswith("f(x, *, axis): missing a required argument: 'x'\n")
+
+
+def test_a_derivative_by_no_argument(call, model):
+    model.write_text("def f(*x):\n    return x[0]\n")
+    answer = call("dump", "model.py:f", "--grad", "0")
+    assert (answer.status, answer.err) == (2, "autodiff_compiler: --grad 0: f is given no argument; --args has them\n")
+
+
+def test_a_derivative_that_is_zero_is_warned_of(start, model):
+    """As a call warns of it, where the function stands: no line of the user's asks for the derivative."""
+    model.write_text("def f(x):\n    return (x * x).sum()\n")
+    for _ in range(2):  # the second finds the program on disk
+        out, err = start("dump", "model.py:f", "--args", "i32[3]", "--grad", "0").communicate(timeout=60)
+        assert "%d_x: i32[3] = const {value=0}" in out
+        assert f"{model}:1: GradientWarning: [AC2003] the gradient is zero" in err

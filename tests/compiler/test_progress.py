@@ -1,6 +1,7 @@
 """The line that shows how far a long compilation is: where, when, and that nothing of it stays."""
 
 import io
+import re
 import threading
 import time
 
@@ -58,7 +59,7 @@ def test_a_terminal_shows_one_line_which_is_gone_in_the_end(slow, monkeypatch):
     out = Terminal()
     compile_on(out, monkeypatch)
     text = out.getvalue()
-    assert "\rcompiling f: pass dce, 3 operations, 0 s" in text
+    assert re.search(r"\rcompiling f: pass dce, 3 operations, \d+ s", text)
     assert "\n" not in text
     assert screen(text).strip() == ""
     assert text.count("compiling f") > 2
@@ -76,6 +77,7 @@ def test_a_step_without_a_count_is_shown_without_one():
 def test_a_quick_compilation_shows_nothing(monkeypatch):
     out = Terminal()
     monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setattr(progress, "AFTER", 60)
     compile_on(out, monkeypatch)
     assert out.getvalue() == ""
 
@@ -87,8 +89,8 @@ def test_what_is_no_terminal_gets_nothing_unless_it_is_asked_for(slow, monkeypat
     monkeypatch.setenv("AC_LOG", "progress")
     compile_on(out, monkeypatch)
     lines = out.getvalue().splitlines()
-    assert lines
-    assert all(line.startswith("compiling f: pass dce, 3 operations, ") for line in lines)
+    assert all(line.startswith("compiling f: ") for line in lines)
+    assert lines[-1].startswith("compiling f: pass dce, 3 operations, ")
     assert "\r" not in out.getvalue()
 
 

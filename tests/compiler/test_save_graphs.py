@@ -2,6 +2,9 @@
 
 import os
 import re
+import shutil
+import subprocess
+import sys
 import threading
 from pathlib import Path
 
@@ -44,8 +47,8 @@ def written(graphs, level):
 
 
 PASSES = [
-    "00_input.ir", "01_lift_state.ir", "02_simplify.ir", "03_expand_grad.ir", "04_lift_state.ir", "05_simplify.ir",
-    "06_inline.ir", "07_simplify.ir", "08_dce.ir", "09_licm.ir", "10_unread.ir",
+    "00_input.ir", "01_lift_state.ir", "02_simplify.ir", "03_views.ir", "04_expand_grad.ir", "05_lift_state.ir",
+    "06_simplify.ir", "07_inline.ir", "08_simplify.ir", "09_dce.ir", "10_licm.ir", "11_unread.ir",
 ]  # fmt: skip
 
 
@@ -61,16 +64,16 @@ def test_level_1_writes_the_input_and_what_each_pass_made(graphs):
     names = {path.name: [op.defn.name for op in parse_module(path.read_text("ascii")).entry.body.ops]
              for path in folder.iterdir()}  # fmt: skip
     assert "grad" in names["00_input.ir"]
-    assert "tanh" in names["03_expand_grad.ir"]
-    assert "grad" not in names["03_expand_grad.ir"]
+    assert "tanh" in names["04_expand_grad.ir"]
+    assert "grad" not in names["04_expand_grad.ir"]
 
 
 @pytest.mark.parametrize("level", [2, True])
 def test_level_2_or_true_writes_what_the_backend_does_too(graphs, level, numpy_backend):
-    assert written(graphs, level) == [*PASSES, "11_plan.ir", "12_code.py"]
+    assert written(graphs, level) == [*PASSES, "12_plan.ir", "13_code.py"]
     (folder,) = graphs.iterdir()
-    assert "frees" in (folder / "11_plan.ir").read_text("ascii")
-    assert "np.tanh" in (folder / "12_code.py").read_text()
+    assert "frees" in (folder / "12_plan.ir").read_text("ascii")
+    assert "np.tanh" in (folder / "13_code.py").read_text()
 
 
 def test_level_2_writes_the_text_of_machine_code(graphs):
@@ -87,7 +90,7 @@ def test_level_3_draws_every_step_too(graphs, monkeypatch, numpy_backend):
     names = written(graphs, 3)
     pictures = [name for name in names if name.endswith(".dot")]
     assert pictures == [name.replace(".ir", ".dot") for name in PASSES]
-    assert set(names) - set(pictures) == {*PASSES, "11_plan.ir", "12_code.py"}
+    assert set(names) - set(pictures) == {*PASSES, "12_plan.ir", "13_code.py"}
 
 
 def test_there_is_a_picture_of_level_3(graphs):
@@ -154,6 +157,84 @@ def test_threads_write_to_folders_of_their_own(graphs):
     for i in range(len(functions)):
         (folder,) = [path for path in graphs.iterdir() if path.name.endswith(f"_f{i}")]
         assert parse_module((folder / "00_input.ir").read_text("ascii")).entry.name == f"f{i}"
+
+
+# ------------------------------------------------------------------------------------------- of several processes
+COMPILES = """
+import sys
+import autodiff_compiler as ms
+from program import f
+
+ms.set_context(save_graphs=1, save_graphs_path="graphs")
+f.lower(ms.TensorSpec("f32[2]"))
+print("done", flush=True)
+sys.stdin.read()
+"""
+FORKS = """
+import os, signal
+import autodiff_compiler as ms
+from program import f, g
+
+ms.set_context(save_graphs=1, save_graphs_path="graphs")
+f.lower(ms.TensorSpec("f32[2]"))
+child = os.fork()
+g.lower(ms.TensorSpec("f32[2]"))
+if child:
+    os._exit(os.waitpid(child, 0)[1])
+os._exit(0)
+"""
+
+
+def program(folder, text):
+    """A process that compiles in a folder."""
+    (folder / "program.py").write_text(
+        "from autodiff_compiler import jit\n\n@jit\ndef f(x):\n    return x * 2\n\n@jit\ndef g(x):\n    return x * 3\n"
+    )
+    (folder / "main.py").write_text(text)
+    paths = os.pathsep.join([str(folder), str(Path(ms.__file__).parents[1])])
+    return subprocess.Popen(
+        [sys.executable, "main.py"], cwd=folder, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+        env=os.environ | {"PYTHONPATH": paths, "AC_BACKEND": "numpy"},
+    )  # fmt: skip
+
+
+def folders(path):
+    return sorted(p.name for p in path.iterdir())
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no locks of folders")
+def test_processes_of_one_time_have_a_folder_each(tmp_path):
+    graphs = tmp_path / "graphs"
+    first = program(tmp_path, COMPILES)
+    assert first.stdout.readline() == "done\n"
+    (graphs / "000_f" / "00_input.ir").write_text("the first process's")
+    for _ in range(2):  # one after the other: the second finds the folder free again
+        other = program(tmp_path, COMPILES)
+        assert other.communicate("") == ("done\n", None)
+        assert folders(graphs) == ["000_f", "process_1"]
+        assert folders(graphs / "process_1") == ["000_f"]
+    assert (graphs / "000_f" / "00_input.ir").read_text() == "the first process's"
+    first.communicate("")
+    later = program(tmp_path, COMPILES)
+    later.communicate("")
+    assert "func @f" in (graphs / "000_f" / "00_input.ir").read_text()
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no processes are forked here")
+def test_a_forked_process_has_a_folder_of_its_own(tmp_path):
+    forks = program(tmp_path, FORKS)
+    forks.communicate("")
+    assert forks.returncode == 0
+    assert folders(tmp_path / "graphs") == ["000_f", "001_g", "process_1"]
+    assert folders(tmp_path / "graphs" / "process_1") == ["001_g"]
+
+
+def test_a_folder_that_was_removed_is_made_again(graphs):
+    ms.set_context(save_graphs=1)
+    for name in ("f", "g"):
+        ms.jit(define(f"def {name}(x):\n    return x * 2\n", name)).lower(ms.Tensor(X))
+        assert [path.name[4:] for path in graphs.iterdir()] == [name]
+        shutil.rmtree(graphs)
 
 
 # ------------------------------------------------------------------------------------------- of failed compiles

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import importlib.util
+import re
+import shlex
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import ModuleType
@@ -12,7 +14,7 @@ import pytest
 from scipy import integrate, special
 
 import autodiff_compiler as ms
-from autodiff_compiler import Tensor
+from autodiff_compiler import Tensor, cli
 from autodiff_compiler.dataset import config
 from autodiff_compiler.runtime.random import generator
 from tests.agreement import bits
@@ -46,6 +48,25 @@ def test_every_example_is_in_the_readme_and_says_how_to_run_it() -> None:
     for path in FOLDER.glob("*.py"):
         assert f"examples/{path.name}" in readme
         assert f"python examples/{path.name}" in path.read_text("utf-8").split('"""')[1]
+
+
+def test_digits_shows_a_few_lines_and_how_to_see_all(
+    example: Callable, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The commands it names print what it shows, line by line."""
+    monkeypatch.setattr("sys.argv", [str(FOLDER / "digits.py")])
+    module = example("digits")
+    module.show_compiled(module.make(0, 1)[0])
+    shown = capsys.readouterr().out
+    assert len(shown.splitlines()) <= 25
+    commands = re.findall(r"-m autodiff_compiler (dump .*)", shown)
+    assert len(commands) == 2
+    for command, excerpt in zip(commands, shown.split("\n\n")[-2:], strict=True):
+        assert cli.main(shlex.split(command)) == 0
+        printed = {line[: module.WIDTH - 3] for line in capsys.readouterr().out.splitlines()}
+        lines = [line for line in excerpt.splitlines() if not line.startswith("---") and line]
+        assert len(lines) == module.SHOWN
+        assert {line[: module.WIDTH - 3] for line in lines} <= printed
 
 
 def test_lenet_tells_bars_apart(example: Callable, capsys: pytest.CaptureFixture[str]) -> None:

@@ -188,7 +188,7 @@ def test_ops_that_share_a_kernel_are_those_of_the_machine_code():
 @pytest.mark.parametrize(
     ("function", "args", "reason"),
     [
-        (lambda x: x * x / (x * x).sum(), ("f32[64]",), "broadcast_to spreads a reduction without `keepdims`"),
+        (lambda x: x * x / (x * x).sum(1), ("f32[64,64]",), "broadcast_to spreads numbers of rows along other axes"),
         (lambda x: ops.exp(x).sum(0) + 1.0, ("f32[8,300]",), "a reduction that is complete only when the kernel"),
         (
             lambda x, w: ops.tanh(ops.matmul(ops.tanh(x), w)) + ops.tanh(x),
@@ -374,13 +374,13 @@ def test_guards_tensors_from_outside_and_states():
     assert "first.weight: f32[8,5], read and written" in under(program.fn, *program.args, word="States")
 
 
-def test_a_long_list_is_cut_and_says_so():
+def test_a_long_list_is_summed_up_and_says_so():
     net = nn.SequentialCell(*[nn.Dense(2, 2) for _ in range(20)])
     lines = under(net, TensorSpec("f32[1,2]"), word="Valid")
-    assert sum(not line.startswith(" ") for line in lines) == 31  # the others go on with the one before
-    assert re.fullmatch(r"and \d+ more \(`fn.guards\(\)` has all\)", lines[-1])
+    assert sum(not line.startswith(" ") for line in lines) < 12  # the others go on with the one before
+    assert re.fullmatch(r"\d+ in all \(`fn.guards\(\)` has each, with the line that reads it\)", lines[0])
     assert max(map(len, lines)) <= 116
-    assert lines[0].startswith("these names in classes, modules and builtins still stand for what they did: ")
+    assert any(line.startswith("these names in classes, modules and builtins still stand for ") for line in lines)
 
 
 @of_machine_code
@@ -404,4 +404,4 @@ def test_passes_come_last_with_their_times():
     text = ms.grad(lambda x: (x * x).sum()).lower(X).explain()
     last = text.rstrip("\n").split("\n\n")[-1].split("\n")
     assert last[0] == "Passes"
-    assert [line.split()[0] for line in last[2:]][:3] == ["lift_state", "simplify", "expand_grad"]
+    assert [line.split()[0] for line in last[2:]][2:4] == ["views", "expand_grad"]

@@ -12,6 +12,7 @@ import pytest
 
 import autodiff_compiler as ms
 from autodiff_compiler import Tensor, ops
+from autodiff_compiler.config import context
 from autodiff_compiler.inspection.irtext import IRText
 from tests.inspection.lowered_programs import PROGRAMS
 
@@ -87,6 +88,69 @@ def test_remarks_count_between_texts_of_one_stage():
     assert len(changes(BEFORE.diff(remarked))) == 2
     other = IRText(remarked, "plan", "f")
     assert BEFORE.diff(other) == ""
+
+
+MOVED = """
+import autodiff_compiler as ms
+from autodiff_compiler import ops
+
+
+def f(x, w):
+    total = 0.0
+    for i in [1, 2]:
+        total = total + ops.{op}(x @ w * {k}).sum()
+    y = x @ w{end}
+    return total + (y * y).mean() + (y * w.sum()).sum() + ops.relu(y).sum()
+
+
+@ms.jit
+def step(x, w):
+    return ms.value_and_grad(f, 1)(x, w)
+"""
+
+
+def moved(path, above="", **what):
+    path.write_text(above + MOVED.format(**({"op": "exp", "k": 2, "end": ""} | what)))
+    names = {}
+    exec(compile(path.read_text(), str(path), "exec"), names)
+    return names["step"].lower(ms.TensorSpec("f32[4,3]"), ms.TensorSpec("f32[3]"))
+
+
+@pytest.fixture(params=["auto", "numpy"])
+def backend(request):
+    before = context.backend
+    context.set(backend=request.param)
+    yield
+    context.set(backend=before)
+
+
+@pytest.mark.parametrize("name", ["other.py", "with a space.py", "Größe.py"])
+def test_a_file_of_another_name_with_lines_above_is_no_change(tmp_path, name, backend):
+    one, other = moved(tmp_path / "one.py"), moved(tmp_path / name, above="# note\n\n\n")
+    assert re.search(r"sum of the uses at one\.py:9\b.*one\.py:11", one.ir("opt")), "it has remarks that name lines"
+    for stage in ("source", "front", "adjoint", "opt", "plan", "code"):
+        assert one.ir(stage).diff(other.ir(stage)) == "", stage
+    # As saved: the text alone knows what the files are called.
+    assert IRText(str(one.ir("plan")), "plan").diff(IRText(str(other.ir("plan")), "plan")) == ""
+
+
+def test_a_change_in_a_moved_file_is_seen_at_every_stage(tmp_path, backend):
+    one = moved(tmp_path / "one.py")
+    for what in ({"op": "tanh"}, {"k": 3}, {"end": " + 1"}):
+        other = moved(tmp_path / "other.py", **what)
+        for stage in ("front", "adjoint", "opt", "plan", "code"):
+            assert changes(one.ir(stage).diff(other.ir(stage))), (what, stage)
+
+
+def test_remarks_are_compared_but_for_the_lines_they_name():
+    def remarked(note):
+        return IRText(BEFORE.replace("mul %0, %y", f"mul %0, %y  // {note}"), "opt", "f")
+
+    assert remarked("sum of the uses at a.py:7, a.py:9; group 1").diff(
+        remarked("sum of the uses at b.py:7 (3 times) and 4 more lines; group 1")
+    ) == ""  # fmt: skip
+    assert changes(remarked("sum of the uses at a.py:7; group 1").diff(remarked("sum of the uses at a.py:7; group 2")))
+    assert changes(remarked("in place of %x at a.py:7").diff(remarked("frees %x at a.py:7")))
 
 
 def test_two_programs_that_differ_in_one_place():

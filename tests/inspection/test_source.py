@@ -455,7 +455,7 @@ def test_it_runs_without_the_package(tmp_path):
 def test_what_it_was_given_is_saved_beside_it(tmp_path):
     dense = nn.Dense(3, 2)
     dense.source(Tensor(np.ones((1, 3), np.float32))).save(tmp_path / "dense.py")
-    with np.load(tmp_path / "dense.npz") as saved:
+    with np.load(tmp_path / "dense.py.npz") as saved:
         assert sorted(saved) == ["parameters/bias", "parameters/weight"]
         np.testing.assert_array_equal(saved["parameters/weight"], dense.weight.asnumpy())
 

@@ -428,7 +428,7 @@ def short(loc: Loc | None) -> Loc | None:
     return loc and Loc(os.path.basename(loc.file), loc.line, loc.col, tag=loc.tag)
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 @given(modules())
 def test_random_modules_round_trip_exactly_and_verify(module: Module) -> None:
     verify(module)

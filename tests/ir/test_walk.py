@@ -222,17 +222,15 @@ def test_a_wrong_number_of_arguments_is_an_error() -> None:
 
 @settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
 @given(modules())
-def test_copies_of_random_modules_verify_and_print_alike(module: Module) -> None:
+def test_copies_of_random_modules_and_their_free_values(module: Module) -> None:
+    """Copies verify and print alike; a value is free exactly if it is used inside and defined outside.
+
+    One test for both: what takes time are the random modules."""
     copy = module.like()
     for function in module:
         copy.add(clone_function(function, copy))
     verify(copy)
     assert print_module(copy) == print_module(module)
-
-
-@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
-@given(modules())
-def test_a_value_is_free_exactly_if_it_is_used_inside_and_defined_outside(module: Module) -> None:
     for op in ops_of(module.entry.body):
         for block in op.blocks:
             blocks = [block, *(b for inner in ops_of(block) for b in inner.blocks)]

@@ -75,6 +75,69 @@ def test_a_refused_change_leaves_the_list_as_it_was(act: object, error: type[Exc
     assert list(cells) == before
 
 
+CHANGES = [
+    lambda cells: cells.append(scale(7)),
+    lambda cells: cells.insert(0, scale(7)),
+    lambda cells: cells.pop(),
+    lambda cells: cells.extend([scale(7), scale(5)]),
+    lambda cells: cells.__setitem__(1, scale(7)),
+    lambda cells: cells.__delitem__(0),
+    lambda cells: setattr(cells, "1", scale(7)),
+    lambda cells: delattr(cells, "1"),
+    lambda cells: cells.__delitem__(slice(None)),
+]
+
+
+@pytest.mark.parametrize("change", CHANGES)
+@pytest.mark.parametrize("kind", [nn.CellList, nn.SequentialCell])
+def test_compiled_loops_see_each_change(change: object, kind: type[nn.Cell]) -> None:
+    """Also when calls take the short way: a loop, a length, and the truth of what may be empty."""
+
+    class Products(nn.Cell):
+        def __init__(self) -> None:
+            super().__init__()
+            self.cells = kind([scale(2), scale(3)])
+
+        def construct(self, x: Tensor) -> Tensor:
+            for cell in self.cells:
+                x = cell(x)
+            return x + len(self.cells) if self.cells else x - 100
+
+    net = Products()
+    run = ms.jit(net)
+    for _ in range(20):
+        assert run(X).tolist() == [[8.0, 14.0]]  # 6 x + 2
+    change(net.cells)
+    product = float(np.prod([cell.weight.asnumpy()[0, 0] for cell in net.cells]))
+    wanted = product * X.asnumpy() + (len(net.cells) or -100)
+    for _ in range(20):
+        assert run(X).tolist() == wanted.tolist()
+
+
+def test_a_list_with_a_length_of_its_own_is_asked(mode: str) -> None:
+    """What a class of the user's answers may change without any attribute of a Cell."""
+    limit = [1]
+
+    class Few(nn.CellList):
+        def __len__(self) -> int:
+            return min(limit[0], len(self.cell_list))
+
+        def __iter__(self):
+            return iter(self.cell_list[: limit[0]])
+
+    cells = Few([scale(2), scale(3)])
+
+    def run(x: Tensor) -> Tensor:
+        for cell in list(cells):
+            x = cell(x)
+        return x + len(cells)
+
+    call = ms.jit(run) if mode == "graph" else run
+    assert call(X).tolist() == [[3.0, 5.0]]
+    limit[0] = 2
+    assert call(X).tolist() == [[8.0, 14.0]]
+
+
 def test_a_cell_list_computes_nothing(mode: str) -> None:
     with pytest.raises(NotImplementedError, match="CellList"):
         nn.CellList([scale(1)])(X)

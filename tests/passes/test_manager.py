@@ -53,7 +53,7 @@ def test_the_whole_pipeline_gives_the_second_derivative() -> None:
     assert StateInterpreter(module).run(None, 3.0, 5.0) == [10.0]
     names = [r.name for r in reports]
     assert names[:2] == ["lift_state", "simplify"]
-    assert names[2:5] == ["expand_grad", "lift_state", "simplify"]
+    assert names[2:6] == ["views", "expand_grad", "lift_state", "simplify"]
     assert names[-7:] == ["inline", "simplify", "dce", "licm", "unread", "fuse", "plan_memory"]
 
 

@@ -83,12 +83,33 @@ def test_same_bits_and_every_run_counted(backend, program):
     spans = list(timed.times.all_spans())
     numbers = [n for span in spans for n in (span.number, *span.entries) if n is not None]
     assert len(numbers) == len(set(numbers))
-    assert set(np.flatnonzero(table[:, 0])) <= set(numbers)
+    only_counted = {row for span in spans for _, row in span.pieces} - set(numbers)
+    assert set(np.flatnonzero(table[:, 0])) <= {*numbers, *only_counted}
+    assert not table[list(only_counted), 1].any()
     assert table[0, 0] == 3  # once in each run, at the end
     assert all(table[span.number, 0] == 3 for span in timed.times.spans)
     assert (table >= 0).all()
     for span in spans:
         _check_counts(span, table)
+    _check_blocks(spans, table)
+
+
+def _check_blocks(spans, table) -> None:
+    """Ops of one block run equally often, and those of an `if` as often as one of its arms."""
+    ran: dict[object, set[int]] = {}
+    for span in spans:
+        for piece, row in span.pieces:
+            for op in piece.ops:
+                ran.setdefault(op.parent, set()).add(int(table[row, 0]))
+                for block in op.blocks:
+                    ran.setdefault(block, set())
+    assert all(len(counts) <= 1 for counts in ran.values())
+    for block, counts in ran.items():
+        if block.parent is not None and block.parent.defn.name == "if" and counts:
+            (whole,) = ran[block.parent.parent]
+            arms = [ran[arm] for arm in block.parent.blocks]
+            assert counts <= set(range(whole + 1))
+            assert not all(arms) or sum(min(arm) for arm in arms) == whole
 
 
 def _check_counts(span: Span, table) -> None:
@@ -105,8 +126,8 @@ def _check_counts(span: Span, table) -> None:
             counts = {int(table[inner.number, 0]) for inner in block}
             assert counts <= {begun[-1], begun[-1] - int(table[span.number, 0])}
             assert begun[-1] in counts
-    control = [op.defn.name for piece in span.pieces for op in piece.ops if op.blocks]
-    if control == ["if"] and len(begun) == 2:
+    assert (span.control is not None) == any(span.blocks)
+    if span.control is not None and span.control.defn.name == "if" and len(begun) == 2:
         assert sum(begun) == table[span.number, 0]
 
 
@@ -115,14 +136,7 @@ def test_all_ops_with_code_belong_to_a_span(backend):
     module, _ = lowered(nested)
     timed = backend.compile(module, timed=True)
 
-    def names(piece):
-        for op in piece.ops:
-            yield op.defn.name
-        for block in piece.blocks:
-            for inner in block:
-                yield from names(inner)
-
-    found = {name for span in timed.times.all_spans() for piece in span.pieces for name in names(piece)}
+    found = {op.defn.name for span in timed.times.all_spans() for op in span.ops}
     assert {"sin", "exp", "if", "scan", "mul"} <= found
 
 

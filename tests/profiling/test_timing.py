@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 import autodiff_compiler as ms
 from autodiff_compiler import nn, ops, optim
 from autodiff_compiler.config import context
+from autodiff_compiler.inspection.figures import duration
 
 
 def layers(x, w):
@@ -29,13 +32,50 @@ def test_types_stand_for_arguments(backend):
     products = [x for x in timing.ops if x.ops == ("matmul",)]
     assert sum(x.flops for x in products) % (2 * 64**3) == 0
     assert sum(x.flops for x in products) >= 2 * 10 * 2 * 64**3
-    per_run = sum(x.seconds for x in timing.kernels)
-    assert sum(x.seconds for x in timing.lines) == pytest.approx(per_run)
-    assert sum(x.share for x in timing.kernels) * (per_run + timing.outside) == pytest.approx(per_run)
+    assert_rows_sum_to_a_run(timing)
     assert str(timing).startswith(f"grad_layers on {backend}: ")
     assert "<table>" in timing._repr_html_()
     with pytest.raises(ValueError, match="line, kernel or op"):
         timing.table("file")
+
+
+def assert_rows_sum_to_a_run(timing):
+    """With the last row, of what lies in no op; where rows took more, measured in other runs, it takes nothing."""
+    for rows in (timing.lines, timing.kernels, timing.ops):
+        assert rows[-1].name == "the call itself"
+        assert rows[-1].seconds == timing.outside
+        inside = sum(x.seconds for x in rows[:-1])
+        assert sum(x.seconds for x in rows) == pytest.approx(max(timing.median, inside))
+        assert sum(x.share for x in rows) == pytest.approx(1)
+        assert timing.outside == 0 or inside < timing.median
+
+
+def test_a_tiny_function_is_mostly_the_call(backend):
+    """Adding three numbers takes next to nothing; the table has the rest, so that it sums to what is said above it."""
+    timing = ms.jit(lambda x: x + 1).lower(ms.TensorSpec("f32[3]")).timing(20)
+    assert_rows_sum_to_a_run(timing)
+    assert timing.lines[-1].share > 0.3
+    for kind in ("line", "kernel", "op"):
+        last = timing.table(kind).splitlines()[-1]
+        assert "the call itself" in last
+        assert f" {duration(timing.outside)} " in last
+
+
+def test_rows_that_took_longer_than_a_run_are_told(backend):
+    timing = ms.jit(layers).lower(*[ms.TensorSpec("f32[64,64]")] * 2).timing(3)
+    assert "other runs" not in str(replace(timing, runs=(9.0,)))
+    slower = replace(timing, runs=tuple(x / 100 for x in timing.runs))
+    inside = sum(x.seconds for x in timing.kernels) - timing.outside
+    assert f"measured in other runs, in which they took {duration(inside)} together" in str(slower)
+
+
+def test_the_rest_is_shown_below_a_long_table(backend):
+    def long(x):
+        return sum([ops.sin(ops.matmul(x * i, x)).sum() for i in range(30)])
+
+    timing = ms.jit(long).lower(ms.TensorSpec("f32[8,8]")).timing(2)
+    assert len(timing.ops) > 30
+    assert "the call itself" in timing.table("op").splitlines()[-1]
 
 
 def test_arguments_are_kept_and_nothing_changes(backend):

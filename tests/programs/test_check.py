@@ -15,9 +15,13 @@ from autodiff_compiler.inspection.check import check_file
 from tests.programs.compare import define
 
 HEAD = """
+import collections
+import datetime
 import math
 import os
+import pathlib
 import random
+import threading
 import time
 from time import time as now
 import numpy as np
@@ -36,6 +40,12 @@ class Thing:
 class Block(nn.Cell):
     def construct(self, x):
         return x
+
+drawn, older, dice = np.random.default_rng(0), np.random.RandomState(0), random.Random(0)
+table, queue, counts = np.zeros(3), collections.deque(), collections.Counter()
+weight = Parameter(Tensor([1.0, 2.0, 3.0]), name="weight")
+lock = threading.Lock()
+thing = Thing()
 """
 
 
@@ -66,6 +76,30 @@ REFUSED = {
     "random number": ("x * random.random()", "AC1604", "random.random()"),
     "random array": ("x * np.random.rand(3)", "AC1604", "np.random.rand(3)"),
     "working directory": ("print(os.getcwd())", "AC1604", "os.getcwd()"),
+    "generator": ("np.random.default_rng(0)", "AC1604", "np.random.default_rng(0)"),
+    "generator of a class": ("np.random.RandomState(0)", "AC1604", "np.random.RandomState(0)"),
+    "generator of Python's": ("random.Random(3)", "AC1804", "random.Random(3)"),
+    "numbers of a generator": ("x * drawn.normal()", "AC1604", "drawn.normal()"),
+    "numbers of an older generator": ("x * older.rand()", "AC1604", "older.rand()"),
+    "numbers of a generator of Python's": ("x * dice.random()", "AC1604", "dice.random()"),
+    "seed": ("np.random.seed(0)", "AC1604", "np.random.seed(0)"),
+    "date": ("datetime.datetime.now()", "AC1604", "datetime.datetime.now()"),
+    "environment": ("os.environ['HOME']", "AC1604", "os.environ['HOME']"),
+    "environment by a method": ("os.environ.get('HOME')", "AC1604", "os.environ.get('HOME')"),
+    "array saved": ("np.save('f', 1.0)", "AC1604", "np.save('f', 1.0)"),
+    "object of a library": ("pathlib.Path('a')", "AC1804", "pathlib.Path('a')"),
+    "forbidden class": ("memoryview(b'a')", "AC1806", "memoryview(b'a')"),
+    "no method of a Parameter": ("weight.set_data(x)", "AC1605", "weight.set_data"),
+    "array sorted in place": ("table.sort()", "AC1602", "table.sort()"),
+    "array written to by a function": ("np.copyto(table, 1.0)", "AC1602", "np.copyto(table, 1.0)"),
+    "outside deque": ("queue.append(x)", "AC1602", "queue.append(x)"),
+    "outside counter": ("counts.update('a')", "AC1602", "counts.update('a')"),
+    "list of a set": ("list({1, 2})", "AC1105", "list({1, 2})"),
+    "sum of an outside set": ("x * sum(seen)", "AC1105", "sum(seen)"),
+    "sentinel": ("list(iter(lambda: 1, 1))", "AC1103", "iter(lambda: 1, 1)"),
+    "arguments of a lambda": ("(lambda y: y)(x, x)", "AC1204", "(lambda y: y)(x, x)"),
+    "no method of text": ("x * len('a'.uper())", "AC1203", "'a'.uper"),
+    "itself": ("f(x)", "AC1505", "f(x)"),
     "unknown name": ("x * factro", "AC1201", "factro"),
     "unknown name in a comprehension": ("[y * z for y in x]", "AC1201", "z"),
     "unknown function of a module": ("ops.softmaxx(x)", "AC1203", "ops.softmaxx"),
@@ -94,6 +128,42 @@ def test_expressions_that_are_listed(listed, expression, code, text):
     with pytest.raises((ms.CompileError, TypeError, LookupError, ArithmeticError)) as caught:
         ms.jit(define(HEAD + program.removeprefix("@jit\n")))(ms.Tensor([1.0, 2.0, 3.0]))
     assert getattr(caught.value, "code", type(caught.value).__name__) == code
+
+
+BODIES = {
+    "element of an array": ("table[0] = 1\nreturn x", "AC1602", "table[0]"),
+    "element of an array deleted": ("del table[0]\nreturn x", "AC1602", "table[0]"),
+    "attribute of a plain object": ("thing.k = 1\nreturn x", "AC1606", "thing.k"),
+    "lock": ("with lock:\n    return x", "AC1108", "lock"),
+    "set by its name": ("a = {1, 2}\nfor v in a:\n    x = x * v\nreturn x", "AC1105", "a"),
+    "set unpacked": ("a, b = {1, 2}\nreturn x", "AC1105", "a, b = {1, 2}"),
+    "element taken out of a set": ("a = {1, 2}\nreturn x * a.pop()", "AC1105", "a.pop()"),
+    "no end": ("while True:\n    x = x * 2", "AC1503", "True"),
+    "read before it has a value": ("z = y\ny = x\nreturn z", "AC1202", "y"),
+    "changed before it has a value": ("weight += 1\nreturn x", "AC1202", "weight"),
+    "declared only": ("y: int\nreturn y", "AC1202", "y"),
+    "deleted": ("z = x\ndel z\nreturn z", "AC1202", "z"),
+    "read in the condition": ("if x.sum() > z:\n    z = x\nreturn x", "AC1202", "z"),
+    "in a nested function": ("def g(v):\n    return g(v)\nreturn g(x)", "AC1505", "g(v)"),
+    "no attribute of a list": ("d = []\nreturn d.appnd(x)", "AC1203", "d.appnd"),
+}
+
+
+@pytest.mark.parametrize(("body", "code", "text"), BODIES.values(), ids=BODIES.keys())
+def test_statements_that_are_listed(listed, body, code, text):
+    program = f"def f(x):\n{textwrap.indent(body, '    ')}\n"
+    assert listed(program, name="f") == [(code, text)]
+    with pytest.raises(ms.CompileError) as caught:
+        ms.jit(define(HEAD + program))(ms.Tensor([1.0, 2.0, 3.0]))
+    assert caught.value.code == code
+
+
+def test_a_cell_that_overrides_its_call(listed):
+    call = "class Net(nn.Cell):\n    def __call__(self, x):\n        return x * 2\n"
+    program = call + "    def construct(self, x):\n        return x"
+    (found,) = listed(program)
+    assert found[0] == "AC1802"
+    assert found[1].startswith("def __call__(")
 
 
 @pytest.mark.parametrize("layer", ["nn.ReLU()", "nn.Flatten()", "nn.MSELoss()"])
@@ -179,6 +249,21 @@ ACCEPTED = {
     "class E(ValueError):\n    pass\n@jit\ndef f(x):\n    return P(1), Q(2), R(), E('a')",
     "annotations": "@jit\ndef f(x: 'Undefined') -> Undefined:\n    y: Undefined = x\n    return y",
     "never taken": "@jit\ndef f(x):\n    if False:\n        return nothing\n    return x if True else time.time()",
+    "endings of loops": "@jit\ndef f(x):\n    while True:\n        if x.sum() > 1:\n            break\n"
+    "        x = x + 1\n    while True:\n        x = scaled(x, 2)",
+    "a nested function in a compiled one": "@jit\ndef f(x):\n    kept = []\n    def g(v):\n        kept.append(v)\n"
+    "    g(x)\n    return kept",
+    "names bound in between": "@jit\ndef f(x):\n    if x.sum() > 1:\n        y = x\n    else:\n        y = -x\n"
+    "    import math as m\n    def g():\n        return z\n    z = (w := x)\n    return y, m.pi, g(), w, z",
+    "reading arrays": "@jit\ndef f(x):\n    return table[0], table.mean(), table.copy(), len(queue), "
+    "counts.most_common()",
+    "a name of an object": "@jit\ndef f(x, drawn, lock):\n    with lock:\n        return drawn.normal()",
+    "objects of libraries": "import fractions, decimal\n@jit\ndef f(x):\n    return fractions.Fraction(1, 2), "
+    "decimal.Decimal(1), collections.deque(), np.dtype('f4'), bytearray(b'a'), np.vectorize(abs), frozenset((1,)), "
+    "sorted({2, 1})",
+    "stops at some time": "@jit\ndef f(x, n=3):\n    return x if n == 0 else f(x, n - 1)",
+    "a property of a plain object": "class Held:\n    @property\n    def k(self):\n        return 1\nheld = Held()\n"
+    "@jit\ndef f(x):\n    held.k = 1\n    return x",
     "non-ASCII text": "@jit\ndef f(x):\n    größe = 'ä', x\n    return größe",
 }  # fmt: skip
 

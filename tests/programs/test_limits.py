@@ -201,7 +201,7 @@ def test_a_fork_while_another_thread_compiles_finds_free_locks():
     held.wait(60)
     pid = os.fork()
     if not pid:
-        signal.alarm(30)  # kills the child if it waits for a lock
+        signal.alarm(60)  # kills the child if it waits for a lock
         os._exit(0 if f(Tensor([1.0])).tolist() == ms.grad(f)(Tensor([1.0])).tolist() == [3.0] else 1)
     go_on.set()
     thread.join()

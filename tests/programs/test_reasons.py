@@ -296,3 +296,14 @@ def test_a_value_that_cannot_leave_has_a_reason():
 def test_the_name_of_an_attribute_must_be_known():
     for name in ("getattr(x, f'{n}')", "hasattr(x, f'{n}')"):
         assert refusal(define(f"def f(x, n):\n    return {name}"), X, mutable(1)).code == "AC1302"
+
+
+@pytest.mark.parametrize(("file", "place"), [("<stdin>", ""), (__file__, f" ({HERE}:1)")])
+def test_a_call_that_nobody_can_look_up_has_no_place(file, place):
+    """Of a program from standard input there is no line 1 to read."""
+    f = define("def f(x):\n    n = int(x.sum())\n    return x.reshape((n, 4))")
+    calling = compile("fn(x)", file, "exec")
+    with pytest.raises(ms.CompileError) as caught:
+        exec(calling, {"fn": ms.jit(f), "x": X})
+    (note,) = [n for n in caught.value.notes if "dynamic because" in n]
+    assert note.startswith(f"`n` is dynamic because: argument `x` is a Tensor{place} → ")

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import functools
 import gc
 import math
 import sys
 import warnings
 import weakref
+from collections import OrderedDict
 
 import numpy as np
 import pytest
@@ -14,7 +16,7 @@ import pytest
 import autodiff_compiler as ms
 from autodiff_compiler import nn, ops
 from autodiff_compiler.errors import GradientWarning, RecompileWarning
-from autodiff_compiler.frontend.guards import Guard
+from autodiff_compiler.frontend.guards import Guard, content_of, shown
 from autodiff_compiler.frontend.joins import same_static
 from tests.programs.compare import define
 
@@ -97,12 +99,42 @@ def test_guards_name_what_is_read_and_where():
     closure = found["closure scale"]
     assert (closure.seen, closure.now, closure.holds) == ("3", "3", True)
     assert (closure.loc.file, closure.loc.line) == (__file__, f.__code__.co_firstlineno + 1)
-    assert found["closure shift"].seen == "list (1, 2)"
+    assert found["closure shift"].seen == "[1, 2]"
     shift[0] = 5
     changed = {w.what: w for w in g.guards()}["closure shift"]
-    assert (changed.now, changed.holds) == ("list (5, 2)", False)
+    assert (changed.now, changed.holds) == ("[5, 2]", False)
     assert "read at test_recompiles.py:" in str(changed)
-    assert str(changed).endswith("; now it is list (5, 2)")
+    assert str(changed).endswith("; now it is [5, 2]")
+
+
+class Numbers(list):
+    pass
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        [1.5], [], (1.5,), (), (1, "a"), {"a": 1.5, "b": [2, (3,)]}, {}, {2}, {1, 2}, set(), frozenset({3}),
+        frozenset(), [None, True], (1.5, [()]),
+    ],
+    ids=repr,
+)  # fmt: skip
+def test_containers_are_told_as_python_writes_them(value):
+    assert shown(content_of(value)) == repr(value)
+
+
+def test_long_containers_and_others_are_told_in_short():
+    assert shown(content_of([1, 2, 3, 4, 5])) == "[1, 2, 3, 4, ...]"
+    assert shown((1, 2, 3, 4)) == "(1, 2, 3, 4)"
+    assert shown(content_of(dict.fromkeys("abcde", 0))) == "{'a': 0, 'b': 0, 'c': 0, 'd': 0, ...}"
+    assert shown(content_of(Numbers([1]))) == "Numbers([1])"
+    assert shown(content_of(OrderedDict(a=1))) == "OrderedDict({'a': 1})"
+    assert shown(content_of(np.arange(6.0).reshape(2, 3))) == "array float64[2, 3] of [0.0, 1.0, 2.0, 3.0, ...]"
+    assert shown(content_of(functools.partial(pair, 1, b=[2]))) == "partial(function pair, (1,), {'b': [2]})"
+
+
+def pair(a, b):
+    return a, b
 
 
 def test_guards_of_attributes_and_functions():
@@ -462,7 +494,7 @@ def test_changed_defaults_and_definitions_are_told_apart():
     g(X)
     helper.__defaults__ = (2,)
     g(X)
-    assert [c.before.rpartition(" ")[2] for c in g.explain_recompiles()[-1].changes] == ["(1)"]
+    assert [c.before.rpartition(" ")[2] for c in g.explain_recompiles()[-1].changes] == ["(1,)"]
     assert advice(g) == ["leave its defaults alone, and pass other values as arguments"]
     helper.__code__ = (lambda x, k=1: x + k).__code__
     g(X)

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import ast
+import html
 import inspect
 import json
+import os
 import re
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -37,6 +40,22 @@ def test_generated_files_are_current(tool: str) -> None:
     command = [sys.executable, str(ROOT / "tools" / tool), "--check"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
+
+
+def test_the_picture_of_a_dump_is_what_its_command_prints(tmp_path: Path) -> None:
+    """Line by line, with places of README's own file."""
+    readme = (ROOT / "README.md").read_text("utf-8")
+    (tmp_path / "settle.py").write_text(re.search(r'```python title="settle.py"\n(.*?)```', readme, re.DOTALL)[1])
+    (command,) = re.findall(r"^python (-m autodiff_compiler dump settle.*)$", readme, re.MULTILINE)
+    environ = {**os.environ, "PYTHONPATH": str(ROOT)}
+    words = [sys.executable, *shlex.split(command)]
+    done = subprocess.run(words, capture_output=True, text=True, check=True, cwd=tmp_path, env=environ)
+    wanted = re.search(r"^func.*?^}", done.stdout, re.MULTILINE | re.DOTALL)[0].splitlines()
+    picture = (ROOT / "docs" / "pictures" / "dump.svg").read_text("utf-8")
+    rows = re.findall(r"(?:^|/>)<text [^>]*>([^<]*)</text>(?:<text [^>]*>([^<]*)</text>)?", picture, re.MULTILINE)
+    drawn = [" ".join([html.unescape(code), note]).rstrip() for code, note in rows]
+    first = drawn.index(wanted[0])
+    assert drawn[first:] == [re.sub(r" +@", " @", line) for line in wanted]
 
 
 def test_the_navigation_names_every_page() -> None:

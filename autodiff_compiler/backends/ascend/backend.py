@@ -12,7 +12,8 @@ from ...ir.core import Module
 from ...ir.types import TensorType
 from ...source import Loc
 from ..base import Coverage, Storage, Work
-from ..op_by_op import collected, pieces_of
+from ..op_by_op import pieces_of
+from ..stacks import Stacks
 from ..target import Target
 from . import control  # noqa: F401  (it enters how it lowers ops)
 from .layout import lay_out
@@ -77,7 +78,7 @@ class AscendBackend:
         low, _, _ = self._lowered(module)
         constants = sum(getattr(x, "nbytes", 0) for x in module.constants.values())
         arena = max((segment.arena for segment in _segments(low.steps)), default=0)
-        return Work("ascend", pieces_of(module), Storage(constants, arena, *collected(module)))
+        return Work("ascend", pieces_of(module), Storage(constants, arena, Stacks(module).whole()))
 
 
 def _segments(steps: Sequence[Step]) -> Iterator[Segment]:

@@ -14,6 +14,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from ...errors import InternalCompilerError, UnsupportedCallError
+from ...whole_files import write_text
 from . import launch
 from .arrays import AscendArray, uploaded
 from .device import Block, Device, current
@@ -309,5 +310,4 @@ class AscendProgram:
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Writes the sequence of operators as text; it is for reading."""
-        with open(path, "w", encoding="utf-8") as file:
-            file.write(self.source)
+        write_text(path, self.source)

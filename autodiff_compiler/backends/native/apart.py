@@ -12,7 +12,7 @@ from ...ir.core import Module, Op, Value
 from ...ir.types import TensorType
 from ...ir.walk import ops_of
 from .calls import without_calls
-from .clusters import SHAPES, Cluster, walks
+from .clusters import SHAPES, Cluster, of_one_number, walks
 from .decompositions import decomposed
 from .grouping import FREE, items
 
@@ -95,7 +95,8 @@ def _why(cluster: Cluster, reader: Op, place: dict[Op, int]) -> str:
 def _refused(kernel: Cluster, op: Op) -> str | None:
     """Why an op cannot join a kernel, which it joins if it can."""
     name = op.defn.name
-    if walks(op) or name == "broadcast_to" or name in SHAPES:
+    of_row = of_one_number(op) and not kernel.rows.isdisjoint(op.operands)
+    if walks(op) or of_row or name == "broadcast_to" or name in SHAPES:
         return kernel.add(op)
     numbers = [x.type for x in op.operands if isinstance(x.type, TensorType) and x.type.shape == ()]
     made = kernel.full | kernel.rows | kernel.ends

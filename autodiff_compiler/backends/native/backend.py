@@ -12,6 +12,7 @@ from ...ir.build import Builder
 from ...ir.core import Block, Function, Module, Op
 from ...ir.primitive import F
 from ...ir.walk import ops_of
+from ...whole_files import write_text
 from ..base import Coverage, Executable, HostBackend, SilentExecutable, Storage, Work
 from ..target import Target
 from ..timed import Times
@@ -140,8 +141,7 @@ class NativeProgram(SilentExecutable):
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Writes the LLVM text to `path`."""
-        with open(path, "w", encoding="utf-8") as file:
-            file.write(self.source)
+        write_text(path, self.source)
 
 
 def written(low: Lowering) -> tuple[str, Recipe, Entry]:
@@ -203,7 +203,7 @@ class NativeBackend:
         except NotNativeError:
             return self.fallback.work(module, in_place=in_place)
         constants = sum(np.asarray(x).nbytes for x in low.constants)
-        storage = Storage(constants, low.frame_bytes, low.journal.stacks, low.journal.per_trip)
+        storage = Storage(constants, low.frame_bytes, low.journal.stacks())
         return Work("native", low.journal.end(), storage)
 
     def _lowered(

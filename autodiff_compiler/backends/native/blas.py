@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import ctypes
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
-__all__ = ["gemm"]
+__all__ = ["gemm", "threads"]
 
 _PREFIXES = ("scipy_cblas_", "cblas_")
 #: Suffixes of functions whose sizes are 64-bit integers.
@@ -20,16 +21,29 @@ _SUFFIXES = ("64_", "_64")
 @cache
 def gemm(letter: str) -> int | None:
     """The address of `cblas_?gemm` (`letter` s or d) with 64-bit sizes; None where NumPy has no such library."""
+    function = _found(f"{prefix}{letter}gemm{suffix}" for prefix in _PREFIXES for suffix in _SUFFIXES)
+    return None if function is None else ctypes.cast(function, ctypes.c_void_p).value
+
+
+def threads() -> int:
+    """How many threads the library takes at most; 1 where that is not known."""
+    prefixes = ("scipy_openblas", "openblas")
+    function = _found(f"{p}_get_num_threads{suffix}" for p in prefixes for suffix in (*_SUFFIXES, ""))
+    return 1 if function is None else int(function())
+
+
+def _found(names: Iterable[str]) -> Any:
+    """The first function of one of these names in one of the libraries; None if there is none."""
+    wanted = list(names)
     for path in _libraries():
         try:
             library = ctypes.CDLL(str(path))
         except OSError:
             continue
-        for prefix in _PREFIXES:
-            for suffix in _SUFFIXES:
-                function = getattr(library, f"{prefix}{letter}gemm{suffix}", None)
-                if function is not None:
-                    return ctypes.cast(function, ctypes.c_void_p).value
+        for name in wanted:
+            function = getattr(library, name, None)
+            if function is not None:
+                return function
     return None
 
 

@@ -13,6 +13,7 @@ from ...ir.types import TensorType
 from .emit import Reg
 from .interrupts import has_loops
 from .lower import OPS, Lowering
+from .overwriting import wish_changes
 from .registers import Roots, operand_of, registers_of
 from .values import Spread
 
@@ -38,7 +39,9 @@ def _if(low: Lowering, op: Op) -> None:
             with low.inside(op, number):
                 for i, place in places.items():
                     out = block.outs[i]
-                    if out.block is block and isinstance(out.owner, Op) and out not in low.wanted:
+                    if place.carried is not None:
+                        wish_changes(low, out, block, place)
+                    elif out.block is block and isinstance(out.owner, Op) and out not in low.wanted:
                         low.wanted[out] = place
                 low.block(block)
                 low.tick += 1  # what is copied now is no part of the last op

@@ -9,19 +9,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ...ir.core import Block, Op, Value
+from ...ir.core import Block, Value
 from ...ir.types import TensorType, TupleType, Type
 from .emit import Reg
 from .lower import Carried, Lowering, Place
+from .overwriting import only_changed, wish_changes
 from .registers import Roots, elements_of, operand_of, registers_of
 from .sequence_ops import anchored
 from .sequences import NULL
 from .values import Array, Buffer, Operand, Pack, Sequence, Spread, Undefined, size_of
 
 __all__ = ["ArrayCarry", "Carry", "carry_of"]
-
-#: Ops that change some elements of their first operand, where it lies if they can.
-_CHANGE = frozenset({"slice_update", "scatter_update", "scatter_add", "scatter_max", "scatter_min", "scatter_mul"})
 
 
 class Carry:
@@ -133,14 +131,8 @@ class ArrayCarry(Carry):
         return self.current
 
     def wish(self, value: Value, body: Block) -> None:
-        low = self.low
-        while value.block is body and isinstance(value.owner, Op) and value not in low.wanted:
-            low.wanted[value] = Place(self.following, fixed=False, carried=self.carried)
-            if value.owner.defn.name not in _CHANGE:
-                return
-            value = value.owner.operands[0]
-            if len(low.uses[value]) != 1:
-                return
+        self.carried.changed = only_changed(self.low, self.arg, value, body)
+        wish_changes(self.low, value, body, Place(self.following, fixed=False, carried=self.carried))
 
     def next(self, operand: Operand, value: Value) -> list[Reg]:
         low, text = self.low, self.low.text
@@ -158,6 +150,8 @@ class ArrayCarry(Carry):
             if value in low.undefined and isinstance(operand, Array):
                 none = text.let("i1", f"icmp eq {operand.base}, null")
                 found = text.let("ptr", f"select {none}, ptr null, {found}")
+        if self.carried.in_place:  # in an arm of an `if`; after the other one it may still be elsewhere
+            return [found, self.here]
         taken = text.let("i1", f"icmp eq {found}, {self.here.text}")
         return [found, text.let("ptr", f"select {taken}, {self._other().base}, {self.here}")]
 
@@ -177,6 +171,8 @@ class ArrayCarry(Carry):
             root.last = max(root.last, low.tick)
         if self.place is None:
             return found
+        if self.place.carried is not None and self.carried.in_place:  # that of the loop around this one
+            self.place.carried.in_place = True
         text = low.text
         there = text.let("i1", f"icmp eq {registers[0]}, {self.here.text}")
 

@@ -14,7 +14,7 @@ from ...ir.primitive import Effect
 from ...ir.types import Shape, TensorType
 from .formulas import has_formula
 
-__all__ = ["MOST_OPS", "REDUCTIONS", "SHAPES", "Axes", "Cluster", "reduced_axes", "walks"]
+__all__ = ["MOST_OPS", "REDUCTIONS", "SHAPES", "Axes", "Cluster", "of_one_number", "reduced_axes", "walks"]
 
 #: Reductions that a walk can compute.
 REDUCTIONS = frozenset({"sum", "prod", "max", "min", "any", "all"})
@@ -89,7 +89,7 @@ class Cluster:
                 return f"{name} goes over {type!r}, the kernel over the shape {list(self.shape)}"
             if not self._spreads(op):
                 known = op.operands[0] in self.rows
-                what = "a reduction without `keepdims`" if known else "what the kernel does not compute"
+                what = "numbers of rows along other axes" if known else "what the kernel does not compute"
                 return f"{name} spreads {what}"
             self.full.add(op.results[0])
         elif name in SHAPES:
@@ -145,7 +145,10 @@ class Cluster:
     def _spreads(self, op: Op) -> bool:
         """Whether the op gives each element the number of its row."""
         x = op.operands[0]
-        return x in self.rows and x.shape == self.row_shapes()[0]
+        if x not in self.rows:
+            return False
+        with_ones = self.row_shapes()[0]
+        return (1,) * (len(with_ones) - len(x.shape)) + x.shape == with_ones
 
 
 def _level(axes: Axes, reduced: tuple[int, ...]) -> str | None:
@@ -165,11 +168,19 @@ def reduced_axes(op: Op) -> tuple[int, ...]:
 
 def walks(op: Op) -> bool:
     """Whether the op can be a part of a cluster of more than one element."""
-    if op.defn.effect is not Effect.PURE or len(op.results) != 1 or not op.operands:
-        return False
-    type = op.results[0].type
-    if not isinstance(type, TensorType):
+    if not _computes(op):
         return False
     if op.defn.name in REDUCTIONS:
         return bool(reduced_axes(op)) and 0 not in op.operands[0].shape
-    return bool(type.shape) and 0 not in type.shape and has_formula(op)
+    shape = op.results[0].shape
+    return bool(shape) and 0 not in shape and has_formula(op)
+
+
+def of_one_number(op: Op) -> bool:
+    """Whether the op computes a single number that may be the number of a row: of the only one that there is."""
+    return _computes(op) and op.results[0].shape == () and op.defn.name not in REDUCTIONS and has_formula(op)
+
+
+def _computes(op: Op) -> bool:
+    one = len(op.results) == 1 and isinstance(op.results[0].type, TensorType)
+    return one and op.defn.effect is Effect.PURE and bool(op.operands)

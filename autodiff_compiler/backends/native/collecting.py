@@ -26,8 +26,11 @@ class _Group:
         self.members: list[tuple[Value, Value, list[tuple[Type, int]]]] = []
         self.base = NULL
 
-    def add(self, out: Value, result: Value) -> None:
+    def add(self, low: Lowering, out: Value, result: Value) -> None:
+        before = self.step
         self.members.append((out, result, self.record.part(out.type)))
+        if self.direct is None:
+            low.journal.collect(result, self.step - before)
 
     @property
     def step(self) -> int:
@@ -54,9 +57,8 @@ class Collected:
                     shared = _Group()
                     self.groups.append(shared)
                 group = shared
-            group.add(out, result)
+            group.add(low, out, result)
         self.growing = [g for g in self.groups if g.direct is None]
-        low.journal.collect(sum(g.step for g in self.growing), trips)
         self.root: Buffer | None = None
         if self.groups:
             self.root = Buffer("room", 0, low.tick, low.tick, virtual=True)

@@ -21,7 +21,7 @@ from .entry import FastEntry, entry_for, made_functions
 from .signature import Context, Form, Signature
 from .words import Word
 
-__all__ = ["Direct", "direct"]
+__all__ = ["Direct", "direct", "direct_signature"]
 
 
 class Direct:
@@ -91,6 +91,36 @@ class Direct:
                 state._held = 0
 
 
+def direct_signature(
+    program: NativeProgram, states: Sequence[Tensor], written: Sequence[int], arrays: Collection[int], form: Form
+) -> Signature | str:
+    """How a program is entered whose last arguments are these Tensors and Parameters, or why that cannot be.
+
+    Its last results are the next versions of states: of `written`, by their numbers among `states`.  `arrays`: which of
+    the other arguments are ndarrays, not Tensors.  `form` is what it returns.
+    """
+    s = program.signature
+    if s is None:
+        return "the program takes or gives sequences, which Python packs"
+    given, new = len(s.arguments) - len(states), len(s.results) - len(written)
+    changes = bool(s.overwritten or written)
+    if min(s.overwritten, default=given) < given:
+        return "the program writes over an argument"
+    if changes and s.resumes:
+        return "the program writes states and runs Python in between, at least to look for Ctrl-C"
+    if any(s.arguments[given + i].kind != r.kind for i, r in zip(written, s.results[new:], strict=True)):
+        return "a state gets another type or shape"
+    arguments = [replace(a, plain=True, array=i in arrays) for i, a in enumerate(s.arguments[:given])]
+    arguments += [replace(a, captured=f"state {i}") for i, a in enumerate(s.arguments[given:])]
+    results = [replace(r, argument=given + i) for i, r in zip(written, s.results[new:], strict=True)]
+    signature = replace(
+        s, arguments=tuple(arguments), results=(*s.results[:new], *results), tensors=True, form=form, watched=True,
+        # others must not see a state that is half written, nor write to where its next version lies for a while
+        release_gil=s.release_gil and not changes,
+    )  # fmt: skip
+    return signature if type(entry_for(signature, Context())) is FastEntry else "machine code cannot be entered here"
+
+
 def direct(
     program: NativeProgram,
     states: Sequence[Tensor],
@@ -100,32 +130,9 @@ def direct(
     constants: Mapping[str, Any],
     kept: object,
 ) -> Direct | None:
-    """An entry to a program whose last arguments are these Tensors and Parameters; None if there can be none.
-
-    Its last results are the next versions of states: of `written`, by their numbers among `states`.  `arrays`: which of
-    the other arguments are ndarrays, not Tensors.  `form` is what it returns, with the `constants` in it by name.
-    `kept` is kept alive, as are those and the states.
-    """
-    s = program.signature
-    if s is None:
-        return None
-    given, new = len(s.arguments) - len(states), len(s.results) - len(written)
-    changes = bool(s.overwritten or written)
-    if min(s.overwritten, default=given) < given or (changes and s.resumes):
-        return None
-    if any(s.arguments[given + i].kind != r.kind for i, r in zip(written, s.results[new:], strict=True)):
-        return None
-    arguments = [replace(a, plain=True, array=i in arrays) for i, a in enumerate(s.arguments[:given])]
-    arguments += [replace(a, captured=f"state {i}") for i, a in enumerate(s.arguments[given:])]
-    results = [replace(r, argument=given + i) for i, r in zip(written, s.results[new:], strict=True)]
-    signature = replace(
-        s, arguments=tuple(arguments), results=(*s.results[:new], *results), tensors=True, form=form, watched=True,
-        # others must not see a state that is half written, nor write to where its next version lies for a while
-        release_gil=s.release_gil and not changes,
-    )  # fmt: skip
-    if type(entry_for(signature, Context())) is not FastEntry:
-        return None
-    return Direct(program, signature, states, constants, kept)
+    """Such an entry, or None; `constants` are those in `form` by name, kept alive as `kept` and the states are."""
+    signature = direct_signature(program, states, written, arrays, form)
+    return None if isinstance(signature, str) else Direct(program, signature, states, constants, kept)
 
 
 def _onward(program: Signature, direct: Signature, context: Context) -> str:

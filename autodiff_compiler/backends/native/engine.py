@@ -18,12 +18,12 @@ from .cache import cached, keep, key_of
 from .machine import Machine, binding, machine
 from .symbols import addresses, symbols
 
-__all__ = ["CONTEXT", "Loaded", "assembly", "emit", "level_for", "load", "load_kept"]
+__all__ = ["CONTEXT", "LARGE", "Loaded", "assembly", "emit", "level_for", "load", "load_kept"]
 
 #: The global of a module through which it reaches objects of this process: an array of pointers, filled by the loader.
 CONTEXT = "context"
 #: Lines from which on code generation is made quicker at the cost of the code.
-_LARGE = 40_000
+LARGE = 40_000
 #: The kind of code: for a place unknown, at most 2 GiB large.
 _CODE = {"reloc": "pic", "codemodel": "small", "jit": True}
 #: Libraries in one linker.
@@ -131,7 +131,7 @@ def _object(text: str, target: Machine, level: int) -> bytes:
 
 def level_for(text: str) -> int:
     """The level of code generation by the size of a module: good code, unless that takes too long."""
-    return 2 if text.count("\n") < _LARGE else 0
+    return 2 if text.count("\n") < LARGE else 0
 
 
 # ------------------------------------------------------------------------------------------------ LLVM, the lock held

@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass
+from math import inf
 from typing import TYPE_CHECKING, Any
 
 from ... import logs
 from ...errors import InternalCompilerError
 from ...ir.core import Op, Value
 from ...ir.types import TensorType, tensor
-from .clusters import Axes, Cluster, reduced_axes
+from .clusters import REDUCTIONS, Axes, Cluster, reduced_axes
 from .emit import Reg, Text
 from .lanes import Kernels, Lane
 from .streams import close_streams, note_streams
 from .transposes import worth_turning
 from .values import HOST, WALK, Array, Spread, Undefined
 from .walk import Walk, held_row, vectors_together
-from .walk_plan import Memory, Passes, Source, collapsed, plan_passes, row_bytes
+from .walk_plan import Memory, Passes, Source, collapsed, plan_passes, read_again, reading_passes, row_bytes
 
 if TYPE_CHECKING:
     from .lower import Lowering
@@ -45,9 +47,10 @@ def write_cluster(low: Lowering, cluster: Cluster) -> None:
             if x not in cluster.full and x not in cluster.rows and x not in sources:
                 sources[x] = source_of(low, x, cluster)
     sinks = {x: _sink(low, x, cluster) for op in cluster.ops for x in op.results if x in wanted or x in cluster.ends}
-    for x in passes.temporaries:
-        sinks[x] = _temporary(low, x, cluster)
-    _note_overwrites(low, cluster, passes, sources, sinks)
+    reads = reading_passes(passes, cluster, elements, held=held)
+    _note_overwrites(low, cluster, passes, reads, sources, sinks)
+    sinks |= _temporaries(low, cluster, passes, reads, sinks)
+    passes.again = read_again(cluster, reads, set(sources))
     write_walk(low, cluster, passes, sources, sinks, held=held)
 
 
@@ -105,46 +108,106 @@ def _sink(low: Lowering, x: Value, cluster: Cluster) -> tuple[Array, Memory]:
     return made, memory_of(made, axes, ndim)
 
 
-def _temporary(low: Lowering, x: Value, cluster: Cluster) -> tuple[Array, Memory]:
-    """Memory for one row of a value."""
+@dataclass
+class _Room:
+    """Memory for a row of what later passes need, until a result is written there."""
+
+    array: Array
+    memory: Memory
+    until: float
+    #: the last pass that reads what was put there last
+    taken: int = -1
+
+
+def _temporaries(
+    low: Lowering,
+    cluster: Cluster,
+    passes: Passes,
+    reads: dict[Value, list[int]],
+    sinks: dict[Value, tuple[Array, Memory]],
+) -> dict[Value, tuple[Array, Memory]]:
+    """Where values lie that only later passes need: each element is read before another one is written there."""
+    if not passes.temporaries:
+        return {}
+    own = _row_strides(cluster, 1)
+    rooms: list[_Room] = []
+    for x, (array, memory) in sinks.items():
+        step = memory.dtype.itemsize
+        ordered = all(memory.strides[a] in (step * own[a], 0) for a in cluster.axes.inner)  # type: ignore[union-attr]
+        if x in cluster.full and ordered and _lies_alone(low, x, array):
+            rooms.append(_Room(array, memory, passes.of[x]))
+    found = {}
+    for x in sorted(passes.temporaries, key=passes.of.__getitem__):
+        assert isinstance(x.type, TensorType)
+        size, last = x.type.dtype.itemsize, max(reads.get(x, [passes.of[x]]))
+        fits = (r for r in rooms if r.memory.dtype.itemsize == size and r.taken <= passes.of[x] and last <= r.until)
+        room = next(fits, None)
+        if room is None:
+            buffer, strides = low.buffer(row_bytes(cluster, x)), _row_strides(cluster, size)
+            array = Array(x.type, buffer.base, strides, 0, (buffer,))
+            room = _Room(array, Memory(buffer.base, 0, strides, x.type.dtype), inf)
+            rooms.append(room)
+        room.taken = last
+        memory = room.memory
+        found[x] = room.array, Memory(memory.base, memory.offset, memory.strides, x.type.dtype)
+    return found
+
+
+def _lies_alone(low: Lowering, x: Value, made: Array) -> bool:
+    """Whether nothing that the walk reads can lie where it writes a value."""
+    if x in low.carried or len(made.roots) != 1:
+        return False
+    (new,) = made.roots
+    olds = [old for old, tick in new.over if tick == low.tick]
+    if new.result is not None:
+        return not any(old.argument == low.versions.next_of.get(new.result, -1) for old in olds)
+    return all(old.argument is not None or old.result is not None for old in olds)
+
+
+def _row_strides(cluster: Cluster, step: int) -> tuple[int, ...]:
+    """Of the elements of one row, if they lie in order."""
     assert cluster.axes is not None
-    assert isinstance(x.type, TensorType)
-    buffer = low.buffer(row_bytes(cluster, x))
-    strides, step = [0] * len(cluster.shape), x.type.dtype.itemsize
+    strides = [0] * len(cluster.shape)
     for a in reversed(cluster.axes.inner):
         strides[a] = step
         step *= cluster.shape[a]  # type: ignore[operator]
-    array = Array(x.type, buffer.base, tuple(strides), 0, (buffer,))
-    return array, Memory(buffer.base, 0, tuple(strides), x.type.dtype)
+    return tuple(strides)
 
 
 def _note_overwrites(
     low: Lowering,
     cluster: Cluster,
     passes: Passes,
+    reads: dict[Value, list[int]],
     sources: dict[Value, Source],
     sinks: dict[Value, tuple[Array, Memory]],
 ) -> None:
-    """Which results may be written over operands that nobody needs any more: element by element, in one pass."""
-    if passes.count > 1:
-        return
+    """Which results may be written over operands that nobody needs any more: element by element, in their last pass."""
+    numbers = [op for op in cluster.ops if op.results[0] in cluster.rows and op.defn.name not in REDUCTIONS]
+    of_rows = {y for op in numbers for y in op.operands}
     for x, (made, memory) in sinks.items():
-        for y, source in sources.items():
+        if x not in cluster.full:
+            continue
+        last = passes.of[x]
+        read = {y: s for y, s in sources.items() if y not in of_rows and all(n <= last for n in reads.get(y, ()))}
+        for y, source in read.items():
             operand = low.env[y]
-            if x in cluster.full and isinstance(source, Memory) and isinstance(operand, Array) and operand.roots:
+            if isinstance(source, Memory) and isinstance(operand, Array) and operand.roots:
                 same = source.strides == memory.strides and source.offset == 0 and operand.dtype is made.dtype
                 for root in operand.roots if same else ():  # it may be any of them
                     if sum(1 for z in sources if isinstance(o := low.env[z], Array) and root in o.roots) == 1:
                         made.roots[0].over[root, low.tick] = None
-        _note_in_place(low, x, cluster, sources, memory)
+        _note_in_place(low, x, cluster, sources, read, memory)
 
 
-def _note_in_place(low: Lowering, x: Value, cluster: Cluster, sources: dict[Value, Source], memory: Memory) -> None:
-    """Whether the next version of a carry may be written over the one of this trip."""
+def _note_in_place(
+    low: Lowering, x: Value, cluster: Cluster, sources: dict[Value, Source], read: dict[Value, Source], memory: Memory
+) -> None:
+    """Whether the next version of a carry may be written over this trip's; `read`: what no later pass reads."""
     carried = low.carried.get(x)
-    if carried is None or x not in cluster.full or carried.in_place:
+    if carried is None or carried.in_place:
         return
-    source, now = sources.get(carried.arg), low.env[carried.arg]
+    source, now = read.get(carried.arg), low.env[carried.arg]
     if not isinstance(source, Memory) or not isinstance(now, Array) or source.strides != memory.strides:
         return
     shared = [z for z in sources if isinstance(o := low.env[z], Array) and not set(now.roots).isdisjoint(o.roots)]
@@ -184,7 +247,7 @@ def write_walk(
     if (told := logs.listener("fusion")) is not None and cluster.ops:
         told.info("%s", _told("" if inline else f"k{len(low.kernels)}", cluster))
     plain = {x: m for x, (_, m) in sinks.items()}
-    low.journal.walk(sources, plain, cluster.shape)  # type: ignore[arg-type]
+    low.journal.walk(sources, plain, cluster.shape, passes)  # type: ignore[arg-type]
     together = 1 if held else vectors_together(cluster, layout, lanes)
     more: dict[str, Any] = {"lanes": together * lanes, "masked": low.machine.masked, "held": held}
     if inline:

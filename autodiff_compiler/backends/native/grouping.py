@@ -13,9 +13,9 @@ from math import prod
 
 from ...ir.core import Block, Op, Value
 from ...ir.primitive import Effect
-from ...ir.types import TensorType
+from ...ir.types import Shape, TensorType
 from ...ir.walk import dependencies
-from .clusters import MOST_OPS, REDUCTIONS, SHAPES, Cluster, walks
+from .clusters import MOST_OPS, REDUCTIONS, SHAPES, Cluster, of_one_number, walks
 from .formulas import has_formula
 
 __all__ = ["FREE", "items"]
@@ -46,7 +46,9 @@ class _Grouping:
         self.done: set[Op] = set()
         self.ready = [(_turn(op), i) for i, op in enumerate(block.ops) if self.waits[op] == 0]
         heapq.heapify(self.ready)
-        self.candidate = functools.cache(_candidate)  # of an op that is looked at from many others
+        #: ops on single numbers that are spread over arrays later, and over which shapes
+        self.spread = _spread(block, self.readers)
+        self.candidate = functools.cache(self._candidate)  # of an op that is looked at from many others
         #: the elementwise ops that read a value in full, and are not in order yet
         self.readers_of: dict[Value, list[Op]] = {}
         for op in block.ops:
@@ -83,10 +85,15 @@ class _Grouping:
         refused: set[Op] = set()
         while near or (near := self._siblings(cluster, refused)):
             op = self.ops[heapq.heappop(near)]
-            if op not in self.done and self.waits[op] == 0 and self.candidate(op) and cluster.takes(op):
+            # a number that no element of the walk needs can wait for its end
+            wanted = self.candidate(op) and (op not in self.spread or cluster.shape in self.spread[op])
+            if op not in self.done and self.waits[op] == 0 and wanted and cluster.takes(op):
                 self._place(op)
                 for i in self._near(op):
                     heapq.heappush(near, i)
+
+    def _candidate(self, op: Op) -> bool:
+        return walks(op) or op.defn.name == "broadcast_to" or op.defn.name in SHAPES or op in self.spread
 
     def _near(self, op: Op) -> list[int]:
         """The ops that read what an op made, and those that make what such a reader needs besides."""
@@ -164,8 +171,24 @@ def _turn(op: Op) -> int:
     return 1 if small else 2
 
 
-def _candidate(op: Op) -> bool:
-    return walks(op) or op.defn.name == "broadcast_to" or op.defn.name in SHAPES
+def _spread(block: Block, readers: dict[Op, list[Op]]) -> dict[Op, frozenset[Shape]]:
+    """The ops of a block that compute single numbers which are spread later, and over which shapes they are."""
+    if not any(op.defn.name in REDUCTIONS and op.results[0].shape == () for op in block.ops):
+        return {}  # no walk makes a number that others follow from
+    spread: dict[Op, frozenset[Shape]] = {}
+    found: dict[Op, frozenset[Shape]] = {}
+    for op in reversed(block.ops):
+        if op.defn.name == "broadcast_to":
+            found[op] = frozenset([op.results[0].shape])
+            continue
+        shapes = frozenset[Shape]().union(*[found[reader] for reader in readers[op] if reader in found])
+        if not shapes:
+            continue
+        if of_one_number(op):
+            spread[op] = found[op] = shapes
+        elif (op.defn.name in SHAPES or walks(op)) and prod(op.results[0].shape) == 1:  # type: ignore[arg-type]
+            found[op] = shapes
+    return spread
 
 
 def _harmless(op: Op) -> bool:

@@ -12,10 +12,10 @@ from math import prod
 from typing import TYPE_CHECKING
 
 from ...ir.core import Op, Value
-from ...ir.types import TensorType
 from ..base import Move, Piece
+from ..stacks import Bytes, Stacks
 from .values import HOST, Array, Buffer, Spread, size_of
-from .walk_plan import Memory, Source
+from .walk_plan import Memory, Passes, Source
 
 if TYPE_CHECKING:
     from .lower import Lowering
@@ -47,8 +47,8 @@ class Journal:
     def __init__(self, low: Lowering, *, records: bool) -> None:
         self.low, self.records = low, records
         self.pieces: tuple[Piece, ...] = ()
-        #: bytes of what loops collect: of all trips where they are known, else in each trip
-        self.stacks = self.per_trip = 0
+        #: of sequences that loops collect, the bytes of one element; those without room of their own are missing
+        self._elements: dict[Value, int] = {}
         self._open: list[_Entry] = []
         self._last: list[Move] = []
 
@@ -85,8 +85,10 @@ class Journal:
         for kernel in low.kernels[first:]:
             kernel.about = kernel.about or _places(entry.ops)
 
-    def walk(self, sources: Mapping[Value, Source], sinks: Mapping[Value, Memory], shape: tuple[int, ...]) -> None:
-        """A walk over these axes; rows that are only kept from pass to pass stay in the cache and are not counted."""
+    def walk(
+        self, sources: Mapping[Value, Source], sinks: Mapping[Value, Memory], shape: tuple[int, ...], passes: Passes
+    ) -> None:
+        """A walk over these axes; what is kept from pass to pass counts only if the cache does not hold a row."""
         if not self.records:
             return
         entry = self._open[-1] if self._open else None
@@ -94,11 +96,15 @@ class Journal:
         for x, source in sources.items():
             if isinstance(source, Memory) and not source.counted:
                 reader = next((op for op in ops if x in op.operands), None)
-                found.setdefault(reader, [0, 0])[0] += _bytes(source, shape)
+                found.setdefault(reader, [0, 0])[0] += _bytes(source, shape) * (1 + passes.again.get(x, 0))
         for x, sink in sinks.items():
-            if not isinstance(x.type, TensorType) or _bytes(sink, shape) >= size_of(x.type):
+            kept = x in passes.temporaries
+            if not kept or x in passes.again:
                 maker = x.owner if isinstance(x.owner, Op) and x.owner in ops else None
-                found.setdefault(maker, [0, 0])[1] += _bytes(sink, shape)
+                nbytes = size_of(x.type) if kept else _bytes(sink, shape)
+                count = found.setdefault(maker, [0, 0])
+                count[0] += nbytes * passes.again.get(x, 0)
+                count[1] += nbytes
         moves = [Move(op, *both) for op, both in found.items()]
         if entry is None:
             self._last += moves
@@ -106,16 +112,26 @@ class Journal:
             entry.moves += moves
             entry.walks = True
 
+    @contextmanager
+    def once(self) -> Iterator[None]:
+        """What is written happens in one trip of a loop at most: it is not noted, as if each trip did it."""
+        before, self.records = self.records, False
+        yield
+        self.records = before
+
     def copy(self, nbytes: int) -> None:
         """So many bytes are copied."""
+        if not self.records:
+            return
         (self._open[-1].moves if self._open else self._last).append(Move(None, nbytes, nbytes))
 
-    def collect(self, nbytes: int, trips: int | None) -> None:
-        """A loop collects so many bytes in each trip."""
-        if trips is None:
-            self.per_trip += nbytes
-        else:
-            self.stacks += nbytes * trips
+    def collect(self, sequence: Value, nbytes: int) -> None:
+        """A loop collects a sequence, an element of which takes so many bytes of its room."""
+        self._elements[sequence] = nbytes
+
+    def stacks(self) -> Bytes:
+        """What loops leave behind."""
+        return Stacks(self.low.module, lambda x: self._elements.get(x, 0), one_room=True).whole()
 
     def end(self) -> tuple[Piece, ...]:
         """The program's pieces; what was written behind its last op hands out results."""

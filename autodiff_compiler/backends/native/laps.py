@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..base import Piece
-from ..timed import Span, Times
+from ..timed import Counted, Span, Times, Waiting, alone, counted
 from .engine import load
 
 if TYPE_CHECKING:
@@ -56,6 +56,13 @@ define internal void @lap(ptr %clock, i64 %row) noinline {
   %c = atomicrmw add ptr %count, i64 1 monotonic, align 8
   %s = atomicrmw add ptr %sum, i64 %took monotonic, align 8
   ret void
+}
+
+define internal void @lap.ran(i64 %times, i64 %row) noinline {
+  %table = load ptr, ptr <table>, align 8
+  %count = getelementptr i8, ptr %table, i64 %row
+  %c = atomicrmw add ptr %count, i64 %times monotonic, align 8
+  ret void
 }"""
 _DECLARE = "declare i32 @clock_gettime(i32, ptr)"
 _CALIBRATE = """
@@ -80,7 +87,7 @@ class _Block:
 
     def __init__(self, where: int) -> None:
         self.where = where
-        self.waiting: list[Piece] = []
+        self.waiting: Waiting = []
         self.spans: list[Span] = []
         self.entry: int | None = None
 
@@ -91,7 +98,7 @@ class _Part:
     def __init__(self) -> None:
         self.blocks: list[tuple[Span, ...]] = []
         self.entries: list[int | None] = []
-        self.extra: list[Piece] = []
+        self.inner: list[Counted] = []
 
 
 class Laps:
@@ -105,7 +112,9 @@ class Laps:
         self._blocks: list[_Block] = []
         self._parts: list[_Part] = []
         self._main: list[Span] = []
-        self._rest: list[Piece] = []
+        self._last: tuple[Piece, ...] = ()
+        #: rows of blocks that are counted without a reading, and the variables that do it
+        self._counters: dict[int, str] = {}
         clock = getattr(time, "CLOCK_MONOTONIC")  # noqa: B009  (type checkers know it on some systems only)
         text = _READ.replace("<table>", low.context.place("times")).replace("<clock>", str(clock))
         low.text.needs["lap"] = text
@@ -120,13 +129,18 @@ class Laps:
     def close_block(self) -> None:
         """The block opened last is written."""
         block = self._blocks.pop()
-        if self._parts:
-            part = self._parts[-1]
-            part.blocks.append(tuple(block.spans))
-            part.entries.append(block.entry)
-            part.extra += block.waiting
-        else:
-            self._main, self._rest = block.spans, block.waiting
+        if not self._parts:
+            if block.waiting:  # else their time would be that of handing out results
+                number = self._read()
+                block.spans.append(Span(number, counted(block.waiting, number)))
+            self._main = block.spans
+            return
+        part = self._parts[-1]
+        part.blocks.append(tuple(block.spans))
+        part.entries.append(block.entry)
+        if block.waiting:
+            row = block.spans[-1].number if block.spans else self._counter(block.where)
+            part.inner += counted(block.waiting, row)
 
     def open_piece(self) -> None:
         """A piece begins to be written."""
@@ -136,37 +150,60 @@ class Laps:
         """The piece opened last is written; a reading ends it, unless it is over before the clock is read."""
         part, block = self._parts.pop(), self._blocks[-1]
         timed = any(part.blocks)
+        pieces: Waiting = [*block.waiting, (alone(piece), None), *part.inner]
         if not timed and (piece.scalar or (piece.blocks and piece.ops[0].defn.name == "if")):
-            block.waiting.append(piece)
+            block.waiting = pieces
             return
         if not block.spans and self._parts:  # what was done before the block belongs to what the block is of
             block.entry = self._next()
             self.low.text.lines.insert(block.where, self._reading(block.entry))
-        number = self._next()
-        self.low.text.lines.append(self._reading(number))
-        if timed:
-            piece = Piece(piece.ops, piece.moves, piece.calls, piece.scalar)
-            inner = {span.kernel for spans in part.blocks for span in spans}
-            kernels = [name for name in kernels if name not in inner]
-        pieces = (*block.waiting, piece, *(part.extra if timed else ()))
-        block.waiting = []
-        blocks, entries = (tuple(part.blocks), tuple(part.entries)) if timed else ((), ())
-        block.spans.append(Span(number, pieces, " ".join(kernels), blocks, entries))
+        number, block.waiting = self._read(), []
+        if not timed:
+            block.spans.append(Span(number, counted(pieces, number), " ".join(kernels)))
+            return
+        inner = {name for spans in part.blocks for span in spans for one in (span, *span.inner()) for name in one.names}
+        own = " ".join(name for name in kernels if name not in inner)
+        blocks, entries = tuple(part.blocks), tuple(part.entries)
+        block.spans.append(Span(number, counted(pieces, number), own, piece.ops[0], blocks, entries))
 
     def end(self, last: Sequence[Piece]) -> None:
         """Results are where they leave; `last`: what took them there."""
-        self.low.text.lines.append(self._reading(0))
-        self._rest += last
+        text, self._last = self.low.text, tuple(last)
+        for row, counter in self._counters.items():
+            ran = text.make("i64", f"load i64, ptr {counter}, align 8")
+            text.do(f"call void @lap.ran({ran}, i64 {_ROW * row})")
+        text.lines.append(self._reading(0))
+        # The optimizer makes registers of them.
+        starts = [(f"  {x} = alloca i64, align 8", f"  store i64 0, ptr {x}, align 8") for x in self._counters.values()]
+        text.lines[1:1] = [line for lines in starts for line in lines]
 
     def times(self, arena: int) -> Times:
         """The table of the program."""
-        spans = (*self._main, Span(0, tuple(self._rest)))
+        spans = (*self._main, Span(0, counted([(piece, None) for piece in self._last], 0)))
         table = np.zeros((self.count, 2), np.int64)
         return Times("native", arena, spans, table.copy, reading_nanoseconds(), address=table.ctypes.data)
 
     def _next(self) -> int:
         self.count += 1
         return self.count - 1
+
+    def _read(self) -> int:
+        """Writes a reading; its row."""
+        number = self._next()
+        self.low.text.lines.append(self._reading(number))
+        return number
+
+    def _counter(self, where: int) -> int:
+        """Counts how often a block runs that begins there."""
+        text, number = self.low.text, self._next()
+        counter, ran, more = (text.fresh(x) for x in ("runs", "ran", "ran"))
+        self._counters[number] = counter
+        text.lines[where:where] = [
+            f"  {ran} = load i64, ptr {counter}, align 8",
+            f"  {more} = add i64 {ran}, 1",
+            f"  store i64 {more}, ptr {counter}, align 8",
+        ]
+        return number
 
     def _reading(self, number: int) -> str:
         return f"  call void @lap(ptr %clock, i64 {_ROW * number})"

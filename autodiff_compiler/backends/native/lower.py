@@ -49,11 +49,12 @@ OPS: dict[str, Callable[[Lowering, Op], None]] = {}
 class Carried:
     """The next version of a carry that is an array: `arg` is the version now, `following` where the next one goes.
 
-    `in_place`: whoever writes it reads the old version element by element, and nobody reads that later.
+    `in_place`: whoever writes it reads the old version element by element, and nobody reads that later.  `changed`: all
+    that a trip does with it is to change some elements, on each of its paths.
     """
 
     def __init__(self, arg: Value, following: Array) -> None:
-        self.arg, self.following, self.in_place = arg, following, False
+        self.arg, self.following, self.changed, self.in_place = arg, following, False, False
 
 
 class Place(NamedTuple):
@@ -187,7 +188,7 @@ class Lowering:
         """Where an array is wanted, for control flow that makes it."""
         place = self.wanted.pop(value, None)
         if place is not None:
-            return place._replace(carried=None)
+            return place if place.carried is not None and place.carried.changed else place._replace(carried=None)
         if isinstance(value.type, TensorType) and value.type.shape and self.depth == 0 and value in self.results:
             return Place(self._new(value), fixed=True)
         return None

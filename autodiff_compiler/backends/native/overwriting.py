@@ -2,11 +2,61 @@
 
 from __future__ import annotations
 
-from ...ir.core import Op
-from .lower import Lowering
+from contextlib import nullcontext
+
+from ...ir.core import Block, Op, Value
+from .lower import Lowering, Place
 from .values import Array
 
-__all__ = ["copy_to_change"]
+__all__ = ["copy_to_change", "only_changed", "wish_changes"]
+
+#: Ops that change some elements of their first operand, where it lies if they can.
+_CHANGE = frozenset({"slice_update", "scatter_update", "scatter_add", "scatter_max", "scatter_min", "scatter_mul"})
+
+
+def wish_changes(low: Lowering, value: Value, block: Block, place: Place) -> None:
+    """Lets a value of a block be written to a place, and so the versions of it that it is made from there."""
+    changed = place.carried is not None and place.carried.changed
+    while value.block is block and isinstance(value.owner, Op) and value not in low.wanted:
+        low.wanted[value] = place
+        before = _before(low, value.owner, value.index)
+        if before is None or not (changed or value.owner.defn.name in _CHANGE):
+            return
+        value, reads = before
+        if len(low.uses[value]) != reads:
+            return
+
+
+def only_changed(low: Lowering, arg: Value, out: Value, body: Block) -> bool:
+    """Whether the next version of a carry is the old one with some elements changed, and nobody else reads that."""
+    return out is not arg and _origin(low, out, body) == (arg, len(low.uses.get(arg, ())))
+
+
+def _origin(low: Lowering, value: Value, block: Block) -> tuple[Value, int] | None:
+    """What a value of a block is a later version of, made around the block, and how often it is read for that."""
+    reads = 1
+    while isinstance(op := value.owner, Op) and op.parent is block:
+        before = _before(low, op, value.index) if len(low.uses[value]) == reads else None
+        if before is None:
+            return None
+        value, reads = before
+    return value, reads
+
+
+def _before(low: Lowering, op: Op, number: int) -> tuple[Value, int] | None:
+    """The value some elements of which an op changes to make a result, and how often it reads that; None if others."""
+    if op.defn.name in _CHANGE:
+        return op.operands[0], 1
+    if op.defn.name == "scan" and number < op.attr("carries"):
+        (body,) = op.blocks
+        return (
+            (op.operands[1 + number], 1) if only_changed(low, body.args[1 + number], body.outs[number], body) else None
+        )
+    if op.defn.name == "if":
+        first, second = [_origin(low, arm.outs[number], arm) for arm in op.blocks]
+        if first is not None and second is not None and first[0] is second[0]:
+            return first[0], first[1] + second[1]
+    return None
 
 
 def copy_to_change(low: Lowering, op: Op, to: Array) -> None:
@@ -17,7 +67,7 @@ def copy_to_change(low: Lowering, op: Op, to: Array) -> None:
     x, result = op.operands[0], op.results[0]
     operand = low.env[x]
     carried = low.carried.get(result)
-    mine = carried is not None and carried.arg is x and low.last_use(x, [op])
+    mine = carried is not None and (carried.changed or (carried.arg is x and low.last_use(x, [op])))
     if not (isinstance(operand, Array) and operand.contiguous and (mine or _alone(operand))):
         low.copy(x, to)
         return
@@ -35,7 +85,8 @@ def copy_to_change(low: Lowering, op: Op, to: Array) -> None:
     elsewhere = text.make("i1", f"icmp ne {source}, {place.text}")
 
     def copy() -> tuple[()]:
-        low.copy(x, to)
+        with low.journal.once() if mine else nullcontext():
+            low.copy(x, to)
         return ()
 
     text.branch(elsewhere, copy)

@@ -17,10 +17,12 @@ from .clusters import REDUCTIONS, Axes, Cluster
 from .emit import Int, Reg
 from .lanes import Lane
 
-__all__ = ["Layout", "Level", "Memory", "Passes", "collapsed", "plan_passes"]
+__all__ = ["Layout", "Level", "Memory", "Passes", "collapsed", "plan_passes", "read_again", "reading_passes"]
 
 #: Instructions per element that computing a value again may cost.
 _CHEAP = 8
+#: Bytes of a row that is still in the cache when it is gone over again.
+_CACHE = 1 << 20
 
 
 @dataclass(eq=False)
@@ -82,6 +84,8 @@ class Passes:
     stores: list[list[Value]] = field(default_factory=list)
     #: values kept for later passes that nobody else needs
     temporaries: list[Value] = field(default_factory=list)
+    #: how often values are read from memory once more, as the cache does not hold a row
+    again: dict[Value, int] = field(default_factory=dict)
 
     @property
     def count(self) -> int:
@@ -111,6 +115,31 @@ def plan_passes(cluster: Cluster, stored: set[Value], *, held: bool) -> Passes:
     if not held:
         _keep(plan, cluster, set(stored))
     return plan
+
+
+def reading_passes(plan: Passes, cluster: Cluster, stored: set[Value], *, held: bool) -> dict[Value, list[int]]:
+    """In which passes each value that lies in memory is read, element by element; the other arguments as above."""
+    memory, found = stored.union(plan.temporaries), dict[Value, list[int]]()
+    for number in range(plan.count):
+        todo = [*[op.operands[0] for op in plan.reductions[number]], *plan.stores[number]]
+        seen: set[Value] = set()
+        while todo:
+            x = todo.pop()
+            if x in seen or x in cluster.rows:
+                continue
+            seen.add(x)
+            if x in cluster.full and not (x in memory and plan.of[x] < number):
+                todo += x.owner.operands  # type: ignore[union-attr]
+            elif not held or x not in found:
+                found.setdefault(x, []).append(number)
+    return found
+
+
+def read_again(cluster: Cluster, reads: dict[Value, list[int]], sources: set[Value]) -> dict[Value, int]:
+    """How often each value is read once more; empty if a row stays in the cache. `sources`: what others have made."""
+    if sum(row_bytes(cluster, x) for x in reads if x.shape == cluster.shape) <= _CACHE:
+        return {}
+    return {x: len(passes) - (x in sources) for x, passes in reads.items()}
 
 
 def _keep(plan: Passes, cluster: Cluster, memory: set[Value]) -> None:

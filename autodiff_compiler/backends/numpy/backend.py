@@ -18,8 +18,10 @@ from ...ir.core import Function, Module, Op, Value
 from ...ir.types import TensorType
 from ...ir.undefined import undefined_values
 from ...ir.walk import ops_of, reachable
+from ...whole_files import write_with_arrays
 from ..base import Coverage, Storage, Work
-from ..op_by_op import collected, peak, pieces_of
+from ..op_by_op import peak, pieces_of
+from ..stacks import Stacks
 from ..target import Target
 from ..timed import Times
 from . import control, effects  # noqa: F401  (they enter how they lower ops)
@@ -58,7 +60,7 @@ class NumpyProgram:
         callables: dict[str, Any],
         overwrites: Sequence[int] = (),
         *,
-        lap: Any = None,
+        laps: Laps | None = None,
         times: Times | None = None,
     ) -> None:
         self.times = times
@@ -73,8 +75,8 @@ class NumpyProgram:
         weakref.finalize(self, _gone.append, self.filename)
         self.namespace: dict[str, Any] = {"__name__": entry, "__file__": self.filename}
         self.namespace |= {"CONSTANTS": arrays, "CALLABLES": callables, "BLOCKS": BLOCKS}
-        if times is not None:
-            self.namespace |= {"CLOCK": time.perf_counter_ns, "LAP": lap}
+        if laps is not None:
+            self.namespace |= {"CLOCK": time.perf_counter_ns, "LAP": laps.lap, "RUNS": laps.counts}
         exec(compile(source, self.filename, "exec", dont_inherit=True), self.namespace)
         self.run = self.namespace[entry]
 
@@ -86,13 +88,9 @@ class NumpyProgram:
         return NumpyProgram(source, self._entry, self.arrays, self._callables, self.overwrites)
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Writes the source to `path` (a .py file) and large constants beside it, as .npz."""
-        path = os.fspath(path)
-        with open(path, "w", encoding="utf-8") as file:
-            file.write(self.source)
-        if self.arrays:
-            stored = {k: a.view(np.uint16) if a.dtype.name == "bfloat16" else a for k, a in self.arrays.items()}
-            np.savez(path.removesuffix(".py") + ".npz", **stored)
+        """Writes the source to `path` (a .py file) and large constants beside it, as .py.npz."""
+        bits = {k: a.view(np.uint16) if a.dtype.name == "bfloat16" else a for k, a in self.arrays.items()}
+        write_with_arrays(path, self.source, bits)
 
 
 class NumpyBackend:
@@ -142,14 +140,14 @@ class NumpyBackend:
         overwritten = {node.donor for node in nodes_of(written.body) if isinstance(node, Step)}
         arguments = [i for i, var in enumerate(written.args) if var in overwritten]
         code.overwritten = [written.args[i] for i in arguments]
-        lap = times = None
+        times = None
         if timed:
             code.laps = Laps(module)
             code.laps.write(written)
-            lap, times = code.laps.lap, code.laps.times(peak(module.entry.body))
+            times = code.laps.times(peak(module.entry.body))
         source = module_text(code, module)
         name = names[module.entry.name]
-        return NumpyProgram(source, name, code.arrays, module.callables, arguments, lap=lap, times=times)
+        return NumpyProgram(source, name, code.arrays, module.callables, arguments, laps=code.laps, times=times)
 
     def _returns(self, low: Lowering, outs: list[Value], states: Mapping[Var, Var]) -> None:
         """The results; those of the entry are arrays that belong to the caller alone, or states written in place."""
@@ -186,7 +184,7 @@ class NumpyBackend:
     def work(self, module: Module, *, in_place: Collection[str] = ()) -> Work:
         """What the program does when it is called: functions of NumPy one after the other, and Python around them."""
         constants = sum(np.asarray(x).nbytes for x in module.constants.values())
-        return Work("numpy", pieces_of(module), Storage(constants, peak(module.entry.body), *collected(module)))
+        return Work("numpy", pieces_of(module), Storage(constants, peak(module.entry.body), Stacks(module).whole()))
 
 
 def _states(module: Module, names: Collection[str], reuse_bytes: int) -> dict[Value, Value]:

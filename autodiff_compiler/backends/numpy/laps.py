@@ -6,16 +6,18 @@ reading ends a statement and begins the next, as in machine code (see `native.la
 
 from __future__ import annotations
 
+import ast
 from functools import cache
 from time import perf_counter_ns
+from typing import NamedTuple
 
 import numpy as np
 
 from ...ir.core import Module, Op
 from ..base import Piece
 from ..op_by_op import piece_of
-from ..timed import Span, Table, Times
-from .program import Branch, FunctionCode, Loop, Node, Step
+from ..timed import Counted, Span, Table, Times, Waiting, alone, counted
+from .program import Branch, Exit, FunctionCode, Loop, Node, Step
 from .syntax import Var, assign, call, load, number, store
 
 __all__ = ["Laps"]
@@ -26,13 +28,13 @@ _READINGS, _TRIES = 2000, 7
 class Laps:
     """The readings of a program: what it calls, the table, and what lies between them.
 
-    Row 0 is what follows the last op.
+    Row 0 is what follows the last op: results that are handed out.
     """
 
     def __init__(self, module: Module) -> None:
         self.module = module
         self.counts, self.nanoseconds = [0], [0]
-        self._clock = Var(None, "clock", joined=True)
+        self.clock = Var(None, "clock", joined=True)
         self._spans: tuple[Span, ...] = ()
 
     def lap(self, number: int, before: int) -> int:
@@ -44,10 +46,15 @@ class Laps:
 
     def write(self, function: FunctionCode) -> None:
         """Writes them into the entry."""
-        spans, rest, _ = self._block(function.body, inner=False)
-        function.body.insert(0, Step(assign(store(self._clock), call("CLOCK")), None))
-        function.body.append(self._reading(0))
-        self._spans = (*spans, Span(0, tuple(rest)))
+        spans, _, _ = _Writer(self, inner=False).written(function.body)
+        function.body.insert(0, Step(assign(store(self.clock), call("CLOCK")), None))
+        for i, (tree, var) in enumerate(function.returns):
+            if not isinstance(tree, ast.Name):  # which takes time
+                result = Var(None, "result")
+                function.body.append(Step(assign(store(result), tree), None))
+                function.returns[i] = load(result), var
+        function.body.append(self.reading(0))
+        self._spans = (*spans, Span(0, ()))
 
     def times(self, arena: int) -> Times:
         """The table of the program."""
@@ -58,58 +65,124 @@ class Laps:
         return np.array([self.counts, self.nanoseconds], np.int64).T.copy()
 
     # ------------------------------------------------------------------------------------------- writing
-    def _block(self, body: list[Node], *, inner: bool = True) -> tuple[list[Span], list[Piece], int | None]:
-        """The spans of a block; pieces that are part of none; of an inner one the row of what was done before it."""
-        made: list[Node] = []
-        spans: list[Span] = []
-        waiting: list[Piece] = []
-        ended: Span | None = None  # whose reading is not written yet: what frees arrays is part of it
-        for node in body:
-            if ended is not None and (node.ops or not isinstance(node, Step)):
-                made.append(self._reading(ended.number))
-                ended = None
-            made.append(node)
-            pieces = self._pieces(node)
-            control = bool(pieces and pieces[-1].blocks and not isinstance(node, Step))
-            blocks = self._blocks(node) if control else []
-            timed = any(found for found, _, _ in blocks)
-            if all(p.scalar for p in pieces) or (control and not timed and isinstance(node, Branch)):
-                waiting += pieces
-                continue
-            if timed:
-                own = pieces[-1]
-                rest = [p for _, others, _ in blocks for p in others]
-                pieces = [*pieces[:-1], Piece(own.ops, own.moves, own.calls, own.scalar), *rest]
-                parts = tuple(tuple(found) for found, _, _ in blocks), tuple(entry for _, _, entry in blocks)
-                ended = Span(self._next(), (*waiting, *pieces), "", *parts)
-            else:
-                ended = Span(self._next(), (*waiting, *pieces))
-            waiting = []
-            spans.append(ended)
-        if ended is not None:
-            made.append(self._reading(ended.number))
-        entry = self._next() if spans and inner else None
-        if entry is not None:
-            made.insert(0, self._reading(entry))
-        body[:] = made
-        return spans, waiting, entry
-
-    def _blocks(self, node: Node) -> list[tuple[list[Span], list[Piece], int | None]]:
-        if isinstance(node, Branch):
-            return [self._block(arm) for arm in node.arms]
-        return [self._block(node.body)] if isinstance(node, Loop) else []
-
-    def _pieces(self, node: Node) -> list[Piece]:
-        """What a node computes; statements around loops are part of these, those of other branches of their op."""
-        return [piece_of(self.module, op) for op in dict.fromkeys(node.ops) if _is_of(node, op)]
-
-    def _next(self) -> int:
+    def new(self) -> int:
+        """A row of the table."""
         self.counts.append(0)
         self.nanoseconds.append(0)
         return len(self.counts) - 1
 
-    def _reading(self, row: int) -> Step:
-        return Step(assign(store(self._clock), call("LAP", number(row), load(self._clock))), None)
+    def reading(self, row: int) -> Step:
+        """The statement that reads the clock."""
+        return Step(assign(store(self.clock), call("LAP", number(row), load(self.clock))), None)
+
+
+class _Block(NamedTuple):
+    """A block that was written: of an inner one `entry` is the row of what was done before its first span."""
+
+    spans: tuple[Span, ...]
+    #: pieces that are part of none of them
+    waiting: tuple[Counted, ...]
+    entry: int | None
+
+
+class _Writer:
+    """Writes readings into a block."""
+
+    def __init__(self, laps: Laps, *, inner: bool) -> None:
+        self.laps, self.inner = laps, inner
+        self.made: list[Node] = []
+        self.spans: list[Span] = []
+        self.waiting: Waiting = []
+        #: whose reading is not written yet: what frees arrays is part of it
+        self.ended: Span | None = None
+        #: where that part of the block begins all of which runs equally often, and the spans before it
+        self.start = self.before = 0
+
+    def written(self, body: list[Node]) -> _Block:
+        """The spans of the block; `body` becomes what holds the readings."""
+        for node in body:
+            if self.ended is not None and (node.ops or not isinstance(node, Step)):
+                self._read()
+            self._node(node)
+        if self.ended is not None:
+            self._read()
+        if self.inner:
+            self._count()
+        elif self.waiting:  # else their time would be that of handing out results
+            self._span(self.waiting)
+            self._read()
+        entry = self.laps.new() if self.spans and self.inner else None
+        if entry is not None:
+            self.made.insert(0, self.laps.reading(entry))
+        body[:] = self.made
+        return _Block(tuple(self.spans), counted(self.waiting, 0), entry)
+
+    def _node(self, node: Node) -> None:
+        pieces = self._pieces(node)
+        if isinstance(node, Exit):
+            self.waiting += pieces
+            self._count()
+            self.made.append(node)
+            self.start, self.before = len(self.made), len(self.spans)
+            return
+        self.made.append(node)
+        own = pieces[-1][0] if pieces and not isinstance(node, Step) else None
+        if own is None or not own.blocks:
+            self.waiting += pieces
+            if not all(piece.scalar for piece, _ in pieces):
+                self._span(self.waiting)
+            return
+        blocks = self._blocks(node, own)
+        self.waiting += [*pieces[:-1], (alone(own), None), *[x for block in blocks for x in block.waiting]]
+        if any(block.spans for block in blocks):
+            inner = tuple(block.spans for block in blocks), tuple(block.entry for block in blocks)
+            self._span(self.waiting, own.ops[0], *inner)
+        elif isinstance(node, Loop):
+            self._span(self.waiting)
+
+    def _span(
+        self,
+        pieces: Waiting,
+        control: Op | None = None,
+        blocks: tuple[tuple[Span, ...], ...] = (),
+        entries: tuple[int | None, ...] = (),
+    ) -> None:
+        number = self.laps.new()
+        self.ended = Span(number, counted(pieces, number), "", control, blocks, entries)
+        self.spans.append(self.ended)
+        self.waiting = []
+
+    def _read(self) -> None:
+        assert self.ended is not None
+        self.made.append(self.laps.reading(self.ended.number))
+        self.ended = None
+
+    def _count(self) -> None:
+        """Here the block may end: rows for the pieces that wait."""
+        if all(row is not None for _, row in self.waiting):
+            return
+        if len(self.spans) > self.before:
+            row = self.spans[-1].number
+        else:
+            row = self.laps.new()
+            place = ast.Subscript(value=load("RUNS"), slice=number(row), ctx=ast.Store())
+            self.made.insert(self.start, Step(ast.AugAssign(target=place, op=ast.Add(), value=number(1)), None))
+        self.waiting = list(counted(self.waiting, row))
+
+    def _blocks(self, node: Node, piece: Piece) -> list[_Block]:
+        if isinstance(node, Branch):
+            return [_Writer(self.laps, inner=True).written(arm) for arm in node.arms]
+        assert isinstance(node, Loop)
+        if node.index is None and not isinstance(node.test, ast.Constant):  # a condition that runs once more
+            exit = Exit(node.test, node.loc)
+            exit.ops = tuple(op for inner in piece.blocks[0] for op in inner.ops)
+            node.body.insert(0, exit)
+            node.test = ast.Constant(value=True, kind=None)
+        return [_Writer(self.laps, inner=True).written(node.body)]
+
+    def _pieces(self, node: Node) -> Waiting:
+        """What a node computes; statements around loops are part of these, those of other branches of their op."""
+        return [(piece_of(self.laps.module, op), None) for op in dict.fromkeys(node.ops) if _is_of(node, op)]
 
 
 def _is_of(node: Node, op: Op) -> bool:

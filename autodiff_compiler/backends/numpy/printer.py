@@ -16,7 +16,7 @@ from .syntax import Var, printed, tuple_expr, variables
 
 __all__ = ["Namer", "module_text"]
 
-_OF_PROGRAMS = ("BLOCKS", "CONSTANTS", "CALLABLES", "CLOCK", "LAP")
+_OF_PROGRAMS = ("BLOCKS", "CONSTANTS", "CALLABLES", "CLOCK", "LAP", "RUNS")
 _TAKEN = {*keyword.kwlist, *dir(builtins), "np", "ml_dtypes", "scipy", *_OF_PROGRAMS}
 
 
@@ -115,7 +115,7 @@ def _bound_outside(code: ModuleCode, module: Module) -> str:
     if code.arrays:
         lines += [
             'if "CONSTANTS" not in globals():  # whoever runs this text from memory brings them along',
-            '    CONSTANTS = np.load(__file__.removesuffix(".py") + ".npz")',
+            '    CONSTANTS = np.load(__file__ + ".npz")',
         ]
     if code.uses_callables:
         lines += [
@@ -129,7 +129,7 @@ def _bound_outside(code: ModuleCode, module: Module) -> str:
     if code.laps is not None:
         lines += [
             'if "LAP" not in globals():  # what measures the parts of the program',
-            "    CLOCK, LAP = int, lambda number, before: 0",
+            f"    CLOCK, LAP, RUNS = int, lambda number, before: 0, [0] * {len(code.laps.counts)}",
         ]
     return "\n".join(lines)
 

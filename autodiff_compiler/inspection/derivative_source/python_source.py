@@ -7,7 +7,8 @@ import os
 from collections.abc import Callable
 from typing import Any
 
-from ..saved_values import read_values, write_values
+from ...whole_files import beside, write_with_arrays
+from ..saved_values import read_values
 
 __all__ = ["PythonSource"]
 
@@ -42,19 +43,16 @@ class PythonSource(str):
         return found
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Writes the text to a file, and what is in `given` to an .npz file beside it, if there is anything.
+        """Writes the text to a file, and what is in `given` beside it, to `f.py.npz` for `f.py`, if there is anything.
 
         `PythonSource.load(path)` reads both.  `numpy.load` knows bfloat16 as two bytes: those arrays need
         `.view(ml_dtypes.bfloat16)` then.
         """
-        with open(path, "w", encoding="utf-8") as file:
-            file.write(self)
         arrays = {}
         for name, value in self.given.items():
             for key, array in value.items() if isinstance(value, dict) else [("", value)]:
                 arrays[f"{name}/{key}" if key else name] = array
-        if arrays:
-            write_values(_beside(path), arrays)
+        write_with_arrays(path, self, arrays)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> PythonSource:
@@ -62,7 +60,7 @@ class PythonSource(str):
         with open(path, encoding="utf-8") as file:
             text = file.read()
         given: dict[str, Any] = {}
-        for key, array in read_values(_beside(path)).items() if os.path.isfile(_beside(path)) else ():
+        for key, array in read_values(beside(path)).items() if os.path.isfile(beside(path)) else ():
             name, inside, part = key.partition("/")
             if inside:
                 given.setdefault(name, {})[part] = array
@@ -70,7 +68,3 @@ class PythonSource(str):
                 given[name] = array
         functions = [node.name for node in ast.parse(text).body if isinstance(node, ast.FunctionDef)]
         return cls(text, functions[-1], given)
-
-
-def _beside(path: str | os.PathLike[str]) -> str:
-    return os.path.splitext(path)[0] + ".npz"

@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from ...whole_files import write_text
 from ..links import STAGES_OF_OPS
 from .dot import dot_text
 from .graph import Graph, by_line, graph_of
@@ -34,8 +35,7 @@ class Picture(str):
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Writes it to a file."""
-        with open(path, "w", encoding="utf-8") as file:
-            file.write(self)
+        write_text(path, self)
 
     def _repr_svg_(self) -> str | None:
         return str(self) if self.fmt == "svg" else None

@@ -68,6 +68,8 @@ def report_data(artifact: Artifact, timing: Timing | None = None) -> dict[str, A
         "kernels": [_kernel(kernel, number, timing) for kernel in links.kernels],
         "estimated": list(_estimates(cost, number)),
         "measured": list(_measured(timing, number)),
+        # in all: with the call itself, which belongs to no line
+        "seconds": {"estimated": cost.seconds, "measured": None if timing is None else timing.median},
         "memory": _memory(artifact, links),
         "graph": artifact.graph("opt", "svg"),
         "notes": artifact.explain(),
@@ -135,10 +137,10 @@ def _measured(timing: Timing | None, number: dict[Place, int]) -> Iterator[list[
 
 def _memory(artifact: Artifact, links: Links) -> dict[str, Any]:
     """The values of the entry that have bytes, each with the ops between which it needs them."""
-    function = artifact._module("plan").entry
+    module = artifact._module("plan")
     printer = FunctionPrinter(places=False)
-    printer.function(function)
+    printer.function(module.entry)
     lives = [
-        [printer.names[x.value], KINDS.index(x.kind), x.nbytes, x.first, x.last] for x in lives_of(function) if x.nbytes
+        [printer.names[x.value], KINDS.index(x.kind), x.nbytes, x.first, x.last] for x in lives_of(module) if x.nbytes
     ]
     return {"kinds": KINDS, "lives": lives, "needs": str(artifact.memory())}

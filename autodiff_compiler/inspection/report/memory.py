@@ -6,11 +6,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from ...backends.op_by_op import nbytes
-from ...ir.core import Block, Function, Op, Value
-from ...ir.types import Seq, TensorType
+from ...backends.stacks import Stacks
+from ...ir.core import Block, Function, Module, Op, Value
+from ...ir.types import Seq
 from ...ir.walk import ops_of
 from ...passes.memory import memory_plan
-from ...primitives.flops import size_of_type
 from ..links import part_of
 
 __all__ = ["KINDS", "Life", "lives_of"]
@@ -66,20 +66,13 @@ class _Reach:
         self.last[root] = max(self.last.get(root, 0), end)
 
 
-def _stacked(op: Op, x: Value) -> int:
-    """The bytes of what a loop with a known number of trips collects."""
-    trips = op.operands[0].constant if op.defn.name == "scan" else None
-    if trips is None or not isinstance(x.type, Seq) or not isinstance(x.type.elem, TensorType):
-        return 0
-    return int(trips) * size_of_type(x.type.elem) * x.type.elem.dtype.itemsize
-
-
-def lives_of(function: Function) -> Iterator[Life]:
-    """The values of a planned function that have bytes of their own, arguments first.
+def lives_of(module: Module) -> Iterator[Life]:
+    """The values of a planned program that have bytes of their own, arguments first.
 
     A result that is written over an operand takes its bytes over; those that a loop hands from trip to trip are counted
-    where they come from.
+    where they come from.  Of what loops of unknown length collect nothing is known.
     """
+    function, stacks = module.entry, Stacks(module)
     reach = _Reach(function)
     plan, end = reach.plan, len(reach.number)
     outs = {plan.root(x) for x in function.outs}
@@ -88,7 +81,7 @@ def lives_of(function: Function) -> Iterator[Life]:
     taken = {x: reach.number[result.op] for result, x in plan.overwrites.items() if result.op is not None}
     for op, first in reach.number.items():
         for x in op.results:
-            size = nbytes(x) or _stacked(op, x)
+            size = stacks.of(x).known if isinstance(x.type, Seq) and op.blocks else nbytes(x)
             if plan.root(x) is not x or not size:
                 continue
             last = reach.last.get(x, first)

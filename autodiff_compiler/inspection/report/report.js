@@ -69,14 +69,12 @@ const codeLanguage = data.code.lines.some((line) => line.startsWith("define ")) 
 /** What is shown of a line: one may hold the elements of an array. */
 const shortened = (line) => (line.length > 2000 ? `${line.slice(0, 2000)}\u2026` : line);
 
-function write(row, text, language, same) {
+function write(row, text, language) {
   let end = 0;
   for (const match of text.matchAll(TOKENS[language])) {
     if (match.index > end) row.append(text.slice(end, match.index));
     const kind = Object.keys(match.groups).find((name) => match.groups[name] !== undefined);
-    const token = element("span", kind, match[0]);
-    if (kind === "name" && match[0] === same) token.classList.add("same");
-    row.append(token);
+    row.append(element("span", kind, match[0]));
     end = match.index + match[0].length;
   }
   if (end < text.length) row.append(text.slice(end));
@@ -96,15 +94,15 @@ class Pane {
     this.box.append(this.all);
     this.ticks = this.root.querySelector(".ticks");
     this.about = this.root.querySelector(".of");
-    [this.cursor, this.pressed] = [-1, -1];
-    this.same = "";
+    this.cursor = -1;
+    [this.same, this.selected] = ["", ""];
     this.lines = [];
     [this.top, this.height] = [0, 0]; // kept here: to ask for them makes the browser lay out the page
     this.box.addEventListener("scroll", () => { this.top = this.box.scrollTop; this.later(); });
     this.box.addEventListener("pointermove", (event) => this.hovered(event));
     this.box.addEventListener("pointerleave", () => hover(null));
-    this.box.addEventListener("pointerdown", (event) => { this.pressed = event.button ? -1 : this.at(event); });
-    this.box.addEventListener("pointerup", (event) => { if (!event.button) this.released(event); });
+    this.box.addEventListener("pointerdown", () => { this.selected = String(getSelection()); });
+    this.box.addEventListener("click", (event) => this.clicked(event));
     this.box.addEventListener("focus", () => { active = this; });
     new ResizeObserver(() => { this.height = this.box.clientHeight; this.light(now()); }).observe(this.box);
   }
@@ -119,6 +117,7 @@ class Pane {
       for (const place of link.places) this.enter(place, at, this.kind(link, place));
     }
     const longest = lines.reduce((n, line) => Math.max(n, shortened(line).length), 0);
+    this.rows.replaceChildren();
     this.all.style.height = `${lines.length * ROW}px`;
     this.all.style.width = `calc(${longest}ch + 130px)`;
     this.light(now());
@@ -151,37 +150,46 @@ class Pane {
     if (!this.asked) this.asked = requestAnimationFrame(() => this.draw());
   }
 
+  /** A row stays the same element while it is in sight: one that is replaced takes a click or a selection with it. */
   draw() {
     this.asked = 0;
     const first = Math.max(0, Math.floor(this.top / ROW) - 8);
     const last = Math.min(this.lines.length, first + Math.ceil(this.height / ROW) + 16);
-    const made = document.createDocumentFragment();
-    for (let at = first; at < last; at += 1) made.append(this.row(at));
+    for (const row of [...this.rows.children]) if (row.dataset.at < first || row.dataset.at >= last) row.remove();
+    const before = Number(this.rows.firstChild?.dataset.at ?? last), behind = before + this.rows.children.length;
+    const rows = (from, to) => Array.from({ length: Math.max(0, to - from) }, (_, i) => this.row(from + i));
+    this.rows.prepend(...rows(first, before));
+    this.rows.append(...rows(behind, last));
     this.rows.style.top = `${first * ROW}px`;
-    this.rows.replaceChildren(made);
+    for (const row of this.rows.children) this.mark(row, Number(row.dataset.at));
   }
 
   row(at) {
-    const row = element("div", "row"), link = this.links.get(at);
+    const row = element("div"), link = this.links.get(at);
     row.dataset.at = at;
     row.append(element("span", "no", at + this.first));
     if (this.id === "source") row.append(this.heat(link));
     const text = element("span", "txt");
-    write(text, shortened(this.lines[at]), this.language, this.same);
+    write(text, shortened(this.lines[at]), this.language);
     row.append(text);
+    return row;
+  }
+
+  mark(row, at) {
+    const link = this.links.get(at), kinds = ["row"];
+    if (link) kinds.push("linked", this.lit(link));
+    if (at === this.cursor) kinds.push("cursor");
+    if (search.has(this.id, at)) kinds.push("match");
+    row.className = kinds.join(" ");
+    for (const name of row.querySelectorAll(".name")) name.classList.toggle("same", name.textContent === this.same);
+    row.querySelector(".exact")?.remove();
     const columns = this.id === "source" && now()?.columns;
     if (columns && columns[1] && link?.places[0] === now().places[0] && /^[ -~]*$/.test(this.lines[at])) {
       const line = element("i", "exact");
       line.style.left = `${columns[0]}ch`;
       line.style.width = `${columns[1] - columns[0]}ch`;
-      text.append(line);
+      row.querySelector(".txt").append(line);
     }
-    if (link) row.classList.add("linked");
-    const lit = link && this.lit(link);
-    if (lit) row.classList.add(lit);
-    if (at === this.cursor) row.classList.add("cursor");
-    if (search.has(this.id, at)) row.classList.add("match");
-    return row;
   }
 
   heat(link) {
@@ -211,24 +219,22 @@ class Pane {
     this.later();
   }
 
-  /** The line under the pointer: its element may have been drawn anew since the button went down. */
+  /** The line under the pointer. */
   at(event) {
     const at = Math.floor((event.clientY - this.box.getBoundingClientRect().top + this.box.scrollTop) / ROW);
     return at < this.lines.length ? at : -1;
   }
 
   hovered(event) {
-    if (event.buttons) return; // text is being selected
     const token = event.target.classList.contains("name") ? event.target.textContent : "";
     if (token !== this.same && this.id !== "source") { this.same = token; this.later(); }
     const at = this.at(event);
     hover(at < 0 ? null : this.target(at), event);
   }
 
-  /** A click on a line. The browser's own is lost where the element under the pointer is drawn anew in the middle of it. */
-  released(event) {
-    const at = this.at(event);
-    if (at < 0 || at !== this.pressed || String(window.getSelection())) return; // text was selected
+  clicked(event) {
+    const selected = String(getSelection()), at = this.at(event);
+    if (at < 0 || (selected && selected !== this.selected)) return; // the mouse selected text
     this.cursor = at;
     pin(this.target(at));
   }
@@ -259,7 +265,7 @@ class Pane {
 }
 
 // ------------------------------------------------------------------------------------------------- what is shown
-const state = { stage: "opt", file: 0, pinned: null, hovered: null };
+const state = { stage: "opt", irStage: "opt", file: 0, pinned: null, hovered: null };
 const now = () => state.hovered || state.pinned;
 const search = {
   word: "", found: [], keys: new Set(), at: -1,
@@ -322,6 +328,7 @@ function showStage(stage) {
   for (const button of $("stage-names").children) button.setAttribute("aria-current", button.textContent === stage);
   document.querySelector("main").dataset.wide = stage === "source" || stage === "code" ? stage : "ir";
   const ir = stage === "source" ? "front" : stage === "code" ? "plan" : stage;
+  if (stage === ir) state.irStage = ir;
   if (state.shownStage !== ir) {
     state.shownStage = ir;
     const value = (panes.ir.lines[panes.ir.cursor] || "").match(/^ *(%\w+):/);
@@ -432,7 +439,7 @@ function showCosts() {
   }
   table.append(head);
   const all = [...times].flatMap(([place, parts]) => [...parts].map(([part, seconds]) => ({ place, part, seconds })));
-  const sum = all.reduce((n, x) => n + x.seconds, 0);
+  const inside = all.reduce((n, x) => n + x.seconds, 0), sum = Math.max(inside, data.seconds[kind] || 0);
   for (const { place, part, seconds } of all.sort((a, b) => b.seconds - a.seconds).slice(0, 200)) {
     const row = element("tr", "go"), bar = element("span", `bar ${kindOf(part)}`);
     cells(row, [nameOf(place), "mono"], [textOf(place).slice(0, 70), "mono"], [part || "forward"]);
@@ -440,6 +447,13 @@ function showCosts() {
     bar.style.width = `${(160 * seconds) / all[0].seconds}px`;
     row.lastChild.append(bar);
     row.addEventListener("click", () => pinPlace(place));
+    table.append(row);
+  }
+  const rest = sum - inside;
+  if (all.length && rest > 0.001 * sum) {
+    const row = element("tr", "rest");
+    cells(row, [""], ["outside of these lines, and the call itself"], [""]);
+    cells(row, [duration(rest), "amount"], [`${((100 * rest) / sum).toFixed(0)} %`, "amount"], [""]);
     table.append(row);
   }
   $("costs").replaceChildren(all.length ? table : element("p", "hint", "There is no estimate for this backend."));
@@ -531,8 +545,9 @@ function openTab(name) {
 
 function start() {
   setTheme(matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light");
-  const seconds = data.estimated.reduce((n, x) => n + x[2], 0);
-  $("summary").textContent = `${data.backend}, ${data.stages.opt.ops.length} ops` + (seconds ? `, about ${duration(seconds)}` : "");
+  const { measured: real, estimated: guess } = data.seconds;
+  const took = [real ? `, ${duration(real)} measured` : "", guess ? `, about ${duration(guess)}${real ? " estimated" : ""}` : ""];
+  $("summary").textContent = `${data.backend}, ${data.stages.opt.ops.length} ops${took.join("")}`;
   data.files.forEach((file, i) => $("file").append(Object.assign(element("option", "", file.name), { value: i })));
   for (const stage of STAGES) {
     const button = element("button", "", stage);
@@ -541,6 +556,10 @@ function start() {
     $("stage-names").append(button);
   }
   $("stage").addEventListener("input", (event) => showStage(STAGES[event.target.value]));
+  for (const button of document.querySelectorAll(".others button")) { // where there is room for one pane only
+    const { pane } = button.dataset;
+    button.addEventListener("click", () => { showStage(pane === "ir" ? state.irStage : pane); panes[pane].box.focus(); });
+  }
   for (const id of ["stages", "search"]) $(id).addEventListener("submit", (event) => event.preventDefault());
   $("file").addEventListener("change", (event) => showFile(Number(event.target.value)));
   $("query").addEventListener("input", () => runSearch(false));

@@ -90,6 +90,18 @@ def div_power_of_two(b, op, x, y):
     if abs(math.frexp(c)[1]) < limit: return emit(b, "mul", x, b.const(1.0 / c, y.type))
 
 
+@rule("pow", "int_pow")
+def pow_one(b, op, x, y):
+    """pow(x, 1) => x"""
+    if y.is_const(1): return same(b, x)
+
+
+@rule("pow", "int_pow")
+def pow_zero(b, op, x, y):
+    """pow(x, 0) => 1, of NaN too"""
+    if y.is_const(0): return b.const(1, x.type)
+
+
 @rule("abs")
 def abs_abs(b, op, x):
     """abs(abs(x)) => abs(x)"""

@@ -229,7 +229,7 @@ def test_an_older_processor_of_the_same_kind():
 # ------------------------------------------------------------------------------------------------ levels
 def test_large_modules_are_compiled_faster():
     assert level_for(CUBE) == 2
-    assert level_for("\n" * engine._LARGE) == 0
+    assert level_for("\n" * engine.LARGE) == 0
 
 
 # ------------------------------------------------------------------------------------------------ memory, threads

@@ -23,8 +23,11 @@ OPS = sorted(name for name, defn in REGISTRY.items() if defn.samples is not None
 
 
 def operands_of(name: str) -> Iterator[tuple[list[Any], dict[str, Any]]]:
-    for operands, attrs in samples_of(REGISTRY[name], float32):
+    defn = REGISTRY[name]
+    for number, (operands, attrs) in enumerate(samples_of(defn, float32)):
         yield operands, attrs
+        if number and defn.scalar is not None and not attrs:
+            continue  # of a formula all samples are the same, but for their shapes
         for i, x in enumerate(operands):
             if x.dtype.kind == "f" and name not in THROUGH_INFINITY:
                 yield from (([*operands[:i], np.full_like(x, v), *operands[i + 1 :]], attrs) for v in EDGES)

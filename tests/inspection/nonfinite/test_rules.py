@@ -44,6 +44,25 @@ def message(call: Callable[..., Any], *args: Any) -> str:
     return str(caught.value)
 
 
+@pytest.mark.parametrize("decorated", [False, True])
+def test_the_traceback_shows_the_users_lines_only(way: Any, decorated: bool) -> None:
+    def inner(x: Any) -> Any:
+        return ops.log(x) / x.sum()
+
+    def outer(x: Any) -> Any:
+        return inner(x - 1)
+
+    def within(x: Any) -> Any:
+        with ms.check_nonfinite():
+            return way(outer)(x)
+
+    checked = ms.check_nonfinite()(way(outer)) if decorated else within
+    with pytest.raises(NonFiniteError) as caught:
+        checked(f32(1, 2))
+    assert {Path(str(entry.path)) for entry in caught.traceback} == {Path(__file__)}
+    assert "test_rules.py" in str(caught.value)
+
+
 # ------------------------------------------------------------------------------------------------ what counts
 def test_a_mask_of_infinities_is_no_mistake(way: Any) -> None:
     def attention(scores: Any, mask: Any) -> Any:
@@ -372,7 +391,7 @@ def test_in_compiled_code_it_says_where_it_belongs() -> None:
 
 def test_for_good_and_for_all_threads() -> None:
     found: list[Any] = []
-    started = threading.Barrier(2, timeout=20)
+    started = threading.Barrier(2, timeout=60)
 
     def work() -> None:
         ops.log(f32(1))  # the thread is there before the setting
@@ -396,7 +415,7 @@ def test_for_good_and_for_all_threads() -> None:
 
 
 def test_threads_that_overlap_do_not_end_it_for_each_other() -> None:
-    inside, ended = threading.Barrier(2, timeout=20), threading.Barrier(2, timeout=20)
+    inside, ended = threading.Barrier(2, timeout=60), threading.Barrier(2, timeout=60)
 
     def first() -> None:
         with ms.check_nonfinite():

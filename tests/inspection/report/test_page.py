@@ -46,10 +46,10 @@ def test_in_a_notebook():
 # ------------------------------------------------------------------------------------------------- memory
 def lives(text):
     """Of each value: what its bytes are for, how many there are, and the ops between which they are needed."""
-    function = parse_module(text).entry
+    module = parse_module(text)
     printer = FunctionPrinter()
-    printer.function(function)
-    return {printer.names[x.value]: (x.kind, x.nbytes, x.first, x.last) for x in lives_of(function)}
+    printer.function(module.entry)
+    return {printer.names[x.value]: (x.kind, x.nbytes, x.first, x.last) for x in lives_of(module)}
 
 
 def test_values_live_from_their_op_to_their_last_reader():

@@ -1,0 +1,140 @@
+"""How many bytes loops leave behind for later: trips that are known multiply through loops, others are per trip."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+from ..ir.core import Block, Module, Op, Value
+from ..ir.types import Seq, TensorType, TupleType, Type
+from ..ir.walk import callee_of
+from ..primitives.control import known_trips
+from ..primitives.flops import size_of_type
+
+__all__ = ["Bytes", "Stacks", "bytes_of_type"]
+
+
+@dataclass(frozen=True)
+class Bytes:
+    """So many bytes, and `per_trip` more in each trip of loops whose length only a run knows."""
+
+    known: int = 0
+    per_trip: int = 0
+
+    def __add__(self, other: Bytes) -> Bytes:
+        return Bytes(self.known + other.known, self.per_trip + other.per_trip)
+
+    def in_trips(self, trips: int | None) -> Bytes:
+        """Those of all trips of a loop.
+
+        Trips of unknown number are counted over all runs of their loop, whatever stands around it.
+        """
+        if trips is None:
+            return Bytes(0, self.known + self.per_trip)
+        return Bytes(self.known * trips, self.per_trip if trips else 0)
+
+    def told(self, size: Callable[[int], str]) -> str:
+        """In words, with numbers as `size` writes them; empty if there are none."""
+        grows = f"{size(self.per_trip)} for each trip" if self.per_trip else ""
+        return " and ".join(part for part in (size(self.known) if self.known else "", grows) if part)
+
+
+def _sum(found: Iterable[Bytes]) -> Bytes:
+    return sum(found, Bytes())
+
+
+def _either(found: Iterable[Bytes]) -> Bytes:
+    """Of alternatives, those that take the most."""
+    sizes = [Bytes(), *found]
+    return Bytes(max(s.known for s in sizes), max(s.per_trip for s in sizes))
+
+
+def bytes_of_type(type: Type) -> int:
+    """The bytes of tensors, those in tuples too; of sequences none."""
+    if isinstance(type, TupleType):
+        return sum(map(bytes_of_type, type.elems))
+    return size_of_type(type) * type.dtype.itemsize if isinstance(type, TensorType) else 0
+
+
+class Stacks:
+    """What the loops of a module collect.
+
+    `element`: the bytes of one element of a sequence that a loop collects, without those of sequences inside it.
+    `one_room`: a trip that hands on any sequence keeps all that was collected in it.
+    """
+
+    def __init__(
+        self, module: Module, element: Callable[[Value], int] | None = None, *, one_room: bool = False
+    ) -> None:
+        self.module, self._element, self._one_room = module, element or _element, one_room
+        self._calls = [module.entry.name]
+
+    def of(self, x: Value) -> Bytes:
+        """The bytes of a value; of a sequence what it holds, with the sequences inside it."""
+        if not isinstance(x.type, Seq):
+            return Bytes(bytes_of_type(x.type))
+        op, index = x.op, x.index
+        if op is None:
+            return Bytes()
+        name = op.defn.name
+        if name == "if":
+            return _either([self._made_in(block, index) for block in op.blocks])
+        callee = self._callee(op)
+        if callee is not None:
+            self._calls.append(callee)
+            found = self._made_in(self.module.functions[callee].body, index)
+            self._calls.pop()
+            return found
+        if name not in ("scan", "while"):
+            shown = [y for y in op.operands if isinstance(y.type, Seq)]
+            return self.of(shown[0]) if shown else Bytes()
+        first = _carries(op)
+        if index < first:  # a carry: the next version replaces the last one
+            return Bytes()
+        inside = self._made_in(op.blocks[-1], index - (name == "while"))
+        return (Bytes(self._element(x)) + inside).in_trips(known_trips(op))
+
+    def whole(self) -> Bytes:
+        """What is there at most at a time, if each loop runs once in each trip of those around it."""
+        return self._block(self.module.entry.body)
+
+    def _block(self, block: Block) -> Bytes:
+        """What is there at most while a block runs, without what it hands on: whoever takes that counts it."""
+        found = Bytes()
+        for op in block.ops:
+            callee = self._callee(op)
+            if callee is None and not op.blocks:
+                continue
+            found += _sum(self.of(x) for x in op.results if isinstance(x.type, Seq) and x not in block.outs)
+            if callee is not None:
+                self._calls.append(callee)
+                found += self._block(self.module.functions[callee].body)
+                self._calls.pop()
+            elif op.defn.name == "if":
+                found += _either(map(self._block, op.blocks))
+            else:
+                inside = _sum(map(self._block, op.blocks))
+                kept = self._one_room and any(isinstance(x.type, Seq) for x in op.blocks[-1].outs)
+                found += inside.in_trips(known_trips(op)) if kept else inside
+        return found
+
+    def _made_in(self, block: Block, index: int) -> Bytes:
+        """What a sequence that a block yields holds, if it is made there."""
+        x = block.outs[index]
+        return self.of(x) if isinstance(x.type, Seq) and x.block is block else Bytes()
+
+    def _callee(self, op: Op) -> str | None:
+        """The function that is called, unless that is being counted already."""
+        name = callee_of(op)
+        return None if name in self._calls else name
+
+
+def _carries(op: Op) -> int:
+    """The first result of a loop that is collected."""
+    carries: int = op.attr("carries") if op.defn.name == "scan" else 1 + len(op.operands)
+    return carries
+
+
+def _element(x: Value) -> int:
+    assert isinstance(x.type, Seq)
+    return bytes_of_type(x.type.elem)

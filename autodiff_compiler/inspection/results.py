@@ -1,0 +1,137 @@
+"""What a program's results are for, where they are not just what the function returns, in the order of its `return`.
+
+A function may return an argument as it is, or something that was known while compiling: no program computes that.  And
+a program may have results that the function does not return: what attributes and elements of arguments become, and
+which of several Tensors it is that is returned.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from ..frontend.lower import Arg, Lowered, Out, State
+from ..frontend.results import Chosen, Copied, Shared
+from ..frontend.values import LocalObject, elements
+
+__all__ = ["purposes", "purposes_in", "returned"]
+
+#: How many parts of a container are named, and how long the text of a constant is.
+_PARTS, _WIDTH = 8, 30
+_LINE = re.compile(r"(?m)^// result (\d+) \(%\w+\): (.*)$")
+
+
+def purposes(lowered: Lowered, arguments: Sequence[str]) -> dict[int, str]:
+    """By the number of a result what it is for, if that is not only to be returned.
+
+    `arguments`: what the entry's arguments are called.
+    """
+    found: dict[int, list[str]] = defaultdict(list)
+    for owner, name, template in lowered.attributes:
+        _add(template, f"the attribute {name} of {_named(owner)}", arguments, found, "becomes ")
+    for i, result in lowered.writes:
+        found[result].append(f"what the elements of the argument {arguments[i]} become")
+    _add(lowered.result, "what is returned", arguments, found)
+    out = {x.index for x in _leaves(lowered.result) if isinstance(x, Out)}
+    return {i: " and ".join([*["returned"] * (i in out), *dict.fromkeys(found[i])]) for i in sorted(found)}
+
+
+def purposes_in(text: str) -> dict[int, str]:
+    """The same as the header of a dump says it."""
+    return {int(number): said for number, said in _LINE.findall(text)}
+
+
+def returned(lowered: Lowered, arguments: Sequence[str]) -> str | None:
+    """What the function returns, if some of it is no result of the program."""
+    leaves = [*_leaves(lowered.result)]
+    if lowered.result is None or all(isinstance(x, Out) for x in leaves):
+        return None
+    return _text(lowered.result, arguments, {id(x): name for name, x in lowered.states.items()})
+
+
+def _add(
+    template: Any, what: str, arguments: Sequence[str], found: dict[int, list[str]], becomes: str | None = None
+) -> None:
+    """Notes what the results in a structure are for, which is `what`."""
+    if isinstance(template, Chosen):
+        before: list[str] = []
+        for index, one in template.ways:
+            where = f"where {' and '.join(before)} {'are' if before[1:] else 'is'} false: " if before else ""
+            that = _text(one, arguments, {})
+            found[index].append(f"{where}whether {what} is {that} (else result {template.otherwise.index})")
+            before.append(f"result {index}")
+        template = template.otherwise
+    if isinstance(template, Shared):
+        template = template.tensor
+    if isinstance(template, Out) and becomes is not None:
+        found[template.index].append(f"{becomes}{what}")
+    for key, part in _parts(template):
+        _add(part, f"{key} of {what}", arguments, found, becomes)
+
+
+def _parts(template: Any) -> Iterator[tuple[str, Any]]:
+    """The parts of a container, by what they are called in it."""
+    items = elements(template) or ()
+    if isinstance(template, dict):
+        keys = [f"[{_short(key)}]" for key in template]
+    elif isinstance(template, tuple | list):
+        keys = [f"[{i}]" for i in range(len(items))]
+    elif isinstance(template, LocalObject):
+        keys = sorted(template.slots)
+    else:
+        keys = [f"part {i}" for i in range(len(items))]
+    yield from zip(keys, items, strict=True)
+
+
+def _leaves(template: Any) -> Iterator[Any]:
+    """The leaves of a structure; what is chosen at run time counts as the result that is new."""
+    if isinstance(template, Chosen):
+        yield template.otherwise
+    elif elements(template) is None:
+        yield template
+    else:
+        for _, part in _parts(template):
+            yield from _leaves(part)
+
+
+def _text(template: Any, arguments: Sequence[str], states: dict[int, str]) -> str:
+    """A structure as text."""
+    if isinstance(template, Chosen):
+        return _text(template.otherwise, arguments, states)
+    if isinstance(template, Out):
+        return f"result {template.index}"
+    if isinstance(template, Arg):
+        return f"the argument {arguments[template.index]} itself"
+    if isinstance(template, State):
+        name = states.get(id(template.source))
+        return f"the state @{name} itself" if name else "a Parameter itself"
+    if isinstance(template, Shared):
+        return f"the array of {_text(template.tensor, arguments, states)}"
+    if isinstance(template, Copied):
+        return "a constant array"
+    if elements(template) is None:
+        return _short(template)
+    texts = [
+        f"{key[1:-1]}: " * isinstance(template, dict) + _text(part, arguments, states)
+        for key, part in _parts(template)
+    ]  # fmt: skip
+    inner = ", ".join([*texts[:_PARTS], *["..."] * (len(texts) > _PARTS)])
+    if isinstance(template, dict):
+        return f"{{{inner}}}"
+    if isinstance(template, tuple) and not hasattr(template, "_fields"):
+        return f"({inner}{',' * (len(texts) == 1)})"
+    if isinstance(template, list):
+        return f"[{inner}]"
+    return f"{_named(template)}({inner})"
+
+
+def _short(x: Any) -> str:
+    text = repr(x)
+    return text if len(text) <= _WIDTH and "\n" not in text else f"a constant of the class {type(x).__name__}"
+
+
+def _named(owner: Any) -> str:
+    cls = owner.cls if isinstance(owner, LocalObject) else type(owner)
+    return f"{cls.__name__}"

@@ -1,0 +1,132 @@
+"""Files are there whole or not at all, and what belongs to an earlier one goes with it."""
+
+from __future__ import annotations
+
+import os
+import stat
+
+import numpy as np
+import pytest
+
+import autodiff_compiler as ms
+from autodiff_compiler import Parameter, Tensor, TensorSpec, nn
+from autodiff_compiler.inspection.derivative_source.python_source import PythonSource
+from autodiff_compiler.whole_files import beside, replacing, write_text, write_with_arrays
+
+
+def names(folder):
+    return sorted(p.name for p in folder.iterdir())
+
+
+def test_what_fails_half_way_leaves_the_old_file(tmp_path):
+    path = tmp_path / "report.html"
+    write_text(path, "old")
+
+    def fail():
+        with replacing(path) as file:
+            file.write(b"ne")
+            1 / 0
+
+    with pytest.raises(ZeroDivisionError):
+        fail()
+    with pytest.raises(UnicodeEncodeError):
+        write_text(path, "half of a pair: \ud800")
+    assert (path.read_text(), names(tmp_path)) == ("old", ["report.html"])
+
+
+def test_what_fails_half_way_leaves_no_new_file(tmp_path):
+    with pytest.raises(ValueError, match="Object arrays"):
+        write_with_arrays(tmp_path / "f.ir", "text", {"a": np.ones(3), "b": np.array([{}])})
+    assert names(tmp_path) == []
+
+
+def test_permissions_are_those_of_other_files(tmp_path):
+    path = tmp_path / "f.txt"
+    before = os.umask(0o027)
+    try:
+        write_text(path, "one")
+    finally:
+        os.umask(before)
+    assert stat.S_IMODE(path.stat().st_mode) == 0o640
+    path.chmod(0o604)
+    write_text(path, "two")
+    assert (stat.S_IMODE(path.stat().st_mode), path.read_text()) == (0o604, "two")
+
+
+def test_a_link_stays_a_link(tmp_path):
+    (tmp_path / "there").mkdir()
+    link = tmp_path / "link.txt"
+    link.symlink_to(tmp_path / "there" / "file.txt")
+    for text in ("new", "newer"):  # of a file that is not there yet, too
+        write_text(link, text)
+        assert link.is_symlink()
+        assert (tmp_path / "there" / "file.txt").read_text() == text
+
+
+def test_what_is_no_file_is_written_as_it_is(tmp_path):
+    write_text(os.devnull, "text")
+    assert not os.path.isfile(os.devnull)
+    with pytest.raises(IsADirectoryError, match=str(tmp_path)):
+        write_text(tmp_path, "text")
+
+
+def test_errors_name_the_file_that_was_asked_for(tmp_path):
+    path = tmp_path / "nowhere" / "f.txt"
+    with pytest.raises(FileNotFoundError) as raised:
+        write_text(path, "text")
+    assert raised.value.filename == str(path)
+
+
+# ------------------------------------------------------------------------------------------------ arrays beside text
+def test_texts_of_one_stem_have_arrays_of_their_own(tmp_path):
+    for name, number in (("net.ir", 1), ("net.py", 2), ("net", 3)):
+        written = write_with_arrays(tmp_path / name, name, {"file": np.float32(number), "self/a": np.arange(number)})
+        assert written == [str(tmp_path / name), beside(tmp_path / name)]
+    assert names(tmp_path) == ["net", "net.ir", "net.ir.npz", "net.npz", "net.py", "net.py.npz"]
+    for name, number in (("net.ir", 1), ("net.py", 2), ("net", 3)):
+        with np.load(beside(tmp_path / name)) as found:
+            assert (float(found["file"]), found["self/a"].tolist()) == (number, list(range(number)))
+
+
+def test_arrays_of_an_earlier_text_are_taken_away(tmp_path):
+    write_with_arrays(tmp_path / "f.ir", "old", {"a": np.ones(3)})
+    (tmp_path / "f.npz").write_bytes(b"somebody's")
+    assert write_with_arrays(tmp_path / "f.ir", "new", {}) == [str(tmp_path / "f.ir")]
+    assert names(tmp_path) == ["f.ir", "f.npz"]
+
+
+# ------------------------------------------------------------------------------------------------ who writes files
+def plain(x):
+    return x * 2
+
+
+def test_a_source_without_arrays_takes_the_place_of_one_with_them(tmp_path):
+    path, dense = tmp_path / "net.py", nn.Dense(3, 2)
+    dense.source(Tensor(np.ones((1, 3), np.float32))).save(path)
+    dense.source(Tensor(np.ones((1, 3), np.float32))).save(tmp_path / "net.ir")
+    assert set(PythonSource.load(path).given) == {"parameters"}
+    ms.jit(plain).source(TensorSpec("f32[2]")).save(path)
+    assert PythonSource.load(path).given == {}
+    assert set(PythonSource.load(tmp_path / "net.ir").given) == {"parameters"}
+
+
+def test_ir_is_saved_with_what_it_names(tmp_path):
+    w, table = Parameter(Tensor([3.0, 4.0]), name="w"), np.arange(300.0)
+    artifact = ms.jit(lambda x: (x * w).sum() + Tensor(table)).lower(TensorSpec("f32[2]"))
+    artifact.ir("opt").save(tmp_path / "f.ir")
+    with np.load(tmp_path / "f.ir.npz") as found:
+        assert {key.partition("/")[0] for key in found} == {"constant", "state"}
+        assert found["state/w"].tolist() == [3, 4]
+        np.testing.assert_array_equal(next(found[key] for key in found if key.startswith("constant/")), table)
+    ms.jit(plain).lower(TensorSpec("f32[2]")).ir("opt").save(tmp_path / "f.ir")
+    assert names(tmp_path) == ["f.ir"]
+
+
+def test_a_report_that_cannot_be_made_leaves_the_old_one(tmp_path):
+    artifact, path = ms.jit(plain).lower(TensorSpec("f32[2]")), tmp_path / "keep.html"
+    artifact.to_html(path)
+    before = path.read_bytes()
+    assert b"plain" in before
+    with pytest.raises(AttributeError):
+        artifact.to_html(path, timing="wrong")
+    assert (path.read_bytes(), names(tmp_path)) == (before, ["keep.html"])
