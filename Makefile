@@ -39,7 +39,8 @@ check: dev
 
 # The documentation as a site, in site/; nothing is fetched, and a link that leads nowhere is an error.
 docs: $(VENV)/.installed-docs
-	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict
+	@echo "building the site; this takes about 40 seconds, most of them without a word"
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict
 
 bench: $(VENV)/.installed-bench
 	@for file in $(BENCHMARKS); do echo "== $$file"; $(BIN)/python $$file || exit 1; done

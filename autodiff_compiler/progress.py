@@ -1,4 +1,4 @@
-"""A line that shows how far a long compilation is.
+"""A line that shows how far a long compilation or measurement is.
 
 On a terminal it comes after two seconds and is gone in the end.  In a notebook, and with ``AC_LOG=progress`` elsewhere,
 there are a few lines of plain text instead.
@@ -26,8 +26,8 @@ AFTER, EVERY = 2.0, 0.2
 _lock = threading.Lock()
 
 
-class _Compilation:
-    """What is compiled, and how far it is; `ops` counts the operations, where that is known."""
+class _Work:
+    """What is done, and how far it is; `ops` counts the operations, where that is known."""
 
     def __init__(self, what: str) -> None:
         self.what, self.step, self.ops = what, "", None
@@ -38,15 +38,15 @@ class _Compilation:
     def __str__(self) -> str:
         ops = self.ops() if callable(self.ops) else self.ops
         parts = [self.step, "" if ops is None else f"{ops:,} operations", f"{time.monotonic() - self.began:.0f} s"]
-        return f"compiling {self.what}: {', '.join(filter(None, parts))}"
+        return f"{self.what}: {', '.join(filter(None, parts))}"
 
 
 #: Of this thread, and of those that work for it.
-_current: ContextVar[_Compilation | None] = ContextVar("compilation", default=None)
+_current: ContextVar[_Work | None] = ContextVar("work", default=None)
 
 
 def at(step: str, ops: Callable[[], int] | int | None = None) -> None:
-    """Says what the compilation at work here has come to."""
+    """Says what the work that is shown here has come to."""
     now = _current.get()
     if now is not None:
         now.step, now.ops = step, ops
@@ -54,21 +54,24 @@ def at(step: str, ops: Callable[[], int] | int | None = None) -> None:
 
 @contextmanager
 def shown(what: str) -> Iterator[None]:
-    """While something is compiled: shows how far it is, if that takes long and somebody can see it."""
+    """While something is done, e.g. "compiling f": shows how far it is, if it takes long and somebody can see it.
+
+    What is done in the course of it has no line of its own.
+    """
     out = sys.stderr
     kind = _kind(out)
     if kind is None or _current.get() is not None:
         yield
         return
-    compilation = _Compilation(what)
-    token = _current.set(compilation)
-    thread = threading.Thread(target=_show, args=(compilation, out, kind == "terminal"), daemon=True)
+    work = _Work(what)
+    token = _current.set(work)
+    thread = threading.Thread(target=_show, args=(work, out, kind == "terminal"), daemon=True)
     thread.start()
     try:
         yield
     finally:
         _current.reset(token)
-        compilation.done.set()
+        work.done.set()
         thread.join()
 
 
@@ -87,13 +90,13 @@ def _kind(out: Any) -> str | None:
     return "text" if terminal or asked("progress") else None
 
 
-def _show(compilation: _Compilation, out: Any, live: bool) -> None:
-    if compilation.done.wait(AFTER) or not _lock.acquire(blocking=False):
+def _show(work: _Work, out: Any, live: bool) -> None:
+    if work.done.wait(AFTER) or not _lock.acquire(blocking=False):
         return  # it is quick, or another one is shown
     width, pause = 0, EVERY if live else AFTER
     try:
         while True:
-            text = str(compilation)
+            text = str(work)
             if live:
                 text = text[: shutil.get_terminal_size().columns - 1]
                 out.write(f"\r{text:<{width}}")
@@ -101,7 +104,7 @@ def _show(compilation: _Compilation, out: Any, live: bool) -> None:
             else:
                 out.write(f"{text}\n")
             out.flush()
-            if compilation.done.wait(pause):
+            if work.done.wait(pause):
                 return
             pause *= 1 if live else 2
     except (OSError, ValueError):  # nobody reads it any more

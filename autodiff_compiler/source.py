@@ -29,6 +29,9 @@ __all__ = [
 #: When this package began to be imported, in seconds of `time.time`: files that are older have what runs.
 IMPORTED = time.time()
 
+#: How many other places of the same a place has.
+_MOST_ALSO = 8
+
 _PACKAGE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "")
 _LIBRARY = os.path.join(sysconfig.get_path("stdlib"), "")
 
@@ -53,6 +56,7 @@ class Loc(NamedTuple):
     `uses` are the places whose shares a sum of cotangents adds up.
     `turn` is the place of the unrolled loop around it, and the number of the trip; noted under `check_nonfinite` only.
     Of a kept loop whose first trips are unrolled it is that loop itself, and how many they are.
+    `also` are places on other lines where the same is written, or what was folded into it; none of them has more.
     """
 
     file: str
@@ -65,10 +69,39 @@ class Loc(NamedTuple):
     tag: str = ""
     uses: tuple[Loc, ...] = ()
     turn: tuple[Loc, int] | None = None
+    also: tuple[Loc, ...] = ()
 
     def tagged(self, tag: str) -> Loc:
         """The same place, marked as made by a transformation (the first mark stays)."""
+        if self.also:
+            return self._replace(tag=self.tag or tag, also=tuple([place.tagged(tag) for place in self.also]))
         return self if self.tag else self._replace(tag=tag)
+
+    @property
+    def alone(self) -> Loc:
+        """The place without what it shares with others."""
+        return self._replace(uses=(), also=()) if self.uses or self.also else self
+
+    @property
+    def places(self) -> tuple[Loc, ...]:
+        """This place, and the others where the same is written."""
+        return (self.alone, *self.also) if self.also else (self,)
+
+    def with_also(self, other: Loc) -> Loc:
+        """This place, and another where the same is written; of one line only the first counts, of many some."""
+        if other.line == self.line and other.file == self.file and not other.also and other.caller == self.caller:
+            return self
+        if len(self.also) == _MOST_ALSO:
+            return self
+        also = list(self.also)
+        for place in other.places:
+            if len(also) < _MOST_ALSO and not any(map(place.on_line_of, (self, *also))):
+                also.append(place.alone)
+        return self if len(also) == len(self.also) else self._replace(also=tuple(also))
+
+    def on_line_of(self, other: Loc) -> bool:
+        """Whether both lie on one line, in one call of the function."""
+        return self.line == other.line and self.file == other.file and self.caller == other.caller
 
     def of_user(self) -> Loc:
         """The innermost call in the user's files that led here, where this place lies here or in Python's library."""

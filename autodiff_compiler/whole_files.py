@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import secrets
 import stat
@@ -13,7 +14,10 @@ from zipfile import ZipFile
 import numpy as np
 from numpy.lib.format import write_array
 
-__all__ = ["beside", "replacing", "write_text", "write_with_arrays"]
+__all__ = ["beside", "has_arrays", "replacing", "write_text", "write_with_arrays"]
+
+#: The comment of an archive with the arrays of a text: others of that name are not ours to replace.
+_MARK = b"the arrays of a text of autodiff_compiler"
 
 
 @contextmanager
@@ -56,25 +60,44 @@ def write_text(path: str | os.PathLike[str], text: str) -> None:
 
 
 def beside(path: str | os.PathLike[str]) -> str:
-    """Where the arrays are that belong to a file of text: no other file of text has that name for its own."""
+    """Where the arrays that belong to a file of text are written; what is there may be somebody else's."""
     return f"{os.fspath(path)}.npz"
+
+
+def has_arrays(path: str | os.PathLike[str]) -> bool:
+    """Whether `write_with_arrays` wrote what is beside a file of text."""
+    if not os.path.isfile(beside(path)):  # a pipe, say, would be waited for
+        return False
+    try:
+        with open(beside(path), "rb") as file:
+            file.seek(-len(_MARK), os.SEEK_END)  # the comment of an archive is the end of its file
+            return file.read() == _MARK
+    except OSError:
+        return False
 
 
 def write_with_arrays(path: str | os.PathLike[str], text: str, arrays: Mapping[str, Any]) -> list[str]:
     """Writes a file of text and beside it the arrays that it names, or takes away those of an earlier text.
 
-    Returns the paths of what was written.  Both files are complete before the first takes its place.
+    Returns the paths of what was written.  Both files are complete before the first takes its place.  A file beside it
+    that is somebody else's stays: FileExistsError if arrays were to take its place, and then nothing is written.
     """
+    content, stored_at, ours = text.encode(), beside(path), has_arrays(path)
     if not arrays:
-        write_text(path, text)
-        with suppress(FileNotFoundError):
-            os.unlink(beside(path))
+        with replacing(path) as file:
+            file.write(content)
+            if ours:
+                with suppress(FileNotFoundError):
+                    os.unlink(stored_at)
         return [os.fspath(path)]
-    content = text.encode()
-    with replacing(path) as file, replacing(beside(path)) as stored:
+    if os.path.isfile(stored_at) and not ours:
+        problem = f"its arrays would take the place of {stored_at}, which does not belong to it"
+        raise FileExistsError(errno.EEXIST, problem, os.fspath(path))
+    with replacing(path) as file, replacing(stored_at) as stored:
         file.write(content)
         with ZipFile(stored, "w") as archive:
+            archive.comment = _MARK
             for name, array in arrays.items():  # `numpy.savez` takes none whose name is "file"
                 with archive.open(f"{name}.npy", "w", force_zip64=True) as member:
                     write_array(member, np.asarray(array), allow_pickle=False)
-    return [os.fspath(path), beside(path)]
+    return [os.fspath(path), stored_at]

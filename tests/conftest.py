@@ -10,6 +10,7 @@ import tempfile
 from collections.abc import Generator, Iterator
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 _FOLDER = pytest.StashKey[str]()
@@ -49,9 +50,12 @@ def pytest_collection_finish() -> None:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
-    """Chooses the level of machine code, see `_PLAIN_CODE`."""
+    """Chooses the level of machine code, see `_PLAIN_CODE`; each test draws its random numbers from the start."""
     from autodiff_compiler.backends.native import engine
+    from autodiff_compiler.runtime.random import generator
 
+    generator.restore(None, 0, {})
+    np.random.seed(0)
     usual, here = engine.LARGE, Path(__file__).parent
     if item.path.is_relative_to(here) and item.path.relative_to(here).parts[0] in _PLAIN_CODE:
         engine.LARGE = 0

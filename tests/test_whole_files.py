@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
 
@@ -11,7 +12,7 @@ import pytest
 import autodiff_compiler as ms
 from autodiff_compiler import Parameter, Tensor, TensorSpec, nn
 from autodiff_compiler.inspection.derivative_source.python_source import PythonSource
-from autodiff_compiler.whole_files import beside, replacing, write_text, write_with_arrays
+from autodiff_compiler.whole_files import beside, has_arrays, replacing, write_text, write_with_arrays
 
 
 def names(folder):
@@ -95,7 +96,52 @@ def test_arrays_of_an_earlier_text_are_taken_away(tmp_path):
     assert names(tmp_path) == ["f.ir", "f.npz"]
 
 
+def test_a_file_of_somebody_else_is_not_replaced(tmp_path):
+    path, foreign = tmp_path / "r2", tmp_path / "r2.npz"
+    np.savez(foreign, mine=np.arange(3))
+    before = foreign.read_bytes()
+    assert write_with_arrays(path, "old", {}) == [str(path)]  # nothing is to be written there
+    with pytest.raises(FileExistsError, match=r"r2\.npz, which does not belong to it: '.*r2'$"):
+        write_with_arrays(path, "new", {"a": np.ones(3)})
+    assert (path.read_text(), foreign.read_bytes(), names(tmp_path)) == ("old", before, ["r2", "r2.npz"])
+    assert not has_arrays(path)
+    foreign.unlink()
+    for text in ("new", "newer"):
+        write_with_arrays(path, text, {"a": np.ones(3)})
+        assert (path.read_text(), has_arrays(path)) == (text, True)
+
+
+def test_a_folder_of_that_name_stays(tmp_path):
+    path = tmp_path / "f.ir"
+    (tmp_path / "f.ir.npz").mkdir()
+    write_with_arrays(path, "old", {})
+    with pytest.raises(IsADirectoryError, match=r"f\.ir\.npz"):
+        write_with_arrays(path, "new", {"a": np.ones(3)})
+    assert (path.read_text(), names(tmp_path)) == ("old", ["f.ir", "f.ir.npz"])
+
+
+def test_what_cannot_be_taken_away_keeps_its_text(tmp_path, monkeypatch):
+    write_with_arrays(tmp_path / "f.ir", "old", {"a": np.ones(3)})
+
+    def refused(path):
+        raise PermissionError(errno.EPERM, "not allowed", path)
+
+    with monkeypatch.context() as patched:
+        real = os.unlink
+        patched.setattr(os, "unlink", lambda path: (refused if str(path).endswith(".npz") else real)(path))
+        with pytest.raises(PermissionError, match=r"f\.ir\.npz"):
+            write_with_arrays(tmp_path / "f.ir", "new", {})
+    assert ((tmp_path / "f.ir").read_text(), names(tmp_path)) == ("old", ["f.ir", "f.ir.npz"])
+
+
 # ------------------------------------------------------------------------------------------------ who writes files
+def test_ir_is_saved_beside_an_archive_of_the_user(tmp_path):
+    np.savez(tmp_path / "r2.npz", mine=np.arange(3))
+    ms.jit(plain).lower(TensorSpec("f32[2]")).ir("opt").save(tmp_path / "r2")
+    with np.load(tmp_path / "r2.npz") as found:
+        assert found["mine"].tolist() == [0, 1, 2]
+
+
 def plain(x):
     return x * 2
 

@@ -16,6 +16,7 @@ from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files, InclusionLevel
 from mkdocs.structure.pages import Page
 
+import console_lexer  # noqa: F401  (takes the place of a lexer of Pygments)
 from api_pages import pages
 
 ROOT = Path(__file__).resolve().parents[1]

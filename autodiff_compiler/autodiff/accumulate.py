@@ -33,12 +33,12 @@ def readers(block: Block, more: Iterable[Value] = ()) -> Counter[Value]:
 
 
 def added_into(
-    builder: Builder, total: Value, g: Value, sums: Container[Value], reads: Callable[[Value], int]
+    builder: Builder, total: Value, g: Value, sums: Container[Value], reads: Callable[[Value], int | None]
 ) -> Value | None:
     """`total + g` at the cost of the elements of `g` that are not known to be zero; None if they are not few.
 
     `sums` are the results of loops that add something to them in each trip, `reads` says how often a value is read,
-    one time of which is about to be replaced.
+    one time of which is about to be replaced; None where that is not known yet.
     """
     if not isinstance(g.type, TensorType):
         return None
@@ -48,15 +48,20 @@ def added_into(
 class _Adder:
     """Follows a cotangent to the zeros that it began from, in the block of one builder."""
 
-    def __init__(self, builder: Builder, sums: Container[Value], reads: Callable[[Value], int]) -> None:
+    def __init__(self, builder: Builder, sums: Container[Value], reads: Callable[[Value], int | None]) -> None:
         self.builder, self.sums, self.reads = builder, sums, reads
+
+    def alone(self, x: Value) -> bool:
+        """Whether a value has at most the one reader that is about to be replaced."""
+        count = self.reads(x)
+        return count is not None and count <= 1
 
     def add(self, total: Value, g: Value) -> Value | None:
         if g.constant == 0:
             return total
         op = g.op
         rule = None if op is None else _RULES.get(op.defn.name)
-        if op is None or rule is None or op.parent is not self.builder.block or self.reads(g) > 1:
+        if op is None or rule is None or op.parent is not self.builder.block or not self.alone(g):
             return None
         with self.builder:
             return rule(self, total, g, op)
@@ -124,7 +129,7 @@ class _Adder:
     def _added_to(self, x: Value, block: Block) -> Value | None:
         """The value from around a block that something is added to in it, which is `x` then."""
         while x.block is block:
-            if x.op is None or x.op.defn.name not in ("scatter_add", "add_along_axis", "add") or self.reads(x) > 1:
+            if x.op is None or x.op.defn.name not in ("scatter_add", "add_along_axis", "add") or not self.alone(x):
                 return None
             x = x.op.operands[0]
         return x

@@ -50,6 +50,11 @@ class Sweep:
     order: int = 1
     #: shares of cotangents, and the names of these
     shares: list[tuple[Value, str]] = field(default_factory=list)
+    #: of values written on several lines: the lines that only decide by them, and those that give a cotangent
+    deciding: dict[Value, set[tuple[str, int]]] = field(default_factory=dict)
+    giving: dict[Value, set[tuple[str, int]]] = field(default_factory=dict)
+    #: of what the blocks of an op give a cotangent to: where in them
+    inside: dict[Value, Loc] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         found = any(v.op is not None and v.op.defn.name in ("custom_vjp", "grad_map") for v in self.active)
@@ -66,6 +71,32 @@ class Sweep:
             self.shares.extend((share, name) for share, _ in uses)
             note_uses(g, uses)
         return g
+
+    def place_of(self, op: Op, gives: bool) -> Loc | None:
+        """Where an op is written that has a cotangent, or has none: not on lines that only decide by what it computes.
+
+        Of what its operands are, which come later in the sweep, it notes on which lines they are read, and what for.
+        """
+        loc, out = op.loc, set[tuple[str, int]]()
+        if loc is None:
+            return None
+        if loc.also and gives:
+            none: set[tuple[str, int]] = set()
+            out = {line for r in op.results for line in self.deciding.get(r, none) - self.giving.get(r, none)}
+            kept = [place for place in loc.places if place[:2] not in out]
+            if kept and len(kept) < len(loc.places):
+                loc = kept[0]._replace(also=tuple(kept[1:]))
+            else:
+                out = set()
+        for x in op.operands:
+            if x in self.active and x.op is not None and x.op.loc is not None and x.op.loc.also:
+                lines = {place[:2] for place in loc.places}
+                if not gives:
+                    self.deciding.setdefault(x, set()).update(lines)
+                elif not op.blocks:  # what is read inside is noted there
+                    self.giving.setdefault(x, set()).update(lines)
+                    self.deciding.setdefault(x, set()).update(out)
+        return loc
 
     def name_shares(self) -> None:
         """Names what is a part of a cotangent and nothing whole: to be called when all are complete."""
@@ -105,25 +136,33 @@ class Cotangents:
         self.uses: dict[Value, list[tuple[Value, Loc | None]]] = {}
 
     def add(
-        self, builder: Builder, x: Value, g: Value | None, sweep: Sweep | None = None, fresh: Container[Value] = ()
+        self,
+        builder: Builder,
+        x: Value,
+        g: Value | None,
+        sweep: Sweep | None = None,
+        fresh: Container[Value] = (),
+        place: Loc | None = None,
     ) -> None:
         """Adds one share of the cotangent of `x`; an inactive value has none.  All sums are emitted here.
 
-        `fresh` are shares that nobody else has: their ops may still be made to add to what there is.
+        `fresh` are shares that nobody else has: their ops may still be made to add to what there is.  `place` is where
+        `x` is used, if not where the builder is.
         """
         if g is None or x not in self.active:
             return
         if g.type is not x.type:
             raise InternalCompilerError(f"the cotangent of {x} has the type {g.type}", loc=builder.loc)
         before = self.pending.get(x)
+        place = place or builder.loc
         if before is None:
-            self.uses[x] = [(g, builder.loc)]
+            self.uses[x] = [(g, place)]
         else:
-            self.uses[x].append((g, builder.loc))
+            self.uses[x].append((g, place))
             condition = sweep.condition((before, g)) if sweep is not None and sweep.when else None
             total = None
             if sweep is not None and g in fresh:
-                total = added_into(builder, before, g, sweep.sums, lambda x: 1 if x in fresh else 2)
+                total = added_into(builder, before, g, sweep.sums, lambda x: 1 if x in fresh else None)
             g = summed(builder, before, g) if total is None else total
             if sweep is not None:
                 sweep.when.pop(g, None)
@@ -179,22 +218,32 @@ def adjoint(sweep: Sweep, builder: Builder, ops: Sequence[Op], cotangents: Cotan
                 if g is not None:
                     break
             else:
+                sweep.place_of(op, gives=False)
                 continue
-            builder.loc = None if op.loc is None else op.loc.tagged("adjoint")
+            place = sweep.place_of(op, gives=True)
+            builder.loc = None if place is None else place.tagged("adjoint")
             start = len(builder.block.ops)
             if op.defn.infer_blocks is not None:
                 rule = STRUCTURED.get(op.defn.name)
                 if rule is None:
                     raise InternalCompilerError(f"`{op.defn.name}` is differentiated too late", loc=op.loc)
+                beside = dict(sweep.inside)
+                sweep.inside.clear()
                 shares: Shares = list(rule(sweep, builder, op, gs))
-                fresh = _made_once(shares, builder.block, start)
+                inside, fresh = dict(sweep.inside), _made_once(shares, builder.block, start)
+                sweep.inside.clear()
+                sweep.inside.update(beside)
             else:
-                shares, fresh = _shares(op, gs, sweep.active), set()
+                shares, fresh, inside = _shares(op, gs, sweep.active), set(), {}
             condition = sweep.condition(gs) if sweep.when else None
             for x, g in shares:
                 if condition is not None and g is not None and g.constant is None:
                     sweep.when.setdefault(g, condition)
-                cotangents.add(builder, x, g, sweep, fresh)
+                cotangents.add(builder, x, g, sweep, fresh, inside.get(x))
+    for x in cotangents.pending:
+        for _, place in cotangents.uses[x]:
+            if place is not None:
+                sweep.inside[x] = sweep.inside[x].with_also(place) if x in sweep.inside else place
 
 
 def _made_once(shares: Shares, block: Block, start: int) -> set[Value]:

@@ -9,9 +9,11 @@ from typing import Any, NamedTuple, Protocol, TypeAlias
 import numpy as np
 
 from ..ir.core import Op
+from ..ir.primitive import Effect
+from ..ir.walk import ops_of
 from .base import Executable, Piece
 
-__all__ = ["Counted", "Span", "Table", "TimedExecutable", "Times", "Waiting", "alone", "counted"]
+__all__ = ["Counted", "Span", "Table", "TimedExecutable", "Times", "Waiting", "alone", "counted", "may_leave"]
 
 #: For each number of a span: how often it ran, and its nanoseconds.
 Table: TypeAlias = np.ndarray[Any, np.dtype[np.int64]]
@@ -33,6 +35,12 @@ def counted(waiting: Iterable[tuple[Piece, int | None]], row: int) -> tuple[Coun
     return tuple([Counted(piece, row if own is None else own) for piece, own in waiting])
 
 
+def may_leave(op: Op) -> bool:
+    """Whether an exception of the user's may end the program in the op, so that what follows runs less often."""
+    found = (op, *(inner for block in op.blocks for inner in ops_of(block)))
+    return any(one.defn.effect is Effect.IO or one.defn.name == "call" for one in found)
+
+
 def alone(piece: Piece) -> Piece:
     """A piece of control flow without what its blocks are made of."""
     return Piece(piece.ops, piece.moves, piece.calls, piece.scalar)
@@ -46,7 +54,8 @@ class Span:
     own.  `control`: the op in whose blocks other spans lie, those of `blocks`; their time is not that of the span
     itself, but that in row `entries[i]` is, which counts how often block i began (None: nothing in the block is
     measured).  To read the clock takes longer than pieces on single numbers: their time is part of a neighbouring span
-    or of the one around them, and a row counts them that has no time of its own where nothing else does.
+    or of the one around them, and a row counts them that has no time of its own where nothing else does.  `begun`: the
+    row that counts how often the span began, where an exception may end it before its own row does.
     """
 
     number: int
@@ -55,6 +64,11 @@ class Span:
     control: Op | None = None
     blocks: tuple[tuple[Span, ...], ...] = ()
     entries: tuple[int | None, ...] = ()
+    begun: int | None = None
+
+    def runs(self, table: Table) -> int:
+        """How often it began."""
+        return int(table[self.number if self.begun is None else self.begun, 0])
 
     @property
     def names(self) -> list[str]:

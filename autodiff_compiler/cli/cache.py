@@ -26,8 +26,8 @@ COMMAND = Command(
     "cache",
     "what machine code is kept on disk",
     _cache,
-    [Argument("action", choices=("info", "clear"), help="show what is kept, or remove it")],
-    "Machine code is kept on disk, so that a program is compiled once for each machine: in AC_CACHE_DIR, else the "
-    "user's cache folder, up to AC_CACHE_SIZE (1G). AC_CACHE=0 switches that off.",
+    [Argument("action", choices=("info", "clear"), metavar="info|clear", help="show what is kept, or remove it")],
+    "With it a program is compiled once for each machine. It lies in AC_CACHE_DIR, else in the user's cache folder, "
+    "up to AC_CACHE_SIZE (1G); AC_CACHE=0 switches that off.",
     ["cache info", "cache clear --json"],
 )

@@ -125,9 +125,8 @@ def _source(options: Namespace) -> Result:
 
 def _linked(options: Namespace, artifact: Any, stages: list[str]) -> Result:
     stage = _only(stages, "--origin") if options.stage else None
-    line = f":{options.where}" if (options.where or "").isdecimal() else options.where
     try:
-        found = artifact.where(line) if line else artifact.origin(options.origin, stage)
+        found = artifact.where(options.where) if options.where else artifact.origin(options.origin, stage)
     except (ValueError, LookupError) as error:  # there is no such line or value
         raise Usage(str(error.args[0])) from None
     data = dataclasses.asdict(found)

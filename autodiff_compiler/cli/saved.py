@@ -30,7 +30,7 @@ def write_with_arrays(path: str, text: Any) -> list[str]:
         text.save(path)
     except OSError as error:
         raise _unwritten(path, error) from None
-    return [name for name in (path, whole_files.beside(path)) if os.path.isfile(name)]
+    return [path, *([whole_files.beside(path)] if whole_files.has_arrays(path) else [])]
 
 
 def write_report(path: str, artifact: Any, timing: Any = None) -> None:

@@ -109,22 +109,25 @@ def _check_arguments(fn: Any, options: Namespace, arguments: Sequence[Any]) -> N
     except TypeError as error:
         name = f"{name_in(options.target)}{signature}"
         example = _example(signature)
+        if arguments and len(arguments) < len(example):  # what is given stays as it is
+            example = [options.args.strip(), *example[len(arguments) :]]
+        shown = f'e.g. --args "{" ".join(example)}"'
         if arguments or not example:
-            raise Usage(f"--args does not fit {name}: {error}") from None
-        raise Usage(f'{name} needs arguments: write their types or values, e.g. --args "{example}"') from None
+            raise Usage(f"--args does not fit {name}: {error}{f'; {shown}' if example else ''}") from None
+        raise Usage(f"{name} needs arguments: write their types or values, {shown}") from None
 
 
 #: What stands in an example for a parameter that is annotated as a plain value; others are Tensors.
 _VALUES = {"bool": "True", "int": "3", "float": "0.5", "str": "'text'"}
 
 
-def _example(signature: inspect.Signature) -> str:
-    """Arguments for the parameters that need one, or nothing where ``--args`` cannot give them."""
+def _example(signature: inspect.Signature) -> list[str]:
+    """Arguments for the parameters that need one, or none where ``--args`` cannot give them."""
     needed = [p for p in signature.parameters.values() if p.default is p.empty]
     if any(p.kind is p.KEYWORD_ONLY for p in needed):
-        return ""
+        return []
     given = [p.annotation for p in needed if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
-    return " ".join([_VALUES.get(str(getattr(x, "__name__", x)), "f32[2,3]") for x in given])
+    return [_VALUES.get(str(getattr(x, "__name__", x)), "f32[2,3]") for x in given]
 
 
 def _place_of(fn: Any) -> Loc | None:

@@ -237,7 +237,7 @@ class Program:
             waited(began)
             if active not in self._splits:
                 adjoint = self.stages.adjoint
-                with compiling(), progress.shown(f"the derivative of {adjoint.entry.name}"):
+                with compiling(), progress.shown(f"compiling the derivative of {adjoint.entry.name}"):
                     with stage("derivative", adjoint):
                         parts = split(adjoint, active, hooks=any(i < self._hooked for i in active))
                     self._splits[active] = _Parts(parts)

@@ -9,7 +9,7 @@ import itertools
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from time import perf_counter_ns, thread_time_ns
 from typing import Any, NamedTuple
 
@@ -19,6 +19,8 @@ from ..backends.timed import Table, Times
 from ..depth import along
 
 __all__ = [
+    "Called",
+    "Calls",
     "Event",
     "Ran",
     "Recording",
@@ -65,6 +67,43 @@ class Ran:
 
 
 @dataclass
+class Calls:
+    """Outermost calls: how many, and nanoseconds without compiling: in all, in programs, and on noting."""
+
+    count: int = 0
+    total: int = 0
+    running: int = 0
+    noting: int = 0
+
+    def __add__(self, other: Calls) -> Calls:
+        return Calls(*[getattr(self, x.name) + getattr(other, x.name) for x in fields(Calls)])
+
+
+@dataclass
+class Called:
+    """The outermost calls of one function.
+
+    `first`: of each program those up to the last one that compiled something, and at least one: what is done once, and
+    by ways that the others need not take.  `later`: the others, by program.
+    """
+
+    name: str
+    first: Calls = field(default_factory=Calls)
+    later: dict[int | None, Calls] = field(default_factory=dict)
+
+    @property
+    def all(self) -> Calls:
+        return sum(self.later.values(), self.first)
+
+    def add(self, call: Calls, program: int | None, compiled: bool) -> None:
+        if compiled or program not in self.later:
+            self.first += self.later.get(program, Calls()) + call
+            self.later[program] = Calls()
+        else:
+            self.later[program] += call
+
+
+@dataclass
 class Recording:
     """All that was noted; times are nanoseconds."""
 
@@ -72,14 +111,12 @@ class Recording:
     events: list[Event] = field(default_factory=list)
     #: by their identities, which nothing else may get meanwhile
     owners: dict[int, object] = field(default_factory=dict)
-    #: by owner: name, how often, and how long together
-    outermost: dict[int, tuple[str, int, int]] = field(default_factory=dict)
+    #: by owner
+    outermost: dict[int, Called] = field(default_factory=dict)
     #: by the identity of their times
     programs: dict[int, Ran] = field(default_factory=dict)
     compiling: int = 0
-    #: spent on noting, inside of calls, by owner
-    noting: dict[int, int] = field(default_factory=dict)
-    #: what of that was waiting for other threads
+    #: what of noting in calls was waiting for other threads
     interrupted: int = 0
     #: of programs that ran inside others, whose time it is: what their spans took then
     nested: dict[int, Table] = field(default_factory=dict)
@@ -122,16 +159,15 @@ class Recording:
                 self._busy += max(0, ended - max(began, self._until))
                 self._until = ended
 
-    def add(self, owner: object, name: str, began: int, ended: int, compiled: int, noting: int) -> None:
-        """An outermost call or run."""
+    def add(self, owner: object, name: str, began: int, ended: int, state: _State) -> None:
+        """An outermost call or run; `state` says what was done in it."""
         key = id(owner)
         with self.lock:
             self.end(ended)
             self.owners[key] = owner
             self.threads.setdefault(key, set()).add(_thread.state.number)
-            _, count, total = self.outermost.get(key, (name, 0, 0))
-            self.outermost[key] = name, count + 1, total + ended - began - compiled
-            self.noting[key] = self.noting.get(key, 0) + noting
+            call = Calls(1, ended - began - state.compiled, state.ran, state.noting)
+            self.outermost.setdefault(key, Called(name)).add(call, state.program, state.made)
             if len(self.events) < _EVENTS:
                 self.events.append(Event(name, threading.get_ident(), began, ended, key))
 
@@ -165,6 +201,7 @@ _numbers = itertools.count()
 class _State:
     """What is going on in a thread: whether it is in a call, or a program, and what else the call has been spent on.
 
+    `ran`: nanoseconds in programs, of which `program` was the first; `made`: whether anything was compiled.
     `number`: another one than that of any other thread, also of those that have ended.
     """
 
@@ -173,6 +210,9 @@ class _State:
     compiling: bool = False
     compiled: int = 0
     noting: int = 0
+    ran: int = 0
+    program: int | None = None
+    made: bool = False
     runs: int = 0
     number: int = field(default_factory=lambda: next(_numbers))
 
@@ -229,6 +269,7 @@ def called(owner: object, name: str, run: Callable[..., Any], *args: Any) -> Any
     if noted is None or thread.calling:
         return run(*args)
     thread.calling, thread.compiled, thread.noting = True, 0, 0
+    thread.ran, thread.program, thread.made = 0, None, False
     noted.begin()
     began = perf_counter_ns()
     try:
@@ -236,7 +277,7 @@ def called(owner: object, name: str, run: Callable[..., Any], *args: Any) -> Any
     finally:
         ended = perf_counter_ns()
         thread.calling = False
-        noted.add(owner, name, began, ended, thread.compiled, thread.noting)
+        noted.add(owner, name, began, ended, thread)
 
 
 def way(fast: Callable[..., Any], owner: object, name: str, times: Times) -> Callable[..., Any]:
@@ -270,6 +311,10 @@ def _awake(noted: Recording | None) -> int | None:
 
 def _note(noted: Recording, name: str, times: Times, began: int, ended: int, before: Table, awake: int | None) -> None:
     """A program has run, and its thread was `awake` so long before."""
+    thread = _thread.state
+    thread.ran += ended - began
+    if thread.program is None:
+        thread.program = id(times)
     if awake is None:
         noted.ran(name, times, began, ended, before, 0)
         return
@@ -320,7 +365,8 @@ def compiling() -> Iterator[None]:
     if noted is None or thread.compiling or thread.running:
         yield
         return
-    thread.compiling, outermost = True, not thread.calling
+    thread.compiling = thread.made = True
+    outermost = not thread.calling
     if outermost:
         noted.begin()
     began = perf_counter_ns()

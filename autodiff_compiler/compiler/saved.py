@@ -15,7 +15,7 @@ from ..backends.base import Executable
 from ..config import context
 from ..ir.core import Module
 from ..ir.failure import leave
-from ..ir.graphs_folder import graphs_folder
+from ..ir.graphs_folder import graphs_folder, writing_graphs
 from ..passes.manager import PLANNING, dump, run
 
 __all__ = ["dump_folder", "pictures", "save_late", "save_picture"]
@@ -33,8 +33,8 @@ def dump_folder(name: str) -> Path | None:
     if mine is None:
         return None
     folder = mine / f"{next(_numbers):03d}_{name}"
-    if folder.is_dir():
-        for file in folder.iterdir():
+    with writing_graphs():
+        for file in folder.iterdir() if folder.is_dir() else ():
             if _OURS.fullmatch(file.name):
                 file.unlink(missing_ok=True)
     return folder

@@ -309,7 +309,7 @@ def specialise(fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any], options: 
         check_looked_at(context.device_target)
     specs = [specification(a) for a in args]
     named = {k: specification(v) for k, v in kwargs.items()}
-    with _collector_paused(), progress.shown(name):
+    with _collector_paused(), progress.shown(f"compiling {name}"):
         call = call_of(fn, args, kwargs, options, name)
         found = None if call is None else call.recalled(lower)
         made = Specialised(found or lower(fn, specs, named, options, name))

@@ -7,6 +7,7 @@ in the user's lines, and a note says where they are.
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import sys
 import types
@@ -47,6 +48,9 @@ from .values import (
 __all__ = ["emit_check", "emit_raise", "raise_after_effects", "raising_in_block"]
 
 _NO_CAUSE = object()
+#: How deep the arguments of an exception are told, and how many of a container.
+_DEPTH, _SHOWN = 4, 16
+_BRACKETS: dict[type, str] = {list: "[{}]", LocalList: "[{}]", tuple: "({})", dict: "{{{}}}", LocalDict: "{{{}}}"}
 _NUMPY = os.path.dirname(np.__file__)
 
 
@@ -127,6 +131,8 @@ def _prepared(lw: Lowering, exception: Any, cause: Any) -> tuple[list[Value], st
 
     if cause is _NO_CAUSE:
         make.text = _spelt(exception, operands)  # type: ignore[attr-defined]
+    told = _told(exception, operands)
+    make.tells = told if cause is _NO_CAUSE else f"{told} from {_told(cause, operands)}"  # type: ignore[attr-defined]
     name = f"exception{len(lw.module.callables)}"
     lw.module.callables[name] = make
     return operands.values, name
@@ -221,6 +227,41 @@ def _spelt_part(part: Any, operands: Operands) -> str:
     return f"operands[{part}]" + (".item()" if operands.ways[part] == "number" else "")
 
 
+def _told(x: Any, operands: Operands, depth: int = 0) -> str:
+    """An exception, or an argument of one, as text that tells it from others: without addresses, on one line."""
+    if isinstance(x, type):
+        return x.__name__ if depth else f"{x.__name__}()"
+    if isinstance(x, NewException | BaseException):
+        cls, named = (x.cls, x.kwargs) if isinstance(x, NewException) else (type(x), {})
+        arguments = [_told(a, operands, depth + 1) for a in x.args] if depth < _DEPTH else ["..."]
+        arguments += [f"{k}={_told(v, operands, depth + 1)}" for k, v in named.items()]
+        return f"{cls.__name__}({', '.join(arguments)})"
+    if type(x) is str:
+        return json.dumps(x)
+    if type(x) is Text:
+        return _told_part(operands.part(x), operands.ways)
+    if type(x) in (Weak, TensorVar, ArrayVar):
+        return f"operands[{operands.add(x, 'number' if type(x) is Weak else 'array')}]"
+    if x is None or type(x) in (bool, int, float, complex, bytes) or isinstance(x, np.generic):
+        return repr(x)
+    if type(x) in _BRACKETS and depth < _DEPTH:
+        items = [_told(i, operands, depth + 1) for i in list(x)[:_SHOWN]]
+        if isinstance(x, dict):
+            values = [_told(i, operands, depth + 1) for i in list(x.values())[:_SHOWN]]
+            items = [f"{k}: {v}" for k, v in zip(items, values, strict=True)]
+        return _BRACKETS[type(x)].format(", ".join([*items, *["..."] * (len(x) > _SHOWN)]))
+    return f"<{type(x.source if type(x) is StateVar else x).__name__}>"
+
+
+def _told_part(part: Any, ways: list[str]) -> str:
+    if isinstance(part, str):
+        return json.dumps(part)
+    if isinstance(part, tuple):
+        form, *arguments = part
+        return f"{json.dumps(form)}.format({', '.join(_told_part(a, ways) for a in arguments)})"
+    return f"repr(operands[{part}])" if ways[part] == "repr" else f"operands[{part}]"
+
+
 # ---------------------------------------------------------------------------------------------------- warnings
 @intrinsic(warnings.warn)
 def _warn(
@@ -240,6 +281,8 @@ def _warn(
         registry = space.setdefault("__warningregistry__", {})
         warnings.warn_explicit(text, kind, file, line, space.get("__name__", "<unknown>"), registry, space, source)
 
+    kind, told = getattr(category, "__name__", "UserWarning"), _told(message, operands)
+    run.tells = told if isinstance(message, NewException | Warning) else f"{kind}({told})"  # type: ignore[attr-defined]
     emit_commit(lw)
     name = f"warning{len(lw.module.callables)}"
     lw.module.callables[name] = run

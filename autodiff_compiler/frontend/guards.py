@@ -7,6 +7,7 @@ import functools
 import itertools
 import operator
 import os
+import re
 import reprlib
 import sys
 import types
@@ -284,6 +285,10 @@ def _unchanged(entry: Entry) -> bool:
 AnyGuard = Guard | FunctionGuard | LookupGuard
 
 
+#: How an object that is only compared by identity is shown.
+_OBJECT = re.compile(r"a \w+ object$")
+
+
 def shown(x: Any) -> str:
     """A value that guards compare, in few words."""
     if isinstance(x, TensorType):
@@ -309,6 +314,8 @@ def _written(kind: type, items: Any) -> str:
     if issubclass(kind, functools.partial):
         return f"partial({', '.join(map(shown, items))})"
     base = next(b for b in (dict, list, tuple, set, frozenset) if issubclass(kind, b))
+    if base is not dict and (alike := _objects(items)):
+        return f"a {kind.__name__} of {alike}"
     parts = [*map(shown, items[: _LEAVES_SHOWN + 1])]
     if base is dict:
         keys, values = items[: len(items) // 2], items[len(items) // 2 :]
@@ -321,6 +328,13 @@ def _written(kind: type, items: Any) -> str:
         return text if kind is set and parts else f"{kind.__name__}({text})"
     text = f"[{text}]" if base is list else f"({text})" if base is tuple else f"{{{text}}}"
     return text if kind is base else f"{kind.__name__}({text})"
+
+
+def _objects(items: Any) -> str:
+    """How many objects of one class these are, of which nothing else is known; nothing if they are not."""
+    first = shown(items[0]) if len(items) > 1 else ""
+    same = _OBJECT.match(first) and all(shown(x) == first for x in items)
+    return f"{len(items)} {first[2:]}s" if same else ""
 
 
 def class_attribute(cls: type, name: str) -> Any:

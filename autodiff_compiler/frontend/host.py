@@ -142,6 +142,7 @@ class _HostCall:
         def host(*arrays: Any) -> tuple[Any, ...]:
             return called(lambda: run(*arrays)) if kinds else run(*arrays)
 
+        host.tells = name_of(fn)  # type: ignore[attr-defined]
         name = f"py_call{len(lw.module.callables)}"
         expose(lw, name, host)
         results = emit_host_call(given.values, name, kinds)

@@ -97,7 +97,10 @@ class Artifact:
 
     @property
     def of(self) -> str:
-        """The call that was compiled, e.g. ``loss(f32[8,4], 3)``."""
+        """The call that was compiled, e.g. ``loss(f32[8,4], 3)`` or ``Net.construct(f32[8,4])``."""
+        owner, _, others = self._arguments.partition(", ")
+        if _is_method(self._fn) and owner.isidentifier():
+            return f"{owner}.{self._name}({others})"
         return f"{self._name}({self._arguments})"
 
     def code(self, form: str = "source") -> str:
@@ -217,8 +220,8 @@ class Artifact:
         """How each op runs on the device in use; of an Ascend device also what its slow cores do, and the host."""
         return coverage(self._compiled.program.stages.opt)
 
-    def where(self, line: str) -> Where:
-        """What became of a line of the user's, written as "model.py:14": its ops at each stage, their adjoints, code.
+    def where(self, line: str | int) -> Where:
+        """What became of a line of the user's, "model.py:14" or 14: its ops at each stage, their adjoints, code.
 
         ValueError names the nearest lines with ops if there are none on this one.
 
@@ -226,7 +229,7 @@ class Artifact:
         >>> def f(x):
         ...     y = x * 2
         ...     return y + 1
-        >>> where = jit(f).lower(Tensor([1.0, 2.0])).where(":2")
+        >>> where = jit(f).lower(Tensor([1.0, 2.0])).where(2)
         >>> where.place.text, where.ops["opt"][-1].values
         ('y = x * 2', ('%y',))
         """
@@ -287,6 +290,12 @@ class Artifact:
         from .report import compact
 
         return compact(self)
+
+
+def _is_method(fn: Any) -> bool:
+    """Whether a function was written in a class, for its objects."""
+    owner = getattr(fn, "__qualname__", "").rpartition("<locals>.")[2].rpartition(".")[0]
+    return bool(owner) and inspect.isfunction(fn) and fn.__code__.co_varnames[:1] == ("self",)
 
 
 def _written(fn: Any, name: str) -> str:

@@ -17,6 +17,7 @@ from ..frontend.calls import overrides_call
 from ..frontend.source_tree import SourceTree
 from .refusals import Reader
 from .scopes import Scopes, is_jit, last_name, made_of
+from .straight import always_raised
 
 __all__ = ["Checked", "check_file"]
 
@@ -33,8 +34,10 @@ class Checked:
 
 @deep
 def check_file(path: str, name: str | None = None, *, everything: bool = False) -> Checked:
-    """Lists what of a file no argument types can make compile.
+    """Lists what of a file no argument types can make compile, on a path that constants do not rule out.
 
+    Constants are what the text tells: literals, names and attributes of `self` bound once to one, ``hasattr`` of a
+    module, ``sys.version_info``.  Paths that arguments decide, also by their defaults, are all looked at.
     Looked at are the functions and lambdas decorated with `jit` or given to `jit(...)`, the `construct` of every Cell,
     and what these call in the same file; with `name` (``function`` or ``Class.method``; ``Class`` is its `construct`)
     that one and what it calls; with `everything` every function but `__init__`.
@@ -53,7 +56,8 @@ def check_file(path: str, name: str | None = None, *, everything: bool = False) 
     else:
         roots = list(outline.roots())
     found = outline.read(roots)
-    errors = {(e.code, e.message, e.loc and e.loc[1:3]): e for es in found.values() for e in es}
+    every = [*(e for errors in found.values() for e in errors), *outline.always_raised(roots)]
+    errors = {(e.code, e.message, e.loc and e.loc[1:3]): e for e in every}
     ordered = sorted(errors.values(), key=lambda e: e.spans[0][0][1:3])
     return Checked([tree.function for tree in outline.trees if id(tree.node) in found], ordered)
 
@@ -66,6 +70,12 @@ class _Outline:
         self._scopes = Scopes(self.module)
         self._of_node = {id(tree.node): tree for tree in self.trees}
         self._classes = {node.name: node for node in gast.walk(self.module) if isinstance(node, gast.ClassDef)}
+        #: attributes that are bound, with the class where that is done by `self`
+        self._bound_attributes = list(_bound_attributes(self.module, ""))
+        # `setattr(net, "w", value)`: a text given to a call may be the name of an attribute, and a computed one any.
+        given = (a for node in gast.walk(self.module) if isinstance(node, gast.Call) for a in node.args)
+        self._texts = {a.value for a in given if isinstance(a, gast.Constant) and isinstance(a.value, str)}
+        self._hidden_attributes = any(map(_binds_any_attribute, gast.walk(self.module)))
 
     def roots(self) -> Iterator[SourceTree]:
         """The functions that are compiled for sure."""
@@ -115,11 +125,28 @@ class _Outline:
                 continue
             alone = replace(tree, outer=None)  # the functions around it are not compiled
             reader = Reader(self._around(tree.outer), self._attributes(tree), self.is_cell)
-            found[id(tree.node)] = [*fence.check(alone), *reader.read(alone), *self._overridden(tree)]
+            errors = reader.read(alone)
+            refused = [e for e in fence.check(alone) if not any(_stands_in(e, part) for part in reader.skipped)]
+            paused = fence.pausing(alone)  # by a `yield` that is never reached, too
+            found[id(tree.node)] = [*refused, *([paused] if paused else []), *errors, *self._overridden(tree)]
             mentioned = [node for node in reader.mentioned if not _runs_outside(node)]
             todo += [self._of_node[id(node)] for node in mentioned if id(node) in self._of_node]
-            todo += self._methods_mentioned(tree)
+            owner = tree.function.rpartition(".")[0]
+            methods = [t for name in reader.of_self if owner for t in self._methods(owner, name)]
+            todo += [t for t in methods if not _runs_outside(t.node)]
         return found
+
+    def always_raised(self, roots: list[SourceTree]) -> Iterator[CompileError]:
+        """What is raised whenever these functions run, also in those of the file that they always call."""
+        todo, seen = list(roots), set()
+        while todo:
+            tree = todo.pop()
+            if id(tree.node) in seen or isinstance(tree.node, gast.AsyncFunctionDef):
+                continue
+            seen.add(id(tree.node))
+            errors, called = always_raised(tree, self._around(tree))
+            yield from errors
+            todo += [self._of_node[id(node)] for node in called if id(node) in self._of_node]
 
     def _overridden(self, tree: SourceTree) -> Iterator[CompileError]:
         """Where the method that is read, or `construct` that belongs to it, is not what a call of the Cell runs."""
@@ -127,12 +154,6 @@ class _Outline:
         if method in ("construct", "__call__") and self._in_cell(tree):
             for place in (t for t in self._methods(owner, "__call__") if owner):
                 yield overrides_call(owner.rpartition(".")[2]).at(place.loc(place.node))
-
-    def _methods_mentioned(self, tree: SourceTree) -> Iterator[SourceTree]:
-        owner = tree.function.rpartition(".")[0]
-        for node in gast.walk(tree.node):
-            if isinstance(node, gast.Attribute) and getattr(node.value, "id", "") == "self" and owner:
-                yield from (t for t in self._methods(owner, node.attr) if not _runs_outside(t.node))
 
     def _methods(self, owner: str, name: str) -> list[SourceTree]:
         """The methods of this name that a class has, or the nearest of its bases in the file that has one."""
@@ -144,16 +165,41 @@ class _Outline:
         return found
 
     def _attributes(self, tree: SourceTree) -> dict[str, Any]:
-        """The attributes that the class of a method binds in `__init__` only, to what is known of their values."""
+        """The attributes that the class of a method binds once, in `__init__`, to what is known of their values.
+
+        Of one that a subclass, a base in the file, or other code may bind as well nothing is known.
+        """
         cls = self._classes.get(tree.function.rpartition(".")[0].rpartition(".")[2])
+        if cls is None or self._hidden_attributes:
+            return {}
         found: dict[str, Any] = {}
-        for method in cls.body if cls is not None else ():
+        for method in (m for m in cls.body if getattr(m, "name", "") == "__init__"):
+            local = self._scopes.inside(method).chain[-1]
             for node in gast.walk(method):
-                for target in node.targets if isinstance(node, gast.Assign) else ():
-                    if isinstance(target, gast.Attribute) and getattr(target.value, "id", "") == "self":
-                        fresh = getattr(method, "name", "") == "__init__" and target.attr not in found
-                        found[target.attr] = made_of(node.value) if fresh else None
-        return {name: made for name, made in found.items() if made is not None}
+                match node:
+                    case gast.Assign(targets=targets, value=value) | gast.AnnAssign(target=targets, value=value):
+                        names = {n.id for n in gast.walk(getattr(value, "func", value)) if isinstance(n, gast.Name)}
+                        made = None if value is None or names & local.keys() else made_of(value)
+                        for target in targets if isinstance(targets, list) else [targets]:
+                            if isinstance(target, gast.Attribute) and getattr(target.value, "id", "") == "self":
+                                found[target.attr] = made
+        family = self._family(cls.name)
+        elsewhere = self._texts.union(*(_names_in_body(c) for c in self._classes.values() if c.name in family))
+        bound = [name for name, owner in self._bound_attributes if not owner or owner in family]
+        return {
+            name: made
+            for name, made in found.items()
+            if made is not None and bound.count(name) == 1 and name not in elsewhere
+        }
+
+    def _family(self, name: str) -> set[str]:
+        """A class with its bases and subclasses in the file."""
+        bases = {c.name: {last_name(b) for b in c.bases} & self._classes.keys() for c in self._classes.values()}
+        above, below = {name}, {name}
+        for _ in bases:
+            above |= {b for c in above for b in bases[c]}
+            below |= {c for c in bases if bases[c] & below}
+        return above | below
 
 
 def _is_package_cell(path: str | None) -> bool:
@@ -192,6 +238,34 @@ def _functions_in(argument: Any) -> Iterator[Any]:
 def _runs_outside(function: Any) -> bool:
     """Whether compiled code does not look into a function."""
     return any(_names_of(d) & {"constexpr", "py_call"} for d in getattr(function, "decorator_list", ()))
+
+
+def _stands_in(error: CompileError, node: Any) -> bool:
+    """Whether one of the places of an error is in a part of the file."""
+    first, last = (node.lineno, node.col_offset), (node.end_lineno, node.end_col_offset)
+    return any(first <= place[1:3] < last for place, _ in error.spans)
+
+
+def _bound_attributes(node: Any, cls: str) -> Iterator[tuple[str, str]]:
+    if isinstance(node, gast.Attribute) and not isinstance(node.ctx, gast.Load):
+        yield node.attr, cls if getattr(node.value, "id", "") == "self" else ""
+    inside = node.name if isinstance(node, gast.ClassDef) else cls
+    for child in gast.iter_child_nodes(node):
+        yield from _bound_attributes(child, inside)
+
+
+def _names_in_body(cls: Any) -> set[str]:
+    """The names that the body of a class binds."""
+    stored = {n.id for n in _own_nodes(cls) if isinstance(n, gast.Name) and isinstance(n.ctx, gast.Store)}
+    return stored | {s.name for s in cls.body if isinstance(s, gast.FunctionDef | gast.ClassDef)}
+
+
+def _binds_any_attribute(node: Any) -> bool:
+    """Whether a call binds an attribute whose name stands in no text of its own, or may do so."""
+    if isinstance(node, gast.Attribute):
+        return node.attr in ("__dict__", "__setattr__")
+    called = last_name(node.func) if isinstance(node, gast.Call) else ""
+    return called == "vars" or (called == "setattr" and not isinstance(node.args[1:2] and node.args[1], gast.Constant))
 
 
 def _names_of(decorator: Any) -> set[str]:

@@ -121,10 +121,10 @@ class IRText(str):
         Numbers of values, suffixes of names and places in the source do not count where they only moved: a line is
         shown if its op, its types, its attributes or its operands are others.  Removed lines name values as the new
         text does.  What stands behind ``//`` counts between texts of the same stage, but for the lines of the source
-        that it names (all that comments of generated code do), and so do the numbers in large constants, where both
-        texts know them; the values of states and captured Tensors do not.  Functions are compared by their order,
-        whatever they are called, if there are as many.  `context`: how many unchanged lines are shown around; `color`:
-        with colours for a terminal.
+        that it names (of the comments in generated code only those on what Python runs), and so do the numbers in large
+        constants, where both texts know them; the values of states and captured Tensors do not.  Functions are compared
+        by their order, whatever they are called, if there are as many.  `context`: how many unchanged lines are shown
+        around; `color`: with colours for a terminal.
 
         >>> from autodiff_compiler import Tensor, jit
         >>> text = jit(lambda x: (x * x) * 1.0).lower(Tensor([3.0]))

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 from weakref import WeakKeyDictionary
@@ -84,7 +84,8 @@ class OpLine:
 
     `places`: the user's line that it comes from, then the line which called the function that this one lies in, and so
     on; nothing where it comes from no line of the user's.  `columns`: where the expression begins in the first of these
-    lines, and ends, counted from 0; of one that goes on below both are 0.
+    lines, and ends, counted from 0; of one that goes on below both are 0.  `also`: the op as it belongs to other lines
+    that the same is written on.
     """
 
     line: int
@@ -93,6 +94,12 @@ class OpLine:
     part: str
     places: tuple[Place, ...]
     columns: tuple[int, int] = (0, 0)
+    also: tuple[OpLine, ...] = ()
+
+    @property
+    def all(self) -> tuple[OpLine, ...]:
+        """The op as it belongs to each of the lines that it is written on."""
+        return (self, *self.also)
 
 
 @dataclass(frozen=True)
@@ -130,7 +137,7 @@ class Links:
     @cached_property
     def places(self) -> frozenset[Place]:
         """All lines of the user's that ops come from, those of callers included."""
-        return frozenset(place for ops in self.ops.values() for op in ops for place in op.places)
+        return frozenset(place for ops in self.ops.values() for op in ops for at in op.all for place in at.places)
 
     @property
     def files(self) -> list[str]:
@@ -178,7 +185,9 @@ def part_of(loc: Loc | None) -> str:
 # ------------------------------------------------------------------------------------------------- ops of a stage
 def _ops(module: Module, text: str) -> Iterator[OpLine]:
     for line, op, names in located(module, text):
-        yield OpLine(line, op.defn.name, names, part_of(op.loc), chain_of(op.loc), _columns(op.loc))
+        places = op.loc.places if op.loc is not None else (None,)
+        first, *also = [OpLine(line, op.defn.name, names, part_of(loc), chain_of(loc), _columns(loc)) for loc in places]
+        yield replace(first, also=tuple(also)) if also else first
 
 
 def _columns(loc: Loc | None) -> tuple[int, int]:
@@ -237,22 +246,23 @@ class _Code:
         self._parts: dict[str, dict[Part, None]] = {}
         for function in module:
             for op in ops_of(function.body):
-                self._enter(op.loc)
+                self._enter(op)
         lines = lines_of(text)
         if any(map(_HEAD.match, lines)):
             self._llvm(lines)
         else:
             self._commented(lines)
 
-    def _enter(self, loc: Loc | None) -> None:
-        """An op comes from here: as comments with and without the column name it."""
+    def _enter(self, op: Op) -> None:
+        """Where an op comes from, as comments with and without the column name it; numbers are in the code anywhere."""
+        loc = op.loc
         if loc is None:
             return
-        part = Part(chain_of(loc)[0], part_of(loc))
+        parts = [Part(chain_of(at)[0], part_of(at)) for at in (loc.places if op.defn.name != "const" else (loc,))]
         places = dict.fromkeys([loc.of_user(), loc])
         short = " in ".join([place.short for place in places])
         for name in (str(loc), f"{short} {loc.tag}".rstrip()):
-            self._parts.setdefault(name, {})[part] = None
+            self._parts.setdefault(name, {}).update(dict.fromkeys(parts))
 
     def _named(self, places: str) -> list[Part]:
         """The parts that a list of places names."""

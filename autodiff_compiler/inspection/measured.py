@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 from ..backends.base import Piece
 from ..backends.native.blas import threads
-from ..backends.timed import Span, Table, Times, alone
+from ..backends.timed import Span, Table, Times, alone, may_leave
 from ..ir.core import Op
 from ..primitives.flops import flops_of
 from ..source import Loc, line_of
@@ -18,7 +18,7 @@ from .apart import told_apart
 from .estimate import Model, model_of
 from .figures import duration
 from .machine_limits import machine_limits
-from .tabular import shortened
+from .tabular import listed, shortened
 from .user_lines import ELSEWHERE, HANDED_OUT, LEAVING, NOWHERE, UserLine, named, user_line
 
 __all__ = ["LEFT", "Row", "Tally", "notes_of", "seconds_of", "slowest_first", "table_of"]
@@ -32,8 +32,13 @@ class Row:
     calls.  `share`: of all seconds.  `flops` and `bytes`: operations on numbers, and bytes moved, of its own;
     `limit`: the seconds that these take at least, by the limits of the machine; `bound`: what that limit is,
     "compute", "memory", or "calls" where neither counts.  `file`, `line` and `part` say which line of the user's it
-    is, or belongs to ("" and 0: none), `text` what stands there.  `detail` tells it apart from rows of the same name
-    and line, where there are such: a type, a Parameter.
+    is, or belongs to ("" and 0: none), `text` what stands there.  Of a kernel it is the line with most of its work, by
+    estimate, and `others` are the other lines that it computes something of.  `detail` tells it apart from rows of
+    the same name and line, where there are such: a type, a Parameter.
+
+    `calls` of an op, and of a kernel, says how often it began, also where an exception ended it.  That of a line is the
+    count of its op that ran most, added up over programs and over the places that call the function that the line is
+    in.  The copies that a loop was unrolled into count as one: that of the one that ran most.
     """
 
     name: str
@@ -51,6 +56,7 @@ class Row:
     limit: float = 0.0
     bound: str = ""
     detail: str = ""
+    others: tuple[str, ...] = ()
 
     @property
     def place(self) -> str:
@@ -108,7 +114,8 @@ class _Part:
 
 @dataclass
 class Tally:
-    """Adds up measured times: rows by what they are about, and seconds that the clock itself took."""
+    """Adds up measured times: rows by what they are about (kernels by `id` of their span), and seconds that the clock
+    itself took."""
 
     kernels: dict[object, Row] = field(default_factory=dict)
     ops: dict[object, Row] = field(default_factory=dict)
@@ -116,6 +123,8 @@ class Tally:
     reading: float = 0.0
     _bounds: dict[int, list[float]] = field(default_factory=dict)
     _made_by: dict[int, Op | None] = field(default_factory=dict)
+    #: by program, line and the place that calls the function of the line: the most that an op of it ran
+    _ran: dict[tuple[int, UserLine, Loc | None], int] = field(default_factory=dict)
 
     @property
     def seconds(self) -> float:
@@ -139,13 +148,17 @@ class Tally:
             _count(row, calls, seconds)
             row.cumulative += seconds
         line = self._line(place)
-        _count(line, calls, seconds)
+        line.seconds += seconds
+        self._ran_on(0, place, loc, calls)
         line.ops = _joined(line.ops, (op,))
         for around in dict.fromkeys((place, *_chain(loc))):
             self._line(around).cumulative += seconds
 
     def finish(self, total: float) -> None:
         """Nothing more is added; shares are of `total` seconds."""
+        for (_, place, _), runs in self._ran.items():
+            self._line(place).calls += runs
+        self._ran.clear()
         for row in (*self.kernels.values(), *self.ops.values(), *self.lines.values()):
             row.share = row.seconds / total if total else 0.0
             parts = self._bounds.get(id(row))
@@ -167,7 +180,7 @@ class Tally:
         self, span: Span, around: tuple[Op, ...], program: str, times: Times, table: Table, model: Model
     ) -> float:
         """Adds a span that lies in blocks of the ops `around`; the seconds of it with all that is in it."""
-        runs, seconds = int(table[span.number, 0]), seconds_of(span, times, table)
+        runs, seconds = span.runs(table), seconds_of(span, times, table)
         owners = around if span.control is None else (*around, span.control)
         inner = sum(self._span(s, owners, program, times, table, model) for block in span.blocks for s in block)
         if not runs:
@@ -179,29 +192,32 @@ class Tally:
         for i, part in enumerate(parts):
             share = part.weight / whole if whole else float(i == _main(parts))
             mine = inner if part.op is not None and part.op is span.control else 0.0
-            self._op(part, share * seconds, mine, program, around)
+            self._op(part, share * seconds, mine, program, around, id(times))
         return seconds + inner
 
     def _kernel(self, span: Span, parts: list[_Part], program: str, runs: int, seconds: float, inner: float) -> None:
-        key = program, span.kernel, span.number
+        key = id(span)  # programs of one name may be of other kernels
         if key not in self.kernels:
-            best = next((p for p in parts if p.op is span.control), parts[_main(parts)])
+            best = next((p for p in parts if p.op is span.control), None) or _of_main_line(parts)
             place = NOWHERE if best.op is None else best.place
             main = [p for p in parts if p.weight or p.control or p is best]
             ops = tuple(dict.fromkeys(p.name for p in main))
-            # Ops on single numbers of another line may be measured with it.
-            name = ", ".join(dict.fromkeys(p.name for p in main if p.place == best.place))
-            self.kernels[key] = Row(f"{span.kernel}: {name}" if span.kernel else name, *place, program, ops)
-            self._made_by[id(self.kernels[key])] = best.op
+            others = dict.fromkeys(named(*p.place) for p in main if p.place != place and p.place[0])
+            name = ", ".join(ops)
+            made = Row(f"{span.kernel}: {name}" if span.kernel else name, *place, program, ops, others=tuple(others))
+            self.kernels[key] = made
+            self._made_by[id(made)] = best.op
         row = self.kernels[key]
         _count(row, runs, seconds)
         row.cumulative += seconds + inner
         for part in parts:
             self._amounts(row, part)
 
-    def _op(self, part: _Part, seconds: float, inner: float, program: str, around: tuple[Op, ...]) -> None:
+    def _op(
+        self, part: _Part, seconds: float, inner: float, program: str, around: tuple[Op, ...], of_program: int
+    ) -> None:
         op, name, place = part.op, part.name, part.place
-        if op is not None and not (seconds or part.weight or op.blocks):
+        if op is not None and not (seconds or part.weight or may_leave(op) or op.blocks):
             return  # no code: constants, views
         value = op.results[0].name if op is not None and op.results else None
         found = (f"%{value} = {name}" if value else name), *(place if op is not None else NOWHERE), program, (name,)
@@ -211,7 +227,7 @@ class Tally:
         row.cumulative += seconds + inner
         self._amounts(row, part)
         line = self._line(place)
-        line.calls = max(line.calls, part.runs)
+        self._ran_on(of_program, place, None if op is None else op.loc, part.runs)
         line.seconds += seconds
         self._amounts(line, part)
         callers: tuple[UserLine, ...] = ()
@@ -220,6 +236,11 @@ class Tally:
             callers = (*_chain(op.loc), *[p for owner in around for p in (user_line(owner.loc), *_chain(owner.loc))])
         for one in dict.fromkeys((place, *callers)):
             self._line(one).cumulative += seconds
+
+    def _ran_on(self, program: int, place: UserLine, loc: Loc | None, runs: int) -> None:
+        """An op at `loc`, which belongs to this line, has run so often."""
+        key = program, place, None if loc is None else loc.of_user().caller
+        self._ran[key] = max(self._ran.get(key, 0), runs)
 
     def _line(self, place: UserLine) -> Row:
         return self.lines.setdefault(place, Row("", *place) if place[0] else Row(place[2] or ELSEWHERE))
@@ -251,6 +272,21 @@ def _count(row: Row, calls: int, seconds: float) -> None:
 
 def _joined(a: tuple[str, ...], b: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(dict.fromkeys((*a, *b)))
+
+
+def _of_main_line(parts: list[_Part]) -> _Part:
+    """The main part of the line that most of a kernel is of; of its adjoint where that is more than the line itself."""
+    if not any(part.weight for part in parts):
+        return parts[_main(parts)]
+    lines: dict[tuple[str, int], dict[str, float]] = {}
+    for part in parts:
+        file, number, tag = part.place
+        tags = lines.setdefault((file, number), {"": 0.0})
+        tags[tag] = tags.get(tag, 0.0) + part.weight
+    line, tags = max(lines.items(), key=lambda item: sum(item[1].values()))
+    tag = max(tags, key=lambda tag: tags[tag])  # the first of equal ones is the line itself
+    mine = [part for part in parts if part.place == (*line, tag)]
+    return mine[_main(mine)]
 
 
 def _main(parts: list[_Part]) -> int:
@@ -335,8 +371,9 @@ def table_of(rows: Iterable[Row], kind: str) -> tuple[list[str], list[list[str]]
     head += ["ops"] if kind == "line" else []
     cells = []
     for x in rows:
-        name = " ".join(filter(None, (shortened(x.name, 44), x.detail)))
-        first = [x.place, shortened(x.text or x.name, 44)] if kind == "line" else [name, x.place]
+        name = " ".join(filter(None, (listed(x.name.split(", "), 44), x.detail)))
+        place = f"{x.place or ELSEWHERE} and {len(x.others)} more" if x.others else x.place
+        first = [x.place, shortened(x.text or x.name, 44)] if kind == "line" else [name, place]
         rates = [f"{rate / 1e9:.3g}" if rate else "" for rate in (x.flops_per_second, x.bytes_per_second)]
         limit = "" if x.of_limit is None else ">100 %" if _is_above(x) else f"{100 * x.of_limit:.0f} %"
         own = [duration(x.seconds), f"{100 * x.share:.1f} %"] if x.seconds else ["", ""]

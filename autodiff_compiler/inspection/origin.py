@@ -150,7 +150,7 @@ def _about(artifact: Artifact, stage: str, function: Function, x: Value, name: s
         return found
     uses: tuple[Place, ...] = ()
     if loc is not None and relation.endswith("adjoint of"):
-        uses = tuple(chain_of(use)[0] for use in loc.uses or (loc,))
+        uses = tuple(chain_of(at)[0] for use in loc.uses or (loc,) for at in use.places)
     return replace(found, relation=relation, of=of, uses=uses)
 
 

@@ -27,8 +27,8 @@ from ..frontend.source_tree import SourceTree, unknown_name
 from ..runtime.parameter import Parameter
 from ..runtime.tensor import Tensor
 from .examples import CONTAINERS, example
+from .reached import ends, ruled_out, truth
 from .scopes import MISSING, UNKNOWN, Container, Made, Scopes, container_of
-from .straight import always_raised
 
 __all__ = ["Reader"]
 
@@ -41,43 +41,51 @@ class Reader:
     """Reads one function that is compiled, with the functions inside it.
 
     `attributes` are those that the class of a method makes in `__init__`, with what is known of them, `is_cell` says
-    whether a class of the file is a Cell.  `mentioned` gets the functions of the file that it mentions.
+    whether a class of the file is a Cell.  `mentioned` gets the functions of the file that it mentions, `of_self` the
+    attributes of `self`, and `skipped` the parts that constants rule out, and the bodies of functions inside it that
+    it never mentions: of these nothing is said.
     """
 
     def __init__(self, scopes: Scopes, attributes: dict[str, Any], is_cell: Callable[[str], bool]) -> None:
         self._outside = len(scopes.chain)
         self._scopes, self._attributes, self._is_cell = scopes, attributes, is_cell
         self.mentioned: list[Any] = []
+        self.of_self: list[str] = []
+        self.skipped: list[Any] = []
+        #: functions inside that were not mentioned yet, by the scope that has their name
+        self._waiting: dict[tuple[int, str], list[tuple[Any, Scopes, SourceTree]]] = {}
+        #: names of the function and those inside it that were read, by their scopes, which are kept
+        self._read: dict[tuple[int, str], Any] = {}
         self._errors: list[CompileError] = []
 
     def read(self, tree: SourceTree) -> list[CompileError]:
         """The errors of the function, in no order."""
-        inside = self._scopes.inside(tree.node)
-        self._body(tree.node, inside, tree)
-        self._errors += always_raised(tree, inside)
+        self._body(tree.node, self._scopes.inside(tree.node), tree)
+        self.skipped += [part for waiting in self._waiting.values() for node, *_ in waiting for part in _body(node)]
         return self._errors
 
     def _body(self, function: Any, scopes: Scopes, tree: SourceTree) -> None:
-        for node in function.body if isinstance(function.body, list) else [function.body]:
+        self._block(_body(function), scopes, tree)
+
+    def _block(self, nodes: list[Any], scopes: Scopes, tree: SourceTree) -> None:
+        for place, node in enumerate(nodes):
             self._visit(node, scopes, tree)
+            if ends(node, lambda test: truth(test, scopes, self._attributes)):
+                self.skipped += nodes[place + 1 :]
+                return
 
     def _visit(self, node: Any, scopes: Scopes, tree: SourceTree) -> None:
         match node:
             case gast.ClassDef() | gast.AsyncFunctionDef():
                 return  # refused as a whole
-            case gast.FunctionDef() | gast.Lambda():
-                for part in (*getattr(node, "decorator_list", ()), *node.args.defaults, *node.args.kw_defaults):
-                    if part is not None:
-                        self._visit(part, scopes, tree)
-                inside = scopes.inside(node)
-                self._body(node, inside, tree.inner(node))
-                if isinstance(node, gast.FunctionDef):
-                    self._errors += always_raised(tree.inner(node), inside)
+            case gast.FunctionDef(name=name, decorator_list=decorators):
+                self._function(node, "" if decorators else name, scopes, tree)
                 return
-            case gast.If(test=gast.Constant(value=test)) | gast.IfExp(test=gast.Constant(value=test)):
-                taken = node.body if test else node.orelse
-                for part in taken if isinstance(taken, list) else [taken]:
-                    self._visit(part, scopes, tree)
+            case gast.Lambda():
+                self._function(node, "", scopes, tree)
+                return
+            case gast.Assign(targets=[gast.Name(id=name)], value=gast.Lambda() as function):
+                self._function(function, name, scopes, tree)
                 return
             case gast.AnnAssign():
                 parts = [node.target, *([node.value] if node.value is not None else [])]
@@ -91,11 +99,31 @@ class Reader:
         if isinstance(node, _COMPREHENSIONS):
             targets = [n.id for g in node.generators for n in gast.walk(g.target) if isinstance(n, gast.Name)]
             inner = scopes.with_names(dict.fromkeys(targets))
-        for child in gast.iter_child_nodes(node):
-            self._visit(child, inner, tree)
+        dead = ruled_out(node, lambda test: truth(test, scopes, self._attributes))
+        self.skipped += dead
+        for _, child in gast.iter_fields(node):
+            parts = [n for n in (child if isinstance(child, list) else [child]) if isinstance(n, gast.AST)]
+            reached = [n for n in parts if not any(n is d for d in dead)]
+            self._block(reached, inner, tree)
+
+    def _function(self, node: Any, name: str, scopes: Scopes, tree: SourceTree) -> None:
+        """Reads a function inside: what runs where it stands, and its body, once its name (if it has one) is read."""
+        for part in (*getattr(node, "decorator_list", ()), *node.args.defaults, *node.args.kw_defaults):
+            if part is not None:
+                self._visit(part, scopes, tree)
+        depth, _ = scopes.find(name)
+        if depth >= self._outside:
+            key = (id(scopes.chain[depth]), name)
+            if key not in self._read:
+                self._waiting.setdefault(key, []).append((node, scopes, tree))
+                return
+        self._body(node, scopes.inside(node), tree.inner(node))
 
     def _look(self, node: Any, scopes: Scopes, tree: SourceTree) -> None:
         """Notes what is wrong with a node itself."""
+        match node:
+            case gast.Attribute(value=gast.Name(id="self"), attr=name):
+                self.of_self.append(name)
         match node:
             case gast.Name(ctx=gast.Load()):
                 self._name(node, scopes, tree)
@@ -134,6 +162,11 @@ class Reader:
     # ------------------------------------------------------------------------------------------- names
     def _name(self, node: Any, scopes: Scopes, tree: SourceTree) -> None:
         depth, meaning = scopes.find(node.id)
+        key = (id(scopes.chain[depth]), node.id)
+        if depth >= self._outside and key not in self._read:
+            self._read[key] = scopes.chain[depth]
+            for function, around, outer in self._waiting.pop(key, ()):
+                self._body(function, around.inside(function), outer.inner(function))
         if meaning is MISSING:
             self._refuse(unknown_name(node.id, scopes.visible()), node, tree)
         elif isinstance(meaning, gast.FunctionDef | gast.Lambda) and 0 <= depth < self._outside:
@@ -167,7 +200,7 @@ class Reader:
             case gast.Attribute(value=gast.Name(id="self"), attr=attribute):
                 found, scopes = self._attributes.get(attribute), self._scopes
         if isinstance(found, Container):
-            return CONTAINERS[found.kind]
+            return CONTAINERS[found.kind] if scopes.sure(found) else UNKNOWN
         if isinstance(found, Made):
             maker = scopes.resolve(found.maker)
             made = maker if isinstance(maker, gast.ClassDef) else example(maker)
@@ -267,7 +300,11 @@ def _descriptors(cls: Any) -> set[str]:
 def _is_set(node: Any, scopes: Scopes) -> bool:
     """Whether an expression is a set, made by a display or under a name that was bound to nothing else."""
     made = scopes.find(node.id)[1] if isinstance(node, gast.Name) else container_of(node)
-    return isinstance(made, Container) and made.kind == "set"
+    return isinstance(made, Container) and made.kind == "set" and scopes.sure(made)
+
+
+def _body(function: Any) -> list[Any]:
+    return function.body if isinstance(function.body, list) else [function.body]
 
 
 def _parts(body: list[Any]) -> Iterator[Any]:

@@ -21,6 +21,7 @@ __all__ = [
     "Made",
     "Scope",
     "Scopes",
+    "Value",
     "container_of",
     "is_jit",
     "last_name",
@@ -37,6 +38,10 @@ _DISPLAYS = {
     **dict.fromkeys((gast.Dict, gast.DictComp), "dict"),
     **dict.fromkeys((gast.Set, gast.SetComp), "set"),
 }
+_PERHAPS_CONSTANT = (
+    gast.Constant, gast.Name, gast.Attribute, gast.Tuple, gast.UnaryOp, gast.BinOp, gast.BoolOp, gast.Compare,
+    gast.Subscript,
+)  # fmt: skip
 
 #: What nothing is known of, and what a module does not have.
 UNKNOWN, MISSING = object(), object()
@@ -51,9 +56,10 @@ class Imported:
 
 @dataclass(frozen=True)
 class Container:
-    """A name that was bound once, to a new list, dict or set."""
+    """A name that was bound once, to a new list, dict or set; `called` where that was made by a call of its class."""
 
     kind: str
+    called: bool = False
 
 
 @dataclass(frozen=True)
@@ -61,6 +67,13 @@ class Made:
     """A name that was bound once, to what a call of the (dotted) name `maker` gives."""
 
     maker: Any
+
+
+@dataclass(frozen=True)
+class Value:
+    """A name that was bound once, to the value of an expression that may be constant."""
+
+    node: Any
 
 
 #: What a name of a scope stands for: one of the above, the node of a function or class, None where nothing is known.
@@ -71,7 +84,7 @@ def container_of(node: Any) -> Container | None:
     """The container that an expression makes: a display, a comprehension, or ``list()`` and the like."""
     kind = _DISPLAYS.get(type(node))
     if kind is None and isinstance(node, gast.Call) and isinstance(node.func, gast.Name):
-        kind = node.func.id if node.func.id in ("list", "dict", "set") else None
+        return Container(node.func.id, called=True) if node.func.id in ("list", "dict", "set") else None
     return Container(kind) if kind is not None else None
 
 
@@ -91,6 +104,8 @@ def made_of(node: Any) -> Any:
     """What is known of the value of an expression: a `Container`, what a call made, a lambda; None for others."""
     if isinstance(node, gast.Lambda):
         return node
+    if isinstance(node, _PERHAPS_CONSTANT) or last_name(getattr(node, "func", None)) == "hasattr":
+        return Value(node)
     called = isinstance(node, gast.Call) and isinstance(node.func, gast.Name | gast.Attribute)
     return container_of(node) or (Made(node.func) if called else None)
 
@@ -228,11 +243,18 @@ class Scopes:
         meaning = self.find(node.id)[1] if isinstance(node, gast.Name) else None
         return meaning.path if isinstance(meaning, Imported) else None
 
+    def sure(self, made: Any) -> bool:
+        """Whether what is known of a name or an expression is no `Container` made by a class of the user's own."""
+        called = isinstance(made, Container) and made.called
+        return not called or self.find(made.kind)[1] is getattr(builtins, made.kind)
+
     def resolve(self, node: Any) -> Any:
         """The object or definition that a (dotted) name stands for; `UNKNOWN`, or `MISSING` where it is no name."""
         if isinstance(node, gast.Name):
             meaning = self.find(node.id)[1]
-            return _imported(meaning.path) if isinstance(meaning, Imported) else UNKNOWN if meaning is None else meaning
+            if meaning is None or isinstance(meaning, Value) or not self.sure(meaning):
+                return UNKNOWN
+            return _imported(meaning.path) if isinstance(meaning, Imported) else meaning
         if isinstance(node, gast.Attribute):
             owner = self.resolve(node.value)
             if isinstance(owner, type(sys)):

@@ -4,6 +4,7 @@ there for constants and unbound names, and calls of the function itself."""
 from __future__ import annotations
 
 import ast
+import builtins
 from collections.abc import Iterator
 from typing import Any
 
@@ -15,7 +16,6 @@ from .scopes import Scopes, container_of, is_jit
 
 __all__ = ["always_raised"]
 
-_COMPREHENSIONS = (gast.ListComp, gast.SetComp, gast.DictComp, gast.GeneratorExp)
 #: Of these, constants can be computed without much work.
 _CONSTANT = (
     gast.Constant, gast.List, gast.Tuple, gast.Dict, gast.Set, gast.UnaryOp, gast.USub, gast.BinOp, gast.Add, gast.Sub,
@@ -29,17 +29,22 @@ _STRAIGHT = (
 _CONSTANT_CALLS = {"len", "int", "float", "abs", "min", "max", "sum", "sorted", "tuple", "list", "set"}
 
 
-def always_raised(tree: SourceTree, scopes: Scopes) -> Iterator[CompileError]:
-    """The errors of the statements of a function that are reached for sure; `scopes` are those in its body."""
+def always_raised(tree: SourceTree, scopes: Scopes) -> tuple[list[CompileError], list[Any]]:
+    """The errors of the statements of a function that are reached for sure, and the functions that are called there.
+
+    `scopes` are those in its body.
+    """
     body = tree.node.body
     names = _Names(tree, scopes)
+    errors: list[CompileError] = []
     for statement in body if isinstance(body, list) else [gast.Expr(body)]:
         for part in _computed(statement):
-            yield from _constants(part, tree)
-            yield from names.read_in(part)
+            errors += _constants(part, tree, scopes)
+            errors += names.read_in(part)
         names.bind_in(statement)
         if not isinstance(statement, _STRAIGHT):
-            return  # what comes after may not be reached
+            break  # what comes after may not be reached
+    return errors, names.called
 
 
 def _computed(statement: Any) -> list[Any]:
@@ -67,22 +72,26 @@ def _computed(statement: Any) -> list[Any]:
 
 
 def _for_sure(node: Any) -> Iterator[Any]:
-    """The expressions in one that are computed whenever it is."""
+    """The expressions in one that are computed whenever it is, in this order, and the `:=` that are so perhaps."""
+    perhaps: list[Any] = []
     match node:
         case gast.Lambda():
             return
         case gast.IfExp(test=test):
-            parts = [test]
-        case gast.BoolOp(values=[first, *_]):
+            parts, perhaps = [test], [node.body, node.orelse]
+        case gast.BoolOp(values=[first, *perhaps]):
             parts = [first]
-        case gast.Compare(left=left, comparators=[first, *_]):
+        case gast.Compare(left=left, comparators=[first, *perhaps]):
             parts = [left, first]
         case gast.ListComp() | gast.SetComp() | gast.DictComp() | gast.GeneratorExp():
-            parts = [node.generators[0].iter]
+            parts, perhaps = [node.generators[0].iter], [node]
+        case gast.Dict(keys=keys, values=values):
+            parts = [part for pair in zip(keys, values, strict=True) for part in pair if part is not None]
         case _:
             parts = list(gast.iter_child_nodes(node))
     for part in parts:
         yield from _for_sure(part)
+    yield from (n for part in perhaps for n in gast.walk(part) if isinstance(n, gast.NamedExpr))
     yield node
 
 
@@ -93,7 +102,8 @@ class _Names:
         self._tree, self._scopes = tree, scopes
         self._local = set(scopes.chain[-1])
         self._bound = {n.id for n in gast.walk(tree.node.args) if isinstance(n, gast.Name)}
-        self._itself = tree.node if all(map(is_jit, getattr(tree.node, "decorator_list", ()))) else None
+        #: the functions of the file that are called
+        self.called: list[Any] = []
 
     def read_in(self, part: Any) -> Iterator[CompileError]:
         """What is raised for names that have no value, and for calls of the function itself."""
@@ -105,14 +115,23 @@ class _Names:
                     self._bound.add(name)  # to be said once
                     hint = f"give '{name}' a value before this line"
                     yield UnboundVariableError(f"'{name}' has no value here", loc=self._tree.loc(node), hint=hint)
-                case gast.Call(func=gast.Name(id=name)) if self._itself is not None:
-                    if self._scopes.find(name)[1] is self._itself:
-                        text = f"{name} calls itself whenever it is called"
-                        hint = "write it as a loop, or stop it earlier by a number known at compile time"
-                        yield RecursionDepthError(text, loc=self._tree.loc(node), hint=hint)
+                case gast.Call(func=gast.Name(id=name)):
+                    yield from self._called(name, node)
+
+    def _called(self, name: str, call: Any) -> Iterator[CompileError]:
+        function = self._scopes.find(name)[1]
+        if not isinstance(function, gast.FunctionDef) or not all(map(is_jit, function.decorator_list)):
+            return  # a decorator may leave the function alone
+        self.called.append(function)
+        if function is self._tree.node:
+            text = f"{name} calls itself whenever it is called"
+            hint = "write it as a loop, or stop it earlier by a number known at compile time"
+            yield RecursionDepthError(text, loc=self._tree.loc(call), hint=hint)
 
     def bind_in(self, statement: Any) -> None:
         """Notes the names that a statement gives values or, as `del` does, takes them from."""
+        if isinstance(statement, gast.AnnAssign) and statement.value is None:
+            return  # it only says what the name may have
         for node in gast.walk(statement):
             match node:
                 case gast.Name(id=name, ctx=gast.Store()):
@@ -121,44 +140,38 @@ class _Names:
                     self._bound.add(node.asname or node.name.partition(".")[0])
                 case gast.FunctionDef(name=name) | gast.ClassDef(name=name):
                     self._bound.add(name)
-        if isinstance(statement, gast.AnnAssign) and statement.value is None:
-            self._bound -= {getattr(statement.target, "id", "")}
         if isinstance(statement, gast.Delete):
             self._bound -= {t.id for t in statement.targets if isinstance(t, gast.Name)}
 
 
 # ---------------------------------------------------------------------------------------------------- constants
-def _constants(part: Any, tree: SourceTree) -> Iterator[CompileError]:
-    """What Python raises for the constant expressions in a part of a statement that is reached for sure."""
-    todo = [part]
-    while todo:
-        node = todo.pop()
-        if isinstance(node, (gast.Lambda, gast.IfExp, gast.BoolOp, *_COMPREHENSIONS)):
-            continue  # parts of it may never be computed
-        raised = _raised_by(node) if isinstance(node, gast.expr) and not isinstance(node, gast.Name) else None
+def _constants(part: Any, tree: SourceTree, scopes: Scopes) -> Iterator[CompileError]:
+    """What Python raises for the first constant expression that raises in a part that is reached for sure."""
+    for node in _for_sure(part):
+        raised = _raised_by(node, scopes)
         if raised is not None:
             kind = type(raised)
             shown: Any = type(kind.__name__, (CompileError, kind), {})
             hint = "correct the expression: Python raises this without `jit`, too"
             yield shown(str(raised), code="", loc=tree.loc(node), hint=hint)
-        else:
-            todo += gast.iter_child_nodes(node)
+            return
 
 
-def _raised_by(node: Any) -> Exception | None:
+def _raised_by(node: Any, scopes: Scopes) -> Exception | None:
     """The exception that a constant expression raises; None if it has none, or is none."""
     if not isinstance(node, gast.BinOp | gast.Subscript | gast.Call | gast.Set | gast.Dict):
         return None
     hashed = node.elts if isinstance(node, gast.Set) else node.keys if isinstance(node, gast.Dict) else []
     for part in hashed:
         made = container_of(part)
-        if made is not None:
+        if made is not None and scopes.sure(made):
             return TypeError(f"unhashable type: '{made.kind}'")
     parts = list(gast.walk(node))
     names = [p for p in parts if isinstance(p, gast.Name)]
     called = [p.func for p in parts if isinstance(p, gast.Call)]
     simple = all(isinstance(p, _CONSTANT) for p in parts) and all(any(n is f for f in called) for n in names)
-    if not simple or any(n.id not in _CONSTANT_CALLS for n in names):
+    ours = any(n.id not in _CONSTANT_CALLS or scopes.resolve(n) is not getattr(builtins, n.id) for n in names)
+    if not simple or ours:
         return None
     try:
         eval(compile(ast.fix_missing_locations(ast.Expression(gast.gast_to_ast(node))), "<constant>", "eval"))

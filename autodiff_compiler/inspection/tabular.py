@@ -5,7 +5,7 @@ from __future__ import annotations
 import html
 from collections.abc import Collection, Sequence
 
-__all__ = ["html_table", "shortened", "text_table"]
+__all__ = ["html_table", "listed", "shortened", "text_table"]
 
 
 def text_table(head: Sequence[str], rows: Sequence[Sequence[str]], left: Collection[str]) -> str:
@@ -46,3 +46,16 @@ def shortened(text: str, most: int) -> str:
     'a lon...'
     """
     return text if len(text) <= most else text[: most - 3] + "..."
+
+
+def listed(names: Sequence[str], most: int) -> str:
+    """Names in a row, of at most so many characters: those in the middle are left out.
+
+    >>> listed(["sub", "mul", "sum", "sqrt", "neg"], 20)
+    'sub, mul, ..., neg'
+    """
+    text, kept = ", ".join(names), len(names)
+    while len(text) > most and kept > 2:
+        kept -= 1
+        text = ", ".join([*names[: (kept + 1) // 2], "...", *names[len(names) - kept // 2 :]])
+    return shortened(text, most)

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from ..ir.printer import comment_text
 from .irtext import IRText
 
 __all__ = ["difference"]
@@ -22,17 +23,20 @@ _LINE = re.compile(
     rf"(?P<place>\s+@ (?:{_STRING}|[\w.<>+-]+):\d+:\d+(?:(?!\s+//)(?:{_STRING}|[^\"]))*)?"
     r"(?P<note>\s*//.*)?"
 )
-#: The same of generated code, whose comments say nothing but where it comes from.
+#: The same of generated code, whose comments say nothing but where it comes from, and what Python does there.
 _CODE = re.compile(
-    r"""(?P<body>(?:"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|[^"';#]|(?<!\s)[;#])*?)(?P<place>(?:^|\s)\s*[;#].*)?(?P<note>$)"""
+    r"""(?P<body>(?:"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|[^"';#]|(?<!\s)[;#]|^\s*; Python runs: .*)*?)"""
+    r"""(?P<place>(?:^|\s)\s*(?!; Python runs: )[;#].*)?(?P<note>$)"""
 )
 _QUOTED_FILE = re.compile(rf" (?:@|in) ({_STRING}):\d+:\d+")
 _FILE = r"[^\s:,;()]*\.\w+|<[^>\n]+>"
 #: Between the lines of a remark that is wrapped in the footer.
 _WRAPPED = re.compile(r"\n// {7}(?=\S)")
-_NAME = re.compile(r"%\w+")
+#: Text of the user's, in which nothing is a name.
+_QUOTED = rf"""{_STRING}|(?<!\w)'(?:[^'\\]|\\.)*'"""
+_NAME = re.compile(rf"{_QUOTED}|(?P<name>%\w+)")
 _FUNCTION = re.compile(r"(?m)^func @([\w.<>-]+)")
-_SYMBOL = re.compile(r"@([\w.<>-]+)")
+_SYMBOL = re.compile(rf"{_QUOTED}|@(?P<name>[\w.<>-]+)")
 _ANSI = {"-": "\x1b[31m", "+": "\x1b[32m", "@": "\x1b[36m"}
 #: Lines up to which every match is looked at, also of lines that come often.
 _THOROUGH = 3000
@@ -133,22 +137,29 @@ def _lines(text: str, notes: bool, functions: list[str]) -> list[_Line]:
         if not body and (not note or note.startswith("// stage ")):
             continue
         function += body.startswith("func ")
-        words = _SYMBOL.sub(lambda m: positions.get(m[1], m[0]), f"{body} {places.sub('@', note)}")
+        note_words = places.sub(lambda m: m[0] if m[0].startswith('"') else "@", note)
+        words = _SYMBOL.sub(lambda m: positions.get(m["name"], m[0]), f"{body} {note_words}")
         found.append(_Line(body, note, place, words, _NAME.sub(_without_number, words), function))
     return found
 
 
 def _places_in_remarks(text: str) -> re.Pattern[str]:
     """What lists the user's lines in remarks: ``net.py:7, net.py:9 (twice) and 3 more lines``."""
-    quoted = {json.loads(name).encode("ascii", "replace").decode() for name in _QUOTED_FILE.findall(text)}
+    quoted = {comment_text(json.loads(name)) for name in _QUOTED_FILE.findall(text)}
     files = "|".join([*map(re.escape, sorted(quoted, key=len, reverse=True)), _FILE])
     place = rf"(?:{files}):\d+(?: recomputed)?(?: \(twice\)| \(\d+ times\))?"
-    return re.compile(rf"{place}(?:, {place})*(?: and \d+ more lines)?")
+    return re.compile(rf"{_STRING}|{place}(?:, {place})*(?: and \d+ more lines)?")
 
 
 def _without_number(match: re.Match[str]) -> str:
-    name = match[0]
+    name = match["name"]
+    if name is None:
+        return match[0]
     return "%#" if name[1:].isdecimal() else re.sub(r"_\d+$", "", name)
+
+
+def _names_in(words: str) -> list[str]:
+    return [match["name"] for match in _NAME.finditer(words) if match["name"]]
 
 
 class _Names:
@@ -162,7 +173,7 @@ class _Names:
         """Whether two lines are the same but for names; what they call the values that come first here is noted."""
         pair = a.function, b.function
         new, old = self.new.setdefault(pair, {}), self.old.setdefault(pair, {})
-        pairs = list(zip(_NAME.findall(a.words), _NAME.findall(b.words), strict=True))
+        pairs = list(zip(_names_in(a.words), _names_in(b.words), strict=True))
         first = dict(pairs)
         back = {q: p for p, q in pairs}
         if any(first[p] != q or back[q] != p or new.get(p, q) != q or old.get(q, p) != p for p, q in pairs):
@@ -178,7 +189,9 @@ class _Names:
         taken = set(names.values())
 
         def one(match: re.Match[str]) -> str:
-            name = match[0]
+            name = match["name"]
+            if name is None:
+                return match[0]
             return names.get(name) or (f"{name}'" if name in taken else name)
 
         return _NAME.sub(one, text)

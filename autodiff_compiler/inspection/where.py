@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import TYPE_CHECKING
 
@@ -82,7 +82,9 @@ class Where:
     __repr__ = __str__
 
     def _row(self, stage: str, op: OpLine) -> str:
-        notes = [op.part, f"in {op.places[0]}" if op.places[0] != self.place else ""]
+        others = dict.fromkeys(str(at.places[0]) for at in op.also if at.places[0] != op.places[0])
+        shared = f"also at {_listed(list(others))}" if others else ""
+        notes = [op.part, f"in {op.places[0]}" if op.places[0] != self.place else "", shared]
         text = f"  {op.line:>4}  {shown(self.links.lines[stage][op.line - 1]):<60}  {' '.join(filter(None, notes))}"
         return text.rstrip()
 
@@ -103,15 +105,23 @@ def _listed(names: Sequence[str], most: int = 4) -> str:
     return ", ".join(names)
 
 
-def where(artifact: Artifact, line: str) -> Where:
-    """What became of a line; ValueError if it is not written as "file:line", or has no ops."""
+def where(artifact: Artifact, line: str | int) -> Where:
+    """What became of a line, named as "file:line" or by its number; ValueError if it is not, or has no ops."""
     links = links_of(artifact)
     place = place_of(links, line)
-    own = {s: tuple(op for op in ops if op.places and op.places[0] == place) for s, ops in links.ops.items()}
-    called = {s: tuple(op for op in ops if place in op.places[1:]) for s, ops in links.ops.items()}
+    own = {s: tuple(_as_of(ops, lambda places: place in places[:1])) for s, ops in links.ops.items()}
+    called = {s: tuple(_as_of(ops, lambda places: place in places[1:])) for s, ops in links.ops.items()}
     inside = {op.places[0] for ops in (*own.values(), *called.values()) for op in ops}
     cost = artifact.cost()
     return Where(place, own, called, tuple(_code(links, inside)), estimates(cost, place), cost.seconds, links)
+
+
+def _as_of(ops: Iterable[OpLine], wanted: Callable[[tuple[Place, ...]], bool]) -> Iterator[OpLine]:
+    """The ops that belong to a wanted place, each as it belongs to the first of these."""
+    for op in ops:
+        found = next((at for at in op.all if wanted(at.places)), None)
+        if found is not None:
+            yield found if found is op else replace(found, also=tuple(at for at in op.all if at is not found))
 
 
 def _code(links: Links, places: Collection[Place]) -> Iterator[CodeSpan]:
@@ -135,11 +145,11 @@ def estimates(cost: Cost, place: Place) -> tuple[Estimate, ...]:
     return tuple(Estimate(x.part, x.seconds or 0.0, x.share) for x in lines)
 
 
-def place_of(links: Links, line: str) -> Place:
-    """The line that a text such as "model.py:14" or "net/model.py:14" names."""
-    file, colon, number = str(line).rpartition(":")
-    if not colon or not number.strip().isdigit():
-        raise ValueError(f'a line is named as "model.py:14", not {line!r}')
+def place_of(links: Links, line: str | int) -> Place:
+    """The line that "model.py:14" or "net/model.py:14" names; a number alone is that of a line in any file."""
+    file, _, number = str(line).rpartition(":")
+    if not number.strip().isdigit():
+        raise ValueError(f'a line is named as "model.py:14", or as 14, not {line!r}')
     wanted = file.strip().replace("\\", "/")
     files = [f for f in links.files if f"/{f}".replace("\\", "/").endswith(f"/{wanted}")] if wanted else links.files
     if not files:

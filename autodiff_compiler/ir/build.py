@@ -148,6 +148,7 @@ class Builder:
             key = (defn, operands, attrs_key(attrs) if attrs else attrs)
             found = self._numbered(key)
             if found is not None:
+                self._stands_for(found)
                 return found
         elif self.before_io is not None and defn.effect is Effect.IO:
             self.before_io(defn)
@@ -176,6 +177,13 @@ class Builder:
                 return found
             scope = scope.parent
         return None
+
+    def _stands_for(self, found: Any, loc: Loc | None = None) -> None:
+        """Notes that what is written here, or at `loc`, is computed by an op that there is already."""
+        loc = loc or self.loc
+        op = found.owner if found.__class__ is Value else found[0].owner if found else None
+        if op.__class__ is Op and op.loc is not loc and op.loc is not None and loc is not None:
+            op.loc = op.loc.with_also(loc)
 
     def _rewritten(self, op: Op) -> Any:
         """The value that makes `op` unnecessary: a folded constant or the result of a rewrite rule."""
@@ -209,7 +217,13 @@ class Builder:
             if bad and (np.isnan(value) or all(map(np.isfinite, arrays))):
                 return None
         out = op.results[0].type
-        return self.const(value.item() if hasattr(value, "item") else value, out)  # type: ignore[arg-type]
+        folded = self.const(value.item() if hasattr(value, "item") else value, out)  # type: ignore[arg-type]
+        same = [x for x in op.operands if x.is_const(folded.constant)]  # what it was multiplied by one, say
+        for x in same[:1] or op.operands:
+            place = x.op.loc if x.op is not None else None  # a number written on the line itself is elsewhere by chance
+            if place is not None and not (op.loc and any(map(op.loc.on_line_of, place.places))):
+                self._stands_for(folded, place)
+        return folded
 
     def emit_op(
         self,
@@ -264,6 +278,7 @@ class Builder:
         key = ("const", key)
         found = self._numbered(key)
         if found is not None:
+            self._stands_for(found)
             return found  # type: ignore[no-any-return]
         op = Op(REGISTRY["const"], (), (type,), attrs, (), self.loc, self.block)
         self.block.ops.append(op)

@@ -17,7 +17,7 @@ from ..locks import Lock
 from ..source import Loc
 from ..whole_files import write_text
 from .core import Block, Function, Module, Op
-from .graphs_folder import graphs_folder
+from .graphs_folder import graphs_folder, writing_graphs
 from .printer import FunctionPrinter, print_module
 from .walk import ops_of
 
@@ -126,9 +126,10 @@ def leave(folder: Path | None, name: str, text: str) -> str:
     """Writes a file to a folder (that for the reports of this process for None), as a whole; returns its path."""
     if folder is None:
         folder, name = reports_folder(), f"{next(_numbers):03d}_{name}"
-    folder.mkdir(parents=True, exist_ok=True)
     path = folder / name
-    write_text(path, text)
+    with writing_graphs():
+        folder.mkdir(parents=True, exist_ok=True)
+        write_text(path, text)
     return str(path)
 
 

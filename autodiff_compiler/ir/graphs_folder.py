@@ -1,9 +1,11 @@
-"""Where `save_graphs` writes: a folder that no other process writes to at the same time."""
+"""Where `save_graphs` writes: a folder that no other process writes to at the same time; and that it cannot."""
 
 from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
@@ -13,7 +15,7 @@ from ..locks import Lock
 if sys.platform != "win32":
     import fcntl
 
-__all__ = ["graphs_folder"]
+__all__ = ["graphs_folder", "writing_graphs"]
 
 
 class _Held(NamedTuple):
@@ -36,8 +38,20 @@ def graphs_folder() -> Path | None:
     if not context.save_graphs:
         return None
     asked = Path(context.save_graphs_path or "graphs")
-    with _lock:
+    with _lock, writing_graphs():
         return asked / _own(asked)
+
+
+@contextmanager
+def writing_graphs() -> Iterator[None]:
+    """An OSError that `save_graphs` meets says whose it is, and what can be done."""
+    try:
+        yield
+    except OSError as error:
+        if not context.save_graphs:
+            raise
+        problem = f"save_graphs cannot write there ({error.strerror or error}): set another save_graphs_path"
+        raise OSError(error.errno, f"{problem}, or save_graphs=0", error.filename) from None
 
 
 def _own(asked: Path) -> str:

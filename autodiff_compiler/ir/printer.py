@@ -23,6 +23,8 @@ __all__ = [
     "WORDS",
     "FunctionPrinter",
     "Unbound",
+    "attributes_text",
+    "comment_text",
     "implied_type",
     "literal_text",
     "print_declarations",
@@ -105,8 +107,22 @@ def print_function(function: Function, notes: Notes | None = None, *, places: bo
     lines = printer.function(function)
     for place, at in printer.line_of.items() if notes else ():
         if notes and place in notes:
-            lines[at] += f"  // {_NOT_IN_COMMENT.sub('?', notes[place])}"
+            lines[at] += f"  // {comment_text(notes[place])}"
     return "\n".join(lines)
+
+
+def comment_text(text: str) -> str:
+    r"""A text as it stands behind ``//``: on one line and of ASCII, the rest as Python's escapes.
+
+    >>> print(comment_text("é, Ω\n"))
+    \xe9, \u03a9\n
+    """
+    return _NOT_IN_COMMENT.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
+
+
+def attributes_text(op: Op) -> str:
+    """The attributes of an op as they stand in its line, with a space in front; nothing if it has none."""
+    return FunctionPrinter()._attrs(op)
 
 
 def literal_text(value: Any) -> str:

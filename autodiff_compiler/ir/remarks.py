@@ -13,7 +13,7 @@ import numpy as np
 from ..source import Loc
 from .core import Block, Function, Module, Op, Value
 from .primitive import Effect
-from .printer import print_declarations
+from .printer import comment_text, print_declarations
 from .walk import ops_of
 
 __all__ = ["declarations", "line_of_place", "remarks", "times"]
@@ -32,7 +32,7 @@ def remarks(function: Function, names: Mapping[Value, str], outputs: Sequence[st
     written = dict(zip(function.outs[len(function.outs) - len(outputs) :], outputs, strict=True))
     for op in ops_of(function.body):
         states = [f"effect: becomes the state @{written[x]}" for x in op.results if x in written]
-        texts = [*_of_sum(op), *_of_effect(op, names), *states]
+        texts = [*_of_sum(op), *_of_places(op), *_of_effect(op, names), *states]
         if texts:
             found[op] = texts
     return found
@@ -41,10 +41,19 @@ def remarks(function: Function, names: Mapping[Value, str], outputs: Sequence[st
 def _of_sum(op: Op) -> Iterator[str]:
     # Other ops may have the same place: checks of a sum, say.
     if op.loc is not None and op.loc.uses and any(x.name and x.name.startswith("d") for x in op.results):
-        counts = Counter(map(line_of_place, reversed(op.loc.uses)))
+        counts = Counter(line_of_place(place) for use in reversed(op.loc.uses) for place in use.places)
         places = [f"{place}{times(n)}" for place, n in counts.items()]
         more = f" and {len(places) - _PLACES} more lines" if len(places) > _PLACES else ""
         yield f"sum of the uses at {', '.join(places[:_PLACES])}{more}"
+
+
+def _of_places(op: Op) -> Iterator[str]:
+    if op.loc is not None and op.loc.also:
+        said = {line_of_place(place) for at in (op.loc.alone, *op.loc.uses) for place in at.places}
+        also = {line_of_place(at): " adjoint" * (at.tag == "adjoint" != op.loc.tag) for at in op.loc.also}
+        others = [f"{place}{part}" for place, part in also.items() if place not in said]
+        if others:
+            yield f"also at {', '.join(others)}"
 
 
 def times(n: int) -> str:
@@ -79,12 +88,18 @@ def _of_effect(op: Op, names: Mapping[Value, str]) -> Iterator[str]:
 
 
 def declarations(module: Module) -> Iterator[str]:
-    """The lines before the functions; constants that are too large to be written are summarised."""
-    arrays = iter(module.constants.values())
+    """The lines before the functions; constants that are too large to be written are summarised.
+
+    Of a callable they say what it `tells` about itself: the exception that it makes, say.
+    """
+    arrays, callables = iter(module.constants.values()), iter(module.callables.values())
     for line in print_declarations(module).split("\n"):
         if line.startswith("constant "):
             array = next(arrays)
             yield line if " = " in line else f"{line}  // {_summary(array)}"
+        elif line.startswith("callable "):
+            tells = getattr(next(callables), "tells", None)
+            yield line if tells is None else f"{line}  // {comment_text(tells)}"
         else:
             yield line
 

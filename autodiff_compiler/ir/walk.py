@@ -296,8 +296,11 @@ def _called_from(caller: Loc) -> Callable[[Loc | None], Loc | None]:
     def extended(loc: Loc | None) -> Loc | None:
         if loc not in known:
             assert loc is not None
-            known[loc] = loc._replace(caller=extended(loc.caller))
+            known[loc] = loc._replace(caller=extended(loc.caller), also=each(loc.also), uses=each(loc.uses))
         return known[loc]
+
+    def each(places: tuple[Loc, ...]) -> tuple[Loc, ...]:
+        return tuple([place for place in map(extended, places) if place is not None])
 
     return extended
 

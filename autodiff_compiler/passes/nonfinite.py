@@ -71,7 +71,8 @@ class FiniteCheck:
             if x is None or (name := _name(x, self._op.loc)):
                 break
             op = next(iter(readers.get(x, ())), None)
-            x = op.results[0] if op is not None and op.loc == self._op.loc and op.results else None
+            here = op is not None and _alone(op) == _alone(self._op)
+            x = op.results[0] if op is not None and here and op.results else None
         return "" if x is None else name
 
     def _forward(self) -> str:
@@ -82,8 +83,8 @@ class FiniteCheck:
         named = _applied(loc)
         if named in REGISTRY:
             return named
-        plain = loc._replace(tag="", uses=())
-        ops = [op for function in self._module for op in ops_of(function.body) if op.loc == plain]
+        plain = loc.alone._replace(tag="")
+        ops = [op for function in self._module for op in ops_of(function.body) if op.loc and plain in op.loc.places]
         return next((op.defn.name for op in ops if op.defn.name != "const"), "")
 
 
@@ -252,6 +253,10 @@ def _applied(loc: Loc) -> str:
         return _OPERATORS.get(type(tree.op), "")
     called = tree.func if isinstance(tree, ast.Call) else None
     return called.attr if isinstance(called, ast.Attribute) else called.id if isinstance(called, ast.Name) else ""
+
+
+def _alone(op: Op) -> Loc | None:
+    return None if op.loc is None else op.loc.alone
 
 
 def _trip(loop: Op, number: int) -> str:

@@ -218,13 +218,15 @@ class Pow(Primitive):
 def _pow_by_base(g, x, y):
     from ml_dtypes import finfo  # not with the package: most programs never need it
 
-    n = number_of(y)
-    if n is not None:
+    if (n := number_of(y)) is not None:
         return None if n == 0 else g * (F.pow(x, n - 1) * n)
     # At y = 0 the derivative is y, though the factor x**(y-1) is nan for nan, and infinite for 0 and the smallest x.
     least = 1 / float(finfo(x.dtype.numpy).max)
     corner = F.logical_and(F.logical_not(F.greater(F.abs(x), least)), F.equal(y, 0))
-    return g * (y * F.pow(x, F.select(corner, 1, y) - 1))
+    # By y the derivative of that is the factor all the same (0 of 0**y, which counts as constant; nan below 0).
+    base = F.stop_gradient(x)
+    factor = F.select(F.greater(x, 0), 1 / base, F.select(F.equal(x, 0), base, math.nan))
+    return g * F.mul_no_nan(F.select(corner, factor, F.pow(x, F.select(corner, 1, y) - 1)), y)
 
 
 def _pow_by_exponent(c, g, x, y):
@@ -233,8 +235,7 @@ def _pow_by_exponent(c, g, x, y):
         x = like(base, y)
         if base > 0:
             return g * (c.out * F.log(x))
-    # 0**y is constant for y >= 0 (its one jump aside): no -inf from log(0).
-    flat = F.logical_and(F.equal(x, 0), F.greater_equal(y, 0))
+    flat = F.logical_and(F.equal(x, 0), F.greater_equal(y, 0))  # constant (but for a jump): no -inf from log(0)
     return g * (c.out * F.log(F.select(flat, 1, x)))
 
 

@@ -226,6 +226,23 @@ class Xlogy(Primitive):
     ]
 
 
+class MulNoNan(Primitive):
+    """x * y, and 0 where y is 0 whatever x."""
+
+    internal = True
+    infer = float_binary
+    scalar = lambda k, x, y: k.where(k.equal(y, 0), 0, k.multiply(x, y))
+    decomposed = lambda c, x, y: F.select(F.equal(y, 0), 0, x * y)
+    cost = 2
+
+    def vjp(c, g, x, y):
+        return (F.mul_no_nan(g, y) if c.needs.x else None), (g * x if c.needs.y else None)
+
+    samples = real(operands=2)
+    errors = [((I2, I2), {}, "not defined for int32"), ((F2, D2), {}, "dtypes differ"), ((F2, F3), {}, "shapes differ")]
+    ties = [(([math.inf, 2.0], [0.0, 3.0]), {}, ([0.0, 3.0], [math.inf, 2.0]))]
+
+
 @composite("xdivy")
 def xdivy(x, y):
     """x / y, and 0 where x is 0 whatever y (nan aside).  Where both are 0, both derivatives are 0."""

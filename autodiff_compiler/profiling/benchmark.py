@@ -15,6 +15,7 @@ from typing import IO, Any
 
 import numpy as np
 
+from .. import progress
 from ..backends.native.cache import bypassed
 from ..config import PYNATIVE_MODE, context, disable_jit
 from ..inspection.figures import duration, size, times
@@ -24,7 +25,7 @@ from ..runtime.trees import leaves
 from ..transforms.grad import value_and_grad
 from ..transforms.jit import JitFunction, jit
 from .plot import plot
-from .terminal import progress, show
+from .terminal import show
 
 __all__ = ["Benchmark", "Measured", "NoGradient", "benchmark"]
 
@@ -35,6 +36,8 @@ _CLOSE = {2: 3e-2, 4: 1e-3, 8: 1e-8, 16: 1e-8}
 #: Seconds that a batch of calls takes at least; rounds at least and at most.
 _BATCH, _ROUNDS = 2e-3, (5, 200)
 _LEFT = frozenset({"what", "mode"})
+#: The spread, as a part of the median, above which a time says little.
+_STEADY = 0.5
 
 
 class NoGradient(ValueError):
@@ -102,16 +105,25 @@ class Benchmark:
         plot(self, path)
 
     def __str__(self) -> str:
-        return f"{self.name}\n\n{text_table(*self._cells(), _LEFT)}\n"
+        return "\n\n".join([self.name, text_table(*self._cells(), _LEFT), *self._notes()]) + "\n"
 
     __repr__ = __str__
 
     def show(self, file: IO[str] | None = None) -> None:
         """Prints the table, in colours where `rich` is installed and the terminal has them (not with NO_COLOR)."""
-        show(self.name, [("mode", *self._cells())], [], _LEFT, file)
+        show(self.name, [("mode", *self._cells())], self._notes(), _LEFT, file)
 
     def _repr_html_(self) -> str:
-        return f"<p>{html.escape(self.name)}</p>{html_table(*self._cells(), _LEFT)}"
+        notes = "".join([f"<p>{html.escape(note)}</p>" for note in self._notes()])
+        return f"<p>{html.escape(self.name)}</p>{html_table(*self._cells(), _LEFT)}{notes}"
+
+    def _notes(self) -> list[str]:
+        """What is to be known of rows that are not to be relied on."""
+        unsteady = [f"{row.what} ({row.mode})" for row in self.rows if row.spread > _STEADY * row.median]
+        if not unsteady:
+            return []
+        much = "by more than half of their median: other work on the machine, or too few rounds (more seconds help)"
+        return [f"unsteady: the rounds of {', '.join(unsteady)} differ {much}"]
 
     def _cells(self) -> tuple[list[str], list[list[str]]]:
         head = ["what", "mode", "median", "spread", "speed-up", "compile", "memory"]
@@ -163,12 +175,12 @@ def benchmark(
     args = tuple(args) if isinstance(args, tuple | list) else (args,)
     plain = _plain(fn)
     both = _with_gradient(plain, args) if grad else None
-    rows = _measured("call", [_Mode(mode, plain, _options(fn)) for mode in modes], args, seconds, rtol)
-    if both is not None:
-        rows += _measured("gradient", [_Mode(mode, both, _options(fn)) for mode in modes], args, seconds, rtol)
-    progress("")
-    name = getattr(plain, "__name__", None) or type(plain).__name__
-    return Benchmark(str(name).replace("<lambda>", "lambda"), tuple(rows))
+    name = str(getattr(plain, "__name__", None) or type(plain).__name__).replace("<lambda>", "lambda")
+    with progress.shown(f"measuring {name}"):
+        rows = _measured("call", [_Mode(mode, plain, _options(fn)) for mode in modes], args, seconds, rtol)
+        if both is not None:
+            rows += _measured("gradient", [_Mode(mode, both, _options(fn)) for mode in modes], args, seconds, rtol)
+    return Benchmark(name, tuple(rows))
 
 
 def _plain(fn: Any) -> Any:
@@ -318,7 +330,7 @@ def _measured(
 ) -> list[Measured]:
     kept = _Kept(args)
     for mode in modes:
-        progress(f"benchmark: {what}, compiling for {mode.name}")
+        progress.at(f"{what}, compiling for {mode.name}")
         mode.compiled(args, kept)
     try:
         _check_agreement(what, modes, args, kept, rtol)
@@ -352,7 +364,7 @@ def _rounds(what: str, modes: list[_Mode], args: tuple[Any, ...], seconds: float
             if not waiting:
                 break
             for mode in waiting:
-                progress(f"benchmark: {what}, {mode.name}, round {i + 1}")
+                progress.at(f"{what}, {mode.name}, round {i + 1}")
                 began = perf_counter()
                 mode.rounds.append(mode.round(args, calls[mode.name]))
                 spent[mode.name] += perf_counter() - began
@@ -367,6 +379,7 @@ def _check_agreement(what: str, modes: list[_Mode], args: tuple[Any, ...], kept:
     """ValueError where the results of two modes differ, each begun in the same state."""
     wanted: list[tuple[str, Any]] | None = None
     for mode in modes:
+        progress.at(f"{what}, comparing the results of {mode.name}")
         kept.restore()
         tensors = [x for x in leaves(mode.called(args)) if isinstance(x, Tensor)]
         found = [(f"result {i}", np.array(x._data)) for i, x in enumerate(tensors)] + kept.now()

@@ -11,7 +11,7 @@ from typing import IO, Any
 
 from ..backends.timed import Table, Times
 from ..compiler import recorder
-from ..compiler.recorder import Event, Recording
+from ..compiler.recorder import Calls, Event, Recording
 from ..config import GRAPH_MODE, context, jit_disabled
 from ..eager.timed import timing
 from ..inspection.figures import duration
@@ -33,6 +33,7 @@ _IN_TEXT = _KINDS[:2]
 _EVENTS = 20_000
 _ENTERING = "entering programs: conversions, new arrays"
 _AROUND = "around programs: guards, keys, results"
+_FIRST = "first calls: around programs, with measuring"
 _BETWEEN = "Python between calls and kernels"
 _WAITING = "waiting for other threads"
 _MEASURING = "measuring"
@@ -64,6 +65,8 @@ class Profile:
 
     `seconds` is the time of the calls, or of the block (see `profile`), without that of compiling, `compile_seconds`;
     of several threads it is what all of them took together.  `calls` counts the outermost calls of compiled functions.
+    The first ones of each program take longer, up to the last that compiles something: what these take around programs
+    has a row of its own, and the mean of a call is that of the others.
     """
 
     def __init__(self, fn: Any = None) -> None:
@@ -79,8 +82,10 @@ class Profile:
         self._eager_ops: dict[tuple[str, Loc | None], tuple[int, int]] = {}
         self._eager_noting = 0
         self._threads: set[int] = set()
+        self._all = self._first = Calls()
         self._lock = threading.Lock()
         self._rows: dict[str, tuple[Row, ...]] = {}
+        self._kernels: dict[object, Row] = {}
         self.seconds = self.compile_seconds = 0.0
         self.calls = 0
 
@@ -113,15 +118,17 @@ class Profile:
         mine = self._mine()
         if mine is not None:
             found.programs = {key: ran for key, ran in found.programs.items() if key in mine}
-            found.outermost = {key: what for key, what in found.outermost.items() if key in mine}
+            found.outermost = {key: called for key, called in found.outermost.items() if key in mine}
             found.events = [event for event in found.events if event.owner in mine]
         self._tables = found.tables()
         self.compile_seconds = found.compiling * 1e-9
-        self.calls = sum(count for _, count, _ in found.outermost.values())
+        self._all = sum((called.all for called in found.outermost.values()), Calls())
+        self._first = sum((called.first for called in found.outermost.values()), Calls())
+        self.calls = self._all.count
         self._threads = self._threads.union(*[found.threads[key] for key in found.outermost])
         self._between = max(0, self._ended - self._began - found.busy(self._ended)) if self._whole else 0
         eager = sum(total for _, total in self._eager_ops.values()) + self._eager_noting
-        self.seconds = (sum(total for _, _, total in found.outermost.values()) + eager + self._between) * 1e-9
+        self.seconds = (self._all.total + eager + self._between) * 1e-9
 
     def _mine(self) -> set[int] | None:
         """The identities of the function that counts, and of its programs; None: all count."""
@@ -166,25 +173,30 @@ class Profile:
         inside = tally.seconds
         for (op, loc), (count, total) in self._eager_ops.items():
             tally.add_eager(op, loc, count, total * 1e-9)
-        running = sum(ran.nanoseconds for ran in found.programs.values()) * 1e-9
-        calling = sum(total for _, _, total in found.outermost.values()) * 1e-9
-        noting = sum(found.noting.get(owner, 0) for owner in found.outermost) * 1e-9
-        interrupted = min(noting, found.interrupted * 1e-9)
-        entering = running - inside - tally.reading
+        running = sum(ran.nanoseconds for ran in found.programs.values())
+        first = max(0, self._first.total - self._first.running)
+        noting = self._all.noting - self._first.noting
+        around = self._all.total - running - first - noting
+        interrupted = min(noting, found.interrupted)
+        entering = running * 1e-9 - inside - tally.reading
         # Threads wait where they enter and leave programs, or in kernels, where nobody can tell.
         waiting = max(0.0, min(entering, sum(ran.idle for ran in found.programs.values()) * 1e-9))
         outside = {
             _ENTERING: entering - waiting,
-            _WAITING: waiting + interrupted,
-            _AROUND: calling - running - noting,
+            _WAITING: waiting + interrupted * 1e-9,
+            _FIRST: first * 1e-9,
+            _AROUND: around * 1e-9,
             _BETWEEN: self._between * 1e-9,
         }
         less = sum(min(0.0, x) for x in outside.values())  # what reading the clock was taken for too much
-        outside[_MEASURING] = tally.reading + noting - interrupted + self._eager_noting * 1e-9 + less
+        outside[_MEASURING] = tally.reading + (noting - interrupted + self._eager_noting) * 1e-9 + less
         rest = [Row(name, seconds=max(0.0, x), cumulative=max(0.0, x)) for name, x in outside.items() if x > 0]
         tally.finish(self.seconds)
+        calls = {_FIRST: self._first.count, _AROUND: self.calls - self._first.count}
         for row in rest:
+            row.calls = calls.get(row.name, 0)
             row.share = row.seconds / self.seconds if self.seconds else 0.0
+        self._kernels = tally.kernels
         by: dict[str, dict[Any, Row]] = {"kernel": tally.kernels, "op": tally.ops, "line": {**tally.lines}}
         return {kind: (*slowest_first(rows.values()), *rest) for kind, rows in by.items()}
 
@@ -192,9 +204,9 @@ class Profile:
     def functions(self) -> dict[str, tuple[int, float]]:
         """By name of the functions whose calls were outermost: how many calls, and seconds together."""
         found: dict[str, tuple[int, float]] = {}
-        for name, count, total in self._recording.outermost.values() if self._recording is not None else ():
-            calls, seconds = found.get(name, (0, 0.0))
-            found[name] = calls + count, seconds + total * 1e-9
+        for called in self._recording.outermost.values() if self._recording is not None else ():
+            calls, seconds = found.get(called.name, (0, 0.0))
+            found[called.name] = calls + called.all.count, seconds + called.all.total * 1e-9
         return found
 
     @property
@@ -233,7 +245,9 @@ class Profile:
         found = self._recording
         if found is None or not self._ended:
             raise RuntimeError("the profile has measured nothing yet: leave its `with` block first")
-        write_trace(path, self._name, self._began, found.events, list(found.programs.values()), self._eager)
+        self.by("kernel")
+        programs = list(found.programs.values())
+        write_trace(path, self._name, self._began, found.events, programs, self._eager, self._kernels)
 
     def _cells(self, by: str, limit: int) -> tuple[list[str], list[list[str]]]:
         rows = self.by(by)
@@ -254,13 +268,21 @@ class Profile:
         if len(self._threads) > 1:
             parts[0] += f" of {len(self._threads)} threads"
         if self.calls and not self._whole:
-            parts.append(f"{duration(self.seconds / self.calls)} each")
+            first, later = self._first, self.calls - self._first.count
+            mean = (self._all.total - first.total) / later if later else self._all.total / self.calls
+            after = f" after {first.count} first call{'s' * (first.count != 1)}" if later else ""
+            parts.append(f"{duration(mean * 1e-9)} each{after}")
         return ", ".join([f"{self._name}: {parts[0]}", *parts[1:], f"{100 * kernels:.0f} % of it in kernels"])
 
     def _notes(self) -> list[str]:
         notes = notes_of([row for kind in _IN_TEXT for row in self.by(kind)[:_SHOWN]]) if self._ran else []
         if self.compile_seconds:
             notes.append(f"compiled in {duration(self.compile_seconds)}, which is not counted")
+        if self._first.count:
+            notes.append(
+                f"first calls are those of each program up to the last that compiles something, at least one: "
+                f"{self._first.count} of {self.calls}, in {duration(self._first.total * 1e-9)}"
+            )
         if self._recording is not None and self._recording.nested:
             notes.append("programs that ran inside others are parts of these: of the line that calls Python")
         if len(self._threads) > 1:
@@ -272,7 +294,7 @@ class Profile:
         return notes
 
 
-_OUTSIDE = frozenset({_ENTERING, _WAITING, _AROUND, _BETWEEN, _MEASURING})
+_OUTSIDE = frozenset({_ENTERING, _WAITING, _FIRST, _AROUND, _BETWEEN, _MEASURING})
 
 
 def _compiled_form(fn: Any) -> JitFunction | None:

@@ -9,7 +9,7 @@ from typing import IO, Literal
 from ..environment import colours_wanted
 from ..inspection.tabular import text_table
 
-__all__ = ["progress", "show"]
+__all__ = ["show"]
 
 
 def show(
@@ -52,9 +52,3 @@ _STYLES = {
     "time": "bold yellow", "median": "bold yellow", "share": "yellow", "speed-up": "green", "source": "green",
     "of limit": "magenta",
 }  # fmt: skip
-
-
-def progress(text: str) -> None:
-    """Shows what is being done on the last line of a terminal; an empty text clears it."""
-    if sys.stderr.isatty():
-        print(f"\r\x1b[K{text}", end="", file=sys.stderr, flush=True)

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from ..backends.base import Piece
 from ..backends.timed import Span, Table, Times
 from ..compiler.recorder import Event, Ran
-from ..inspection.measured import seconds_of
-from ..inspection.user_lines import HANDED_OUT
+from ..inspection.measured import Row, seconds_of
+from ..inspection.user_lines import user_line
 from ..primitives.flops import flops_of
 from ..source import Loc, line_of
 from ..whole_files import write_text
@@ -30,8 +30,9 @@ def write_trace(
     calls: Sequence[Event],
     programs: Sequence[Ran],
     eager: Sequence[tuple[Loc | None, Event]],
+    kernels: Mapping[object, Row],
 ) -> None:
-    """Writes the file; times count from `start`."""
+    """Writes the file; times count from `start`, `kernels` are those of a `Tally`."""
     threads: dict[int, int] = {}
     events: list[dict[str, Any]] = []
 
@@ -43,14 +44,15 @@ def write_trace(
     for call in calls:
         add(call.name, "call", call.thread, call.began, call.ended - call.began)
     for loc, event in eager:
-        add(event.name, "eager", event.thread, event.began, event.ended - event.began, **_of_line(loc))
+        add(event.name, "eager", event.thread, event.began, event.ended - event.began, **_line(*user_line(loc)))
     for ran in programs:
         if ran.last is not None:
             began, ended, thread, table = ran.last
             add(f"{ran.name} (program)", "program", thread, began, ended - began)
             for span, at, seconds in _laid_out(ran.times.spans, ran.times, table, float(began)):
-                runs = int(table[span.number, 0])
-                add(_title(span), "kernel", thread, at, seconds * 1e9, runs=runs, **_described(span, table))
+                runs = span.runs(table)
+                row = kernels[id(span)]
+                add(row.name, "kernel", thread, at, seconds * 1e9, runs=runs, **_described(span, table, row))
     head: list[dict[str, Any]] = [{"name": "process_name", "ph": "M", "pid": 1, "args": {"name": name}}]
     for i in threads.values():
         head.append({"name": "thread_name", "ph": "M", "pid": 1, "tid": i, "args": {"name": f"thread {i}"}})
@@ -61,7 +63,7 @@ def write_trace(
 def _laid_out(spans: Sequence[Span], times: Times, table: Table, began: float) -> Iterator[tuple[Span, float, float]]:
     """Spans one after the other, those in blocks of others at the start of these: each with its begin and seconds."""
     for span in spans:
-        if not table[span.number, 0]:
+        if not span.runs(table):
             continue
         inner = [list(_laid_out(block, times, table, 0.0)) for block in span.blocks]
         whole = seconds_of(span, times, table) + sum(_whole(block, times, table) for block in span.blocks)
@@ -79,22 +81,14 @@ def _whole(block: Sequence[Span], times: Times, table: Table) -> float:
     return sum(seconds_of(span, times, table) for span in block) + sum(inner)
 
 
-def _title(span: Span) -> str:
-    ops = span.ops
-    names = dict.fromkeys(op.defn.name for op in ops if flops_of(op) or op.blocks) or dict.fromkeys(
-        op.defn.name for op in ops
-    )
-    return f"{span.kernel}: {', '.join(names)}" if span.kernel else ", ".join(names) or HANDED_OUT
-
-
-def _described(span: Span, table: Table) -> dict[str, Any]:
-    ops = span.ops
-    loc = next((op.loc for op in reversed(ops) if op.loc is not None), None)
+def _described(span: Span, table: Table, kernel: Row) -> dict[str, Any]:
     moved, flops = 0, 0
     for piece, row in span.pieces:
         runs, (one, other) = int(table[row, 0]), _amounts(piece)
         moved, flops = moved + runs * one, flops + runs * other
-    return {**_of_line(loc), "ops": [op.defn.name for op in ops], "bytes": moved, "flops": flops}
+    line = _line(kernel.file, kernel.line, kernel.part)
+    others = {"also": list(kernel.others)} if kernel.others else {}
+    return {**line, **others, "ops": [op.defn.name for op in span.ops], "bytes": moved, "flops": flops}
 
 
 def _amounts(piece: Piece) -> tuple[int, int]:
@@ -108,10 +102,5 @@ def _amounts(piece: Piece) -> tuple[int, int]:
     return moved, flops
 
 
-def _of_line(loc: Loc | None) -> dict[str, str]:
-    if loc is None:
-        return {}
-    user = loc.of_user()
-    tag = loc.tag or user.tag
-    place = f"{user.file}:{user.line}" + (f" {tag}" if tag else "")
-    return {"line": place, "source": line_of(user.file, user.line).strip()}
+def _line(file: str, number: int, part: str) -> dict[str, str]:
+    return {"line": f"{file}:{number} {part}".rstrip(), "source": line_of(file, number).strip()} if file else {}

@@ -33,7 +33,10 @@ def test_both_modes_train_alike_and_reach_the_accuracy(digits: ModuleType, capsy
     assert len(re.findall(r"^(eager|graph)  epoch", out, re.M)) == 8
     steps = {tuple(map(int, found)) for found in re.findall(r"refinement steps (\d+) to (\d+)", out)}
     assert any(low < high for low, high in steps)  # the trip count depends on the data
-    for part in ("while change > self.tolerance", "func @loss(", "= scan ", "reverse=True", "time per training step"):
+    loop, back = out.index("--- the loop, compiled"), out.index("--- the way back through it")
+    assert " adjoint" not in out[loop:back]
+    assert " adjoint" in out[back:]
+    for part in (": f32[48,96] = matmul %state", "@ digits.py:", "-m autodiff_compiler dump", "time per training step"):
         assert part in out
 
 

@@ -145,3 +145,73 @@ def test_derivatives_of_second_order(f, shape, expected, backend):
     along = ms.jit(ms.grad(lambda x, v: (ms.grad(f)(x) * v).sum()), unroll_max=1, backend=backend)
     wanted = 2 * v if f in (some_elements, some_places) else expected(v)
     np.testing.assert_allclose(along(Tensor(x), Tensor(v)).asnumpy(), wanted, rtol=1e-6)
+
+
+def read_under_if(x, a, v):
+    y = x + a if v[0] > 0 else x + 1
+    s = 0.0
+    if v[1] > 0:
+        s = s + y[1] * y[1]
+    return s + (x * x).sum()
+
+
+def kept_or_added(x, a, v):
+    y = x
+    if v[0] > 0:
+        y = y + a
+    s = 0.0
+    if v[1] > 0:
+        s = s + y[2]
+    return s + (x * x * x).sum()
+
+
+def read_in_a_loop(x, a, v):
+    y = x
+    if v[0] > 0:
+        y = y + a
+    s, i = 0.0, 0
+    while i < 3 and v[i] > 0:
+        s = s + y[i] * y[i]
+        i = i + 1
+    return s + (x * x * x).sum()
+
+
+def added_in_a_loop(x, a, v):
+    y = x
+    for j in range(3):
+        if v[j] > 0:
+            y = y + a
+        else:
+            y = y * 1.0
+    t = 0.0
+    if v[1] > 0:
+        t = y[2] * y[2]
+    return t + (x * x * x).sum()
+
+
+def in_each_trip(x, a, v):
+    s = (x * 0).sum()
+    for j in range(4):
+        y = x
+        if v[j] > 0:
+            y = y + a
+        if v[1] > 0:
+            s = s + y[2] * y[2] * a[j]
+        s = s + (x * x * x).sum()
+    return s
+
+
+@pytest.mark.parametrize("f", [read_under_if, kept_or_added, read_in_a_loop, added_in_a_loop, in_each_trip])
+@pytest.mark.parametrize("v", [[1.0, 0.5, 1, 2, 1], [-1.0, 0.5, -1, 2, 1], [1.0, -0.5, 1, -2, 1]], ids=str)
+def test_a_cotangent_of_which_another_value_has_its_share(f, v):
+    """Both arms hand the cotangent of `y` on to `x`, and one to `a` as well: it must not begin from that of `x`."""
+    x, a = np.random.default_rng(5).standard_normal((2, 5))
+    wanted = []
+    for which in range(2):
+        steps = np.eye(5) * 1e-30j  # the imaginary part of f(x + ih) is h f'(x), without a difference
+        points = [(x + h, a) if which == 0 else (x, a + h) for h in steps]
+        wanted.append([f(*point, np.array(v)).imag / 1e-30 for point in points])
+    arguments = Tensor(x), Tensor(a), Tensor(np.array(v))
+    for derivative in (ms.jit(ms.grad(f, (0, 1)), unroll_max=1), ms.grad(ms.jit(f, unroll_max=1), (0, 1))):
+        for got, share in zip(derivative(*arguments), wanted, strict=True):
+            np.testing.assert_allclose(got.asnumpy(), share, rtol=1e-12)

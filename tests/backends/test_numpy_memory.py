@@ -77,3 +77,26 @@ func @f(%n: i64[], %x: f32[1000,256], %u: f32[256]) -> (f32[1000,256]) {
     # The argument is not ours: one copy before the loop, one of the result for the caller at most.
     assert peak_of(lambda: program(np.array(900), x, u)) <= 2.1 * x.nbytes
     assert "_scatter_add_into(" in program.source
+
+
+@pytest.mark.parametrize("needed", ["after", "inside"])
+def test_an_accumulator_whose_start_is_needed_too_is_updated_in_place(needed):
+    """One copy before the loop of an array of the program that others read, and none of every trip."""
+    inside = needed == "inside"
+    text = f"""
+func @f(%n: i64[], %x: f32[1000,256], %u: f32[256]) -> (f32[1000,256], f32[1000,256]) {{
+  %s: f32[1000,256] = sqrt %x
+  %y: f32[1000,256] = scan %n (%c = %s) body (%i) {{
+    %r: f32[256] = {"gather %s, %i {axis=-2}" if inside else "sqrt %u"}
+    %d: f32[1000,256] = scatter_add %c, %i, %r {{axis=-2}}
+    yield %d
+  }}
+  return {"%x" if inside else "%s"}, %y
+}}"""
+    program = compiled(text)
+    x, u = np.full((1000, 256), 9.0, np.float32), np.full(256, 4.0, np.float32)
+    start, y = program(np.array(900), x, u)
+    np.testing.assert_array_equal(start, x if inside else np.full_like(x, 3.0))
+    np.testing.assert_array_equal(y[:900], np.full((900, 256), 6.0 if inside else 5.0))
+    np.testing.assert_array_equal(y[900:], np.full((100, 256), 3.0))
+    assert "_scatter_add_into(" in program.source

@@ -157,9 +157,17 @@ def test_saved_ir_brings_its_states_and_constants(call, model):
 def test_a_file_that_is_written_again_loses_what_belonged_to_the_old_one(call, model):
     net = ["dump", "model.py:Net", "--make", "Net(3, 2)", "--args", "f32[4,3]", "-o"]
     assert call(*net, "f.ir").out == "f.ir\nf.ir.npz\n"
-    model.write_text("def f(x):\n    return x * 2\n")
+    model.write_text(model.read_text() + "\ndef f(x):\n    return x * 2\n")
     assert call("dump", "model.py:f", "--args", "f64[2]", "-o", "f.ir").out == "f.ir\n"
     assert not os.path.exists("f.ir.npz")
+    np.savez("f.ir.npz", mine=np.arange(3))  # of the user's: it stays, and is none of what was written
+    assert call("dump", "model.py:f", "--args", "f64[2]", "-o", "f.ir").out == "f.ir\n"
+    problem = "its arrays would take the place of f.ir.npz, which does not belong to it"
+    answer = call(*net, "f.ir")
+    assert (answer.status, answer.out) == (2, "")
+    assert answer.err.endswith(f"autodiff_compiler: f.ir cannot be written: {problem}\n")
+    with np.load("f.ir.npz") as found:
+        assert found["mine"].tolist() == [0, 1, 2]
     assert call("run", "f.ir", "--range", "3", "3", "--json").json["results"][0]["values"] == [6, 6]
 
 

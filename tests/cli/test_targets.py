@@ -83,14 +83,14 @@ def test_what_cannot_be_called(call, model):
 
 
 def test_arguments_that_do_not_fit_the_function(call, model):
+    """What was given stays in the example, and what is missing is added."""
     answer = call("dump", "model.py:loss", "--args", "f32[3]")
-    assert (answer.status, answer.err.splitlines()[-1]) == (
-        2, "autodiff_compiler: --args does not fit loss(w, x): missing a required argument: 'x'",
-    )  # fmt: skip
+    problem = "--args does not fit loss(w, x): missing a required argument: 'x'"
+    example = '; e.g. --args "f32[3] f32[2,3]"'
+    assert (answer.status, answer.err.splitlines()[-1]) == (2, f"autodiff_compiler: {problem}{example}")
     answer = call("gradcheck", "model.py:Net.construct", "--make", "Net(3)", "--args", "f32[3] 1 2")
-    assert (answer.status, answer.err.splitlines()[-1]) == (
-        2, "autodiff_compiler: --args does not fit Net.construct(x): too many positional arguments",
-    )  # fmt: skip
+    problem, example = "--args does not fit Net.construct(x): too many positional arguments", '; e.g. --args "f32[2,3]"'
+    assert (answer.status, answer.err.splitlines()[-1]) == (2, f"autodiff_compiler: {problem}{example}")
 
 
 def test_spaces_and_other_letters_in_paths(call, model):

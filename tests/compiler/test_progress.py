@@ -66,7 +66,7 @@ def test_a_terminal_shows_one_line_which_is_gone_in_the_end(slow, monkeypatch):
 
 
 def test_a_step_without_a_count_is_shown_without_one():
-    compilation = progress._Compilation("f")
+    compilation = progress._Work("compiling f")
     assert str(compilation) == "compiling f: 0 s"
     compilation.step = "reading the function"
     assert str(compilation) == "compiling f: reading the function, 0 s"

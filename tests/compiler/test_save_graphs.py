@@ -1,5 +1,6 @@
 """`save_graphs`: what its levels write (MindSpore's meaning), under which names, and what a failed compile leaves."""
 
+import errno
 import os
 import re
 import shutil
@@ -135,6 +136,30 @@ def test_a_file_is_whole_or_not_there(tmp_path, monkeypatch):
             failure.leave(tmp_path, "00_a.ir", "second\n")
     assert (tmp_path / "00_a.ir").read_text() == "first\n"
     assert [path.name for path in tmp_path.iterdir()] == ["00_a.ir"]
+
+
+@pytest.mark.parametrize(("path", "kind"), [("afile", FileExistsError), ("afile/graphs", NotADirectoryError)])
+def test_a_folder_that_cannot_be_written_is_told(tmp_path, graphs, path, kind):
+    (tmp_path / "afile").write_text("mine")
+    ms.set_context(save_graphs=1, save_graphs_path=str(tmp_path / path))
+    fn = ms.jit(define(PROGRAM))
+    problem = "save_graphs cannot write there .*: set another save_graphs_path, or save_graphs=0: '.*afile.*'"
+    with pytest.raises(kind, match=problem):
+        fn(ms.Tensor(X))
+    ms.set_context(save_graphs=0)
+    np.testing.assert_allclose(fn(ms.Tensor(X)).asnumpy(), np.tanh(X * X).sum(), rtol=1e-6)
+
+
+def test_a_disk_that_is_full_is_told(graphs, monkeypatch):
+    def full(source, target):
+        raise OSError(errno.ENOSPC, "no space left", str(target))
+
+    ms.set_context(save_graphs=1)
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "replace", full)
+        with pytest.raises(OSError, match=r"save_graphs cannot write there \(no space left\).*00_input.ir") as raised:
+            ms.jit(define(PROGRAM))(ms.Tensor(X))
+    assert raised.value.errno == errno.ENOSPC
 
 
 def test_threads_write_to_folders_of_their_own(graphs):

@@ -9,6 +9,7 @@ import pytest
 
 import autodiff_compiler as ms
 from autodiff_compiler import TensorSpec, nn, ops
+from autodiff_compiler.compiler.history import watched
 
 WIDTH, DEPTH = 8, 4
 
@@ -57,6 +58,22 @@ def sections(artifact):
 
 def test_the_head_says_how_to_find_what_is_expensive(sections):
     assert {"`cost()`", "`timing()`", "`profile(fn)`"} <= set(re.findall(r"`[^`]*`", sections["head"][2]))
+
+
+def test_the_parameters_of_an_optimizer_are_counted_not_listed(artifact):
+    text = " ".join(artifact.explain().split())
+    assert "ParameterTuple((" not in text
+    assert "a Parameter object, a Parameter object" not in text
+    (guard,) = [g for g in watched([artifact._compiled]) if g.what == "Adam.parameters"]
+    assert guard.seen == f"a ParameterTuple of {len(NET.trainable_params())} Parameter objects"
+
+
+def test_the_head_of_a_method_names_its_class():
+    spec = TensorSpec(f"f32[16,{WIDTH}]")
+    for method in (NET.construct, NET.blocks[0].construct):
+        said = f"{type(method.__self__).__name__}.construct(f32[16,{WIDTH}])"
+        assert ms.jit(method).lower(spec).explain().startswith(f"{said}\n")
+    assert ms.jit(train_step).lower(spec).of == f"train_step(f32[16,{WIDTH}])"
 
 
 def test_states_are_counted_and_repeated_ones_said_once(artifact, sections):

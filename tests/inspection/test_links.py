@@ -111,12 +111,13 @@ def test_the_line_may_be_given_with_more_of_its_path_or_less(gradient):
     place = line_of("hidden = ops")
     for name in (FILE, "linked_programs.py", "inspection/linked_programs.py", ""):
         assert gradient.where(f"{name}:{place}").place.line == place
+    assert gradient.where(place).place == gradient.where(str(place)).place == gradient.where(f":{place}").place
 
 
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        ("linked_programs.py", 'a line is named as "model.py:14"'),
+        ("linked_programs.py", 'a line is named as "model.py:14", or as 14'),
         ("other.py:3", "nothing was compiled from other.py: there are ops of linked_programs.py"),
         ("programs.py:9", "nothing was compiled from programs.py"),
     ],

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import inspect
 import subprocess
 import sys
 from dataclasses import dataclass
@@ -16,7 +17,7 @@ from autodiff_compiler.common.seed import set_seed
 from autodiff_compiler.compiler.pipeline import numpy_program
 from autodiff_compiler.dtypes import float16, float32, float64
 from autodiff_compiler.errors import UnsupportedCallError
-from autodiff_compiler.inspection.derivative_source import PythonSource, python_of_module
+from autodiff_compiler.inspection.derivative_source import PythonSource, python_of_module, readable
 from autodiff_compiler.inspection.samples import forward, samples_of
 from autodiff_compiler.ir.primitive import REGISTRY
 
@@ -414,6 +415,22 @@ def test_an_mlp_reads_like_a_textbook():
     line = mlp.__code__.co_firstlineno + 1
     assert f"    # test_source.py:{line}: h = ops.tanh(x @ w1 + b1)\n    h = " in body
     assert f"    # backward of test_source.py:{line}: h = ops.tanh(x @ w1 + b1)\n    g = " in body
+
+
+def test_a_backward_pass_without_a_forward_one_begins_below_the_docstring():
+    def f(w):
+        return (w * w).sum()
+
+    lines = grad(f).source(TensorSpec("f32[3]")).splitlines()
+    end = max(i for i, line in enumerate(lines) if line.endswith('"""'))
+    assert lines[end + 1].startswith("    # backward of test_source.py:")
+
+
+@pytest.mark.parametrize("helper", readable.__all__)
+def test_what_is_printed_above_a_program_has_no_parameter_that_it_does_not_read(helper):
+    (function,) = ast.parse(inspect.getsource(getattr(readable, helper))).body
+    read = {node.id for node in ast.walk(function) if isinstance(node, ast.Name)}
+    assert {x.arg for x in function.args.args} <= read
 
 
 def test_control_flow_is_written_as_statements():

@@ -108,6 +108,38 @@ def test_powers_of_0_and_extremes_of_two_nans(mode):
 
 
 @MODES
+@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
+def test_second_derivatives_of_a_power_at_exponent_0(dtype, mode):
+    """Of x**y: 1/x by both, whatever first, though that be infinite; y (y - 1) x**(y - 2) by x; log(x)**2 by y."""
+    info = np.finfo(dtype)
+    x = np.array(
+        [info.smallest_subnormal, 1 / info.max / 2, -info.smallest_subnormal, math.nan, 0.25, -2.0, 4.0], dtype
+    )
+    power = lambda a, b: (a**b).sum()
+    slopes = [lambda a, b, i=i: ms.grad(power, i)(a, b).sum() for i in (0, 1)]
+    second = lambda a, b: tuple(ms.grad(slope, (0, 1))(a, b) for slope in slopes)
+    (xx, xy), (yx, yy) = mode(second)(Tensor(x), Tensor(np.zeros_like(x)))
+    with np.errstate(all="ignore"):
+        inverse, square = np.where(x < 0, np.nan, 1 / x), np.log(x) ** 2  # no derivative by y of negative numbers
+    assert np.isinf(inverse[:2]).all()
+    np.testing.assert_array_equal(xx.asnumpy(), np.zeros_like(x))
+    np.testing.assert_array_equal(xy.asnumpy(), inverse)
+    np.testing.assert_allclose(yx.asnumpy(), inverse, rtol=4 * info.eps)
+    np.testing.assert_allclose(yy.asnumpy(), square, rtol=8 * info.eps)
+    first = mode(lambda a, b: ms.grad(power, (0, 1))(a, b))(Tensor(x), Tensor(np.zeros_like(x)))
+    np.testing.assert_array_equal(first[0].asnumpy(), np.zeros_like(x))
+
+
+@MODES
+def test_0_to_the_power_of_0_counts_as_constant(mode):
+    """Derivatives of both orders by base and exponent, in all their orders."""
+    zero = Tensor([0.0])
+    slopes = [lambda a, b, i=i: ms.grad(lambda c, d: (c**d).sum(), i)(a, b).sum() for i in (0, 1)]
+    second = mode(lambda a, b: tuple(ms.grad(slope, (0, 1))(a, b) for slope in slopes))
+    assert [[g.tolist() for g in pair] for pair in second(zero, zero * 1)] == [[[0.0], [0.0]], [[0.0], [0.0]]]
+
+
+@MODES
 def test_the_second_derivative_of_a_determinant_at_singular_matrices(mode):
     hessian = mode(lambda a: ms.hessian(ops.det)(a))
     expected = np.zeros((2, 2, 2, 2))  # of x00 x11 - x01 x10, everywhere

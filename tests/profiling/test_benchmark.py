@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import importlib.util
+import io
 import json
+import re
 import xml.etree.ElementTree as ET
 
 import numpy as np
 import pytest
 
 import autodiff_compiler as ms
-from autodiff_compiler import Tensor, nn, ops, optim
+from autodiff_compiler import Tensor, nn, ops, optim, progress
 from autodiff_compiler.backends.native.machine import why_not
 from autodiff_compiler.profiling import Benchmark, Measured
 
@@ -23,6 +25,31 @@ def loss(x, w):
 
 def tensor(*shape, seed=0):
     return ms.Tensor(np.random.default_rng(seed).standard_normal(shape).astype(np.float32))
+
+
+def test_times_that_differ_much_from_round_to_round_are_told():
+    """More than half of the median between the quartiles: of 1 to 5 these are 2 and 4, of 9 to 13 10 and 12."""
+    wild = Measured("call", "eager", (1.0, 2.0, 3.0, 4.0, 5.0), None, None)
+    calm = Measured("call", "graph", (9.0, 10.0, 11.0, 12.0, 13.0), None, None)
+    found = Benchmark("f", (wild, calm))
+    (note,) = str(found).split("\n\n")[2:]
+    assert note.startswith("unsteady: the rounds of call (eager) differ by more than half of their median")
+    assert note.strip() in found._repr_html_()
+    assert "unsteady" not in str(Benchmark("f", (calm,)))
+
+
+def test_a_long_measurement_says_how_far_it_is(monkeypatch):
+    """On a terminal, as compilations do."""
+    out = io.StringIO()
+    monkeypatch.setattr(out, "isatty", lambda: True, raising=False)
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setattr(progress, "AFTER", 0.01)
+    monkeypatch.setattr(progress, "EVERY", 0.01)
+    monkeypatch.setattr("sys.stderr", out)
+    ms.benchmark(loss, [tensor(8, 8), tensor(8, 8)], ("eager", "numpy"), seconds=0.2)
+    assert "measuring loss: call, " in out.getvalue()
+    assert re.search(r"\rmeasuring loss: call, (eager|numpy), round \d+, \d+ s", out.getvalue())
+    assert out.getvalue().endswith(" \r"), "nothing of it stays"
 
 
 def test_all_modes_forward_and_gradient():
@@ -44,7 +71,7 @@ def test_all_modes_forward_and_gradient():
     text = str(found)
     assert text.startswith("loss\n")
     assert text.splitlines()[2].split() == ["what", "mode", "median", "spread", "speed-up", "compile", "memory"]
-    assert len(text.splitlines()) == 3 + 2 * len(_MODES)
+    assert len(text.split("\n\n")[1].splitlines()) == 1 + 2 * len(_MODES)
     assert "<table>" in found._repr_html_()
     assert json.loads(json.dumps(found.data()))[1]["mode"] == "graph"
 

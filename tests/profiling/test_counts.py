@@ -110,6 +110,153 @@ def test_what_is_computed_counts_as_often(backend):
     assert (row.calls, row.flops) == (50, 50)
 
 
+# ------------------------------------------------------------------------------------------------ exceptions
+def raising(x, n):
+    i = 0
+    while i < n:
+        x = ops.sin(x)
+        if i == 2:
+            raise ValueError("enough")
+        i += 1
+    return x
+
+
+def unless_four(x):
+    if x[0] == 4.0:
+        raise ValueError("enough")
+    return 2.0 * x
+
+
+def hosted(x, n):
+    i, total = 0, 0
+    while i < n:
+        total = total + i
+        x = ms.py_call(unless_four, x, out=x)
+        i += 1
+    return x, total
+
+
+def deep(x, n):
+    i = 0
+    while i < n + 3:
+        j = 0
+        while j < n:
+            if i * j > 7:
+                raise ValueError("enough")
+            j += 1
+        x = ops.sin(x * j)
+        i += 1
+    return x
+
+
+#: Of a call that raises with the first number, and one that does not with the second: what lines count together, and
+#: how often each loop begins, the outermost first.
+LEFT = {
+    # the third trip raises; two trips
+    raising: (10, 2, {"while": 3 + 3, "ops.sin": 3 + 2, "if i": 3 + 2, "raise": 1, "i += 1": 2 + 2}, [2]),
+    # 1, 2, 4: so does the third
+    hosted: (10, 2, {"while": 3 + 3, "total = total": 3 + 2, "py_call": 3 + 2, "i += 1": 2 + 2}, [2]),
+    # 2 * 4 is reached in the third trip of the outer loop, in the fifth of the inner one
+    deep: (
+        6,
+        2,
+        {
+            "while i": 3 + 6,
+            "while j": (7 + 7 + 5) + 5 * 3,
+            "if i": (6 + 6 + 5) + 5 * 2,
+            "raise": 1,
+            "j += 1": (6 + 6 + 4) + 5 * 2,
+            "ops.sin": 2 + 5,
+            "i += 1": 2 + 5,
+        },
+        [1 + 1, 3 + 5],
+    ),
+}
+
+
+@pytest.mark.parametrize("function", LEFT, ids=lambda f: f.__name__)
+def test_what_ran_before_an_exception_counts_and_nothing_else(backend, function):
+    many, few, wanted, loops = LEFT[function]
+    x = ms.Tensor(np.ones(4096, np.float32))
+    f = ms.jit(function)
+    with ms.profile(f) as p:
+        for _ in range(3):
+            with pytest.raises(ValueError, match="enough"):
+                f(x, ms.Tensor(many))
+            f(x, ms.Tensor(few))
+    lines, first = inspect.getsourcelines(function)
+    numbers = {text: first + next(i for i, line in enumerate(lines) if text in line) for text in wanted}
+    found = {row.line: row.calls for row in p.by("line") if row.file}
+    assert {text: found.get(number) for text, number in numbers.items()} == {t: 3 * n for t, n in wanted.items()}
+    for kind in ("op", "kernel"):
+        assert sorted(row.calls for row in p.by(kind) if "while" in row.ops) == [3 * n for n in loops]
+
+
+# ------------------------------------------------------------------------------------------------ several programs
+def line_calls(profile, text):
+    return [row.calls for row in profile.by("line") if row.text == text]
+
+
+def waves(x):
+    return ops.sin(x) + ops.cos(x)
+
+
+def test_a_line_counts_in_all_programs(backend):
+    f = ms.jit(waves)
+    with ms.profile(f) as p:
+        for n, times in ((30, 5), (70, 7)):
+            for _ in range(times):
+                f(ms.Tensor(np.ones(n, np.float32)))
+    assert p.calls == 12
+    assert line_calls(p, "return ops.sin(x) + ops.cos(x)") == [12]
+
+
+def test_a_line_counts_in_eager_mode_too(backend):
+    """There each op is called by itself: three of five calls, which are five runs of the line."""
+    x = ms.Tensor(np.ones(30, np.float32))
+    f = ms.jit(waves)
+    with ms.profile() as p:
+        for _ in range(5):
+            waves(x)
+        for _ in range(3):
+            f(x)
+    assert line_calls(p, "return ops.sin(x) + ops.cos(x)") == [8]
+
+
+def wave(x):
+    return ops.sin(x) * 2.0
+
+
+def of_three(x, y):
+    return wave(x) + wave(y) + wave(y * x)
+
+
+def test_a_line_counts_for_each_place_that_calls_its_function(backend):
+    f = ms.jit(of_three)
+    x, y = (ms.Tensor(np.full(30, number, np.float32)) for number in (1, 2))
+    with ms.profile(f) as p:
+        for _ in range(4):
+            f(x, y)
+    assert line_calls(p, "return ops.sin(x) * 2.0") == [12]
+    assert line_calls(p, "return wave(x) + wave(y) + wave(y * x)") == [4]
+
+
+def either(x, first):
+    if first:
+        return ops.sin(x)
+    return ops.exp(x)
+
+
+def test_kernels_of_several_programs_are_rows_of_their_own(backend):
+    f = ms.jit(either)
+    x = ms.Tensor(np.ones(30, np.float32))
+    with ms.profile(f) as p:
+        for first, times in ((True, 5), (False, 7)):
+            for _ in range(times):
+                f(x, first)
+    assert sorted((row.ops, row.calls) for row in p.by("kernel") if row.file) == [(("exp",), 7), (("sin",), 5)]
+
+
 # ------------------------------------------------------------------------------------------------ results
 def turned(x):
     t = x.T

@@ -50,11 +50,10 @@ def assert_rows_sum_to_a_run(timing):
         assert timing.outside == 0 or inside < timing.median
 
 
-def test_a_tiny_function_is_mostly_the_call(backend):
-    """Adding three numbers takes next to nothing; the table has the rest, so that it sums to what is said above it."""
+def test_a_tiny_function_has_a_row_for_the_call(backend):
+    """A call has a cost of its own; the table has it, so that it sums to what is said above it."""
     timing = ms.jit(lambda x: x + 1).lower(ms.TensorSpec("f32[3]")).timing(20)
     assert_rows_sum_to_a_run(timing)
-    assert timing.lines[-1].share > 0.3
     for kind in ("line", "kernel", "op"):
         last = timing.table(kind).splitlines()[-1]
         assert "the call itself" in last

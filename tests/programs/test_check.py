@@ -145,6 +145,7 @@ BODIES = {
     "deleted": ("z = x\ndel z\nreturn z", "AC1202", "z"),
     "read in the condition": ("if x.sum() > z:\n    z = x\nreturn x", "AC1202", "z"),
     "in a nested function": ("def g(v):\n    return g(v)\nreturn g(x)", "AC1505", "g(v)"),
+    "generator by a yield that is not reached": ("return x\nyield x", "AC1107", "yield"),
     "no attribute of a list": ("d = []\nreturn d.appnd(x)", "AC1203", "d.appnd"),
 }
 
@@ -370,3 +371,158 @@ def test_changes_by_methods_called_by_name(listed):
         ("AC1602", "dict.update(settings, a=x)"),
         ("AC1602", "list.append(history, x)"),
     ]
+
+
+NOTHING_FOR_SURE = {
+    "a name that is only annotated": "@jit\ndef f(x):\n    y = x + 1\n    y: Tensor\n    return y",
+    "an argument that is annotated": "@jit\ndef f(x):\n    x: Tensor\n    return x * 2",
+    "imported sum": "from autodiff_compiler.numpy import sum\n@jit\ndef f(x):\n    return x * sum([[1.0, 2.0]])",
+    "imported abs": "from autodiff_compiler.numpy import abs\n@jit\ndef f(x):\n    return x * abs([1.0, 2.0, -3.0])",
+    "own len": "def len(x):\n    return 3\n@jit\ndef f(x):\n    return x * len(5)",
+    "argument sum": "@jit\ndef f(x, sum=lambda a, b: b):\n    return x * sum(1, 2)",
+    "own list": "def list():\n    return weight\nheld = list()\n"
+    "@jit\ndef f(x):\n    held[0] = 1.0\n    return x * held",
+    "own set": "def set(v):\n    return v\n@jit\ndef f(x):\n    return x * sum(set([1, 2])) + len({set((1,))})",
+    "nested, not called": "@jit\ndef f(x):\n    def fail():\n        return 1 / 0\n    return x",
+    "nested, called perhaps": "@jit\ndef f(x, n=0):\n    def fail():\n        return 1 // 0\n"
+    "    return fail() if n else x",
+    "called perhaps": "def fail():\n    return 1 // 0\n"
+    "@jit\ndef f(x, n=0):\n    if n:\n        return fail()\n    return x",
+    "nested, refused but not called": "@jit\ndef f(x):\n    def fail():\n        try:\n            history.append(x)\n"
+    "        except ValueError:\n            return nothing\n    return x",
+    "nested, called by itself only": "@jit\ndef f(x):\n    def fail(n):\n        return nothing if n else fail(n)\n"
+    "    return x",
+    "lambda, not called": "@jit\ndef f(x):\n    fail = lambda: nothing\n    return x",
+    "walrus on the left": "@jit\ndef f(x, n=3):\n    r = (n and (y := n + 1)) + y\n    return x * r",
+    "walrus in a comprehension": "@jit\ndef f(x):\n    r = sum([(y := i) for i in range(3)]) + y\n    return x * r",
+    "walrus of a condition": "@jit\ndef f(x, n=3):\n    return x * ((y := 2) if n else 5) + (y if n else 0)",
+    "walrus in a dict": "@jit\ndef f(x):\n    d = {1: (y := 2), y: 3}\n    return x * d[2]",
+    "end of a chain": "@jit\ndef f(x, n=5):\n    if 3 < n < 4 < 1 / 0:\n        return x\n    return x * 2",
+    "global constant": "DEBUG = False\n@jit\ndef f(x):\n    if DEBUG:\n        return nothing(x)\n    return x",
+    "constant of constants": "LEVEL = 1\nDEBUG = LEVEL > 1 and True\n@jit\ndef f(x):\n"
+    "    return nothing(x) if DEBUG or not LEVEL else x",
+    "try that is not reached": "DEBUG = False\n@jit\ndef f(x):\n    if DEBUG:\n        try:\n            print(x)\n"
+    "        except ValueError:\n            pass\n    return x",
+    "function called where nothing gets": "DEBUG = False\ndef log(x):\n    history.append(x)\n@jit\ndef f(x):\n"
+    "    if DEBUG:\n        log(x)\n    return x",
+    "guard by hasattr": "@jit\ndef f(x):\n    if hasattr(np, 'nothing'):\n        return x * np.nothing(3)\n"
+    "    return x",
+    "name of a guard": "HAS = hasattr(np, 'nothing')\n@jit\ndef f(x):\n    return np.nothing(x) if HAS else x",
+    "guard by version": "import sys\n"
+    "@jit\ndef f(x):\n    if sys.version_info >= (4, 0):\n        return np.nothing(x)\n"
+    "    elif sys.version_info[0] < 3:\n        return nothing(x)\n    return x",
+    "while False": "@jit\ndef f(x):\n    while False:\n        nothing()\n    return x",
+    "loop over nothing": "@jit\ndef f(x):\n    for y in ():\n        x = nothing(y)\n"
+    "    return x, [nothing for y in ()]",
+    "after return": "@jit\ndef f(x):\n    return x\n    return nothing",
+    "after an if of two returns": ""
+    "@jit\ndef f(x):\n    if x.sum() > 1:\n        return x\n    else:\n        return -x\n"
+    "    history.append(x)",
+    "after a known return": "FAST = True\n"
+    "@jit\ndef f(x):\n    if FAST:\n        return x\n    history.append(x)\n    return x",
+    "after break": "@jit\ndef f(x):\n    for i in range(3):\n        x = x + i\n        break\n"
+    "        nothing()\n    return x",
+    "choice by a tuple": "@jit\ndef f(x):\n    return x if (1,) else nothing",
+    "never the second": "@jit\ndef f(x):\n    return (False and nothing, True or nothing, 3 < 2 < nothing), x",
+    "text of an assert": "@jit\ndef f(x):\n    assert True, 1 / 0\n    return x",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("program", NOTHING_FOR_SURE.values(), ids=NOTHING_FOR_SURE.keys())
+def test_what_compiles_and_runs_is_no_alarm(listed, program):
+    assert listed(program) == []
+    define(HEAD + program)(ms.Tensor([1.0, 2.0, 3.0]))
+
+
+BOUND_AGAIN = {
+    "in a tuple": "self.items, self.k = weight, 3",
+    "after a star": "[*self.rest, self.items] = [3, weight]",
+    "with an annotation": "self.items: Parameter = weight",
+    "in a loop": "for self.items in [weight]:\n            pass",
+    "by setattr": "setattr(self, 'items', weight)",
+    "by a computed name": "for name in ('items',):\n            setattr(self, name, weight)",
+    "by insert_param_to_cell": "del self.items\n        self.insert_param_to_cell('items', weight)",
+    "outside": "pass\n\ndef change(net):\n    net.items = weight",
+    "in a subclass": "pass\n\nclass Sub(Net):\n    def __init__(self):\n        super().__init__()\n"
+    "        self.items = weight",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("statement", BOUND_AGAIN.values(), ids=BOUND_AGAIN.keys())
+def test_an_attribute_that_is_bound_again_is_not_known(listed, statement):
+    program = f"""class Net(nn.Cell):
+    def construct(self, x):
+        self.items[0] = 5.0
+        return x * self.items
+
+    def __init__(self):
+        super().__init__()
+        self.items = []
+        {statement}
+"""
+    path_program = program.replace("\n        " + statement, "")
+    assert listed(program) == []
+    assert listed(path_program) == [("AC1602", "self.items[0]")]
+
+
+def test_attributes_of_classes_that_have_nothing_to_do_with_each_other(listed):
+    one = "class {}(nn.Cell):\n    def __init__(self):\n        super().__init__()\n        self.log = []\n"
+    append = "    def construct(self, x):\n        self.log.append(x)\n        return x\n"
+    found = [("AC1602", "self.log.append(x)")]
+    assert listed(one.format("A") + append + one.format("B")) == found
+    assert listed(one.format("A") + append + one.format("B").replace("nn.Cell", "A")) == []
+
+
+def test_an_attribute_that_is_a_constant(listed):
+    program = """
+        class Net(nn.Cell):
+            def __init__(self, loud=False):
+                super().__init__()
+                self.debug = False
+                self.loud = loud
+            def construct(self, x):
+                if self.debug:
+                    self.nothing(x)
+                    history.append(x)
+                if self.loud:
+                    settings["x"] = x
+                return x
+    """
+    assert listed(program) == [("AC1602", 'settings["x"]')]
+
+
+def test_what_arguments_decide_is_listed(listed):
+    program = """
+        CHANGED = False
+        def change():
+            global CHANGED
+            CHANGED = True
+        def log(x):
+            history.append(x)
+        @jit
+        def f(x, debug=False):
+            if debug:
+                log(x)
+            if CHANGED:
+                seen.add(1)
+            def later(v):
+                settings["v"] = v
+            return [g(x) for g in (later,)]
+    """
+    assert listed(program) == [("AC1602", "history.append(x)"), ("AC1602", "seen.add(1)"), ("AC1602", 'settings["v"]')]
+
+
+def test_constants_in_functions_that_are_always_called(listed):
+    program = """
+        def outer(x):
+            return inner(x) + (y := 1)
+        def inner(x):
+            return x * [1, 2][5]
+        @jit
+        def f(x):
+            z = y + (y := 2)
+            def g():
+                return 1 // 0
+            return outer(x) * g()
+    """
+    assert listed(program) == [("IndexError", "[1, 2][5]"), ("AC1202", "y"), ("ZeroDivisionError", "1 // 0")]

@@ -58,6 +58,23 @@ def test_the_picture_of_a_dump_is_what_its_command_prints(tmp_path: Path) -> Non
     assert drawn[first:] == [re.sub(r" +@", " @", line) for line in wanted]
 
 
+def test_dumps_among_commands_are_not_coloured_as_commands() -> None:
+    """To shells "%" is a prompt, to IR the beginning of a name."""
+    pytest.importorskip("pygments", reason="the site is made with it")
+    from pygments.lexers import get_lexer_by_name
+    from pygments.token import Generic
+
+    import console_lexer  # noqa: F401
+
+    dump = re.search(r"^func @.*?^}\n", (ROOT / "docs/tutorials/read_a_dump.md").read_text("utf-8"), re.M | re.S)[0]
+    command = 'python -m autodiff_compiler dump settle.py:settle \\\n    --args "f32[2] f32[2]"\n'
+    tokens = list(get_lexer_by_name("console").get_tokens(f"$ {command}{dump}"))
+    printed = "".join(text for kind, text in tokens if kind is Generic.Output)
+    assert printed == dump
+    assert [text for kind, text in tokens if kind is Generic.Prompt] == ["$ "]
+    assert any(text == '"f32[2] f32[2]"' and kind is not Generic.Output for kind, text in tokens)
+
+
 def test_the_navigation_names_every_page() -> None:
     named = re.findall(r": (\S+\.md|\S+/)$", (ROOT / "mkdocs.yml").read_text("utf-8"), re.MULTILINE)
     folders = tuple(name for name in named if name.endswith("/"))

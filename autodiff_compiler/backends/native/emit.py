@@ -11,7 +11,7 @@ import struct
 from collections.abc import Callable, Sequence
 from typing import NamedTuple, TypeAlias
 
-__all__ = ["Int", "Reg", "Text", "bits_of", "float_text", "i64", "known", "mangled", "pointer", "vector"]
+__all__ = ["LEAVE", "Int", "Reg", "Text", "bits_of", "float_text", "i64", "known", "mangled", "pointer", "vector"]
 
 
 class Reg(NamedTuple):
@@ -62,6 +62,8 @@ def bits_of(number: float) -> int:
 
 #: What a branch says of its test that hardly ever holds: registers are kept for the other arm.
 RARE = ', !prof !{!"branch_weights", i32 1, i32 4000}'
+#: The block of a function that is left early.
+LEAVE = "leave"
 
 
 class Text:
@@ -83,6 +85,8 @@ class Text:
         self.aligned = False
         #: whether elementary functions are called, and not written in place
         self.sparing = False
+        #: whether it may be left early
+        self.leaves = False
         #: comments in front of it
         self.about: list[str] = []
         self._count = 0
@@ -322,12 +326,10 @@ class Text:
             for a, b in zip(*values, strict=True)
         ]
 
-    def leave_if(self, test: Reg, value: str) -> None:
-        """``if test: return value``; what follows runs where it does not hold."""
-        out, on = self.fresh("leave")[1:], self.fresh("on")[1:]
-        self.do(f"br i1 {test.text}, label %{out}, label %{on}")
-        self.enter(out)
-        self.do(f"ret {value}")
+    def leave_if(self, test: Reg) -> None:
+        """``if test:`` on to the block `LEAVE`, which whoever ends the function writes; else to what follows."""
+        self.leaves, on = True, self.fresh("on")[1:]
+        self.do(f"br i1 {test.text}, label %{LEAVE}, label %{on}")
         self.enter(on)
 
     def ret(self, value: str = "void") -> None:

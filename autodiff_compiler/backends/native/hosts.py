@@ -15,6 +15,7 @@ import numpy as np
 from ...errors import CompileError
 from ...ir.core import Op
 from ...ir.primitive import kernel_of
+from ...ir.printer import attributes_text, comment_text
 from ...ir.types import TensorType
 from ...source import Loc, line_of
 from .emit import i64
@@ -157,10 +158,18 @@ def call_host(
         if not isinstance(r.type, TensorType):
             raise NotNativeError(f"{op.defn.name} makes {r.type}")
         results.append(low.array(r.type) if r.type.shape == () else low.target(r))
+    low.text.note(f"Python runs: {_told(low, op)}")
     call_python(low, run, operands, results, copies=copies, returns=returns, loc=op.loc)
     for r, array in zip(op.results, results, strict=True):
         if array.shape == ():
             low.env[r] = Spread(array.type, low.one.load(array.base, array.dtype))
+
+
+def _told(low: Lowering, op: Op) -> str:
+    """What a call does that the code does not show: the op with its attributes, and what a callable tells."""
+    called = [op.attr(word) for word in ("exception", "fn") if word in op.defn.schema]
+    tells = [getattr(low.module.callables.get(name.removeprefix("@")), "tells", None) for name in called]
+    return comment_text(" ".join([f"{op.defn.name}{attributes_text(op)}", *filter(None, tells)]))
 
 
 def call_python(
@@ -190,7 +199,7 @@ def call_python(
     text.needs["call_host"] = _CALL_HOST.replace("<host>", low.context.place("host"))
     text.declares.update(_DECLARES)
     failed = text.make("i32", f"call i32 @call_host({number}, {table.base})")
-    text.leave_if(text.make("i1", f"icmp ne {failed}, 0"), "i32 1")
+    text.leave_if(text.make("i1", f"icmp ne {failed}, 0"))
     low.may_fail()
 
 

@@ -95,7 +95,7 @@ def burn(low: Lowering, cost: int) -> None:
 
     def look() -> list[Reg]:
         failed = text.make("i32", "call i32 @poll()")
-        text.leave_if(text.make("i1", f"icmp ne {failed}, 0"), "i32 1")
+        text.leave_if(text.make("i1", f"icmp ne {failed}, 0"))
         return [i64(_PATIENCE)]
 
     (low.fuel,) = text.branch(text.make("i1", f"icmp slt {left}, 0"), look, lambda: [left], rare=True)

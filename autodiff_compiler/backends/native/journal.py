@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from math import prod
 from typing import TYPE_CHECKING
 
-from ...ir.core import Op, Value
+from ...ir.core import Block, Op, Value
 from ..base import Move, Piece
 from ..stacks import Bytes, Stacks
 from .values import HOST, Array, Buffer, Spread, size_of
@@ -53,12 +53,12 @@ class Journal:
         self._last: list[Move] = []
 
     @contextmanager
-    def block(self) -> Iterator[list[Piece]]:
+    def block(self, block: Block) -> Iterator[list[Piece]]:
         """A block is written."""
         pieces: list[Piece] = []
         laps = self.low.laps
         if laps is not None:
-            laps.open_block()
+            laps.open_block(block)
         yield pieces
         if laps is not None:
             laps.close_block()

@@ -523,13 +523,10 @@ class Kernels:
 
     def _to_float(self, x: Lane, dtype: DType) -> Lane:
         to = self.type_of(dtype)
-        op = "sitofp" if x.dtype.kind == "i" else "uitofp"
         if not x.dtype.is_float:
-            if dtype.bits == 16 and x.dtype.bits > 16:
-                x = self._let(f"{op} {x.reg} to {self.type_of(float64)}", float64)
-            else:
-                rhs = f"{op} {x.reg} to {to}"
-                return self._rounded(self.text.let(to, rhs), dtype)
+            op = "sitofp" if x.dtype.kind == "i" else "uitofp"
+            # By f32 to 16 bits: f16 has no finite number where f32 must round, and ml_dtypes rounds twice to bfloat16.
+            return self._rounded(self.text.let(to, f"{op} {x.reg} to {to}"), dtype)
         if x.dtype is float64:
             if dtype is float16:
                 return self._rounded(self._sticky(x.reg), dtype)

@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ...ir.core import Block, Op
 from ..base import Piece
-from ..timed import Counted, Span, Times, Waiting, alone, counted
+from ..timed import Counted, Span, Times, Waiting, alone, counted, may_leave
 from .engine import load
 
 if TYPE_CHECKING:
@@ -83,10 +84,16 @@ done:
 
 
 class _Block:
-    """A block that is being written: where it begins, and pieces on single numbers that no span has taken yet."""
+    """A block that is being written: where it begins, and pieces on single numbers that no span has taken yet.
+
+    Where exceptions may end the block, `rows` counts its ops by where they stand, as numbers are computed whenever it
+    suits; `behind`: by op that one may leave, the row of what stands behind it.
+    """
 
     def __init__(self, where: int) -> None:
         self.where = where
+        self.rows: dict[Op, int] = {}
+        self.behind: dict[Op, int] = {}
         self.waiting: Waiting = []
         self.spans: list[Span] = []
         self.entry: int | None = None
@@ -122,9 +129,17 @@ class Laps:
         low.text.do("%clock = alloca i64, align 8")
         low.text.do("call void @lap.start(ptr %clock)")
 
-    def open_block(self) -> None:
+    def open_block(self, block: Block) -> None:
         """A block begins to be written."""
-        self._blocks.append(_Block(len(self.low.text.lines)))
+        made = _Block(len(self.low.text.lines))
+        self._blocks.append(made)
+        leaving = [op for op in block.ops if may_leave(op)]
+        if leaving:
+            row = self._counter(made.where)
+            for op in block.ops:
+                made.rows[op] = row
+                if op in leaving:
+                    made.behind[op] = row = self._next()
 
     def close_block(self) -> None:
         """The block opened last is written."""
@@ -139,7 +154,8 @@ class Laps:
         part.blocks.append(tuple(block.spans))
         part.entries.append(block.entry)
         if block.waiting:
-            row = block.spans[-1].number if block.spans else self._counter(block.where)
+            done = all(row is not None for _, row in block.waiting)
+            row = 0 if done else block.spans[-1].number if block.spans else self._counter(block.where)
             part.inner += counted(block.waiting, row)
 
     def open_piece(self) -> None:
@@ -149,33 +165,47 @@ class Laps:
     def close_piece(self, piece: Piece, kernels: list[str]) -> None:
         """The piece opened last is written; a reading ends it, unless it is over before the clock is read."""
         part, block = self._parts.pop(), self._blocks[-1]
-        timed = any(part.blocks)
-        pieces: Waiting = [*block.waiting, (alone(piece), None), *part.inner]
-        if not timed and (piece.scalar or (piece.blocks and piece.ops[0].defn.name == "if")):
+        first, timed = piece.ops[0], any(part.blocks)
+        untimed = not timed and (piece.scalar or (piece.blocks and first.defn.name == "if"))
+        own = block.rows[first] if block.rows and (untimed or first in block.behind) else None
+        pieces: Waiting = [*block.waiting, (alone(piece), own), *part.inner]
+        if untimed:
             block.waiting = pieces
-            return
+        else:
+            self._span(piece, kernels, part, pieces, own)
+        if first in block.behind:
+            self._counter(len(self.low.text.lines), block.behind[first])
+
+    def _span(self, piece: Piece, kernels: list[str], part: _Part, pieces: Waiting, begun: int | None) -> None:
+        """A reading ends the piece and those that waited."""
+        block = self._blocks[-1]
         if not block.spans and self._parts:  # what was done before the block belongs to what the block is of
             block.entry = self._next()
             self.low.text.lines.insert(block.where, self._reading(block.entry))
         number, block.waiting = self._read(), []
-        if not timed:
-            block.spans.append(Span(number, counted(pieces, number), " ".join(kernels)))
+        if not any(part.blocks):
+            block.spans.append(Span(number, counted(pieces, number), " ".join(kernels), begun=begun))
             return
         inner = {name for spans in part.blocks for span in spans for one in (span, *span.inner()) for name in one.names}
         own = " ".join(name for name in kernels if name not in inner)
         blocks, entries = tuple(part.blocks), tuple(part.entries)
-        block.spans.append(Span(number, counted(pieces, number), own, piece.ops[0], blocks, entries))
+        block.spans.append(Span(number, counted(pieces, number), own, piece.ops[0], blocks, entries, begun))
 
     def end(self, last: Sequence[Piece]) -> None:
         """Results are where they leave; `last`: what took them there."""
         text, self._last = self.low.text, tuple(last)
-        for row, counter in self._counters.items():
-            ran = text.make("i64", f"load i64, ptr {counter}, align 8")
-            text.do(f"call void @lap.ran({ran}, i64 {_ROW * row})")
+        self.leave()
         text.lines.append(self._reading(0))
         # The optimizer makes registers of them.
         starts = [(f"  {x} = alloca i64, align 8", f"  store i64 0, ptr {x}, align 8") for x in self._counters.values()]
         text.lines[1:1] = [line for lines in starts for line in lines]
+
+    def leave(self) -> None:
+        """The program is left: the counts go into the table."""
+        text = self.low.text
+        for row, counter in self._counters.items():
+            ran = text.make("i64", f"load i64, ptr {counter}, align 8")
+            text.do(f"call void @lap.ran({ran}, i64 {_ROW * row})")
 
     def times(self, arena: int) -> Times:
         """The table of the program."""
@@ -193,9 +223,9 @@ class Laps:
         self.low.text.lines.append(self._reading(number))
         return number
 
-    def _counter(self, where: int) -> int:
-        """Counts how often a block runs that begins there."""
-        text, number = self.low.text, self._next()
+    def _counter(self, where: int, row: int | None = None) -> int:
+        """Counts, in a row of its own or this one, how often what begins there runs."""
+        text, number = self.low.text, self._next() if row is None else row
         counter, ran, more = (text.fresh(x) for x in ("runs", "ran", "ran"))
         self._counters[number] = counter
         text.lines[where:where] = [

@@ -20,7 +20,7 @@ from ...runtime.commits import sees_state
 from ...source import Loc
 from .arena import place_buffers
 from .clusters import Axes, Cluster
-from .emit import Reg, Text, i64
+from .emit import LEAVE, Reg, Text, i64
 from .formulas import apply_formula, has_formula
 from .fusing import memory_of, source_of, write_cluster, write_walk
 from .grouping import items
@@ -382,7 +382,7 @@ class Lowering:
 
     # ------------------------------------------------------------------------------------------- ops
     def block(self, block: Block) -> None:
-        with self.journal.block() as pieces:
+        with self.journal.block(block) as pieces:
             for item in items(block):
                 self.tick += 1
                 ops = item.ops if isinstance(item, Cluster) else [item]
@@ -502,6 +502,11 @@ class Lowering:
         if self.laps is not None:
             self.laps.end(self.journal.last())
         self.text.ret("i32 0")
+        if self.text.leaves:
+            self.text.enter(LEAVE)
+            if self.laps is not None:
+                self.laps.leave()
+            self.text.ret("i32 1")
         self._finish()
 
     def _commit(self) -> None:

@@ -96,7 +96,7 @@ class Room:
         return text.whole(text.mul(most, step))
 
     def _leave_without(self, place: Reg) -> None:
-        self.text.leave_if(self.text.make("i1", f"icmp eq {place}, null"), "i32 1")
+        self.text.leave_if(self.text.make("i1", f"icmp eq {place}, null"))
 
 
 _DECLARES = {

@@ -83,7 +83,12 @@ class Vectors:
         return self.text.intrinsic("sqrt", x)
 
     def copysign(self, x: Reg | float, sign: Reg) -> Reg:
-        return self.text.intrinsic("copysign", self.number(x), sign)
+        if self.width > 1 or not self.single:
+            return self.text.intrinsic("copysign", self.number(x), sign)
+        # LLVM would take the sign from the f64 that a single f32 was rounded from, and then round it to f16 by a call.
+        least, most = -(2**31), 2**31 - 1
+        bits = self.iop("and", self.bits_of(self.number(x)), most)
+        return self.of_bits(self.iop("or", bits, self.iop("and", self.bits_of(sign), least)))
 
     def rint(self, x: Reg) -> Reg:
         """The nearest whole number, the even one of two."""

@@ -16,7 +16,7 @@ import numpy as np
 from ...ir.core import Module, Op
 from ..base import Piece
 from ..op_by_op import piece_of
-from ..timed import Counted, Span, Table, Times, Waiting, alone, counted
+from ..timed import Counted, Span, Table, Times, Waiting, alone, counted, may_leave
 from .program import Branch, Exit, FunctionCode, Loop, Node, Step
 from .syntax import Var, assign, call, load, number, store
 
@@ -109,7 +109,7 @@ class _Writer:
         if self.inner:
             self._count()
         elif self.waiting:  # else their time would be that of handing out results
-            self._span(self.waiting)
+            self._span()
             self._read()
         entry = self.laps.new() if self.spans and self.inner else None
         if entry is not None:
@@ -125,30 +125,39 @@ class _Writer:
             self.made.append(node)
             self.start, self.before = len(self.made), len(self.spans)
             return
-        self.made.append(node)
         own = pieces[-1][0] if pieces and not isinstance(node, Step) else None
-        if own is None or not own.blocks:
-            self.waiting += pieces
+        control = own if own is not None and own.blocks else None
+        self.waiting += pieces if control is None else [*pieces[:-1], (alone(control), None)]
+        leaving = any(may_leave(op) for piece, _ in pieces for op in piece.ops)
+        if leaving:
+            self._count()
+        begun = self.waiting[-1][1] if leaving else None
+        self.made.append(node)
+        before = len(self.spans)
+        if control is None:
             if not all(piece.scalar for piece, _ in pieces):
-                self._span(self.waiting)
-            return
-        blocks = self._blocks(node, own)
-        self.waiting += [*pieces[:-1], (alone(own), None), *[x for block in blocks for x in block.waiting]]
-        if any(block.spans for block in blocks):
-            inner = tuple(block.spans for block in blocks), tuple(block.entry for block in blocks)
-            self._span(self.waiting, own.ops[0], *inner)
-        elif isinstance(node, Loop):
-            self._span(self.waiting)
+                self._span(begun)
+        else:
+            blocks = self._blocks(node, control)
+            self.waiting += [x for block in blocks for x in block.waiting]
+            if any(block.spans for block in blocks):
+                inner = tuple(block.spans for block in blocks), tuple(block.entry for block in blocks)
+                self._span(begun, control.ops[0], *inner)
+            elif isinstance(node, Loop):
+                self._span(begun)
+        if leaving:  # a span that this has made runs as often as what follows
+            self.start, self.before = len(self.made), before
 
     def _span(
         self,
-        pieces: Waiting,
+        begun: int | None = None,
         control: Op | None = None,
         blocks: tuple[tuple[Span, ...], ...] = (),
         entries: tuple[int | None, ...] = (),
     ) -> None:
+        """What waits ends here."""
         number = self.laps.new()
-        self.ended = Span(number, counted(pieces, number), "", control, blocks, entries)
+        self.ended = Span(number, counted(self.waiting, number), "", control, blocks, entries, begun)
         self.spans.append(self.ended)
         self.waiting = []
 

@@ -107,6 +107,9 @@ def _header(code: ModuleCode, module: Module) -> str:
         lines.append(
             f"It calls functions back that this file does not hold: put them into CALLABLES as {', '.join(missing)}."
         )
+        tells = {name: getattr(module.callables[name], "tells", None) for name in missing}
+        told = [f"    {name}: {text}" for name, text in tells.items() if text is not None]
+        lines += [line.replace("\\", "\\\\").replace('"""', '\\"\\"\\"') for line in ["", *told] if told]
     return "\n".join([*lines, '"""'])
 
 

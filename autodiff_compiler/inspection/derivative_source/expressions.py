@@ -7,6 +7,7 @@ tables here hold only where a reader expects other words for the same: `a @ b`, 
 from __future__ import annotations
 
 import ast
+import inspect
 import re
 from types import SimpleNamespace
 from typing import Any
@@ -198,7 +199,8 @@ def kernel_tree(op: Op, operands: list[ast.expr], support: Support) -> ast.expr:
     """The expression of an op that has a kernel, or a call of a function that `support` prints."""
     name = op.defn.name
     if name in READABLE:
-        written = {k: literal(v) for k, v in attributes(op).items()}
+        taken = inspect.signature(READABLE[name]).parameters
+        written = {k: literal(v) for k, v in attributes(op).items() if k in taken}
         return call(support.include(READABLE[name], name), *operands, **written)  # type: ignore[arg-type]
     if name in _TREES:
         return _TREES[name](op, *operands)

@@ -21,7 +21,7 @@ class Layout:
 
     def __init__(self) -> None:
         self.lines: list[str] = []
-        self._said: tuple[str, int, str] | None = None
+        self._said: tuple[str, int, str, tuple[str, ...]] | None = None
 
     def body(self, statements: list[Statement], depth: int, around: Loc | None = None) -> None:
         """The statements, each group under a comment with the line that it comes from, if not that `around` them."""
@@ -61,6 +61,8 @@ class Layout:
         if other:
             self.add("else:", depth)
             self.body(other, depth + 1, s.loc)
+        if self._said is not None and s.loc is not None and self._said != _key(s.loc):
+            self._said = "", 0, self._said[2], ()  # what was said inside holds no longer
 
     def add(self, text: str, depth: int) -> None:
         self.lines += wrapped(quoted(text), depth * _INDENT)
@@ -72,19 +74,21 @@ class Layout:
         place, key = loc.of_user(), _key(loc)
         if key == self._said:
             return
-        if loc.tag == "adjoint" and (self._said is None or self._said[2] == "") and depth == 1 and self.lines:
+        if loc.tag == "adjoint" and self._said is not None and self._said[2] == "" and depth == 1:
             self.lines.append("")  # here the backward pass begins
         self._said = key
         text = line_of(place.file, place.line).strip()
         said = {"adjoint": "backward of ", "recomputed": "once more: "}.get(loc.tag, "")
         where = place.short if not place.file.startswith("<") else place.file
+        where = ", ".join(dict.fromkeys([where, *key[3]]))
         comment = " " * (depth * _INDENT) + f"# {said}{where}" + (f": {text}" if text else "")
         self.lines.append(comment if len(comment) <= WIDTH else comment[: WIDTH - 4] + " ...")
 
 
-def _key(loc: Loc) -> tuple[str, int, str]:
+def _key(loc: Loc) -> tuple[str, int, str, tuple[str, ...]]:
+    """The line of a place, what was made of it, and the other lines that the same is written on."""
     place = loc.of_user()
-    return place.file, place.line, loc.tag
+    return place.file, place.line, loc.tag, tuple([at.of_user().short for at in loc.also])
 
 
 def _assignment(s: Assign) -> ast.stmt:

@@ -1,7 +1,8 @@
 """Short functions for ops whose kernels are long because they are fast: printed above the programs that call them.
 
-Each says the same as the kernel of the primitive of its name and takes the same operands and attributes.  They use
-NumPy and builtins only, change no operand, and have no annotations, as their text becomes part of programs.
+Each says the same as the kernel of the primitive of its name and takes the same operands, and those attributes that it
+needs.  They use NumPy and builtins only, change no operand, and have no annotations, as their text becomes part of
+programs.
 """
 
 import numpy as np
@@ -123,7 +124,7 @@ def window_spread(g, size, kernel, stride, padding):
     return out[inner_elements(before, size)]
 
 
-def add_along_axis(x, index, updates, axis, distinct):
+def add_along_axis(x, index, updates, axis):
     """The array with every update added at the place along one axis that the index names for it."""
     out, place = x.copy(), list(np.indices(index.shape, sparse=True))
     place[axis] = index

@@ -31,7 +31,7 @@ def page(artifact: Artifact, timing: Timing | None = None) -> str:
     """The report as text; `timing` is what `Artifact.timing` measured, shown beside the estimates."""
     data = report_data(artifact, timing)
     parts = {
-        "title": html.escape(f"{data['name']}({data['arguments']})"),
+        "title": html.escape(artifact.of),
         "style": _file("report.css"),
         "script": _file("report.js") + _file("charts.js"),
         # No tag can begin inside: a source may contain "</script>".
@@ -58,8 +58,6 @@ def report_data(artifact: Artifact, timing: Timing | None = None) -> dict[str, A
     number = {place: i for i, place in enumerate(places)}
     cost = artifact.cost()
     return {
-        "name": artifact._name,
-        "arguments": artifact._arguments,
         "backend": cost.backend,
         "files": [_source(links, file) for file in links.files],
         "places": [[links.files.index(place.file), place.line] for place in places],
@@ -89,7 +87,13 @@ def _source(links: Links, file: str) -> dict[str, Any]:
 
 
 def _stage(links: Links, stage: str, number: dict[Place, int]) -> dict[str, Any]:
-    return {"lines": links.lines[stage], "ops": [_op(op, number) for op in links.ops[stage]]}
+    return {"lines": links.lines[stage], **_ops(links.ops[stage], number)}
+
+
+def _ops(ops: Iterable[OpLine], number: dict[Place, int]) -> dict[str, Any]:
+    """The ops, and again those that other lines have, too."""
+    also = [_op(at, number) for op in ops for at in op.also]
+    return {"ops": [_op(op, number) for op in ops], "also": also}
 
 
 def _op(op: OpLine, number: dict[Place, int]) -> list[Any]:

@@ -1,4 +1,4 @@
-// Pictures below the panes: bytes over time, and the graph.
+// Below the panes: time by line, bytes over time, and the graph; and the legend of the times.
 
 const SVG = "http://www.w3.org/2000/svg";
 function shape(tag, attributes, text) {
@@ -6,6 +6,47 @@ function shape(tag, attributes, text) {
   for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, value);
   if (text !== undefined) made.textContent = text;
   return made;
+}
+
+// ------------------------------------------------------------------------------------------------- time by line
+/** What the bars beside the source mean. */
+function showLegend() {
+  const parts = new Set([...times.values()].flatMap((of) => [...of.keys()])), box = panes.source.about;
+  if (!parts.size) return;
+  box.append("time: ");
+  for (const part of parts) {
+    const item = element("span");
+    item.append(element("i", `key ${kindOf(part)}`), part || "forward");
+    box.append(item);
+  }
+  box.title = `the ${data.measured.length ? "measured" : "estimated"} time of each line: ${[...parts].map((part) => part || "forward").join(", ")}`;
+}
+
+function showCosts() {
+  const table = element("table"), head = element("tr"), kind = data.measured.length ? "measured" : "estimated";
+  for (const [text, name] of [["line"], ["source"], ["part"], [kind, "amount"], ["share", "amount"], [""]]) {
+    head.append(element("th", name, text));
+  }
+  table.append(head);
+  const all = [...times].flatMap(([place, parts]) => [...parts].map(([part, seconds]) => ({ place, part, seconds })));
+  const inside = all.reduce((n, x) => n + x.seconds, 0), sum = Math.max(inside, data.seconds[kind] || 0);
+  for (const { place, part, seconds } of all.sort((a, b) => b.seconds - a.seconds).slice(0, 200)) {
+    const row = element("tr", "go"), bar = element("span", `bar ${kindOf(part)}`);
+    cells(row, [nameOf(place), "mono"], [textOf(place).slice(0, 70), "mono"], [part || "forward"]);
+    cells(row, [duration(seconds), "amount"], [`${((100 * seconds) / sum).toFixed(0)} %`, "amount"], [""]);
+    bar.style.width = `${(160 * seconds) / all[0].seconds}px`;
+    row.lastChild.append(bar);
+    row.addEventListener("click", () => pinPlace(place));
+    table.append(row);
+  }
+  const rest = sum - inside;
+  if (all.length && rest > 0.001 * sum) {
+    const row = element("tr", "rest");
+    cells(row, [""], ["outside of these lines, and the call itself"], [""]);
+    cells(row, [duration(rest), "amount"], [`${((100 * rest) / sum).toFixed(0)} %`, "amount"], [""]);
+    table.append(row);
+  }
+  $("costs").replaceChildren(all.length ? table : element("p", "hint", "There is no estimate for this backend."));
 }
 
 // ------------------------------------------------------------------------------------------------- memory

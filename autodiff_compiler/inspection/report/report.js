@@ -37,9 +37,13 @@ function textOf(place) {
   const [number, line] = data.places[place], file = data.files[number];
   return (file.lines[line - file.first] || "").trim();
 }
+/** The ops of a stage, again for every other line that has them, too. */
+function opsOf(stage) {
+  return [...data.stages[stage].ops, ...data.stages[stage].also];
+}
 /** By place: those of the functions that it calls. */
 const callees = new Map();
-for (const [, , , own, ...callers] of [...data.stages.front.ops, ...data.stages.opt.ops]) {
+for (const [, , , own, ...callers] of ["front", "opt"].flatMap(opsOf)) {
   for (const place of callers) callees.set(place, (callees.get(place) || new Set()).add(own));
 }
 /** Seconds by place, then by part. */
@@ -59,7 +63,7 @@ const most = Math.max(0, ...[...times.values()].map(total));
 
 // ------------------------------------------------------------------------------------------------- tokens
 const TOKENS = {
-  ir: /(?<comment>\/\/.*$|@ [^%"]*$)|(?<name>%\w+)|(?<string>"(?:[^"\\]|\\.)*")|(?<word>\b(?:func|return|yield|state|constant|callable|if|then|else|while|cond|body|scan|call)\b)|(?<number>(?<![\w%.])-?\d[\w.+-]*)/g,
+  ir: /(?<comment>\/\/.*$|@ [^%"]*?(?= *(?:\/\/|$)))|(?<name>%\w+)|(?<string>"(?:[^"\\]|\\.)*")|(?<word>\b(?:func|return|yield|state|constant|callable|if|then|else|while|cond|body|scan|call)\b)|(?<number>(?<![\w%.])-?\d[\w.+-]*)/g,
   python: /(?<comment>#.*$)|(?<string>"""|'''|[rbf]{0,2}"(?:[^"\\]|\\.)*"|[rbf]{0,2}'(?:[^'\\]|\\.)*')|(?<word>\b(?:def|class|return|if|elif|else|for|while|in|not|and|or|is|with|as|import|from|del|lambda|try|except|finally|raise|pass|break|continue|yield|global|nonlocal|assert|None|True|False)\b)|(?<number>(?<![\w.])\d[\w.]*)/g,
   llvm: /(?<comment>;.*$)|(?<name>[%@][\w.]+)|(?<string>"(?:[^"\\]|\\.)*")|(?<word>\b(?:define|declare|internal|call|ret|br|phi|load|store|getelementptr|select|icmp|fcmp|fadd|fsub|fmul|fdiv|add|sub|mul|label|to|align|entry)\b)|(?<number>(?<![\w%.])-?\d[\w.+-]*)/g,
 };
@@ -74,7 +78,10 @@ function write(row, text, language) {
   for (const match of text.matchAll(TOKENS[language])) {
     if (match.index > end) row.append(text.slice(end, match.index));
     const kind = Object.keys(match.groups).find((name) => match.groups[name] !== undefined);
-    row.append(element("span", kind, match[0]));
+    const made = element("span", kind), place = kind === "comment" && match[0].match(/^@ .*?:\d+:\d+/)?.[0];
+    if (place) made.append(element("span", "place", place)); // stays in sight at the right
+    made.append(match[0].slice(place ? place.length : 0));
+    row.append(made);
     end = match.index + match[0].length;
   }
   if (end < text.length) row.append(text.slice(end));
@@ -97,14 +104,21 @@ class Pane {
     this.cursor = -1;
     [this.same, this.selected] = ["", ""];
     this.lines = [];
-    [this.top, this.height] = [0, 0]; // kept here: to ask for them makes the browser lay out the page
+    [this.top, this.height, this.opens] = [0, 0, 0]; // kept here: to ask for them makes the browser lay out the page
     this.box.addEventListener("scroll", () => { this.top = this.box.scrollTop; this.later(); });
     this.box.addEventListener("pointermove", (event) => this.hovered(event));
     this.box.addEventListener("pointerleave", () => hover(null));
     this.box.addEventListener("pointerdown", () => { this.selected = String(getSelection()); });
     this.box.addEventListener("click", (event) => this.clicked(event));
     this.box.addEventListener("focus", () => { active = this; });
-    new ResizeObserver(() => { this.height = this.box.clientHeight; this.light(now()); }).observe(this.box);
+    new ResizeObserver(() => this.measure()).observe(this.box);
+  }
+
+  /** Takes note of how much of the text is in sight. */
+  measure() {
+    this.height = this.box.clientHeight;
+    if (this.height && this.opens) [this.box.scrollTop, this.opens] = [this.opens, 0];
+    this.light(now());
   }
 
   /** `links`: by index of a line `{places, parts, callers}`; `first`: the number of the first line. */
@@ -253,7 +267,8 @@ class Pane {
   /** Scrolls to a line if it is not in sight. */
   reveal(at) {
     const top = at * ROW;
-    if (top < this.top + ROW || top > this.top + this.height - 2 * ROW) this.box.scrollTop = top - this.height / 3;
+    if (!this.height) this.opens = top; // once the pane is shown
+    else if (top < this.top + ROW || top > this.top + this.height - 2 * ROW) this.box.scrollTop = top - this.height / 3;
     this.later();
   }
 
@@ -295,7 +310,16 @@ function pin(target) {
   state.hovered = null;
   if (target && target.pane.id !== "source") showFile(data.places[target.places[0]][0]);
   light();
-  for (const pane of everyPane) if (target && pane !== target.pane) pane.follow(target);
+  fit();
+  for (const pane of everyPane) if (target) pane === target.pane ? pane.reveal(target.at) : pane.follow(target);
+}
+
+/** The details of a line take little room until one is kept. */
+function fit() {
+  const low = !state.pinned && !$("line").hidden, { classList } = document.querySelector("footer");
+  if (classList.contains("low") === low) return;
+  classList.toggle("low", low);
+  for (const pane of everyPane) pane.measure();
 }
 
 /** Keeps a line of the source, wherever it is named. */
@@ -336,6 +360,12 @@ function showStage(stage) {
     for (const [line, part, columns, place, ...callers] of data.stages[ir].ops) {
       if (place !== undefined) links.set(line - 1, { places: [place], parts: [[place, part]], callers, columns });
     }
+    for (const [line, part, , place, ...callers] of data.stages[ir].also) {
+      const known = links.get(line - 1);
+      known.places.push(place);
+      known.parts.push([place, part]);
+      known.callers.push(...callers);
+    }
     panes.ir.show(data.stages[ir].lines, links);
     if (value) { // names are the same at all stages
       panes.ir.cursor = panes.ir.lines.findIndex((line) => line.trimStart().startsWith(`${value[1]}:`));
@@ -360,6 +390,8 @@ function showCode() {
     }
   }
   panes.code.show(data.code.lines, links);
+  const first = data.kernels.find((kernel) => kernel.loop);
+  if (first) panes.code.opens = (first.lines[0] - 1) * ROW;
   panes.code.about.textContent = `${LANGUAGES[data.backend] || "Code"} of the ${data.backend} backend`;
 }
 
@@ -394,7 +426,7 @@ function aboutPlace(place) {
   head.append(link(place));
   made.append(head);
   const parts = new Map(), callers = new Set(), called = new Set();
-  for (const [, part, , own, ...others] of data.stages[state.shownStage].ops) {
+  for (const [, part, , own, ...others] of opsOf(state.shownStage)) {
     if (own === place) { parts.set(part, (parts.get(part) || 0) + 1); others.slice(0, 1).forEach((x) => callers.add(x)); }
     else if (others.includes(place)) called.add(own);
   }
@@ -430,33 +462,6 @@ function list(head, items) {
   const made = element("p", "hint", head);
   items.forEach((item, i) => made.append(i ? ", " : "", item));
   return made;
-}
-
-function showCosts() {
-  const table = element("table"), head = element("tr"), kind = data.measured.length ? "measured" : "estimated";
-  for (const [text, name] of [["line"], ["source"], ["part"], [kind, "amount"], ["share", "amount"], [""]]) {
-    head.append(element("th", name, text));
-  }
-  table.append(head);
-  const all = [...times].flatMap(([place, parts]) => [...parts].map(([part, seconds]) => ({ place, part, seconds })));
-  const inside = all.reduce((n, x) => n + x.seconds, 0), sum = Math.max(inside, data.seconds[kind] || 0);
-  for (const { place, part, seconds } of all.sort((a, b) => b.seconds - a.seconds).slice(0, 200)) {
-    const row = element("tr", "go"), bar = element("span", `bar ${kindOf(part)}`);
-    cells(row, [nameOf(place), "mono"], [textOf(place).slice(0, 70), "mono"], [part || "forward"]);
-    cells(row, [duration(seconds), "amount"], [`${((100 * seconds) / sum).toFixed(0)} %`, "amount"], [""]);
-    bar.style.width = `${(160 * seconds) / all[0].seconds}px`;
-    row.lastChild.append(bar);
-    row.addEventListener("click", () => pinPlace(place));
-    table.append(row);
-  }
-  const rest = sum - inside;
-  if (all.length && rest > 0.001 * sum) {
-    const row = element("tr", "rest");
-    cells(row, [""], ["outside of these lines, and the call itself"], [""]);
-    cells(row, [duration(rest), "amount"], [`${((100 * rest) / sum).toFixed(0)} %`, "amount"], [""]);
-    table.append(row);
-  }
-  $("costs").replaceChildren(all.length ? table : element("p", "hint", "There is no estimate for this backend."));
 }
 
 // ------------------------------------------------------------------------------------------------- search
@@ -538,6 +543,7 @@ function openTab(name) {
     tab.setAttribute("aria-selected", String(mine));
     $(tab.getAttribute("aria-controls")).hidden = !mine;
   }
+  fit();
   if (document.querySelector("footer").classList.contains("folded")) fold();
   if (name === "memory") drawMemory();
   if (name === "graph") openGraph();
@@ -577,6 +583,8 @@ function start() {
   showCode();
   showStage("opt");
   showLine(null);
+  fit();
+  showLegend();
   showCosts();
   $("notes").append(element("pre", "", data.notes));
   $("tab-graph").hidden = !data.graph;

@@ -112,6 +112,25 @@ def test_remainders_of_all_sizes_of_numbers(name: str, dtype) -> None:
     np.testing.assert_array_equal(np.signbit(got[real]), np.signbit(wanted[real]))
 
 
+@pytest.mark.parametrize("dtype", [np.int64, np.uint64, np.int32, np.uint32, np.float32, np.float64])
+def test_casts_to_16_bits_round_as_numpy_does(dtype, vectors: int) -> None:
+    """Numbers beside the middle of two: to float16 rounded once, to bfloat16 by way of float32 as ml_dtypes does."""
+    if np.issubdtype(dtype, np.integer):
+        # 2**60 + 2**52 is such a middle for bfloat16; what lies above it, float32 sees, but not by way of float64
+        middles = [2049, 65519, 65520, 2**24 + 2**16, 2**31 - 2**23, 2**60 + 2**52, 2**60 + 2**52 + 2**36]
+        near = [m + d for m in middles for d in (-1, 0, 1)]
+        x = np.array([v for v in near if v <= np.iinfo(dtype).max], dtype)
+        x = x if np.iinfo(dtype).min == 0 else np.concatenate([x, -x])
+    else:
+        middles = np.array([1 + 2.0**-11, 1 + 3 * 2.0**-11, 1 + 2.0**-8, 65520.0, 2.0**-25, 1.5 * 2.0**-24])
+        x = np.concatenate([middles * (1 + d) for d in (0, 2.0**-52, -(2.0**-52), 2.0**-30, 2.0**-22)]).astype(dtype)
+    got = native(module_for(lambda v: [F.cast(v, dtype=float16), F.cast(v, dtype=bfloat16)], x))(x)
+    with np.errstate(over="ignore"):
+        wanted = x.astype(np.float16), x.astype(np.float32).astype(bfloat16.numpy)
+    for a, b in zip(got, wanted, strict=True):
+        np.testing.assert_array_equal(a.view(np.uint16), b.view(np.uint16))
+
+
 @pytest.mark.parametrize("dtype", ["i1", "u1", "i2", "u4", "i8", "u8"])
 @pytest.mark.parametrize(
     "name", ["mod", "fmod", "floordiv", "gcd", "lcm", "int_pow", "left_shift", "right_shift", "sign"]

@@ -13,7 +13,7 @@ import pytest
 
 import autodiff_compiler as ms
 from autodiff_compiler import Tensor
-from tests.inspection.report.programs import line_of, long, loss
+from tests.inspection.report.programs import line_of, long, loss, picked
 
 playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed", exc_type=ImportError)
 
@@ -360,6 +360,66 @@ def test_where_one_pane_is_shown_it_has_ways_to_the_others(browser: Any, file: P
     for page in opened(browser, file):
         assert shown(page) == ["source", "ir", "code"]
         assert not page.locator(".others").first.is_visible()
+
+
+@pytest.mark.parametrize("width", [900, 1600])
+def test_the_places_of_ops_are_in_sight(browser: Any, file: Path, artifact: Any, width: int) -> None:
+    """In windows that show less of a line than the text of the op, too, with nothing over them."""
+    said = re.findall(r"@ (programs\.py:\d+:\d+)", artifact.ir("opt"))
+    for page in opened(browser, file, viewport={"width": width, "height": 1000}):
+        in_sight = """
+        all => all.filter((x) => {
+          const { left, right, top } = x.getBoundingClientRect();
+          return [left + 10, right - 14].every((at) => document.elementFromPoint(at, top + 9) === x);
+        }).map((x) => x.textContent.slice(2))
+        """
+        assert page.locator("#ir .row .place").evaluate_all(in_sight) == said
+
+
+def test_the_details_of_a_line_are_low_until_one_is_kept(browser: Any, file: Path) -> None:
+    for page in opened(browser, file, viewport={"width": 1600, "height": 1000}):
+
+        def height() -> float:
+            return float(page.locator("#line").bounding_box()["height"])
+
+        text = page.locator("#source .text").bounding_box()
+        lowest = page.locator("#code .row.linked").evaluate_all(
+            f"all => all.map((x) => x.getBoundingClientRect().bottom).filter((y) => y < {text['y'] + text['height']})"
+        )
+        assert (low := height()) < 80
+        row(page, "source", line_of("out = ops.matmul")).hover()
+        assert height() == low, "what is below the pointer stays where it is"
+        page.mouse.click(1400, max(lowest) - 9)  # near the bottom
+        assert height() > 2 * low
+        (kept,) = marked(page, "code", "cursor")
+        line, pane = row(page, "code", kept).bounding_box(), page.locator("#code .text").bounding_box()
+        assert line["y"] + line["height"] <= pane["y"] + pane["height"], "the kept line is still in sight"
+        page.keyboard.press("Escape")
+        assert height() == low
+        page.locator("#tab-costs").click()
+        assert page.locator("#costs").bounding_box()["height"] > 2 * low
+
+
+def test_the_bars_beside_the_source_have_a_legend(page: Any) -> None:
+    colour = "x => getComputedStyle(x).backgroundColor"
+    legend = page.locator("#source h2 .of")
+    assert legend.text_content() == "time: forwardadjoint"
+    for part in ("forward", "adjoint"):
+        key, bar = (page.locator(f"#source {of} i.{part}").first for of in ("h2", ".heat"))
+        assert key.evaluate(colour) == bar.evaluate(colour)
+
+
+def test_the_code_is_opened_where_the_first_kernel_begins(browser: Any, tmp_path: Path) -> None:
+    made = ms.jit(picked).lower(Tensor(np.ones((4, 3), np.float32)), Tensor(np.array([2, 0], np.int32)))
+    made.to_html(str(tmp_path / "picked.html"))
+    lines = made.code().splitlines()
+    kernel, call = (next(i for i, x in enumerate(lines, 1) if re.match(f"define .*@{n}", x)) for n in ("k", "call_"))
+    assert call < kernel
+    for page in opened(browser, tmp_path / "picked.html", viewport={"width": 1500, "height": 700}):
+        row(page, "code", kernel).wait_for()
+        top, height = page.locator("#code .text").evaluate("x => [x.scrollTop, x.clientHeight]")
+        assert top < 18 * kernel < top + height
+        assert 18 * call <= top, "what calls Python is above"
 
 
 def test_two_thousand_ops_answer_at_once(browser: Any, tmp_path: Path) -> None:

@@ -1,0 +1,152 @@
+"""Which conditions and ends of a function are known from the text of its file: what constants rule out."""
+
+from __future__ import annotations
+
+import operator
+import types
+from collections.abc import Callable
+from typing import Any
+
+import gast
+
+from .scopes import UNKNOWN, Scopes, Value
+
+__all__ = ["ends", "ruled_out", "truth"]
+
+_OPERATORS: dict[type, Callable[[Any, Any], Any]] = {
+    gast.Eq: operator.eq, gast.NotEq: operator.ne, gast.Lt: operator.lt, gast.LtE: operator.le, gast.Gt: operator.gt,
+    gast.GtE: operator.ge, gast.Is: operator.is_, gast.IsNot: operator.is_not, gast.In: lambda a, b: a in b,
+    gast.NotIn: lambda a, b: a not in b, gast.Add: operator.add, gast.Sub: operator.sub, gast.Mod: operator.mod,
+    gast.FloorDiv: operator.floordiv,
+}  # fmt: skip
+_VALUES = (bool, int, float, str, tuple, type(None))
+#: Names bound to names bound to names are followed no further.
+_FAR = 20
+
+
+def truth(node: Any, scopes: Scopes, attributes: dict[str, Any], far: int = 0) -> bool | None:
+    """Whether a condition holds each time it is computed; None where the file does not tell.
+
+    `attributes` has what is known of those of `self`.
+    """
+    match node:
+        case gast.BoolOp(op=op, values=values):
+            each = [truth(v, scopes, attributes, far) for v in values]
+            decides = isinstance(op, gast.Or)
+            return decides if decides in each else None if None in each else not decides
+        case gast.UnaryOp(op=gast.Not(), operand=operand):
+            inner = truth(operand, scopes, attributes, far)
+            return None if inner is None else not inner
+        case gast.Compare(ops=[_, _, *_], comparators=operands):
+            pairs = zip([node.left, *operands], node.ops, operands, strict=False)
+            links = [gast.Compare(left, [op], [right]) for left, op, right in pairs]
+            return truth(gast.BoolOp(gast.And(), links), scopes, attributes, far)
+        case gast.List() | gast.Tuple() | gast.Set() | gast.Dict():
+            parts = node.keys if isinstance(node, gast.Dict) else node.elts
+            spread = any(part is None or isinstance(part, gast.Starred) for part in parts)
+            return None if spread else bool(parts)
+        case gast.Name(id=name):
+            depth, found = scopes.find(name)
+            if isinstance(found, Value) and far < _FAR:
+                return truth(found.node, scopes.up_to(depth), {}, far + 1)
+    value = _known(node, scopes, attributes, far)
+    return bool(value) if isinstance(value, _VALUES) else None
+
+
+def _known(node: Any, scopes: Scopes, attributes: dict[str, Any], far: int) -> Any:
+    """The value of an expression, or `UNKNOWN`."""
+    if far > _FAR:
+        return UNKNOWN
+
+    def known(part: Any) -> Any:
+        return _known(part, scopes, attributes, far + 1)
+
+    match node:
+        case gast.Constant(value=value):
+            return value
+        case gast.Name(id=name) if isinstance(scopes.find(name)[1], Value):
+            depth, found = scopes.find(name)
+            return _known(found.node, scopes.up_to(depth), {}, far + 1)
+        case gast.Attribute(value=gast.Name(id="self"), attr=name) if isinstance(attributes.get(name), Value):
+            return known(attributes[name].node)
+        case gast.Name() | gast.Attribute():
+            found = scopes.resolve(node)
+            return found if isinstance(found, _VALUES) else UNKNOWN
+        case gast.Tuple(elts=parts):
+            values = tuple(map(known, parts))
+            return UNKNOWN if any(v is UNKNOWN for v in values) else values
+        case gast.UnaryOp(op=gast.USub(), operand=operand):
+            return _computed(operator.neg, known(operand))
+        case gast.UnaryOp(op=gast.Not()) | gast.BoolOp() | gast.Compare(ops=[_, _, *_]):
+            value = truth(node, scopes, attributes, far + 1)
+            return UNKNOWN if value is None else value
+        case gast.BinOp(left=left, op=op, right=right) | gast.Compare(left=left, ops=[op], comparators=[right]):
+            return _computed(_OPERATORS.get(type(op)), known(left), known(right))
+        case gast.Subscript(value=owner, slice=gast.Slice(lower=lower, upper=upper, step=None)):
+            bounds = [None if bound is None else known(bound) for bound in (lower, upper)]
+            return _computed(lambda o, a, b: o[a:b], known(owner), *bounds)
+        case gast.Subscript(value=owner, slice=index):
+            return _computed(operator.getitem, known(owner), known(index))
+        case gast.Call(func=gast.Name(), args=[of, gast.Constant(value=str(name))], keywords=[]):
+            owner = scopes.resolve(of)
+            if scopes.resolve(node.func) is hasattr and isinstance(owner, types.ModuleType | type):
+                return hasattr(owner, name)
+    return UNKNOWN
+
+
+def _computed(compute: Callable[..., Any] | None, *operands: Any) -> Any:
+    if compute is None or any(o is UNKNOWN for o in operands):
+        return UNKNOWN
+    try:
+        return compute(*operands)
+    except Exception:
+        return UNKNOWN  # what raises is not a matter of which path is taken
+
+
+def ends(statement: Any, holds: Callable[[Any], bool | None]) -> bool:
+    """Whether what comes after a statement, in the same list of statements, is never reached.
+
+    `holds` is `truth` at this place.
+    """
+    match statement:
+        case gast.Return() | gast.Raise() | gast.Break() | gast.Continue():
+            return True
+        case gast.Assert(test=test):
+            return holds(test) is False
+        case gast.If(test=test, body=body, orelse=orelse):
+            held = holds(test)
+            blocks = [body, orelse] if held is None else [body if held else orelse]
+            return all(any(ends(s, holds) for s in block) for block in blocks)
+        case gast.While(test=test, body=body):
+            return holds(test) is True and not any(isinstance(n, gast.Break) for s in body for n in gast.walk(s))
+        case gast.With(body=body):
+            return any(ends(s, holds) for s in body)
+    return False
+
+
+def ruled_out(node: Any, holds: Callable[[Any], bool | None]) -> list[Any]:
+    """The parts of a node that are never computed; `holds` is `truth` at this place."""
+    match node:
+        case gast.If(test=test, body=body, orelse=orelse) | gast.IfExp(test=test, body=body, orelse=orelse):
+            held = holds(test)
+            dead = [] if held is None else orelse if held else body
+            return dead if isinstance(dead, list) else [dead]
+        case gast.While(test=test, body=body, orelse=orelse):
+            held = holds(test)
+            return [] if held is None else orelse if held else body
+        case gast.For(iter=items, body=body):
+            return body if holds(items) is False else []
+        case gast.Assert(test=test, msg=gast.expr() as message):
+            return [message] if holds(test) else []
+        case gast.BoolOp(op=op, values=values):
+            decides = isinstance(op, gast.Or)
+            first = next((n for n, value in enumerate(values) if holds(value) is decides), len(values))
+            return list(values[first + 1 :])
+        case gast.Compare(left=left, ops=ops, comparators=parts):
+            heads = (gast.Compare(left, ops[:n], parts[:n]) for n in range(1, len(parts)))
+            return list(next((parts[n:] for n, head in enumerate(heads, 1) if holds(head) is False), []))
+        case gast.ListComp() | gast.SetComp() | gast.GeneratorExp() | gast.DictComp():
+            conditions = [c for g in node.generators for c in (g.iter, *g.ifs)]
+            made = [node.key, node.value] if isinstance(node, gast.DictComp) else [node.elt]
+            return made if any(holds(c) is False for c in conditions) else []
+    return []
