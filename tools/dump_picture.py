@@ -69,20 +69,17 @@ def picture() -> str:
     shown = [(PLACE.split(line)[0], PLACE.search(line), line) for line in lines]
     used = sorted({int(place[1]) for _, place, _ in shown if place})
     colours = dict(zip(used, COLOURS, strict=True))
-    left, right = (
-        CHARACTER * (max(len(t) for t in texts) + spare)
-        for texts, spare in ((source.values(), 6), ([code for code, _, _ in shown], 28))
-    )
+    notes = [line[place.start() :].strip() if place else "" for _, place, line in shown]
+    left = CHARACTER * (max(map(len, source.values())) + 6)
+    right = CHARACTER * (max(len(code) + len(note) for (code, _, _), note in zip(shown, notes, strict=True)) + 4)
     start = LEFT + left + 26
     height = TOP + LINE * (len(lines) + 1)
     rows = [f'<text x="{LEFT}" y="18" class="title">settle.py</text>']
     rows.append(f'<text x="{start}" y="18" class="title">its derivative, as the compiler shows it</text>')
     for i, (number, text) in enumerate(source.items(), 1):
         rows.append(row(LEFT, TOP + LINE * i, left, f"{number} {text}", colours.get(number, "")))
-    for i, (code, place, line) in enumerate(shown, 1):
-        note = re.search(r"adjoint|recomputed", line[place.end() :]) if place else None
-        about = f"{place[0].strip()}{' ' + note[0] if note else ''}" if place else ""
-        rows.append(row(start, TOP + LINE * i, right, code, colours[int(place[1])] if place else "", about))
+    for i, ((code, place, _), note) in enumerate(zip(shown, notes, strict=True), 1):
+        rows.append(row(start, TOP + LINE * i, right, code, colours[int(place[1])] if place else "", note))
     width = start + right + LEFT
     style = "text{font:12px ui-monospace,SFMono-Regular,Menlo,Consolas,'DejaVu Sans Mono',monospace;white-space:pre}"
     return (

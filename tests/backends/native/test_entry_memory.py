@@ -151,7 +151,7 @@ def test_modules_that_are_dropped_free_their_frames(kind, size, stacks, traced):
     before = traced()
     for _ in range(8):
         use()
-    assert abs(traced() - before) < SMALL
+    assert abs(traced() - before) < 4 * SMALL  # eight of the smallest frames would be twice as much
 
 
 def test_large_frames_are_shared_by_all_modules(traced):
