@@ -5,9 +5,8 @@ from __future__ import annotations
 from ..ir.core import Block, Module, Op, Value
 from ..ir.types import TensorType
 from ..ir.walk import callee_of
-from ..primitives.flops import functions_of
+from ..primitives.flops import bytes_of_type, functions_of
 from .base import Move, Piece
-from .stacks import bytes_of_type
 
 __all__ = ["nbytes", "peak", "piece_of", "pieces_of"]
 

@@ -6,12 +6,12 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from ..ir.core import Block, Module, Op, Value
-from ..ir.types import Seq, TensorType, TupleType, Type
+from ..ir.types import Seq
 from ..ir.walk import callee_of
 from ..primitives.control import known_trips
-from ..primitives.flops import size_of_type
+from ..primitives.flops import bytes_of_type
 
-__all__ = ["Bytes", "Stacks", "bytes_of_type"]
+__all__ = ["Bytes", "Stacks"]
 
 
 @dataclass(frozen=True)
@@ -47,13 +47,6 @@ def _either(found: Iterable[Bytes]) -> Bytes:
     """Of alternatives, those that take the most."""
     sizes = [Bytes(), *found]
     return Bytes(max(s.known for s in sizes), max(s.per_trip for s in sizes))
-
-
-def bytes_of_type(type: Type) -> int:
-    """The bytes of tensors, those in tuples too; of sequences none."""
-    if isinstance(type, TupleType):
-        return sum(map(bytes_of_type, type.elems))
-    return size_of_type(type) * type.dtype.itemsize if isinstance(type, TensorType) else 0
 
 
 class Stacks:

@@ -12,9 +12,8 @@ from ..backends.numpy.backend import NumpyProgram
 from ..compiler.pipeline import coverage, numpy_program, planned, work
 from ..compiler.specialised import Specialised
 from ..frontend.lookup import is_ours
-from ..ir.core import Module, Value
-from ..ir.types import TensorType
-from ..primitives.flops import size_of_type
+from ..ir.core import Module
+from ..primitives.flops import bytes_of_type
 from ..runtime.tensor import Tensor
 from ..whole_files import write_text
 from .irtext import Bindings, IRText
@@ -196,7 +195,7 @@ class Artifact:
         program = self._compiled.program
         opt, executable = program.stages.opt, program.executable
         found = self._work
-        arguments, results = ([_bytes(x) for x in side] for side in (opt.entry.args, opt.entry.outs))
+        arguments, results = ([bytes_of_type(x.type) for x in side] for side in (opt.entry.args, opt.entry.outs))
         storage = found.storage
         return MemoryUse(
             self._name, found.backend, sum(arguments), sum(results), sum(arguments[i] for i in executable.overwrites),
@@ -311,8 +310,3 @@ def _written(fn: Any, name: str) -> str:
         return inspect.getsource(construct or fn)
     except (OSError, TypeError):
         return f"# no source of {name}\n"
-
-
-def _bytes(x: Value) -> int:
-    """The bytes of a tensor; sequences, whose length only a call knows, count as none."""
-    return size_of_type(x.type) * x.dtype.itemsize if isinstance(x.type, TensorType) else 0

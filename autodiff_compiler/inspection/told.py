@@ -9,8 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from ..compiler.history import Watched
 from ..frontend.guards import LookupGuard, stated
 from ..ir.core import Module
-from ..ir.types import TensorType
-from ..primitives.flops import size_of_type
+from ..primitives.flops import bytes_of_type
 from .figures import size
 
 __all__ = ["guards_by_kind", "names_stand", "states_told"]
@@ -104,5 +103,4 @@ def _of_parameters(names: Sequence[str]) -> Iterator[tuple[list[str], str]]:
 
 
 def _bytes(module: Module, names: Iterable[str]) -> str:
-    types = [module.states[name].type for name in names]
-    return size(sum(size_of_type(t) * t.dtype.itemsize for t in types if isinstance(t, TensorType)))
+    return size(sum(bytes_of_type(module.states[name].type) for name in names))

@@ -18,10 +18,11 @@ import numpy as np
 from ..ir.build import Builder
 from ..ir.core import Attrs, Block, Op
 from ..ir.primitive import REGISTRY, Context, Primitive
-from ..ir.types import TensorType, Type
+from ..ir.types import TensorType, TupleType, Type
 
 __all__ = [
     "FUNCTIONS",
+    "bytes_of_type",
     "cubes",
     "flops_of",
     "functions_of",
@@ -46,6 +47,13 @@ def size_of_type(x: Type) -> int:
     """How many elements a tensor has; a size that is not known counts as one."""
     assert isinstance(x, TensorType)
     return math.prod(d for d in x.shape if isinstance(d, int))
+
+
+def bytes_of_type(x: Type) -> int:
+    """The bytes of tensors, those in tuples too; of sequences, whose length only a call knows, none."""
+    if isinstance(x, TupleType):
+        return sum(map(bytes_of_type, x.elems))
+    return size_of_type(x) * x.dtype.itemsize if isinstance(x, TensorType) else 0
 
 
 def per_operand(x: TensorType, *_: TensorType, **__: Any) -> int:
