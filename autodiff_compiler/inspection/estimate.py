@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from ..backends.base import Move, Piece
+from ..backends.native.blas import SMALL_PRODUCT
 from ..ir.core import Op, Value
 from ..ir.types import TensorType
 from ..primitives.flops import flops_of, functions_of, size_of_type
@@ -17,8 +18,8 @@ __all__ = ["Model", "Seconds", "model_of"]
 
 #: Products whose arithmetic runs at the speed of `MachineLimits.product`.
 _PRODUCTS = frozenset({"matmul", "conv", "conv_input", "conv_filter"})
-#: Operations of a product from which on that is so; smaller ones run at the share `_SMALL_PRODUCT` of the peak.
-_LARGE_PRODUCT, _SMALL_PRODUCT = 2 * 100**3, 0.6
+#: The share of the peak at which products run that are too small for that.
+_SMALL_PRODUCT = 0.6
 #: Other arithmetic is no multiply-adds: half of them, so half of the peak.
 _PLAIN = 0.5
 #: Of instructions on single numbers some wait for others, and some do not: what one takes, in latencies of a
@@ -86,7 +87,7 @@ class _Native:
         if piece.calls and (known := kernel_seconds(op, limits.kernels.get(dtype, {}))) is not None:
             return known
         if op.defn.name in _PRODUCTS:
-            if flops > _LARGE_PRODUCT:
+            if flops > 2 * SMALL_PRODUCT:
                 return flops / limits.product[dtype]
             return flops / (limits.operations[dtype] * _SMALL_PRODUCT)
         elements = max((size_of_type(x.type) for x in _tensors(op)), default=0)

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 from ..backends.base import Piece
-from ..backends.native.blas import threads
+from ..backends.native.blas import SMALL_PRODUCT, threads
 from ..backends.timed import Span, Table, Times, alone, may_leave
 from ..ir.core import Op
 from ..primitives.flops import flops_of
@@ -335,8 +335,6 @@ _ABOVE = ">100 %: limits are measured on large operands; what stays in caches ca
 LEFT = frozenset({"line", "source", "kernel", "op", "bound", "ops"})
 
 
-#: Multiplications and additions of a product from which on BLAS may wake threads; those of machine code never do.
-_BY_THREADS = 2 * 100**3
 #: Share of the limit below which threads that wait for each other are the likely reason, and of the time that counts.
 _SLOW, _COUNTS = 0.2, 0.05
 
@@ -348,8 +346,8 @@ def notes_of(rows: Iterable[Row]) -> list[str]:
 
 
 def _of_products(rows: Iterable[Row]) -> Iterator[str]:
-    """What to try where products are far below what the machine allows."""
-    large = (r for r in rows if "matmul" in r.ops and r.calls and r.flops >= _BY_THREADS * r.calls)
+    """What to try where products are far below what the machine allows: large ones, for which BLAS may wake threads."""
+    large = (r for r in rows if "matmul" in r.ops and r.calls and r.flops >= 2 * SMALL_PRODUCT * r.calls)
     slow = [r for r in large if r.of_limit is not None and r.of_limit < _SLOW and r.share >= _COUNTS]
     if slow and (n := threads()) > 1:
         worst = min(100 * (r.of_limit or 0.0) for r in slow)

@@ -11,7 +11,7 @@ from math import prod
 from ...dtypes import DType, bfloat16, float16, float32, float64
 from ...ir.core import Op
 from ...ir.types import TensorType, tensor
-from .blas import gemm
+from .blas import SMALL_PRODUCT, gemm
 from .emit import Int, Reg, float_text
 from .lanes import Kernels, Lane, NotNativeError, joined
 from .lower import OPS, Lowering
@@ -20,10 +20,6 @@ from .values import Array
 
 __all__: list[str] = []
 
-#: Multiplications up to which the code made here is as fast as a library in one thread, which first packs its operands
-#: (measured: 0.93 to 2.7 times as fast, but for a few rows times a long transposed matrix).  Several threads gain
-#: little on so few, and a library that wakes them waits for a core where others compute, a thousand times as long.
-_SMALL = 100**3
 #: For rows fewer than this a transposed right operand is read as it lies, so many columns at a time.
 _FEW_ROWS, _COLUMNS = 4, 4
 
@@ -39,13 +35,13 @@ def _matmul(low: Lowering, op: Op) -> None:
     vector = 1 in out.shape[-2:]  # then every element is used once, and memory is all that counts
     if (
         not vector
-        and work > _SMALL
+        and work > SMALL_PRODUCT
         and dtype in (float32, float64)
         and gemm("s" if dtype is float32 else "d") is not None
     ):
         _by_library(low, op)
         return
-    if not vector and work > _SMALL:
+    if not vector and work > SMALL_PRODUCT:
         raise NotNativeError("a large product")
     wide = float32 if dtype in (float16, bfloat16) else dtype
     left, right = _as(low, a, wide), _as(low, b, wide)
@@ -80,7 +76,7 @@ def packs(low: Lowering, op: Op) -> bool:
     return all(
         u.operands[0].shape[-2] >= _FEW_ROWS  # type: ignore[operator]
         and u.results[0].shape[-1] != 1
-        and prod(u.results[0].shape) * u.operands[0].shape[-1] <= _SMALL  # type: ignore[arg-type, operator]
+        and prod(u.results[0].shape) * u.operands[0].shape[-1] <= SMALL_PRODUCT  # type: ignore[arg-type, operator]
         for u in products
     )
 
