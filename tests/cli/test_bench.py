@@ -80,8 +80,8 @@ def test_a_step_is_a_call(call, model):
         "def step(w):\n    return w - 0.1 * ms.grad(loss)(w)\n"
     )
     answer = call("bench", "model.py:step", "--args", "f32[3]", "--seconds", "0.02")
-    assert [line.split()[:2] for line in answer.out.splitlines()[-2:]] == [["call", "eager"], ["call", "graph"]]
-    assert "forward" not in answer.out
+    rows = [line.split()[:2] for line in answer.out.splitlines() if line.startswith(("call", "forward"))]
+    assert rows == [["call", "eager"], ["call", "graph"]]
 
 
 def test_nothing_to_differentiate_by(call, model):

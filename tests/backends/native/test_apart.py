@@ -42,8 +42,11 @@ def test_each_is_written_once():
     x = Tensor(np.ones(1000, np.float32))
     text = lowered(many, x).code()
     written = re.findall(r"^define internal \S.* @((?:tanh|exp|sin)_\w+)\(", text, re.MULTILINE)
-    assert len(written) == len(set(written)) == 3
-    assert all(text.count(f" @{name}(") > 10 for name in written)  # and called ten times or more
+    assert len(written) == len(set(written))  # once for each width; how many widths there are is up to the processor
+    for function in ("tanh", "exp", "sin"):
+        calls = [text.count(f" @{name}(") - 1 for name in written if name.startswith(function)]
+        assert 1 <= len(calls) <= 2
+        assert sum(calls) >= 10
     assert not re.search(r"^define .* @tanh_", lowered(few, x).code(), re.MULTILINE)
 
 

@@ -10,7 +10,7 @@ import pytest
 
 import autodiff_compiler as ms
 from autodiff_compiler import Tensor, ops
-from autodiff_compiler.backends.native.machine import why_not
+from autodiff_compiler.backends.native.machine import machine, why_not
 from tests.backends.native.against_numpy import optimised
 from tests.backends.native.sampled import native, vectors_of
 
@@ -37,7 +37,7 @@ def test_every_length(length, dtype, nbytes):
     with vectors_of(nbytes):
         program = native(optimised(costly, x, y))
         got = program(x, y)
-        register = nbytes // max(4, dtype().itemsize)
+        register = machine().vector_bytes // max(4, dtype().itemsize)
     found = {int(n) for n in re.findall(r"call <(\d+) x (?:float|double)> @llvm\.fma", program.source)}
     together = 4 if length >= 64 * register else 2 if length >= 8 * register else 1
     assert max(found) == together * register

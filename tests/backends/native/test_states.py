@@ -290,7 +290,7 @@ def test_states_are_as_eager_code_leaves_them(f):
         found, expected = run(Tensor(np.array(number))), f(eager, Tensor(np.array(number)))
         np.testing.assert_allclose(found.asnumpy(), expected.asnumpy(), rtol=1e-12)
         for a, b in zip(graph.all, eager.all, strict=True):
-            np.testing.assert_allclose(a.asnumpy(), b.asnumpy(), rtol=1e-12, err_msg=a.name)
+            np.testing.assert_allclose(a.asnumpy(), b.asnumpy(), rtol=1e-12, atol=1e-15, err_msg=a.name)
 
 
 def program_of(f: Any) -> Any:
