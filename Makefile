@@ -23,7 +23,7 @@ unexport PYTHONDONTWRITEBYTECODE
 demo: $(VENV)/.installed-examples
 	@$(BIN)/python examples/digits.py
 
-test: $(VENV)/.installed-test,examples $(VENV)/.browser
+test: $(VENV)/.installed-test,examples $(VENV)/.programs
 	@$(BIN)/python -m pytest -q -n $(JOBS) --dist worksteal
 	@AC_BACKEND=numpy $(BIN)/python -m pytest -q -n $(JOBS) --dist worksteal $(ON_NUMPY)
 
@@ -80,9 +80,9 @@ $(VENV)/.installed-%: pyproject.toml $(VENV)/.made
 	@$(PIP) install --editable '.[$*]'
 	@touch $@
 
-# Asked for once: without a browser the tests that need one are skipped.
-$(VENV)/.browser: tools/install_browser.sh $(VENV)/.made
-	@sh tools/install_browser.sh
+# Asked for once: without a browser and Graphviz the tests that need them are skipped.
+$(VENV)/.programs: tools/install_programs.sh $(VENV)/.made
+	@sh tools/install_programs.sh
 	@touch $@
 
 $(VENV)/.made:

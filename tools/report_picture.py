@@ -49,7 +49,7 @@ def artifact(folder: Path) -> Any:
 def main() -> None:
     chromium = next(filter(None, map(shutil.which, NAMES)), None)
     if chromium is None:
-        sys.exit("there is no Chromium: tools/install_browser.sh installs one")
+        sys.exit("there is no Chromium: tools/install_programs.sh installs one")
     PICTURE.parent.mkdir(exist_ok=True)
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as started:
         report = Path(folder) / "report.html"
