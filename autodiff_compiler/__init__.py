@@ -76,6 +76,7 @@ from .errors import (
     UnsupportedSyntaxError,
     did_you_mean,
 )
+from .locks import importing as _importing
 from .runtime.parameter import Parameter, ParameterTuple
 from .runtime.tensor import Tensor
 from .version import __version__
@@ -362,9 +363,13 @@ def _use_ascend(number: int) -> None:
 
 
 def _no_native() -> str | None:
-    from .backends.native.machine import why_not
+    with _importing:
+        from .backends.native.machine import why_not
 
-    return why_not()
+        reason = why_not()
+        if reason is None:
+            from .backends.native import backend  # noqa: F401  # all that is imported while programs are made
+    return reason
 
 
 _devices["Ascend"] = _use_ascend

@@ -172,18 +172,18 @@ CATALOGUE: dict[str, Entry] = {
     ),
     "AC1604": Entry(
         _SIDE,
-        "the call gives another answer each time, or changes a setting, but would be made once, and frozen into the "
-        "graph",
+        "the call does something or gives another answer each time, or changes a setting, but would be made once, and "
+        "frozen into the graph",
         "make the call outside and pass the answer as an argument; use random numbers from `ops`",
     ),
     "AC1605": Entry(_SIDE, "`set_data` or `init_data` is called in compiled code", "use `ops.assign`"),
     "AC1606": Entry(
         _SIDE,
-        "state is written that cannot be followed: an attribute that cannot be state, or a Parameter that a name "
-        "chosen at run time may stand for",
+        "state is written that cannot be followed: an attribute that cannot be state, a Parameter that a name chosen "
+        "at run time may stand for, or anything outside of a rule by that rule (`bprop`)",
         "attributes of Cells and `jit_class` objects can be written: Tensors, numbers, strings, None and containers of "
         "them, on every path if the attribute is new; assign a Parameter by its own name, after the last use of a name "
-        "that may stand for it",
+        "that may stand for it; record gradients with a hook",
     ),
     "AC1701": Entry(
         ("GradientError",), "a gradient is asked with respect to something that is no Tensor", "make it a Tensor"
@@ -266,8 +266,9 @@ CATALOGUE: dict[str, Entry] = {
     ),
     "AC2003": Entry(
         ("GradientWarning",),
-        "the gradient is zero: everything on the way is an integer or stopped",
-        "use a float input, or look for a cast or `stop_gradient` on the way",
+        "the gradient is zero: the result does not depend on what it is taken by, or only through integers, NumPy "
+        "arrays or what is stopped",
+        "use a float input and the net's own weights, or look for a cast, `asnumpy` or `stop_gradient` on the way",
     ),
     "AC2004": Entry(
         ("BranchRaisesWarning",),

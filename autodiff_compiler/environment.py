@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import re
 import sys
+import warnings
 from typing import Any
 
 from .command_line import is_ours
@@ -34,14 +35,27 @@ _CHOICES = {
 #: Words divided by commas.
 _LISTS = {"AC_LOG": ("recompiles", "fusion", "passes", "progress", "all")}
 _SIZES = ("AC_CACHE_SIZE", "AC_POOL_SIZE")
+_PATHS = ("AC_CACHE_DIR",)
+#: All variables that there are.
+_NAMES = (*_FLAGS, *_CHOICES, *_LISTS, *_SIZES, *_PATHS)
+#: More bytes than any machine has; machine code counts them in 64 bits with a sign.
+_MOST = (1 << 63) - 1
+#: How much a name looks like one of them if it is taken for a slip: of 1.
+_NEAR = 0.8
 _UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
 
 
 def check_at_import() -> None:
     """Tells a mistake at once, and not where the setting is used first: the command line with a line and status 2.
 
-    The package is imported before its command line begins, which could not catch what is raised here.
+    The package is imported before its command line begins, which could not catch what is raised here.  A name that
+    looks like one of ours is a warning: it may be somebody else's.
     """
+    for told in misspelt_names():
+        if is_ours():
+            print(f"autodiff_compiler: {told}", file=sys.stderr)
+        else:
+            warnings.warn(told, UserWarning, stacklevel=3)  # at the line that imports the package
     try:
         check_environment()
     except ValueError as error:
@@ -99,11 +113,25 @@ def words(name: str) -> tuple[str, ...]:
 
 
 def amount(name: str) -> int | None:
-    """An amount of memory in bytes, or None where it is not set; ValueError for what is no amount."""
+    """An amount of memory in bytes, or None where it is not set; ValueError for what is no amount, or far too much."""
     text = os.environ.get(name, "")
     found = parse_size(text) if text else None
     if text and found is None:
         raise _refused(name, "write bytes, or 500M, or 2G")
+    if found is not None and found > _MOST:
+        raise _refused(name, f"it can be {_MOST} bytes at most")
+    return found
+
+
+def misspelt_names() -> list[str]:
+    """What to say of variables that are set, are none of this package, and look like one that is."""
+    found = []
+    for name in sorted(environment_set().keys() - set(_NAMES)):
+        import difflib  # which takes a while, and is not needed where all is right
+
+        near = difflib.get_close_matches(name.upper(), _NAMES, 1, _NEAR)
+        if near:
+            found.append(f"the environment variable {name} means nothing; did you mean {near[0]}?")
     return found
 
 

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -135,3 +137,46 @@ def test_a_folder_in_the_home_folder(monkeypatch, tmp_path):
     assert cache.folder() == str(tmp_path / "kept" / "objects")
     monkeypatch.setenv("AC_CACHE_DIR", "~nobody_of_that_name/kept")
     assert "no home folder" in (cache.why_off() or "")
+
+
+@pytest.mark.parametrize(
+    ("name", "meant"),
+    [
+        ("AC_CHCK_NONFINITE", "AC_CHECK_NONFINITE"),
+        ("AC_LOGS", "AC_LOG"),
+        ("AC_FULL_TRACEBAKC", "AC_FULL_TRACEBACK"),
+        ("AC_DISABLE_NATIV", "AC_DISABLE_NATIVE"),
+    ],
+)
+def test_a_misspelt_name_is_told(monkeypatch, name, meant):
+    monkeypatch.setenv(name, "1")
+    (told,) = environment.misspelt_names()
+    assert told == f"the environment variable {name} means nothing; did you mean {meant}?"
+
+
+def test_a_misspelt_name_is_a_warning_at_import(tmp_path):
+    program = tmp_path / "program.py"
+    program.write_text("import os\nimport autodiff_compiler as ms\nimport autodiff_compiler.nn\n")
+    told = "the environment variable AC_CHCK_NONFINITE means nothing; did you mean AC_CHECK_NONFINITE?"
+    found = started(str(program), AC_CHCK_NONFINITE="1")
+    assert found.returncode == 0
+    assert found.stderr == f"{program}:2: UserWarning: {told}\n  import autodiff_compiler as ms\n"
+    found = started("-m", "autodiff_compiler", "--version", AC_CHCK_NONFINITE="1")
+    assert (found.returncode, found.stderr) == (0, f"autodiff_compiler: {told}\n")
+
+
+def test_names_of_others_and_right_ones_are_accepted(monkeypatch):
+    for name in ("AC_HOME", "AC_USER_TOKEN", "AC_LIBRARY_PATH", "ACLOG"):
+        monkeypatch.setenv(name, "1")
+    assert environment.misspelt_names() == []
+
+
+def test_every_variable_that_is_read_is_known(monkeypatch):
+    """Each name in quotes in the package; the warnings compare with a table of them."""
+    package = Path(ms.__file__).parent
+    texts = [path.read_text("utf-8") for path in package.rglob("*.py")]
+    names = {name for text in texts for name in re.findall(r"[\"'](AC_[A-Z_]+)[\"']", text)}
+    assert {"AC_CACHE_DIR", "AC_LOG"} <= names
+    for name in names:
+        monkeypatch.setenv(name, "")
+    assert environment.misspelt_names() == []

@@ -18,7 +18,7 @@ from ..ir.primitive import F
 from ..ir.types import TensorType
 from ..ir.walk import ops_of
 
-__all__ = ["added_into", "beside", "readers"]
+__all__ = ["ReadsOfMade", "added_into", "beside", "readers"]
 
 
 def readers(block: Block, more: Iterable[Value] = ()) -> Counter[Value]:
@@ -30,6 +30,29 @@ def readers(block: Block, more: Iterable[Value] = ()) -> Counter[Value]:
         for inner in op.blocks:
             found.update(inner.outs)
     return found
+
+
+class ReadsOfMade:
+    """How often each value is read that a rule has made from op `start` of a block on, by it and as one of its shares.
+
+    The reads are counted when asked for, from the last op backwards to the one in question: no op before it reads it.
+    """
+
+    def __init__(self, block: Block, start: int, shares: Iterable[Value]) -> None:
+        self._found, self._left = Counter(shares), block.ops[start:]
+        self._made = set(self._left)
+
+    def __call__(self, x: Value) -> int | None:
+        if x.op not in self._made:
+            return None
+        while x.op in self._made and self._left and self._left[-1] is not x.op:
+            self._count(self._left.pop())
+        return self._found[x]
+
+    def _count(self, op: Op) -> None:
+        self._found.update(op.operands)
+        for block in op.blocks:
+            self._found.update(readers(block))
 
 
 def added_into(
@@ -105,7 +128,7 @@ class _Adder:
             return None if rule(self, total, base, base.op) is None else g  # type: ignore[arg-type]
         found = []
         for block in op.blocks:
-            arm, counts = Builder(block, parent=self.builder), readers(block)
+            arm, counts = self._of_arm(block), readers(block)
             inner = _Adder(arm, self.sums, counts.__getitem__)
             found.append((arm, inner.add(total, block.outs[g.index])))
         if all(out is None for _, out in found):
@@ -116,6 +139,14 @@ class _Adder:
                     out = F.add(total, arm.block.outs[g.index])
             arm.block.outs[g.index] = out
         return g
+
+    def _of_arm(self, block: Block) -> Builder:
+        """A builder for an arm that is older than the end of the block around it.
+
+        So it numbers its values alone: what the block around has by now may come after the `if`.
+        """
+        around = self.builder
+        return Builder(block, module=around.module, rules=around.rules, loc=around.loc)
 
     def _continued(self, g: Value, op: Op) -> Value | None:
         """The result of an `if` or a loop before this `if` that all arms only add to, and nobody else reads."""

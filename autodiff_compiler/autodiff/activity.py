@@ -13,7 +13,7 @@ from collections.abc import Iterable, Sequence
 from ..ir.core import Block, Op, Value
 from ..ir.types import Seq, TensorType, TupleType, Type
 
-__all__ = ["active_values", "depends", "differentiable"]
+__all__ = ["active_values", "differentiable"]
 
 
 @functools.cache
@@ -64,32 +64,6 @@ def active_values(block: Block, wrt: Iterable[Value], seeds: Iterable[Value], ho
                 active.add(v)
                 stack.append(v)
     return active
-
-
-def depends(block: Block, wrt: Iterable[Value], outs: Iterable[Value]) -> bool:
-    """Whether results of a block depend on some of its arguments in any way, differentiable or not.
-
-    An op that owns blocks counts as a whole.  Ops that are part of a derivative do not count.
-    """
-    tainted = set(wrt)
-
-    def mark(block: Block) -> bool:
-        met = False
-        for op in block.ops:
-            if op.loc is not None and op.loc.tag:
-                continue
-            hit = not tainted.isdisjoint(op.operands)
-            for inner in op.blocks:
-                if hit:
-                    tainted.update(inner.args)
-                hit = mark(inner) or hit
-            if hit:
-                tainted.update(op.results)
-                met = True
-        return met or not tainted.isdisjoint(block.outs)
-
-    mark(block)
-    return not tainted.isdisjoint(outs)
 
 
 def _takes_integers(result: Value) -> bool:

@@ -21,12 +21,12 @@ from ..primitives.container import Undef
 from ..primitives.control import COUNT, Call, If, Scan
 from .accumulate import added_into, readers
 from .remat import choose, kept, prune, take_over
-from .reverse import STRUCTURED, Cotangents, Shares, Sweep, adjoint, hint, summed, zeros_like
+from .reverse import STRUCTURED, Cotangents, Shares, Sweep, Ways, adjoint, either, hint, summed, zeros_like
 
 __all__: list[str] = []
 
 _BOOL = tensor(bool_, ())
-_Rule = Callable[[Sweep, Builder, Op, "list[Value | None]"], Shares]
+_Rule = Callable[[Sweep, Builder, Op, "list[Value | None]", Ways], Shares]
 
 
 def _rule(name: str) -> Callable[[_Rule], _Rule]:
@@ -39,36 +39,39 @@ def _rule(name: str) -> Callable[[_Rule], _Rule]:
 
 # -------------------------------------------------------------------------------------------------------------- if
 @_rule("if")
-def _if(sweep: Sweep, builder: Builder, op: Op, gs: list[Value | None]) -> Shares:
+def _if(sweep: Sweep, builder: Builder, op: Op, gs: list[Value | None], ways: Ways) -> Shares:
     """An `if` whose arms yield a cotangent for every value around them that one of them used."""
     arms: list[tuple[Builder, Cotangents]] = []
     for block in op.blocks:
         arm, cotangents = builder.nested(), Cotangents(sweep.active)
-        for out, g in zip(block.outs, gs, strict=True):
-            cotangents.add(arm, out, g)
+        for out, g, way in zip(block.outs, gs, ways, strict=True):
+            cotangents.add(arm, out, g, way=way)
         adjoint(sweep, arm, block.ops, cotangents)
         arms.append((arm, cotangents))
     captured = list(dict.fromkeys(v for _, cotangents in arms for v in cotangents.pending))
     if not captured:
         return ()
-    given = [[_given(sweep, cotangents, v) for v in captured] for _, cotangents in arms]
-    always = [all(way is True for way in ways) for ways in zip(*given, strict=True)]
+    given = [[_given(cotangents, v) for v in captured] for _, cotangents in arms]
+    always = [all(way is True for way in both) for both in zip(*given, strict=True)]
     partly = [i for i, both in enumerate(always) if not both] if sweep.conditional else []
-    for (arm, cotangents), ways in zip(arms, given, strict=True):
-        flags = [w if isinstance(w, Value) else arm.const(w, _BOOL) for w in (ways[i] for i in partly)]
+    for (arm, cotangents), found in zip(arms, given, strict=True):
+        flags = [_flag(arm, found[i]) for i in partly]
         arm.ret(*[cotangents.pop_share(arm, v, sweep) for v in captured], *flags)
         prune(arm.block, builder.module, arm.block.outs)
     blocks = [arm.block for arm, _ in arms]
     _save_from_arms(op, blocks)
     results = builder.emit_op(If, op.operands, (), blocks).results
-    sweep.when.update((results[i], results[len(captured) + n]) for n, i in enumerate(partly))
-    return zip(captured, results, strict=False)
+    flag = {i: results[len(captured) + n] for n, i in enumerate(partly)}
+    return [(v, results[i], flag.get(i)) for i, v in enumerate(captured)]
 
 
-def _given(sweep: Sweep, cotangents: Cotangents, v: Value) -> bool | Value:
+def _given(cotangents: Cotangents, v: Value) -> bool | Value:
     """Whether an arm gives a value a cotangent; a Value if only a run can tell."""
-    g = cotangents.pending.get(v)
-    return g is not None if g is None or g not in sweep.when else sweep.when[g]
+    return cotangents.when.get(v, v in cotangents.pending)
+
+
+def _flag(builder: Builder, given: bool | Value) -> Value:
+    return given if isinstance(given, Value) else builder.const(given, _BOOL)
 
 
 def _save_from_arms(op: Op, adjoints: Sequence[Block]) -> None:
@@ -169,17 +172,21 @@ class _Loop:
 
 @dataclass(slots=True)
 class _Carry:
-    """A carry of an adjoint loop: argument, first value, what a trip yields for it, and whose cotangent its last is."""
+    """A carry of an adjoint loop: argument, first value, what a trip yields for it, and whose cotangent its last is.
+
+    `flag` is the carry that says whether that is given, if only a run can tell.
+    """
 
     arg: Value
     init: Value
     out: Value
     of: Value
+    flag: _Carry | None = None
 
 
 @_rule("while")
 @_rule("scan")
-def _loop(sweep: Sweep, builder: Builder, op: Op, gs: list[Value | None]) -> Shares:
+def _loop(sweep: Sweep, builder: Builder, op: Op, gs: list[Value | None], ways: Ways) -> Shares:
     """A `scan` in the opposite direction.
 
     Its carries are the cotangents of the carries and a sum for every value captured from around the loop; it reads the
@@ -189,61 +196,140 @@ def _loop(sweep: Sweep, builder: Builder, op: Op, gs: list[Value | None]) -> Sha
     k = len(loop.inits)
     trip = builder.nested([COUNT], ["i"])
     block, cotangents = trip.block, Cotangents(sweep.active)
-    arriving = {}
+    arriving = {carry: Value(carry.type, block, 0) for carry in loop.carries if carry in sweep.active}
+    flags = _flags(sweep, block, loop, gs, ways)
     for carry, out in zip(loop.carries, loop.body.outs[:k], strict=True):
-        if carry in sweep.active:
-            arriving[carry] = Value(carry.type, block, 0)
-            cotangents.add(trip, out, arriving[carry])
+        cotangents.add(trip, out, arriving.get(carry), way=flags.get(carry))
     read: list[tuple[Value, Value]] = []  # sequences and their elements
-    for out, g in zip(loop.body.outs[k:], gs[loop.first + k :], strict=True):
+    for out, g, way in zip(loop.body.outs[k:], gs[loop.first + k :], ways[loop.first + k :], strict=True):
         if g is not None:
             elem = Value(out.type, block, 0)
             read.append((g, elem))
-            cotangents.add(trip, out, elem)
+            cotangents.add(trip, out, elem, way=way)
     adjoint(sweep, trip, loop.body.ops, cotangents)
 
     carries: list[_Carry] = []
-    for init, carry, final, g in zip(loop.inits, loop.carries, loop.finals, gs[loop.first :], strict=False):
+    ends = zip(loop.inits, loop.carries, loop.finals, gs[loop.first :], ways[loop.first :], strict=False)
+    for init, carry, final, g, way in ends:
         if carry in arriving:
+            flag = None
+            if carry in flags:
+                first = _flag(builder, g is not None if way is None else way)
+                flag = _Carry(flags[carry], first, _flag(trip, _given(cotangents, carry)), init)
             start = zeros_like(builder, final) if g is None else g
-            carries.append(_Carry(arriving[carry], start, cotangents.pop_or_zero(trip, carry, sweep), init))
+            carries.append(_Carry(arriving[carry], start, cotangents.pop_or_zero(trip, carry, sweep), init, flag))
     elems = [(xs, cotangents.pop(x, sweep)) for xs, x in zip(loop.sequences, loop.elems, strict=True)]
     leaving = [(xs, g) for xs, g in elems if g is not None]
-    captured = set()
-    known = [*(c.out for c in carries), *(g for _, g in leaving), *cotangents.pending.values()]
-    counts = readers(block, known)
+    sums = _sums(sweep, builder, trip, cotangents, [*(c.out for c in carries), *(g for _, g in leaving)])
+    captured = {c.arg for c in sums}
+    carries = [each for c in carries + sums for each in ([c] if c.flag is None else [c.flag, c])]
+    carries = _needed(block, builder, sweep, carries, [g for _, g in leaving])
+    # What every trip passes on unchanged (the cotangent of a sum over the trips) is its first value throughout.
+    constant = {c.arg: c.init for c in carries if c.out is c.arg or (c.arg.type is _BOOL and c.out is c.init)}
+    last = dict(constant)
+    changing = [c for c in carries if c.arg not in constant]
+    left: Sequence[Value] = ()
+    if changing or leaving or _acts(block, builder):
+        block.outs = [*(c.out for c in changing), *(g for _, g in leaving)]
+        shifts, more_read = _save_from_trips(loop, block, constant)
+        results = _close(builder, loop, block, changing, shifts, read + more_read).results
+        last.update(zip((c.arg for c in changing), results, strict=False))
+        sweep.sums.update(last[c.arg] for c in changing if c.arg in captured)
+        left = results[len(changing) + len(shifts) :]
+    outer = either(gs, ways)
+    return [
+        *_shares(sweep, loop, sorted(carries, key=lambda c: c.arg not in constant), captured, last, outer),
+        *((xs, r, outer) for (xs, _), r in zip(leaving, left, strict=True)),
+    ]
+
+
+def _shares(
+    sweep: Sweep,
+    loop: _Loop,
+    carries: Iterable[_Carry],
+    captured: set[Value],
+    last: dict[Value, Value],
+    outer: Value | None,
+) -> Shares:
+    """What an adjoint loop gives that leaves these values in its carries."""
+    tripped = outer
+    if sweep.conditional and captured:  # without a trip nothing of what is around the loop is used
+        tripped = F.greater(loop.count, 0)
+        tripped = tripped if outer is None else F.logical_and(tripped, outer)
+    for c in carries:
+        if c.arg.type is _BOOL:
+            continue
+        way = tripped if c.arg in captured else outer
+        if c.flag is not None:
+            way = last.get(c.flag.arg)
+            if way is not None and way.constant is False:
+                continue
+        yield c.of, last[c.arg], None if way is None or way.constant is True else way
+
+
+def _flags(sweep: Sweep, block: Block, loop: _Loop, gs: Sequence[Value | None], ways: Ways) -> dict[Value, Value]:
+    """For the carries whose cotangent not all trips give: what tells it in a trip, an argument of the adjoint body."""
+    if not sweep.conditional:
+        return {}
+    given = [g is not None and way is None for g, way in zip(gs, ways, strict=True)]
+    steady = _steady(loop, given, sweep.active)
+    return {v: Value(_BOOL, block, 0) for v in loop.carries if v in sweep.active and v not in steady}
+
+
+def _steady(loop: _Loop, given: Sequence[bool], active: set[Value]) -> set[Value]:
+    """The carries whose cotangent all trips give, where those of these results of the loop are given."""
+    flags = given[loop.first :]
+    steady = {v for v, flag in zip(loop.carries, flags, strict=False) if flag}
+    k = len(loop.inits)
+    read = {v for v, flag in zip(loop.body.outs[k:], flags[k:], strict=False) if flag}
+    while True:
+        ends = {out for v, out in zip(loop.carries, loop.body.outs, strict=False) if v in steady}
+        found = steady & _always(loop.body.ops, ends | read, active)
+        if found == steady:
+            return steady
+        steady = found
+
+
+def _always(ops: Sequence[Op], given: set[Value], active: set[Value]) -> set[Value]:
+    """The values that get a cotangent on every path if these have one."""
+    found = set(given)
+    for op in reversed(ops):
+        reached = [r in found for r in op.results]
+        if not any(reached):
+            continue
+        if op.defn.name == "if":
+            outs = [{out for out, flag in zip(b.outs, reached, strict=False) if flag} for b in op.blocks]
+            yes, no = (_always(b.ops, own, active) for b, own in zip(op.blocks, outs, strict=True))
+            found |= yes & no
+        elif op.defn.name in ("while", "scan"):
+            loop = _Loop.of(op)
+            steady = _steady(loop, reached, active)
+            found.update(x for x, v in zip(loop.inits, loop.carries, strict=True) if v in steady)
+        else:
+            found.update(x for x in op.operands if x in active)
+    return found
+
+
+def _sums(
+    sweep: Sweep, builder: Builder, trip: Builder, cotangents: Cotangents, known: Iterable[Value]
+) -> list[_Carry]:
+    """The carries that add up what the trips give to the cotangents of values from around the loop."""
+    counts = readers(trip.block, [*known, *cotangents.pending.values()])
+    carries = []
     for v, g in cotangents.pending.items():
         name = hint(v, sweep.order)
-        arg = Value(v.type, block, 0, name and f"{name}_so_far")
-        captured.add(arg)
+        arg = Value(v.type, trip.block, 0, name and f"{name}_so_far")
         total = added_into(trip, arg, g, sweep.sums, counts.__getitem__)
         total = summed(trip, arg, g) if total is None else total
         if name is not None:
             sweep.shares.append((total, name))
-        carries.append(_Carry(arg, zeros_like(builder, v), total, v))
-    carries = _needed(block, builder, sweep, carries, [g for _, g in leaving])
-    # What every trip passes on unchanged (the cotangent of a sum over the trips) is its first value throughout.
-    constant = {c.arg: c.init for c in carries if c.out is c.arg}
-    through = [(c.of, c.init) for c in carries if c.arg in constant]
-    carries = [c for c in carries if c.arg not in constant]
-    if not carries and not leaving and not _acts(block, builder):
-        return through
-
-    block.outs = [*(c.out for c in carries), *(g for _, g in leaving)]
-    shifts, more_read = _save_from_trips(loop, block, constant)
-    scan = _close(builder, loop, block, carries, shifts, read + more_read)
-    sweep.sums.update(r for c, r in zip(carries, scan.results, strict=False) if c.arg in captured)
-    left = scan.results[len(carries) + len(shifts) :]
-    if sweep.conditional and captured:  # without a trip nothing of what is around the loop is used
-        condition = F.greater(loop.count, 0)
-        outer = sweep.condition(gs) if sweep.when else None
-        condition = condition if outer is None else F.logical_and(condition, outer)
-        sweep.when.update((r, condition) for c, r in zip(carries, scan.results, strict=False) if c.arg in captured)
-    return [
-        *through,
-        *((c.of, r) for c, r in zip(carries, scan.results, strict=False)),
-        *((xs, r) for (xs, _), r in zip(leaving, left, strict=True)),
-    ]
+        flag = None
+        if v in cotangents.when:
+            so_far = Value(_BOOL, trip.block, 0)
+            with trip:
+                flag = _Carry(so_far, builder.const(False, _BOOL), F.logical_or(so_far, cotangents.when[v]), v)
+        carries.append(_Carry(arg, zeros_like(builder, v), total, v, flag))
+    return carries
 
 
 def _acts(block: Block, builder: Builder) -> bool:
@@ -315,7 +401,7 @@ def _close(
 
 # ----------------------------------------------------------------------------------------------------------- calls
 @_rule("call")
-def _call(sweep: Sweep, builder: Builder, op: Op, gs: list[Value | None]) -> Shares:
+def _call(sweep: Sweep, builder: Builder, op: Op, gs: list[Value | None], ways: Ways) -> Shares:
     """A call of the callee's backward function; the forward call becomes one that also returns the residuals."""
     fn, states = op.attrs
     wrt = tuple(i for i, x in enumerate(op.operands) if x in sweep.active)
@@ -332,29 +418,28 @@ def _call(sweep: Sweep, builder: Builder, op: Op, gs: list[Value | None]) -> Sha
             residuals.append(op.operands[number] if kind == "arg" else op.results[number])
     seeded = [g for g in gs if g is not None]
     results = builder.emit_op(Call, [*residuals, *seeded], ("@" + pair.backward, states)).results
-    return zip([op.operands[i] for i in pair.cotangents], results, strict=True)
+    way = either(gs, ways)
+    return [(op.operands[i], r, way) for i, r in zip(pair.cotangents, results, strict=True)]
 
 
 # --------------------------------------------------------------------------------------------------- user overrides
 @_rule("custom_vjp")
-def _custom_vjp(sweep: Sweep, builder: Builder, op: Op, gs: list[Value | None]) -> Shares:
+def _custom_vjp(sweep: Sweep, builder: Builder, op: Op, gs: list[Value | None], ways: Ways) -> Shares:
     """The user's backward block, copied in place; the forward block is not looked at."""
     cotangents = [zeros_like(builder, r) if g is None else g for g, r in zip(gs, op.results, strict=True)]
     refuse_missing(op, sweep.active)
-    return _where_given(sweep, builder, op, op.blocks[1], [*op.operands, *op.results, *cotangents], gs)
+    return _where_given(builder, op, op.blocks[1], [*op.operands, *op.results, *cotangents], either(gs, ways))
 
 
-def _where_given(
-    sweep: Sweep, builder: Builder, op: Op, block: Block, args: Sequence[Value], gs: Sequence[Value | None]
-) -> Shares:
+def _where_given(builder: Builder, op: Op, block: Block, args: Sequence[Value], way: Value | None) -> Shares:
     """The user's block, copied in place; it does not run where no path gives a cotangent."""
-    condition = sweep.condition(gs) if sweep.when else None
-    if condition is None:
-        return zip(op.operands, _copied(builder, block, args), strict=True)
+    if way is None:
+        return [(x, g, None) for x, g in zip(op.operands, _copied(builder, block, args), strict=True)]
     run, skip = builder.nested(), builder.nested()
     run.ret(*_copied(run, block, args))
     skip.ret(*[zeros_like(skip, x) for x in op.operands])
-    return zip(op.operands, builder.emit_op(If, (condition,), (), [run.block, skip.block]).results, strict=True)
+    results = builder.emit_op(If, (way,), (), [run.block, skip.block]).results
+    return [(x, r, way) for x, r in zip(op.operands, results, strict=True)]
 
 
 def _copied(builder: Builder, block: Block, args: Sequence[Value]) -> list[Value]:
@@ -373,9 +458,9 @@ def refuse_missing(op: Op, wanted: Container[Value]) -> None:
 
 
 @_rule("grad_map")
-def _grad_map(sweep: Sweep, builder: Builder, op: Op, gs: list[Value | None]) -> Shares:
+def _grad_map(sweep: Sweep, builder: Builder, op: Op, gs: list[Value | None], ways: Ways) -> Shares:
     """The block, applied to the cotangent."""
     (g,) = gs
     assert g is not None
     refuse_missing(op, sweep.active)
-    return _where_given(sweep, builder, op, op.blocks[0], [g], gs)
+    return _where_given(builder, op, op.blocks[0], [g], either(gs, ways))

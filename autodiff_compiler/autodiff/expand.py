@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
 from ..errors import ZERO_GRADIENT, GradientWarning, warn_once
@@ -11,7 +11,7 @@ from ..ir.core import Block, Function, Module, Op, Value
 from ..ir.walk import Cloner, callee_of, free_values, inline, ops_of, reachable
 from ..primitives.autodiff import EXPANDED
 from ..source import Loc, place_looked_at
-from .activity import active_values, depends, differentiable
+from .activity import active_values, differentiable
 from .batch import batched
 from .forward import Forward
 from .pairs import Pairs
@@ -106,11 +106,13 @@ class _Expander(Cloner):
         builder.ret(*self.nested(builder).clone_ops(body))
         nested = _holds_grad(body, self.nesting)
         if nested and _waits(block, builder.module):
+            self.builder.loc = op.loc and op.loc.tagged("adjoint")  # it held one, which the next run does not see
             return self.builder.emit_op(op.defn, operands, op.attrs, (block,)).results
         if name == "vmap":
             return batched(self.builder, block, operands, op.attr("size"))
         # A derivative of a derivative is zero where the function is linear, whatever else it does.
-        place = None if nested else op.loc
+        # Where a command asks for the derivative there is no line of the user's.
+        place = None if nested else op.loc or place_looked_at()
         return (self._linearized if name == "linearize" else self._grad)(op, builder, operands, place)
 
     def _grad(self, op: Op, builder: Builder, operands: tuple[Value, ...], place: Loc | None) -> Sequence[Value]:
@@ -118,7 +120,7 @@ class _Expander(Cloner):
         wrt, seeds, states, forward = op.attrs
         assert not states, "state is lifted before derivatives are expanded"
         if forward:
-            return self._tangents(block, operands, wrt, seeds)
+            return self._tangents(block, operands, wrt, seeds, place)
         builder.loc = None if op.loc is None else op.loc.tagged("adjoint")
         given = _ones(builder, block.outs) if seeds is None else dict(zip(seeds, operands[n:], strict=True))
         cotangents = self._differentiated(block, builder, wrt, given, place)
@@ -148,11 +150,12 @@ class _Expander(Cloner):
         return [*_splice(block, operands, self.builder.block), link]
 
     def _tangents(
-        self, block: Block, operands: tuple[Value, ...], wrt: Sequence[int], seeds: Sequence[int]
+        self, block: Block, operands: tuple[Value, ...], wrt: Sequence[int], seeds: Sequence[int], place: Loc | None
     ) -> Sequence[Value]:
         """Emits the ops of a block again with their tangents; returns its results and the tangents asked for."""
-        n = len(block.args)
-        sweep = Forward(self.builder, self.pairs, [block.args[i] for i in wrt], block)
+        n, args = len(block.args), [block.args[i] for i in wrt]
+        sweep = Forward(self.builder, self.pairs, args, block)
+        _warn_of_zero(self.builder.module, sweep.active.intersection(block.outs[j] for j in seeds), args, place)
         sweep.mapping.update(zip(block.args, operands[:n], strict=True))
         for i, tangent in zip(wrt, operands[n:], strict=True):
             sweep.tangents[block.args[i]] = tangent
@@ -165,10 +168,7 @@ class _Expander(Cloner):
         """Emits the adjoint of a block, behind its ops or aside; returns the cotangents of the arguments `wrt`."""
         args = [block.args[i] for i in wrt]
         active = active_values(block, args, [block.outs[j] for j in given])
-        place = place or place_looked_at()  # a command asks for the derivative, no line of the user's
-        lost = not active and place is not None and not place.tag
-        if lost and depends(block, args, [block.outs[j] for j in given] or block.outs):
-            warn_once(GradientWarning(ZERO_GRADIENT), place and place.of_user())
+        _warn_of_zero(builder.module, active, args, place)
         cotangents = Cotangents(active)
         for j, seed in given.items():
             cotangents.add(builder, block.outs[j], seed)
@@ -183,6 +183,13 @@ class _Expander(Cloner):
                 results[-1].name = hint(x, sweep.order)
         sweep.name_shares()
         return results
+
+
+def _warn_of_zero(module: Module, active: Collection[Value], args: Sequence[Value], place: Loc | None) -> None:
+    """Says so where nothing leads from the arguments that a derivative is taken by to its results."""
+    if args and not active and place is not None and not place.tag:
+        module.warned = True
+        warn_once(GradientWarning(ZERO_GRADIENT), place.of_user())
 
 
 def _ones(builder: Builder, outs: Sequence[Value]) -> dict[int, Value]:

@@ -18,6 +18,7 @@ from ..ir.types import TensorType
 from ..ir.walk import Cloner, free_values, inline, ops_of
 from ..runtime.commits import Commit
 from .activity import active_values, differentiable
+from .homogeneous import is_homogeneous
 from .pairs import Pairs
 from .remat import prune
 from .reverse import Cotangents, Sweep, adjoint, zeros_like
@@ -78,7 +79,7 @@ class Forward(Cloner):
             for x, share in zip(operands, shares, strict=True)
             if share is not None and x in self.tangents
         ]
-        if op.defn.name in ("custom_vjp", "grad_map") and not all(_vanishes(share, block) for share, _ in pairs):
+        if op.defn.name in ("custom_vjp", "grad_map") and not is_homogeneous(block, [share for share, _ in pairs]):
             raise _not_linear(op, block)
         active = active_values(block, block.args, [share for share, _ in pairs])
         if op.defn.name in ("custom_vjp", "grad_map") and _steps(block, active, [share for share, _ in pairs]):
@@ -280,25 +281,6 @@ def _with_tangents(sweep: Forward, callee: Function, wrt: tuple[int, ...]) -> tu
         inner.builder.ret(*outs, *(inner.tangent_or_zero(callee.outs[i]) for i in carrying))
         module.add(Function(name, inner.builder.block, callee.loc))
     return name, carrying
-
-
-def _vanishes(x: Value, block: Block) -> bool:
-    """Whether a value that a user's rule computes is zero where its cotangents are, as far as its form tells."""
-    seen: dict[Value, bool] = {}
-
-    def zero(x: Value) -> bool:
-        if x not in seen:
-            seen[x] = True
-            op = x.op
-            if op is None or op.parent is not block:
-                seen[x] = x in block.args or x.is_const(0)
-            elif op.defn.name in ("add", "sub", "neg", "cast"):
-                seen[x] = all(map(zero, op.operands))
-            else:
-                seen[x] = x.is_const(0) or any(map(zero, op.operands)) or bool(op.blocks)
-        return seen[x]
-
-    return zero(x)
 
 
 def _steps(block: Block, active: set[Value], shares: Sequence[Value]) -> bool:

@@ -8,9 +8,10 @@ derivative of a derivative is this same code.
 from __future__ import annotations
 
 import functools
+import itertools
 import re
 from collections import Counter
-from collections.abc import Callable, Container, Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -22,13 +23,26 @@ from ..ir.types import Seq, TensorType, TupleType, Type
 from ..ir.walk import ops_of
 from ..primitives.control import COUNT, Scan
 from ..source import Loc
-from .accumulate import added_into, beside
+from .accumulate import ReadsOfMade, added_into, beside
 from .activity import differentiable
 
 if TYPE_CHECKING:
     from .pairs import Pairs
 
-__all__ = ["STRUCTURED", "Cotangents", "Sweep", "adjoint", "filled", "hint", "order_of", "summed", "zeros_like"]
+__all__ = [
+    "STRUCTURED",
+    "Cotangents",
+    "Shares",
+    "Sweep",
+    "Ways",
+    "adjoint",
+    "either",
+    "filled",
+    "hint",
+    "order_of",
+    "summed",
+    "zeros_like",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,8 +54,6 @@ class Sweep:
 
     active: set[Value]
     pairs: Pairs
-    #: cotangents that only some paths give, and the conditions of these: elsewhere they are zeros
-    when: dict[Value, Value] = field(default_factory=dict)
     #: whether users' rules are on the way: they are not asked where no path gives a cotangent
     conditional: bool = field(init=False)
     #: results of adjoint loops that begin as zeros, and to which every trip adds
@@ -80,6 +92,8 @@ class Sweep:
         loc, out = op.loc, set[tuple[str, int]]()
         if loc is None:
             return None
+        if loc.also and not loc.tag:  # adjoints of other lines that read its results are no uses of its operands
+            loc = loc._replace(also=tuple([place for place in loc.also if not place.tag]))
         if loc.also and gives:
             none: set[tuple[str, int]] = set()
             out = {line for r in op.results for line in self.deciding.get(r, none) - self.giving.get(r, none)}
@@ -106,34 +120,29 @@ class Sweep:
                 numbers[name] += 1
                 share.name = f"{name}_part{numbers[name]}"
 
-    def condition(self, gs: Iterable[Value | None]) -> Value | None:
-        """The condition under which one of the cotangents is given; None if one always is."""
-        ways: dict[Value, None] = {}
-        for g in gs:
-            if g is not None and g not in self.when:
-                return None
-            if g is not None:
-                ways[self.when[g]] = None
-        return functools.reduce(lambda p, q: F.logical_or(p, q), ways) if ways else None
-
 
 _ORDER = re.compile(r"d(\d*)_")
-#: The cotangents that the rule of a structured op hands out: one value, one share of its cotangent.
-Shares: TypeAlias = Iterable[tuple[Value, Value | None]]
-#: Rules of ops that own blocks, by name: `(sweep, builder, op, cotangents of its results)`.
-STRUCTURED: dict[str, Callable[[Sweep, Builder, Op, list[Value | None]], Shares]] = {}
+#: Under which conditions cotangents are given; None if in any case.
+Ways: TypeAlias = Sequence[Value | None]
+#: The cotangents that the rule of an op hands out: a value, one share of its cotangent, the way in which it is given.
+Shares: TypeAlias = Iterable[tuple[Value, Value | None, Value | None]]
+#: Rules of ops that own blocks, by name: `(sweep, builder, op, cotangents of its results, ways of these)`.
+STRUCTURED: dict[str, Callable[[Sweep, Builder, Op, list[Value | None], Ways], Shares]] = {}
 
 
 class Cotangents:
     """The cotangents collected so far, by value.  A value that is absent has the cotangent zero."""
 
-    __slots__ = ("active", "pending", "uses")
+    __slots__ = ("active", "pending", "uses", "when")
 
     def __init__(self, active: set[Value]) -> None:
         self.active = active
         self.pending: dict[Value, Value] = {}
         #: the shares of each, and the places of the uses that they come from
         self.uses: dict[Value, list[tuple[Value, Loc | None]]] = {}
+        #: those that only some paths give, and the conditions of these: elsewhere they are zeros.  By the value whose
+        #: cotangent it is: another value may have the same one in any case
+        self.when: dict[Value, Value] = {}
 
     def add(
         self,
@@ -141,13 +150,15 @@ class Cotangents:
         x: Value,
         g: Value | None,
         sweep: Sweep | None = None,
-        fresh: Container[Value] = (),
+        reads: Callable[[Value], int | None] | None = None,
         place: Loc | None = None,
+        way: Value | None = None,
     ) -> None:
         """Adds one share of the cotangent of `x`; an inactive value has none.  All sums are emitted here.
 
-        `fresh` are shares that nobody else has: their ops may still be made to add to what there is.  `place` is where
-        `x` is used, if not where the builder is.
+        `reads` says how often what the share was made of is read, by shares too: what nobody else reads may still be
+        made to add to what there is.  `place` is where `x` is used, if not where the builder is; `way` is the condition
+        under which the share is given, if not in any case.
         """
         if g is None or x not in self.active:
             return
@@ -157,17 +168,17 @@ class Cotangents:
         place = place or builder.loc
         if before is None:
             self.uses[x] = [(g, place)]
+            if way is not None:
+                self.when[x] = way
         else:
             self.uses[x].append((g, place))
-            condition = sweep.condition((before, g)) if sweep is not None and sweep.when else None
+            if self.when and (other := self.when.pop(x, None)) is not None and way is not None:
+                with builder:
+                    self.when[x] = F.logical_or(other, way)
             total = None
-            if sweep is not None and g in fresh:
-                total = added_into(builder, before, g, sweep.sums, lambda x: 1 if x in fresh else None)
+            if sweep is not None and reads is not None:
+                total = added_into(builder, before, g, sweep.sums, reads)
             g = summed(builder, before, g) if total is None else total
-            if sweep is not None:
-                sweep.when.pop(g, None)
-            if condition is not None and sweep is not None:
-                sweep.when[g] = condition
         self.pending[x] = g
 
     def pop(self, x: Value, sweep: Sweep) -> Value | None:
@@ -220,6 +231,7 @@ def adjoint(sweep: Sweep, builder: Builder, ops: Sequence[Op], cotangents: Cotan
             else:
                 sweep.place_of(op, gives=False)
                 continue
+            ways: Ways = [cotangents.when.pop(r, None) for r in op.results] if cotangents.when else [None] * len(gs)
             place = sweep.place_of(op, gives=True)
             builder.loc = None if place is None else place.tagged("adjoint")
             start = len(builder.block.ops)
@@ -229,30 +241,33 @@ def adjoint(sweep: Sweep, builder: Builder, ops: Sequence[Op], cotangents: Cotan
                     raise InternalCompilerError(f"`{op.defn.name}` is differentiated too late", loc=op.loc)
                 beside = dict(sweep.inside)
                 sweep.inside.clear()
-                shares: Shares = list(rule(sweep, builder, op, gs))
-                inside, fresh = dict(sweep.inside), _made_once(shares, builder.block, start)
+                shares: Shares = list(rule(sweep, builder, op, gs, ways))
+                inside = dict(sweep.inside)
+                reads = ReadsOfMade(builder.block, start, [g for _, g, _ in shares if g is not None])
                 sweep.inside.clear()
                 sweep.inside.update(beside)
             else:
-                shares, fresh, inside = _shares(op, gs, sweep.active), set(), {}
-            condition = sweep.condition(gs) if sweep.when else None
-            for x, g in shares:
-                if condition is not None and g is not None and g.constant is None:
-                    sweep.when.setdefault(g, condition)
-                cotangents.add(builder, x, g, sweep, fresh, inside.get(x))
+                shares, reads, inside = _shares(op, gs, ways, sweep.active), None, {}
+            for x, g, way in shares:
+                cotangents.add(builder, x, g, sweep, reads, inside.get(x), way)
     for x in cotangents.pending:
         for _, place in cotangents.uses[x]:
             if place is not None:
                 sweep.inside[x] = sweep.inside[x].with_also(place) if x in sweep.inside else place
 
 
-def _made_once(shares: Shares, block: Block, start: int) -> set[Value]:
-    """The shares that results of ops emitted from `start` on are, each of them once."""
-    counts = Counter(g for _, g in shares)
-    return {r for op in block.ops[start:] for r in op.results if counts[r] == 1}
+def either(gs: Iterable[Value | None], ways: Ways) -> Value | None:
+    """The condition under which one of these cotangents is given; None if one is in any case."""
+    found: dict[Value, None] = {}
+    for g, way in zip(gs, ways, strict=True):
+        if g is not None:
+            if way is None:
+                return None
+            found[way] = None
+    return functools.reduce(lambda p, q: F.logical_or(p, q), found)
 
 
-def _shares(op: Op, gs: list[Value | None], active: set[Value]) -> Shares:
+def _shares(op: Op, gs: list[Value | None], ways: Ways, active: set[Value]) -> Shares:
     """What the derivative rule of a plain op gives each of its operands."""
     defn, operands = op.defn, op.operands
     flags = tuple([x in active for x in operands])
@@ -273,7 +288,7 @@ def _shares(op: Op, gs: list[Value | None], active: set[Value]) -> Shares:
         shares = (shares,)
     if len(shares) != len(operands):
         raise InternalCompilerError(f"the rule of `{defn.name}` gives {len(shares)} cotangents", loc=op.loc)
-    return zip(operands, shares, strict=True)
+    return zip(operands, shares, itertools.repeat(either(gs, ways)), strict=False)
 
 
 # ------------------------------------------------------------------------------------------- values of cotangents

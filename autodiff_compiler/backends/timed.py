@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol, TypeAlias
@@ -13,10 +14,35 @@ from ..ir.primitive import Effect
 from ..ir.walk import ops_of
 from .base import Executable, Piece
 
-__all__ = ["Counted", "Span", "Table", "TimedExecutable", "Times", "Waiting", "alone", "counted", "may_leave"]
+__all__ = [
+    "Counted",
+    "Span",
+    "Table",
+    "TimedExecutable",
+    "Times",
+    "Waiting",
+    "alone",
+    "counted",
+    "may_leave",
+    "runs_python",
+    "spent",
+]
 
 #: For each number of a span: how often it ran, and its nanoseconds.
 Table: TypeAlias = np.ndarray[Any, np.dtype[np.int64]]
+
+
+class _Spent(threading.local):
+    """What this thread has spent on compiling while somebody measured: nanoseconds that never get less.
+
+    A program that calls Python may have something compiled meanwhile, which is no time of its own.
+    """
+
+    def __init__(self) -> None:
+        self.compiling = [0]
+
+
+spent = _Spent()
 
 
 class Counted(NamedTuple):
@@ -26,6 +52,8 @@ class Counted(NamedTuple):
     row: int
 
 
+#: Ops in which a function or a stream of the user's runs.
+_PYTHON = frozenset({"host_call", "print"})
 #: Pieces that no span has taken yet; those without a row run as often as the block that they stand in.
 Waiting: TypeAlias = list[tuple[Piece, int | None]]
 
@@ -41,6 +69,11 @@ def may_leave(op: Op) -> bool:
     return any(one.defn.effect is Effect.IO or one.defn.name == "call" for one in found)
 
 
+def runs_python(op: Op) -> bool:
+    """Whether Python of the user's runs in the op and goes on behind it: nobody can say before how long that takes."""
+    return op.defn.name in _PYTHON
+
+
 def alone(piece: Piece) -> Piece:
     """A piece of control flow without what its blocks are made of."""
     return Piece(piece.ops, piece.moves, piece.calls, piece.scalar)
@@ -54,8 +87,9 @@ class Span:
     own.  `control`: the op in whose blocks other spans lie, those of `blocks`; their time is not that of the span
     itself, but that in row `entries[i]` is, which counts how often block i began (None: nothing in the block is
     measured).  To read the clock takes longer than pieces on single numbers: their time is part of a neighbouring span
-    or of the one around them, and a row counts them that has no time of its own where nothing else does.  `begun`: the
-    row that counts how often the span began, where an exception may end it before its own row does.
+    or of the one around them, and a row counts them that has no time of its own where nothing else does.  Where Python
+    of the user's begins, the span before it ends (see `runs_python`).  `begun`: the row that counts how often the span
+    began, where an exception may end it before its own row does.
     """
 
     number: int

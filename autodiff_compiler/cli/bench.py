@@ -6,6 +6,7 @@ import importlib.util
 from argparse import Namespace
 
 from .command import Argument, Command, Result, Usage
+from .saved import writing
 from .targets import LOADED, MAKE, TARGET, function_of
 from .values import ARGS, RANDOM, positive, random_values
 
@@ -29,10 +30,8 @@ def _measured(options: Namespace) -> Result:
     except NoGradient as error:
         raise Usage(f"--grad: {error}") from None
     if path is not None:
-        try:
+        with writing(options, path):
             found.plot(path)
-        except OSError as error:
-            raise Usage(f"{path} cannot be written: {error.strerror}") from None
     text = str(found).rstrip("\n") + (f"\n\n{path}" if path else "")
     return Result(text, {"target": options.target, "rows": found.data(), "plot": path})
 

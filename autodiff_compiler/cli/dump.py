@@ -29,12 +29,12 @@ def _dump(options: Namespace) -> Result:
         elif options.graph:
             result = _picture(options, artifact, stages)
         elif options.html:
-            write_report(options.html, artifact)
+            write_report(options, options.html, artifact)
             result = Result(options.html, {"file": options.html})
         else:
             return _stages(options, artifact, stages)
     if options.output:
-        write_text(options.output, result.text)
+        write_text(options, options.output, result.text)
         return _written([options.output])
     return result
 
@@ -75,7 +75,11 @@ def _stages(options: Namespace, artifact: Any, stages: list[str]) -> Result:
 
 def _text(artifact: Any, stage: str, assembly: bool) -> Any:
     if stage == "code" and assembly:
-        return artifact.code("assembly")
+        try:
+            return artifact.code("assembly")
+        except ValueError:  # there is no such form of it
+            backend = artifact.memory().backend
+            raise Usage(f"--assembly is of machine code, which the backend {backend} does not make") from None
     return str(artifact.explain()) if stage == "explain" else artifact.ir(stage)
 
 
@@ -85,9 +89,9 @@ def _saved(options: Namespace, artifact: Any, texts: dict[str, Any]) -> Iterator
 
     for path, text in _files(options, artifact, texts):
         if isinstance(text, IRText) and path.endswith(".ir"):
-            yield from write_with_arrays(path, text)
+            yield from write_with_arrays(options, path, text)
         else:
-            write_text(path, text)
+            write_text(options, path, text)
             yield path
 
 
@@ -118,7 +122,7 @@ def _source(options: Namespace) -> Result:
         raise Usage("--source is about a derivative: say by which argument, e.g. --grad 0")
     source = fn.source(*arguments)
     if options.output:
-        return _written(write_with_arrays(options.output, source))
+        return _written(write_with_arrays(options, options.output, source))
     text = str(source)
     return Result(text.rstrip("\n"), {"target": options.target, "source": text})
 

@@ -6,9 +6,9 @@ import json
 import sys
 from argparse import Namespace
 
-from ..whole_files import write_text
-from .command import Argument, Command, Result, Usage
+from .command import Argument, Command, Result
 from .report import lines
+from .saved import write_text, writing
 
 __all__ = ["COMMAND"]
 
@@ -17,13 +17,11 @@ def _self_tested(options: Namespace) -> Result:
     from ..testing.ascend import self_test
 
     if options.out:
-        try:
+        with writing(options, options.out):
             open(options.out, "a", encoding="utf-8").close()  # not after minutes of testing
-        except OSError as error:
-            raise Usage(f"the report cannot be written: {error}") from None
     found, passed = self_test(options.device, lambda stage: print(f"{stage} ...", file=sys.stderr, flush=True))
     if options.out:
-        write_text(options.out, json.dumps(found, indent=2) + "\n")
+        write_text(options, options.out, json.dumps(found, indent=2))
     text = lines(found["environment"])
     for stage in found["stages"]:
         text.append(f"\n[{stage['status']}] {stage['stage']} ({stage['seconds']} s)")

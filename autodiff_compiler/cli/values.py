@@ -16,7 +16,7 @@ from .command import Argument, Usage, advice, no_file
 if TYPE_CHECKING:
     from ..dtypes import DType
 
-__all__ = ["ARGS", "RANDOM", "positive", "random_values", "read_values", "tolerance"]
+__all__ = ["ARGS", "RANDOM", "array_files", "positive", "random_values", "read_values", "tolerance"]
 
 
 def positive(text: str) -> float:
@@ -108,6 +108,11 @@ def random_values(text: str, seed: int = 0, limits: tuple[float, float] | None =
     return _read(text, drawn)
 
 
+def array_files(text: str) -> list[str]:
+    """The files of arrays that arguments name."""
+    return [path for word in _words(text) if (path := _array_file(word))]
+
+
 def _read(text: str, fill: Callable[[tuple[int, ...], DType], Any]) -> list[Any]:
     return [_value(word, fill) for word in _words(text)]
 
@@ -133,8 +138,8 @@ def _words(text: str) -> list[str]:
 
 
 def _value(word: str, fill: Callable[[tuple[int, ...], DType], Any]) -> Any:
-    if word.strip("'\"").endswith(".npy"):
-        return _array(word.strip("'\""))
+    if path := _array_file(word):
+        return _array(path)
     try:
         return _evaluated(ast.parse(_SCALAR.sub(lambda m: m[1] or "[()]", word), mode="eval").body, fill)
     except (SyntaxError, ValueError) as error:
@@ -144,6 +149,12 @@ def _value(word: str, fill: Callable[[tuple[int, ...], DType], Any]) -> Any:
             f"cannot read the argument {word!r}; write a type such as f32[2,3], a file such as x.npy, a number, True, "
             "None, 'text', or a tuple, list or dict of them"
         ) from None
+
+
+def _array_file(word: str) -> str:
+    """The file of an array that an argument is, or nothing."""
+    path = word.strip("'\"")
+    return path if path.endswith(".npy") else ""
 
 
 class _Refused(ValueError):

@@ -25,7 +25,7 @@ def _view(options: Namespace) -> Result:
         if path is None:  # which stays: the browser reads it after this process ends
             handle, path = tempfile.mkstemp(".html", f"{name_in(options.target)}_")
             os.close(handle)
-        write_report(path, artifact, timing)
+        write_report(options, path, artifact, timing)
     opened = not options.no_open and webbrowser.open(Path(path).resolve().as_uri())
     note = "" if opened or options.no_open else "\nno browser was found: open this file in one"
     return Result(path + note, {"file": path, "opened": opened})

@@ -18,10 +18,10 @@ from ..frontend.lower import name_of_argument
 from ..ir.types import TensorType
 from ..runtime.mutable import Mutable, kind_of
 from ..runtime.parameter import Parameter
-from ..runtime.records import is_named_tuple
+from ..runtime.records import held_besides, is_named_tuple
 from ..runtime.tensor import Tensor
 from ..source import Loc
-from .specialise import Identity, Key, signature
+from .specialise import Identity, Key, fixed_key, signature
 from .specialised import Specialised
 
 __all__ = ["Change", "Compile", "History", "Recompiles", "Watched", "facets_of", "stale_because", "watched"]
@@ -175,6 +175,8 @@ def _facets(path: str, x: Any, mutable: bool) -> Iterator[tuple[str, Facet]]:
         names = [f".{name}" for name in x._fields] if is_named_tuple(x) else names  # type: ignore[union-attr]
         for name, item in zip(names, x.values() if isinstance(x, dict) else x, strict=True):
             yield from _facets(path + name, item, mutable)
+        for name, held in [] if kind in (tuple, list, dict) else held_besides(x):
+            yield f"{path}.{name}", _static(held, fixed_key(held))._replace(number=None)  # `mutable` would not help
     elif mutable and kind in (bool, int, float):
         yield path, Facet((Mutable, kind), f"mutable {kind.__name__}")
     elif isinstance(x, Tensor | np.ndarray) and not isinstance(x, Parameter):
@@ -182,10 +184,13 @@ def _facets(path: str, x: Any, mutable: bool) -> Iterator[tuple[str, Facet]]:
         word = "ndarray" if type(x) is np.ndarray else "Tensor"
         yield path, Facet((word, type_), f"{word} {type_}", type_)
     else:
-        # Objects by their ids: a history keeps nothing alive.
-        key = tuple([part.ids if type(part) is Identity else part for part in signature((x,), {})[0]])
-        number = x if kind in (int, float) or isinstance(x, np.number) else None
-        yield path, Facet(key, shown(x), None, number)
+        yield path, _static(x, signature((x,), {})[0])
+
+
+def _static(x: Any, key: Key) -> Facet:
+    """What is no structure, by its part of the key: objects by their ids, for a history keeps nothing alive."""
+    number = x if type(x) in (int, float) or isinstance(x, np.number) else None
+    return Facet(tuple([part.ids if type(part) is Identity else part for part in key]), shown(x), None, number)
 
 
 def _differences(a: dict[str, Facet], b: dict[str, Facet]) -> list[str]:

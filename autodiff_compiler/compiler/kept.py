@@ -22,13 +22,14 @@ class Form(NamedTuple):
     """What calls need to know of a module that went through the pipeline.
 
     `inputs`, `outputs`: the states that its last arguments and results are; `results`: how many others there are;
-    `may_share`: whether two results may be views of the same bytes.
+    `may_share`: whether two results may be views of the same bytes; `warned`: whether a pass gave a warning.
     """
 
     inputs: tuple[str, ...]
     outputs: tuple[str, ...]
     results: int
     may_share: bool
+    warned: bool
 
 
 def possible(backend: str) -> bool:
@@ -60,9 +61,9 @@ def recalled(key: str, source: Callable[[], str]) -> tuple[Executable, Form] | N
     data = record(key)
     if data is None:
         return None
-    inputs, outputs, results, may_share = data["form"]
+    inputs, outputs, *rest = data["form"]
     program = NativeProgram.again(data["program"], source, data["name"])
-    return None if program is None else (program, Form(tuple(inputs), tuple(outputs), results, may_share))
+    return None if program is None else (program, Form(tuple(inputs), tuple(outputs), *rest))
 
 
 def keep(key: str, executable: Executable, form: Form, name: str) -> bool:

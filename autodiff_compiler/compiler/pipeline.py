@@ -19,6 +19,7 @@ from ..ir.core import Module
 from ..ir.failure import stage
 from ..ir.naming import name_values
 from ..ir.walk import count_ops, ops_of
+from ..locks import importing
 from ..passes import dce, fuse, inline, licm, memory, nonfinite, simplify, state, unread  # noqa: F401  (passes register themselves)
 from ..passes.manager import PIPELINE, PLANNING, REWRITES, PassReport, Step, module_pass, run
 from .recorder import watch
@@ -203,7 +204,8 @@ def named_backend(name: str) -> HostBackend:
     """The backend of the CPU that is called "native" or "numpy"."""
     if name == "numpy":
         return NumpyBackend()
-    from ..backends.native.backend import NativeBackend
+    with importing:
+        from ..backends.native.backend import NativeBackend
 
     return NativeBackend(NumpyBackend())
 

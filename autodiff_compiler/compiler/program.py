@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from .. import progress
+from ..autodiff.activity import active_values
 from ..autodiff.pairs import Residual
 from ..autodiff.split import Split, split
 from ..backends.base import Executable, SilentExecutable
@@ -25,9 +26,10 @@ from ..ir.types import Seq, TensorType, TupleType, Type, seq
 from ..ir.walk import Cloner, ops_of
 from ..locks import Lock
 from ..passes.touches import touches_of
+from ..primitives.autodiff import EXPANDED
 from ..runtime.commits import Commit, noting, sees_state
 from ..runtime.host import HostCalls
-from ..runtime.storage import SHARED
+from ..runtime.storage import SHARED, holders
 from ..runtime.tensor import Tensor, wrap
 from .kept import Form, keep, key_of, recalled
 from .pipeline import Stages, built, optimise, text
@@ -128,13 +130,15 @@ class Program:
             found = recalled(key, lambda: text(self.stages.opt, self.in_place))
             if found is not None:
                 self.key = key
+                if found[1].warned:
+                    self.stages  # noqa: B018  (the passes say it again, of the lines that it has here)
                 return found
         opt = self.stages.opt
         self.commits = any(isinstance(fn, Commit) or sees_state(fn) for fn in opt.callables.values())
         if self.commits:  # what is noted must stay as it was
             self.in_place = ()
         made = built(self.stages, self.in_place)
-        form = Form(opt.inputs, opt.outputs, len(opt.entry.outs) - len(opt.outputs), _may_share(opt))
+        form = Form(opt.inputs, opt.outputs, len(opt.entry.outs) - len(opt.outputs), _may_share(opt), opt.warned)
         self.key = key if key is not None and not opt.callables and keep(key, made, form, opt.entry.name) else None
         return made, form
 
@@ -154,7 +158,11 @@ class Program:
             if state.active:
                 active = tuple([i for i, t in enumerate(tensors) if tracked(t)])
                 if active:
-                    return self._recorded(tensors, active)
+                    parts = self._parts(active)
+                    if parts.linked:
+                        return self._recorded(tensors, active, parts)
+                    for i in active:  # here their trace ends
+                        holders.lost |= tensors[i]._node.mask
             arrays = [t._data for t in tensors]
             if self._silent is not None:
                 found = self._silent(*arrays)
@@ -170,8 +178,7 @@ class Program:
             raise
 
     # ------------------------------------------------------------------------------------------- derivatives
-    def _recorded(self, tensors: Sequence[Tensor], active: tuple[int, ...]) -> list[Tensor]:
-        parts = self._parts(active)
+    def _recorded(self, tensors: Sequence[Tensor], active: tuple[int, ...], parts: _Parts) -> list[Tensor]:
         arrays = [t._data for t in tensors]
         with HostCalls() as calls:
             found = parts.forward(*arrays)
@@ -240,7 +247,7 @@ class Program:
                 with compiling(), progress.shown(f"compiling the derivative of {adjoint.entry.name}"):
                     with stage("derivative", adjoint):
                         parts = split(adjoint, active, hooks=any(i < self._hooked for i in active))
-                    self._splits[active] = _Parts(parts)
+                    self._splits[active] = _Parts(parts, adjoint.entry.body, active, self.front)
             return self._splits[active]
 
     def _pullback(self, active: tuple[int, ...]) -> Program:
@@ -299,7 +306,7 @@ def _mark_shared(results: Sequence[Tensor]) -> None:
 class _Parts:
     """Forward and backward executables of a recorded call."""
 
-    def __init__(self, made: Split) -> None:
+    def __init__(self, made: Split, body: Block, active: Sequence[int], front: Module) -> None:
         self.split = made
         self.forward = built(optimise(made.forward))
         stages = optimise(made.backward)
@@ -308,6 +315,12 @@ class _Parts:
         self.reads, self.writes = backward.inputs, backward.outputs
         #: whether users see that `backward` runs
         self.acts = any(op.defn.effect is Effect.IO for function in made.backward for op in ops_of(function.body))
+        #: whether anything leads from the active inputs to the results
+        self.linked = self.acts or bool(
+            made.cotangents or active_values(body, [body.args[i] for i in active], body.outs)
+        )
+        # A derivative of a derivative is zero where the function is linear: nothing to tell anybody.
+        self.linked |= any(op.defn.name in EXPANDED for function in front for op in ops_of(function.body))
 
 
 def _residual(residual: Residual, arrays: list[Any], found: tuple[Any, ...], n: int) -> Any:

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..backends.timed import Table, Times
+from ..backends.timed import Table, Times, spent
 from ..depth import along
 
 __all__ = [
@@ -54,6 +54,7 @@ class Event(NamedTuple):
 class Ran:
     """The runs of one program: `last` is when the last one began and ended, and what its spans took then.
 
+    `nanoseconds` are without those of compiling what the functions call that the program calls.
     `idle`: nanoseconds of runs in which their threads waited, as far as several ran.
     """
 
@@ -105,8 +106,13 @@ class Called:
 
 @dataclass
 class Recording:
-    """All that was noted; times are nanoseconds."""
+    """All that was noted; times are nanoseconds.
 
+    `counts`: whose calls are outermost ones, those of other functions and programs are as if nobody measured (None: all
+    are).
+    """
+
+    counts: Callable[[object], bool] | None = None
     #: the outermost calls and runs, with how long each took without compiling
     events: list[Event] = field(default_factory=list)
     #: by their identities, which nothing else may get meanwhile
@@ -118,8 +124,8 @@ class Recording:
     compiling: int = 0
     #: what of noting in calls was waiting for other threads
     interrupted: int = 0
-    #: of programs that ran inside others, whose time it is: what their spans took then
-    nested: dict[int, Table] = field(default_factory=dict)
+    #: of programs that ran inside others, whose time it is: what their spans took then, and before all this
+    nested: dict[int, tuple[Table, Table]] = field(default_factory=dict)
     #: by owner, the threads of its calls
     threads: dict[int, set[int]] = field(default_factory=dict)
     #: time in which any thread was in a call or compiled, as far as that is over
@@ -175,21 +181,30 @@ class Recording:
         """What the spans of each program have taken by now, without runs inside other programs."""
         found = []
         for key, ran in self.programs.items():
-            table = ran.times.now() - ran.before
+            table, before = ran.times.now(), ran.before
             if key in self.nested:
-                table -= self.nested[key]
-            found.append((ran.name, ran.times, table))
+                inside, earlier = self.nested[key]
+                table, before = table - inside, np.minimum(before, earlier)
+            found.append((ran.name, ran.times, table - before))
         return found
 
-    def ran(self, name: str, times: Times, began: int, ended: int, before: Table, idle: int) -> None:
+    def ran_inside(self, times: Times, before: Table) -> None:
+        """A program has run inside another one."""
+        with self.lock:
+            self.owners[id(times)] = times
+            inside, earlier = self.nested.get(id(times), (np.zeros_like(before), before))
+            self.nested[id(times)] = inside + times.now() - before, np.minimum(earlier, before)
+
+    def ran(self, name: str, times: Times, began: int, ended: int, start: _Start, idle: int) -> None:
         """A program has run; its thread was `idle` so long in between."""
+        before = start.table
         with self.lock:
             found = self.programs.get(id(times))
             if found is None:
                 found = self.programs[id(times)] = Ran(name, times, before)
             found.before = np.minimum(found.before, before)  # the run that ends first need not have begun first
             found.runs += 1
-            found.nanoseconds += ended - began
+            found.nanoseconds += ended - began - (spent.compiling[0] - start.compiling)
             found.idle += idle
             found.last = began, ended, threading.get_ident(), times.now() - before
 
@@ -215,6 +230,17 @@ class _State:
     made: bool = False
     runs: int = 0
     number: int = field(default_factory=lambda: next(_numbers))
+    #: the programs that run inside another one
+    within: set[int] = field(default_factory=set)
+
+
+class _Start(NamedTuple):
+    """What was so when a run began: the table, how long the thread had been on a processor (None: nobody asks), and
+    had compiled."""
+
+    table: Table
+    awake: int | None
+    compiling: int
 
 
 class _Thread(threading.local):
@@ -231,6 +257,7 @@ def _take(state: _State) -> None:
 
 # What a thread with a small stack lets another one compile is a part of its own call.
 along.append((lambda: _thread.state, _take))
+along.append((lambda: spent.compiling, lambda found: setattr(spent, "compiling", found)))
 #: what is being recorded; None nearly always
 _now: list[Recording | None] = [None]
 
@@ -240,11 +267,11 @@ def recording() -> Recording | None:
     return _now[0]
 
 
-def start() -> Recording:
-    """Begins a recording; RuntimeError if there is one."""
+def start(counts: Callable[[object], bool] | None = None) -> Recording:
+    """Begins a recording (see `Recording.counts`); RuntimeError if there is one."""
     if _now[0] is not None:
         raise RuntimeError("something is being profiled already: one profile at a time")
-    made = _now[0] = Recording()
+    made = _now[0] = Recording(counts)
     return made
 
 
@@ -253,9 +280,13 @@ def stop() -> None:
     _now[0] = None
 
 
-def inside() -> bool:
-    """Whether calls of this thread are not to be noted: nothing is recorded, or they are part of what is."""
-    return _now[0] is None or (state := _thread.state).calling or state.compiling
+def inside(owner: object = None) -> bool:
+    """Whether calls of this thread, of the owner, are not to be noted: nothing is recorded, or they are part of what
+    is, or do not count."""
+    noted = _now[0]
+    if noted is None or (state := _thread.state).calling or state.compiling:
+        return True
+    return owner is not None and noted.counts is not None and not noted.counts(owner)
 
 
 def this_thread() -> int:
@@ -268,7 +299,7 @@ def called(owner: object, name: str, run: Callable[..., Any], *args: Any) -> Any
     noted, thread = _now[0], _thread.state
     if noted is None or thread.calling:
         return run(*args)
-    thread.calling, thread.compiled, thread.noting = True, 0, 0
+    thread.calling, thread.noting, compiled = True, 0, spent.compiling[0]
     thread.ran, thread.program, thread.made = 0, None, False
     noted.begin()
     began = perf_counter_ns()
@@ -276,7 +307,7 @@ def called(owner: object, name: str, run: Callable[..., Any], *args: Any) -> Any
         return run(*args)
     finally:
         ended = perf_counter_ns()
-        thread.calling = False
+        thread.calling, thread.compiled = False, spent.compiling[0] - compiled
         noted.add(owner, name, began, ended, thread)
 
 
@@ -284,42 +315,62 @@ def way(fast: Callable[..., Any], owner: object, name: str, times: Times) -> Cal
     """The short way into a compiled form, whose calls are noted with the run of the program that is in them."""
 
     def run(*args: Any, **kwargs: Any) -> Any:
-        if inside():
-            return fast(*args, **kwargs)
+        if inside(owner):
+            noted = _now[0]
+            if noted is None or not _thread.state.running:
+                return fast(*args, **kwargs)
+            return _inside_another(noted, times, fast, args, kwargs)
         return called(owner, name, call, args, kwargs)
 
     def call(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         thread = _thread.state
-        noted, start, runs, before = _now[0], perf_counter_ns(), thread.runs, times.now()
-        awake = _awake(noted)
+        noted, start, runs = _now[0], perf_counter_ns(), thread.runs
+        before = _start(noted, times)
         began = perf_counter_ns()
         try:
             return fast(*args, **kwargs)
         finally:
             ended = perf_counter_ns()
             if noted is not None and runs == thread.runs:  # else it went the long way
-                _note(noted, name, times, began, ended, before, awake)
+                _note(noted, name, times, began, ended, before)
             thread.noting += began - start + perf_counter_ns() - ended
 
     return run
 
 
-def _awake(noted: Recording | None) -> int | None:
-    """How long the thread has been on a processor, where it may have to wait for others."""
-    return thread_time_ns() if noted is not None and noted.several else None
+def _start(noted: Recording | None, times: Times) -> _Start:
+    """A run begins; of the thread it counts how long it is on a processor where it may have to wait for others."""
+    table = times.now()
+    return _Start(table, thread_time_ns() if noted is not None and noted.several else None, spent.compiling[0])
 
 
-def _note(noted: Recording, name: str, times: Times, began: int, ended: int, before: Table, awake: int | None) -> None:
-    """A program has run, and its thread was `awake` so long before."""
-    thread = _thread.state
-    thread.ran += ended - began
+def _inside_another(
+    noted: Recording, times: Times, run: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> Any:
+    """A run of a program that another one's functions call."""
+    within, key = _thread.state.within, id(times)
+    if key in within:  # it is in itself
+        return run(*args, **kwargs)
+    before = times.now()
+    within.add(key)
+    try:
+        return run(*args, **kwargs)
+    finally:
+        within.discard(key)
+        noted.ran_inside(times, before)
+
+
+def _note(noted: Recording, name: str, times: Times, began: int, ended: int, start: _Start) -> None:
+    """A program has run."""
+    thread, awake = _thread.state, start.awake
+    thread.ran += ended - began - (spent.compiling[0] - start.compiling)
     if thread.program is None:
         thread.program = id(times)
     if awake is None:
-        noted.ran(name, times, began, ended, before, 0)
+        noted.ran(name, times, began, ended, start, 0)
         return
     later = thread_time_ns()
-    noted.ran(name, times, began, ended, before, max(0, ended - began - (later - awake)))
+    noted.ran(name, times, began, ended, start, max(0, ended - began - (later - awake)))
     waited = perf_counter_ns() - ended - (thread_time_ns() - later)
     with noted.lock:
         noted.interrupted += max(0, waited)
@@ -334,25 +385,22 @@ def watch(executable: Any, name: str) -> None:
         if noted is None:
             return run(*arrays)
         if not thread.calling:
+            if noted.counts is not None and not noted.counts(times):
+                return run(*arrays)
             return called(times, name, measured, *arrays)
-        start = perf_counter_ns()
         if thread.running:
-            before = times.now()
-            found = run(*arrays)
-            with noted.lock:
-                noted.owners[id(times)] = times
-                noted.nested[id(times)] = noted.nested.get(id(times), 0) + times.now() - before
-            return found
+            return _inside_another(noted, times, run, arrays, {})
+        start = perf_counter_ns()
         thread.running = True
         thread.runs += 1
-        before, awake = times.now(), _awake(noted)
+        before = _start(noted, times)
         began = perf_counter_ns()
         try:
             return run(*arrays)
         finally:
             ended = perf_counter_ns()
             thread.running = False
-            _note(noted, name, times, began, ended, before, awake)
+            _note(noted, name, times, began, ended, before)
             thread.noting += began - start + perf_counter_ns() - ended
 
     executable.run = measured
@@ -360,9 +408,9 @@ def watch(executable: Any, name: str) -> None:
 
 @contextmanager
 def compiling() -> Iterator[None]:
-    """Something is compiled, which is no part of the call that needs it; but it is of a program that calls Python."""
+    """Something is compiled, which is no part of the call that needs it, nor of a program that makes this call."""
     noted, thread = _now[0], _thread.state
-    if noted is None or thread.compiling or thread.running:
+    if noted is None or thread.compiling:
         yield
         return
     thread.compiling = thread.made = True
@@ -375,7 +423,7 @@ def compiling() -> Iterator[None]:
     finally:
         ended = perf_counter_ns()
         thread.compiling = False
-        thread.compiled += ended - began
+        spent.compiling[0] += ended - began
         with noted.lock:
             noted.compiling += ended - began
             if outermost:
@@ -385,5 +433,5 @@ def compiling() -> Iterator[None]:
 def waited(began: int) -> None:
     """Since then the thread has waited for a lock, while another one compiled: that is no part of the call, either."""
     thread = _thread.state
-    if _now[0] is not None and not thread.compiling and not thread.running:
-        thread.compiled += perf_counter_ns() - began
+    if _now[0] is not None and not thread.compiling:
+        spent.compiling[0] += perf_counter_ns() - began

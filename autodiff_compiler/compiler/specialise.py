@@ -19,11 +19,11 @@ from ..ir.build import scalar_key
 from ..runtime.host import TensorSpec
 from ..runtime.mutable import Mutable, kind_of
 from ..runtime.parameter import Parameter
-from ..runtime.records import is_named_tuple, record_fields, with_fields
+from ..runtime.records import held_besides, is_named_tuple, record_fields, with_fields
 from ..runtime.tensor import Tensor, wrap
 from ..runtime.trees import parts, with_parts
 
-__all__ = ["Identity", "Key", "described", "signature", "specification", "stand_ins"]
+__all__ = ["Identity", "Key", "described", "fixed_key", "signature", "specification", "stand_ins"]
 
 Key = tuple[Any, ...]
 
@@ -68,13 +68,17 @@ def signature(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Key, list[
 
 #: Types whose objects count by identity, as all questions below have found; not too many, for it keeps them alive.
 _by_identity: set[type] = set()
+#: Types whose values are all that there is about their objects, and equal only if they are one and the same.
+_PLAIN = frozenset((bool, int, str, type(None), bytes, DType))
+#: Containers whose objects hold nothing but their elements.
+_BARE = frozenset((tuple, list, dict))
 
 
 def _add(x: Any, key: list[Any], leaves: list[Tensor]) -> None:
     kind = type(x)
     if kind in _by_identity:
         key.append(Identity(x))
-    elif kind in (bool, int, str, type(None), bytes, DType):
+    elif kind in _PLAIN:
         key += (kind, x)
     elif kind is float:
         key += (float, scalar_key(x))
@@ -86,38 +90,114 @@ def _add(x: Any, key: list[Any], leaves: list[Tensor]) -> None:
     elif isinstance(x, np.ndarray):
         tensor = Tensor.from_numpy(x)
         leaves.append(tensor)
-        key += (x.dtype, x.shape, "ndarray")
+        key += (np.ndarray, x.dtype, x.shape)  # this first: after them stands what the next argument begins with
     elif isinstance(x, np.generic):
-        key += (kind, x.tobytes())
+        _add_value(x, key)
     elif isinstance(x, Mutable):
         _add_mutable(x, key, leaves)
     elif isinstance(x, tuple | list):
         key += (kind, len(x))
         for item in x:
             _add(item, key, leaves)
+        if kind not in _BARE:
+            _add_held(x, (), key)
     elif isinstance(x, dict):
         key += (kind, len(x))
         for name, item in x.items():
-            key += (type(name), name)
+            if type(name) is str:
+                key.append(name)
+            else:
+                _add_fixed(name, key)
             _add(item, key, leaves)
-    elif isinstance(x, slice | range | complex):
-        key += (kind, repr(x))
-    elif kind in (set, frozenset):
-        key.append(len(x))
-        _add_static(x, tuple(x), key)
+        if kind not in _BARE:
+            _add_held(x, (), key)
     elif kind is partial:
         _add_static(x, (x.func, x.args, x.keywords), key)
+        _add_held(x, (), key)
     elif (names := record_fields(x)) is not None:
         key.append(kind)
         for name in names:
             _add(getattr(x, name), key, leaves)
+        _add_held(x, names, key)
     elif is_dataclass(x) and not isinstance(x, type) and _is_value(kind):
         held = x.__dict__ if hasattr(x, "__dict__") else {f.name: getattr(x, f.name) for f in fields(x)}
         _add_static(x, (held,), key)
-    else:
+    elif not _add_value(x, key):
         key.append(Identity(x))
         if len(_by_identity) < 256:
             _by_identity.add(kind)
+
+
+def _add_value(x: Any, key: list[Any]) -> bool:
+    """Adds an object by what it is made of, if compiled code can tell it by nothing else; whether it is of that kind.
+
+    Not those whose parts compiled code gets as elements, which `_add` knows.
+    """
+    kind = type(x)
+    if kind is complex:
+        key += (complex, scalar_key(x.real), scalar_key(x.imag))
+    elif isinstance(x, np.generic):
+        key += (kind, x.dtype, x.tobytes())
+        if kind.__module__ != "numpy":
+            _add_held(x, (), key)
+    elif kind in (slice, range):
+        key.append(kind)
+        for bound in (x.start, x.stop, x.step):
+            if bound is None or type(bound) is int:
+                key.append(bound)
+            else:
+                _add_fixed(bound, key)
+    elif isinstance(x, set | frozenset):
+        # Nobody tells compiled code of changes of one that is an argument; others of its class may hold more.
+        key += (kind, len(x)) if kind in (set, frozenset) else (kind, Identity(x), len(x))
+        for item in x:
+            _add_fixed(item, key)
+    else:
+        return False
+    return True
+
+
+def _add_fixed(x: Any, key: list[Any]) -> None:
+    """Adds an object that compiled code gets as it is: by its value if it never changes, else by identity.
+
+    So what compiled code reads from the object that it was compiled for is right for every other one of this key.
+    """
+    kind = type(x)
+    if kind in _PLAIN:
+        key += (kind, x)
+    elif kind is float:
+        key += (float, scalar_key(x))
+    elif isinstance(x, tuple):
+        key += (kind, len(x))
+        for item in x:
+            _add_fixed(item, key)
+        if kind not in _BARE:
+            _add_held(x, (), key)
+    elif (names := record_fields(x)) is not None:
+        key.append(kind)
+        for name in names:
+            _add_fixed(getattr(x, name), key)
+        _add_held(x, names, key)
+    elif isinstance(x, set) or not _add_value(x, key):
+        key.append(Identity(x))
+
+
+def _add_held(x: Any, named: tuple[str, ...], key: list[Any]) -> None:
+    """Adds what an object of a user's class holds besides its elements, which have these names, if any."""
+    held = held_besides(x, named)
+    if not held:
+        key.append(())
+        return
+    key.append(tuple([name for name, _ in held]))
+    for _, value in held:
+        _add_fixed(value, key)
+
+
+def fixed_key(x: Any) -> Key:
+    """The key of an object that compiled code gets as it is, such as an attribute of a container."""
+    key: list[Any] = []
+    _add_fixed(x, key)
+    return tuple(key)
 
 
 def _add_mutable(x: Any, key: list[Any], leaves: list[Tensor]) -> None:
@@ -130,15 +210,20 @@ def _add_mutable(x: Any, key: list[Any], leaves: list[Tensor]) -> None:
         key += (Mutable, kind, len(x))
         for item in x:
             _add_mutable(item, key, leaves)
+        if kind not in _BARE:
+            _add_held(x, (), key)
     elif isinstance(x, dict):
         key += (Mutable, kind, len(x))
         for name, item in x.items():
-            key += (type(name), name)
+            _add_fixed(name, key)
             _add_mutable(item, key, leaves)
+        if kind not in _BARE:
+            _add_held(x, (), key)
     elif (names := record_fields(x)) is not None:
         key += (Mutable, kind)
         for name in names:
             _add_mutable(getattr(x, name), key, leaves)
+        _add_held(x, names, key)
     else:
         _add(x, key, leaves)
 
@@ -157,12 +242,12 @@ def _is_value(kind: type) -> bool:
 
 
 def _add_static(x: Any, parts: tuple[Any, ...], key: list[Any]) -> None:
-    """Adds an object by its parts; by identity if there are Tensors among them, which belong to this very object."""
+    """Adds an object by its parts; by identity, too, if it has Tensors, which belong to this very object."""
     leaves: list[Tensor] = []
     inner: list[Any] = [type(x)]
     for part in parts:
         _add(part, inner, leaves)
-    key += [Identity(x)] if leaves else inner
+    key += [Identity(x), *inner, *map(Identity, leaves)] if leaves else inner
 
 
 def specification(x: Any, mutable: bool = False) -> Any:
@@ -177,9 +262,7 @@ def specification(x: Any, mutable: bool = False) -> Any:
     if isinstance(x, np.ndarray):
         tensor = Tensor.from_numpy(x)
         return TensorArgument(type_of(tensor), tensor, array=True)
-    if is_named_tuple(x):
-        return type(x)(*[specification(v, mutable) for v in x])
-    if isinstance(x, tuple | list | dict):
+    if isinstance(x, tuple | list | dict) and not is_named_tuple(x):
         _check_container(type(x))
     if isinstance(x, tuple):
         return rebuild(x, [specification(v, mutable) for v in x])

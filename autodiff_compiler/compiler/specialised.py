@@ -26,7 +26,6 @@ from ..runtime.commits import Committed, noting
 from ..runtime.epoch import epoch
 from ..runtime.hooks import registered_on, same_hooks
 from ..runtime.random import generator
-from ..runtime.records import is_named_tuple
 from ..runtime.storage import holders
 from ..runtime.tensor import Tensor, wrap
 from .fast import REFUSED, ShortWay, obstacle, short_way, unusual_arguments
@@ -390,13 +389,11 @@ def _finisher(template: Any) -> Callable[[list[Tensor], Sequence[Tensor]], Any]:
             if not isinstance(template, LocalDict) and type(template) is not dict:
                 return lambda results, leaves: rebuild(template, [p(results, leaves) for p in parts])
             return lambda results, leaves: dict(zip(keys, [p(results, leaves) for p in parts], strict=True))
-        if is_named_tuple(template):
-            cls = type(template)
-            return lambda results, leaves: cls(*[p(results, leaves) for p in parts])
-        kind = list if isinstance(template, LocalList) else type(template)
-        if kind is tuple:
+        if type(template) is tuple:
             return lambda results, leaves: tuple([p(results, leaves) for p in parts])
-        return lambda results, leaves: kind([p(results, leaves) for p in parts])
+        if isinstance(template, LocalList):
+            return lambda results, leaves: [p(results, leaves) for p in parts]
+        return lambda results, leaves: rebuild(template, [p(results, leaves) for p in parts])
     if type(template) is LocalObject:
         cls, named = template.cls, {name: _finisher(t) for name, t in template.slots.items()}
         return lambda results, leaves: _instance(cls, {name: p(results, leaves) for name, p in named.items()})

@@ -69,12 +69,14 @@ def custom(
         seeds = _with_zeros(gs, results)
         given = rule(*held, filled(results), replaced(filled(seeds), lambda n: type(n)(0), (bool, int, float)))
         with about_rule(rule):
-            pairs = [
-                pair
-                for x, entry in zip(held, entries(what, given, names), strict=True)
+            found = [
+                (name, *pair)
+                for name, x, entry in zip(names, held, entries(what, given, names), strict=True)
                 for pair in of_leaves(what, x, entry, parts, lambda v: isinstance(v, Tensor))
             ]
-            return [_cotangent(what, names, x, g, w) for (x, g), w in zip(pairs, wanted, strict=True)]
+            return [
+                _cotangent(what, names, of, x, g) if w else None for (of, x, g), w in zip(found, wanted, strict=True)
+            ]
 
     record(list(leaves(held)), outs, pull, Custom)  # as they were before the call, which may have changed them
     return result
@@ -133,21 +135,21 @@ def _zeros(x: Tensor) -> Tensor:
     return wrap(np.zeros_like(x._data))
 
 
-def _cotangent(what: str, names: Sequence[str], x: Tensor, g: Any, wanted: bool) -> Any:
-    if not wanted or g is None:
+def _cotangent(what: str, names: Sequence[str], of: str, x: Tensor, g: Any) -> Any:
+    if g is None:
         return None
     if g is NOT_GIVEN:
         raise not_given(what, names)
-    return _fitting(what, "AC1704", x, g)
+    return _fitting(what, "AC1704", x, g, of)
 
 
-def _fitting(what: str, code: str, x: Tensor, g: Any) -> Any:
+def _fitting(what: str, code: str, x: Tensor, g: Any, of: str = "") -> Any:
     """What a rule gave as the gradient of `x`; BpropError or HookError if it is none."""
     g = cotangent_from(g)
     if isinstance(g, Tensor):
-        check_shape(what, code, x._data.shape, g._data.shape)
+        check_shape(what, code, x._data.shape, g._data.shape, of)
     elif not isinstance(g, bool | int | float):
-        raise not_a_gradient(what, code, g)
+        raise not_a_gradient(what, code, g, of)
     return g
 
 

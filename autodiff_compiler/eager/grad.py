@@ -252,14 +252,15 @@ class Tape:
         empty = not targets
         del targets
         lost, active, pulled = holders.lost, thread.state.active, thread.state.pulled
+        leading = None if only is None else leading_to(set(sources), [node for node, _ in pairs])
+        unreached = not pairs or (leading is not None and leading.isdisjoint(node for node, _ in pairs))
         # A derivative of a derivative is zero where the function is linear, whatever else it does.
-        if not pairs and (lost & self._bit or empty) and not holders.inner & self._bit:
-            text = ZERO_GRADIENT if lost & self._bit else NOTHING_RETURNED
+        if unreached and sources and not holders.inner & self._bit:
+            text = NOTHING_RETURNED if empty and not lost & self._bit else ZERO_GRADIENT
             warn_once(GradientWarning(text), warned_place())
         thread.state.active, thread.state.pulled = active & ~self._bit, self._bit
         holders.inner |= thread.state.active
         try:
-            leading = None if only is None else leading_to(set(sources), [node for node, _ in pairs])
             found = _backward(self._bit, self._start, pairs, leading)
             for source, x in zip(self.sources, self._variables, strict=False):
                 if source in found and (hooks := variable_hooks(x)) and (only is None or source in sources):

@@ -16,7 +16,7 @@ from ..ir.primitive import REGISTRY, F, trace
 from ..ir.types import Shape, TensorType, dim_product, tensor
 from ..ir.walk import inline, ops_of
 from .calls import call
-from .derivatives import Traced, linear_of, linearise, traced_call
+from .derivatives import Traced, emit_derivative, linear_of, linearise, traced_call
 from .exceptions import raising_in_block
 from .lowering import Diverged, Lowering, Region
 from .values import OUTSIDE, StateVar, TensorVar, describe, flatten, map_leaves
@@ -141,7 +141,7 @@ def _carried(lw: Lowering, traced: Traced, wrt: Sequence[TensorType], floats: li
     attrs = (tuple(range(len(wrt))), tuple(floats), (), True)
 
     def run(tangents: Sequence[Value]) -> Sequence[Value]:
-        return trace.builder.emit_op(REGISTRY["grad"], (*traced.operands, *tangents), attrs, (traced.block,)).results
+        return emit_derivative(lw, "grad", (*traced.operands, *tangents), attrs, (traced.block,)).results
 
     found, n = _for_each_direction(wrt, run), traced.count
     return traced.finish(lw, [F.reshape(_rows(v, 0, 1), shape=v.shape[1:]) for v in found[:n]]), found[n:]

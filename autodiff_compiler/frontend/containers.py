@@ -14,7 +14,9 @@ from .arithmetic import SLOT, SYMBOL
 from .calls import INTRINSICS, call
 from .control import iterate_live, iterate_static
 from .foreign import is_pure
+from .inputs import ARRAY
 from .lowering import Lowering
+from .naming import name_of
 from .operators import BoundContainer, check_local, check_seen, require_static
 from .values import ArrayVar, DictView, LocalDict, LocalList, LocalSet, is_static
 
@@ -135,6 +137,14 @@ def in_place(lw: Lowering, op: str, old: Any, value: Any) -> Any:
     if type(old) is ArrayVar and old.kind is np.ndarray:
         raise UnsupportedCallError(
             f"'{SYMBOL[SLOT[op]]}=' would write to an array", code="AC1801", hint="make a new one: `a = a + b`"
+        )
+    if getattr(old, "locked", "") == ARRAY:
+        name = name_of(lw, old, local=True)
+        sign = SYMBOL[SLOT[op]]
+        raise SideEffectError(
+            f"'{sign}=' would change {f'`{name}`' if name else 'a value'}, which was given as an ndarray",
+            code="AC1602",
+            hint=f"make a new one: `{name or 'a'} = {name or 'a'} {sign} ...`",
         )
     kind = next((k for k in (list, dict, set) if isinstance(old, k)), None)
     if (kind, op) in _CHANGES:

@@ -33,10 +33,12 @@ from .derivatives import Traced, traced_call
 from .exceptions import raising_in_block
 from .inputs import Again
 from .lowering import Diverged, Lowering
+from .naming import name_of
 from .operators import constant
 from .values import (
     STANDS_FOR_PARAMETER,
     ArrayVar,
+    AttributeVar,
     LocalDict,
     LocalList,
     LocalObject,
@@ -44,6 +46,7 @@ from .values import (
     TensorVar,
     Weak,
     content,
+    describe,
     elements,
     is_dynamic,
     map_leaves,
@@ -104,7 +107,8 @@ def call_with_rule(
         return [not_given(what, names) if entry is NOT_GIVEN else entry for _, entry in leaves]
 
     hints = [*(v.name for v in traced.operands), *[None] * (2 * len(outs))]
-    later = for_derivatives(lw, found, inputs, what, "AC1704", rule)
+    of = [name for name, x in zip(names, given, strict=False) for _ in variables_of(x)]
+    later = for_derivatives(lw, found, inputs, what, "AC1704", rule, of)
     with about_rule(rule):
         block, bare = cotangent_block(lw, [*inputs, *outs, *outs], hints, inputs, later, what)
     op = trace.builder.emit_op(REGISTRY["custom_vjp"], tuple(traced.operands), (), (traced.block, block))
@@ -181,18 +185,24 @@ class _Native:
 
 # ---------------------------------------------------------------------------------------------------- the block
 def for_derivatives(
-    lw: Lowering, found: Rule, wanted: Sequence[TensorType], what: str, code: str, user: Any = None
+    lw: Lowering,
+    found: Rule,
+    wanted: Sequence[TensorType],
+    what: str,
+    code: str,
+    user: Any = None,
+    names: Sequence[str] = (),
 ) -> Rule:
     """The rule, where what it returns that does not fit is an error for whoever takes a derivative.
 
-    `user` is what the user wrote, whose place the error shows.
+    `user` is what the user wrote, whose place the error shows; `names` are what the gradients belong to.
     """
 
-    def fitting(type_: TensorType, g: Any) -> Any:
+    def fitting(type_: TensorType, g: Any, of: str) -> Any:
         if is_dynamic(g) and type(g) is not Weak:
-            check_shape(what, code, type_.shape, g.type.shape)
+            check_shape(what, code, type_.shape, g.type.shape, of)
         elif not (g is None or is_dynamic(g) or isinstance(g, bool | int | float | CompileError)):
-            raise not_a_gradient(what, code, g)
+            raise not_a_gradient(what, code, g, of)
         return g
 
     def later(values: Sequence[Value]) -> list[Any]:
@@ -201,9 +211,9 @@ def for_derivatives(
         except (BpropError, HookError) as error:
             return [error.at(place_of(user))] * len(wanted)
         made = []
-        for type_, g in zip(wanted, given, strict=True):
+        for type_, g, of in zip(wanted, given, names or [""] * len(given), strict=True):
             try:
-                made.append(fitting(type_, g))
+                made.append(fitting(type_, g, of))
             except (BpropError, HookError) as error:
                 made.append(error)
         return [g.at(place_of(user)) if isinstance(g, CompileError) else g for g in made]
@@ -234,13 +244,24 @@ def cotangent_block(
             if lw.known.finals is None and lw.read_backward:  # perhaps it took an attribute for what it is not any more
                 raise Again(replace(lw.known, scouting=True)) from None
             raise
-        if lw.restore(region):
-            raise SideEffectError(
-                f"{what} changes a list, dict, Tensor or attribute from outside",
-                code="AC1606",
-                hint="return what it computes",
-            )
+        changed = [obj for obj, _ in lw.restore(region).values()]
+        if changed:
+            raise _changes_outside(lw, changed[0], what).at(region.first_change)
     return builder.ret(*outs), bare
+
+
+def _changes_outside(lw: Lowering, obj: Any, what: str) -> SideEffectError:
+    """The error for a rule that changes an object that is older than its call."""
+    if type(obj) is AttributeVar:
+        changed = f"assigns {obj.label}"
+    else:
+        name = name_of(lw, obj)
+        changed = f"changes {f'`{name}`' if name else describe(obj)}, which is not its own"
+    return SideEffectError(
+        f"{what} {changed}; a compiled rule changes nothing outside of it",
+        code="AC1606",
+        hint="return what it computes; to record gradients use a hook (`ops.HookBackward`, `register_backward_hook`)",
+    )
 
 
 def _cotangent(lw: Lowering, wanted: TensorType, g: Any) -> Value:

@@ -43,7 +43,16 @@ from .values import (
     usable,
 )
 
-__all__ = ["Linear", "Traced", "differentiate", "linear_of", "linearise", "push_forward", "traced_call"]
+__all__ = [
+    "Linear",
+    "Traced",
+    "differentiate",
+    "emit_derivative",
+    "linear_of",
+    "linearise",
+    "push_forward",
+    "traced_call",
+]
 
 
 @dataclass
@@ -166,7 +175,7 @@ def differentiate(
     seeds, seed_values = _seeds(lw, traced, select, sens)
     states = tuple(w.name for w in _of_weights(lw, weights))
     attrs = (tuple(range(len(positions))), seeds, states, False)
-    op = _emit(lw, "grad", (*traced.operands, *seed_values), attrs, (traced.block,))
+    op = emit_derivative(lw, "grad", (*traced.operands, *seed_values), attrs, (traced.block,))
     n, k = traced.count, len(positions)
     bare = _bare_numbers(lw, traced, positions)
     grads = [_as_number(v) if i in bare else TensorVar(v) for i, v in enumerate(op.results[n:])]
@@ -219,7 +228,7 @@ def _as_number(value: Value) -> TensorVar:
     return TensorVar(F.reshape(first, shape=()))
 
 
-def _emit(lw: Lowering, name: str, operands: Sequence[Value], attrs: Any, blocks: Sequence[Block]) -> Op:
+def emit_derivative(lw: Lowering, name: str, operands: Sequence[Value], attrs: Any, blocks: Sequence[Block]) -> Op:
     """An op of a derivative, at the user's line."""
     loc = trace.builder.loc
     trace.builder.loc = loc or lw.called_from
@@ -239,7 +248,7 @@ def push_forward(
             raise GradientError(f"the tangent of an argument {x.type} is {t.type}")
     floats = [i for i in traced.chosen if traced.outs[i].dtype.is_float]
     attrs = (tuple(range(len(positions))), tuple(floats), (), True)
-    op = trace.builder.emit_op(REGISTRY["grad"], (*traced.operands, *given), attrs, (traced.block,))
+    op = emit_derivative(lw, "grad", (*traced.operands, *given), attrs, (traced.block,))
     n = traced.count
     by_out = dict(zip(floats, op.results[n:], strict=True))
     zeros = {i: trace.builder.const(0, traced.outs[i].type) for i in traced.chosen if i not in by_out}
@@ -305,11 +314,11 @@ class Linear:
             types = [self.traced.outs[i].type for i in self.floats]
             builder = trace.builder.nested(types)
             with builder:
-                found = _emit(lw, "pull", (self.link, *builder.block.args), (), ()).results
+                found = emit_derivative(lw, "pull", (self.link, *builder.block.args), (), ()).results
             seeds = [j for j, v in enumerate(found) if v.dtype.is_float]
             zeros = [trace.builder.const(0, t) for t in types]
             attrs = (tuple(range(len(types))), tuple(seeds), ())
-            self.forward = _emit(lw, "linearize", zeros, attrs, (builder.ret(*found),)).results[-1]
+            self.forward = emit_derivative(lw, "linearize", zeros, attrs, (builder.ret(*found),)).results[-1]
         return self.forward
 
     @staticmethod
@@ -325,7 +334,7 @@ class Linear:
             )
         assert link.op is not None
         commit_before_backward(lw, link.op.blocks[0])
-        return _emit(lw, "pull", (link, *seeds), (), ()).results
+        return emit_derivative(lw, "pull", (link, *seeds), (), ()).results
 
 
 def linearise(
@@ -347,7 +356,7 @@ def linear_of(lw: Lowering, traced: Traced, weights: Sequence[Any] = (), select:
     floats = [i for i in traced.chosen if traced.outs[i].dtype.is_float]
     states = tuple(w.name for w in _of_weights(lw, weights))
     attrs = (tuple(range(len(traced.operands))), tuple(floats), states)
-    *results, link = _emit(lw, "linearize", traced.operands, attrs, (traced.block,)).results
+    *results, link = emit_derivative(lw, "linearize", traced.operands, attrs, (traced.block,)).results
     part = traced.result if select is None else select(traced.result)
     return Linear(traced, traced.finish(lw, results), part, floats, link)
 

@@ -6,6 +6,7 @@ in the user's lines, and a note says where they are.
 
 from __future__ import annotations
 
+import ast
 import contextlib
 import json
 import os
@@ -25,7 +26,7 @@ from ..ir.primitive import REGISTRY, Effect, F, trace
 from ..ir.walk import ops_of
 from ..runtime.records import is_named_tuple
 from ..runtime.tensor import wrap
-from ..source import Loc
+from ..source import Loc, line_of
 from . import operators
 from .calls import intrinsic
 from .commits import emit_commit, pending
@@ -277,7 +278,8 @@ def _warn(
     def run(*arrays: Any) -> None:
         text = made(arrays, ways)
         kind = type(text) if isinstance(text, Warning) else category or UserWarning
-        file, line = places[max(stacklevel, 1) - 1][:2] if beyond <= 0 else _caller(beyond)
+        at = None if beyond > 0 else places[max(stacklevel, 1) - 1]
+        file, line = _caller(beyond) if at is None else (at.file, at.line)
         registry = space.setdefault("__warningregistry__", {})
         warnings.warn_explicit(text, kind, file, line, space.get("__name__", "<unknown>"), registry, space, source)
 
@@ -300,28 +302,27 @@ def _caller(n: int) -> tuple[str, int]:
 
 
 # ---------------------------------------------------------------------------------------------------- places
-def _places(loc: Loc | None) -> list[tuple[str, int, str]]:
-    """The user's lines on the way to a place: file, line and function, the innermost first."""
+def _places(loc: Loc | None) -> list[Loc]:
+    """The user's places on the way to a place, the innermost first."""
     found = []
     while loc is not None:
         if not loc.file.startswith(PACKAGE):
-            found.append((loc.file, loc.line, loc.function))
+            found.append(loc)
         loc = loc.caller
     return found
 
 
-def _placed(error: BaseException, places: list[tuple[str, int, str]]) -> BaseException:
+def _placed(error: BaseException, places: list[Loc]) -> BaseException:
     """The exception with a note that names the user's line, and a traceback that ends there."""
     if not places:
         return error
-    file, line, function = places[0]
-    note = f"  raised at {file}:{line} in {function} (compiled code)"
+    note = f"  raised at {places[0].file}:{places[0].line} in {places[0].function} (compiled code)"
     if note not in getattr(error, "__notes__", ()):
         error.add_note(note)
     traceback = None
-    for file, line, function in places:
-        frame = _frame(file, line, function)
-        traceback = types.TracebackType(traceback, frame, frame.f_lasti, line)
+    for place in places:
+        frame = _frame(place)
+        traceback = types.TracebackType(traceback, frame, frame.f_lasti, place.line)
     return error.with_traceback(traceback)
 
 
@@ -329,12 +330,25 @@ class _Reached(Exception):
     pass
 
 
-def _frame(file: str, line: int, function: str) -> types.FrameType:
-    """A frame that looks as if a function of the user were at that line."""
-    code = compile("\n" * (line - 1) + "raise reached", file, "exec").replace(co_name=function, co_qualname=function)
+def _frame(place: Loc) -> types.FrameType:
+    """A frame that looks as if a function of the user were at that place."""
+    tree = ast.parse("raise reached")
+    for node in ast.walk(tree.body[0]):
+        if isinstance(node, ast.stmt | ast.expr):
+            node.lineno, node.end_lineno = place.line, max(place.line, place.end_line)
+            node.col_offset, node.end_col_offset = _columns(place)
+    code = compile(tree, place.file, "exec").replace(co_name=place.function, co_qualname=place.function)
     try:
         exec(code, {"reached": _Reached()})
     except _Reached as reached:
         traceback: Any = reached.__traceback__
     frame: types.FrameType = traceback.tb_next.tb_frame
     return frame
+
+
+def _columns(place: Loc) -> tuple[int, int]:
+    """Where an expression begins and ends as Python counts, in bytes; -1 twice where only its line is known."""
+    if not place.end_col:
+        return -1, -1
+    begin = len(line_of(place.file, place.line)[: place.col].encode())
+    return begin, len(line_of(place.file, place.end_line)[: place.end_col].encode())

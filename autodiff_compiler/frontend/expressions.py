@@ -248,14 +248,18 @@ def _name_arguments(
     )
 
 
+def outside_class() -> CompileError:
+    """The error for `super()` in a function that is no method."""
+    text = "super() without arguments is possible in methods only"
+    return UnsupportedSyntaxError(text, code="AC1103", hint="name the class whose method is meant: `Base.method(self)`")
+
+
 def _super(lw: Lowering, node: Any) -> Any:
     frame: Frame | None = lw.frame
     while frame is not None and frame.method_of is None:
         frame = frame.outer
     if frame is None or frame.method_of is None:
-        raise UnsupportedSyntaxError(
-            "super() without arguments is possible in methods only", code="AC1103", loc=lw.place(node)
-        )
+        raise outside_class().at(lw.place(node))
     defining, owner = frame.method_of
     return LocalSuper(defining, owner) if type(owner) is LocalObject else super(defining, owner)
 

@@ -81,6 +81,8 @@ CONTAINER_WRITING = {
 }
 _CHANGING = {"heappush", "heappop", "heapify", "heapreplace", "heappushpop", "insort", "insort_left", "insort_right"}
 
+_LOGGING = {"debug", "info", "warning", "warn", "error", "exception", "critical", "fatal", "log"}
+_TO_DEBUG = "switch compiling off to debug: `with ms.disable_jit():` around the call, or AC_DISABLE_JIT=1 for all"
 _FORBIDDEN: set[Any] = {
     eval, exec, compile, globals, locals, vars, dir, id, hash, input, open, breakpoint, __import__, memoryview,
 }  # fmt: skip
@@ -156,7 +158,7 @@ def foreign_call(lw: Lowering, fn: Any, args: list[Any], kwargs: dict[str, Any])
     if not is_static(given):
         return _dynamic_call(lw, fn, name, root, args, kwargs)
     if root not in ("itertools", "collections"):  # which hand elements on without looking at them
-        check_seen(given, f"{name}()")
+        check_seen((given, owner) if isinstance(owner, slice) else given, f"{name}()")
     if name in _CHANGING or fn is operator.delitem:
         check_local(lw, args[0])
         lw.change(args[0])
@@ -224,12 +226,7 @@ def _refuse_impure(fn: Any, name: str, module: str, owner: Any, kwargs: dict[str
     forbidden = isinstance(fn, types.BuiltinFunctionType | type) and fn in _FORBIDDEN
     impure = not forbidden and root in ("numpy", "scipy") and last in _NUMPY_IMPURE and not isinstance(fn, type)
     if impure or module.startswith("numpy.random") or (root in IMPURE and not forbidden):
-        raise SideEffectError(
-            f"{public_name(fn, name, module)} would be called once, while compiling, and its result frozen",
-            code="AC1604",
-            hint="call it outside and pass the value as an argument"
-            + (", or draw random numbers with `ops`" if "random" in (root, last) or "random" in module else ""),
-        )
+        raise _impure(public_name(fn, name, module), "random" in (root, last) or "random" in module)
     if isinstance(owner, _CONTAINERS) and last in CONTAINER_WRITING:
         raise SideEffectError(
             f"{name}() would change a {type(owner).__name__} while compiling, once for all calls",
@@ -251,9 +248,24 @@ def _refuse_impure(fn: Any, name: str, module: str, owner: Any, kwargs: dict[str
             f"{name}() cannot be called in compiled code: "
             + ("it means nothing there" if forbidden else "its inside cannot be seen"),
             code="AC1806" if forbidden else "AC1807",
-            hint="call it outside of the compiled function, mark it `constexpr` if its arguments are known at compile "
-            f"time, or use ms.py_call({name.rpartition('.')[2]}, ..., out=...)",
+            hint=_TO_DEBUG
+            if fn is breakpoint
+            else "call it outside of the compiled function, mark it `constexpr` if its arguments are known at compile "
+            f"time, or use ms.py_call({last}, ..., out=...)",
         )
+
+
+def _impure(name: str, random: bool) -> SideEffectError:
+    """The error for a function that does or gives something else each time."""
+    last = name.rpartition(".")[2]
+    result, hint = " and its result frozen", "call it outside and pass the value as an argument"
+    if name.startswith("logging.") and last in _LOGGING:
+        result, hint = " and not at each run", "use print(), or move it out of the compiled function"
+    elif name == "time.sleep":
+        result, hint = " and not at each run", "move it out of the compiled function"
+    elif random:
+        hint += ", or draw random numbers with `ops`"
+    return SideEffectError(f"{name} would be called once, while compiling,{result}", code="AC1604", hint=hint)
 
 
 def _dynamic_call(lw: Lowering, fn: Any, name: str, root: str, args: list[Any], kwargs: dict[str, Any]) -> Any:

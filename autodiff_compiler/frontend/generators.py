@@ -8,6 +8,7 @@ is kept may not change it.  A loop over one with a single `for` clause and no co
 from __future__ import annotations
 
 from collections.abc import Iterable
+from contextlib import ExitStack
 from typing import Any
 
 import gast
@@ -20,7 +21,7 @@ from .conditions import kept
 from .iteration import END, ENDLESS, Iteration, iteration_of
 from .iterators import Iterated
 from .lowering import Lowering, expression
-from .scope import Frame
+from .scope import Frame, turn
 from .statements import store
 from .values import Progress
 
@@ -34,16 +35,17 @@ def _generator(lw: Lowering, node: Any) -> Any:
         if error is not None:
             raise error
     items = lw.expr(node.generators[0].iter)
-    return Iterated(_Generator(lw, node, _iterator(lw, items), not isinstance(items, Iterated)), "generator")
+    own = not isinstance(items, Iterated)
+    return Iterated(_Generator(lw, node, iteration_of(lw, items), own), "generator")
 
 
-def _iterator(lw: Lowering, x: Any) -> Iterated:
-    iteration = iteration_of(lw, x)
-    return iteration if isinstance(iteration, Iterated) else Iterated(iteration, "iterator")
+def _counting(x: Iteration) -> Iterated:
+    """An iterator of a generator's own, which knows how many elements it has taken, of whatever it goes over."""
+    return Iterated(x, "iterator")
 
 
 class _Position(Progress):
-    """Where a generator stands: its iterators, one per `for` clause that it is in, and its names."""
+    """Where a generator stands: its own iterators, one per `for` clause that it is in, and its names."""
 
     def __init__(self, frame: Frame, first: Iterated) -> None:
         super().__init__()
@@ -62,11 +64,12 @@ class _Position(Progress):
 class _Generator(Iteration):
     """The elements of a generator expression."""
 
-    def __init__(self, lw: Lowering, node: Any, first: Iterated, own: bool) -> None:
+    def __init__(self, lw: Lowering, node: Any, over: Iteration, own: bool) -> None:
         self._node, self._home = node, lw.frame
-        self._first, self._own = first, own
+        self._own, counting = own, _counting(over)
+        self._first = first = over if isinstance(over, Iterated) else counting
         targets = frozenset(n.id for g in node.generators for n in gast.walk(g.target) if isinstance(n, gast.Name))
-        self._position = _Position(lw.frame.comprehension(targets, lw.arms), first)
+        self._position = _Position(lw.frame.comprehension(targets, lw.arms), counting)
         self._runs = False
         nested = len(node.generators) > 1
         self.length = ENDLESS if nested else first.length
@@ -114,12 +117,16 @@ class _Generator(Iteration):
             if item is END:
                 position.stack = position.stack[:-1]
                 continue
-            store(lw, clause.target, item)
-            if not all(kept(lw, test) for test in clause.ifs):
-                continue
-            if depth == len(clauses):
-                return lw.expr(self._node.elt)
-            position.stack = (*position.stack, _iterator(lw, lw.expr(clauses[depth].iter)))
+            with ExitStack() as turns:
+                for one, at in zip(clauses, position.stack, strict=False):
+                    turns.enter_context(turn(lw, one, at.cursor.taken - 1))
+                store(lw, clause.target, item)
+                if not all(kept(lw, test) for test in clause.ifs):
+                    continue
+                if depth == len(clauses):
+                    return lw.expr(self._node.elt)
+                inner = iteration_of(lw, lw.expr(clauses[depth].iter))
+            position.stack = (*position.stack, _counting(inner))
         return END
 
     # In a kept loop.

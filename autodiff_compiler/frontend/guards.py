@@ -11,6 +11,7 @@ import re
 import reprlib
 import sys
 import types
+from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -20,7 +21,7 @@ import numpy as np
 from ..dtypes import DType
 from ..ir.types import TensorType, tensor
 from ..runtime.parameter import Parameter
-from ..runtime.records import is_named_tuple
+from ..runtime.records import held_besides, is_named_tuple
 from ..runtime.tensor import Tensor
 from ..source import Loc
 from .joins import same_static
@@ -362,7 +363,7 @@ def matches(now: Any, expected: Any) -> bool:
     if isinstance(expected, TensorType):
         return isinstance(now, Tensor) and type_of(now) is expected
     if isinstance(expected, tuple) and isinstance(now, tuple) and type(now) is type(expected):
-        return len(now) == len(expected) and all(map(matches, now, expected))
+        return len(now) == len(expected) and all(map(matches, now, expected)) and not _attributes(now)
     return same_static(now, expected)
 
 
@@ -373,17 +374,29 @@ def content_of(value: Any) -> Any:
         return Content(value)
     if isinstance(value, tuple):
         items = tuple(map(content_of, value))
-        return value if all(a is b for a, b in zip(items, value, strict=True)) else Content(value)
+        plain = all(a is b for a, b in zip(items, value, strict=True)) and not _attributes(value)
+        return value if plain else Content(value)
     if isinstance(value, Tensor) and not isinstance(value, Parameter):
         return type_of(value)
     return value
 
 
+_BARE = frozenset((tuple, list, dict, set, frozenset, np.ndarray))
+
+
+def _attributes(x: Any) -> list[tuple[str, Any]]:
+    """What a container holds besides its elements."""
+    return held_besides(x) if type(x) not in _BARE else []
+
+
 class Content:
-    """The content of an outside list, dict, set, array or partial function as it was read."""
+    """The content of an outside container, array or partial function as it was read."""
 
     def __init__(self, owner: Any) -> None:
         self.kind = type(owner)
+        #: what has attributes, which are watched where they are read: so another object cannot take its place
+        self.only = owner if _attributes(owner) else None
+        self._factory = self._factory_of(owner)
         #: the bytes of an array's elements in the order of C, where those are no objects
         self.stored: bytes | None = None
         if not isinstance(owner, np.ndarray):
@@ -395,6 +408,10 @@ class Content:
             self.items = np.frombuffer(self.stored, owner.dtype).reshape(owner.shape)
 
     @staticmethod
+    def _factory_of(owner: Any) -> Any:
+        return owner.default_factory if isinstance(owner, defaultdict) else None
+
+    @staticmethod
     def _of(owner: Any) -> list[Any]:
         if isinstance(owner, dict):
             return [*owner, *type(owner).values(owner)]
@@ -403,7 +420,9 @@ class Content:
         return sorted(owner, key=repr) if isinstance(owner, set | frozenset) else list(owner)
 
     def matches(self, now: Any) -> bool:
-        if type(now) is not self.kind:
+        if type(now) is not self.kind or (now is not self.only and _attributes(now)):
+            return False
+        if self.only is not None and (now is not self.only or self._factory is not self._factory_of(now)):
             return False
         if isinstance(now, np.ndarray):
             return now.shape == self.items.shape and now.dtype == self.items.dtype and self._same_bytes(now)

@@ -92,7 +92,7 @@ class Iteration:
 
     def item(self, lw: Lowering, i: int) -> Any:
         """Element number i of static elements, or END; a container may have changed since the one before."""
-        raise StaticValueError("the number of elements must be known at compile time")
+        raise self._of_unknown_length()
 
     def following(self, lw: Lowering, i: int) -> tuple[Any, int]:
         """The first element from number i on, or END, and the number to go on with."""
@@ -121,8 +121,16 @@ class Iteration:
     def iterate(self, lw: Lowering) -> list[Any]:
         """The elements, where a static container is needed."""
         if not isinstance(self.length, int):
-            raise StaticValueError("the number of elements must be known at compile time")
+            raise self._of_unknown_length()
         return list(self.static_items(lw))
+
+    def _of_unknown_length(self) -> StaticValueError:
+        error = StaticValueError(
+            "the number of elements must be known at compile time",
+            hint="pass it as a Python number, or take it from `x.shape`; a `for` statement that builds no list may make"
+            " as many trips as data say",
+        )
+        return error.about(self.length)
 
 
 def iteration_of(lw: Lowering, x: Any) -> Iteration:

@@ -13,12 +13,14 @@ from typing import Any
 
 from ..errors import LoopError, StaticValueError, UnsupportedSyntaxError, shown_as
 from ..ir.core import Value
+from ..source import Loc
 from .calls import intrinsic, to_number
 from .comparison import truth
 from .control import used_up
 from .iteration import END, ENDLESS, Enumerate, Iteration, Reversed, Through, Zip, iteration_of
 from .lowering import Lowering
 from .operators import as_index, require_static, special
+from .scope import turn_of_call
 from .values import Cursor, describe
 
 __all__ = ["ENDLESS", "Iterated", "live", "with_sentinel", "wrapped"]
@@ -123,10 +125,10 @@ class _Loop(Through):
 
 # ---------------------------------------------------------------------------------------------------- map, filter
 class _Map(Iteration):
-    """``map(fn, *xs)``."""
+    """``map(fn, *xs)``, written at `place`."""
 
-    def __init__(self, fn: Any, rows: Zip) -> None:
-        self.fn, self.rows = fn, rows
+    def __init__(self, fn: Any, rows: Zip, place: Loc | None) -> None:
+        self.fn, self.rows, self.place = fn, rows, place
         self.length = rows.length
         self.force_unroll = rows.force_unroll
 
@@ -134,7 +136,9 @@ class _Map(Iteration):
         return END if row is END else lw.call(self.fn, list(row), {})
 
     def following(self, lw: Lowering, i: int) -> tuple[Any, int]:
-        return self._of(lw, self.rows.item(lw, i)), i + 1
+        row = self.rows.item(lw, i)
+        with turn_of_call(lw, self.place, i):
+            return self._of(lw, row), i + 1
 
     def most(self, lw: Lowering) -> int | None:
         return self.rows.most(lw)
@@ -309,7 +313,7 @@ def _reversed(lw: Lowering, x: Any) -> Any:
 def _map(lw: Lowering, fn: Any, *xs: Any) -> Any:
     if not xs:
         raise TypeError("map() must have at least two arguments.")
-    return Iterated(_Map(fn, Zip([iteration_of(lw, x) for x in xs])), "map")
+    return Iterated(_Map(fn, Zip([iteration_of(lw, x) for x in xs]), lw.here), "map")
 
 
 @intrinsic(filter)

@@ -102,7 +102,9 @@ def same_static(a: Any, b: Any) -> bool:
         return a.dtype == b.dtype and a.tobytes() == b.tobytes()
     if isinstance(a, float):
         return (a == b and math.copysign(1, a) == math.copysign(1, b)) or (a != a and b != b)
-    if isinstance(a, bool | int | str | bytes | slice | range | DType):
+    if isinstance(a, slice | range):  # equal ranges may have other bounds
+        return all(map(same_static, (a.start, a.stop, a.step), (b.start, b.stop, b.step)))
+    if isinstance(a, bool | int | str | bytes | DType):
         return bool(a == b)
     if isinstance(a, set | frozenset):
         return a == b and {(type(x), x) for x in a} == {(type(x), x) for x in b}

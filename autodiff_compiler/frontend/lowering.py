@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..errors import AutodiffWarning, CompileError, RecursionDepthError, SideEffectError, place_note, warn_once
+from ..errors import AutodiffWarning, CompileError, RecursionDepthError, place_note, warn_once
 from ..ir.build import Builder
 from ..ir.core import Block, Function, Module, Op, UnknownValueError, Value
 from ..ir.primitive import F, trace
@@ -31,8 +31,9 @@ from .naming import name_of
 from .outside import Outside
 from .reasons import Reasons
 from .scope import Closure, Frame, Prepared, bind_arguments, prepare
+from .snapshots import Snapshots
 from .ties import Ties, chosen, unknown
-from .values import ArrayVar, AttributeVar, Snapshot, StateVar, TensorVar, content, map_leaves, serial_now, set_content
+from .values import ArrayVar, AttributeVar, StateVar, TensorVar, content, map_leaves, serial_now, set_content
 
 __all__ = [
     "EXPRESSIONS",
@@ -117,61 +118,8 @@ class Region:
 
     start: int
     saved: dict[int, tuple[Any, Any]] = field(default_factory=dict)
-
-
-class Snapshots:
-    """Refuses the reading of a Tensor that may be a Parameter, after the Parameter was assigned."""
-
-    def __init__(self) -> None:
-        self.read: list[tuple[Snapshot, Loc | None]] = []
-        #: Parameters whose arrays compiled code has asked for
-        self.exported: set[str] = set()
-        self._written: dict[str, int] = {}
-
-    def state(self) -> tuple[int, dict[str, int]]:
-        """What `restore` puts back when what was compiled since is given up."""
-        return len(self.read), dict(self._written)
-
-    def restore(self, state: tuple[int, dict[str, int]]) -> None:
-        seen, self._written = state
-        del self.read[seen:]
-
-    def note_write(self, state: str) -> None:
-        """To be called when a Parameter is assigned."""
-        if state in self.exported:
-            raise SideEffectError(
-                f"the Parameter {state} is assigned after asnumpy(), whose array shares its memory",
-                code="AC1606",
-                hint="take the array of a copy: `w.copy().asnumpy()`",
-            )
-        self._written[state] = serial_now()
-
-    def written_since(self, state: str, since: int) -> bool:
-        """Whether a Parameter was assigned since that time (a serial)."""
-        return self._written.get(state, -1) > since
-
-    def note_read(self, x: Any, loc: Loc | None) -> None:
-        """To be called when a value is used."""
-        if type(x) is TensorVar and x.snapshot is not None:
-            self.read.append((x.snapshot, loc))
-            self._check(x.snapshot, x.snapshot.since, loc)
-
-    def check_loop(self, start: int, seen: int) -> None:
-        """At the end of a loop's body that began at `start`: what it read, the next trip reads after what it wrote."""
-        for snapshot, loc in self.read[seen:]:
-            if snapshot.since < start:
-                self._check(snapshot, start, loc)
-
-    def _check(self, snapshot: Snapshot, since: int, loc: Loc | None) -> None:
-        stale = sorted(s for s in snapshot.states if self._written.get(s, -1) > since)
-        if stale:
-            raise SideEffectError(
-                f"a Tensor that is one of several, chosen at run time, may be the Parameter {stale[0]}, which is "
-                "assigned before this use",
-                code="AC1606",
-                loc=loc,
-                hint="assign the Parameter after the last use, or choose a copy: `w.copy() if c else v.copy()`",
-            )
+    #: where the first of these changes was made
+    first_change: Loc | None = None
 
 
 def _too_deep(frame: Frame, function: str, *, at_run_time: bool) -> RecursionDepthError:
@@ -502,6 +450,11 @@ class Lowering:
         return map_leaves(lambda v: v.source if type(v) is StateVar else v, x)
 
     @staticmethod
+    def as_tensors(args: Sequence[Any]) -> list[Any]:
+        """The arguments with a Tensor of its own for each ndarray of the caller: transforms of eager code make one."""
+        return [TensorVar(x.value) if getattr(x, "locked", "") == ARRAY else x for x in args]
+
+    @staticmethod
     def is_tensor(x: Any) -> bool:
         """Whether an abstract value is a Tensor."""
         return type(x) in (TensorVar, StateVar)
@@ -577,6 +530,8 @@ class Lowering:
         for region in reversed(self.regions):
             if id(obj) in region.saved or obj.serial >= region.start:
                 return
+            if not region.saved:
+                region.first_change = self.here
             region.saved[id(obj)] = (obj, content(obj))
 
     @contextmanager

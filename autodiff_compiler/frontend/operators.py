@@ -72,6 +72,7 @@ __all__ = [
     "refuse_environment",
     "refuse_text",
     "require_static",
+    "settled_index",
     "special",
     "subscript",
     "unary",
@@ -111,6 +112,8 @@ def is_seen(x: Any) -> bool:
 def check_seen(x: Any, what: str) -> None:
     """Refuses to hand a user's object to code that runs once, while compiling: a change would not be noticed."""
     for leaf in flatten(x):
+        if isinstance(leaf, slice):
+            check_seen([leaf.start, leaf.stop, leaf.step], what)
         if not is_seen(leaf):
             raise UnsupportedCallError(
                 f"{what} would read a {type(leaf).__name__} object unseen", hint="give it the numbers or texts it needs"
@@ -137,6 +140,27 @@ def as_index(lw: Lowering, x: Any) -> Any:
         raise TypeError(f"only an integer tensor can be an index, not one of {x.type.dtype.name}")
     result = special(lw, x, "__index__")
     return x if result is NotImplemented else result
+
+
+def settled_index(lw: Lowering, index: Any) -> Any:
+    """An index into a Tensor, list or tuple with integers in the place of all objects that stand for them.
+
+    Indexing runs natively, where nobody would notice that such an object, or a bound of a slice, changes later.
+    """
+    if isinstance(index, tuple):
+        parts = [settled_index(lw, part) for part in index]
+        return index if all(a is b for a, b in zip(parts, index, strict=True)) else tuple(parts)
+    if isinstance(index, slice):
+        bounds = [_bound(lw, index, name) for name in ("start", "stop", "step")]
+        return index if all(isinstance(b, int | None) for b in bounds) else slice(*bounds)
+    return index if isinstance(index, int) or is_dynamic(index) else as_index(lw, index)
+
+
+def _bound(lw: Lowering, index: slice, name: str) -> Any:
+    bound = getattr(index, name)
+    if isinstance(bound, Tensor | np.ndarray):  # found outside: those of compiled code are known by their types
+        return lw.outside.property(index, name, f"`{name}` of a slice", lambda: operator.index(getattr(index, name)))
+    return bound if isinstance(bound, int | None) or is_dynamic(bound) else as_index(lw, bound)
 
 
 def require_static(x: Any, what: str, code: str | None = None) -> Any:
@@ -458,6 +482,8 @@ def operator_product(shape: Any) -> int:
 # ---------------------------------------------------------------------------------------------------- subscripts
 def subscript(lw: Lowering, owner: Any, index: Any) -> Any:
     """``owner[index]``."""
+    if is_tensor_var(owner) or type(owner) is ArrayVar:
+        index = settled_index(lw, index)
     if is_tensor_var(owner):
         index = map_leaves(lambda x: operand(lw, x) if type(x) is ArrayVar else x, index)
         return lw.native(METHODS["__getitem__"], [owner, index])
@@ -473,7 +499,7 @@ def subscript(lw: Lowering, owner: Any, index: Any) -> Any:
             if method is not None:
                 return lw.call_python(method, [owner, index], {})
         else:
-            index = as_index(lw, index)
+            index = settled_index(lw, as_index(lw, index))
         if not is_static(index):
             if isinstance(owner, dict):
                 require_static(index, "a dictionary key")

@@ -12,6 +12,7 @@ from typing import Any
 import gast
 
 from ..errors import ArgumentError, UnboundVariableError, shown_as
+from ..ir.primitive import trace
 from ..locks import Lock
 from ..source import Loc
 from . import fence, jumps, source_tree
@@ -201,6 +202,20 @@ def turn(lw: Any, loop: Any, number: int) -> Iterator[None]:
         yield
     finally:
         frame.turn = around
+
+
+@contextmanager
+def turn_of_call(lw: Any, place: Loc | None, number: int) -> Iterator[None]:
+    """The same of a call that is made for every element, as `map` at that place does; it is made at the present one."""
+    here = lw.here
+    if not lw.module.check_nonfinite or place is None or here is None:
+        yield
+        return
+    trace.builder.loc = here._replace(turn=(place, number))
+    try:
+        yield
+    finally:
+        trace.builder.loc = here
 
 
 def bind_arguments(

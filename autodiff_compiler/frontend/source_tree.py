@@ -7,6 +7,7 @@ import ast
 import linecache
 import tokenize
 import types
+import warnings
 import weakref
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
@@ -109,7 +110,11 @@ def parse(path: str) -> tuple[Any, list[SourceTree]]:
     """
     with tokenize.open(path) as file:
         lines = file.read().splitlines(keepends=True)
-    module = gast.ast_to_gast(ast.parse("".join(lines), path))
+    tree = ast.parse("".join(lines), path)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", SyntaxWarning)
+        compile(tree, path, "exec", dont_inherit=True)  # `return` outside a function is no matter of the grammar
+    module = gast.ast_to_gast(tree)
     _count_characters(module, lines)
     found: list[SourceTree] = []
 

@@ -196,6 +196,8 @@ def _unpack(lw: Lowering, targets: list[Any], value: Any, node: Any) -> None:
 def set_item(lw: Lowering, owner: Any, index: Any, value: Any) -> None:
     """``owner[index] = value``."""
     owner = whole(owner)
+    if type(owner) in (TensorVar, StateVar, LocalList):
+        index = operators.settled_index(lw, index)
     if type(owner) is TensorVar:
         check_writable(owner, lw.known)
         lw.write(owner, METHODS["__setitem__"](owner.value, lw.unwrap(index), lw.unwrap(value)))
@@ -315,9 +317,9 @@ def _raise(lw: Lowering, node: Any) -> None:
     if node.exc is None:
         raise lw.refused(node)
     exception = lw.expr(node.exc)
-    if node.cause is None:
-        emit_raise(lw, exception)
-    emit_raise(lw, exception, lw.expr(node.cause))
+    cause = () if node.cause is None else (lw.expr(node.cause),)
+    lw.place(node)  # as in Python's traceback, which marks the whole statement
+    emit_raise(lw, exception, *cause)
 
 
 @statement("Assert")
@@ -338,7 +340,7 @@ def _assert(lw: Lowering, node: Any) -> None:
 def _failure(lw: Lowering, node: Any) -> Any:
     """The exception of an assert; its message is evaluated only where it fails."""
     args = [] if node.msg is None else [lw.expr(node.msg)]
-    lw.place(node)
+    lw.place(node.test)  # what a traceback is to mark
     return NewException(AssertionError, tuple(args), {})
 
 

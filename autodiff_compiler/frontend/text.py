@@ -402,7 +402,9 @@ def _print(
     streams = [name for name in ("stdout", "stderr") if file is getattr(sys, name)]
     if file is not None and not streams:
         raise UnsupportedCallError(
-            "compiled code prints to sys.stdout and sys.stderr only", code="AC1302", hint="print it outside"
+            f"compiled code prints to sys.stdout and sys.stderr only, and cannot see what a {describe(file)} does",
+            code="AC1807",
+            hint="return the value and print it outside, or print from a function that `ms.py_call` runs",
         )
     operands = Operands(lw)
     shown = tuple([operands.part(text(lw, str, a)) for a in args])

@@ -443,14 +443,9 @@ def rebuild(like: Any, items: list[Any]) -> Any:
         return NewException(like.cls, tuple(items[:n]), dict(zip(like.kwargs, items[n:], strict=True)))
     if type(like) is list:
         return items
-    if isinstance(like, dict | list):
-        return filled_like(like, items)
-    if is_named_tuple(like):
-        return type(like)(*items)
-    if record_fields(like) is not None:
-        return with_fields(like, items)
-    kind: Any = type(like) if isinstance(like, Mutable) else tuple
-    return kind(items)
+    if type(like) is tuple:
+        return tuple(items)
+    return filled_like(like, items) if record_fields(like) is None else with_fields(like, items)
 
 
 def elements(x: Any) -> Any:

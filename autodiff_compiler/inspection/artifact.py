@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Sequence
-from functools import cached_property, partial
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from ..backends.base import Coverage, SilentExecutable, Work
@@ -13,6 +13,7 @@ from ..compiler.pipeline import coverage, numpy_program, planned, work
 from ..compiler.specialised import Specialised
 from ..frontend.lookup import is_ours
 from ..ir.core import Module
+from ..locks import remembered
 from ..primitives.flops import bytes_of_type
 from ..runtime.tensor import Tensor
 from ..whole_files import write_text
@@ -82,7 +83,7 @@ class Artifact:
         """The module whose text a stage shows; each time the same one, so that its ops can be found again."""
         return self._planned if stage == "plan" else getattr(self._compiled.program.stages, stage)
 
-    @cached_property
+    @remembered
     def _planned(self) -> Module:
         return planned(self._compiled.program.stages.opt)
 
@@ -184,7 +185,7 @@ class Artifact:
 
         return timing(self, n)
 
-    @cached_property
+    @remembered
     def _work(self) -> Work:
         """What the program does when it is called; it takes as long as its compilation to find out."""
         program = self._compiled.program

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import functools
-import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
@@ -15,13 +13,12 @@ from ..errors import CompileError
 from ..frontend import fence, source_tree
 from ..frontend.calls import overrides_call
 from ..frontend.source_tree import SourceTree
+from .classes import Attributes, Classes, own_nodes
 from .refusals import Reader
-from .scopes import Scopes, is_jit, last_name, made_of
+from .scopes import Scopes, given_to_jit, is_jit
 from .straight import always_raised
 
 __all__ = ["Checked", "check_file"]
-
-_PACKAGE = __name__.partition(".")[0]
 
 
 @dataclass
@@ -67,36 +64,38 @@ class _Outline:
 
     def __init__(self, path: str) -> None:
         self.module, self.trees = source_tree.parse(path)
-        self._scopes = Scopes(self.module)
+        self._scopes = Scopes(self.module, path)
         self._of_node = {id(tree.node): tree for tree in self.trees}
-        self._classes = {node.name: node for node in gast.walk(self.module) if isinstance(node, gast.ClassDef)}
-        #: attributes that are bound, with the class where that is done by `self`
-        self._bound_attributes = list(_bound_attributes(self.module, ""))
-        # `setattr(net, "w", value)`: a text given to a call may be the name of an attribute, and a computed one any.
-        given = (a for node in gast.walk(self.module) if isinstance(node, gast.Call) for a in node.args)
-        self._texts = {a.value for a in given if isinstance(a, gast.Constant) and isinstance(a.value, str)}
-        self._hidden_attributes = any(map(_binds_any_attribute, gast.walk(self.module)))
+        self._classes = Classes(self.module, self._placed_classes())
+
+    def _placed_classes(self) -> Iterator[tuple[Any, Scopes]]:
+        """The classes with the scopes around them."""
+        for tree in (None, *self.trees):
+            inside = [n for n in own_nodes(self.module if tree is None else tree.node) if isinstance(n, gast.ClassDef)]
+            around = self._around(tree) if inside else self._scopes
+            yield from ((node, around) for node in inside)
 
     def roots(self) -> Iterator[SourceTree]:
         """The functions that are compiled for sure."""
         given = {id(node) for tree in (None, *self.trees) for node in self._given_in(tree)}
         for tree in self.trees:
-            decorated = any(map(is_jit, getattr(tree.node, "decorator_list", ())))
+            around = self._around(tree.outer)
+            decorated = any(is_jit(d, around) for d in getattr(tree.node, "decorator_list", ()))
             construct = tree.function.endswith(".construct") and self._in_cell(tree)
             if decorated or construct or id(tree.node) in given:
                 yield tree
 
     def _given_in(self, tree: SourceTree | None) -> Iterator[Any]:
         """The functions and lambdas that a function, or the module, gives to `jit`."""
-        for node in _own_nodes(self.module if tree is None else tree.node):
-            if not (isinstance(node, gast.Call) and last_name(node.func) == "jit"):
+        scopes = self._around(tree)
+        for node in own_nodes(self.module if tree is None else tree.node):
+            if not (isinstance(node, gast.Call) and is_jit(node.func, scopes)):
                 continue
-            arguments = [*node.args[:1], *(k.value for k in node.keywords if k.arg in ("function", "fn"))]
-            for part in (p for a in arguments for p in _functions_in(a)):
+            for part in (p for a in given_to_jit(node) for p in _functions_in(a)):
                 if isinstance(part, gast.Lambda):
                     yield part
                 elif isinstance(part, gast.Name):
-                    yield self._around(tree).find(part.id)[1]
+                    yield scopes.find(part.id)[1]
                 else:
                     yield from (t.node for t in self.trees if t.function.endswith(f".{part.attr}") and not t.outer)
 
@@ -105,15 +104,7 @@ class _Outline:
         return self._scopes if tree is None else self._around(tree.outer).inside(tree.node)
 
     def _in_cell(self, tree: SourceTree) -> bool:
-        return self.is_cell(tree.function.rpartition(".")[0].rpartition(".")[2])
-
-    def is_cell(self, name: str, seen: frozenset[str] = frozenset()) -> bool:
-        """Whether a class of the file derives from Cell, or from a class of the package that does."""
-        nodes = self._classes[name].bases if name in self._classes else []
-        if any(_is_package_cell(self._scopes.path(node)) for node in nodes):
-            return True
-        bases = [last_name(b) for b in nodes]
-        return any(b.endswith("Cell") or (b not in seen and self.is_cell(b, seen | {name})) for b in bases)
+        return self._classes.is_cell(_owner(tree))
 
     def read(self, roots: list[SourceTree]) -> dict[int, list[CompileError]]:
         """The errors of these functions and of those that they mention, directly or not, by the ids of the nodes."""
@@ -124,16 +115,16 @@ class _Outline:
             if id(tree.node) in found:
                 continue
             alone = replace(tree, outer=None)  # the functions around it are not compiled
-            reader = Reader(self._around(tree.outer), self._attributes(tree), self.is_cell)
+            attributes = Attributes(self._classes, _owner(tree))
+            reader = Reader(self._around(tree.outer), attributes, self._classes.is_cell)
             errors = reader.read(alone)
             refused = [e for e in fence.check(alone) if not any(_stands_in(e, part) for part in reader.skipped)]
             paused = fence.pausing(alone)  # by a `yield` that is never reached, too
             found[id(tree.node)] = [*refused, *([paused] if paused else []), *errors, *self._overridden(tree)]
-            mentioned = [node for node in reader.mentioned if not _runs_outside(node)]
-            todo += [self._of_node[id(node)] for node in mentioned if id(node) in self._of_node]
+            reached = [self._of_node[id(node)] for node in reader.mentioned if id(node) in self._of_node]
             owner = tree.function.rpartition(".")[0]
-            methods = [t for name in reader.of_self if owner for t in self._methods(owner, name)]
-            todo += [t for t in methods if not _runs_outside(t.node)]
+            reached += [t for name in reader.of_self if owner for t in self._methods(owner, name)]
+            todo += [t for t in reached if not self._runs_outside(t)]
         return found
 
     def always_raised(self, roots: list[SourceTree]) -> Iterator[CompileError]:
@@ -157,73 +148,24 @@ class _Outline:
 
     def _methods(self, owner: str, name: str) -> list[SourceTree]:
         """The methods of this name that a class has, or the nearest of its bases in the file that has one."""
-        found = [tree for tree in self.trees if tree.function == f"{owner}.{name}"]
-        cls = self._classes.get(owner.rpartition(".")[2])
-        for base in () if found or cls is None else [last_name(b) for b in cls.bases]:
-            if base != owner:
-                found += self._methods(base, name)
+        found, line = [], [owner]
+        for cls in line:
+            here = [tree for tree in self.trees if tree.function == f"{cls}.{name}"]
+            bases = [] if here else self._classes.bases(cls.rpartition(".")[2])
+            line += [base for base in bases if base not in line]
+            found += here
         return found
 
-    def _attributes(self, tree: SourceTree) -> dict[str, Any]:
-        """The attributes that the class of a method binds once, in `__init__`, to what is known of their values.
-
-        Of one that a subclass, a base in the file, or other code may bind as well nothing is known.
-        """
-        cls = self._classes.get(tree.function.rpartition(".")[0].rpartition(".")[2])
-        if cls is None or self._hidden_attributes:
-            return {}
-        found: dict[str, Any] = {}
-        for method in (m for m in cls.body if getattr(m, "name", "") == "__init__"):
-            local = self._scopes.inside(method).chain[-1]
-            for node in gast.walk(method):
-                match node:
-                    case gast.Assign(targets=targets, value=value) | gast.AnnAssign(target=targets, value=value):
-                        names = {n.id for n in gast.walk(getattr(value, "func", value)) if isinstance(n, gast.Name)}
-                        made = None if value is None or names & local.keys() else made_of(value)
-                        for target in targets if isinstance(targets, list) else [targets]:
-                            if isinstance(target, gast.Attribute) and getattr(target.value, "id", "") == "self":
-                                found[target.attr] = made
-        family = self._family(cls.name)
-        elsewhere = self._texts.union(*(_names_in_body(c) for c in self._classes.values() if c.name in family))
-        bound = [name for name, owner in self._bound_attributes if not owner or owner in family]
-        return {
-            name: made
-            for name, made in found.items()
-            if made is not None and bound.count(name) == 1 and name not in elsewhere
-        }
-
-    def _family(self, name: str) -> set[str]:
-        """A class with its bases and subclasses in the file."""
-        bases = {c.name: {last_name(b) for b in c.bases} & self._classes.keys() for c in self._classes.values()}
-        above, below = {name}, {name}
-        for _ in bases:
-            above |= {b for c in above for b in bases[c]}
-            below |= {c for c in bases if bases[c] & below}
-        return above | below
+    def _runs_outside(self, tree: SourceTree) -> bool:
+        """Whether compiled code does not look into a function."""
+        around = self._around(tree.outer)
+        decorators = [n for d in getattr(tree.node, "decorator_list", ()) for n in gast.walk(d)]
+        return any(around.real_name(n) in ("constexpr", "py_call") for n in decorators)
 
 
-def _is_package_cell(path: str | None) -> bool:
-    """Whether a dotted path, which may begin with MindSpore's name, leads to a Cell of this package."""
-    root, *parts = (path or "").split(".")
-    if root not in ("mindspore", _PACKAGE) or not parts:
-        return False
-    package: Any = sys.modules[_PACKAGE]
-    # MindSpore's inner modules (`mindspore.nn.optim.optimizer`) are not ours: the last name counts.
-    for names in (parts, ["nn", parts[-1]]):
-        found = functools.reduce(lambda owner, name: getattr(owner, name, None), names, package)
-        if isinstance(found, type) and hasattr(found, "__graph_state__"):
-            return True
-    return False
-
-
-def _own_nodes(scope: Any) -> Iterator[Any]:
-    """The nodes of a module or function, those of functions inside left out."""
-    todo = list(gast.iter_child_nodes(scope))
-    while todo:
-        node = todo.pop()
-        yield node
-        if not isinstance(node, gast.FunctionDef | gast.AsyncFunctionDef | gast.Lambda):
-            todo += gast.iter_child_nodes(node)
+def _owner(tree: SourceTree) -> str:
+    """The name of the class that a method stands in; that of something else for other functions."""
+    return tree.function.rpartition(".")[0].rpartition(".")[2]
 
 
 def _functions_in(argument: Any) -> Iterator[Any]:
@@ -235,38 +177,7 @@ def _functions_in(argument: Any) -> Iterator[Any]:
             yield from _functions_in(a)
 
 
-def _runs_outside(function: Any) -> bool:
-    """Whether compiled code does not look into a function."""
-    return any(_names_of(d) & {"constexpr", "py_call"} for d in getattr(function, "decorator_list", ()))
-
-
 def _stands_in(error: CompileError, node: Any) -> bool:
     """Whether one of the places of an error is in a part of the file."""
     first, last = (node.lineno, node.col_offset), (node.end_lineno, node.end_col_offset)
     return any(first <= place[1:3] < last for place, _ in error.spans)
-
-
-def _bound_attributes(node: Any, cls: str) -> Iterator[tuple[str, str]]:
-    if isinstance(node, gast.Attribute) and not isinstance(node.ctx, gast.Load):
-        yield node.attr, cls if getattr(node.value, "id", "") == "self" else ""
-    inside = node.name if isinstance(node, gast.ClassDef) else cls
-    for child in gast.iter_child_nodes(node):
-        yield from _bound_attributes(child, inside)
-
-
-def _names_in_body(cls: Any) -> set[str]:
-    """The names that the body of a class binds."""
-    stored = {n.id for n in _own_nodes(cls) if isinstance(n, gast.Name) and isinstance(n.ctx, gast.Store)}
-    return stored | {s.name for s in cls.body if isinstance(s, gast.FunctionDef | gast.ClassDef)}
-
-
-def _binds_any_attribute(node: Any) -> bool:
-    """Whether a call binds an attribute whose name stands in no text of its own, or may do so."""
-    if isinstance(node, gast.Attribute):
-        return node.attr in ("__dict__", "__setattr__")
-    called = last_name(node.func) if isinstance(node, gast.Call) else ""
-    return called == "vars" or (called == "setattr" and not isinstance(node.args[1:2] and node.args[1], gast.Constant))
-
-
-def _names_of(decorator: Any) -> set[str]:
-    return {last_name(n) for n in gast.walk(decorator) if isinstance(n, gast.Name | gast.Attribute)}

@@ -10,13 +10,13 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 from weakref import WeakKeyDictionary
 
 from ..ir.core import Function, Module, Op
 from ..ir.text import FunctionPrinter
 from ..ir.walk import ops_of
+from ..locks import remembered
 from ..source import Loc, line_of
 
 if TYPE_CHECKING:
@@ -129,12 +129,12 @@ class Links:
     code: tuple[CodeLine, ...]
     kernels: tuple[Kernel, ...]
 
-    @cached_property
+    @remembered
     def lines(self) -> Mapping[str, list[str]]:
         """The lines of the texts."""
         return {stage: lines_of(text) for stage, text in self.texts.items()}
 
-    @cached_property
+    @remembered
     def places(self) -> frozenset[Place]:
         """All lines of the user's that ops come from, those of callers included."""
         return frozenset(place for ops in self.ops.values() for op in ops for at in op.all for place in at.places)

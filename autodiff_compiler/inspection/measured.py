@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 from ..backends.base import Piece
 from ..backends.native.blas import SMALL_PRODUCT, threads
-from ..backends.timed import Span, Table, Times, alone, may_leave
+from ..backends.timed import Span, Table, Times, alone, may_leave, runs_python
 from ..ir.core import Op
 from ..primitives.flops import flops_of
 from ..source import Loc, line_of
@@ -188,9 +188,7 @@ class Tally:
         found = [part for piece, row in span.pieces for part in _parts(piece, model, int(table[row, 0]))]
         parts = found or [_Part(None, runs)]
         self._kernel(span, parts, program, runs, seconds, inner)
-        whole = sum(part.weight for part in parts)
-        for i, part in enumerate(parts):
-            share = part.weight / whole if whole else float(i == _main(parts))
+        for part, share in zip(parts, _shares(parts, seconds), strict=True):
             mine = inner if part.op is not None and part.op is span.control else 0.0
             self._op(part, share * seconds, mine, program, around, id(times))
         return seconds + inner
@@ -287,6 +285,21 @@ def _of_main_line(parts: list[_Part]) -> _Part:
     tag = max(tags, key=lambda tag: tags[tag])  # the first of equal ones is the line itself
     mine = [part for part in parts if part.place == (*line, tag)]
     return mine[_main(mine)]
+
+
+def _shares(parts: list[_Part], seconds: float) -> list[float]:
+    """What of a span's seconds each part gets: as estimated; Python of the user's all that the others do not take."""
+    weights = [part.weight for part in parts]
+    python = [part.op is not None and runs_python(part.op) for part in parts]
+    if any(python):
+        others = sum(weight for weight, hosted in zip(weights, python, strict=True) if not hosted)
+        runs = sum(part.runs for part, hosted in zip(parts, python, strict=True) if hosted)
+        rest = max(0.0, seconds - others)
+        weights = [
+            rest * part.runs / runs if hosted else part.weight for part, hosted in zip(parts, python, strict=True)
+        ]
+    whole = sum(weights)
+    return [weight / whole if whole else float(i == _main(parts)) for i, weight in enumerate(weights)]
 
 
 def _main(parts: list[_Part]) -> int:

@@ -9,25 +9,27 @@ from typing import Any
 
 import gast
 
-from .scopes import UNKNOWN, Scopes, Value
+from .classes import Attributes
+from .scopes import FAR, UNKNOWN, Scopes, Value
 
 __all__ = ["ends", "ruled_out", "truth"]
 
 _OPERATORS: dict[type, Callable[[Any, Any], Any]] = {
     gast.Eq: operator.eq, gast.NotEq: operator.ne, gast.Lt: operator.lt, gast.LtE: operator.le, gast.Gt: operator.gt,
-    gast.GtE: operator.ge, gast.Is: operator.is_, gast.IsNot: operator.is_not, gast.In: lambda a, b: a in b,
-    gast.NotIn: lambda a, b: a not in b, gast.Add: operator.add, gast.Sub: operator.sub, gast.Mod: operator.mod,
+    gast.GtE: operator.ge, gast.Is: operator.is_, gast.IsNot: operator.is_not, gast.In: lambda a, b: _within(a, b),
+    gast.NotIn: lambda a, b: not _within(a, b), gast.Add: operator.add, gast.Sub: operator.sub, gast.Mod: operator.mod,
     gast.FloorDiv: operator.floordiv,
 }  # fmt: skip
 _VALUES = (bool, int, float, str, tuple, type(None))
-#: Names bound to names bound to names are followed no further.
-_FAR = 20
+_DISPLAYS = {gast.Tuple: tuple, gast.List: list, gast.Set: set}
+#: Builtins that cost little, whatever they are given here.
+_FOLDED = (len, range, bool, int, float, str, abs)
 
 
-def truth(node: Any, scopes: Scopes, attributes: dict[str, Any], far: int = 0) -> bool | None:
+def truth(node: Any, scopes: Scopes, attributes: Attributes, far: int = 0) -> bool | None:
     """Whether a condition holds each time it is computed; None where the file does not tell.
 
-    `attributes` has what is known of those of `self`.
+    `attributes` has what is known of those of objects.
     """
     match node:
         case gast.BoolOp(op=op, values=values):
@@ -47,15 +49,15 @@ def truth(node: Any, scopes: Scopes, attributes: dict[str, Any], far: int = 0) -
             return None if spread else bool(parts)
         case gast.Name(id=name):
             depth, found = scopes.find(name)
-            if isinstance(found, Value) and far < _FAR:
-                return truth(found.node, scopes.up_to(depth), {}, far + 1)
+            if isinstance(found, Value) and far < FAR:
+                return truth(found.node, scopes.up_to(depth), attributes.outside(), far + 1)
     value = _known(node, scopes, attributes, far)
-    return bool(value) if isinstance(value, _VALUES) else None
+    return bool(value) if isinstance(value, (*_VALUES, range)) else None
 
 
-def _known(node: Any, scopes: Scopes, attributes: dict[str, Any], far: int) -> Any:
+def _known(node: Any, scopes: Scopes, attributes: Attributes, far: int) -> Any:
     """The value of an expression, or `UNKNOWN`."""
-    if far > _FAR:
+    if far > FAR:
         return UNKNOWN
 
     def known(part: Any) -> Any:
@@ -66,15 +68,15 @@ def _known(node: Any, scopes: Scopes, attributes: dict[str, Any], far: int) -> A
             return value
         case gast.Name(id=name) if isinstance(scopes.find(name)[1], Value):
             depth, found = scopes.find(name)
-            return _known(found.node, scopes.up_to(depth), {}, far + 1)
-        case gast.Attribute(value=gast.Name(id="self"), attr=name) if isinstance(attributes.get(name), Value):
-            return known(attributes[name].node)
+            return _known(found.node, scopes.up_to(depth), attributes.outside(), far + 1)
         case gast.Name() | gast.Attribute():
+            bound, around = attributes.find(node, scopes)
+            if isinstance(bound, Value):
+                return _known(bound.node, around, attributes.outside(), far + 1)
             found = scopes.resolve(node)
             return found if isinstance(found, _VALUES) else UNKNOWN
-        case gast.Tuple(elts=parts):
-            values = tuple(map(known, parts))
-            return UNKNOWN if any(v is UNKNOWN for v in values) else values
+        case gast.Tuple(elts=parts) | gast.List(elts=parts) | gast.Set(elts=parts):
+            return _computed(lambda *values: _DISPLAYS[type(node)](values), *map(known, parts))
         case gast.UnaryOp(op=gast.USub(), operand=operand):
             return _computed(operator.neg, known(operand))
         case gast.UnaryOp(op=gast.Not()) | gast.BoolOp() | gast.Compare(ops=[_, _, *_]):
@@ -87,11 +89,32 @@ def _known(node: Any, scopes: Scopes, attributes: dict[str, Any], far: int) -> A
             return _computed(lambda o, a, b: o[a:b], known(owner), *bounds)
         case gast.Subscript(value=owner, slice=index):
             return _computed(operator.getitem, known(owner), known(index))
-        case gast.Call(func=gast.Name(), args=[of, gast.Constant(value=str(name))], keywords=[]):
-            owner = scopes.resolve(of)
-            if scopes.resolve(node.func) is hasattr and isinstance(owner, types.ModuleType | type):
-                return hasattr(owner, name)
+        case gast.Call(func=gast.Name(), args=parts, keywords=[]):
+            return _called(scopes.resolve(node.func), parts, known, scopes)
     return UNKNOWN
+
+
+def _called(function: Any, parts: list[Any], known: Callable[[Any], Any], scopes: Scopes) -> Any:
+    """What the call of a builtin gives, or `UNKNOWN`."""
+    if any(function is folded for folded in _FOLDED):
+        return _computed(function, *map(known, parts))
+    if len(parts) != 2:
+        return UNKNOWN
+    if function is isinstance:
+        classes = parts[1].elts if isinstance(parts[1], gast.Tuple) else [parts[1]]
+        types_of = tuple(map(scopes.resolve, classes))
+        sure = all(isinstance(t, type) for t in types_of)
+        return _computed(isinstance, known(parts[0]), types_of) if sure else UNKNOWN
+    owner, name = scopes.resolve(parts[0]), known(parts[1])
+    if function is hasattr and isinstance(owner, types.ModuleType | type) and isinstance(name, str):
+        return hasattr(owner, name)
+    return UNKNOWN
+
+
+def _within(part: Any, whole: Any) -> bool:
+    if isinstance(whole, range):
+        raise TypeError("to look for a number may take long")
+    return part in whole
 
 
 def _computed(compute: Callable[..., Any] | None, *operands: Any) -> Any:

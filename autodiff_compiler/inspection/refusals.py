@@ -17,6 +17,7 @@ from ..frontend.attributes import no_state
 from ..frontend.calls import may_be_made, plain_class, refuse_class
 from ..frontend.containers import without_order
 from ..frontend.control import unordered
+from ..frontend.expressions import outside_class
 from ..frontend.foreign import CONTAINER_WRITING, refuse_call
 from ..frontend.iterators import with_sentinel
 from ..frontend.loops import endless
@@ -26,6 +27,7 @@ from ..frontend.scope import bind_arguments
 from ..frontend.source_tree import SourceTree, unknown_name
 from ..runtime.parameter import Parameter
 from ..runtime.tensor import Tensor
+from .classes import Attributes
 from .examples import CONTAINERS, example
 from .reached import ends, ruled_out, truth
 from .scopes import MISSING, UNKNOWN, Container, Made, Scopes, container_of
@@ -40,13 +42,13 @@ _GOING_THROUGH = (list, tuple, iter, enumerate, reversed, sum, min, max, zip)
 class Reader:
     """Reads one function that is compiled, with the functions inside it.
 
-    `attributes` are those that the class of a method makes in `__init__`, with what is known of them, `is_cell` says
-    whether a class of the file is a Cell.  `mentioned` gets the functions of the file that it mentions, `of_self` the
+    `attributes` has what is known of those of `self` and of other objects, `is_cell` says whether a class of the file
+    is a Cell.  `mentioned` gets the functions of the file that it mentions, `of_self` the
     attributes of `self`, and `skipped` the parts that constants rule out, and the bodies of functions inside it that
     it never mentions: of these nothing is said.
     """
 
-    def __init__(self, scopes: Scopes, attributes: dict[str, Any], is_cell: Callable[[str], bool]) -> None:
+    def __init__(self, scopes: Scopes, attributes: Attributes, is_cell: Callable[[str], bool]) -> None:
         self._outside = len(scopes.chain)
         self._scopes, self._attributes, self._is_cell = scopes, attributes, is_cell
         self.mentioned: list[Any] = []
@@ -93,7 +95,7 @@ class Reader:
                     self._visit(part, scopes, tree)
                 return
         self._look(node, scopes, tree)
-        if isinstance(node, gast.Call) and _is_host_call(node):
+        if isinstance(node, gast.Call) and _is_host_call(node, scopes):
             return  # what it is given runs outside of compiled code
         inner = scopes
         if isinstance(node, _COMPREHENSIONS):
@@ -197,8 +199,8 @@ class Reader:
             case gast.Name(id=name):
                 depth, found = scopes.find(name)
                 found, scopes = (found if 0 <= depth < self._outside else None), scopes.up_to(max(depth, 0))
-            case gast.Attribute(value=gast.Name(id="self"), attr=attribute):
-                found, scopes = self._attributes.get(attribute), self._scopes
+            case gast.Attribute(value=gast.Name(id="self")):
+                found, scopes = self._attributes.find(node, scopes)
         if isinstance(found, Container):
             return CONTAINERS[found.kind] if scopes.sure(found) else UNKNOWN
         if isinstance(found, Made):
@@ -228,7 +230,9 @@ class Reader:
                 fn = getattr(of, method, UNKNOWN)
         if not changed:
             self._raised(lambda fn: self._check_call(fn, node, tree), fn, node, tree)
-        if fn is iter and len(node.args) == 2:
+        if fn is super and not node.args and not _in_class(tree):
+            self._refuse(outside_class(), node, tree)
+        elif fn is iter and len(node.args) == 2:
             self._refuse(with_sentinel(), node, tree)
         elif node.args and any(fn is each for each in _GOING_THROUGH) and _is_set(node.args[0], scopes):
             self._refuse(unordered(), node, tree)
@@ -303,6 +307,11 @@ def _is_set(node: Any, scopes: Scopes) -> bool:
     return isinstance(made, Container) and made.kind == "set" and scopes.sure(made)
 
 
+def _in_class(tree: SourceTree) -> bool:
+    """Whether a function, or one around it, stands in the body of a class."""
+    return any("." in part for part in tree.function.split(".<locals>."))
+
+
 def _body(function: Any) -> list[Any]:
     return function.body if isinstance(function.body, list) else [function.body]
 
@@ -316,8 +325,8 @@ def _may_end(node: Any) -> bool:
     return isinstance(node, gast.Break | gast.Return | gast.Raise | gast.Assert | gast.Call | gast.Subscript)
 
 
-def _is_host_call(call: Any) -> bool:
-    return getattr(call.func, "attr", getattr(call.func, "id", "")) in ("py_call", "constexpr")
+def _is_host_call(call: Any, scopes: Scopes) -> bool:
+    return scopes.real_name(call.func) in ("py_call", "constexpr")
 
 
 def _check_arguments(function: Any, call: Any, tree: SourceTree) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import builtins
 import importlib
+import os
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -14,6 +15,7 @@ import gast
 from ..frontend.foreign import IMPURE
 
 __all__ = [
+    "FAR",
     "MISSING",
     "UNKNOWN",
     "Container",
@@ -23,6 +25,7 @@ __all__ = [
     "Scopes",
     "Value",
     "container_of",
+    "given_to_jit",
     "is_jit",
     "last_name",
     "made_of",
@@ -43,13 +46,19 @@ _PERHAPS_CONSTANT = (
     gast.Subscript,
 )  # fmt: skip
 
+_PACKAGE = __name__.partition(".")[0]
+#: What `jit` is called here and in older MindSpore.
+_JIT = ("jit", "ms_function")
+#: Names bound to names bound to names are followed no further.
+FAR = 20
+
 #: What nothing is known of, and what a module does not have.
 UNKNOWN, MISSING = object(), object()
 
 
 @dataclass(frozen=True)
 class Imported:
-    """A name that stands for a module or a part of one."""
+    """A name that stands for a module or a part of one; a path that begins with dots is a relative one."""
 
     path: str
 
@@ -64,9 +73,14 @@ class Container:
 
 @dataclass(frozen=True)
 class Made:
-    """A name that was bound once, to what a call of the (dotted) name `maker` gives."""
+    """A name that was bound once, to what a call of a (dotted) name gives."""
 
-    maker: Any
+    call: Any
+
+    @property
+    def maker(self) -> Any:
+        """The name that is called."""
+        return self.call.func
 
 
 @dataclass(frozen=True)
@@ -88,11 +102,26 @@ def container_of(node: Any) -> Container | None:
     return Container(kind) if kind is not None else None
 
 
-def is_jit(decorator: Any) -> bool:
-    """Whether a decorator is ``jit``, ``jit(...)`` or ``partial(jit, ...)``."""
-    if isinstance(decorator, gast.Call):
-        return is_jit(decorator.func) or (last_name(decorator.func) == "partial" and is_jit(decorator.args[0]))
-    return last_name(decorator) == "jit"
+def is_jit(node: Any, scopes: Scopes, far: int = 0) -> bool:
+    """Whether a decorator, or what is called, compiles: ``jit``, ``jit(...)`` with options, or ``partial(jit, ...)``.
+
+    Names are followed to what they were imported from or bound to.  `jit` of another library is not meant, and neither
+    is ``jit(f)``, which is a compiled function.
+    """
+    if isinstance(node, gast.Call):
+        if scopes.real_name(node.func) == "partial":
+            return len(node.args) == 1 and is_jit(node.args[0], scopes, far)
+        return not given_to_jit(node) and is_jit(node.func, scopes, far)
+    if scopes.real_name(node) in _JIT and scopes.perhaps_ours(node):
+        return True
+    name, around = scopes.followed(node)
+    depth, meaning = around.find(name.id) if isinstance(name, gast.Name) else (-1, None)
+    return isinstance(meaning, Made) and far < FAR and is_jit(meaning.call, around.up_to(depth), far + 1)
+
+
+def given_to_jit(call: Any) -> list[Any]:
+    """What a call gives to be compiled, if it is one of `jit`."""
+    return [*call.args[:1], *(k.value for k in call.keywords if k.arg in ("function", "fn"))]
 
 
 def last_name(node: Any) -> str:
@@ -107,7 +136,7 @@ def made_of(node: Any) -> Any:
     if isinstance(node, _PERHAPS_CONSTANT) or last_name(getattr(node, "func", None)) == "hasattr":
         return Value(node)
     called = isinstance(node, gast.Call) and isinstance(node.func, gast.Name | gast.Attribute)
-    return container_of(node) or (Made(node.func) if called else None)
+    return container_of(node) or (Made(node) if called else None)
 
 
 def _scope_of(node: Any) -> Scope:
@@ -145,8 +174,8 @@ def _bindings(scope: Any, outer: set[str]) -> Iterator[tuple[str, Any]]:
                     yield name, Imported(alias.name if alias.asname else top)
             case gast.ImportFrom():
                 for alias in node.names:
-                    path = f"{node.module}.{alias.name}" if not node.level else None
-                    yield alias.asname or alias.name, Imported(path) if path else None
+                    start = "." * (node.level or 0) + (f"{node.module}." if node.module else "")
+                    yield alias.asname or alias.name, Imported(start + alias.name)
             case gast.FunctionDef() | gast.AsyncFunctionDef() | gast.ClassDef():
                 yield node.name, node
                 continue
@@ -197,13 +226,13 @@ def _assigned_elsewhere(module: Any, top: Scope) -> Scope:
 class Scopes:
     """The scopes around a place of a file, the module's first."""
 
-    def __init__(self, module: Any) -> None:
+    def __init__(self, module: Any, file: str) -> None:
         top = _scope_of(module)
         top |= _assigned_elsewhere(module, top)
         names = {n.id for n in gast.walk(module) if isinstance(n, gast.Name)}
         #: whether the text shows every name of the module
         self.complete = "*" not in top and not names & _HIDDEN and not _names_at_top(module) & _HIDDEN_AT_TOP
-        self.module = top
+        self.module, self._file = top, file
         self.chain: tuple[Scope, ...] = (top,)
 
     def inside(self, node: Any) -> Scopes:
@@ -213,7 +242,8 @@ class Scopes:
     def with_names(self, names: Scope) -> Scopes:
         """The scopes where these names are bound, too."""
         new = object.__new__(Scopes)
-        new.complete, new.module, new.chain = self.complete, self.module, (*self.chain, names)
+        new.complete, new.module, new._file = self.complete, self.module, self._file
+        new.chain = (*self.chain, names)
         return new
 
     def find(self, name: str) -> tuple[int, Any]:
@@ -235,13 +265,42 @@ class Scopes:
         """All names that can be read here."""
         return {*dir(builtins), *(name for scope in self.chain for name in scope)}
 
+    def followed(self, node: Any) -> tuple[Any, Scopes]:
+        """The (dotted) name that a name was bound to, or the node itself, and the scopes around that."""
+        scopes = self
+        for _ in range(FAR):
+            depth, meaning = scopes.find(node.id) if isinstance(node, gast.Name) else (-1, None)
+            if not (isinstance(meaning, Value) and isinstance(meaning.node, gast.Name | gast.Attribute)):
+                break
+            node, scopes = meaning.node, scopes.up_to(depth)
+        return node, scopes
+
     def path(self, node: Any) -> str | None:
-        """The dotted path from which a (dotted) name was imported, or None."""
+        """The dotted path from which a (dotted) name, or what it was bound to, was imported, or None."""
+        node, scopes = self.followed(node)
         if isinstance(node, gast.Attribute):
-            owner = self.path(node.value)
+            owner = scopes.path(node.value)
             return owner and f"{owner}.{node.attr}"
-        meaning = self.find(node.id)[1] if isinstance(node, gast.Name) else None
+        meaning = scopes.find(node.id)[1] if isinstance(node, gast.Name) else None
         return meaning.path if isinstance(meaning, Imported) else None
+
+    def real_name(self, node: Any) -> str:
+        """The last part of a (dotted) name, where it was imported that of its path; empty for what is no name."""
+        return (self.path(node) or last_name(self.followed(node)[0])).rpartition(".")[2]
+
+    def perhaps_ours(self, node: Any) -> bool:
+        """Whether a (dotted) name may stand for something of this package: it does not come from another library.
+
+        Modules of the user's own, which may hand on what is ours, stand beside the file or a folder that it is in.
+        """
+        root = (self.path(node) or "").partition(".")[0]
+        if root in ("", "mindspore", _PACKAGE):
+            return True
+        folder, beside = os.path.dirname(os.path.abspath(self._file)), []
+        while folder not in beside:
+            beside += [os.path.join(folder, "src"), folder]
+            folder = os.path.dirname(folder)
+        return any(os.path.isdir(p) or os.path.isfile(f"{p}.py") for p in (os.path.join(b, root) for b in beside))
 
     def sure(self, made: Any) -> bool:
         """Whether what is known of a name or an expression is no `Container` made by a class of the user's own."""

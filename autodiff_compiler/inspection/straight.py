@@ -120,7 +120,9 @@ class _Names:
 
     def _called(self, name: str, call: Any) -> Iterator[CompileError]:
         function = self._scopes.find(name)[1]
-        if not isinstance(function, gast.FunctionDef) or not all(map(is_jit, function.decorator_list)):
+        if not isinstance(function, gast.FunctionDef) or not all(
+            is_jit(d, self._scopes) for d in function.decorator_list
+        ):
             return  # a decorator may leave the function alone
         self.called.append(function)
         if function is self._tree.node:

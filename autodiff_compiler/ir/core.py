@@ -253,6 +253,8 @@ class Module:
     backend: str = ""
     #: whether its program looks for NaN and infinities ("nan": for NaN only)
     check_nonfinite: bool | str = False
+    #: whether a pass warned of something that its author should know
+    warned: bool = False
 
     @property
     def entry(self) -> Function:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import math
 from typing import Any
 
@@ -10,6 +9,7 @@ from .. import ops
 from ..common.initializer import HeUniform, Uniform, initializer
 from ..dtypes import dtype_of, float32
 from ..ir.primitive import call
+from ..locks import remembered
 from ..runtime.parameter import Parameter
 from . import channels
 from .arguments import choice, flag, padding, positive, sizes
@@ -178,13 +178,13 @@ class Conv2d(_Convolution):
 
     _formats = ("NCHW", "NHWC")
 
-    @functools.cached_property
+    @remembered
     def conv2d(self) -> Any:
         """What subclasses with a `construct` of their own call: it takes x and a weight."""
         windows = self.pad_mode, self.padding, self.stride, self.dilation
         return ops.Conv2D(self.out_channels, self.kernel_size, 1, *windows, self.group, self.data_format)
 
-    @functools.cached_property
+    @remembered
     def bias_add(self) -> Any:
         """The operator that adds a bias to what `conv2d` returned."""
         return ops.BiasAdd(self.data_format)

@@ -2,19 +2,29 @@
 
 from __future__ import annotations
 
-import functools
 import math
 from typing import Any
 
 from .. import ops
 from ..common.initializer import HeUniform, Uniform, initializer
 from ..dtypes import dtype_of, float32
+from ..errors import ShapeError
+from ..locks import remembered
 from ..runtime.parameter import Parameter
 from .activation import get_activation
 from .arguments import flag, positive
 from .cell import Cell
 
 __all__ = ["BiDense", "Dense", "Linear"]
+
+
+def _check_features(cell: Cell, shape: tuple[Any, ...], features: int, outs: int) -> None:
+    if shape[-1:] != (features,):
+        layer = type(cell).__name__
+        raise ShapeError(
+            f"{layer}({features}, {outs}) takes {features} features, not an input of shape {list(shape)}",
+            hint=f"make it `{layer}({shape[-1] if shape else features}, {outs})`, or bring the features to the end",
+        )
 
 
 class Dense(Cell):
@@ -56,17 +66,19 @@ class Dense(Cell):
         if self.activation is not None and not callable(self.activation):
             raise TypeError(f"`activation` must be a Cell, a function or a name, not a {type(activation).__name__}")
 
-    @functools.cached_property
+    @remembered
     def matmul(self) -> Any:
         """What subclasses with a `construct` of their own call: it takes two dimensions of x, and the weight."""
         return ops.MatMul(transpose_b=True)
 
-    @functools.cached_property
+    @remembered
     def bias_add(self) -> Any:
         """The operator that adds a bias to what `matmul` returned."""
         return ops.BiasAdd()
 
     def construct(self, x: Any) -> Any:
+        outs, features = self.weight.shape
+        _check_features(self, x.shape, features, outs)
         y = ops.matmul(x, self.weight.T)
         if self.bias is not None:
             y = y + self.bias

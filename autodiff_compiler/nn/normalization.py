@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import functools
 from typing import Any
 
 from .. import ops
 from ..common.initializer import initializer
 from ..dtypes import dtype_of, float32
 from ..errors import ShapeError
+from ..locks import remembered
 from ..runtime.parameter import Parameter
 from . import channels
 from .arguments import choice, flag, integer, number, positive
@@ -42,6 +42,16 @@ def _check_rank(cell: Cell, shape: tuple[Any, ...], ranks: tuple[int, ...]) -> N
         raise ShapeError(f"{type(cell).__name__} takes an input of {wanted} dimensions, not of shape {list(shape)}")
 
 
+def _check_channels(cell: Cell, wanted: int, shape: tuple[Any, ...], axis: int) -> None:
+    if shape[axis] != wanted:
+        layer = type(cell).__name__
+        raise ShapeError(
+            f"{layer}(num_features={wanted}) takes {wanted} channels, not the {shape[axis]} of an input of shape "
+            f"{list(shape)}",
+            hint=f"make it `{layer}({shape[axis]})`",
+        )
+
+
 class _PerChannel(Cell):
     """Statistics, gamma and beta for every channel."""
 
@@ -62,8 +72,9 @@ class _PerChannel(Cell):
             value = initializer(init, (num_features,), dtype_of(dtype))
             setattr(self, attribute, Parameter(value, name=name, requires_grad=learned))
 
-    def _check(self, shape: tuple[Any, ...]) -> None:
+    def _check(self, shape: tuple[Any, ...], axis: int = 1) -> None:
         _check_rank(self, shape, self._ranks)
+        _check_channels(self, self.num_features, shape, axis)
 
     def extend_repr(self) -> str:
         return (
@@ -99,7 +110,7 @@ class _BatchNorm(_PerChannel):
         self._make(num_features, eps, affine, (moving_mean_init, moving_var_init, gamma_init, beta_init), dtype)
 
     def construct(self, x: Any) -> Any:
-        self._check(x.shape)
+        self._check(x.shape, 3 if self.data_format == "NHWC" else 1)
         batch = self.training if self.use_batch_statistics is None else self.use_batch_statistics
         x = channels.first(x, self.data_format)
         y = ops.batch_norm(
@@ -237,7 +248,7 @@ class LayerNorm(Cell):
         for name, init in (("gamma", gamma_init), ("beta", beta_init)):
             setattr(self, name, Parameter(initializer(init, self.normalized_shape, dtype_of(dtype)), name=name))
 
-    @functools.cached_property
+    @remembered
     def layer_norm(self) -> Any:
         """What subclasses with a `construct` of their own call: it takes x, gamma, beta; returns y, mean, variance."""
         return ops.LayerNorm(self.begin_norm_axis, self.begin_params_axis, self.epsilon)

@@ -126,23 +126,29 @@ def softsign(x):
     return call.div(x, call.add(call.abs(x), 1))
 
 
+#: (x - tanh(x)) / x near 0, in powers of x^2 from the highest on, by the ninth convergent of Lambert's fraction
+#: tanh(x) = x / (1 + x^2 / (3 + x^2 / (5 + ...))).
+_SHRINK_ABOVE = (44, 12870, 810810, 11486475)
+_SHRINK_BELOW = (45, 13860, 945945, 16216200)
+_SHRINK_LAST = 34459425
+
+
 class Tanhshrink(Primitive):
     """x - tanh(x), which does not cancel near 0."""
 
     infer = float_unary
 
     def numpy(x):
-        # Near 0 by the ninth convergent of Lambert's fraction tanh(x) = x / (1 + x^2 / (3 + x^2 / (5 + ...))).
         size = np.absolute(x)
         s = np.square(np.minimum(size, 1))
-        above = s * 44
-        below = s * 45
-        for a, b in ((12870, 13860), (810810, 945945), (11486475, 16216200)):
+        above = s * _SHRINK_ABOVE[0]
+        below = s * _SHRINK_BELOW[0]
+        for a, b in zip(_SHRINK_ABOVE[1:], _SHRINK_BELOW[1:], strict=True):
             above += a
             above *= s
             below += b
             below *= s
-        below += 34459425
+        below += _SHRINK_LAST
         above /= below
         above *= x
         far = x - np.tanh(x)
@@ -153,7 +159,15 @@ class Tanhshrink(Primitive):
         return bits.view(x.dtype)
 
     def decomposed(c, x):
-        return x - F.tanh(x)
+        size = F.abs(x)
+        bounded = F.minimum(size, 1)
+        s = bounded * bounded
+        above = s * _SHRINK_ABOVE[0]
+        below = s * _SHRINK_BELOW[0]
+        for a, b in zip(_SHRINK_ABOVE[1:], _SHRINK_BELOW[1:], strict=True):
+            above = (above + a) * s
+            below = (below + b) * s
+        return F.select(F.less(size, 1), above / (below + _SHRINK_LAST) * x, x - F.tanh(x))
 
     widen = True
     call = floating("tanhshrink")

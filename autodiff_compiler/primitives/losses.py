@@ -250,7 +250,13 @@ def cross_entropy(logits, labels, axis=-1, reduction="mean", weight=None, ignore
         return cast(nll_loss(logp, labels, axis, reduction, weight, ignore_index, label_smoothing), dtype)
     require_dtype(labels.dtype.is_float, f"labels must be integers or probabilities, not {labels.dtype.name}")
     fits = same_shape(labels.shape, logits.shape)
-    require(fits, f"probabilities of shape {list(labels.shape)} do not fit logits of shape {list(logits.shape)}")
+    classes = len(labels.shape) == logits.ndim - 1
+    require(
+        fits,
+        f"{labels.dtype.name} labels are probabilities: their shape {list(labels.shape)} must be that of the logits, "
+        f"{list(logits.shape)}",
+        "labels that number classes are integers: `labels.astype(ms.int32)`" if classes else None,
+    )
     target = cast(labels, logp.dtype)
     if label_smoothing:
         target = call.add(call.mul(target, 1 - label_smoothing), label_smoothing / logits.shape[axis])

@@ -42,10 +42,10 @@ _MEASURING = "measuring"
 def profile(fn: Any = None) -> Profile:
     """What runs inside the block takes: ``with profile(fn) as p: fn(x)``, then ``print(p)``.
 
-    `fn` is a function given to `jit`, a Cell or a derivative: its calls count, and nothing else; compiled outside of
-    the block they run as ever.  Without it, and where it runs eagerly, the whole block counts: compiled functions and,
-    op by op, eager mode.  In the block compiled functions run a form that reads the clock between its parts, which is
-    compiled at the first call; that is not counted.
+    `fn` is a function given to `jit`, a Cell or a derivative: its calls count, also by `py_call` of another compiled
+    function, and nothing else; compiled outside of the block they run as ever.  Without it, and where it runs eagerly,
+    the whole block counts: compiled functions and, op by op, eager mode.  In the block compiled functions run a form
+    that reads the clock between its parts, which is compiled at the first call; that is not counted.
 
     TypeError for something that is not called; RuntimeError where something is profiled already, and on an Ascend
     device, whose kernels cannot be timed.
@@ -98,7 +98,7 @@ class Profile:
         if self._recording is not None:
             raise RuntimeError("a profile measures one block: make another one")
         with ExitStack() as stack:  # which undoes what was done if something fails
-            self._recording = recorder.start()
+            self._recording = recorder.start(None if self._whole else self._counts)
             stack.callback(recorder.stop)
             stack.callback(context.measure, False)
             context.measure(True)
@@ -137,6 +137,12 @@ class Profile:
         entries = [e for entries in tuple(self._function._entries.values()) for e in entries]
         executables = [x for entry in entries for x in entry.program.executables()]
         return {id(self._function._history), *[id(getattr(x, "times", None)) for x in executables]}
+
+    def _counts(self, owner: object) -> bool:
+        """Whether calls of this function, or runs of this program, count."""
+        assert self._function is not None
+        mine = self._mine() if owner is not self._function._history else None
+        return mine is None or id(owner) in mine
 
     def _note(self, op: str, loc: Loc | None, began: int, ended: int, noting: int) -> None:
         """A kernel of eager mode has run."""

@@ -333,4 +333,6 @@ _ANY = "look at the operands' ranges; where infinities are meant: `check_nonfini
 def _hint(origin: Origin, given: bool, adjoint: bool) -> str:
     if given:
         return _GIVEN
-    return _GRADIENTS.get(origin.forward, _GRADIENT) if adjoint else _HINTS.get(origin.name, _ANY)
+    if adjoint and origin.forward:
+        return _GRADIENTS.get(origin.forward, _GRADIENT)
+    return _HINTS.get(origin.name, _GRADIENT if adjoint else _ANY)  # a rule of the user's says itself what it computes

@@ -1,4 +1,4 @@
-"""Containers of users' classes: NamedTuples, frozen dataclasses, whose fields are elements too, lists and dicts.
+"""Containers of users' classes: frozen dataclasses, whose fields are elements too, tuples, NamedTuples, lists, dicts.
 
 No code of these classes runs: questions are asked of a class, whose objects may have an answer for every name.
 """
@@ -6,14 +6,20 @@ No code of these classes runs: questions are asked of a class, whose objects may
 from __future__ import annotations
 
 import copy
+import functools
 import types
+from collections import OrderedDict, defaultdict
 from collections.abc import Sequence
 from dataclasses import fields
 from typing import Any
 
-__all__ = ["filled_like", "is_named_tuple", "is_named_tuple_class", "record_fields", "with_fields"]
+__all__ = ["filled_like", "held_besides", "is_named_tuple", "is_named_tuple_class", "record_fields", "with_fields"]
 
 _PACKAGE = __name__.partition(".")[0]
+
+
+def _is_ours(cls: type) -> bool:
+    return cls.__module__.partition(".")[0] == _PACKAGE
 
 
 def is_named_tuple(x: Any) -> bool:
@@ -30,7 +36,7 @@ def record_fields(x: Any) -> tuple[str, ...] | None:
     """The names of the fields of an instance of a user's frozen dataclass; None for everything else."""
     cls = type(x)
     params = getattr(cls, "__dataclass_params__", None)
-    if params is None or not params.frozen or cls.__module__.partition(".")[0] == _PACKAGE:
+    if params is None or not params.frozen or _is_ours(cls):
         return None
     return tuple(f.name for f in fields(x))
 
@@ -44,34 +50,64 @@ def with_fields(x: Any, items: Sequence[Any]) -> Any:
 
 
 def filled_like(x: Any, items: Sequence[Any]) -> Any:
-    """A list or dict of the class of x, with its attributes and keys, and with other elements."""
-    cls, kind = type(x), dict if isinstance(x, dict) else list
-    if next(c for c in cls.__mro__ if not c.__flags__ & _HEAP) is not kind:  # those of `collections` hold more
-        made = copy.copy(x)
+    """A tuple, list or dict of the class of x, with its attributes and keys, and with other elements."""
+    cls: Any = type(x)  # mypy takes no class for hashable
+    base, slots, has_dict = _layout(cls)
+    if isinstance(x, tuple):
+        if base is not tuple or (_is_ours(cls) and not is_named_tuple_class(cls)):
+            return tuple(items)  # what it says of its elements, or how many it has, would not hold
+        made = tuple.__new__(cls, items)
     else:
-        made = kind.__new__(cls)
-        for c in cls.__mro__:
-            for place in vars(c).values():
-                if type(place) is types.MemberDescriptorType and (held := _held(place, x)):
-                    place.__set__(made, held[0])
-        attributes = _held(object.__getattribute__, x, "__dict__")
-        if attributes:
-            object.__getattribute__(made, "__dict__").update(attributes[0])
+        made = base.__new__(cls) if base in _BASES else copy.copy(x)
+    for _, place in slots:
+        if held := _held(place, x):
+            place.__set__(made, held[0])
+    if has_dict:
+        attributes = object.__getattribute__(x, "__dict__")
+        if attributes is x:  # its elements are its attributes
+            object.__setattr__(made, "__dict__", made)
+        elif attributes:
+            object.__getattribute__(made, "__dict__").update(attributes)
     if isinstance(x, dict):
-        for key, item in zip(dict.keys(x), items, strict=True):
-            dict.__setitem__(made, key, item)
-    else:
+        for key, item in zip(base.keys(x), items, strict=True):
+            base.__setitem__(made, key, item)
+    elif isinstance(x, list):
         list.__setitem__(made, slice(None), items)
     return made
 
 
+def held_besides(x: Any, named: Sequence[str] = ()) -> list[tuple[str, Any]]:
+    """What an object of a user's class holds under other names than these, in slots and in its `__dict__`."""
+    cls: Any = type(x)
+    _, slots, has_dict = _layout(cls)
+    found: list[tuple[str, Any]] = []
+    if slots:
+        found = [(name, held[0]) for name, place in slots if name not in named and (held := _held(place, x))]
+    if has_dict:
+        attributes = object.__getattribute__(x, "__dict__")
+        if attributes and attributes is not x:
+            found += [(name, value) for name, value in attributes.items() if name not in named]
+    return found
+
+
+#: Containers that can be made empty, and filled.
+_BASES: tuple[Any, ...] = (list, dict, OrderedDict, defaultdict)
 #: A flag of classes: made at run time, as those written in Python are.
 _HEAP = 1 << 9
 
 
-def _held(read: Any, *where: Any) -> tuple[Any, ...]:
-    """What an object holds somewhere, if anything."""
+@functools.lru_cache(256)
+def _layout(cls: type) -> tuple[Any, tuple[tuple[str, Any], ...], bool]:
+    """The class in C that a class is made of; its slots; and whether its objects have a `__dict__`."""
+    base = next(c for c in cls.__mro__ if not c.__flags__ & _HEAP)
+    classes = [c for c in cls.__mro__ if c is not functools.partial]  # whose slots are its elements
+    slots = [item for c in classes for item in vars(c).items() if type(item[1]) is types.MemberDescriptorType]
+    return base, tuple(slots), cls.__dictoffset__ != 0
+
+
+def _held(place: Any, x: Any) -> tuple[Any, ...]:
+    """What an object holds in a slot, if anything."""
     try:
-        return (read.__get__(*where) if type(read) is types.MemberDescriptorType else read(*where),)
+        return (place.__get__(x),)
     except AttributeError:
         return ()

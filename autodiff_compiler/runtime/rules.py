@@ -124,12 +124,13 @@ def of_leaves(
         yield from of_leaves(what, item, e, parts, is_variable)
 
 
-def not_a_gradient(what: str, code: str, found: Any) -> BpropError | HookError:
-    """The error for an entry that is neither a Tensor nor a number nor None."""
+def not_a_gradient(what: str, code: str, found: Any, of: str = "") -> BpropError | HookError:
+    """The error for an entry that is neither a Tensor nor a number nor None; `of`: the input that it belongs to."""
     shown = f" {found!r}" if isinstance(found, str) else f" of {len(found)}" if isinstance(found, list | tuple) else ""
     kind = type(found).__name__.removeprefix("Local").lower()
+    whose = f"the gradient of '{of}'" if of else "a gradient"
     return (HookError if code == "AC1707" else BpropError)(
-        f"{what} returns a {kind}{shown} as a gradient", code=code, hint="return Tensors, numbers or None"
+        f"{what} returns a {kind}{shown} as {whose}", code=code, hint="return Tensors, numbers or None"
     )
 
 
@@ -141,11 +142,12 @@ def not_an_edit(what: str, code: str, found: Any) -> BpropError:
     )
 
 
-def check_shape(what: str, code: str, wanted: Sequence[Any], found: Sequence[Any]) -> None:
+def check_shape(what: str, code: str, wanted: Sequence[Any], found: Sequence[Any], of: str = "") -> None:
     """BpropError (HookError for AC1707) if a gradient has another shape than what it is the gradient of."""
     if tuple(found) != tuple(wanted):
+        whose = f"for '{of}' " if of else ""
         raise (HookError if code == "AC1707" else BpropError)(
-            f"{what} returns a gradient of shape {list(found)}, where the shape {list(wanted)} is needed",
+            f"{what} returns {whose}a gradient of shape {list(found)}, where the shape {list(wanted)} is needed",
             code=code,
             hint="return a gradient of that shape, a Python number, or None for zero"
             if code == "AC1704"
@@ -202,13 +204,25 @@ def _misfit(construct: Any, bprop: Any, what: str, names: Sequence[str]) -> Bpro
         taken.bind(*names, None, None)
     except TypeError:
         count = sum(p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD) for p in taken.parameters.values())
+        rule, function = (getattr(f, "__name__", type(f).__name__) for f in (bprop, construct))
+        told = "it takes another number of arguments"
+        if rule == "bprop":  # in MindSpore's words
+            told = (
+                f"Size of bprop func inputs[{max(count - 2, 0)}] is not equal to the size of cell inputs[{len(names)}]"
+            )
         return BpropError(
-            f"{what} does not fit: Size of bprop func inputs[{max(count - 2, 0)}] is not equal to the size of cell "
-            f"inputs[{len(names)}]: `bprop{taken}` for `construct{_signature(construct)}`",
-            hint=f"write `def bprop(self, {', '.join([*names, 'out', 'dout'])})`",
+            f"{what} does not fit: {told}: `{rule}{taken}` for `{function}{_signature(construct)}`",
+            hint=f"write `{_head(bprop, rule, names)}`",
             loc=place_of(bprop),
         )
     return None
+
+
+def _head(bprop: Any, name: str, names: Sequence[str]) -> str:
+    """The first line of a rule that takes these inputs; one of `*args` becomes `args_0`."""
+    first = ["self"] if hasattr(bprop, "__func__") else []
+    taken = ", ".join([*first, *(n.replace("[", "_").removesuffix("]") for n in names), "out", "dout"])
+    return f"def {name}({taken})" if name.isidentifier() else f"lambda {taken}: ..."
 
 
 def _signature(method: Any) -> inspect.Signature:

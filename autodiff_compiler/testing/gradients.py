@@ -9,20 +9,17 @@ from typing import Any
 
 import numpy as np
 
-from ..eager.captured import reached
 from ..errors import CompileError
 from ..nn.cell import Cell
 from ..ops.primitive import Primitive
 from ..runtime.host import name_of
 from ..runtime.mutable import Mutable
-from ..runtime.parameter import Parameter
-from ..runtime.random import get_rng_state, set_rng_state
 from ..runtime.tensor import Array, Tensor
 from ..runtime.trees import leaves, replaced
 from ..transforms.custom import custom_vjp
 from ..transforms.grad import grad
 from ..transforms.vjp import vjp
-from .modes import MODES, in_mode, with_tensors
+from .modes import MODES, Beginning, in_mode, with_tensors
 from .numerical import floats_of, numerical_gradient, weights_for
 
 __all__ = [
@@ -191,9 +188,7 @@ class _Check:
         self.positions = [i for i, x in enumerate(args) if is_variable(x)]
         #: the float Tensors that are checked: each with the argument that holds it, and its number in there
         self._variables = {(p, k): x for p in self.positions for k, x in enumerate(leaves(args[p])) if x.dtype.is_float}
-        parameters = [x for x, _ in reached([fn]) if isinstance(x, Parameter)]
-        self._state = [(x, x.asnumpy().copy()) for x in parameters]
-        self._random = get_rng_state()
+        self._beginning = Beginning(fn)
         self._what, self._names = _named(fn), _parameters(fn)
         self.rule: Any = None
         self.automatic: Any = None
@@ -239,14 +234,7 @@ class _Check:
         try:
             return replaced(self.fn(*args), Tensor.copy)
         finally:
-            self._restore()
-
-    def _restore(self) -> None:
-        for parameter, value in self._state:
-            if not np.array_equal(parameter.asnumpy(), value, equal_nan=True):
-                parameter.set_data(Tensor(value))
-        if get_rng_state() != self._random:
-            set_rng_state(self._random)
+            self._beginning.restore()
 
     def _numerical(self, place: _Place, weights: Sequence[Array]) -> dict[tuple[int, ...], float]:
         p, k = place
@@ -268,7 +256,7 @@ class _Check:
             for t in leaves(outputs)
         ]
         found = [list(leaves(g)) for g in pull(*seeds)]
-        self._restore()
+        self._beginning.restore()
         return {(p, k): np.broadcast_to(found[p][k].asnumpy(), x.shape) for (p, k), x in self._variables.items()}
 
     def _compared(self, place: _Place, found: Array, wanted: dict[Any, float], mode: str) -> MeasuredGradient:

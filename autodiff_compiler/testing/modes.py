@@ -9,14 +9,16 @@ from typing import Any
 import numpy as np
 
 from ..config import GRAPH_MODE, PYNATIVE_MODE, context
+from ..eager.captured import reached
 from ..runtime.mutable import Mutable, mutable
+from ..runtime.parameter import Parameter
 from ..runtime.random import get_rng_state, set_rng_state
 from ..runtime.tensor import Tensor
 from ..runtime.trees import parts, replaced
 from ..transforms.grad import value_and_grad
 from ..transforms.vjp import mode_form
 
-__all__ = ["MODES", "ModeMismatch", "assert_modes_equal", "in_mode", "with_tensors"]
+__all__ = ["MODES", "Beginning", "ModeMismatch", "assert_modes_equal", "in_mode", "with_tensors"]
 
 #: Every way to run a function: its name, the mode, and how much is rewritten.
 MODES = {"eager": (PYNATIVE_MODE, 2), "graph O0": (GRAPH_MODE, 0), "graph O2": (GRAPH_MODE, 2)}
@@ -37,6 +39,27 @@ def in_mode(name: str) -> Iterator[None]:
         context.mode, context.optimize = before
 
 
+class Beginning:
+    """What calls change besides their arguments, to begin each of them with the same."""
+
+    def __init__(self, *roots: Any) -> None:
+        self.parameters = [x for x, _ in reached(roots) if isinstance(x, Parameter)]
+        self._values = self.values()
+        self._random = get_rng_state()
+
+    def values(self) -> list[Tensor]:
+        """What the Parameters that can be reached are now."""
+        return [Tensor(x.asnumpy().copy(), x.dtype) for x in self.parameters]
+
+    def restore(self) -> None:
+        """Gives these Parameters their first values back, and draws the first random numbers again."""
+        for parameter, value in zip(self.parameters, self._values, strict=True):
+            if not np.array_equal(parameter.asnumpy(), value.asnumpy(), equal_nan=True):
+                parameter.set_data(value.copy())
+        if get_rng_state() != self._random:
+            set_rng_state(self._random)
+
+
 def with_tensors(leaf: Callable[[Tensor], Tensor], x: Any) -> Any:
     """An argument with other Tensors in it, marked as `mutable` as it was."""
     found = replaced(x, leaf)
@@ -54,8 +77,9 @@ def assert_modes_equal(
     """Runs ``fn(*args)`` eagerly and compiled (as written and optimised); returns the eager result.
 
     Compared are structure, dtypes, shapes and values (NaN equals NaN) of the results, and what is left in Tensor
-    arguments; with `grad_position` or `weights` also gradients.  Each run gets copies of the Tensors in `args`, and
-    draws the same random numbers.
+    arguments and in Parameters; with `grad_position` or `weights` also gradients.  Each run gets copies of the Tensors
+    in `args`, begins with the same values in the Parameters that `fn` reaches, and draws the same random numbers; what
+    is left in the end is what one call leaves.
     ModeMismatch names the first place that differs; an exception must be of the same class in every mode.
 
     >>> from autodiff_compiler import Tensor
@@ -63,9 +87,9 @@ def assert_modes_equal(
     [2.0]
     """
     wanted: Any = None
-    drawn = get_rng_state()
+    beginning = Beginning(fn, *args, *(weights or ()))
     for name in MODES:
-        set_rng_state(drawn)
+        beginning.restore()
         given = [with_tensors(Tensor.copy, x) for x in args]
         with in_mode(name):
             try:
@@ -73,19 +97,19 @@ def assert_modes_equal(
                     called = mode_form(fn)
                 else:
                     called = value_and_grad(fn, grad_position, weights)
-                found: Any = (called(*given), given)
+                found: Any = (called(*given), given, beginning.values())
             except Exception as error:
                 found = error
         if name == "eager":
             wanted = found
         else:
-            _same(name, wanted, found, rtol, atol)
+            _same(name, wanted, found, rtol, atol, beginning.parameters)
     if isinstance(wanted, Exception):
         raise wanted
     return wanted[0]
 
 
-def _same(mode: str, wanted: Any, found: Any, rtol: float, atol: float) -> None:
+def _same(mode: str, wanted: Any, found: Any, rtol: float, atol: float, parameters: Sequence[Parameter]) -> None:
     if isinstance(wanted, Exception) or isinstance(found, Exception):
         if type(wanted) is not type(found):
             raise ModeMismatch(f"eager: {_ended(wanted)}\n{mode}: {_ended(found)}") from (
@@ -94,6 +118,8 @@ def _same(mode: str, wanted: Any, found: Any, rtol: float, atol: float) -> None:
         return
     _compare(f"the result of {mode}", wanted[0], found[0], rtol, atol)
     _compare(f"the arguments after the call in {mode}", wanted[1], found[1], rtol, atol)
+    for parameter, a, b in zip(parameters, wanted[2], found[2], strict=True):
+        _compare(f"the Parameter {parameter.name} after the call in {mode}", a, b, rtol, atol)
 
 
 def _ended(x: Any) -> str:

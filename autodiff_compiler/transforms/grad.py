@@ -147,7 +147,7 @@ class Gradient(HasCompiledForm):
         fn, operands, positions = inputs.taken_apart(self.fn)
         go_back(lw, self.fn, given, kwargs)
         outputs, grads, weight_grads = lw.differentiate(
-            fn, operands, kwargs, positions, self.weights or (), select, sens
+            fn, lw.as_tensors(operands), kwargs, positions, self.weights or (), select, sens
         )
 
         def name(w: Parameter) -> str:

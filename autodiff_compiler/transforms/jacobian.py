@@ -61,7 +61,7 @@ class Jacobian(HasCompiledForm):
         select = main_of if self.has_aux else None
         fn, operands, positions = inputs.taken_apart(self.fn)
         bare = partial(self._bare, inputs)
-        outputs, found = whole(lw, fn, operands, kwargs, positions, select, bare)
+        outputs, found = whole(lw, fn, lw.as_tensors(operands), kwargs, positions, select, bare)
         return self._result(outputs, found)
 
     def _inputs(self, args: Sequence[Any], is_tensor: Callable[[Any], bool]) -> Inputs:

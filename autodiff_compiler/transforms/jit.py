@@ -128,7 +128,7 @@ class JitFunction:
 
     def _long_way(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """A call that looks for its compiled form."""
-        if not inside():
+        if not inside(self._history):
             return called(self._history, self._name, self._long_way, args, kwargs)
         if jit_disabled():
             return self._fn(*args, **kwargs)
@@ -388,6 +388,9 @@ class JitFunction:
     def __graph_call__(self, lw: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
         """Called from compiled code, the function becomes a part of the caller."""
         return lw.call(self._fn, args, kwargs)
+
+    def __copy__(self) -> JitFunction:
+        return self  # as of a function: there is nothing to change in it
 
     def __deepcopy__(self, memo: dict[int, Any]) -> JitFunction:
         return JitFunction(copy.deepcopy(self._fn, memo), self._options)

@@ -101,7 +101,9 @@ def _vjp_in_compiled_code(lw: Any, args: list[Any], kwargs: dict[str, Any]) -> A
         variables = _variables(fn, inputs, asked, lw.is_tensor, place)
         called, operands, positions = variables.taken_apart(fn)
         select = main_of if has_aux else None
-        linear = lw.linearise(called, operands, {}, positions, weights_of(asked) or (), select, hooks=True)
+        linear = lw.linearise(
+            called, lw.as_tensors(operands), {}, positions, weights_of(asked) or (), select, hooks=True
+        )
         pullback = _CompiledPullback(linear, variables, len(inputs), asked)
         outputs = linear.result
         return (outputs[0], pullback, aux_of(outputs)) if has_aux else (outputs, pullback)

@@ -44,7 +44,7 @@ class Vectorised(HasCompiledForm):
         return _with_axes(mapped, _placed, stacked, _spread(self.out_axes, stacked, "out_axes", parts))
 
     def __graph_call__(self, lw: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
-        given = tuple(args)
+        given = tuple(lw.as_tensors(args))
         if kwargs:
             raise TypeError("a function under vmap takes positional arguments only")
         axes = self._axes(given, lw.is_tensor)

@@ -185,6 +185,34 @@ def test_differing_writes_to_arguments_are_found():
         assert_modes_equal(f, Tensor([3.0]))
 
 
+class Adding(nn.Cell):
+    """A state that each call adds 1 to, and that is to be left as it is after one."""
+
+    def __init__(self, other=0.0):
+        super().__init__()
+        self.w = ms.Parameter(Tensor([1.0, 2.0]), name="w")
+        self.other = other
+
+    def construct(self, x):
+        self.w = self.w + 1.0 + (self.other if is_graph() else 0.0)
+        return x * x * self.w
+
+
+def test_each_mode_begins_with_the_same_parameters():
+    cell = Adding()
+    value, _ = assert_modes_equal(cell, Tensor([5.0, 7.0]), grad_position=0, weights=[cell.w])
+    assert value.tolist() == [50.0, 147.0]
+    assert cell.w.tolist() == [2.0, 3.0]
+    assert gradcheck(cell, Tensor(X[:2]), order=2)
+    assert cell.w.tolist() == [2.0, 3.0]
+
+
+def test_differing_writes_to_parameters_are_found():
+    told = r"the Parameter w after the call in graph O0, element \[0\]: 5\.0, eager gives 2\.0"
+    with pytest.raises(ModeMismatch, match=told):
+        assert_modes_equal(lambda cell, x: (cell(x), x * 0)[1], Adding(3.0), Tensor([1.0, 1.0]))
+
+
 def test_differing_exceptions_are_found():
     def f(x):
         if not is_graph():

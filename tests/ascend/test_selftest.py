@@ -166,7 +166,7 @@ for _ in range(3):
 def test_a_report_that_cannot_be_written_is_told_before_the_tests(tmp_path: Path) -> None:
     done = _command(tmp_path, "ascend-selftest", "--out", str(tmp_path / "none" / "report.json"))
     assert done.returncode == 2
-    assert "the report cannot be written" in done.stderr
+    assert "report.json cannot be written: No such file" in done.stderr
     assert "libraries ..." not in done.stderr
 
 

@@ -97,8 +97,15 @@ def test_assembly(call, model):
     assembly = call("dump", *LOSS, "--stage", "code", "--assembly", "--backend", "native").out
     assert "define " not in assembly
     assert "ret" in assembly
-    answer = call("dump", *LOSS, "--stage", "code", "--assembly", "--backend", "numpy")
-    assert (answer.status, "form must be source" in answer.err) == (1, True)
+
+
+@pytest.mark.parametrize("words", [[], ["--output", "loss.s"]])
+def test_assembly_is_of_machine_code(words, call, model):
+    answer = call("dump", *LOSS, "--stage", "code", "--assembly", "--backend", "numpy", *words)
+    assert (answer.status, answer.out) == (2, "")
+    problem = "--assembly is of machine code, which the backend numpy does not make"
+    assert answer.err.endswith(f"autodiff_compiler: {problem}\n")
+    assert not os.path.exists("loss.s")
 
 
 # ------------------------------------------------------------------------------------------------ files

@@ -209,6 +209,53 @@ def test_all_calls_draw_the_same_random_numbers(name, call, model):
     assert (answer.status, answer.err, answer.out.splitlines()[-1]) == (0, "", "passed")
 
 
+STATES = """
+import autodiff_compiler as ms
+from autodiff_compiler import Parameter, Tensor, nn
+
+
+@ms.constexpr
+def step():
+    return 1.0 + ms.get_context("mode")
+
+
+class Growing(nn.Cell):
+    def __init__(self):
+        super().__init__()
+        self.w = Parameter(Tensor([2.0, 3.0, 4.0], ms.float64), name="w")
+
+    def construct(self, x):
+        self.w = self.w * 1.1
+        return (x * x * self.w * self.w).sum()
+
+
+class TwoFaced(Growing):
+    def construct(self, x):
+        self.w = self.w + step()
+        return x.sum()
+"""
+
+
+def test_parameters_begin_with_the_same_in_each_call(call, model):
+    """The gradient is that of the first update: the square of 1.1 times the values at the start."""
+    model.write_text(STATES)
+    answer = call("gradcheck", "model.py:Growing", "--args", "f64[3]", "--range", "1", "1", "--order", "2", "--json")
+    assert (answer.status, answer.json["passed"], answer.json["modes_differ"]) == (0, True, None)
+    of_x = (np.cos(1.0) + 0.25) * 2 * 1.1**2 * np.array([4.0, 9.0, 16.0])  # by the weight of the first output
+    first = [m for m in answer.json["gradients"] if m["order"] == 1]
+    assert len(first) == 3
+    for m in first:
+        assert m["found"] == pytest.approx(of_x[m["index"][0]])
+
+
+def test_modes_that_leave_different_parameters(call, model):
+    model.write_text(STATES)
+    answer = call("gradcheck", "model.py:TwoFaced", "--args", "f64[3]", "--json")
+    assert (answer.status, answer.json["passed"]) == (1, False)
+    told = "the Parameter w after the call in graph O0, element [0]: 3.0, eager gives 4.0"
+    assert told in answer.json["modes_differ"]
+
+
 @pytest.mark.parametrize("name", ["noisy", "counting"])
 def test_what_is_no_function_of_its_arguments_has_no_gradient(name, call, model):
     model.write_text(RANDOM)

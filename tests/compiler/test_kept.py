@@ -528,3 +528,41 @@ def test_a_change_while_a_note_is_taken(world, monkeypatch, case, nth):
     change(m)
     for _ in range(3):
         np.testing.assert_array_equal(numbers(f(Tensor(X))), X * 3)
+
+
+# ------------------------------------------------------------------------------------------------ warnings
+CUT = """
+import autodiff_compiler as ms
+from autodiff_compiler import Parameter, Tensor, ops
+
+w = Parameter(Tensor([2.0]), name="w")
+
+def stopped(x):
+    return (ops.stop_gradient(x) * 2).sum()
+
+def weighed(x):
+    return (ops.stop_gradient(x) * w).sum()
+
+first, second = ms.jit(ms.grad(stopped)), ms.jit(ms.grad(weighed))
+for _ in range(2):
+    assert first(Tensor([1.0])).tolist() == [0.0]
+    assert second(Tensor([1.0])).tolist() == [0.0]
+"""
+
+
+def test_every_process_hears_that_a_gradient_is_zero(tmp_path):
+    """Once for a line, by the first level (`stopped`) and by the second (`weighed`); by a file's own line."""
+
+    def heard(name, text):
+        file = tmp_path / name
+        file.write_text(text)
+        environment = {**os.environ, "AC_CACHE_DIR": str(tmp_path / "cache"), "AC_BACKEND": "native"}
+        ran = subprocess.run([sys.executable, file], capture_output=True, text=True, env=environment, timeout=120)
+        assert ran.returncode == 0, ran.stderr
+        return [line.split(": ")[0] for line in ran.stderr.splitlines() if "[AC2003]" in line]
+
+    line = CUT[: CUT.index("    assert first(")].count("\n") + 1
+    for _ in range(3):
+        assert heard("one.py", CUT) == [f"{tmp_path / 'one.py'}:{n}" for n in (line, line + 1)]
+    for _ in range(2):
+        assert heard("other.py", "\n\n" + CUT) == [f"{tmp_path / 'other.py'}:{n}" for n in (line + 2, line + 3)]

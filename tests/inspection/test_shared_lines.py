@@ -41,6 +41,12 @@ def both_give(w):
     return (a * b).sum()
 
 
+def own_and_of_the_other(w):
+    a = ops.sin(w)
+    b = ops.cos(w) * w
+    return (a + b).sum()
+
+
 def at(fn, text):
     """The line of a function that begins so."""
     lines, first = inspect.getsourcelines(fn)
@@ -93,6 +99,14 @@ def test_origin_names_every_line_and_counts_the_trips():
     assert uses.count(at(regularised, "total = total + 0.001")) == 4  # w, w * w, and w ** 3
     assert uses.count(at(regularised, "total = w.sum()")) == 1
     assert set(uses) == {at(regularised, t) for t in ("total = total + 0.1", "total = total + 0.001", "total = w.sum")}
+
+
+def test_what_the_derivative_of_another_line_reads_is_no_use_there():
+    """The derivative of sin is the cos of line b, and that of cos is the sin of line a; w has three uses in all."""
+    artifact = gradient(own_and_of_the_other)
+    first, second = at(own_and_of_the_other, "a = "), at(own_and_of_the_other, "b = ")
+    assert sorted(str(place) for place in artifact.origin("d_w").uses) == [first, second, second]
+    assert f"sum of the uses at {first}, {second} (twice)\n" in str(artifact.ir("adjoint"))
 
 
 @pytest.mark.parametrize("stage", ["adjoint", "opt"])

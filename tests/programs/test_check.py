@@ -336,7 +336,8 @@ def test_everything_at_once_and_exit_status(tmp_path, capsys):
 def test_nothing_of_the_file_is_run(tmp_path):
     path = tmp_path / "model.py"
     path.write_text(
-        "print('running')\nimport no_such_module\n@no_such_module.jit\ndef f(x):\n    return no_such_module.g(x)\n"
+        "print('running')\nimport no_such_module\nfrom mindspore import jit\n"
+        "@jit\ndef f(x):\n    return no_such_module.g(x)\n"
     )
     done = subprocess.run(
         [sys.executable, "-m", "autodiff_compiler", "check", str(path)], capture_output=True, text=True, check=False

@@ -377,6 +377,7 @@ pos_values forword [[0.90699774 2.1609735 0.90699774] [0.5587806 1.6164502 0.558
 pos_indices forword [[3 1 3] [1 4 1]]"""
 
 
+@pytest.mark.filterwarnings("ignore:.*AC2003")
 def test_a_sampler_cuts_the_gradient_and_runs_twice(says):
     x, sampler = _drawn(), Sampler(3)
     sampler(x)
@@ -386,6 +387,7 @@ def test_a_sampler_cuts_the_gradient_and_runs_twice(says):
     says(DRAWN + again)
 
 
+@pytest.mark.filterwarnings("ignore:.*AC2003")
 def test_with_set_grad_a_sampler_runs_once(says):
     x, sampler = _drawn(), Sampler(3).set_grad()
     sampler(x)
@@ -480,6 +482,7 @@ def test_a_hook_before_a_cell(mode, says):
     says(f"{line} [2.] {line} {gradient} {gradient}")
 
 
+@pytest.mark.filterwarnings("ignore:.*AC2003")
 def test_a_hook_that_makes_new_data_cuts_the_gradient(mode, says):
     net = Summed()
     net.relu.register_forward_pre_hook(lambda cell, inputs: Tensor(np.ones([1]).astype(np.float32)))

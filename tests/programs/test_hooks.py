@@ -49,6 +49,7 @@ def test_forward_pre_hook_sees_inputs_until_it_is_removed(mode, capsys):
     assert capsys.readouterr().out == ""
 
 
+@pytest.mark.filterwarnings("ignore:.*AC2003")
 def test_new_data_from_a_forward_pre_hook_ends_the_gradient(mode, capsys):
     def replaced(cell, inputs):
         print("given:", inputs)

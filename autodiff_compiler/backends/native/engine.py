@@ -7,13 +7,13 @@ generation is all that is left.  Objects come from the cache on disk where they 
 from __future__ import annotations
 
 import ctypes
-import os
 import re
 from collections.abc import Sequence, Set
 from functools import cache
 from typing import Any
 
 from ...errors import InternalCompilerError
+from ...locks import waited_for
 from .cache import cached, keep, key_of
 from .machine import Machine, binding, machine
 from .symbols import addresses, symbols
@@ -36,23 +36,8 @@ def _lock() -> Any:
     return binding().ffi.lib._lock
 
 
-_over_fork: list[Any] = []
-
-
-def _before_fork() -> None:
-    """A process forks only between two calls of LLVM: the child would find the lock taken, and LLVM half way."""
-    if binding.cache_info().currsize:
-        _over_fork.append(_lock())
-        _over_fork[-1].__enter__()
-
-
-def _after_fork() -> None:
-    if _over_fork:
-        _over_fork.pop().__exit__(None, None, None)
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(before=_before_fork, after_in_parent=_after_fork, after_in_child=_after_fork)
+# A process forks only between two calls of LLVM: the child would find the lock taken, and LLVM half way.
+waited_for(lambda: _lock() if binding.cache_info().currsize else None)
 
 
 class Loaded:

@@ -73,7 +73,7 @@ class Journal:
         first = len(low.kernels)
         self._open.append(entry)
         if low.laps is not None:
-            low.laps.open_piece()
+            low.laps.open_piece(entry.ops)
         yield
         assert self._open.pop() is entry
         if self.records:

@@ -7,16 +7,17 @@ one ends.  So control flow gets its own time without that of its blocks, and eve
 from __future__ import annotations
 
 import ctypes
+import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ...ir.core import Block, Op
 from ..base import Piece
-from ..timed import Counted, Span, Times, Waiting, alone, counted, may_leave
+from ..timed import Counted, Span, Table, Times, Waiting, alone, counted, may_leave, runs_python, spent
 from .engine import load
 
 if TYPE_CHECKING:
@@ -100,12 +101,45 @@ class _Block:
 
 
 class _Part:
-    """A piece that is being written: the blocks in it that are done, and what of them belongs to itself."""
+    """A piece that is being written: the blocks in it that are done, and what of them belongs to itself.
 
-    def __init__(self) -> None:
+    `hosts`: how many calls of Python were written before it.
+    """
+
+    def __init__(self, hosts: int) -> None:
+        self.hosts = hosts
         self.blocks: list[tuple[Span, ...]] = []
         self.entries: list[int | None] = []
         self.inner: list[Counted] = []
+
+
+class _Compiling:
+    """What was compiled by Python that a program called: it is in the row of the call, where machine code adds it."""
+
+    def __init__(self) -> None:
+        self._found: dict[int, int] = {}
+        self._lock = threading.Lock()
+
+    def apart(self, run: Callable[..., Any], row: int) -> Callable[..., Any]:
+        """``run``, which a reading into the row follows if no exception leaves it."""
+
+        def noted(*arrays: Any) -> Any:
+            before = spent.compiling[0]
+            found = run(*arrays)
+            if spent.compiling[0] > before:
+                with self._lock:
+                    self._found[row] = self._found.get(row, 0) + spent.compiling[0] - before
+            return found
+
+        return noted
+
+    def without(self, table: Table) -> Table:
+        """A copy of the table without it."""
+        left = table.copy()
+        with self._lock:
+            for row, nanoseconds in self._found.items():
+                left[row, 1] -= nanoseconds
+        return left
 
 
 class Laps:
@@ -122,6 +156,7 @@ class Laps:
         self._last: tuple[Piece, ...] = ()
         #: rows of blocks that are counted without a reading, and the variables that do it
         self._counters: dict[int, str] = {}
+        self._compiling = _Compiling()
         clock = getattr(time, "CLOCK_MONOTONIC")  # noqa: B009  (type checkers know it on some systems only)
         text = _READ.replace("<table>", low.context.place("times")).replace("<clock>", str(clock))
         low.text.needs["lap"] = text
@@ -145,9 +180,7 @@ class Laps:
         """The block opened last is written."""
         block = self._blocks.pop()
         if not self._parts:
-            if block.waiting:  # else their time would be that of handing out results
-                number = self._read()
-                block.spans.append(Span(number, counted(block.waiting, number)))
+            self._end_waiting(block)  # else their time would be that of handing out results
             self._main = block.spans
             return
         part = self._parts[-1]
@@ -158,30 +191,48 @@ class Laps:
             row = 0 if done else block.spans[-1].number if block.spans else self._counter(block.where)
             part.inner += counted(block.waiting, row)
 
-    def open_piece(self) -> None:
-        """A piece begins to be written."""
-        self._parts.append(_Part())
+    def open_piece(self, ops: Iterable[Op]) -> None:
+        """A piece of these ops begins to be written."""
+        if any(map(runs_python, ops)):
+            self._end_waiting(self._blocks[-1])
+        self._parts.append(_Part(len(self.low.hosts)))
 
     def close_piece(self, piece: Piece, kernels: list[str]) -> None:
         """The piece opened last is written; a reading ends it, unless it is over before the clock is read."""
         part, block = self._parts.pop(), self._blocks[-1]
         first, timed = piece.ops[0], any(part.blocks)
-        untimed = not timed and (piece.scalar or (piece.blocks and first.defn.name == "if"))
+        small = piece.scalar or (piece.blocks and first.defn.name == "if")
+        hosted = any(map(runs_python, piece.ops))
+        untimed = small and not timed and not hosted
         own = block.rows[first] if block.rows and (untimed or first in block.behind) else None
         pieces: Waiting = [*block.waiting, (alone(piece), own), *part.inner]
         if untimed:
             block.waiting = pieces
         else:
             self._span(piece, kernels, part, pieces, own)
+        for host in self.low.hosts[part.hosts :] if hosted else ():
+            host.run = self._compiling.apart(host.run, block.spans[-1].number)
         if first in block.behind:
             self._counter(len(self.low.text.lines), block.behind[first])
+
+    def _end_waiting(self, block: _Block) -> None:
+        """A reading ends the pieces that wait."""
+        if block.waiting:
+            self._enter(block)
+            number, begun = self._read(), block.waiting[0][1]
+            block.spans.append(Span(number, counted(block.waiting, number), begun=begun))
+            block.waiting = []
+
+    def _enter(self, block: _Block) -> None:
+        """The first span of a block: what was done before the block belongs to what the block is of."""
+        if not block.spans and self._parts:
+            block.entry = self._next()
+            self.low.text.lines.insert(block.where, self._reading(block.entry))
 
     def _span(self, piece: Piece, kernels: list[str], part: _Part, pieces: Waiting, begun: int | None) -> None:
         """A reading ends the piece and those that waited."""
         block = self._blocks[-1]
-        if not block.spans and self._parts:  # what was done before the block belongs to what the block is of
-            block.entry = self._next()
-            self.low.text.lines.insert(block.where, self._reading(block.entry))
+        self._enter(block)
         number, block.waiting = self._read(), []
         if not any(part.blocks):
             block.spans.append(Span(number, counted(pieces, number), " ".join(kernels), begun=begun))
@@ -211,7 +262,9 @@ class Laps:
         """The table of the program."""
         spans = (*self._main, Span(0, counted([(piece, None) for piece in self._last], 0)))
         table = np.zeros((self.count, 2), np.int64)
-        return Times("native", arena, spans, table.copy, reading_nanoseconds(), address=table.ctypes.data)
+        compiling = self._compiling
+        now = lambda: compiling.without(table)  # noqa: E731
+        return Times("native", arena, spans, now, reading_nanoseconds(), address=table.ctypes.data)
 
     def _next(self) -> int:
         self.count += 1

@@ -18,6 +18,7 @@ from functools import cache
 from typing import Any
 
 from ...environment import flag
+from ...locks import importing
 
 __all__ = ["LLVMLITE_RANGE", "Machine", "binding", "machine", "override", "versions", "why_not"]
 
@@ -68,19 +69,21 @@ class Machine:
 @cache
 def binding() -> Any:
     """llvmlite.binding, ready to make code for this host.  ImportError where it is missing."""
-    import llvmlite.binding as llvm
+    with importing:
+        import llvmlite.binding as llvm
 
-    llvm.initialize_native_target()
-    llvm.initialize_native_asmprinter()
+        llvm.initialize_native_target()
+        llvm.initialize_native_asmprinter()
     return llvm
 
 
 @cache
 def versions() -> str:
     """The versions of llvmlite and LLVM, e.g. "llvmlite 0.50.0, LLVM 22.1.0"."""
+    llvm = binding()
     import llvmlite
 
-    return f"llvmlite {llvmlite.__version__}, LLVM {'.'.join(map(str, binding().llvm_version_info))}"
+    return f"llvmlite {llvmlite.__version__}, LLVM {'.'.join(map(str, llvm.llvm_version_info))}"
 
 
 # ------------------------------------------------------------------------------------------------ whether it works
@@ -118,7 +121,8 @@ def _interpreter() -> str | None:
 
 def _library() -> str | None:
     try:
-        import llvmlite
+        with importing:
+            import llvmlite
     except ImportError as error:
         return f"llvmlite is not installed ({error})"
     lowest, below = LLVMLITE_RANGE

@@ -102,7 +102,12 @@ def kept() -> int:
 
 
 def set_limit(bytes: int) -> int:
-    """Sets how many bytes are kept free at most, from now on; returns the limit before."""
+    """Sets how many bytes are kept free at most, from now on; returns the limit before.
+
+    ValueError: it is negative, or no number of 64 bits with a sign.
+    """
+    if not 0 <= bytes < 1 << 63:
+        raise ValueError(f"at most {bytes} bytes cannot be kept: it is 0 to {(1 << 63) - 1}")
     limit = _number(functions(), "pages_limit")
     before, limit.value = limit.value, bytes
     _Release(functions().address("pages_release"))(bytes)

@@ -6,12 +6,12 @@ import ctypes
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from ...dtypes import BY_NAME, DType
+from ...locks import remembered
 from ...runtime.parameter import Parameter
 from ...runtime.storage import holders
 from ...runtime.tensor import Tensor
@@ -117,7 +117,7 @@ class Signature:
             if r.argument is not None and r.kind != self.arguments[r.argument].kind:
                 raise ValueError(f"a result {r} cannot be argument {r.argument}: {self.arguments[r.argument]}")
 
-    @cached_property
+    @remembered
     def overwritten(self) -> frozenset[int]:
         """The numbers of the arguments that main writes over."""
         return frozenset(r.argument for r in self.results if r.argument is not None)
@@ -132,12 +132,12 @@ class Signature:
         """Whether its frames come from the pool of the process."""
         return self.frame_bytes > SHARED_FROM and not self.poison
 
-    @cached_property
+    @remembered
     def fresh(self) -> tuple[int, ...]:
         """The numbers of the results that are new arrays."""
         return tuple(i for i, r in enumerate(self.results) if r.argument is None)
 
-    @cached_property
+    @remembered
     def rivals(self) -> tuple[tuple[int, int], ...]:
         """Pairs of arguments that must share no memory, because one of them is written over."""
         sized = [i for i, a in enumerate(self.arguments) if a.nbytes]

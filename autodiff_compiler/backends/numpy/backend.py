@@ -7,7 +7,6 @@ import contextlib
 import itertools
 import linecache
 import os
-import time
 import weakref
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
@@ -76,7 +75,7 @@ class NumpyProgram:
         self.namespace: dict[str, Any] = {"__name__": entry, "__file__": self.filename}
         self.namespace |= {"CONSTANTS": arrays, "CALLABLES": callables, "BLOCKS": BLOCKS}
         if laps is not None:
-            self.namespace |= {"CLOCK": time.perf_counter_ns, "LAP": laps.lap, "RUNS": laps.counts}
+            self.namespace |= {"CLOCK": laps.began, "LAP": laps.lap, "RUNS": laps.counts}
         exec(compile(source, self.filename, "exec", dont_inherit=True), self.namespace)
         self.run = self.namespace[entry]
 

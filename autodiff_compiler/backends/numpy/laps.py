@@ -16,7 +16,7 @@ import numpy as np
 from ...ir.core import Module, Op
 from ..base import Piece
 from ..op_by_op import piece_of
-from ..timed import Counted, Span, Table, Times, Waiting, alone, counted, may_leave
+from ..timed import Counted, Span, Table, Times, Waiting, alone, counted, may_leave, runs_python, spent
 from .program import Branch, Exit, FunctionCode, Loop, Node, Step
 from .syntax import Var, assign, call, load, number, store
 
@@ -37,12 +37,16 @@ class Laps:
         self.clock = Var(None, "clock", joined=True)
         self._spans: tuple[Span, ...] = ()
 
+    def began(self) -> int:
+        """When the first span begins, by a clock that stands still while the thread compiles."""
+        return perf_counter_ns() - spent.compiling[0]
+
     def lap(self, number: int, before: int) -> int:
         """The span of that number, which began `before`, has ended; when the next begins."""
-        now = perf_counter_ns()
+        now = perf_counter_ns() - (stood := spent.compiling[0])
         self.nanoseconds[number] += now - before
         self.counts[number] += 1
-        return perf_counter_ns()
+        return perf_counter_ns() - stood
 
     def write(self, function: FunctionCode) -> None:
         """Writes them into the entry."""
@@ -97,6 +101,8 @@ class _Writer:
         self.ended: Span | None = None
         #: where that part of the block begins all of which runs equally often, and the spans before it
         self.start = self.before = 0
+        #: how many of those that wait were done before the block could last be left without an exception
+        self.left = 0
 
     def written(self, body: list[Node]) -> _Block:
         """The spans of the block; `body` becomes what holds the readings."""
@@ -108,9 +114,8 @@ class _Writer:
             self._read()
         if self.inner:
             self._count()
-        elif self.waiting:  # else their time would be that of handing out results
-            self._span()
-            self._read()
+        else:
+            self._end_waiting()  # else their time would be that of handing out results
         entry = self.laps.new() if self.spans and self.inner else None
         if entry is not None:
             self.made.insert(0, self.laps.reading(entry))
@@ -123,8 +128,11 @@ class _Writer:
             self.waiting += pieces
             self._count()
             self.made.append(node)
-            self.start, self.before = len(self.made), len(self.spans)
+            self.start, self.before, self.left = len(self.made), len(self.spans), len(self.waiting)
             return
+        hosted = any(runs_python(op) for piece, _ in pieces for op in piece.ops)
+        if hosted:
+            self._end_waiting()
         own = pieces[-1][0] if pieces and not isinstance(node, Step) else None
         control = own if own is not None and own.blocks else None
         self.waiting += pieces if control is None else [*pieces[:-1], (alone(control), None)]
@@ -135,7 +143,7 @@ class _Writer:
         self.made.append(node)
         before = len(self.spans)
         if control is None:
-            if not all(piece.scalar for piece, _ in pieces):
+            if hosted or not all(piece.scalar for piece, _ in pieces):
                 self._span(begun)
         else:
             blocks = self._blocks(node, control)
@@ -159,7 +167,13 @@ class _Writer:
         number = self.laps.new()
         self.ended = Span(number, counted(self.waiting, number), "", control, blocks, entries, begun)
         self.spans.append(self.ended)
-        self.waiting = []
+        self.waiting, self.left = [], 0
+
+    def _end_waiting(self) -> None:
+        """A reading ends the pieces that wait."""
+        if self.waiting:
+            self._span(next((row for _, row in self.waiting[self.left :]), None))
+            self._read()
 
     def _read(self) -> None:
         assert self.ended is not None
@@ -206,7 +220,7 @@ def _nanoseconds() -> tuple[float, float]:
     found = []
     for _ in range(_TRIES):
         laps = Laps(Module())
-        lap, clock = laps.lap, perf_counter_ns()
+        lap, clock = laps.lap, laps.began()
         start = clock
         for _ in range(_READINGS):
             clock = lap(0, clock)

@@ -26,6 +26,7 @@ from autodiff_compiler.backends.native import frames, machine, pages
 from autodiff_compiler.backends.native.pages import HANDLER, HUGE, LARGE
 from autodiff_compiler.backends.native.signature import Argument, Result, Signature
 from autodiff_compiler.dtypes import float64, uint8
+from autodiff_compiler.environment import amount, check_environment
 from tests.backends.native.entries import ENTRIES, Made
 
 pytestmark = pytest.mark.skipif(machine.why_not() is not None, reason=f"no native code: {machine.why_not()}")
@@ -334,6 +335,28 @@ def test_a_limit_that_says_nothing_is_refused():
             print(str(error).replace(" ", "_"))
     """
     assert run(code)[0].startswith("the_environment_variable_AC_POOL_SIZE_is_'lots'")
+
+
+@pytest.mark.parametrize("name", ["AC_POOL_SIZE", "AC_CACHE_SIZE"])
+@pytest.mark.parametrize("text", ["17179869184G", "8589934592G", "9223372036854775808"])
+def test_a_limit_that_64_bits_do_not_hold_is_refused(monkeypatch, name, text):
+    """The first is 2**64, which was a limit of nothing; the others are 2**63, which was a negative one."""
+    monkeypatch.setenv(name, text)
+    with pytest.raises(ValueError, match=f"{name} is '{text}'; it can be 9223372036854775807 bytes at most"):
+        check_environment()
+    monkeypatch.setenv(name, "9223372036854775807")
+    check_environment()
+    assert amount(name) == 2**63 - 1
+
+
+@pytest.mark.parametrize("limit", [2**63, 2**64, -1])
+def test_a_limit_that_is_set_is_one_that_there_can_be(limit):
+    before = pages.set_limit(2**63 - 1)
+    try:
+        with pytest.raises(ValueError, match=f"{limit} bytes cannot be kept"):
+            pages.set_limit(limit)
+    finally:
+        assert pages.set_limit(before) == 2**63 - 1
 
 
 def mapped():

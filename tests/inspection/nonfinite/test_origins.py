@@ -125,6 +125,33 @@ def in_a_comprehension(s: Any) -> Any:
     return ops.stack([s / (2 - i) for i in range(4)])
 
 
+def in_a_generator(s: Any) -> Any:
+    return sum(s / (2 - i) for i in range(4))
+
+
+def in_a_generator_of_some(s: Any) -> Any:
+    return sum(s / (3 - i) for i in filter(lambda i: i != 1, range(4)))
+
+
+def in_a_generator_from_an_iterator_that_was_begun(s: Any) -> Any:
+    return sum(s / (3 - i) for one in [iter(range(4))] if next(one) == 0 for i in one)
+
+
+def in_a_generator_that_goes_on_in_a_loop(s: Any) -> Any:
+    parts = (s / (2 - i) for i in range(4))
+    for part in parts:
+        s = s + part
+    return s
+
+
+def in_a_map(s: Any) -> Any:
+    return sum(map(lambda i: s / (2 - i), range(4)))
+
+
+def in_a_map_of_a_function_of_ours(s: Any) -> Any:
+    return sum(map(ops.log, [s, s, s * 0, s]))
+
+
 @pytest.mark.parametrize("level", [0, 2])
 @pytest.mark.parametrize(
     ("fn", "trip"),
@@ -135,6 +162,11 @@ def in_a_comprehension(s: Any) -> Any:
         (in_a_while, 2),
         (until_it_is_large, 2),
         (in_a_comprehension, 2),
+        (in_a_generator, 2),
+        (in_a_generator_of_some, 2),
+        (in_a_generator_that_goes_on_in_a_loop, 2),
+        (in_a_map, 2),
+        (in_a_map_of_a_function_of_ours, 2),
     ],
 )
 def test_the_trip_of_an_unrolled_loop(fn: Any, trip: int, level: int) -> None:
@@ -142,6 +174,16 @@ def test_the_trip_of_an_unrolled_loop(fn: Any, trip: int, level: int) -> None:
     line = fn.__code__.co_firstlineno + 1 + (fn is in_a_while)  # `i = 0` stands before
     assert f"in trip {trip} (the first is 0) of the loop at test_origins.py:{line}, which is unrolled" in text
     assert text.count("in trip") == 1
+
+
+@pytest.mark.parametrize("level", [0, 2])
+def test_the_trips_of_a_generator_with_two_clauses(level: int) -> None:
+    text = message(ms.jit(in_a_generator_from_an_iterator_that_was_begun, optimize=level), f32(1, 2))
+    assert [int(part.split()[0]) for part in text.split("in trip ")[1:]] == [2, 0]  # the innermost first; i is 3
+    text = message(
+        ms.jit(lambda s: sum(s / (4 - i * j) for i in range(3) for j in range(4)), optimize=level), f32(1, 2)
+    )
+    assert [int(part.split()[0]) for part in text.split("in trip ")[1:]] == [2, 2]
 
 
 def test_overflow_in_the_third_turn() -> None:
