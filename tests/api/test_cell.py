@@ -391,7 +391,7 @@ def test_dense_refuses_what_it_cannot_use(arguments: dict, error: type[Exception
 
 
 def test_shapes_that_do_not_fit_are_named(mode: str) -> None:
-    with pytest.raises(ValueError, match="inner sizes differ"):
+    with pytest.raises(ValueError, match="takes 3 features, not an input of shape"):
         nn.Dense(3, 1)(Tensor([[1.0, 2.0]]))
 
 

@@ -16,7 +16,10 @@ X = Tensor([[1.0]])
 
 @pytest.fixture(params=["eager", "graph"], autouse=True)
 def mode(request):
+    before = ms.get_context("mode")
     ms.set_context(mode=ms.GRAPH_MODE if request.param == "graph" else ms.PYNATIVE_MODE)
+    yield
+    ms.set_context(mode=before)
 
 
 class Scaled(nn.Cell):

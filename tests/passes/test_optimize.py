@@ -72,6 +72,7 @@ def test_powers_of_one_and_zero(backend, dtype):
         assert "pow" not in compiled.lower(ms.Tensor(x)).ir("opt").partition("{")[2]
 
 
+@pytest.mark.filterwarnings("ignore:.*AC2003")
 @pytest.mark.parametrize("backend", ["native", "numpy"])
 def test_gradients_of_powers_of_one_and_zero(backend):
     x = ms.Tensor(np.array(NUMBERS, np.float32))
