@@ -79,10 +79,10 @@ class Forward(Cloner):
             for x, share in zip(operands, shares, strict=True)
             if share is not None and x in self.tangents
         ]
-        if op.defn.name in ("custom_vjp", "grad_map") and not is_homogeneous(block, [share for share, _ in pairs]):
-            raise _not_linear(op, block)
-        active = active_values(block, block.args, [share for share, _ in pairs])
-        if op.defn.name in ("custom_vjp", "grad_map") and _steps(block, active, [share for share, _ in pairs]):
+        given = [share for share, _ in pairs]
+        active = active_values(block, block.args, given)
+        of_users = op.defn.name in ("custom_vjp", "grad_map")
+        if of_users and (not is_homogeneous(block, given) or _steps(block, active, given)):
             raise _not_linear(op, block)
         cotangents = Cotangents(active)
         for share, tangent in pairs:
