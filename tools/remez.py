@@ -201,6 +201,8 @@ def _erfc(high: str, zero: str, single: int | None, double: int | None, wide: in
 
 LN2, PI = mp.log(2), mp.pi + 0
 _EDGE = mp.mpf("1.01")
+#: where erf goes on from what it is near 0
+_ERF_NEAR = mp.mpf(1)
 #: log(m) for m in [sqrt(1/2), sqrt(2)], in f = m - 1 or s = f / (2 + f)
 _F_LOW, _F_HIGH = mp.sqrt(mp.mpf(1) / 2) - 1, mp.sqrt(2) - 1
 _S2 = ((mp.sqrt(2) - 1) / (mp.sqrt(2) + 1)) ** 2
@@ -327,28 +329,19 @@ FITS: dict[str, Fit] = {
         lambda z: mp.erf(mp.sqrt(z)) / mp.sqrt(z) - 1,
         lambda z: mp.sqrt(z) / mp.erf(mp.sqrt(z)),
         mp.mpf(0),
-        mp.mpf(1) * _EDGE,
-        None,
+        _ERF_NEAR**2 * _EDGE,
+        6,
         12,
         7,
     ),
-    "LOG_ERFC": Fit(
-        "log(erfc(a)), 1 <= a, for 1 - exp of it",
-        lambda a: mp.log(mp.erfc(a)),
-        mp.erfc,
-        mp.mpf("0.99"),
-        mp.mpf(6),
-        None,
-        18,
-    ),
-    "LOG_ERFC_REST": Fit(
-        "(log(erfc(a)) + 2 a / sqrt(pi)) / a**2",
-        lambda a: (mp.log(mp.erfc(a)) + 2 * a / mp.sqrt(mp.pi)) / a**2,
-        lambda a: a**2 * mp.erfc(a) / mp.erf(a),
-        mp.mpf("1e-12"),
-        mp.mpf(4),
-        7,
-        None,
+    "ERFC_SCALED": Fit(
+        "exp(a**2) erfc(a) in a - 1, 1 <= a <= 6, for 1 less exp(-a**2) of it",
+        lambda s: mp.exp((_ERF_NEAR + s) ** 2) * mp.erfc(_ERF_NEAR + s),
+        lambda s: mp.exp(-((_ERF_NEAR + s) ** 2)) / mp.erf(_ERF_NEAR + s),
+        mp.mpf(0),
+        6 - _ERF_NEAR,
+        8,
+        20,
     ),
     "ERFC": _erfc("27.4", "3.5", None, 24),
     "ERFC_TO_SINGLE": _erfc("10.3", "2", None, None, 10),
@@ -364,7 +357,6 @@ CONSTANTS: dict[str, tuple[str, Number, int, tuple[int | None, int | None]]] = {
     "LN2_THREE": ("log(2)", LN2, 3, (None, 42)),
     "PI_THREE": ("pi", PI, 3, (None, None)),
     "PI_HALF": ("pi / 2", PI / 2, 3, (None, None)),
-    "TWO_OVER_ROOT_PI": ("2 / sqrt(pi)", 2 / mp.sqrt(mp.pi), 2, (None, None)),
     "TWO_THIRDS": ("2 / 3", mp.mpf(2) / 3, 2, (None, None)),
 }
 

@@ -100,6 +100,9 @@ class _Batcher(Cloner):
         with builder:
             if x.made_by("undef"):
                 return F.undef(type=type)  # type: ignore[no-any-return]
+            if x.made_by("no_cotangent") or x.made_by("missing_cotangent"):
+                op = x.op
+                return builder.emit(op.defn, (), (type, *op.attrs[1:]))  # type: ignore[union-attr,no-any-return]
             if isinstance(x.type, TensorType):
                 return F.broadcast_to(x, shape=type.shape)  # type: ignore[no-any-return,attr-defined]
             trip = builder.nested([COUNT, x.type.elem], ["i", "x"])  # type: ignore[attr-defined]

@@ -23,7 +23,7 @@ from .accumulate import added_into, readers
 from .remat import choose, kept, prune, take_over
 from .reverse import STRUCTURED, Cotangents, Shares, Sweep, Ways, adjoint, either, hint, summed, zeros_like
 
-__all__: list[str] = []
+__all__ = ["refuse_missing"]
 
 _BOOL = tensor(bool_, ())
 _Rule = Callable[[Sweep, Builder, Op, "list[Value | None]", Ways], Shares]
@@ -306,7 +306,7 @@ def _always(ops: Sequence[Op], given: set[Value], active: set[Value]) -> set[Val
             steady = _steady(loop, reached, active)
             found.update(x for x, v in zip(loop.inits, loop.carries, strict=True) if v in steady)
         else:
-            found.update(x for x in op.operands if x in active)
+            found.update(x for x in _receivers(op) if x in active)
     return found
 
 
@@ -433,25 +433,35 @@ def _custom_vjp(sweep: Sweep, builder: Builder, op: Op, gs: list[Value | None], 
 
 def _where_given(builder: Builder, op: Op, block: Block, args: Sequence[Value], way: Value | None) -> Shares:
     """The user's block, copied in place; it does not run where no path gives a cotangent."""
+    operands = _receivers(op)
     if way is None:
-        return [(x, g, None) for x, g in zip(op.operands, _copied(builder, block, args), strict=True)]
+        return [(x, g, None) for x, g in zip(operands, _copied(builder, block, args), strict=True)]
     run, skip = builder.nested(), builder.nested()
     run.ret(*_copied(run, block, args))
-    skip.ret(*[zeros_like(skip, x) for x in op.operands])
+    skip.ret(*[zeros_like(skip, x) for x in operands])
     results = builder.emit_op(If, (way,), (), [run.block, skip.block]).results
-    return [(x, r, way) for x, r in zip(op.operands, results, strict=True)]
+    return [(x, r, way) for x, r in zip(operands, results, strict=True)]
 
 
 def _copied(builder: Builder, block: Block, args: Sequence[Value]) -> list[Value]:
-    """The results of the user's block for these arguments; its ops are now a part of the derivative."""
+    """What the user's block gives for these arguments; its ops are now a part of the derivative."""
     mapping = dict(zip(block.args, args, strict=True))
-    return Cloner(builder, mapping, lambda loc: loc and loc.tagged("adjoint")).clone_ops(block)
+    found = Cloner(builder, mapping, lambda loc: loc and loc.tagged("adjoint")).clone_ops(block)
+    return [g for g, out in zip(found, block.outs, strict=True) if not out.made_by("no_cotangent")]
+
+
+def _receivers(op: Op) -> list[Value]:
+    """The operands of an op that its derivative rule gives cotangents: that of a user may return None for some."""
+    if op.defn.name != "custom_vjp":
+        return list(op.operands)
+    return [x for x, d in zip(op.operands, op.blocks[-1].outs, strict=True) if not d.made_by("no_cotangent")]
 
 
 def refuse_missing(op: Op, wanted: Container[Value]) -> None:
     """Raises if the cotangent of an operand is wanted that the user's rule does not give."""
     for x, d in zip(op.operands, op.blocks[-1].outs, strict=True):
-        if x in wanted and d.op is not None and d.op.defn.name == "missing_cotangent":
+        if x in wanted and d.made_by("missing_cotangent"):
+            assert d.op is not None
             _, code, text, hint = d.op.attrs
             kind = {e.code: e for e in (NotDifferentiableError, HookError)}.get(code, BpropError)
             raise kind(text, code=code, hint=hint, loc=d.op.loc or (op.loc and op.loc.of_user()))

@@ -18,6 +18,7 @@ from ..ir.types import TensorType
 from ..ir.walk import Cloner, free_values, inline, ops_of
 from ..runtime.commits import Commit
 from .activity import active_values, differentiable
+from .control import refuse_missing
 from .homogeneous import is_homogeneous
 from .pairs import Pairs
 from .remat import prune
@@ -213,6 +214,7 @@ class Forward(Cloner):
         self.map_results(op, results)
         if not any(x in self.tangents for x in op.operands) or not any(r in self.active for r in op.results):
             return results
+        refuse_missing(op, self.tangents)
         bwd = op.blocks[-1]
         if any(_has_effect(o, self.builder.module) for o in ops_of(bwd)):
             if self.late:
@@ -222,7 +224,8 @@ class Forward(Cloner):
         def rule(scratch: Builder, gs: Sequence[Value | None]) -> Sequence[Value | None]:
             full = [zeros_like(scratch, r) if g is None else g for g, r in zip(gs, results, strict=True)]
             given = full if op.defn.name == "grad_map" else [*operands, *results, *full]
-            return inline(scratch, bwd, given, dict(self.mapping))
+            found = inline(scratch, bwd, given, dict(self.mapping))
+            return [None if g.made_by("no_cotangent") else g for g in found]
 
         self._transposed(op, rule, op.operands, op.results)
         return results

@@ -29,8 +29,10 @@ class Split:
     cotangents: tuple[int, ...]
 
 
-def split(module: Module, wrt: Sequence[int], hooks: bool = True) -> Split:
+def split(module: Module, wrt: Sequence[int], hooks: bool = True, seeds: Sequence[int] | None = None) -> Split:
     """Cuts the entry of a module, which stays as it is; `wrt` numbers the arguments whose cotangents are wanted.
+
+    `seeds` numbers the results that cotangents are given of; if not told, these are all that can have one.
 
     With `hooks` the gradient hooks on the way see theirs, even where only constants enter a Cell.
     The module has no `grad` ops any more, but still the user's overrides (`custom_vjp`, `grad_map`).
@@ -38,7 +40,9 @@ def split(module: Module, wrt: Sequence[int], hooks: bool = True) -> Split:
     """
     work = module.like(dict(module.functions))
     entry = work.entry
-    pair = Pairs(work, hooks).of(entry.name, wrt, [j for j, v in enumerate(entry.outs) if differentiable(v.type)])
+    if seeds is None:
+        seeds = [j for j, v in enumerate(entry.outs) if differentiable(v.type)]
+    pair = Pairs(work, hooks).of(entry.name, wrt, seeds)
     forward, backward = (_part(work, name) for name in (pair.forward, pair.backward))
     return Split(forward, backward, pair.residuals, pair.seeds, pair.cotangents)
 

@@ -6,7 +6,7 @@ import linecache
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from time import perf_counter_ns
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -76,7 +76,7 @@ class Program:
         #: the function itself, once compiled, of one that gives no warnings
         self._silent: Callable[..., tuple[Any, ...]] | None = None
         self._splits: dict[tuple[int, ...], _Parts] = {}
-        self._pullbacks: dict[tuple[int, ...], Program] = {}
+        self._pullbacks: dict[tuple[tuple[int, ...], tuple[int, ...]], _Pullback] = {}
 
     @property
     def front(self) -> Module:
@@ -114,7 +114,7 @@ class Program:
         for parts in tuple(self._splits.values()):
             yield from (parts.forward, parts.backward)
         for pullback in tuple(self._pullbacks.values()):
-            yield from pullback.executables()
+            yield from pullback.program.executables()
 
     @property
     def form(self) -> Form:
@@ -192,18 +192,20 @@ class Program:
         aliases = [wrap(t._data, t._node) for t in inputs]
 
         def pullback(cotangents: list[Tensor | None], wanted: tuple[bool, ...]) -> Sequence[Tensor | None]:
-            asked, split = active, parts.split
+            asked, seeded = active, parts.split.seeds
             if parts.acts and not all(wanted):  # users' rules on the way to the others must not run
                 asked = tuple([i for i, one in zip(active, wanted, strict=True) if one])
-                split = self._parts(asked).split
-            seeds = [_seed(cotangents[j], found[j]) for j in split.seeds]
-            if asked is not active or any(map(tracked, aliases)) or any(map(tracked, seeds)):
-                program = self._pullback(asked)
+            if parts.edited:  # nor those on the way from results that nothing came back to
+                seeded = tuple([j for j in seeded if cotangents[j] is not None])
+            seeds = [_seed(cotangents[j], found[j]) for j in seeded]
+            whole = asked is active and len(seeded) == len(parts.split.seeds)
+            if not whole or any(map(tracked, aliases)) or any(map(tracked, seeds)):
+                program, reached = self._pullback(asked, seeded)
                 opt = program.stages.opt
                 with HostCalls(calls), self._noting():
                     results = program([*aliases, *seeds, *[self._states[name] for name in opt.inputs]])
                 self._commit(opt.outputs, results[len(asked) :])
-                by_input = dict(zip(asked, results, strict=False))
+                by_input = {i: g for i, g in zip(asked, results, strict=False) if i in reached}
                 return [by_input.get(i) for i in active]
             read = [self._states[name]._data for name in parts.reads]
             if self.bring is not None:
@@ -250,19 +252,19 @@ class Program:
                     self._splits[active] = _Parts(parts, adjoint.entry.body, active, self.front)
             return self._splits[active]
 
-    def _pullback(self, active: tuple[int, ...]) -> Program:
-        """The program from inputs and cotangents of the float results to the cotangents of the `active` inputs.
+    def _pullback(self, active: tuple[int, ...], seeds: tuple[int, ...]) -> _Pullback:
+        """The program from inputs and cotangents of the results `seeds` to the cotangents of the `active` inputs.
 
         It computes the forward part again (without its effects), so that it can itself be differentiated.
         """
-        parts = self._parts(active).split  # before the lock is held: another thread may do this work
         with self._lock:
-            if active not in self._pullbacks:
-                adjoint = self.stages.adjoint
+            if (active, seeds) not in self._pullbacks:
+                adjoint, hooks = self.stages.adjoint, any(i < self._hooked for i in active)
                 with stage("derivative", adjoint):
-                    made = _pullback_module(adjoint, active, parts, any(i < self._hooked for i in active))
-                self._pullbacks[active] = Program(made, self._states, self._hooked)
-            return self._pullbacks[active]
+                    made = _pullback_module(adjoint, active, seeds, hooks)
+                    reached = split(adjoint, active, hooks, seeds).cotangents
+                self._pullbacks[active, seeds] = _Pullback(Program(made, self._states, self._hooked), reached)
+            return self._pullbacks[active, seeds]
 
 
 _call = Program.__call__
@@ -303,6 +305,13 @@ def _mark_shared(results: Sequence[Tensor]) -> None:
             t._held = other._held = SHARED
 
 
+class _Pullback(NamedTuple):
+    """The program of a pullback, and the numbers of the inputs that it gives a cotangent: the others have zeros."""
+
+    program: Program
+    reached: tuple[int, ...]
+
+
 class _Parts:
     """Forward and backward executables of a recorded call."""
 
@@ -315,6 +324,10 @@ class _Parts:
         self.reads, self.writes = backward.inputs, backward.outputs
         #: whether users see that `backward` runs
         self.acts = any(op.defn.effect is Effect.IO for function in made.backward for op in ops_of(function.body))
+        #: whether users' rules may be on the way: they make something of zeros
+        self.edited = any(
+            op.defn.name in ("custom_vjp", "grad_map") for function in front for op in ops_of(function.body)
+        )
         #: whether anything leads from the active inputs to the results
         self.linked = self.acts or bool(
             made.cotangents or active_values(body, [body.args[i] for i in active], body.outs)
@@ -345,12 +358,12 @@ def _seed(g: Tensor | None, result: Any) -> Tensor:
     return wrap(np.zeros_like(result)) if g is None else g
 
 
-def _pullback_module(module: Module, active: tuple[int, ...], made: Split, hooks: bool) -> Module:
+def _pullback_module(module: Module, active: tuple[int, ...], seeded: tuple[int, ...], hooks: bool) -> Module:
     entry = module.entry
     out = module.like({})
     out.inputs = out.outputs = ()
     types = [a.type for a in entry.args]
-    seeds = [entry.outs[j].type for j in made.seeds]
+    seeds = [entry.outs[j].type for j in seeded]
     function = Function(
         f"{entry.name}.pullback", Block([*types, *seeds], [a.name for a in entry.args] + [None] * len(seeds))
     )
@@ -362,7 +375,7 @@ def _pullback_module(module: Module, active: tuple[int, ...], made: Split, hooks
             outs = cloner.clone_ops(entry.body)
             _leave_states(module, outs, inner)
         inner.ret(*outs)
-        op = builder.emit_op(REGISTRY["grad"], function.args, (active, tuple(made.seeds), (), False), (inner.block,))
+        op = builder.emit_op(REGISTRY["grad"], function.args, (active, seeded, (), False), (inner.block,))
         builder.ret(*op.results[len(outs) :])
     out.functions = {function.name: function, **{k: v for k, v in module.functions.items() if k != entry.name}}
     return out

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Iterator
 
 from ..ir.core import Module
 from ..ir.walk import ops_of
@@ -18,14 +18,14 @@ _LABEL = re.compile(r"^_?(k\d+|main|program|entry):")
 _HEAD = re.compile(r"^; (k\d+) (.*)$")
 
 
-def _files(module: Module) -> dict[tuple[str, int], str]:
-    """By name without folder, and line: the whole path.  Callers' places are there too."""
-    found: dict[tuple[str, int], str] = {}
+def _files(module: Module) -> dict[tuple[str, int], dict[str, None]]:
+    """By name without folder, and line: the whole paths that it may mean.  Callers' places are there too."""
+    found: dict[tuple[str, int], dict[str, None]] = {}
     for function in module:
         for op in ops_of(function.body):
             place: Loc | None = op.loc
             while place is not None:
-                found.setdefault((os.path.basename(place.file), place.line), place.file)
+                found.setdefault((os.path.basename(place.file), place.line), {})[place.file] = None
                 place = place.caller
     return found
 
@@ -41,11 +41,19 @@ def with_lines(text: str, module: Module) -> str:
         elif comment is not None:
             for place in _PLACE.finditer(comment[2]):
                 key = (place[1], int(place[2]))
-                source = line_of(files[key], key[1]).strip() if key in files and key not in seen else ""
+                if key in files and key not in seen:
+                    lines += [f"{comment[1]};   {text}" for text in _sources(files[key], *key)]
                 seen.add(key)
-                if source:
-                    lines.append(f"{comment[1]};   {key[0]}:{key[1]} | {source}")
     return "\n".join(lines)
+
+
+def _sources(files: Collection[str], name: str, line: int) -> Iterator[str]:
+    """What is written on a line; of several files of that name all that it may be, with their folders."""
+    for file in files:
+        source = line_of(file, line).strip()
+        if source:
+            shown = name if len(files) == 1 else os.path.join(os.path.basename(os.path.dirname(file)), name)
+            yield f"{shown}:{line} | {source}"
 
 
 def with_assembly_comments(assembly: str, source: str, comment: str = "#") -> str:

@@ -140,8 +140,8 @@ def _code(links: Links, places: Collection[Place]) -> Iterator[CodeSpan]:
 
 
 def estimates(cost: Cost, place: Place) -> tuple[Estimate, ...]:
-    """What the estimate says of a line."""
-    lines = [x for x in cost.lines if (x.file, x.line) == place and x.seconds]
+    """What the estimate says of a line: forward part first, whatever takes longer on this machine."""
+    lines = sorted((x for x in cost.lines if (x.file, x.line) == place and x.seconds), key=lambda x: x.part)
     return tuple(Estimate(x.part, x.seconds or 0.0, x.share) for x in lines)
 
 

@@ -82,7 +82,7 @@ class _Inliner(Cloner):
         if self.final and op.defn.name == "stop_gradient":
             (x,) = op.operands
             self.mapping[op.results[0]] = self.mapping.get(x, x)
-        elif self.final and op.defn.name in ("gradient_source", "missing_cotangent"):
+        elif self.final and op.defn.name in ("gradient_source", "missing_cotangent", "no_cotangent"):
             self.mapping[op.results[0]] = self.builder.const(0, op.results[0].type)  # type: ignore[arg-type]
         else:
             super().clone_op(op)

@@ -170,6 +170,16 @@ class MissingCotangent(Primitive):
         return type
 
 
+class NoCotangent(Primitive):
+    """The None of a user's rule: nothing flows back to that operand, and rules on the way to it are not asked."""
+
+    internal = True
+    cost = 0
+
+    def infer(*, type: Type):
+        return type
+
+
 class GradMap(Primitive):
     """The same value; its cotangent passes through the block: gradient edits and compiled hooks."""
 

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import ctypes
 import re
-from collections.abc import Sequence, Set
+from collections.abc import Iterator, Sequence, Set
+from contextlib import contextmanager
 from functools import cache
 from typing import Any
 
@@ -96,7 +97,9 @@ def assembly(text: str, *, context_size: int = 0) -> str:
     target = machine()
     with _lock():
         maker = _target_machine(target, level_for(text))
-        return str(maker.emit_assembly(_parsed(_with_context(text, context_size), maker, target)))
+        module = _parsed(_with_context(text, context_size), maker, target)
+        with _order_as_written(target):
+            return str(maker.emit_assembly(module))
 
 
 def emit(text: str, *, level: int | None = None, context_size: int = 0) -> bytes:
@@ -109,7 +112,9 @@ def emit(text: str, *, level: int | None = None, context_size: int = 0) -> bytes
 def _object(text: str, target: Machine, level: int) -> bytes:
     with _lock():
         maker = _target_machine(target, level)
-        code: bytes = maker.emit_object(_parsed(text, maker, target))
+        module = _parsed(text, maker, target)
+        with _order_as_written(target):
+            code: bytes = maker.emit_object(module)
     _refuse(symbols(code).undefined - addresses().keys())
     return code
 
@@ -139,6 +144,24 @@ def _target_machine(target: Machine, level: int) -> Any:
         llvm.initialize_all_asmprinters()
         kind = llvm.Target.from_triple(target.triple)
     return kind.create_target_machine(cpu=target.cpu, features=target.features, opt=level, **_CODE)
+
+
+@contextmanager
+def _order_as_written(target: Machine) -> Iterator[None]:
+    """Within it LLVM leaves instructions in the order of the text, where registers are few.
+
+    Its scheduler would put the vectors that the text goes on with at the same time one after the other, to keep fewer
+    values at hand; then each of them waits for itself, which takes up to 1.4 times as long (docs/native.md).  The
+    option is one of the process, so it is taken back at once: others in it (numba) make code by LLVM, too.
+    """
+    if not target.few_registers:
+        yield
+        return
+    binding().set_option("", "-enable-misched=false")
+    try:
+        yield
+    finally:
+        binding().set_option("", "-enable-misched=true")
 
 
 def _parsed(text: str, maker: Any, target: Machine) -> Any:

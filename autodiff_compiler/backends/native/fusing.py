@@ -248,7 +248,7 @@ def write_walk(
         told.info("%s", _told("" if inline else f"k{len(low.kernels)}", cluster))
     plain = {x: m for x, (_, m) in sinks.items()}
     low.journal.walk(sources, plain, cluster.shape, passes)  # type: ignore[arg-type]
-    together = 1 if held else vectors_together(cluster, layout, lanes)
+    together = 1 if held else vectors_together(cluster, layout, lanes, low.machine.few_registers)
     more: dict[str, Any] = {"lanes": together * lanes, "masked": low.machine.masked, "held": held}
     if inline:
         walk = Walk(low.text, cluster, passes, layout, sources, plain, **more)

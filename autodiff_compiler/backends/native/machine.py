@@ -57,6 +57,15 @@ class Machine:
         """
         return self.vector_bytes // itemsize
 
+    @property
+    def few_registers(self) -> bool:
+        """Whether it has 16 vector registers, where others have 32.
+
+        >>> Machine("x86_64-linux-gnu", "x86-64-v3", "+avx2,+fma", 32, False).few_registers
+        True
+        """
+        return self.triple.startswith("x86_64") and not self.masked
+
     def has(self, feature: str) -> bool:
         """Whether the processor has a feature that LLVM calls so.
 

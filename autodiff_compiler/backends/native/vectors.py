@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 from .emit import Reg, Text, float_text, vector
+from .machine import machine
 
 __all__ = ["Vectors"]
 
@@ -141,8 +142,9 @@ class Vectors:
         return self.number(terms[0])
 
     def polynomial(self, x: Reg, coefficients: Sequence[float]) -> Reg:
-        """Whichever is faster here."""
-        return (self.estrin if self.quick or len(coefficients) > 12 else self.horner)(x, coefficients)
+        """Whichever is faster here: Estrin's way keeps more values at hand, for which there must be registers."""
+        steps = self.quick or (len(coefficients) > 12 and not machine().few_registers)
+        return (self.estrin if steps else self.horner)(x, coefficients)
 
     def bounded(self, x: Reg, low: float | None, high: float | None) -> Reg:
         """x within [low, high]; NaN stays NaN.  (One instruction a bound on x86, where min and max are this select.)"""

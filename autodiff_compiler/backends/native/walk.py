@@ -27,9 +27,10 @@ _FEW = 8
 #: So many vectors of a row are written one after the other, and kept in registers between passes.
 HELD = 4
 
-#: Instructions per element up to which a vector is little work, from which on it is much, and beyond which too much for
-#: four at a time.
-_LITTLE, _MUCH, _MOST = 8, 3 * COSTLY, 12 * COSTLY
+#: Instructions per element up to which a vector is little work, and from which on it is much.
+_LITTLE, _MUCH = 8, 3 * COSTLY
+#: Beyond this it is too much for four at a time; by whether the machine has few registers.
+_MOST = {False: 12 * COSTLY, True: 24 * COSTLY}
 #: Vectors of a row from which on there are enough of them to go on with two at a time.
 _MANY = 8
 
@@ -522,7 +523,7 @@ def held_row(length: int, passes: int, lanes: int, loops: int) -> bool:
     return passes > 1 and loops == 1 and -(-length // min(lanes, 1 << (length - 1).bit_length())) <= HELD
 
 
-def vectors_together(cluster: Cluster, layout: Layout, lanes: int) -> int:
+def vectors_together(cluster: Cluster, layout: Layout, lanes: int, few_registers: bool) -> int:
     """How many vectors are gone on with at the same time.
 
     Several, where there is so much to do with each that the processor does not see the next one while it waits for the
@@ -532,4 +533,4 @@ def vectors_together(cluster: Cluster, layout: Layout, lanes: int) -> int:
     vectors = layout.inner[-1].size // lanes
     if work < _MUCH or vectors < _MANY:
         return 1
-    return 4 if work <= _MOST and vectors >= 8 * _MANY else 2
+    return 4 if work <= _MOST[few_registers] and vectors >= 8 * _MANY else 2

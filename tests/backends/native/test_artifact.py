@@ -160,3 +160,21 @@ def test_numbers_that_the_dtype_cannot_hold():
     assert ms.jit(lambda x: ops.clip(x, -1e39, 1e39), backend="native")(x).tolist() == [1.0, 2.0]
     padded = ms.jit(lambda x: ops.pad(x, (1, 1), value=1e39), backend="native")(x)
     assert padded.tolist() == [np.inf, 1.0, 2.0, np.inf]
+
+
+@_made_here
+def test_of_two_files_with_one_name_both_lines_are_shown_with_their_folders(tmp_path) -> None:
+    found = {}
+    for folder, result in (("one", "ms.ops.tanh(x) * x"), ("two", "ms.ops.cos(x) + x")):
+        file = tmp_path / folder / "net.py"
+        file.parent.mkdir()
+        file.write_text(f"import autodiff_compiler as ms\ndef f(x):\n    return {result}\n", "utf-8")
+        found[folder] = runpy.run_path(str(file))["f"]
+
+    def both(x: Tensor) -> Tensor:
+        return found["one"](x) + found["two"](x)
+
+    text = ms.jit(both, backend="native").lower(Tensor([1.0] * 8)).code()
+    shown = [os.path.normpath(line.partition(";   ")[2]) for line in text.split("\n") if "net.py:3 | " in line]
+    one, two = os.path.join("one", "net.py"), os.path.join("two", "net.py")
+    assert shown == [f"{one}:3 | return ms.ops.tanh(x) * x", f"{two}:3 | return ms.ops.cos(x) + x"]

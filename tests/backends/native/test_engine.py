@@ -5,6 +5,8 @@ from __future__ import annotations
 import ctypes
 import gc
 import os
+import platform
+import re
 import sys
 import threading
 
@@ -227,6 +229,54 @@ def test_an_older_processor_of_the_same_kind():
 
 
 # ------------------------------------------------------------------------------------------------ levels
+#: Four vectors of AVX2 at a time, through a product and five sums of products, one after the other.
+FOUR_AT_A_TIME = """
+define void @main(ptr %a, ptr %o) nounwind {
+  %x = load <32 x float>, ptr %a, align 4
+  %p0 = fmul <32 x float> %x, %x
+  CHAIN
+  store <32 x float> %p5, ptr %o, align 4
+  ret void
+}
+declare <32 x float> @llvm.fma.v32f32(<32 x float>, <32 x float>, <32 x float>)
+""".replace(
+    "CHAIN",
+    "".join(
+        f"%p{i} = call <32 x float> @llvm.fma.v32f32(<32 x float> %p{i - 1}, <32 x float> %x,"
+        f" <32 x float> splat (float {i}.5))\n  "
+        for i in range(1, 6)
+    ),
+)
+
+
+def without_our_option(text):
+    """The assembly that others in the process get for the same processor."""
+    llvm = binding()
+    maker = llvm.Target.from_triple(llvm.get_process_triple()).create_target_machine(
+        cpu="x86-64-v3", features=machine().features, opt=2
+    )
+    return maker.emit_assembly(llvm.parse_assembly(text, context=llvm.create_context()))
+
+
+@pytest.mark.skipif(platform.machine() != "x86_64", reason="it is about processors with AVX2")
+@pytest.mark.parametrize("make", [assembly, emit])
+def test_with_few_registers_the_order_stays_and_that_of_others_changes_not(make, monkeypatch):
+    with override("x86-64-v3"):
+        before = without_our_option(FOUR_AT_A_TIME)
+        made = assembly(FOUR_AT_A_TIME)
+        totals = re.findall(r"vfmadd\w+\s.*%(ymm\d+)$", made, re.MULTILINE)
+        assert len(totals) == 20
+        for i in range(0, 20, 4):  # no total is written again before the other three were
+            assert len(set(totals[i : i + 4])) == 4
+        make(FOUR_AT_A_TIME)
+        assert without_our_option(FOUR_AT_A_TIME) == before
+        monkeypatch.setattr(engine, "_parsed", lambda *_: None)
+        monkeypatch.setattr(engine, "_target_machine", lambda *_: object())  # makes nothing
+        with pytest.raises(AttributeError):
+            make(FOUR_AT_A_TIME)
+        assert without_our_option(FOUR_AT_A_TIME) == before
+
+
 def test_large_modules_are_compiled_faster():
     assert level_for(CUBE) == 2
     assert level_for("\n" * engine.LARGE) == 0

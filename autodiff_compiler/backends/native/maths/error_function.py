@@ -5,51 +5,42 @@ from __future__ import annotations
 from ..emit import Reg
 from ..vectors import Vectors
 from . import coefficients as c
-from .exponential import EXP_BOUNDS, exp_parts, exp_terms, expm1_parts
+from .exponential import exp, exp_parts, exp_terms
 from .scaling import scaled
 
 __all__ = ["erf", "erfc"]
 
-#: Above this erf is 1; by whether the type is f32.
-_ERF_HIGH = {True: 4.0, False: 6.0}
+#: Up to here erf is a polynomial of its own; from the second on it is 1.
+_ERF_NEAR, _ERF_HIGH = 1.0, 6.0
 #: Above this erfc is 0.
 _ERFC_HIGH = {True: 10.3, False: 27.4}
 #: What the variable of erfc's polynomials is 0 at.
 _MIDDLE = {True: 2.0, False: 3.5}
 
 
-def _near(v: Vectors, a: Reg, coefficients: tuple[float, ...]) -> Reg:
-    """erf(a), abs(a) <= 1."""
-    return v.fma(a, v.polynomial(v.mul(a, a), coefficients), a)
+def _near(v: Vectors, x: Reg, square: Reg, coefficients: tuple[float, ...]) -> Reg:
+    """erf(x), abs(x) <= 1."""
+    return v.fma(x, v.polynomial(square, coefficients), x)
 
 
 def erf(v: Vectors, x: Reg) -> Reg:
-    a = v.bounded(v.abs(x), None, _ERF_HIGH[v.single])
-    return v.copysign(_erf_single(v, a) if v.single else _erf_double(v, a), x)
+    """1 - exp(-x**2) (...) beyond a polynomial of its own.
 
-
-def _erf_single(v: Vectors, a: Reg) -> Reg:
-    """-expm1(log(erfc(a))), everywhere; the logarithm is the sum of two, since all of its bits count near 0."""
-    high, low = c.TWO_OVER_ROOT_PI[True]
-    first = v.mul(a, -high)
-    lost = v.fma(a, -low, v.fma(a, -high, v.neg(first)))
-    q, i = expm1_parts(v, first, v.fma(v.mul(a, a), v.polynomial(a, c.LOG_ERFC_REST[True]), lost))
-    power = v.power_of_two(i)
-    return v.fma(v.neg(q), power, v.sub(1.0, power))
-
-
-def _erf_double(v: Vectors, a: Reg) -> Reg:
-    """1 - exp(P(a)) from 1 on."""
-    p, _, i = exp_parts(v, v.bounded(v.polynomial(a, c.LOG_ERFC[False]), EXP_BOUNDS[False][0] * 0.75, None))
-    far = v.fma(v.neg(p), v.power_of_two(i), 1.0)
-    return v.select(v.compare("olt", a, 1.0), _near(v, a, c.ERF[False]), far)
+    The exponential is that of the derivative, instruction by instruction: where both are asked for, LLVM keeps one.
+    """
+    square = v.mul(x, x)
+    near = _near(v, x, square, c.ERF[v.single])
+    a = v.abs(x)
+    rest = v.polynomial(v.sub(v.bounded(a, None, _ERF_HIGH), _ERF_NEAR), c.ERFC_SCALED[v.single])
+    far = v.fma(v.neg(exp(v, v.neg(square))), rest, 1.0)
+    return v.select(v.compare("olt", a, _ERF_NEAR), near, v.copysign(far, x))
 
 
 def erfc(v: Vectors, x: Reg) -> Reg:
     """1 - erf(x) within +-1/2, else exp(-a**2) (...) / (1 + 2 a) of a = abs(x), or 2 less that."""
     a = v.bounded(v.abs(x), None, _ERFC_HIGH[v.single])
     w, wide, signed = (v.wider(), v.widen(a), v.widen(x)) if v.single else (v, a, x)
-    near = w.sub(1.0, _near(w, signed, c.ERF_WIDE if v.single else c.ERF[False]))
+    near = w.sub(1.0, _near(w, signed, w.mul(signed, signed), c.ERF_WIDE if v.single else c.ERF[False]))
     far = _far_single(w, wide) if v.single else _far_double(v, a)
     far = w.select(w.compare("olt", signed, 0.0), w.sub(2.0, far), far)
     result = w.select(w.compare("olt", wide, 0.5), near, far)

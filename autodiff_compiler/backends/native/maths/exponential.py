@@ -10,7 +10,7 @@ from ..vectors import Vectors
 from . import coefficients as c
 from .scaling import scaled
 
-__all__ = ["EXP_BOUNDS", "exp", "exp2", "exp_parts", "exp_terms", "expm1", "expm1_half", "expm1_parts", "sigmoid"]
+__all__ = ["EXP_BOUNDS", "exp", "exp2", "exp_parts", "exp_terms", "expm1", "expm1_half", "sigmoid"]
 
 #: Below the first the result is 0, above the second infinity; by whether the type is f32.
 EXP_BOUNDS = {True: (-104.0, 89.0), False: (-746.0, 710.0)}
@@ -25,16 +25,6 @@ def exp_parts(v: Vectors, x: Reg) -> tuple[Reg, Reg, Reg]:
     high, low = c.LN2[v.single]
     r = v.fma(n, -low, v.fma(n, -high, x))
     return v.fma(v.fma(v.polynomial(r, c.EXPM1[v.single]), r, 1.0), r, 1.0), n, i
-
-
-def expm1_parts(v: Vectors, x: Reg, rest: Reg) -> tuple[Reg, Reg]:
-    """exp(x + rest) as (1 + q) * 2**i; the sum within the bounds, or NaN."""
-    n, i = v.nearest(v.add(x, rest), c.LOG2E[v.single][0])
-    high, low = c.LN2[v.single]
-    exact = v.fma(n, -high, x)
-    small = v.fma(n, -low, rest)
-    r = v.add(exact, small)
-    return v.add(exact, v.fma(v.mul(r, r), v.polynomial(r, c.EXPM1[v.single]), small)), i
 
 
 def exp_terms(v: Vectors, x: Reg, rest: Reg) -> tuple[Reg, Reg, Reg, Reg]:
