@@ -20,8 +20,8 @@ __all__ = ["MOVING", "Finding", "Operand", "Origin", "any_of", "error_of", "foun
 #: Ops that only move or choose elements: what they give was there before, and NaN may pass through them.
 MOVING = frozenset({
     "broadcast_to", "check_exponent", "check_index", "check_solved", "concat", "const", "diag_embed", "diagonal",
-    "expand_dims", "extend", "from_seq", "gather", "gradient_source", "kept", "missing_cotangent", "no_cotangent", "pad",
-    "repeat_elements", "reshape", "roll", "select", "seq_add", "slice", "slice_update", "squeeze", "stack",
+    "expand_dims", "extend", "from_seq", "gather", "gradient_source", "kept", "missing_cotangent", "no_cotangent",
+    "pad", "repeat_elements", "reshape", "roll", "select", "seq_add", "slice", "slice_update", "squeeze", "stack",
     "state_read", "stop_gradient", "take_along_axis", "to_seq", "transpose", "tril", "triu", "tuple_get",
     "tuple_make", "undef", "windows",
 })  # fmt: skip
