@@ -1,9 +1,10 @@
 """Batching: the ops of a `vmap` emitted once, for all examples together.
 
 A value that depends on the operands gets a leading dimension with one entry per example; what does not is computed
-once, as it stands.  Axes are counted from the end, so most ops take one more leading dimension as they are; whether one
-did is told by the type of its result.  The others have a `batch` rule, and where that gives up too, or examples take
-different ways through control flow, the op alone runs example by example, in a `scan`.
+once, as it stands, but for what has a derivative rule of a user's.  Axes are counted from the end, so most ops take one
+more leading dimension as they are; whether one did is told by the type of its result.  The others have a `batch` rule,
+and where that gives up too, or examples take different ways through control flow, the op alone runs example by example,
+in a `scan`.
 """
 
 from __future__ import annotations
@@ -12,10 +13,10 @@ from collections.abc import Callable, Sequence
 
 from ..errors import CompileError
 from ..ir.build import Builder
-from ..ir.core import Block, Op, Value
+from ..ir.core import Block, Module, Op, Value
 from ..ir.primitive import REGISTRY, Context, Effect, F
 from ..ir.types import Seq, Size, TensorType, Type, seq
-from ..ir.walk import Cloner, free_values, inline, late_ops
+from ..ir.walk import Cloner, callee_of, free_values, inline, late_ops
 from ..primitives.autodiff import with_leading
 from ..primitives.control import COUNT, Scan
 
@@ -32,6 +33,25 @@ class _Unbatchable(Exception):
 def changes_something(op: Op) -> bool:
     """Whether running an op has an effect that users see, so that one run per example must stay one run per example."""
     return any(each.defn.effect > Effect.READ and each.defn.name not in _CHECKS for each in (op, *late_ops(op)))
+
+
+def _has_rules(op: Op, module: Module) -> bool:
+    """Whether users' derivative rules stand in an op, or in what it calls: each example asks them for itself.
+
+    They need not be linear, so one of them that gets the sum over the examples may answer something else.
+    """
+    called = set[str]()
+    todo = [op]
+    while todo:
+        op = todo.pop()
+        if op.defn.name in ("custom_vjp", "grad_map"):
+            return True
+        callee = callee_of(op)
+        if callee is not None and callee not in called:
+            called.add(callee)
+            todo += module.functions[callee].body.ops
+        todo += [inner for block in op.blocks for inner in block.ops]
+    return False
 
 
 def batched(builder: Builder, block: Block, operands: Sequence[Value], size: Size) -> list[Value]:
@@ -166,6 +186,8 @@ class _Batcher(Cloner):
         sliced = [x for x in mentioned if x in self.examples]
         if not all(isinstance(x.type, TensorType) for x in [*sliced, *op.results]):
             raise _Unbatchable
+        if not sliced and not isinstance(self.size, int):
+            raise _Unbatchable  # nothing here tells how many examples there are
 
         def emit(inner: Builder, slices: Sequence[Value]) -> list[Value]:
             plain = _Alone(inner, self.mapping | dict(zip(sliced, slices, strict=True)))
@@ -178,7 +200,7 @@ class _Batcher(Cloner):
     # ------------------------------------------------------------------------------------------------ structured ops
     def clone_structured(self, op: Op, operands: tuple[Value, ...]) -> Sequence[Value]:
         inner = (v for block in op.blocks for v in free_values(block))
-        if not any(x in self.examples for x in (*op.operands, *inner)):
+        if not any(x in self.examples for x in (*op.operands, *inner)) and not _has_rules(op, self.builder.module):
             return super().clone_structured(op, operands)
         rules = {
             "if": self._if, "while": self._while, "scan": self._scan,

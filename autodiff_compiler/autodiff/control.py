@@ -10,22 +10,21 @@ from __future__ import annotations
 from collections.abc import Callable, Container, Iterable, Sequence
 from dataclasses import dataclass
 
-from ..dtypes import bool_
 from ..errors import BpropError, HookError, NotDifferentiableError
 from ..ir.build import Builder
 from ..ir.core import Block, Op, Value
 from ..ir.primitive import Effect, F
-from ..ir.types import Type, seq, tensor
+from ..ir.types import Seq, Type, seq
 from ..ir.walk import Cloner, effect_of, free_values
 from ..primitives.container import Undef
 from ..primitives.control import COUNT, Call, If, Scan
 from .accumulate import added_into, readers
 from .remat import choose, kept, prune, take_over
-from .reverse import STRUCTURED, Cotangents, Shares, Sweep, Ways, adjoint, either, hint, summed, zeros_like
+from .reverse import STRUCTURED, Cotangents, Shares, Sweep, adjoint, hint, summed, zeros_like
+from .ways import WAY, Ways, any_of, either, finest, spread
 
 __all__ = ["refuse_missing"]
 
-_BOOL = tensor(bool_, ())
 _Rule = Callable[[Sweep, Builder, Op, "list[Value | None]", Ways], Shares]
 
 
@@ -55,7 +54,7 @@ def _if(sweep: Sweep, builder: Builder, op: Op, gs: list[Value | None], ways: Wa
     always = [all(way is True for way in both) for both in zip(*given, strict=True)]
     partly = [i for i, both in enumerate(always) if not both] if sweep.conditional else []
     for (arm, cotangents), found in zip(arms, given, strict=True):
-        flags = [_flag(arm, found[i]) for i in partly]
+        flags = [spread(arm, found[i], finest(both[i] for both in given), captured[i]) for i in partly]
         arm.ret(*[cotangents.pop_share(arm, v, sweep) for v in captured], *flags)
         prune(arm.block, builder.module, arm.block.outs)
     blocks = [arm.block for arm, _ in arms]
@@ -71,7 +70,7 @@ def _given(cotangents: Cotangents, v: Value) -> bool | Value:
 
 
 def _flag(builder: Builder, given: bool | Value) -> Value:
-    return given if isinstance(given, Value) else builder.const(given, _BOOL)
+    return any_of(builder, given) if isinstance(given, Value) else builder.const(given, WAY)
 
 
 def _save_from_arms(op: Op, adjoints: Sequence[Block]) -> None:
@@ -200,12 +199,7 @@ def _loop(sweep: Sweep, builder: Builder, op: Op, gs: list[Value | None], ways: 
     flags = _flags(sweep, block, loop, gs, ways)
     for carry, out in zip(loop.carries, loop.body.outs[:k], strict=True):
         cotangents.add(trip, out, arriving.get(carry), way=flags.get(carry))
-    read: list[tuple[Value, Value]] = []  # sequences and their elements
-    for out, g, way in zip(loop.body.outs[k:], gs[loop.first + k :], ways[loop.first + k :], strict=True):
-        if g is not None:
-            elem = Value(out.type, block, 0)
-            read.append((g, elem))
-            cotangents.add(trip, out, elem, way=way)
+    read = _read(loop, trip, cotangents, gs, ways)
     adjoint(sweep, trip, loop.body.ops, cotangents)
 
     carries: list[_Carry] = []
@@ -218,29 +212,51 @@ def _loop(sweep: Sweep, builder: Builder, op: Op, gs: list[Value | None], ways: 
                 flag = _Carry(flags[carry], first, _flag(trip, _given(cotangents, carry)), init)
             start = zeros_like(builder, final) if g is None else g
             carries.append(_Carry(arriving[carry], start, cotangents.pop_or_zero(trip, carry, sweep), init, flag))
-    elems = [(xs, cotangents.pop(x, sweep)) for xs, x in zip(loop.sequences, loop.elems, strict=True)]
-    leaving = [(xs, g) for xs, g in elems if g is not None]
+    elems = [(xs, cotangents.pop(x, sweep), x) for xs, x in zip(loop.sequences, loop.elems, strict=True)]
+    leaving = [(xs, g) for xs, g, _ in elems if g is not None]
+    told = [cotangents.when.get(x) for _, g, x in elems if g is not None]
     sums = _sums(sweep, builder, trip, cotangents, [*(c.out for c in carries), *(g for _, g in leaving)])
     captured = {c.arg for c in sums}
     carries = [each for c in carries + sums for each in ([c] if c.flag is None else [c.flag, c])]
-    carries = _needed(block, builder, sweep, carries, [g for _, g in leaving])
+    by_trip = [way for way in told if way is not None and way.block is block]
+    carries = _needed(block, builder, sweep, carries, [*(g for _, g in leaving), *by_trip])
     # What every trip passes on unchanged (the cotangent of a sum over the trips) is its first value throughout.
-    constant = {c.arg: c.init for c in carries if c.out is c.arg or (c.arg.type is _BOOL and c.out is c.init)}
+    constant = {c.arg: c.init for c in carries if c.out is c.arg or (c.arg.type is WAY and c.out is c.init)}
     last = dict(constant)
     changing = [c for c in carries if c.arg not in constant]
     left: Sequence[Value] = ()
     if changing or leaving or _acts(block, builder):
-        block.outs = [*(c.out for c in changing), *(g for _, g in leaving)]
+        block.outs = [*(c.out for c in changing), *(g for _, g in leaving), *by_trip]
         shifts, more_read = _save_from_trips(loop, block, constant)
         results = _close(builder, loop, block, changing, shifts, read + more_read).results
         last.update(zip((c.arg for c in changing), results, strict=False))
         sweep.sums.update(last[c.arg] for c in changing if c.arg in captured)
         left = results[len(changing) + len(shifts) :]
-    outer = either(gs, ways)
+    outer, flags_left = either(gs, ways), iter(left[len(leaving) :])
+    ways_left = [outer if way is None else next(flags_left) if way.block is block else way for way in told]
     return [
         *_shares(sweep, loop, sorted(carries, key=lambda c: c.arg not in constant), captured, last, outer),
-        *((xs, r, outer) for (xs, _), r in zip(leaving, left, strict=True)),
+        *((xs, r, way) for (xs, _), r, way in zip(leaving, left, ways_left, strict=False)),
     ]
+
+
+def _read(
+    loop: _Loop, trip: Builder, cotangents: Cotangents, gs: Sequence[Value | None], ways: Ways
+) -> list[tuple[Value, Value]]:
+    """Gives what the body collects its cotangents; sequences of these, which the adjoint loop reads, and elements."""
+    read: list[tuple[Value, Value]] = []
+    first = len(loop.inits)
+    following = zip(gs[loop.first + first :], ways[loop.first + first :], strict=True)
+    for out, (g, way) in zip(loop.body.outs[first:], following, strict=True):
+        if g is None:
+            continue
+        elem = Value(out.type, trip.block, 0)
+        read.append((g, elem))
+        if way is not None and isinstance(way.type, Seq):  # told trip by trip
+            read.append((way, Value(way.type.elem, trip.block, 0)))
+            way = read[-1][1]
+        cotangents.add(trip, out, elem, way=way)
+    return read
 
 
 def _shares(
@@ -257,7 +273,7 @@ def _shares(
         tripped = F.greater(loop.count, 0)
         tripped = tripped if outer is None else F.logical_and(tripped, outer)
     for c in carries:
-        if c.arg.type is _BOOL:
+        if c.arg.type is WAY:
             continue
         way = tripped if c.arg in captured else outer
         if c.flag is not None:
@@ -273,7 +289,7 @@ def _flags(sweep: Sweep, block: Block, loop: _Loop, gs: Sequence[Value | None], 
         return {}
     given = [g is not None and way is None for g, way in zip(gs, ways, strict=True)]
     steady = _steady(loop, given, sweep.active)
-    return {v: Value(_BOOL, block, 0) for v in loop.carries if v in sweep.active and v not in steady}
+    return {v: Value(WAY, block, 0) for v in loop.carries if v in sweep.active and v not in steady}
 
 
 def _steady(loop: _Loop, given: Sequence[bool], active: set[Value]) -> set[Value]:
@@ -325,9 +341,11 @@ def _sums(
             sweep.shares.append((total, name))
         flag = None
         if v in cotangents.when:
-            so_far = Value(_BOOL, trip.block, 0)
+            so_far = Value(WAY, trip.block, 0)
             with trip:
-                flag = _Carry(so_far, builder.const(False, _BOOL), F.logical_or(so_far, cotangents.when[v]), v)
+                flag = _Carry(
+                    so_far, builder.const(False, WAY), F.logical_or(so_far, any_of(trip, cotangents.when[v])), v
+                )
         carries.append(_Carry(arg, zeros_like(builder, v), total, v, flag))
     return carries
 

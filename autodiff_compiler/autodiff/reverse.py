@@ -7,8 +7,6 @@ derivative of a derivative is this same code.
 
 from __future__ import annotations
 
-import functools
-import itertools
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
@@ -20,11 +18,12 @@ from ..ir.build import Builder
 from ..ir.core import Block, Op, Value
 from ..ir.primitive import Context, F
 from ..ir.types import Seq, TensorType, TupleType, Type
-from ..ir.walk import ops_of
-from ..primitives.control import COUNT, Scan
+from ..ir.walk import free_values, ops_of
+from ..primitives.control import COUNT, If, Scan
 from ..source import Loc
 from .accumulate import ReadsOfMade, added_into, beside
 from .activity import differentiable
+from .ways import Ways, either, joined
 
 if TYPE_CHECKING:
     from .pairs import Pairs
@@ -34,9 +33,7 @@ __all__ = [
     "Cotangents",
     "Shares",
     "Sweep",
-    "Ways",
     "adjoint",
-    "either",
     "filled",
     "hint",
     "order_of",
@@ -122,8 +119,6 @@ class Sweep:
 
 
 _ORDER = re.compile(r"d(\d*)_")
-#: Under which conditions cotangents are given; None if in any case.
-Ways: TypeAlias = Sequence[Value | None]
 #: The cotangents that the rule of an op hands out: a value, one share of its cotangent, the way in which it is given.
 Shares: TypeAlias = Iterable[tuple[Value, Value | None, Value | None]]
 #: Rules of ops that own blocks, by name: `(sweep, builder, op, cotangents of its results, ways of these)`.
@@ -173,8 +168,7 @@ class Cotangents:
         else:
             self.uses[x].append((g, place))
             if self.when and (other := self.when.pop(x, None)) is not None and way is not None:
-                with builder:
-                    self.when[x] = F.logical_or(other, way)
+                self.when[x] = joined(builder, other, way)
             total = None
             if sweep is not None and reads is not None:
                 total = added_into(builder, before, g, sweep.sums, reads)
@@ -247,7 +241,7 @@ def adjoint(sweep: Sweep, builder: Builder, ops: Sequence[Op], cotangents: Cotan
                 sweep.inside.clear()
                 sweep.inside.update(beside)
             else:
-                shares, reads, inside = _shares(op, gs, ways, sweep.active), None, {}
+                shares, reads, inside = _guarded_shares(builder, op, gs, either(gs, ways), sweep.active), None, {}
             for x, g, way in shares:
                 cotangents.add(builder, x, g, sweep, reads, inside.get(x), way)
     for x in cotangents.pending:
@@ -256,18 +250,32 @@ def adjoint(sweep: Sweep, builder: Builder, ops: Sequence[Op], cotangents: Cotan
                 sweep.inside[x] = sweep.inside[x].with_also(place) if x in sweep.inside else place
 
 
-def either(gs: Iterable[Value | None], ways: Ways) -> Value | None:
-    """The condition under which one of these cotangents is given; None if one is in any case."""
-    found: dict[Value, None] = {}
-    for g, way in zip(gs, ways, strict=True):
-        if g is not None:
-            if way is None:
-                return None
-            found[way] = None
-    return functools.reduce(lambda p, q: F.logical_or(p, q), found)
+def _guarded_shares(
+    builder: Builder, op: Op, gs: list[Value | None], way: Value | None, active: set[Value]
+) -> Iterable[tuple[Value, Value | None, Value | None]]:
+    """What the derivative rule of a plain op gives each of its operands, and in which way.
+
+    What it reads of the forward pass is read only where a cotangent is given: elsewhere the next derivative would find
+    a use of it, and ask users' rules behind that; and zero times an infinite derivative is no zero.
+    """
+    if way is None:
+        return [(x, g, None) for x, g in _shares(op, gs, active)]
+    run, skip = builder.nested(), builder.nested()
+    with run:
+        shares = [(x, g) for x, g in _shares(op, gs, active) if g is not None and x in active]
+    run.ret(*[g for _, g in shares])
+    read = {x for x in free_values(run.block) if not x.made_by("const")}
+    if read <= set(gs):  # nothing of the forward pass
+        for each in run.block.ops:
+            each.parent = builder.block
+        builder.block.ops += run.block.ops
+        return [(x, g, way) for x, g in shares]
+    skip.ret(*[zeros_like(skip, x) for x, _ in shares])
+    results = builder.emit_op(If, (way,), (), [run.block, skip.block]).results
+    return [(x, r, way) for (x, _), r in zip(shares, results, strict=True)]
 
 
-def _shares(op: Op, gs: list[Value | None], ways: Ways, active: set[Value]) -> Shares:
+def _shares(op: Op, gs: list[Value | None], active: set[Value]) -> Iterable[tuple[Value, Value | None]]:
     """What the derivative rule of a plain op gives each of its operands."""
     defn, operands = op.defn, op.operands
     flags = tuple([x in active for x in operands])
@@ -288,7 +296,7 @@ def _shares(op: Op, gs: list[Value | None], ways: Ways, active: set[Value]) -> S
         shares = (shares,)
     if len(shares) != len(operands):
         raise InternalCompilerError(f"the rule of `{defn.name}` gives {len(shares)} cotangents", loc=op.loc)
-    return zip(operands, shares, itertools.repeat(either(gs, ways)), strict=False)
+    return zip(operands, shares, strict=True)
 
 
 # ------------------------------------------------------------------------------------------- values of cotangents

@@ -5,13 +5,13 @@ from __future__ import annotations
 import dataclasses
 import math
 from argparse import Namespace
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 from . import colour
 from .command import Argument, Command, Result, Usage
-from .targets import BACKEND, LOADED, MAKE, TARGET, asked_backend, function_of
+from .targets import BACKEND, LOADED, MAKE, TARGET, asked_backend, function_of, name_in, trainable_of
 from .values import ARGS, RANDOM, positive, random_values, tolerance
 
 if TYPE_CHECKING:
@@ -29,12 +29,14 @@ def _checked(options: Namespace) -> Result:
     arguments = [_as_variable(x) for x in given]
     with asked_backend(options):
         fn = function_of(options, arguments)
+        weights = _weights(fn, options)
+        left_out = [*_left_out(arguments), *_other_parameters(fn, weights)]
         limits = {"rtol": options.rtol, "atol": options.atol}
         try:
-            measured = gradient_errors(fn, arguments, eps=options.eps, order=options.order, **limits)
+            measured = gradient_errors(fn, arguments, eps=options.eps, order=options.order, weights=weights, **limits)
         except NothingToCheck as error:
-            raise Usage("; ".join([str(error), *_left_out(arguments)])) from None
-        apart = _apart(fn, arguments, limits)
+            raise Usage("; ".join([str(error), *left_out])) from None
+        apart = _apart(fn, arguments, weights, limits)
     failures = [text for m in measured if (text := _failure(m))]
     gradients = [_described(m) for m in measured]
     passed = not failures and apart is None
@@ -44,7 +46,6 @@ def _checked(options: Namespace) -> Result:
         *failures,
         apart or "results and gradients are equal in eager, graph O0 and graph O2",
     ]
-    left_out = _left_out(arguments)
     lines += [*left_out, "passed" if passed else "failed"]
     data = {"target": options.target, "passed": passed, "gradients": gradients, "modes_differ": apart}
     data["notes"] = left_out
@@ -82,7 +83,43 @@ def _left_out(arguments: Sequence[Any]) -> list[str]:
     return notes
 
 
-def _apart(fn: Any, arguments: Sequence[Any], limits: dict[str, float | None]) -> str | None:
+def _weights(fn: Any, options: Namespace) -> list[Any]:
+    """The Parameters that ``--weights`` asks for."""
+    if not options.weights:
+        return []
+    trainable = trainable_of(fn)
+    if trainable is None:
+        raise Usage(f"--weights needs a Cell, which {options.target} is not")
+    found = _with_gradient(trainable)
+    if not found:
+        raise Usage(f"--weights: {name_in(options.target)} has no float Parameter that requires a gradient")
+    return found
+
+
+def _with_gradient(parameters: Iterable[Any]) -> list[Any]:
+    return [p for p in parameters if p.requires_grad and p.dtype.is_float]
+
+
+#: How many Parameters a note names.
+_NAMED = 4
+
+
+def _other_parameters(fn: Any, checked: Sequence[Any]) -> list[str]:
+    """A note of the Parameters that a call reads, require a gradient, and are not checked."""
+    from ..testing.modes import Beginning
+
+    others = [p for p in _with_gradient(Beginning(fn).parameters) if not any(p is c for c in checked)]
+    if not others:
+        return []
+    own = trainable_of(fn) or []
+    by_option = all(any(p is o for o in own) for p in others)
+    names = ", ".join([p.name for p in others[:_NAMED]]) + ", ..." * (len(others) > _NAMED)
+    count = f"{len(others)} Parameters" if len(others) > 1 else "1 Parameter"
+    how = "--weights checks them, too" if by_option else "testing.gradcheck checks those of its `weights`, too"
+    return [f"not checked: the gradients by {count} ({names}); {how}"]
+
+
+def _apart(fn: Any, arguments: Sequence[Any], weights: Sequence[Any], limits: dict[str, float | None]) -> str | None:
     """Where eager and compiled mode differ."""
     from ..testing import ModeMismatch, assert_modes_equal
     from ..testing.gradients import is_variable
@@ -90,7 +127,7 @@ def _apart(fn: Any, arguments: Sequence[Any], limits: dict[str, float | None]) -
     positions = tuple(i for i, x in enumerate(arguments) if is_variable(x))
     given: dict[str, Any] = {name: limit for name, limit in limits.items() if limit is not None}
     try:
-        assert_modes_equal(fn, *arguments, grad_position=positions, **given)
+        assert_modes_equal(fn, *arguments, grad_position=positions or None, weights=weights or None, **given)
     except ModeMismatch as error:
         return str(error)
     return None
@@ -130,7 +167,7 @@ def _table(measured: Sequence[MeasuredGradient]) -> str:
             rows.append(
                 [str(parts[0].order), parts[0].input, str(parts[0].checked), *errors, f"{parts[0].allowed:.1e}"]
             )
-    return text_table(["order", "argument", "elements", *modes, "allowed"], rows, {"order", "argument"})
+    return text_table(["order", "input", "elements", *modes, "allowed"], rows, {"order", "input"})
 
 
 COMMAND = Command(
@@ -142,6 +179,7 @@ COMMAND = Command(
         ARGS,
         MAKE,
         *RANDOM,
+        Argument("--weights", action="store_true", help="those by the Parameters of a Cell that require one, too"),
         Argument("--order", type=int, default=1, metavar="N", help="2: the gradient of the gradient, too"),
         Argument("--rtol", type=tolerance, metavar="X", help="relative tolerance (it follows the dtype)"),
         Argument("--atol", type=tolerance, metavar="X", help="absolute tolerance (it follows the dtype)"),
@@ -149,8 +187,12 @@ COMMAND = Command(
         BACKEND,
     ],
     "Checked are the gradients by every float Tensor among the arguments, also in tuples, lists and dicts of Tensors, "
-    "at up to 64 elements of each; and that results and gradients are the same in all modes. float64 makes a sharp "
-    "check, float32 a rough one; float16 and bfloat16 are too coarse for any. Exit status: "
-    f"0 all are right, 1 some are not. {LOADED}",
-    ['gradcheck model.py:loss --args "f64[4,3] f64[3]" --order 2', 'gradcheck f.py:g --args "f64[8]" --range 0.5 2'],
+    "at up to 64 elements of each, with --weights those by the Parameters of a Cell, too; and that results and "
+    "gradients are the same in all modes. float64 makes a sharp check, float32 a rough one; float16 and bfloat16 are "
+    f"too coarse for any. Exit status: 0 all are right, 1 some are not. {LOADED}",
+    [
+        'gradcheck model.py:loss --args "f64[4,3] f64[3]" --order 2',
+        'gradcheck model.py:Net --make "Net(3, 1)" --args "f32[4,3]" --weights',
+        'gradcheck f.py:g --args "f64[8]" --range 0.5 2',
+    ],
 )

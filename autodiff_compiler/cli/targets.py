@@ -28,6 +28,7 @@ __all__ = [
     "asked_backend",
     "function_of",
     "name_in",
+    "trainable_of",
 ]
 
 
@@ -169,11 +170,16 @@ def _derivative(fn: Any, options: Namespace, count: int) -> Any:
         raise Usage(f"--grad {max(positions)}: the last argument of --args has the number {count - 1}")
     weights = None
     if "weights" in options.grad:
-        owner = getattr(fn, "__self__", fn)
-        if not hasattr(owner, "trainable_params"):
+        weights = trainable_of(fn)
+        if weights is None:
             raise Usage(f"--grad weights needs a Cell, which {options.target} is not")
-        weights = owner.trainable_params()
     return grad(fn, positions[0] if len(positions) == 1 else positions or None, weights)
+
+
+def trainable_of(fn: Any) -> list[Any] | None:
+    """The Parameters that require a gradient of the Cell that a target is, or a method of; None: of no Cell."""
+    owner = getattr(fn, "__self__", fn)
+    return owner.trainable_params() if hasattr(owner, "trainable_params") else None
 
 
 # ------------------------------------------------------------------------------------------------ files and modules

@@ -178,9 +178,16 @@ def _filled(column: list[np.ndarray], shape: Any, value: Any, where: str) -> lis
         )
     full = [max(a.shape[i] for a in column) if n is None else n for i, n in enumerate(shape)]
     results = []
-    for a in column:
+    for row, a in enumerate(column):
         if any(n > m for n, m in zip(a.shape, full, strict=True)):
             raise RuntimeError(f"{where} has a row of shape {a.shape}, larger than the {tuple(full)} to fill up to")
         ends = [(0, m - n) for n, m in zip(a.shape, full, strict=True)]
-        results.append(np.pad(a, ends, constant_values=value or ("" if a.dtype.kind in "US" else 0)))
+        if any(n for _, n in ends):  # a scalar has no ends that could be filled
+            try:
+                a = np.pad(a, ends, constant_values=value or ("" if a.dtype.kind in "US" else 0))
+            except (OverflowError, TypeError, ValueError) as error:
+                raise RuntimeError(
+                    f"{where}: row {row} of {a.dtype} cannot be filled up with {value!r}: {error}"
+                ) from error
+        results.append(a)
     return results

@@ -7,12 +7,13 @@ left there; what it changes of the caller's objects is refused.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from ..errors import BpropError, BypassWarning, CompileError, HookError, SideEffectError
+from ..errors import BpropError, BypassWarning, CompileError, HookError, JoinError, SideEffectError
 from ..ir.core import Block, Value
 from ..ir.primitive import REGISTRY, F, trace
 from ..ir.types import TensorType
@@ -101,7 +102,8 @@ def call_with_rule(
         n, m = len(inputs), len(outs)
         again = _with_variables(given, map(TensorVar, values[:n]))
         out, dout = _as_returned(traced, values[n : n + m]), _as_returned(traced, values[n + m :], cotangent=True)
-        returned = call(lw, rule, [*again, out, dout], {})
+        with _none_on_all_paths():
+            returned = call(lw, rule, [*again, out, dout], {})
         pairs = zip(again, entries(what, returned, names), strict=True)
         leaves = [leaf for x, entry in pairs for leaf in of_leaves(what, x, entry, _in_order, is_variable)]
         return [not_given(what, names) if entry is NOT_GIVEN else entry for _, entry in leaves]
@@ -116,6 +118,17 @@ def call_with_rule(
     returned = len(traced.outs)
     left = [F.stop_gradient(v) for v in op.results[returned:]]  # nothing else of the call carries a derivative
     return traced.finish(lw, [*op.results[:returned], *left])
+
+
+@contextmanager
+def _none_on_all_paths() -> Iterator[None]:
+    """Says what to return instead where a rule has a None on one path and a gradient on the other."""
+    try:
+        yield
+    except JoinError as error:
+        if error.code == "AC1404":
+            error.hint = "where a rule has no gradient on one path only, return zeros there: `ops.zeros_like(x)`"
+        raise
 
 
 def _warn_of_bypassed(lw: Lowering, block: Block, what: str) -> None:

@@ -97,8 +97,10 @@ def origin(artifact: Artifact, value: str, stage: str | None = None) -> Origin:
     """Where a value comes from that has this name in the text of a stage.
 
     Without a stage it is looked for in adjoint, opt, plan and front, in this order.  ValueError if the name or the
-    stage does not exist.
+    stage does not exist, TypeError for what is no name.
     """
+    if not isinstance(value, str):
+        raise TypeError(f"a value is named as '%x', not {value!r}")
     if stage is not None and stage not in STAGES_OF_OPS:
         raise ValueError(f"stage must be one of {', '.join(STAGES_OF_OPS)}, not {stage!r}")
     name = f"%{value.strip().removeprefix('%')}"

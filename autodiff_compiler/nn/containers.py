@@ -6,6 +6,7 @@ from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
+from ..errors import kind_of
 from ..runtime.static import static_query
 from .cell import Cell
 
@@ -93,7 +94,7 @@ class _Numbered(Cell):
 
 def _checked(cell: Any) -> Cell:
     if not isinstance(cell, Cell):
-        raise TypeError(f"only Cells can stand in a container of Cells, not a {type(cell).__name__}")
+        raise TypeError(f"only Cells can stand in a container of Cells, not {kind_of(cell)}")
     return cell
 
 

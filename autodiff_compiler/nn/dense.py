@@ -23,7 +23,7 @@ def _check_features(cell: Cell, shape: tuple[Any, ...], features: int, outs: int
         layer = type(cell).__name__
         raise ShapeError(
             f"{layer}({features}, {outs}) takes {features} features, not an input of shape {list(shape)}",
-            hint=f"make it `{layer}({shape[-1] if shape else features}, {outs})`, or bring the features to the end",
+            hint=_fitting(layer, shape, features, outs),
         )
 
 
@@ -159,3 +159,10 @@ class BiDense(Cell):
             f"in1_channels={self.in1_channels}, in2_channels={self.in2_channels}, out_channels={self.out_channels}, "
             f"has_bias={self.has_bias}"
         )
+
+
+def _fitting(layer: str, shape: tuple[Any, ...], features: int, outs: int) -> str:
+    """What would make a layer and an input of this shape fit each other."""
+    if shape:
+        return f"make it `{layer}({shape[-1]}, {outs})`, or bring the features to the end"
+    return f"a scalar has no axis of features: give it [..., {features}], one sample as [1, {features}]"

@@ -7,7 +7,7 @@ from typing import Any
 from .. import ops
 from ..common.initializer import initializer
 from ..dtypes import dtype_of, float32
-from ..errors import ShapeError
+from ..errors import ShapeError, kind_of
 from ..locks import remembered
 from ..runtime.parameter import Parameter
 from . import channels
@@ -240,7 +240,7 @@ class LayerNorm(Cell):
     ) -> None:
         super().__init__()
         if not isinstance(normalized_shape, tuple | list):
-            raise TypeError(f"`normalized_shape` must be a tuple or a list, not a {type(normalized_shape).__name__}")
+            raise TypeError(f"`normalized_shape` must be a tuple or a list, not {kind_of(normalized_shape)}")
         self.normalized_shape = tuple(normalized_shape)
         self.begin_norm_axis = integer("begin_norm_axis", begin_norm_axis)
         self.begin_params_axis = integer("begin_params_axis", begin_params_axis)

@@ -18,6 +18,7 @@ import numpy as np
 from .. import progress
 from ..backends.native.cache import bypassed
 from ..config import PYNATIVE_MODE, context, disable_jit
+from ..errors import kind_of
 from ..inspection.figures import duration, size, times
 from ..inspection.tabular import html_table, text_table
 from ..runtime.tensor import Tensor
@@ -166,7 +167,7 @@ def benchmark(
     (['eager', 'graph'], 1.0)
     """
     if not callable(fn):
-        raise TypeError(f"benchmark() takes a function or a Cell, not a {type(fn).__name__}")
+        raise TypeError(f"benchmark() takes a function or a Cell, not {kind_of(fn)}")
     for mode in modes:
         if mode not in _MODES:
             raise ValueError(f"a mode is one of {', '.join(_MODES)}, not {mode!r}")
@@ -248,7 +249,7 @@ class _Mode:
         if self.name == "eager":
             return
         with bypassed():
-            jit(_nothing, backend="" if self.name == "graph" else self.name).lower(Tensor(0.0))  # loads what compiles
+            _load("" if self.name == "graph" else self.name)
             began = perf_counter()
             lowered = self.run.lower(*args)._compiled.lowered
             self.compile = perf_counter() - began
@@ -340,6 +341,16 @@ def _measured(
     finally:
         kept.restore()
     return [Measured(what, mode.name, tuple(mode.rounds), mode.compile, mode.memory) for mode in modes]
+
+
+def _load(backend: str) -> None:
+    """Loads what compiles for a backend, by a program that is none of the user's: it leaves no files of graphs."""
+    saved = context.save_graphs
+    context.save_graphs = False
+    try:
+        jit(_nothing, backend=backend).lower(Tensor(0.0))
+    finally:
+        context.save_graphs = saved
 
 
 def _nothing(x: Any) -> Any:

@@ -14,6 +14,7 @@ from ..compiler import recorder
 from ..compiler.recorder import Calls, Event, Recording
 from ..config import GRAPH_MODE, context, jit_disabled
 from ..eager.timed import timing
+from ..errors import kind_of
 from ..inspection.figures import duration
 from ..inspection.measured import LEFT, Row, Tally, notes_of, slowest_first, table_of
 from ..inspection.tabular import html_table, text_table
@@ -308,7 +309,7 @@ def _compiled_form(fn: Any) -> JitFunction | None:
     if fn is None:
         return None
     if not callable(fn):
-        raise TypeError(f"profile() takes a function, a Cell or a derivative, not a {type(fn).__name__}")
+        raise TypeError(f"profile() takes a function, a Cell or a derivative, not {kind_of(fn)}")
     if isinstance(fn, HasCompiledForm) and not isinstance(fn, JitFunction):
         return fn._as_compiled() if context.mode == GRAPH_MODE and not jit_disabled() else None
     fn = getattr(fn, "__func__", fn)

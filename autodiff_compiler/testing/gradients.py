@@ -14,13 +14,14 @@ from ..nn.cell import Cell
 from ..ops.primitive import Primitive
 from ..runtime.host import name_of
 from ..runtime.mutable import Mutable
+from ..runtime.parameter import Parameter
 from ..runtime.tensor import Array, Tensor
 from ..runtime.trees import leaves, replaced
 from ..transforms.custom import custom_vjp
-from ..transforms.grad import grad
+from ..transforms.grad import grad, weights_of
 from ..transforms.vjp import vjp
 from .modes import MODES, Beginning, in_mode, with_tensors
-from .numerical import floats_of, numerical_gradient, weights_for
+from .numerical import floats_of, numerical_gradient, step_for, weights_for
 
 __all__ = [
     "GradientMismatch",
@@ -49,7 +50,8 @@ class NothingToCheck(ValueError):
 class MeasuredGradient:
     """The gradient by one input in one mode beside the numerical one, at the element where they differ most.
 
-    `wrong` of `checked` elements differ by more than is allowed; here `allowed` is.
+    `input` is the name of an argument, or of a Parameter.  `wrong` of `checked` elements differ by more than is
+    allowed; here `allowed` is.
     """
 
     order: int
@@ -76,25 +78,30 @@ def gradcheck(
     rtol: float | None = None,
     atol: float | None = None,
     order: int = 1,
+    weights: Any = None,
 ) -> bool:
     """Whether the gradients of ``fn(*args)`` by every float Tensor among the arguments are those of its values.
 
-    Checked in eager and in compiled mode, against five-point differences of a fixed weighted sum of the float outputs,
-    at up to 64 elements of each input; Tensors in `mutable` containers are inputs, too.  Parameters that `fn` assigns
-    get their values back after every call, and each call draws the same random numbers.  ``order=2`` checks the
-    gradients of the first gradient, too.  `args` is a tuple or list of arguments, or one Tensor.  Steps and tolerances
-    follow the dtype of the inputs: float64 Tensors make a sharp check (about seven digits), float32 a rough one (about
+    Those by the Parameters in `weights` (as `grad` takes them), too; without any they are not checked.  Checked in
+    eager and in compiled mode, against five-point differences of a fixed weighted sum of the float outputs, at up to 64
+    elements of each input; Tensors in `mutable` containers are inputs, too.  Parameters that `fn` assigns get their
+    values back after every call, and each call draws the same random numbers.  ``order=2`` checks the gradients of the
+    first gradient, too.  `args` is a tuple or list of arguments, or one Tensor.  Steps and tolerances follow the dtypes
+    of the inputs and of what `fn` returns: float64 makes a sharp check (about seven digits), float32 a rough one (about
     two); `eps`, `rtol` and `atol` replace them: the step, and the error that is allowed relative to the gradient and
     beside that.  Differences of float16 and bfloat16 are too coarse to check anything.
 
     Returns True.  GradientMismatch: the worst element of the first input that differs.  ValueError: nothing to check,
     inputs of float16 or bfloat16, or a function that gives other results when it is called again.
 
-    >>> from autodiff_compiler import Tensor, float64, ops
+    >>> from autodiff_compiler import Tensor, float64, nn, ops
     >>> gradcheck(lambda x: x * ops.sin(x), Tensor([0.5, 2.0], float64), order=2)
     True
+    >>> net = nn.Dense(2, 1)
+    >>> gradcheck(net, Tensor([[0.5, 2.0]]), weights=net.trainable_params())
+    True
     """
-    for check in _orders(fn, args, eps, rtol, atol, order):
+    for check in _orders(fn, args, weights, eps, rtol, atol, order):
         check.run()
     return True
 
@@ -107,6 +114,7 @@ def gradient_errors(
     rtol: float | None = None,
     atol: float | None = None,
     order: int = 1,
+    weights: Any = None,
 ) -> list[MeasuredGradient]:
     """What `gradcheck` compares, measured: for every order, input and mode the element that differs most.
 
@@ -117,7 +125,7 @@ def gradient_errors(
     [('eager', 'x', 0), ('graph O0', 'x', 0), ('graph O2', 'x', 0)]
     """
     found = []
-    for number, check in enumerate(_orders(fn, args, eps, rtol, atol, order), 1):
+    for number, check in enumerate(_orders(fn, args, weights, eps, rtol, atol, order), 1):
         for _, measured, _ in check.measured():
             found.append(replace(measured, order=number))
     return found
@@ -161,7 +169,7 @@ def check_bprop(
     return True
 
 
-#: An argument, and the number of a Tensor in it.
+#: An argument, and the number of a Tensor in it.  The Parameters stand behind the arguments, as if in one more.
 _Place = tuple[int, int]
 
 
@@ -171,28 +179,41 @@ def is_variable(x: Any) -> bool:
 
 
 def _orders(
-    fn: Any, args: Any, eps: float | None, rtol: float | None, atol: float | None, order: int
+    fn: Any, args: Any, weights: Any, eps: float | None, rtol: float | None, atol: float | None, order: int
 ) -> Iterator[_Check]:
     """The checks of the first gradient, of the gradient of that, and so on."""
-    check = _Check(fn, list(args) if isinstance(args, tuple | list) else [args], eps, rtol, atol)
+    given = list(args) if isinstance(args, tuple | list) else [args]
+    check = _Check(fn, given, eps, rtol, atol, weights_of(weights) or ())
     for _ in range(order):
         yield check
-        check.fn = _Gradients(check.fn, check.positions)
+        check.fn = _Gradients(check.fn, check.positions, check.parameters)
 
 
 class _Check:
     """One comparison of the gradients of a function with numerical ones."""
 
-    def __init__(self, fn: Any, args: list[Any], eps: float | None, rtol: float | None, atol: float | None) -> None:
+    def __init__(
+        self,
+        fn: Any,
+        args: list[Any],
+        eps: float | None,
+        rtol: float | None,
+        atol: float | None,
+        weights: Sequence[Parameter] = (),
+    ) -> None:
         self.fn, self.args, self._eps, self._rtol, self._atol = fn, args, eps, rtol, atol
         self.positions = [i for i, x in enumerate(args) if is_variable(x)]
+        self.parameters = tuple(w for w in weights if w.dtype.is_float)
         #: the float Tensors that are checked: each with the argument that holds it, and its number in there
         self._variables = {(p, k): x for p in self.positions for k, x in enumerate(leaves(args[p])) if x.dtype.is_float}
-        self._beginning = Beginning(fn)
+        self._variables |= {(len(args), k): w for k, w in enumerate(self.parameters)}
+        self._beginning = Beginning(fn, *self.parameters)
         self._what, self._names = _named(fn), _parameters(fn)
+        #: the float Tensors that the function returned
+        self._outputs: list[Tensor] = []
         self.rule: Any = None
         self.automatic: Any = None
-        if not self.positions:
+        if not self._variables:
             raise NothingToCheck(f"{self._what} is given no float Tensor: there is no gradient to check")
         coarse = [x.dtype for x in self._variables.values() if x.dtype.numpy.itemsize < 4]
         if coarse:
@@ -219,6 +240,7 @@ class _Check:
                 f"{self._what} gives other results when it is called again with the same arguments: it has no gradient "
                 "to check; does it draw random numbers that are not ours, or count its calls?"
             )
+        self._outputs = floats_of(outputs)
         numerical = {place: self._numerical(place, weights) for place in self._variables}
         for mode in MODES:
             with in_mode(mode):
@@ -238,6 +260,8 @@ class _Check:
 
     def _numerical(self, place: _Place, weights: Sequence[Array]) -> dict[tuple[int, ...], float]:
         p, k = place
+        if p == len(self.args):
+            return self._by_parameter(place, weights)
         inside = list(leaves(self.args[p]))
 
         def of_tensors(*tensors: Tensor) -> Any:
@@ -246,35 +270,60 @@ class _Check:
             copies[p] = with_tensors(lambda x: moved[id(x)], self.args[p])
             return self._called(copies)
 
-        return numerical_gradient(of_tensors, inside, k, weights, self._eps)
+        return numerical_gradient(of_tensors, inside, k, weights, self._step(place))
+
+    def _by_parameter(self, place: _Place, weights: Sequence[Array]) -> dict[tuple[int, ...], float]:
+        parameter = self.parameters[place[1]]
+
+        def of_value(value: Tensor) -> Any:
+            given = self._copies()  # before: the Parameter may be an argument, too, which does not move with it
+            parameter.set_data(value)
+            return self._called(given)
+
+        start = Tensor(parameter.asnumpy().copy(), parameter.dtype)
+        return numerical_gradient(of_value, [start], 0, weights, self._step(place))
+
+    def _coarser(self, place: _Place) -> np.dtype[Any]:
+        """The dtype whose roundings differences by an input show: its own, or a rougher one of the outputs."""
+        dtypes = [x.dtype.numpy for x in (self._variables[place], *self._outputs)]
+        return min((d for d in dtypes if d.itemsize >= 4), key=lambda d: d.itemsize)
+
+    def _step(self, place: _Place) -> float:
+        return step_for(self._coarser(place)) if self._eps is None else self._eps
 
     def _gradients(self, fn: Any, weights: Sequence[Array]) -> dict[_Place, Array]:
-        outputs, pull = vjp(fn, *self._copies())
+        outputs, pull = vjp(fn, *self._copies(), weights=self.parameters or None)
         of_floats = iter(weights)
         seeds = [
             Tensor(next(of_floats) if t.dtype.is_float else np.zeros_like(t.asnumpy()), t.dtype)
             for t in leaves(outputs)
         ]
-        found = [list(leaves(g)) for g in pull(*seeds)]
+        pulled = pull(*seeds)
+        by_arguments, by_parameters = pulled if self.parameters else (pulled, ())
+        found = [list(leaves(g)) for g in (*by_arguments, by_parameters)]
         self._beginning.restore()
         return {(p, k): np.broadcast_to(found[p][k].asnumpy(), x.shape) for (p, k), x in self._variables.items()}
 
     def _compared(self, place: _Place, found: Array, wanted: dict[Any, float], mode: str) -> MeasuredGradient:
-        p = place[0]
-        eps = float(np.finfo(self._variables[place].asnumpy().dtype).eps)
+        eps = float(np.finfo(self._coarser(place)).eps)
         rtol = 10 * eps**0.45 if self._rtol is None else self._rtol
         atol = 10 * eps**0.5 if self._atol is None else self._atol
         apart = {i: abs(float(found[i]) - w) - rtol * abs(w) for i, w in wanted.items()}
         apart = {i: d if np.isfinite(d) else np.inf for i, d in apart.items()}
         apart = {i: -np.inf if _both_nan(found[i], wanted[i]) else d for i, d in apart.items()}
         wrong = sum(d > atol for d in apart.values())
-        name = self._names[p] if p < len(self._names) else f"input {p}"
         index = max(apart, key=lambda i: apart[i], default=())
         there = wanted.get(index, 0.0)
         return MeasuredGradient(
-            1, name, mode, index, float(found[index]) if apart else 0.0, there, atol + rtol * abs(there),
+            1, self._name(place), mode, index, float(found[index]) if apart else 0.0, there, atol + rtol * abs(there),
             len(wanted), wrong,
         )  # fmt: skip
+
+    def _name(self, place: _Place) -> str:
+        p, k = place
+        if p == len(self.args):
+            return self.parameters[k].name
+        return self._names[p] if p < len(self._names) else f"input {p}"
 
     def _mismatch(self, place: _Place, measured: MeasuredGradient, weights: Sequence[Array]) -> GradientMismatch:
         m = measured
@@ -302,10 +351,10 @@ class _Check:
 
 
 class _Gradients:
-    """The gradients of a function by the inputs that are checked, for the next order."""
+    """The gradients of a function by what is checked, for the next order."""
 
-    def __init__(self, fn: Any, positions: Sequence[int]) -> None:
-        self._gradient = grad(fn, tuple(positions))
+    def __init__(self, fn: Any, positions: Sequence[int], weights: Sequence[Parameter]) -> None:
+        self._gradient = grad(fn, tuple(positions) or None, tuple(weights) or None)
         self.__name__ = f"grad({_named(fn)})"
 
     def __call__(self, *args: Any) -> Any:

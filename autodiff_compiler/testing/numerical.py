@@ -38,14 +38,13 @@ def weighted_sum(outputs: Any, weights: Sequence[Array]) -> float:
 
 
 def numerical_gradient(
-    fn: Callable[..., Any], args: Sequence[Any], position: int, weights: Sequence[Array], eps: float | None = None
+    fn: Callable[..., Any], args: Sequence[Any], position: int, weights: Sequence[Array], step: float
 ) -> dict[tuple[int, ...], float]:
     """Five-point differences of the weighted outputs by elements of the Tensor at that position of `args`.
 
     The Tensors stay as they are: `fn` gets copies.
     """
     array = args[position].asnumpy().copy()
-    step = step_for(array.dtype) if eps is None else eps
     found = {}
     for flat in np.unique(np.linspace(0, array.size - 1, min(array.size, ELEMENTS)).astype(int)):
         index = tuple(int(i) for i in np.unravel_index(flat, array.shape))

@@ -9,7 +9,14 @@ import pytest
 
 import autodiff_compiler as ms
 from autodiff_compiler import Tensor, nn, ops
-from autodiff_compiler.testing import GradientMismatch, ModeMismatch, assert_modes_equal, check_bprop, gradcheck
+from autodiff_compiler.testing import (
+    GradientMismatch,
+    ModeMismatch,
+    assert_modes_equal,
+    check_bprop,
+    gradcheck,
+    gradient_errors,
+)
 from autodiff_compiler.testing.modes import in_mode
 
 pytest_plugins = ["autodiff_compiler.testing.fixtures"]
@@ -313,6 +320,70 @@ def test_parameters_that_are_assigned_get_their_values_back():
     assert gradcheck(net, Tensor([1.0], ms.float64))
     assert gradcheck(lambda x: net(x), Tensor([1.0], ms.float64), order=2)
     assert net.count.tolist() == [1.0]
+
+
+# ------------------------------------------------------------------------------------------------ Parameters
+def test_a_wrong_gradient_by_a_parameter_is_named():
+    """By w it is x, and the rule says 100; the weights of the outputs are cos(1 + i) + 1/4."""
+    times = ops.custom_vjp(lambda x, w: x * w)
+    times.defbwd(lambda x, w, out, g: (g * w, g * 100.0))
+    w = ms.Parameter(Tensor([2.0, 3.0], ms.float64), name="scale")
+    x = Tensor([0.5, -2.0], ms.float64)
+    assert gradcheck(lambda x: times(x, w), x)  # by x the rule is right
+    with pytest.raises(GradientMismatch, match="by 'scale' is wrong at element") as caught:
+        gradcheck(lambda x: times(x, w), x, weights=w)
+    (i,) = caught.value.index
+    wanted = (100 - [0.5, -2.0][i]) * (np.cos(1 + i) + 0.25)
+    assert (caught.value.input, caught.value.difference) == ("scale", pytest.approx(wanted))
+    assert w.tolist() == [2.0, 3.0]
+
+
+@pytest.mark.parametrize("form", [list, tuple, ms.ParameterTuple])
+def test_weights_are_given_as_grad_takes_them(form):
+    a, b = (ms.Parameter(Tensor([x], ms.float64), name=n) for x, n in ((2.0, "a"), (3.0, "b")))
+    found = gradient_errors(lambda x: a * a * b * x, Tensor([1], ms.int32), weights=form([a, b]), order=2)
+    assert [(m.order, m.input) for m in found] == [(n, name) for n in (1, 2) for _ in range(3) for name in "ab"]
+    # Of a * a * b: 2ab and aa; of the sum of these: 2b + 2a and 2a.
+    wanted = (np.cos(1.0) + 0.25) * np.array([12.0, 4.0] * 3 + [10.0, 4.0] * 3)  # each output has one element
+    assert [m.found for m in found] == pytest.approx(wanted)
+    assert [m.wanted for m in found] == pytest.approx(wanted)
+
+
+def test_a_parameter_may_be_an_argument_and_a_weight():
+    """They are two inputs: in x * w the gradient by either is the other."""
+    w = ms.Parameter(Tensor([2.0, 3.0], ms.float64), name="w")
+    found = gradient_errors(lambda x: x * w, w, weights=[w])
+    assert [(m.input, m.wrong) for m in found] == [("x", 0), ("w", 0)] * 3
+
+
+def test_a_second_gradient_by_a_parameter_that_a_rule_lost():
+    """The rule gives 2w as a number that does not depend on w: the second gradient is 0, and not 2."""
+    square = ops.custom_vjp(lambda w: w * w)
+    square.defbwd(lambda w, out, g: (g * 2 * ops.stop_gradient(w),))
+    w = ms.Parameter(Tensor([2.0], ms.float64), name="w")
+    assert gradcheck(lambda n: square(w) * n, 3, weights=w)
+    with pytest.raises(GradientMismatch, match="by 'w' is wrong") as caught:
+        gradcheck(lambda n: square(w) * n, 3, weights=w, order=2)
+    assert caught.value.difference == pytest.approx(-2 * 3 * (np.cos(1.0) + 0.25))
+
+
+def test_steps_follow_the_rougher_dtype_of_input_and_output():
+    """Steps as float64 has them would drown in the roundings of float32 results."""
+    x, w = Tensor([0.3, 1.7], ms.float64), ms.Parameter(Tensor([0.7, 1.1]), name="w")
+    assert gradcheck(lambda x: ops.sin(x).astype(ms.float32), x)
+    assert gradcheck(lambda x: ops.sin(x * w), x, weights=w, order=2)  # the first gradient by w is float32
+    with pytest.raises(GradientMismatch):
+        gradcheck(lambda x: ops.InsertGradientOf(lambda g: g * 1.1)(x).astype(ms.float32), x)
+
+
+def test_weights_that_cannot_be_checked():
+    half = ms.Parameter(Tensor([1.0], ms.float16), name="half")
+    with pytest.raises(ValueError, match="Float16 is too coarse for numerical gradients"):
+        gradcheck(lambda x: x * half, Tensor([1.0], ms.float64), weights=half)
+    with pytest.raises(TypeError, match="weights must be Parameters, not Tensor"):
+        gradcheck(lambda x: x, Tensor([1.0], ms.float64), weights=[Tensor([1.0])])
+    with pytest.raises(ValueError, match="is given no float Tensor: there is no gradient to check"):
+        gradcheck(lambda x: x, 1, weights=[ms.Parameter(Tensor([1]), name="n")])
 
 
 # ------------------------------------------------------------------------------------------------ random numbers

@@ -154,6 +154,21 @@ def test_an_entry_that_is_not_there_is_no_none(mode, wrap, derivative):
         mode(derivative(wrap(short)))(Tensor(3.0), Tensor(5.0))
 
 
+def test_a_none_on_one_path_only_is_told_what_to_return_instead():
+    @ops.custom_vjp
+    def square(x):
+        return x * x
+
+    @square.defbwd
+    def back(x, out, dout):
+        if x > 5.0:
+            return (2 * dout * x,)
+        return (None,)
+
+    with pytest.raises(ms.CompileError, match=r"None on one path[\s\S]*instead: .*return zeros there: `ops.zeros_like"):
+        ms.jit(ms.grad(square))(Tensor(0.6))
+
+
 # ------------------------------------------------------------------------------ results of a compiled call not used
 def three(x, y):
     return add(x * y), add(y * 3), only_x(x, y), x + 1
@@ -215,3 +230,174 @@ def test_and_where_the_derivative_is_differentiated(mode):
 def test_zeros_that_are_given_are_asked(mode):
     pull = ms.vjp(mode(lambda x: (x * 3, add(x * 2))), Tensor(1.0))[1]
     assert np.allclose(numbers(pull((Tensor(1.0), Tensor(0.0)))), 3.0 + 2.0)
+
+
+# ------------------------------------------------------------------------------ trips whose values are not used
+def last_only(x, n):
+    v = x * 1
+    for _ in range(n):
+        v = ops.sin(add(x))
+    return v
+
+
+def last_only_in_a_while(x, n):
+    v, i = x * 1, 0
+    while i < n and x < 9.0:
+        v, i = ops.sin(add(x)), i + 1
+    return v
+
+
+def last_of_each(x, n):
+    v = x * 1
+    for i in range(n):
+        for _ in range(i + 1):
+            v = ops.sin(add(x))
+    return v
+
+
+def last_behind_an_arm(x, n):
+    v = x * 1
+    if x < 9.0:
+        for _ in range(n):
+            v = ops.sin(add(x))
+    return v
+
+
+def in_another_function(x, n):
+    return last_only(x, n) * 1
+
+
+@pytest.mark.parametrize("unroll", [None, 0])
+@pytest.mark.parametrize("f", [last_only, last_only_in_a_while, last_of_each, last_behind_an_arm, in_another_function])
+def test_trips_whose_values_are_not_used_are_not_asked_by_the_second_derivative(mode, f, unroll):
+    x, n = Tensor(0.6, ms.float64), ms.mutable(3)
+    first = ms.grad(f)
+    second = ms.grad(lambda x, n: first(x, n))
+    # cos(x) + 1, whose cosine is one more use of add(x)
+    assert np.allclose(numbers(mode(first)(x, n)), np.cos(0.6) + 1)
+    assert np.allclose(numbers(mode(second)(x, n)), 1 - np.sin(0.6))
+    if unroll is not None:
+        f = ms.jit(f, unroll_max=1)
+        assert np.allclose(numbers(ms.grad(ms.grad(f))(x, n)), 1 - np.sin(0.6))
+
+
+def test_hooks_of_trips_whose_values_are_not_used_are_not_called_by_the_second_derivative(mode):
+    seen = []
+    watch = ops.HookBackward(lambda g: seen.append(float(g[0])))
+
+    def f(x, n):
+        v = x * 1
+        for _ in range(n):
+            v = ops.sin(watch(x))
+        return v
+
+    mode(ms.grad(lambda x, n: ms.grad(f)(x, n)))(Tensor(0.6, ms.float64), ms.mutable(3))
+    assert np.allclose(seen, [np.cos(0.6), -np.sin(0.6)])
+
+
+def test_two_shares_of_what_trips_leave(mode):
+    def f(x, n):  # of sin(add(x)) in each trip: the last by v, all by s where i is even
+        v, s = x * 1, x * 0
+        for i in range(n):
+            w = ops.sin(add(x))
+            v = w * 1
+            if i % 2 == 0:
+                s = s + w * w
+        return v + s
+
+    x, n = Tensor(0.6, ms.float64), ms.mutable(4)
+    eager = ms.grad(lambda x, n: ms.grad(f)(x, n))
+    with ms.disable_jit():
+        wanted = numbers(eager(x, n))
+    assert np.allclose(numbers(mode(eager)(x, n)), wanted)
+    # trips 0 and 2 have w**2, trip 3 has v; trip 1 nothing
+    sin, cos = np.sin(0.6), np.cos(0.6)
+    assert np.allclose(numbers(mode(ms.grad(f))(x, n)), 2 * (2 * sin * cos + 1) + (cos + 1))
+
+
+# ------------------------------------------------------------------------------ what a vmap does not map
+tanh_of = ops.custom_vjp(lambda x: x * 1)
+
+
+@tanh_of.defbwd
+def _tanh_of_cotangent(x, out, dout):
+    return (ops.tanh(dout),)
+
+
+def in_three_trips(x, y):
+    for _ in range(3):
+        x = x * tanh_of(y)
+    return x
+
+
+def three_edits(x, y):
+    for _ in range(3):
+        y = add(y) * 1.5
+    return x * y
+
+
+def in_an_arm(x, y):
+    if y > 0:
+        y = add(y)
+    return x * y
+
+
+def by_a_call(x, y):
+    return x * straight_edit(y)
+
+
+def straight_edit(y):
+    return add(y) * 2
+
+
+@pytest.mark.parametrize(
+    ("f", "expected"),
+    [
+        (lambda x, y: x * add(y), (1 + 1) + (2 + 1)),
+        (lambda x, y: x * tanh_of(y), np.tanh(1) + np.tanh(2)),
+        (in_three_trips, 3 * (np.tanh(9) + np.tanh(18))),
+        (three_edits, sum(((1.5 * x + 1) * 1.5 + 1) * 1.5 + 1 for x in (1, 2))),
+        (in_an_arm, (1 + 1) + (2 + 1)),
+        (by_a_call, (2 * 1 + 1) + (2 * 2 + 1)),
+    ],
+)
+def test_each_example_asks_for_itself_where_a_rule_has_no_example_in_it(mode, f, expected):
+    def total(x, y):
+        return ms.vmap(f, (0, None))(x, y).sum()
+
+    found = mode(ms.grad(total, 1))(Tensor([1.0, 2.0], ms.float64), Tensor(3.0, ms.float64))
+    assert np.allclose(numbers(found), expected, rtol=1e-6)
+
+
+# ------------------------------------------------------------------------------ values that only one arm uses
+def of_a_sine_used_in_one_arm(x, c):
+    v = add(x)
+    s = ops.sin(v)
+    a = x * x
+    if c > 0:
+        a = s
+    return v + a
+
+
+def of_a_root_used_in_one_arm(x, c):
+    x = add(x)
+    s = ops.sqrt(x)
+    y = x * 2
+    if c > 0:
+        y = s
+    return y
+
+
+def test_the_second_derivative_does_not_ask_for_what_the_other_arm_used(mode):
+    first = ms.grad(of_a_sine_used_in_one_arm)
+    second = mode(ms.grad(lambda x, c: first(x, c)))
+    x = Tensor(0.6, ms.float64)
+    assert numbers(second(x, Tensor(-1.0))) == [2.0]  # of x * x alone
+    # -sin(x), and the edit of the cosine's use of v
+    assert np.allclose(numbers(second(x, Tensor(1.0))), 1 - np.sin(0.6))
+
+
+def test_behind_a_rule_an_infinite_derivative_that_is_not_used_is_no_nan(mode):
+    slope = mode(ms.grad(of_a_root_used_in_one_arm))
+    assert numbers(slope(Tensor(0.0), Tensor(-1.0))) == [2.0 + 1]
+    assert numbers(slope(Tensor(4.0), Tensor(1.0))) == [0.25 + 1]

@@ -61,7 +61,7 @@ def test_right_gradients(call, model):
     answer = call("gradcheck", "model.py:loss", "--args", "f64[3,2] f64[4,3]", "--order", "2")
     assert (answer.status, answer.err) == (0, "model.py is imported\n")
     lines = answer.out.splitlines()
-    assert lines[0].split() == "order argument elements eager graph O0 graph O2 allowed".split()
+    assert lines[0].split() == "order input elements eager graph O0 graph O2 allowed".split()
     assert [line.split()[:3] for line in lines[1:5]] == [
         ["1", "w", "6"],
         ["1", "x", "12"],
@@ -254,6 +254,156 @@ def test_modes_that_leave_different_parameters(call, model):
     assert (answer.status, answer.json["passed"]) == (1, False)
     told = "the Parameter w after the call in graph O0, element [0]: 3.0, eager gives 4.0"
     assert told in answer.json["modes_differ"]
+
+
+# ------------------------------------------------------------------------------------------------ Parameters
+WEIGHTS = """
+import autodiff_compiler as ms
+from autodiff_compiler import Parameter, Tensor, nn
+
+
+class Times(nn.Cell):
+    def construct(self, x, w):
+        return x * w
+
+    def bprop(self, x, w, out, dout):
+        return dout * w, dout * 100.0
+
+
+class RightTimes(Times):
+    def bprop(self, x, w, out, dout):
+        return dout * w, dout * x
+
+
+class Net(nn.Cell):
+    def __init__(self, times=Times, dtype=ms.float64):
+        super().__init__()
+        self.w = Parameter(Tensor([2.0, 3.0], dtype), name="w")
+        self.step = Parameter(Tensor(0), name="step")
+        self.cut = Parameter(Tensor([5.0], dtype), name="cut", requires_grad=False)
+        self.times = times()
+
+    def construct(self, x):
+        return self.times(x, self.w) + self.cut
+
+    def other(self, x):
+        return x * x * self.w
+
+
+class Shared(nn.Cell):
+    def __init__(self):
+        super().__init__()
+        self.a, self.b = RightNet(), RightNet()
+        self.b.w = self.a.w
+
+    def construct(self, x):
+        return self.a(x) * self.b(x)
+
+
+class Growing(nn.Cell):
+    def __init__(self):
+        super().__init__()
+        self.w = Parameter(Tensor([2.0, 3.0], ms.float64), name="w")
+
+    def construct(self, x):
+        self.w = self.w * self.w
+        return (x * self.w).sum()
+
+
+class Bare(nn.Cell):
+    def construct(self, x):
+        return x * 2
+
+
+class Deep(nn.Cell):
+    def __init__(self):
+        super().__init__()
+        self.cells = nn.CellList([nn.Dense(2, 2) for _ in range(3)])
+
+    def construct(self, x):
+        for cell in self.cells:
+            x = cell(x)
+        return x
+
+
+def RightNet(dtype=ms.float64):
+    return Net(RightTimes, dtype)
+
+
+net = RightNet()
+
+
+def outside(x):
+    return net(x)
+"""
+
+
+@pytest.fixture
+def weighted(model):
+    model.write_text(WEIGHTS)
+
+
+def test_a_wrong_gradient_by_a_parameter(call, weighted):
+    """The gradient that the rule gives is 100 times the weight of the output; the right one is x times that."""
+    np.save("x.npy", np.array([0.5, -2.0]))
+    answer = call("gradcheck", "model.py:Net", "--args", "x.npy", "--weights", "--json")
+    assert (answer.status, answer.json["passed"], answer.json["notes"]) == (1, False, [])
+    of_outputs, x = np.cos([1.0, 2.0]) + 0.25, [0.5, -2.0]
+    by_w = [m for m in answer.json["gradients"] if m["input"] == "w"]
+    assert [(m["mode"], m["wrong"], m["passed"]) for m in by_w] == [
+        (mode, 2, False) for mode in ("eager", "graph O0", "graph O2")
+    ]
+    for m in by_w:
+        (i,) = m["index"]
+        assert (m["found"], m["wanted"]) == pytest.approx((100 * of_outputs[i], x[i] * of_outputs[i]))
+    assert all(m["passed"] for m in answer.json["gradients"] if m["input"] == "x")
+
+
+@pytest.mark.parametrize("order", [1, 2])
+@pytest.mark.parametrize(
+    ("target", "name"), [("net", "w"), ("net.construct", "w"), ("Net.other", "w"), ("Shared", "a.w"), ("Growing", "w")]
+)
+def test_right_gradients_by_parameters(target, name, order, call, weighted):
+    answer = call("gradcheck", f"model.py:{target}", "--args", "f64[2]", "--order", str(order), "--weights")
+    assert (answer.status, answer.err, answer.out.splitlines()[-1]) == (0, "", "passed")
+    rows = [line.split()[:3] for line in answer.out.splitlines()[1 : 1 + 2 * order]]
+    assert rows == [[str(n), by, "2"] for n in range(1, order + 1) for by in ("x", name)]
+
+
+def test_parameters_alone(call, weighted):
+    answer = call("gradcheck", "model.py:net", "--args", "i64[2]", "--weights", "--json")
+    assert (answer.status, answer.json["passed"]) == (0, True)
+    assert [m["input"] for m in answer.json["gradients"]] == ["w"] * 3
+
+
+def test_parameters_that_are_not_checked_are_named(call, weighted):
+    answer = call("gradcheck", "model.py:net", "--args", "f64[2]")
+    note = "not checked: the gradients by 1 Parameter (w); --weights checks them, too"
+    assert answer.out.splitlines()[-2:] == [note, "passed"]
+    (note,) = call("gradcheck", "model.py:outside", "--args", "f64[2]", "--json").json["notes"]
+    assert note == "not checked: the gradients by 1 Parameter (w); testing.gradcheck checks those of its `weights`, too"
+    (note,) = call("gradcheck", "model.py:Deep", "--args", "f64[1,2]", "--json").json["notes"]
+    first = ", ".join(f"cells.{i}.{name}" for i in (0, 1) for name in ("weight", "bias"))
+    assert note == f"not checked: the gradients by 6 Parameters ({first}, ...); --weights checks them, too"
+    assert call("gradcheck", "model.py:Bare", "--args", "f64[2]", "--json").json["notes"] == []
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (["model.py:outside"], "--weights needs a Cell, which model.py:outside is not"),
+        (["model.py:Bare"], "--weights: Bare has no float Parameter that requires a gradient"),
+        (
+            ["model.py:Net", "--make", "RightNet(ms.float16)"],
+            "Float16 is too coarse for numerical gradients: check Net",
+        ),
+        (["model.py:Net", "--make", "RightNet(ms.bfloat16)"], "BFloat16 is too coarse for numerical gradients: check"),
+    ],
+)
+def test_weights_that_cannot_be_checked(words, says, call, weighted):
+    answer = call("gradcheck", *words, "--args", "f64[2]", "--weights")
+    assert (answer.status, answer.out) == (2, "")
+    assert answer.err.startswith(f"autodiff_compiler: {says}")
 
 
 @pytest.mark.parametrize("name", ["noisy", "counting"])

@@ -357,3 +357,26 @@ def test_training_on_batches() -> None:
         for batch in it:
             step(*batch)
     np.testing.assert_allclose(net.weight.asnumpy(), [[1.0, -2.0, 0.5]], atol=1e-3)
+
+
+@pytest.mark.parametrize(
+    "how", [{}, {"pad_info": {}}, {"pad_info": {"x": ([4], 0), "y": (None, 0)}}, {"pad_info": {"y": ([], 0)}}]
+)
+def test_scalars_beside_padded_columns(how: dict[str, Any]) -> None:
+    """Scalars have no end that could be filled: they are stacked as they are."""
+
+    def rows() -> Any:
+        for n in (2, 2) if how == {"pad_info": {"y": ([], 0)}} else (2, 3):
+            yield np.arange(n, dtype=np.int32), np.int32(n)
+
+    data = ds.GeneratorDataset(rows, ["x", "y"]).padded_batch(2, **how)
+    ((x, y),) = data.create_tuple_iterator(num_epochs=1, output_numpy=True)
+    width = {2: 2, 3: 3}[int(y[1])] if "x" not in how.get("pad_info", {}) else 4
+    assert (y.dtype, y.shape, y[0]) == (np.int32, (2,), 2)
+    assert x.tolist() == [[*range(n)] + [0] * (width - n) for n in y.tolist()]
+
+
+def test_a_value_that_does_not_fit_is_told_with_column_and_row() -> None:
+    data = ds.GeneratorDataset([np.arange(3), np.arange(2)], ["x"], shuffle=False)
+    with pytest.raises(RuntimeError, match=r"batch 0 at .*column 'x': row 1 of int64 cannot be filled up with 'a'"):
+        list(data.padded_batch(2, pad_info={"x": (None, "a")}))

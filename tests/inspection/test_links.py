@@ -285,3 +285,9 @@ def test_links_of_programs_of_all_kinds(name):
             rf"define .*@{kernel.name}\(|def {kernel.name}\(|; {kernel.name} ",
             links.lines["code"][kernel.span.first - 1],
         )
+
+
+@pytest.mark.parametrize("name", [3, None])
+def test_what_is_no_name_of_a_value(name):
+    with pytest.raises(TypeError, match=f"a value is named as '%x', not {name}"):
+        ms.jit(lambda x: x * 2).lower(ms.Tensor([1.0])).origin(name)

@@ -9,7 +9,7 @@ from autodiff_compiler import Tensor, mint, nn, ops
 
 ROWS = [
     (lambda: nn.Dense(3, 2), (2, 4), "Dense(3, 2) takes 3 features, not an input of shape [2, 4]", "`Dense(4, 2)`"),
-    (lambda: nn.Dense(3, 2), (), "Dense(3, 2) takes 3 features, not an input of shape []", "`Dense(3, 2)`"),
+    (lambda: nn.Dense(3, 2), (), "Dense(3, 2) takes 3 features, not an input of shape []", "one sample as [1, 3]"),
     (lambda: mint.nn.Linear(3, 2), (4,), "Linear(3, 2) takes 3 features, not an input of shape [4]", "`Linear(4, 2)`"),
     (
         lambda: nn.SequentialCell(nn.Dense(4, 3), nn.ReLU(), nn.Dense(5, 2)),
@@ -74,3 +74,19 @@ def test_float_labels_that_number_classes_are_to_be_cast():
         assert caught.value.hint is None or "int32" not in caught.value.hint
     cast = loss(logits, labels.astype(ms.int32))
     assert cast.item() == pytest.approx(1.0986123)  # log 3
+
+
+@pytest.mark.parametrize(
+    ("make", "says"),
+    [
+        (lambda: nn.TrainOneStepCell(nn.Dense(1, 1), 3), "`optimizer` must be an optimizer, .*, not an int"),
+        (lambda: nn.TrainOneStepCell(3, nn.SGD(nn.Dense(1, 1).trainable_params())), "`network` must be .*, not an int"),
+        (lambda: nn.LayerNorm(3), "must be a tuple or a list, not an int"),
+        (lambda: nn.SequentialCell(1, 2), "in a container of Cells, not an int"),
+        (lambda: ms.profile(3), "a derivative, not an int"),
+        (lambda: ms.benchmark(3, Tensor(1.0)), "a function or a Cell, not an int"),
+    ],
+)
+def test_values_of_the_wrong_class(make, says):
+    with pytest.raises(TypeError, match=says):
+        make()

@@ -191,7 +191,7 @@ def test_an_argument_alone():
 
 def test_refusals():
     x = tensor(3)
-    with pytest.raises(TypeError, match="a function or a Cell, not a int"):
+    with pytest.raises(TypeError, match="a function or a Cell, not an int"):
         ms.benchmark(3)
     with pytest.raises(ValueError, match="a mode is one of eager, graph"):
         ms.benchmark(loss, [x, x], ("fast",))
@@ -240,3 +240,15 @@ def test_a_png_needs_matplotlib(tmp_path):
         assert path.read_bytes().startswith(b"\x89PNG")
     with pytest.raises(ValueError, match=r"a \.png or an \.svg"):
         _found(5e-4).plot(str(tmp_path / "plot.gif"))
+
+
+def test_only_the_program_itself_leaves_graphs(tmp_path):
+    before = {name: ms.get_context(name) for name in ("save_graphs", "save_graphs_path")}
+    ms.set_context(save_graphs=1, save_graphs_path=str(tmp_path))
+    try:
+        ms.benchmark(lambda x: x * 2, ms.Tensor([1.0]), seconds=0.01)
+        assert ms.get_context("save_graphs") == 1
+    finally:
+        ms.set_context(**before)
+    assert list(tmp_path.iterdir())
+    assert not [folder.name for folder in tmp_path.iterdir() if "nothing" in folder.name]

@@ -442,7 +442,7 @@ def test_one_at_a_time_and_everything_is_as_before():
 
 
 def test_refusals(monkeypatch):
-    with pytest.raises(TypeError, match="not a int"):
+    with pytest.raises(TypeError, match="not an int"):
         ms.profile(3)
     with pytest.raises(RuntimeError, match="leave its `with` block"):
         ms.profile().by("line")

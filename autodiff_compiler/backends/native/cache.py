@@ -26,7 +26,7 @@ from .symbols import addresses
 __all__ = ["bypassed", "cached", "clear", "folder", "info", "keep", "keep_record", "key_of", "record", "why_off"]
 
 #: What changes when code for the same text does: the way it is generated, and the file.
-_FORMAT = 2
+_FORMAT = 3
 #: Kinds of files by how their names end: how they begin.
 _OBJECT, _RECORD = "o", "r"
 _MAGIC = {_OBJECT: b"ACobject", _RECORD: b"ACrecord"}

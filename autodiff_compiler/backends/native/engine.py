@@ -151,7 +151,7 @@ def _order_as_written(target: Machine) -> Iterator[None]:
     """Within it LLVM leaves instructions in the order of the text, where registers are few.
 
     Its scheduler would put the vectors that the text goes on with at the same time one after the other, to keep fewer
-    values at hand; then each of them waits for itself, which takes up to 1.4 times as long (docs/native.md).  The
+    values at hand; then each of them waits for itself, which takes up to 1.4 times as long (docs/decisions/0021).  The
     option is one of the process, so it is taken back at once: others in it (numba) make code by LLVM, too.
     """
     if not target.few_registers:

@@ -1,7 +1,7 @@
 """Writes the loops of a cluster: slabs of rows of elements, vectors of elements innermost.
 
-Sums of f32 are added in lanes over blocks of 4096 elements, whose sums are added in f64; the order is fixed, so results
-do not depend on anything but the machine's vector width.
+Sums of f32 are added in lanes over blocks of 4096 elements, whose sums are added in f64; the order is fixed when
+the text is written: it follows from the machine's vectors, the shapes, and how much else is done with each element.
 """
 
 from __future__ import annotations

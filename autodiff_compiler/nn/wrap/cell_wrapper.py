@@ -10,6 +10,7 @@ from typing import Any
 
 from ... import ops
 from ...dtypes import float32
+from ...errors import kind_of
 from ...runtime.parameter import ParameterTuple
 from ...transforms.grad import GradOperation, value_and_grad
 from ..arguments import flag
@@ -147,7 +148,7 @@ class TrainOneStepCell(_Around):
 
     The network, its gradient and the update are one program in GRAPH_MODE; the network runs once in both modes.  `sens`
     is the cotangent of the loss, a number; None: one.  With `return_grad` the gradients follow the loss, in a dict by
-    the names of the Parameters.  ValueError: `sens` is 0.
+    the names of the Parameters.  ValueError: `sens` is 0.  TypeError: no network, or no optimizer.
 
     >>> from autodiff_compiler import Tensor, nn
     >>> net = nn.Dense(1, 1, weight_init=3.0, has_bias=False)
@@ -158,6 +159,10 @@ class TrainOneStepCell(_Around):
 
     def __init__(self, network: Any, optimizer: Any, sens: Any = None, return_grad: bool = False) -> None:
         super().__init__(network)
+        if not callable(network):
+            raise TypeError(f"`network` must be a Cell that gives the loss, not {kind_of(network)}")
+        if not hasattr(optimizer, "parameters"):
+            raise TypeError(f"`optimizer` must be an optimizer, as nn.SGD makes one, not {kind_of(optimizer)}")
         if sens == 0:
             raise ValueError("`sens`, the cotangent of the loss, must not be 0: every gradient would be 0")
         self.network, self.optimizer = network, optimizer
