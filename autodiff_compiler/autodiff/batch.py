@@ -16,8 +16,8 @@ from ..ir.build import Builder
 from ..ir.core import Block, Module, Op, Value
 from ..ir.primitive import REGISTRY, Context, Effect, F
 from ..ir.types import Seq, Size, TensorType, Type, seq
-from ..ir.walk import Cloner, callee_of, free_values, inline, late_ops
-from ..primitives.autodiff import with_leading
+from ..ir.walk import Cloner, callee_of, free_values, inline, late_ops, unpack
+from ..primitives.autodiff import OF_USERS, with_leading
 from ..primitives.control import COUNT, Scan
 
 __all__ = ["batched", "changes_something", "one_by_one"]
@@ -44,7 +44,7 @@ def _has_rules(op: Op, module: Module) -> bool:
     todo = [op]
     while todo:
         op = todo.pop()
-        if op.defn.name in ("custom_vjp", "grad_map"):
+        if op.defn.name in OF_USERS:
             return True
         callee = callee_of(op)
         if callee is not None and callee not in called:
@@ -65,9 +65,7 @@ def batched(builder: Builder, block: Block, operands: Sequence[Value], size: Siz
         outs = [run.lifted(x) for x in block.outs]
     except _Unbatchable:
         return one_by_one(builder, operands, lambda inner, slices: inline(inner, block, slices), size)
-    for op in attempt.block.ops:
-        op.parent = builder.block
-    builder.block.ops += attempt.block.ops
+    unpack(builder, attempt.block, ())
     return outs
 
 
@@ -118,11 +116,8 @@ class _Batcher(Cloner):
     def _stretched(self, builder: Builder, x: Value) -> Value:
         type = self._type(x.type)
         with builder:
-            if x.made_by("undef"):
-                return F.undef(type=type)  # type: ignore[no-any-return]
-            if x.made_by("no_cotangent") or x.made_by("missing_cotangent"):
-                op = x.op
-                return builder.emit(op.defn, (), (type, *op.attrs[1:]))  # type: ignore[union-attr,no-any-return]
+            if x.op is not None and x.op.defn.name in ("undef", "no_cotangent", "missing_cotangent"):  # of any type
+                return builder.emit(x.op.defn, (), (type, *x.op.attrs[1:]))  # type: ignore[no-any-return]
             if isinstance(x.type, TensorType):
                 return F.broadcast_to(x, shape=type.shape)  # type: ignore[no-any-return,attr-defined]
             trip = builder.nested([COUNT, x.type.elem], ["i", "x"])  # type: ignore[attr-defined]

@@ -20,7 +20,7 @@ from ..primitives.container import Undef
 from ..primitives.control import COUNT, Call, If, Scan
 from .accumulate import added_into, readers
 from .remat import choose, kept, prune, take_over
-from .reverse import STRUCTURED, Cotangents, Shares, Sweep, adjoint, hint, summed, zeros_like
+from .reverse import STRUCTURED, Cotangents, Shares, Sweep, adjoint, hint, or_zeros, summed, zeros_like
 from .ways import WAY, Ways, any_of, either, finest, spread
 
 __all__ = ["refuse_missing"]
@@ -454,10 +454,9 @@ def _where_given(builder: Builder, op: Op, block: Block, args: Sequence[Value], 
     operands = _receivers(op)
     if way is None:
         return [(x, g, None) for x, g in zip(operands, _copied(builder, block, args), strict=True)]
-    run, skip = builder.nested(), builder.nested()
+    run = builder.nested()
     run.ret(*_copied(run, block, args))
-    skip.ret(*[zeros_like(skip, x) for x in operands])
-    results = builder.emit_op(If, (way,), (), [run.block, skip.block]).results
+    results = or_zeros(builder, way, run.block, operands)
     return [(x, r, way) for x, r in zip(operands, results, strict=True)]
 
 

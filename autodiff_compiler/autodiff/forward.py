@@ -16,6 +16,7 @@ from ..ir.core import Block, Function, Module, Op, Value
 from ..ir.primitive import Context, Effect
 from ..ir.types import TensorType
 from ..ir.walk import Cloner, free_values, inline, ops_of
+from ..primitives.autodiff import OF_USERS
 from ..runtime.commits import Commit
 from .activity import active_values, differentiable
 from .control import refuse_missing
@@ -82,7 +83,7 @@ class Forward(Cloner):
         ]
         given = [share for share, _ in pairs]
         active = active_values(block, block.args, given)
-        of_users = op.defn.name in ("custom_vjp", "grad_map")
+        of_users = op.defn.name in OF_USERS
         if of_users and (not is_homogeneous(block, given) or _steps(block, active, given)):
             raise _not_linear(op, block)
         cotangents = Cotangents(active)
@@ -107,7 +108,7 @@ class Forward(Cloner):
     # --------------------------------------------------------------------------------------------- structured ops
     def clone_structured(self, op: Op, operands: tuple[Value, ...]) -> Sequence[Value]:
         name = op.defn.name
-        if name in ("custom_vjp", "grad_map"):
+        if name in OF_USERS:
             return self._overridden(op, operands)
         if not any(v in self.active for v in op.results):
             return super().clone_structured(op, operands)

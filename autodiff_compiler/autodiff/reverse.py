@@ -18,7 +18,8 @@ from ..ir.build import Builder
 from ..ir.core import Block, Op, Value
 from ..ir.primitive import Context, F
 from ..ir.types import Seq, TensorType, TupleType, Type
-from ..ir.walk import free_values, ops_of
+from ..ir.walk import free_values, ops_of, unpack
+from ..primitives.autodiff import OF_USERS
 from ..primitives.control import COUNT, If, Scan
 from ..source import Loc
 from .accumulate import ReadsOfMade, added_into, beside
@@ -36,6 +37,7 @@ __all__ = [
     "adjoint",
     "filled",
     "hint",
+    "or_zeros",
     "order_of",
     "summed",
     "zeros_like",
@@ -66,7 +68,7 @@ class Sweep:
     inside: dict[Value, Loc] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        found = any(v.op is not None and v.op.defn.name in ("custom_vjp", "grad_map") for v in self.active)
+        found = any(v.op is not None and v.op.defn.name in OF_USERS for v in self.active)
         object.__setattr__(self, "conditional", found)
 
     def completed(self, x: Value, g: Value, uses: Sequence[tuple[Value, Loc | None]]) -> Value:
@@ -260,19 +262,23 @@ def _guarded_shares(
     """
     if way is None:
         return [(x, g, None) for x, g in _shares(op, gs, active)]
-    run, skip = builder.nested(), builder.nested()
+    run = builder.nested()
     with run:
         shares = [(x, g) for x, g in _shares(op, gs, active) if g is not None and x in active]
     run.ret(*[g for _, g in shares])
     read = {x for x in free_values(run.block) if not x.made_by("const")}
     if read <= set(gs):  # nothing of the forward pass
-        for each in run.block.ops:
-            each.parent = builder.block
-        builder.block.ops += run.block.ops
+        unpack(builder, run.block, ())
         return [(x, g, way) for x, g in shares]
-    skip.ret(*[zeros_like(skip, x) for x, _ in shares])
-    results = builder.emit_op(If, (way,), (), [run.block, skip.block]).results
+    results = or_zeros(builder, way, run.block, [x for x, _ in shares])
     return [(x, r, way) for (x, _), r in zip(shares, results, strict=True)]
+
+
+def or_zeros(builder: Builder, way: Value, block: Block, xs: Sequence[Value]) -> list[Value]:
+    """The cotangents of `xs` that a block yields, where they are given in this way; else zeros, without running it."""
+    skip = builder.nested()
+    skip.ret(*[zeros_like(skip, x) for x in xs])
+    return builder.emit_op(If, (way,), (), [block, skip.block]).results
 
 
 def _shares(op: Op, gs: list[Value | None], active: set[Value]) -> Iterable[tuple[Value, Value | None]]:

@@ -26,7 +26,7 @@ from ..ir.types import Seq, TensorType, TupleType, Type, seq
 from ..ir.walk import Cloner, ops_of
 from ..locks import Lock
 from ..passes.touches import touches_of
-from ..primitives.autodiff import EXPANDED
+from ..primitives.autodiff import EXPANDED, OF_USERS
 from ..runtime.commits import Commit, noting, sees_state
 from ..runtime.host import HostCalls
 from ..runtime.storage import SHARED, holders
@@ -325,9 +325,7 @@ class _Parts:
         #: whether users see that `backward` runs
         self.acts = any(op.defn.effect is Effect.IO for function in made.backward for op in ops_of(function.body))
         #: whether users' rules may be on the way: they make something of zeros
-        self.edited = any(
-            op.defn.name in ("custom_vjp", "grad_map") for function in front for op in ops_of(function.body)
-        )
+        self.edited = any(op.defn.name in OF_USERS for function in front for op in ops_of(function.body))
         #: whether anything leads from the active inputs to the results
         self.linked = self.acts or bool(
             made.cotangents or active_values(body, [body.args[i] for i in active], body.outs)

@@ -13,6 +13,8 @@ from .family import require
 
 #: The ops that the expansion of derivatives turns into others.
 EXPANDED = frozenset({"grad", "linearize", "pull", "vmap"})
+#: The ops whose derivative is a user's rule: a block that need not be linear, nor zero at zero.
+OF_USERS = frozenset({"custom_vjp", "grad_map"})
 
 
 def with_leading(type: Any, size: Size) -> TensorType:
