@@ -1,48 +1,159 @@
-"""Which values may be `undef` at run time: placeholders that nobody reads but that are passed along."""
+"""Which values may be `undef` at run time: placeholders that are passed along, and that nobody may read.
+
+What reads one stands under a condition that holds only where there is a value.  Which condition that is, only those
+know who wrote it, so a reader stays under all that it stands under: it moves out of no `if` and no loop.
+"""
 
 from __future__ import annotations
 
-from .core import Module, Op, Value
+from collections.abc import Callable, Iterator, Sequence
+from typing import TypeAlias
+
+from .core import Block, Function, Module, Op, Value
 from .walk import ops_of
 
-__all__ = ["undefined_values"]
+__all__ = ["misread", "undefined_values"]
+
+#: A value, one that it is handed on to, and the block where that happens; None: where the condition of a `while` holds.
+_Way: TypeAlias = "tuple[Value, Value, Block | None]"
+
+#: Ops that hand on what they get, be it a value or a placeholder, or take a placeholder for what has no elements.
+_PASSING = frozenset({"from_seq", "seq_add", "seq_len", "stop_gradient", "to_seq", "tuple_get", "tuple_make"})
 
 
 def undefined_values(module: Module) -> set[Value]:
-    """All values that an `undef` may reach through tuples, branches, carries and calls."""
-    found: set[Value] = {
-        op.results[0] for function in module for op in ops_of(function.body) if op.defn.name == "undef"
-    }
-    size = -1
-    while found and len(found) != size:
-        size = len(found)
-        for function in module:
-            for op in ops_of(function.body):
-                _spread(op, module, found)
+    """All values that an `undef` may reach through tuples, branches, carries and calls.
+
+    What a loop keeps of a trip in a sequence is not among them: there is memory for it, whatever stands there.
+    """
+    return _reached(module, lambda source, place: True)
+
+
+def misread(function: Function) -> tuple[Op, Value] | None:
+    """An op that reads what may be `undef` where no condition can tell, with what it reads; None if there is none.
+
+    A condition around a place where a value is used, but not around where it comes from, is believed to be the one that
+    holds only where it is defined.  Callers answer for the arguments.
+    """
+
+    def certain(source: Value, place: Block | None) -> bool:
+        return place is not None and not _guarded(place, source)
+
+    undefined = _reached(Module({function.name: function}), certain)
+    for op in ops_of(function.body) if undefined else ():
+        for x in _reads(op):
+            if x in undefined and not _guarded(op.parent, x):
+                return op, x
+    return None
+
+
+def _reached(module: Module, counts: Callable[[Value, Block | None], bool]) -> set[Value]:
+    """The values that an `undef` reaches by ways that count: from a value on, in a block."""
+    found = {op.results[0] for function in module for op in ops_of(function.body) if op.defn.name == "undef"}
+    if not found:
+        return found
+    reached: dict[Value, list[Value]] = {}
+    for function in module:
+        for op in ops_of(function.body):
+            for source, target, place in _handed_on(op, module):
+                if counts(source, place):
+                    reached.setdefault(source, []).append(target)
+    stack = list(found)
+    while stack:
+        for target in reached.get(stack.pop(), ()):
+            if target not in found:
+                found.add(target)
+                stack.append(target)
     return found
 
 
-def _spread(op: Op, module: Module, found: set[Value]) -> None:
-    """One step of the flow through an op."""
+def _reads(op: Op) -> Sequence[Value]:
+    """The operands that an op needs the values of: all but those that it only hands on."""
     name = op.defn.name
-    pairs: list[tuple[Value, Value]] = []
+    if name in _PASSING or name in ("call", "while"):
+        return ()
+    return op.operands[:1] if name in ("if", "scan") else op.operands
+
+
+def _guarded(block: Block | None, value: Value) -> bool:
+    """Whether a block lies in an `if`, or a loop that may make no trip, in which a value does not lie."""
+    while block is not None and block is not value.block:
+        owner = block.parent
+        if owner is None or _may_not_run(owner, block):
+            return True
+        block = owner.parent
+    return False
+
+
+def _may_not_run(owner: Op, block: Block) -> bool:
+    name = owner.defn.name
+    if name == "while":
+        return block is owner.blocks[1] and not _surely_runs(owner)
+    return name == "if" or (name == "scan" and not _surely_runs(owner))
+
+
+def _handed_on(op: Op, module: Module) -> Iterator[_Way]:
+    """From what to what an op hands on a value unchanged, and in which block."""
+    name = op.defn.name
     if name == "if":
         for block in op.blocks:
-            pairs += zip(block.outs, op.results, strict=True)
-    elif name == "while":
-        cond, body = op.blocks
-        for i, init in enumerate(op.operands):
-            for source in (init, body.outs[i]):
-                pairs += [(source, target) for target in (cond.args[i], body.args[i], op.results[1 + i])]
-    elif name == "scan":
-        body = op.blocks[0]
-        for i in range(op.attr("carries")):
-            for source in (op.operands[1 + i], body.outs[i]):
-                pairs += [(source, body.args[1 + i]), (source, op.results[i])]
+            if not _raises(block):
+                yield from ((x, r, block) for x, r in zip(block.outs, op.results, strict=True))
+    elif name in ("while", "scan"):
+        yield from _through_loop(op)
     elif name == "call":
-        callee = module.functions[op.attr("fn").removeprefix("@")]
-        pairs += zip(op.operands, callee.args, strict=True)
-        pairs += zip(callee.outs, op.results, strict=True)
-    elif name in ("tuple_make", "tuple_get", "stop_gradient", "to_seq", "from_seq"):
-        pairs += [(x, op.results[0]) for x in op.operands]
-    found.update(target for source, target in pairs if source in found)
+        callee = module.functions.get(op.attr("fn").removeprefix("@"))
+        if callee is not None:
+            yield from ((x, arg, op.parent) for x, arg in zip(op.operands, callee.args, strict=True))
+            yield from ((x, r, callee.body) for x, r in zip(callee.outs, op.results, strict=True))
+    elif name in _PASSING and name != "seq_len":
+        for x in op.operands:
+            yield x, op.results[0], op.parent
+
+
+def _through_loop(op: Op) -> Iterator[_Way]:
+    body, runs = op.blocks[-1], _surely_runs(op)
+    if op.defn.name == "while":
+        inits, args, results = op.operands, body.args, op.results[1:]
+    else:
+        k = op.attr("carries")
+        inits, args, results = op.operands[1 : 1 + k], body.args[1:], op.results
+    for i, (init, end) in enumerate(zip(inits, body.outs, strict=False)):
+        for source, place in ((init, op.parent), (end, body)):
+            if op.defn.name == "while":
+                yield source, op.blocks[0].args[i], place
+                yield source, args[i], None
+            else:
+                yield source, args[i], place
+        yield end, results[i], body
+        if not runs:
+            yield init, results[i], op.parent
+
+
+def _raises(block: Block) -> bool:
+    """Whether control never reaches the end of a block."""
+    return any(op.defn.name == "raise" or (op.defn.name == "if" and all(map(_raises, op.blocks))) for op in block.ops)
+
+
+def _surely_runs(loop: Op) -> bool:
+    """Whether a loop is known to make a trip."""
+    if loop.defn.name == "scan":
+        count = loop.operands[0].constant
+        return count is not None and count > 0
+    cond = loop.blocks[0]
+    return _known(cond.outs[0], dict(zip(cond.args, loop.operands, strict=True))) is True
+
+
+def _known(x: Value, inits: dict[Value, Value]) -> bool | None:
+    """What a condition is before the first trip, where that is known."""
+    x = inits.get(x, x)
+    op = x.op
+    if op is None or op.defn.name not in ("logical_and", "logical_not", "logical_or"):
+        return None if x.constant is None else bool(x.constant)
+    found = [_known(y, inits) for y in op.operands]
+    if op.defn.name == "logical_not":
+        return None if found[0] is None else not found[0]
+    decisive = op.defn.name == "logical_or"  # one such operand is enough
+    if decisive in found:
+        return decisive
+    return None if None in found else not decisive

@@ -13,6 +13,7 @@ from .core import Block, Function, Module, Op, Value
 from .primitive import Primitive
 from .printer import FunctionPrinter, Unbound, literal_text
 from .types import Dim, Link, TensorType, Type
+from .undefined import misread
 
 __all__ = ["STAGES", "Spec", "VerifyError", "verify"]
 
@@ -97,6 +98,9 @@ class _Verifier:
         if self.function.body.parent is not None:
             raise VerifyError("its body belongs to an op", self.function)
         self.block(self.function.body, None, self.spec.nowhere | self.spec.not_forward)
+        found = misread(self.function)
+        if found is not None:
+            raise self.fail(f"it reads {found[1]}, which may be undef there", found[0])
 
     def fail(self, problem: str, op: Op | None, where: Op | Block | None = None) -> VerifyError:
         return VerifyError(problem, self.function, op, where)

@@ -2,7 +2,8 @@
 
 Only pure ops without blocks move.  They cannot fail, so a loop that makes no trip does not begin to: what may fail (an
 index out of bounds) is checked by an op with an effect, which stays, and with it all that depends on it.  An op inside
-an `if` stays there, unless the loop lies in the `if` with it.
+an `if` stays there, unless the loop lies in the `if` with it, and so does one that reads what may be `undef`: only the
+conditions around it tell whether there is a value.
 
 What only shows elements of a tensor moves before derivatives are taken, and out of an `if` in a loop as well: what a
 loop adds to in the other direction is then what its trips read, `x[:, 0]` for `x[i, 0]`, and not all of `x` around it.
@@ -13,6 +14,7 @@ from __future__ import annotations
 from ..ir.build import Builder
 from ..ir.core import Block, Function, Module, Op, Value
 from ..ir.primitive import Effect
+from ..ir.undefined import undefined_values
 from ..ir.walk import Cloner, ops_of
 from .manager import module_pass
 
@@ -37,10 +39,11 @@ def views(module: Module) -> Module:
 
 
 def _moved(module: Module, kind: type[_Mover]) -> Module:
-    new = module.like()
+    new, undefined = module.like(), undefined_values(module)
     for function in module:
         body = Block.like(function.args)
         mover = kind(Builder(body, module=new), dict(zip(function.args, body.args, strict=True)))
+        mover.undefined = undefined
         body.outs = mover.clone_ops(function.body)
         new.add(Function(function.name, body, function.loc))
     return new
@@ -51,12 +54,14 @@ class _Mover(Cloner):
 
     `around` are the builders of the blocks around this one, from the function inwards, up to this one; `free` is how
     many of them, counted from the inside, an op may leave: those of ops of `left` in a row, a loop's the outermost.
+    What reads one of `undefined` leaves none.
     """
 
     #: ops out of whose blocks others move
     left: tuple[str, ...] = _LOOPS
     around: tuple[Builder, ...]
     free: int
+    undefined: set[Value]
 
     def __init__(self, builder: Builder, mapping: dict[Value, Value] | None = None, relocate: object = None) -> None:
         super().__init__(builder, mapping)
@@ -66,7 +71,7 @@ class _Mover(Cloner):
         builder = self.builder.nested_like(block.args)
         self.mapping.update(zip(block.args, builder.block.args, strict=True))
         inner = type(self)(builder, self.mapping)
-        inner.around = (*self.around, builder)
+        inner.around, inner.undefined = (*self.around, builder), self.undefined
         parent = block.parent.defn.name if block.parent is not None else ""
         if parent in self.left and self.free:
             inner.free = self.free + 1
@@ -78,7 +83,7 @@ class _Mover(Cloner):
         return op.defn.infer_blocks is None and op.defn.effect is Effect.PURE
 
     def clone_op(self, op: Op) -> None:
-        if not (self.free and self.moves(op)):
+        if not (self.free and self.moves(op) and self.undefined.isdisjoint(op.operands)):
             super().clone_op(op)
             return
         target = self._target([self.mapping.get(x, x) for x in op.operands])

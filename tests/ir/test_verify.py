@@ -14,6 +14,7 @@ from autodiff_compiler.ir.text import Unbound, parse_function, parse_module
 from autodiff_compiler.ir.types import seq, tensor
 from autodiff_compiler.ir.verify import STAGES, VerifyError, verify
 from autodiff_compiler.ir.walk import ops_of
+from autodiff_compiler.passes.manager import PASSES
 from autodiff_compiler.primitives import REGISTRY
 from autodiff_compiler.source import Loc
 
@@ -470,3 +471,101 @@ def test_ir_too_broken_to_print_is_still_reported() -> None:
     with pytest.raises(VerifyError, match="the type rule refuses it") as caught:
         verify(function)
     assert "cannot be printed" in str(caught.value)
+
+
+# --- placeholders -------------------------------------------------------------------------------------------------
+
+MAYBE = """
+func @main(%x: f32[4], %p: bool[], %n: i64[]) -> (f32[]) {
+  %zero: f32[] = const {value=0.0}
+  %v: f32[4] = if %p then {
+    %a: f32[4] = tanh %x
+    yield %a
+  } else {
+    %u: f32[4] = undef
+    OTHER
+    yield %u
+  }
+  OUTSIDE
+  %r: f32[] = if %p then {
+    INSIDE
+    yield %zero
+  } else {
+    yield %zero
+  }
+  return %r
+}
+"""
+SUM = "%s: f32[] = sum %v {axes=[-1]}"
+
+
+def maybe(outside: str = "", inside: str = "%q: f32[] = neg %zero") -> Module:
+    text = MAYBE.replace("OUTSIDE", outside).replace("INSIDE", inside).replace("OTHER", "")
+    return parse_module(text)
+
+
+def test_a_value_that_may_be_undef_is_read_under_a_condition_only() -> None:
+    verify(maybe(inside=SUM))
+    with pytest.raises(VerifyError, match=r"sum in @main: it reads <%v: f32\[4\]>, which may be undef there"):
+        verify(maybe(outside=SUM))
+
+
+@pytest.mark.parametrize(
+    "carried",
+    [
+        "%t: (f32[4]) = tuple_make %v\n%w: f32[4] = tuple_get %t {index=0}",
+        "%w: f32[4] = if %p then { yield %x } else { %y: f32[4] = if %p then { yield %x } else { "
+        "%u2: f32[4] = undef; yield %u2 } yield %y }",
+        "%w: f32[4] = scan %n (%c = %v) body (%i) { yield %c }",
+        "%k: i64[], %w: f32[4] = while (%c = %v) cond { yield %p } body { yield %c }",
+    ],
+)
+def test_a_placeholder_is_followed(carried: str) -> None:
+    verify(maybe(outside=carried.replace(";", "\n"), inside=SUM.replace("%v", "%w")))
+    with pytest.raises(VerifyError, match="may be undef"):
+        verify(maybe(outside=carried.replace(";", "\n") + "\n" + SUM.replace("%v", "%w")))
+
+
+def test_a_loop_that_surely_runs_gives_what_its_body_ends_with() -> None:
+    two = "%two: i64[] = const {value=2}\n%w: f32[4] = scan COUNT (%c = %v) body (%i) { yield %x }\n"
+    verify(maybe(outside=two.replace("COUNT", "%two") + SUM.replace("%v", "%w")))
+    with pytest.raises(VerifyError, match="may be undef"):
+        verify(maybe(outside=two.replace("COUNT", "%n") + SUM.replace("%v", "%w")))
+
+
+def test_an_arm_that_raises_gives_no_placeholder() -> None:
+    text = MAYBE.replace("OUTSIDE", SUM).replace("INSIDE", "").replace("OTHER", 'raise {exception="@report"}')
+    verify(parse_module("callable @report\n" + text.lstrip()))
+
+
+def test_what_stands_under_a_condition_is_not_moved_to_where_the_value_may_be_undef() -> None:
+    module = parse_module("""
+func @main(%x: f32[4], %p: bool[], %n: i64[]) -> (f32[1]) {
+  %none: f32[1] = const {value=0.0}
+  %y: f32[1] = scan %n (%c = %none) body (%i) {
+    %v: f32[4] = if %p then {
+      %a: f32[4] = tanh %x
+      yield %a
+    } else {
+      %u: f32[4] = undef
+      yield %u
+    }
+    %r: f32[1] = if %p then {
+      %first: f32[1] = slice %v {axes=[-1], starts=[0], stops=[1], steps=[1]}
+      %other: f32[1] = slice %x {axes=[-1], starts=[0], stops=[1], steps=[1]}
+      %both: f32[1] = add %first, %other
+      yield %both
+    } else {
+      yield %c
+    }
+    yield %r
+  }
+  return %y
+}
+""")
+    for name in ("views", "licm"):
+        moved = PASSES[name](module)
+        verify(moved)
+        first, other = (values(moved)[x].op for x in ("first", "other"))
+        assert first.parent.parent.defn.name == "if"
+        assert (other.parent is moved.entry.body) == (name == "views")  # nothing keeps that one

@@ -21,6 +21,17 @@ def _program(body: str, result: str = "out") -> Program:
 
 
 FOUND = {
+    "a return from a helper's loop in a loop of run time": _program(
+        """def g(v):
+    for q in range(2):
+        if v[0] > 1.0:
+            return v * 0.5
+        v = v * 0.9
+    return v
+for i in range(n + 1):
+    x = g(x * 1.5) * y
+return x"""
+    ),
     "a branch of branches without text": _program("if x.sum():\n    if y.sum():\n        pass\nreturn x * y"),
     "an index that is out of bounds at run time": _program("c = c + n + 1\nreturn x[c] * y"),
     "what was written before an index is out of bounds": _program(

@@ -1,6 +1,11 @@
 """Runs random programs in all modes: ``python -m tests.property.fuzz --minutes 30``; see `modes` and `grammar`.
 
 Exit code 1 if modes disagree; the smallest programs that show it are printed and saved.
+
+What a program never does, or no check runs, is not compared.  A gradient of a helper that returns from its loop failed
+on the NumPy backend alone and stayed unseen for both reasons: no helper had a loop, and gradients were compared on the
+backend in use only.  So a construct that is new in the language belongs into the grammar inside of every other one (in
+helpers, in loops of run time), and a new check into `modes.CHECKS` for both backends.
 """
 
 from __future__ import annotations

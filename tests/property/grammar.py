@@ -381,9 +381,27 @@ class Writer(Expressions):
             if self.chance(2):
                 with self.inside(f"if {self.condition(local)}:"):
                     self.put(f"return {self.vec(local)} * k")
+            if "returns" in self.features and self.chance(2):
+                self.search(name, local)
             self.put(f"return {self.vec(local)} + k")
         self.left = before - (taken - self.left) - 1
         scope.functions.append(name)
+
+    def search(self, name, scope):
+        """A loop in a function that returns from a trip on which run time decides."""
+        value = f"{name}w"
+        self.put(f"{value} = {self.choose(['u', self.bounded(self.vec(scope))])}")
+        scope.add("vec", value)
+        inner = scope.copy(in_loop=True)
+        inner.add("int", f"{name}i")
+        head = self.choose(["range(2)", "range(3)", "range(9)", "range(n % 3 + 1)", "range(int(ix[0]) % 3 + 1)"])
+        with self.inside(f"for {name}i in {head}:"):
+            with self.inside(f"if {self.choose([f'{value}.reshape(-1)[0] > 0.273', self.condition(inner)])}:"):
+                self.put(f"return {self.choose([value, self.vec(inner)])} * k")
+            self.put(f"{value} = {self.bounded(self.vec(inner))} * 0.9")
+            if self.chance(3):
+                with self.inside(f"if {self.condition(inner)}:"):
+                    self.put(self.choose(["break", "continue", f"return {value}"]))
 
     def mutator(self, scope):
         """A function that changes what it did not make: a list, a dict, elements of Tensors or attributes."""

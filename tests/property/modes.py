@@ -247,14 +247,16 @@ class Judge:
                 found = watched(compiled, arguments(program, i), net)
                 compare(found, expected[i], f"O{level} on {backend} and eager, call {i}", rtol)
 
-    def gradients(self, call: int) -> None:
+    def gradients(self, call: int, backend: str = "") -> None:
         """Of everything that a call returns: on the tape, compiled, around a compiled call."""
+        backend = backend or ms.get_context("backend")
         expected = self.gradient(lambda f: f, lambda f: f, call)
         for what, outer, inner in (
             ("compiled gradient", lambda f: ms.jit(f, unroll_limit=8 if call else 1), lambda f: f),
             ("gradient of a compiled call", lambda f: f, ms.jit),
         ):
-            compare(self.gradient(outer, inner, call), expected, what, self.rtol)
+            with using(backend):
+                compare(self.gradient(outer, inner, call), expected, f"{what} on {backend}", self.rtol)
 
     def gradient(self, outer: Callable, inner: Callable, call: int) -> Outcome:
         net = self.made()
@@ -360,6 +362,7 @@ CHECKS: tuple[tuple[str, tuple, int], ...] = (
     ("forward", (2, 8, "numpy"), 3),
     ("gradients", (0,), 2),
     ("gradients", (1,), 6),
+    ("gradients", (1, "numpy"), 4),
     ("differences", (0,), 2),
     ("tangents", (1,), 6),
     ("second", (0,), 8),
