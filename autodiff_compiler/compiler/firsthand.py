@@ -46,7 +46,7 @@ class Recalled(Lowered):
     def __init__(self, note: dict[str, Any], guards: list[Any], again: Callable[[], Lowered]) -> None:
         self.guards, self.result, self._again = guards, _result(note["result"]), again
         self.captures, self.states, self.writes, self.pattern = [], {}, [], None
-        self.hooks, self.attributes, self.sites, self.after_host = {}, [], {}, []
+        self.hooks, self.attributes, self.containers, self.sites, self.after_host = {}, [], [], {}, []
         #: the name of its program among those kept, and how many arguments that takes
         self.program, self.count = str(note["program"]), int(note["arguments"])
 
@@ -98,7 +98,8 @@ class Call:
         """Keeps a note about what was lowered, if that says all; `program`: its name among the programs kept."""
         from ..backends.native.cache import keep_record, record
 
-        nothing = (lowered.captures, lowered.states, lowered.writes, lowered.hooks, lowered.attributes, lowered.sites)
+        nothing = (lowered.captures, lowered.states, lowered.writes, lowered.hooks, lowered.sites)
+        nothing = (*nothing, lowered.attributes, lowered.containers)
         if lowered.told or lowered.pattern is not None or lowered.module.callables or any(nothing):
             return
         try:

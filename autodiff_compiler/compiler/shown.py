@@ -16,7 +16,7 @@ from ..runtime.commits import Committed
 from ..runtime.storage import holders
 from ..runtime.tensor import Array, Tensor
 
-__all__ = ["Shown", "replace_value", "set_attribute"]
+__all__ = ["Shown", "replace_value", "set_attribute", "set_content"]
 
 #: Writes what was noted back: to attributes, and to Tensors with the function given.
 WriteBack = Callable[[Committed, Sequence[Tensor], Callable[[Tensor, Tensor], None]], None]
@@ -33,16 +33,19 @@ class Shown:
         self._lowered, self._inputs, self._write_back = lowered, inputs, write_back
         self._before: dict[int, tuple[Tensor, Array, int]] = {}
         self._at_entry: dict[tuple[int, str], tuple[Any, Any]] = {}
+        self._contents = [(owner, owner.copy()) for owner, _, _ in lowered.containers]
 
     @contextmanager
     def __call__(self, noted: Committed) -> Iterator[None]:
         for owner, name, _ in self._lowered.attributes:
             self._at_entry.setdefault((id(owner), name), (owner, plainly(owner, name)))
+        self._take_contents_back()
         self._write_back(noted, self._inputs, self._replace)
         states = [(name, x) for name, x in self._lowered.states.items() if isinstance(x, Tensor)]
         tensors = [*states, *[(self._name(i), x) for i, x in enumerate(self._inputs)]]
         attributes = [(o, name, plainly(o, name)) for o, name, _ in self._lowered.attributes]
         contents = [content_of(value) for _, _, value in attributes]
+        containers = [(owner, content_of(owner)) for owner, _ in self._contents]
         after = [(guard, _tensor_of(guard)) for guard in self._lowered.after_host]
         bit = holders.take()
         lent = [(what, x, x._data, x._held & ~bit) for what, x in tensors]
@@ -57,6 +60,7 @@ class Shown:
             now = plainly(owner, name)
             if not (now is value and matches(now, content)):
                 changed.append(f"{type(owner).__name__}.{name}")
+        changed += [f"a {type(owner).__name__}" for owner, was in containers if not matches(owner.copy(), was)]
         changed += [guard.what for guard, x in after if not guard.holds() or _tensor_of(guard) is not x]
         if changed:
             raise SideEffectError(
@@ -75,11 +79,13 @@ class Shown:
             if now.shape == data.shape:
                 x._data, x._held = data, held
                 x._own()[...] = now
+        self._take_contents_back()
         for (_, name), (owner, value) in self._at_entry.items():
-            if value is not UNBOUND:
-                set_attribute(owner, name, value)
-            elif plainly(owner, name) is not UNBOUND:
-                delattr(owner, name)
+            set_attribute(owner, name, value)
+
+    def _take_contents_back(self) -> None:
+        for owner, content in self._contents:
+            set_content(owner, False, content)
 
     def _replace(self, target: Tensor, new: Tensor) -> None:
         self._before.setdefault(id(target), (target, target._data, target._held))
@@ -107,11 +113,33 @@ def set_attribute(owner: Any, name: str, value: Any) -> None:
         if value.kept:
             return
         value = value.value
+    if value is UNBOUND:
+        if plainly(owner, name) is not UNBOUND:
+            delattr(owner, name)
+        return
+    if getattr(type(owner), "__graph_state__", None) is None:  # its own `__setattr__` has run in compiled code
+        object.__setattr__(owner, name, value)
+        return
     old = getattr(owner, name, owner)
     if type(old) is Tensor and type(value) is Tensor and type_of(old) is type_of(value):
         object.__setattr__(owner, name, value)
     elif isinstance(value, Tensor) or not same_static(old, value):
         setattr(owner, name, value)
+
+
+def set_content(owner: Any, grows: bool, content: Any) -> None:
+    """A list, dict or set takes what compiled code left in it; one that grows, what was appended."""
+    if isinstance(owner, list):
+        owner[len(owner) if grows else 0 :] = content
+    elif isinstance(owner, set):
+        owner.intersection_update(content)
+        owner.update(content)
+    else:
+        for key in owner.keys() - content.keys():
+            del owner[key]
+        if [*owner] != [*content][: len(owner)]:
+            owner.clear()  # the order of the keys is another one
+        owner.update(content)
 
 
 def _tensor_of(guard: AnyGuard) -> Tensor | None:

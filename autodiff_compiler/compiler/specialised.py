@@ -19,6 +19,7 @@ from ..frontend.after_forward import AttributeCell
 from ..frontend.guards import in_short
 from ..frontend.inputs import pattern_of
 from ..frontend.lower import Arg, Lowered, NumberArgument, Options, Out, State, TensorArgument, lower
+from ..frontend.outside_containers import Standing
 from ..frontend.results import Chosen, Copied, Shared
 from ..frontend.values import LocalDict, LocalList, LocalObject, LocalSet, elements, parts, rebuild, record_fields
 from ..locks import Lock, locks_of
@@ -32,7 +33,7 @@ from .fast import REFUSED, ShortWay, obstacle, short_way, unusual_arguments
 from .firsthand import Recalled, call_of
 from .program import Program
 from .recorder import compiling, waited, way
-from .shown import Shown, replace_value, set_attribute
+from .shown import Shown, replace_value, set_attribute, set_content
 from .specialise import specification
 
 __all__ = ["Specialised", "specialise"]
@@ -79,19 +80,20 @@ class Specialised:
         shared = [id(x) for x in parts(lowered.result) if isinstance(x, LocalList | LocalDict | LocalObject)]
         if len(set(shared)) < len(shared):
             self._finish = lambda results, inputs: _built(lowered.result, results, inputs, {})
-        templates = [lowered.result, *[template for _, _, template in lowered.attributes]]
-        #: puts the result and the attributes together at once, where they may hold one list
+        contents = [template for _, _, template in (*lowered.attributes, *lowered.containers)]
+        templates = [lowered.result, *contents]
+        #: puts the result, the attributes and containers together at once, where they may hold one list
         self._finish_all: Any = None
         if any(isinstance(part, LocalList | LocalDict) for t in templates[1:] for part in parts(t)):
             self._finish_all = lambda results, inputs: _built(templates, results, inputs, {})
         self._attributes = [(owner, name, _finisher(template)) for owner, name, template in lowered.attributes]
         #: whether the program depends on its arguments alone, and changes nothing
-        changes = self._written or lowered.writes or lowered.attributes or self._commits
+        changes = self._written or lowered.writes or contents or self._commits
         self._alone = not (self._fetch or self._inputs or changes)
         #: how many results there are besides states; the states read; how the returned value is made of the results
         self.result_count, self.states_read, self.finish = self._results, self._inputs, self._finish
         self._draws = any(generator.owns(state) for state in self._written)
-        owners = [owner for owner, _, _ in lowered.attributes]
+        owners = [owner for owner, _, _ in (*lowered.attributes, *lowered.containers)]
         written = [s for s in self._written if type(s) is not AttributeCell and not generator.owns(s)]
         #: held during a call: two calls that read a state and write it must not overlap
         self._locks = locks_of([*written, *owners])
@@ -225,8 +227,10 @@ class Specialised:
         else:
             returned = self._finish(results, inputs)
             contents = [finish(results, inputs) for _, _, finish in self._attributes]
-        for (owner, name, _), value in zip(self._attributes, contents, strict=True):
+        for (owner, name, _), value in zip(self._attributes, contents, strict=False):
             set_attribute(owner, name, value)
+        for (container, grows, _), held in zip(self.lowered.containers, contents[len(self._attributes) :], strict=True):
+            set_content(container, grows, held)
         return returned
 
     def _noting(self, inputs: list[Tensor]) -> list[Tensor]:
@@ -254,9 +258,12 @@ class Specialised:
         for i, result in site.writes:
             replace(inputs[i], rest[result])
         made: dict[int, Any] = {}
-        contents = [_built(template, rest, inputs, made) for _, _, template in site.attributes]
-        for (owner, name, _), value in zip(site.attributes, contents, strict=True):
+        written = (*site.attributes, *site.containers)
+        contents = [_built(template, rest, inputs, made) for _, _, template in written]
+        for (owner, name, _), value in zip(site.attributes, contents, strict=False):
             set_attribute(owner, name, value)
+        for (container, grows, _), held in zip(site.containers, contents[len(site.attributes) :], strict=True):
+            set_content(container, grows, held)
 
 
 def apart(inputs: list[Tensor], written: Sequence[int]) -> list[Tensor]:
@@ -420,6 +427,6 @@ def _finisher(template: Any) -> Callable[[list[Tensor], Sequence[Tensor]], Any]:
         if template.kind is not None:
             return lambda results, leaves: leaves[index]._data.item()
         return lambda results, leaves: leaves[index]
-    if type(template) is State:
+    if type(template) is State or type(template) is Standing:
         return lambda results, leaves: template.source
     return lambda results, leaves: template

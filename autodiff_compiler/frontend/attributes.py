@@ -8,7 +8,10 @@ is compiled once more with that knowledge.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import enum
+import sys
+import types
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -19,6 +22,7 @@ from ..runtime.precision import viewed
 from .inputs import Again
 from .lowering import Lowering
 from .outside import class_attribute, plainly
+from .outside_containers import elements_of, held_in
 from .values import (
     UNBOUND,
     AttributeVar,
@@ -32,10 +36,12 @@ from .values import (
     describe,
     elements,
     flatten,
+    record_fields,
 )
 
-__all__ = ["final_contents", "held_by", "no_state", "read", "slot_of", "to_write", "write"]
+__all__ = ["check_elements", "delete", "final_contents", "held_by", "no_state", "read", "slot_of", "to_write", "write"]
 
+_PACKAGE = __name__.partition(".")[0]
 _PLAIN = (bool, int, float, str, bytes, type(None), DType)
 _ALLOWED = "Tensors, numbers, strings, None, and tuples, lists and dicts of them"
 
@@ -54,6 +60,8 @@ def slot_of(lw: Lowering, owner: Any, name: str) -> AttributeVar:
     slot = lw.attributes.get(key)
     if slot is None:
         _check_owner(owner, name)
+        if ("attribute", key[0], "__dict__") in lw.outside.guards:
+            raise _refused(owner, name, "its `__dict__` is read, which would not show it")
         if key in lw.read_backward:
             raise Again(replace(lw.known, scouting=True))  # code of the backward pass must see what is written
         slot = lw.attributes[key] = AttributeVar(owner, name, _entry(lw, owner, name))
@@ -62,11 +70,14 @@ def slot_of(lw: Lowering, owner: Any, name: str) -> AttributeVar:
 
 def _check_owner(owner: Any, name: str) -> None:
     cls = type(owner)
-    if isinstance(owner, type) or getattr(cls, "__graph_state__", None) is None:
+    if isinstance(owner, type):
         raise no_state(describe(owner), name)
-    setter = class_attribute(cls, "__setattr__")
-    if setter is not object.__setattr__ and not setter.__module__.startswith(__name__.partition(".")[0] + "."):
-        raise _refused(owner, name, f"{cls.__name__} has a `__setattr__` of its own; return the value")
+    if getattr(cls, "__graph_state__", None) is None:
+        _check_plain(owner, name)
+    else:
+        setter = class_attribute(cls, "__setattr__")
+        if setter is not object.__setattr__ and not setter.__module__.startswith(_PACKAGE + "."):
+            raise _refused(owner, name, f"{cls.__name__} has a `__setattr__` of its own; return the value")
     descriptor = class_attribute(cls, name)
     if hasattr(type(descriptor), "__set__") and type(descriptor).__name__ != "member_descriptor":
         raise _refused(owner, name, f"it is a {type(descriptor).__name__} of {cls.__name__}")
@@ -74,9 +85,26 @@ def _check_owner(owner: Any, name: str) -> None:
         raise _refused(owner, name, "it holds a Cell; decide between Cells with a static condition")
 
 
+def _check_plain(owner: Any, name: str) -> None:
+    """Refuses to write an attribute of an object that is no Cell, unless its class is an ordinary one of the user's."""
+    cls = type(owner)
+    known = cls.__module__.partition(".")[0] in sys.stdlib_module_names | {"numpy", "scipy", _PACKAGE}
+    special = isinstance(owner, tuple | list | dict | set | frozenset | enum.Enum | BaseException)
+    if cls is types.FunctionType:
+        allowed = not name.startswith("__")
+    else:
+        allowed = cls is types.SimpleNamespace or not (known or special or record_fields(owner) is not None)
+    if not allowed:
+        raise no_state(describe(owner), name)
+    if isinstance(class_attribute(cls, "__getattribute__"), types.FunctionType):
+        raise _refused(owner, name, f"{cls.__name__} has a `__getattribute__` of its own; return the value")
+    if plainly(owner, "__dict__") is UNBOUND and class_attribute(cls, name) is None:
+        raise AttributeError(f"'{cls.__name__}' object has no attribute '{name}'")
+
+
 def no_state(what: str, name: str, hint: str = "") -> SideEffectError:
     """The error for a write of an attribute that cannot be state; without a hint it is one of a plain object."""
-    hint = hint or "make it an attribute of a Cell or of a jit_class object, or return the value"
+    hint = hint or "make it an attribute of a Cell or of an object of a class of your own, or return the value"
     text = f"attribute '{name}' of a {what} cannot be written in compiled code"
     return SideEffectError(text, code="AC1606", hint=hint)
 
@@ -95,19 +123,23 @@ def _entry(lw: Lowering, owner: Any, name: str) -> Any:
     key = ("attribute", id(owner), name)
     if key in lw.outside.guards and any(type(x) in (int, float) for x in _leaves(value)):
         raise Again(replace(lw.known, changing=lw.known.changing | {(id(owner), name)}))
-    return _opened(lw, value, key, f"{type(owner).__name__}.{name}", lambda: object.__getattribute__(owner, name))
+    watched = getattr(type(owner), "__graph_state__", None) is not None  # setting one moves the epoch
+    what = f"{type(owner).__name__}.{name}"
+    return _opened(lw, value, key, what, lambda: object.__getattribute__(owner, name), watched)
 
 
 def _leaves(value: Any) -> Any:
     return flatten(value) if type(value) is tuple else (value,)
 
 
-def _opened(lw: Lowering, value: Any, key: tuple[Any, ...], what: str, fetch: Callable[[], Any]) -> Any:
+def _opened(
+    lw: Lowering, value: Any, key: tuple[Any, ...], what: str, fetch: Callable[[], Any], watched: bool
+) -> Any:
     """The abstract value of what was found there: numbers are known at run time only, also those in tuples."""
     if type(value) in (int, float):
-        return lw.outside.number(key, what, fetch, type(value), watched=True)
+        return lw.outside.number(key, what, fetch, type(value), watched=watched)
     if type(value) is not tuple:
-        return lw.outside.read(value, key, what, fetch, watched=True)
+        return lw.outside.read(value, key, what, fetch, watched=watched)
 
     def form() -> Any:
         now = fetch()
@@ -115,7 +147,7 @@ def _opened(lw: Lowering, value: Any, key: tuple[Any, ...], what: str, fetch: Ca
 
     lw.outside.guard((*key, "form"), what, form, form())
     return tuple([
-        _opened(lw, v, (*key, i), f"{what}[{i}]", lambda i=i: fetch()[i])  # type: ignore[misc]
+        _opened(lw, v, (*key, i), f"{what}[{i}]", lambda i=i: fetch()[i], watched)  # type: ignore[misc]
         for i, v in enumerate(value)
     ])  # fmt: skip
 
@@ -131,6 +163,9 @@ def read(lw: Lowering, slot: AttributeVar) -> Any:
 
 
 def _only_sometimes(slot: AttributeVar, held: MaybeUnbound) -> SideEffectError:
+    if slot.entry is not UNBOUND:
+        text = f"{slot.label} is deleted on some paths only"
+        return SideEffectError(text, code="AC1606", hint="set it to None, or delete it on every path")
     return SideEffectError(
         f"{slot.label} does not exist before the call and is assigned on some paths only",
         code="AC1606",
@@ -139,30 +174,67 @@ def _only_sometimes(slot: AttributeVar, held: MaybeUnbound) -> SideEffectError:
     )
 
 
+def delete(lw: Lowering, owner: Any, name: str) -> None:
+    """``del owner.name`` for an attribute of an object from outside."""
+    owner = viewed(owner)
+    cls = type(owner)
+    for method in ("__delattr__", "__getattr__"):
+        if isinstance(class_attribute(cls, method), types.FunctionType) and not hasattr(cls, "__graph_state__"):
+            raise _refused(owner, name, f"{cls.__name__} has a `{method}` of its own; set it to None")
+    descriptor = class_attribute(cls, name)
+    if descriptor is not None and type(descriptor).__name__ != "member_descriptor":
+        raise _refused(owner, name, f"{cls.__name__} has it too; set it to None")
+    slot = slot_of(lw, owner, name)
+    if read(lw, slot) is UNBOUND:
+        raise AttributeError(f"'{cls.__name__}' object has no attribute '{name}'")
+    lw.touch(slot)
+    slot.held, slot.kept = UNBOUND, False
+
+
 def write(lw: Lowering, owner: Any, name: str, value: Any) -> None:
     """``owner.name = value`` for an attribute that is no Parameter."""
-    _check_value(owner, name, value)
+    if lw.outside.changed.of_outside(value) is None:
+        _check_value(owner, name, value)
     slot = slot_of(lw, owner, name)
     lw.touch(slot)
     slot.held, slot.kept = value, value is slot.entry
 
 
 def _check_value(owner: Any, name: str, value: Any) -> None:
+    bad = next(_not_kept(value), None)
+    if bad is not None:
+        raise _not_given(f"attribute '{name}' of a {describe(owner)}", bad)
+
+
+def _not_given(what: str, value: Any) -> SideEffectError:
+    parameter = type(value) in (StateVar, TensorVar)
+    return SideEffectError(
+        f"{what} cannot be given a {'Parameter' if parameter else describe(value)} in compiled code",
+        code="AC1606",
+        hint="give it a copy: `w.copy()`" if parameter else f"it may hold {_ALLOWED}",
+    )
+
+
+def _not_kept(value: Any) -> Iterator[Any]:
+    """The parts of a value that objects from outside cannot be given."""
     kind = type(value)
-    if kind is TensorVar and value.snapshot is None:
-        return
-    if kind is Weak or kind in _PLAIN:
-        return
     if isinstance(value, tuple | LocalList | LocalDict):
         for item in elements(value):
-            _check_value(owner, name, item)
+            yield from _not_kept(item)
+    elif not (kind is Weak or kind in _PLAIN or (kind is TensorVar and value.snapshot is None)):
+        yield value
+
+
+def check_elements(lw: Lowering, container: Any) -> None:
+    """To be called when a container was changed: refuses what one from outside cannot be given."""
+    opened = lw.outside.changed.of_outside(container)
+    if opened is None:
         return
-    what = "Parameter" if kind is StateVar or kind is TensorVar else describe(value)
-    raise SideEffectError(
-        f"attribute '{name}' of a {describe(owner)} cannot be given a {what} in compiled code",
-        code="AC1606",
-        hint="give it a copy: `w.copy()`" if what == "Parameter" else f"it may hold {_ALLOWED}",
-    )
+    known = {id(x) for x in elements_of(opened.entry)}
+    for x in elements_of(held_in(container)):
+        bad = None if id(x) in known or lw.outside.changed.of_outside(x) else next(_not_kept(x), None)
+        if bad is not None:
+            raise _not_given(opened.what, bad)
 
 
 def final_contents(lw: Lowering) -> list[tuple[Any, str, Any]]:

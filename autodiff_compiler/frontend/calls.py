@@ -106,6 +106,8 @@ def call(lw: Lowering, fn: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
         return foreign.foreign_call(lw, fn, args, kwargs)
     if isinstance(fn, types.MethodWrapperType) and fn.__name__ == "__getattribute__":
         return call(lw, object.__getattribute__, [fn.__self__, *args], kwargs)
+    if isinstance(fn, types.MethodWrapperType) and fn.__name__ == "__setattr__":
+        return call(lw, object.__setattr__, [fn.__self__, *args], kwargs)
     if isinstance(fn, types.MethodType):
         return _method(lw, fn, args, kwargs)
     if isinstance(fn, types.FunctionType):

@@ -23,6 +23,7 @@ from .loop_ends import Ends
 from .loop_memory import find, place_of
 from .lowering import Diverged, Lowering, Region
 from .naming import name_of
+from .outside_containers import held_in
 from .ties import reaches
 from .values import (
     EITHER,
@@ -332,6 +333,7 @@ class Loop:
             return True
         others = [value for name, value in frame.env.items() if name != cell.name]
         others += [slot.held for slot in self.lw.attributes.values() if slot is not cell.obj]
+        others += [held_in(x.local) for x in self.lw.outside.changed.pending() if x.local is not cell.obj]
         return any(reaches(value, one, set()) for one in maybe for value in others)
 
     def _tie(self, entry: Any, now: Any, cell: Cell, place: tuple[int, ...], scope: Any) -> None:

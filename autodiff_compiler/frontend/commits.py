@@ -17,7 +17,9 @@ from ..ir.walk import late_ops, ops_of
 from ..runtime.commits import Commit
 from .attributes import to_write
 from .lowering import Lowering
-from .values import UNBOUND, AttributeVar, MaybeUnbound
+from .outside_containers import held_in
+from .outside_containers import to_write as content_to_write
+from .values import AttributeVar, MaybeUnbound, parts
 
 __all__ = ["CommitsOfStatements", "Site", "commit_before", "commit_before_backward", "emit_commit", "pending"]
 
@@ -26,24 +28,25 @@ _CHECKS = frozenset({"check_exponent", "check_index", "check_solved"})
 
 @dataclass(frozen=True)
 class Site:
-    """What one place notes: inputs with the numbers of the values they hold, and attributes as in `Lowered`."""
+    """What one place notes: inputs with the numbers of the values they hold, attributes and containers as in `Lowered`."""
 
     writes: list[tuple[int, int]]
     attributes: list[tuple[Any, str, Any]]
+    containers: list[tuple[Any, bool, Any]]
 
 
 def pending(lw: Lowering) -> bool:
-    """Whether an argument or an attribute was written on the way to the present place.
+    """Whether an argument, an attribute or a container was written on the way to the present place.
 
     A backward block runs after the forward pass, whose end has noted all of them.
     """
     if lw.in_backward:
         return False
-    return any(map(_written, lw.attributes.values())) or bool(lw.inputs.written())
+    return any(map(_written, lw.attributes.values())) or bool(lw.inputs.written() or lw.outside.changed.pending())
 
 
 def emit_commit(lw: Lowering, lasting: bool = False) -> None:
-    """Notes what arguments and attributes hold by now, if they were written, for the next op or (`lasting`) all."""
+    """Notes what arguments, attributes and containers hold by now, if they were written, for the next op or (`lasting`) all."""
     if not pending(lw):
         return
     from .results import structures
@@ -52,13 +55,17 @@ def emit_commit(lw: Lowering, lasting: bool = False) -> None:
     slots = [s for s in lw.attributes.values() if _written(s) and not _unclear(s.held)]
     for slot in slots:
         slot.noted = True
-    templates, values = structures(lw, [to_write(s) for s in slots])
-    attributes = [(s.owner, s.name, t) for s, t in zip(slots, templates, strict=True)]
+    opened = [x for x in lw.outside.changed.pending() if x.local.broken is None]
+    for x in opened:
+        x.noted = True
+    templates, values = structures(lw, [*map(to_write, slots), *map(content_to_write, opened)])
+    attributes = [(s.owner, s.name, t) for s, t in zip(slots, templates, strict=False)]
+    containers = [(x.owner, x.grows, t) for x, t in zip(opened, templates[len(slots) :], strict=True)]
     written = lw.inputs.written()
     writes = [(i, len(values) + n) for n, (i, _) in enumerate(written)]
     name = f"commit{len(lw.module.callables)}"
     commit = lw.module.callables[name] = Commit(lw.module.states, lasting=lasting)
-    lw.sites[commit] = Site(writes, attributes)
+    lw.sites[commit] = Site(writes, attributes, containers)
     F.host_call(*values, *(value for _, value in written), fn=name, types=())
 
 
@@ -97,6 +104,7 @@ class CommitsOfStatements:
         if lw.in_backward:
             return
         held = [s.held for s in lw.attributes.values() if _written(s)] + [value for _, value in lw.inputs.written()]
+        held += [part for x in lw.outside.changed.pending() for part in (x, *parts(held_in(x.local)))]
         if held and not (len(held) == len(self._noted) and all(map(operator.is_, held, self._noted))):
             self._noted = held
             emit_commit(lw, lasting=True)
@@ -107,4 +115,4 @@ def _written(slot: AttributeVar) -> bool:
 
 
 def _unclear(held: Any) -> bool:
-    return held is UNBOUND or type(held) is MaybeUnbound or isinstance(held, CompileError)
+    return type(held) is MaybeUnbound or isinstance(held, CompileError)

@@ -11,6 +11,7 @@ import numpy as np
 from ..errors import SideEffectError, StaticValueError, UnsupportedCallError, UnsupportedSyntaxError
 from . import operators
 from .arithmetic import SLOT, SYMBOL
+from .attributes import check_elements
 from .calls import INTRINSICS, call
 from .control import iterate_live, iterate_static
 from .foreign import is_pure
@@ -40,7 +41,13 @@ _COMPARING = {"index", "count", "remove", "sort"}
 
 
 def call_method(lw: Lowering, method: BoundContainer, args: list[Any], kwargs: dict[str, Any]) -> Any:
-    """A method of a container; what compiled code made may change."""
+    """A method of a container; what compiled code made, or stands for one from outside, may change."""
+    result = _call_method(lw, method, args, kwargs)
+    check_elements(lw, method.owner)
+    return result
+
+
+def _call_method(lw: Lowering, method: BoundContainer, args: list[Any], kwargs: dict[str, Any]) -> Any:
     owner, name = method.owner, method.name
     kind = next(k for k in (list, dict, set, frozenset, tuple) if isinstance(owner, k)).__name__
     if name in _MUTATING.get(kind, ()):
@@ -152,12 +159,14 @@ def in_place(lw: Lowering, op: str, old: Any, value: Any) -> Any:
         if kind is list and op == "Add":
             lw.change(old)
             _extend(lw, old, value)
+            check_elements(lw, old)
             return old
         given = _CHANGES[kind, op](lw, old, value)
         if given is not NotImplemented:
             lw.change(old)
             old.clear()
             getattr(old, "extend" if kind is list else "update")(given)
+            check_elements(lw, old)
             return old
     name = f"__i{SLOT[op]}__"
     method = operators.python_method(lw, old, name)

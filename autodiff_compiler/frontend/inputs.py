@@ -17,7 +17,7 @@ from ..errors import SideEffectError
 from ..ir.core import Value
 from .values import EITHER, TensorVar, Weak
 
-__all__ = ["ARRAY", "Again", "Foreknown", "Inputs", "check_writable", "follow", "pattern_of"]
+__all__ = ["ARRAY", "NOTHING_KNOWN", "Again", "Foreknown", "Inputs", "check_writable", "follow", "pattern_of"]
 
 #: Why a Tensor made of an ndarray argument is locked.
 ARRAY = "was given as an ndarray"
@@ -33,11 +33,19 @@ class Foreknown:
     following: bool = False
     #: the attributes (id of the object, name) whose numbers change, so they are known at run time only
     changing: frozenset[tuple[int, str]] = frozenset()
+    #: the containers from outside that are changed, by id; of the lists among them those that do more than grow; and
+    #: the keys (with the id of the container) whose numbers change (see `outside_containers`)
+    containers: frozenset[int] = frozenset()
+    read: frozenset[int] = frozenset()
+    numbers: frozenset[tuple[int, Any]] = frozenset()
     #: this compilation only looks for what attributes hold at the end; and what was found (see `after_forward`)
     scouting: bool = False
     finals: Mapping[tuple[int, str], Any] | None = None
     #: what hooks change of the objects outside (see `callbacks`)
     hooks_change: frozenset[Any] = frozenset()
+
+
+NOTHING_KNOWN = Foreknown()
 
 
 class Again(BaseException):

@@ -26,6 +26,7 @@ from .values import (
     PARAMETERS,
     UNBOUND,
     ArrayVar,
+    GrowingList,
     Held,
     LocalDict,
     LocalList,
@@ -166,6 +167,8 @@ def _at_end(x: Any, after: Changes) -> Any:
     held = after[id(x)][1]
     if isinstance(held, CompileError):
         raise held
+    if type(x) is GrowingList:
+        x.on_read()
     if type(x) is LocalObject:
         stand_in: Any = LocalObject(x.cls, held)
     else:

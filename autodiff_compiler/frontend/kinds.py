@@ -207,6 +207,14 @@ def _setattr(lw: Lowering, x: Any, name: str, value: Any) -> None:
     set_attribute(lw, x, operators.require_static(name, "the name of an attribute"), value)
 
 
+@intrinsic(object.__setattr__)
+def _set_generic(lw: Lowering, x: Any, name: str, value: Any) -> None:
+    from .statements import set_attribute, set_generic
+
+    operators.require_static(name, "the name of an attribute")
+    (set_generic if _is_outside(x) else set_attribute)(lw, x, name, value)
+
+
 @intrinsic(object.__getattribute__)
 def _getattribute(lw: Lowering, x: Any, name: str) -> Any:
     from .lookup import of_object

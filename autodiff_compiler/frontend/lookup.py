@@ -113,6 +113,8 @@ def _hooked(owner: Any) -> bool:
 def attribute_now(lw: Lowering, owner: Any, name: str) -> Any:
     """The attribute of an object from outside, as it is at this place of the program."""
     slot = attributes.held_by(lw, owner, name)
+    if name == "__dict__" and any(x.owner is owner for x in lw.attributes.values()):
+        raise attributes.no_state(describe(owner), name, "read its attributes by their names: one of them is written")
     if slot is not None:
         held = attributes.read(lw, slot)
         return missing(owner, name) if held is UNBOUND else held

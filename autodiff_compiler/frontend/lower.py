@@ -40,6 +40,7 @@ from .inputs import Again, Foreknown
 from .lookup import peek
 from .lowering import Diverged, Lowering, NumberArgument, Options, TensorArgument
 from .outside import AnyGuard, Capture
+from .outside_containers import to_write
 from .reasons import Reasons
 from .results import Arg, Out, State, structures
 from .scope import Closure, parameters
@@ -70,6 +71,9 @@ class Lowered:
     hooks: dict[int, Any]
     #: attributes that are written: object, name, and the structure of the value as in `result`
     attributes: list[tuple[Any, str, Any]]
+    #: containers from outside that are changed: which, whether they only grow, and the structure of what they hold (of
+    #: one that grows, of what is appended)
+    containers: list[tuple[Any, bool, Any]]
     #: what is written back when an exception leaves the program, by the function that notes the values
     sites: dict[Commit, Site]
     #: of the guards those of what is read after a function of the user's that runs as plain Python
@@ -136,12 +140,16 @@ def _lower(lowering: Lowering, fn: Any, args: Sequence[Any], kwargs: dict[str, A
         check_scouted(lowering)
         lowering.flush_attributes()
         final = final_contents(lowering)
-        (result, *contents), outs = structures(lowering, [returned, *[held for _, _, held in final]])
-        attributes = [(owner, name, t) for (owner, name, _), t in zip(final, contents, strict=True)]
+        changed = lowering.outside.changed.final()
+        leaving = [returned, *[held for _, _, held in final], *map(to_write, changed)]
+        (result, *contents), outs = structures(lowering, leaving)
+        attributes = [(owner, name, t) for (owner, name, _), t in zip(final, contents, strict=False)]
+        containers = [(x.owner, x.grows, t) for x, t in zip(changed, contents[len(final) :], strict=True)]
+        lowering.outside.changed.guard_aliases()
         written = lowering.inputs.written()
         writes = [(i, len(outs) + n) for n, (i, _) in enumerate(written)]
         lowering.builder.ret(*outs, *(value for _, value in written))
-    return _finish(lowering, result, writes, attributes)
+    return _finish(lowering, result, writes, attributes, containers)
 
 
 def name_of_argument(fn: Any, i: int) -> str:
@@ -165,7 +173,11 @@ def _after_host(lowering: Lowering) -> list[AnyGuard]:
 
 
 def _finish(
-    lowering: Lowering, result: Any, writes: list[tuple[int, int]], attributes: list[tuple[Any, str, Any]]
+    lowering: Lowering,
+    result: Any,
+    writes: list[tuple[int, int]],
+    attributes: list[tuple[Any, str, Any]],
+    containers: list[tuple[Any, bool, Any]],
 ) -> Lowered:
     entry = lowering.entry
     types: list[Any] = [a.type for a in entry.args]
@@ -187,6 +199,7 @@ def _finish(
         pattern,
         lowering.inputs.hooks,
         attributes,
+        containers,
         lowering.sites,
         _after_host(lowering),
         lowering.reasons,

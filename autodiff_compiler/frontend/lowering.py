@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..errors import AutodiffWarning, CompileError, RecursionDepthError, place_note, warn_once
+from ..errors import AutodiffWarning, CompileError, RecursionDepthError, SideEffectError, place_note, warn_once
 from ..ir.build import Builder
 from ..ir.core import Block, Function, Module, Op, UnknownValueError, Value
 from ..ir.primitive import F, trace
@@ -23,7 +23,7 @@ from ..runtime.tensor import Tensor
 from ..source import Loc, calling_place
 from . import fence, source_tree
 from .host_ran import HostRan
-from .inputs import ARRAY, Foreknown, Inputs, check_writable
+from .inputs import ARRAY, NOTHING_KNOWN, Foreknown, Inputs, check_writable
 from .joins import NUMBER_DTYPE
 from .keeping import Kept
 from .loop_memory import LoopMemory
@@ -49,7 +49,6 @@ __all__ = [
 ]
 
 _DEPTH = 256
-_NOTHING_KNOWN = Foreknown()
 #: What is said of an exception that a static operation raised.
 _AS_PYTHON = "raised while this was compiled, as Python raises it without `jit`"
 
@@ -144,7 +143,7 @@ PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 class Lowering:
     """One compilation of one function."""
 
-    def __init__(self, name: str, options: Options, known: Foreknown = _NOTHING_KNOWN) -> None:
+    def __init__(self, name: str, options: Options, known: Foreknown = NOTHING_KNOWN) -> None:
         self.options = options
         #: the user's line whose call is being compiled
         self.called_from = calling_place()
@@ -152,7 +151,7 @@ class Lowering:
         self.module.check_nonfinite = options.check_nonfinite or False
         self.entry = Function(name, Block())
         self.builder = Builder(self.entry.body, module=self.module)
-        self.outside = Outside(self.module, self._capture, lambda x: name_of(self, x), self._note_outside_read)
+        self.outside = Outside(self.module, self._capture, lambda x: name_of(self, x), self._note_outside_read, known)
         self.frame: Frame = None  # type: ignore[assignment]
         self.after_statement: Callable[[], None] = lambda: None
         self.regions: list[Region] = []
@@ -222,6 +221,12 @@ class Lowering:
 
     def _note_outside_read(self, value: Any, key: tuple[Any, ...]) -> None:
         self.host_ran.read(key)
+        if self.in_backward and self.outside.changed.holds(value):
+            raise SideEffectError(
+                "code of the backward pass reads a container that compiled code changes",
+                code="AC1602",
+                hint="give it what it needs by an argument, or keep that in an attribute of a Cell",
+            )
         if self.in_hook or self.changed_before:
             from .callbacks import note_read
 

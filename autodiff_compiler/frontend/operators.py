@@ -179,13 +179,15 @@ LEAVING = ("tolist", "asnumpy", "numpy")
 
 
 def check_local(lw: Lowering, owner: Any) -> None:
-    """Refuses changes of containers that came from outside."""
+    """Refuses changes of containers that compiled code has not made, and does not stand for one from outside."""
     if type(owner) is ArrayVar:
         raise UnsupportedCallError(
             "an array cannot be written to in compiled code", code="AC1801", hint="assign to elements of a Tensor"
         )
     if not isinstance(owner, LocalList | LocalDict | LocalSet):
         if isinstance(owner, list | dict | set | np.ndarray):
+            if not lw.in_backward:
+                lw.outside.changed.open_for_change(owner)
             name, kind = name_of(lw, owner), type(owner).__name__
             made = lw.outside.made_inside(owner)
             origin = "was made while compiling" if made else OUTSIDE
@@ -194,6 +196,12 @@ def check_local(lw: Lowering, owner: Any) -> None:
                 f"{what} cannot be changed in compiled code", code="AC1602", hint=instead_of_changing(lw, owner, name)
             )
         raise TypeError(f"'{type(owner).__name__}' object does not support item assignment")
+    if lw.in_backward and lw.outside.changed.of_outside(owner) is not None:
+        raise SideEffectError(
+            f"a {describe(owner)} that {OUTSIDE} cannot be changed by code of the backward pass",
+            code="AC1602",
+            hint="record gradients with a hook (`ops.HookBackward`, `Tensor.register_hook`)",
+        )
     if owner.locked:
         raise SideEffectError(
             f"a {describe(owner)} that {owner.locked} cannot be changed in compiled code",

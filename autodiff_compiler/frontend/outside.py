@@ -34,7 +34,9 @@ from .guards import (
     shown,
     type_of,
 )
+from .inputs import NOTHING_KNOWN, Foreknown
 from .joins import NUMBER_DTYPE
+from .outside_containers import OutsideContainers
 from .values import StateVar, TensorVar, parts
 
 __all__ = ["AnyGuard", "Capture", "Outside", "class_attribute", "plainly", "shown", "type_of"]
@@ -67,6 +69,7 @@ class Outside:
         add_argument: Callable[..., Any],
         name_of: Callable[[Any], str | None],
         on_read: Callable[[Any, tuple[Any, ...]], None] = lambda value, key: None,
+        known: Foreknown = NOTHING_KNOWN,
     ) -> None:
         self.module = module
         self._on_read = on_read
@@ -81,6 +84,10 @@ class Outside:
         self.lookups = LookupGuard()
         #: containers that functions called while compiling have made, which are no objects of compiled code
         self.made: list[Any] = []
+        #: those found outside that stay what they are: their keys, what they are called, how to find them, and they
+        self.containers: list[tuple[tuple[Any, ...], str, Callable[[], Any], Any]] = []
+        #: those that compiled code changes
+        self.changed = OutsideContainers(known, self)
 
     def read(
         self,
@@ -97,6 +104,9 @@ class Outside:
         `fetch` finds it again; `quick` is a quick way to do so, as in `Guard`.
         """
         self._on_read(value, key)
+        if self.changed.holds(value):
+            self.guard(key, what, fetch, value, watched, quick)
+            return self.changed.opened(value, what)
         if isinstance(value, Parameter):
             self.guard(key, what, fetch, value, watched, quick)
             return self.state(value)
@@ -111,6 +121,8 @@ class Outside:
             raise SideEffectError(f"{what} is a set of {len(value)} elements: too large to be watched for changes")
         expected = content_of(value)
         self.guard(key, what, fetch, expected, watched and type(expected) is not Content, quick)
+        if type(expected) is Content and key[-1] != "__dict__":
+            self.containers.append((key, what, fetch, value))
         return value
 
     def made_inside(self, x: Any) -> bool:
@@ -172,7 +184,7 @@ class Outside:
 
     def item(self, owner: Any, index: Any, value: Any) -> Any:
         """An element of an outside container (whose content is guarded already)."""
-        if isinstance(value, Tensor | Mutable):
+        if isinstance(value, Tensor | Mutable) or self.changed.holds(value):
             # those of a tuple stay what they are
             fixed = getattr(type(owner), "__getitem__", None) is tuple.__getitem__
             key, what = ("item", id(owner), repr(index)), f"element {index!r}"

@@ -10,12 +10,14 @@ import numpy as np
 from ..errors import CompileError, StaticValueError, UnsupportedSyntaxError
 from ..ir.core import Value
 from .lowering import Lowering
+from .outside_containers import Standing
 from .ties import where
 from .values import (
     ArrayVar,
     LocalDict,
     LocalList,
     LocalObject,
+    LocalSet,
     StateVar,
     TensorVar,
     Text,
@@ -100,6 +102,10 @@ class _Structures:
             raise StaticValueError(
                 "a str known only at run time cannot leave compiled code", hint="print it there, or return its parts"
             ).about(x)
+        if isinstance(x, LocalList | LocalDict | LocalSet) and (opened := self._lw.outside.changed.of_outside(x)):
+            return Standing(opened.owner)
+        if type(x) is Standing:
+            return x
         if isinstance(x, LocalList | LocalDict | LocalObject):
             if id(x) not in self._made:
                 self._made[id(x)] = rebuild(x, [self.structure(i) for i in elements(usable(x))])

@@ -28,6 +28,7 @@ from .control import branch, iterate_live, iterate_static, iterator_of
 from .exceptions import emit_check, emit_raise
 from .inputs import check_writable
 from .joins import kind_of_number
+from .lookup import definer, is_written
 from .lowering import Lowering, statement
 from .outside import class_attribute
 from .precision import whole
@@ -218,6 +219,7 @@ def set_item(lw: Lowering, owner: Any, index: Any, value: Any) -> None:
     operators.require_static(index, "an index into a Python container", code)
     lw.change(owner)
     owner[index] = value
+    attributes.check_elements(lw, owner)
 
 
 def _is_frozen(owner: Any, name: str) -> bool:
@@ -248,6 +250,17 @@ def set_attribute(lw: Lowering, owner: Any, name: str, value: Any) -> None:
     cls = type(owner)
     if _is_frozen(owner, name):
         raise FrozenInstanceError(f"cannot assign to field {name!r}")
+    setter = class_attribute(cls, "__setattr__")
+    if is_written(setter) and not hasattr(cls, "__graph_state__") and not isinstance(owner, type):
+        lw.outside.class_attribute(cls, "__setattr__")
+        lw.call_python(setter, [owner, name, value], {}, (definer(cls, "__setattr__"), owner))
+        return
+    set_generic(lw, owner, name, value)
+
+
+def set_generic(lw: Lowering, owner: Any, name: str, value: Any) -> None:
+    """What ``object.__setattr__(owner, name, value)`` does, and that of Cells."""
+    cls = type(owner)
     static = class_attribute(cls, name)
     if isinstance(static, property) and isinstance(static.fset, FunctionType) and not operators.is_ours(static.fset):
         lw.outside.class_attribute(cls, name)
@@ -303,12 +316,18 @@ def _delete(lw: Lowering, node: Any) -> None:
             lw.change(owner)
             del owner[index]
         else:
-            raise SideEffectError(
-                "an attribute cannot be deleted in compiled code",
-                code="AC1606",
-                loc=lw.place(target),
-                hint="set it to None",
-            )
+            _delete_attribute(lw, lw.expr(target.value), target)
+
+
+def _delete_attribute(lw: Lowering, owner: Any, target: Any) -> None:
+    if is_dynamic(owner) or type(owner) is LocalObject:
+        raise SideEffectError(
+            f"an attribute of a {describe(owner)} cannot be deleted in compiled code",
+            code="AC1606",
+            loc=lw.place(target),
+            hint="set it to None",
+        )
+    attributes.delete(lw, owner, target.attr)
 
 
 # ---------------------------------------------------------------------------------------------------- raise, assert
@@ -344,4 +363,4 @@ def _failure(lw: Lowering, node: Any) -> Any:
     return NewException(AssertionError, tuple(args), {})
 
 
-__all__ = ["assign_state", "make_closure", "set_attribute", "set_item", "store"]
+__all__ = ["assign_state", "make_closure", "set_attribute", "set_generic", "set_item", "store"]

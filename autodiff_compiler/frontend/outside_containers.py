@@ -1,0 +1,238 @@
+"""Lists, dicts and sets from outside that compiled code changes: state of the call, written back at its end.
+
+A container that is going to be changed is *opened*: wherever it is met, a list, dict or set of compiled code stands for
+it, so that all its aliases are one object, branches join it and loops carry it.  The first change is found out when it
+may have been read already, so the function is compiled once more with that knowledge.  A list that only grows is not
+looked at (`GrowingList`), so it may be longer at each call.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from typing import Any, Protocol
+
+from ..errors import SideEffectError
+from .guards import content_of
+from .inputs import Again, Foreknown
+from .joins import same_static
+from .values import GrowingList, LocalDict, LocalList, LocalSet, parts, rebuild, usable
+
+__all__ = ["Opened", "OutsideContainers", "Standing", "elements_of", "held_in", "to_write"]
+
+_KINDS: tuple[type, ...] = (list, dict, set)
+
+
+class _Reading(Protocol):
+    """How compiled code reads what is outside (see `outside`)."""
+
+    #: the containers found there that stay what they are: their keys, what they are called, how to find them, and they
+    containers: list[tuple[tuple[Any, ...], str, Callable[[], Any], Any]]
+
+    def read(self, value: Any, key: tuple[Any, ...], what: str, fetch: Callable[[], Any]) -> Any: ...
+    def guard(self, key: tuple[Any, ...], what: str, fetch: Callable[[], Any], expected: Any) -> None: ...
+    def number(self, key: tuple[Any, ...], what: str, fetch: Callable[[], Any], kind: type) -> Any: ...
+
+
+@dataclass(frozen=True, eq=False)
+class Standing:
+    """An object from outside that leaves the call as itself: a result that holds it holds that very object."""
+
+    source: Any
+
+
+@dataclass(eq=False)
+class Opened:
+    """A container from outside, what stands for it, and what that held at the entry."""
+
+    owner: Any
+    local: Any
+    what: str
+    entry: Any
+    #: whether another content than that of the entry has been noted (see `commits`)
+    noted: bool = False
+
+    @property
+    def grows(self) -> bool:
+        """Whether what stands for it are the elements that are appended."""
+        return isinstance(self.local, GrowingList)
+
+    @property
+    def is_changed(self) -> bool:
+        """Whether it holds here what it did not hold at the entry."""
+        return self.local.broken is not None or not _same(self.entry, held_in(self.local))
+
+
+class OutsideContainers:
+    """The containers from outside that one compilation has met opened."""
+
+    def __init__(self, known: Foreknown, outside: _Reading) -> None:
+        self._known, self._outside = known, outside
+        self._opened: dict[int, Opened] = {}
+        self._of_local: dict[int, Opened] = {}
+        self._tuples: dict[int, tuple[Any, Any]] = {}
+
+    # ------------------------------------------------------------------------------------------- opening
+    def holds(self, value: Any) -> bool:
+        """Whether a value from outside is or holds a container that compiled code changes."""
+        changed = self._known.containers
+        if not changed or not isinstance(value, (*_KINDS, tuple)):
+            return False
+        return any(id(part) in changed for part in parts(value))
+
+    def opened(self, value: Any, what: str) -> Any:
+        """What stands in compiled code for a value from outside that `holds` says yes to."""
+        if isinstance(value, tuple):
+            if id(value) not in self._tuples:
+                items = [self._element(value, i, v, what) for i, v in enumerate(value)]
+                self._tuples[id(value)] = value, rebuild(value, items)
+            return self._tuples[id(value)][1]
+        if id(value) not in self._opened:
+            found = self._open(value, what)
+            self._opened[id(value)] = self._of_local[id(found.local)] = found
+        return self._opened[id(value)].local
+
+    def _open(self, owner: Any, what: str) -> Opened:
+        if type(owner) not in _KINDS:
+            raise self.refusal(owner, what)
+        if isinstance(owner, set):
+            self._outside.guard(("form", id(owner)), what, lambda: owner, content_of(owner))
+            local: Any = LocalSet(owner)
+        elif isinstance(owner, dict):
+            self._outside.guard(("form", id(owner)), f"keys of {what}", lambda: [*owner], content_of([*owner]))
+            local = LocalDict({k: self._element(owner, k, v, what) for k, v in owner.items()})
+        elif id(owner) in self._known.containers and id(owner) not in self._known.read:
+            local = GrowingList()
+        else:
+            self._outside.guard(("form", id(owner)), f"length of {what}", lambda: len(owner), len(owner))
+            local = LocalList([self._element(owner, i, v, what) for i, v in enumerate(owner)])
+        if isinstance(local, GrowingList):
+            local.begin(functools.partial(self._read, owner))
+        local.serial = -1  # older than all that compiled code makes, so that every region notes its changes
+        return Opened(owner, local, what, held_in(local))
+
+    def _element(self, owner: Any, index: Any, value: Any, what: str) -> Any:
+        key, name = ("item", id(owner), repr(index)), f"{what}[{index!r}]"
+
+        def fetch() -> Any:
+            return owner[index]
+
+        if (id(owner), index) in self._known.numbers and type(value) in (int, float):
+            return self._outside.number(key, name, fetch, type(value))
+        return self._outside.read(value, key, name, fetch)
+
+    def _read(self, owner: Any) -> None:
+        """A list that grew so far is looked at, or changed in another way."""
+        raise Again(replace(self._known, read=self._known.read | {id(owner)}))
+
+    # ------------------------------------------------------------------------------------------- changes
+    def open_for_change(self, owner: Any) -> None:
+        """To be called before a container is changed that compiled code has not made: compiles anew with it opened.
+
+        It returns if that cannot be: the container was not found outside, but made while compiling or given as an
+        argument, or reached by a way that does not open it.
+        """
+        found = any(part is owner for *_, top in self._outside.containers for part in _all_in(top))
+        if type(owner) in _KINDS and found and id(owner) not in self._known.containers:
+            raise Again(replace(self._known, containers=self._known.containers | {id(owner)}))
+
+    @staticmethod
+    def refusal(owner: Any, what: str) -> SideEffectError:
+        """The error for a container of a class of its own."""
+        return SideEffectError(
+            f"{what} is, or is held by, a {type(owner).__name__} that came from outside: it cannot be changed in "
+            "compiled code",
+            code="AC1602",
+            hint="use a plain list, dict or set, or return the new value",
+        )
+
+    def of_outside(self, local: Any) -> Opened | None:
+        """The container from outside that a container of compiled code stands for."""
+        return self._of_local.get(id(local))
+
+    def pending(self) -> list[Opened]:
+        """Those that were changed on the way to the present place."""
+        return [x for x in self._opened.values() if x.noted or x.is_changed]
+
+    def final(self) -> list[Opened]:
+        """Those that are to be written back at the exit.
+
+        A number that is another one then is known at run time only, since it would be another one at each call.
+        """
+        changed = [x for x in self._opened.values() if x.is_changed]
+        for x in changed:
+            usable(x.local)
+        numbers = {(id(x.owner), index) for x in changed for index in _numbers_changed(x)} - self._known.numbers
+        if numbers:
+            raise Again(replace(self._known, numbers=self._known.numbers | numbers))
+        return changed
+
+    def guard_aliases(self) -> None:
+        """At the end: what was read as a container that stays what it is must be none of those that are changed."""
+        changed = {id(x.owner) for x in self._opened.values() if x.is_changed or x.noted}
+        if not changed:
+            return
+
+        def apart(fetch: Callable[[], Any]) -> bool:
+            return not any(id(part) in changed for part in _all_in(fetch()))
+
+        for key, what, fetch, _ in self._outside.containers:
+            guard = functools.partial(apart, fetch)
+            self._outside.guard(("apart", *key), f"whether {what} is changed", guard, True)
+
+
+def _all_in(value: Any) -> Iterator[Any]:
+    if isinstance(value, functools.partial):
+        yield from parts((value.args, value.keywords))
+    else:
+        yield from parts(value)
+
+
+def held_in(local: Any) -> Any:
+    """A copy of what a container of compiled code holds; of one that grows, of what was appended."""
+    return list.copy(local) if isinstance(local, list) else local.copy()
+
+
+def elements_of(held: Any) -> list[Any]:
+    """The elements of what a container holds; the values of a dict."""
+    return [*held.values()] if isinstance(held, dict) else [*held]
+
+
+def to_write(opened: Opened) -> Any:
+    """The content that is to be written back, as a value that results are made of."""
+    held = held_in(opened.local)
+    if isinstance(held, set):
+        return LocalSet(held)
+    if isinstance(held, dict):
+        return LocalDict({k: _standing(v) for k, v in held.items()})
+    return LocalList(map(_standing, held))
+
+
+def _standing(x: Any) -> Any:
+    """An element to be written back; what was there and is none of compiled code stays that very object."""
+    own = isinstance(x, LocalList | LocalDict | LocalSet)
+    return Standing(x) if isinstance(x, (*_KINDS, frozenset)) and not own else x
+
+
+def _same(entry: Any, held: Any) -> bool:
+    if isinstance(entry, set):
+        return {(type(x), x) for x in entry} == {(type(x), x) for x in held}
+    if len(entry) != len(held):
+        return False
+    if isinstance(entry, list):
+        return all(a is b for a, b in zip(entry, held, strict=True))
+    pairs = zip(entry.items(), held.items(), strict=True)
+    return all(same_static(j, k) and a is b for (j, a), (k, b) in pairs)
+
+
+def _numbers_changed(opened: Opened) -> Iterator[Any]:
+    """The keys or indices under which there was a number at the entry, and is another one now."""
+    entry, now = opened.entry, opened.local
+    if opened.grows or isinstance(entry, set) or len(entry) != len(now):
+        return
+    for index in entry if isinstance(entry, dict) else range(len(entry)):
+        if isinstance(entry, list) or index in now:
+            was = entry[index]
+            if type(was) in (int, float) and not same_static(was, now[index]):
+                yield index
