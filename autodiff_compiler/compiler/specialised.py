@@ -84,7 +84,7 @@ class Specialised:
         templates = [lowered.result, *contents]
         #: puts the result, the attributes and containers together at once, where they may hold one list
         self._finish_all: Any = None
-        if any(isinstance(part, LocalList | LocalDict) for t in templates[1:] for part in parts(t)):
+        if lowered.containers or any(isinstance(x, LocalList | LocalDict) for t in templates[1:] for x in parts(t)):
             self._finish_all = lambda results, inputs: _built(templates, results, inputs, {})
         self._attributes = [(owner, name, _finisher(template)) for owner, name, template in lowered.attributes]
         #: whether the program depends on its arguments alone, and changes nothing
@@ -193,6 +193,16 @@ class Specialised:
             if any(not same_hooks(registered_on(inputs[i]), expected) for i, expected in hooks.items()):
                 return False
         return pattern is None or pattern_of([*map(id, leaves), *[id(fetch()) for fetch in self._fetch]]) == pattern
+
+    def check_apart(self, arguments: Any) -> None:
+        """SideEffectError if an argument is, or holds, a container from outside that the program changes."""
+        changed = {id(owner) for owner, _, _ in self.lowered.containers}
+        if changed and any(id(part) in changed for part in parts(arguments)):
+            raise SideEffectError(
+                "a list, dict or set is an argument of compiled code that reaches it from outside, too, and changes it",
+                code="AC1602",
+                hint="give the function a copy, or let it use one of the two",
+            )
 
     def __call__(self, leaves: Sequence[Tensor]) -> Any:
         if self._alone:

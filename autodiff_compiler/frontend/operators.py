@@ -22,7 +22,7 @@ from ..errors import (
     shown_as,
 )
 from ..ir.build import current
-from ..ir.primitive import METHODS, PROPERTIES, F
+from ..ir.primitive import METHODS, PROPERTIES, F, trace
 from ..ir.types import TensorType
 from ..primitives.in_place import IN_PLACE
 from ..runtime.parameter import Parameter
@@ -154,6 +154,13 @@ def settled_index(lw: Lowering, index: Any) -> Any:
         bounds = [_bound(lw, index, name) for name in ("start", "stop", "step")]
         return index if all(isinstance(b, int | None) for b in bounds) else slice(*bounds)
     return index if isinstance(index, int) or is_dynamic(index) else as_index(lw, index)
+
+
+def element_index(lw: Lowering, index: Any) -> Any:
+    """An index into a list or tuple: a Tensor whose element is known while compiling is that number."""
+    index = settled_index(lw, as_index(lw, index))
+    known = trace.builder.known(index.value) if type(index) is TensorVar else None
+    return index if known is None or known.size != 1 else int(known.item())
 
 
 def _bound(lw: Lowering, index: slice, name: str) -> Any:
@@ -507,7 +514,7 @@ def subscript(lw: Lowering, owner: Any, index: Any) -> Any:
             if method is not None:
                 return lw.call_python(method, [owner, index], {})
         else:
-            index = settled_index(lw, as_index(lw, index))
+            index = element_index(lw, index)
         if not is_static(index):
             if isinstance(owner, dict):
                 require_static(index, "a dictionary key")

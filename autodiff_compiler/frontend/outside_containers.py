@@ -10,18 +10,19 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 from ..errors import SideEffectError
 from .guards import content_of
 from .inputs import Again, Foreknown
 from .joins import same_static
-from .values import GrowingList, LocalDict, LocalList, LocalSet, parts, rebuild, usable
+from .values import GrowingList, LocalDict, LocalList, LocalSet, is_dynamic, parts, rebuild, record_fields, usable
 
 __all__ = ["Opened", "OutsideContainers", "Standing", "elements_of", "held_in", "to_write"]
 
 _KINDS: tuple[type, ...] = (list, dict, set)
+_OWN = (LocalList, LocalDict, LocalSet)
 
 
 class _Reading(Protocol):
@@ -52,6 +53,8 @@ class Opened:
     entry: Any
     #: whether another content than that of the entry has been noted (see `commits`)
     noted: bool = False
+    #: the indices of a list that were assigned to
+    assigned: set[int] = field(default_factory=set)
 
     @property
     def grows(self) -> bool:
@@ -151,6 +154,12 @@ class OutsideContainers:
         """The container from outside that a container of compiled code stands for."""
         return self._of_local.get(id(local))
 
+    def note_assigned(self, local: Any, index: Any) -> None:
+        """To be called where an element of a list is assigned."""
+        opened = self.of_outside(local)
+        if opened is not None and isinstance(local, list) and isinstance(index, int):
+            opened.assigned.add(range(len(local))[index])
+
     def pending(self) -> list[Opened]:
         """Those that were changed on the way to the present place."""
         return [x for x in self._opened.values() if x.noted or x.is_changed]
@@ -210,9 +219,11 @@ def to_write(opened: Opened) -> Any:
 
 
 def _standing(x: Any) -> Any:
-    """An element to be written back; what was there and is none of compiled code stays that very object."""
-    own = isinstance(x, LocalList | LocalDict | LocalSet)
-    return Standing(x) if isinstance(x, (*_KINDS, frozenset)) and not own else x
+    """An element to be written back; a container that was there and is none of compiled code stays that very object."""
+    if isinstance(x, _OWN) or not isinstance(x, (*_KINDS, tuple, frozenset)):
+        return Standing(x) if record_fields(x) is not None else x
+    own = isinstance(x, tuple) and any(isinstance(p, _OWN) or is_dynamic(p) for p in parts(x))
+    return rebuild(x, list(map(_standing, x))) if own else Standing(x)
 
 
 def _same(entry: Any, held: Any) -> bool:
@@ -227,11 +238,11 @@ def _same(entry: Any, held: Any) -> bool:
 
 
 def _numbers_changed(opened: Opened) -> Iterator[Any]:
-    """The keys or indices under which there was a number at the entry, and is another one now."""
+    """The keys, or indices assigned to, under which there was a number at the entry, and is another one now."""
     entry, now = opened.entry, opened.local
     if opened.grows or isinstance(entry, set) or len(entry) != len(now):
         return
-    for index in entry if isinstance(entry, dict) else range(len(entry)):
+    for index in entry if isinstance(entry, dict) else opened.assigned:
         if isinstance(entry, list) or index in now:
             was = entry[index]
             if type(was) in (int, float) and not same_static(was, now[index]):

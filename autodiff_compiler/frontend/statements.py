@@ -215,10 +215,13 @@ def set_item(lw: Lowering, owner: Any, index: Any, value: Any) -> None:
         lw.call_python(method, [owner, index, value], {})
         return
     operators.check_local(lw, owner)
+    if isinstance(owner, list):
+        index = operators.element_index(lw, index)
     code = "AC1305" if isinstance(owner, list) else None
     operators.require_static(index, "an index into a Python container", code)
     lw.change(owner)
     owner[index] = value
+    lw.outside.changed.note_assigned(owner, index)
     attributes.check_elements(lw, owner)
 
 
@@ -312,6 +315,8 @@ def _delete(lw: Lowering, node: Any) -> None:
                 immutable: Any = owner.kind() if type(owner) is Weak else owner
                 del immutable[0]  # raises what Python raises
             operators.check_local(lw, owner)
+            if isinstance(owner, list):
+                index = operators.element_index(lw, index)
             operators.require_static(index, "an index into a Python container")
             lw.change(owner)
             del owner[index]

@@ -150,9 +150,12 @@ class JitFunction:
                         self._shorten(entry, args)
                 elif entry.may_be_short and not kwargs and is_of_method(key, args, leaves):
                     self._shorten_method(entry, args)
+                entry.check_apart((args, kwargs))
                 return entry(leaves)
         self._misses += 1
-        return self._compiled(key, leaves, args, kwargs)(leaves)
+        entry = self._compiled(key, leaves, args, kwargs)
+        entry.check_apart((args, kwargs))
+        return entry(leaves)
 
     def _shorten(self, entry: Specialised, args: tuple[Any, ...]) -> None:
         """Opens the short way into a compiled form that a call has reached by the long one."""

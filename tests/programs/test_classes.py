@@ -390,9 +390,8 @@ def test_functions_that_change_a_list_change_it_in_compiled_code():
     x = ms.Tensor(X)
     assert_same(ms.jit(heaps)(x), heaps(x), "heaps")
     outside = [2, 1]
-    with pytest.raises(CompileError, match="AC1602"):
-        ms.jit(lambda x: (heapq.heapify(outside), x))(x)
-    assert outside == [2, 1]
+    ms.jit(lambda x: (heapq.heapify(outside), x))(x)
+    assert outside == [1, 2]
     with pytest.raises(CompileError, match="AC1602"):
         ms.jit(lambda x: (collections.deque([1]).append(2), x))(x)
 

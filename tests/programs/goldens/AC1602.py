@@ -5,15 +5,13 @@ from autodiff_compiler import Tensor, jit, nn, ops
 
 x = Tensor(np.array([1.0, 2.0, 3.0], np.float32))
 
-history = []
-
 
 @jit
-def f(x):
+def f(x, history):
     history.append(x)
 #> history.append(x)
     return x
 
 
 def fails():
-    f(x)
+    f(x, [])

@@ -6,20 +6,13 @@ from autodiff_compiler import Tensor, jit, nn, ops
 x = Tensor(np.array([1.0, 2.0, 3.0], np.float32))
 
 class Config:
-    def __init__(self):
-        self.rate = 0.1
-
-    def __setattr__(self, name, value):
-        object.__setattr__(self, name, value)
-
-
-config = Config()
+    rate = 0.1
 
 
 @jit
 def f(x):
-    config.rate = x.sum()
-#> config.rate = x.sum()
+    Config.rate = x.sum()
+#> Config.rate = x.sum()
     return x
 
 
