@@ -69,7 +69,8 @@ def _label(lw: Lowering, obj: Any) -> str:
     name = name_of(lw, obj, local=True)
     if type(obj) is TensorVar:
         return f"`{name}`, assigned to by index," if name else "a Tensor assigned to by index"
-    return f"the {type(obj).__name__} `{name}`" if name else "a container"
+    opened = lw.outside.changed.of_outside(obj)
+    return opened.what if opened is not None else f"the {type(obj).__name__} `{name}`" if name else "a container"
 
 
 @dataclass

@@ -231,7 +231,8 @@ def _joined_content(lw: Lowering, join: Join, a: Arm, b: Arm, obj: Any, x: Any, 
             return join.with_undef(staying, others)
     known = name_of(lw, obj, local=True)
     name = f"'{known}'" if known else f"an object changed in a branch ({describe(obj)})"
-    name = obj.label if type(obj) is AttributeVar else name
+    opened = lw.outside.changed.of_outside(obj)
+    name = obj.label if type(obj) is AttributeVar else name if opened is None else opened.what
     try:
         return join.join(x, y, name)
     except CompileError as error:  # of interest only to who reads it

@@ -21,12 +21,12 @@ from ..ir.primitive import F
 from ..ir.types import TensorType, tensor
 from ..runtime.records import is_named_tuple
 from ..source import Loc
+from .growing import GrowingList
 from .ties import Ties
 from .values import (
     PARAMETERS,
     UNBOUND,
     ArrayVar,
-    GrowingList,
     Held,
     LocalDict,
     LocalList,

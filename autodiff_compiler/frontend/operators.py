@@ -193,8 +193,9 @@ def check_local(lw: Lowering, owner: Any) -> None:
         )
     if not isinstance(owner, LocalList | LocalDict | LocalSet):
         if isinstance(owner, list | dict | set | np.ndarray):
-            if not lw.in_backward:
-                lw.outside.changed.open_for_change(owner)
+            if lw.in_backward:
+                raise _changed_backward(owner)
+            lw.outside.changed.open_for_change(owner)
             name, kind = name_of(lw, owner), type(owner).__name__
             made = lw.outside.made_inside(owner)
             origin = "was made while compiling" if made else OUTSIDE
@@ -204,17 +205,21 @@ def check_local(lw: Lowering, owner: Any) -> None:
             )
         raise TypeError(f"'{type(owner).__name__}' object does not support item assignment")
     if lw.in_backward and lw.outside.changed.of_outside(owner) is not None:
-        raise SideEffectError(
-            f"a {describe(owner)} that {OUTSIDE} cannot be changed by code of the backward pass",
-            code="AC1602",
-            hint="record gradients with a hook (`ops.HookBackward`, `Tensor.register_hook`)",
-        )
+        raise _changed_backward(owner)
     if owner.locked:
         raise SideEffectError(
             f"a {describe(owner)} that {owner.locked} cannot be changed in compiled code",
             code="AC1602",
             hint="copy it first",
         )
+
+
+def _changed_backward(owner: Any) -> SideEffectError:
+    return SideEffectError(
+        f"a {describe(owner)} that {OUTSIDE} cannot be changed by code of the backward pass",
+        code="AC1602",
+        hint="record gradients with a hook (`ops.HookBackward`, `Tensor.register_hook`)",
+    )
 
 
 # ---------------------------------------------------------------------------------------------------- operators

@@ -14,10 +14,11 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 from ..errors import SideEffectError
+from .growing import GrowingList
 from .guards import content_of
 from .inputs import Again, Foreknown
 from .joins import same_static
-from .values import GrowingList, LocalDict, LocalList, LocalSet, is_dynamic, parts, rebuild, record_fields, usable
+from .values import LocalDict, LocalList, LocalSet, is_dynamic, parts, rebuild, record_fields, usable
 
 __all__ = ["Opened", "OutsideContainers", "Standing", "elements_of", "held_in", "to_write"]
 
@@ -144,8 +145,8 @@ class OutsideContainers:
     def refusal(owner: Any, what: str) -> SideEffectError:
         """The error for a container of a class of its own."""
         return SideEffectError(
-            f"{what} is, or is held by, a {type(owner).__name__} that came from outside: it cannot be changed in "
-            "compiled code",
+            f"{what}, a {type(owner).__name__} that came from outside, cannot be changed in compiled code, nor what it "
+            "holds",
             code="AC1602",
             hint="use a plain list, dict or set, or return the new value",
         )

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..errors import CompileError, InternalCompilerError, UnsupportedSyntaxError, shown_as
+from ..errors import CompileError, UnsupportedSyntaxError, shown_as
 from ..ir.core import Unknown, Value
 from ..ir.types import TensorType
 from ..primitives.family import Weak
@@ -34,7 +34,6 @@ __all__ = [
     "AttributeVar",
     "Cursor",
     "DictView",
-    "GrowingList",
     "Held",
     "Leaf",
     "LocalDict",
@@ -185,36 +184,6 @@ class LocalList(list):
     def __init__(self, items: Any = (), marked: bool = False) -> None:
         super().__init__(items)
         _begin(self, marked)
-
-
-class GrowingList(LocalList):
-    """What is appended to a list from outside whose content is not known while compiling.
-
-    Whoever looks at the list, or changes it in another way, calls `on_read`, which compiles anew.
-    """
-
-    __slots__ = ("on_read",)
-
-    def begin(self, on_read: Callable[[], Any]) -> None:
-        """Sets what is to be called."""
-        self.on_read = on_read
-
-    def __iadd__(self, items: Any) -> GrowingList:
-        list.extend(self, items)
-        return self
-
-
-def _reading(self: GrowingList, *args: Any, **kwargs: Any) -> Any:
-    raise InternalCompilerError(f"what is read is not known: {self.on_read()}")
-
-
-for _name in (
-    *("__len__", "__iter__", "__getitem__", "__contains__", "__reversed__", "__add__", "__mul__", "__rmul__"),
-    *("__imul__", "__eq__", "__ne__", "__lt__", "__le__", "__gt__", "__ge__", "__setitem__", "__delitem__"),
-    *("copy", "count", "index", "insert", "pop", "remove", "clear", "sort", "reverse"),
-):
-    setattr(GrowingList, _name, _reading)
-GrowingList.__name__ = "list"
 
 
 @shown_as("dict")
@@ -605,8 +574,8 @@ def describe(x: Any) -> str:
         return f"{type(x).__name__} {x!r}" if x is not None else "None"
     if isinstance(x, types.ModuleType):
         return f"module {module_name(x)!r}"
-    if type(x) is GrowingList:
-        return "list"
+    if isinstance(x, LocalList) and type(x) is not LocalList:
+        return "list"  # how long it is is not known
     if isinstance(x, tuple | list | dict):
         kind = "dict" if isinstance(x, dict) else ("list" if isinstance(x, list) else "tuple")
         return f"{kind} of {len(x)}"
