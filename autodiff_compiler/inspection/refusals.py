@@ -13,7 +13,6 @@ import numpy as np
 
 from ..errors import CompileError, MissingAttributeError, SideEffectError, UnsupportedCallError, did_you_mean
 from ..frontend import lower as _rules  # noqa: F401  (which functions have rules of their own)
-from ..frontend.attributes import no_state
 from ..frontend.calls import may_be_made, plain_class, refuse_class
 from ..frontend.containers import without_order
 from ..frontend.control import unordered
@@ -131,8 +130,6 @@ class Reader:
                 self._name(node, scopes, tree)
             case gast.Attribute(ctx=gast.Load()):
                 self._attribute(node, scopes, tree)
-            case gast.Attribute(ctx=gast.Store() | gast.Del()):
-                self._written(node, scopes, tree)
             case gast.Call():
                 self._call(node, scopes, tree)
             case gast.Subscript(ctx=gast.Store() | gast.Del()):
@@ -257,30 +254,27 @@ class Reader:
 
     # ------------------------------------------------------------------------------------------- changes
     def _change(self, owner: Any, node: Any, method: str, scopes: Scopes, tree: SourceTree) -> bool:
-        """Notes the change of a container or array that was made outside; says whether it is one."""
+        """Notes the change of an array, or container of a class of its own, from outside; says whether it is a container.
+
+        Plain lists, dicts and sets may be changed.
+        """
         found = self._object(owner, scopes)
         match owner:
             case gast.Name(id=name):
                 hint = f"change a copy under another name (`new_{name} = {name}.copy()`), and return that"
             case gast.Attribute(value=gast.Name(id="self"), attr=attribute):
                 name = f"self.{attribute}"
-                hint = f"bind a new one (`{name} = [*{name}, ...]`), or return the new value"
-                if not isinstance(found, list):
-                    hint = f"change a copy under another name (`new = {name}.copy()`), and return that"
+                hint = f"change a copy under another name (`new = {name}.copy()`), and return that"
             case _:
                 return False
         kinds = (list, dict, set) if method else (list, dict, set, np.ndarray)
         if not isinstance(found, kinds) or not hasattr(found, method or "copy"):
             return False
+        if type(found) in (list, dict, set):
+            return True
         text = f"the {type(found).__name__} `{name}`, which came from outside, cannot be changed in compiled code"
         self._refuse(SideEffectError(text, code="AC1602", hint=hint), node, tree)
         return True
-
-    def _written(self, node: Any, scopes: Scopes, tree: SourceTree) -> None:
-        """Notes the write of an attribute of an object from outside whose class is a plain one of the file."""
-        cls = self._object(node.value, scopes)
-        if isinstance(cls, gast.ClassDef) and _is_plain(cls) and node.attr not in _descriptors(cls):
-            self._refuse(no_state(f"{cls.name} object", node.attr), node, tree)
 
 
 #: What `threading` gives has no class with a name.
@@ -290,15 +284,6 @@ _LOCKS = (type(threading.Lock()), type(threading.RLock()))
 def _is_plain(cls: Any) -> bool:
     """Whether a class of the file is neither a Cell nor a record nor marked in any way."""
     return not (cls.bases or cls.keywords or cls.decorator_list)
-
-
-def _descriptors(cls: Any) -> set[str]:
-    """The names that the body of a class may make properties: by a decorator, or by what is computed there."""
-    found = {s.name for s in cls.body if isinstance(s, gast.FunctionDef) and s.decorator_list}
-    for s in cls.body:
-        if isinstance(s, gast.Assign | gast.AnnAssign) and not isinstance(s.value, gast.Constant):
-            found |= {n.id for n in gast.walk(s) if isinstance(n, gast.Name)}
-    return found
 
 
 def _is_set(node: Any, scopes: Scopes) -> bool:

@@ -105,8 +105,6 @@ REFUSED = {
     "unknown function of a module": ("ops.softmaxx(x)", "AC1203", "ops.softmaxx"),
     "missing argument": ("scaled(x)", "AC1204", "scaled(x)"),
     "wrong argument": ("scaled(x, 2, factro=3)", "AC1204", "scaled(x, 2, factro=3)"),
-    "outside list": ("history.append(x)", "AC1602", "history.append(x)"),
-    "outside set": ("seen.add(1)", "AC1602", "seen.add(1)"),
     "new layer": ("nn.Dense(2, 3)", "AC1803", "nn.Dense(2, 3)"),
     "new layer of the file": ("Block()", "AC1803", "Block()"),
     "new Parameter": ("Parameter(x)", "AC1803", "Parameter(x)"),
@@ -133,7 +131,6 @@ def test_expressions_that_are_listed(listed, expression, code, text):
 BODIES = {
     "element of an array": ("table[0] = 1\nreturn x", "AC1602", "table[0]"),
     "element of an array deleted": ("del table[0]\nreturn x", "AC1602", "table[0]"),
-    "attribute of a plain object": ("thing.k = 1\nreturn x", "AC1606", "thing.k"),
     "lock": ("with lock:\n    return x", "AC1108", "lock"),
     "set by its name": ("a = {1, 2}\nfor v in a:\n    x = x * v\nreturn x", "AC1105", "a"),
     "set unpacked": ("a, b = {1, 2}\nreturn x", "AC1105", "a, b = {1, 2}"),
@@ -292,11 +289,7 @@ def test_changes_of_an_attribute(listed):
                 del self.log[0]
                 return x
     """
-    assert listed(program) == [
-        ("AC1602", "self.log.append(x)"),
-        ("AC1602", 'self.table["a"]'),
-        ("AC1602", "self.log[0]"),
-    ]
+    assert listed(program) == []
 
 
 def test_what_encloses_a_compiled_function_is_outside(listed):
@@ -315,18 +308,18 @@ def test_what_encloses_a_compiled_function_is_outside(listed):
                 g()
                 return mine
     """
-    assert listed(program) == [("AC1601", "n"), ("AC1602", "kept.append(x)")]
+    assert listed(program) == [("AC1601", "n")]
 
 
 def test_everything_at_once_and_exit_status(tmp_path, capsys):
     path = tmp_path / "model.py"
-    path.write_text(HEAD + "@jit\ndef f(x):\n    y = x * time.time() * nothing\n    history.append(y)\n    return y\n")
+    path.write_text(HEAD + "@jit\ndef f(x):\n    y = x * time.time() * nothing\n    table[0] = 1.0\n    return y\n")
     assert main(["check", str(path)]) == 1
     shown = capsys.readouterr().out
     places = [shown.index(word) for word in ("[AC1604]", "[AC1201]", "[AC1602]")]
     assert places == sorted(places)
     assert shown.count("instead:") == 3
-    assert "new_history = history.copy()" in shown
+    assert "new_table = table.copy()" in shown
     assert shown.endswith(f"3 problems in 2 functions of {path}\n")
     assert main(["check", "--json", str(path)]) == 1
     assert [e["code"] for e in json.loads(capsys.readouterr().out)["errors"]] == ["AC1604", "AC1201", "AC1602"]
@@ -366,12 +359,7 @@ def test_changes_by_methods_called_by_name(listed):
             return x
         """
     )
-    assert found == [
-        ("AC1602", "history.append(x)"),
-        ("AC1602", 'settings.__setitem__("a", x)'),
-        ("AC1602", "dict.update(settings, a=x)"),
-        ("AC1602", "list.append(history, x)"),
-    ]
+    assert found == []
 
 
 NOTHING_FOR_SURE = {
@@ -458,7 +446,7 @@ def test_an_attribute_that_is_bound_again_is_not_known(listed, statement):
 
     def __init__(self):
         super().__init__()
-        self.items = []
+        self.items = np.zeros(3)
         {statement}
 """
     path_program = program.replace("\n        " + statement, "")
@@ -467,9 +455,9 @@ def test_an_attribute_that_is_bound_again_is_not_known(listed, statement):
 
 
 def test_attributes_of_classes_that_have_nothing_to_do_with_each_other(listed):
-    one = "class {}(nn.Cell):\n    def __init__(self):\n        super().__init__()\n        self.log = []\n"
-    append = "    def construct(self, x):\n        self.log.append(x)\n        return x\n"
-    found = [("AC1602", "self.log.append(x)")]
+    one = "class {}(nn.Cell):\n    def __init__(self):\n        super().__init__()\n        self.log = np.zeros(3)\n"
+    append = "    def construct(self, x):\n        self.log.sort()\n        return x\n"
+    found = [("AC1602", "self.log.sort()")]
     assert listed(one.format("A") + append + one.format("B")) == found
     assert listed(one.format("A") + append + one.format("B").replace("nn.Cell", "A")) == []
 
@@ -484,12 +472,12 @@ def test_an_attribute_that_is_a_constant(listed):
             def construct(self, x):
                 if self.debug:
                     self.nothing(x)
-                    history.append(x)
+                    queue.append(x)
                 if self.loud:
-                    settings["x"] = x
+                    table[0] = 1.0
                 return x
     """
-    assert listed(program) == [("AC1602", 'settings["x"]')]
+    assert listed(program) == [("AC1602", "table[0]")]
 
 
 def test_what_arguments_decide_is_listed(listed):
@@ -499,18 +487,18 @@ def test_what_arguments_decide_is_listed(listed):
             global CHANGED
             CHANGED = True
         def log(x):
-            history.append(x)
+            queue.append(x)
         @jit
         def f(x, debug=False):
             if debug:
                 log(x)
             if CHANGED:
-                seen.add(1)
+                table.sort()
             def later(v):
-                settings["v"] = v
+                table[0] = 1.0
             return [g(x) for g in (later,)]
     """
-    assert listed(program) == [("AC1602", "history.append(x)"), ("AC1602", "seen.add(1)"), ("AC1602", 'settings["v"]')]
+    assert listed(program) == [("AC1602", "queue.append(x)"), ("AC1602", "table.sort()"), ("AC1602", "table[0]")]
 
 
 def test_constants_in_functions_that_are_always_called(listed):
