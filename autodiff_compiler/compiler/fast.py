@@ -148,7 +148,7 @@ def obstacle(entry: Specialised) -> str:
     if attributes or not all(isinstance(state, Tensor) for state in entry.states_written):
         named = dict.fromkeys(f"{type(owner).__name__}.{name}" for owner, name in attributes)
         return f"the program sets attributes{': ' * bool(named)}{', '.join(named)}"
-    if lowered.containers:
+    if lowered.standing:
         return "the program changes lists, dicts or sets from outside"
     if entry.program.commits:
         return "the program writes states and runs Python in between, which may see them, or raise an exception"

@@ -46,7 +46,8 @@ class Recalled(Lowered):
     def __init__(self, note: dict[str, Any], guards: list[Any], again: Callable[[], Lowered]) -> None:
         self.guards, self.result, self._again = guards, _result(note["result"]), again
         self.captures, self.states, self.writes, self.pattern = [], {}, [], None
-        self.hooks, self.attributes, self.containers, self.sites, self.after_host = {}, [], [], {}, []
+        self.hooks, self.attributes, self.sites, self.after_host = {}, [], {}, []
+        self.containers, self.standing = [], []
         #: the name of its program among those kept, and how many arguments that takes
         self.program, self.count = str(note["program"]), int(note["arguments"])
 
@@ -99,8 +100,8 @@ class Call:
         from ..backends.native.cache import keep_record, record
 
         nothing = (lowered.captures, lowered.states, lowered.writes, lowered.hooks, lowered.sites)
-        nothing = (*nothing, lowered.attributes, lowered.containers)
-        if lowered.told or lowered.pattern is not None or lowered.module.callables or any(nothing):
+        changed = lowered.attributes or lowered.standing
+        if lowered.told or lowered.pattern is not None or lowered.module.callables or changed or any(nothing):
             return
         try:
             read = _read(lowered, self._describer())

@@ -29,11 +29,13 @@ class Shown:
     and `take_back` puts it into the old ones in the end; and a write of the function's goes to a copy and is found.
     """
 
-    def __init__(self, lowered: Lowered, inputs: Sequence[Tensor], write_back: WriteBack) -> None:
+    def __init__(
+        self, lowered: Lowered, inputs: Sequence[Tensor], owners: Sequence[Any], write_back: WriteBack
+    ) -> None:
         self._lowered, self._inputs, self._write_back = lowered, inputs, write_back
         self._before: dict[int, tuple[Tensor, Array, int]] = {}
         self._at_entry: dict[tuple[int, str], tuple[Any, Any]] = {}
-        self._contents = [(owner, owner.copy()) for owner, _, _ in lowered.containers]
+        self._contents = [(owner, owner.copy()) for owner in owners]
 
     @contextmanager
     def __call__(self, noted: Committed) -> Iterator[None]:

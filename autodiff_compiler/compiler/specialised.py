@@ -6,6 +6,7 @@ import gc
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
+from functools import partial
 from time import perf_counter_ns
 from typing import Any
 
@@ -19,7 +20,6 @@ from ..frontend.after_forward import AttributeCell
 from ..frontend.guards import in_short
 from ..frontend.inputs import pattern_of
 from ..frontend.lower import Arg, Lowered, NumberArgument, Options, Out, State, TensorArgument, lower
-from ..frontend.outside_containers import Standing
 from ..frontend.results import Chosen, Copied, Shared
 from ..frontend.values import LocalDict, LocalList, LocalObject, LocalSet, elements, parts, rebuild, record_fields
 from ..locks import Lock, locks_of
@@ -84,19 +84,20 @@ class Specialised:
         templates = [lowered.result, *contents]
         #: puts the result, the attributes and containers together at once, where they may hold one list
         self._finish_all: Any = None
-        if lowered.containers or any(isinstance(x, LocalList | LocalDict) for t in templates[1:] for x in parts(t)):
-            self._finish_all = lambda results, inputs: _built(templates, results, inputs, {})
+        if lowered.standing or any(isinstance(x, LocalList | LocalDict) for t in templates[1:] for x in parts(t)):
+            self._finish_all = lambda results, inputs, made: _built(templates, results, inputs, made)
         self._attributes = [(owner, name, _finisher(template)) for owner, name, template in lowered.attributes]
         #: whether the program depends on its arguments alone, and changes nothing
-        changes = self._written or lowered.writes or contents or self._commits
+        changes = self._written or lowered.writes or contents or lowered.standing or self._commits
         self._alone = not (self._fetch or self._inputs or changes)
         #: how many results there are besides states; the states read; how the returned value is made of the results
         self.result_count, self.states_read, self.finish = self._results, self._inputs, self._finish
         self._draws = any(generator.owns(state) for state in self._written)
-        owners = [owner for owner, _, _ in (*lowered.attributes, *lowered.containers)]
+        owners = [owner for owner, _, _ in lowered.attributes]
         written = [s for s in self._written if type(s) is not AttributeCell and not generator.owns(s)]
         #: held during a call: two calls that read a state and write it must not overlap
-        self._locks = locks_of([*written, *owners])
+        self._locked = [*written, *owners]
+        self._locks = locks_of(self._locked)
         #: the same with the one that is held while numbers are drawn
         self.all_locks = [*self._locks, *([generator.drawing] if self._draws else [])]
         #: whether machine code may check its calls: what the program is and what it does allow it
@@ -196,7 +197,7 @@ class Specialised:
 
     def check_apart(self, arguments: Any) -> None:
         """SideEffectError if an argument is, or holds, a container from outside that the program changes."""
-        changed = {id(owner) for owner, _, _ in self.lowered.containers}
+        changed = {id(place.fetch()) for place, _, _ in self.lowered.containers}
         if changed and any(id(part) in changed for part in parts(arguments)):
             raise SideEffectError(
                 "a list, dict or set is an argument of compiled code that reaches it from outside, too, and changes it",
@@ -207,56 +208,67 @@ class Specialised:
     def __call__(self, leaves: Sequence[Tensor]) -> Any:
         if self._alone:
             return self._finish(self.program(leaves), leaves)
-        if not self._draws and not self._locks:
+        if not self._draws and not self._locks and not self.lowered.containers:
             return self._run(leaves)
         with ExitStack() as held:
-            for lock in self._locks:
+            for lock in self._locks_of_call():
                 held.enter_context(lock)
             if self._draws:
                 held.enter_context(generator.drawing)  # otherwise two threads would draw the same numbers
             return self._run(leaves)
+
+    def _locks_of_call(self) -> list[Lock]:
+        if not self.lowered.containers:
+            return self._locks
+        return locks_of([*self._locked, *[place.fetch() for place, _, _ in self.lowered.containers]])
 
     def _run(self, leaves: Sequence[Tensor]) -> Any:
         inputs = [*leaves, *[fetch() for fetch in self._fetch]]
         if self.lowered.writes:
             states = [state for state in self._inputs if type(state) is not AttributeCell]
             check_memory([inputs[i] for i, _ in self.lowered.writes], [*inputs, *states])
+        #: the objects from outside that stay themselves, by what stands for them in templates
+        places = {id(place): place.fetch() for place in self.lowered.standing}
         if self._overwritten:
             results = self.program(apart([*inputs, *self._inputs], self._overwritten))
         elif not self._commits:
             results = self.program([*inputs, *self._inputs])
         else:
-            results = self._noting(inputs)
+            results = self._noting(inputs, places)
         for state, new in zip(self._written, results[self._results :], strict=True):
             if type(state) is not AttributeCell:  # the attribute itself is written below
                 replace_value(state, new)
         for i, result in self.lowered.writes:
             replace_value(inputs[i], results[result])
         if self._finish_all is not None:
-            returned, *contents = self._finish_all(results, inputs)
+            returned, *contents = self._finish_all(results, inputs, dict(places))
         else:
             returned = self._finish(results, inputs)
             contents = [finish(results, inputs) for _, _, finish in self._attributes]
         for (owner, name, _), value in zip(self._attributes, contents, strict=False):
             set_attribute(owner, name, value)
-        for (container, grows, _), held in zip(self.lowered.containers, contents[len(self._attributes) :], strict=True):
-            set_content(container, grows, held)
+        for (place, grows, _), held in zip(self.lowered.containers, contents[len(self._attributes) :], strict=True):
+            set_content(places[id(place)], grows, held)
         return returned
 
-    def _noting(self, inputs: list[Tensor]) -> list[Tensor]:
+    def _noting(self, inputs: list[Tensor], places: dict[int, Any]) -> list[Tensor]:
         """Runs the program; if an exception leaves it, what was written by then is written back."""
-        shown = Shown(self.lowered, inputs, self._write_back)
+        write_back = partial(self._write_back, places)
+        owners = [places[id(place)] for place, _, _ in self.lowered.containers]
+        shown = Shown(self.lowered, inputs, owners, write_back)
         with noting(self.lowered.module.states, shown) as noted:
             try:
                 results = self.program([*inputs, *self._inputs])
             except BaseException:
                 shown.take_back()
-                self._write_back(noted, inputs, replace_value)
+                write_back(noted, inputs, replace_value)
                 raise
             shown.take_back()
             return results
 
-    def _write_back(self, noted: Committed, inputs: Sequence[Tensor], replace: Callable[..., None]) -> None:
+    def _write_back(
+        self, places: dict[int, Any], noted: Committed, inputs: Sequence[Tensor], replace: Callable[..., None]
+    ) -> None:
         states = {name: wrap(np.array(array)) for name, array in noted.states.items()}
         rest = [wrap(np.array(array)) for array in noted.rest]
         for name, new in states.items():
@@ -267,13 +279,13 @@ class Specialised:
         site = self.lowered.sites[noted.place]
         for i, result in site.writes:
             replace(inputs[i], rest[result])
-        made: dict[int, Any] = {}
+        made = dict(places)
         written = (*site.attributes, *site.containers)
         contents = [_built(template, rest, inputs, made) for _, _, template in written]
         for (owner, name, _), value in zip(site.attributes, contents, strict=False):
             set_attribute(owner, name, value)
-        for (container, grows, _), held in zip(site.containers, contents[len(site.attributes) :], strict=True):
-            set_content(container, grows, held)
+        for (place, grows, _), held in zip(site.containers, contents[len(site.attributes) :], strict=True):
+            set_content(places[id(place)], grows, held)
 
 
 def apart(inputs: list[Tensor], written: Sequence[int]) -> list[Tensor]:
@@ -359,17 +371,18 @@ def _collector_paused() -> Iterator[None]:
 
 def _built(template: Any, results: list[Tensor], inputs: Sequence[Tensor], made: dict[int, Any]) -> Any:
     """What `_finisher` makes, with one list for every place of one list in the template."""
+    if id(template) in made:
+        return made[id(template)]
     items = elements(template)
     if items is None:
         return _finisher(template)(results, inputs)
-    if id(template) not in made:
-        new = rebuild(template, [_built(i, results, inputs, made) for i in items])
-        if isinstance(new, LocalObject):
-            made[id(template)] = _instance(new.cls, new.slots)
-        else:
-            made[id(template)] = (
-                list(new) if isinstance(new, LocalList) else dict(new) if isinstance(new, LocalDict) else new
-            )
+    new = rebuild(template, [_built(i, results, inputs, made) for i in items])
+    if isinstance(new, LocalObject):
+        made[id(template)] = _instance(new.cls, new.slots)
+    else:
+        made[id(template)] = (
+            list(new) if isinstance(new, LocalList) else dict(new) if isinstance(new, LocalDict) else new
+        )
     return made[id(template)]
 
 
@@ -437,6 +450,6 @@ def _finisher(template: Any) -> Callable[[list[Tensor], Sequence[Tensor]], Any]:
         if template.kind is not None:
             return lambda results, leaves: leaves[index]._data.item()
         return lambda results, leaves: leaves[index]
-    if type(template) is State or type(template) is Standing:
+    if type(template) is State:
         return lambda results, leaves: template.source
     return lambda results, leaves: template

@@ -132,9 +132,7 @@ def _leaves(value: Any) -> Any:
     return flatten(value) if type(value) is tuple else (value,)
 
 
-def _opened(
-    lw: Lowering, value: Any, key: tuple[Any, ...], what: str, fetch: Callable[[], Any], watched: bool
-) -> Any:
+def _opened(lw: Lowering, value: Any, key: tuple[Any, ...], what: str, fetch: Callable[[], Any], watched: bool) -> Any:
     """The abstract value of what was found there: numbers are known at run time only, also those in tuples."""
     if type(value) in (int, float):
         return lw.outside.number(key, what, fetch, type(value), watched=watched)
@@ -165,7 +163,8 @@ def read(lw: Lowering, slot: AttributeVar) -> Any:
 def _only_sometimes(slot: AttributeVar, held: MaybeUnbound) -> SideEffectError:
     if slot.entry is not UNBOUND:
         text = f"{slot.label} is deleted on some paths only"
-        return SideEffectError(text, code="AC1606", hint="set it to None, or delete it on every path")
+        hint = "set it to None, or delete it on every path"
+        return SideEffectError(text, code="AC1606", spans=((held.loc, ""),) if held.loc else (), hint=hint)
     return SideEffectError(
         f"{slot.label} does not exist before the call and is assigned on some paths only",
         code="AC1606",

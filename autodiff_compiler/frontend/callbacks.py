@@ -153,7 +153,7 @@ def check_reads(lw: Lowering) -> None:
     if lw.hook_reads & (lw.hook_changes - lw.known.hooks_change):
         raise Again(replace(lw.known, hooks_change=lw.known.hooks_change | lw.hook_changes))
     both = [slot for key, slot in lw.attributes.items() if key in lw.hook_changes]
-    containers = [x for x in lw.outside.changed.pending() if id(x.owner) in lw.hook_changes]
+    containers = [x for x in lw.outside.changed.pending() if id(x.place.seen) in lw.hook_changes]
     if containers:
         raise SideEffectError(
             f"{containers[0].what} is changed by compiled code and by a hook that runs as plain Python",

@@ -1,4 +1,4 @@
-"""What was written to arguments and attributes is noted where the program may stop with an exception.
+"""What was written to arguments, attributes and containers is noted where the program may stop with an exception.
 
 States are noted by the pass that lifts them, in the same way (see `runtime.commits`).
 """
@@ -17,8 +17,7 @@ from ..ir.walk import late_ops, ops_of
 from ..runtime.commits import Commit
 from .attributes import to_write
 from .lowering import Lowering
-from .outside_containers import held_in
-from .outside_containers import to_write as content_to_write
+from .outside_containers import Standing, held_in
 from .values import AttributeVar, MaybeUnbound, parts
 
 __all__ = ["CommitsOfStatements", "Site", "commit_before", "commit_before_backward", "emit_commit", "pending"]
@@ -28,11 +27,11 @@ _CHECKS = frozenset({"check_exponent", "check_index", "check_solved"})
 
 @dataclass(frozen=True)
 class Site:
-    """What one place notes: inputs with the numbers of the values they hold, attributes and containers as in `Lowered`."""
+    """What one place notes: inputs with the numbers of the values they hold; the rest is as in `Lowered`."""
 
     writes: list[tuple[int, int]]
     attributes: list[tuple[Any, str, Any]]
-    containers: list[tuple[Any, bool, Any]]
+    containers: list[tuple[Standing, bool, Any]]
 
 
 def pending(lw: Lowering) -> bool:
@@ -46,7 +45,7 @@ def pending(lw: Lowering) -> bool:
 
 
 def emit_commit(lw: Lowering, lasting: bool = False) -> None:
-    """Notes what arguments, attributes and containers hold by now, if they were written, for the next op or (`lasting`) all."""
+    """Notes what was written, and what that holds by now, for the next op or (`lasting`) all."""
     if not pending(lw):
         return
     from .results import structures
@@ -58,9 +57,9 @@ def emit_commit(lw: Lowering, lasting: bool = False) -> None:
     opened = [x for x in lw.outside.changed.pending() if x.local.broken is None]
     for x in opened:
         x.noted = True
-    templates, values = structures(lw, [*map(to_write, slots), *map(content_to_write, opened)])
+    templates, values = structures(lw, [*map(to_write, slots), *map(lw.outside.changed.to_write, opened)])
     attributes = [(s.owner, s.name, t) for s, t in zip(slots, templates, strict=False)]
-    containers = [(x.owner, x.grows, t) for x, t in zip(opened, templates[len(slots) :], strict=True)]
+    containers = [(x.place, x.grows, t) for x, t in zip(opened, templates[len(slots) :], strict=True)]
     written = lw.inputs.written()
     writes = [(i, len(values) + n) for n, (i, _) in enumerate(written)]
     name = f"commit{len(lw.module.callables)}"

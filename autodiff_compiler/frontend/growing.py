@@ -23,7 +23,7 @@ class GrowingList(LocalList):
         """Sets what is to be called."""
         self.on_read = on_read
 
-    def __iadd__(self, items: Any) -> GrowingList:
+    def __iadd__(self, items: Any) -> GrowingList:  # type: ignore[misc]  # there is no other `__add__`
         list.extend(self, items)
         return self
 

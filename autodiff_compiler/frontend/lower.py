@@ -40,7 +40,7 @@ from .inputs import Again, Foreknown
 from .lookup import peek
 from .lowering import Diverged, Lowering, NumberArgument, Options, TensorArgument
 from .outside import AnyGuard, Capture
-from .outside_containers import to_write
+from .outside_containers import Standing
 from .reasons import Reasons
 from .results import Arg, Out, State, structures
 from .scope import Closure, parameters
@@ -73,7 +73,9 @@ class Lowered:
     attributes: list[tuple[Any, str, Any]]
     #: containers from outside that are changed: which, whether they only grow, and the structure of what they hold (of
     #: one that grows, of what is appended)
-    containers: list[tuple[Any, bool, Any]]
+    containers: list[tuple[Standing, bool, Any]]
+    #: the objects from outside that are found when a call begins: these containers, and what they may hold
+    standing: list[Standing]
     #: what is written back when an exception leaves the program, by the function that notes the values
     sites: dict[Commit, Site]
     #: of the guards those of what is read after a function of the user's that runs as plain Python
@@ -141,10 +143,10 @@ def _lower(lowering: Lowering, fn: Any, args: Sequence[Any], kwargs: dict[str, A
         lowering.flush_attributes()
         final = final_contents(lowering)
         changed = lowering.outside.changed.final()
-        leaving = [returned, *[held for _, _, held in final], *map(to_write, changed)]
+        leaving = [returned, *[held for _, _, held in final], *map(lowering.outside.changed.to_write, changed)]
         (result, *contents), outs = structures(lowering, leaving)
         attributes = [(owner, name, t) for (owner, name, _), t in zip(final, contents, strict=False)]
-        containers = [(x.owner, x.grows, t) for x, t in zip(changed, contents[len(final) :], strict=True)]
+        containers = [(x.place, x.grows, t) for x, t in zip(changed, contents[len(final) :], strict=True)]
         lowering.outside.changed.guard_aliases()
         written = lowering.inputs.written()
         writes = [(i, len(outs) + n) for n, (i, _) in enumerate(written)]
@@ -177,7 +179,7 @@ def _finish(
     result: Any,
     writes: list[tuple[int, int]],
     attributes: list[tuple[Any, str, Any]],
-    containers: list[tuple[Any, bool, Any]],
+    containers: list[tuple[Standing, bool, Any]],
 ) -> Lowered:
     entry = lowering.entry
     types: list[Any] = [a.type for a in entry.args]
@@ -200,6 +202,7 @@ def _finish(
         lowering.inputs.hooks,
         attributes,
         containers,
+        outside.changed.standing(),
         lowering.sites,
         _after_host(lowering),
         lowering.reasons,

@@ -105,8 +105,7 @@ class Outside:
         """
         self._on_read(value, key)
         if self.changed.holds(value):
-            self.guard(key, what, fetch, value, watched, quick)
-            return self.changed.opened(value, what)
+            return self.changed.opened(value, key, what, fetch)
         if isinstance(value, Parameter):
             self.guard(key, what, fetch, value, watched, quick)
             return self.state(value)

@@ -18,12 +18,11 @@ from .growing import GrowingList
 from .guards import content_of
 from .inputs import Again, Foreknown
 from .joins import same_static
-from .values import LocalDict, LocalList, LocalSet, is_dynamic, parts, rebuild, record_fields, usable
+from .values import LocalDict, LocalList, LocalSet, parts, rebuild, record_fields, usable
 
-__all__ = ["Opened", "OutsideContainers", "Standing", "elements_of", "held_in", "to_write"]
+__all__ = ["Opened", "OutsideContainers", "Standing", "elements_of", "held_in"]
 
 _KINDS: tuple[type, ...] = (list, dict, set)
-_OWN = (LocalList, LocalDict, LocalSet)
 
 
 class _Reading(Protocol):
@@ -37,18 +36,25 @@ class _Reading(Protocol):
     def number(self, key: tuple[Any, ...], what: str, fetch: Callable[[], Any], kind: type) -> Any: ...
 
 
+Fetch = Callable[[], Any]
+
+
 @dataclass(frozen=True, eq=False)
 class Standing:
-    """An object from outside that leaves the call as itself: a result that holds it holds that very object."""
+    """An object from outside that leaves the call as itself; `fetch` finds it when a call begins.
 
-    source: Any
+    A result that holds it holds that very object.  `seen` is what it was while compiling.
+    """
+
+    fetch: Fetch
+    seen: Any
 
 
 @dataclass(eq=False)
 class Opened:
     """A container from outside, what stands for it, and what that held at the entry."""
 
-    owner: Any
+    place: Standing
     local: Any
     what: str
     entry: Any
@@ -76,6 +82,7 @@ class OutsideContainers:
         self._opened: dict[int, Opened] = {}
         self._of_local: dict[int, Opened] = {}
         self._tuples: dict[int, tuple[Any, Any]] = {}
+        self._places: dict[int, Standing] = {}
 
     # ------------------------------------------------------------------------------------------- opening
     def holds(self, value: Any) -> bool:
@@ -85,45 +92,57 @@ class OutsideContainers:
             return False
         return any(id(part) in changed for part in parts(value))
 
-    def opened(self, value: Any, what: str) -> Any:
-        """What stands in compiled code for a value from outside that `holds` says yes to."""
+    def opened(self, value: Any, key: tuple[Any, ...], what: str, fetch: Fetch) -> Any:
+        """What stands in compiled code for a value from outside that `holds` says yes to; `fetch` finds it again."""
         if isinstance(value, tuple):
             if id(value) not in self._tuples:
-                items = [self._element(value, i, v, what) for i, v in enumerate(value)]
+                self._outside.guard(key, what, lambda: (type(now := fetch()), len(now)), (type(value), len(value)))
+                items = [self._element(value, i, v, what, fetch) for i, v in enumerate(value)]
                 self._tuples[id(value)] = value, rebuild(value, items)
             return self._tuples[id(value)][1]
-        if id(value) not in self._opened:
-            found = self._open(value, what)
-            self._opened[id(value)] = self._of_local[id(found.local)] = found
-        return self._opened[id(value)].local
+        first = self._opened.get(id(value))
+        if first is None:
+            self._outside.guard(key, f"class of {what}", lambda: type(fetch()), type(value))
+            first = self._open(value, what, fetch)
+            self._opened[id(value)] = self._of_local[id(first.local)] = first
+        else:
+            other = first.place.fetch
+            self._outside.guard(key, f"whether {what} and {first.what} are one", lambda: fetch() is other(), True)
+        return first.local
 
-    def _open(self, owner: Any, what: str) -> Opened:
+    def _open(self, owner: Any, what: str, fetch: Fetch) -> Opened:
         if type(owner) not in _KINDS:
             raise self.refusal(owner, what)
+        form = ("form", id(owner))
         if isinstance(owner, set):
-            self._outside.guard(("form", id(owner)), what, lambda: owner, content_of(owner))
+            self._outside.guard(form, what, fetch, content_of(owner))
             local: Any = LocalSet(owner)
         elif isinstance(owner, dict):
-            self._outside.guard(("form", id(owner)), f"keys of {what}", lambda: [*owner], content_of([*owner]))
-            local = LocalDict({k: self._element(owner, k, v, what) for k, v in owner.items()})
+            self._outside.guard(form, f"keys of {what}", lambda: [*fetch()], content_of([*owner]))
+            local = LocalDict({k: self._element(owner, k, v, what, fetch) for k, v in owner.items()})
         elif id(owner) in self._known.containers and id(owner) not in self._known.read:
             local = GrowingList()
         else:
-            self._outside.guard(("form", id(owner)), f"length of {what}", lambda: len(owner), len(owner))
-            local = LocalList([self._element(owner, i, v, what) for i, v in enumerate(owner)])
+            self._outside.guard(form, f"length of {what}", lambda: len(fetch()), len(owner))
+            local = LocalList([self._element(owner, i, v, what, fetch) for i, v in enumerate(owner)])
         if isinstance(local, GrowingList):
             local.begin(functools.partial(self._read, owner))
         local.serial = -1  # older than all that compiled code makes, so that every region notes its changes
-        return Opened(owner, local, what, held_in(local))
+        return Opened(self._standing(owner, fetch), local, what, held_in(local))
 
-    def _element(self, owner: Any, index: Any, value: Any, what: str) -> Any:
+    def _standing(self, owner: Any, fetch: Fetch) -> Standing:
+        return self._places.setdefault(id(owner), Standing(fetch, owner))
+
+    def _element(self, owner: Any, index: Any, value: Any, what: str, fetch_owner: Fetch) -> Any:
         key, name = ("item", id(owner), repr(index)), f"{what}[{index!r}]"
 
         def fetch() -> Any:
-            return owner[index]
+            return fetch_owner()[index]
 
         if (id(owner), index) in self._known.numbers and type(value) in (int, float):
             return self._outside.number(key, name, fetch, type(value))
+        if isinstance(value, (*_KINDS, tuple, frozenset)) or record_fields(value) is not None:
+            self._standing(value, fetch)
         return self._outside.read(value, key, name, fetch)
 
     def _read(self, owner: Any) -> None:
@@ -170,26 +189,50 @@ class OutsideContainers:
 
         A number that is another one then is known at run time only, since it would be another one at each call.
         """
-        changed = [x for x in self._opened.values() if x.is_changed]
+        changed = self.pending()
         for x in changed:
             usable(x.local)
-        numbers = {(id(x.owner), index) for x in changed for index in _numbers_changed(x)} - self._known.numbers
+        numbers = {(id(x.place.seen), index) for x in changed for index in _numbers_changed(x)} - self._known.numbers
         if numbers:
             raise Again(replace(self._known, numbers=self._known.numbers | numbers))
         return changed
 
     def guard_aliases(self) -> None:
-        """At the end: what was read as a container that stays what it is must be none of those that are changed."""
-        changed = {id(x.owner) for x in self._opened.values() if x.is_changed or x.noted}
+        """At the end: what is changed must be no part of what was read as it is, and no two of them must be one."""
+        places, changed = [x.place.fetch for x in self._opened.values()], [x.place.fetch for x in self.pending()]
         if not changed:
             return
 
-        def apart(fetch: Callable[[], Any]) -> bool:
-            return not any(id(part) in changed for part in _all_in(fetch()))
+        def one_of(fetch: Fetch) -> bool:
+            ids = {id(place()) for place in changed}
+            return any(id(part) in ids for part in _all_in(fetch()))
 
         for key, what, fetch, _ in self._outside.containers:
-            guard = functools.partial(apart, fetch)
-            self._outside.guard(("apart", *key), f"whether {what} is changed", guard, True)
+            what = f"whether {what} holds what compiled code changes"
+            self._outside.guard(("changed", *key), what, functools.partial(one_of, fetch), False)
+        if len(places) > 1:
+            what = "whether containers that compiled code changes are one"
+            same = lambda: len({id(place()) for place in places}) < len(places)  # noqa: E731
+            self._outside.guard(("changed",), what, same, False)
+
+    def standing(self) -> list[Standing]:
+        """The objects from outside that may leave the call as themselves."""
+        return [*self._places.values()]
+
+    def to_write(self, opened: Opened) -> Any:
+        """The content that is to be written back, as a value that results are made of."""
+        held = held_in(opened.local)
+        if isinstance(held, set):
+            return LocalSet(held)
+        if isinstance(held, dict):
+            return LocalDict({k: self._as_it_is(v) for k, v in held.items()})
+        return LocalList(map(self._as_it_is, held))
+
+    def _as_it_is(self, x: Any) -> Any:
+        """An element to be written back; a container that was there, and is not opened, stays that very object."""
+        if id(x) in self._places:
+            return self._places[id(x)]
+        return rebuild(x, list(map(self._as_it_is, x))) if isinstance(x, tuple) else x
 
 
 def _all_in(value: Any) -> Iterator[Any]:
@@ -207,24 +250,6 @@ def held_in(local: Any) -> Any:
 def elements_of(held: Any) -> list[Any]:
     """The elements of what a container holds; the values of a dict."""
     return [*held.values()] if isinstance(held, dict) else [*held]
-
-
-def to_write(opened: Opened) -> Any:
-    """The content that is to be written back, as a value that results are made of."""
-    held = held_in(opened.local)
-    if isinstance(held, set):
-        return LocalSet(held)
-    if isinstance(held, dict):
-        return LocalDict({k: _standing(v) for k, v in held.items()})
-    return LocalList(map(_standing, held))
-
-
-def _standing(x: Any) -> Any:
-    """An element to be written back; a container that was there and is none of compiled code stays that very object."""
-    if isinstance(x, _OWN) or not isinstance(x, (*_KINDS, tuple, frozenset)):
-        return Standing(x) if record_fields(x) is not None else x
-    own = isinstance(x, tuple) and any(isinstance(p, _OWN) or is_dynamic(p) for p in parts(x))
-    return rebuild(x, list(map(_standing, x))) if own else Standing(x)
 
 
 def _same(entry: Any, held: Any) -> bool:

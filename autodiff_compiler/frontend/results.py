@@ -103,7 +103,7 @@ class _Structures:
                 "a str known only at run time cannot leave compiled code", hint="print it there, or return its parts"
             ).about(x)
         if isinstance(x, LocalList | LocalDict | LocalSet) and (opened := self._lw.outside.changed.of_outside(x)):
-            return Standing(opened.owner)
+            return opened.place
         if type(x) is Standing:
             return x
         if isinstance(x, LocalList | LocalDict | LocalObject):

@@ -254,7 +254,7 @@ class Reader:
 
     # ------------------------------------------------------------------------------------------- changes
     def _change(self, owner: Any, node: Any, method: str, scopes: Scopes, tree: SourceTree) -> bool:
-        """Notes the change of an array, or container of a class of its own, from outside; says whether it is a container.
+        """Notes the change of an array or of a container of a special class; says whether it is one from outside.
 
         Plain lists, dicts and sets may be changed.
         """

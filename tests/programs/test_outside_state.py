@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import collections
 import dataclasses
+import threading
 import types
 
 import numpy as np
@@ -234,7 +236,9 @@ def test_derivatives(name, capsys):
 
         def loss(x):
             out = call(x * 1.0)
-            total = sum([(t * t).sum() for t in (out if isinstance(out, tuple | list) else (out,)) if isinstance(t, ms.Tensor)])
+            total = sum(
+                [(t * t).sum() for t in (out if isinstance(out, tuple | list) else (out,)) if isinstance(t, ms.Tensor)]
+            )
             return total + (places["D"]["z"] * x).sum() if "z" in places["D"] else total
 
         def second(x):
@@ -254,3 +258,318 @@ def test_state_that_changes_does_not_compile_again(name):
     for _ in range(6):
         f(ms.Tensor(X))
     assert f.cache_info()["compiles"] <= 2
+
+
+# ---------------------------------------------------------------------------------------------------- exceptions, hosts
+RAISING = {
+    "certain": "H.append(x)\nD['n'] += 1\no.n += 1\nraise ValueError('stop')",
+    "in a branch": "H.append(x)\nD['z'] = x * 2.0\nif x[0] > 0:\n    raise ValueError('stop')\nD['z'] = x\nreturn x",
+    "in a loop": "for i in range(20):\n    D['n'] += 1\n    o.n += i\n    assert D['n'] < 5, 'stop'\nreturn x",
+    "by Python": "S.add(9)\nI.insert(0, 7)\nreturn x * I[11]",
+    "of an index": "L[1] = 8\nL.append(x)\nk = int(x.sum())\nreturn x[k + 7] * L[1]",
+}
+
+
+@pytest.mark.parametrize("backend", [None, "numpy"])
+@pytest.mark.parametrize("name", RAISING)
+def test_what_was_changed_before_an_exception_stays(name, backend):
+    left = []
+    for make in (lambda f: f, lambda f: ms.jit(f, backend=backend) if backend else ms.jit(f)):
+        places = outside()
+        body = "\n".join("    " + line for line in RAISING[name].splitlines())
+        call = make(define(f"def f(x):\n{body}\n", **places))
+        with pytest.raises((ValueError, AssertionError, IndexError)):
+            call(ms.Tensor(X))
+        left.append(described(places, {}))
+    assert left[0] == left[1]
+
+
+def test_functions_that_run_as_plain_python_see_it(capsys):
+    def body(x):
+        H.append(x)
+        D["n"] += 1
+        o.n += 1
+        y = ms.py_call(show, x, out=x)
+        H.append(y)
+        D["n"] += 1
+        return ms.py_call(show, y, out=y)
+
+    texts = []
+    for make in (lambda f: f, ms.jit):
+        H, D, o = [], {"n": 0}, Plain()
+
+        def show(a):
+            print(len(H), D, o.n)
+            return a * 2.0
+
+        call = make(body)
+        call(ms.Tensor(X))
+        call(ms.Tensor(X))
+        texts.append((capsys.readouterr().out, len(H), D))
+    assert texts[0] == texts[1]
+
+
+def test_a_function_that_runs_as_plain_python_must_not_change_it():
+    H = []
+
+    def add(a):
+        H.append(7)
+        return a
+
+    def f(x):
+        H.append(x)
+        return ms.py_call(add, x, out=x)
+
+    with pytest.raises(ms.SideEffectError, match="AC1602"):
+        ms.jit(f)(ms.Tensor(X))
+
+
+# ---------------------------------------------------------------------------------------------------- guards
+def test_changes_from_outside_are_seen():
+    D, o = {"n": 0, "k": 2}, Plain()
+
+    def f(x):
+        D["n"] += 1
+        o.n += 1
+        return x * D["n"] * D["k"] * o.n * o.rate
+
+    compiled = ms.jit(f)
+    compiled(ms.Tensor(X))
+    for change in (
+        lambda: D.update(n=10),
+        lambda: D.update(k=5),
+        lambda: D.update(n=0.5),
+        lambda: setattr(o, "n", 7),
+        lambda: setattr(o, "rate", 3.0),
+        lambda: D.pop("k") and D.update(k=1),
+    ):
+        change()
+        n, k, m, rate = D["n"], D["k"], o.n, o.rate
+        assert_close(compiled(ms.Tensor(X)), ms.Tensor(X * (n + 1) * k * (m + 1) * rate), "result", 1e-12)
+
+
+def test_another_list_in_its_place_is_changed_then():
+    net = Net()
+    compiled = ms.jit(lambda x: net.log.append(x) or x * 1.0)
+    for _ in range(5):
+        old, net.log = net.log, []
+        compiled(ms.Tensor(X))
+        assert len(net.log) == 1
+    assert len(old) == 1
+    assert compiled.cache_info()["compiles"] == 1
+
+
+def test_a_container_that_is_replaced_by_an_equal_one_is_kept():
+    D = {"k": [1, 2], "t": ([3],), "n": 0}
+
+    def f(x):
+        D["n"] += 1
+        return x * D["k"][0]
+
+    compiled = ms.jit(f)
+    for _ in range(3):
+        D["k"], D["t"] = [1, 2], ([3],)
+        kept = D["k"], D["t"]
+        compiled(ms.Tensor(X))
+        assert (D["k"], D["t"]) == kept
+        assert D["k"] is kept[0]
+        assert D["t"] is kept[1]
+
+
+def test_lists_that_become_one_list():
+    A, B = [1], [1]
+    f = define("def f(x):\n    A.append(2)\n    return x * len(B)\n", A=A, B=B)
+    compiled = ms.jit(f)
+    assert_close(compiled(ms.Tensor(X)), ms.Tensor(X), "apart", 0)
+    f.__globals__["B"] = A
+    assert_close(compiled(ms.Tensor(X)), ms.Tensor(X * 3), "one", 0)
+    f.__globals__["A"] = [1]
+    assert_close(compiled(ms.Tensor(X)), ms.Tensor(X * 3), "apart again", 0)
+    assert f.__globals__["A"] == [1, 2]
+    assert A == [1, 2, 2]
+
+
+def test_two_changed_lists_that_become_one_list():
+    f = define("def f(x):\n    A.append(2)\n    B.append(3)\n    return x * len(A)\n", A=[], B=[])
+    compiled = ms.jit(f)
+    assert_close(compiled(ms.Tensor(X)), ms.Tensor(X), "apart", 0)
+    f.__globals__["A"] = f.__globals__["B"]
+    assert_close(compiled(ms.Tensor(X)), ms.Tensor(X * 3), "one", 0)
+    assert f.__globals__["B"] == [3, 2, 3]
+
+
+def test_a_list_is_returned_as_itself():
+    H = [1]
+    compiled = ms.jit(define("def f(x):\n    H.append(x)\n    H.pop()\n    return H, x * 1.0\n", H=H))
+    for _ in range(2):
+        assert compiled(ms.Tensor(X))[0] is H
+    assert H == [1]
+
+
+def test_the_default_of_a_parameter():
+    def f(x, seen=[]):
+        seen.append(x)
+        return x * len(seen)
+
+    compiled = ms.jit(f)
+    assert_close(compiled(ms.Tensor(X)), ms.Tensor(X), "first", 0)
+    assert_close(compiled(ms.Tensor(X)), ms.Tensor(X * 2), "second", 0)
+
+
+def test_threads_count_together():
+    D = {"n": 0}
+    compiled = ms.jit(define("def f(x):\n    D['n'] += 1\n    return x\n", D=D))
+    compiled(ms.Tensor(X))
+    threads = [threading.Thread(target=lambda: [compiled(ms.Tensor(X)) for _ in range(100)]) for _ in range(4)]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
+    assert D["n"] == 401
+
+
+# ---------------------------------------------------------------------------------------------------- derivatives
+def test_a_gradient_goes_through_what_was_stored():
+    """d/dx of x * x**2, where compiled code leaves x**2 in a list: 3 x**2."""
+    H = []
+    store = ms.jit(define("def f(x):\n    H.append(x * x)\n    return x\n", H=H))
+
+    def loss(x):
+        store(x)
+        return (H[-1] * x).sum()
+
+    assert_close(ms.grad(loss)(ms.Tensor(X)), ms.Tensor(3 * X**2), "gradient", 1e-12)
+
+
+@pytest.mark.parametrize("how", ["recompute", "twice", "vmap outside"])
+def test_it_is_written_once(how):
+    class Storing(nn.Cell):
+        def __init__(self):
+            super().__init__()
+            self.log = []
+
+        def construct(self, x):
+            self.log.append(x * 2.0)
+            return ms.ops.tanh(x) * x
+
+    net = Storing()
+    if how == "recompute":
+        net.recompute()
+    first = ms.grad(lambda v: net(v).sum())
+    call = first if how != "twice" else ms.grad(lambda v: (first(v) * v).sum())
+    if how == "vmap outside":
+        call = lambda v: ms.vmap(lambda e: e * 2.0)(v) + first(v)
+    ms.jit(call)(ms.Tensor(X))
+    assert [type(x) for x in net.log] == [ms.Tensor]
+    assert_close(net.log[0], ms.Tensor(X * 2), "what is stored", 0)
+
+
+# ---------------------------------------------------------------------------------------------------- refused
+REFUSED = {
+    "appended on one path": ("AC1403", "if x.sum() > 0:\n    H.append(x)\nreturn x", "global H"),
+    "a key on one path": ("AC1403", "if x.sum() > 0:\n    D['new'] = x\nreturn x", "global D"),
+    "appended in a dynamic loop": (
+        "AC1504",
+        "while x.sum() < 9:\n    H.append(x)\n    x = x * 2\nreturn x",
+        "global H",
+    ),
+    "types differ": ("AC1401", "if x.sum() > 0:\n    D['z'] = x.astype(ms.float32)\nreturn x", "D"),
+    "a Parameter": ("AC1606", "H.append(net.w)\nreturn x", "copy"),
+    "a function": ("AC1606", "H.append(lambda: 1)\nreturn x", "function"),
+    "an outside list": ("AC1606", "H.append(I)\nreturn x", "list"),
+    "an array": ("AC1602", "array[0] = 1.0\nreturn x", "array"),
+    "a defaultdict": ("AC1602", "counts['a'].append(x)\nreturn x", "defaultdict"),
+    "an OrderedDict": ("AC1602", "ordered['a'] = x\nreturn x", "OrderedDict"),
+    "in a vmap": ("AC1601", "return ms.vmap(lambda v: H.append(v) or v)(x)", "vectorised"),
+    "in a bprop": ("AC1602", "return ms.grad(rule)(x)", "backward"),
+    "a __dict__": ("AC1602", "o.__dict__['n'] = 2\nreturn x", "dict"),
+    "a frozen dataclass by object": ("AC1606", "object.__setattr__(frozen, 'n', 2)\nreturn x", "Frozen"),
+    "deleted on one path": ("AC1606", "if x.sum() > 0:\n    del o.n\nreturn x", "deleted on some paths"),
+    "deleted, and of the class": ("AC1606", "o.total = 1\ndel o.total\nreturn x", "total"),
+    "a class attribute": ("AC1606", "type(o).total = 3\nreturn x", "total"),
+    "its own __getattribute__": ("AC1606", "odd.n = 3\nreturn x", "__getattribute__"),
+}
+
+
+class Rule(nn.Cell):
+    def __init__(self):
+        super().__init__()
+        self.seen = []
+
+    def construct(self, x):
+        return x * 2.0
+
+    def bprop(self, x, out, dout):
+        self.seen.append(dout)
+        return (dout * 2.0,)
+
+
+@dataclasses.dataclass(frozen=True)
+class Frozen:
+    n: int = 1
+
+
+class Odd:
+    def __getattribute__(self, name):
+        return object.__getattribute__(self, name)
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_cannot_be_ordered_is_refused(name):
+    code, body, word = REFUSED[name]
+    places = {
+        **outside(),
+        **{"array": np.zeros(3), "counts": collections.defaultdict(list), "ordered": collections.OrderedDict()},
+        **{"rule": Rule(), "frozen": Frozen(), "odd": Odd()},
+    }
+    before = described({k: v for k, v in places.items() if k in outside()}, {})
+    f = define("def f(x):\n" + "\n".join("    " + line for line in body.splitlines()), **places)
+    with pytest.raises(ms.CompileError, match=word) as caught:
+        ms.jit(f)(ms.Tensor(X))
+    assert caught.value.code == code
+    assert caught.value.hint
+    assert caught.value.loc is not None
+    assert described({k: v for k, v in places.items() if k in outside()}, {}) == before
+
+
+def test_an_argument_that_is_changed_from_outside_too():
+    H = [2]
+    compiled = ms.jit(define("def f(x, l):\n    H.append(3)\n    return x * l[0]\n", H=H))
+    assert_close(compiled(ms.Tensor(X), [2]), ms.Tensor(X * 2), "another list", 0)
+    del H[1:]
+    with pytest.raises(ms.SideEffectError, match="AC1602"):
+        compiled(ms.Tensor(X), H)
+    assert H == [2]
+
+
+def test_a_hook_of_the_backward_pass_and_compiled_code_do_not_change_one_list():
+    H, net = [], nn.Tanh()
+    net.register_backward_hook(lambda cell, grad_input, grad_output: H.append(grad_output[0]))
+
+    def f(x):
+        H.append(x)
+        return ms.grad(net)(x)
+
+    with pytest.raises(ms.SideEffectError, match="AC1602"):
+        ms.jit(f)(ms.Tensor(X))
+    assert H == []
+
+
+# ---------------------------------------------------------------------------------------------------- index
+def test_a_constant_tensor_is_an_index_into_a_list():
+    def f(x):
+        rows = [[1, 2, 3], [x, x * 2.0]]
+        rows[0][ms.Tensor([1])] = 7
+        del rows[0][ms.Tensor(2)]
+        return rows[1][ms.Tensor([1])] * rows[0][ms.Tensor(1)], (5, 6)[ms.Tensor([-1])], len(rows[0])
+
+    for make in (lambda f: f, ms.jit):
+        result = make(f)(ms.Tensor(X))
+        assert_close(result[0], ms.Tensor(X * 14), "result", 0)
+        assert result[1:] == (6, 2)
+    with pytest.raises(IndexError):
+        ms.jit(lambda x: [x, x][ms.Tensor([2])])(ms.Tensor(X))
+    with pytest.raises(TypeError, match="integer"):
+        ms.jit(lambda x: [x, x][ms.Tensor([1.0])])(ms.Tensor(X))
+    with pytest.raises(ms.CompileError, match="AC1305"):
+        ms.jit(lambda x, i: [x, x][i])(ms.Tensor(X), ms.Tensor([1]))
