@@ -163,9 +163,11 @@ CATALOGUE: dict[str, Entry] = {
     ),
     "AC1602": Entry(
         _SIDE,
-        "a list, dict, set or array that belongs to the outside is changed, or a Tensor that others may see unnoticed",
-        "change a copy under a name of its own (`new = x.copy()`) and return it; in a Cell, bind the attribute anew: "
-        "`self.x = [*self.x, y]`",
+        "what belongs to the outside is changed where nobody can follow: an array, a container of a class of its own, "
+        "or one that is an argument; one that the backward pass changes or reads, too; a Tensor that others may see "
+        "unnoticed",
+        "change a copy under a name of its own (`new = x.copy()`) and return it; plain lists, dicts and sets in "
+        "globals, attributes or other containers can be changed; record gradients with a hook",
     ),
     "AC1603": Entry(
         _SIDE, "a variable of an enclosing function is assigned through `nonlocal`", "return the value instead"
@@ -181,9 +183,9 @@ CATALOGUE: dict[str, Entry] = {
         _SIDE,
         "state is written that cannot be followed: an attribute that cannot be state, a Parameter that a name chosen "
         "at run time may stand for, or anything outside of a rule by that rule (`bprop`)",
-        "attributes of Cells and `jit_class` objects can be written: Tensors, numbers, strings, None and containers of "
-        "them, on every path if the attribute is new; assign a Parameter by its own name, after the last use of a name "
-        "that may stand for it; record gradients with a hook",
+        "attributes of Cells and of objects of your own classes can be written, and elements of lists and dicts: "
+        "Tensors, numbers, strings, None and containers of them, on every path if the attribute is new; assign a "
+        "Parameter by its own name, after the last use of a name that may stand for it; record gradients with a hook",
     ),
     "AC1701": Entry(
         ("GradientError",), "a gradient is asked with respect to something that is no Tensor", "make it a Tensor"

@@ -13,6 +13,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from ..frontend.lower import Arg, Lowered, Out, State
+from ..frontend.outside_containers import Standing
 from ..frontend.results import Chosen, Copied, Shared
 from ..frontend.values import LocalObject, elements
 
@@ -31,6 +32,10 @@ def purposes(lowered: Lowered, arguments: Sequence[str]) -> dict[int, str]:
     found: dict[int, list[str]] = defaultdict(list)
     for owner, name, template in lowered.attributes:
         _add(template, f"the attribute {name} of {_named(owner)}", arguments, found, "becomes ")
+    for place, grows, template in lowered.containers:
+        kind = f"a {type(place.seen).__name__} from outside"
+        what, becomes = (f"what is appended to {kind}", "is ") if grows else (f"the content of {kind}", "becomes ")
+        _add(template, what, arguments, found, becomes)
     for i, result in lowered.writes:
         found[result].append(f"what the elements of the argument {arguments[i]} become")
     _add(lowered.result, "what is returned", arguments, found)
@@ -107,6 +112,8 @@ def _text(template: Any, arguments: Sequence[str], states: dict[int, str]) -> st
     if isinstance(template, State):
         name = states.get(id(template.source))
         return f"the state @{name} itself" if name else "a Parameter itself"
+    if isinstance(template, Standing):
+        return f"a {type(template.seen).__name__} from outside itself"
     if isinstance(template, Shared):
         return f"the array of {_text(template.tensor, arguments, states)}"
     if isinstance(template, Copied):

@@ -17,6 +17,7 @@ import numpy as np
 
 from .. import progress
 from ..backends.native.cache import bypassed
+from ..compiler.shown import set_content
 from ..config import PYNATIVE_MODE, context, disable_jit
 from ..errors import kind_of
 from ..inspection.figures import duration, size, times
@@ -258,6 +259,8 @@ class _Mode:
                 kept.tensor(f"state {name}", state)
         for owner, name, _ in lowered.attributes:
             kept.attribute(owner, name)
+        for place, _, _ in lowered.containers:
+            kept.container(place.fetch())
 
     def peak(self, args: tuple[Any, ...]) -> int:
         """Bytes that a call needs."""
@@ -284,11 +287,12 @@ class _Mode:
 
 
 class _Kept:
-    """What calls may change, and what it was before: the bytes of Tensors, and attributes."""
+    """What calls may change, and what it was before: the bytes of Tensors, attributes, lists, dicts and sets."""
 
     def __init__(self, args: tuple[Any, ...]) -> None:
         self._tensors: dict[int, tuple[str, Tensor, Any]] = {}
         self._attributes: dict[tuple[int, str], tuple[Any, str, Any]] = {}
+        self._containers: dict[int, tuple[Any, Any]] = {}
         for i, arg in enumerate(args):
             for x in leaves(arg):
                 self.tensor(f"argument {i} after the call", x)
@@ -302,6 +306,9 @@ class _Kept:
         self._attributes.setdefault((id(owner), name), (owner, name, value))
         for x in leaves(value):  # which may be written in place
             self.tensor(what, x)
+
+    def container(self, owner: Any) -> None:
+        self._containers.setdefault(id(owner), (owner, owner.copy()))
 
     def now(self) -> list[tuple[str, Any]]:
         """What it is now, by names for the user."""
@@ -318,6 +325,8 @@ class _Kept:
                 setattr(owner, name, value)
             elif hasattr(owner, name):
                 delattr(owner, name)
+        for container, content in self._containers.values():
+            set_content(container, False, content)
         for _, x, array in self._tensors.values():
             if x._data.tobytes() != array.tobytes():  # else it may be shared, or read-only
                 x._own()[...] = array

@@ -62,6 +62,7 @@ def python_of(name: str, arguments: str, compiled: Specialised) -> PythonSource:
         lowered.attributes,
         compiled.paths,
         lowered.sites,
+        lowered.containers,
     )
     return _Text(name, arguments, compiled.program.stages.opt, ends).source()
 
@@ -89,6 +90,8 @@ class Ends:
     paths: Sequence[tuple[Any, ...]] = ()
     #: what the notes before exceptions are about
     sites: Mapping[Any, Any] = field(default_factory=dict)
+    #: the lists, dicts and sets from outside that are changed
+    containers: Sequence[tuple[Any, bool, Any]] = ()
 
 
 @dataclass
@@ -288,6 +291,9 @@ class _Text:
             owner, name, _ = self.ends.attributes[0]
             what = f"the attribute {name!r} of a {type(owner).__name__} object"
             raise UnsupportedCallError(f"{self.name} sets {what}, which NumPy alone cannot do")
+        if self.ends.containers:
+            kind = type(self.ends.containers[0][0].seen).__name__
+            raise UnsupportedCallError(f"{self.name} changes a {kind} from outside, which NumPy alone cannot do")
         made: list[Statement] = []
         outs, outputs = entry.outs, self.module.outputs
         for at, result in self.ends.writes:
