@@ -11,14 +11,16 @@ from __future__ import annotations
 import enum
 import sys
 import types
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
+from itertools import filterfalse
 from typing import Any
 
 from ..dtypes import DType
 from ..errors import CompileError, SideEffectError
 from ..runtime.parameter import Parameter
 from ..runtime.precision import viewed
+from .guards import is_changeable
 from .inputs import Again
 from .lowering import Lowering
 from .outside import class_attribute, plainly
@@ -231,9 +233,16 @@ def check_elements(lw: Lowering, container: Any) -> None:
         return
     known = {id(x) for x in elements_of(opened.entry)}
     for x in elements_of(held_in(container)):
-        bad = None if id(x) in known or lw.outside.changed.of_outside(x) else next(_not_kept(x), None)
-        if bad is not None:
-            raise _not_given(opened.what, bad)
+        if id(x) not in known and lw.outside.changed.of_outside(x) is None:
+            for bad in filterfalse(_is_object, _not_kept(x)):
+                raise _not_given(opened.what, bad)
+
+
+def _is_object(x: Any) -> bool:
+    """Whether something is an object of the user's that counts by identity: containers may be given those."""
+    ours = type(x).__module__.partition(".")[0] == _PACKAGE
+    plain = is_changeable(type(x)) and not ours and record_fields(x) is None and not isinstance(x, Iterable)
+    return isinstance(x, type | types.FunctionType | types.MethodType | enum.Enum) or plain
 
 
 def final_contents(lw: Lowering) -> list[tuple[Any, str, Any]]:

@@ -114,6 +114,7 @@ PROGRAMS = {
     "two names of one list": "L.append(x)\nreturn A[-1] * len(A), len(L)",
     "inside of others": "N['l'].append(x)\nN['k'].append(x * 2.0)\nN['d']['a'] += 1\nreturn L[-1] + N['d']['a']",
     "held by a tuple": "N['t'][0][1] = 5\nreturn x * L[1]",
+    "objects": "H.append(o)\nD['o'] = slots\nD['p'] = (o, x)\nH[0].n += 1\nreturn x * D['p'][0].n",
     "moved": "N['other'] = N['k']\nN['k'].append(x)\nreturn x",
     "set": "S.add(3)\nS.discard(1)\nreturn x * len(S)",
     "set by operators": "s = S\ns |= {5, 6}\ns -= {2}\nreturn x * len(S)",
