@@ -14,9 +14,6 @@ if TYPE_CHECKING:
 
 __all__ = ["instead_of_changing", "name_of"]
 
-#: A container with more in it, as an expression.
-_MORE: dict[type, str] = {list: "[*{0}, ...]", dict: "{{**{0}, ...}}"}
-
 
 def instead_of_changing(lw: Lowering, obj: Any, name: str | None) -> str:
     """What to write where a container from outside, known by this name, would be changed."""
@@ -27,13 +24,9 @@ def instead_of_changing(lw: Lowering, obj: Any, name: str | None) -> str:
         return f"{instead}, or make it outside"
     if name is None:
         return "copy it first (`x = x.copy()`) and change the copy, or return the new value"
-    owner, _, attribute = name.rpartition(".")
-    holder = lw.frame.env.get(owner)
-    if holder is not None and hasattr(type(holder), "__graph_state__") and type(obj) in _MORE:
-        return f"bind a new one, `{name} = {_MORE[type(obj)].format(name)}`, or return the new value"
     if name in lw.frame.env:
         return f"copy it first (`{name} = {name}.copy()`) and change the copy, or return the new value"
-    new = f"new_{attribute}"  # to assign the name itself would make another variable of it
+    new = f"new_{name.rpartition('.')[2]}"  # to assign the name itself would make another variable of it
     return f"change a copy under another name (`{new} = {name}.copy()`), and return that"
 
 

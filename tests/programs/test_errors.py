@@ -213,10 +213,10 @@ def f(x):
     total = x
     return x
 """),
-    ("change of an outside list", "AC1602", RuntimeError, 4, "copy", """
-seen = []
+    ("change of an outside array", "AC1602", RuntimeError, 4, "copy", """
+seen = np.zeros(3)
 def f(x):
-    seen.append(x)
+    seen[0] = 1.0
     return x
 """),
     ("write to an enclosing variable", "AC1603", RuntimeError, 6, "return", """
