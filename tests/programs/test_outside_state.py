@@ -574,3 +574,23 @@ def test_a_constant_tensor_is_an_index_into_a_list():
         ms.jit(lambda x: [x, x][ms.Tensor([1.0])])(ms.Tensor(X))
     with pytest.raises(ms.CompileError, match="AC1305"):
         ms.jit(lambda x, i: [x, x][i])(ms.Tensor(X), ms.Tensor([1]))
+
+
+# ---------------------------------------------------------------------------------------------------- tools
+def test_dumps_say_what_is_written_back_and_texts_over_numpy_refuse_it():
+    H, D = [], {"n": 0}
+    compiled = ms.jit(define("def f(x):\n    H.append(x * 2.0)\n    D['n'] += 1\n    return x\n", H=H, D=D))
+    artifact = compiled.lower(ms.Tensor(X))
+    shown = str(artifact.ir("opt"))
+    assert "is [0] of what is appended to a list from outside" in shown
+    assert "becomes ['n'] of the content of a dict from outside" in shown
+    with pytest.raises(ms.UnsupportedCallError, match="from outside"):
+        artifact.source()
+    assert (H, D) == ([], {"n": 0})
+
+
+def test_a_benchmark_leaves_containers_as_they_were():
+    H, D = [1], {"n": 0}
+    f = define("def f(x):\n    H.append(x)\n    D['n'] += 1\n    return x * D['n']\n", H=H, D=D)
+    ms.benchmark(f, ms.Tensor(X), seconds=0.05)
+    assert (H, D) == ([1], {"n": 0})
