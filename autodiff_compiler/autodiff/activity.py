@@ -1,8 +1,10 @@
 """Activity: the values through which a derivative flows, found once per differentiated block.
 
 A value is active if it depends on an input asked for (*varied*) and a seeded result depends on it (*useful*), both
-along float values only.  The dependencies of all blocks, nested ones and loop carries included, are one flat graph, so
-both questions are answered by walking it once, whatever the nesting.
+along values that carry derivatives.  Floats do.  Integers do where an integer variable leads to them: all others are
+places, counts, or floats that were rounded, and cost nothing.  Bools do only as variables themselves, through casts.
+The dependencies of all blocks, nested ones and loop carries included, are one flat graph, so both questions are
+answered by walking it, whatever the nesting.
 """
 
 from __future__ import annotations
@@ -10,42 +12,57 @@ from __future__ import annotations
 import functools
 from collections.abc import Iterable, Sequence
 
+from ..errors import CompileError
+from ..ir.build import Builder
 from ..ir.core import Block, Op, Value
+from ..ir.primitive import Context
 from ..ir.types import Seq, TensorType, TupleType, Type
 
-__all__ = ["active_values", "differentiable"]
+__all__ = ["active_values", "differentiable", "holds_floats"]
+
+_Sources = dict[Value, Sequence[Value]]
 
 
 @functools.cache
 def differentiable(type: Type) -> bool:
-    """Whether values of a type carry cotangents: float tensors, and what contains some."""
+    """Whether values of a type may carry cotangents: tensors of numbers, and what contains some."""
+    return _holds(type, integers=True)
+
+
+@functools.cache
+def holds_floats(type: Type) -> bool:
+    """Whether values of a type carry cotangents whatever leads to them."""
+    return _holds(type, integers=False)
+
+
+def _holds(type: Type, integers: bool) -> bool:
     if isinstance(type, TensorType):
-        return type.dtype.is_float
+        return type.dtype.is_float or (integers and type.dtype.is_int)
     if isinstance(type, TupleType):
-        return any(map(differentiable, type.elems))
-    return isinstance(type, Seq) and differentiable(type.elem)
+        return any(_holds(t, integers) for t in type.elems)
+    return isinstance(type, Seq) and _holds(type.elem, integers)
 
 
 def active_values(block: Block, wrt: Iterable[Value], seeds: Iterable[Value], hooks: bool = True) -> set[Value]:
     """The values of a block, and of the blocks inside it, that are varied by `wrt` and useful to `seeds`.
 
     With `hooks` also those varied by a `gradient_source`: what a gradient hook that is on their way wants to see.
-
-    An integer or bool listed in `wrt` is active too, but only through the casts that make it a float (and through calls
-    of functions that do so): integer arithmetic, indices and integer carries have no derivative.
     """
     wrt = list(wrt)
-    sources: dict[Value, Sequence[Value]] = {}
-    _collect(block, sources)
-    asked = {v for v in wrt if not differentiable(v.type)}
+    sources: _Sources = {}
+    cut: list[Value] = []
+    _collect(block, sources, cut)
+    integers = _led_by_integers(sources, [v for v in wrt if not holds_floats(v.type)], cut)
     useful: set[Value] = set()
     readers: dict[Value, list[Value]] = {}
-    stack = [v for v in seeds if differentiable(v.type)]
+    stack = [v for v in seeds if holds_floats(v.type) or v in integers]
     useful.update(stack)
     while stack:
         v = stack.pop()
         for x in sources.get(v, ()):
-            if not differentiable(x.type) and not (x in asked and _takes_integers(v)):
+            if not holds_floats(x.type) and x not in integers:
+                continue
+            if integers and not _carried(x, v):
                 continue
             if x in readers:
                 readers[x].append(v)
@@ -66,14 +83,56 @@ def active_values(block: Block, wrt: Iterable[Value], seeds: Iterable[Value], ho
     return active
 
 
-def _takes_integers(result: Value) -> bool:
-    return type(result.owner) is Op and result.owner.defn.name in ("cast", "call")
+def _led_by_integers(sources: _Sources, variables: Sequence[Value], cut: Sequence[Value]) -> set[Value]:
+    """The values, floats too, that integer variables lead to, or cotangents that were cut to integers."""
+    found = {*variables, *cut}
+    if not found:
+        return found
+    readers: dict[Value, list[Value]] = {}
+    for v, xs in sources.items():
+        for x in xs:
+            readers.setdefault(x, []).append(v)
+    stack = list(found)
+    while stack:
+        x = stack.pop()
+        for v in readers.get(x, ()):
+            if v not in found and differentiable(v.type) and _carried(x, v):
+                found.add(v)
+                stack.append(v)
+    return found
 
 
-def _collect(block: Block, sources: dict[Value, Sequence[Value]]) -> None:
-    """Notes for every value which values it may depend on."""
+def _carried(x: Value, result: Value) -> bool:
+    """Whether the op of a result passes on a derivative by its operand `x`, where one of both is no float.
+
+    Places, sizes and steps have none: there the derivative rule says nothing.
+    """
+    op = result.owner
+    if type(op) is not Op or op.blocks or op.defn.infer_blocks is not None:
+        return True
+    if holds_floats(x.type) and holds_floats(result.type):
+        return True
+    if op.defn.vjp is None:
+        return False
+    scratch = Builder(Block([r.type for r in op.results]))
+    gs = [g if r is result else None for g, r in zip(scratch.block.args, op.results, strict=True)]
+    context = Context(op.defn, op.attrs, op.results, tuple([y is x for y in op.operands]))
+    with scratch:
+        try:
+            shares = op.defn.vjp(context, gs if op.defn.multiple or len(gs) > 1 else gs[0], *op.operands)
+        except CompileError:
+            return True  # said again where the derivative is made
+    if not isinstance(shares, tuple | list):
+        shares = (shares,)
+    return any(y is x and share is not None for y, share in zip(op.operands, shares, strict=True))
+
+
+def _collect(block: Block, sources: _Sources, cut: list[Value]) -> None:
+    """Notes for every value which values it may depend on, and the cotangents that are cut to integers."""
     for op in block.ops:
         if not op.blocks:
+            if op.defn.name == "cast" and op.attr("linear"):
+                cut += op.results
             if op.defn.name != "stop_gradient":
                 for r in op.results:
                     sources[r] = op.operands
@@ -95,15 +154,11 @@ def _collect(block: Block, sources: dict[Value, Sequence[Value]]) -> None:
                 sources[r] = op.operands
             continue
         for inner in op.blocks:
-            _collect(inner, sources)
+            _collect(inner, sources, cut)
 
 
 def _collect_loop(
-    body: Block,
-    inits: Sequence[Value],
-    carries: Sequence[Value],
-    results: Sequence[Value],
-    sources: dict[Value, Sequence[Value]],
+    body: Block, inits: Sequence[Value], carries: Sequence[Value], results: Sequence[Value], sources: _Sources
 ) -> None:
     k = len(inits)
     for init, carry, out, final in zip(inits, carries, body.outs, results, strict=False):

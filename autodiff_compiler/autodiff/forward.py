@@ -18,7 +18,7 @@ from ..ir.types import TensorType
 from ..ir.walk import Cloner, free_values, inline, ops_of
 from ..primitives.autodiff import OF_USERS
 from ..runtime.commits import Commit
-from .activity import active_values, differentiable
+from .activity import active_values, holds_floats
 from .control import refuse_missing
 from .homogeneous import is_homogeneous
 from .pairs import Pairs
@@ -34,7 +34,7 @@ _Rule = Callable[[Builder, Sequence[Value | None]], Sequence[Value | None]]
 class Forward(Cloner):
     """Copies ops with their tangents.  `tangents` leads from old values to those of their copies; absent is zero.
 
-    Active are the values of `block` that depend on `wrt` through floats and that one of its results depends on.
+    Active are the values of `block` that carry tangents of `wrt` and that one of its results depends on.
     """
 
     def __init__(self, builder: Builder, pairs: Pairs, wrt: Sequence[Value], block: Block) -> None:
@@ -70,10 +70,10 @@ class Forward(Cloner):
     def _transposed(self, op: Op, rule: _Rule, operands: Sequence[Value], results: Sequence[Value]) -> None:
         """Gives the results of an op the tangents that the transpose of its derivative rule says."""
         builder = self.builder
-        floats = [r for r in results if differentiable(r.type)]
-        scratch = builder.nested([r.type for r in floats])
+        carrying = [r for r in results if r in self.active]
+        scratch = builder.nested([r.type for r in carrying])
         block = scratch.block
-        placeholders = dict(zip(floats, block.args, strict=True))
+        placeholders = dict(zip(carrying, block.args, strict=True))
         with scratch:
             shares = rule(scratch, [placeholders.get(r) for r in results])
         pairs = [
@@ -301,9 +301,10 @@ def _steps(block: Block, active: set[Value], shares: Sequence[Value]) -> bool:
         if op.blocks or needed.isdisjoint(op.results) or on_them.isdisjoint(op.operands):
             continue
         (result, *others) = op.results
-        if op.defn.name == "cast" and differentiable(op.operands[0].type) and not differentiable(result.type):
+        of_floats = holds_floats(result.type)
+        if op.defn.name == "cast" and holds_floats(op.operands[0].type) and not (of_floats or op.attr("linear")):
             return True
-        if differentiable(result.type) and not others and (result not in active or _is_step(op)):
+        if of_floats and not others and (result not in active or _is_step(op)):
             return True
         if not isinstance(result.type, TensorType) or not result.type.dtype.is_int:  # sizes and places
             on_them.update(op.results)

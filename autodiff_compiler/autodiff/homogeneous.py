@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from ..ir.core import Block, Op, Value
-from .activity import differentiable
+from .activity import differentiable, holds_floats
 
 #: Ops that are zero as soon as one of these operands is, whatever the others are.
 _FACTORS = {
@@ -88,5 +88,6 @@ class _Zeros:
             return any(self.surely(op.operands[i]) for i in factors)
         if op.defn.name == "pad" and op.attr("value") != 0:
             return False
-        floats = [x for x in op.operands if differentiable(x.type)]
-        return bool(floats) and all(map(self.surely, floats))
+        floats = [x for x in op.operands if holds_floats(x.type)]
+        numbers = floats or [x for x in op.operands if differentiable(x.type)]
+        return bool(numbers) and all(map(self.surely, numbers))

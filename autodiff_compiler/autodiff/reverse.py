@@ -21,6 +21,7 @@ from ..ir.types import Seq, TensorType, TupleType, Type
 from ..ir.walk import free_values, ops_of, unpack
 from ..primitives.autodiff import OF_USERS
 from ..primitives.control import COUNT, If, Scan
+from ..primitives.family import cotangent_in
 from ..source import Loc
 from .accumulate import ReadsOfMade, added_into, beside
 from .activity import differentiable
@@ -302,7 +303,14 @@ def _shares(op: Op, gs: list[Value | None], active: set[Value]) -> Iterable[tupl
         shares = (shares,)
     if len(shares) != len(operands):
         raise InternalCompilerError(f"the rule of `{defn.name}` gives {len(shares)} cotangents", loc=op.loc)
-    return zip(operands, shares, strict=True)
+    return [(x, _in_dtype_of(x, g)) for x, g in zip(operands, shares, strict=True)]
+
+
+def _in_dtype_of(x: Value, g: Value | None) -> Value | None:
+    """A cotangent in the dtype of its operand: rules may compute that of an integer in floats."""
+    if g is None or not isinstance(x.type, TensorType) or x.dtype.is_float:
+        return g
+    return cotangent_in(g, x.dtype)  # type: ignore[no-any-return]
 
 
 # ------------------------------------------------------------------------------------------- values of cotangents
@@ -357,9 +365,9 @@ def _one_slice(y: Value) -> Op | None:
 
 
 def filled(builder: Builder, type: Type, number: float) -> Value:
-    """A value of `type` whose floats all equal `number` and whose integers are zero; `type` holds no sequence."""
+    """A value of `type` whose numbers all equal `number` and whose bools are false; `type` holds no sequence."""
     if isinstance(type, TensorType):
-        return builder.const(number if type.dtype.is_float else 0, type)
+        return builder.const(0 if type.dtype.is_bool else number, type)
     if isinstance(type, TupleType):
         parts = [filled(builder, t, number) for t in type.elems]
         with builder:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ..ir.core import Module
-from .activity import differentiable
+from .activity import differentiable, holds_floats
 from .expand import drop_unreachable
 from .pairs import Pairs, Residual
 
@@ -41,7 +41,9 @@ def split(module: Module, wrt: Sequence[int], hooks: bool = True, seeds: Sequenc
     work = module.like(dict(module.functions))
     entry = work.entry
     if seeds is None:
-        seeds = [j for j, v in enumerate(entry.outs) if differentiable(v.type)]
+        by_integers = not all(holds_floats(entry.args[i].type) for i in wrt)
+        seeded = differentiable if by_integers else holds_floats
+        seeds = [j for j, v in enumerate(entry.outs) if seeded(v.type)]
     pair = Pairs(work, hooks).of(entry.name, wrt, seeds)
     forward, backward = (_part(work, name) for name in (pair.forward, pair.backward))
     return Split(forward, backward, pair.residuals, pair.seeds, pair.cotangents)

@@ -12,13 +12,13 @@ import numpy as np
 from ..dtypes import from_numpy
 from ..errors import NOTHING_RETURNED, ZERO_GRADIENT, GradientError, GradientWarning, warn_once
 from ..ir.primitive import F
-from ..primitives.family import sum_to
+from ..primitives.family import cotangent_in, sum_to
 from ..primitives.index import Slice
 from ..runtime.device_array import residence
 from ..runtime.hooks import Registered
 from ..runtime.parameter import Parameter, versions
 from ..runtime.rules import check_shape
-from ..runtime.storage import SHARED, holders
+from ..runtime.storage import PAIR, SHARED, holders
 from ..runtime.tensor import Array, Tensor, wrap
 from ..runtime.trees import leaves, replaced
 from ..source import warned_place
@@ -70,9 +70,7 @@ def _backward(
             if not want or h is None:
                 continue
             if h.__class__ is not Tensor or h._data.shape != array.shape or h._data.dtype is not array.dtype:
-                h = _fitted(h, array, node, parent.__class__ is Source and parent.bit == bit and not parent.whole)
-                if h is None:
-                    continue
+                h = _fitted(h, array, parent.__class__ is Source and parent.bit == bit and not parent.whole)
             _add(cotangents, heap, parent, h)
     return found
 
@@ -144,20 +142,18 @@ def _add_element(cotangents: dict[Node, Any], heap: list[tuple[int, Node]], node
     gs[node.index] = g if gs[node.index] is None else gs[node.index] + g
 
 
-def _fitted(g: Any, array: Array, node: Node, ends: bool) -> Tensor | None:
-    """A cotangent in the dtype and shape of its operand; None where an integer operand takes none.
+def _fitted(g: Any, array: Array, ends: bool) -> Tensor:
+    """A cotangent in the dtype and shape of its operand.
 
     Kernels broadcast by themselves, so a rule's cotangent may be larger than the operand: it is summed.  A smaller one
     is a number that a user's rule returned: it stays as it is where it ends, and is stretched where it is used on.
     """
-    if array.dtype.kind in "biu" and not node.reaches_integers:
-        return None
     if not isinstance(g, Tensor):
         if not isinstance(g, bool | int | float):
             raise GradientError(f"a cotangent must be a Tensor, a number or None, not {type(g).__name__}")
         g = wrap(np.asarray(g).astype(array.dtype))
     if g._data.dtype != array.dtype:
-        g = F.cast(g, dtype=from_numpy(array.dtype))
+        g = cotangent_in(g, from_numpy(array.dtype))
     shape, wanted = g._data.shape, array.shape
     if shape == wanted:
         return g
@@ -208,7 +204,7 @@ class Tape:
         before = {p: p._node for p in of_weights}
         for p, source in of_weights.items():
             p._node = source
-        thread.state.active = outer | bit
+        thread.state.active = outer | bit * PAIR
         try:
             outputs = fn(*aliases)
             differentiated = outputs if of is None else of(outputs)
@@ -231,7 +227,7 @@ class Tape:
     __del__ = close
 
     def pull(self, seeds: Sequence[Any] | None, once: bool = False, only: Sequence[int] | None = None) -> list[Tensor]:
-        """Gradients for all sources; `seeds` are cotangents of the outputs, ones for every float output by default.
+        """Gradients for all sources; `seeds` are cotangents of the outputs, ones for every number by default.
 
         With `once` the graph is dropped on the way, so that its memory is free as soon as it is used up.  `only`: for
         the sources with these numbers, in this order.
@@ -241,13 +237,15 @@ class Tape:
         if once:
             self.targets = []
         if seeds is None:
-            seeds = [None if dtype.kind in "biu" else wrap(np.ones(shape, dtype)) for dtype, shape, _ in targets]
+            seeds = [
+                wrap(np.ones(shape, dtype)) if self._reaches(node, dtype) else None for dtype, shape, node in targets
+            ]
         if len(seeds) != len(targets):
             raise GradientError(f"there are {len(targets)} output tensors, but {len(seeds)} cotangents")
         pairs = [
             (node, _as_seed(seed, dtype, shape))
             for (dtype, shape, node), seed in zip(targets, seeds, strict=True)
-            if seed is not None and dtype.kind not in "biu" and self._reaches(node)
+            if seed is not None and self._reaches(node, dtype)
         ]
         empty = not targets
         del targets
@@ -258,7 +256,7 @@ class Tape:
         if unreached and sources and not holders.inner & self._bit:
             text = NOTHING_RETURNED if empty and not lost & self._bit else ZERO_GRADIENT
             warn_once(GradientWarning(text), warned_place())
-        thread.state.active, thread.state.pulled = active & ~self._bit, self._bit
+        thread.state.active, thread.state.pulled = active & ~(self._bit * PAIR), self._bit
         holders.inner |= thread.state.active
         try:
             found = _backward(self._bit, self._start, pairs, leading)
@@ -270,8 +268,11 @@ class Tape:
             thread.state.active, thread.state.pulled, holders.lost = active, pulled, lost
         return _distinct([found.get(source) for source in sources], sources, seeds)
 
-    def _reaches(self, node: Node | None) -> bool:
-        return node is not None and node.mask & self._bit != 0 and node.order <= self._start
+    def _reaches(self, node: Node | None, dtype: Any) -> bool:
+        """Whether what a node made has a derivative on this tape."""
+        if node is None or dtype.kind == "b" or node.order > self._start:
+            return False
+        return node.mask & self._bit << (dtype.kind in "iu") != 0
 
 
 def _passed(hooks: tuple[Registered, ...], g: Tensor, source: Source) -> Tensor:
@@ -363,8 +364,9 @@ def differentiate(
 
     `of` picks the part of the outputs that is differentiated: all by default, ``lambda out: out[0]`` with auxiliary
     outputs.  Seeds are cotangents of its Tensors in the order of `leaves`: Tensors of the outputs' shapes, numbers, or
-    None for an output that is not differentiated.  By default every float output is seeded with ones.  What is unused
-    has a gradient of zeros; an integer variable has an integer gradient.
+    None for an output that is not differentiated.  By default every output is seeded with ones, but integers only as
+    far as integer variables lead there.  What is unused has a gradient of zeros; an integer variable has an integer
+    gradient.
 
     GradientError: an input that is no Tensor, a weight that is no Parameter, a seed of another shape.
 

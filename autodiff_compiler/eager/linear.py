@@ -42,10 +42,10 @@ def transposed(backward: Callable[..., Any], at: Sequence[Tensor]) -> Callable[[
 
     def probe(*cotangents: Tensor) -> Any:
         found, pullback = vjp(backward, cotangents)
-        if any(t.dtype.is_float and np.any(np.asarray(t._data)) for t in leaves(found)):
+        if any(np.any(np.asarray(t._data)) for t in leaves(found)):
             raise _refusal()
         made.append(pullback)
-        return tuple(pullback([wrap(np.ones_like(t._data)) if t.dtype.is_float else None for t in leaves(found)]))
+        return tuple(pullback([None if t.dtype.is_bool else wrap(np.ones_like(t._data)) for t in leaves(found)]))
 
     cut, thread.state.cut = thread.state.cut, False
     try:

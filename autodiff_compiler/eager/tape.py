@@ -22,7 +22,7 @@ import numpy as np
 from ..errors import NotDifferentiableError
 from ..ir.core import Attrs
 from ..locks import Lock
-from ..runtime.storage import SHARED, holders
+from ..runtime.storage import PAIR, SHARED, holders
 from ..runtime.tensor import Array, Tensor, wrap
 
 __all__ = [
@@ -134,12 +134,11 @@ next_order = itertools.count(0, -1).__next__
 class Node:
     """One place in the graph: `arrays` are the operands (or stand-ins of their type), `parents` what made them.
 
-    `pull(g, wanted)` gives one cotangent (or None) per parent; `wanted` says which are asked for.
+    `pull(g, wanted)` gives one cotangent (or None) per parent; `wanted` says which are asked for.  An integer lies on a
+    tape only if an integer variable of it, or the cotangent of one, leads there.
     """
 
     __slots__ = ("arrays", "mask", "order", "parents")
-    #: Whether an integer operand may get a cotangent here.
-    reaches_integers = False
 
     mask: int
     order: int
@@ -154,7 +153,6 @@ class Source(Node):
     """A variable of one tape: identity, except for the tape whose `bit` it is, whose cotangents end here."""
 
     __slots__ = ("bit", "whole")
-    reaches_integers = True
 
     def __init__(self, bit: int, array: Array, parent: Node | None, whole: bool = False) -> None:
         #: whether its cotangent has its shape, even if a user's rule gave a number
@@ -163,7 +161,9 @@ class Source(Node):
         if parent is not None and not parent.mask & active:
             parent = None
         self.bit, self.arrays, self.parents = bit, (array,), (parent,)
-        self.mask = bit if parent is None else bit | parent.mask & active
+        self.mask = bit * PAIR if array.dtype.kind in "biu" else bit
+        if parent is not None:
+            self.mask |= parent.mask & active
         self.order = next_order()
 
     def pull(self, g: Any, wanted: tuple[bool, ...]) -> Sequence[Any]:
@@ -189,16 +189,14 @@ class Applied(Node):
         self.order = next_order()
 
     @property
-    def reaches_integers(self) -> bool:  # type: ignore[override]
-        return self.plan.defn.name == "cast"
-
-    @property
     def count(self) -> int:
         return len(self.outs)
 
     def pull(self, g: Any, wanted: tuple[bool, ...]) -> Sequence[Any]:
         plan, active = self.plan, thread.state.active
         if plan.vjp is None:
+            if not any(w and array.dtype.kind not in "biu" for w, array in zip(wanted, self.arrays, strict=True)):
+                return (None,) * len(wanted)  # as for all that is counted: places, sizes, bits
             raise NotDifferentiableError(
                 f"{plan.defn.name} has no derivative", hint="use stop_gradient on its operands if none is meant"
             )
@@ -216,7 +214,10 @@ class Applied(Node):
         node = self if self.mask & thread.state.active else None
         tensors = []
         for i, out in enumerate(self.outs):
-            tensor = wrap(out, Element(node, i) if node is not None and self.plan.defn.multiple else node)
+            place: Node | None = node
+            if node is not None and self.plan.defn.multiple:
+                place = _element(node, i, out)
+            tensor = wrap(out, place)
             tensor._held = SHARED
             tensors.append(tensor)
         return tensors
@@ -227,16 +228,27 @@ class Element(Node):
 
     __slots__ = ("index", "owner")
 
-    def __init__(self, owner: Applied | Opaque, index: int) -> None:
-        self.owner, self.index, self.mask = owner, index, owner.mask
+    def __init__(self, owner: Applied | Opaque, index: int, mask: int) -> None:
+        self.owner, self.index, self.mask = owner, index, mask
         self.order = next_order()
+
+
+def _element(owner: Applied | Opaque, index: int, array: Array) -> Element | None:
+    """The place of a result on the tapes of its node; None if it carries no derivative."""
+    mask = (
+        owner.mask
+        if array.dtype.kind not in "biu"
+        else holders.of_integers(owner.mask)
+        if array.dtype.kind != "b"
+        else 0
+    )
+    return Element(owner, index, mask) if mask else None
 
 
 class Opaque(Node):
     """A computation whose derivative is a function: a call of compiled code, or a user's `bprop`."""
 
     __slots__ = ("count", "pullback")
-    reaches_integers = True
 
     def __init__(
         self, mask: int, parents: tuple[Node | None, ...], arrays: tuple[Array, ...], pullback: Any, count: int
@@ -274,7 +286,7 @@ class Custom(Rule):
         node = self if self.mask & thread.state.active else None
         results = []
         for i, out in enumerate(self.outs):
-            result = wrap(out, None if node is None or out.dtype.kind in "biu" else Element(node, i))
+            result = wrap(out, None if node is None else _element(node, i, out))
             result._held = SHARED
             results.append(result)
         lost = holders.lost
@@ -314,8 +326,10 @@ def place(
         if out.dtype.kind not in "biu":
             break
     else:
-        holders.lost |= mask
-        return  # integers carry no derivative
+        led, mask = mask, _of_integers(plan, attrs, outs, mask)
+        if not mask:
+            holders.lost |= led
+            return
     for x in operands:
         if isinstance(x, Tensor):
             x._held |= mask
@@ -327,7 +341,20 @@ def place(
         return
     for i, tensor in enumerate(results):
         tensor._held |= mask
-        tensor._node = Element(node, i)
+        tensor._node = _element(node, i, tensor._data)
+
+
+def _of_integers(plan: Any, attrs: Attrs, outs: tuple[Array, ...], mask: int) -> int:
+    """Those of the tapes on which a result that is no float has a derivative.
+
+    Where no integer variable leads, an integer is a place, a count or a float that was rounded.  A cotangent that was
+    cut to an integer is linear all the same: from there on the next derivative goes through integers.
+    """
+    if plan.vjp is None or all(out.dtype.kind == "b" for out in outs):
+        return 0
+    if plan.defn.name == "cast" and attrs[plan.defn.schema.index("linear")]:
+        mask |= (mask & ~holders.integers) << 1
+    return holders.of_integers(mask)
 
 
 def record(
@@ -348,7 +375,7 @@ def record(
     active = thread.state.active
     nodes = [x._node for x in operands]
     parents = tuple([n if n is not None and n.mask & active else None for n in nodes])
-    mask = active if always else 0
+    mask = active & ~holders.integers if always else 0
     for node in parents:
         if node is not None:
             mask |= node.mask & active
@@ -361,6 +388,5 @@ def record(
         for t in results:
             t._held |= SHARED
     for i, t in enumerate(results):
-        if t._data.dtype.kind not in "biu":
-            t._node = Element(node, i)
+        t._node = _element(node, i, t._data)
     return node

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
+from ..autodiff.activity import differentiable
 from ..autodiff.batch import changes_something, one_by_one
 from ..dtypes import DType
 from ..errors import GradientError, SideEffectError
@@ -89,8 +90,8 @@ def reverse_jacobian(
     """
     linear = linearise(lw, fn, args, kwargs, positions, (), select)
     outs, wrt = linear.traced.outs, [_type(v) for v in linear.traced.operands]
-    types = [_type(outs[i]) for i in linear.floats]
-    starts = dict(zip(linear.floats, _starts(types), strict=True))
+    types = [_type(outs[i]) for i in linear.carrying]
+    starts = dict(zip(linear.carrying, _starts(types), strict=True))
     some = sum(map(_count, types)) > 0
     rows = _for_each_direction(types, lambda seeds: linear.pulled(lw, linear.link, seeds)) if some else []
 
@@ -110,9 +111,9 @@ def forward_jacobian(
     """Like `reverse_jacobian`, by tangents along all elements of the arguments at once."""
     traced = traced_call(lw, fn, args, kwargs, positions, select)
     wrt = [_type(v) for v in traced.operands]
-    floats = [i for i in traced.chosen if traced.outs[i].dtype.is_float]
-    result, columns = (_pushed if _acts(traced) else _carried)(lw, traced, wrt, floats)
-    by_out = dict(zip(floats, columns, strict=True))
+    carrying = traced.carrying()
+    result, columns = (_pushed if _acts(traced) else _carried)(lw, traced, wrt, carrying)
+    by_out = dict(zip(carrying, columns, strict=True))
 
     def jacobians(i: int) -> tuple[Any, ...]:
         shape = traced.outs[i].shape
@@ -136,9 +137,9 @@ def _acts(traced: Traced) -> bool:
     return acts or bool(traced.changes)
 
 
-def _carried(lw: Lowering, traced: Traced, wrt: Sequence[TensorType], floats: list[int]) -> tuple[Any, list[Value]]:
+def _carried(lw: Lowering, traced: Traced, wrt: Sequence[TensorType], carrying: list[int]) -> tuple[Any, list[Value]]:
     """The result of a pure function and its tangents for all directions, carried along with the values."""
-    attrs = (tuple(range(len(wrt))), tuple(floats), (), True)
+    attrs = (tuple(range(len(wrt))), tuple(carrying), (), True)
 
     def run(tangents: Sequence[Value]) -> Sequence[Value]:
         return emit_derivative(lw, "grad", (*traced.operands, *tangents), attrs, (traced.block,)).results
@@ -147,11 +148,11 @@ def _carried(lw: Lowering, traced: Traced, wrt: Sequence[TensorType], floats: li
     return traced.finish(lw, [F.reshape(_rows(v, 0, 1), shape=v.shape[1:]) for v in found[:n]]), found[n:]
 
 
-def _pushed(lw: Lowering, traced: Traced, wrt: Sequence[TensorType], floats: list[int]) -> tuple[Any, list[Value]]:
+def _pushed(lw: Lowering, traced: Traced, wrt: Sequence[TensorType], carrying: list[int]) -> tuple[Any, list[Value]]:
     """The result of a function that runs on its own, and then its tangents for all directions."""
     linear = linear_of(lw, traced)
     link = linear.forward_link(lw)
-    columns = _for_each_direction(wrt, lambda ts: linear.pulled(lw, link, [t for t in ts if t.dtype.is_float]))
+    columns = _for_each_direction(wrt, lambda ts: linear.pulled(lw, link, [t for t in ts if differentiable(t.type)]))
     return linear.result, columns
 
 

@@ -150,7 +150,7 @@ def edited(lw: Lowering, x: Any, rule: Callable[[Any], Any], what: str, code: st
     The rule calls what the user wrote.
     """
     value = lw.unwrap(x)
-    if lw.scouting or not value.dtype.is_float:
+    if lw.scouting or value.dtype.is_bool:
         return TensorVar(value)
 
     def found(values: Sequence[Value]) -> list[Any]:

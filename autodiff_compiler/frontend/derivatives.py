@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from ..autodiff.activity import active_values
+from ..autodiff.activity import active_values, differentiable, holds_floats
 from ..errors import NOTHING_RETURNED, GradientError, GradientWarning
 from ..ir.build import Builder
 from ..ir.core import Block, Op, Value
@@ -85,6 +85,12 @@ class Traced:
     def count(self) -> int:
         """How many results of the block are no derivatives."""
         return len(self.block.outs)
+
+    def carrying(self, weights: Sequence[StateVar] = ()) -> list[int]:
+        """Numbers of the chosen outs that may have a derivative: integers only by integers."""
+        by_floats = all(holds_floats(x.type) for x in (*self.operands, *weights))
+        carries = holds_floats if by_floats else differentiable
+        return [i for i in self.chosen if carries(self.outs[i].type)]
 
     def finish(self, lw: Lowering, results: Sequence[Value]) -> Any:
         """Gives the changed objects their new content; what the call returned, in terms of the `grad` op's results."""
@@ -172,8 +178,9 @@ def differentiate(
     if not _dynamic(traced.result if select is None else select(traced.result)):
         place = lw.called_from if lw.here is None else lw.here
         lw.warnings.append((GradientWarning(NOTHING_RETURNED), place and place.of_user()))
-    seeds, seed_values = _seeds(lw, traced, select, sens)
-    states = tuple(w.name for w in _of_weights(lw, weights))
+    of_weights = _of_weights(lw, weights)
+    seeds, seed_values = _seeds(lw, traced, of_weights, select, sens)
+    states = tuple([w.name for w in of_weights])
     attrs = (tuple(range(len(positions))), seeds, states, False)
     op = emit_derivative(lw, "grad", (*traced.operands, *seed_values), attrs, (traced.block,))
     n, k = traced.count, len(positions)
@@ -246,11 +253,11 @@ def push_forward(
     for x, t in zip(traced.operands, given, strict=True):
         if t.type is not x.type:
             raise GradientError(f"the tangent of an argument {x.type} is {t.type}")
-    floats = [i for i in traced.chosen if traced.outs[i].dtype.is_float]
-    attrs = (tuple(range(len(positions))), tuple(floats), (), True)
+    carrying = traced.carrying()
+    attrs = (tuple(range(len(positions))), tuple(carrying), (), True)
     op = emit_derivative(lw, "grad", (*traced.operands, *given), attrs, (traced.block,))
     n = traced.count
-    by_out = dict(zip(floats, op.results[n:], strict=True))
+    by_out = dict(zip(carrying, op.results[n:], strict=True))
     zeros = {i: trace.builder.const(0, traced.outs[i].type) for i in traced.chosen if i not in by_out}
     part = traced.result if select is None else select(traced.result)
     tangent = {i: TensorVar(v) for i, v in (by_out | zeros).items()}
@@ -270,8 +277,8 @@ class Linear:
     result: Any
     #: the part of it that is differentiated, in terms of the block's values
     part: Any
-    #: numbers of its float outs
-    floats: list[int]
+    #: numbers of its outs that may have a derivative
+    carrying: list[int]
     link: Value
     forward: Value | None = None
     #: the inputs and weights, if their hooks are to see what `pull` gives
@@ -282,7 +289,7 @@ class Linear:
         outs, chosen = self.traced.outs, self.traced.chosen
         seeds = []
         for i, s in zip(chosen, _given(lw, sens, len(chosen)), strict=True):
-            if outs[i].dtype.is_float:  # as in eager code, outputs that carry no derivative take any cotangent
+            if i in self.carrying:  # as in eager code, outputs that carry no derivative take any cotangent
                 seeds.append(_seed(0 if s is None else s, outs[i].type))
         bare = _bare_numbers(lw, self.traced, self.traced.operands)
         found = self.pulled(lw, self.link, seeds)
@@ -296,14 +303,14 @@ class Linear:
         for x, t in zip(self.traced.operands, given, strict=True):
             if type(t) is not Value or t.type is not x.type:
                 raise GradientError(f"the tangent of an argument {x.type} is {t.type if type(t) is Value else t!r}")
-        found = self.pulled(lw, link, [t for t in given if t.dtype.is_float])
+        found = self.pulled(lw, link, [t for t in given if differentiable(t.type)])
         return self.traced.part(self.part, self.by_out(found))
 
     def by_out(self, found: Sequence[Value]) -> dict[int, Any]:
-        """Values for the float outs, and zeros for the others, by the number of the out."""
+        """Values for the outs that may have a derivative, and zeros for the others, by the number of the out."""
         outs = self.traced.outs
-        zeros = {i: trace.builder.const(0, outs[i].type) for i in self.traced.chosen if i not in self.floats}
-        return {i: TensorVar(v) for i, v in (dict(zip(self.floats, found, strict=True)) | zeros).items()}
+        zeros = {i: trace.builder.const(0, outs[i].type) for i in self.traced.chosen if i not in self.carrying}
+        return {i: TensorVar(v) for i, v in (dict(zip(self.carrying, found, strict=True)) | zeros).items()}
 
     def forward_link(self, lw: Lowering) -> Value:
         """The link whose backward pass is the map of tangents.
@@ -311,11 +318,11 @@ class Linear:
         The map of cotangents is linear: at any point, its own map of cotangents is its transpose.
         """
         if self.forward is None:
-            types = [self.traced.outs[i].type for i in self.floats]
+            types = [self.traced.outs[i].type for i in self.carrying]
             builder = trace.builder.nested(types)
             with builder:
                 found = emit_derivative(lw, "pull", (self.link, *builder.block.args), (), ()).results
-            seeds = [j for j, v in enumerate(found) if v.dtype.is_float]
+            seeds = [j for j, v in enumerate(found) if differentiable(v.type)]
             zeros = [trace.builder.const(0, t) for t in types]
             attrs = (tuple(range(len(types))), tuple(seeds), ())
             self.forward = emit_derivative(lw, "linearize", zeros, attrs, (builder.ret(*found),)).results[-1]
@@ -353,12 +360,12 @@ def linearise(
 
 def linear_of(lw: Lowering, traced: Traced, weights: Sequence[Any] = (), select: Any = None) -> Linear:
     """Puts a traced call in its place."""
-    floats = [i for i in traced.chosen if traced.outs[i].dtype.is_float]
-    states = tuple(w.name for w in _of_weights(lw, weights))
-    attrs = (tuple(range(len(traced.operands))), tuple(floats), states)
+    of_weights = _of_weights(lw, weights)
+    carrying = traced.carrying(of_weights)
+    attrs = (tuple(range(len(traced.operands))), tuple(carrying), tuple([w.name for w in of_weights]))
     *results, link = emit_derivative(lw, "linearize", traced.operands, attrs, (traced.block,)).results
     part = traced.result if select is None else select(traced.result)
-    return Linear(traced, traced.finish(lw, results), part, floats, link)
+    return Linear(traced, traced.finish(lw, results), part, carrying, link)
 
 
 # ------------------------------------------------------------------------------------------------ the traced call
@@ -493,17 +500,19 @@ def _dynamic(result: Any) -> list[Any]:
     return [x for x in flatten(result) if is_dynamic(x)]
 
 
-def _seeds(lw: Lowering, traced: Traced, select: Any, sens: Any) -> tuple[tuple[int, ...] | None, list[Value]]:
-    """Which results are seeded and with what: given cotangents, or ones for every float result."""
+def _seeds(
+    lw: Lowering, traced: Traced, weights: Sequence[StateVar], select: Any, sens: Any
+) -> tuple[tuple[int, ...] | None, list[Value]]:
+    """Which results are seeded and with what: given cotangents, or ones for every result that may have a derivative."""
     outs, chosen = traced.outs, traced.chosen
     if sens is None and select is None and traced.count == len(outs):
         return None, []
+    carrying = traced.carrying(weights)
     if sens is None:
-        floats = [p for p in chosen if outs[p].dtype.is_float]
-        return tuple(floats), [trace.builder.const(1, outs[p].type) for p in floats]
+        return tuple(carrying), [trace.builder.const(1, outs[p].type) for p in carrying]
     given = _given(lw, sens, len(chosen))
     # As in eager code, outputs that carry no derivative take any cotangent.
-    seeded = [(p, s) for p, s in zip(chosen, given, strict=True) if s is not None and outs[p].dtype.is_float]
+    seeded = [(p, s) for p, s in zip(chosen, given, strict=True) if s is not None and p in carrying]
     return tuple([p for p, _ in seeded]), [_seed(s, outs[p].type) for p, s in seeded]
 
 

@@ -48,20 +48,22 @@ def _observed(
     traced = traced_call(lw, called, variables, {}, range(len(variables)), None, backward=False)
     tensors = traced.chosen
     of_tensors: list[Any] = [traced.outs[i].type for i in tensors]
-    carried = [i for i in tensors if traced.outs[i].dtype.is_float]
+    carried = [i for i in tensors if not traced.outs[i].dtype.is_bool]
     types = [traced.outs[i].type for i in carried]
 
     def for_each(grads: Sequence[Any]) -> tuple[Any, ...]:
         """One for every Tensor: zeros for those that carry no derivative."""
-        floats = iter(grads)
-        return tuple([next(floats) if t.dtype.is_float else TensorVar(trace.builder.const(0, t)) for t in of_tensors])
+        numbers = iter(grads)
+        return tuple(
+            [next(numbers) if not t.dtype.is_bool else TensorVar(trace.builder.const(0, t)) for t in of_tensors]
+        )
 
     def leaving(grads: tuple[Any, ...], first: tuple[Any, ...]) -> tuple[Any, ...]:
         return after_backward(cell, hooks["backward"], grads, ask, for_each(first))
 
     def arriving(grads: tuple[Any, ...]) -> tuple[Any, ...]:
         after = after_backward(cell, hooks["backward_pre"], for_each(grads), ask)
-        return tuple([g for g, t in zip(after, of_tensors, strict=True) if t.dtype.is_float])
+        return tuple([g for g, t in zip(after, of_tensors, strict=True) if not t.dtype.is_bool])
 
     behind, before = (backward_what(cell, hooks[group]) for group in ("backward", "backward_pre"))
     entered, links = _entry(lw, traced.operands, types, leaving, behind)

@@ -90,7 +90,7 @@ def _perhaps(lw: Lowering, value: Value) -> bool:
 
 def _place(lw: Lowering, box: TensorVar, hooked: Hooked) -> None:
     base = hooked.base
-    if lw.scouting or not base.dtype.is_float:
+    if lw.scouting or base.dtype.is_bool:
         return
     lw.inputs.note_write(box)
     lw.touch(box)

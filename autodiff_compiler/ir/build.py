@@ -251,7 +251,7 @@ class Builder:
         number, value = value, canonical_number(value, type.dtype)
         if self.module.check_nonfinite and type.dtype.is_float and math.isinf(value) and _is_finite(number):
             wide = tensor(float64, type.shape)
-            return self.emit(REGISTRY["cast"], (self.const(float(number), wide),), (type.dtype,))  # type: ignore[no-any-return]
+            return self.emit(REGISTRY["cast"], (self.const(float(number), wide),), (type.dtype, False))  # type: ignore[no-any-return]
         return self._numbered_const((value, type), (scalar_key(value), type), type)
 
     def array(self, array: np.ndarray[Any, Any], type: TensorType, hint: str = "c") -> Value:

@@ -11,6 +11,7 @@ import math
 import numpy as np
 
 from ..dtypes import DType, bool_, dtype_of, promote_scalar
+from ..errors import NotDifferentiableError
 from ..ir.core import Value
 from ..ir.primitive import METHODS, F, Primitive, composite
 from ..ir.types import TensorType, tensor
@@ -23,6 +24,8 @@ from .family import (
     broadcast_to,
     broadcasting,
     cast,
+    cotangent_in,
+    divided,
     float_binary,
     float_unary,
     floating,
@@ -253,6 +256,15 @@ class IntPow(Primitive):
         unit = k.logical_or(k.equal(x, 1), k.equal(x, -1))
         return k.where(k.greater_equal(y, 0), k.power(x, k.maximum(y, 0)), k.where(unit, parity, 0))
 
+    def vjp(c, g, x, y):
+        if c.needs.y:
+            raise NotDifferentiableError(
+                "a power of integers has no derivative by its exponent", hint="cast the base or the exponent to a float"
+            )
+        # Negative powers are cut to integers, and so their derivatives are 0.
+        slope = F.select(F.greater(y, 0), y * F.int_pow(x, F.maximum(y - 1, 0)), 0)
+        return g * slope, None
+
     def decomposed(c, x, y):
         odd = F.equal(F.bitwise_and(y, 1), 1)
         unit = F.select(F.equal(x, 1), x, F.select(F.equal(x, -1), F.select(odd, x, -x), 0))
@@ -428,7 +440,7 @@ class Relu(Primitive):
     methods = ("relu",)
 
     def vjp(c, g, x):
-        return F.kept(F.greater(c.out, 0), g)  # so that nobody needs x any more
+        return where_else_0(F.greater(c.out, 0), g)  # so that nobody needs x any more
 
     def samples(rng):
         yield (rng.distinct(2, 3),)
@@ -440,7 +452,7 @@ class Relu(Primitive):
 
 def winners_share(loses, tie, g):
     """The cotangent of one of two competitors: all if it wins, half at a tie."""
-    return F.select(loses, 0, F.select(tie, g / 2, g))
+    return F.select(loses, 0, F.select(tie, divided(g, 2), g))
 
 
 class Maximum(Primitive):
@@ -561,14 +573,18 @@ def _astype(x, dtype):
 
 
 class Cast(Primitive):
-    """The same numbers in another dtype; a cast to an integer or bool ends the derivative."""
+    """The same numbers in another dtype; a cast of a float to an integer or bool ends its derivative.
+
+    But what integer variables lead to passes on cotangents there and back, and a `linear` cast, which cuts a cotangent
+    to an integer, has the derivative that it would have without cutting.
+    """
 
     cost = 1
 
-    def infer(x: TensorType, *, dtype: DType):
+    def infer(x: TensorType, *, dtype: DType, linear: bool = False):
         return tensor(dtype, x.shape)
 
-    def numpy(x, *, dtype):
+    def numpy(x, *, dtype, linear):
         return x.astype(dtype)
 
     aclnn = lambda c, x: c.converted(x, c.dtype)
@@ -576,7 +592,7 @@ class Cast(Primitive):
     methods = ("astype", "to")
 
     def vjp(c, g, x):
-        return F.cast(g, dtype=x.dtype) if c.dtype.is_float else None
+        return None if c.dtype.is_bool else cotangent_in(g, x.dtype)
 
     def samples(rng):
         yield rng(2, 3), {"dtype": "float64"}

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ..dtypes import DType, bool_, default_of_python, float32, from_numpy, int64, promote, promote_scalar
+from ..dtypes import DType, bool_, default_of_python, float32, float64, from_numpy, int64, promote, promote_scalar
 from ..errors import DTypeError, ShapeError, StaticValueError, shown_as
 from ..ir.core import Unknown, UnknownValueError, Value
 from ..ir.primitive import F, call, trace
@@ -27,6 +27,8 @@ __all__ = [
     "cast",
     "comparison",
     "constant",
+    "cotangent_in",
+    "divided",
     "expand",
     "float_binary",
     "float_unary",
@@ -294,6 +296,18 @@ def as_tensor(x: Any, parameter: str = "x") -> Any:
 
 def cast(x: Any, dtype: DType) -> Any:
     return x if x.dtype is dtype else F.cast(x, dtype=dtype)
+
+
+def cotangent_in(g: Any, dtype: DType) -> Any:
+    """A cotangent in another dtype; what an integer cannot hold of a float is cut off, linear as it is meant."""
+    return g if g.dtype is dtype else F.cast(g, dtype=dtype, linear=g.dtype.is_float and dtype.is_int)
+
+
+def divided(g: Any, n: Any) -> Any:
+    """The share of a cotangent that is divided among `n`: of an integer the quotient, cut."""
+    if g.dtype.is_float:
+        return g / n
+    return cotangent_in(cast(g, float64) / (cast(n, float64) if is_tensor(n) else n), g.dtype)
 
 
 def in_dtype(value: Any, dtype: DType) -> Any:

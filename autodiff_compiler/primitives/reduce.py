@@ -15,6 +15,7 @@ from .family import (
     broadcast_to,
     cast,
     constant,
+    divided,
     expand,
     float_unary,
     normal_axes,
@@ -246,7 +247,7 @@ def _shared(c, g, x):
         return g
     winners = F.equal(x, expand(c.out, c.axes, x.shape, c.keepdims))
     count = F.sum(F.cast(winners, dtype=x.dtype), axes=c.axes, keepdims=c.keepdims)
-    return F.select(winners, expand(g / count, c.axes, x.shape, c.keepdims), 0)
+    return F.select(winners, expand(divided(g, count), c.axes, x.shape, c.keepdims), 0)
 
 
 class Any(Primitive):

@@ -15,6 +15,7 @@ from .family import (
     binary,
     broadcasting,
     constant,
+    cotangent_in,
     float_unary,
     is_tensor,
     number_binary,
@@ -148,7 +149,10 @@ class Fmod(Primitive):
 
     def vjp(c, g, x, y):
         # (x - out) / y is whole up to rounding, where trunc(x / y) may be one off.
-        return g, (-(g * F.round((x - c.out) / y)) if c.needs.y else None)
+        if not c.needs.y:
+            return g, None
+        whole = F.floordiv(x - c.out, y) if x.dtype.is_int else F.round((x - c.out) / y)
+        return g, -(g * whole)
 
     def samples(rng):  # quotients stay away from whole numbers, where the remainder jumps
         whole, part, y = rng.ints(2, 3, low=0), rng(2, 3, low=0.2, high=0.8), rng(2, 3, low=1.0, high=2.0)
@@ -256,7 +260,8 @@ class Clamp(Primitive):
             outside = F.logical_or(F.less_equal(x, c.low), F.greater_equal(x, c.high))
             return where_else_0(F.logical_not(outside), g)
         if c.edge != 1:
-            g = F.select(F.logical_or(F.equal(x, c.low), F.equal(x, c.high)), g * c.edge, g)
+            at_bound = F.logical_or(F.equal(x, c.low), F.equal(x, c.high))
+            g = F.select(at_bound, cotangent_in(g * c.edge, g.dtype), g)
         return where_else_0(F.logical_not(F.logical_or(F.less(x, c.low), F.greater(x, c.high))), g)
 
     def samples(rng):

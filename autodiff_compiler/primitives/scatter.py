@@ -17,6 +17,7 @@ from .family import (
     as_tensor,
     broadcast_to,
     constant,
+    divided,
     in_dtype,
     normal_axis,
     promoted_dtype,
@@ -272,7 +273,7 @@ def _shared(c, g, x, index, updates):
     """Cotangents of an extreme: those that equal the result of their place share its cotangent."""
     kept, won = F.equal(x, c.out), F.equal(updates, F.gather(c.out, index, axis=c.axis))
     count = F.scatter_add(F.cast(kept, dtype=x.dtype), index, F.cast(won, dtype=x.dtype), axis=c.axis)
-    share = g / count
+    share = divided(g, count)
     return F.select(kept, share, 0), None, F.select(won, F.gather(share, index, axis=c.axis), 0)
 
 

@@ -96,9 +96,10 @@ def _rows(fn: Any, inputs: Sequence[Tensor], has_aux: bool) -> tuple[Any, list[l
     outputs, pullback = eager_vjp(fn, inputs)
     targets = list(tensors_of(main_of(outputs) if has_aux else outputs))
     total = len(list(tensors_of(outputs)))
+    by_integers = not all(x.dtype.is_float for x in inputs)
     found = []
     for i, t in enumerate(targets):
-        if not t.dtype.is_float or not t._data.size:
+        if not (t.dtype.is_float or (t.dtype.is_int and by_integers)) or not t._data.size:
             found.append([_zeros(x._data.dtype, (*t.shape, *x.shape)) for x in inputs])
             continue
         seeds: list[Any] = [None] * total

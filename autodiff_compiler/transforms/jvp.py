@@ -65,21 +65,21 @@ def linearised(fn: Any, inputs: Sequence[Tensor], has_aux: bool = False) -> tupl
     outputs, pullback = eager_vjp(fn, inputs)
     main = main_of(outputs) if has_aux else outputs
     # The pullback is linear in the cotangents; its own pullback, at any point, is the map of tangents.
-    at = [wrap(np.zeros_like(t._data)) if t.dtype.is_float else None for t in tensors_of(main)]
-    floats = [i for i, a in enumerate(at) if a is not None]
+    at = [None if t.dtype.is_bool else wrap(np.zeros_like(t._data)) for t in tensors_of(main)]
+    numbers = [i for i, a in enumerate(at) if a is not None]
     rest = [None] * (len(list(tensors_of(outputs))) - len(at))
 
     def backward(*cotangents: Tensor) -> Any:
         seeds: list[Any] = list(at)
-        for i, g in zip(floats, cotangents, strict=True):
+        for i, g in zip(numbers, cotangents, strict=True):
             seeds[i] = g
         return tuple(pullback([*seeds, *rest]))
 
-    zeros: list[Any] = [at[i] for i in floats]
+    zeros: list[Any] = [at[i] for i in numbers]
     forward = transposed(backward, zeros) if has_rules(pullback) else eager_vjp(backward, zeros)[1]
 
     def push(tangents: Sequence[Any]) -> Any:
-        by_out = dict(zip(floats, forward(list(tangents)), strict=True))
+        by_out = dict(zip(numbers, forward(list(tangents)), strict=True))
         every = iter([by_out.get(i) for i in range(len(at))])
         return replaced(main, lambda t: _or_zeros(next(every), t))
 

@@ -18,7 +18,7 @@ __all__ = ["apply_formula", "has_formula"]
 
 #: Elementwise ops whose class has no formula, or one that loses digits which `maths` keeps.
 RULES: dict[str, Callable[..., Any]] = {
-    "cast": lambda k, x, dtype: k.cast(x, dtype),
+    "cast": lambda k, x, dtype, linear: k.cast(x, dtype),
     "erf": lambda k, x: k.erf(x),
     "erfc": lambda k, x: k.erfc(x),
     "stop_gradient": lambda k, x: x,

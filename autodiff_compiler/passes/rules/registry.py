@@ -59,17 +59,17 @@ def emit(b: Builder, name: str, *operands: Value, **attrs: Any) -> Any:
 
 
 def inactive(x: Value) -> bool:
-    """Whether no gradient can be asked of the integer or bool `x`: it is no argument."""
+    """Whether no gradient can be asked of the bool `x`: it is no argument."""
     return type(x.owner) is Op
 
 
 def same(b: Builder, x: Value) -> Value:
     """`x` in the place of a result that equals it.
 
-    A gradient may be asked of an integer argument through a later cast to float, but not of integer arithmetic on it:
-    there the argument itself would bring a gradient that the program does not have.
+    A gradient may be asked of a bool argument through a later cast to a number, but not through other ops on it: there
+    the argument itself would bring a gradient that the program does not have.
     """
-    if isinstance(x.type, TensorType) and not x.dtype.is_float and not inactive(x):
+    if isinstance(x.type, TensorType) and x.dtype.is_bool and not inactive(x):
         stopped: Value = emit(b, "stop_gradient", x)
         return stopped
     return x
