@@ -144,7 +144,8 @@ class Builder:
         if defn is self._const:
             return self._numbered_const(attrs, (scalar_key(attrs[0]), attrs[1]), attrs[1])
         pure = defn.effect is Effect.PURE
-        if pure:
+        numbered = pure and not (defn.cuts and self._cuts(defn, operands, attrs))
+        if numbered:
             key = (defn, operands, attrs_key(attrs) if attrs else attrs)
             found = self._numbered(key)
             if found is not None:
@@ -159,10 +160,16 @@ class Builder:
             self.block.ops.append(op)
             results = op.results
             result = results[0] if len(results) == 1 and not defn.multiple else tuple(results)
-        if pure:
+        if numbered:
             self.numbers[key] = result
             self._known.add(key)
         return result if result != () else None
+
+    def _cuts(self, defn: type[Primitive], operands: tuple[Value, ...], attrs: Attrs) -> bool:
+        """Whether a derivative would tell equal ops apart: each cuts its own share of the cotangent of an integer."""
+        if self.module.derived or not operands[0].dtype.is_int:
+            return False
+        return defn.cuts if isinstance(defn.cuts, bool) else defn.cuts(attrs)
 
     def _numbered(self, key: Any) -> Any:
         """What the op of this key gives in this block or one around it; None if it is new."""

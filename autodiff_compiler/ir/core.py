@@ -255,6 +255,8 @@ class Module:
     check_nonfinite: bool | str = False
     #: whether a pass warned of something that its author should know
     warned: bool = False
+    #: whether no derivative of it will be taken any more
+    derived: bool = False
 
     @property
     def entry(self) -> Function:

@@ -141,7 +141,20 @@ CANONICAL: dict[str, Callable[[Any], Any]] = {
 #: The `cost` of a function of every element (exp, tanh, a quotient), unless its class says that it is less.
 COSTLY = 8
 
-_RULES = ("infer", "infer_blocks", "scalar", "numpy", "vjp", "batch", "call", "samples", "aclnn", "decomposed", "flops")
+_RULES = (
+    "cuts",
+    "infer",
+    "infer_blocks",
+    "scalar",
+    "numpy",
+    "vjp",
+    "batch",
+    "call",
+    "samples",
+    "aclnn",
+    "decomposed",
+    "flops",
+)
 _VARIADIC = 0x04
 
 
@@ -170,6 +183,8 @@ class Primitive:
     #: How many operations on numbers it is, for estimates: so many per element of its first result, or a rule over the
     #: operands' types and the attributes.  Where a class says nothing, its formula tells (`primitives.flops`).
     flops: ClassVar[int | Callable[..., int] | None] = None
+    #: Whether (with these attributes) the cotangent of an integer operand is cut: the rule computes it in floats.
+    cuts: ClassVar[bool | Callable[[Attrs], bool]] = False
     #: Operand of which only as many elements are read as the result has.
     picks: ClassVar[str | None] = None
 

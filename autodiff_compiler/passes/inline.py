@@ -34,10 +34,11 @@ def inline(module: Module) -> Module:
     final = not has_grad(module)
     calls = Counter(callee for function in module for callee in callees(function))
     made = module.like()
+    made.derived = final
     for name in order:
         made.add(_Inliner.function(module.functions[name], made, calls, final))
     reached = {callee for function in made for callee in callees(function)}
-    new = module.like()
+    new = made.like()
     for name in module.functions:
         if name == module.entry.name or name in reached:
             new.add(made.functions[name])

@@ -60,6 +60,8 @@ class Fmax(Primitive):
     def decomposed(c, x, y):
         return F.select(F.logical_or(F.greater_equal(x, y), F.not_equal(y, y)), x, y)
 
+    cuts = True
+
     def vjp(c, g, x, y):
         gx = _known_share(F.less(x, y), x, y, g) if c.needs.x else None
         return gx, (_known_share(F.less(y, x), y, x, g) if c.needs.y else None)
@@ -88,6 +90,8 @@ class Fmin(Primitive):
 
     def decomposed(c, x, y):
         return F.select(F.logical_or(F.less_equal(x, y), F.not_equal(y, y)), x, y)
+
+    cuts = True
 
     def vjp(c, g, x, y):
         gx = _known_share(F.less(y, x), x, y, g) if c.needs.x else None

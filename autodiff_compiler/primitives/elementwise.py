@@ -465,6 +465,8 @@ class Maximum(Primitive):
     call = broadcasting("maximum")
     methods = ("maximum",)
 
+    cuts = True
+
     def vjp(c, g, x, y):
         gx = winners_share(F.less(x, y), F.equal(x, y), g) if c.needs.x else None
         return gx, (winners_share(F.greater(x, y), F.equal(x, y), g) if c.needs.y else None)
@@ -486,6 +488,8 @@ class Minimum(Primitive):
     cost = 1
     call = broadcasting("minimum")
     methods = ("minimum",)
+
+    cuts = True
 
     def vjp(c, g, x, y):
         gx = winners_share(F.greater(x, y), F.equal(x, y), g) if c.needs.x else None
@@ -590,6 +594,8 @@ class Cast(Primitive):
     aclnn = lambda c, x: c.converted(x, c.dtype)
     call = _astype
     methods = ("astype", "to")
+
+    cuts = lambda attrs: attrs[0].is_float
 
     def vjp(c, g, x):
         return None if c.dtype.is_bool else cotangent_in(g, x.dtype)

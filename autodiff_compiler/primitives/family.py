@@ -53,6 +53,7 @@ __all__ = [
     "static_int",
     "static_number",
     "stretching",
+    "sum_of_cotangents",
     "sum_to",
     "unary",
     "where_else_0",
@@ -355,8 +356,14 @@ def sum_to(g: Any, shape: Shape) -> Any:
     extra = tuple(range(-g.ndim, -n))
     stretched = tuple([i for i in range(-n, 0) if not same_dim(shape[i], g.shape[i])])
     if stretched:
-        g = F.sum(g, axes=stretched, keepdims=True)
-    return F.sum(g, axes=extra, keepdims=False) if extra else g
+        g = sum_of_cotangents(g, stretched, keepdims=True)
+    return sum_of_cotangents(g, extra) if extra else g
+
+
+def sum_of_cotangents(g: Any, axes: tuple[int, ...], keepdims: bool = False) -> Any:
+    """The sum over axes, in the dtype of what is summed: integers wrap around."""
+    wide = cast(g, int64) if g.dtype.is_int and g.dtype.bits < 64 else g
+    return cast(F.sum(wide, axes=axes, keepdims=keepdims), g.dtype)
 
 
 def promoted(*xs: Any, floating: bool = False) -> list[Any]:

@@ -12,7 +12,7 @@ from ..errors import StaticValueError
 from ..ir.core import Value
 from ..ir.primitive import F, Ints, Literal, Primitive, composite
 from ..ir.types import TensorType, tensor
-from .family import as_tensor, broadcast_to, constant, in_dtype, is_tensor, require, static_int
+from .family import as_tensor, broadcast_to, constant, in_dtype, is_tensor, require, static_int, sum_of_cotangents
 from .samples import F2
 
 
@@ -218,7 +218,7 @@ def _folded(g, axis, before, after, mode):
     def placed(piece, at):
         count = piece.shape[axis]
         if mode == "replicate":
-            piece, count = F.sum(piece, axes=(axis,), keepdims=True), 1
+            piece, count = sum_of_cotangents(piece, (axis,), keepdims=True), 1
         elif mode != "circular":
             piece = F.slice(piece, axes=(axis,), starts=(count - 1,), stops=(-1,), steps=(-1,))
         one = [i == axis for i in range(-g.ndim, 0)]

@@ -11,7 +11,19 @@ from ..errors import ShapeError
 from ..ir.core import Value
 from ..ir.primitive import F, Ints, Primitive, call, composite
 from ..ir.types import TensorType, dim_product, tensor
-from .family import as_shape, as_tensor, broadcast_to, cast, constant, is_tensor, normal_axis, require, rows, static_int
+from .family import (
+    as_shape,
+    as_tensor,
+    broadcast_to,
+    cast,
+    constant,
+    is_tensor,
+    normal_axis,
+    require,
+    rows,
+    static_int,
+    sum_of_cotangents,
+)
 from .index import checked
 from .samples import F2
 from .shape import permuted
@@ -200,7 +212,7 @@ class Repeat(Primitive):
     def vjp(c, g, x):
         at = x.ndim + c.axis
         parts = F.reshape(g, shape=(*x.shape[: at + 1], c.count, *x.shape[at + 1 :]))
-        return F.sum(parts, axes=(c.axis,), keepdims=False)
+        return sum_of_cotangents(parts, (c.axis,))
 
     def samples(rng):
         yield rng(2, 3), {"count": 2, "axis": -1}

@@ -191,6 +191,8 @@ class Max(Primitive):
     call = _extreme("max")
     methods = ("max",)
 
+    cuts = True
+
     def vjp(c, g, x):
         return _shared(c, g, x)
 
@@ -224,6 +226,8 @@ class Min(Primitive):
     call = _extreme("min")
     methods = ("min",)
 
+    cuts = True
+
     def vjp(c, g, x):
         return _shared(c, g, x)
 
@@ -246,7 +250,7 @@ def _shared(c, g, x):
     if not c.axes:
         return g
     winners = F.equal(x, expand(c.out, c.axes, x.shape, c.keepdims))
-    count = F.sum(F.cast(winners, dtype=x.dtype), axes=c.axes, keepdims=c.keepdims)
+    count = F.sum(F.cast(winners, dtype=x.dtype if x.dtype.is_float else int64), axes=c.axes, keepdims=c.keepdims)
     return F.select(winners, expand(divided(g, count), c.axes, x.shape, c.keepdims), 0)
 
 

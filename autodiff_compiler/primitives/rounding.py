@@ -255,6 +255,8 @@ class Clamp(Primitive):
         x = F.maximum(x, c.low) if c.low > -math.inf else x
         return F.minimum(x, c.high) if c.high < math.inf else x
 
+    cuts = True
+
     def vjp(c, g, x):
         if c.edge == 0:
             outside = F.logical_or(F.less_equal(x, c.low), F.greater_equal(x, c.high))

@@ -178,7 +178,7 @@ class LinearRecurrence(Primitive):
     internal = True
 
     def infer(x: TensorType, a: TensorType, *, axis: int, reverse: bool = False):
-        require_dtype(x.dtype.is_float, f"not defined for {x.dtype.name}: {x}")
+        require_dtype(not x.dtype.is_bool, f"not defined for bool: {x}")
         same_type(x, a)
         _require_axis(x, axis)
         return x
@@ -220,7 +220,7 @@ class LinearRecurrence(Primitive):
         yield rng(3, 2), rng(3, 2), {"axis": -2, "reverse": True}
         yield rng(0), rng(0), {"axis": -1}
 
-    errors = [((I2, I2), {"axis": -1}, "not defined for int32"), ((F2, F2), {"axis": -2}, "does not exist")]
+    errors = [((B2, B2), {"axis": -1}, "not defined for bool"), ((F2, F2), {"axis": -2}, "does not exist")]
 
 
 def _logcumsumexp(x, axis):

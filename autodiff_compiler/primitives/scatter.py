@@ -225,6 +225,8 @@ class ScatterMax(Primitive):
     call = lambda x, index, updates, axis=0: _scatter("scatter_max", x, index, updates, axis)
     decomposed = lambda c, x, index, updates: _extremes_at(F.maximum, x, index, updates, c.axis)
 
+    cuts = True
+
     def vjp(c, g, x, index, updates):
         return _shared(c, g, x, index, updates)
 
@@ -259,6 +261,8 @@ class ScatterMin(Primitive):
     inplace = "x"
     call = lambda x, index, updates, axis=0: _scatter("scatter_min", x, index, updates, axis)
     decomposed = lambda c, x, index, updates: _extremes_at(F.minimum, x, index, updates, c.axis)
+
+    cuts = True
 
     def vjp(c, g, x, index, updates):
         return _shared(c, g, x, index, updates)
