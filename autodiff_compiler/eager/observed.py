@@ -12,7 +12,7 @@ from ..runtime.tensor import Array, Tensor, wrap
 from ..runtime.trees import containers, exchanged
 from .custom import constant_of, own
 from .hooks import place_of_value
-from .tape import Element, Node, Opaque, Rule, record, thread
+from .tape import Node, Opaque, Rule, element, record, thread
 
 __all__ = ["observed"]
 
@@ -40,8 +40,8 @@ def observed(
     arrive: list[_Type] = []
 
     def on_leaving(gs: Sequence[Tensor | None]) -> Sequence[Any]:
-        floats = iter(gs[n:])
-        first = [None if _is_int(t) else next(floats) for t in arrive]
+        numbers = iter(gs[n:])
+        first = [None if _is_bool(t) else next(numbers) for t in arrive]
         return _full(leaving(_with_zeros(first, arrive), _with_zeros(gs[:n], types)), types)
 
     node = record(inputs.tensors, inputs.entered, on_leaving, Rule, always=True)
@@ -59,13 +59,13 @@ def observed(
     finally:
         inputs.leave()
     arrive += map(_type, results)
-    floats = [i for i, t in enumerate(arrive) if not _is_int(t)]
+    numbers = [i for i, t in enumerate(arrive) if not _is_bool(t)]
 
     def on_arrival(gs: Sequence[Tensor | None]) -> Sequence[Any]:
         after = _full(arriving(_with_zeros(gs[: len(arrive)], arrive)), arrive)
-        return [*after, *(after[i] for i in floats)]
+        return [*after, *(after[i] for i in numbers)]
 
-    record([*originals, *_links(node, [arrive[i] for i in floats])], results, on_arrival, Rule)
+    record([*originals, *_links(node, [arrive[i] for i in numbers])], results, on_arrival, Rule)
     return returned
 
 
@@ -75,7 +75,8 @@ def _links(node: Opaque | None, types: Sequence[_Type]) -> list[Tensor]:
         return []
     first = node.count
     node.count += len(types)
-    return [wrap(_zeros(t), Element(node, first + i)) for i, t in enumerate(types)]
+    zeros = map(_zeros, types)
+    return [wrap(x, element(node, first + i, x)) for i, x in enumerate(zeros)]
 
 
 class _Place(NamedTuple):
@@ -143,8 +144,8 @@ def _type(x: Tensor) -> _Type:
     return x._data.dtype, x._data.shape
 
 
-def _is_int(type_: _Type) -> bool:
-    return type_[0].kind in "biu"
+def _is_bool(type_: _Type) -> bool:
+    return type_[0].kind == "b"
 
 
 def _zeros(type_: _Type) -> Array:

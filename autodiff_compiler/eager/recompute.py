@@ -12,13 +12,13 @@ from ..errors import GradientError
 from ..runtime import epoch
 from ..runtime.parameter import Parameter, versions
 from ..runtime.random import get_rng_state, set_rng_state
-from ..runtime.storage import SHARED
+from ..runtime.storage import PAIR, SHARED
 from ..runtime.tensor import Array, Tensor
 from ..runtime.trees import leaves, replaced
 from .captured import checksum, reached
 from .custom import alias_of
 from .grad import backward
-from .tape import Element, Node, Opaque, next_order, thread
+from .tape import Element, Node, Opaque, element, next_order, thread
 
 __all__ = ["recomputed"]
 
@@ -74,7 +74,7 @@ def recomputed(
 
     node = Opaque(mask, tuple(operands), tuple(operands.values()), pull, len(results))
     for i, t in enumerate(results):
-        t._node = Element(node, i)
+        t._node = element(node, i, t._data)
     return found
 
 
@@ -107,7 +107,7 @@ class _Again:
         _set(self._values, self._cells)
         if self._draws:
             set_rng_state(self._random)
-        versions.nodes, state.active = dict(self._nodes), active | bit
+        versions.nodes, state.active = dict(self._nodes), active | bit * PAIR
         try:
             yield
         finally:

@@ -35,6 +35,7 @@ __all__ = [
     "Selective",
     "Source",
     "State",
+    "element",
     "next_order",
     "place",
     "quietly",
@@ -216,7 +217,7 @@ class Applied(Node):
         for i, out in enumerate(self.outs):
             place: Node | None = node
             if node is not None and self.plan.defn.multiple:
-                place = _element(node, i, out)
+                place = element(node, i, out)
             tensor = wrap(out, place)
             tensor._held = SHARED
             tensors.append(tensor)
@@ -233,7 +234,7 @@ class Element(Node):
         self.order = next_order()
 
 
-def _element(owner: Applied | Opaque, index: int, array: Array) -> Element | None:
+def element(owner: Applied | Opaque, index: int, array: Array) -> Element | None:
     """The place of a result on the tapes of its node; None if it carries no derivative."""
     mask = (
         owner.mask
@@ -286,7 +287,7 @@ class Custom(Rule):
         node = self if self.mask & thread.state.active else None
         results = []
         for i, out in enumerate(self.outs):
-            result = wrap(out, None if node is None else _element(node, i, out))
+            result = wrap(out, None if node is None else element(node, i, out))
             result._held = SHARED
             results.append(result)
         lost = holders.lost
@@ -341,7 +342,7 @@ def place(
         return
     for i, tensor in enumerate(results):
         tensor._held |= mask
-        tensor._node = _element(node, i, tensor._data)
+        tensor._node = element(node, i, tensor._data)
 
 
 def _of_integers(plan: Any, attrs: Attrs, outs: tuple[Array, ...], mask: int) -> int:
@@ -388,5 +389,5 @@ def record(
         for t in results:
             t._held |= SHARED
     for i, t in enumerate(results):
-        t._node = _element(node, i, t._data)
+        t._node = element(node, i, t._data)
     return node

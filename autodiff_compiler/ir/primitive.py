@@ -141,20 +141,7 @@ CANONICAL: dict[str, Callable[[Any], Any]] = {
 #: The `cost` of a function of every element (exp, tanh, a quotient), unless its class says that it is less.
 COSTLY = 8
 
-_RULES = (
-    "cuts",
-    "infer",
-    "infer_blocks",
-    "scalar",
-    "numpy",
-    "vjp",
-    "batch",
-    "call",
-    "samples",
-    "aclnn",
-    "decomposed",
-    "flops",
-)
+_RULES = ("infer", "infer_blocks", "scalar", "numpy", "vjp", "batch", "call", "samples", "aclnn", "decomposed", "flops")
 _VARIADIC = 0x04
 
 

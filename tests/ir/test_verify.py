@@ -248,12 +248,12 @@ def test_a_call_that_does_not_fit_its_callee() -> None:
 @pytest.mark.parametrize(
     ("op", "attrs", "message"),
     [
-        ("cast", (), "its attributes are (); the schema is (dtype)"),
-        ("cast", (int64, 1), "the schema is (dtype)"),
+        ("cast", (), "its attributes are (); the schema is (dtype, linear)"),
+        ("cast", (int64,), "the schema is (dtype, linear)"),
         ("cast", [int64], "its attributes are ["),
-        ("cast", ("int64",), "its attribute dtype is 'int64', the canonical form is"),
-        ("cast", ("i65",), "its attribute dtype cannot be 'i65'"),
-        ("cast", (np.dtype("int64"),), "its attribute dtype is no literal of the IR"),
+        ("cast", ("int64", False), "its attribute dtype is 'int64', the canonical form is"),
+        ("cast", ("i65", False), "its attribute dtype cannot be 'i65'"),
+        ("cast", (np.dtype("int64"), False), "its attribute dtype is no literal of the IR"),
         ("scan", (1, 1), "its attribute reverse is 1, the canonical form is True"),
         ("scan", (True, True), "its attribute carries is True, the canonical form is 1"),
         ("scan", (np.int64(1), True), "its attribute carries is no literal of the IR"),
@@ -460,7 +460,7 @@ def test_the_report_of_a_broken_end_of_a_block_marks_that_line() -> None:
 
 def test_the_report_shows_attributes_that_are_no_literals() -> None:
     function = parse_function("func @f(%x: f32[4]) -> () { %y: i64[4] = cast %x {dtype=i64} ; return }")
-    function.body.ops[0].attrs = (np.int64(3),)
+    function.body.ops[0].attrs = (np.int64(3), False)
     with pytest.raises(VerifyError, match=r"> +%y: i64\[4\] = cast %x \{dtype=<"):
         verify(function)
 
