@@ -253,9 +253,13 @@ class Tape:
         leading = None if only is None else leading_to(set(sources), [node for node, _ in pairs])
         unreached = not pairs or (leading is not None and leading.isdisjoint(node for node, _ in pairs))
         # A derivative of a derivative is zero where the function is linear, whatever else it does.
-        if unreached and sources and not holders.inner & self._bit:
+        known = bool(holders.inner & self._bit)
+        if unreached and sources and not known:
             text = NOTHING_RETURNED if empty and not lost & self._bit else ZERO_GRADIENT
             warn_once(GradientWarning(text), warned_place())
+        floats = {s for s in sources if s.arrays[0].dtype.kind not in "biu"}
+        # Only integers may lead there, and only by steps: the ends are kept to find out.
+        ends = [node for node, _ in pairs] if len(floats) < len(sources) and not (unreached or known) else []
         thread.state.active, thread.state.pulled = active & ~(self._bit * PAIR), self._bit
         holders.inner |= thread.state.active
         try:
@@ -266,6 +270,8 @@ class Tape:
         finally:
             thread.state.cut |= holders.lost & ~lost & thread.state.active != 0
             thread.state.active, thread.state.pulled, holders.lost = active, pulled, lost
+        if ends and found.keys().isdisjoint(sources) and leading_to(floats, ends).isdisjoint(ends):
+            warn_once(GradientWarning(ZERO_GRADIENT), warned_place())
         return _distinct([found.get(source) for source in sources], sources, seeds)
 
     def _reaches(self, node: Node | None, dtype: Any) -> bool:
