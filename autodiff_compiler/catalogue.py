@@ -268,9 +268,9 @@ CATALOGUE: dict[str, Entry] = {
     ),
     "AC2003": Entry(
         ("GradientWarning",),
-        "the gradient is zero: the result does not depend on what it is taken by, or only through integers, NumPy "
-        "arrays or what is stopped",
-        "use a float input and the net's own weights, or look for a cast, `asnumpy` or `stop_gradient` on the way",
+        "the gradient is zero: the result does not depend on what it is taken by, or only through bools, "
+        "indices, casts of floats to integers, NumPy arrays or what is stopped",
+        "use the net's own weights, or look for a cast, a comparison, `asnumpy` or `stop_gradient` on the way",
     ),
     "AC2004": Entry(
         ("BranchRaisesWarning",),

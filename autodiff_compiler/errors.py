@@ -573,16 +573,16 @@ class UnrollWarning(AutodiffWarning):
 
 
 class GradientWarning(AutodiffWarning):
-    """A gradient is zero because nothing is on the way, or all of it is integer or stopped."""
+    """A gradient is zero because nothing is on the way, or all of it is a step or stopped."""
 
     default_code = "AC2003"
 
 
 #: What a `GradientWarning` says where no derivative reaches any of the inputs asked for.
 ZERO_GRADIENT = (
-    "the gradient is zero: the result does not depend on what it is taken by, or only through integers, bools, "
-    "Python numbers, NumPy arrays, stop_gradient or a bprop; use float Tensors, functions of `ops` and the weights of "
-    "the net that runs"
+    "the gradient is zero: the result does not depend on what it is taken by, or only through bools, indices, casts of "
+    "floats to integers, Python numbers, NumPy arrays, stop_gradient or a bprop; use Tensors, functions of `ops` that "
+    "have a derivative and the weights of the net that runs"
 )
 #: What one says where the function returns nothing that could have a derivative.
 NOTHING_RETURNED = "the gradient is zero: the function returns no Tensor; is a `return` missing?"

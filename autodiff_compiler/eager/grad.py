@@ -257,7 +257,7 @@ class Tape:
         if unreached and sources and not known:
             text = NOTHING_RETURNED if empty and not lost & self._bit else ZERO_GRADIENT
             warn_once(GradientWarning(text), warned_place())
-        floats = {s for s in sources if s.arrays[0].dtype.kind not in "biu"}
+        floats: set[Node] = {s for s in sources if s.arrays[0].dtype.kind not in "biu"}
         # Only integers may lead there, and only by steps: the ends are kept to find out.
         ends = [node for node, _ in pairs] if len(floats) < len(sources) and not (unreached or known) else []
         thread.state.active, thread.state.pulled = active & ~(self._bit * PAIR), self._bit

@@ -88,7 +88,7 @@ class Traced:
 
     def carrying(self, weights: Sequence[StateVar] = ()) -> list[int]:
         """Numbers of the chosen outs that may have a derivative: integers only by integers."""
-        by_floats = all(holds_floats(x.type) for x in (*self.operands, *weights))
+        by_floats = all(holds_floats(t) for t in (*(x.type for x in self.operands), *(w.type for w in weights)))
         carries = holds_floats if by_floats else differentiable
         return [i for i in self.chosen if carries(self.outs[i].type)]
 

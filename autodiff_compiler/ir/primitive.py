@@ -170,8 +170,8 @@ class Primitive:
     #: How many operations on numbers it is, for estimates: so many per element of its first result, or a rule over the
     #: operands' types and the attributes.  Where a class says nothing, its formula tells (`primitives.flops`).
     flops: ClassVar[int | Callable[..., int] | None] = None
-    #: Whether (with these attributes) the cotangent of an integer operand is cut: the rule computes it in floats.
-    cuts: ClassVar[bool | Callable[[Attrs], bool]] = False
+    #: Whether the rule computes the cotangent of an integer in floats, so that it is cut.
+    cuts: ClassVar[bool] = False
     #: Operand of which only as many elements are read as the result has.
     picks: ClassVar[str | None] = None
 

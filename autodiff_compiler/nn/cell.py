@@ -197,7 +197,7 @@ class Cell(CellState, OneDevice, HasCompiledForm):
     def register_backward_pre_hook(self, hook_fn: Callable[..., Any]) -> HookHandle:
         """Calls ``hook_fn(cell, grads)`` when gradients arrive at the Cell's outputs.
 
-        `grads` is a tuple with one Tensor for each Tensor among the outputs, place by place: zeros for integers and for
+        `grads` is a tuple with one Tensor for each Tensor among the outputs, place by place: zeros for bools and for
         what is not used.  None keeps them; a tuple (or, for one, a Tensor) takes their place, in which a number stands
         for a Tensor full of it.  A Cell with backward hooks returns Tensors of its own, also for one it was given.
         """
@@ -209,7 +209,7 @@ class Cell(CellState, OneDevice, HasCompiledForm):
 
         `grad_input` are the gradients that arrived at its outputs from the next op, `grad_output` those that leave it
         towards its inputs; both are tuples with one Tensor for each Tensor among them, place by place, with zeros for
-        integers and for what is not used.  None keeps `grad_output`; a tuple (or, for one, a Tensor) takes its place,
+        bools and for what is not used.  None keeps `grad_output`; a tuple (or, for one, a Tensor) takes its place,
         in which a number stands for a Tensor full of it.  The order is that of MindSpore's documents; its release 2.10
         gives the two the other way round.
 

@@ -42,6 +42,7 @@ from . import (
     placement,
     pooling,
     pooling_forms,
+    powers,
     python_numbers,
     random,
     rearrange,

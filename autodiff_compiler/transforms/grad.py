@@ -325,17 +325,20 @@ def grad(
     """The derivative of `fn` by its arguments at `grad_position` and by the Parameters in `weights`.
 
     The result takes the arguments of `fn`.  It returns a Tensor for an int position, a tuple for several; with
-    `weights` a pair of both (only the weights' for ``grad_position=None``).  Several float outputs are summed; with
+    `weights` a pair of both (only the weights' for ``grad_position=None``).  Several outputs are summed; with
     `has_aux` only the first is differentiated and the others are returned beside the gradient.  With `return_ids` every
     gradient is a pair with its position or with the name of its Parameter, for `get_grad`.  With `sens_param` the last
     argument of the call, or the keyword `sens`, is the cotangent of the output (a tuple for several outputs).
+
+    Integer Tensors are variables, too: their gradients are integers, by the same rules; what an integer cannot hold of
+    a float is cut off.
 
     ValueError: neither positions nor weights, negative or repeated positions.  GradientError: an argument that holds no
     Tensor.
 
     >>> from autodiff_compiler import Tensor
-    >>> grad(lambda x: x * x)(Tensor([3.0])).tolist()
-    [6.0]
+    >>> grad(lambda x: x * x)(Tensor([3.0])).tolist(), grad(lambda x: x * x)(Tensor(3)).item()
+    ([6.0], 6)
     """
     return _gradient(fn, grad_position, weights, has_aux, return_ids, sens_param, with_value=False)
 
