@@ -201,7 +201,7 @@ def masked_fill(input_x: Any, mask: Any, value: Any) -> Any:
 
 
 def cast(input: Any, dtype: Any) -> Any:
-    """The same numbers in another dtype; a cast to an integer or bool ends the derivative."""
+    """The same numbers in another dtype; a cast of a float to an integer or bool ends its derivative."""
     return call.cast(input, dtype)
 
 
