@@ -10,7 +10,6 @@ from __future__ import annotations
 import contextlib
 import difflib
 import functools
-import html
 import os
 import re
 import warnings
@@ -20,6 +19,7 @@ from typing import Any, ClassVar, ParamSpec, Self, TypeVar
 
 import numpy as np
 
+from . import escape
 from .environment import flag
 from .source import Loc, excerpt, line_of
 
@@ -228,7 +228,7 @@ class CompileError(Exception):
         for call in self.chain:
             inside = f" in {call.function}" if call.function else ""
             code, place = self._line(call).strip(), call.short
-            lines.append(f"called from {place}{inside}" + (f":  {code}" if code else ""))
+            lines.append(escape.line(f"called from {place}{inside}" + (f":  {code}" if code else "")))
         left_out = len(lines) - _SHOWN_CALLS
         if left_out > 1:  # one hidden line would cost a line to say so
             lines[_SHOWN_CALLS - 2 : -2] = [f"... {left_out} more calls"]
@@ -236,7 +236,7 @@ class CompileError(Exception):
 
     def _repr_html_(self) -> str:
         head, _, body = self.render().partition("\n")
-        return f"<pre><b>{html.escape(head)}</b>\n{html.escape(body)}</pre>"
+        return f"<pre><b>{escape.markup(head)}</b>\n{escape.markup(body)}</pre>"
 
 
 def place_note(loc: Loc, *facts: str) -> str:
@@ -252,7 +252,7 @@ def _place(loc: Loc, folder: str) -> str:
     text = f"{file}:{loc.line}:{loc.col + 1}"
     if loc.function:
         text += f" in {loc.function}"
-    return f"{text} ({loc.tag})" if loc.tag else text
+    return escape.line(f"{text} ({loc.tag})" if loc.tag else text)
 
 
 def _working_directory() -> str:

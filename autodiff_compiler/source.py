@@ -12,6 +12,8 @@ import unicodedata
 from types import FrameType
 from typing import NamedTuple
 
+from . import escape
+
 __all__ = [
     "IMPORTED",
     "Loc",
@@ -113,14 +115,14 @@ class Loc(NamedTuple):
     @property
     def short(self) -> str:
         """The name of the file, and the line: "model.py:14"."""
-        return f"{os.path.basename(self.file)}:{self.line}"
+        return f"{escape.line(os.path.basename(self.file))}:{self.line}"
 
     def __str__(self) -> str:
         """The user's place and, if this one lies in a library, this one: ``net.py:7:9 in dense.py:70:12 adjoint``."""
-        user, text = self.of_user(), f"{os.path.basename(self.file)}:{self.line}:{self.col}"
+        user, text = self.of_user(), f"{self.short}:{self.col}"
         if user is not self:
-            text = f"{os.path.basename(user.file)}:{user.line}:{user.col} in {text}"
-        return f"{text} {self.tag}" if self.tag else text
+            text = f"{user.short}:{user.col} in {text}"
+        return f"{text} {escape.line(self.tag)}" if self.tag else text
 
 
 def calling_place() -> Loc | None:
@@ -192,12 +194,12 @@ def excerpt(loc: Loc, note: str = "", width: int = 0, source: str | None = None)
         else:
             more = "..."
     # A tab stays a tab in the caret line so that the marks stand under the same cells.
-    pad = "".join("\t" if c == "\t" else " " * _cells(c) for c in text[: loc.col])
-    marks = "".join("\t" if c == "\t" else "^" * _cells(c) for c in text[loc.col : end]) or "^"
+    pad = "".join("\t" if c == "\t" else " " * _cells(c) for c in escape.line(text[: loc.col]))
+    marks = "".join("\t" if c == "\t" else "^" * _cells(c) for c in escape.line(text[loc.col : end])) or "^"
     number = str(loc.line).rjust(width)
     gutter = " " * len(number)
     return "\n".join(
-        [f"{gutter} |", f"{number} | {text}", f"{gutter} | {pad}{marks}{more}{' ' + note if note else ''}"]
+        [f"{gutter} |", f"{number} | {escape.line(text)}", f"{gutter} | {pad}{marks}{more}{' ' + note if note else ''}"]
     )
 
 

@@ -11,6 +11,7 @@ import re
 from collections.abc import Callable
 from pathlib import Path
 
+from .. import escape
 from ..backends.base import Executable
 from ..config import context
 from ..ir.core import Module
@@ -32,7 +33,7 @@ def dump_folder(name: str) -> Path | None:
     mine = graphs_folder()
     if mine is None:
         return None
-    folder = mine / f"{next(_numbers):03d}_{name}"
+    folder = mine / f"{next(_numbers):03d}_{escape.file_name(name)}"
     with writing_graphs():
         for file in folder.iterdir() if folder.is_dir() else ():
             if _OURS.fullmatch(file.name):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 
+from .. import escape
 from ..config import context
 from ..errors import CompileError
 from ..ir.build import Builder
@@ -48,7 +49,7 @@ def report(lowering: Lowering, error: Exception) -> Exception:
             builder = builder.parent
     text = unfinished(lowering.module, lowering.entry, blocks, what)
     text += "\n" + history_of(error) if ours else ""
-    path = leave(folder, f"failed_{next(_numbers):03d}_{lowering.entry.name}.ir", text)
+    path = leave(folder, f"failed_{next(_numbers):03d}_{escape.file_name(lowering.entry.name)}.ir", text)
     if ours:
         return internal_error(error, "the frontend failed", "front", [path], loc)
     note = f"the program as far as it was compiled: {path}"

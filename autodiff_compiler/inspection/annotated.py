@@ -6,6 +6,7 @@ import os
 import re
 from collections.abc import Collection, Iterable, Iterator
 
+from .. import escape
 from ..ir.core import Module
 from ..ir.walk import ops_of
 from ..source import Loc, line_of
@@ -53,7 +54,7 @@ def _sources(files: Collection[str], name: str, line: int) -> Iterator[str]:
         source = line_of(file, line).strip()
         if source:
             shown = name if len(files) == 1 else os.path.join(os.path.basename(os.path.dirname(file)), name)
-            yield f"{shown}:{line} | {source}"
+            yield escape.line(f"{shown}:{line} | {source}")
 
 
 def with_assembly_comments(assembly: str, source: str, comment: str = "#") -> str:

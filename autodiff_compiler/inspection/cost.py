@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import html
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
+from .. import escape
 from ..backends.base import Piece, Work
 from ..ir.core import Op
 from ..primitives.control import known_trips
@@ -101,8 +101,8 @@ class Cost:
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
-        notes = [f"<p>{html.escape(note)}</p>" for note in self._notes() if note]
-        return "".join([f"<p>{html.escape(self._headline())}</p>", html_table(*self._table(), _LEFT), *notes])
+        notes = [f"<p>{escape.markup(note)}</p>" for note in self._notes() if note]
+        return "".join([f"<p>{escape.markup(self._headline())}</p>", html_table(*self._table(), _LEFT), *notes])
 
     def _headline(self) -> str:
         text = f"{self.name} on {self.backend}: {amount(self.flops)} operations, {size(self.bytes)} moved"

@@ -8,12 +8,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from .. import escape
 from ..backends.stacks import Bytes, Stacks
 from ..compiler.pipeline import Stages, kernels_of
 from ..config import context
 from ..ir.core import Function, Module, Op, Value
 from ..ir.naming import definitions
-from ..ir.printer import FunctionPrinter, comment_text
+from ..ir.printer import FunctionPrinter
 from ..ir.remarks import declarations, line_of_place
 from ..ir.walk import count_ops, ops_of
 from ..passes.fuse import fusion_plan
@@ -60,7 +61,7 @@ def stage_text(stage: str, module: Module, stages: Stages, of: str, lowered: Low
 
 
 def _comments(lines: Iterable[str]) -> list[str]:
-    return [f"// {comment_text(line)}" for line in lines]
+    return [f"// {escape.ascii_line(line)}" for line in lines]
 
 
 # ------------------------------------------------------------------------------------------- header

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import html
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from .. import escape
 from ..ir.printer import Unbound
 from ..whole_files import write_with_arrays
 
@@ -157,12 +157,12 @@ class IRText(str):
             lines = [_span(_DIFF_LINES.get(line[:1], ""), line) for line in self.split("\n")]
             return _page("\n".join(lines))
         if self.stage in ("source", "code"):
-            return _page(html.escape(self))
+            return _page(escape.markup(self))
         parts, end = [], 0
         for found in _TOKEN.finditer(self):
-            parts += [html.escape(self[end : found.start()]), _span(found.lastgroup or "", found[0])]
+            parts += [escape.markup(self[end : found.start()]), _span(found.lastgroup or "", found[0])]
             end = found.end()
-        return _page("".join(parts) + html.escape(self[end:]))
+        return _page("".join(parts) + escape.markup(self[end:]))
 
     def __reduce__(self) -> Any:
         return IRText, (str(self), self.stage, self.of)  # what it is bound to belongs to this process
@@ -170,9 +170,9 @@ class IRText(str):
 
 def _span(kind: str, text: str) -> str:
     if not kind:
-        return html.escape(text)
+        return escape.markup(text)
     style = _COLOURS[kind]
-    return f'<span style="{style if ":" in style else "color:" + style}">{html.escape(text)}</span>'
+    return f'<span style="{style if ":" in style else "color:" + style}">{escape.markup(text)}</span>'
 
 
 def _page(inner: str) -> str:

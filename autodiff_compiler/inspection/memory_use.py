@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import html
 from dataclasses import dataclass
 
+from .. import escape
 from .figures import size
 
 __all__ = ["MemoryUse"]
@@ -47,9 +47,9 @@ class MemoryUse:
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
-        rows = [(name, size(n), html.escape(what)) for name, n, what in self._rows()]
+        rows = [(name, size(n), escape.markup(what)) for name, n, what in self._rows()]
         cells = ["".join(f"<td>{cell}</td>" for cell in row) for row in rows]
-        return f"<p>{html.escape(self._headline())}</p><table>{''.join(f'<tr>{row}</tr>' for row in cells)}</table>"
+        return f"<p>{escape.markup(self._headline())}</p><table>{''.join(f'<tr>{row}</tr>' for row in cells)}</table>"
 
     def _headline(self) -> str:
         grows = f", and {size(self.per_trip)} for each trip of a loop" if self.per_trip else ""

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from ..compiler.pipeline import Stages, build, optimise, planned
+from ..depth import deep
 from ..dtypes import from_numpy
 from ..ir.core import Module, Op, Value
 from ..ir.parser import ParseError, parse_module
@@ -29,6 +30,7 @@ __all__ = ["ParsedIR", "parse_ir"]
 _PYTHON = re.compile(r'def |class |import |from |@\w|"""|lambda |# ')
 
 
+@deep
 def parse_ir(
     text: str,
     *,

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import html
 from collections.abc import Collection, Sequence
+
+from .. import escape
 
 __all__ = ["html_table", "listed", "shortened", "text_table"]
 
@@ -30,7 +31,7 @@ def html_table(head: Sequence[str], rows: Sequence[Sequence[str]], left: Collect
     def cells(tag: str, row: Sequence[str]) -> str:
         sides = ["left" if name in left else "right" for name in head]
         found = [
-            f'<{tag} style="text-align:{side}">{html.escape(cell)}</{tag}>'
+            f'<{tag} style="text-align:{side}">{escape.markup(cell)}</{tag}>'
             for side, cell in zip(sides, row, strict=True)
         ]
         return f"<tr>{''.join(found)}</tr>"

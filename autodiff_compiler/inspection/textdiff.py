@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from ..ir.printer import comment_text
+from .. import escape
 from .irtext import IRText
 
 __all__ = ["difference"]
@@ -145,7 +145,7 @@ def _lines(text: str, notes: bool, functions: list[str]) -> list[_Line]:
 
 def _places_in_remarks(text: str) -> re.Pattern[str]:
     """What lists the user's lines in remarks: ``net.py:7, net.py:9 (twice) and 3 more lines``."""
-    quoted = {comment_text(json.loads(name)) for name in _QUOTED_FILE.findall(text)}
+    quoted = {escape.ascii_line(json.loads(name)) for name in _QUOTED_FILE.findall(text)}
     files = "|".join([*map(re.escape, sorted(quoted, key=len, reverse=True)), _FILE])
     place = rf"(?:{files}):\d+(?: recomputed)?(?: \(twice\)| \(\d+ times\))?"
     return re.compile(rf"{_STRING}|{place}(?:, {place})*(?: and \d+ more lines)?")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 import statistics
 from collections.abc import Iterator
 from contextlib import nullcontext
@@ -12,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .. import escape
 from ..compiler.pipeline import timed
 from ..config import context
 from ..runtime.commits import noting
@@ -73,7 +73,11 @@ class Timing:
     def _repr_html_(self) -> str:
         tables = [html_table(*self._cells(by), LEFT) for by in ("line", "kernel")]
         return "".join(
-            [f"<p>{self._headline()}</p>", *tables, *[f"<p>{html.escape(note)}</p>" for note in self._notes()]]
+            [
+                f"<p>{escape.markup(self._headline())}</p>",
+                *tables,
+                *[f"<p>{escape.markup(note)}</p>" for note in self._notes()],
+            ]
         )
 
     def _notes(self) -> list[str]:

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from .. import escape
 from ..errors import CompileError, InternalCompilerError
 from ..locks import Lock
 from ..source import Loc
@@ -96,7 +97,7 @@ def marked(module: Module, op: Op | None, note: str) -> str:
     """The text of a module with a note behind an op, or at its head where the op is none of the module's."""
     if op is not None and any(op is other for function in module for other in ops_of(function.body)):
         return _text(module, {op: f"<-- {_on_one_line(note)}"})
-    at = f" ({op.defn.name} @ {op.loc})" if op is not None else ""
+    at = escape.ascii_line(f" ({op.defn.name} @ {op.loc})") if op is not None else ""
     return f"// {_on_one_line(note)}{at}\n{_text(module)}"
 
 
@@ -104,7 +105,7 @@ def _text(module: Module, notes: dict[Op | Block, str] | None = None) -> str:
     try:
         return print_module(module, notes)
     except Exception as error:  # a module too broken to be printed must not hide what broke it
-        return f"// the module cannot be printed: {error!r}\n"
+        return f"// the module cannot be printed: {escape.ascii_line(repr(error))}\n"
 
 
 def unfinished(module: Module, entry: Function, blocks: list[Block], note: str) -> str:
@@ -162,16 +163,16 @@ def stage(name: str, module: Module) -> Iterator[None]:
     try:
         yield
     except Exception as error:
-        folder = graphs_folder()
+        folder, entry = graphs_folder(), escape.file_name(module.entry.name)
         refused = isinstance(error, CompileError | RecursionError) and not isinstance(error, InternalCompilerError)
         if refused and isinstance(error, CompileError) and folder is not None:
             text = marked(module, op_of(module, error), error.message)
-            path = leave(folder, f"failed_{next(_numbers):03d}_{module.entry.name}_{name}.ir", text)
+            path = leave(folder, f"failed_{next(_numbers):03d}_{entry}_{name}.ir", text)
             error.notes += (f"the program as it was then: {path}",)
         if refused or (isinstance(error, InternalCompilerError) and error.stage):
             raise
         text = marked(module, failing_op(error), f"{type(error).__name__}: {error}")
-        stem = f"failed_{next(_numbers):03d}_{module.entry.name}_" if folder is not None else ""
+        stem = f"failed_{next(_numbers):03d}_{entry}_" if folder is not None else ""
         file = leave(folder, f"{stem}{name}.ir", f"{text}\n{history_of(error)}")
         raise internal_error(error, f"the {name} failed", name, [file], place_of(error, module)) from error
 
@@ -179,8 +180,8 @@ def stage(name: str, module: Module) -> Iterator[None]:
 def history_of(error: BaseException) -> str:
     """The traceback as comment lines of IR."""
     text = "".join(traceback.format_exception(error))
-    return "".join(f"// {line}\n" for line in text.splitlines())
+    return "".join(f"// {escape.ascii_line(line)}\n" for line in text.split("\n")[:-1])
 
 
 def _on_one_line(text: str) -> str:
-    return text.partition("\n")[0]
+    return escape.ascii_line(text.partition("\n")[0])

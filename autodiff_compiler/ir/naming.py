@@ -7,15 +7,13 @@ they are, for a value without a name.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 
+from .. import escape
 from .core import Block, Function, Module, Op, Value
 from .types import Seq, scan_types
 
 __all__ = ["Namer", "carries_of", "definitions", "name_values"]
-
-_NOT_IN_NAME = re.compile(r"\W", re.ASCII)
 
 
 class Namer:
@@ -56,7 +54,7 @@ class Namer:
 
 
 def _plain(hint: str) -> str:
-    name = _NOT_IN_NAME.sub("_", hint)
+    name = escape.word(hint)
     return f"_{name}" if name[0].isdigit() else name
 
 

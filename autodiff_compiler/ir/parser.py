@@ -7,11 +7,14 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any, TypeVar
 
 import numpy as np
 
+from .. import escape
+from ..depth import deep
 from ..dtypes import BY_SHORT
 from ..errors import did_you_mean
 from ..source import Loc, in_library
@@ -42,6 +45,8 @@ _PLACE = r'("(?:[^"\\]|\\.)*"|[\w.<>+-]+):(\d+):(\d+)'
 _LOCATION = re.compile(rf"@[ \t]+{_PLACE}(?:[ \t]+in[ \t]+{_PLACE})?(?:[ \t]+(.+))?", re.ASCII | re.DOTALL)
 _LOOPS = ("while", "scan")
 _OPENERS = {"state", "constant", "callable", "func"}
+#: How deep types and literals may be nested, and how deep blocks: far deeper than any program has them.
+_MOST_BRACKETS, _MOST_BLOCKS = 200, 1000
 
 
 class ParseError(ValueError):
@@ -51,11 +56,12 @@ class ParseError(ValueError):
         start = text.rfind("\n", 0, position) + 1
         end = text.find("\n", position)
         self.line, self.col = text.count("\n", 0, position) + 1, position - start + 1
-        shown = text[start : len(text) if end < 0 else end]
-        caret = re.sub(r"[^\t]", " ", shown[: position - start]) + "^"
-        super().__init__(f"{self.line}:{self.col}: {message}\n  {shown}\n  {caret}")
+        shown = escape.line(text[start : len(text) if end < 0 else end])
+        caret = re.sub(r"[^\t]", " ", escape.line(text[start:position])) + "^"
+        super().__init__(f"{self.line}:{self.col}: {escape.line(message)}\n  {shown}\n  {caret}")
 
 
+@deep
 def parse_module(text: str, places: dict[Op, int] | None = None) -> Module:
     """Reads a module; constants without contents and all callables come back as `Unbound`.  Raises ParseError.
 
@@ -69,6 +75,7 @@ def parse_module(text: str, places: dict[Op, int] | None = None) -> Module:
     return module
 
 
+@deep
 def parse_function(text: str) -> Function:
     """Reads one function.  Raises ParseError.  See `print_function` for an example."""
     parser = _Parser(text)
@@ -89,6 +96,8 @@ class _Parser:
         self.types: dict[str, Type] = {}
         #: The tokens that name the ops.
         self.places: dict[Op, int] = {}
+        #: How many types or literals, and how many blocks, are open.
+        self.brackets = self.blocks = 0
 
     # ------------------------------------------------------------------------------------------- tokens
     def error(self, message: str, at: int | None = None) -> ParseError:
@@ -118,6 +127,15 @@ class _Parser:
             items.append(item())
         return items
 
+    @contextmanager
+    def bracket(self) -> Iterator[None]:
+        """Reads what stands inside of brackets of a type or a literal."""
+        self.brackets += 1
+        if self.brackets > _MOST_BRACKETS:
+            raise self.error(f"types and literals are nested at most {_MOST_BRACKETS} levels deep")
+        yield
+        self.brackets -= 1
+
     def globl(self) -> str:
         token = self.tokens[self.i]
         if token[:1] != "@" or token[1:2] in ("", " ", "\t"):
@@ -130,13 +148,14 @@ class _Parser:
         match = _LOCATION.fullmatch(token) if token[:1] == "@" else None
         if match is None:
             return None
-        self.i += 1
         groups = [self.string(text) if text[:1] == '"' else text for text in match.groups("")]
-        (file, line, col), (inner, inner_line, inner_col), tag = groups[:3], groups[3:6], groups[6]
-        if not inner_line:
-            return Loc(file, int(line), int(col), tag=tag)
-        caller = Loc(file, int(line), int(col))
-        return Loc(in_library(inner), int(inner_line), int(inner_col), caller=caller, tag=tag)
+        if any(map(escape.has_controls, groups)):
+            raise self.error("a place holds a control character; printed text has none there")
+        (file, inner, tag), numbers = groups[0::3], [self.integer(x or "0") for x in (*groups[1:3], *groups[4:6])]
+        self.i += 1
+        if not groups[4]:
+            return Loc(file, *numbers[:2], tag=tag)
+        return Loc(in_library(inner), *numbers[2:], caller=Loc(file, *numbers[:2]), tag=tag)
 
     # ------------------------------------------------------------------------------------------- types and literals
     def type(self) -> Type:
@@ -151,7 +170,8 @@ class _Parser:
             return found
         if token == "seq" and self.tokens[self.i + 1] == "<":
             self.i += 2
-            elem = self.type()
+            with self.bracket():
+                elem = self.type()
             self.expect(">")
             return seq(elem)
         if token == "link" and self.tokens[self.i + 1] == "<":
@@ -168,7 +188,8 @@ class _Parser:
     def elements(self) -> tuple[Type, ...]:
         """``(type, ...)``"""
         self.expect("(")
-        elems = self.commas(self.type, ")")
+        with self.bracket():
+            elems = self.commas(self.type, ")")
         self.i += 1
         return tuple(elems)
 
@@ -180,7 +201,7 @@ class _Parser:
         for size in sizes.split(",") if sizes.strip() else []:
             size = size.strip()
             if size.isdecimal():
-                shape.append(int(size))
+                shape.append(self.integer(size))
             elif SIZE_NAME.fullmatch(size) and size not in RESERVED:
                 shape.append(Dim(size))
             else:
@@ -193,20 +214,27 @@ class _Parser:
         if token in WORDS:
             value: Any = WORDS[token]
         elif first.isdecimal() or (first == "-" and token[1:2].isdecimal()):
-            value = int(token) if token.lstrip("-").isdecimal() else float(token)
+            value = self.integer(token) if token.lstrip("-").isdecimal() else float(token)
         elif first == '"' and len(token) > 1:
             value = self.string(token)
         elif token in BY_SHORT:
             value = BY_SHORT[token]
         elif token == "[":
             self.i += 1
-            value = tuple(self.commas(self.literal, "]"))
+            with self.bracket():
+                value = tuple(self.commas(self.literal, "]"))
         elif SIZE_NAME.fullmatch(token) and token not in ("seq", "link"):
             value = Dim(token)
         else:
             return self.type()
         self.i += 1
         return value
+
+    def integer(self, digits: str) -> int:
+        try:
+            return int(digits)
+        except ValueError:  # Python reads no more digits than `sys.set_int_max_str_digits` allows
+            raise self.error(f"a number of {len(digits)} digits is too long") from None
 
     def string(self, token: str) -> str:
         try:
@@ -221,7 +249,7 @@ class _Parser:
         self.scope[token] = x
         self.defined.append(token)
         if token[1:].isdecimal():
-            x.number = int(token[1:])
+            x.number = self.integer(token[1:])
         else:
             x.name = token[1:]
 
@@ -481,8 +509,12 @@ class _Parser:
             for (name, at), t in zip(bound, types, strict=True):
                 self.define(block.add_arg(t), name, at)
         self.expect("{")
+        self.blocks += 1
+        if self.blocks > _MOST_BLOCKS:
+            raise self.error(f"blocks are nested at most {_MOST_BLOCKS} levels deep")
         op.loc = op.loc or self.location()
         self.ops(block, "yield")
+        self.blocks -= 1
         block.outs = self.yielded(carries if region == "body" else None)
         self.expect("}")
         for name in self.defined[visible:]:

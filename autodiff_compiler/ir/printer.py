@@ -11,6 +11,7 @@ from typing import Any, NoReturn, TypeAlias
 
 import numpy as np
 
+from .. import escape
 from ..dtypes import BY_SHORT, DType, from_numpy
 from ..source import Loc
 from .core import Block, Function, Module, Op, Value
@@ -24,7 +25,6 @@ __all__ = [
     "FunctionPrinter",
     "Unbound",
     "attributes_text",
-    "comment_text",
     "implied_type",
     "literal_text",
     "print_declarations",
@@ -44,7 +44,6 @@ _PLAIN_FILE = re.compile(r"[\w.<>+-]+", re.ASCII)
 _PLAIN_TAG = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 #: What a symbolic size may be called.
 SIZE_NAME = re.compile(r"[A-Za-z_][\w*]*", re.ASCII)
-_NOT_IN_COMMENT = re.compile(r"[^ -~]")
 #: Literals that are words; a symbolic size cannot have their names.
 WORDS = {"True": True, "False": False, "None": None, "nan": float("nan"), "inf": float("inf"), "-inf": float("-inf")}
 RESERVED = frozenset([*WORDS, *BY_SHORT, "seq", "link"])
@@ -107,17 +106,8 @@ def print_function(function: Function, notes: Notes | None = None, *, places: bo
     lines = printer.function(function)
     for place, at in printer.line_of.items() if notes else ():
         if notes and place in notes:
-            lines[at] += f"  // {comment_text(notes[place])}"
+            lines[at] += f"  // {escape.ascii_line(notes[place])}"
     return "\n".join(lines)
-
-
-def comment_text(text: str) -> str:
-    r"""A text as it stands behind ``//``: on one line and of ASCII, the rest as Python's escapes.
-
-    >>> print(comment_text("é, Ω\n"))
-    \xe9, \u03a9\n
-    """
-    return _NOT_IN_COMMENT.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
 
 
 def attributes_text(op: Op) -> str:
@@ -179,13 +169,14 @@ def _location_text(loc: Loc) -> str:
     user = loc.of_user()
     text = f"@ {_place_text(loc)}" if user is loc else f"@ {_place_text(user)} in {_place_text(loc)}"
     if loc.tag:
-        plain = _PLAIN_TAG.fullmatch(loc.tag) and loc.tag != "in"
-        text += f" {loc.tag if plain else json.dumps(loc.tag)}"
+        tag = escape.line(loc.tag)
+        plain = _PLAIN_TAG.fullmatch(tag) and tag != "in"
+        text += f" {tag if plain else json.dumps(tag)}"
     return text
 
 
 def _place_text(loc: Loc) -> str:
-    file = os.path.basename(loc.file)
+    file = escape.line(os.path.basename(loc.file))
     return f"{file if _PLAIN_FILE.fullmatch(file) else json.dumps(file)}:{loc.line}:{loc.col}"
 
 

@@ -10,10 +10,11 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
+from .. import escape
 from ..source import Loc
 from .core import Block, Function, Module, Op, Value
 from .primitive import Effect
-from .printer import comment_text, print_declarations
+from .printer import print_declarations
 from .walk import ops_of
 
 __all__ = ["declarations", "line_of_place", "remarks", "times"]
@@ -99,7 +100,7 @@ def declarations(module: Module) -> Iterator[str]:
             yield line if " = " in line else f"{line}  // {_summary(array)}"
         elif line.startswith("callable "):
             tells = getattr(next(callables), "tells", None)
-            yield line if tells is None else f"{line}  // {comment_text(tells)}"
+            yield line if tells is None else f"{line}  // {escape.ascii_line(tells)}"
         else:
             yield line
 

@@ -12,11 +12,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeAlias
 
-from .. import logs, progress
+from .. import escape, logs, progress
 from ..errors import CompileError, InternalCompilerError
 from ..ir.core import Block, Function, Module, Op, Value
 from ..ir.failure import failing_op, history_of, internal_error, leave, marked, op_of, place_of
-from ..ir.printer import comment_text
 from ..ir.remarks import declarations, remarks
 from ..ir.text import FunctionPrinter, print_module
 from ..ir.verify import verify as check
@@ -184,7 +183,7 @@ def dump_function(
         for where, note in describe(function, printer.names).items():
             notes.setdefault(where, []).append(note)
     for where, texts in notes.items():
-        lines[printer.line_of[where]] += f"  // {comment_text('; '.join(texts))}"
+        lines[printer.line_of[where]] += f"  // {escape.ascii_line('; '.join(texts))}"
     return "\n".join(lines)
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gc
-import html
 import statistics
 import tracemalloc
 import types
@@ -15,7 +14,7 @@ from typing import IO, Any
 
 import numpy as np
 
-from .. import progress
+from .. import escape, progress
 from ..backends.native.cache import bypassed
 from ..compiler.shown import set_content
 from ..config import PYNATIVE_MODE, context, disable_jit
@@ -116,8 +115,8 @@ class Benchmark:
         show(self.name, [("mode", *self._cells())], self._notes(), _LEFT, file)
 
     def _repr_html_(self) -> str:
-        notes = "".join([f"<p>{html.escape(note)}</p>" for note in self._notes()])
-        return f"<p>{html.escape(self.name)}</p>{html_table(*self._cells(), _LEFT)}{notes}"
+        notes = "".join([f"<p>{escape.markup(note)}</p>" for note in self._notes()])
+        return f"<p>{escape.markup(self.name)}</p>{html_table(*self._cells(), _LEFT)}{notes}"
 
     def _notes(self) -> list[str]:
         """What is to be known of rows that are not to be relied on."""

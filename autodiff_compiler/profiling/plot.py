@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import html
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from .. import escape
 from ..inspection.figures import duration, times
 from ..whole_files import replacing, write_text
 
@@ -65,13 +65,13 @@ def _svg(found: Benchmark) -> str:
     parts: list[str] = []
     y = _TOP
     for what, rows in groups.items():
-        parts.append(f'<text x="16" y="{y + 4}" class="what">{html.escape(what)}</text>')
+        parts.append(f'<text x="16" y="{y + 4}" class="what">{escape.markup(what)}</text>')
         y += 14
         for row in rows:
             middle, width = y + _BAR / 2, room * scale(row.median)
             low, high = (_LABELS + room * scale(x) for x in row.quartiles)
             parts += [
-                f'<text x="{_LABELS - 8}" y="{middle + 4}" text-anchor="end">{html.escape(row.mode)}</text>',
+                f'<text x="{_LABELS - 8}" y="{middle + 4}" text-anchor="end">{escape.markup(row.mode)}</text>',
                 f'<rect x="{_LABELS}" y="{y}" width="{width:.1f}" height="{_BAR}" rx="2" fill="{_COLOURS[row.mode]}"/>',
                 f'<path d="M{low:.1f} {middle}H{high:.1f}M{low:.1f} {middle - 4}v8M{high:.1f} {middle - 4}v8"/>',
                 f'<text x="{max(_LABELS + width, high) + 8:.1f}" y="{middle + 4}">{_label(found, row)}</text>',
@@ -87,7 +87,7 @@ def _svg(found: Benchmark) -> str:
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{_WIDTH}" height="{y + 16}" viewBox="0 0 {_WIDTH} {y + 16}">'
         f'<style>{style}</style><rect width="100%" height="100%" fill="#ffffff"/>'
-        f'<text x="16" y="24" class="title">{html.escape(found.name)}</text>{"".join(parts)}'
+        f'<text x="16" y="24" class="title">{escape.markup(found.name)}</text>{"".join(parts)}'
         f'<text x="16" y="{y + 4}" class="note">{note}</text></svg>\n'
     )
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import html
 import threading
 from contextlib import ExitStack
 from time import perf_counter_ns
 from types import TracebackType
 from typing import IO, Any
 
+from .. import escape
 from ..backends.timed import Table, Times
 from ..compiler import recorder
 from ..compiler.recorder import Calls, Event, Recording
@@ -240,8 +240,8 @@ class Profile:
 
     def _repr_html_(self) -> str:
         tables = [html_table(*self._cells(kind, _SHOWN), LEFT) for kind in _KINDS] if self._ran else []
-        notes = [f"<p>{html.escape(note)}</p>" for note in self._notes()]
-        return "".join([f"<p>{html.escape(self._headline())}</p>", *tables, *notes])
+        notes = [f"<p>{escape.markup(note)}</p>" for note in self._notes()]
+        return "".join([f"<p>{escape.markup(self._headline())}</p>", *tables, *notes])
 
     def trace(self, path: str) -> None:
         """Writes a trace for Perfetto or chrome://tracing.

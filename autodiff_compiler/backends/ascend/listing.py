@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from ... import escape
 from .emit import Buffer, Ref, contiguous_strides
 from .launch import Number
 from .program import Branch, Host, Loop, Segment
@@ -56,7 +57,7 @@ def listing(name: str, steps: Sequence[Any], args: Sequence[Any], places: Sequen
     )
     results = ", ".join(names.view(x) for x in outs if isinstance(x, Ref))
     lines = [f"ascend program {name}({head}) -> ({results})", *_lines(steps, names, "  ")]
-    return "\n".join(lines) + "\n"
+    return "\n".join(map(escape.line, lines)) + "\n"
 
 
 def _lines(steps: Sequence[Any], names: _Names, indent: str) -> Iterator[str]:

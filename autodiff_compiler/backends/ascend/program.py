@@ -13,6 +13,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from ... import escape
 from ...errors import InternalCompilerError, UnsupportedCallError
 from ...whole_files import write_text
 from . import launch
@@ -246,7 +247,7 @@ class AscendProgram:
         mode: Mode,
         refusal: Callable[[], UnsupportedCallError] | None = None,
     ) -> None:
-        self.name, self.source, self.filename = name, source, f"<ascend program {name}>"
+        self.name, self.source, self.filename = name, source, f"<ascend program {escape.line(name)}>"
         self.steps, self.args, self.outs, self.constants, self.mode = steps, args, outs, constants, mode
         #: makes the exception that calls raise: the device cannot run it
         self.refusal = refusal

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ... import escape
 from ...ir.build import Builder
 from ...ir.core import Block, Function, Module, Op
 from ...ir.primitive import F
@@ -76,7 +77,7 @@ class NativeProgram(SilentExecutable):
         self._recipe, self._loaded, self._source = recipe, loaded, source
         #: how its machine code is entered; None where Python stands in front of it
         self.signature: Signature | None = recipe.signature
-        self.filename = f"<native program {name}>"
+        self.filename = f"<native program {escape.line(name)}>"
         self.overwrites = tuple(sorted(recipe.signature.overwritten))
         host = run_hosts(recipe.hosts)
         others = {"host": id(host)} | {f"{x}gemm": gemm(x) or 0 for x in "sd" if f"{x}gemm" in context.names}

@@ -11,6 +11,8 @@ import struct
 from collections.abc import Callable, Sequence
 from typing import NamedTuple, TypeAlias
 
+from ... import escape
+
 __all__ = ["LEAVE", "Int", "Reg", "Text", "bits_of", "float_text", "i64", "known", "mangled", "pointer", "vector"]
 
 
@@ -109,7 +111,7 @@ class Text:
 
     def note(self, comment: str) -> None:
         """A comment of its own line: whose code follows."""
-        self.lines.append(f"  ; {comment}")
+        self.lines.append(f"  ; {escape.line(comment)}")
 
     def do(self, text: str) -> None:
         """An instruction without a result."""
@@ -337,7 +339,7 @@ class Text:
 
     def __str__(self) -> str:
         head = f"{self.head.removesuffix('{')}alignstack(64) {{" if self.aligned else self.head
-        return "\n".join([*[f"; {self.name} {line}" for line in self.about], head, *self.lines, "}"])
+        return "\n".join([*[f"; {self.name} {escape.line(said)}" for said in self.about], head, *self.lines, "}"])
 
 
 def mangled(type: str) -> str:

@@ -12,10 +12,11 @@ from typing import Any
 
 import numpy as np
 
+from ... import escape
 from ...errors import CompileError
 from ...ir.core import Op
 from ...ir.primitive import kernel_of
-from ...ir.printer import attributes_text, comment_text
+from ...ir.printer import attributes_text
 from ...ir.types import TensorType
 from ...source import Loc, line_of
 from .emit import i64
@@ -103,7 +104,7 @@ def _name_line(error: Exception, loc: Loc | None) -> None:
     if loc is not None and not isinstance(error, CompileError):
         line = line_of(loc.file, loc.line).strip()
         tag = f" {loc.tag}" if loc.tag else ""
-        error.add_note(f"raised at {loc.short}{tag}" + (f": {line}" if line else ""))
+        error.add_note(escape.line(f"raised at {loc.short}{tag}" + (f": {line}" if line else "")))
 
 
 class View:
@@ -169,7 +170,7 @@ def _told(low: Lowering, op: Op) -> str:
     """What a call does that the code does not show: the op with its attributes, and what a callable tells."""
     called = [op.attr(word) for word in ("exception", "fn") if word in op.defn.schema]
     tells = [getattr(low.module.callables.get(name.removeprefix("@")), "tells", None) for name in called]
-    return comment_text(" ".join([f"{op.defn.name}{attributes_text(op)}", *filter(None, tells)]))
+    return escape.ascii_line(" ".join([f"{op.defn.name}{attributes_text(op)}", *filter(None, tells)]))
 
 
 def call_python(

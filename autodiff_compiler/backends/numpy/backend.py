@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from ... import escape
 from ...ir.core import Function, Module, Op, Value
 from ...ir.types import TensorType
 from ...ir.undefined import undefined_values
@@ -65,7 +66,7 @@ class NumpyProgram:
         self.times = times
         self.source, self.arrays, self.overwrites = source, arrays, tuple(overwrites)
         self._entry, self._callables = entry, callables
-        self.filename = f"<numpy program {entry} #{next(_numbers)}>"
+        self.filename = f"<numpy program {escape.line(entry)} #{next(_numbers)}>"
         with contextlib.suppress(IndexError):  # until it is empty; other threads may do the same
             while True:
                 linecache.cache.pop(_gone.pop(), None)

@@ -8,6 +8,7 @@ import keyword
 import re
 from collections.abc import Iterable
 
+from ... import escape
 from ...ir.core import Module
 from ...source import Loc, line_of
 from .module_code import ModuleCode
@@ -32,7 +33,7 @@ class Namer:
         self._next: dict[str, int] = {}
 
     def name(self, hint: str) -> str:
-        base = re.sub(r"\W", "_", hint, flags=re.ASCII).strip("_") or "t"
+        base = escape.word(hint).strip("_") or "t"
         if base[0].isdigit():
             base = "t" + base
         name = base
@@ -86,8 +87,8 @@ def _spelt(module: Module) -> dict[str, str]:
 
 def _header(code: ModuleCode, module: Module) -> str:
     entry = module.entry
-    args = ", ".join(f"{a.name or 'x'}: {a.type!r}" for a in entry.args)
-    results = ", ".join(repr(v.type) for v in entry.outs)
+    args = escape.docstring(", ".join(f"{a.name or 'x'}: {a.type!r}" for a in entry.args))
+    results = escape.docstring(", ".join(repr(v.type) for v in entry.outs))
     mentioned = [*code.support.imports.values(), *code.support.sources.values()]  # kernels import SciPy themselves
     needs = [name for name in ("ml_dtypes", "scipy") if any(name in text for text in mentioned)]
     lines = [
@@ -104,12 +105,11 @@ def _header(code: ModuleCode, module: Module) -> str:
         lines.append(f"What becomes of {names} it writes over these arguments.")
     missing = sorted(module.callables.keys() - _spelt(module).keys()) if code.uses_callables else []
     if missing:
-        lines.append(
-            f"It calls functions back that this file does not hold: put them into CALLABLES as {', '.join(missing)}."
-        )
+        named = escape.docstring(", ".join(missing))
+        lines.append(f"It calls functions back that this file does not hold: put them into CALLABLES as {named}.")
         tells = {name: getattr(module.callables[name], "tells", None) for name in missing}
-        told = [f"    {name}: {text}" for name, text in tells.items() if text is not None]
-        lines += [line.replace("\\", "\\\\").replace('"""', '\\"\\"\\"') for line in ["", *told] if told]
+        told = [f"    {escape.docstring(f'{name}: {text}')}" for name, text in tells.items() if text is not None]
+        lines += ["", *told] if told else []
     return "\n".join([*lines, '"""'])
 
 
@@ -196,7 +196,7 @@ class _Writer:
 
     def _line(self, depth: int, text: str, loc: Loc | None) -> None:
         comment = self._comment(loc) if loc is not None else ""
-        first, *rest = text.splitlines()
+        first, *rest = text.split("\n")
         self.lines.append("    " * depth + first + (f"  # {comment}" if comment else ""))
         self.lines += ["    " * depth + line for line in rest]
 
@@ -208,8 +208,7 @@ class _Writer:
             line, place = line_of(user.file, user.line).strip(), user.short
             if user is not loc:
                 place += f" in {loc.short}"
-            found = f"{place}{tag}" + (f": {line}" if line else "")
-            self._comments[loc] = found
+            found = self._comments[loc] = escape.line(f"{place}{tag}" + (f": {line}" if line else ""))
         return found
 
     def _body(self, body: list[Node], depth: int) -> None:

@@ -7,10 +7,11 @@ import re
 import textwrap
 from collections.abc import Iterable
 
+from ... import escape
 from ...source import Loc, line_of
 from .statements import Assign, Do, If, Loop, Statement, Try, store
 
-__all__ = ["WIDTH", "Layout", "docstring", "escaped", "quoted", "wrapped"]
+__all__ = ["WIDTH", "Layout", "docstring", "quoted", "wrapped"]
 
 WIDTH = 100
 _INDENT = 4
@@ -81,7 +82,7 @@ class Layout:
         said = {"adjoint": "backward of ", "recomputed": "once more: "}.get(loc.tag, "")
         where = place.short if not place.file.startswith("<") else place.file
         where = ", ".join(dict.fromkeys([where, *key[3]]))
-        comment = " " * (depth * _INDENT) + f"# {said}{where}" + (f": {text}" if text else "")
+        comment = " " * (depth * _INDENT) + f"# {escape.line(f'{said}{where}' + (f': {text}' if text else ''))}"
         self.lines.append(comment if len(comment) <= WIDTH else comment[: WIDTH - 4] + " ...")
 
 
@@ -122,21 +123,16 @@ def docstring(text: str, indent: int) -> list[str]:
     pad = " " * indent
     lines: list[str] = []
     for paragraph in text.split("\n\n"):
-        lines += ["", *map(escaped, textwrap.wrap(" ".join(paragraph.split()), WIDTH - indent - 6))]
+        lines += ["", *map(escape.docstring, textwrap.wrap(" ".join(paragraph.split()), WIDTH - indent - 6))]
     lines[:1] = []
     if len(lines) == 1:
         return [f'{pad}"""{lines[0]}"""']
     return [f'{pad}"""{lines[0]}', *(pad + line if line else "" for line in lines[1:]), f'{pad}"""']
 
 
-def escaped(text: str) -> str:
-    """A line of a docstring as it is spelt between its quotes."""
-    return text.replace("\\", "\\\\").replace('""', '\\"\\"')
-
-
 def quoted(text: str) -> str:
     """The statement with texts between double quotes, where they need no others."""
-    return re.sub(r"""'([^'"\\\n]*)'""", r'"\1"', text) if '"' not in text else text
+    return text if '"' in text or "\\" in text else re.sub(r"'([^'\n]*)'", r'"\1"', text)
 
 
 def wrapped(text: str, indent: int) -> list[str]:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ... import escape
 from ...backends.numpy.kernels import Support
 from ...backends.numpy.syntax import call, dtype_expr, literal, subscript, tuple_expr
 from ...dtypes import from_numpy
@@ -30,7 +31,7 @@ from ...runtime.commits import Commit
 from . import control, effects, places  # noqa: F401  (they enter how they write ops)
 from .apart import Results, together, writes_arguments
 from .hints import Hints, spelt
-from .layout import WIDTH, Layout, docstring, escaped, quoted, wrapped
+from .layout import WIDTH, Layout, docstring, quoted, wrapped
 from .lowering import Lowering
 from .memory import Memory
 from .naming import name_variables
@@ -361,7 +362,7 @@ class _Text:
         for name, value in self.given.items():
             if isinstance(value, dict):
                 lines += ["", f"    {name}:"]
-                lines += [f"        {escaped(quoted(repr(key)))}: {_type_of(a)}" for key, a in value.items()]
+                lines += [f"        {escape.docstring(quoted(repr(key)))}: {_type_of(a)}" for key, a in value.items()]
             else:
                 lines += ["", f"    {name}: {_type_of(value)}"]
         if len(lines) == 1:

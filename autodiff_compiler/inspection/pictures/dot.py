@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from itertools import count
 
+from ... import escape
 from .graph import Graph, Group, Node
 
 __all__ = ["dot_text"]
@@ -25,7 +26,7 @@ def dot_text(graph: Graph) -> str:
     ids = {node: f"n{i}" for i, node in enumerate(graph.nodes)}
     lines = [
         "digraph G {",
-        f"  label={_quoted(graph.title)}; labelloc=t; compound=true;",
+        f"  label={escape.dot(graph.title)}; labelloc=t; compound=true;",
         '  graph [fontname="monospace", fontsize=11, nodesep=0.2, ranksep=0.35];',
         '  node [shape=box, style="filled,rounded", fontname="monospace", fontsize=10, height=0.3];',
         '  edge [color="#7b8794", arrowsize=0.6];',
@@ -44,18 +45,14 @@ def _item(item: Node | Group, ids: dict[Node, str], numbers: count[int], lines: 
         backward = item.part and item.kind in ("op", "lines", "carry")
         fill, line = _BACKWARD if backward else _COLOURS[item.kind]
         style = ', style="filled,dashed"' if item.part == "recomputed" else ""
-        label = f"{item.label}\n{item.detail}" if item.detail else item.label
-        about = f", tooltip={_quoted(item.text)}" if item.text else ""
-        lines.append(f'{indent}{ids[item]} [label={_quoted(label)}, fillcolor="{fill}", color="{line}"{style}{about}];')
+        label = escape.dot(f"{item.label}\n{item.detail}" if item.detail else item.label)
+        about = f", tooltip={escape.dot(item.text)}" if item.text else ""
+        lines.append(f'{indent}{ids[item]} [label={label}, fillcolor="{fill}", color="{line}"{style}{about}];')
         return
     lines.append(f"{indent}subgraph cluster_{next(numbers)} {{")
     style = "dashed" if item.kind == "block" else "rounded"
     colour = "#f0c9a4" if item.part else "#cbd2d9"
-    lines.append(f'{indent}  label={_quoted(item.label)}; style={style}; color="{colour}"; labeljust=l;')
+    lines.append(f'{indent}  label={escape.dot(item.label)}; style={style}; color="{colour}"; labeljust=l;')
     for child in item.children:
         _item(child, ids, numbers, lines, indent + "  ")
     lines.append(f"{indent}}}")
-
-
-def _quoted(text: str) -> str:
-    return '"' + text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n") + '"'

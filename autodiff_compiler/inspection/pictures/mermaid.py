@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from itertools import count
 
+from ... import escape
 from .graph import Graph, Group, Node
 
 __all__ = ["mermaid_text"]
@@ -23,7 +23,7 @@ _STYLES = {
 def mermaid_text(graph: Graph) -> str:
     """The text of the picture."""
     ids = {node: f"n{i}" for i, node in enumerate(graph.nodes)}
-    lines = ["---", f"title: {_quoted(graph.title)}", "---", "flowchart TD"]
+    lines = ["---", f"title: {escape.mermaid(graph.title)}", "---", "flowchart TD"]
     numbers = count()
     for child in graph.root.children:
         _item(child, ids, numbers, lines, "  ")
@@ -46,16 +46,11 @@ def _class_of(node: Node) -> str:
 
 def _item(item: Node | Group, ids: dict[Node, str], numbers: count[int], lines: list[str], indent: str) -> None:
     if isinstance(item, Node):
-        label = _quoted(*([item.label, item.detail] if item.detail else [item.label]))
+        label = escape.mermaid(*([item.label, item.detail] if item.detail else [item.label]))
         left, right = ("[", "]") if item.kind in ("op", "lines") else ("([", "])")
         lines.append(f"{indent}{ids[item]}{left}{label}{right}")
         return
-    lines.append(f"{indent}subgraph g{next(numbers)}[{_quoted(item.label)}]")
+    lines.append(f"{indent}subgraph g{next(numbers)}[{escape.mermaid(item.label)}]")
     for child in item.children:
         _item(child, ids, numbers, lines, indent + "  ")
     lines.append(f"{indent}end")
-
-
-def _quoted(*lines: str) -> str:
-    """A label of these lines; what would end it, or be read as Markdown or HTML, stands in it by its number."""
-    return '"' + "<br>".join(re.sub(r"[&\"<>`#]", lambda c: f"#{ord(c[0])};", line) for line in lines) + '"'

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from html import escape
-
+from ... import escape
 from .graph import Edge, Graph, Group, Node
 from .layout import Box, Placed, placed
 
@@ -54,7 +53,7 @@ def svg_text(graph: Graph) -> str:
     lines = [
         f'<svg xmlns="http://www.w3.org/2000/svg" class="ac-graph" viewBox="0 0 {width:.0f} {height:.0f}" '
         f'width="{width:.0f}" height="{height:.0f}">',
-        f"<title>{_text(graph.title)}</title>",
+        f"<title>{escape.markup(graph.title)}</title>",
         f"<style>{_STYLE}</style>",
         "<defs>"
         + _arrow("arrow", "#7b8794")
@@ -71,11 +70,6 @@ def svg_text(graph: Graph) -> str:
     return "\n".join([*lines, "</g>", "</svg>", ""])
 
 
-def _text(text: str) -> str:
-    """Text without what XML does not allow, escaped."""
-    return escape("".join(c if c.isprintable() or c == "\n" else "?" for c in text))
-
-
 def _arrow(name: str, colour: str) -> str:
     return (
         f'<marker id="ac-{name}" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="6" markerHeight="6" '
@@ -84,7 +78,7 @@ def _arrow(name: str, colour: str) -> str:
 
 
 def _head(title: str) -> list[str]:
-    lines = [f'<text x="{_MARGIN}" y="18">{_text(title)}</text>', f'<g transform="translate({_MARGIN},26)">']
+    lines = [f'<text x="{_MARGIN}" y="18">{escape.markup(title)}</text>', f'<g transform="translate({_MARGIN},26)">']
     x = 0
     for classes, means in _LEGEND:
         lines.append(f'<g class="{classes}"><rect x="{x}" y="0" width="12" height="10" rx="3"/></g>')
@@ -103,10 +97,10 @@ def _group(box: Box) -> str:
     group = box.item
     assert isinstance(group, Group)
     classes = _classes(f"group {group.kind}", group.part)
-    line = f' data-line="{_text(str(group.place))}"' if group.place is not None else ""
+    line = f' data-line="{escape.markup(str(group.place))}"' if group.place is not None else ""
     heading = ""
     if group.label:
-        heading = f'<text class="heading" x="{box.x + 8:.1f}" y="{box.y + 14:.1f}">{_text(group.label)}</text>'
+        heading = f'<text class="heading" x="{box.x + 8:.1f}" y="{box.y + 14:.1f}">{escape.markup(group.label)}</text>'
     return (
         f'<g class="{classes}"{line}><rect x="{box.x:.1f}" y="{box.y:.1f}" width="{box.width:.1f}" '
         f'height="{box.height:.1f}" rx="6"/>{heading}</g>'
@@ -124,17 +118,17 @@ def _node(box: Box, number: int) -> str:
         "data-part": node.part,
         "data-ir-line": str(node.ir_line) if node.ir_line is not None else "",
     }
-    attributes = "".join(f' {name}="{_text(value)}"' for name, value in about.items() if value)
+    attributes = "".join(f' {name}="{escape.markup(value)}"' for name, value in about.items() if value)
     round_ = box.height / 2 if node.kind in ("argument", "state", "result", "carry") else 4
     lines = [
         f'<g class="{_classes(f"node {node.kind}", node.part)}"{attributes}>',
-        f"<title>{_text(node.text)}</title>" if node.text else "",
+        f"<title>{escape.markup(node.text)}</title>" if node.text else "",
         f'<rect x="{box.x:.1f}" y="{box.y:.1f}" width="{box.width:.1f}" height="{box.height:.1f}" rx="{round_:.1f}"/>',
-        f'<text x="{box.middle:.1f}" y="{box.y + 14:.1f}" text-anchor="middle">{_text(node.label)}</text>',
+        f'<text x="{box.middle:.1f}" y="{box.y + 14:.1f}" text-anchor="middle">{escape.markup(node.label)}</text>',
     ]
     if node.detail:
         at = f'x="{box.middle:.1f}" y="{box.y + 26:.1f}"'
-        lines.append(f'<text class="detail" {at} text-anchor="middle">{_text(node.detail)}</text>')
+        lines.append(f'<text class="detail" {at} text-anchor="middle">{escape.markup(node.detail)}</text>')
     return "".join([*lines, "</g>"])
 
 

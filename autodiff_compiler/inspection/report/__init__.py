@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 import json
 import re
 from collections.abc import Iterable, Iterator
@@ -10,6 +9,7 @@ from importlib import resources
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
+from ... import escape
 from ...ir.text import FunctionPrinter
 from ...source import line_of
 from ..links import STAGES_OF_OPS, CodeLine, Kernel, Links, OpLine, Part, Place, links_of
@@ -31,7 +31,7 @@ def page(artifact: Artifact, timing: Timing | None = None) -> str:
     """The report as text; `timing` is what `Artifact.timing` measured, shown beside the estimates."""
     data = report_data(artifact, timing)
     parts = {
-        "title": html.escape(artifact.of),
+        "title": escape.markup(artifact.of),
         "style": _file("report.css"),
         "script": _file("report.js") + _file("charts.js"),
         # No tag can begin inside: a source may contain "</script>".
@@ -44,7 +44,7 @@ def compact(artifact: Artifact) -> str:
     """A few lines of HTML for a notebook: the stages to be opened one by one, and what each line costs."""
     stages = ("source", *STAGES_OF_OPS, "code")
     texts = [f"<details><summary>{stage}</summary>{artifact.ir(stage)._repr_html_()}</details>" for stage in stages]
-    return f"<p><b>{html.escape(artifact.of)}</b></p>{''.join(texts)}{artifact.cost()._repr_html_()}"
+    return f"<p><b>{escape.markup(artifact.of)}</b></p>{''.join(texts)}{artifact.cost()._repr_html_()}"
 
 
 def _file(name: str) -> str:
