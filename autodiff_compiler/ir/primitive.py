@@ -60,6 +60,7 @@ __all__ = [
     "Ints",
     "Literal",
     "Names",
+    "Number",
     "OptionalInts",
     "Parts",
     "Primitive",
@@ -100,8 +101,9 @@ Ints: TypeAlias = tuple[int, ...]
 OptionalInts: TypeAlias = Ints | None
 Names: TypeAlias = tuple[str, ...]
 Types: TypeAlias = tuple[Type, ...]
+Number: TypeAlias = bool | int | float
 #: A Python number, or the "@name" of an array kept in the module.
-Literal: TypeAlias = bool | int | float | str
+Literal: TypeAlias = Number | str
 #: What a print shows: literal texts, operand numbers, and format strings with arguments.
 Parts: TypeAlias = tuple[str | int | tuple[Any, ...], ...]
 
@@ -120,6 +122,12 @@ def _literal(v: Any) -> Any:
     return float(v) if isinstance(v, Unknown) else v  # which refuses
 
 
+def _number(v: Any) -> Any:
+    if isinstance(v, str):
+        raise TypeError("a number is needed, not a text")
+    return _literal(v)
+
+
 #: How the annotation of an attribute makes its value canonical.
 CANONICAL: dict[str, Callable[[Any], Any]] = {
     "Ints": _ints,
@@ -131,6 +139,7 @@ CANONICAL: dict[str, Callable[[Any], Any]] = {
     "DType": dtype_of,
     "Type": lambda v: v,
     "Literal": _literal,
+    "Number": _number,
     "Size": lambda v: v if type(v) is Dim else index(v),
     "Names": tuple,
     "Types": tuple,

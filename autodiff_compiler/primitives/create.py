@@ -9,7 +9,7 @@ import numpy as np
 from ..dtypes import DType, dtype_of, float32, int64
 from ..errors import StaticValueError
 from ..ir.core import Value
-from ..ir.primitive import F, Literal, Primitive, call, composite
+from ..ir.primitive import F, Number, Primitive, call, composite
 from ..ir.types import Size, tensor
 from .family import (
     Weak,
@@ -33,7 +33,7 @@ class Iota(Primitive):
 
     internal = True
 
-    def infer(*, start: Literal, step: Literal, size: Size, dtype: DType):
+    def infer(*, start: Number, step: Number, size: Size, dtype: DType):
         return tensor(dtype, (size,))
 
     def numpy(*, start, step, size, dtype):

@@ -12,6 +12,10 @@ from .family import require_dtype
 from .samples import F2
 
 _BOOL = tensor(bool_, ())
+_STREAMS = ("stdout", "stderr")
+_WAYS = ("str", "repr", "array", "scalar", "number")
+_OF_WAYS = f"the ways of a print are one of {', '.join(_WAYS)} for each operand"
+_OF_PARTS = "the parts of a print are texts, numbers of operands, and lists of a format string and such parts"
 
 
 class Print(Primitive):
@@ -33,7 +37,16 @@ class Print(Primitive):
         flush: bool = False,
         stream: str = "stdout",
     ):
+        require_dtype(stream in _STREAMS, f"print writes to {' or '.join(_STREAMS)}, not to {stream!r}")
+        require_dtype(len(ways) in (0, len(operands)) and all(way in _WAYS for way in ways), _OF_WAYS)
+        require_dtype(all(_is_part(part, len(operands)) for part in parts), _OF_PARTS)
         return ()
+
+
+def _is_part(part: object, operands: int) -> bool:
+    if type(part) is tuple:
+        return len(part) > 0 and type(part[0]) is str and all(_is_part(x, operands) for x in part[1:])
+    return type(part) is str or (type(part) is int and 0 <= part < operands)
 
 
 class Raise(Primitive):

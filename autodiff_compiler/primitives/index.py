@@ -10,7 +10,7 @@ import numpy as np
 
 from ..dtypes import DType, bool_, float32, int64
 from ..ir.core import Value
-from ..ir.primitive import Effect, F, Ints, Literal, Primitive, call, composite
+from ..ir.primitive import Effect, F, Ints, Number, Primitive, call, composite
 from ..ir.types import TensorType, dim_product, same_dim, tensor
 from .family import (
     Weak,
@@ -423,7 +423,7 @@ class OneHot(Primitive):
     An index outside of 0 ... depth - 1 names no position.
     """
 
-    def infer(index: TensorType, *, depth: int, axis: int, on: Literal = 1, off: Literal = 0, dtype: DType):
+    def infer(index: TensorType, *, depth: int, axis: int, on: Number = 1, off: Number = 0, dtype: DType):
         require_dtype(index.dtype.is_int, f"not defined for {index.dtype.name}: {index}")
         require(-index.ndim - 1 <= axis < 0 <= depth, f"no dimension of size {depth} at axis {axis} of {index}")
         at = index.ndim + 1 + axis

@@ -10,7 +10,7 @@ import numpy as np
 from ..dtypes import bool_, int64
 from ..errors import StaticValueError
 from ..ir.core import Value
-from ..ir.primitive import F, Ints, Literal, Primitive, composite
+from ..ir.primitive import F, Ints, Number, Primitive, composite
 from ..ir.types import TensorType, tensor
 from .family import as_tensor, broadcast_to, constant, in_dtype, is_tensor, require, static_int, sum_of_cotangents
 from .samples import F2
@@ -19,7 +19,7 @@ from .samples import F2
 class Pad(Primitive):
     """`x` with `before` and `after` more elements in every dimension, all of them `value`."""
 
-    def infer(x: TensorType, *, before: Ints, after: Ints, value: Literal = 0):
+    def infer(x: TensorType, *, before: Ints, after: Ints, value: Number = 0):
         fits = len(before) == len(after) == x.ndim and all(p >= 0 for p in (*before, *after))
         require(fits, f"widths {list(before)} and {list(after)} do not pad {x}: one number >= 0 for each dimension")
         sizes: list[Any] = list(x.shape)

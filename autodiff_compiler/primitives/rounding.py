@@ -8,7 +8,7 @@ import numpy as np
 
 from ..dtypes import bfloat16, bool_, float16, float32, float64, int32, int64
 from ..errors import StaticValueError
-from ..ir.primitive import F, Literal, Primitive, call, composite
+from ..ir.primitive import F, Number, Primitive, call, composite
 from ..ir.types import TensorType, tensor
 from .family import (
     as_tensor,
@@ -238,7 +238,7 @@ class Clamp(Primitive):
     missing, or a Tensor; half of it for `clip_by_value`.
     """
 
-    def infer(x: TensorType, *, low: Literal, high: Literal, edge: Literal = 1):
+    def infer(x: TensorType, *, low: Number, high: Number, edge: Number = 1):
         return float_unary(x)
 
     scalar = lambda k, x, low, high, edge: k.minimum(k.maximum(x, low), high)
@@ -326,7 +326,7 @@ class NanToNum(Primitive):
     In `call` they are 0 and the greatest and smallest finite number by default.
     """
 
-    def infer(x: TensorType, *, nan: Literal, posinf: Literal, neginf: Literal):
+    def infer(x: TensorType, *, nan: Number, posinf: Number, neginf: Number):
         return float_unary(x)
 
     def numpy(x, *, nan, posinf, neginf):

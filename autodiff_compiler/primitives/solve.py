@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..dtypes import float32
-from ..ir.primitive import F, Literal, Primitive, call, composite
+from ..ir.primitive import F, Number, Primitive, call, composite
 from ..ir.types import TensorType, dim_product, same_dim, same_shape, tensor
 from .decompositions import (
     F22,
@@ -284,7 +284,7 @@ class Pinv(Primitive):
     With `hermitian` it is that of the symmetric part.  The derivative holds where the rank does not change.
     """
 
-    def infer(x: TensorType, *, atol: Literal, rtol: Literal, hermitian: bool = False):
+    def infer(x: TensorType, *, atol: Number, rtol: Number, hermitian: bool = False):
         float_unary(x)
         require(x.ndim >= 2, f"pinv needs matrices, not {x}")
         if hermitian:
@@ -347,7 +347,7 @@ class Lstsq(Primitive):
     The derivative holds where the rank of a does not change.
     """
 
-    def infer(a: TensorType, b: TensorType, *, rtol: Literal):
+    def infer(a: TensorType, b: TensorType, *, rtol: Number):
         float_unary(a)
         require_dtype(a.dtype is b.dtype, f"dtypes differ: {a} and {b}")
         fits = a.ndim >= 2 and b.ndim >= 2 and same_shape(a.shape[:-2], b.shape[:-2])

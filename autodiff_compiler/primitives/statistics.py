@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from ..dtypes import dtype_of, float32, int32, int64
-from ..ir.primitive import F, Ints, Literal, Primitive, call, composite
+from ..ir.primitive import F, Ints, Number, Primitive, call, composite
 from ..ir.types import TensorType, tensor
 from .compare import truth
 from .family import (
@@ -369,7 +369,7 @@ class Histc(Primitive):
     integers, else float32.
     """
 
-    def infer(x: TensorType, *, bins: int, low: Literal, high: Literal):
+    def infer(x: TensorType, *, bins: int, low: Number, high: Number):
         require_dtype(not x.dtype.is_bool, f"not defined for bools: {x}", hint="cast it to a number first")
         return tensor(int32 if x.dtype.is_int else float32, (bins,))
 
