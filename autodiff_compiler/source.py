@@ -22,6 +22,7 @@ __all__ = [
     "in_library",
     "is_users",
     "line_of",
+    "lines_of",
     "look_at",
     "place_looked_at",
     "place_of_frame",
@@ -170,7 +171,16 @@ def place_of_frame(frame: FrameType, caller: Loc | None = None) -> Loc:
 
 def line_of(file: str, line: int) -> str:
     """The text of one line without its newline, or an empty string where there is no source."""
-    return linecache.getline(file, line).rstrip("\n")
+    lines = lines_of(file)
+    return lines[line - 1].rstrip("\n") if 0 < line <= len(lines) else ""
+
+
+def lines_of(file: str) -> list[str]:
+    """The lines of a file, or none where there is no source."""
+    try:
+        return linecache.getlines(file)
+    except ValueError:  # what no file can be called
+        return []
 
 
 def excerpt(loc: Loc, note: str = "", width: int = 0, source: str | None = None) -> str:

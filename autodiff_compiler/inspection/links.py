@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from weakref import WeakKeyDictionary
 
 from ..ir.core import Function, Module, Op
-from ..ir.text import FunctionPrinter
+from ..ir.text import FunctionPrinter, global_name
 from ..ir.walk import ops_of
 from ..locks import remembered
 from ..source import Loc, line_of
@@ -214,7 +214,7 @@ def located(module: Module, text: str) -> Iterator[tuple[int, Op, tuple[str, ...
 
 def text_head(function: Function) -> str:
     """How the line of a text begins that a function begins on."""
-    return f"func @{function.name}("
+    return f"func {global_name(function.name)}("
 
 
 def _following(lines: list[str], at: int, start: str) -> int:

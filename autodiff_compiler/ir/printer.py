@@ -25,6 +25,7 @@ __all__ = [
     "FunctionPrinter",
     "Unbound",
     "attributes_text",
+    "global_name",
     "implied_type",
     "literal_text",
     "print_declarations",
@@ -80,10 +81,10 @@ def print_declarations(module: Module) -> str:
             if state.name in names:
                 shown[word] = str(len(getattr(module.entry, values)) - len(names) + names.index(state.name))
         attrs = f" {{{', '.join([f'{word}={text}' for word, text in shown.items()])}}}" if shown else ""
-        lines.append(f"state {_global(state.name)}: {_type_text(state.type)}{attrs}")
+        lines.append(f"state {global_name(state.name)}: {_type_text(state.type)}{attrs}")
     for name, array in module.constants.items():
-        lines.append(f"constant {_global(name)}: {_constant_text(array)}")
-    lines += [f"callable {_global(name)}" for name in module.callables]
+        lines.append(f"constant {global_name(name)}: {_constant_text(array)}")
+    lines += [f"callable {global_name(name)}" for name in module.callables]
     return "\n".join(lines)
 
 
@@ -161,7 +162,8 @@ def _constant_text(array: Any) -> str:
     return f"{_type_text(t)} = {literal_text(tuple(flat.tolist()))}"
 
 
-def _global(name: str) -> str:
+def global_name(name: str) -> str:
+    """A name as it stands behind ``func``, ``state`` and so on."""
     return f"@{name}" if _PLAIN_GLOBAL.fullmatch(name) else f"@{json.dumps(name)}"
 
 
@@ -215,7 +217,7 @@ class FunctionPrinter:
         body = function.body
         self._namer = Namer(definitions(function))
         outs = ", ".join([self.types[x.type] for x in body.outs])
-        head = f"func {_global(function.name)}({self._definitions(body.args)}) -> ({outs}) {{"
+        head = f"func {global_name(function.name)}({self._definitions(body.args)}) -> ({outs}) {{"
         self._line(head, function.loc)
         self._ops(body, "  ")
         self.line_of[body] = len(self.lines)
@@ -302,7 +304,7 @@ class FunctionPrinter:
 
     def _plain_head(self, op: Op) -> str:
         if op.defn.name == "call" and op.attrs and type(op.attrs[0]) is str and op.attrs[0].startswith("@"):
-            head, attrs = f"call {_global(op.attrs[0][1:])}", self._attrs(op, "fn")
+            head, attrs = f"call {global_name(op.attrs[0][1:])}", self._attrs(op, "fn")
         else:
             head, attrs = op.defn.name, self._attrs(op)
         return f"{head} {self._refs(op.operands)}{attrs}" if op.operands else head + attrs

@@ -38,12 +38,21 @@ called it.  The text keeps no more of a location than that.
 from __future__ import annotations
 
 from .parser import ParseError, parse_function, parse_module
-from .printer import FunctionPrinter, Unbound, literal_text, print_declarations, print_function, print_module
+from .printer import (
+    FunctionPrinter,
+    Unbound,
+    global_name,
+    literal_text,
+    print_declarations,
+    print_function,
+    print_module,
+)
 
 __all__ = [
     "FunctionPrinter",
     "ParseError",
     "Unbound",
+    "global_name",
     "literal_text",
     "parse_function",
     "parse_module",

@@ -6,12 +6,11 @@ There every value has a name of its own: `y_1` is what the user calls `y` the se
 
 from __future__ import annotations
 
-import linecache
 import re
 
 from ...ir.core import Module, Value
 from ...ir.walk import ops_of
-from ...source import Loc, is_users
+from ...source import Loc, is_users, lines_of
 
 __all__ = ["Hints", "spelt"]
 
@@ -36,7 +35,7 @@ class Hints:
                     files.add(loc.file)
                     loc = loc.caller
         for file in files:
-            self._words.update(re.findall(r"[^\W\d]\w*", "".join(linecache.getlines(file))))
+            self._words.update(re.findall(r"[^\W\d]\w*", "".join(lines_of(file))))
         #: states by the names under which their gradients are known, and their short names
         self.short: dict[str, str] = {}
         self._known: dict[str, str | None] = {}

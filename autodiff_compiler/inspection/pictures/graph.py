@@ -14,7 +14,7 @@ from typing import TypeAlias
 from ...ir.core import Block, Function, Module, Op, Value
 from ...ir.text import FunctionPrinter
 from ...ir.walk import uses
-from ..links import Place, chain_of, located, part_of
+from ..links import Place, chain_of, lines_of, located, part_of
 
 __all__ = ["Edge", "Graph", "Group", "Item", "Node", "by_line", "graph_of"]
 
@@ -95,7 +95,7 @@ def graph_of(module: Module, text: str, title: str) -> Graph:
 
 class _Maker:
     def __init__(self, module: Module, text: str) -> None:
-        self.module, self.lines = module, text.splitlines()
+        self.module, self.lines = module, lines_of(text)
         self.places = {op: (line, names) for line, op, names in located(module, text)}
         self.edges: list[Edge] = []
         self.of: dict[Value, Node] = {}
