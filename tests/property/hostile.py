@@ -19,7 +19,7 @@ import re
 import sys
 import time
 import xml.etree.ElementTree as ElementTree
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -95,10 +95,12 @@ PAYLOADS = (
 _CHARACTERS = "\n\r\t\0\\\"'`;#%@{}[]()<>&/=:,. \x85\u2028\ud800é"
 _PIECES = (*_CHARACTERS, '"""', "'''", "\x1b[", "import os", "*/", "//")
 HARMLESS = "harmless"
+#: So many texts are in the fields of one module.
+_AT_ONCE = 20
 
 #: One op of each sort that holds text, or writes more than a line; TEXT is what is replaced.
 TEMPLATE = """
-state @STATE: f32[3] {kind=KIND}
+state @STATE: f32[3] {kind=TEXT}
 constant @SMALL: f32[3] = [1.0,2.0,3.0]
 constant @BIG: f32[40,3]
 callable @RAISE
@@ -106,8 +108,8 @@ callable @HOST
 
 func @MAIN(%x: f32[3], %n: i64[], %p: bool[]) -> (f32[3], f32[3], f32[3], f32[], f32[3]) {
   %w: f32[3] = state_read {state=STATE}
-  %c: f32[3] = const {value=@SMALL}
-  %b: f32[40,3] = const {value=@BIG}
+  %c: f32[3] = const {value=AT_SMALL}
+  %b: f32[40,3] = const {value=AT_BIG}
   %s: f32[3] = sum %b {axes=[-2]}
   print %x, %w {parts=[TEXT,0,[FORM,1]], sep=OTHER, end=OTHER}
   assert %p {exception=RAISE}
@@ -156,7 +158,7 @@ _PURE = """
 constant @SMALL: f32[3] = [1.0,2.0,3.0]
 
 func @MAIN(%x: f32[3], %n: i64[]) -> (f32[3]) {
-  %c: f32[3] = const {value=AT}
+  %c: f32[3] = const {value=AT_SMALL}
   %a: f32[3] = mul %x, %c
   print %a {parts=["a\\\\", TEXT, 0, "b"], sep=OTHER}
   %y: f32[3] = scan %n (%q = %a) body (%i) {
@@ -169,90 +171,110 @@ func @MAIN(%x: f32[3], %n: i64[]) -> (f32[3]) {
 _BIG = np.linspace(0, 1, 120, dtype=np.float32).reshape(40, 3)
 
 
-def template(text: str) -> str:
-    """The IR with a text as the name of each thing, and in each attribute that is text."""
-    names = {name: f"{text}{mark}" for mark, name in enumerate(_NAMES)}
-    quoted = {name: json.dumps(value) for name, value in names.items()}
-    made = re.sub(r"value=@(\w+)", lambda m: f"value={json.dumps('@' + names[m[1]])}", TEMPLATE)
-    made = made.replace("FORM", json.dumps(text.replace("{", "{{").replace("}", "}}") + "{}"))
-    made = (
-        made.replace("OTHER", json.dumps(f"{text}|"))
-        .replace("TEXT", json.dumps(text))
-        .replace("KIND", json.dumps(text))
-    )
-    return re.sub(rf"\b(?:{'|'.join(_NAMES)})\b", lambda m: quoted[m[0]], made)
+class Texts:
+    """Gives out texts in turn, again and again; none begins with the sign that names of the IR begin with."""
+
+    def __init__(self, texts: Sequence[str]) -> None:
+        self._texts = itertools.cycle([f"x{text}" if text.startswith("@") else text for text in texts])
+
+    def next(self) -> str:
+        return next(self._texts)
 
 
-def hostile_module(text: str) -> Module:
-    """The template with a text in every field: those that text of IR has, and those that only Python objects have."""
+def written(form: str, texts: Texts) -> tuple[str, dict[str, str]]:
+    """IR with texts as the names of things and in each attribute that is text; and the names."""
+    names = {name: f"{texts.next()}{mark}" for mark, name in enumerate(_NAMES)}
+
+    def said(found: re.Match[str]) -> str:
+        word = found[0]
+        if word in names:
+            return json.dumps(names[word])
+        if word.startswith("AT_"):
+            return json.dumps("@" + names[word[3:]])
+        text = texts.next()
+        if word == "FORM":
+            return json.dumps(text.replace("{", "{{").replace("}", "}}") + "{}")
+        return json.dumps(f"{text}|" if word == "OTHER" else text)
+
+    return re.sub(rf"\b(?:(?:AT_)?(?:{'|'.join(_NAMES)})|FORM|OTHER|TEXT)\b", said, form), names
+
+
+def hostile_module(texts: Texts) -> Module:
+    """The template with texts in all fields: those that text of IR has, and those that only Python objects have."""
 
     def raised(*_: Any) -> Exception:
-        return ValueError(text)
+        return ValueError()
 
     def host(x: Any) -> Any:
         return x
 
-    host.__name__ = host.__qualname__ = raised.__name__ = text
-    host.tells = raised.tells = text  # type: ignore[attr-defined]
+    for called in (raised, host):
+        called.__name__, called.__qualname__ = texts.next(), texts.next()
+        called.tells = texts.next()  # type: ignore[attr-defined]
+    form, names = written(TEMPLATE, texts)
     program = parse_ir(
-        template(text),
-        constants={f"{text}2": _BIG},
-        states={f"{text}0": np.ones(3, np.float32)},
-        callables={f"{text}3": raised, f"{text}4": host},
+        form,
+        constants={names["BIG"]: _BIG},
+        states={names["STATE"]: np.ones(3, np.float32)},
+        callables={names["RAISE"]: raised, names["HOST"]: host},
     )
-    return _infected(program._module, text)
+    return _infected(program._module, texts)
 
 
-def _infected(module: Module, text: str) -> Module:
-    """The module with a text in all places, and as the name of all values."""
-    linecache.cache[text] = (1, None, [f"{text}\n"] * 99, text)
-    place = Loc(text, 1, 2, 1, 9, text, tag=text)
-    numbers = itertools.count(2)
+def _place(texts: Texts, line: int, **more: Any) -> Loc:
+    file, source = texts.next(), texts.next()
+    linecache.cache[file] = (1, None, [f"{source}\n"] * 99, file)
+    return Loc(file, line, 2, line, 9, texts.next(), tag=texts.next(), **more)
+
+
+def _infected(module: Module, texts: Texts) -> Module:
+    """The module with texts in all places, and as the names of all values."""
+    line = 1
     for function in module:
-        function.loc = place
-        _infect(function.body, text)
+        function.loc = _place(texts, line)
+        _infect(function.body, texts)
         for op in ops_of(function.body):
-            here = place._replace(line=next(numbers), caller=Loc(text, 3, 4, function=text))
-            inner = Loc(in_library(text), 5, 6, function=text, caller=here, tag=text)
-            op.loc = inner._replace(also=(here,), uses=(here, inner), turn=(here, 1))
+            line += 1
+            here = _place(texts, line, caller=_place(texts, 3))
+            inner = _place(texts, 5, caller=here)
+            inner = inner._replace(file=in_library(inner.file))
+            op.loc = inner._replace(also=(here, _place(texts, line)), uses=(here, inner), turn=(here, 1))
             for block in op.blocks:
-                _infect(block, text)
+                _infect(block, texts)
     return module
 
 
-def _infect(block: Block, text: str) -> None:
+def _infect(block: Block, texts: Texts) -> None:
     for x in (*block.args, *(x for op in block.ops for x in op.results)):
-        x.name = text
+        x.name = texts.next()
 
 
 # ------------------------------------------------------------------------------------------------ emitters
-def emitted(text: str) -> Iterator[tuple[str, str, str]]:
-    """What every emitter writes of the template with this text: its name, its language, what it wrote."""
-    module = hostile_module(text)
+def emitted(given: Sequence[str]) -> Iterator[tuple[str, str, str]]:
+    """What every emitter writes of the template with these texts: its name, its language, what it wrote."""
+    texts = Texts(given)
+    module = hostile_module(texts)
     yield "print", "ir", print_module(module)
     stages = optimise(module)
     opt = stages.opt
     yield "dump", "ir", dump(opt, "fuse")
     yield "plan", "ir", dump(planned(opt), "plan_memory")
-    yield "page", "html", IRText(dump(opt), "opt", text)._repr_html_()
+    yield "page", "html", IRText(dump(opt), "opt", texts.next())._repr_html_()
     yield "numpy", "python", NumpyBackend().compile(opt).source
     native = NativeBackend(NumpyBackend()).text(opt)
     yield "native", "llvm", native
     yield "native with lines", "llvm", with_lines(native, opt)
     yield "assembly", "assembly", with_assembly_comments("main:\n ret\nk0:\n ret\n", native)
-    yield "derivative", "calls", python_of_module(_pure(text))
-    graph = graph_of(opt, dump(opt), f"of {text}")
+    yield "derivative", "calls", python_of_module(_pure(texts))
+    graph = graph_of(opt, dump(opt), f"of {texts.next()}")
     for fmt, write in FORMATS.items():
         yield fmt, fmt, write(graph)
         yield f"{fmt} by line", fmt, write(by_line(graph))
 
 
-def _pure(text: str) -> Module:
+def _pure(texts: Texts) -> Module:
     """A module of which everything can be written as Python over NumPy alone."""
-    words = {"MAIN": f"{text}0", "SMALL": f"{text}1", "TEXT": text, "OTHER": f"{text}|", "AT": f"@{text}1"}
-    names = {word: json.dumps(said) for word, said in words.items()}
-    written = re.sub("|".join(words), lambda m: names[m[0]], _PURE)
-    return optimise(_infected(parse_ir(written)._module, text)).opt
+    return optimise(_infected(parse_ir(written(_PURE, texts)[0])._module, texts)).opt
 
 
 # ------------------------------------------------------------------------------------------------ structures
@@ -350,19 +372,17 @@ STRUCTURES: dict[str, Callable[[str], Any]] = {
 
 def expected() -> dict[str, Any]:
     """The structures of what is written of a harmless text."""
-    return {name: STRUCTURES[language](written) for name, language, written in emitted(HARMLESS)}
+    return {name: STRUCTURES[language](code) for name, language, code in emitted([HARMLESS])}
 
 
-def problems(text: str, wanted: dict[str, Any]) -> Iterator[str]:
-    """What a text changes that it must not."""
-    for name, language, written in emitted(text):
-        try:
-            found = STRUCTURES[language](written)
-        except Exception as error:
-            yield f"{name}: {type(error).__name__}: {error}"
-            continue
-        if found != wanted[name]:
-            yield f"{name}: another structure"
+def problems(texts: Sequence[str], wanted: dict[str, Any]) -> Iterator[str]:
+    """What these texts change that they must not."""
+    try:
+        for name, language, code in emitted(texts):
+            if STRUCTURES[language](code) != wanted[name]:
+                yield f"{name}: another structure"
+    except Exception as error:
+        yield f"{type(error).__name__}: {error}"
 
 
 # ------------------------------------------------------------------------------------------------ inputs
@@ -378,7 +398,8 @@ def hostile_text(seed: int) -> str:
 def mutated(seed: int) -> str:
     """A text of IR in which some tokens are left out, repeated, exchanged, or replaced by what ends them early."""
     choose = random.Random(seed)
-    tokens = re.findall(r'"(?:[^"\\]|\\.)*"|[%@]?\w+|\s+|.', template(HARMLESS if seed % 2 else hostile_text(seed)))
+    texts = Texts([HARMLESS] if seed % 2 else [hostile_text(seed)])
+    tokens = re.findall(r'"(?:[^"\\]|\\.)*"|[%@]?\w+|\s+|.', written(TEMPLATE, texts)[0])
     for _ in range(choose.randint(1, 4)):
         at, other = choose.randrange(len(tokens)), choose.randrange(len(tokens))
         kind = choose.randrange(5)
@@ -421,14 +442,16 @@ def has_no_controls(text: str) -> bool:
 
 
 def findings(seeds: range) -> Iterator[str]:
-    """What is wrong with the inputs of these seeds: each a text for all emitters, and a mutated text of IR."""
+    """What is wrong with the inputs of these seeds: texts, many at once through all emitters, and mutated IR."""
     wanted = expected()
+    for first in range(seeds.start, seeds.stop, _AT_ONCE):
+        some = range(first, min(first + _AT_ONCE, seeds.stop))
+        if not any(problems([*map(hostile_text, some)], wanted)):
+            continue
+        for seed in some:  # which of them it is, if one alone does it
+            yield from (f"{seed}: {hostile_text(seed)!r}: {x}" for x in problems([hostile_text(seed)], wanted))
+        yield from (f"{some}: {problem}" for problem in problems([*map(hostile_text, some)], wanted))
     for seed in seeds:
-        text = hostile_text(seed)
-        try:
-            yield from (f"{seed}: {text!r}: {problem}" for problem in problems(text, wanted))
-        except Exception as error:
-            yield f"{seed}: {text!r}: {type(error).__name__}: {error}"
         problem = judged(mutated(seed))
         if problem is not None:
             yield f"{seed}: mutated: {problem}"
@@ -437,7 +460,7 @@ def findings(seeds: range) -> Iterator[str]:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--inputs", type=int, default=1000, help="how many texts, and as many mutations")
-    parser.add_argument("--start", type=int, default=0, help="the first seed; the first ones are fixed texts")
+    parser.add_argument("--start", type=int, default=int(time.time()), help="the first seed")
     options = parser.parse_args()
     found = 0
     start = time.monotonic()
