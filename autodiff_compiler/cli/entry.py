@@ -11,7 +11,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from typing import Any, NoReturn
 
-from .. import command_line
+from .. import command_line, escape
 from ..environment import colours_wanted, flag, wrong_usage
 from ..errors import CompileError, leave_user_frames, nearest
 from ..source import look_at
@@ -157,6 +157,8 @@ def _print(result: Result, as_json: bool) -> int:
         stream, text = sys.stdout, json.dumps(_plain(result.data), indent=2, default=str)
     else:
         stream, text = sys.stderr if failed else sys.stdout, result.text
+        if stream is not None and stream.isatty():  # a name or a line of a file must not command the terminal
+            text = escape.lines(text)
         if result.paint is not None and colours_wanted(stream):
             text = result.paint(text)
     try:

@@ -7,6 +7,7 @@ in the user's lines, and a note says where they are.
 from __future__ import annotations
 
 import ast
+import builtins
 import contextlib
 import json
 import os
@@ -203,13 +204,20 @@ def _spelt(exception: Any, operands: Operands) -> str | None:
     """The making of a plain exception as Python text, so that a saved program can raise it by itself."""
     if isinstance(exception, type):
         exception = NewException(exception, (), {})
-    spelling = getattr(getattr(exception, "cls", None), "spelling", None)
-    if type(exception) is not NewException or (exception.cls.__module__ != "builtins" and not spelling):
+    if type(exception) is not NewException:
+        return None
+    spelling = None if isinstance(exception.cls, type) else getattr(exception.cls, "spelling", None)  # ours have one
+    if not spelling and not _is_builtin(exception.cls):
         return None
     texts = [_spelt_argument(a, operands) for a in exception.args]
     if None in texts or exception.kwargs:
         return None
     return str(spelling).format(*texts) if spelling else f"{exception.cls.__name__}({', '.join(map(str, texts))})"
+
+
+def _is_builtin(cls: type) -> bool:
+    """Whether the name of a class means this class everywhere; the user may give classes any name and module."""
+    return getattr(builtins, cls.__name__, None) is cls
 
 
 def _spelt_argument(x: Any, operands: Operands) -> str | None:

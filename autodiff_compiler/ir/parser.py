@@ -150,7 +150,7 @@ class _Parser:
             return None
         groups = [self.string(text) if text[:1] == '"' else text for text in match.groups("")]
         if any(map(escape.has_controls, groups)):
-            raise self.error("a place holds a control character; printed text has none there")
+            raise self.error(r"a place must not hold control characters: a newline, say, is written \\n")
         (file, inner, tag), numbers = groups[0::3], [self.integer(x or "0") for x in (*groups[1:3], *groups[4:6])]
         self.i += 1
         if not groups[4]:

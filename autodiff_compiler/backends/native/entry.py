@@ -10,6 +10,7 @@ import ctypes
 from collections.abc import Callable, Mapping
 from typing import Any, Protocol
 
+from ... import escape
 from ...environment import choice
 from . import abi
 from .anchor import anchor
@@ -79,7 +80,7 @@ def made_functions(
     own = anchor(_releaser(loaded, signature, context), loaded, *hidden)
 
     def function(slow: Callable[..., Any], name: str) -> Callable[..., Any]:
-        method = _MethodDef(name.encode(), loaded.address("entry"), _FASTCALL | _KEYWORDS, None)
+        method = _MethodDef(escape.line(name).encode(), loaded.address("entry"), _FASTCALL | _KEYWORDS, None)
         # as its module, what it owns stays until nothing can call it any more
         owned = (anchor(_nothing, method), own, seen)
         made: Callable[..., Any] = _new_function(ctypes.addressof(method), slow, owned)
