@@ -3,6 +3,8 @@
 
 VENV ?= .venv
 MINUTES ?= 30
+# Texts, and as many broken texts of IR, that `fuzz` begins with; they take about a quarter of an hour.
+TEXTS ?= 100000
 # Worker processes of the test suite.
 JOBS ?= auto
 # Tests of what compiled programs do, which run on the NumPy backend, too; all tests run on the default one. The others
@@ -34,6 +36,7 @@ check: dev
 	$(BIN)/lint-imports --no-cache
 	$(BIN)/python tools/size_report.py
 	$(BIN)/python tools/duplicates.py
+	$(BIN)/python tools/foreign_text.py
 	$(BIN)/python tools/check_docs.py
 	$(MAKE) --no-print-directory docs
 
@@ -49,8 +52,10 @@ bench: $(VENV)/.installed-bench
 bench-peers: $(VENV)/.installed-bench
 	@$(BIN)/python -m benchmarks.peers $(ARGUMENTS)
 
-# Random programs in all modes, with fresh seeds, until the time is over; what fails is in fuzz_findings.
+# Hostile text and broken IR through all that reads and writes text; then random programs in all modes, with fresh seeds,
+# until the time is over; what fails is in fuzz_findings.
 fuzz: $(VENV)/.installed-test,examples
+	@$(BIN)/python -m tests.property.hostile --inputs $(TEXTS)
 	@$(BIN)/python -m tests.property.fuzz --minutes $(MINUTES)
 
 # Those of PYTHONS that run here. With pyenv: PYENV_VERSION=3.11.7:3.12.1:3.13.0 make test-all-pythons

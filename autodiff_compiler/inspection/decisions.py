@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
+from .. import escape
 from ..backends.stacks import Bytes, Stacks
 from ..compiler.fast import asked_in_python, long_because
 from ..compiler.history import Watched, watched
@@ -238,7 +239,7 @@ def wrapped(line: str) -> list[str]:
 
 def _marked(op: Op) -> str:
     tag = op.loc.tag if op.loc is not None else ""
-    return f"{_place(op.loc)} {tag}".rstrip()
+    return f"{_place(op.loc)} {escape.line(tag)}".rstrip()
 
 
 def _first(lines: list[str], what: str) -> list[str]:

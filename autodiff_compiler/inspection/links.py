@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple
 from weakref import WeakKeyDictionary
 
+from .. import escape
 from ..ir.core import Function, Module, Op
 from ..ir.text import FunctionPrinter, global_name
 from ..ir.walk import ops_of
@@ -261,7 +262,7 @@ class _Code:
         parts = [Part(chain_of(at)[0], part_of(at)) for at in (loc.places if op.defn.name != "const" else (loc,))]
         places = dict.fromkeys([loc.of_user(), loc])
         short = " in ".join([place.short for place in places])
-        for name in (str(loc), f"{short} {loc.tag}".rstrip()):
+        for name in (str(loc), f"{short} {escape.line(loc.tag)}".rstrip()):
             self._parts.setdefault(name, {}).update(dict.fromkeys(parts))
 
     def _named(self, places: str) -> list[Part]:

@@ -47,8 +47,8 @@ class MemoryUse:
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
-        rows = [(name, size(n), escape.markup(what)) for name, n, what in self._rows()]
-        cells = ["".join(f"<td>{cell}</td>" for cell in row) for row in rows]
+        rows = [(name, size(n), what) for name, n, what in self._rows()]
+        cells = ["".join(f"<td>{escape.markup(cell)}</td>" for cell in row) for row in rows]
         return f"<p>{escape.markup(self._headline())}</p><table>{''.join(f'<tr>{row}</tr>' for row in cells)}</table>"
 
     def _headline(self) -> str:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import TYPE_CHECKING
 
+from .. import escape
 from .figures import duration
 from .links import STAGES_OF_OPS, Links, OpLine, Place, Span, links_of
 
@@ -153,14 +154,14 @@ def place_of(links: Links, line: str | int) -> Place:
     wanted = file.strip().replace("\\", "/")
     files = [f for f in links.files if f"/{f}".replace("\\", "/").endswith(f"/{wanted}")] if wanted else links.files
     if not files:
-        known = ", ".join(map(os.path.basename, links.files)) or "no file"
+        known = escape.line(", ".join(map(os.path.basename, links.files))) or "no file"
         raise ValueError(f"nothing was compiled from {file}: there are ops of {known}")
     found = [place for place in (Place(f, int(number)) for f in files) if place in links.places]
     if len({place.file for place in found}) > 1:
-        both = " or ".join(f"{place.file}:{place.line}" for place in found)
+        both = " or ".join(f"{escape.line(place.file)}:{place.line}" for place in found)
         raise ValueError(f"{line} may be {both}: give more of the path")
     if not found:
-        named = " or ".join([f"{os.path.basename(f)}:{int(number)}" for f in files])
+        named = " or ".join([f"{escape.line(os.path.basename(f))}:{int(number)}" for f in files])
         raise ValueError(f"no op comes from {named}{_nearest(links, files, int(number))}")
     return found[0]
 

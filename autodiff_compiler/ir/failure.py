@@ -98,7 +98,7 @@ def marked(module: Module, op: Op | None, note: str) -> str:
     if op is not None and any(op is other for function in module for other in ops_of(function.body)):
         return _text(module, {op: f"<-- {_on_one_line(note)}"})
     at = escape.ascii_line(f" ({op.defn.name} @ {op.loc})") if op is not None else ""
-    return f"// {_on_one_line(note)}{at}\n{_text(module)}"
+    return f"// {escape.ascii_line(_on_one_line(note))}{at}\n{_text(module)}"
 
 
 def _text(module: Module, notes: dict[Op | Block, str] | None = None) -> str:

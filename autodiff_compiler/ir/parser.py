@@ -151,11 +151,11 @@ class _Parser:
         groups = [self.string(text) if text[:1] == '"' else text for text in match.groups("")]
         if any(map(escape.has_controls, groups)):
             raise self.error(r"a place must not hold control characters: a newline, say, is written \\n")
-        (file, inner, tag), numbers = groups[0::3], [self.integer(x or "0") for x in (*groups[1:3], *groups[4:6])]
         self.i += 1
+        (file, inner, tag), lines = groups[0::3], [self.integer(x or "0") for x in (*groups[1:3], *groups[4:6])]
         if not groups[4]:
-            return Loc(file, *numbers[:2], tag=tag)
-        return Loc(in_library(inner), *numbers[2:], caller=Loc(file, *numbers[:2]), tag=tag)
+            return Loc(file, lines[0], lines[1], tag=tag)
+        return Loc(in_library(inner), lines[2], lines[3], caller=Loc(file, lines[0], lines[1]), tag=tag)
 
     # ------------------------------------------------------------------------------------------- types and literals
     def type(self) -> Type:

@@ -65,7 +65,7 @@ def times(n: int) -> str:
 def line_of_place(loc: Loc) -> str:
     """The user's line of a place, e.g. ``model.py:14``."""
     place = loc.of_user().short
-    return place if loc.tag in ("", "adjoint") else f"{place} {loc.tag}"
+    return place if loc.tag in ("", "adjoint") else f"{place} {escape.line(loc.tag)}"
 
 
 def _of_effect(op: Op, names: Mapping[Value, str]) -> Iterator[str]:
@@ -97,7 +97,7 @@ def declarations(module: Module) -> Iterator[str]:
     for line in print_declarations(module).split("\n"):
         if line.startswith("constant "):
             array = next(arrays)
-            yield line if " = " in line else f"{line}  // {_summary(array)}"
+            yield line if " = " in line else f"{line}  // {escape.ascii_line(_summary(array))}"
         elif line.startswith("callable "):
             tells = getattr(next(callables), "tells", None)
             yield line if tells is None else f"{line}  // {escape.ascii_line(tells)}"

@@ -70,11 +70,12 @@ def _svg(found: Benchmark) -> str:
         for row in rows:
             middle, width = y + _BAR / 2, room * scale(row.median)
             low, high = (_LABELS + room * scale(x) for x in row.quartiles)
+            label = escape.markup(_label(found, row))
             parts += [
                 f'<text x="{_LABELS - 8}" y="{middle + 4}" text-anchor="end">{escape.markup(row.mode)}</text>',
                 f'<rect x="{_LABELS}" y="{y}" width="{width:.1f}" height="{_BAR}" rx="2" fill="{_COLOURS[row.mode]}"/>',
                 f'<path d="M{low:.1f} {middle}H{high:.1f}M{low:.1f} {middle - 4}v8M{high:.1f} {middle - 4}v8"/>',
-                f'<text x="{max(_LABELS + width, high) + 8:.1f}" y="{middle + 4}">{_label(found, row)}</text>',
+                f'<text x="{max(_LABELS + width, high) + 8:.1f}" y="{middle + 4}">{label}</text>',
             ]
             y += _BAR + _GAP
         y += _GROUP - _GAP
@@ -88,7 +89,7 @@ def _svg(found: Benchmark) -> str:
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{_WIDTH}" height="{y + 16}" viewBox="0 0 {_WIDTH} {y + 16}">'
         f'<style>{style}</style><rect width="100%" height="100%" fill="#ffffff"/>'
         f'<text x="16" y="24" class="title">{escape.markup(found.name)}</text>{"".join(parts)}'
-        f'<text x="16" y="{y + 4}" class="note">{note}</text></svg>\n'
+        f'<text x="16" y="{y + 4}" class="note">{escape.markup(note)}</text></svg>\n'
     )
 
 
@@ -110,7 +111,7 @@ def _png(found: Benchmark, path: str) -> None:
             low, high = row.quartiles
             spread = [[max(0.0, row.median - low) * 1e3], [max(0.0, high - row.median) * 1e3]]
             axes.barh(y, row.median * 1e3, 0.75, color=_COLOURS[row.mode], xerr=spread, capsize=3)
-            axes.text(max(row.median, high) * 1e3, y, f"  {_label(found, row)}", va="center", fontsize=9)
+            axes.text(max(row.median, high) * 1e3, y, f"  {escape.markup(_label(found, row))}", va="center", fontsize=9)
             ticks.append(y)
             names.append(f"{row.mode}, {what}")
             y += 1

@@ -72,6 +72,70 @@ def test_the_allow_list_excuses_what_it_names_and_nothing_that_has_become_short(
     assert done.returncode == 1
 
 
+# --- foreign_text -----------------------------------------------------------------------------------------------------
+
+FOREIGN = '[tool.foreign_text]\nfolders = ["pkg"]\n'
+
+
+def foreign_text(root: Path, body: str, allow: str = "") -> list[str]:
+    code = f"def write(loc, text, html, lines):\n{body}"
+    write(root, {"pyproject.toml": FOREIGN + allow, "pkg/a.py": code})
+    done = run_tool("foreign_text.py", "--root", root)
+    assert done.returncode == bool(done.stderr)
+    return done.stderr.splitlines()
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        'return f"x = 1{loc.file}"',
+        "return 'x = 1  ' + loc.tag",
+        "place = loc.file\n    return f'at {place}'",
+        "line, n = line_of(loc.place, 1).strip(), 2\n    return f'{n} {line}'",
+        "return f'{\"in \" + loc.tag}'",
+        "return f'x = 1  # {text}'",
+        "return f'  # {text}'",
+        "return f'  ; {text}'",
+        "return f'{lines}  // {text}'",
+        "return f'<td>{text}</td>'",
+        "return f'<p>{text.upper()}</p>'",
+    ],
+)
+def test_foreign_text_in_generated_text_is_found(tmp_path: Path, body: str) -> None:
+    found = foreign_text(tmp_path, f"    {body}\n")
+    assert found
+    assert all(
+        line.startswith("pkg/a.py:") and line.endswith("put it through a function of `escape`") for line in found
+    )
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "return f'x = 1  # {escape.line(loc.file)}'",
+        "return f'x = {loc.file!r}'",
+        "return f'x = {json.dumps(loc.tag)}'",
+        "place = escape.line(loc.file)\n    return f'at {place}'",
+        "return f'<td>{escape.markup(text)}</td>'",
+        "cell = f'<b>{escape.markup(text)}</b>'\n    return f'<td>{cell}</td>'",
+        "return f'{loc.line:d}' if loc.tag == 'adjoint' else ''",
+    ],
+)
+def test_text_that_was_escaped_is_fine(tmp_path: Path, body: str) -> None:
+    assert foreign_text(tmp_path, f"    {body}\n") == []
+
+
+def test_a_place_is_allowed_by_name_as_long_as_it_needs_that(tmp_path: Path) -> None:
+    allow = '[tool.foreign_text.allow]\n"pkg/a.py:write" = "markup"\n'
+    assert foreign_text(tmp_path, "    return f'<p>{html}</p>'\n", allow) == []
+    excused = ["pkg/a.py:write: allowed to write foreign text, but it does not"]
+    assert foreign_text(tmp_path, "    return ''\n", allow) == excused
+
+
+def test_generated_text_holds_foreign_text_by_the_escapes_only() -> None:
+    assert run_tool("foreign_text.py").stderr == ""
+
+
 # --- duplicates -------------------------------------------------------------------------------------------------------
 
 BODY = """\

@@ -339,7 +339,7 @@ class Text:
 
     def __str__(self) -> str:
         head = f"{self.head.removesuffix('{')}alignstack(64) {{" if self.aligned else self.head
-        return "\n".join([*[f"; {self.name} {escape.line(said)}" for said in self.about], head, *self.lines, "}"])
+        return "\n".join([*[f"; {escape.line(f'{self.name} {said}')}" for said in self.about], head, *self.lines, "}"])
 
 
 def mangled(type: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ... import escape
 from ...runtime.tensor import Tensor
 from . import abi
 from .frames import GUARD, HEADER, frame_size
@@ -90,7 +91,7 @@ class EntryText:
 
     def note(self, text: str) -> None:
         """A comment above what follows."""
-        self.do(f"  ; {text}")
+        self.do(f"  ; {escape.line(text)}")
 
     def fresh(self, hint: str = "v") -> str:
         self._count += 1

@@ -102,9 +102,9 @@ class Host:
 def _name_line(error: Exception, loc: Loc | None) -> None:
     """Notes the user's line whose computation failed, unless the error shows its place itself."""
     if loc is not None and not isinstance(error, CompileError):
-        line = line_of(loc.file, loc.line).strip()
-        tag = f" {loc.tag}" if loc.tag else ""
-        error.add_note(escape.line(f"raised at {loc.short}{tag}" + (f": {line}" if line else "")))
+        line = escape.line(line_of(loc.file, loc.line).strip())
+        tag = escape.line(f" {loc.tag}") if loc.tag else ""
+        error.add_note(f"raised at {loc.short}{tag}" + (f": {line}" if line else ""))
 
 
 class View:

@@ -197,18 +197,18 @@ class _Writer:
     def _line(self, depth: int, text: str, loc: Loc | None) -> None:
         comment = self._comment(loc) if loc is not None else ""
         first, *rest = text.split("\n")
-        self.lines.append("    " * depth + first + (f"  # {comment}" if comment else ""))
+        self.lines.append("    " * depth + first + (f"  # {escape.line(comment)}" if comment else ""))
         self.lines += ["    " * depth + line for line in rest]
 
     def _comment(self, loc: Loc) -> str:
         found = self._comments.get(loc)
         if found is None:
-            tag = f" {loc.tag}" if loc.tag else ""
+            tag = escape.line(f" {loc.tag}") if loc.tag else ""
             user = loc.of_user()
-            line, place = line_of(user.file, user.line).strip(), user.short
+            line, place = escape.line(line_of(user.file, user.line).strip()), user.short
             if user is not loc:
                 place += f" in {loc.short}"
-            found = self._comments[loc] = escape.line(f"{place}{tag}" + (f": {line}" if line else ""))
+            found = self._comments[loc] = f"{place}{tag}" + (f": {line}" if line else "")
         return found
 
     def _body(self, body: list[Node], depth: int) -> None:

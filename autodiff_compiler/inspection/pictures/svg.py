@@ -82,7 +82,7 @@ def _head(title: str) -> list[str]:
     x = 0
     for classes, means in _LEGEND:
         lines.append(f'<g class="{classes}"><rect x="{x}" y="0" width="12" height="10" rx="3"/></g>')
-        lines.append(f'<text class="detail" x="{x + 16}" y="8.5">{means}</text>')
+        lines.append(f'<text class="detail" x="{x + 16}" y="8.5">{escape.markup(means)}</text>')
         x += 30 + 6 * len(means)
     lines.append(f'<path class="edge residual" d="M{x},5 h24"/>')
     lines.append(f'<text class="detail" x="{x + 28}" y="8.5">kept for the backward pass</text>')

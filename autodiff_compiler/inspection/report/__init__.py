@@ -43,7 +43,8 @@ def page(artifact: Artifact, timing: Timing | None = None) -> str:
 def compact(artifact: Artifact) -> str:
     """A few lines of HTML for a notebook: the stages to be opened one by one, and what each line costs."""
     stages = ("source", *STAGES_OF_OPS, "code")
-    texts = [f"<details><summary>{stage}</summary>{artifact.ir(stage)._repr_html_()}</details>" for stage in stages]
+    pages = {stage: artifact.ir(stage)._repr_html_() for stage in stages}
+    texts = [f"<details><summary>{escape.markup(stage)}</summary>{pages[stage]}</details>" for stage in stages]
     return f"<p><b>{escape.markup(artifact.of)}</b></p>{''.join(texts)}{artifact.cost()._repr_html_()}"
 
 
