@@ -34,6 +34,8 @@ def _checked(options: Namespace) -> Result:
     except KeyError:
         everything = check_file(path, everything=True).functions
         raise Usage(f"{path} has no function {name!r}{advice(str(name), everything)}") from None
+    except MemoryError:
+        raise Usage(f"{path} is nested too deeply for Python: split its longest expressions") from None
     except (SyntaxError, ValueError) as error:  # null bytes are a ValueError
         raise Usage(f"{path} is not Python: {error}") from None
     errors = list(found.errors)

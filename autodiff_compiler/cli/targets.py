@@ -203,11 +203,20 @@ def _file(path: str) -> types.ModuleType:
     sys.modules[name] = module
     loader = spec.loader
     try:
+        _imported(path, lambda: _compiled(path, loader, name))
         _imported(path, lambda: loader.exec_module(module))
     except BaseException:
         sys.modules.pop(name, None)
         raise
     return module
+
+
+def _compiled(path: str, loader: Any, name: str) -> Any:
+    """The code of a file; Usage where Python itself gives up on it."""
+    try:
+        return loader.get_code(name)
+    except (RecursionError, MemoryError):
+        raise Usage(f"{path} is nested too deeply for Python: split its longest expressions") from None
 
 
 def _module(name: str) -> types.ModuleType:

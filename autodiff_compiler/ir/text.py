@@ -1,4 +1,4 @@
-"""The text form of the IR: a printer and its inverse, ``print(parse(print(x))) == print(x)``.
+r"""The text form of the IR: a printer and its inverse, ``print(parse(print(x))) == print(x)``.
 
 A module lists its states, constants and callables, then its functions; one op stands on a line::
 
@@ -33,6 +33,10 @@ A name is its value's hint, made unique within the function; a value without one
 Reading text back, `;` may stand for a line break, and ``//`` starts a comment.  ``@ file:line:col tag`` ends the first
 line of an op; of what lies in a library ``@ file:line:col in file:line:col tag`` says first which line of the user's
 called it.  The text keeps no more of a location than that.
+
+Names and strings are those of JSON where they are no plain words, so they hold any character.  Places hold no control
+characters: the printer spells them in the name itself, the file ``a<newline>b.py`` as ``"a\\nb.py"``, and a text with a
+newline in a place, ``"a\nb.py"``, is refused.  Types and literals are nested at most 200 levels deep, blocks 1000.
 """
 
 from __future__ import annotations

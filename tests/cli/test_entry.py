@@ -212,6 +212,18 @@ def test_colours_are_for_terminals(variables, stream, coloured, model, monkeypat
     assert (ESCAPE in err.getvalue()) == coloured
 
 
+def test_names_and_lines_do_not_command_the_terminal(model, monkeypatch):
+    model.with_name("hostile.py").write_text(
+        'def f(x):\n    """\x1b]0;title\x07"""\n    return x * 2  # \x1b[2J\n', "utf-8"
+    )
+    for stream, raw in ((Terminal, False), (io.StringIO, True)):  # a file gets what there is
+        out = stream()
+        monkeypatch.setattr(sys, "stdout", out)
+        assert main(["dump", "hostile.py:f", "--args", "f32[2]", "--stage", "source"]) == 0
+        assert ("\x1b[2J" in out.getvalue(), "\x1b]0;" in out.getvalue()) == (raw, raw)
+        assert raw or r"# \x1b[2J" in out.getvalue()
+
+
 def test_colours_change_no_word_and_json_has_none(call, model, monkeypatch):
     commands = [DUMP, [*DUMP, "--stage", "source,front,plan,code"], ["diff", *DUMP[1:]]]
     for words in (*commands, ["gradcheck", *DUMP[1:]], ["check", "model.py", "--all"]):

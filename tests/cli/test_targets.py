@@ -253,3 +253,47 @@ def test_a_derivative_that_is_zero_is_warned_of(start, model):
         out, err = start("dump", "model.py:f", "--args", "i32[3]", "--grad", "0").communicate(timeout=60)
         assert "%d_x: i32[3] = const {value=0}" in out
         assert f"{model}:1: GradientWarning: [AC2003] the gradient is zero" in err
+
+
+# ------------------------------------------------------------------------------------------------ nested too deeply
+DEEP = 100_000
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "says"),
+    [
+        ("types", f"func @f(%x: {'seq<' * DEEP}f32[]{'>' * DEEP}) -> () {{ return }}", "at most 200 levels deep"),
+        ("tuples", f"func @f(%x: {'(' * DEEP}f32[]{')' * DEEP}) -> () {{ return }}", "at most 200 levels deep"),
+        ("links", f"func @f(%x: {'link<(' * DEEP}f32[]{') -> ()>' * DEEP}) -> () {{ return }}", "at most 200 levels"),
+        ("literals", f"func @f(%x: f32[2]) -> () {{ print {{parts={'[' * DEEP}{']' * DEEP}}} return }}", "at most 200"),
+        ("blocks", f"func @f(%p: bool[]) -> () {{ {'if %p then { ' * DEEP}", "at most 1000 levels deep"),
+        ("brackets", f"func @f(%p: bool[]) -> () {{ {'{' * DEEP}", "there is no primitive {"),
+        ("digits", f"func @f(%x: f32[{'9' * DEEP}]) -> () {{ return }}", "a number of 100000 digits is too long"),
+        ("place", f'func @f() -> () {{ @ "f.py":{"9" * DEEP}:1 return }}', "a number of 100000 digits is too long"),
+        ("number", f"func @f(%{'9' * DEEP}: f32[]) -> () {{ return }}", "a number of 100000 digits is too long"),
+    ],
+)
+def test_ir_that_is_nested_too_deeply_is_wrong_use(name, text, says, call, model):
+    model.with_name(f"{name}.ir").write_text(text, "utf-8")
+    answer = call("run", f"{name}.ir")
+    assert answer.status == 2
+    assert says in answer.err
+    assert len(answer.err.splitlines()) == 1
+
+
+def test_blocks_as_deep_as_programs_have_them_run(call, model):
+    depth = 500
+    names = [f"%y{i}" for i in range(depth)]
+    opened = "".join(f"{name}: f32[2] = if %p then {{ " for name in names)
+    closed = " } else { yield %x } yield ".join(["", *names[:0:-1]]) + f" }} else {{ yield %x }} return {names[0]} }}"
+    text = f"func @f(%x: f32[2], %p: bool[]) -> (f32[2]) {{ {opened}%z: f32[2] = add %x, %x yield %z{closed}"
+    model.with_name("deep.ir").write_text(text, "utf-8")
+    assert call("run", "deep.ir", "--args", "[1.,2.] True").out.endswith("\n[2. 4.]\n")
+
+
+@pytest.mark.parametrize("words", [("dump", "deep.py:f", "--args", "f32[2]"), ("check", "deep.py")])
+def test_a_file_that_python_gives_up_on_is_wrong_use(words, call, model):
+    model.with_name("deep.py").write_text(f"def f(x):\n    return {'-' * DEEP}x\n", "utf-8")
+    answer = call(*words)
+    assert answer.status == 2
+    assert "deep.py is nested too deeply for Python: split its longest expressions" in answer.err

@@ -106,7 +106,7 @@ class _Grower:
 
     def effect(self, b: Builder, known: list[Value], depth: int) -> Any:
         text = self.draw(st.text(max_size=5))
-        F.print(self.pick(known, VECTOR), parts=(text, 0, (None, float32, VECTOR, -0.0)), end=text)
+        F.print(self.pick(known, VECTOR), parts=(text, 0, (text, 0, (text, 0))), end=text)
         b.emit(REGISTRY["assert"], (self.pick(known, TRUTH),), ("@report",))
         return F.host_call(self.pick(known, SCALAR), fn="@report", types=(VECTOR, COUNT))
 

@@ -466,3 +466,12 @@ def test_long_functions_do_not_recurse() -> None:
         b.ret(x)
     text = print_function(Function("f", b.block))
     assert print_function(parse_function(text)) == text
+
+
+def test_literals_of_all_kinds_are_read_as_they_are_written():
+    text = (
+        "func @f(%x: f32[4]) -> () {\n"
+        '  print %x {parts=["\\u00e9\\n",[None,True,f32,f32[B,4],seq<f32[]>,(i64[]),-0.0,nan,-inf,1e-30,[],B]]}\n'
+        "  return\n}"
+    )
+    assert print_function(parse_function(text)) == text
