@@ -3,7 +3,7 @@
 
 VENV ?= .venv
 MINUTES ?= 30
-# Texts, and as many broken texts of IR, that `fuzz` begins with; they take about a quarter of an hour.
+# Texts, and as many broken texts of IR, that `fuzz` begins with; they take about twenty minutes.
 TEXTS ?= 100000
 # Worker processes of the test suite.
 JOBS ?= auto
