@@ -40,8 +40,10 @@ def _compiled_already(lw: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
 class Cell(CellState, OneDevice, HasCompiledForm):
     """Base of networks: subclasses set Parameters and Cells as attributes in `__init__` and compute in `construct`.
 
-    Calling a Cell runs `construct`: eagerly in PYNATIVE_MODE, compiled in GRAPH_MODE.  A Parameter inside of children
-    is named by its attribute path (`fc.weight`); with ``auto_prefix=False`` a Cell adds nothing to those names.
+    Calling a Cell runs `construct`: eagerly in PYNATIVE_MODE, compiled in GRAPH_MODE.  A Cell that is set
+    as an attribute names all Parameters in it by their paths from there (`fc.weight`), in place of the names they had;
+    what is added to it later has a path from it alone until its parent becomes an attribute.  With
+    ``auto_prefix=False`` a Cell lets its children keep their names.
 
     >>> from autodiff_compiler import Parameter, Tensor
     >>> class Scale(Cell):
@@ -66,8 +68,10 @@ class Cell(CellState, OneDevice, HasCompiledForm):
     _ahead: Any = None
 
     _auto_prefix: bool
-    #: The path of this Cell with a dot at its end, once it is a part of another.
-    _prefix: str
+    #: What `update_cell_prefix` said.
+    _path: str = ""
+    #: By attribute, what the Parameters of a ParameterTuple were called when it was set.
+    _keys: dict[str, tuple[str, ...]] = {}  # noqa: RUF012  (it is replaced, never changed)
     _compiled: Any
     #: The short way into the compiled form, as long as calls may take it.
     _fast: Any = None
@@ -76,7 +80,7 @@ class Cell(CellState, OneDevice, HasCompiledForm):
     requires_grad: bool = False
 
     def __init__(self, auto_prefix: bool = True, flags: dict[str, Any] | None = None) -> None:
-        self.__dict__.update(_auto_prefix=auto_prefix, _prefix="", _compiled=None, training=False, requires_grad=False)
+        self.__dict__.update(_auto_prefix=auto_prefix, _compiled=None, training=False, requires_grad=False)
         if flags:
             self.add_flags(**flags)
 
@@ -229,7 +233,7 @@ class Cell(CellState, OneDevice, HasCompiledForm):
     # ------------------------------------------------------------------------------------------- attributes
     def __setattr__(self, name: str, value: Any) -> None:
         current = self.__dict__.get(name)
-        if value is current and name in self.__dict__:
+        if value is current and name in self.__dict__ and not isinstance(value, Cell):  # which a new path may name anew
             return
         if isinstance(value, Parameter | ParameterTuple | Cell):
             self._adopt(name, value)
@@ -259,24 +263,27 @@ class Cell(CellState, OneDevice, HasCompiledForm):
 
     def _adopt(self, name: str, value: Any) -> None:
         """Names what becomes a part of this Cell."""
-        if "_prefix" not in self.__dict__:
+        if "_auto_prefix" not in self.__dict__:
             raise AttributeError(f"call super().__init__() before {name!r} is set: a Cell's parts need it")
         if isinstance(value, Parameter):
             if value.name == DEFAULT_NAME:
-                value.name = self._prefix + name
-        elif isinstance(value, Cell) and self._auto_prefix:
-            value._place(f"{self._prefix}{name}.")
+                value.name = name
+        elif isinstance(value, ParameterTuple):
+            for i, parameter in enumerate(p for p in value if p.name == DEFAULT_NAME):
+                parameter.name = f"{DEFAULT_NAME}${i + 1}"
+            self.__dict__["_keys"] = {**self._keys, name: tuple(p.name for p in value)}
+        elif self._auto_prefix:
+            value.update_parameters_name(f"{name}.")
 
-    def _place(self, prefix: str) -> None:
-        """Names all Parameters by their paths below `prefix`."""
-        placed = [(path, cell, list(cell._own_parameters())) for path, cell in self.cells_and_names()]
-        for path, cell, parameters in placed:
-            cell.__dict__["_prefix"] = prefix + (f"{path}." if path else "")
-            for name, parameter in parameters:
-                parameter.name = cell._prefix + name
+    def _set_part(self, name: str, part: Any) -> None:
+        """Sets an attribute, and names nothing."""
+        object.__setattr__(self, name, part)
+        epoch.bump()
 
     def insert_child_to_cell(self, child_name: str, child_cell: Cell) -> None:
-        """Sets a child Cell; TypeError for what is none, KeyError if the attribute exists.
+        """Sets a child Cell, whose Parameters keep their names.
+
+        TypeError: no Cell.  KeyError: an empty name, one with a dot, or an attribute that exists.
 
         >>> net = Cell(); net.insert_child_to_cell("part", Cell()); list(net.name_cells())
         ['part']
@@ -285,8 +292,10 @@ class Cell(CellState, OneDevice, HasCompiledForm):
             raise TypeError(f"`child_name` must be a string, not {type(child_name).__name__}")
         if not isinstance(child_cell, Cell):
             raise TypeError(f"`child_cell` must be a Cell, not {type(child_cell).__name__}")
+        if not child_name or "." in child_name:
+            raise KeyError(f"a Cell cannot be called {child_name!r}: a name must not be empty nor hold a dot")
         self._check_free(child_name)
-        setattr(self, child_name, child_cell)
+        self._set_part(child_name, child_cell)
 
     def insert_param_to_cell(self, param_name: str, param: Parameter, check_name_contain_dot: bool = True) -> None:
         """Sets a Parameter; TypeError for what is none, KeyError for a name with a dot or one that exists.
@@ -350,8 +359,7 @@ class Cell(CellState, OneDevice, HasCompiledForm):
             if isinstance(value, Parameter):
                 yield name, value
             elif isinstance(value, ParameterTuple):
-                for p in value:
-                    yield p.name.removeprefix(self._prefix), p
+                yield from zip(self._keys[name], value, strict=True)
 
     @static_query
     def parameters_and_names(self, name_prefix: str = "", expand: bool = True) -> Iterator[tuple[str, Parameter]]:
@@ -421,7 +429,12 @@ class Cell(CellState, OneDevice, HasCompiledForm):
         self.parameters_dict()
 
     def update_parameters_name(self, prefix: str = "", recurse: bool = True) -> None:
-        """Names all Parameters ``prefix`` + path."""
+        """Names all Parameters ``prefix`` + path; without `recurse` only this Cell's own.
+
+        >>> from autodiff_compiler import nn
+        >>> net = nn.Dense(3, 2, has_bias=False); net.update_parameters_name("teacher."); net.weight.name
+        'teacher.weight'
+        """
         for name, parameter in list(self.parameters_and_names(expand=recurse)):
             parameter.name = prefix + name
 
@@ -530,11 +543,18 @@ class Cell(CellState, OneDevice, HasCompiledForm):
     # ------------------------------------------------------------------------------------------- text and copies
     @property
     def param_prefix(self) -> str:
-        """The path of this Cell in the Cell that names it; empty at the top."""
-        return self._prefix.removesuffix(".")
+        """The path of this Cell below the one whose `update_cell_prefix` was called last; empty before."""
+        return self._path
 
     def update_cell_prefix(self) -> None:
-        """Nothing: `param_prefix` follows the tree of Cells."""
+        """Sets `param_prefix` here and of all Cells below.
+
+        >>> from autodiff_compiler import nn
+        >>> net = nn.SequentialCell(nn.Dense(3, 2)); net.update_cell_prefix(); net[0].param_prefix
+        '0'
+        """
+        for path, cell in self.cells_and_names():
+            cell.__dict__["_path"] = path
 
     @property
     def cls_name(self) -> str:

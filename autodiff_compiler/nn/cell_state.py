@@ -49,7 +49,10 @@ class Parts(MutableMapping[str, Any]):
         return value
 
     def __setitem__(self, name: str, value: Any) -> None:
-        setattr(self._cell, name, value)
+        if isinstance(value, CellState):  # its Parameters keep their names
+            self._cell._set_part(name, value)
+        else:
+            setattr(self._cell, name, value)
 
     def __delitem__(self, name: str) -> None:
         self[name]
@@ -122,7 +125,7 @@ class CellState:
         >>> net = nn.ReLU(); net.register_buffer("steps", Tensor([1, 2])); net.steps.tolist(), list(net.state_dict())
         ([1, 2], ['steps'])
         """
-        if "_prefix" not in self.__dict__:
+        if "_auto_prefix" not in self.__dict__:
             raise AttributeError(f"call super().__init__() before the buffer {name!r} is registered")
         if not isinstance(name, str):
             raise TypeError(f"the name of a buffer must be a string, not {type(name).__name__}")

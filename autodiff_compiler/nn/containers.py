@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
@@ -13,14 +14,53 @@ from .cell import Cell
 __all__ = ["CellDict", "CellList", "SequentialCell"]
 
 
-class _Numbered(Cell):
+class _Container(Cell):
+    """Cells by key, each an attribute.
+
+    A container that became an attribute is not told its path.  What it names later gets the path that the names of the
+    Cells in it show: none in a container without Parameters.  Checkpoints of MindSpore's networks have these names.
+    """
+
+    @property
+    def _keyed(self) -> OrderedDict[str, Cell]:
+        return OrderedDict((k, v) for k, v in self.__dict__.items() if isinstance(v, Cell))
+
+    def _put(self, key: str, cell: Cell, path: str) -> None:
+        if self._auto_prefix:
+            cell.update_parameters_name(f"{path}{key}.")
+        self._set_part(key, cell)
+
+
+def _shown_path(cells: Mapping[str, Cell]) -> str:
+    """What the names of Parameters in the Cells of a container have before a Cell's key: its path, with a dot at its end.
+
+    The first Parameter tells it.  Where its name has the key more than once, the second Cell's must fit; with one Cell,
+    it is the last.
+    """
+    firsts = (next(((key, p.name.split(".")) for p in cell.get_parameters()), None) for key, cell in cells.items())
+    known = [first for first in firsts if first is not None][:2]
+    path: list[str] = []
+    for key, words in known[:1]:
+        for i in [i for i, word in enumerate(words) if word == key]:
+            path = words[:i]
+            if any(other[i : i + 1] == [another] for another, other in known[1:]):
+                break
+    return "".join([f"{word}." for word in path])
+
+
+class _Numbered(_Container):
     """Cells in order, each an attribute: its number, or the key of a dict it was given by."""
+
+    #: The keys that stay what they are when other Cells come and go.
+    _given: frozenset[str] = frozenset()
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(**kwargs)
         if len(args) == 1 and isinstance(args[0], dict):
             for name, cell in args[0].items():
                 self.insert_child_to_cell(name, cell)
+                self._put(name, cell, "")
+            self.__dict__["_given"] = frozenset(args[0])
         else:
             self.extend(args[0] if len(args) == 1 and self._is_several(args[0]) else args)
 
@@ -31,41 +71,48 @@ class _Numbered(Cell):
     @property
     def cell_list(self) -> tuple[Cell, ...]:
         """The Cells in order; one that stands twice is listed twice."""
-        return tuple([v for v in self.__dict__.values() if isinstance(v, Cell)])
+        return tuple(self._keyed.values())
 
-    def _renumber(self, cells: Iterable[Cell]) -> None:
-        cells = [_checked(c) for c in cells]
-        for name in [k for k, v in self.__dict__.items() if isinstance(v, Cell)]:
-            delattr(self, name)
-        for i, cell in enumerate(cells):
-            setattr(self, str(i), cell)
+    def _free(self, number: int) -> str:
+        """A number as a key, or the next one that is no key of a dict."""
+        return next(key for key in map(str, itertools.count(number)) if key not in self._given)
+
+    def _arrange(self, cells: Iterable[tuple[str, Cell]], path: str) -> None:
+        """Puts Cells with the keys they had in order; those with other numbers than before are named anew."""
+        keyed = [(key if key in self._given else self._free(i), key, cell) for i, (key, cell) in enumerate(cells)]
+        for key in self._keyed:
+            delattr(self, key)
+        for new, key, cell in keyed:
+            if new == key:
+                self._set_part(key, cell)
+            else:
+                self._put(new, cell, path)
 
     def append(self, cell: Cell) -> _Numbered:
         """Adds a Cell at the end, and returns this Cell; TypeError if it is none."""
-        setattr(self, str(len(self)), _checked(cell))
-        return self
+        return self.extend((cell,))
 
     def extend(self, cells: Iterable[Cell]) -> _Numbered:
         """Adds Cells at the end, and returns this Cell; TypeError if one is none."""
         if not isinstance(cells, Iterable):
             raise TypeError(f"extend() takes several Cells, not a {type(cells).__name__}")
+        path = _shown_path(self._keyed)
         for cell in [_checked(c) for c in cells]:
-            self.append(cell)
+            self._put(self._free(len(self.cell_list)), cell, path)
         return self
 
     __iadd__ = extend
 
     def insert(self, index: int, cell: Cell) -> None:
         """Puts a Cell before the one at `index`; the later ones get new numbers and names."""
-        cells = list(self.cell_list)
-        cells.insert(index, _checked(cell))
-        self._renumber(cells)
+        cells = list(self._keyed.items())
+        cells.insert(index, ("", _checked(cell)))
+        self._arrange(cells, _shown_path(self._keyed))
 
     def pop(self, index: int = -1) -> Cell:
         """Takes a Cell out, and returns it; IndexError if there is none at `index`."""
-        cells = list(self.cell_list)
-        taken = cells.pop(index)
-        self._renumber(cells)
+        taken = self.cell_list[index]
+        del self[index]
         return taken
 
     def __len__(self) -> int:
@@ -78,18 +125,22 @@ class _Numbered(Cell):
         return len(self) != 0
 
     def __getitem__(self, index: int | slice) -> Any:
-        if isinstance(index, slice):  # a list of the same Cells, which keep their names
-            return type(self)(list(self.cell_list[index]), auto_prefix=False)
+        if isinstance(index, slice):  # a container of the same Cells, which keep their names
+            part = type(self)(self._part(index), auto_prefix=False)
+            part.__dict__["_auto_prefix"] = self._auto_prefix
+            return part
         return self.cell_list[index]
 
+    def _part(self, index: slice) -> Any:
+        return list(self.cell_list[index])
+
     def __setitem__(self, index: int, cell: Cell) -> None:
-        names = [k for k, v in self.__dict__.items() if isinstance(v, Cell)]
-        setattr(self, names[index], _checked(cell))
+        self._put(list(self._keyed)[index], _checked(cell), _shown_path(self._keyed))
 
     def __delitem__(self, index: int | slice) -> None:
-        cells = list(self.cell_list)
+        cells = list(self._keyed.items())
         del cells[index]
-        self._renumber(cells)
+        self._arrange(cells, _shown_path(dict(cells)))
 
 
 def _checked(cell: Any) -> Cell:
@@ -133,13 +184,16 @@ class SequentialCell(_Numbered):
     [[0.0, 2.0]]
     """
 
+    def _part(self, index: slice) -> Any:
+        return OrderedDict(list(self._keyed.items())[index])
+
     def construct(self, x: Any) -> Any:
         for cell in self.cell_list:
             x = cell(x)
         return x
 
 
-class CellDict(Cell):
+class CellDict(_Container):
     """Cells by name: ``CellDict({"a": a})``, or pairs ``CellDict([["a", a]])``; used like a dict.
 
     TypeError: a key that is no string, what is no Cell.  KeyError: no such key; a key that is empty, has a dot, or is
@@ -175,17 +229,17 @@ class CellDict(Cell):
     @static_query
     def keys(self) -> Any:
         """The names, in the order in which they were first set."""
-        return self._named().keys()
+        return self._keyed.keys()
 
     @static_query
     def values(self) -> Any:
         """The Cells."""
-        return self._named().values()
+        return self._keyed.values()
 
     @static_query
     def items(self) -> Any:
         """The names with their Cells."""
-        return self._named().items()
+        return self._keyed.items()
 
     def pop(self, key: str) -> Cell:
         """Takes a Cell out, and returns it; KeyError if there is none."""
@@ -195,26 +249,23 @@ class CellDict(Cell):
 
     def clear(self) -> None:
         """Takes out all Cells."""
-        for name in self._named():
+        for name in self._keyed:
             delattr(self, name)
 
-    def _named(self) -> OrderedDict[str, Cell]:
-        return OrderedDict((k, v) for k, v in self.__dict__.items() if isinstance(v, Cell))
-
     def __len__(self) -> int:
-        return len(self._named())
+        return len(self._keyed)
 
     def __bool__(self) -> bool:
         return len(self) != 0
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._named())
+        return iter(self._keyed)
 
     def __contains__(self, key: object) -> bool:
-        return key in self._named()
+        return key in self._keyed
 
     def __getitem__(self, key: str) -> Cell:
-        return self._named()[key]
+        return self._keyed[key]
 
     def __setitem__(self, key: str, cell: Cell) -> None:
         if not isinstance(key, str):
@@ -223,7 +274,7 @@ class CellDict(Cell):
             raise KeyError(f"the key {key!r} is empty or has a dot")
         if key not in self and hasattr(self, key):
             raise KeyError(f"{key!r} cannot be a key: it is an attribute of every CellDict")
-        setattr(self, key, _checked(cell))
+        self._put(key, _checked(cell), _shown_path(self._keyed))
 
     def __delitem__(self, key: str) -> None:
         self.pop(key)

@@ -82,6 +82,7 @@ class Parameter(Tensor):
     ) -> None:
         self._data: Array = array_of(default_input)
         self._held = 0
+        self._name: str | None = None
         self.name = name
         self._notes = None
         self._requires_grad = _checked_flag(requires_grad)
@@ -110,8 +111,9 @@ class Parameter(Tensor):
     def name(self, name: str | None) -> None:
         if name is not None and not isinstance(name, str):
             raise TypeError(f"the name of a Parameter must be a string, not {type(name).__name__}")
-        self._name = name
-        epoch.bump()
+        if name != self._name:
+            self._name = name
+            epoch.bump()
 
     @property
     def requires_grad(self) -> bool:

@@ -152,7 +152,7 @@ def test_insertion_checks_what_it_gets() -> None:
     net = Scale()
     net.insert_child_to_cell("more", nn.Dense(1, 1, has_bias=False))
     net.insert_param_to_cell("p", Parameter(1.0))
-    assert names(net) == ["first", "given", "p", "fc.weight", "fc.bias", "more.weight"]
+    assert names(net) == ["first", "given", "p", "fc.weight", "fc.bias", "weight"]
     with pytest.raises(TypeError, match="child_cell"):
         net.insert_child_to_cell("x", 3)  # type: ignore[arg-type]
     with pytest.raises(TypeError, match="child_name"):
