@@ -192,7 +192,7 @@ def differentiate(
 
 def _of_weights(lw: Lowering, weights: Sequence[Any]) -> list[StateVar]:
     """The states of Parameters, some of which the function may not use: those have gradients of zeros."""
-    return [lw.outside.state(w, used=False) for w in weights]
+    return [lw.outside.state(w) for w in weights]
 
 
 def _hooked(lw: Lowering, traced: Traced, variables: Sequence[Any], grads: Sequence[TensorVar]) -> list[Any]:

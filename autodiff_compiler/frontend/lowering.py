@@ -27,7 +27,6 @@ from .inputs import ARRAY, NOTHING_KNOWN, Foreknown, Inputs, check_writable
 from .joins import NUMBER_DTYPE
 from .keeping import Kept
 from .loop_memory import LoopMemory
-from .naming import name_of
 from .outside import Outside
 from .reasons import Reasons
 from .scope import Closure, Frame, Prepared, bind_arguments, prepare
@@ -151,7 +150,7 @@ class Lowering:
         self.module.check_nonfinite = options.check_nonfinite or False
         self.entry = Function(name, Block())
         self.builder = Builder(self.entry.body, module=self.module)
-        self.outside = Outside(self.module, self._capture, lambda x: name_of(self, x), self._note_outside_read, known)
+        self.outside = Outside(self.module, self._capture, self._note_outside_read, known)
         self.frame: Frame = None  # type: ignore[assignment]
         self.after_statement: Callable[[], None] = lambda: None
         self.regions: list[Region] = []

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import ParameterError, SideEffectError
+from ..errors import SideEffectError
 from ..ir.core import Module, StateInfo
 from ..ir.primitive import trace
 from ..ir.types import TensorType, tensor
@@ -67,13 +67,11 @@ class Outside:
         self,
         module: Module,
         add_argument: Callable[..., Any],
-        name_of: Callable[[Any], str | None],
         on_read: Callable[[Any, tuple[Any, ...]], None] = lambda value, key: None,
         known: Foreknown = NOTHING_KNOWN,
     ) -> None:
         self.module = module
         self._on_read = on_read
-        self._name_of = name_of
         self.guards: dict[tuple[Any, ...], AnyGuard] = {}
         self.captures: list[Capture] = []
         self.states: dict[str, Any] = {}
@@ -190,22 +188,13 @@ class Outside:
             return self.read(value, key, what, lambda: owner[index], watched=fixed)
         return value
 
-    def state(self, parameter: Parameter, used: bool = True) -> StateVar:
-        """The state cell of a Parameter; one per object, under the Parameter's name.
-
-        One that is asked for, but not `used` by the function, may have the name of another.
-        """
+    def state(self, parameter: Parameter) -> StateVar:
+        """The state cell of a Parameter: one per object.  It has the Parameter's name unless another one has it."""
         found = self._state_of.get(id(parameter))
         if found is None:
-            name = parameter.name or "parameter"
-            if name in self.states:
-                if used and parameter.name and name != "parameter" and name != "Parameter":
-                    raise ParameterError(
-                        f"two Parameters of this function are both called {name!r}",
-                        notes=self._known_as([self.states[name], parameter]),
-                        hint="give one of them another name; layers in a plain list belong into an nn.CellList",
-                    )
-                name = f"{name}.{len(self.states)}"
+            name, number = parameter.name, len(self.states)
+            while name in self.states:
+                name, number = f"{parameter.name}.{number}", number + 1
             type_ = type_of(parameter)
             # Another shape (`set_data`) moves the epoch.
             self.guard(("type", id(parameter)), f"type of {name}", lambda: parameter, type_, watched=True)
@@ -213,10 +202,6 @@ class Outside:
             self.states[name] = parameter
             self.module.states[name] = StateInfo(name, type_)
         return found
-
-    def _known_as(self, objects: list[Any]) -> list[str]:
-        names = [self._name_of(x) for x in objects]
-        return [f"they are {' and '.join(f'`{n}`' for n in names if n)}"] if any(names) else []
 
     def number(
         self, key: tuple[Any, ...], what: str, fetch: Callable[[], Any], kind: type, *, watched: bool = False

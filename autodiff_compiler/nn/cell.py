@@ -269,8 +269,6 @@ class Cell(CellState, OneDevice, HasCompiledForm):
             if value.name == DEFAULT_NAME:
                 value.name = name
         elif isinstance(value, ParameterTuple):
-            for i, parameter in enumerate(p for p in value if p.name == DEFAULT_NAME):
-                parameter.name = f"{DEFAULT_NAME}${i + 1}"
             self.__dict__["_keys"] = {**self._keys, name: tuple(p.name for p in value)}
         elif self._auto_prefix:
             value.update_parameters_name(f"{name}.")

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import threading
+from collections import Counter
 from collections.abc import Iterable
 from typing import Any
 
@@ -10,6 +12,7 @@ import numpy as np
 
 from ..config import check_device
 from ..dtypes import promote
+from ..errors import ParameterError
 from . import epoch
 from .tensor import Array, Tensor, array_of
 
@@ -17,6 +20,8 @@ __all__ = ["DEFAULT_NAME", "Parameter", "ParameterTuple", "versions"]
 
 #: The name of a Parameter to which neither the user nor a Cell gave one.
 DEFAULT_NAME = "Parameter"
+#: For the names of Parameters that have none, in tuples.
+_numbers = itertools.count(1)
 
 
 class _Versions(threading.local):
@@ -206,7 +211,9 @@ def _checked_flag(flag: bool) -> bool:
 
 
 class ParameterTuple(tuple[Parameter, ...]):
-    """Parameters in a fixed order; TypeError if one is none, ValueError if one stands twice.
+    """Parameters in a fixed order, each with a name of its own: if several have none, they get names as `Parameter$1`.
+
+    TypeError: something else than Parameters.  ValueError: one stands twice, or two have the same name.
 
     >>> ParameterTuple([Parameter(1.0, name="a"), Parameter(2.0, name="b")]).clone("moments")[1].name
     'moments.b'
@@ -221,6 +228,15 @@ class ParameterTuple(tuple[Parameter, ...]):
                 raise TypeError(f"a ParameterTuple holds Parameters, not {type(p).__name__}")
         if len({id(p) for p in items}) != len(items):
             raise ValueError("a ParameterTuple holds every Parameter once")
+        unnamed = [p for p in items if p.name == DEFAULT_NAME]
+        for p in unnamed if len(unnamed) > 1 else ():
+            p.name = f"{DEFAULT_NAME}${next(_numbers)}"
+        for name, times in Counter(p.name for p in items).items():
+            if times > 1:
+                raise ParameterError(
+                    f"{times} Parameters of a ParameterTuple are called {name!r}",
+                    hint="give each a name of its own; `check_names()` of the Cell they are in says which two they are",
+                )
         return super().__new__(cls, items)
 
     def clone(self, prefix: str, init: Any = "same") -> ParameterTuple:

@@ -367,7 +367,7 @@ def get_grad(gradients: Any, identifier: int | Parameter) -> Any:
     """The gradient of one input or Parameter, out of what a derivative with ``return_ids=True`` returned.
 
     `identifier` is the position of the input, or the Parameter.  TypeError: it is neither.  ValueError: there is no
-    such gradient.
+    such gradient, or there are several, as Parameters have the same name.
 
     >>> from autodiff_compiler import Tensor
     >>> found = grad(lambda x, y: x * y, (0, 1), return_ids=True)(Tensor(2.0), Tensor(3.0))
@@ -385,6 +385,8 @@ def _labelled(gradients: Any, label: int | str) -> Any:
         raise ValueError(
             f"get_grad() finds no gradient for the identifier {label!r}: was it made with return_ids=True?"
         )
+    if len(found) > 1:
+        raise ValueError(f"get_grad() finds {len(found)} gradients labelled {label!r}: take yours by its place")
     return found[0]
 
 

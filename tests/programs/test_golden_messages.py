@@ -103,7 +103,7 @@ MUST = {
     "AC1805": ("UnsupportedCallError", NotImplementedError, ["nancumprod", "`ops.cumprod`"]),
     "AC1806": ("UnsupportedCallError", NotImplementedError, ["eval()", "`constexpr`", "py_call"]),
     "AC1807": ("UnsupportedCallError", NotImplementedError, ["crc32()", "cannot be seen", "`constexpr`", "py_call"]),
-    "AC1808": ("ParameterError", (ValueError, RuntimeError), ["'w'", "`self.a`", "`self.b`"]),
+    "AC1808": ("ParameterError", (ValueError, RuntimeError), ["'w'", "`a`", "`b`"]),
     "AC1901": ("InternalCompilerError", RuntimeError, ["dce", "KeyError", "stage", "report"]),
     "AC1902": ("UnsupportedCallError", NotImplementedError, ["lgamma", "operator", 'ascend_fallback="host"']),
     "AC1903": ("NonFiniteError", FloatingPointError, ["log", "-inf", "`x`", "f32[3]", "bound its operand"]),

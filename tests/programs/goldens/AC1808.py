@@ -13,8 +13,10 @@ class Net(nn.Cell):
         self.b = ms.Parameter(x * 2, name="w")
 
     def construct(self, x):
-        return x * self.a * self.b
-#> self.b
+        for name, parameter in self.parameters_dict().items():
+#> self.parameters_dict()
+            x = x * parameter
+        return x
 
 
 def fails():
