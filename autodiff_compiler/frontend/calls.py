@@ -25,7 +25,7 @@ from ..runtime.precision import viewed
 from ..runtime.records import is_named_tuple, is_named_tuple_class
 from ..runtime.rules import bound, keywords_of
 from ..runtime.tensor import NO_LIST_OF_TENSORS, Tensor, no_single
-from . import numpy_calls, precision
+from . import cells, numpy_calls, precision
 from .ahead import note
 from .classes import is_jit_class, made
 from .inputs import check_writable
@@ -50,16 +50,7 @@ from .values import (
     map_leaves,
 )
 
-__all__ = [
-    "INTRINSICS",
-    "call",
-    "intrinsic",
-    "intrinsic_of",
-    "may_be_made",
-    "overrides_call",
-    "plain_class",
-    "refuse_class",
-]
+__all__ = ["INTRINSICS", "call", "intrinsic", "intrinsic_of", "overrides_call", "plain_class", "refuse_class"]
 
 Intrinsic = Callable[..., Any]
 #: How compiled code runs certain functions, by the function itself or by its `__graph_name__`.
@@ -92,6 +83,8 @@ def call(lw: Lowering, fn: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
         raise TypeError(f"'{_class_name(fn)}' object is not callable")
     if type(fn) is LocalObject or (is_jit_class(type(fn)) and not isinstance(fn, type)):
         return _call_object(lw, fn, args, kwargs)
+    if type(fn) is types.MethodType and cells.which_changes(lw, fn):
+        return cells.change(lw, fn, args, kwargs)
     rule = intrinsic_of(fn)
     if rule is not None:
         return _run_rule(lw, rule, fn, args, kwargs)
@@ -367,31 +360,13 @@ def _constructed(lw: Lowering, cell: Any, args: list[Any], kwargs: dict[str, Any
 
 
 # ---------------------------------------------------------------------------------------------------- classes
-#: Where the package's Cells are that compiled code may make: they hold settings only.
-_WITHOUT_WEIGHTS = ("activation", "arrays", "image", "losses", "padding", "pooling")
-
-
-def may_be_made(cls: type) -> bool:
-    """Whether a class is one of the package's Cells that hold settings only, nearly all of which have no weights."""
-    package, _, module = cls.__module__.partition(".nn.")
-    return package == __name__.partition(".")[0] and module in _WITHOUT_WEIGHTS
-
-
 def _construct(lw: Lowering, cls: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
     if issubclass(cls, Tensor):
         return _make_tensor(lw, cls, args, kwargs)
     if is_jit_class(cls) and not getattr(getattr(cls, "__dataclass_params__", None), "frozen", False):
         return made(lw, cls, args, kwargs)
     if getattr(cls, "__graph_state__", None) is not None and not is_jit_class(cls):
-        if may_be_made(cls) and is_static(args) and is_static(tuple(kwargs.values())):
-            cell = cls(*args, **kwargs)
-            if not cell.__graph_state__():
-                return cell
-        raise UnsupportedCallError(
-            f"a {cls.__name__} is created in compiled code, which would make new weights at each call",
-            code="AC1803",
-            hint="create it in `__init__`",
-        )
+        return cells.made(lw, cls, args, kwargs)
     plain = cls is functools.partial or cls.__module__ == "contextlib"
     if plain or (issubclass(cls, tuple) and hasattr(cls, "_fields")):
         if not plain and len(args) + len(kwargs) < len(cls._fields):  # some are left to the defaults
@@ -470,11 +445,7 @@ def _is_written(method: Any) -> bool:
 def _make_tensor(lw: Lowering, cls: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
     """``Tensor(...)`` in compiled code: a constant, or a new Tensor made of run-time values."""
     if issubclass(cls, Parameter):
-        raise UnsupportedCallError(
-            "a Parameter is created in compiled code, which would make a new weight at each call",
-            code="AC1803",
-            hint="create it in `__init__`",
-        )
+        raise cells.created(cls.__name__)
     if is_static(args) and is_static(tuple(kwargs.values())):
         made = cls(*map_leaves(lambda x: x, args), **kwargs)
         return TensorVar(current().array(made.asnumpy(), type_of(made), "tensor"))

@@ -86,6 +86,8 @@ class Outside:
         self.containers: list[tuple[tuple[Any, ...], str, Callable[[], Any], Any]] = []
         #: those that compiled code changes
         self.changed = OutsideContainers(known, self)
+        #: Cells that compiled code has made, by id, each with the block it was made in
+        self.cells: dict[int, tuple[Any, Any]] = {}
 
     def read(
         self,
@@ -104,6 +106,8 @@ class Outside:
         self._on_read(value, key)
         if self.changed.holds(value):
             return self.changed.opened(value, key, what, fetch)
+        if isinstance(value, Tensor) and self._of_made(key):  # which the Cell may hold no longer at the end
+            key, fetch, quick = (*key, id(value)), lambda: value, None
         if isinstance(value, Parameter):
             self.guard(key, what, fetch, value, watched, quick)
             return self.state(value)
@@ -135,9 +139,15 @@ class Outside:
         watched: bool = False,
         quick: tuple[Callable[[Any], Any], Any] | None = None,
     ) -> None:
-        """Notes that `fetch()` must give this very object at each call; `quick` as in `Guard`."""
-        if key not in self.guards:
+        """Notes that `fetch()` must give this very object at each call; `quick` as in `Guard`.
+
+        A Cell that compiled code has made is no other at the next call.
+        """
+        if key not in self.guards and not self._of_made(key):
             self.guards[key] = Guard(what, fetch, expected, watched, _here(), quick)
+
+    def _of_made(self, key: tuple[Any, ...]) -> bool:
+        return bool(self.cells) and len(key) > 1 and key[1] in self.cells
 
     def function(self, fn: Any) -> None:
         """Notes that a Python function is compiled."""

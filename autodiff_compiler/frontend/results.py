@@ -9,6 +9,7 @@ import numpy as np
 
 from ..errors import CompileError, StaticValueError, UnsupportedSyntaxError
 from ..ir.core import Value
+from . import cells
 from .lowering import Lowering
 from .outside_containers import Standing
 from .ties import where
@@ -139,7 +140,7 @@ class _Structures:
                 code="AC1106",
                 hint="return a list of its elements; instead of a generator expression, a list comprehension",
             )
-        return x
+        return cells.leaving(self._lw, x)
 
     def _out(self, x: Any, value: Value, kind: type | None) -> Out:
         if id(x) not in self._places:  # one Tensor returned twice is one object, two equal Tensors are two

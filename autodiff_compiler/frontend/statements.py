@@ -20,7 +20,7 @@ from ..runtime.parameter import Parameter
 from ..runtime.precision import viewed
 from ..runtime.records import record_fields
 from ..runtime.tensor import NO_DELETION
-from . import attributes, fence, masks, operators
+from . import attributes, cells, fence, masks, operators
 from .classes import is_jit_class, put
 from .conditions import condition_of
 from .containers import in_place
@@ -214,6 +214,9 @@ def set_item(lw: Lowering, owner: Any, index: Any, value: Any) -> None:
     if method is not None:
         lw.call_python(method, [owner, index, value], {})
         return
+    if cells.is_made(lw, owner):
+        cells.set_item(lw, owner, index, value)
+        return
     operators.check_local(lw, owner)
     if isinstance(owner, list):
         index = operators.element_index(lw, index)
@@ -270,6 +273,9 @@ def set_generic(lw: Lowering, owner: Any, name: str, value: Any) -> None:
         defining = next(c for c in cls.__mro__ if name in c.__dict__)
         lw.call_python(static.fset, [owner, value], {}, (defining, owner))
         return
+    if cells.is_made(lw, owner):
+        cells.put(lw, owner, name, value)
+        return
     assigned = isinstance(getattr(owner, name, None), Parameter)
     assigned = assigned and not is_jit_class(cls) and operators.is_ours(class_attribute(cls, "__setattr__"))
     if assigned and not (value is None or type(value) is StateVar or (id(owner), name) in lw.attributes):
@@ -309,6 +315,9 @@ def _delete(lw: Lowering, node: Any) -> None:
             del lw.frame.env[target.id]
         elif isinstance(target, gast.Subscript):
             owner, index = lw.expr(target.value), lw.expr(target.slice)
+            if cells.is_made(lw, owner):
+                cells.set_item(lw, owner, index)
+                continue
             if lw.is_tensor(owner):
                 raise TypeError(NO_DELETION.format(type(owner).__name__))
             if type(owner) is Weak or isinstance(owner, tuple | str | bytes | range | frozenset | int | float | None):

@@ -11,9 +11,10 @@ from typing import Any
 import gast
 import numpy as np
 
-from ..errors import CompileError, MissingAttributeError, SideEffectError, UnsupportedCallError, did_you_mean
+from ..errors import CompileError, MissingAttributeError, SideEffectError, did_you_mean
 from ..frontend import lower as _rules  # noqa: F401  (which functions have rules of their own)
-from ..frontend.calls import may_be_made, plain_class, refuse_class
+from ..frontend.calls import plain_class, refuse_class
+from ..frontend.cells import created
 from ..frontend.containers import without_order
 from ..frontend.control import unordered
 from ..frontend.expressions import outside_class
@@ -21,7 +22,7 @@ from ..frontend.foreign import CONTAINER_WRITING, refuse_call
 from ..frontend.iterators import with_sentinel
 from ..frontend.loops import endless
 from ..frontend.managers import refused
-from ..frontend.operators import refuse_data, refuse_environment
+from ..frontend.operators import is_ours, refuse_data, refuse_environment
 from ..frontend.scope import bind_arguments
 from ..frontend.source_tree import SourceTree, unknown_name
 from ..runtime.parameter import Parameter
@@ -248,7 +249,11 @@ class Reader:
 
     def _check_class(self, cls: Any) -> None:
         if self._is_cell(cls.name):
-            raise _created(cls.name)
+            inits = [n for n in cls.body if isinstance(n, gast.FunctionDef) and n.name == "__init__"]
+            calls = [n for init in inits for n in gast.walk(init) if isinstance(n, gast.Call)]
+            if any(_makes_weights(self._scopes.resolve(call.func)) for call in calls):
+                raise created(cls.name)
+            return
         if _is_plain(cls):
             raise plain_class(cls.name)
 
@@ -333,13 +338,20 @@ def _check_arguments(function: Any, call: Any, tree: SourceTree) -> None:
     )
 
 
+#: Where the package's Cells are whose objects have weights.
+_WITH_WEIGHTS = ("attention", "combined", "convolution", "dense", "embedding", "normalization", "recurrent")
+
+
 def _check_creation(cls: type) -> None:
-    makes = hasattr(cls, "__graph_state__") and not getattr(cls, "__jit_class__", False) and not may_be_made(cls)
-    if makes or issubclass(cls, Parameter):
-        raise _created(cls.__name__)
+    if _makes_weights(cls):
+        raise created(cls.__name__)
     refuse_class(cls)
 
 
-def _created(name: str) -> CompileError:
-    text = f"a {name} is created in compiled code, which would make new weights at each call"
-    return UnsupportedCallError(text, code="AC1803", hint="create it in `__init__`")
+def _makes_weights(x: Any) -> bool:
+    """Whether it is Parameter, or a class of Cells of this package whose objects have Parameters."""
+    if not isinstance(x, type) or issubclass(x, Parameter):
+        return isinstance(x, type)
+    cell = hasattr(x, "__graph_state__") and not getattr(x, "__jit_class__", False)
+    module = x.__module__.partition(".nn.")[2]
+    return cell and is_ours(x) and (not module or module in _WITH_WEIGHTS)

@@ -32,7 +32,7 @@ class _Container(Cell):
 
 
 def _shown_path(cells: Mapping[str, Cell]) -> str:
-    """What the names of Parameters in the Cells of a container have before a Cell's key: its path, with a dot at its end.
+    """The path of a container with a dot at its end: what names of Parameters in its Cells have before the Cell's key.
 
     The first Parameter tells it.  Where its name has the key more than once, the second Cell's must fit; with one Cell,
     it is the last.
