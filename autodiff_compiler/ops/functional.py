@@ -13,6 +13,7 @@ from ..dtypes import dtype_of
 from ..errors import ShapeError, UnsupportedCallError
 from ..ir.primitive import METHODS, F, call
 from ..primitives.family import all_if_none, as_tensor, normal_axis, promoted_dtype, require
+from ..runtime.trees import parts, with_parts
 
 # fmt: off
 __all__ = [
@@ -208,12 +209,19 @@ def cast(input: Any, dtype: Any) -> Any:
 def stop_gradient(value: Any) -> Any:
     """The same value; no derivative passes through it, at any order.  What is no number has none and stays as it is.
 
+    Of a tuple, list or dict it is the same with such values.  TypeError: something else than Tensors, numbers, strings,
+    None and these.
+
     >>> from autodiff_compiler import Tensor
     >>> stop_gradient(Tensor([1.0, 2.0])).tolist()
+    [1.0, 2.0]
+    >>> [x.tolist() for x in stop_gradient([Tensor(1.0), Tensor(2.0)])]
     [1.0, 2.0]
     """
     if isinstance(value, bool | int | float | str | None):
         return value
+    if isinstance(value, tuple | list | dict):
+        return with_parts(value, [stop_gradient(x) for x in parts(value) or ()])
     return call.stop_gradient(as_tensor(value, "value"))
 
 

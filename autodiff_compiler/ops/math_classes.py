@@ -30,7 +30,7 @@ _SAME = {
     "LogicalOr": "logical_or", "LogicalXor": "logical_xor", "Maximum": "maximum", "Minimum": "minimum", "Mod": "fmod",
     "Mul": "mul", "Neg": "neg", "NotEqual": "not_equal", "Pow": "pow", "RealDiv": "div", "Reciprocal": "reciprocal",
     "RightShift": "right_shift", "Rsqrt": "rsqrt", "Sigmoid": "sigmoid", "Sign": "sign", "Sin": "sin", "Sinh": "sinh",
-    "Sqrt": "sqrt", "Square": "square", "StopGradient": "stop_gradient", "Sub": "sub", "Tan": "tan", "Tanh": "tanh",
+    "Sqrt": "sqrt", "Square": "square", "Sub": "sub", "Tan": "tan", "Tanh": "tanh",
     "Trace": "trace", "TruncateMod": "fmod", "Trunc": "trunc", "Xlogy": "xlogy",
 }  # fmt: skip
 
@@ -54,6 +54,7 @@ _FUNCTIONS: dict[str, _Function] = {
     "Round": lambda input_x, decimals=0: call.round(input_x, decimals),
     "SquareSumAll": lambda x, y: (call.sum(call.square(x)), call.sum(call.square(y))),
     "SquaredDifference": lambda x, y: call.square(call.sub(x, y)),
+    "StopGradient": functional.stop_gradient,
     "TridiagonalMatMul": lambda superdiag, maindiag, subdiag, rhs: _tridiagonal(superdiag, maindiag, subdiag, rhs),
     "TruncateDiv": math.truncate_div,
 }

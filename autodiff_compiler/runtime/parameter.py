@@ -59,10 +59,12 @@ class _Kept:
 class Parameter(Tensor):
     """A Tensor with a name that a network trains.
 
-    `default_input` is anything a Tensor can be made from; it is copied.  A Parameter with `requires_grad=False` is left
+    `default_input` is anything a Tensor can be made from, but for a bool; it is copied.  An int gives an int32.  A Parameter with `requires_grad=False` is left
     out of `trainable_params`.  `layerwise_parallel`, `parallel_optimizer` and `storage_format` are kept for the caller,
     like what can be noted about several devices (`comm_fusion`, `sliced` ...): they change nothing here.  A `device` is
     checked, and the elements get there where they are first used.
+
+    ValueError: a bool, a name that is no string.  OverflowError: an int beyond int32.
 
     >>> Parameter([1.0, 2.0], name="w")
     Parameter (name=w, shape=(2,), dtype=Float32, requires_grad=True)
@@ -85,7 +87,7 @@ class Parameter(Tensor):
         storage_format: str = "",
         device: str | None = None,
     ) -> None:
-        self._data: Array = array_of(default_input)
+        self._data = _initial(default_input)
         self._held = 0
         self._name: str | None = None
         self.name = name
@@ -115,7 +117,7 @@ class Parameter(Tensor):
     @name.setter
     def name(self, name: str | None) -> None:
         if name is not None and not isinstance(name, str):
-            raise TypeError(f"the name of a Parameter must be a string, not {type(name).__name__}")
+            raise ValueError(f"the name of a Parameter must be a string, not {type(name).__name__}")
         if name != self._name:
             self._name = name
             epoch.bump()
@@ -202,6 +204,17 @@ class Parameter(Tensor):
         return f"Parameter (name={self.name}, {facts})"
 
     __str__ = __repr__
+
+
+def _initial(given: Any) -> Array:
+    """The elements of a new Parameter."""
+    if isinstance(given, bool):
+        raise ValueError("a Parameter cannot be made from a bool: give a number, or `Tensor(True)`")
+    if not isinstance(given, int):
+        return array_of(given)
+    if not -(2**31) <= given < 2**31:
+        raise OverflowError(f"a Parameter made from an int is an int32, which cannot be {given}: give a Tensor")
+    return np.array(given, np.int32)
 
 
 def _checked_flag(flag: bool) -> bool:

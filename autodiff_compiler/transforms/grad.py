@@ -21,7 +21,7 @@ from ..runtime.rules import cotangent_from
 from ..runtime.tensor import Tensor, wrap
 from ..source import Loc
 from .compiled_form import HasCompiledForm
-from .inputs import Inputs, holds_variables, refuse_constant
+from .inputs import Inputs, flag, holds_variables, refuse_constant
 from .jit import JitFunction, jit
 from .kept import kept, kept_shortly
 
@@ -64,14 +64,15 @@ class Gradient(HasCompiledForm):
     """The derivative of a function, as a function of the same arguments.
 
     `positions` None means all Tensor arguments (`GradOperation(get_all=True)`).  `shape` puts the gradients of inputs
-    and weights together; with `ids` each comes as a pair with its position or its Parameter's name.
+    and weights together; with `ids` each comes as a pair with its position or its Parameter's name.  `weights` can be a
+    method of a Cell that gives them at each call.
     """
 
     def __init__(
         self,
         fn: Any,
         positions: tuple[int, ...] | None,
-        weights: tuple[Parameter, ...] | None,
+        weights: tuple[Parameter, ...] | Callable[[], Sequence[Parameter]] | None,
         shape: Callable[[list[Any], list[Any]], Any],
         *,
         has_aux: bool = False,
@@ -119,11 +120,12 @@ class Gradient(HasCompiledForm):
             return self.fn(*inputs.arguments(aliases), **kwargs)
 
         main = main_of if self.has_aux else None
+        weights = (self.weights() if callable(self.weights) else self.weights) or ()
         ahead = taken(self.fn, args, kwargs)
-        found = None if ahead is None else ahead.pull(inputs.tensors, self.weights or (), self._seeds(sens), main)
+        found = None if ahead is None else ahead.pull(inputs.tensors, weights, self._seeds(sens), main)
         if ahead is not None and found is not None:
             return self._result(ahead.outputs, inputs.by_position(found[0]), found[1], lambda w: w.name)
-        outputs, grads, of_weights = differentiate(run, inputs.tensors, self.weights or (), self._seeds(sens), main)
+        outputs, grads, of_weights = differentiate(run, inputs.tensors, weights, self._seeds(sens), main)
         return self._result(outputs, inputs.by_position(grads), of_weights, lambda w: w.name)
 
     def _as_compiled(self) -> JitFunction:
@@ -146,8 +148,9 @@ class Gradient(HasCompiledForm):
         select = (lambda result: main_of(result)) if self.has_aux else None
         fn, operands, positions = inputs.taken_apart(self.fn)
         go_back(lw, self.fn, given, kwargs)
+        weights = lw.objects(lw.call(self.weights, [], {})) if callable(self.weights) else self.weights
         outputs, grads, weight_grads = lw.differentiate(
-            fn, lw.as_tensors(operands), kwargs, positions, self.weights or (), select, sens
+            fn, lw.as_tensors(operands), kwargs, positions, weights or (), select, sens
         )
 
         def name(w: Parameter) -> str:
@@ -209,7 +212,8 @@ class Gradient(HasCompiledForm):
         of_weights = list(weight_grads)
         if self.ids:
             inputs = list(zip(self.positions or (), inputs, strict=True))
-            of_weights = [(name(w), g) for w, g in zip(self.weights or (), of_weights, strict=True)]
+            weights = () if callable(self.weights) else self.weights or ()
+            of_weights = [(name(w), g) for w, g in zip(weights, of_weights, strict=True)]
         gradients = self.shape(inputs, of_weights)
         if self.with_value:
             return outputs, gradients
@@ -300,6 +304,7 @@ def _new_gradient(
         )
     if not callable(fn):
         raise TypeError(f"the function to differentiate must be callable, not a {type(fn).__name__}")
+    flag("has_aux", has_aux), flag("return_ids", return_ids), flag("sens_param", sens_param)
 
     same_weights = None if chosen is None else tuple(map(Identity, chosen))
     how = {"has_aux": has_aux, "with_value": with_value, "sens": sens_param, "ids": return_ids}
@@ -333,8 +338,8 @@ def grad(
     Integer Tensors are variables, too: their gradients are integers, by the same rules; what an integer cannot hold of
     a float is cut off.
 
-    ValueError: neither positions nor weights, negative or repeated positions.  GradientError: an argument that holds no
-    Tensor.
+    ValueError: neither positions nor weights, negative or repeated positions.  TypeError: flags that are no bools.
+    GradientError: an argument that holds no Tensor.
 
     >>> from autodiff_compiler import Tensor
     >>> grad(lambda x: x * x)(Tensor([3.0])).tolist(), grad(lambda x: x * x)(Tensor(3)).item()
@@ -434,7 +439,8 @@ class GradOperation:
     """MindSpore's older form of `grad`: ``GradOperation(get_all=True)(fn)(x, y)``.
 
     `get_all`: by all Tensor arguments (a tuple) instead of the first; `get_by_list`: by Parameters, given to the second
-    call; `sens_param`: the last argument of the third call is the cotangent of the output.
+    call, or those of a Cell that are trained; `sens_param`: the last argument of the third call is the cotangent of the
+    output.  TypeError: flags that are no bools.  ValueError: `get_by_list` for a function without Parameters.
 
     >>> from autodiff_compiler import Tensor
     >>> dx, dy = GradOperation(get_all=True)(lambda x, y: x * y)(Tensor(2.0), Tensor(3.0))
@@ -446,10 +452,8 @@ class GradOperation:
     _with_value = False
 
     def __init__(self, get_all: bool = False, get_by_list: bool = False, sens_param: bool = False) -> None:
-        for name, value in (("get_all", get_all), ("get_by_list", get_by_list), ("sens_param", sens_param)):
-            if not isinstance(value, bool):
-                raise TypeError(f"{name} must be a bool, not {type(value).__name__}")
-        self.get_all, self.get_by_list, self.sens_param = get_all, get_by_list, sens_param
+        self.get_all, self.get_by_list = flag("get_all", get_all), flag("get_by_list", get_by_list)
+        self.sens_param = flag("sens_param", sens_param)
 
     def __graph_call__(self, lw: Any, args: list[Any], kwargs: dict[str, Any]) -> Gradient:
         return self._of(*lw.objects(args), **lw.objects(kwargs))
@@ -458,13 +462,16 @@ class GradOperation:
         if context.mode != GRAPH_MODE or not callable(fn):
             return self._of(fn, weights)
         same_weights = tuple(map(Identity, weights_of(weights) or ()))
-        how = (type(self), self.get_all, self.get_by_list, self.sens_param, isinstance(weights, Parameter))
+        form = type(weights) if weights is None or isinstance(weights, Parameter) else tuple
+        how = (type(self), self.get_all, self.get_by_list, self.sens_param, form)
         return kept(fn, (*how, same_weights), lambda: self._of(fn, weights))
 
     def _of(self, fn: Any, weights: Any = None) -> Gradient:
+        chosen: Any = weights_of(weights) if self.get_by_list else None
         if self.get_by_list and weights is None:
-            raise ValueError("get_by_list needs the Parameters as second argument")
-        chosen = weights_of(weights) if self.get_by_list else None
+            chosen = getattr(fn, "trainable_params", None)
+            if chosen is None:
+                raise ValueError("get_by_list needs the Parameters as second argument, or a Cell as first")
         positions = () if self.get_by_list and not self.get_all else (0,)
 
         def shape(inputs: list[Any], weight_grads: list[Any]) -> Any:

@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
+import numpy as np
+
+from .. import errors
 from ..errors import GradientError, GradientWarning, warn_once
 from ..frontend.lower import name_of_argument
 from ..frontend.values import flatten, is_marked, map_leaves, structure, unmarked
@@ -15,6 +18,7 @@ __all__ = [
     "Inputs",
     "as_tuple",
     "directions",
+    "flag",
     "holds_variables",
     "no_variable",
     "refuse_constant",
@@ -23,6 +27,14 @@ __all__ = [
 ]
 
 IsTensor = Callable[[Any], bool]
+
+
+def flag(name: str, value: Any) -> bool:
+    """A bool that says how to differentiate; TypeError for everything else."""
+    if not isinstance(value, bool):
+        kind = "a bool of NumPy" if isinstance(value, np.bool_) else errors.kind_of(value)
+        raise TypeError(f"`{name}` must be a bool, not {kind}")
+    return value
 
 
 def holds_variables(x: Any, is_tensor: IsTensor) -> bool:

@@ -19,7 +19,7 @@ from ..runtime.trees import leaves as tensors_of
 from ..runtime.trees import replaced
 from .compiled_form import HasCompiledForm
 from .grad import grad, main_of, positions_of
-from .inputs import Inputs, as_tuple, directions, holds_variables, no_variable, tangents_given
+from .inputs import Inputs, as_tuple, directions, flag, holds_variables, no_variable, tangents_given
 from .jvp import LinearMap, aux_of, check_tangents, jvp, linearised, made_eagerly
 from .kept import kept
 from .vjp import mode_form
@@ -36,7 +36,8 @@ class Jacobian(HasCompiledForm):
             raise ValueError("grad_position must name an argument: there would be nothing to differentiate by")
         if not callable(fn):
             raise TypeError(f"the function to differentiate must be callable, not a {type(fn).__name__}")
-        self.fn, self.positions, self.has_aux, self.forward = fn, positions, has_aux, forward
+        self.fn, self.positions, self.forward = fn, positions, forward
+        self.has_aux = flag("has_aux", has_aux)
         name = f"{'jacfwd' if forward else 'jacrev'}_{getattr(fn, '__name__', type(fn).__name__)}"
         self.__name__ = name.replace("<lambda>", "lambda")
 

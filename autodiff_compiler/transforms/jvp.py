@@ -15,7 +15,7 @@ from ..runtime.tensor import Tensor, wrap
 from ..runtime.trees import leaves as tensors_of
 from ..runtime.trees import replaced
 from .grad import main_of
-from .inputs import Inputs, as_tuple, directions, tangents_given
+from .inputs import Inputs, as_tuple, directions, flag, tangents_given
 from .jit import JitFunction, jit
 from .kept import kept
 
@@ -26,7 +26,7 @@ class PushForward:
     """``(inputs, tangents) -> (fn(*inputs), tangent of the result)``."""
 
     def __init__(self, fn: Any, has_aux: bool = False) -> None:
-        self.fn, self.has_aux = fn, has_aux
+        self.fn, self.has_aux = fn, flag("has_aux", has_aux)
         self.__name__ = f"jvp_{getattr(fn, '__name__', type(fn).__name__)}".replace("<lambda>", "lambda")
 
     @users_frames
@@ -122,7 +122,7 @@ def belongs_to_run(function: Any) -> bool:
 
 
 def _compiled_form(fn: Any, has_aux: bool) -> JitFunction:
-    return kept(fn, ("jvp", has_aux), lambda: jit(PushForward(fn, has_aux)))
+    return kept(fn, ("jvp", flag("has_aux", has_aux)), lambda: jit(PushForward(fn, has_aux)))
 
 
 @users_frames

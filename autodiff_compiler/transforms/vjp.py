@@ -15,7 +15,7 @@ from ..runtime.tensor import Tensor, wrap
 from ..runtime.trees import leaves as tensors_of
 from ..source import Loc
 from .grad import cotangents_of, main_of, weights_of
-from .inputs import Inputs, holds_variables, warn_of_constants
+from .inputs import Inputs, flag, holds_variables, warn_of_constants
 from .jit import jit
 from .jvp import LinearMap, aux_of, made_eagerly
 from .kept import kept
@@ -65,7 +65,7 @@ def vjp(fn: Callable[..., Any], *inputs: Any, weights: Any = None, has_aux: bool
     >>> y.tolist(), pull(Tensor([1.0, 10.0]))[0].tolist()
     ([1.0, 4.0], [2.0, 40.0])
     """
-    chosen = weights_of(weights) or ()
+    chosen, has_aux = weights_of(weights) or (), flag("has_aux", has_aux)
     given = [wrap(np.asarray(x)) if isinstance(x, np.ndarray) else x for x in inputs]
     variables = _variables(fn, given, weights, lambda x: isinstance(x, Tensor))
     outputs, pullback = eager_vjp(variables.of_tensors(mode_form(fn)), variables.tensors, chosen, hooks=True)
@@ -100,7 +100,7 @@ def _vjp_in_compiled_code(lw: Any, args: list[Any], kwargs: dict[str, Any]) -> A
         place = lw.called_from if lw.here is None else lw.here.of_user()
         variables = _variables(fn, inputs, asked, lw.is_tensor, place)
         called, operands, positions = variables.taken_apart(fn)
-        select = main_of if has_aux else None
+        select = main_of if flag("has_aux", has_aux) else None
         linear = lw.linearise(
             called, lw.as_tensors(operands), {}, positions, weights_of(asked) or (), select, hooks=True
         )
