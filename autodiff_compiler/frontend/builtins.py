@@ -182,6 +182,18 @@ intrinsic(float)(_conversion(float))
 intrinsic(bool)(_conversion(bool))
 
 
+@intrinsic(operator.index)
+def _index(lw: Lowering, x: Any) -> Any:
+    if _has_elements(x):
+        return to_number(lw, operators.as_index(lw, x), int)
+    if type(x) is Weak:
+        if x.kind is float:
+            raise TypeError("'float' object cannot be interpreted as an integer")
+        return x if x.kind is int else Weak(F.cast(x.value, dtype=NUMBER_DTYPE[int]), int)
+    result = operators.special(lw, x, "__index__")
+    return operator.index(x) if result is NotImplemented else _index(lw, result)
+
+
 @intrinsic(abs)
 def _abs(lw: Lowering, x: Any) -> Any:
     if _is_tensor(x):

@@ -6,6 +6,8 @@ import dataclasses
 import operator
 from typing import Any
 
+import numpy as np
+
 from ..errors import StaticValueError, UnsupportedSyntaxError
 from ..ir.build import current
 from ..ir.core import Value
@@ -63,8 +65,10 @@ def compare(lw: Lowering, op: str, a: Any, b: Any) -> Any:
         return result
     if is_tensor_var(a) or is_tensor_var(b):
         a, b = operand(lw, a), operand(lw, b)
-        if a is None or b is None or isinstance(a, str) or isinstance(b, str):
-            return op == "NotEq"
+        if not (
+            _is_numeric(a) and _is_numeric(b)
+        ):  # as `==` of a Tensor knows nothing else, Python compares identities
+            return _compare_objects(op, a, b)
         if is_tensor_var(a):
             return lw.native(METHODS[_COMPARE_SLOT[op]], [a, b])
         return lw.native(METHODS[_COMPARE_SLOT[_MIRRORED.get(op, op)]], [b, a])
@@ -87,10 +91,14 @@ def compare(lw: Lowering, op: str, a: Any, b: Any) -> Any:
     return _COMPARE[op](a, b)
 
 
+def _is_numeric(x: Any) -> bool:
+    return is_tensor_var(x) or isinstance(x, Weak | int | float | Tensor | ArrayVar | np.ndarray | np.generic)
+
+
 def _compare_objects(op: str, a: Any, b: Any) -> bool:
     """Without methods for it, objects are equal to themselves only."""
     if op not in ("Eq", "NotEq"):
-        kinds = [f"'{class_of(x).__name__}'" for x in (a, b)]
+        kinds = [f"'{_kind(x).__name__}'" for x in (a, b)]
         raise TypeError(f"'{_COMPARE_SIGN[op]}' not supported between instances of {kinds[0]} and {kinds[1]}")
     return (a is b) == (op == "Eq")
 
@@ -137,7 +145,9 @@ def _compare_containers(lw: Lowering, op: str, a: Any, b: Any) -> Any:
     result: Any = same
     if same:
         for x, y in zip(xs, ys, strict=True):
-            result = both(lw, result, truth(lw, compare(lw, "Eq", x, y)))
+            if result is False:  # Python compares no further
+                break
+            result = both(lw, result, _is_or_equals(lw, y, x))
     return result if op == "Eq" else negate(result)
 
 

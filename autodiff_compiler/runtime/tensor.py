@@ -337,10 +337,9 @@ class Tensor:
         return float(self.item())
 
     def __index__(self) -> int:
-        value = self.item()
-        if not isinstance(value, int) or isinstance(value, bool):
+        if not self.dtype.is_int:
             raise TypeError(f"only an integer tensor can be an index, not one of {self.dtype.name}")
-        return operator.index(value)
+        return operator.index(self.item())
 
     def __format__(self, spec: str) -> str:
         if not spec:
