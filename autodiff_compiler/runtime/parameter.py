@@ -59,10 +59,10 @@ class _Kept:
 class Parameter(Tensor):
     """A Tensor with a name that a network trains.
 
-    `default_input` is anything a Tensor can be made from, but for a bool; it is copied.  An int gives an int32.  A Parameter with `requires_grad=False` is left
-    out of `trainable_params`.  `layerwise_parallel`, `parallel_optimizer` and `storage_format` are kept for the caller,
-    like what can be noted about several devices (`comm_fusion`, `sliced` ...): they change nothing here.  A `device` is
-    checked, and the elements get there where they are first used.
+    `default_input` is anything a Tensor can be made from, but for a bool; it is copied.  An int gives an int32.  A
+    Parameter with `requires_grad=False` is left out of `trainable_params`.  `layerwise_parallel`, `parallel_optimizer`
+    and `storage_format` are kept for the caller, like what can be noted about several devices (`comm_fusion`, `sliced`
+    ...): they change nothing here.  A `device` is checked, and the elements get there where they are first used.
 
     ValueError: a bool, a name that is no string.  OverflowError: an int beyond int32.
 

@@ -66,7 +66,7 @@ def test_a_tensor_beside_what_is_no_number(name):
     for op in ORDERS:
         for run in (lambda x, op=op: op(x, other), lambda x, op=op: op(other, x)):
             for call in (run, ms.jit(run)):
-                with pytest.raises(TypeError, match="not supported between instances of .*'Tensor'"):
+                with pytest.raises(TypeError, match=r"not supported between instances of .*'Tensor'"):
                     call(X)
 
 
