@@ -21,7 +21,7 @@ from ..runtime.rules import cotangent_from
 from ..runtime.tensor import Tensor, wrap
 from ..source import Loc
 from .compiled_form import HasCompiledForm
-from .inputs import Inputs, flag, holds_variables, refuse_constant
+from .inputs import Inputs, flag, holds_variables, refuse_constant, with_keywords
 from .jit import JitFunction, jit
 from .kept import kept, kept_shortly
 
@@ -113,6 +113,7 @@ class Gradient(HasCompiledForm):
         if context.mode == GRAPH_MODE and not jit_disabled():
             return self._as_compiled()(*args, **kwargs)
         args, sens = self._split(args, kwargs)
+        args = self._by_position(args, kwargs)
         args = tuple(wrap(np.asarray(a)) if isinstance(a, np.ndarray) else a for a in args)
         inputs = self._inputs(args, _is_tensor)
 
@@ -144,6 +145,7 @@ class Gradient(HasCompiledForm):
 
         kwargs = dict(kwargs)
         given, sens = self._split(tuple(args), kwargs)
+        given = self._by_position(given, kwargs)
         inputs = self._inputs(given, lw.is_tensor, lw.called_from if lw.here is None else lw.here.of_user())
         select = (lambda result: main_of(result)) if self.has_aux else None
         fn, operands, positions = inputs.taken_apart(self.fn)
@@ -169,6 +171,13 @@ class Gradient(HasCompiledForm):
         if not kwargs:
             self._check_sensitivity(len(args))
         return args[:-1], args[-1]
+
+    def _by_position(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
+        """The positional arguments, with those by keyword that may be what the derivative is taken by."""
+        if not kwargs:
+            return args
+        asked = range(len(args) + len(kwargs)) if self.by_all else self.positions or ()
+        return tuple(with_keywords(self.fn, args, kwargs, asked))
 
     def _check_sensitivity(self, count: int) -> None:
         """TypeError if so many arguments are just those of the function."""
@@ -329,11 +338,12 @@ def grad(
 ) -> Gradient:
     """The derivative of `fn` by its arguments at `grad_position` and by the Parameters in `weights`.
 
-    The result takes the arguments of `fn`.  It returns a Tensor for an int position, a tuple for several; with
-    `weights` a pair of both (only the weights' for ``grad_position=None``).  Several outputs are summed; with
-    `has_aux` only the first is differentiated and the others are returned beside the gradient.  With `return_ids` every
-    gradient is a pair with its position or with the name of its Parameter, for `get_grad`.  With `sens_param` the last
-    argument of the call, or the keyword `sens`, is the cotangent of the output (a tuple for several outputs).
+    The result takes the arguments of `fn`, by position or by keyword.  It returns a Tensor for an int position, a tuple
+    for several; with `weights` a pair of both (only the weights' for ``grad_position=None``).  Several outputs are
+    summed; with `has_aux` only the first is differentiated and the others are returned beside the gradient.  With
+    `return_ids` every gradient is a pair with its position or with the name of its Parameter, for `get_grad`.  With
+    `sens_param` the last argument of the call, or the keyword `sens`, is the cotangent of the output (a tuple for
+    several outputs).
 
     Integer Tensors are variables, too: their gradients are integers, by the same rules; what an integer cannot hold of
     a float is cut off.

@@ -24,6 +24,7 @@ __all__ = [
     "refuse_constant",
     "tangents_given",
     "warn_of_constants",
+    "with_keywords",
 ]
 
 IsTensor = Callable[[Any], bool]
@@ -35,6 +36,16 @@ def flag(name: str, value: Any) -> bool:
         kind = "a bool of NumPy" if isinstance(value, np.bool_) else errors.kind_of(value)
         raise TypeError(f"`{name}` must be a bool, not {kind}")
     return value
+
+
+def with_keywords(fn: Any, args: Sequence[Any], kwargs: dict[str, Any], positions: Sequence[int]) -> Sequence[Any]:
+    """The positional arguments up to the last of `positions`: those given by keyword are taken out of `kwargs`."""
+    for i in range(len(args), max(positions, default=-1) + 1):
+        name = name_of_argument(fn, i)
+        if name not in kwargs:
+            break
+        args = (*args, kwargs.pop(name))
+    return args
 
 
 def holds_variables(x: Any, is_tensor: IsTensor) -> bool:

@@ -19,7 +19,7 @@ from ..runtime.trees import leaves as tensors_of
 from ..runtime.trees import replaced
 from .compiled_form import HasCompiledForm
 from .grad import grad, main_of, positions_of
-from .inputs import Inputs, as_tuple, directions, flag, holds_variables, no_variable, tangents_given
+from .inputs import Inputs, as_tuple, directions, flag, holds_variables, no_variable, tangents_given, with_keywords
 from .jvp import LinearMap, aux_of, check_tangents, jvp, linearised, made_eagerly
 from .kept import kept
 from .vjp import mode_form
@@ -45,6 +45,7 @@ class Jacobian(HasCompiledForm):
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if context.mode == GRAPH_MODE and not jit_disabled():
             return self._as_compiled()(*args, **kwargs)
+        args = tuple(with_keywords(self.fn, args, kwargs, self.positions))
         given = [wrap(np.asarray(x)) if isinstance(x, np.ndarray) else x for x in args]
         inputs = self._inputs(given, lambda x: isinstance(x, Tensor))
 
@@ -57,7 +58,8 @@ class Jacobian(HasCompiledForm):
         return self._result(outputs, replaced(main, lambda t: self._bare(inputs, next(found))))
 
     def __graph_call__(self, lw: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
-        inputs = self._inputs(args, lw.is_tensor)
+        kwargs = dict(kwargs)
+        inputs = self._inputs(with_keywords(self.fn, args, kwargs, self.positions), lw.is_tensor)
         whole = forward_jacobian if self.forward else reverse_jacobian
         select = main_of if self.has_aux else None
         fn, operands, positions = inputs.taken_apart(self.fn)

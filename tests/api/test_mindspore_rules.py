@@ -130,3 +130,58 @@ def test_what_is_trained_is_asked_at_each_call(mode):
         assert [g.tolist() for g in run(X1)] == [[[3.0]], [1.0]]
         made.bias.requires_grad = False
         assert len(run(X1)) == 1
+
+
+# ------------------------------------------------------------------------------------------------ keywords
+def product(x, y=None):
+    return (x * y * y).sum()
+
+
+class Product(nn.Cell):
+    def construct(self, x, y=None):
+        return product(x, y=y)
+
+
+Y = Tensor([3.0, 4.0])
+BY_X, BY_Y = [9.0, 16.0], [6.0, 16.0]  # y^2 and 2 x y
+
+
+@pytest.mark.parametrize("compiled", [False, True])
+@pytest.mark.parametrize("make", [lambda: product, Product, lambda: ms.jit(product)], ids=["function", "Cell", "jit"])
+def test_a_derivative_by_what_is_given_by_keyword(make, compiled, mode):
+    def of(derivative):
+        return ms.jit(derivative) if compiled else derivative
+
+    fn = make()
+    for call in (lambda f: f(X, y=Y), lambda f: f(x=X, y=Y), lambda f: f(y=Y, x=X)):
+        assert call(of(ms.grad(fn))).tolist() == BY_X
+        assert call(of(ms.grad(fn, 1))).tolist() == BY_Y
+        assert [g.tolist() for g in call(of(ms.grad(fn, (1, 0))))] == [BY_Y, BY_X]
+        value, (gx, gy) = call(of(ms.value_and_grad(fn, (0, 1))))
+        assert (value.item(), gx.tolist(), gy.tolist()) == (41.0, BY_X, BY_Y)
+        assert [g.tolist() for g in call(of(ops.GradOperation(get_all=True)(fn)))] == [BY_X, BY_Y]
+        assert call(of(ms.jacrev(fn, 1))).tolist() == call(of(ms.jacfwd(fn, 1))).tolist() == BY_Y
+    assert ms.grad(fn, 1, sens_param=True)(X, y=Y, sens=Tensor(10.0)).tolist() == [60.0, 160.0]
+    with pytest.raises(ValueError, match="grad_position 1 does not exist"):
+        ms.grad(lambda x, *, y: product(x, y), 1)(X, y=Y)
+
+
+@pytest.mark.parametrize("compiled", [False, True])
+def test_the_hook_of_a_tensor_given_by_keyword(compiled, mode):
+    seen: list[object] = []
+    y = Tensor([3.0, 4.0])
+
+    def hook(g):
+        seen.append(g.tolist())
+        return g * 10
+
+    derivative = ms.grad(Product(), (0, 1))
+    run = ms.jit(derivative) if compiled else derivative
+    assert [g.tolist() for g in run(X, y=y)] == [BY_X, BY_Y]
+    handle = y.register_hook(hook)
+    assert [g.tolist() for g in run(X, y=y)] == [BY_X, [60.0, 160.0]]
+    assert seen == [BY_Y]
+    assert ms.grad(Product())(X, y=y).tolist() == BY_X  # no gradient comes back to it
+    handle.remove()
+    assert [g.tolist() for g in run(y=y, x=X)] == [BY_X, BY_Y]
+    assert seen == [BY_Y]
