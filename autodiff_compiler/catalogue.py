@@ -229,7 +229,7 @@ CATALOGUE: dict[str, Entry] = {
         _CALL, "a Tensor leaves the graph, which would also cut the gradient", "use an op, or `ms.py_call`"
     ),
     "AC1802": Entry(_CALL, "a Cell overrides `__call__`", "override `construct`"),
-    "AC1803": Entry(_CALL, "a Cell or Parameter is created at each call", "create it in `__init__`"),
+    "AC1803": Entry(_CALL, "a Parameter, or a Cell that has some, is created at each call", "create it in `__init__`"),
     "AC1804": Entry(
         _CALL,
         "an instance of a plain class is created",
