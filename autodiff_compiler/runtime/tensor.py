@@ -7,7 +7,6 @@ derivative, or leaves the system of derivatives on purpose (`asnumpy`, `item`, `
 from __future__ import annotations
 
 import math
-import operator
 from collections.abc import Callable, Iterator
 from typing import Any, Self, TypeAlias
 
@@ -339,7 +338,7 @@ class Tensor:
     def __index__(self) -> int:
         if not self.dtype.is_int:
             raise TypeError(f"only an integer tensor can be an index, not one of {self.dtype.name}")
-        return operator.index(self.item())
+        return int(self.item())
 
     def __format__(self, spec: str) -> str:
         if not spec:

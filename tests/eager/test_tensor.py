@@ -253,7 +253,7 @@ def test_parameter_description_and_errors():
     assert isinstance(p, Tensor)
     assert p.data is p
     assert Parameter(1.0).name == "Parameter"
-    with pytest.raises(ValueError):
+    with pytest.raises(ValueError, match="must be a string"):
         Parameter(1.0, name=3)
     with pytest.raises(TypeError):
         Parameter(1.0, requires_grad=1)
