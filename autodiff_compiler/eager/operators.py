@@ -174,18 +174,20 @@ def _fast_matmul(general: Callable[..., Any]) -> Callable[..., Any]:
 
 
 _PLAIN_INDICES = (int, slice, type(None), type(Ellipsis))
+#: The integer dtypes that NumPy takes as they are; of uint64 it takes 2**64 - 1 for -1.
+_TAKEN = "bBhHiIlq"
 
 
 def _fast_getitem(general: Callable[..., Any]) -> Callable[..., Any]:
     """Basic indexing off the tapes is NumPy's own: the result shows the same bytes, which are copied before a write.
 
-    So is indexing by one Tensor of integers, which copies.
+    Indexing by one Tensor of integers copies, by `take`: it reads each position once.
     """
 
     def get_item(x: Tensor, index: Any) -> Tensor:
-        if index.__class__ is Tensor and x._node is None and index._data.ndim and index._data.dtype.kind in "iu":
+        if index.__class__ is Tensor and x._node is None and index._data.ndim and index._data.dtype.char in _TAKEN:
             try:
-                return wrap(x._data[index._data])
+                return wrap(x._data.take(index._data, axis=0)) if x._data.ndim else general(x, index)
             except IndexError:
                 return general(x, index)  # says in our own words what does not fit
         for item in index if index.__class__ is tuple else (index,):
@@ -195,7 +197,7 @@ def _fast_getitem(general: Callable[..., Any]) -> Callable[..., Any]:
             return general(x, index)
         try:
             out = x._data[index]
-        except IndexError:
+        except (IndexError, OverflowError):
             return general(x, index)
         if out.__class__ is not np.ndarray:
             return wrap(np.asarray(out))
@@ -292,7 +294,11 @@ def _raw_index(index: Any) -> tuple[Any, ...] | None:
     for item in index if isinstance(index, tuple) else (index,):
         if isinstance(item, Tensor):
             item = item._data
-        if isinstance(item, bool) or (isinstance(item, np.ndarray) and item.dtype.kind not in "biu"):
+        if isinstance(item, np.ndarray):
+            if item.dtype.kind not in "biu" or item.dtype == np.uint64:  # NumPy takes 2**64 - 1 for -1
+                return None
+            item = item.copy()  # NumPy checks it before it reads it again
+        if isinstance(item, bool):
             return None
         if not isinstance(item, int | slice | np.ndarray) and item is not None and item is not Ellipsis:
             return None

@@ -292,7 +292,8 @@ def as_tensor(x: Any, parameter: str = "x") -> Any:
     x = _plain(x)
     if not isinstance(x, bool | int | float):
         raise DTypeError(f"`{parameter}` must be a Tensor, not {_article(type(x))}")
-    return constant(x, tensor(default_of_python(x), ()))
+    dtype = default_of_python(x)
+    return constant(number_in(x, dtype), tensor(dtype, ()))
 
 
 def cast(x: Any, dtype: DType) -> Any:

@@ -163,7 +163,8 @@ def all_within(places, size):
 class CheckIndex(Primitive):
     """Indices as positions from 0 to size - 1 (int64); IndexError where one lies outside of -size ... size - 1.
 
-    With ``negative=False`` negative indices are outside too: labels do not count from the end.
+    With ``negative=False`` negative indices are outside too: labels do not count from the end.  The NumPy kernel makes
+    a copy and checks that: another thread may change the user's array between the check and the use.
     """
 
     internal = True
@@ -171,14 +172,16 @@ class CheckIndex(Primitive):
 
     def infer(index: TensorType, *, size: int, negative: bool = True):
         require_dtype(index.dtype.is_int, f"an index must be an integer, not {index.dtype.name}")
+        require(size >= 0, f"an axis has no size {size}")
         return tensor(int64, index.shape)
 
     def numpy(index, *, size, negative):
-        places = index.astype(int, copy=False)  # before the sum: an int8 could not hold it
+        places = index.astype(int)  # a copy; and before the sum: an int8 could not hold it
         if all_within(places, size):
             return places
         lowest = -size if negative else 0
-        low, high = int(places.min()), int(places.max())
+        given = places.view(index.dtype) if index.dtype == np.uint64 else places  # 2**64 - 1 is not -1
+        low, high = int(given.min()), int(given.max())
         if low < lowest or high >= size:
             raise IndexError(f"index {low if low < lowest else high} is out of bounds for size {size}")
         return np.where(places < 0, places + size, places)
@@ -200,6 +203,8 @@ def checked(index, size, *, negative=True):
     """An index as a user gives it (number, list, array, Tensor, run-time int) as positions."""
     if isinstance(index, list | tuple):
         index = np.asarray(index, np.int64) if len(index) == 0 else np.asarray(index)
+    if isinstance(index, int | np.integer) and not -(2**63) <= index < 2**63:
+        raise IndexError(f"index {index} is out of bounds for size {size}")
     index = as_tensor(index, "index")
     require_dtype(index.dtype.is_int, f"an index must be an integer, not {index.dtype.name}")
     require(type(size) is int, "a dimension of symbolic size cannot be indexed yet")

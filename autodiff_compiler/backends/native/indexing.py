@@ -5,11 +5,11 @@ from __future__ import annotations
 from math import prod
 from typing import Any
 
-from ...dtypes import int64
+from ...dtypes import int64, uint64
 from ...ir.core import Op, Value
 from ...ir.primitive import F, kernel_of
 from ...ir.types import TensorType, tensor
-from .emit import Int, Reg
+from .emit import Int, Reg, Text
 from .hosts import call_python
 from .lanes import Kernels, Lane
 from .lower import OPS, Lowering
@@ -17,7 +17,7 @@ from .nests import Nest, row_of
 from .values import Array, Spread
 from .windows import compute
 
-__all__ = ["in_order", "rows_before"]
+__all__ = ["in_order", "position", "rows_before"]
 
 #: Single elements that are read together.
 _TOGETHER = 8
@@ -29,7 +29,7 @@ def _check_index(low: Lowering, op: Op) -> None:
     (x,), (result,) = op.operands, op.results
     assert isinstance(x.type, TensorType)
     assert isinstance(result.type, TensorType)
-    size, negative = op.attr("size"), op.attr("negative")
+    size, negative = op.attr("size"), op.attr("negative") and x.dtype is not uint64  # there 2**64 - 1 is not -1
     if result.type.shape == ():
         lane = low.one.cast(low.scalar(x), int64)
         outside, place = _checked(lane, size, negative)
@@ -153,6 +153,7 @@ def _gather(low: Lowering, op: Op) -> None:
         source = low.in_memory(x)
     target = low.target(op.results[0])
     count, step = prod(places.shape), source.strides[axis]
+    size = int(source.shape[axis])
     nbytes = prod(source.shape[axis + 1 :]) * source.dtype.itemsize
     nest = Nest(low, [source, places, target])
     text = nest.text
@@ -161,7 +162,7 @@ def _gather(low: Lowering, op: Op) -> None:
     def slices(at: list[Reg]) -> None:
         def some(j: Int, number: int) -> None:
             """What stands at some places is read before any of it is written: reading may take long."""
-            here = [text.load("i64", text.at(nest.places[1], text.mul(text.add(j, n), 8)), 8) for n in range(number)]
+            here = [position(text, text.at(nest.places[1], text.mul(text.add(j, n), 8)), size) for n in range(number)]
             froms = [text.at(at[0], text.mul(place, step)) for place in here]
             if nbytes <= 8 and nbytes.bit_count() == 1:
                 found = [text.load(f"i{8 * nbytes}", x, nbytes) for x in froms]
@@ -177,6 +178,16 @@ def _gather(low: Lowering, op: Op) -> None:
 
     nest.over(source.shape[:axis], [source.strides[:axis], outer], [nest.places[0], nest.places[2]], slices)
     nest.call()
+
+
+def position(text: Text, place: Reg, size: int) -> Reg:
+    """A position that lies in memory, read once and kept within an axis of `size` elements, which has some.
+
+    `check_index` has made it, or the IR came from a file that leaves the check out; and where a user's array holds
+    positions, another thread may have changed them since.  So whatever is there becomes no address as it is.
+    """
+    text.declares.add("declare i64 @llvm.umin.i64(i64, i64)")
+    return text.let("i64", f"call i64 @llvm.umin.i64({text.load('i64', place, 8)}, i64 {size - 1})")
 
 
 def rows_before(sizes: list[int]) -> list[int]:
@@ -199,12 +210,16 @@ def in_order(low: Lowering, x: Value) -> Array:
 
 
 def _same_everywhere(low: Lowering, op: Op) -> bool:
-    """One number in all places is found wherever one looks."""
-    (result,), x = op.results, low.env[op.operands[0]]
-    if not isinstance(x, Spread):
-        return False
+    """One number in all places is found wherever one looks; where nothing is, no position has passed its check."""
+    (result,), (source, _) = op.results, op.operands
+    x = low.env[source]
     assert isinstance(result.type, TensorType)
-    low.env[result] = Spread(result.type, x.number)
+    if isinstance(x, Spread):
+        low.env[result] = Spread(result.type, x.number)
+    elif source.shape[op.attr("axis")] == 0:
+        low.env[result] = Spread(result.type, 0)
+    else:
+        return False
     return True
 
 
@@ -221,7 +236,7 @@ def _take_along_axis(low: Lowering, op: Op) -> None:
     own = [0 if a == axis else s for a, s in enumerate(source.strides)]
 
     def element(at: list[Reg]) -> None:
-        place = text.load("i64", at[1], 8)
+        place = position(text, at[1], int(source.shape[axis]))
         found = text.load(kind, text.at(at[0], text.mul(place, source.strides[axis])), source.dtype.itemsize)
         text.store(found, at[2], source.dtype.itemsize)
 

@@ -16,7 +16,7 @@ from .emit import Int, Reg, i64, pointer
 from .interrupts import burn, cost_of, has_loops, is_short
 from .lanes import Lane
 from .lower import OPS, Lowering
-from .sequence_ops import anchored
+from .sequence_ops import anchored, require_elements
 from .sequences import element, leaves
 from .values import Operand, Sequence, Spread, Undefined
 
@@ -146,6 +146,10 @@ class _Scan(_Loop):
     def write(self) -> None:
         low, text = self.low, self.text
         trips, n = self._count()
+        for x, arg in self.elements:
+            operand = low.env[x]
+            if low.uses.get(arg) and isinstance(operand, Sequence):
+                require_elements(low, operand, n)
         self._open(trips)
         self.collected.take(n)
         polled = not is_short(trips, self.cost)

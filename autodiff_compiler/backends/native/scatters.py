@@ -8,7 +8,7 @@ from ...dtypes import DType, bfloat16, float16, float32
 from ...ir.core import Op, Value
 from ...ir.types import tensor
 from .emit import Int, Reg
-from .indexing import in_order, rows_before
+from .indexing import in_order, position, rows_before
 from .lanes import Kernels, Lane
 from .lower import OPS, Lowering
 from .nests import Nest
@@ -61,7 +61,7 @@ def _scatter(low: Lowering, op: Op) -> None:
     start = _Start(low, op, widen=op.defn.widen)
     into, dtype = start.array, start.dtype
     count, row = prod(places.shape), prod(into.shape[axis + 1 :])
-    if not (count and row and prod(into.shape[:axis])):
+    if not (count and prod(into.shape)):
         start.finish()
         return
     nest = Nest(low, [into, places, *([] if new is None else [new])])
@@ -70,7 +70,7 @@ def _scatter(low: Lowering, op: Op) -> None:
 
     def slices(at: list[Reg]) -> None:
         def one(j: Int) -> None:
-            place = text.load("i64", text.at(nest.places[1], text.mul(j, 8)), 8)
+            place = position(text, text.at(nest.places[1], text.mul(j, 8)), int(into.shape[axis]))
             to, update = text.at(at[0], text.mul(place, row * size)), text.at(at[-1], text.mul(j, row * read))
 
             def some(k: Kernels, i: Int) -> None:
@@ -112,7 +112,7 @@ def _add_along_axis(low: Lowering, op: Op) -> None:
     axis = op.attr("axis") % len(x.shape)
     start = _Start(low, op, widen=True)
     into, dtype = start.array, start.dtype
-    if 0 in places.shape:
+    if 0 in places.shape or 0 in into.shape:
         start.finish()
         return
     nest = Nest(low, [into, places, new])
@@ -120,7 +120,7 @@ def _add_along_axis(low: Lowering, op: Op) -> None:
     own = [0 if a == axis else s for a, s in enumerate(into.strides)]
 
     def element(at: list[Reg]) -> None:
-        place = text.load("i64", at[1], 8)
+        place = position(text, at[1], int(into.shape[axis]))
         here = text.at(at[0], text.mul(place, into.strides[axis]))
         k.store(k.add(k.load(here, dtype), _in_dtype(k.load(at[2], new.dtype), dtype)), here)
 

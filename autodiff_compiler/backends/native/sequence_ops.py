@@ -20,7 +20,7 @@ from .lower import OPS, Lowering
 from .sequences import element, is_ordered
 from .values import Array, Part, Rows, Sequence, Spread, Undefined
 
-__all__ = ["anchored"]
+__all__ = ["anchored", "require_elements"]
 
 
 def anchored(low: Lowering, xs: Sequence, *, escapes: bool) -> Sequence:
@@ -45,6 +45,44 @@ def _combined(low: Lowering, sources: list[Sequence]) -> Sequence:
     found = low.env[op.results[0]]
     assert isinstance(found, Sequence)
     return found
+
+
+def require_elements(low: Lowering, xs: Sequence, count: Int) -> None:
+    """Leaves the program with an IndexError where a sequence has fewer elements than are read of it.
+
+    In what the compiler makes it has as many, mostly visibly so, and no code is written; IR from a file may lie.
+    """
+    text, length = low.text, xs.length.text
+    wanted = str(count) if isinstance(count, int) else count.text
+    if isinstance(xs.part, Spread | Undefined) or length == wanted:
+        return
+    text.needs["sequence.short"] = _SHORT.replace("<IndexError>", low.context.place("IndexError"))
+    text.declares |= _DECLARES
+    text.leave_if(text.make("i1", f"call i1 @sequence.short(i64 {length}, i64 {wanted})"))
+
+
+_DECLARES = {
+    "declare i32 @PyGILState_Ensure()",
+    "declare void @PyGILState_Release(i32)",
+    "declare void @PyErr_SetString(ptr, ptr)",
+}
+_MESSAGE = "a sequence has fewer elements than are read of it"
+_SHORT = f"""
+@sequence.message = private constant [{len(_MESSAGE) + 1} x i8] c"{_MESSAGE}\\00"
+
+define internal i1 @sequence.short(i64 %length, i64 %count) {{
+  %short = icmp slt i64 %length, %count
+  br i1 %short, label %raise, label %done
+raise:
+  %state = call i32 @PyGILState_Ensure()
+  %error = load ptr, ptr <IndexError>, align 8
+  call void @PyErr_SetString(ptr %error, ptr @sequence.message)
+  call void @PyGILState_Release(i32 %state)
+  br label %done
+done:
+  ret i1 %short
+}}
+"""
 
 
 def _length(low: Lowering, xs: Sequence) -> Spread:
@@ -102,8 +140,10 @@ def _from_seq(low: Lowering, op: Op) -> None:
     elif isinstance(xs.part, Spread):
         low.env[result] = Spread(type, xs.part.number)
     elif isinstance(xs.part, Rows) and isinstance(xs.part.step, int):
+        require_elements(low, xs, type.shape[0])  # type: ignore[arg-type]
         low.env[result] = Array(type, xs.part.base, (xs.part.step, *xs.part.strides), 0, xs.roots)
     elif isinstance(xs.part, Rows):
+        require_elements(low, xs, type.shape[0])  # type: ignore[arg-type]
         target, part = low.target(result), xs.part
         low.touch(xs)
 

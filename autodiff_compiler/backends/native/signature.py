@@ -183,7 +183,7 @@ class Context:
 #: Objects that live as long as the process, by their names in a context.
 _OBJECTS: dict[str, Any] = {
     "ndarray": np.ndarray, "none": None, "zero": 0, "one": 1, "SystemError": SystemError,
-    "tensor": Tensor, "parameter": Parameter, "float": float,
+    "IndexError": IndexError, "tensor": Tensor, "parameter": Parameter, "float": float,
 }  # fmt: skip
 #: Functions of `frames`.
 _FUNCTIONS = {"frame_take", "frame_give", "frame_poison", "frame_intact", "fill"}

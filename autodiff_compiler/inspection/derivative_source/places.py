@@ -6,6 +6,7 @@ import ast
 from typing import Any
 
 from ...backends.numpy.syntax import assign, call, number, subscript, tuple_expr
+from ...dtypes import uint64
 from ...ir.core import Op, Value
 from ...ir.types import Seq, TensorType
 from .expressions import as_argument, single_axes, slice_index, splat_tree
@@ -66,7 +67,8 @@ _CHECK_THEMSELVES = {"gather", "scatter_add", "scatter_update"}
 
 def _check_index(low: Lowering, op: Op) -> None:
     users = low.uses.get(op.results[0], ())
-    if op.attr("negative") and users and all(isinstance(u, Op) and u.defn.name in _CHECK_THEMSELVES for u, _ in users):
+    counts = op.attr("negative") and op.operands[0].dtype is not uint64  # NumPy takes 2**64 - 1 for -1
+    if counts and users and all(isinstance(u, Op) and u.defn.name in _CHECK_THEMSELVES for u, _ in users):
         low.trees[op.results[0]] = low.tree(op.operands[0])
     else:
         low.kernel(op)

@@ -134,7 +134,8 @@ def add_along_axis(x, index, updates, axis):
 
 def check_index(index, size, negative):
     """The index, counted from the start; IndexError if it lies outside."""
-    index = np.asarray(index).astype(np.int64)
+    index = np.asarray(index)
+    index = index if index.dtype == np.uint64 else index.astype(np.int64)
     if np.any(index < (-size if negative else 0)) or np.any(index >= size):
         raise IndexError(f"index is out of bounds for size {size}")
-    return np.where(index < 0, index + size, index)
+    return np.where(index < 0, index + size, index).astype(np.int64)
