@@ -15,6 +15,7 @@ from ..depth import deep
 from ..dtypes import from_numpy
 from ..ir.core import Module, Op, Value
 from ..ir.parser import ParseError, parse_module
+from ..ir.positions import verify_positions
 from ..ir.printer import Unbound
 from ..ir.text import print_module
 from ..ir.types import TensorType, Type, tensor
@@ -63,6 +64,8 @@ def parse_ir(
         raise ParseError("there is no function in it", text, len(text.rstrip()))
     try:
         verify(module)
+        if bound is None:
+            verify_positions(module)
     except VerifyError as error:
         at = places[error.op] if error.op is not None else text.index("func ")
         raise ParseError(error.problem, text, at) from None

@@ -54,6 +54,7 @@ __all__ = [
     "OPERATORS",
     "PROPERTIES",
     "REGISTRY",
+    "WHOLE",
     "Context",
     "Effect",
     "F",
@@ -118,13 +119,19 @@ def _text(v: Any) -> str:
     return v
 
 
+def _type(v: Any) -> Type:
+    if not isinstance(v, Type):
+        raise TypeError(f"a type is needed, not {v!r}")
+    return v
+
+
 def _literal(v: Any) -> Any:
     return float(v) if isinstance(v, Unknown) else v  # which refuses
 
 
 def _number(v: Any) -> Any:
-    if isinstance(v, str):
-        raise TypeError("a number is needed, not a text")
+    if v is None or isinstance(v, str | tuple | list | DType | Dim | Type):
+        raise TypeError(f"a number is needed, not {v!r}")
     return _literal(v)
 
 
@@ -137,18 +144,21 @@ CANONICAL: dict[str, Callable[[Any], Any]] = {
     "bool": bool,
     "str": _text,
     "DType": dtype_of,
-    "Type": lambda v: v,
+    "Type": _type,
     "Literal": _literal,
     "Number": _number,
     "Size": lambda v: v if type(v) is Dim else index(v),
-    "Names": tuple,
-    "Types": tuple,
+    "Names": lambda v: tuple([_text(name) for name in v]),
+    "Types": lambda v: tuple([_type(t) for t in v]),
     "Parts": tuple,
     "OptionalInts": lambda v: None if v is None else _ints(v),
 }
 
 #: The `cost` of a function of every element (exp, tanh, a quotient), unless its class says that it is less.
 COSTLY = 8
+
+#: Of them those that hold whole numbers and nothing else.
+WHOLE = frozenset(CANONICAL[name] for name in ("int", "Ints", "OptionalInts", "Size"))
 
 _RULES = ("infer", "infer_blocks", "scalar", "numpy", "vjp", "batch", "call", "samples", "aclnn", "decomposed", "flops")
 _VARIADIC = 0x04
@@ -183,6 +193,8 @@ class Primitive:
     cuts: ClassVar[bool] = False
     #: Operand of which only as many elements are read as the result has.
     picks: ClassVar[str | None] = None
+    #: Operand of positions along the axis (attribute `axis`) of the first operand, which `check_index` has made.
+    positions: ClassVar[str | None] = None
 
     infer: ClassVar[Callable[..., Any]]
     infer_blocks: ClassVar[Callable[..., Any] | None] = None

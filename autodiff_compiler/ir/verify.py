@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import prod
 from typing import Any
 
 from ..dtypes import DType
 from ..errors import InternalCompilerError
 from .build import canonical_number, scalar_key
 from .core import Block, Function, Module, Op, Value
-from .primitive import Primitive
+from .primitive import WHOLE, Primitive
 from .printer import FunctionPrinter, Unbound, literal_text
 from .types import Dim, Link, TensorType, Type
 from .undefined import misread
@@ -93,6 +94,7 @@ class _Verifier:
         self.function, self.module, self.spec, self.seen = function, module, spec, seen
         self.visible: set[Value] = set()
         self.numbers: set[Any] = set()  # the constants found canonical
+        self.held: set[Type] = set()  # the types found to fit in memory
 
     def run(self) -> None:
         if self.function.body.parent is not None:
@@ -114,6 +116,7 @@ class _Verifier:
         for i, x in enumerate(block.args):
             if x.owner is not block or x.index != i:
                 raise self.fail(f"argument {i} of a block does not know its place", owner)
+            self.size(x, owner)
         visible.update(block.args)
         for op in block.ops:
             self.op(op, block, forbidden)
@@ -154,7 +157,19 @@ class _Verifier:
                 raise self.fail(f"result {i} ({x}) is defined twice", op)
             if x.owner is not op or x.index != i:
                 raise self.fail(f"result {i} ({x}) does not know its place", op)
+            self.size(x, op)
             visible.add(x)
+
+    def size(self, x: Value, op: Op | None) -> None:
+        """Refuses tensors of which no machine can count the bytes."""
+        t = x.type
+        if t in self.held:
+            return
+        if isinstance(t, TensorType):
+            known = [d for d in t.shape if isinstance(d, int)]
+            if prod([d for d in known if d]) * t.dtype.itemsize >= 2**62:
+                raise self.fail(f"{x} is {t!r}: more bytes than there are addresses", op)
+        self.held.add(t)
 
     def inferred(self, op: Op) -> list[Type] | None:
         """The result types by the op's own rule; None where it takes a module to know them."""
@@ -184,6 +199,8 @@ class _Verifier:
                 raise self.fail(f"its attribute {name} cannot be {value!r}: {error}", op) from error
             if not _identical(value, expected):
                 raise self.fail(f"its attribute {name} is {value!r}, the canonical form is {expected!r}", op)
+            if not _fits(value, 2**63 if canonical in WHOLE else 2**64):  # constants may be of uint64
+                raise self.fail(f"its attribute {name} is {value!r}, which does not fit in 64 bits", op)
         if defn.name == "const":
             self.const(op)
         if self.module is not None:
@@ -246,6 +263,13 @@ def _is_literal(value: Any) -> bool:
     if type(value) is tuple:
         return all(map(_is_literal, value))
     return value is None or type(value) in (bool, int, float, str, DType, Dim) or isinstance(value, Type)
+
+
+def _fits(value: Any, limit: int) -> bool:
+    """Whether all whole numbers of an attribute are such as code counts with, in 64 bits."""
+    if type(value) is tuple:
+        return all(_fits(v, limit) for v in value)
+    return type(value) is not int or -(2**63) <= value < limit
 
 
 def _identical(a: Any, b: Any) -> bool:

@@ -68,6 +68,7 @@ class SeqLen(Primitive):
     cost = 0
 
     def infer(xs: Seq):
+        require(isinstance(xs, Seq), f"only a sequence has a length, not {xs}")
         return tensor(int64, ())
 
 
@@ -77,6 +78,7 @@ class SeqAdd(Primitive):
     internal = True
 
     def infer(xs: Seq, ys: Seq):
+        require(isinstance(xs, Seq), f"only sequences are added element by element, not {xs}")
         require(xs is ys, f"sequences of different types: {xs} and {ys}")
         return xs
 
@@ -103,7 +105,7 @@ class FromSeq(Primitive):
     internal = True
 
     def infer(xs: Seq, *, length: Size):
-        elem = xs.elem
+        elem = xs.elem if isinstance(xs, Seq) else None
         if not isinstance(elem, TensorType):
             raise ShapeError(f"only a sequence of tensors can be stacked, not {xs}")
         return tensor(elem.dtype, (length, *elem.shape))

@@ -278,6 +278,8 @@ def numbered(index, count):
 class Gather(Primitive):
     """Slices of `x` along an axis at the positions in `index`, whose shape takes the axis' place."""
 
+    positions = "index"
+
     def infer(x: TensorType, index: TensorType, *, axis: int):
         return tensor(x.dtype, gathered_shape(x, index, axis))
 
@@ -359,6 +361,8 @@ class TakeAlongAxis(Primitive):
 
     `distinct` promises that no element is read twice: the derivative need not add up.
     """
+
+    positions = "index"
 
     def infer(x: TensorType, index: TensorType, *, axis: int, distinct: bool = False):
         require_along(x, index, axis)

@@ -105,6 +105,8 @@ def _require_numbers(x, index, updates, axis):
 class ScatterAdd(Primitive):
     """`x` with `updates` added at the positions in `index` along an axis; repeated positions add up."""
 
+    positions = "index"
+
     def infer(x: TensorType, index: TensorType, updates: TensorType, *, axis: int):
         return _require_updates(x, index, updates, axis)
 
@@ -138,6 +140,8 @@ class ScatterAdd(Primitive):
 
 class ScatterUpdate(Primitive):
     """`x` with the slices at the positions in `index` replaced; of repeated positions the last one counts."""
+
+    positions = "index"
 
     def infer(x: TensorType, index: TensorType, updates: TensorType, *, axis: int):
         return _require_updates(x, index, updates, axis)
@@ -208,6 +212,8 @@ class ScatterMax(Primitive):
     What attains the greatest value shares the cotangent evenly; nan wins.
     """
 
+    positions = "index"
+
     def infer(x: TensorType, index: TensorType, updates: TensorType, *, axis: int):
         return _require_numbers(x, index, updates, axis)
 
@@ -244,6 +250,8 @@ class ScatterMin(Primitive):
 
     What attains the smallest value shares the cotangent evenly; nan wins.
     """
+
+    positions = "index"
 
     def infer(x: TensorType, index: TensorType, updates: TensorType, *, axis: int):
         return _require_numbers(x, index, updates, axis)
@@ -283,6 +291,8 @@ def _shared(c, g, x, index, updates):
 
 class ScatterMul(Primitive):
     """`x` with the slices at the positions in `index` along an axis multiplied by `updates`, repeatedly if repeated."""
+
+    positions = "index"
 
     def infer(x: TensorType, index: TensorType, updates: TensorType, *, axis: int):
         return _require_numbers(x, index, updates, axis)
@@ -361,6 +371,8 @@ class AddAlongAxis(Primitive):
     """`x` with `updates` added at the elements that `take_along_axis` would read; repeated places add up."""
 
     internal = True
+
+    positions = "index"
 
     def infer(x: TensorType, index: TensorType, updates: TensorType, *, axis: int, distinct: bool = False):
         require_along(x, index, axis)

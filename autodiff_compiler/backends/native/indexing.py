@@ -9,7 +9,7 @@ from ...dtypes import int64, uint64
 from ...ir.core import Op, Value
 from ...ir.primitive import F, kernel_of
 from ...ir.types import TensorType, tensor
-from .emit import Int, Reg, Text
+from .emit import Int, Reg, Text, i64
 from .hosts import call_python
 from .lanes import Kernels, Lane
 from .lower import OPS, Lowering
@@ -19,8 +19,9 @@ from .windows import compute
 
 __all__ = ["in_order", "position", "rows_before"]
 
-#: Single elements that are read together.
+#: Slices that are read together, and how many bytes they have at most.
 _TOGETHER = 8
+_SHORT = 64
 
 
 # ------------------------------------------------------------------------------------------------ places
@@ -172,7 +173,7 @@ def _gather(low: Lowering, op: Op) -> None:
             for n, x in enumerate(froms):
                 nest.move(x, text.at(at[1], text.mul(text.add(j, n), nbytes)), nbytes)
 
-        whole = count // _TOGETHER * _TOGETHER if nbytes <= 8 else 0
+        whole = count // _TOGETHER * _TOGETHER if nbytes <= _SHORT else 0
         text.repeated(0, whole, _TOGETHER, lambda j: some(j, _TOGETHER))
         text.repeated(whole, count, 1, lambda j: some(j, 1))
 
@@ -184,10 +185,13 @@ def position(text: Text, place: Reg, size: int) -> Reg:
     """A position that lies in memory, read once and kept within an axis of `size` elements, which has some.
 
     `check_index` has made it, or the IR came from a file that leaves the check out; and where a user's array holds
-    positions, another thread may have changed them since.  So whatever is there becomes no address as it is.
+    positions, another thread may have changed them since.  So whatever is there becomes no address as it is.  The load
+    is atomic so that LLVM reads it once, too; a branch that is not taken costs less than a minimum.
     """
-    text.declares.add("declare i64 @llvm.umin.i64(i64, i64)")
-    return text.let("i64", f"call i64 @llvm.umin.i64({text.load('i64', place, 8)}, i64 {size - 1})")
+    found = text.make("i64", f"load atomic i64, {place} monotonic, align 8")
+    outside = text.make("i1", f"icmp uge {found}, {size}")
+    (within,) = text.branch(outside, lambda: [i64(size - 1)], lambda: [found], rare=True)
+    return within
 
 
 def rows_before(sizes: list[int]) -> list[int]:
