@@ -1,10 +1,10 @@
-# make demo | test | check | docs | bench | bench-peers | fuzz MINUTES=30 | test-all-pythons | dev | format | clean
+# make demo | test | check | docs | bench | bench-peers | fuzz MINUTES=30 INPUTS=100000 | test-all-pythons | dev | format | clean
 # PYTHON=... chooses the interpreter a new environment is made from, VENV=... where it lies.
 
 VENV ?= .venv
 MINUTES ?= 30
-# Texts, and as many broken texts of IR, that `fuzz` begins with; they take about twenty minutes.
-TEXTS ?= 100000
+# Hostile texts, and mutated texts of IR, that `fuzz` makes.
+INPUTS ?= 100000
 # Worker processes of the test suite.
 JOBS ?= auto
 # Tests of what compiled programs do, which run on the NumPy backend, too; all tests run on the default one. The others
@@ -52,11 +52,12 @@ bench: $(VENV)/.installed-bench
 bench-peers: $(VENV)/.installed-bench
 	@$(BIN)/python -m benchmarks.peers $(ARGUMENTS)
 
-# Hostile text and broken IR through all that reads and writes text; then random programs in all modes, with fresh seeds,
-# until the time is over; what fails is in fuzz_findings.
+# Hostile texts and broken IR through all that reads and writes text; random programs in all modes, with fresh seeds, until
+# the time is over, what fails is in fuzz_findings; mutated IR on the native backend, between pages that nobody may touch.
 fuzz: $(VENV)/.installed-test,examples
-	@$(BIN)/python -m tests.property.hostile --inputs $(TEXTS)
+	@$(BIN)/python -m tests.property.hostile --inputs $(INPUTS)
 	@$(BIN)/python -m tests.property.fuzz --minutes $(MINUTES)
+	@$(BIN)/python -m tests.property.mutations --inputs $(INPUTS) --start $$(date +%s)
 
 # Those of PYTHONS that run here. With pyenv: PYENV_VERSION=3.11.7:3.12.1:3.13.0 make test-all-pythons
 test-all-pythons:

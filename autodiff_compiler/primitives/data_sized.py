@@ -15,10 +15,13 @@ from .family import Weak, as_tensor, broadcast_shapes, broadcast_to, constant, n
 
 
 def known_elements(x: Any, what: str, hint: str) -> Any:
-    """The elements of a tensor as an array; DynamicShapeError in compiled code, which does not know them."""
+    """A copy of a tensor's elements, which sizes are made from; DynamicShapeError in compiled code, which has none.
+
+    A copy because NumPy counts first and reads again, and another thread may change the user's array in between.
+    """
     if x.__class__ is Value or x.__class__ is Weak:
         raise DynamicShapeError(f"the size of {what} depends on the elements", code="AC1307", hint=hint)
-    return np.asarray(x)
+    return np.array(x)
 
 
 def _new(array):

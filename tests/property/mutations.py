@@ -22,7 +22,7 @@ import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -392,7 +392,9 @@ def _status(worker: subprocess.Popen[bytes], log: Path) -> int:
             seen = now
 
 
-def found_in(start: int, count: int) -> tuple[collections.Counter[str], list[Finding]]:
+def found_in(
+    start: int, count: int, tell: Callable[[Finding], None] = lambda finding: None
+) -> tuple[collections.Counter[str], list[Finding]]:
     """What became of inputs, counted, and the findings."""
     tally: collections.Counter[str] = collections.Counter()
     findings = []
@@ -400,6 +402,7 @@ def found_in(start: int, count: int) -> tuple[collections.Counter[str], list[Fin
         tally[outcome.split(":")[0]] += 1
         if outcome.startswith("FOUND"):
             findings.append(Finding(seed, outcome))
+            tell(findings[-1])
     return tally, findings
 
 
@@ -412,11 +415,9 @@ def main() -> int:
     if options.work:
         work(int(options.work[0]), int(options.work[1]), Path(options.work[2]))
         return 0
-    tally, findings = found_in(options.start, options.inputs)
+    tally, findings = found_in(options.start, options.inputs, lambda finding: print(finding, flush=True))
     for outcome, count in tally.most_common():
         print(f"  {count:7d} {outcome}")
-    for finding in findings:
-        print(finding)
     return 1 if findings else 0
 
 
