@@ -221,6 +221,10 @@ class Kernels:
         return self.held(self.text.make(of, rhs), dtype)
 
     def store_masked(self, x: Lane, place: Reg, mask: Reg) -> None:
+        """The lanes where a `mask` holds."""
+        if mask.text == self.mask(1).text:  # LLVM 22 stores one lane of a truncated vector at its width before
+            self.store_strided(x, place, x.dtype.itemsize, 1)
+            return
         raw = self.stored(x)
         name = f"llvm.masked.store.{mangled(raw.type)}.p0"
         self.text.declares.add(f"declare void @{name}({raw.type}, ptr, i32 immarg, {mask.type})")
