@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from typing import Any, TypeVar, cast
 
 from . import logs
+from .blas import STATE
 from .environment import choice, flag
 from .errors import NonFiniteError, SideEffectError, UnsupportedSyntaxError, leave_user_frames
 from .locks import Lock
@@ -126,6 +127,7 @@ _SETTINGS = {
     "verify": False,
     "optimize": 2,
     "backend": choice("AC_BACKEND") or _DEFAULT_BACKEND,
+    "num_threads": STATE.most,
     "ascend_mode": "per_call",
     "ascend_fallback": "",
     "check_nonfinite": {"1": True, "nan": "nan"}.get(choice("AC_CHECK_NONFINITE"), False),
@@ -142,6 +144,8 @@ class Context:
     verify: bool
     optimize: int
     backend: str
+    #: how many threads products use at most
+    num_threads: int
     #: how operators reach an Ascend device: planned at each call, planned once, or captured and replayed
     ascend_mode: str
     #: "host": what an Ascend device cannot run, the host runs
@@ -177,6 +181,7 @@ class Context:
                 setattr(self, name, value)
             else:
                 self._kept[name] = value
+        STATE.most = self.num_threads
         for changed in [*(watchers if after != before else ()), *(switches if self.mode != mode else ())]:
             changed()
 
@@ -219,6 +224,8 @@ class Context:
             raise ValueError(f"optimize is 0, 1 or 2, not {value!r}")
         if name == "backend":
             check_backend(value)
+        if name == "num_threads":
+            _check_count(name, value)
         if name == "check_nonfinite" and not (isinstance(value, bool) or value == "nan"):
             raise ValueError(f"check_nonfinite is True, False or 'nan', not {value!r}")
         if name == "save_graphs" and value not in (False, True, 0, 1, 2, 3):
@@ -229,6 +236,13 @@ class Context:
             raise ValueError(f"{name} is one of {', '.join(map(repr, _VALUES[name]))}, not {value!r}")
         if name in _KEPT:
             _check_kept(name, value)
+
+
+def _check_count(name: str, value: Any) -> None:
+    if not isinstance(value, int) or isinstance(value, bool):
+        raise TypeError(f"{name} is an int, not {type(value).__name__}")
+    if value < 1:
+        raise ValueError(f"{name} is at least 1, not {value}")
 
 
 def check_backend(name: Any) -> None:
@@ -317,7 +331,8 @@ def set_context(**settings: Any) -> None:
     runs them eagerly.  `backend` runs compiled programs on the CPU: "auto" (the default) and "native" as machine code
     where there can be some, "numpy" by NumPy; RuntimeError for "native" where it cannot be used.  `save_graphs` with
     `save_graphs_path` writes the IR after every pass of every compilation.  `verify` checks the IR after every pass.
-    `check_nonfinite` looks for NaN and infinities, see there.
+    `check_nonfinite` looks for NaN and infinities, see there.  `num_threads` is how many threads a product of matrices
+    and a decomposition use at most (as many as there are cores, at the start): large ones, where cores are free.
     ValueError or TypeError for what is unknown; then nothing is changed.
 
     >>> set_context(mode=PYNATIVE_MODE)

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from ..blas import SINGLE, SINGLE_OF_MATRICES, products
 from ..dtypes import promote, promote_scalar
 from ..errors import DTypeError, ShapeError
 from ..ir.core import Value
@@ -164,8 +165,13 @@ def _fast_matmul(general: Callable[..., Any]) -> Callable[..., Any]:
         a, b, state = x._data, y._data, thread.state
         if a.dtype is not b.dtype or a.dtype not in dtypes or a.ndim != 2 or b.ndim != 2:
             return general(x, y)
+        work = 2 * a.size * b.shape[1]
         try:
-            out = state.quiet(np.matmul, a, b)
+            if work <= SINGLE or (work <= SINGLE_OF_MATRICES and 1 < a.shape[0] and 1 < b.shape[1]):
+                out = state.quiet(np.matmul, a, b)
+            else:
+                with products(work):
+                    out = state.quiet(np.matmul, a, b)
         except Exception:
             return general(x, y)
         return _new_result(plan, out, (x, y), (a, b), state.active)

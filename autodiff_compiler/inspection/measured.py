@@ -9,8 +9,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 from ..backends.base import Piece
-from ..backends.native.blas import SMALL_PRODUCT, threads
 from ..backends.timed import Span, Table, Times, alone, may_leave, runs_python
+from ..blas import LARGE_PRODUCT, threads
 from ..ir.core import Op
 from ..primitives.flops import flops_of
 from ..source import Loc, line_of
@@ -360,13 +360,13 @@ def notes_of(rows: Iterable[Row]) -> list[str]:
 
 def _of_products(rows: Iterable[Row]) -> Iterator[str]:
     """What to try where products are far below what the machine allows: large ones, for which BLAS may wake threads."""
-    large = (r for r in rows if "matmul" in r.ops and r.calls and r.flops >= 2 * SMALL_PRODUCT * r.calls)
+    large = (r for r in rows if "matmul" in r.ops and r.calls and r.flops >= LARGE_PRODUCT * r.calls)
     slow = [r for r in large if r.of_limit is not None and r.of_limit < _SLOW and r.share >= _COUNTS]
     if slow and (n := threads()) > 1:
         worst = min(100 * (r.of_limit or 0.0) for r in slow)
         yield (
             f"large products ran at {worst:.0f} % of the limit on {n} threads of BLAS, which wait for each other where "
-            "the cores have other work: try the environment variable OPENBLAS_NUM_THREADS=1"
+            "the cores have other work: try set_context(num_threads=1)"
         )
 
 

@@ -34,6 +34,7 @@ from __future__ import annotations
 import enum
 import functools
 import inspect
+import math
 import re
 import threading
 import types
@@ -43,9 +44,10 @@ from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 
-from ..dtypes import DType, dtype_of
+from ..blas import SINGLE, products
+from ..dtypes import DType, dtype_of, from_numpy
 from .core import Attrs, Unknown, Value
-from .types import Dim, Type
+from .types import Dim, Type, tensor
 
 __all__ = [
     "COSTLY",
@@ -191,6 +193,8 @@ class Primitive:
     flops: ClassVar[int | Callable[..., int] | None] = None
     #: Whether the rule computes the cotangent of an integer in floats, so that it is cut.
     cuts: ClassVar[bool] = False
+    #: Whether its kernel is BLAS's and LAPACK's work: it is told how many threads `flops` are worth.
+    blas: ClassVar[bool] = False
     #: Operand of which only as many elements are read as the result has.
     picks: ClassVar[str | None] = None
     #: Operand of positions along the axis (attribute `axis`) of the first operand, which `check_index` has made.
@@ -350,7 +354,21 @@ def kernel_of(defn: type[Primitive]) -> Callable[..., Any]:
         kernel = functools.partial(formula, np)
     if "DType" in [_annotation(defn.infer, name) for name in defn.schema]:
         kernel = _with_numpy_dtypes(kernel)
-    return _widened(kernel) if defn.widen else kernel
+    kernel = _widened(kernel) if defn.widen else kernel
+    return _with_threads(kernel, defn.flops) if defn.blas and callable(defn.flops) else kernel
+
+
+def _with_threads(kernel: Callable[..., Any], flops: Callable[..., int]) -> Callable[..., Any]:
+    """The kernel, with as many threads of BLAS as it is worth."""
+
+    def counted(*xs: Any, **attrs: Any) -> Any:
+        if math.prod([x.size for x in xs]) <= SINGLE // 2:  # no library asks for more than one thread
+            return kernel(*xs, **attrs)
+        types = [tensor(from_numpy(x.dtype), x.shape) for x in xs]
+        with products(int(flops(*types, **attrs))):
+            return kernel(*xs, **attrs)
+
+    return counted
 
 
 def _with_numpy_dtypes(kernel: Callable[..., Any]) -> Callable[..., Any]:

@@ -140,6 +140,7 @@ class Conv(Primitive):
         return F.reshape(flat, shape=(*x.shape[:2], *flat.shape[1:]))
 
     flops = _conv_flops
+    blas = True
 
     def numpy(x, w, *, stride, padding, dilation, groups):
         (batch, channels, *sizes), (filters, _, *kernel) = x.shape, w.shape
@@ -243,6 +244,7 @@ class ConvInput(Primitive):
         return F.reshape(flat, shape=(*g.shape[:2], *flat.shape[1:]))
 
     flops = lambda g, w, **_: 2 * size_of_type(g) * math.prod(w.shape[1:])
+    blas = True
 
     def numpy(g, w, *, size, stride, padding, dilation, groups):
         (batch, filters, *counts), kernel, taps = g.shape, w.shape[2:], math.prod(w.shape[2:])
@@ -319,6 +321,7 @@ class ConvFilter(Primitive):
         return F.reshape(w, shape=(n, w.shape[0] // n, *w.shape[1:]))
 
     flops = _filter_flops
+    blas = True
 
     def numpy(x, g, *, kernel, stride, padding, dilation, groups):
         (batch, channels, *sizes), (_, filters, *counts) = x.shape, g.shape

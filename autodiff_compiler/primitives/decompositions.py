@@ -140,6 +140,7 @@ class Cholesky(Primitive):
         return x
 
     flops = cubes(1 / 3)
+    blas = True
 
     def numpy(x):
         return attempted(np.linalg.cholesky, symmetric_part(x))
@@ -176,6 +177,7 @@ class Eigh(Primitive):
         return tensor(x.dtype, x.shape[:-1]), x
 
     flops = cubes(9)
+    blas = True
 
     def numpy(x):
         return attempted(np.linalg.eigh, symmetric_part(x))
@@ -223,6 +225,7 @@ class Eigvalsh(Primitive):
         return tensor(x.dtype, x.shape[:-1])
 
     flops = cubes(4 / 3)
+    blas = True
 
     def numpy(x):
         return attempted(np.linalg.eigvalsh, symmetric_part(x))
@@ -269,6 +272,7 @@ class Svd(Primitive):
         return tensor(x.dtype, (*batch, *u)), tensor(x.dtype, (*batch, k)), tensor(x.dtype, (*batch, *vh))
 
     flops = cubes(14)
+    blas = True
 
     def numpy(x, *, full_matrices):
         return attempted(np.linalg.svd, x, full_matrices=full_matrices)
@@ -337,6 +341,7 @@ class Svdvals(Primitive):
         return tensor(x.dtype, (*batch, k))
 
     flops = cubes(8 / 3)
+    blas = True
 
     def numpy(x):
         return attempted(np.linalg.svd, x, compute_uv=False)
@@ -370,6 +375,7 @@ class Qr(Primitive):
         return tensor(x.dtype, (*batch, m, inner)), tensor(x.dtype, (*batch, inner, n))
 
     flops = cubes(8 / 3)
+    blas = True
 
     def numpy(x, *, complete):
         return np.linalg.qr(x, "complete" if complete else "reduced")

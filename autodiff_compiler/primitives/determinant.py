@@ -24,6 +24,7 @@ class Det(Primitive):
         return tensor(x.dtype, x.shape[:-2])
 
     flops = cubes(2 / 3)
+    blas = True
 
     def numpy(x):
         return np.linalg.det(x)
@@ -67,6 +68,7 @@ class Cofactor(Primitive):
         return x
 
     flops = cubes(16)
+    blas = True
 
     def numpy(x):
         try:
@@ -126,6 +128,7 @@ class CofactorSlope(Primitive):
         return same_type(x, g)
 
     flops = cubes(24)
+    blas = True
 
     def numpy(x, g):
         return attempted(cofactor_slopes, x, g)
@@ -171,6 +174,7 @@ class Slogdet(Primitive):
         return number, number
 
     flops = cubes(2 / 3)
+    blas = True
 
     def numpy(x):
         return np.linalg.slogdet(x)

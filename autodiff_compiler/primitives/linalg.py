@@ -72,6 +72,7 @@ class Matmul(Primitive):
         return tensor(a.dtype, (*a.shape[:-1], b.shape[-1]))
 
     flops = lambda a, b: 2 * size_of_type(a) * b.shape[-1]
+    blas = True
 
     def numpy(a, b):
         return np.matmul(a, b)

@@ -124,6 +124,7 @@ class Geqrf(Primitive):
         return x, tensor(x.dtype, (*x.shape[:-2], min(m, n)))
 
     flops = cubes(4 / 3)
+    blas = True
 
     def numpy(x):
         packed, factors = np.linalg.qr(x, "raw")

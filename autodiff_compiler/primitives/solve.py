@@ -98,6 +98,7 @@ class Solve(Primitive):
         return b
 
     flops = lambda a, b: cubes(2 / 3)(a) + 2 * size_of_type(a) * b.shape[-1]
+    blas = True
 
     def numpy(a, b):
         return attempted(np.linalg.solve, a, b)
@@ -159,6 +160,7 @@ class TriangularSolve(Primitive):
         return b
 
     flops = lambda a, b, **_: size_of_type(a) * b.shape[-1]
+    blas = True
 
     def numpy(a, b, *, lower, transpose, unit):
         from scipy.linalg.blas import get_blas_funcs
@@ -228,6 +230,7 @@ class Inverse(Primitive):
         return x
 
     flops = cubes(2)
+    blas = True
 
     def numpy(x):
         return attempted(np.linalg.inv, x)
@@ -292,6 +295,7 @@ class Pinv(Primitive):
         return tensor(x.dtype, (*x.shape[:-2], x.shape[-1], x.shape[-2]))
 
     flops = cubes(16)
+    blas = True
 
     def numpy(x, *, atol, rtol, hermitian):
         return attempted(pseudo_inverse, x, atol=atol, rtol=rtol, hermitian=hermitian)
@@ -356,6 +360,7 @@ class Lstsq(Primitive):
         return tensor(a.dtype, (*a.shape[:-2], a.shape[-1], b.shape[-1]))
 
     flops = cubes(16)
+    blas = True
 
     def numpy(a, b, *, rtol):
         return attempted(least_squares, a, b, rtol=rtol)
@@ -395,6 +400,7 @@ class Expm(Primitive):
         return x
 
     flops = cubes(20)
+    blas = True
 
     def numpy(x):
         from scipy.linalg import expm
@@ -424,6 +430,7 @@ class ExpmFrechet(Primitive):
         return same_type(x, e)
 
     flops = cubes(60)
+    blas = True
 
     def numpy(x, e):
         from scipy.linalg import expm

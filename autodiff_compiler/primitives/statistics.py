@@ -40,6 +40,9 @@ class EuclideanNorm(Primitive):
     def infer(x: TensorType, *, axes: Ints, keepdims: bool = False):
         return tensor(float_unary(x).dtype, reduced_shape(x.shape, axes, keepdims))
 
+    flops = lambda x, **_: 2 * size_of_type(x)
+    blas = True
+
     def numpy(x, *, axes, keepdims):
         if len(axes) < x.ndim:
             return np.sqrt(np.add.reduce(np.square(x), axis=axes, keepdims=keepdims))

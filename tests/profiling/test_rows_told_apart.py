@@ -109,7 +109,7 @@ def test_slow_products_of_several_threads_have_a_note(monkeypatch, said, threads
         setattr(row, name, value)
     notes = notes_of([row])
     assert bool(notes) == said
-    assert not said or ("3 % of the limit on 4 threads" in notes[0] and "OPENBLAS_NUM_THREADS=1" in notes[0])
+    assert not said or ("3 % of the limit on 4 threads" in notes[0] and "set_context(num_threads=1)" in notes[0])
 
 
 def test_the_threads_of_blas_are_those_that_the_environment_asks_for():

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from ... import escape
+from ...blas import products
 from ...ir.core import Function, Module, Op, Value
 from ...ir.types import TensorType
 from ...ir.undefined import undefined_values
@@ -74,7 +75,7 @@ class NumpyProgram:
         linecache.cache[self.filename] = (len(source), None, source.splitlines(keepends=True), self.filename)
         weakref.finalize(self, _gone.append, self.filename)
         self.namespace: dict[str, Any] = {"__name__": entry, "__file__": self.filename}
-        self.namespace |= {"CONSTANTS": arrays, "CALLABLES": callables, "BLOCKS": BLOCKS}
+        self.namespace |= {"CONSTANTS": arrays, "CALLABLES": callables, "BLOCKS": BLOCKS, "PRODUCTS": products}
         if laps is not None:
             self.namespace |= {"CLOCK": laps.began, "LAP": laps.lap, "RUNS": laps.counts}
         exec(compile(source, self.filename, "exec", dont_inherit=True), self.namespace)

@@ -31,7 +31,7 @@ class ModuleCode:
         #: Constants that are too large to be written: kept beside the source.
         self.arrays: dict[str, Any] = {}
         self.constants: dict[str, tuple[Var, ast.expr]] = {}
-        self.uses_callables = self.uses_scratch = False
+        self.uses_callables = self.uses_scratch = self.uses_products = False
         #: what reads the clock between its statements, if somebody asks what they take
         self.laps: Laps | None = None
         #: The arguments of the entry that it writes results over.

@@ -9,7 +9,9 @@ import re
 from collections.abc import Iterable
 
 from ... import escape
-from ...ir.core import Module
+from ...blas import SINGLE
+from ...ir.core import Module, Op
+from ...primitives.flops import flops_of
 from ...source import Loc, line_of
 from .module_code import ModuleCode
 from .program import Branch, Exit, FunctionCode, Loop, Node, Step, nodes_of
@@ -17,7 +19,7 @@ from .syntax import Var, printed, tuple_expr, variables
 
 __all__ = ["Namer", "module_text"]
 
-_OF_PROGRAMS = ("BLOCKS", "CONSTANTS", "CALLABLES", "CLOCK", "LAP", "RUNS")
+_OF_PROGRAMS = ("BLOCKS", "CONSTANTS", "CALLABLES", "CLOCK", "LAP", "PRODUCTS", "RUNS")
 _TAKEN = {*keyword.kwlist, *dir(builtins), "np", "ml_dtypes", "scipy", *_OF_PROGRAMS}
 
 
@@ -57,6 +59,7 @@ def module_text(code: ModuleCode, module: Module) -> str:
     if sources:
         parts.append("from __future__ import annotations")  # those of printed functions need not exist here
     parts.append("\n".join(sorted(code.support.imports.values())))
+    code.uses_products = any("with PRODUCTS(" in text for text in functions)
     bound = _bound_outside(code, module)
     if bound:
         parts.append(bound)
@@ -129,6 +132,11 @@ def _bound_outside(code: ModuleCode, module: Module) -> str:
         ]
     if code.uses_scratch:
         lines += ['if "BLOCKS" not in globals():  # memory that calls hand on to the next ones', "    BLOCKS = []"]
+    if code.uses_products:
+        lines += [
+            'if "PRODUCTS" not in globals():  # so many operations by BLAS: here with as many threads as it likes',
+            "    from contextlib import nullcontext as PRODUCTS",
+        ]
     if code.laps is not None:
         lines += [
             'if "LAP" not in globals():  # what measures the parts of the program',
@@ -219,7 +227,10 @@ class _Writer:
             if isinstance(node, Step):
                 binds = isinstance(node.node, ast.Delete)  # for Python, `del x` makes x a local variable
                 self._segment.note((var, stored or binds) for var, stored in variables(node.node))
-                self._line(depth, printed(node.node), node.loc)
+                counted = max(map(operations, node.ops), default=0)
+                if counted:
+                    self._line(depth, f"with PRODUCTS({counted}):", None)
+                self._line(depth + bool(counted), printed(node.node), node.loc)
                 continue
             self._segment.note((var, False) for var in node.reads)
             if isinstance(node, Exit):
@@ -252,6 +263,12 @@ class _Writer:
         part = _Segment(self._namer.name("part"), body)
         self._segments.append(part)
         self._line(depth, f"{part.name}()", None)
+
+
+def operations(op: Op) -> int:
+    """Those that BLAS does for an op, if they may be worth more than a thread; else 0."""
+    found = flops_of(op) if op.defn.blas else 0
+    return found if found > SINGLE else 0
 
 
 def _vacant(node: Node) -> bool:
