@@ -18,6 +18,7 @@ from ...dtypes import DType, bfloat16, float16, float32, uint8
 from ...ir.core import Op, Value
 from ...ir.types import tensor
 from .emit import Int, Reg, i64
+from .interrupts import burn_inside, is_long, with_fuel
 from .lanes import Kernels, Lane, NotNativeError, joined
 from .lower import OPS, Lowering
 from .nests import Nest
@@ -133,9 +134,20 @@ class _Correlation:
     """Sums over channels and taps of an image's elements times weights [groups, lines, channels, taps]."""
 
     def __init__(
-        self, low: Lowering, image: _Image, weights: Array, taps: Sequence[tuple[int, int]], target: Array
+        self,
+        low: Lowering,
+        image: _Image,
+        weights: Array,
+        taps: Sequence[tuple[int, int]],
+        target: Array,
+        *,
+        looks: bool,
     ) -> None:
-        """`taps`: which weight, and where its element lies; `target` [samples, groups * lines, ...], in C order."""
+        """`taps`: which weight, and where its element lies; `target` [samples, groups * lines, ...], in C order.
+
+        `looks`: at signals, after some lines.
+        """
+        self.looks = looks
         self.low, self.image, self.weights, self.taps, self.target = low, image, weights, taps, target
         self.counts = target.shape[2:]
         self.groups, self.lines, self.channels, self.all_taps = weights.shape
@@ -152,6 +164,8 @@ class _Correlation:
         low, size = self.low, self.size
         sums = low.array(tensor(self.dtype, (self.block * self.positions,)))
         nest = self.nest = Nest(low, [self.image.array, self.weights, sums, self.target])
+        if self.looks:
+            with_fuel(nest)
         plane = self.image.plane * size
         out, samples = prod(self.counts) * size, self.target.shape[0]
         own = [self.channels * plane, self.lines * self.channels * self.all_taps * size, self.lines * out]
@@ -214,6 +228,8 @@ class _Correlation:
                     k.store(Lane(k, totals[r * self.vectors + n], self.dtype), place)
 
         text.repeated(0, self.positions, self.vectors * self.width, positions)
+        if self.looks:
+            burn_inside(self.nest, self.positions * count * self.channels * len(self.taps) // self.width)
         shape = (count, *([self.rows] if len(self.counts) > 1 else []), *self.counts[1:-1])
         steps = row_major(self.image.pitches, size)[: len(shape) - 1]
         out = row_major(self.counts, size)[: len(shape) - 1]
@@ -250,8 +266,8 @@ def _conv(low: Lowering, op: Op) -> None:
         raise NotNativeError("a convolution of nothing")
     image = _image(low, x, found.before, found.pitches(), found.stride, slack=_slack(low))
     weights = _weights(low, w, found, turned=False)
-    taps = list(enumerate(found.offsets(image)))
-    _given(low, op, lambda target: _Correlation(low, image, weights, taps, target).write())
+    taps, looks = list(enumerate(found.offsets(image))), is_long(low, op)
+    _given(low, op, lambda target: _Correlation(low, image, weights, taps, target, looks=looks).write())
 
 
 def _weights(low: Lowering, w: Value, found: _Windows, *, turned: bool) -> Array:
@@ -292,7 +308,7 @@ def _conv_input(low: Lowering, op: Op) -> None:
     pitches = [n + b + max(0, *e) for n, b, e in zip(most, before, ends, strict=True)]
     image = _image(low, g, before, pitches, [1] * len(pitches), slack=_slack(low))
     weights = _weights(low, w, found, turned=True)
-    steps = row_major(image.pitches, 1)
+    steps, looks = row_major(image.pitches, 1), is_long(low, op)
 
     def write(target: Array) -> None:
         for remainders in itertools.product(*map(range, found.stride)):
@@ -310,7 +326,7 @@ def _conv_input(low: Lowering, op: Op) -> None:
                     taps.append((number, sum((x + b) * step for x, b, step in zip(known, before, steps, strict=True))))
             made = place if place.contiguous else low.array(place.type)
             if taps:
-                _Correlation(low, image, weights, taps, made).write()
+                _Correlation(low, image, weights, taps, made, looks=looks).write()
             else:
                 fill(low, made, 0)
             if made is not place:
@@ -340,7 +356,8 @@ def _conv_filter(low: Lowering, op: Op) -> None:
     mask = constant_array(low, tensor(uint8, packed.shape), packed)
 
     def write(target: Array) -> None:
-        _Filters(low, found, int(x.shape[0]), image, above, mask, target, positions).write()  # type: ignore[arg-type]
+        samples: Any = x.shape[0]
+        _Filters(low, found, samples, image, above, mask, target, positions, looks=is_long(low, op)).write()
 
     _given(low, op, write)
 
@@ -358,8 +375,11 @@ class _Filters:
         mask: Array,
         target: Array,
         positions: int,
+        *,
+        looks: bool,
     ) -> None:
-        self.samples = samples
+        """`looks`: at signals, after a channel."""
+        self.samples, self.looks = samples, looks
         self.low, self.image, self.above, self.target, self.positions = low, image, above, target, positions
         self.dtype, self.size = target.dtype, target.dtype.itemsize
         self.width = low.machine.vector_bytes // self.size
@@ -367,6 +387,8 @@ class _Filters:
         self.lines = target.shape[0] // found.groups
         self.offsets = found.offsets(image)
         self.nest = Nest(low, [image.array, above.array, mask, target])
+        if looks:
+            with_fuel(self.nest)
         budget = _registers(low) + 3
         self.together = -(-self.taps // -(-self.taps // (budget // 2)))
         self.block = min(self.lines, budget // self.together, _LINES)
@@ -396,6 +418,8 @@ class _Filters:
                 to = text.at(target, text.mul(c, self.taps * self.size))
                 for tap in range(0, self.taps, self.together):
                     self._sums(image, above, to, range(tap, min(tap + self.together, self.taps)), count, line)
+                if self.looks:
+                    burn_inside(self.nest, self.samples * self.positions * count * self.taps // self.width)
 
             text.repeated(0, self.channels, 1, channel)
 

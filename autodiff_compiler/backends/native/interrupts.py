@@ -1,26 +1,37 @@
 """Loops that take long look at signals now and then, and let other threads run.
 
 A register counts the estimated nanoseconds until the next look, the fuel.  It goes from trip to trip, and on from one
-loop to the next, so that many short loops look as often as one long one.
+loop to the next, so that many short loops look as often as one long one.  Products and convolutions that take very
+long look between their tiles: those of a function of their own keep fuel of their own.
 """
 
 from __future__ import annotations
+
+from typing import TYPE_CHECKING
 
 from ...ir.core import Block, Op
 from ...ir.types import TensorType
 from ...primitives.control import known_trips
 from ...primitives.flops import flops_of
-from .emit import Reg, i64
+from .emit import Reg, Text, i64
 from .formulas import has_formula
 from .lower import OPS, Lowering
 from .values import size_of
 
-__all__ = ["burn", "cost_of", "has_loops", "is_short"]
+if TYPE_CHECKING:
+    from .nests import Nest
+
+__all__ = ["burn", "burn_inside", "cost_of", "has_loops", "is_long", "is_short", "with_fuel"]
 
 #: Nanoseconds of estimated work between two looks at signals.
 _PATIENCE = 10_000_000
 #: Loops of less estimated work do not look.
 _SHORT = 100_000
+#: Ops without loops of the program's own look from that much estimated work on: programs that look are entered more
+#: slowly, and states that are written before the last look lie beside their old versions.
+_LONG = 100_000_000
+#: Ops that go over tiles.
+_TILED = frozenset({"matmul", "conv", "conv_input", "conv_filter"})
 
 _POLL = """define internal i32 @poll() noinline cold {
   %state = call i32 @PyGILState_Ensure()
@@ -49,7 +60,7 @@ def has_loops(low: Lowering, block: Block) -> bool:
     known = low.looping.get(block)
     if known is None:
         known = low.looping[block] = any(
-            op.defn.name in ("while", "scan", "call") or any(has_loops(low, inner) for inner in op.blocks)
+            op.defn.name in ("while", "scan", "call") or is_long(low, op) or any(has_loops(low, inner) for inner in op.blocks)
             for op in block.ops
         )
     return known
@@ -84,10 +95,35 @@ def is_short(trips: int | None, cost: int) -> bool:
     return trips is not None and trips * cost <= _SHORT
 
 
+def is_long(low: Lowering, op: Op) -> bool:
+    """Whether an op takes so long that it looks, if it is one that can."""
+    return op.defn.name in _TILED and _cost_of(op, low.machine.vector_bytes) >= _LONG
+
+
 def burn(low: Lowering, cost: int) -> None:
     """At the end of a trip that took so many nanoseconds: looks at signals if it is time to."""
-    text = low.text
-    left = text.make("i64", f"sub {low.fuel}, {max(1, cost)}")
+    low.fuel = _burnt(low, low.text, low.fuel, cost)
+
+
+_FUEL = Reg("%fuel", "ptr")
+
+
+def with_fuel(nest: Nest) -> Nest:
+    """A function of its own that nothing is written of yet, with fuel."""
+    nest.text.do(f"{_FUEL.text} = alloca i64, align 8")
+    nest.text.store(i64(_PATIENCE), _FUEL, 8)
+    return nest
+
+
+def burn_inside(nest: Nest, cost: int) -> None:
+    """At the end of a tile in a function `with_fuel`: the same."""
+    text, fuel = nest.text, _FUEL
+    text.store(_burnt(nest.low, text, text.load("i64", fuel, 8), cost), fuel, 8)
+
+
+def _burnt(low: Lowering, text: Text, fuel: Reg, cost: int) -> Reg:
+    """The fuel that is left: all of it where signals were looked at."""
+    left = text.make("i64", f"sub {fuel}, {max(1, cost)}")
     text.needs["poll"] = _POLL
     text.declares |= _DECLARES
     low.polls = True
@@ -98,4 +134,5 @@ def burn(low: Lowering, cost: int) -> None:
         text.leave_if(text.make("i1", f"icmp ne {failed}, 0"))
         return [i64(_PATIENCE)]
 
-    (low.fuel,) = text.branch(text.make("i1", f"icmp slt {left}, 0"), look, lambda: [left], rare=True)
+    (found,) = text.branch(text.make("i1", f"icmp slt {left}, 0"), look, lambda: [left], rare=True)
+    return found

@@ -7,7 +7,7 @@ from math import prod
 from typing import TYPE_CHECKING
 
 from ...dtypes import DType
-from .emit import Int, Reg, Text
+from .emit import LEAVE, Int, Reg, Text
 from .lanes import Kernels
 from .values import Array
 
@@ -38,14 +38,25 @@ class Nest:
         return self.low.machine.vector_bytes // max(4, *(d.itemsize for d in dtypes))
 
     def call(self) -> None:
-        """The function is complete: the driver calls it."""
-        low = self.low
-        self.text.ret()
+        """The function is complete: the driver calls it, and ends where it was left early."""
+        low, leaves = self.low, self.text.leaves
+        result = "i32" if leaves else "void"
+        if leaves:
+            self.text.head = self.text.head.replace(" void ", " i32 ", 1)
+            self.text.ret("i32 0")
+            self.text.enter(LEAVE)
+            self.text.ret("i32 1")
+        else:
+            self.text.ret()
         low.kernels.append(self.text)
         for array in self.arrays:
             low.touch(array)
         places = [low.text.at(a.base, a.offset) for a in self.arrays]
-        low.text.do(f"call void @{self.text.name}({', '.join(map(str, places))})")
+        call = f"call {result} @{self.text.name}({', '.join(map(str, places))})"
+        if leaves:
+            low.text.leave_if(low.text.make("i1", f"icmp ne {low.text.make('i32', call)}, 0"))
+        else:
+            low.text.do(call)
 
     def over(
         self,

@@ -12,7 +12,8 @@ from ...dtypes import DType, bfloat16, float16, float32, float64
 from ...ir.core import Op
 from ...ir.types import TensorType, tensor
 from .blas import SMALL_PRODUCT, gemm
-from .emit import Int, Reg, float_text
+from .emit import Int, Reg, float_text, i64
+from .interrupts import burn, burn_inside, is_long, with_fuel
 from .lanes import Kernels, Lane, NotNativeError, joined
 from .lower import OPS, Lowering
 from .nests import Nest
@@ -22,6 +23,8 @@ __all__: list[str] = []
 
 #: For rows fewer than this a transposed right operand is read as it lies, so many columns at a time.
 _FEW_ROWS, _COLUMNS = 4, 4
+#: Multiplications of the library between two looks at signals: some tenths of a second.
+_TILE = 1 << 33
 
 
 def _matmul(low: Lowering, op: Op) -> None:
@@ -53,7 +56,7 @@ def _matmul(low: Lowering, op: Op) -> None:
     rows = made.shape[-2]
     if right.strides[-1] != wide.itemsize and right.shape[-1] > 1 and not _dots(left, right, rows):
         right = _ordered(low, right)
-    _Product(low, left, right, made).write()
+    _Product(low, left, right, made, looks=is_long(low, op)).write()
     if wide is not dtype:
         low.copy_array(result, target)
 
@@ -106,8 +109,9 @@ def _ordered(low: Lowering, x: Array) -> Array:
 class _Product:
     """Writes the loops of one product."""
 
-    def __init__(self, low: Lowering, a: Array, b: Array, c: Array) -> None:
-        self.low, self.a, self.b, self.c = low, a, b, c
+    def __init__(self, low: Lowering, a: Array, b: Array, c: Array, *, looks: bool = False) -> None:
+        """`looks`: at signals, after a matrix."""
+        self.low, self.a, self.b, self.c, self.looks = low, a, b, c, looks
         self.m, self.k, self.n = c.shape[-2], a.shape[-1], c.shape[-1]
         self.dtype = c.dtype
         lanes = low.machine.vector_bytes // max(4, self.dtype.itemsize)
@@ -121,6 +125,7 @@ class _Product:
     def write(self) -> None:
         """The product in a function of its own."""
         nest = Nest(self.low, [self.a, self.b, self.c])
+        self.nest = with_fuel(nest) if self.looks else nest
         self.text = nest.text
         batch = [
             (d, [x.strides[i] for x in (self.a, self.b, self.c)]) for i, d in enumerate(self.c.shape[:-2]) if d != 1
@@ -134,6 +139,9 @@ class _Product:
     ) -> None:
         if not batch:
             one(self, at)
+            if self.looks:
+                lanes = self.low.machine.vector_bytes // self.dtype.itemsize
+                burn_inside(self.nest, self.m * self.n * self.k // lanes)
             return
         size, strides = batch[0]
 
@@ -260,26 +268,50 @@ def _by_library(low: Lowering, op: Op) -> None:
     letter = "s" if dtype is float32 else "d"
     function = text.make("ptr", f"load ptr, ptr {low.context.place(letter + 'gemm')}, align 8")
     m, k, n = c.shape[-2], a.shape[-1], c.shape[-1]
+    looks, lanes = is_long(low, op), low.machine.vector_bytes // dtype.itemsize
+    rows = _rows_of_tile(m, n, k) if looks else m
     strides = [x.strides[:-2] for x in (a, b, c)]
 
     def product(places: list[Reg]) -> None:
         (ta, lda), (tb, ldb) = _leading(a), _leading(b)
         one, zero = float_text(1.0), float_text(0.0)
-        sizes = f"i64 {m}, i64 {n}, i64 {k}, {real} {one}, {places[0]}, i64 {lda}, {places[1]}, i64 {ldb}"
-        text.do(f"call void {function.text}(i32 101, i32 {ta}, i32 {tb}, {sizes}, {real} {zero}, {places[2]}, i64 {n})")
+
+        def tile(i: Int) -> None:
+            count = text.call("i64", "llvm.smin.i64", i64(rows), text.sub(i64(m), i)) if m % rows else i64(rows)
+            at_a, at_c = (text.at(p, text.mul(i, x.strides[-2])) for p, x in ((places[0], a), (places[2], c)))
+            sizes = f"{count}, i64 {n}, i64 {k}, {real} {one}, {at_a}, i64 {lda}, {places[1]}, i64 {ldb}"
+            text.do(f"call void {function.text}(i32 101, i32 {ta}, i32 {tb}, {sizes}, {real} {zero}, {at_c}, i64 {n})")
+            if looks:
+                burn(low, rows * n * k // lanes)
+
+        repeated(m, rows, tile)
+
+    def repeated(stop: int, step: int, body: Callable[[Int], None]) -> None:
+        """Body for each step, with the fuel until the next look."""
+
+        def trip(i: Int, fuel: list[Reg]) -> list[Reg]:
+            low.fuel = fuel[0]
+            body(i)
+            return [low.fuel]
+
+        (low.fuel,) = text.loop(0, stop, step, [low.fuel], trip)
 
     def batched(axis: int, places: list[Reg]) -> None:
         if axis == len(c.shape) - 2:
             product(places)
             return
-
-        def trip(i: Int, _: list[Reg]) -> list[Reg]:
-            batched(axis + 1, [text.at(p, text.mul(i, s[axis])) for p, s in zip(places, strides, strict=True)])
-            return []
-
-        text.loop(0, c.shape[axis], 1, [], trip)
+        repeated(
+            c.shape[axis],
+            1,
+            lambda i: batched(axis + 1, [text.at(p, text.mul(i, s[axis])) for p, s in zip(places, strides, strict=True)]),
+        )
 
     batched(0, [text.at(x.base, x.offset) for x in (a, b, c)])
+
+
+def _rows_of_tile(m: int, n: int, k: int) -> int:
+    """How many rows of a product are computed between two looks at signals: all, or enough for the library."""
+    return min(m, max(256, _TILE // (n * k)))
 
 
 def _leading(x: Array) -> tuple[int, int]:

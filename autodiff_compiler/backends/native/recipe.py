@@ -60,7 +60,7 @@ class Recipe:
         python = bool(low.hosts) or low.polls
         touched = low.frame_bytes + sum(a.nbytes for a in (*arguments, *results))
         # others must not see a state that is half written; who says that a guard is gone holds the lock
-        alone = not python and not low.versions.next_of and not low.poisoned
+        alone = not low.hosts and not low.versions.next_of and not low.poisoned
         signature = Signature(
             arguments,
             results,
