@@ -14,11 +14,12 @@ import ctypes
 import os
 import sys
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
-from typing import Any
+from threading import get_ident
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -54,19 +55,29 @@ STAT = ctypes.create_string_buffer(b"/proc/stat")
 class State(ctypes.Structure):
     """What Python and machine code share: who changes the number of threads, and how busy the machine is."""
 
-    _fields_ = (
-        ("python", ctypes.c_int64),  # whether Python has the claim
-        ("native", ctypes.c_int64),  # whether machine code has it
-        ("before", ctypes.c_int64),  # what the library's number was, if machine code changed it; else 0
-        ("during", ctypes.c_int64),  # what machine code changed it to
-        ("most", ctypes.c_int64),  # the setting `num_threads`
-        ("cores", ctypes.c_int64),  # of the machine
-        ("tick", ctypes.c_int64),  # nanoseconds of what `STAT` counts
-        ("when", ctypes.c_int64),  # when the machine was looked at last, in nanoseconds; 0: never
-        ("worked", ctypes.c_int64),  # how long all cores had worked by then, in nanoseconds
-        ("own", ctypes.c_int64),  # how long this process had
-        ("free", ctypes.c_int64),  # how many cores this process may take to be its own
-    )
+    #: whether Python has the claim
+    python: int
+    #: whether machine code has it
+    native: int
+    #: what the library's number was, if machine code changed it; else 0
+    before: int
+    #: what machine code changed it to
+    during: int
+    #: the setting `num_threads`
+    most: int
+    #: of the machine
+    cores: int
+    #: nanoseconds of what `STAT` counts
+    tick: int
+    #: when the machine was looked at last, in nanoseconds; 0: never
+    when: int
+    #: how long all cores had worked by then, in nanoseconds
+    worked: int
+    #: how long this process had
+    own: int
+    #: how many cores this process may take to be its own
+    free: int
+    _fields_: ClassVar = [(name, ctypes.c_int64) for name in __annotations__]
 
 
 def _available() -> int:
@@ -88,7 +99,7 @@ _OWN_THREADS = 1
 class Library:
     """An OpenBLAS that this process has loaded, with threads of its own."""
 
-    def __init__(self, handle: Any, get: Any, set: Any) -> None:
+    def __init__(self, handle: Any, get: Callable[[], int], set: Callable[[int], None]) -> None:
         self.handle, self.get, self.set = handle, get, set
 
     @classmethod
@@ -106,6 +117,11 @@ class Library:
             return None
         set.argtypes, set.restype = [ctypes.c_int], None
         return cls(handle, get, set)
+
+    @property
+    def address(self) -> int:
+        """Where its functions are: files that are linked against a library find those of it, too."""
+        return ctypes.cast(self.get, ctypes.c_void_p).value or 0  # type: ignore[arg-type]
 
     def gemm(self, letter: str) -> int | None:
         """The address of `cblas_?gemm` (`letter` s or d) with 64-bit sizes; None where it has none."""
@@ -146,7 +162,7 @@ def _libraries(scipy: bool) -> tuple[Library, ...]:
     for path in files(scipy):
         library = Library.at(path)
         if library is not None:
-            found.setdefault(ctypes.cast(library.get, ctypes.c_void_p).value or 0, library)
+            found.setdefault(library.address, library)
     return tuple(found.values())
 
 
@@ -193,18 +209,22 @@ class products:
     """Within it the libraries use as many threads as so many operations are worth, where nobody else has said.
 
     An interrupt may come between any two steps: what is to be undone is noted before it is done, and undone twice
-    without harm.
+    without harm.  One that comes when `__exit__` has just been entered is made good by the next product of the thread.
     """
 
     def __init__(self, operations: int) -> None:
-        self._operations = operations
+        self._operations, self._thread = operations, get_ident()
         self._changed: list[tuple[Library, int, int]] = []
 
     def __enter__(self) -> None:
         if self._operations <= SINGLE:
             return
         try:
-            if _claims.setdefault(0, self) is self:
+            claim = _claims.setdefault(0, self)
+            if claim is not self and claim._thread == self._thread:  # left behind, or of what a signal interrupts
+                claim._leave()
+                claim = _claims.setdefault(0, self)
+            if claim is self:
                 STATE.python = 1
                 if not STATE.native:
                     self._lower()
@@ -221,8 +241,6 @@ class products:
                 library.set(number)
 
     def __exit__(self, *_: object) -> None:
-        if self._operations <= SINGLE:
-            return
         try:
             self._leave()
         except BaseException:

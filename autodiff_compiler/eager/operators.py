@@ -167,7 +167,7 @@ def _fast_matmul(general: Callable[..., Any]) -> Callable[..., Any]:
             return general(x, y)
         work = 2 * a.size * b.shape[1]
         try:
-            if work <= SINGLE or (work <= SINGLE_OF_MATRICES and 1 < a.shape[0] and 1 < b.shape[1]):
+            if work <= SINGLE or (work <= SINGLE_OF_MATRICES and a.shape[0] > 1 and b.shape[1] > 1):
                 out = state.quiet(np.matmul, a, b)
             else:
                 with products(work):

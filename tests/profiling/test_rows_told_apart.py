@@ -115,7 +115,7 @@ def test_slow_products_of_several_threads_have_a_note(monkeypatch, said, threads
 def test_the_threads_of_blas_are_those_that_the_environment_asks_for():
     """NumPy's own report of its library is the witness that it is OpenBLAS."""
     config = str(np.show_config(mode="dicts")["Build Dependencies"]["blas"]["name"])
-    code = "from autodiff_compiler.backends.native.blas import threads; print(threads())"
+    code = "from autodiff_compiler.blas import threads; print(threads())"
     environment = {**os.environ, "OPENBLAS_NUM_THREADS": "1"}
     done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
     assert done.stdout == "1\n"

@@ -40,8 +40,13 @@ def functions() -> Loaded:
     """``sgemm`` and ``dgemm`` as C has them, and ``i64 free_cores()``: what `blas.products` does, in machine code."""
     library, libc = gemm_library(), ctypes.CDLL(None)
     assert library is not None
-    text = _CLOCK + _FREE_CORES + "".join(
-        _GEMM.replace("<letter>", letter).replace("<real>", real) for letter, real in (("s", "float"), ("d", "double"))
+    text = (
+        _CLOCK
+        + _FREE_CORES
+        + "".join(
+            _GEMM.replace("<operands>", _OPERANDS).replace("<letter>", letter).replace("<real>", real)
+            for letter, real in (("s", "float"), ("d", "double"))
+        )
     )
     numbers = {
         "MONOTONIC": time.CLOCK_MONOTONIC, "PROCESS": time.CLOCK_PROCESS_CPUTIME_ID, "FRESH": FRESH,
@@ -178,9 +183,13 @@ found:
 }
 """
 
+_OPERANDS = (
+    "i32 %order, i32 %ta, i32 %tb, i64 %m, i64 %n, i64 %k, <real> %alpha, "
+    "ptr %a, i64 %lda, ptr %b, i64 %ldb, <real> %beta, ptr %c, i64 %ldc"
+)
 #: It has the claim of machine code while it has changed something, which it has not where Python has its own.
 _GEMM = """
-define void @<letter>gemm(i32 %order, i32 %ta, i32 %tb, i64 %m, i64 %n, i64 %k, <real> %alpha, ptr %a, i64 %lda, ptr %b, i64 %ldb, <real> %beta, ptr %c, i64 %ldc) noinline {
+define void @<letter>gemm(<operands>) noinline {
 start:
   %gemm = load ptr, ptr <@<letter>gemm>
   %state = load ptr, ptr <@state>
@@ -223,7 +232,7 @@ change:
   store i64 %threads, ptr %during.at
   store i64 %before.wide, ptr %before.at
   call void %set(i32 %number)
-  call void %gemm(i32 %order, i32 %ta, i32 %tb, i64 %m, i64 %n, i64 %k, <real> %alpha, ptr %a, i64 %lda, ptr %b, i64 %ldb, <real> %beta, ptr %c, i64 %ldc)
+  call void %gemm(<operands>)
   %after = call i32 %get()
   %same = icmp eq i32 %after, %number
   br i1 %same, label %undo, label %done
@@ -238,7 +247,7 @@ leave:
   store atomic i64 0, ptr %native.at seq_cst, align 8
   br label %plain
 plain:
-  call void %gemm(i32 %order, i32 %ta, i32 %tb, i64 %m, i64 %n, i64 %k, <real> %alpha, ptr %a, i64 %lda, ptr %b, i64 %ldb, <real> %beta, ptr %c, i64 %ldc)
+  call void %gemm(<operands>)
   ret void
 }
 """

@@ -60,7 +60,9 @@ def has_loops(low: Lowering, block: Block) -> bool:
     known = low.looping.get(block)
     if known is None:
         known = low.looping[block] = any(
-            op.defn.name in ("while", "scan", "call") or is_long(low, op) or any(has_loops(low, inner) for inner in op.blocks)
+            op.defn.name in ("while", "scan", "call")
+            or is_long(low, op)
+            or any(has_loops(low, inner) for inner in op.blocks)
             for op in block.ops
         )
     return known

@@ -13,7 +13,7 @@ from ...ir.core import Op
 from ...ir.types import TensorType, tensor
 from .blas import SMALL_PRODUCT, gemm
 from .emit import Int, Reg, float_text, i64
-from .interrupts import burn, burn_inside, is_long, with_fuel
+from .interrupts import burn, is_long
 from .lanes import Kernels, Lane, NotNativeError, joined
 from .lower import OPS, Lowering
 from .nests import Nest
@@ -56,7 +56,7 @@ def _matmul(low: Lowering, op: Op) -> None:
     rows = made.shape[-2]
     if right.strides[-1] != wide.itemsize and right.shape[-1] > 1 and not _dots(left, right, rows):
         right = _ordered(low, right)
-    _Product(low, left, right, made, looks=is_long(low, op)).write()
+    _Product(low, left, right, made).write()
     if wide is not dtype:
         low.copy_array(result, target)
 
@@ -109,9 +109,8 @@ def _ordered(low: Lowering, x: Array) -> Array:
 class _Product:
     """Writes the loops of one product."""
 
-    def __init__(self, low: Lowering, a: Array, b: Array, c: Array, *, looks: bool = False) -> None:
-        """`looks`: at signals, after a matrix."""
-        self.low, self.a, self.b, self.c, self.looks = low, a, b, c, looks
+    def __init__(self, low: Lowering, a: Array, b: Array, c: Array) -> None:
+        self.low, self.a, self.b, self.c = low, a, b, c
         self.m, self.k, self.n = c.shape[-2], a.shape[-1], c.shape[-1]
         self.dtype = c.dtype
         lanes = low.machine.vector_bytes // max(4, self.dtype.itemsize)
@@ -125,7 +124,6 @@ class _Product:
     def write(self) -> None:
         """The product in a function of its own."""
         nest = Nest(self.low, [self.a, self.b, self.c])
-        self.nest = with_fuel(nest) if self.looks else nest
         self.text = nest.text
         batch = [
             (d, [x.strides[i] for x in (self.a, self.b, self.c)]) for i, d in enumerate(self.c.shape[:-2]) if d != 1
@@ -139,9 +137,6 @@ class _Product:
     ) -> None:
         if not batch:
             one(self, at)
-            if self.looks:
-                lanes = self.low.machine.vector_bytes // self.dtype.itemsize
-                burn_inside(self.nest, self.m * self.n * self.k // lanes)
             return
         size, strides = batch[0]
 
@@ -277,7 +272,7 @@ def _by_library(low: Lowering, op: Op) -> None:
         one, zero = float_text(1.0), float_text(0.0)
 
         def tile(i: Int) -> None:
-            count = text.call("i64", "llvm.smin.i64", i64(rows), text.sub(i64(m), i)) if m % rows else i64(rows)
+            count = text.call("i64", "llvm.smin.i64", i64(rows), text.whole(text.sub(m, i))) if m % rows else i64(rows)
             at_a, at_c = (text.at(p, text.mul(i, x.strides[-2])) for p, x in ((places[0], a), (places[2], c)))
             sizes = f"{count}, i64 {n}, i64 {k}, {real} {one}, {at_a}, i64 {lda}, {places[1]}, i64 {ldb}"
             text.do(f"call void {function.text}(i32 101, i32 {ta}, i32 {tb}, {sizes}, {real} {zero}, {at_c}, i64 {n})")
@@ -303,7 +298,9 @@ def _by_library(low: Lowering, op: Op) -> None:
         repeated(
             c.shape[axis],
             1,
-            lambda i: batched(axis + 1, [text.at(p, text.mul(i, s[axis])) for p, s in zip(places, strides, strict=True)]),
+            lambda i: batched(
+                axis + 1, [text.at(p, text.mul(i, s[axis])) for p, s in zip(places, strides, strict=True)]
+            ),
         )
 
     batched(0, [text.at(x.base, x.offset) for x in (a, b, c)])

@@ -12,7 +12,8 @@ import time
 import numpy as np
 import pytest
 
-from autodiff_compiler import ops
+import autodiff_compiler as ms
+from autodiff_compiler import TensorSpec, ops
 from autodiff_compiler.backends.native.decompositions import decomposed
 from autodiff_compiler.backends.native.interrupts import cost_of
 from autodiff_compiler.backends.native.machine import machine, why_not
@@ -136,6 +137,66 @@ def test_a_loop_can_be_interrupted_and_leaves_states_as_they_were(name, tmp_path
         finally:
             late.cancel()
             child.kill()
+
+
+def _convolution(x, w):
+    return ops.conv2d(x, w).sum()
+
+
+def _product(x, w):
+    return ops.matmul(x, w).sum()
+
+
+LONG = {
+    "convolution": (_convolution, (400, 64, 32, 32), (64, 64, 3, 3)),
+    "its derivatives": (ms.grad(_convolution, (0, 1)), (150, 64, 32, 32), (64, 64, 3, 3)),
+    "many products": (_product, (400, 256, 256), (400, 256, 256)),
+    "some large products": (_product, (40, 700, 700), (40, 700, 700)),
+    "one product": (_product, (6000, 4000), (4000, 3000)),
+}
+INTERRUPTED = """
+import os, signal, threading, time
+import numpy as np
+import autodiff_compiler as ms
+from tests.backends.native.test_interrupts import LONG
+f, *shapes = LONG["<name>"]
+f = ms.jit(f, backend="native")
+x, w = (ms.Tensor(np.full(shape, 0.5, np.float32)) for shape in shapes)
+f(x, w)
+started = time.monotonic()
+f(x, w)
+whole = time.monotonic() - started
+late = 0
+for delay in (0.1, 0.3):
+    timer = threading.Timer(delay * whole, os.kill, (os.getpid(), signal.SIGINT))
+    started = time.monotonic()
+    timer.start()
+    try:
+        f(x, w)
+        time.sleep(60)
+    except KeyboardInterrupt:
+        late += time.monotonic() - started > 0.9 * whole
+print(late, f(x, w) is not None)
+"""
+
+
+@pytest.mark.parametrize("name", LONG)
+def test_a_long_product_or_convolution_is_interrupted_before_its_end(name):
+    """The bound is generous: the machine may be busy, and one of the two calls may be late."""
+    env = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    command = [sys.executable, "-c", INTERRUPTED.replace("<name>", name)]
+    done = subprocess.run(command, env=env, capture_output=True, text=True, timeout=120)
+    assert (done.stdout, done.stderr) in {("0 True\n", ""), ("1 True\n", "")}
+
+
+@pytest.mark.parametrize("name", LONG)
+def test_which_products_and_convolutions_look(name):
+    """Short ones do not: a program that looks is entered more slowly where it writes states."""
+    f, x, w = LONG[name]
+    run, few = ms.jit(f, backend="native"), 4 if len(x) > 2 else 100
+    for rows, looks in ((x[0], True), (few, False)):
+        shapes = (rows, *x[1:]), (rows, *w[1:]) if len(w) == 3 else w
+        assert ("@poll" in run.lower(*[TensorSpec(shape, ms.float32) for shape in shapes]).code()) is looks
 
 
 def _trips(body):
