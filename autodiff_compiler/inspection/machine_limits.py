@@ -251,7 +251,7 @@ def _fresh() -> float:
 
 
 def _products(backend: str) -> dict[str, float]:
-    """The best of two sizes: for the larger one a library may use threads, which wait long on a busy machine."""
+    """The best of two sizes."""
     found = {}
     for name, dtype in _DTYPES.items():
         speeds = []

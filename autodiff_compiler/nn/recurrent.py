@@ -150,8 +150,7 @@ class LSTMCell(_Step):
 def _kept_turned(weight: Any) -> Any:
     """A turned weight for many steps, in eager code row by row in memory.
 
-    BLAS multiplies small matrices that lie so at once; for others it wakes its threads, and waits for them where other
-    programs have the cores.
+    BLAS multiplies small matrices that lie so at once; others it copies first.
     """
     turned = _turned(weight)
     if isinstance(turned._data, np.ndarray):  # a Tensor of our own: nobody has seen it yet
