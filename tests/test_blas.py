@@ -358,6 +358,72 @@ def test_machine_code_leaves_the_users_one_thread(seen, two):
     assert (seen, two[0].get()) == ([1], 1)
 
 
+#: OpenBLAS hands what its threads are to do to a function of ours, which notes that and lets other threads do it.
+WAKES = """
+import ctypes, threading
+import numpy as np
+import autodiff_compiler as ms
+from autodiff_compiler import Tensor, blas, ops
+library = blas.gemm_library()
+names = [f"{p}openblas_set_threads_callback_function{s}" for p in ("scipy_", "") for s in ("", "64_", "_64")]
+watch = next(filter(None, (getattr(library.handle, name, None) for name in names)), None)
+job = ctypes.CFUNCTYPE(None, ctypes.c_int, ctypes.c_void_p, ctypes.c_int)
+kind = ctypes.CFUNCTYPE(
+    None, ctypes.c_int, job, ctypes.c_int, ctypes.c_size_t, ctypes.c_void_p, ctypes.c_int
+)
+woken = []
+
+@kind
+def noted(sync, do, count, size, data, more):
+    woken.append(count)
+    threads = [threading.Thread(target=do, args=(i, data + i * size, more)) for i in range(count)]
+    [t.start() for t in threads]
+    [t.join() for t in threads]
+
+if watch is None:
+    raise SystemExit(print("no way to see it"))
+library.set(2)
+watch(noted)
+x = np.eye(128, dtype=np.float32)
+assert (x @ x)[0, 0] == 1.0 and woken == [2], woken
+woken.clear()
+
+@ms.jit(backend="numpy")
+def interpreted(x):
+    return ops.matmul(x, x)
+
+@ms.jit(backend="auto")
+def compiled(x):
+    return ops.inverse(ops.matmul(x, x))
+
+SQUARE = [(n, n) for n in (28, 65, 80, 128, 140)]
+rng = np.random.default_rng(0)
+for shape in [*SQUARE, (2, 512), (512, 2), (10, 100), (8, 4096), (1, 9999)]:
+    x, row = Tensor(rng.standard_normal(shape)), Tensor(rng.standard_normal(shape[1]))
+    works = [lambda: x @ x.T, lambda: ops.matmul(x, row), lambda: ops.norm(x), lambda: ops.svd(x), lambda: ops.qr(x)]
+    if shape in SQUARE:
+        works += [lambda: interpreted(x), lambda: compiled(x), lambda: ops.solve(x, x), lambda: ops.eigh(x)]
+    for work in works:
+        work()
+        assert not woken, (shape, works.index(work), woken)
+x = Tensor(rng.standard_normal((290, 290)))
+x @ x, interpreted(x), ms.jit(ops.matmul)(x, x)
+assert not woken, woken
+assert library.get() == 2
+print("nobody")
+"""
+
+
+@openblas
+def test_no_small_work_wakes_a_thread(tmp_path):
+    """The library itself is the witness; a product by NumPy alone, which wakes one, is what it is asked about first."""
+    path = tmp_path / "wakes.py"
+    path.write_text(WAKES)
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    done = subprocess.run([sys.executable, path], env=environment, capture_output=True, text=True, timeout=120)
+    assert (done.stdout, done.stderr) in {("nobody\n", ""), ("no way to see it\n", "")}
+
+
 # ------------------------------------------------------------------------------------------------ the machine
 #: How long cores have worked, ours and all, in the time of the second look, and what is left of 4 cores.
 LOOKS = {

@@ -358,14 +358,19 @@ def kernel_of(defn: type[Primitive]) -> Callable[..., Any]:
     return _with_threads(kernel, defn.flops) if defn.blas and callable(defn.flops) else kernel
 
 
+#: Elements of one operand up to which LAPACK asks for no more than one thread.
+_FEW = 256
+
+
 def _with_threads(kernel: Callable[..., Any], flops: Callable[..., int]) -> Callable[..., Any]:
     """The kernel, with as many threads of BLAS as it is worth."""
 
     def counted(*xs: Any, **attrs: Any) -> Any:
-        if math.prod([x.size for x in xs]) <= SINGLE // 2:  # no library asks for more than one thread
+        few = SINGLE // 2 if len(xs) > 1 else _FEW
+        if math.prod([x.size for x in xs]) <= few:
             return kernel(*xs, **attrs)
         types = [tensor(from_numpy(x.dtype), x.shape) for x in xs]
-        with products(int(flops(*types, **attrs))):
+        with products(max(SINGLE + 1, int(flops(*types, **attrs)))):
             return kernel(*xs, **attrs)
 
     return counted
