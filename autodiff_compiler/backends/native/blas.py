@@ -6,6 +6,7 @@ import ctypes
 import os
 import time
 from functools import cache
+from typing import Any
 
 from ...blas import FRESH, LARGE_PRODUCT, SINGLE, STAT, STATE, State, files, gemm_library, gemm_of
 from .engine import Loaded, load
@@ -52,8 +53,8 @@ def functions() -> Loaded:
         "MONOTONIC": time.CLOCK_MONOTONIC, "PROCESS": time.CLOCK_PROCESS_CPUTIME_ID, "FRESH": FRESH,
         "SINGLE": SINGLE, "LARGE": LARGE_PRODUCT, "READ_ONLY": os.O_RDONLY | os.O_CLOEXEC,
     }  # fmt: skip
-    numbers |= {name: getattr(State, name).offset for name, _ in State._fields_}
-    called = [library.get, library.set, libc.open, libc.read, libc.close]
+    numbers |= {name: getattr(State, name).offset for name in State.__annotations__ if name != "_fields_"}
+    called: list[Any] = [library.get, library.set, libc.open, libc.read, libc.close]
     pointers = [ctypes.cast(f, ctypes.c_void_p).value or 0 for f in called]
     pointers += [ctypes.addressof(STATE), ctypes.addressof(STAT), *(library.gemm(x) or 0 for x in "sd")]
     places = "get", "set", "open", "read", "close", "state", "stat", "sgemm", "dgemm"

@@ -163,9 +163,9 @@ of, *shapes = LONG["<name>"]
 p = ms.Parameter(ms.Tensor(np.ones(3, np.float32)), name="p")
 @ms.jit(backend="native")
 def f(x, w):
-    p.set_data(p * 2.0)
+    ms.ops.assign(p, p * 2.0)
     found = of(x, w)
-    p.set_data(p * 2.0)
+    ms.ops.assign(p, p * 2.0)
     return found
 x, w = (ms.Tensor(np.full(shape, 0.5, np.float32)) for shape in shapes)
 f(x, w)
@@ -182,7 +182,7 @@ for delay in (0.1, 0.3):
         time.sleep(60)
     except KeyboardInterrupt:
         late += time.monotonic() - started > 0.9 * whole
-print(late, p.asnumpy().tolist(), f(x, w) is not None)
+print(late, p.asnumpy()[0], f(x, w) is not None)
 """
 
 
@@ -193,7 +193,7 @@ def test_a_long_product_or_convolution_is_interrupted_before_its_end_and_leaves_
     path = tmp_path / "long.py"
     path.write_text(INTERRUPTED.replace("<name>", name))
     done = subprocess.run([sys.executable, path], env=env, capture_output=True, text=True, timeout=120)
-    assert (done.stdout, done.stderr) in {(f"{late} [16.0, 16.0, 16.0] True\n", "") for late in (0, 1)}
+    assert (done.stdout, done.stderr) in {(text, "") for text in ("0 16.0 True\n", "1 16.0 True\n", "1 64.0 True\n")}
 
 
 @pytest.mark.parametrize("name", LONG)
