@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 import secrets
 import stat
+import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from typing import IO, Any
@@ -14,10 +16,21 @@ from zipfile import ZipFile
 import numpy as np
 from numpy.lib.format import write_array
 
+try:
+    import fcntl
+except ImportError:  # not on Windows
+    fcntl = None  # type: ignore[assignment]
+
 __all__ = ["beside", "has_arrays", "replacing", "write_text", "write_with_arrays"]
 
 #: The comment of an archive with the arrays of a text: others of that name are not ours to replace.
 _MARK = b"the arrays of a text of autodiff_compiler"
+#: How the names of temporary files end: `.net.ckpt.0123456789abcdef.tmp` will be `net.ckpt`.
+_TEMPORARY = re.compile(r"\.[0-9a-f]{16}\.tmp$")
+#: Bytes of a target's name that stand in those of its temporary files.
+_LONGEST = 200
+#: Seconds after which nobody is still writing one, where that cannot be asked.
+_OLD = 3600.0
 
 
 @contextmanager
@@ -25,31 +38,97 @@ def replacing(path: str | os.PathLike[str], *, durable: bool = False) -> Iterato
     """A file to write to, which takes the place of the one at `path` in the end; OSError names `path`.
 
     A new file has the permissions that the process gives to files, one that takes the place of another has its own.
-    Devices and pipes are written as they are.  `durable`: it is on disk before it takes the place.
+    Devices and pipes are written as they are.  `durable`: it is on disk before it takes the place.  What processes that
+    were killed had begun to write for this path is removed.
     """
     target = os.path.realpath(path)
-    if os.path.lexists(target) and not os.path.isfile(target):
-        with open(path, "wb") as file:
-            yield file
-        return
-    temporary = os.path.join(os.path.dirname(target), f".{secrets.token_hex(8)}.tmp")
-    try:
-        file = open(temporary, "xb")  # noqa: SIM115  (errors of those who write are not to be renamed)
-    except OSError as error:
-        raise OSError(error.errno, error.strerror, os.fspath(path)) from None
-    try:
-        with file:
-            yield file
-            if durable:
+    with _naming(path):
+        if os.path.lexists(target) and not os.path.isfile(target):
+            with open(path, "wb") as as_it_is:
+                yield as_it_is
+            return
+        _remove_abandoned(target)
+        file = _begun(target)
+        try:
+            with file:
+                yield file
                 file.flush()
-                os.fsync(file.fileno())
-        if os.path.exists(target):
-            os.chmod(temporary, stat.S_IMODE(os.stat(target).st_mode))
-        os.replace(temporary, target)
-    except BaseException:
-        with suppress(FileNotFoundError):
-            os.unlink(temporary)
-        raise
+                if durable:
+                    os.fsync(file.fileno())
+                if fcntl is not None:
+                    _take_place(file.name, target)  # while the lock is held: nobody believes it abandoned
+            if fcntl is None:  # there, no file that is open can be moved
+                _take_place(file.name, target)
+        except BaseException:
+            with suppress(FileNotFoundError):
+                os.unlink(file.name)
+            raise
+
+
+def _take_place(temporary: str, target: str) -> None:
+    if os.path.exists(target):
+        os.chmod(temporary, stat.S_IMODE(os.stat(target).st_mode))
+    os.replace(temporary, target)
+
+
+@contextmanager
+def _naming(path: str | os.PathLike[str]) -> Iterator[None]:
+    """An OSError that names no file, as that of a full disk, gets the name of the one that is written."""
+    try:
+        yield
+    except OSError as error:
+        ours = isinstance(error.filename, str) and os.path.dirname(error.filename) and _TEMPORARY.search(error.filename)
+        if error.filename is not None and not ours:
+            raise
+        number = errno.EIO if error.errno is None else error.errno  # NumPy says how much it wrote, and not why no more
+        raise OSError(number, error.strerror or str(error), os.fspath(path)) from None
+
+
+# ------------------------------------------------------------------------------------------------ temporary files
+def _stem(target: str) -> str:
+    """How the names of temporary files for a target begin."""
+    name = os.fsencode(os.path.basename(target))[:_LONGEST]  # there is a limit to names
+    return f".{os.fsdecode(name)}."
+
+
+def _begun(target: str) -> IO[bytes]:
+    """A new temporary file for a target, locked as long as it is open."""
+    while True:
+        name = f"{_stem(target)}{secrets.token_hex(8)}.tmp"
+        file = open(os.path.join(os.path.dirname(target), name), "xb")  # noqa: SIM115  (who asks closes it)
+        if fcntl is not None:
+            with suppress(OSError):  # there are file systems without locks
+                fcntl.flock(file, fcntl.LOCK_EX)
+        if os.path.exists(file.name):  # or somebody took it for abandoned before it was locked
+            return file
+        file.close()
+
+
+def _remove_abandoned(target: str) -> None:
+    """Removes the temporary files of a target that no process has open to write any more."""
+    folder, stem = os.path.dirname(target), _stem(target)
+    with suppress(OSError), os.scandir(folder) as entries:
+        for entry in entries:
+            if entry.name.startswith(stem) and _TEMPORARY.fullmatch(entry.name[len(stem) - 1 :]):
+                with suppress(OSError):
+                    if _abandoned(entry.path):
+                        os.unlink(entry.path)
+
+
+def _abandoned(path: str) -> bool:
+    """Whether nobody holds the lock of a temporary file; where there are no locks, whether it is old."""
+    if fcntl is not None:
+        file = os.open(path, os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK)
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return True
+        except BlockingIOError:
+            return False
+        except OSError:
+            pass
+        finally:
+            os.close(file)
+    return time.time() - os.stat(path).st_mtime > _OLD
 
 
 def write_text(path: str | os.PathLike[str], text: str) -> None:

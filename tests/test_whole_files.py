@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import errno
 import os
+import signal
 import stat
+import subprocess
+import sys
+import textwrap
 
 import numpy as np
 import pytest
 
 import autodiff_compiler as ms
-from autodiff_compiler import Parameter, Tensor, TensorSpec, nn
+from autodiff_compiler import Parameter, Tensor, TensorSpec, nn, whole_files
 from autodiff_compiler.inspection.derivative_source.python_source import PythonSource
 from autodiff_compiler.whole_files import beside, has_arrays, replacing, write_text, write_with_arrays
 
@@ -76,6 +80,127 @@ def test_errors_name_the_file_that_was_asked_for(tmp_path):
     with pytest.raises(FileNotFoundError) as raised:
         write_text(path, "text")
     assert raised.value.filename == str(path)
+
+
+# ------------------------------------------------------------------------------------------------ what was begun
+def run(code, *arguments, **more):
+    """A process that runs a text of Python."""
+    command = [sys.executable, "-c", textwrap.dedent(code), *map(str, arguments)]
+    return subprocess.Popen(command, stdout=subprocess.PIPE, stdin=subprocess.PIPE, text=True, **more)
+
+
+WRITES = """
+    import sys
+    from autodiff_compiler.whole_files import replacing
+    with replacing(sys.argv[1]) as file:
+        file.write(b"x" * 100_000)
+        file.flush()
+        print("begun", flush=True)
+        sys.stdin.readline()
+"""
+
+
+def killed(path):
+    """A process that had begun to write a file, and was killed."""
+    with run(WRITES, path) as process:
+        assert process.stdout.readline() == "begun\n"
+        process.send_signal(signal.SIGKILL)
+
+
+def test_what_a_killed_process_had_begun_is_removed_by_the_next(tmp_path):
+    path, other = tmp_path / "net.ckpt", tmp_path / "net.ckpt.2"
+    for target in (path, other):
+        killed(target)
+    left = names(tmp_path)
+    assert len(left) == 2
+    assert all(name.startswith(".net.ckpt.") for name in left)  # who finds one sees whose it is
+    write_text(path, "whole")
+    assert len(names(tmp_path)) == 2  # this one; that of the other file is not ours
+    write_text(other, "whole")
+    assert names(tmp_path) == ["net.ckpt", "net.ckpt.2"]
+
+
+def test_what_another_process_writes_is_not_abandoned(tmp_path):
+    path = tmp_path / "net.ckpt"
+    with run(WRITES, path) as process:
+        assert process.stdout.readline() == "begun\n"
+        write_text(path, "this one")
+        assert path.read_text() == "this one"
+        process.stdin.write("\n")
+        process.stdin.flush()
+        assert process.wait() == 0
+    assert (path.read_bytes(), names(tmp_path)) == (b"x" * 100_000, ["net.ckpt"])
+
+
+def test_many_processes_save_one_file(tmp_path):
+    path = tmp_path / "net.ckpt"
+    code = """
+        import sys
+        from autodiff_compiler.whole_files import write_text
+        for i in range(100):
+            write_text(sys.argv[1], sys.argv[2] * 1000)
+    """
+    running = [run(code, path, letter) for letter in "abc"]
+    for process in running:
+        with process:
+            assert process.wait() == 0
+    assert path.read_text() in {letter * 1000 for letter in "abc"}
+    assert names(tmp_path) == ["net.ckpt"]
+
+
+def test_without_locks_what_is_old_is_abandoned(tmp_path, monkeypatch):
+    path = tmp_path / "net.ckpt"
+    monkeypatch.setattr(whole_files, "fcntl", None)
+    killed(path)
+    (left,) = names(tmp_path)
+    write_text(path, "one")
+    assert names(tmp_path) == [left, "net.ckpt"]
+    os.utime(tmp_path / left, (0, 0))
+    write_text(path, "two")
+    assert names(tmp_path) == ["net.ckpt"]
+
+
+@pytest.mark.parametrize("name", ["\u00e9" * 127, "n" * 255, ".", "a b\nc", "[x]*"])
+def test_names_of_any_kind(tmp_path, name):
+    path = tmp_path / (name if name != "." else "..x")
+    killed(path)
+    assert len(names(tmp_path)) == 1
+    write_text(path, "text")
+    assert names(tmp_path) == [path.name]
+
+
+SAVES = {
+    "a text": "from autodiff_compiler.whole_files import write_text; write_text(path, 'x' * 100_000)",
+    "a text with arrays": "from autodiff_compiler.whole_files import write_with_arrays\n"
+    "write_with_arrays(path, 'x', {'a': np.ones(10_000)})",
+    **{
+        f"a checkpoint .{kind}": f"path += '.{kind}'\n"
+        f"ms.save_checkpoint([{{'name': 'w', 'data': ms.Tensor(np.ones(10_000))}}], path, format='{kind}')"
+        for kind in ("ckpt", "safetensors", "npz")
+    },
+}
+
+
+@pytest.mark.parametrize("what", SAVES)
+def test_the_error_of_a_full_disk_names_the_file(tmp_path, what):
+    """A limit to the size of files stands for the disk."""
+    code = f"""
+import resource, signal, sys
+import numpy as np
+import autodiff_compiler as ms
+path = sys.argv[1]
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, 20_000))
+try:
+{textwrap.indent(SAVES[what], "    ")}
+except OSError as error:
+    print(error.filename, error)
+"""
+    with run(code, tmp_path / "net", stderr=subprocess.STDOUT) as process:
+        told, _ = process.communicate()
+    assert told.startswith(str(tmp_path / "net")), told
+    assert "File too large" in told or "requested" in told, told
+    assert names(tmp_path) == []
 
 
 # ------------------------------------------------------------------------------------------------ arrays beside text

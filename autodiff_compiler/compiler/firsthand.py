@@ -17,7 +17,7 @@ import hashlib
 import json
 import operator
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from types import BuiltinMethodType, ModuleType
 from typing import Any
@@ -25,6 +25,7 @@ from typing import Any
 import numpy as np
 
 from ..config import context
+from ..data_forms import OneOf, fits, is_key, is_size
 from ..frontend.guards import Content, FunctionGuard, Guard, LookupGuard, content_of
 from ..frontend.lower import Lowered, Options, Out, TensorArgument
 from ..ir.core import Module
@@ -32,7 +33,7 @@ from ..runtime.hooks import any_outside
 from ..runtime.tensor import Tensor, wrap
 from ..source import Loc
 from .described import Describer, UndescribedError
-from .kept import possible
+from .kept import Expected, possible
 
 __all__ = ["Call", "Recalled", "call_of"]
 
@@ -43,13 +44,13 @@ _NOTES = 4
 class Recalled(Lowered):
     """A function that was lowered in another process: its module is made again where somebody asks for it."""
 
-    def __init__(self, note: dict[str, Any], guards: list[Any], again: Callable[[], Lowered]) -> None:
-        self.guards, self.result, self._again = guards, _result(note["result"]), again
+    def __init__(self, result: Any, guards: list[Any], again: Callable[[], Lowered], program: Expected) -> None:
+        self.guards, self.result, self._again = guards, result, again
         self.captures, self.states, self.writes, self.pattern = [], {}, [], None
         self.hooks, self.attributes, self.sites, self.after_host = {}, [], {}, []
         self.containers, self.standing = [], []
-        #: the name of its program among those kept, and how many arguments that takes
-        self.program, self.count = str(note["program"]), int(note["arguments"])
+        #: what is known of its program
+        self.program = program
 
     def __getattr__(self, name: str) -> Any:
         if name not in ("module", "reasons", "argument_types"):
@@ -77,17 +78,28 @@ class Call:
 
     def recalled(self, lower: Callable[..., Lowered]) -> Recalled | None:
         """The function as it was lowered before, if all that was read then is the same now."""
-        from ..backends.native.cache import record
-
-        for note in record(self.key) or ():
+        kinds = [(x.dtype.name, x.shape) for x in self.args if type(x) is Tensor]
+        for note in self._notes():
+            result = _result(note["result"])
+            count = len({x.index for x in _outs(result)})
+            if note["arguments"] != len(kinds) or any(x.index >= count for x in _outs(result)):
+                continue
             try:
                 guards = _guards_of(note["read"], self._describer())
                 again = _guards_of(note["read"], self._describer())
             except (UndescribedError, KeyError, IndexError, ValueError, AttributeError, RuntimeError):
                 continue
             if guards is not None and again is not None:
-                return Recalled(note, guards, self._again(lower))
+                return Recalled(result, guards, self._again(lower), Expected(note["program"], kinds, count))
         return None
+
+    def _notes(self) -> list[dict[str, Any]]:
+        """What was kept about calls like this one."""
+        from ..backends.native.cache import record
+
+        form = {"read": [_is_read], "result": _is_result, "program": is_key, "arguments": is_size}
+        found: list[dict[str, Any]] | None = record(self.key, [form])
+        return found or []
 
     def _again(self, lower: Callable[..., Lowered]) -> Callable[[], Lowered]:
         """How it is lowered again; Tensors of these types stand for those of the call, which must not be kept."""
@@ -97,7 +109,7 @@ class Call:
 
     def keep(self, lowered: Lowered, program: str) -> None:
         """Keeps a note about what was lowered, if that says all; `program`: its name among the programs kept."""
-        from ..backends.native.cache import keep_record, record
+        from ..backends.native.cache import keep_record
 
         nothing = (lowered.captures, lowered.states, lowered.writes, lowered.hooks, lowered.sites)
         changed = lowered.attributes or lowered.standing
@@ -112,7 +124,7 @@ class Call:
         except (UndescribedError, KeyError, ValueError, RuntimeError):  # something is gone, or changes right now
             return
         note["arguments"] = len(lowered.argument_types)
-        others = [n for n in record(self.key) or () if n["read"] != read]
+        others = [n for n in self._notes() if n["read"] != read]
         keep_record(self.key, [note, *others[: _NOTES - 1]])
 
     def _describer(self) -> Describer:
@@ -185,6 +197,28 @@ def _read(lowered: Lowered, describer: Describer) -> list[Any]:
     if not describer.functions.keys() <= compiled:
         raise UndescribedError("a function that was called while compiling")
     return list(json.loads(json.dumps(found)))
+
+
+def _is_read(data: Any) -> bool:
+    """Whether data is an entry of `_read`."""
+    place = (str, OneOf(is_size, str))
+    guard: tuple[Any, ...] = (str, str, _is_loc)  # what the value is, and what the guard says
+    forms = (
+        ("function", is_size, _is_loc),
+        ("module", place),
+        ("absent", place, [str], str),
+        ("found", place, str, str, str),
+        ("no hooks", None, None, None, *guard[1:]),
+        ("name", place, str, *guard),
+        ("cell", is_size, is_size, *guard),
+    )
+    return fits(data, OneOf(*forms))
+
+
+def _is_loc(data: Any) -> bool:
+    """Whether data is a place, with those that called it."""
+    own = (str, is_size, is_size, is_size, is_size, str, _is_loc, str)
+    return data is None or (type(data) is list and fits(data[: len(own)], own))
 
 
 def _place(guard: Guard, describer: Describer) -> list[Any]:
@@ -273,6 +307,20 @@ def _result_data(template: Any) -> Any:
     if template is None:
         return ["none"]
     raise UndescribedError("a result")
+
+
+def _is_result(data: Any) -> bool:
+    """Whether data is what `_result_data` gives."""
+    if type(data) is list and data[:1] == ["tuple"]:
+        return all(map(_is_result, data[1:]))
+    return fits(data, OneOf(("out", is_size, OneOf(None, *_NUMBERS)), ("none",)))
+
+
+def _outs(template: Any) -> Iterator[Out]:
+    if type(template) is Out:
+        yield template
+    for part in template if type(template) is tuple else ():
+        yield from _outs(part)
 
 
 def _result(data: Any) -> Any:

@@ -7,15 +7,17 @@ functions are not kept, nor those with constants that have no bytes.  What lies 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from typing import Any, NamedTuple
 
 from .. import logs
 from ..backends.base import Executable
 from ..config import backends, context
+from ..data_forms import is_size
 from ..ir.core import Module
+from ..ir.types import Shape, TensorType
 
-__all__ = ["Form", "keep", "key_of", "possible", "recalled"]
+__all__ = ["Expected", "Form", "expected", "keep", "possible", "recalled"]
 
 
 class Form(NamedTuple):
@@ -32,6 +34,31 @@ class Form(NamedTuple):
     warned: bool
 
 
+class Expected(NamedTuple):
+    """What a caller knows of a program that it looks for.
+
+    `key`: its name; `arguments`: the names of the dtypes and the shapes of its first arguments; `results`: how many
+    there are; `states`: those that it may have besides.
+    """
+
+    key: str
+    arguments: Sequence[tuple[str, Shape]]
+    results: int
+    states: Collection[str] = ()
+
+    def is_like(self, found: Form, program: dict[str, Any]) -> bool:
+        """Whether what was kept under the name can be it."""
+        arguments = [(name, tuple(shape)) for name, shape in program["arguments"]]
+        known = len(self.arguments)
+        return (
+            arguments[:known] == list(self.arguments)
+            and len(arguments) == known + len(found.inputs)
+            and found.results == self.results
+            and len(program["results"]) == found.results + len(found.outputs)
+            and {*found.inputs, *found.outputs} <= {*self.states}
+        )
+
+
 def possible(backend: str) -> bool:
     """Whether programs are kept: machine code, and nothing that looks at the steps on the way to it."""
     name = backend or context.backend
@@ -44,26 +71,36 @@ def possible(backend: str) -> bool:
     return cache.why_off() is None
 
 
-def key_of(module: Module, in_place: Collection[str]) -> str | None:
-    """The name of a frontend's module as a program; None if it cannot be kept, as one that calls Python's checks."""
+def expected(module: Module, in_place: Collection[str]) -> Expected | None:
+    """A frontend's module as a program to look for; None if it cannot be kept, as one that calls Python's checks."""
     if module.check_nonfinite or not possible(module.backend):
         return None
     from ..backends.native.recipe import module_key
 
-    return module_key(module, "program", context.optimize, sorted(in_place))
+    types = [x.type for x in module.entry.args]
+    key = module_key(module, "program", context.optimize, sorted(in_place))
+    if key is None or not all(isinstance(t, TensorType) for t in types):
+        return None
+    arguments = [(t.dtype.name, t.shape) for t in types if isinstance(t, TensorType)]
+    return Expected(key, arguments, len(module.entry.outs), module.states)
 
 
-def recalled(key: str, source: Callable[[], str]) -> tuple[Executable, Form] | None:
-    """The program of that name, if it was kept; `source` makes its text."""
+def recalled(wanted: Expected, source: Callable[[], str]) -> tuple[Executable, Form] | None:
+    """The program that was kept under that name, if it can be it; `source` makes its text."""
     from ..backends.native.backend import NativeProgram
     from ..backends.native.cache import record
+    from ..backends.native.recipe import FORM
 
-    data = record(key)
+    form = ([str], [str], is_size, bool, bool)
+    data = record(wanted.key, {"name": str, "form": form, "program": FORM})
     if data is None:
         return None
     inputs, outputs, *rest = data["form"]
+    found = Form(tuple(inputs), tuple(outputs), *rest)
+    if not wanted.is_like(found, data["program"]):
+        return None
     program = NativeProgram.again(data["program"], source, data["name"])
-    return None if program is None else (program, Form(tuple(inputs), tuple(outputs), *rest))
+    return None if program is None else (program, found)
 
 
 def keep(key: str, executable: Executable, form: Form, name: str) -> bool:

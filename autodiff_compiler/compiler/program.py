@@ -31,7 +31,7 @@ from ..runtime.commits import Commit, noting, sees_state
 from ..runtime.host import HostCalls
 from ..runtime.storage import SHARED, holders
 from ..runtime.tensor import Tensor, wrap
-from .kept import Form, keep, key_of, recalled
+from .kept import Expected, Form, expected, keep, recalled
 from .pipeline import Stages, built, optimise, text
 from .recorder import compiling, waited
 
@@ -52,13 +52,16 @@ class Program:
         module: Module | Callable[[], Module],
         states: Mapping[str, Any] | None = None,
         inputs: int | None = None,
-        key: str | None = None,
+        wanted: Expected | None = None,
     ) -> None:
         self._front = module
+        self._wanted = wanted
         #: its name among the programs kept on disk, if it is one
-        self.key = key
+        self.key = None if wanted is None else wanted.key
         #: by how many of its first arguments a derivative meets gradient hooks: the others are cotangents
-        self._hooked = len(self.front.entry.args) if inputs is None else inputs
+        if inputs is None:
+            inputs = len(self.front.entry.args if wanted is None else wanted.arguments)
+        self._hooked = inputs
         #: the Tensors behind the module's states, for those that come to life in a backward part
         self._states = states or {}
         self._lock = Lock()
@@ -125,11 +128,11 @@ class Program:
 
     def _made(self) -> tuple[Executable, Form]:
         """The program, found again on disk or compiled now."""
-        key = self.key or key_of(self.front, self.in_place)
-        if key is not None:
-            found = recalled(key, lambda: text(self.stages.opt, self.in_place))
+        wanted = self._wanted or expected(self.front, self.in_place)
+        if wanted is not None:
+            found = recalled(wanted, lambda: text(self.stages.opt, self.in_place))
             if found is not None:
-                self.key = key
+                self.key = wanted.key
                 if found[1].warned:
                     self.stages  # noqa: B018  (the passes say it again, of the lines that it has here)
                 return found
@@ -139,7 +142,8 @@ class Program:
             self.in_place = ()
         made = built(self.stages, self.in_place)
         form = Form(opt.inputs, opt.outputs, len(opt.entry.outs) - len(opt.outputs), _may_share(opt), opt.warned)
-        self.key = key if key is not None and not opt.callables and keep(key, made, form, opt.entry.name) else None
+        kept = wanted is not None and not opt.callables and keep(wanted.key, made, form, opt.entry.name)
+        self.key = wanted.key if wanted is not None and kept else None
         return made, form
 
     #: moves the elements of Tensors to where a program runs, once a device was in use in this process

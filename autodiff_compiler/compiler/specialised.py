@@ -56,7 +56,7 @@ class Specialised:
         #: the call it was compiled for, as which one, and how often it was used since
         self.call, self.number, self.hits = "", 0, 0
         if isinstance(lowered, Recalled):
-            self.program = Program(lowered.module_again, None, lowered.count, lowered.program)
+            self.program = Program(lowered.module_again, wanted=lowered.program)
         else:
             self.program = Program(lowered.module, lowered.states)
         self._epoch = epoch.now
@@ -341,6 +341,9 @@ def specialise(fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any], options: 
         call = call_of(fn, args, kwargs, options, name)
         found = None if call is None else call.recalled(lower)
         made = Specialised(found or lower(fn, specs, named, options, name))
+        if found is not None and made.program.form.results != found.program.results:  # the note was of another call
+            found = None
+            made = Specialised(lower(fn, specs, named, options, name))
         if call is not None and found is None and made.program.key is not None:
             call.keep(made.lowered, made.program.key)
         made.paths = tuple(_paths([*specs, *named.values()], ()))

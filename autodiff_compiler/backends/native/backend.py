@@ -149,7 +149,7 @@ def written(low: Lowering) -> tuple[str, Recipe, Entry]:
     """The text of a module that was lowered, what its program is besides, and how that is entered."""
     recipe = Recipe.of(low)
     made = entry_for(recipe.signature, recipe.context)
-    return low.module_text([made.text], made.declares), recipe, made
+    return low.module_text([made.text, recipe.text], made.declares), recipe, made
 
 
 def _ordered(x: Any, argument: Argument) -> Any:

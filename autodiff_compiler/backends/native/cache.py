@@ -18,6 +18,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import Any
 
+from ...data_forms import fits
 from ...environment import amount, flag
 from ...version import __version__
 from .machine import Machine, versions
@@ -71,12 +72,15 @@ def cached(key: str) -> bytes | None:
     return _found(key, _OBJECT)
 
 
-def record(key: str) -> Any:
-    """The record of that key, found as `cached` finds objects, or None."""
+def record(key: str, form: Any) -> Any:
+    """The record of that key, found as `cached` finds objects, or None; also where it has not that form (`fits`)."""
     found = _found(key, _RECORD)
+    if found is None:
+        return None
     try:
-        return None if found is None else json.loads(found)
-    except ValueError:  # not ours
+        data = json.loads(found)
+        return data if fits(data, form) else None
+    except (ValueError, RecursionError):  # not ours
         return None
 
 

@@ -55,6 +55,10 @@ class Loaded:
             self.address(CONTEXT) if context_size else 1
         )
 
+    def has(self, name: str) -> bool:
+        """Whether the module has a function or a global variable of that name."""
+        return bool(self._addresses.get(name))
+
     def address(self, name: str) -> int:
         """Where a function or a global variable of the module lies."""
         if not self._addresses.get(name):

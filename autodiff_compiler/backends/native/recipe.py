@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import base64
+import binascii
+import ctypes
 import hashlib
+import json
 import os
 import platform
 import sys
@@ -15,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from ...config import IMPORTED
+from ...data_forms import OneOf, is_key, is_size
 from ...dtypes import BY_NAME
 from ...ir.core import Module
 from ...ir.text import print_module
@@ -26,7 +30,19 @@ from .machine import machine, versions
 from .sequences import descriptor_type
 from .signature import Argument, Context, Result, Signature
 
-__all__ = ["Recipe", "module_key", "surroundings"]
+__all__ = ["FORM", "Recipe", "module_key", "surroundings"]
+
+#: The form of `Recipe.data`.
+FORM = {
+    "code": is_key,
+    "arguments": [(str, [is_size])],
+    "results": [(str, [is_size], OneOf(None, is_size))],
+    "numbers": (is_size, is_size, bool, bool),
+    "context": [str],
+    "constants": [(str, [is_size], str)],
+}
+#: The name in machine code of the digest of the recipe that it was made with.
+_MADE_WITH = "made_with"
 
 #: Programs that touch so many bytes run long enough to let other threads run meanwhile.
 _LONG = 1 << 18
@@ -76,6 +92,22 @@ class Recipe:
         constants = [np.ascontiguousarray(array) for array in low.constants]
         return cls(signature, low.context, constants, low.hosts, None if plain else types)
 
+    @property
+    def text(self) -> str:
+        """A constant of the program's text that says which recipe its code belongs to."""
+        written = "".join(f"\\{byte:02x}" for byte in _digest([self._facts(), _kinds(self.constants)]))
+        return f'@{_MADE_WITH} = constant [32 x i8] c"{written}"\n'
+
+    def _facts(self) -> dict[str, Any]:
+        """What the code relies on, as JSON has it."""
+        s = self.signature
+        return {
+            "arguments": [[a.dtype.name, list(a.shape)] for a in s.arguments],
+            "results": [[r.dtype.name, list(r.shape), r.argument] for r in s.results],
+            "numbers": [s.frame_bytes, s.stacks, s.calls_python, s.release_gil],
+            "context": self.context.names,
+        }
+
     def data(self, loaded: Loaded) -> dict[str, Any] | None:
         """The recipe and the name of its code as JSON has them; None if it holds what cannot lie on disk."""
         s = self.signature
@@ -84,21 +116,18 @@ class Recipe:
             return None
         if large or any(x.dtype.hasobject for x in self.constants):
             return None
-        return {
-            "code": loaded.key,
-            "arguments": [[a.dtype.name, a.shape] for a in s.arguments],
-            "results": [[r.dtype.name, r.shape, r.argument] for r in s.results],
-            "numbers": [s.frame_bytes, s.stacks, s.calls_python, s.release_gil],
-            "context": self.context.names,
-            "constants": [_array_data(x) for x in self.constants],
-        }
+        return {"code": loaded.key, **self._facts(), "constants": [_array_data(x) for x in self.constants]}
 
     @classmethod
     def again(cls, data: dict[str, Any]) -> tuple[Recipe, Loaded] | None:
-        """What `data` gave, with its code, if that is still there."""
+        """What `data` of this `FORM` gave, with its code, if that is still there and was made with it."""
         context = Context(data["context"])
         loaded = load_kept(data["code"], context_size=len(context))
-        if loaded is None:
+        constants = [_array(x) for x in data["constants"]]
+        facts = {name: data[name] for name in ("arguments", "results", "numbers", "context")}
+        if loaded is None or not loaded.has(_MADE_WITH) or any(x is None for x in constants):
+            return None
+        if ctypes.string_at(loaded.address(_MADE_WITH), 32) != _digest([facts, _kinds(constants)]):
             return None
         frame_bytes, stacks, calls_python, release_gil = data["numbers"]
         signature = Signature(
@@ -110,7 +139,7 @@ class Recipe:
             resumes=calls_python,  # without hosts these are looks for interrupts
             release_gil=release_gil,
         )
-        return cls(signature, context, [_array(x) for x in data["constants"]], []), loaded
+        return cls(signature, context, constants, []), loaded
 
 
 def _argument(type: Type) -> Argument:
@@ -123,9 +152,22 @@ def _array_data(x: Any) -> list[Any]:
 
 
 def _array(data: list[Any]) -> Any:
+    """The array of that `_array_data`; None if it is of none."""
     name, shape, content = data
-    dtype = BY_NAME[name].numpy if name in BY_NAME else np.dtype(name)
-    return np.frombuffer(base64.b64decode(content), dtype).reshape(shape).copy()
+    try:
+        dtype = BY_NAME[name].numpy if name in BY_NAME else np.dtype(name)
+        found = np.frombuffer(base64.b64decode(content, validate=True), dtype).reshape(shape)
+    except (TypeError, ValueError, binascii.Error):
+        return None
+    return found.copy()
+
+
+def _kinds(arrays: list[Any]) -> list[Any]:
+    return [[x.dtype.name, list(x.shape)] for x in arrays]
+
+
+def _digest(data: Any) -> bytes:
+    return hashlib.sha256(json.dumps(data).encode()).digest()
 
 
 # ------------------------------------------------------------------------------------------------ keys
