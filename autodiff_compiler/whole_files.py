@@ -16,10 +16,11 @@ from zipfile import ZipFile
 import numpy as np
 from numpy.lib.format import write_array
 
+fcntl: Any
 try:
     import fcntl
-except ImportError:  # not on Windows
-    fcntl = None  # type: ignore[assignment]
+except ImportError:  # on Windows
+    fcntl = None
 
 __all__ = ["beside", "has_arrays", "replacing", "write_text", "write_with_arrays"]
 
