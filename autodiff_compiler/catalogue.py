@@ -258,6 +258,11 @@ CATALOGUE: dict[str, Entry] = {
         "under `check_nonfinite` an op made NaN or an infinity, or computed with a NaN that it was given",
         "look at the operands' ranges in the message; where infinities are meant, `check_nonfinite(inf=False)`",
     ),
+    "AC1904": Entry(
+        ("TooLittleMemoryError",),
+        "there is no memory for an array, or for what a program computes on the way",
+        "compute in parts or in a smaller dtype, `recompute` what derivatives keep, or free what is held",
+    ),
     "AC2001": Entry(
         ("RecompileWarning",),
         "it is compiled again and again: for each value of a number or dimension, or whenever what it reads changes",

@@ -20,6 +20,7 @@ from typing import Any, ClassVar, ParamSpec, Self, TypeVar
 import numpy as np
 
 from . import escape
+from .ascend_errors import AscendError, AscendMemoryError
 from .environment import flag
 from .source import Loc, excerpt, line_of
 
@@ -54,6 +55,7 @@ __all__ = [
     "SideEffectError",
     "SourceUnavailableError",
     "StaticValueError",
+    "TooLittleMemoryError",
     "UnboundVariableError",
     "UnknownNameError",
     "UnrollWarning",
@@ -485,31 +487,10 @@ class GuardError(RuntimeError):
     """A lowered function was called with other types than it was lowered for."""
 
 
-class AscendError(RuntimeError):
-    """A function of CANN failed: `function`, its `status` with the `name` of that number, and what the library said.
+class TooLittleMemoryError(CompileError, MemoryError):
+    """There is no memory for an array, or for what a program computes on the way; the text says how much."""
 
-    `text` stands for what failed before a function could.
-    """
-
-    def __init__(
-        self,
-        function: str = "",
-        status: int = 0,
-        name: str = "",
-        advice: str = "",
-        detail: str = "",
-        loc: str = "",
-        text: str = "",
-    ) -> None:
-        self.function, self.status, self.name, self.detail, self.loc = function, status, name, detail, loc
-        text = text or f"{function} failed" + (f" with {status}" if status else "") + (f" ({name})" if name else "")
-        super().__init__(text + (f": {advice}" if advice else "") + (f" at {loc}" if loc else ""))
-        if detail:
-            self.add_note(f"CANN says: {detail}")
-
-
-class AscendMemoryError(AscendError, MemoryError):
-    """The device has too little memory; the notes name its largest tenants."""
+    code = "AC1904"
 
 
 class NonFiniteError(CompileError, FloatingPointError):

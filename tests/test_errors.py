@@ -41,6 +41,7 @@ BASES = {
     "ParameterError": (ValueError, RuntimeError),
     "InternalCompilerError": RuntimeError,
     "NonFiniteError": FloatingPointError,
+    "TooLittleMemoryError": MemoryError,
 }
 
 

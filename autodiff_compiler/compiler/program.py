@@ -29,11 +29,13 @@ from ..passes.touches import touches_of
 from ..primitives.autodiff import EXPANDED, OF_USERS
 from ..runtime.commits import Commit, noting, sees_state
 from ..runtime.host import HostCalls
+from ..runtime.memory import is_refusal
 from ..runtime.storage import SHARED, holders
 from ..runtime.tensor import Tensor, wrap
 from .kept import Expected, Form, expected, keep, recalled
 from .pipeline import Stages, built, optimise, text
 from .recorder import compiling, waited
+from .too_large import explained
 
 __all__ = ["Program"]
 
@@ -178,6 +180,8 @@ class Program:
                 _mark_shared(results)
             return results
         except BaseException as error:
+            if is_refusal(error) and (told := explained(error, self.stages.opt, self.executable)) is not None:
+                raise told from None
             _name_line(error)
             raise
 

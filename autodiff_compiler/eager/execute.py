@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -20,6 +21,7 @@ from ..ir.core import Attrs
 from ..ir.primitive import Context, F, Needs, Primitive, kernel_of, set_eager
 from ..ir.types import TensorType, tensor
 from ..primitives.family import broadcast_shapes
+from ..runtime.memory import is_refusal, made, no_memory_for
 from ..runtime.storage import SHARED, holders
 from ..runtime.tensor import Array, Tensor, wrap
 from .tape import Applied, place, quietly, reentered, thread
@@ -162,6 +164,8 @@ def check_types(plan: Plan, arrays: list[Array], attrs: Attrs, key: Any) -> None
 def _retried(plan: Plan, arrays: list[Array], attrs: Attrs, error: Exception) -> Any:
     """The kernel's result after all, or the reason in our own words why there is none."""
     defn = plan.defn
+    if is_refusal(error):
+        raise _too_large(plan, arrays, attrs, error) from None
     if reentered(error):
         with np.errstate(all="ignore"):
             return plan.kernel(*arrays, **dict(zip(defn.schema, attrs, strict=True)))
@@ -170,6 +174,19 @@ def _retried(plan: Plan, arrays: list[Array], attrs: Attrs, error: Exception) ->
     else:
         defn.infer_types(tuple([_type_of(a) for a in arrays]), attrs)
     raise error
+
+
+def _too_large(plan: Plan, arrays: list[Array], attrs: Attrs, error: Exception) -> Exception:
+    """The error for what there is no memory for: the result, or else what NumPy asked for on the way to it."""
+    types = [_type_of(a) for a in arrays]
+    if plan.defn.scalar is not None:
+        whole = broadcast_shapes([a.shape for a in arrays])
+        types = [tensor(t.dtype, whole) for t in types]
+    asked = getattr(error, "shape", None)
+    for t in plan.defn.infer_types(tuple(types), attrs):
+        if isinstance(t, TensorType) and (asked is None or math.prod(asked) == math.prod(t.shape)):  # type: ignore[arg-type]
+            return no_memory_for(t.dtype.numpy, t.shape)
+    return error if asked is None else no_memory_for(getattr(error, "dtype", None), asked)
 
 
 # ------------------------------------------------------------------------------------------------ without a kernel
@@ -182,7 +199,8 @@ def _const(*, value: Any, type: TensorType) -> Tensor:
 
 
 def _full(type: TensorType, value: Any) -> Array:
-    return np.full(type.shape, np.asarray(value).astype(type.dtype.numpy))
+    number = np.asarray(value).astype(type.dtype.numpy)
+    return made(type.shape, lambda: np.full(type.shape, number), number.dtype)  # type: ignore[arg-type]
 
 
 def _stop_gradient(x: Any) -> Tensor:

@@ -17,6 +17,7 @@ from ..dtypes import NO_COMPLEX, DType, bool_, dtype_of, float32, from_numpy, in
 from ..errors import AmbiguousTruthError
 from . import epoch
 from .device_array import DeviceArray, is_of_device
+from .memory import made
 from .open_sizes import OpenSizes
 from .storage import SHARED, holders
 from .text import tensor_repr
@@ -436,7 +437,7 @@ def _initial(data: Any, dtype: DType | None, shape: tuple[int, ...] | None, init
         raise ValueError("give `input_data` or `init`, not both")
     if dtype is None or shape is None:
         raise ValueError("`init` needs `shape` and `dtype`")
-    array: Array = np.zeros(shape, dtype.numpy)
+    array: Array = made(shape, lambda: np.zeros(shape, dtype.numpy), dtype.numpy)
     if callable(init):
         init(array)
     elif isinstance(init, int | float):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ... import escape
+from ...runtime.memory import on_the_way
 from ...runtime.tensor import Tensor
 from . import abi
 from .frames import GUARD, HEADER, frame_size
@@ -434,7 +435,11 @@ class EntryText:
         on = self.fresh("on")
         self.do(f"  br label %{on}")
         self.block(lost)
-        self.call("ptr", "PyErr_NoMemory")
+        told = on_the_way(s.frame_bytes)
+        constant = f'@entry.memory = private constant [{len(told) + 1} x i8] c"{told}\\00"'
+        if constant not in self.constants:
+            self.constants.append(constant)
+        self.call("void", "PyErr_SetString", ("ptr", self.known("MemoryError")), ("ptr", "@entry.memory"))
         self.do(f"  br label %{otherwise}")
         self.block(on)
         if s.poison:

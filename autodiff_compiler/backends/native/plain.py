@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ...runtime.memory import on_the_way
 from ...runtime.parameter import Parameter
 from ...runtime.storage import SHARED, holders
 from ...runtime.tensor import Array, Tensor, wrap
@@ -178,7 +179,7 @@ class _Frames:
         except IndexError:
             block = _malloc(self._bytes + 64 + GUARD)
             if not block:
-                raise MemoryError from None
+                raise MemoryError(on_the_way(self._bytes)) from None
             frame = -(-block // 64) * 64
             ctypes.memset(frame, 0, HEADER + 16 * self._stacks)
         self._blocks[frame] = block

@@ -182,7 +182,7 @@ class Context:
 
 #: Objects that live as long as the process, by their names in a context.
 _OBJECTS: dict[str, Any] = {
-    "ndarray": np.ndarray, "none": None, "zero": 0, "one": 1, "SystemError": SystemError,
+    "ndarray": np.ndarray, "none": None, "zero": 0, "one": 1, "SystemError": SystemError, "MemoryError": MemoryError,
     "IndexError": IndexError, "tensor": Tensor, "parameter": Parameter, "float": float,
 }  # fmt: skip
 #: Functions of `frames`.

@@ -1,0 +1,70 @@
+"""What a program asked memory for that could not be had: MemoryError with the value, its bytes and the user's line."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from ..backends.base import Executable
+from ..errors import CompileError, TooLittleMemoryError
+from ..ir.core import Module, Op
+from ..ir.types import TensorType
+from ..ir.walk import ops_of
+from ..runtime.memory import is_refusal, no_memory_for, on_the_way, told_bytes
+from ..source import is_users
+
+__all__ = ["explained"]
+
+_NUMPY = os.path.dirname(np.__file__)
+
+
+def explained(error: BaseException, module: Module, run: Executable) -> CompileError | None:
+    """The error of a program that had no memory, in our own words; None if it is another, or one of code of users'."""
+    if not is_refusal(error) or _in_users_code(error):
+        return None
+    shape: Any = getattr(error, "shape", None)
+    dtype: Any = getattr(error, "dtype", None)
+    made = list(_made(module))
+    for op, type in made:
+        if shape == type.shape and dtype == type.dtype.numpy:
+            return no_memory_for(type.dtype.numpy, type.shape, op.loc)
+    largest = max(made, key=lambda x: _bytes(x[1]), default=None)
+    if largest is None:
+        return None
+    op, type = largest
+    if isinstance(error, ValueError):  # there are more elements than NumPy can count
+        return no_memory_for(type.dtype.numpy, type.shape, op.loc)
+    signature: Any = getattr(run, "signature", None)
+    whole = signature.frame_bytes if shape is None and signature is not None else 0
+    if shape is not None:
+        whole = math.prod(shape) * dtype.itemsize
+    note = f"the largest is {type}: {told_bytes(_bytes(type))}"
+    message = on_the_way(whole) if whole else "there is no memory for what the call computes on the way"
+    return TooLittleMemoryError(f"{message}; {note}", loc=op.loc and op.loc.of_user())
+
+
+def _made(module: Module) -> Iterator[tuple[Op, TensorType]]:
+    for function in module:
+        for op in ops_of(function.body):
+            for x in op.results:
+                if isinstance(x.type, TensorType) and all(isinstance(n, int) for n in x.type.shape):
+                    yield op, x.type
+
+
+def _bytes(type: TensorType) -> int:
+    return math.prod(type.shape) * type.dtype.itemsize  # type: ignore[arg-type]
+
+
+def _in_users_code(error: BaseException) -> bool:
+    """Whether it was raised in a function of the user's that the program called."""
+    trace = error.__traceback__
+    while trace is not None:
+        file = trace.tb_frame.f_code.co_filename
+        if is_users(file) and not file.startswith(("<", _NUMPY)):
+            return True
+        trace = trace.tb_next
+    return False

@@ -1,0 +1,57 @@
+"""Arrays that there is no memory for: how NumPy says it, and how we do."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from ..dtypes import from_numpy
+from ..errors import TooLittleMemoryError
+from ..source import Loc
+
+__all__ = ["is_refusal", "made", "no_memory_for", "on_the_way", "told_bytes"]
+
+#: How NumPy's ValueErrors begin that say that an array has more elements, or bytes, than it can count.
+_UNCOUNTABLE = ("array is too big", "iterator is too large", "Maximum allowed dimension", "maximum supported dimension")
+
+
+def is_refusal(error: BaseException) -> bool:
+    """Whether an error of NumPy or of machine code says that an array cannot be made because it is too large."""
+    if isinstance(error, TooLittleMemoryError):
+        return False
+    return isinstance(error, MemoryError) or (isinstance(error, ValueError) and str(error).startswith(_UNCOUNTABLE))
+
+
+def made(shape: Sequence[int], make: Callable[[], Any], dtype: Any) -> Any:
+    """What `make` makes, an array of that shape and dtype; TooLittleMemoryError where there is no memory for it."""
+    try:
+        return make()
+    except (MemoryError, ValueError) as error:
+        if is_refusal(error):
+            raise no_memory_for(dtype, shape) from None
+        raise
+
+
+def told_bytes(nbytes: int) -> str:
+    """An amount of memory as messages have it.
+
+    >>> told_bytes(1 << 44)
+    '17,592,186,044,416 bytes (16,384 GiB)'
+    """
+    return f"{nbytes:,} bytes ({round(nbytes / 2**30):,} GiB)"
+
+
+def on_the_way(nbytes: int) -> str:
+    """What is said of a program's memory for what lies between its arguments and its results."""
+    return f"there is no memory for what the call computes on the way: {told_bytes(nbytes)}"
+
+
+def no_memory_for(dtype: Any, shape: Sequence[Any], loc: Loc | None = None) -> TooLittleMemoryError:
+    """The error for an array that there is no memory for."""
+    dtype = np.dtype(dtype)
+    bytes = math.prod(shape) * dtype.itemsize
+    what = f"{from_numpy(dtype).short}[{','.join(map(str, shape))}]"
+    return TooLittleMemoryError(f"there is no memory for {what}: {told_bytes(bytes)}", loc=loc and loc.of_user())

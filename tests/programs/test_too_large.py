@@ -1,0 +1,148 @@
+"""What there is no memory for: a MemoryError that says what was asked for, how many bytes, and where."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import textwrap
+
+import numpy as np
+import pytest
+
+import autodiff_compiler as ms
+from autodiff_compiler import Tensor, TooLittleMemoryError, ops
+from autodiff_compiler.backends.native import machine
+
+#: More elements than a process can address, than NumPy can count the bytes of, and than it can count.
+SIZES = (2**47, 2**60, 2**62)
+BACKENDS = [
+    "numpy",
+    pytest.param("native", marks=pytest.mark.skipif(machine.why_not() is not None, reason="no native code here")),
+]
+
+
+def refused(call, shape, dtype="f64", width=8):
+    """The error of a call; its text names the array."""
+    with pytest.raises(TooLittleMemoryError) as raised:
+        call()
+    assert isinstance(raised.value, MemoryError)
+    said = raised.value.message
+    count = int(np.prod([1, *shape], dtype=object))
+    assert f"{dtype}[{','.join(map(str, shape))}]" in said
+    assert f"{count * width:,} bytes" in said
+    return raised.value
+
+
+X = Tensor(np.array([1.0, 2.0, 3.0]))
+
+
+@pytest.mark.parametrize("n", SIZES)
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda n: ops.zeros((n,), ms.float64),
+        lambda n: ops.full((n,), 2.5, dtype=ms.float64),
+        lambda n: Tensor(shape=(n,), dtype=ms.float64, init="zeros").init_data(),
+    ],
+    ids=["zeros", "full", "init"],
+)
+def test_new_tensors(n, call):
+    refused(lambda: call(n), (n,))
+
+
+def test_eager_operations():
+    n = 2**46
+    refused(lambda: ops.broadcast_to(X, (n, 3)) * 2.0, (n, 3))
+    a, b = ops.broadcast_to(X[:1], (2**24,)), ops.broadcast_to(X[:1], (2**24,))
+    refused(lambda: ops.outer(a, b), (2**24, 2**24))
+    refused(lambda: ops.tile(X, (n,)), (n, 3))
+    refused(lambda: ops.rand(n), (n,), "f32", 4)
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("n", SIZES)
+def test_results_of_compiled_code(backend, n):
+    @ms.jit(backend=backend)
+    def f(x):
+        y = x * 2.0
+        return ops.broadcast_to(y[0], (n,)) * 1.5
+
+    for _ in range(2):
+        error = refused(lambda: f(X), (n,))
+        assert "return ops.broadcast_to" in str(error)  # the line
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_what_lies_on_the_way(backend):
+    n = 2**46
+
+    @ms.jit(backend=backend)
+    def f(x):
+        y = ops.broadcast_to(x[:1], (n,)) * x[1]
+        y = ops.cumsum(y, 0)
+        return ops.cumsum(ops.sin(y), 0).sum()
+
+    for _ in range(2):
+        error = refused(lambda: f(X), (n,))
+        assert "on the way" in error.message or backend == "numpy"
+        assert error.loc.file == __file__
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_derivatives(backend):
+    n = 2**46
+
+    def f(x):
+        return (ops.broadcast_to(x[:1], (n,)) ** 3).sum()
+
+    with pytest.raises(TooLittleMemoryError, match=r"f64\[70368744177664\]"):
+        ms.jit(ms.grad(lambda x: ops.cumsum(ops.exp(ops.broadcast_to(x[:1], (n,))), 0).sum()), backend=backend)(X)
+    refused(lambda: ms.grad(f)(X), (n,))
+
+
+def test_a_memory_error_of_the_users_own_stays():
+    class Own(ms.nn.Cell):
+        def construct(self, x):
+            return x * 2.0
+
+        def bprop(self, x, out, dout):
+            raise MemoryError("mine")
+
+    with pytest.raises(MemoryError, match=r"^mine$") as raised:
+        ms.grad(Own())(X)
+    assert not isinstance(raised.value, TooLittleMemoryError)
+
+
+def test_a_call_that_had_memory_before(tmp_path):
+    """The same program in a process that may have less from now on."""
+    code = """
+    import os, resource
+    os.environ["AC_POOL_SIZE"] = "0"  # no memory is kept for later calls
+    import numpy as np
+    import autodiff_compiler as ms
+    from autodiff_compiler import Tensor, ops
+
+    @ms.jit
+    def f(x):
+        return ops.cumsum(x, 0)
+
+    def used():
+        with open("/proc/self/statm") as file:
+            return int(file.read().split()[0]) * resource.getpagesize()
+
+    large = Tensor(np.ones(1 << 24))
+    for _ in range(3):
+        f(large)
+    resource.setrlimit(resource.RLIMIT_AS, (used() + (50 << 20), resource.RLIM_INFINITY))
+    for _ in range(2):
+        try:
+            f(large)
+        except MemoryError as error:
+            print(type(error).__name__, str(error).splitlines()[0])
+    """
+    (tmp_path / "program.py").write_text(textwrap.dedent(code))
+    found = subprocess.run([sys.executable, tmp_path / "program.py"], capture_output=True, text=True, check=False)
+    lines = found.stdout.splitlines()
+    assert len(lines) == 2, found.stderr
+    for line in lines:  # short calls leave it to NumPy to say it
+        assert "128. MiB for an array with shape (16777216,)" in line or "f64[16777216]: 134,217,728 bytes" in line
