@@ -17,8 +17,9 @@ from ...ir.types import Shape, TensorType
 from ...ir.walk import dependencies
 from .clusters import MOST_OPS, REDUCTIONS, SHAPES, Cluster, of_one_number, walks
 from .formulas import has_formula
+from .waiting import waiting
 
-__all__ = ["FREE", "items"]
+__all__ = ["FREE", "Order", "items"]
 
 #: Ops without code, which go first, as those on single numbers do: what waits for them can join a walk then.
 FREE = frozenset({"const", "iota", "expand_dims", "squeeze", "reshape", "broadcast_to", "transpose", "slice"})
@@ -32,10 +33,10 @@ _LONG = 256
 
 def items(block: Block) -> Iterator[Cluster | Op]:
     """The ops of a block and its clusters, in an order that keeps dependencies and effects and lets clusters grow."""
-    return _Grouping(block).items()
+    return Order(block).items()
 
 
-class _Grouping:
+class Order:
     """How far the ops of a block have been put in order."""
 
     def __init__(self, block: Block) -> None:
@@ -44,8 +45,12 @@ class _Grouping:
         self.waits, self.readers = dependencies(block)
         self.number = {op: i for i, op in enumerate(block.ops)}
         self.done: set[Op] = set()
-        self.ready = [(_turn(op), i) for i, op in enumerate(block.ops) if self.waits[op] == 0]
-        heapq.heapify(self.ready)
+        #: ops that were put off, and until which op
+        self.later: dict[Op, int] = {}
+        self.ready: list[tuple[int, int, int]] = []
+        for op in block.ops:
+            if self.waits[op] == 0:
+                self._push(op)
         #: ops on single numbers that are spread over arrays later, and over which shapes
         self.spread = _spread(block, self.readers)
         self.candidate = functools.cache(self._candidate)  # of an op that is looked at from many others
@@ -61,13 +66,15 @@ class _Grouping:
 
     def items(self) -> Iterator[Cluster | Op]:
         while self.ready:
-            first = self.ops[heapq.heappop(self.ready)[1]]
-            if first in self.done:
+            _, turn, number = heapq.heappop(self.ready)
+            first = self.ops[number]
+            if first in self.done or self.waits[first] or turn < self.later.get(first, turn):
                 continue
             self._place(first)
             cluster = Cluster()
             if walks(first) and cluster.takes(first):
                 self._grow(cluster, first)
+                self._put_off(cluster)
                 yield cluster
             else:
                 yield first
@@ -77,7 +84,27 @@ class _Grouping:
         for reader in self.readers[op]:
             self.waits[reader] -= 1
             if self.waits[reader] == 0:
-                heapq.heappush(self.ready, (_turn(reader), self.number[reader]))
+                self._push(reader)
+
+    def _push(self, op: Op) -> None:
+        """An op is ready."""
+        number = self.number[op]
+        turn = (2, self.later[op]) if op in self.later else (_turn(op), number)
+        heapq.heappush(self.ready, (*turn, number))
+
+    def _put_off(self, cluster: Cluster) -> None:
+        """Lets ops of a cluster go later that had better wait."""
+        late, then = waiting(self, cluster)
+        for op in late:
+            cluster.ops.remove(op)
+            cluster.full.discard(op.results[0])
+            self.done.remove(op)
+            self.later[op] = then
+            for reader in self.readers[op]:
+                self.waits[reader] += 1
+        for op in late:
+            if self.waits[op] == 0:
+                self._push(op)
 
     def _grow(self, cluster: Cluster, first: Op) -> None:
         near = self._near(first)
