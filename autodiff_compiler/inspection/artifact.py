@@ -201,7 +201,7 @@ class Artifact:
         return MemoryUse(
             self._name, found.backend, sum(arguments), sum(results), sum(arguments[i] for i in executable.overwrites),
             storage.constants, storage.arena, storage.stacks.known, storage.stacks.per_trip,
-            getattr(executable, "code_bytes", None),
+            getattr(executable, "code_bytes", None), storage.alive,
         )  # fmt: skip
 
     def save(self, path: str) -> None:

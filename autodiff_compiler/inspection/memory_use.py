@@ -31,6 +31,7 @@ class MemoryUse:
     stacks: int
     per_trip: int
     code: int | None
+    alive: int | None = None
 
     @property
     def total(self) -> int:

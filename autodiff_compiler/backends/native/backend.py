@@ -44,6 +44,7 @@ from .engine import Loaded, assembly, load
 from .entry import Entry, entry_for
 from .hosts import run_hosts
 from .lanes import NotNativeError
+from .liveness import most_alive
 from .lower import Lowering
 from .machine import machine, why_not
 from .recipe import Recipe
@@ -204,7 +205,7 @@ class NativeBackend:
         except NotNativeError:
             return self.fallback.work(module, in_place=in_place)
         constants = sum(np.asarray(x).nbytes for x in low.constants)
-        storage = Storage(constants, low.frame_bytes, low.journal.stacks())
+        storage = Storage(constants, low.frame_bytes, low.journal.stacks(), most_alive(low))
         return Work("native", low.journal.end(), storage)
 
     def _lowered(

@@ -12,12 +12,16 @@ from ...ir.core import Op
 from ...ir.types import TensorType
 from .emit import Reg
 from .interrupts import has_loops
-from .lower import OPS, Lowering
+from .lower import OPS, Lowering, Place
 from .overwriting import wish_changes
 from .registers import Roots, operand_of, registers_of
-from .values import Spread
+from .values import Array, Buffer, Spread
+from .waiting import VIEWS
 
 __all__: list[str] = []
+
+#: Ops whose results lie where their operands do, or nowhere.
+_ELSEWHERE = VIEWS | {"const", "undef", "iota"}
 
 
 def _if(low: Lowering, op: Op) -> None:
@@ -27,6 +31,8 @@ def _if(low: Lowering, op: Op) -> None:
     merged = [i for i, r in enumerate(op.results) if low.uses.get(r) and not (i in places and places[i].fixed)]
     same = {i: constant for i in merged if (constant := _same_constant(op, i)) is not None}
     merged = [i for i in merged if i not in same]
+    places |= {i: Place(_shared(low, type), fixed=False) for i in merged if i not in places and (type := _made(op, i))}
+    shared = [_Shared(b) for place in places.values() for b in place.array.roots if b.idle is not None]
     roots = {i: Roots() for i in merged}
     polls = any(has_loops(low, block) for block in op.blocks)
     before, written = low.fuel, low.written
@@ -36,6 +42,8 @@ def _if(low: Lowering, op: Op) -> None:
 
         def write() -> list[Reg]:
             low.fuel, low.written = before, set(written)
+            for one in shared:
+                one.begin(low.tick + 1)
             with low.inside(op, number):
                 for i, place in places.items():
                     out = block.outs[i]
@@ -53,11 +61,15 @@ def _if(low: Lowering, op: Op) -> None:
                 found: list[Reg] = []
                 for i in merged:
                     found += registers_of(low, low.env[block.outs[i]], op.results[i].type, roots[i])
+            for one in shared:
+                one.end(low.tick)
             return [*found, low.fuel] if polls else found
 
         return write
 
     found = text.branch(test, arm(0), arm(1))
+    for one in shared:
+        one.close()
     low.written = written
     low.fuel = found.pop() if polls else before
     registers = iter(found)
@@ -69,6 +81,45 @@ def _if(low: Lowering, op: Op) -> None:
     for i, place in places.items():
         if place.fixed:
             low.env[op.results[i]] = place.array
+
+
+class _Shared:
+    """A buffer that each arm may write a result to: in an arm it holds nothing before."""
+
+    def __init__(self, buffer: Buffer) -> None:
+        self.buffer, self.since, self.before, self.filled = buffer, buffer.idle, len(buffer.gaps), False
+
+    def begin(self, tick: int) -> None:
+        if self.buffer.idle is None:
+            self.buffer.idle = tick
+
+    def end(self, tick: int) -> None:
+        if self.buffer.idle is None:
+            self.filled = True
+        else:
+            self.buffer.fill(tick + 1)
+
+    def close(self) -> None:
+        """After both arms: if none wrote it, it still holds nothing."""
+        if not self.filled:
+            del self.buffer.gaps[self.before :]
+            self.buffer.idle = self.since
+
+
+def _made(op: Op, i: int) -> TensorType | None:
+    """The type of a result that is an array which an arm makes."""
+    type = op.results[i].type
+    if not isinstance(type, TensorType) or type.shape == ():
+        return None
+    made = [b.outs[i].owner for b in op.blocks if b.outs[i].block is b]
+    return type if any(isinstance(owner, Op) and owner.defn.name not in _ELSEWHERE for owner in made) else None
+
+
+def _shared(low: Lowering, type: TensorType) -> Array:
+    """An array that arms will write, and that holds nothing until then."""
+    made = low.array(type)
+    made.roots[0].idle = low.tick
+    return made
 
 
 def _same_constant(op: Op, i: int) -> Spread | None:

@@ -68,6 +68,8 @@ class ArrayCarry(Carry):
         self.second: Buffer | None = None
         self.one = place.array if place is not None else low.array(type)
         self.roots.add(self.one.roots)
+        for root in self.one.roots:
+            root.fill(low.tick)
         low.regions[-1].moving.update(self.one.roots)
         self.here = low.text.at(self.one.base, self.one.offset)
         self.carried = Carried(arg, self.one)

@@ -38,7 +38,7 @@ from .values import HOST, NATIVE, Array, Buffer, Operand, Pack, Spread, Undefine
 from .versions import Versions
 from .walk_plan import Passes
 
-__all__ = ["FRAME_START", "OPS", "Carried", "Lowering", "Place", "Region"]
+__all__ = ["FRAME_START", "OPS", "Carried", "Lowering", "Place", "Region", "Step"]
 
 #: Where the frame begins to be ours: before it lies the entry's header.
 FRAME_START = 64
@@ -63,6 +63,14 @@ class Place(NamedTuple):
     array: Array
     fixed: bool
     carried: Carried | None = None
+
+
+class Step(NamedTuple):
+    """Ops that are written together, as a fused loop or alone, and the first tick of what is written for them."""
+
+    tick: int
+    ops: Sequence[Op]
+    fused: bool
 
 
 class Region:
@@ -100,6 +108,8 @@ class Lowering:
         self.kernels: list[Text] = []
         self.journal = Journal(self, records=records or timed)
         self.buffers: list[Buffer] = []
+        #: what was written for each block, in order
+        self.steps: dict[Block, list[Step]] = {}
         #: ops run by Python: what is called, with which pointers
         self.hosts: list[Any] = []
         #: arrays of the module that the code reads
@@ -139,6 +149,8 @@ class Lowering:
         self.looping: dict[Block, bool] = {}
         #: how often the room of the call is used (see `sequences`)
         self.room_uses = 0
+        #: where buffers begin in the frame, and where it ends
+        self.frame_start = self.frame_bytes = 0
         self.results: dict[Value, int] = {}
         #: the results that are tensors; the others leave in another way
         self.outs = [out for out in entry.outs if isinstance(out.type, TensorType)]
@@ -173,6 +185,7 @@ class Lowering:
         else:
             made = self._new(value)
         for root in made.roots:
+            root.fill(self.tick)
             self.versions.touch(root, self.tick)
         return made
 
@@ -229,6 +242,7 @@ class Lowering:
         return Room(self.text, Reg("%room", "ptr"))
 
     def _touch(self, root: Buffer) -> None:
+        root.fill(self.tick)
         root.last = self.tick
         if self.regions and root.first < self.regions[-1].start:
             self.regions[-1].touched.add(root)
@@ -382,10 +396,12 @@ class Lowering:
 
     # ------------------------------------------------------------------------------------------- ops
     def block(self, block: Block) -> None:
+        self.steps[block] = steps = list[Step]()
         with self.journal.block(block) as pieces:
             for item in items(block):
                 self.tick += 1
                 ops = item.ops if isinstance(item, Cluster) else [item]
+                steps.append(Step(self.tick, ops, isinstance(item, Cluster)))
                 with self.journal.piece(ops, pieces):
                     if isinstance(item, Cluster):
                         write_cluster(self, item)
@@ -550,7 +566,8 @@ class Lowering:
             outer.ret(str(found))
             self.kernels.append(outer)
         if self.frame_bytes == FRAME_START:
-            self.frame_bytes = 0
+            self.frame_bytes = start = 0
+        self.frame_start = start
         for buffer in self.buffers:
             beside = None if buffer.result is None else self.beside.get(buffer.result)
             base, offset = "%frame", places.get(beside or buffer, 0)

@@ -8,10 +8,10 @@ from ...ir.core import Block, Op, Value
 from .lower import Lowering, Place
 from .values import Array
 
-__all__ = ["copy_to_change", "only_changed", "wish_changes"]
+__all__ = ["CHANGE", "copy_to_change", "only_changed", "wish_changes"]
 
 #: Ops that change some elements of their first operand, where it lies if they can.
-_CHANGE = frozenset({"slice_update", "scatter_update", "scatter_add", "scatter_max", "scatter_min", "scatter_mul"})
+CHANGE = frozenset({"slice_update", "scatter_update", "scatter_add", "scatter_max", "scatter_min", "scatter_mul"})
 
 
 def wish_changes(low: Lowering, value: Value, block: Block, place: Place) -> None:
@@ -20,7 +20,7 @@ def wish_changes(low: Lowering, value: Value, block: Block, place: Place) -> Non
     while value.block is block and isinstance(value.owner, Op) and value not in low.wanted:
         low.wanted[value] = place
         before = _before(low, value.owner, value.index)
-        if before is None or not (changed or value.owner.defn.name in _CHANGE):
+        if before is None or not (changed or value.owner.defn.name in CHANGE):
             return
         value, reads = before
         if len(low.uses[value]) != reads:
@@ -45,7 +45,7 @@ def _origin(low: Lowering, value: Value, block: Block) -> tuple[Value, int] | No
 
 def _before(low: Lowering, op: Op, number: int) -> tuple[Value, int] | None:
     """The value some elements of which an op changes to make a result, and how often it reads that; None if others."""
-    if op.defn.name in _CHANGE:
+    if op.defn.name in CHANGE:
         return op.operands[0], 1
     if op.defn.name == "scan" and number < op.attr("carries"):
         (body,) = op.blocks

@@ -68,6 +68,27 @@ class Buffer:
     #: buffers whose elements are read before they are written over one by one, and the steps that do it; in the order
     #: in which they were found, as an order by addresses would make every process write another program
     over: dict[tuple[Buffer, int], None] = field(default_factory=dict)
+    #: steps between `first` and `last` at which it holds nothing: in an arm of an `if`, before it is written there
+    gaps: list[tuple[int, int]] = field(default_factory=list)
+    #: the first step of a gap that has not ended
+    idle: int | None = None
+
+    def fill(self, tick: int) -> None:
+        """A step writes it: a gap ends before that."""
+        if self.idle is not None:
+            if self.idle < tick:
+                self.gaps.append((self.idle, tick - 1))
+            self.idle = None
+
+    @property
+    def spans(self) -> list[tuple[int, int]]:
+        """The first and the last of steps one after the other at which it holds something, in order."""
+        found, start = [], self.first
+        end = self.last if self.idle is None else min(self.last, self.idle - 1)
+        for first, last in self.gaps:
+            found.append((start, first - 1))
+            start = last + 1
+        return [(a, b) for a, b in [*found, (start, end)] if a <= b]
 
     @property
     def base(self) -> Reg:
