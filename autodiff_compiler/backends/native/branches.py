@@ -31,7 +31,9 @@ def _if(low: Lowering, op: Op) -> None:
     merged = [i for i, r in enumerate(op.results) if low.uses.get(r) and not (i in places and places[i].fixed)]
     same = {i: constant for i in merged if (constant := _same_constant(op, i)) is not None}
     merged = [i for i in merged if i not in same]
-    places |= {i: Place(_shared(low, type), fixed=False) for i in merged if i not in places and (type := _made(op, i))}
+    for i in merged:
+        if i not in places and (type := _made(op, i)) is not None:
+            places[i] = Place(_place(low, op, i, type), fixed=False)
     shared = [_Shared(b) for place in places.values() for b in place.array.roots if b.idle is not None]
     roots = {i: Roots() for i in merged}
     polls = any(has_loops(low, block) for block in op.blocks)
@@ -115,8 +117,12 @@ def _made(op: Op, i: int) -> TensorType | None:
     return type if any(isinstance(owner, Op) and owner.defn.name not in _ELSEWHERE for owner in made) else None
 
 
-def _shared(low: Lowering, type: TensorType) -> Array:
-    """An array that arms will write, and that holds nothing until then."""
+def _place(low: Lowering, op: Op, i: int, type: TensorType) -> Array:
+    """Where arms may write a result: over what another arm hands on, if nobody else needs that, or nothing."""
+    for block in op.blocks:
+        handed = low.dies(block.outs[i], (block, i))
+        if handed is not None and block.outs[i].block is not block:
+            return low.array(type, handed)
     made = low.array(type)
     made.roots[0].idle = low.tick
     return made

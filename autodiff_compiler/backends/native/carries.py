@@ -61,21 +61,28 @@ class ArrayCarry(Carry):
 
     type: TensorType
 
-    def __init__(self, low: Lowering, type: TensorType, init: Operand, place: Place | None, arg: Value) -> None:
+    def __init__(
+        self, low: Lowering, type: TensorType, init: Operand, place: Place | None, arg: Value, free: Buffer | None
+    ) -> None:
+        """`free`: the buffer of `init`, if it may be written over."""
         self.low, self.type, self.place, self.arg = low, type, place, arg
         self.roots = Roots()
         self.nbytes, self.start = size_of(type), low.tick
-        self.second: Buffer | None = None
-        self.one = place.array if place is not None else low.array(type)
+        self.second = free if place is not None else None
+        self.one = place.array if place is not None else low.array(type, free)
         self.roots.add(self.one.roots)
         for root in self.one.roots:
             root.fill(low.tick)
-        low.regions[-1].moving.update(self.one.roots)
+        low.regions[-1].moving.update([*self.one.roots, *([free] if free else [])])
         self.here = low.text.at(self.one.base, self.one.offset)
         self.carried = Carried(arg, self.one)
         self.first_spare = ""
         if isinstance(init, Undefined):
             first = NULL
+        elif self._begins_here(init):
+            low.copy_operand(init, self.one)
+            self.first = [self.here, self._spare_of(self.here)]
+            return
         elif isinstance(init, Spread) or not init.contiguous:  # type: ignore[union-attr]
             made = low.array(type, self._other())
             low.copy_operand(init, made)
@@ -83,12 +90,21 @@ class ArrayCarry(Carry):
         else:
             assert isinstance(init, Array)
             first = low.text.at(init.base, init.offset)
-            if len(init.roots) == 1 and low.versions.now_of(self.one, init) is not None:
+            over = free in self.one.roots or low.versions.now_of(self.one, init) is not None
+            if len(init.roots) == 1 and over:
                 self.first = [first, self._spare_of(first)]
                 return
             low.touch(init)
             self.roots.add(init.roots)
         self.first = [first, self.here]
+
+    def _begins_here(self, init: Operand) -> bool:
+        """Whether the first version is a copy that can be made where the last one will be."""
+        if isinstance(init, Array) and init.contiguous:
+            return False
+        if self.place is None:
+            return True
+        return self.place.carried is None and self.one.roots[0].result not in self.low.versions.next_of
 
     def _spare_of(self, first: Reg) -> Reg:
         """The spare buffer of the first trip, which reads where the last version may go: written when that is known."""
@@ -193,7 +209,7 @@ class _TupleCarry(Carry):
         self.low, self.type = low, type
         self.elems: list[Carry] = []
         for elem, t in zip(elements_of(init, type), type.elems, strict=True):
-            self.elems.append(carry_of(low, t, elem, low.stand_in(t, elem, arg), None))
+            self.elems.append(carry_of(low, t, elem, low.stand_in(t, elem, arg)))
         self.first = [r for e in self.elems for r in e.first]
 
     def _each(self, registers: list[Reg]) -> Iterator[tuple[Carry, list[Reg]]]:
@@ -222,10 +238,15 @@ class _TupleCarry(Carry):
         return Pack([elem.end(own) for elem, own in self._each(registers)])
 
 
-def carry_of(low: Lowering, type: Type, init: Operand, arg: Value, result: Value | None) -> Carry:
-    """How a value of this type is carried, from `init` on: in the body as `arg`, to `result` after the loop."""
+def carry_of(
+    low: Lowering, type: Type, init: Operand, arg: Value, result: Value | None = None, free: Buffer | None = None
+) -> Carry:
+    """How a value of this type is carried, from `init` on: in the body as `arg`, to `result` after the loop.
+
+    `free`: the buffer of `init`, if the loop may write over it.
+    """
     if isinstance(type, TupleType):
         return _TupleCarry(low, type, init, arg)
     if isinstance(type, TensorType) and type.shape != ():
-        return ArrayCarry(low, type, init, low.wish(result) if result is not None else None, arg)
+        return ArrayCarry(low, type, init, low.wish(result) if result is not None else None, arg, free)
     return Carry(low, type, init)

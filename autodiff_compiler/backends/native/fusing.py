@@ -16,7 +16,7 @@ from .emit import Reg, Text
 from .lanes import Kernels, Lane
 from .streams import close_streams, note_streams
 from .transposes import worth_turning
-from .values import HOST, WALK, Array, Spread, Undefined
+from .values import HOST, WALK, Array, Spread, Undefined, roots_of
 from .walk import Walk, held_row, vectors_together
 from .walk_plan import Memory, Passes, Source, collapsed, plan_passes, read_again, reading_passes, row_bytes
 
@@ -210,7 +210,9 @@ def _note_in_place(
     source, now = read.get(carried.arg), low.env[carried.arg]
     if not isinstance(source, Memory) or not isinstance(now, Array) or source.strides != memory.strides:
         return
-    shared = [z for z in sources if isinstance(o := low.env[z], Array) and not set(now.roots).isdisjoint(o.roots)]
+    # In the first trip it lies where it was before the loop, which is not written over unless a result goes there.
+    mine = {r for r in now.roots if r in carried.following.roots or r.argument is not None or r.virtual}
+    shared = [z for z in sources if z is carried.arg or not mine.isdisjoint(roots_of(low.env[z]))]
     carried.in_place = shared == [carried.arg] and low.last_use(carried.arg, cluster.ops)
 
 

@@ -8,14 +8,15 @@ for how long the plan keeps them there.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from ...ir.core import Block, Op, Value
 from ...ir.walk import free_values
 from .arena import aligned
 from .lower import Lowering, Step
 from .overwriting import CHANGE
-from .values import Array, Buffer, Sequence
+from .values import Array, Buffer, roots_of, size_of
+from .values import Sequence as Elements
 from .waiting import VIEWS
 
 __all__ = ["most_alive"]
@@ -45,8 +46,6 @@ class _Liveness:
         self.low = low
         self._places: dict[Value, _Live] = {}
         self._sizes: dict[Value, int] = {}
-        #: carries of which one version lies where a result does: the versions, and how many bytes that saves
-        self.spared: list[tuple[_Live, int]] = []
         #: what loops collect right into an array
         self.rows: set[Buffer] = set()
         self.work = self._work()
@@ -54,6 +53,7 @@ class _Liveness:
 
     def entry(self) -> int:
         entry = self.low.module.entry
+        self._enter(entry.body)
         self._block(entry.body, self._union(entry.outs))
         return self.peak
 
@@ -87,7 +87,7 @@ class _Liveness:
             made = op.operands[0].owner
             whole = isinstance(made, Op) and made.defn.name == "tuple_make"
             return self.places(made.operands[op.attr("index")]) if whole else self.places(op.operands[0])  # type: ignore[union-attr]
-        if not isinstance(operand, Array | Sequence):
+        if not isinstance(operand, Array | Elements):
             return _NONE
         roots = [r for r in operand.roots if r.argument is None and not r.virtual and not self._leaves(r)]
         if not roots or (isinstance(operand, Array) and self.rows.issuperset(roots)):
@@ -95,14 +95,16 @@ class _Liveness:
         if name in _SAME and getattr(self.low.env.get(op.operands[0]), "roots", None) == operand.roots:
             return self.places(op.operands[0])
         self._sizes[x] = aligned(max(r.nbytes for r in roots))
+        if name == "if":  # it lies where an arm made it, or where one found it
+            outs = [b.outs[x.index] for b in op.blocks]
+            return frozenset([x]).union(*[self.places(y) for y, b in zip(outs, op.blocks, strict=True) if y.block is not b])
         return frozenset([x])
 
     def _leaves(self, root: Buffer) -> bool:
         return root.result is not None and root.result not in self.low.beside
 
     def _bytes(self, live: _Live) -> int:
-        total = sum(self._sizes[x] for x in live)
-        return total - sum(min(most, sum(self._sizes[x] for x in live & versions)) for versions, most in self.spared)
+        return sum(self._sizes[x] for x in live)
 
     # ------------------------------------------------------------------------------------------- steps
     def _block(self, block: Block, live: _Live) -> _Live:
@@ -151,38 +153,83 @@ class _Liveness:
         return before
 
     def _loop(self, op: Op, after: _Live) -> _Live:
-        body, scan = op.blocks[-1], op.defn.name == "scan"
-        count = op.attr("carries") if scan else len(op.operands)
-        inits, args = (op.operands[1 : 1 + count], body.args[1 : 1 + count]) if scan else (op.operands, body.args)
-        results = op.results if scan else op.results[1:]
-        for x, arg in zip(op.operands[1 + count :], body.args[1 + count :], strict=True) if scan else ():
-            self._places[arg] = self.places(x)
-        for result in results[count:]:
-            self.rows.update(r for r in getattr(self.low.env.get(result), "roots", ()) if not r.virtual)
-        cond = [] if scan else op.blocks[0].args
-        spared = len(self.spared)
-        for i, (init, arg) in enumerate(zip(inits, args, strict=True)):
-            self._places[arg] = self._carry(init, arg, body.outs[i], results[i])
-            if cond:
-                self._places[cond[i]] = self._places[arg]
-        through = (after - frozenset(op.results)) | self._union(
-            x for block in op.blocks for x in free_values(block)
-        )
-        before = self._block(body, through | self._union(body.outs[:count]) | self._union(results[count:]))
-        if not scan:
-            before = self._block(op.blocks[0], before | self._union(args))
-        del self.spared[spared:]
-        return through | self._union(op.operands)
+        body, (_, _, results) = op.blocks[-1], _carries(op)
+        collected = self._union([*op.results, *results])
+        carried = self._union(body.args)
+        free = self._union(x for block in op.blocks for x in free_values(block))
+        through = after | carried | free | collected
+        for block in op.blocks:
+            self._block(block, through | self._union(block.outs))
+        return (after - carried - collected - frozenset(op.results)) | free | self._union(op.operands)
 
-    def _carry(self, init: Value, arg: Value, out: Value, result: Value) -> _Live:
-        """Where a version is that a trip begins with."""
-        if out is arg:
-            return self.places(init)
-        operand = self.low.env.get(arg)
-        if not isinstance(operand, Array) or not any(not r.virtual for r in operand.roots):
+    # ------------------------------------------------------------------------------------------- loops
+    def _enter(self, block: Block) -> None:
+        """Finds where the carries of the loops of a block lie, before anybody asks for their places."""
+        for op in (op for step in self.low.steps.get(block, ()) for op in step.ops if op.blocks):
+            if op.defn.name in ("scan", "while"):
+                self._bind(op)
+            for inner in op.blocks:
+                self._enter(inner)
+
+    def _bind(self, op: Op) -> None:
+        body = op.blocks[-1]
+        inits, args, results = _carries(op)
+        for result in op.results:
+            if result not in results:
+                self.rows.update(r for r in roots_of(self.low.env.get(result)) if not r.virtual)
+        if op.defn.name == "scan":
+            for x, arg in zip(op.operands[1 + len(args) :], body.args[1 + len(args) :], strict=True):
+                self._places[arg] = self.places(x)
+        for i, (init, arg, result) in enumerate(zip(inits, args, results, strict=True)):
+            same = body.outs[i] is arg
+            found = self.places(init) if same else self._versions(arg, body.outs[i], result)
+            self._places[arg] = found
+            leaves = self._is_result(self.low.env.get(result))
+            taken = self.places(init) == {init} and len(self.low.uses[init]) == 1
+            self._places[result] = found if leaves or taken else found | self.places(init)
+            if op.defn.name == "while":
+                self._places[op.blocks[0].args[i]] = found
+
+    def _versions(self, arg: Value, out: Value, result: Value) -> _Live:
+        """Where versions of a carry lie: in one place if the next one can be written over this one, else in two."""
+        operand, last = self.low.env.get(arg), self.low.env.get(result)
+        made = roots_of(self.low.env.get(out))
+        if not isinstance(operand, Array) or (made and all(r.virtual for r in made)):
             return _NONE
-        self._sizes[arg] = aligned(max(r.nbytes for r in operand.roots))
-        last = self.low.env.get(result)
-        if isinstance(last, Array) and last.roots and all(map(self._leaves, last.roots)):
-            self.spared.append((frozenset([arg]) | self.places(out), self._sizes[arg]))
-        return frozenset([arg])
+        places = [arg] if self._over(arg, out) else [arg, out]
+        if self._is_result(last):
+            places.pop()
+        self._sizes.update(dict.fromkeys(places, aligned(size_of(operand.type))))
+        self._places[out] = _NONE  # it is written to one of these
+        return frozenset(places)
+
+    def _is_result(self, operand: object) -> bool:
+        return isinstance(operand, Array) and bool(operand.roots) and all(map(self._leaves, operand.roots))
+
+    def _over(self, arg: Value, out: Value) -> bool:
+        """Whether the step that makes the next version reads this one element by element or not at all, and no later."""
+        steps = self.low.steps.get(out.block, ())
+        found = next((n for n, step in enumerate(steps) if out.owner in step.ops), None)
+        if found is None or not out.owner or out.owner.blocks:
+            return False
+        read, todo = [arg], [arg]
+        while todo:
+            uses = self.low.uses.get(todo.pop(), ())
+            if any(isinstance(user, Block) for user, _ in uses):
+                return False
+            views = [r for user, _ in uses if user.defn.name in _SAME for r in user.results]
+            read, todo = read + views, todo + views
+        for step in steps[found:]:
+            inside = [x for op in step.ops for x in (*op.operands, *(y for b in op.blocks for y in free_values(b)))]
+            fine = step is steps[found] and (step.fused or step.ops[0].defn.name in CHANGE)
+            if any(x in inside and not (fine and x is arg) for x in read):
+                return False
+        return True
+
+
+def _carries(op: Op) -> tuple[Sequence[Value], Sequence[Value], Sequence[Value]]:
+    """Of what a loop carries the first versions, those of a trip, and the last ones."""
+    if op.defn.name == "while":
+        return op.operands, op.blocks[-1].args, op.results[1 : 1 + len(op.operands)]
+    count = op.attr("carries")
+    return op.operands[1 : 1 + count], op.blocks[-1].args[1 : 1 + count], op.results[:count]

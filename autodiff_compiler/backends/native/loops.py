@@ -65,9 +65,11 @@ class _Loop:
         low, k = self.low, len(self.inits)
         low.tick += 1
         self.collected = Collected(low, self.body.outs[k:], self.results[k:], trips)
+        first = self.op.defn.name == "scan"  # behind the number of trips
+        free = [None if x in low.undefined else low.dies(x, (self.op, i)) for i, x in enumerate(self.inits, first)]
         self.region = low.open_region(self.collected.records)
-        for init, args, out, result in zip(self.inits, self.args, self.body.outs, self.results, strict=False):
-            operand = low.env[init]
+        for number, (init, args) in enumerate(zip(self.inits, self.args, strict=True)):
+            operand, out, result = low.env[init], self.body.outs[number], self.results[number]
             if out is args[0]:
                 low.env[result] = operand
                 low.touch(operand)
@@ -75,7 +77,8 @@ class _Loop:
                 continue
             if isinstance(operand, Sequence):
                 operand = anchored(low, operand, escapes=False)
-            self.carries.append(_Carried(carry_of(low, args[0].type, operand, args[0], result), args, out, result))
+            carry = carry_of(low, args[0].type, operand, args[0], result, free[number])
+            self.carries.append(_Carried(carry, args, out, result))
 
     def _see(self, args: tuple[Value, ...], operand: Operand) -> None:
         self.low.env.update(dict.fromkeys(args, operand))

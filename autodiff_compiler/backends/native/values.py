@@ -26,6 +26,7 @@ __all__ = [
     "Spread",
     "Undefined",
     "part",
+    "roots_of",
     "row_major",
     "size_of",
 ]
@@ -190,3 +191,10 @@ class Sequence:
 
 
 Operand: TypeAlias = Array | Spread | Pack | Undefined | Sequence
+
+
+def roots_of(operand: Operand | None) -> tuple[Buffer, ...]:
+    """Whose bytes an operand may be."""
+    if isinstance(operand, Pack):
+        return tuple(root for elem in operand.elems for root in roots_of(elem))
+    return operand.roots if isinstance(operand, Array | Sequence) else ()
