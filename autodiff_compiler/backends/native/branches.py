@@ -1,27 +1,23 @@
 """`if` as a branch of the driver.
 
 Results that are numbers or constants are registers; an array that is wanted in a place of its own is written there by
-both arms, any other is a pointer to what the arm has made.
+both arms.  Any other is a pointer: to the one place where arms write what they make, or to what an arm hands on.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
-from ...ir.core import Op
+from ...ir.core import Op, Value
 from ...ir.types import TensorType
 from .emit import Reg
 from .interrupts import has_loops
 from .lower import OPS, Lowering, Place
 from .overwriting import wish_changes
 from .registers import Roots, operand_of, registers_of
-from .values import Array, Buffer, Spread
-from .waiting import VIEWS
+from .values import Array, Buffer, Operand, Spread
 
 __all__: list[str] = []
-
-#: Ops whose results lie where their operands do, or nowhere.
-_ELSEWHERE = VIEWS | {"const", "undef", "iota"}
 
 
 def _if(low: Lowering, op: Op) -> None:
@@ -62,7 +58,8 @@ def _if(low: Lowering, op: Op) -> None:
                         low.copy_defined(out, place.array)
                 found: list[Reg] = []
                 for i in merged:
-                    found += registers_of(low, low.env[block.outs[i]], op.results[i].type, roots[i])
+                    operand = _brought(low, block.outs[i], places.get(i))
+                    found += registers_of(low, operand, op.results[i].type, roots[i])
             for one in shared:
                 one.end(low.tick)
             return [*found, low.fuel] if polls else found
@@ -113,8 +110,19 @@ def _made(op: Op, i: int) -> TensorType | None:
     type = op.results[i].type
     if not isinstance(type, TensorType) or type.shape == ():
         return None
-    made = [b.outs[i].owner for b in op.blocks if b.outs[i].block is b]
-    return type if any(isinstance(owner, Op) and owner.defn.name not in _ELSEWHERE for owner in made) else None
+    outs = [(out.owner, out.block is block) for block in op.blocks if isinstance((out := block.outs[i]).owner, Op)]
+    made = any(owner.defn.name == "const" or (inside and owner.defn.name != "undef") for owner, inside in outs)  # type: ignore[union-attr]
+    return type if made else None
+
+
+def _brought(low: Lowering, out: Value, place: Place | None) -> Operand:
+    """What an arm yields: in the place for it, if it must be written anyway as it lies nowhere in order."""
+    operand = low.env[out]
+    scattered = isinstance(operand, Spread) or (isinstance(operand, Array) and not operand.contiguous)
+    if place is None or place.carried is not None or not scattered:
+        return operand
+    low.copy(out, place.array)
+    return place.array
 
 
 def _place(low: Lowering, op: Op, i: int, type: TensorType) -> Array:

@@ -11,15 +11,19 @@ import pathlib
 import resource
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from typing import Any
 
 from ..case import Case, Maker
-from ..frameworks import available, enter
+from ..frameworks import available, enter, put
+from ..networks import Mlp
 from . import compilation, mlp, ode, rnn
 
 CALLS = 20
 ROUNDS = 1_000
 COLUMNS = ("native", "numpy", "eager", "jax", "torch", "autograd")
+#: Each layer leaves 4 MiB behind for the way back.
+DEEP, BATCH = Mlp((512,) * 33, classify=False), 2048
 
 
 def _work() -> dict[str, Case]:
@@ -54,6 +58,25 @@ def peak_of(work: str, column: str) -> None:
     for _ in range(CALLS):
         call()
     print(json.dumps([_mebibytes(), _mebibytes() - before]))
+
+
+def above_inputs(column: str) -> None:
+    """In a process of its own: prints by how much a value with its gradients raises the peak, inputs being there."""
+    enter(column)
+    small = Mlp((8, 8, 8), classify=False)
+    _gradients(small, column, 4)()
+    call = _gradients(DEEP, column, BATCH)
+    before = _mebibytes()
+    for _ in range(3):
+        call()
+    print(json.dumps([_mebibytes() - before]))
+
+
+def _gradients(mlp: Mlp, column: str, batch: int) -> Callable[[], Any]:
+    derivative = mlp.by_hand if column == "hand" else mlp.value_and_gradients(column)
+    arrays = [*mlp.data(batch), *mlp.parameters()]
+    given = arrays if column == "hand" else put(column, arrays)
+    return lambda: derivative(*given)
 
 
 def dropped(column: str) -> None:
@@ -101,6 +124,12 @@ def cases() -> Iterator[Case]:
                 f"{work}, {what}", {c: figure(work, c, which) for c in columns}, targets={"jax": 1.0}, kind="figure",
                 unit="MiB", threads=(1,), rounds=3,
             )  # fmt: skip
+    shown = ("native", "numpy", "jax", "hand")
+    yield Case(
+        f"value_and_grad of MLP with 32 layers of 512, batch {BATCH:,}, peak above inputs",
+        {c: lambda c=c: lambda: _in_process(f"above_inputs({c!r})")[0] for c in shown},
+        targets={"jax": 1.0}, kind="figure", unit="MiB", threads=(1,), rounds=3,
+    )  # fmt: skip
     columns = ["native", "numpy"] if available("native") else ["numpy"]
     yield Case(
         f"growth over {ROUNDS:,} rounds of compile, call and drop",
