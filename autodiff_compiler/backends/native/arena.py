@@ -48,9 +48,7 @@ def place_buffers(buffers: Iterable[Buffer], start: int) -> tuple[dict[Buffer, i
         _write_over(new, holding)
     placed: list[_Slot] = []
     for slot in sorted(dict.fromkeys(holding.values()), key=lambda s: -s.size):
-        slot.offset = _lowest(
-            slot.size, start, [(p.offset, p.offset + p.size) for p in placed if p.meets(slot)]
-        )
+        slot.offset = _lowest(slot.size, start, [(p.offset, p.offset + p.size) for p in placed if p.meets(slot)])
         placed.append(slot)
     end = max((s.offset + s.size for s in placed), default=start)
     return {b: slot.offset for b, slot in holding.items()}, end

@@ -77,6 +77,8 @@ class ArrayCarry(Carry):
         self.here = low.text.at(self.one.base, self.one.offset)
         self.carried = Carried(arg, self.one)
         self.first_spare = ""
+        #: whether `one` is a buffer of the loop's own that holds nothing at first, and whether nothing comes there
+        self.fresh, self.unused = place is None and free is None and not self._begins_here(init), False
         if isinstance(init, Undefined):
             first = NULL
         elif self._begins_here(init):
@@ -100,7 +102,7 @@ class ArrayCarry(Carry):
 
     def _begins_here(self, init: Operand) -> bool:
         """Whether the first version is a copy that can be made where the last one will be."""
-        if isinstance(init, Array) and init.contiguous:
+        if isinstance(init, Undefined) or (isinstance(init, Array) and init.contiguous):
             return False
         if self.place is None:
             return True
@@ -162,6 +164,9 @@ class ArrayCarry(Carry):
         if isinstance(operand, Array) and operand.contiguous and all(map(self._stays, operand.roots)):
             found = text.at(operand.base, operand.offset)
             self.roots.add(operand.roots)
+            if self.second not in operand.roots and set(self.one.roots).isdisjoint(operand.roots):
+                self.unused = self.fresh
+                return [found, self.spare]  # nothing is ever written there
         else:
             found = self.spare
             low.copy_defined(value, self.following)
@@ -184,7 +189,11 @@ class ArrayCarry(Carry):
         low = self.low
         if self.first_spare:
             self._write_first_spare()
-        found = low.at_pointer(self.type, registers[0], tuple(self.roots))
+        if self.unused:
+            for root in self.one.roots:
+                root.virtual = True
+        mine = self.one.roots if self.unused else ()
+        found = low.at_pointer(self.type, registers[0], tuple(r for r in self.roots if r not in mine))
         for root in self.roots:
             root.last = max(root.last, low.tick)
         if self.place is None:

@@ -97,7 +97,9 @@ class _Liveness:
         self._sizes[x] = aligned(max(r.nbytes for r in roots))
         if name == "if":  # it lies where an arm made it, or where one found it
             outs = [b.outs[x.index] for b in op.blocks]
-            return frozenset([x]).union(*[self.places(y) for y, b in zip(outs, op.blocks, strict=True) if y.block is not b])
+            return frozenset([x]).union(
+                *[self.places(y) for y, b in zip(outs, op.blocks, strict=True) if y.block is not b]
+            )
         return frozenset([x])
 
     def _leaves(self, root: Buffer) -> bool:

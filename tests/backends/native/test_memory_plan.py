@@ -388,17 +388,12 @@ STRAIGHT = [
     Program(of_another_type, lambda x, w: (x @ w > 0).astype(np.float64) @ w),
     Program(returned_too, lambda x, w: (x @ w, np.tanh(x @ w))),
     Program(in_an_arm, _in_an_arm),
-    Program(
-        kept_beside_an_arm,
-        lambda x, w: (np.tanh(x @ w) + (np.sin(x @ w) if x[0, 0] > 0 else 0.0)) @ w + x @ w,
-    ),
+    Program(kept_beside_an_arm, lambda x, w: (np.tanh(x @ w) + (np.sin(x @ w) if x[0, 0] > 0 else 0.0)) @ w + x @ w),
     Program(handed_on, lambda x, w: (np.tanh(x @ w + 1.0) if x[0, 0] > 0 else x @ w) @ w),
 ]
 LOOPS = [
     Program(carried, _repeated(lambda s, x, w: (np.tanh(s[0] @ w), s[1]), lambda s, x, w: s[0] @ w)),
-    Program(
-        carried_and_kept, _repeated(lambda s, x, w: (np.tanh(s[0]) + s[1], s[1]), lambda s, x, w: s[0] @ w + s[1])
-    ),
+    Program(carried_and_kept, _repeated(lambda s, x, w: (np.tanh(s[0]) + s[1], s[1]), lambda s, x, w: s[0] @ w + s[1])),
     Program(
         carried_under_two_names,
         _repeated(lambda s, x, w: (np.tanh(s[0]), np.sin(s[1]) + np.tanh(s[0])), lambda s, x, w: s[0] @ w + s[1]),
