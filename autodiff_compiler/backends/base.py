@@ -90,8 +90,8 @@ class Piece:
 class Storage:
     """Bytes a program takes besides its arguments and results.
 
-    `arena`: for values between arguments and results; `stacks`: for what loops leave behind trip by trip.  `alive`: what
-    the arena must hold at the worst moment; None where that is not known.
+    `arena`: for values between arguments and results; `stacks`: for what loops leave behind trip by trip.  `alive`:
+    what the arena must hold at the worst step; None where that is not known.
     """
 
     constants: int

@@ -17,14 +17,15 @@ class MemoryUse:
     `arguments` are given by the caller (states that the program reads are among them), `results` belong to the caller
     afterwards, but for those that are `overwritten`: written over the state whose next version they are.  `constants`
     and `code` (None: there is no machine code) are there once for all calls.  `arena` holds values between arguments
-    and results; calls that run at the same time have one each.  `alive` is what it must hold at the worst step, whatever
-    the plan (None where that is not known): what the step reads and makes, and what later ones read.  What a fused loop
-    makes element by element takes no room of its own where it reads an operand of as many bytes for the last time in the
-    same order; an operand that is broadcast, turned or read with a shift is none.  Sizes are rounded up to 64 bytes, as
-    in the arena, and its header counts.  Of the arms of an `if` one runs; what comes out lies where an arm made it, or
-    where one found it.  In a loop all that it reads from before it is alive; what goes from trip to trip has one place
-    if its next version is written where nobody reads this one any more, else two.  `stacks` hold what loops with a known number of trips
+    and results; calls that run at the same time have one each.  `stacks` hold what loops with a known number of trips
     leave behind for later, and grow by `per_trip` in each trip of others.
+
+    `alive` is what the arena must hold at the worst step (None where that is not known): what the step reads, makes and
+    works in, and what later steps read.  What a fused loop makes element by element takes no room of its own where the
+    loop is the last reader, in the same order, of an operand of as many bytes; one that is broadcast, turned or shifted
+    is none.  Of the arms of an `if` one runs, and what comes out lies where an arm made it or found it.  To a loop all
+    that it reads from before is alive; what goes from trip to trip has one place if its next version is made where
+    nobody reads this one any more, else two.  Sizes are rounded up to 64 bytes, and the arena's header counts.
     """
 
     name: str

@@ -12,6 +12,7 @@ from ...ir.core import Op, Value
 from ...ir.types import TensorType
 from .emit import Reg
 from .interrupts import has_loops
+from .last_uses import dies
 from .lower import OPS, Lowering, Place
 from .overwriting import wish_changes
 from .registers import Roots, operand_of, registers_of
@@ -28,8 +29,8 @@ def _if(low: Lowering, op: Op) -> None:
     same = {i: constant for i in merged if (constant := _same_constant(op, i)) is not None}
     merged = [i for i in merged if i not in same]
     for i in merged:
-        if i not in places and (type := _made(op, i)) is not None:
-            places[i] = Place(_place(low, op, i, type), fixed=False)
+        if i not in places and (made := _made(op, i)) is not None:
+            places[i] = Place(_place(low, op, i, made), fixed=False)
     shared = [_Shared(b) for place in places.values() for b in place.array.roots if b.idle is not None]
     roots = {i: Roots() for i in merged}
     polls = any(has_loops(low, block) for block in op.blocks)
@@ -111,7 +112,7 @@ def _made(op: Op, i: int) -> TensorType | None:
     if not isinstance(type, TensorType) or type.shape == ():
         return None
     outs = [(out.owner, out.block is block) for block in op.blocks if isinstance((out := block.outs[i]).owner, Op)]
-    made = any(owner.defn.name == "const" or (inside and owner.defn.name != "undef") for owner, inside in outs)  # type: ignore[union-attr]
+    made = any(owner.defn.name == "const" or (inside and owner.defn.name != "undef") for owner, inside in outs)
     return type if made else None
 
 
@@ -128,7 +129,7 @@ def _brought(low: Lowering, out: Value, place: Place | None) -> Operand:
 def _place(low: Lowering, op: Op, i: int, type: TensorType) -> Array:
     """Where arms may write a result: over what another arm hands on, if nobody else needs that, or nothing."""
     for block in op.blocks:
-        handed = low.dies(block.outs[i], (block, i))
+        handed = dies(low, block.outs[i], (block, i))
         if handed is not None and block.outs[i].block is not block:
             return low.array(type, handed)
     made = low.array(type)

@@ -14,6 +14,7 @@ from ...ir.types import TensorType, tensor
 from .clusters import REDUCTIONS, Axes, Cluster, reduced_axes
 from .emit import Reg, Text
 from .lanes import Kernels, Lane
+from .last_uses import last_use
 from .streams import close_streams, note_streams
 from .transposes import worth_turning
 from .values import HOST, WALK, Array, Spread, Undefined, roots_of
@@ -213,7 +214,7 @@ def _note_in_place(
     # In the first trip it lies where it was before the loop, which is not written over unless a result goes there.
     mine = {r for r in now.roots if r in carried.following.roots or r.argument is not None or r.virtual}
     shared = [z for z in sources if z is carried.arg or not mine.isdisjoint(roots_of(low.env[z]))]
-    carried.in_place = shared == [carried.arg] and low.last_use(carried.arg, cluster.ops)
+    carried.in_place = shared == [carried.arg] and last_use(low, carried.arg, cluster.ops)
 
 
 def _told(name: str, cluster: Cluster) -> str:

@@ -1,8 +1,8 @@
 """How much memory the values of a program need at the same time, whatever the plan of its arena is.
 
-A backward analysis over the ops in the order in which they are written.  It knows which values lie in memory of the call
-(those that stay in a fused loop do not, nor do arguments, results, constants and single numbers), but neither where nor
-for how long the plan keeps them there.
+A backward analysis over the ops in the order in which they are written.  It knows which values lie in memory of the
+call (those that stay in a fused loop do not, nor do arguments, results, constants and single numbers), but neither
+where nor for how long the plan keeps them there.
 """
 
 from __future__ import annotations
@@ -209,17 +209,18 @@ class _Liveness:
         return isinstance(operand, Array) and bool(operand.roots) and all(map(self._leaves, operand.roots))
 
     def _over(self, arg: Value, out: Value) -> bool:
-        """Whether the step that makes the next version reads this one element by element or not at all, and no later."""
-        steps = self.low.steps.get(out.block, ())
-        found = next((n for n, step in enumerate(steps) if out.owner in step.ops), None)
-        if found is None or not out.owner or out.owner.blocks:
+        """Whether what makes the next version reads this one element by element or not at all, and nobody later."""
+        maker = out.owner
+        steps = self.low.steps.get(maker.parent, ()) if isinstance(maker, Op) and maker.parent is not None else ()
+        found = next((n for n, step in enumerate(steps) if maker in step.ops), None)
+        if found is None or steps[found].ops[0].blocks:
             return False
         read, todo = [arg], [arg]
         while todo:
-            uses = self.low.uses.get(todo.pop(), ())
-            if any(isinstance(user, Block) for user, _ in uses):
+            readers = [user for user, _ in self.low.uses.get(todo.pop(), ())]
+            if any(isinstance(user, Block) for user in readers):
                 return False
-            views = [r for user, _ in uses if user.defn.name in _SAME for r in user.results]
+            views = [r for op in readers if isinstance(op, Op) and op.defn.name in _SAME for r in op.results]
             read, todo = read + views, todo + views
         for step in steps[found:]:
             inside = [x for op in step.ops for x in (*op.operands, *(y for b in op.blocks for y in free_values(b)))]

@@ -15,6 +15,7 @@ from .collecting import Collected
 from .emit import Int, Reg, i64, pointer
 from .interrupts import burn, cost_of, has_loops, is_short
 from .lanes import Lane
+from .last_uses import dies
 from .lower import OPS, Lowering
 from .sequence_ops import anchored, require_elements
 from .sequences import element, leaves
@@ -66,7 +67,7 @@ class _Loop:
         low.tick += 1
         self.collected = Collected(low, self.body.outs[k:], self.results[k:], trips)
         first = self.op.defn.name == "scan"  # behind the number of trips
-        free = [None if x in low.undefined else low.dies(x, (self.op, i)) for i, x in enumerate(self.inits, first)]
+        free = [None if x in low.undefined else dies(low, x, (self.op, i)) for i, x in enumerate(self.inits, first)]
         self.region = low.open_region(self.collected.records)
         for number, (init, args) in enumerate(zip(self.inits, self.args, strict=True)):
             operand, out, result = low.env[init], self.body.outs[number], self.results[number]

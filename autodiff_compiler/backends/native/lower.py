@@ -27,6 +27,7 @@ from .grouping import items
 from .journal import Journal
 from .lanes import Kernels, Lane, NotNativeError
 from .laps import Laps
+from .last_uses import last_use
 from .machine import Machine
 from .maths.apart import many
 from .poison import Apart, Given, guarded_main, poisoned
@@ -34,7 +35,7 @@ from .sequences import Room, descriptor_type, enter
 from .signature import Context
 from .streams import streamed
 from .transposes import turn, turns
-from .values import HOST, NATIVE, Array, Buffer, Operand, Pack, Spread, Undefined, roots_of, row_major, size_of
+from .values import HOST, NATIVE, Array, Buffer, Operand, Pack, Spread, Undefined, row_major, size_of
 from .versions import Versions
 from .walk_plan import Passes
 
@@ -49,8 +50,8 @@ OPS: dict[str, Callable[[Lowering, Op], None]] = {}
 class Carried:
     """The next version of a carry that is an array: `arg` is the version now, `following` where the next one goes.
 
-    `in_place`: whoever writes it reads the old version element by element, or not at all, and nobody reads it later.  `changed`: all
-    that a trip does with it is to change some elements, on each of its paths.
+    `in_place`: whoever writes it reads the old version element by element or not at all, and nobody reads that later.
+    `changed`: all that a trip does with it is to change some elements, on each of its paths.
     """
 
     def __init__(self, arg: Value, following: Array) -> None:
@@ -182,7 +183,7 @@ class Lowering:
             self.env[value] = made = place.array
             if place.carried is not None:
                 self.carried[value] = place.carried
-                if not place.carried.changed and self.last_use(place.carried.arg, ()):
+                if not place.carried.changed and last_use(self, place.carried.arg, ()):
                     place.carried.in_place = True
         else:
             made = self._new(value)
@@ -462,55 +463,6 @@ class Lowering:
             return
         self.ways[name] = HOST
         OPS["host"](self, op)
-
-    # ------------------------------------------------------------------------------------------- last uses
-    def last_use(self, arg: Value, ops: Sequence[Op]) -> bool:
-        """Whether nobody reads a carry after these ops."""
-        body = arg.owner
-        assert isinstance(body, Block)
-        for user, i in self.uses.get(arg, ()):
-            if isinstance(user, Block):
-                # What is collected is copied at the start of the trip.
-                if user is not body or i < self._carries(body):
-                    return False
-            elif user not in ops and not self._done(user, arg, ops):
-                return False
-        return True
-
-    def _done(self, user: Op | Block, x: Value, ops: Sequence[Op] = ()) -> bool:
-        """Whether a reader of a value is written, and all that reads the same bytes because of it, or is one of `ops`.
-
-        A commit reads later, if an exception comes.
-        """
-        around: Op | None = user.parent if isinstance(user, Block) else user
-        while around is not None and around not in self.written:
-            around = around.parent.parent if around.parent is not None else None
-        if around is None or around.defn.name == "commit":
-            return False
-        mine = set(roots_of(self.env.get(x)))
-        views = [r for r in around.results if not mine.isdisjoint(roots_of(self.env.get(r)))]
-        return all(by in ops or self._done(by, r, ops) for r in views for by, _ in self.uses.get(r, ()))
-
-    def dies(self, x: Value, last: tuple[Op | Block, int]) -> Buffer | None:
-        """The buffer of the frame that is an array's alone, if nobody needs it after that use, which is not written yet."""
-        operand = self.env.get(x)
-        if not (isinstance(operand, Array) and operand.contiguous and operand.offset == 0 and len(operand.roots) == 1):
-            return None
-        (root,) = operand.roots
-        of_frame = root.result is None and root.argument is None and not root.virtual and root.idle is None
-        if not of_frame or root.nbytes != size_of(operand.type):
-            return None
-        around = self.regions[-1] if self.regions else None
-        if around is not None and (root.first < around.start or root in around.moving):
-            return None
-        same = [y for y, other in self.env.items() if root in roots_of(other)]
-        left = [(y, use) for y in same for use in self.uses.get(y, ()) if not self._done(use[0], y)]
-        return root if left == [(x, last)] else None
-
-    def _carries(self, body: Block) -> int:
-        loop = body.parent
-        assert loop is not None
-        return int(loop.attr("carries")) if loop.defn.name == "scan" else len(loop.operands)
 
     # ------------------------------------------------------------------------------------------- the whole
     def lower(self, in_place: dict[int, int], leave: Callable[[Lowering, Sequence[Value]], None]) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from contextlib import nullcontext
 
 from ...ir.core import Block, Op, Value
+from .last_uses import last_use
 from .lower import Lowering, Place
 from .values import Array
 
@@ -67,7 +68,7 @@ def copy_to_change(low: Lowering, op: Op, to: Array) -> None:
     x, result = op.operands[0], op.results[0]
     operand = low.env[x]
     carried = low.carried.get(result)
-    mine = carried is not None and (carried.changed or (carried.arg is x and low.last_use(x, [op])))
+    mine = carried is not None and (carried.changed or (carried.arg is x and last_use(low, x, [op])))
     if not (isinstance(operand, Array) and operand.contiguous and (mine or _alone(operand))):
         low.copy(x, to)
         return

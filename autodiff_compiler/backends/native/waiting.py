@@ -77,7 +77,7 @@ def _needed(order: Order, x: Value, now: int, late: dict[Op, None]) -> int:
         value = todo.pop()
         if value in order.outs:
             return len(order.number)
-        for reader in order.readers.get(value.owner, ()):  # type: ignore[call-overload]
+        for reader in order.readers.get(value.owner, ()) if isinstance(value.owner, Op) else ():
             if reader.defn.name in VIEWS:
                 todo += reader.results
             elif reader not in late and reader not in order.done:
