@@ -5,7 +5,7 @@ gets its core last.  So around each product the library is told how many to use,
 and told what it was before afterwards.  OpenBLAS has one number for the whole process: two who changed it at the same
 time could each take the other's for the user's.  So one does at a time, and whoever comes second takes what there is.
 Python and machine code, which runs without the interpreter's lock, claim it by a word each in `STATE`
-(docs/decisions/0029-blas-threads-of-blas.md).
+(docs/decisions/0034-threads-of-blas.md).
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ __all__ = [
     "threads",
 ]
 
-#: Operations from which on a product may use several threads (measured: docs/decisions/0029-blas-threads-of-blas.md).
+#: Operations from which on a product may use several threads (measured: docs/decisions/0034-threads-of-blas.md).
 LARGE_PRODUCT = 50_000_000
 #: Operations up to which OpenBLAS uses one thread by itself: in any function, and in a product of matrices that both
 #: have several rows and columns.
