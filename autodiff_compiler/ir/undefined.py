@@ -6,8 +6,9 @@ know who wrote it, so a reader stays under all that it stands under: it moves ou
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Iterator, Sequence
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from .core import Block, Function, Module, Op, Value
 from .walk import ops_of
@@ -19,6 +20,11 @@ _Way: TypeAlias = "tuple[Value, Value, Block | None]"
 
 #: Ops that hand on what they get, be it a value or a placeholder, or take a placeholder for what has no elements.
 _PASSING = frozenset({"from_seq", "seq_add", "seq_len", "stop_gradient", "to_seq", "tuple_get", "tuple_make"})
+
+_COMPARISONS: dict[str, Callable[[Any, Any], bool]] = {
+    "less": operator.lt, "less_equal": operator.le, "greater": operator.gt, "greater_equal": operator.ge,
+    "equal": operator.eq, "not_equal": operator.ne,
+}  # fmt: skip
 
 
 def undefined_values(module: Module) -> set[Value]:
@@ -148,12 +154,18 @@ def _known(x: Value, inits: dict[Value, Value]) -> bool | None:
     """What a condition is before the first trip, where that is known."""
     x = inits.get(x, x)
     op = x.op
-    if op is None or op.defn.name not in ("logical_and", "logical_not", "logical_or"):
+    if op is None or x.constant is not None:
         return None if x.constant is None else bool(x.constant)
+    name = op.defn.name
+    if name in _COMPARISONS:
+        left, right = (inits.get(y, y).constant for y in op.operands)
+        return None if left is None or right is None else bool(_COMPARISONS[name](left, right))
+    if name not in ("logical_and", "logical_not", "logical_or"):
+        return None
     found = [_known(y, inits) for y in op.operands]
-    if op.defn.name == "logical_not":
+    if name == "logical_not":
         return None if found[0] is None else not found[0]
-    decisive = op.defn.name == "logical_or"  # one such operand is enough
+    decisive = name == "logical_or"  # one such operand is enough
     if decisive in found:
         return decisive
     return None if None in found else not decisive

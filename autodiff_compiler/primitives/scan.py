@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from ..dtypes import dtype_of, int64
+from ..dtypes import dtype_of, int16, int64
 from ..ir.primitive import F, Primitive, call, composite
 from ..ir.types import TensorType, tensor
 from .family import (
@@ -204,7 +204,11 @@ class LinearRecurrence(Primitive):
         def step(i, before):
             here = x.sliced(axis, i, 1)
             made = here if before is None else c.like(here)
-            if before is not None:
+            if before is not None and x.dtype is int16:  # which Addcmul does not take
+                product = c.like(here)
+                c.op("Mul", a.sliced(axis, i, 1), before, product)
+                c.op("Add", here, product, 1, made)
+            elif before is not None:
                 c.op("Addcmul", here, a.sliced(axis, i, 1), before, 1, made)
             return made
 

@@ -107,6 +107,7 @@ MUST = {
     "AC1901": ("InternalCompilerError", RuntimeError, ["dce", "KeyError", "stage", "report"]),
     "AC1902": ("UnsupportedCallError", NotImplementedError, ["lgamma", "operator", 'ascend_fallback="host"']),
     "AC1903": ("NonFiniteError", FloatingPointError, ["log", "-inf", "`x`", "f32[3]", "bound its operand"]),
+    "AC1904": ("TooLittleMemoryError", MemoryError, ["f32[35184372088832,3]", "422,212,465,065,984 bytes", "in parts"]),
     "AC2001": ("RecompileWarning", UserWarning, ["`rate`", "mutable"]),
     "AC2002": ("UnrollWarning", UserWarning, ["200", "`parts`"]),
     "AC2003": ("GradientWarning", UserWarning, ["zero", "integers", "stop_gradient"]),

@@ -108,7 +108,7 @@ def test_what_a_print_shows_is_checked(what: str, problem: str) -> None:
 
 
 def test_a_number_of_an_op_is_no_text() -> None:
-    with pytest.raises(ParseError, match="a number is needed, not a text"):
+    with pytest.raises(ParseError, match="a number is needed, not '1'"):
         parse_ir('func @f(%x: f32[2]) -> () { %y: f32[3] = pad %x {before=[0],after=[1],value="1"} return }')
 
 
