@@ -112,24 +112,28 @@ def _remove_abandoned(target: str) -> None:
         for entry in entries:
             if entry.name.startswith(stem) and _TEMPORARY.fullmatch(entry.name[len(stem) - 1 :]):
                 with suppress(OSError):
-                    if _abandoned(entry.path):
-                        os.unlink(entry.path)
+                    _remove_if_abandoned(entry.path)
 
 
-def _abandoned(path: str) -> bool:
-    """Whether nobody holds the lock of a temporary file; where there are no locks, whether it is old."""
+def _remove_if_abandoned(path: str) -> None:
+    """Removes a temporary file if nobody holds its lock; where there are no locks, if it is old.
+
+    It is removed under its lock: who has just begun it waits for the lock, and then sees that it is gone (`_begun`).
+    """
     if fcntl is not None:
         file = os.open(path, os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK)
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            return True
+            os.unlink(path)
+            return
         except BlockingIOError:
-            return False
+            return
         except OSError:
             pass
         finally:
             os.close(file)
-    return time.time() - os.stat(path).st_mtime > _OLD
+    if time.time() - os.stat(path).st_mtime > _OLD:
+        os.unlink(path)
 
 
 def write_text(path: str | os.PathLike[str], text: str) -> None:

@@ -148,6 +148,25 @@ def test_many_processes_save_one_file(tmp_path):
     assert names(tmp_path) == ["net.ckpt"]
 
 
+def test_what_is_abandoned_is_removed_under_its_lock(tmp_path, monkeypatch):
+    """Else another process could begin it between the look at the lock and the removal, and lose what it writes."""
+    fcntl = pytest.importorskip("fcntl")
+    path = tmp_path / "net.ckpt"
+    killed(path)
+    removed, unlink = [], os.unlink
+
+    def locked_unlink(name, **more):
+        with open(name, "rb") as file, pytest.raises(BlockingIOError):
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        removed.append(name)
+        unlink(name, **more)
+
+    monkeypatch.setattr(whole_files.os, "unlink", locked_unlink)
+    write_text(path, "whole")
+    assert len(removed) == 1
+    assert names(tmp_path) == ["net.ckpt"]
+
+
 def test_without_locks_what_is_old_is_abandoned(tmp_path, monkeypatch):
     path = tmp_path / "net.ckpt"
     monkeypatch.setattr(whole_files, "fcntl", None)

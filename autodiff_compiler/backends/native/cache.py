@@ -113,17 +113,21 @@ def _read(file: int, key: str, kind: str) -> bytes | None:
     if not stat.S_ISREG(status.st_mode) or status.st_uid != os.geteuid():
         return None
     with open(file, "rb", closefd=False) as stream:
-        data = stream.read()
-    if len(data) < _HEADER.size:
+        head = stream.read(_HEADER.size)
+        if len(head) < _HEADER.size:
+            return None
+        magic, of, digest, names, size = _HEADER.unpack(head)
+        if magic != _MAGIC[kind] or of.hex() != key or len(head) + names + size != status.st_size:
+            return None
+        try:
+            body = stream.read()
+        except MemoryError:  # its holes take no place on the disk, but they would here
+            return None
+    if len(body) != names + size or hashlib.sha256(body).digest() != digest:
         return None
-    magic, of, digest, names, size = _HEADER.unpack_from(data)
-    body = memoryview(data)[_HEADER.size :]
-    sound = magic == _MAGIC[kind] and of.hex() == key and names + size == len(body)
-    if not sound or hashlib.sha256(body).digest() != digest:
+    if not set(body[:names].decode(errors="replace").split()) <= addresses().keys():
         return None
-    if not set(bytes(body[:names]).decode().split()) <= addresses().keys():
-        return None
-    return bytes(body[names:])
+    return body[names:]
 
 
 def keep(key: str, code: bytes, names: frozenset[str]) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import hashlib
 import json
 import os
 import resource
@@ -145,6 +146,35 @@ def test_under_another_name(objects):
 
 def test_names_that_this_process_does_not_give(objects):
     cache.keep(KEY, CODE, frozenset({"memcpy", "system"}))
+    assert cache.cached(KEY) is None
+    assert os.listdir(objects) == []
+
+
+def with_names(names: bytes, code: bytes = CODE) -> bytes:
+    """A file of the cache that is right but for the names it asks for."""
+    body = names + code
+    digest = hashlib.sha256(body).digest()
+    return cache._HEADER.pack(b"ACobject", bytes.fromhex(KEY), digest, len(names), len(code)) + body
+
+
+@pytest.mark.parametrize("names", [b"\xff\xfe", b"memcpy \xc3", b"\xed\xb2\x80"])
+def test_names_that_are_no_text(objects, names):
+    file = kept(objects)
+    file.write_bytes(with_names(b"memcpy"))
+    assert cache.cached(KEY) == CODE
+    file.write_bytes(with_names(names))
+    assert cache.cached(KEY) is None
+    assert os.listdir(objects) == []
+
+
+@pytest.mark.parametrize("said", [False, True], ids=["by nothing", "by its header"])
+def test_a_file_that_does_not_fit_in_memory(objects, said):
+    """Of holes, so that it takes no place on the disk; `said`: whether its header has that size, too."""
+    file, large = kept(objects), 1 << 42
+    header = cache._HEADER.pack(b"ACobject", bytes.fromhex(KEY), bytes(32), 0, large - cache._HEADER.size)
+    if said:
+        file.write_bytes(header)
+    os.truncate(file, large)
     assert cache.cached(KEY) is None
     assert os.listdir(objects) == []
 
