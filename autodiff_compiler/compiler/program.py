@@ -25,11 +25,11 @@ from ..ir.primitive import REGISTRY, Effect
 from ..ir.types import Seq, TensorType, TupleType, Type, seq
 from ..ir.walk import Cloner, ops_of
 from ..locks import Lock
+from ..no_memory import is_refusal
 from ..passes.touches import touches_of
 from ..primitives.autodiff import EXPANDED, OF_USERS
 from ..runtime.commits import Commit, noting, sees_state
 from ..runtime.host import HostCalls
-from ..runtime.memory import is_refusal
 from ..runtime.storage import SHARED, holders
 from ..runtime.tensor import Tensor, wrap
 from .kept import Expected, Form, expected, keep, recalled

@@ -14,7 +14,7 @@ from ..errors import CompileError, TooLittleMemoryError
 from ..ir.core import Module, Op
 from ..ir.types import TensorType
 from ..ir.walk import ops_of
-from ..runtime.memory import is_refusal, no_memory_for, on_the_way, told_bytes
+from ..no_memory import is_refusal, no_memory_for, on_the_way, told_bytes
 from ..source import is_users
 
 __all__ = ["explained"]
@@ -64,7 +64,7 @@ def _in_users_code(error: BaseException) -> bool:
     trace = error.__traceback__
     while trace is not None:
         file = trace.tb_frame.f_code.co_filename
-        if is_users(file) and not file.startswith(("<", _NUMPY)):
+        if is_users(file) and not file.startswith(("<", _NUMPY, "numpy/")):  # what is compiled of it has short names
             return True
         trace = trace.tb_next
     return False

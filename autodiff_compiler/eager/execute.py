@@ -20,8 +20,8 @@ from ..errors import ShapeError, UnsupportedCallError
 from ..ir.core import Attrs
 from ..ir.primitive import Context, F, Needs, Primitive, kernel_of, set_eager
 from ..ir.types import TensorType, tensor
+from ..no_memory import is_refusal, made, no_memory_for
 from ..primitives.family import broadcast_shapes
-from ..runtime.memory import is_refusal, made, no_memory_for
 from ..runtime.storage import SHARED, holders
 from ..runtime.tensor import Array, Tensor, wrap
 from .tape import Applied, place, quietly, reentered, thread

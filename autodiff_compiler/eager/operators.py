@@ -194,7 +194,7 @@ def _fast_getitem(general: Callable[..., Any]) -> Callable[..., Any]:
         if index.__class__ is Tensor and x._node is None and index._data.ndim and index._data.dtype.char in _TAKEN:
             try:
                 return wrap(x._data.take(index._data, axis=0)) if x._data.ndim else general(x, index)
-            except IndexError:
+            except (IndexError, MemoryError, ValueError):
                 return general(x, index)  # says in our own words what does not fit
         for item in index if index.__class__ is tuple else (index,):
             if item.__class__ not in _PLAIN_INDICES:

@@ -17,6 +17,7 @@ from ..ir.build import Builder
 from ..ir.core import Block, Function, Module, Op, UnknownValueError, Value
 from ..ir.primitive import F, trace
 from ..ir.types import TensorType, tensor
+from ..no_memory import naming_memory
 from ..primitives.family import naming_parameter
 from ..runtime.parameter import Parameter
 from ..runtime.tensor import Tensor
@@ -502,7 +503,8 @@ class Lowering:
         given = [self.unwrap(a) for a in args]
         named = {k: self.unwrap(v) for k, v in (kwargs or {}).items()}
         try:
-            return self.wrap(fn(*given, **named))
+            with naming_memory():
+                return self.wrap(fn(*given, **named))
         except UnknownValueError as error:
             raise naming_parameter(error, fn, given, named).with_traceback(error.__traceback__) from None
 

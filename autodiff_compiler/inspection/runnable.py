@@ -19,7 +19,7 @@ from ..ir.positions import verify_positions
 from ..ir.printer import Unbound
 from ..ir.text import print_module
 from ..ir.types import TensorType, Type, tensor
-from ..ir.verify import VerifyError, verify
+from ..ir.verify import VerifyError, verify, verify_sizes
 from ..ir.walk import callee_of, callees, ops_of
 from ..passes.manager import dump
 from ..runtime.tensor import Tensor
@@ -64,6 +64,7 @@ def parse_ir(
         raise ParseError("there is no function in it", text, len(text.rstrip()))
     try:
         verify(module)
+        verify_sizes(module)
         if bound is None:
             verify_positions(module)
     except VerifyError as error:

@@ -46,6 +46,7 @@ import numpy as np
 
 from ..blas import SINGLE, products
 from ..dtypes import DType, dtype_of, from_numpy
+from ..no_memory import refused
 from .core import Attrs, Unknown, Value
 from .types import Dim, Type, tensor
 
@@ -501,7 +502,13 @@ def _distinct(function: Callable[..., Any]) -> Callable[..., Any]:
 
     @functools.wraps(function)
     def public(*args: Any, **kwargs: Any) -> Any:
-        out = function(*args, **kwargs)
+        try:
+            out = function(*args, **kwargs)
+        except (MemoryError, ValueError) as error:
+            told = refused(error)
+            if told is None:
+                raise
+            raise told from None
         return _alias(out) if args and out is args[0] and _alias is not None and out.__class__ is not Value else out
 
     return public

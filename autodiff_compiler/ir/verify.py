@@ -15,8 +15,9 @@ from .primitive import WHOLE, Primitive
 from .printer import FunctionPrinter, Unbound, literal_text
 from .types import Dim, Link, TensorType, Type
 from .undefined import misread
+from .walk import ops_of
 
-__all__ = ["STAGES", "Spec", "VerifyError", "verify"]
+__all__ = ["STAGES", "Spec", "VerifyError", "verify", "verify_sizes"]
 
 _CONTEXT = 10
 
@@ -89,12 +90,28 @@ def verify(target: Module | Function, stage: str | None = None) -> None:
         _Verifier(function, target, spec, seen).run()
 
 
+def verify_sizes(module: Module) -> None:
+    """Raises VerifyError for tensors of which no machine can count the bytes, in IR that comes from outside.
+
+    In IR of ours there may be some: of the user's program says the call, with the line, that there is no memory for it.
+    """
+    for function in module.functions.values():
+        found: list[tuple[Value, Op | None]] = [(x, None) for x in function.body.args]
+        for op in ops_of(function.body):
+            found += [(x, op) for x in (*op.results, *(x for block in op.blocks for x in block.args))]
+        for x, where in found:
+            t = x.type
+            if isinstance(t, TensorType):
+                known = [d for d in t.shape if isinstance(d, int)]
+                if prod([d for d in known if d]) * t.dtype.itemsize >= 2**62:
+                    raise VerifyError(f"{x} is {t!r}: more bytes than there are addresses", function, where)
+
+
 class _Verifier:
     def __init__(self, function: Function, module: Module | None, spec: Spec, seen: set[Block]) -> None:
         self.function, self.module, self.spec, self.seen = function, module, spec, seen
         self.visible: set[Value] = set()
         self.numbers: set[Any] = set()  # the constants found canonical
-        self.held: set[Type] = set()  # the types found to fit in memory
 
     def run(self) -> None:
         if self.function.body.parent is not None:
@@ -116,7 +133,6 @@ class _Verifier:
         for i, x in enumerate(block.args):
             if x.owner is not block or x.index != i:
                 raise self.fail(f"argument {i} of a block does not know its place", owner)
-            self.size(x, owner)
         visible.update(block.args)
         for op in block.ops:
             self.op(op, block, forbidden)
@@ -157,19 +173,7 @@ class _Verifier:
                 raise self.fail(f"result {i} ({x}) is defined twice", op)
             if x.owner is not op or x.index != i:
                 raise self.fail(f"result {i} ({x}) does not know its place", op)
-            self.size(x, op)
             visible.add(x)
-
-    def size(self, x: Value, op: Op | None) -> None:
-        """Refuses tensors of which no machine can count the bytes."""
-        t = x.type
-        if t in self.held:
-            return
-        if isinstance(t, TensorType):
-            known = [d for d in t.shape if isinstance(d, int)]
-            if prod([d for d in known if d]) * t.dtype.itemsize >= 2**62:
-                raise self.fail(f"{x} is {t!r}: more bytes than there are addresses", op)
-        self.held.add(t)
 
     def inferred(self, op: Op) -> list[Type] | None:
         """The result types by the op's own rule; None where it takes a module to know them."""

@@ -6,7 +6,7 @@ The default dtype is float32; Python's whole numbers make int32 and its other nu
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -14,6 +14,7 @@ import numpy as np
 from ..dtypes import float32, float64, int32
 from ..ir.primitive import call
 from ..ir.types import tensor
+from ..no_memory import naming_memory
 from ..primitives.family import (
     Weak,
     broadcast_shapes,
@@ -169,8 +170,8 @@ def eye(N: int, M: int | None = None, k: int = 0, dtype: Any = float32) -> Any:
     >>> np.eye(2, 3, 1, np.int32).tolist()
     [[0, 1, 0], [0, 0, 1]]
     """
-    rows, columns = _int(N, "N"), _int(N if M is None else M, "M")
-    return _matrix(np.eye(rows, columns, _int(k, "k")), dtype)
+    rows, columns, diagonal = _int(N, "N"), _int(N if M is None else M, "M"), _int(k, "k")
+    return _matrix(lambda: np.eye(rows, columns, diagonal), dtype)
 
 
 def _int(x: Any, parameter: str) -> int:
@@ -179,9 +180,11 @@ def _int(x: Any, parameter: str) -> int:
     return n
 
 
-def _matrix(values: np.ndarray[Any, Any], dtype: Any) -> Any:
+def _matrix(make: Callable[[], np.ndarray[Any, Any]], dtype: Any) -> Any:
     named = dtype_named(dtype)
-    return constant(values.astype(named.numpy), tensor(named, values.shape))
+    with naming_memory():
+        values = make().astype(named.numpy)
+    return constant(values, tensor(named, values.shape))
 
 
 def identity(n: int, dtype: Any = float32) -> Any:
@@ -196,7 +199,8 @@ def tri(N: int, M: int | None = None, k: int = 0, dtype: Any = float32) -> Any:
     >>> np.tri(2).tolist()
     [[1.0, 0.0], [1.0, 1.0]]
     """
-    return _matrix(np.tri(_int(N, "N"), _int(N if M is None else M, "M"), _int(k, "k")), dtype)
+    rows, columns, diagonal = _int(N, "N"), _int(N if M is None else M, "M"), _int(k, "k")
+    return _matrix(lambda: np.tri(rows, columns, diagonal), dtype)
 
 
 # ------------------------------------------------------------------------------------------------ counted, spaced
@@ -225,9 +229,11 @@ def _ends(start: Any, stop: Any, num: Any, endpoint: Any) -> tuple[Any, Any, int
     return broadcast_to(cast(low, dtype), shape), broadcast_to(cast(high, dtype), shape), count
 
 
-def _column(values: Any, like: Any) -> Any:
-    """Constants of the dtype of an array, along a new first axis of it."""
-    column = constant(values.astype(like.dtype.numpy), tensor(like.dtype, values.shape))
+def _column(count: int, parts: int, like: Any) -> Any:
+    """0, 1, ... divided by a number of parts, of the dtype of an array and along a new first axis of it."""
+    with naming_memory():
+        values = (np.arange(count) / parts).astype(like.dtype.numpy)
+    column = constant(values, tensor(like.dtype, values.shape))
     return call.reshape(column, (-1,) + (1,) * like.ndim)
 
 
@@ -248,7 +254,7 @@ def linspace(
     step = call.div(call.sub(high, low), parts) if parts else call.full_like(low, math.nan)
     if parts:
         # Whole steps are exact where thirds and the like would not be; the last point is `stop` itself.
-        numbers = _column(np.arange(count), low)
+        numbers = _column(count, 1, low)
         points = call.add(low, call.mul(step, numbers))
         points = call.where(call.equal(numbers, parts), high, points)
     else:
@@ -283,7 +289,7 @@ def geomspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, dtype
     """
     low, high, count = _ends(start, stop, num, endpoint)
     parts = (count - 1 if endpoint else count) or 1
-    points = call.mul(low, call.pow(call.div(high, low), _column(np.arange(count) / parts, low)))
+    points = call.mul(low, call.pow(call.div(high, low), _column(count, parts, low)))
     return converted(call.moveaxis(points, 0, axis), dtype)
 
 
@@ -291,7 +297,7 @@ def geomspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, dtype
 def _window(values: Any, M: int) -> Any:
     if not isinstance(M, int):
         raise TypeError(f"a window has a whole number of points, not a {type(M).__name__}")
-    return _matrix(values(M), float32)
+    return _matrix(lambda: values(M), float32)
 
 
 def bartlett(M: int) -> Any:

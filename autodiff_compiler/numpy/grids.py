@@ -11,6 +11,7 @@ import numpy as np
 from ..dtypes import float32, int32
 from ..ir.primitive import call
 from ..ir.types import tensor
+from ..no_memory import naming_memory
 from ..primitives.family import cast, constant, is_tensor, require, require_dtype, static_int
 from .creation import arange, linspace
 from .operands import dtype_named, given_tensor, operand
@@ -113,8 +114,9 @@ def _triangle(places: Any, n: Any, k: Any, m: Any) -> tuple[Any, ...]:
     for x, parameter in ((n, "n"), (k, "k"), (m, "m")):
         if not isinstance(x, int | float) and not (parameter == "m" and x is None):
             raise TypeError(f"`{parameter}` must be a number, not a {type(x).__name__}")
-    found = places(math.ceil(n), math.ceil(k), None if m is None else math.ceil(m))
-    return tuple(constant(x.astype(np.int32), tensor(int32, x.shape)) for x in found)
+    with naming_memory():
+        found = [x.astype(np.int32) for x in places(math.ceil(n), math.ceil(k), None if m is None else math.ceil(m))]
+    return tuple(constant(x, tensor(int32, x.shape)) for x in found)
 
 
 def tril_indices(n: int, k: int = 0, m: int | None = None) -> tuple[Any, Any]:

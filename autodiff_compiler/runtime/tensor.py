@@ -15,9 +15,9 @@ import numpy as np
 from ..config import check_device
 from ..dtypes import NO_COMPLEX, DType, bool_, dtype_of, float32, from_numpy, int64, uint64
 from ..errors import AmbiguousTruthError
+from ..no_memory import made
 from . import epoch
 from .device_array import DeviceArray, is_of_device
-from .memory import made
 from .open_sizes import OpenSizes
 from .storage import SHARED, holders
 from .text import tensor_repr

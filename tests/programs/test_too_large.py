@@ -146,3 +146,45 @@ def test_a_call_that_had_memory_before(tmp_path):
     assert len(lines) == 2, found.stderr
     for line in lines:  # short calls leave it to NumPy to say it
         assert "128. MiB for an array with shape (16777216,)" in line or "f64[16777216]: 134,217,728 bytes" in line
+
+
+# ------------------------------------------------------------------------------------------------ made by NumPy itself
+N = 2**20
+MADE = {
+    "linspace": (lambda x: ops.linspace(0, 1, 2**42) + x[0], "f64[4398046511104]"),
+    "logspace": (lambda x: ops.logspace(0, 1, 2**42) + x[0], "f64[4398046511104]"),
+    "hann_window": (lambda x: ops.hann_window(2**42, periodic=False) + x[0], "f64[4398046511104]"),
+    "blackman_window": (lambda x: ops.blackman_window(2**42, periodic=False) + x[0], "f64[4398046511104]"),
+    "tril_indices": (lambda x: ops.tril_indices(N, N) + x[0], f"bool[{N},{N}]"),
+    "interpolate": (lambda x: ops.interpolate(x.reshape(1, 1, -1), size=(2**42,), mode="nearest"), "[4398046511104]"),
+    "eye": (lambda x: ops.eye(N, N, ms.float64) + x[0], f"f64[{N},{N}]"),
+    "rand": (lambda x: ops.rand(N, N) + x[0], f"[{N},{N}]"),
+    "numpy.eye": (lambda x: ms.numpy.eye(N) + x[0], f"f64[{N},{N}]"),
+    "numpy.tri": (lambda x: ms.numpy.tri(N) + x[0], f"bool[{N},{N}]"),
+    "numpy.linspace": (lambda x: ms.numpy.linspace(0, 1, 2**42) + x[0], "[4398046511104]"),
+    "numpy.geomspace": (lambda x: ms.numpy.geomspace(1, 2, 2**42) + x[0], "[4398046511104]"),
+    "numpy.bartlett": (lambda x: ms.numpy.bartlett(2**42) + x[0], "f64[4398046511104]"),
+    "numpy.tril_indices": (lambda x: ms.numpy.tril_indices(N)[0] + x[0], f"bool[{N},{N}]"),
+    "positions": (lambda x: x[:1].reshape(1, 1).broadcast_to((1, N))[ops.zeros((N,), ms.int64)], f"f64[{N},{N}]"),
+}
+
+
+@pytest.mark.parametrize("backend", ["eager", *BACKENDS])
+@pytest.mark.parametrize("name", MADE)
+def test_what_numpy_makes_while_code_is_run_or_compiled(backend, name):
+    f, array = MADE[name]
+    call = f if backend == "eager" else ms.jit(f, backend=backend)
+    with pytest.raises(TooLittleMemoryError) as raised:
+        call(X)
+    assert array in raised.value.message
+    assert " bytes (" in raised.value.message
+    if backend != "eager":
+        assert raised.value.loc.file == __file__
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_more_elements_than_numpy_counts_while_code_is_compiled(backend):
+    with pytest.raises(TooLittleMemoryError, match="no memory for"):
+        ms.jit(lambda x: ops.linspace(0, 1, 2**62) + x[0], backend=backend)(X)
+    with pytest.raises(TooLittleMemoryError, match="no memory for"):
+        ops.linspace(0, 1, 2**62)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ... import escape
-from ...runtime.memory import on_the_way
+from ...no_memory import on_the_way
 from ...runtime.tensor import Tensor
 from . import abi
 from .frames import GUARD, HEADER, frame_size

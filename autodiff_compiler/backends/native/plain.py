@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ...runtime.memory import on_the_way
+from ...no_memory import on_the_way
 from ...runtime.parameter import Parameter
 from ...runtime.storage import SHARED, holders
 from ...runtime.tensor import Array, Tensor, wrap

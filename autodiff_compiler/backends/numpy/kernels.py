@@ -23,6 +23,7 @@ from ...errors import CompileError, InternalCompilerError
 from ...ir.core import Op
 from ...ir.primitive import Ints
 from ...ir.types import TensorType
+from ...no_memory import is_refusal
 from .kernel_source import source_of
 from .syntax import call, dotted, dtype_expr, literal, load, none, printed, subscript, tuple_expr
 
@@ -346,6 +347,8 @@ class _Inliner:
         try:
             value = eval(compile(ast.Expression(body=node), "<kernel>", "eval"), scope)
         except Exception as error:
+            if is_refusal(error):  # there may be memory for it when it runs; else the call says what there is none for
+                return None
             raise InternalCompilerError(f"the kernel {self.kernel.fn.__qualname__} fails: {error}") from error
         return literal(value)
 

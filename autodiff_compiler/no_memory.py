@@ -3,19 +3,26 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 
-from ..dtypes import from_numpy
-from ..errors import TooLittleMemoryError
-from ..source import Loc
+from .dtypes import from_numpy
+from .errors import TooLittleMemoryError
+from .source import Loc
 
-__all__ = ["is_refusal", "made", "no_memory_for", "on_the_way", "told_bytes"]
+__all__ = ["is_refusal", "made", "naming_memory", "no_memory_for", "on_the_way", "refused", "told_bytes"]
 
 #: How NumPy's ValueErrors begin that say that an array has more elements, or bytes, than it can count.
-_UNCOUNTABLE = ("array is too big", "iterator is too large", "Maximum allowed dimension", "maximum supported dimension")
+_UNCOUNTABLE = (
+    "array is too big",
+    "iterator is too large",
+    "Maximum allowed dimension",
+    "Maximum allowed size",
+    "maximum supported dimension",
+)
 
 
 def is_refusal(error: BaseException) -> bool:
@@ -33,6 +40,30 @@ def made(shape: Sequence[int], make: Callable[[], Any], dtype: Any) -> Any:
         if is_refusal(error):
             raise no_memory_for(dtype, shape) from None
         raise
+
+
+def refused(error: BaseException, loc: Loc | None = None) -> TooLittleMemoryError | None:
+    """An error of NumPy's own that says that there is no memory, in our words; None for others, those of users too."""
+    if not is_refusal(error):
+        return None
+    shape, dtype = getattr(error, "shape", None), getattr(error, "dtype", None)
+    if shape is not None and dtype is not None:
+        return no_memory_for(dtype, shape, loc)
+    if isinstance(error, ValueError):
+        return TooLittleMemoryError(f"there is no memory for an array that is asked for: {error}", loc=loc)
+    return None
+
+
+@contextmanager
+def naming_memory() -> Iterator[None]:
+    """Within it the errors of NumPy for arrays that there is no memory for are TooLittleMemoryError."""
+    try:
+        yield
+    except (MemoryError, ValueError) as error:
+        told = refused(error)
+        if told is None:
+            raise
+        raise told from None
 
 
 def told_bytes(nbytes: int) -> str:
