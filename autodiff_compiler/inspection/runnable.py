@@ -18,7 +18,7 @@ from ..ir.parser import ParseError, parse_module
 from ..ir.positions import verify_positions
 from ..ir.printer import Unbound
 from ..ir.text import print_module
-from ..ir.types import TensorType, Type, tensor
+from ..ir.types import Seq, TensorType, Type, tensor
 from ..ir.verify import VerifyError, verify, verify_sizes
 from ..ir.walk import callee_of, callees, ops_of
 from ..passes.manager import dump
@@ -166,7 +166,8 @@ class ParsedIR:
         given = self.arguments(*arrays)
         captured = [fetch()._data for fetch in self._captures]
         module, run = self._program()
-        inputs = [np.array(self.states[name]) for name in module.inputs]
+        types = [x.type for x in module.entry.args[len(module.entry.args) - len(module.inputs) :]]
+        inputs = [_array(self.states[n], t, f"state {n}").copy() for n, t in zip(module.inputs, types, strict=True)]
         found = run(*given, *[np.array(x) for x in captured], *inputs)
         count = len(found) - len(module.outputs)
         self.states.update({n: np.array(x) for n, x in zip(module.outputs, found[count:], strict=True)})
@@ -178,7 +179,9 @@ class ParsedIR:
         if len(arrays) != len(self.inputs):
             wanted = ", ".join([f"{name}: {type!r}" for name, type in self.inputs]) or "none"
             raise TypeError(f"{len(self.inputs)} arrays are wanted ({wanted}), {len(arrays)} are given")
-        return [_array(x, t, name) for x, (name, t) in zip(arrays, self.inputs, strict=True)]
+        given = [_argument(x, t, name) for x, (name, t) in zip(arrays, self.inputs, strict=True)]
+        _check_open_sizes(given, self.inputs)
+        return given
 
     def _program(self) -> tuple[Module, Callable[..., tuple[Any, ...]]]:
         if self._made is None:
@@ -273,6 +276,25 @@ def _fitting(numbers: Any, type: TensorType, what: str) -> Any:
     if len(outside):
         raise OverflowError(f"{what} is {type!r}, it cannot hold {outside[0]}")
     return numbers.astype(wanted)
+
+
+def _argument(x: Any, type: Type, what: str) -> Any:
+    """An argument as an array of a type, or as a list of arrays for a sequence of Tensors."""
+    if not isinstance(type, Seq) or not isinstance(type.elem, TensorType):
+        return _array(x, type, what)
+    if not isinstance(x, list | tuple | np.ndarray):
+        raise TypeError(f"{what} is {type!r}: give a list of arrays, not {x.__class__.__name__}")
+    return [_array(element, type.elem, f"element {i} of {what}") for i, element in enumerate(x)]
+
+
+def _check_open_sizes(given: Sequence[Any], inputs: Sequence[tuple[str, Type]]) -> None:
+    """ValueError where one name of a size stands for two."""
+    first: dict[Any, tuple[str, int]] = {}
+    for x, (name, type) in zip(given, inputs, strict=True):
+        for size, n in zip(type.shape, x.shape, strict=True) if isinstance(type, TensorType) else ():
+            other, known = first.setdefault(size, (name, n))
+            if not isinstance(size, int) and n != known:
+                raise ValueError(f"{name} is {type!r}: its size {size} is {n}, but that of {other} is {known}")
 
 
 def _array(x: Any, type: Type, what: str) -> Any:

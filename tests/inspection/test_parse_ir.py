@@ -285,3 +285,46 @@ def test_names_of_stages_and_states_that_do_not_exist():
         program.ir("source")
     with pytest.raises(KeyError, match="the text has no state w; it has none"):
         parse_ir(DOUBLE_NEGATION, states={"w": 1})
+
+
+# ------------------------------------------------------------------------------------------------ what does not fit
+OPEN = "func @f(%x: f32[n], %y: f32[n,2]) -> (f32[]) { %z: f32[] = sum %x {axes=[-1]} return %z }"
+ROWS = "func @f(%s: seq<f32[3]>) -> (f32[2,3]) { %t: f32[2,3] = from_seq %s {length=2} return %t }"
+STATE = """
+state @w: f32[3] {argument=1, result=1}
+func @f(%x: f32[3], %w: f32[3]) -> (f32[3], f32[3]) { %y: f32[3] = add %x, %w return %y, %y }
+"""
+
+
+def test_sizes_that_only_a_call_knows(backend):
+    program = parse_ir(OPEN)
+    for n in (4, 2):
+        assert program.run(np.ones(n, np.float32), np.ones((n, 2), np.float32))[0] == n
+    with pytest.raises(ValueError, match=r"%y is f32\[n,2\]: its size n is 5, but that of %x is 3"):
+        program.run(np.ones(3, np.float32), np.ones((5, 2), np.float32))
+
+
+def test_a_sequence_is_given_as_a_list_of_arrays(backend):
+    program = parse_ir(ROWS)
+    rows = np.float32([[1, 2, 3], [4, 5, 6]])
+    for given in (rows, list(rows), rows.tolist()):
+        np.testing.assert_array_equal(program.run(given)[0], rows)
+    for given, error, told in (
+        ([rows[0, :1], rows[1, :1]], ValueError, r"element 0 of %s is f32\[3\], it cannot be of shape \(1,\)"),
+        ([rows[0], rows.astype(np.float64)[1]], TypeError, "element 1 of %s .* cannot be of dtype float64"),
+        (7, TypeError, r"%s is seq<f32\[3\]>: give a list of arrays, not int"),
+    ):
+        with pytest.raises(error, match=told):
+            program.run(given)
+
+
+@pytest.mark.parametrize(
+    ("value", "error"),
+    [(np.ones(1, np.float32), ValueError), (np.ones((9, 9), np.float32), ValueError), (np.ones(3), TypeError)],
+)
+def test_a_state_of_another_type_is_refused(backend, value, error):
+    program = parse_ir(STATE, states={"w": np.ones(3, np.float32)})
+    assert program.run(np.ones(3, np.float32))[0].tolist() == [2, 2, 2]
+    program.states["w"] = value
+    with pytest.raises(error, match=r"state w is f32\[3\], it cannot be"):
+        program.run(np.ones(3, np.float32))

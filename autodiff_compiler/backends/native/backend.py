@@ -12,6 +12,7 @@ from ... import escape
 from ...ir.build import Builder
 from ...ir.core import Block, Function, Module, Op
 from ...ir.primitive import F
+from ...ir.types import Dim, TensorType
 from ...ir.walk import ops_of
 from ...whole_files import write_text
 from ..base import Coverage, Executable, HostBackend, SilentExecutable, Storage, Work
@@ -234,6 +235,9 @@ def reason(module: Module) -> str | None:
     why = why_not()
     if why is not None:
         return why
+    types = [x.type for function in module for x in function.body.args]
+    if any(isinstance(d, Dim) for t in types if isinstance(t, TensorType) for d in t.shape):
+        return "it has sizes that only a call knows"
     return None
 
 

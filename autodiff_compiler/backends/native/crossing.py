@@ -103,16 +103,19 @@ def with_sequences(
 def _described(type: Seq, value: Any, kept: list[Any]) -> Any:
     """The integers of a sequence; `kept` are arrays that must live as long."""
     types = leaves(type.elem)
-    arrays = list(_flat(value, type.elem)) if len(value) else []
-    lengths = {len(a) for a in arrays} or {0}
     table = np.zeros(1 + len(types), np.int64)
+    wholes: list[Any] = []
+    for leaf, array in zip(types, _flat(value, type.elem), strict=True) if len(value) else ():
+        assert isinstance(leaf, TensorType)
+        wholes.append(np.ascontiguousarray(array, leaf.dtype.numpy))
+    # Lengths are those of what is read: what was given can say another one, or change meanwhile.
+    lengths = {len(whole) for whole in wholes} or {0}
     if len(lengths) != 1:
         raise ValueError(f"the arrays of a sequence have the lengths {sorted(lengths)}")
     table[0] = lengths.pop()
     if table[0]:
-        for k, (leaf, array) in enumerate(zip(types, arrays, strict=True)):
+        for k, (leaf, whole) in enumerate(zip(types, wholes, strict=True)):
             assert isinstance(leaf, TensorType)
-            whole = np.ascontiguousarray(array, leaf.dtype.numpy)
             if whole.shape[1:] != leaf.shape:
                 raise TypeError(f"expected rows of {leaf}, not of the shape {whole.shape[1:]}")
             kept.append(whole)

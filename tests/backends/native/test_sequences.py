@@ -5,9 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from autodiff_compiler.backends.native import crossing
 from autodiff_compiler.backends.native.lanes import NotNativeError
 from autodiff_compiler.backends.native.machine import why_not
+from autodiff_compiler.dtypes import float32
 from autodiff_compiler.ir.text import parse_module
+from autodiff_compiler.ir.types import seq, tensor
 from tests.backends.native.against_numpy import both, f64, same_results
 from tests.backends.native.sampled import native
 
@@ -133,3 +136,16 @@ def test_elements_of_numbers_that_are_counted():
     y, ks = native(parse_module(COUNTED))(np.array([0.5, 1.0]), np.array(50))
     np.testing.assert_array_equal(y, [0.5 + 50 * 3 + 50 * 49, 1.0 + 50 * 3 + 50 * 49])
     np.testing.assert_array_equal(ks, np.arange(3, 103, 2))
+
+
+class Liar(list):
+    """Says that it has more elements than it has, as a list does that another thread shortens meanwhile."""
+
+    def __len__(self):
+        return 1000
+
+
+def test_only_rows_that_are_there_are_read():
+    """The lengths of a sequence are those of what was read of it."""
+    table = crossing._described(seq(tensor(float32, (3,))), Liar([np.ones(3), np.ones(3)]), [])
+    assert table[0] == 2
