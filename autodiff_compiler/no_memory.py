@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 
 from .dtypes import from_numpy
-from .errors import TooLittleMemoryError
+from .errors import AscendError, CompileError, TooLittleMemoryError
 from .source import Loc
 
-__all__ = ["is_refusal", "made", "naming_memory", "no_memory_for", "on_the_way", "refused", "told_bytes"]
+__all__ = ["is_refusal", "made", "naming_memory", "no_memory_for", "on_the_way", "refusal", "refused", "told_bytes"]
 
 #: How NumPy's ValueErrors begin that say that an array has more elements, or bytes, than it can count.
 _UNCOUNTABLE = (
@@ -27,7 +27,7 @@ _UNCOUNTABLE = (
 
 def is_refusal(error: BaseException) -> bool:
     """Whether an error of NumPy or of machine code says that an array cannot be made because it is too large."""
-    if isinstance(error, TooLittleMemoryError):
+    if isinstance(error, CompileError | AscendError):  # which say it already
         return False
     return isinstance(error, MemoryError) or (isinstance(error, ValueError) and str(error).startswith(_UNCOUNTABLE))
 
@@ -50,7 +50,7 @@ def refused(error: BaseException, loc: Loc | None = None) -> TooLittleMemoryErro
     if shape is not None and dtype is not None:
         return no_memory_for(dtype, shape, loc)
     if isinstance(error, ValueError):
-        return TooLittleMemoryError(f"there is no memory for an array that is asked for: {error}", loc=loc)
+        return refusal(f"there is no memory for an array that is asked for: {error}", loc)
     return None
 
 
@@ -85,4 +85,10 @@ def no_memory_for(dtype: Any, shape: Sequence[Any], loc: Loc | None = None) -> T
     dtype = np.dtype(dtype)
     bytes = math.prod(shape) * dtype.itemsize
     what = f"{from_numpy(dtype).short}[{','.join(map(str, shape))}]"
-    return TooLittleMemoryError(f"there is no memory for {what}: {told_bytes(bytes)}", loc=loc and loc.of_user())
+    return refusal(f"there is no memory for {what}: {told_bytes(bytes)}", loc)
+
+
+def refusal(message: str, loc: Loc | None) -> TooLittleMemoryError:
+    """The error with that message, at the user's place."""
+    hint = "compute in parts or in a smaller dtype, `recompute` what derivatives keep, or free what is held"
+    return TooLittleMemoryError(message, loc=loc and loc.of_user(), hint=hint)

@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 
 from ..backends.base import Executable
-from ..errors import CompileError, TooLittleMemoryError
+from ..errors import CompileError
 from ..ir.core import Module, Op
 from ..ir.types import TensorType
 from ..ir.walk import ops_of
-from ..no_memory import is_refusal, no_memory_for, on_the_way, told_bytes
+from ..no_memory import is_refusal, no_memory_for, on_the_way, refusal, told_bytes
 from ..source import is_users
 
 __all__ = ["explained"]
@@ -44,7 +44,7 @@ def explained(error: BaseException, module: Module, run: Executable) -> CompileE
         whole = math.prod(shape) * dtype.itemsize
     note = f"the largest is {type}: {told_bytes(_bytes(type))}"
     message = on_the_way(whole) if whole else "there is no memory for what the call computes on the way"
-    return TooLittleMemoryError(f"{message}; {note}", loc=op.loc and op.loc.of_user())
+    return refusal(f"{message}; {note}", op.loc)
 
 
 def _made(module: Module) -> Iterator[tuple[Op, TensorType]]:
