@@ -60,6 +60,7 @@ def compare(lw: Lowering, op: str, a: Any, b: Any) -> Any:
         return _identity(op == "Is", a, b)
     if op in ("In", "NotIn"):
         return _membership(lw, op == "In", a, b)
+    a, b = lw.outside.met(a), lw.outside.met(b)
     result = _user_compare(lw, op, a, b)
     if result is not NotImplemented:
         return result
@@ -202,6 +203,7 @@ def _is_or_equals(lw: Lowering, a: Any, item: Any) -> Any:
 # ---------------------------------------------------------------------------------------------------- truth
 def truth(lw: Lowering, x: Any) -> Any:
     """The truth value of x: a Python bool, or a bool[] Value if it is known only at run time."""
+    x = lw.outside.met(x)
     if type(x) in (TensorVar, StateVar, ArrayVar):
         value = lw.unwrap(x)
         count = 1

@@ -293,8 +293,9 @@ def iterate_live(lw: Lowering, x: Any) -> Iterator[Any]:
         return _live_list(lw, x)
     if hasattr(type(x), "advance"):
         return iter(x.static_items(lw))
-    if isinstance(x, LocalDict | DictView):
-        return _unchanged_dict(x.source if isinstance(x, DictView) else x, x)
+    source = x.source if isinstance(x, DictView) else x
+    if isinstance(source, LocalDict):
+        return _unchanged_dict(source, x)
     if type(x) in (TensorVar, StateVar) and x.type.shape and isinstance(x.type.shape[0], int):
         return (lw.native(METHODS["__getitem__"], [x, i]) for i in range(x.type.shape[0]))
     return iter(iterate_static(lw, x))
@@ -393,7 +394,7 @@ def iterate_static(lw: Lowering, x: Any) -> Iterable[Any]:
     lw.outside.property(x, "length", f"the length of a {type(x).__name__}", lambda: len(list(x)), watched=watched)
 
     def element(i: int) -> Callable[[], Any]:
-        return lambda: list(x)[i]
+        return lw.outside.part(x, items[i], lambda now: list(now)[i])
 
     return [
         lw.outside.read(v, ("iterate", id(x), i), f"element {i}", element(i), watched=watched)

@@ -272,6 +272,9 @@ def _read(lw: Lowering, owner: Any, name: str, fetch: Any, held: bool = False) -
         return value
     if isinstance(value, types.BuiltinMethodType | types.MethodWrapperType) and not held:
         return value
+    if isinstance(owner, tuple):  # a field, of whatever stands where this tuple was
+        fetch = lw.outside.part(owner, value, operator.attrgetter(name))
+        return lw.outside.read(value, key, what, fetch)
     quick = None if _hooked(owner) else (operator.attrgetter(name), owner)
     return lw.outside.read(value, key, what, fetch, watched=watched, quick=quick)
 

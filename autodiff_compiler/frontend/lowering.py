@@ -489,7 +489,7 @@ class Lowering:
             if type(v) is StateVar:
                 return F.state_read(state=v.name, type=v.type)
             if isinstance(v, Tensor):  # bound in a partial, or held by an object whose code runs natively
-                return leaf(self.outside.read(v, ("object", id(v)), "a Tensor", lambda: v))
+                return leaf(self.outside.captured(v))
             return self.unwrap(v.iterate(self)) if hasattr(type(v), "iterate") else v
 
         return map_leaves(leaf, x)

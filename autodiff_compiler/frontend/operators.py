@@ -225,6 +225,7 @@ def _changed_backward(owner: Any) -> SideEffectError:
 # ---------------------------------------------------------------------------------------------------- operators
 def binary(lw: Lowering, op: str, a: Any, b: Any) -> Any:
     """``a op b``; `op` is the syntax tree's name of the operator."""
+    a, b = lw.outside.met(a), lw.outside.met(b)
     result = _user_binary(lw, op, a, b)
     if result is not NotImplemented:
         return result
@@ -369,6 +370,7 @@ def constant(x: Any) -> Any:
 
 def unary(lw: Lowering, op: str, x: Any) -> Any:
     """``-x``, ``+x``, ``~x`` (``not`` is a matter of truth)."""
+    x = lw.outside.met(x)
     if type(x) is ArrayVar:
         return numpy_rules().array_unary(lw, op, x)
     slot = {"USub": "__neg__", "UAdd": "__pos__", "Invert": "__invert__"}[op]
@@ -407,6 +409,7 @@ class TensorMethod:
 
 def attribute(lw: Lowering, owner: Any, name: str) -> Any:
     """``owner.name``."""
+    owner = lw.outside.met(owner)
     if type(owner) in (LocalObject, LocalSuper):
         from .classes import get
 
@@ -502,6 +505,7 @@ def operator_product(shape: Any) -> int:
 # ---------------------------------------------------------------------------------------------------- subscripts
 def subscript(lw: Lowering, owner: Any, index: Any) -> Any:
     """``owner[index]``."""
+    owner = lw.outside.met(owner)
     if is_tensor_var(owner) or type(owner) is ArrayVar:
         index = settled_index(lw, index)
     if is_tensor_var(owner):
@@ -546,7 +550,8 @@ def subscript(lw: Lowering, owner: Any, index: Any) -> Any:
     value = owner[index]
     if type(owner) is np.ndarray and not owner.dtype.hasobject:
         return lw.outside.item(owner, index, value)
-    return lw.outside.read(value, ("index", id(owner), repr(index)), f"element {index!r}", lambda: owner[index])
+    fetch = lw.outside.part(owner, value, lambda now: now[index])
+    return lw.outside.read(value, ("index", id(owner), repr(index)), f"element {index!r}", fetch)
 
 
 def _dynamic_element(lw: Lowering, owner: Any, index: Any) -> Any:

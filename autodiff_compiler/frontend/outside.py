@@ -6,8 +6,9 @@ function (fetched anew at each call), Parameters become state.
 
 from __future__ import annotations
 
+import functools
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -60,6 +61,35 @@ def _here() -> Loc | None:
     return trace.builder.loc if trace.builder is not None else None
 
 
+def _within(x: Any, path: tuple[Any, ...]) -> Iterator[tuple[tuple[Any, ...], Any]]:
+    """The containers and Tensors in a container, and it, each with the indices and keys that lead there."""
+    if isinstance(x, functools.partial):
+        steps: Any = enumerate((x.args, x.keywords))
+    elif isinstance(x, dict):
+        steps = dict.items(x)
+    elif isinstance(x, list | tuple):
+        steps = enumerate(x)
+    elif isinstance(x, Tensor):
+        steps = ()
+    else:
+        return
+    yield path, x
+    for step, part in steps:
+        yield from _within(part, (*path, step))
+
+
+def _followed(fetch: Callable[[], Any], path: tuple[Any, ...]) -> Any:
+    x = fetch()
+    for step in path:
+        x = (x.args, x.keywords)[step] if isinstance(x, functools.partial) else x[step]
+    return x
+
+
+def _lead_to_one(ways: list[Callable[[], Any]]) -> bool:
+    first = ways[0]()
+    return all(way() is first for way in ways)
+
+
 class Outside:
     """The guards, captured Tensors and states of one compilation."""
 
@@ -84,6 +114,12 @@ class Outside:
         self.made: list[Any] = []
         #: those found outside that stay what they are: their keys, what they are called, how to find them, and they
         self.containers: list[tuple[tuple[Any, ...], str, Callable[[], Any], Any]] = []
+        #: how many of them were walked through, and the ways to what is in those, by id
+        self._walked = 0
+        self._ways: dict[int, list[Callable[[], Any]]] = {}
+        #: what was found in them, and how each is found again, by id
+        self._parts: list[Any] = []
+        self._finders: dict[int, Callable[[], Any]] = {}
         #: those that compiled code changes
         self.changed = OutsideContainers(known, self)
         #: Cells that compiled code has made, by id, each with the block it was made in
@@ -125,6 +161,47 @@ class Outside:
         if type(expected) is Content and key[-1] != "__dict__":
             self.containers.append((key, what, fetch, value))
         return value
+
+    def part(self, owner: Any, value: Any, step: Callable[[Any], Any]) -> Callable[[], Any]:
+        """How `value`, what `step` gives of an owner, is found again: another container may stand where its own was."""
+        find = self._finder(owner)
+        if find is None:  # made of what was found: a pair of a dict's items
+            return self._leaf(value)
+        return lambda: step(find())
+
+    def captured(self, x: Tensor) -> Any:
+        """What stands for a Tensor that was met as itself: bound in a partial, or held by what is read as a whole."""
+        return self.read(x, ("object", id(x)), "a Tensor", self._leaf(x))
+
+    def met(self, x: Any) -> Any:
+        """What an operator gets for an operand: a Tensor that a container from outside holds is captured."""
+        return self.captured(x) if isinstance(x, Tensor) and self._finder(x) is not None else x
+
+    def _leaf(self, x: Any) -> Callable[[], Any]:
+        """How what a container holds is found again; what none holds that was found by a name is itself."""
+        return self._finder(x) or (lambda: x)
+
+    def _finder(self, x: Any) -> Callable[[], Any] | None:
+        found = self._finders.get(id(x))
+        if found is None and (ways := self._ways_to(x)):
+            found = self._finders[id(x)] = ways[0]
+            self._parts.append(x)
+        return found
+
+    def _ways_to(self, x: Any) -> list[Callable[[], Any]]:
+        for *_, fetch, top in self.containers[self._walked :]:
+            for path, part in _within(top, ()):
+                self._ways.setdefault(id(part), []).append(functools.partial(_followed, fetch, path))
+        self._walked = len(self.containers)
+        return self._ways.get(id(x), [])
+
+    def _guard_parts(self) -> None:
+        """At the end: what was found by one way and may be found by others must be one object by all of them."""
+        for x in self._parts:
+            ways = self._ways_to(x)
+            if len(ways) > 1:
+                one = functools.partial(_lead_to_one, ways)
+                self.guard(("one", id(x)), "whether two containers hold one object", one, True)
 
     def made_inside(self, x: Any) -> bool:
         """Whether a container is one of those in `made`, or is held by one."""
@@ -195,7 +272,8 @@ class Outside:
             # those of a tuple stay what they are
             fixed = getattr(type(owner), "__getitem__", None) is tuple.__getitem__
             key, what = ("item", id(owner), repr(index)), f"element {index!r}"
-            return self.read(value, key, what, lambda: owner[index], watched=fixed)
+            fetch = self.part(owner, value, lambda now: now[index])
+            return self.read(value, key, what, fetch, watched=fixed and id(owner) not in self._finders)
         return value
 
     def state(self, parameter: Parameter) -> StateVar:
@@ -249,4 +327,5 @@ class Outside:
 
     def all_guards(self) -> list[AnyGuard]:
         """The guards in the order in which they are to be asked."""
+        self._guard_parts()
         return [*([self.lookups] if self.lookups.entries else []), *self.guards.values()]

@@ -149,7 +149,7 @@ def _dynamic(lw: Lowering, fn: Any, x: Any) -> Any:
     if kind is ArrayVar:
         return Text("{!s}" if fn is str else "{!r}", (x,), (_way_of_array(x),))
     if isinstance(x, Tensor):
-        return text(lw, fn, lw.outside.read(x, ("object", id(x)), "a Tensor", lambda: x))
+        return text(lw, fn, lw.outside.captured(x))
     return None
 
 

@@ -104,8 +104,8 @@ CURES = {
     "    def construct(self, x):\n        return x * sum(self.parameters_dict().values())\n"
     "net = Net()\ndef f(x):\n    return net(x)",
     "AC1903": "@ms.jit(check_nonfinite=True)\ndef f(x):\n    return ops.log(ops.where(x > 1, x, 1.0))",
-    "AC1904": "def f(x):\n    total = 0.0\n    for i in range(4):\n        total += (ops.broadcast_to(x, (8, 3)) * i).sum()\n"
-    "    return total",
+    "AC1904": "def f(x):\n    total = 0.0\n    for i in range(4):\n"
+    "        total += (ops.broadcast_to(x, (8, 3)) * i).sum()\n    return total",
     "AC2001": "def f(x, n=mutable(2)):\n    return x * n",
     "AC2002": "def f(x):\n    for i in range(200):\n        x = x + i\n    return x",
     "AC2003": "def f(x):\n    return ms.grad(lambda x: (x * 2).sum())(x)",

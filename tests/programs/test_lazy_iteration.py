@@ -334,7 +334,7 @@ def test_what_cannot_be_followed_is_refused(body, code, word):
 def test_a_truth_that_only_run_time_knows_is_asked_of_no_function():
     """`full_matrices` of a Tensor would decide which shapes `svd` returns."""
     fn = program("return ops.svd(x.reshape(1, 2), full_matrices=x[0])")
-    with pytest.raises(CompileError, match="truth value|constant"):
+    with pytest.raises(CompileError, match="full_matrices"):
         ms.jit(fn)(Tensor([1.0, 2.0]))
 
 
