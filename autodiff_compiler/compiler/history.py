@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .. import logs
+from .. import escape, logs
 from ..config import context
 from ..errors import RecompileWarning, warn_at
 from ..frontend.guards import AnyGuard, FunctionGuard, Guard, shown, stated, type_of
@@ -81,7 +81,7 @@ class Compile:
             lines.append(f"   because {change}" if change.kind != "dropped" else f"   because {change.what}")
             if change.advice:
                 lines.append(f"   instead: {change.advice}")
-        return "\n".join(lines)
+        return "\n".join(map(escape.line, lines))
 
 
 class Recompiles(tuple[Compile, ...]):
@@ -117,7 +117,7 @@ class Watched:
     def __str__(self) -> str:
         place = f" (read at {_at(self.loc)})" if self.loc is not None else ""
         form = f"compilation {self.number}, {self.call}: " if self.among_others else ""
-        return form + stated(self.what, self.seen, place, None if self.holds else self.now)
+        return escape.line(form + stated(self.what, self.seen, place, None if self.holds else self.now))
 
     __repr__ = __str__
 
@@ -129,7 +129,7 @@ def _in_short(compile_: Compile) -> str:
     why = "; ".join([str(c) if c.kind != "dropped" else c.what for c in compile_.changes])
     advice = "; ".join(dict.fromkeys(c.advice for c in compile_.changes if c.advice))
     again = f"{compile_.call} is compiled again ({compile_.number}) because {why}"
-    return f"{again}; instead: {advice}" if advice else again
+    return escape.line(f"{again}; instead: {advice}" if advice else again)
 
 
 def watched(entries: Sequence[Specialised]) -> list[Watched]:

@@ -12,6 +12,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from .. import escape
 from ..compiler.fast import takes_short_ways
 from ..config import PYNATIVE_MODE, context, jit_disabled
 from ..dtypes import DType, bfloat16, dtype_of, float16, float32
@@ -580,7 +581,7 @@ class Cell(CellState, OneDevice, HasCompiledForm):
         return self.extend_repr()
 
     def __repr__(self) -> str:
-        lines = [f"({name}): {child!r}" for name, child in self.name_cells().items()]
+        lines = [f"({escape.line(name)}): {child!r}" for name, child in self.name_cells().items()]
         extra = self.extra_repr()
         if not lines:
             return f"{type(self).__name__}({extra})"

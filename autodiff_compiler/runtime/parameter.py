@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from .. import escape
 from ..config import check_device
 from ..dtypes import promote
 from ..errors import ParameterError
@@ -201,7 +202,7 @@ class Parameter(Tensor):
 
     def __repr__(self) -> str:
         facts = f"shape={self.shape}, dtype={self.dtype}, requires_grad={self.requires_grad}"
-        return f"Parameter (name={self.name}, {facts})"
+        return f"Parameter (name={escape.line(self.name)}, {facts})"
 
     __str__ = __repr__
 

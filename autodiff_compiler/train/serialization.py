@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from .. import escape
 from ..config import called_outside
 from ..dtypes import DType
 from ..errors import AutodiffWarning, ParameterError, UnsupportedCallError, kind_of, warn_at
@@ -243,7 +244,7 @@ def load_param_into_net(
         notes.insert(0, f"not in the checkpoint, and left as they were: {_listed(p.name for p in missing)}")
     if notes:
         text = f"the checkpoint was loaded into {type(net).__name__}; " + "; ".join(notes)
-        warn_at(AutodiffWarning(text), calling_place())
+        warn_at(AutodiffWarning(escape.line(text)), calling_place())
     return [p.name for p in missing], unexpected
 
 
@@ -302,7 +303,8 @@ def _fitted(
         fitted.append((parameter, value))
     if misfits:
         raise RuntimeError(
-            f"the checkpoint does not fit {type(net).__name__}, and nothing was loaded:\n  " + "\n  ".join(misfits)
+            f"the checkpoint does not fit {type(net).__name__}, and nothing was loaded:\n  "
+            + "\n  ".join(map(escape.line, misfits))
         )
     if cast:
         notes.append(f"cast: {_listed(cast)}")

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from time import perf_counter_ns
 from typing import TYPE_CHECKING, Any
 
+from .. import escape
 from ..compiler.fast import REFUSED, TAKEN, is_of_method, takes_short_ways
 from ..compiler.history import History, Recompiles, Watched, facets_of, stale_because, watched
 from ..compiler.recorder import called, inside, recording, waited
@@ -98,7 +99,7 @@ class JitFunction:
         self._compiles = 0
         self._misses = self._dropped_hits = 0
         name = peek(fn, "__name__") or type(fn).__name__
-        self._name = "lambda" if name == "<lambda>" else name
+        self._name = "lambda" if name == "<lambda>" else escape.line(name)
         self._history = History(self._name)
         if isinstance(fn, types.FunctionType):
             functools.update_wrapper(self, fn)

@@ -228,3 +228,42 @@ def test_texts_of_a_program_are_quoted_one_by_one() -> None:
 def test_a_listing_of_device_code_has_its_own_lines_only() -> None:
     harmless = listing("f", [], [], [], [])
     assert listing("f\nhost evil -> ()\n", [], [], [], []).count("\n") == harmless.count("\n")
+
+
+# ---------------------------------------------------------------------------------------------- what a terminal shows
+CONTROLS = "a\x1b[2J\x07\u202eb\u2028c\x85d\r\nfake"
+
+
+def test_what_is_said_of_a_function_holds_no_controls() -> None:
+    def f(x: Any, n: int) -> Any:
+        return (x * n).sum()
+
+    f.__name__ = f.__qualname__ = CONTROLS
+    compiled = ms.jit(f)
+    for n in (1, 2):
+        assert compiled(Tensor([1.0, 2.0]), n).item() == 3.0 * n
+    artifact = compiled.lower(TensorSpec("f32[2]"), 1)
+    said = [compiled, compiled.guards(), compiled.explain_recompiles(), artifact.cost(), artifact.memory(), artifact.of]
+    for text in [*map(repr, said), *map(str, said), artifact.explain()]:
+        assert not escape.has_controls(text.replace("\n", "")), text
+        assert not any(line.startswith("fake") for line in text.split("\n")), text
+
+
+def test_names_of_parameters_and_parts_are_shown_without_controls() -> None:
+    class Net(nn.Cell):
+        def __init__(self, size: int) -> None:
+            super().__init__()
+            self.w = Parameter(Tensor(np.ones(size, np.float32)), name=CONTROLS)
+            setattr(self, f"part{CONTROLS}", nn.ReLU())
+
+    net = Net(2)
+    said = [repr(net.w), repr(net)]
+    with pytest.raises(RuntimeError, match="nothing was loaded") as raised:
+        ms.load_param_into_net(net, {CONTROLS: Net(3).w})
+    said.append(str(raised.value))
+    with pytest.warns(UserWarning, match="left as they were") as warned:
+        ms.load_param_into_net(net, {})
+    said.append(str(warned[0].message))
+    for text in said:
+        assert not escape.has_controls(text.replace("\n", "")), text
+        assert not any(line.startswith("fake") for line in text.split("\n")), text
