@@ -17,6 +17,8 @@ def text_table(head: Sequence[str], rows: Sequence[Sequence[str]], left: Collect
     a     10
     bc     5
     """
+    head, rows = [*map(escape.line, head)], [[*map(escape.line, row)] for row in rows]
+    left = {*map(escape.line, left)}
     widths = [max(len(row[i]) for row in (head, *rows)) for i in range(len(head))]
     lines = []
     for row in (head, *rows):

@@ -18,6 +18,7 @@ import autodiff_compiler as ms
 from autodiff_compiler import Parameter, Tensor, TensorSpec, escape, nn, ops, parse_ir
 from autodiff_compiler.backends.ascend.listing import listing
 from autodiff_compiler.inspection.report import compact, page
+from autodiff_compiler.inspection.tabular import text_table
 from autodiff_compiler.ir.text import ParseError, parse_function, print_function
 from autodiff_compiler.source import Loc
 from tests.property.hostile import HARMLESS, PAYLOADS, STRUCTURES, expected, findings, problems
@@ -247,6 +248,12 @@ def test_what_is_said_of_a_function_holds_no_controls() -> None:
     for text in [*map(repr, said), *map(str, said), artifact.explain()]:
         assert not escape.has_controls(text.replace("\n", "")), text
         assert not any(line.startswith("fake") for line in text.split("\n")), text
+
+
+def test_tables_have_a_line_for_each_row() -> None:
+    table = text_table(["a", CONTROLS], [[CONTROLS, "1"], ["b", "22"]], {CONTROLS})
+    assert table.count("\n") == 2
+    assert not escape.has_controls(table.replace("\n", ""))
 
 
 def test_names_of_parameters_and_parts_are_shown_without_controls() -> None:
