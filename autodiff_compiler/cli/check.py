@@ -36,7 +36,7 @@ def _checked(options: Namespace) -> Result:
         raise Usage(f"{path} has no function {name!r}{advice(str(name), everything)}") from None
     except MemoryError:
         raise Usage(f"{path} is nested too deeply for Python: split its longest expressions") from None
-    except (SyntaxError, ValueError) as error:  # null bytes are a ValueError
+    except (SyntaxError, ValueError, LookupError) as error:  # null bytes are a ValueError, rot13 a LookupError
         raise Usage(f"{path} is not Python: {error}") from None
     errors = list(found.errors)
     failure = None

@@ -96,13 +96,15 @@ def _result(words: Sequence[str]) -> Result:
         return _failed(error.render(), error.to_dict(), 1)
     except Usage as error:
         return _wrong(error)
-    except Exception as error:  # what the program itself raises: its message says more than our frames
+    except (KeyboardInterrupt, SystemExit):
+        raise
+    except BaseException as error:  # what the program itself raises: its message says more than our frames
         if flag("AC_FULL_TRACEBACK"):
             raise
         notes = list(getattr(error, "__notes__", ()))
-        place = _raised_at(error)
-        text = "\n".join([f"{type(error).__name__}: {error}", *notes, *([f"  at {place}"] if place else [])])
-        data = {"class": type(error).__name__, "message": str(error), "notes": notes, "place": place}
+        place, message = _raised_at(error), _message(error)
+        text = "\n".join([f"{type(error).__name__}: {message}", *notes, *([f"  at {place}"] if place else [])])
+        data = {"class": type(error).__name__, "message": message, "notes": notes, "place": place}
         return _failed(text, data, 1)
     finally:
         look_at(None)
@@ -139,6 +141,14 @@ def _wrong(error: Usage) -> Result:
 
 def _failed(text: str, data: dict[str, Any], status: int) -> Result:
     return Result(text, {"error": {"code": None, **data}}, status, colour.error)
+
+
+def _message(error: BaseException) -> str:
+    """The text of an exception, whose class may be a user's that cannot say it."""
+    try:
+        return str(error)
+    except Exception:
+        return "<exception str() failed>"
 
 
 def _raised_at(error: BaseException) -> str | None:

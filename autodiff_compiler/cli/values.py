@@ -200,3 +200,5 @@ def _array(path: str) -> Any:
         return Tensor(np.load(path, allow_pickle=False))
     except UNREADABLE as error:
         raise Usage(f"{path} holds no array: {error}") from None
+    except MemoryError as error:
+        raise Usage(f"{path} holds more than there is memory for: {error}") from None

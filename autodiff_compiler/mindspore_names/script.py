@@ -66,7 +66,7 @@ def _file(path: str) -> tuple[types.ModuleType, types.CodeType]:
     main = _main(full, importlib.machinery.SourceFileLoader("__main__", full))
     try:
         return main, compile(source, full, "exec", dont_inherit=True)
-    except (SyntaxError, ValueError):  # null bytes are a ValueError
+    except (SyntaxError, ValueError, MemoryError, RecursionError):  # of null bytes, or nested too deeply
         _print_only_frames_of(main)
         raise
 

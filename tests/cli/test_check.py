@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -172,12 +173,15 @@ def test_a_file_that_cannot_be_imported_is_told_beside_the_refusals(model, capsy
         (["MODEL", "--args", "f32[2]"], "--args needs a function"),
         (["MODEL:Net", "--make", "Net()"], "--make is for compiling: write --args, too"),
         (["BROKEN"], "is not Python"),
+        (["ROT13"], "is not Python: 'rot13' is not a text encoding"),
     ],
 )
 def test_wrong_usage(arguments, says, model, tmp_path, capsys):
     broken = tmp_path / "broken.py"
     broken.write_text("def f(:\n")
-    given = [a.replace("MODEL", str(model)).replace("BROKEN", str(broken)) for a in arguments]
+    (tmp_path / "rot.py").write_text("# -*- coding: rot13 -*-\n")
+    files = {"MODEL": model, "BROKEN": broken, "ROT13": tmp_path / "rot.py"}
+    given = [re.sub("MODEL|BROKEN|ROT13", lambda name: str(files[name[0]]), a) for a in arguments]
     assert main(["check", *given]) == 2
     assert says in capsys.readouterr().err
 

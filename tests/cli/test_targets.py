@@ -144,6 +144,33 @@ def test_a_script_that_reads_its_command_line_or_ends_itself(call, model):
     assert (answer.status, "model.py is not Python: " in answer.err) == (2, True)
 
 
+@pytest.mark.parametrize(
+    ("raised", "said"),
+    [
+        ("GeneratorExit('enough')", "GeneratorExit: enough"),
+        ("type('Mine', (BaseException,), {})('text')", "Mine: text"),
+        ("type('Dumb', (Exception,), {'__str__': lambda self: 1 / 0})()", "Dumb: <exception str() failed>"),
+    ],
+)
+def test_a_file_that_raises_what_is_no_ordinary_exception(call, model, raised, said):
+    model.write_text(f"raise {raised}\n")
+    answer = call("dump", "model.py:f", "--args", "f32[2]")
+    assert answer.status == 1
+    assert said in answer.err
+    assert f"at {model}:1" in answer.err
+    told = call("dump", "model.py:f", "--args", "f32[2]", "--json")
+    assert (told.status, f"{told.json['error']['class']}: {told.json['error']['message']}") == (1, said)
+
+
+def test_an_array_that_there_is_no_memory_for(call, model):
+    model.write_text("def f(x):\n    return x\n")
+    head = b"{'descr': '<f4', 'fortran_order': False, 'shape': (99999999999999,), }".ljust(117) + b"\n"
+    model.with_name("large.npy").write_bytes(b"\x93NUMPY\x01\x00v\x00" + head)
+    answer = call("dump", "model.py:f", "--args", "large.npy")
+    assert answer.status == 2
+    assert "large.npy holds more than there is memory for: Unable to allocate 364. TiB" in answer.err
+
+
 # ------------------------------------------------------------------------------------------------ arguments
 @pytest.mark.parametrize(
     ("text", "values"),
