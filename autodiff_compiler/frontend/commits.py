@@ -15,10 +15,10 @@ from ..ir.core import Block, Op
 from ..ir.primitive import Effect, F, Primitive
 from ..ir.walk import late_ops, ops_of
 from ..runtime.commits import Commit
-from .attributes import to_write
+from .attributes import read, to_write
 from .lowering import Lowering
 from .outside_containers import Standing, held_in
-from .values import AttributeVar, MaybeUnbound, parts
+from .values import AttributeVar, MaybeUnbound, parts, usable
 
 __all__ = ["CommitsOfStatements", "Site", "commit_before", "commit_before_backward", "emit_commit", "pending"]
 
@@ -44,18 +44,24 @@ def pending(lw: Lowering) -> bool:
     return any(map(_written, lw.attributes.values())) or bool(lw.inputs.written() or lw.outside.changed.pending())
 
 
-def emit_commit(lw: Lowering, lasting: bool = False) -> None:
-    """Notes what was written, and what that holds by now, for the next op or (`lasting`) all."""
+def emit_commit(lw: Lowering, lasting: bool = False, raising: bool = False) -> None:
+    """Notes what was written, and what that holds by now, for the next op or (`lasting`) all.
+
+    What it holds may be unclear, as it was given a value on some paths only.  That is an error at the end of the call,
+    unless it gets another value; before an exception of the user's (`raising`), where the call may end, it is one now.
+    """
     if not pending(lw):
         return
     from .results import structures
 
-    # What was given a value on some paths only is an error at the end of the call, unless it gets another one.
-    slots = [s for s in lw.attributes.values() if _written(s) and not _unclear(s.held)]
+    slots = [s for s in lw.attributes.values() if _written(s) and (raising or not _unclear(s.held))]
     for slot in slots:
+        if raising:
+            read(lw, slot)
         slot.noted = True
-    opened = [x for x in lw.outside.changed.pending() if x.local.broken is None]
+    opened = [x for x in lw.outside.changed.pending() if raising or x.local.broken is None]
     for x in opened:
+        usable(x.local)
         x.noted = True
     templates, values = structures(lw, [*map(to_write, slots), *map(lw.outside.changed.to_write, opened)])
     attributes = [(s.owner, s.name, t) for s, t in zip(slots, templates, strict=False)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import operator
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -153,15 +154,18 @@ class Ends:
         return self._originals.get(id(x), x)
 
     def rebuilt(self, fn: Callable[[Any], Any], x: Any, start: int, memo: dict[int, Any]) -> Any:
-        """``fn`` of the leaves of such a copy; a container older than `start` is itself."""
+        """``fn`` of the leaves of such a copy; a container older than `start`, or from outside, is itself."""
         items = elements(x)
         if items is None:
             return fn(x)
         new = [self.rebuilt(fn, i, start, memo) for i in items]  # every place of a leaf counts
         if id(x) not in memo:
             original = self._originals.get(id(x))
-            older = isinstance(original, LocalList | LocalDict | LocalObject) and original.serial < start
-            memo[id(x)] = original if older else rebuild(x, new)
+            if isinstance(original, LocalList | LocalDict | LocalObject):
+                kept = original.serial < start
+            else:  # from outside or immutable: nothing in it is of the call, so that it leaves as that very object
+                kept = original is not None and all(map(operator.is_, new, elements(original) or ()))
+            memo[id(x)] = original if kept else rebuild(x, new)
         return memo[id(x)]
 
 

@@ -59,7 +59,7 @@ _NUMPY = os.path.dirname(np.__file__)
 # ---------------------------------------------------------------------------------------------------- emission
 def emit_raise(lw: Lowering, exception: Any, cause: Any = _NO_CAUSE) -> None:
     """Emits the raising of an exception (a class or an object); the path being compiled ends here."""
-    emit_commit(lw)
+    emit_commit(lw, raising=True)
     _emit(lw, exception, cause)
     raise Diverged(exception)
 
@@ -73,7 +73,7 @@ def emit_check(lw: Lowering, condition: Value, exception: Any) -> None:
     outer: Builder = trace.builder
     fine, failing = outer.nested(), outer.nested()
     with failing:
-        emit_commit(lw)
+        emit_commit(lw, raising=True)
         _emit(lw, exception, _NO_CAUSE)
     outer.emit_op(REGISTRY["if"], (condition,), (), (fine.ret(), failing.ret()))
 

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import autodiff_compiler as ms
-from autodiff_compiler import nn
+from autodiff_compiler import errors, nn
 
 from .compare import assert_close, define
 
@@ -261,6 +261,24 @@ def test_state_that_changes_does_not_compile_again(name):
     assert f.cache_info()["compiles"] <= 2
 
 
+@pytest.mark.parametrize(
+    "form", [ms.grad, lambda f: lambda x: ms.jvp(f, (x,), (x,)), lambda f: lambda x: ms.vjp(f, x)[0]]
+)
+def test_what_stands_beside_a_change_stays_that_very_object(form):
+    places = outside()
+    N = places["N"]
+    before = [N["k"], N["d"], N["l"], N["t"], N["t"][0]]
+
+    def loss(x):
+        N["e"] = {"a": x * 2.0}
+        return (x * x).sum()
+
+    for _ in range(2):
+        ms.jit(form(loss))(ms.Tensor(X))
+        assert all(a is b for a, b in zip(before, [N["k"], N["d"], N["l"], N["t"], N["t"][0]], strict=True))
+        assert N["e"]["a"].tolist() == (X * 2).tolist()
+
+
 # ---------------------------------------------------------------------------------------------------- exceptions, hosts
 RAISING = {
     "certain": "H.append(x)\nD['n'] += 1\no.n += 1\nraise ValueError('stop')",
@@ -283,6 +301,37 @@ def test_what_was_changed_before_an_exception_stays(name, backend):
             call(ms.Tensor(X))
         left.append(described(places, {}))
     assert left[0] == left[1]
+
+
+#: Endings of `f`; the write before them happens on some paths only.
+UNCLEAR = {
+    "an append": "H.append(x)",
+    "a new key": "D['q'] = x",
+    "a new element": "S.add(7)",
+    "another kind": "D['n'] = 'a'",
+    "a new attribute": "o.fresh = x",
+    "an attribute of another kind": "o.n = 'a'",
+}
+
+
+@pytest.mark.parametrize("form", ["nested", "differentiated", "written later"])
+@pytest.mark.parametrize("name", UNCLEAR)
+def test_a_write_on_some_paths_only_is_not_lost_before_an_exception(name, form):
+    """Where the program cannot say what is left, it is refused, as without the exception."""
+    write, body = f"if x[1] < 0:\n    {UNCLEAR[name]}", "raise ValueError('stop')"
+    if form == "nested":
+        body = f"if x[0] > 0:\n    {write.replace(chr(10), chr(10) + '    ')}\n    {body}\nreturn x"
+    elif form == "written later":
+        body = f"{write}\nassert x[0] < 0, 'stop'\no.fresh, o.n = 1, 2\nreturn x"
+    else:
+        body = f"{write}\n{body}"
+    places = outside()
+    call = define("def f(x):\n" + "".join(f"    {line}\n" for line in body.splitlines()), **places)
+    before = described(places, {})
+    compiled = ms.jit(ms.grad(call) if form == "differentiated" else call)
+    with pytest.raises((errors.JoinError, ms.SideEffectError)):
+        compiled(ms.Tensor(X))
+    assert described(places, {}) == before
 
 
 def test_functions_that_run_as_plain_python_see_it(capsys):
