@@ -36,8 +36,8 @@ from .values import (
     TensorVar,
     Weak,
     describe,
-    elements,
     flatten,
+    parts,
     record_fields,
 )
 
@@ -218,12 +218,10 @@ def _not_given(what: str, value: Any) -> SideEffectError:
 
 def _not_kept(value: Any) -> Iterator[Any]:
     """The parts of a value that objects from outside cannot be given."""
-    kind = type(value)
-    if isinstance(value, tuple | LocalList | LocalDict):
-        for item in elements(value):
-            yield from _not_kept(item)
-    elif not (kind is Weak or kind in _PLAIN or (kind is TensorVar and value.snapshot is None)):
-        yield value
+    for x in parts(value):
+        plain = isinstance(x, tuple | LocalList | LocalDict) or type(x) is Weak or type(x) in _PLAIN
+        if not (plain or (type(x) is TensorVar and x.snapshot is None)):
+            yield x
 
 
 def check_elements(lw: Lowering, container: Any) -> None:

@@ -19,13 +19,14 @@ from typing import Any
 import numpy as np
 
 from ..dtypes import DType
+from ..errors import RecursionDepthError
 from ..ir.types import TensorType, tensor
 from ..runtime.parameter import Parameter
 from ..runtime.records import held_besides, is_named_tuple
 from ..runtime.tensor import Tensor
 from ..source import Loc
 from .joins import same_static
-from .values import UNBOUND, LocalDict, LocalList, module_name
+from .values import UNBOUND, LocalDict, LocalList, elements, module_name
 
 __all__ = [
     "AnyGuard",
@@ -35,6 +36,7 @@ __all__ = [
     "Holds",
     "LookupGuard",
     "MethodOf",
+    "check_nesting",
     "class_attribute",
     "content_of",
     "in_short",
@@ -48,6 +50,8 @@ __all__ = [
 _LEAVES_SHOWN = 4
 #: Below how many bytes a copy of an array is made to compare it, which is quicker then.
 _COPIED = 2048
+#: In how many levels of containers from outside compiled code looks.
+_DEEPEST = 200
 
 
 def type_of(t: Tensor) -> TensorType:
@@ -367,13 +371,33 @@ def matches(now: Any, expected: Any) -> bool:
     return same_static(now, expected)
 
 
+def check_nesting(value: Any) -> None:
+    """Refuses a value from outside that holds itself, or containers in more levels than are followed."""
+    level = [value]
+    for _ in range(_DEEPEST):
+        held = [x for holder in level for x in elements(holder) or () if isinstance(x, list | dict | tuple)]
+        level = list({id(x): x for x in held}.values())
+        if not level:
+            return
+    raise RecursionDepthError(
+        f"a {type(value).__name__} from outside holds itself, or containers nested more than {_DEEPEST} deep",
+        hint="keep the way back in an attribute of an object",
+    )
+
+
 def content_of(value: Any) -> Any:
     """What an outside value must match later: containers by content, Tensors by type, other objects by identity."""
+    if isinstance(value, list | dict | tuple):
+        check_nesting(value)
+    return _content_of(value)
+
+
+def _content_of(value: Any) -> Any:
     watched = list | dict | set | frozenset | np.ndarray | functools.partial
     if isinstance(value, watched) and not isinstance(value, LocalList | LocalDict):
         return Content(value)
     if isinstance(value, tuple):
-        items = tuple(map(content_of, value))
+        items = tuple(map(_content_of, value))
         plain = all(a is b for a, b in zip(items, value, strict=True)) and not _attributes(value)
         return value if plain else Content(value)
     if isinstance(value, Tensor) and not isinstance(value, Parameter):
@@ -400,7 +424,7 @@ class Content:
         #: the bytes of an array's elements in the order of C, where those are no objects
         self.stored: bytes | None = None
         if not isinstance(owner, np.ndarray):
-            self.items: Any = list(map(content_of, self._of(owner)))
+            self.items: Any = list(map(_content_of, self._of(owner)))
         elif owner.dtype.hasobject or not owner.nbytes:
             self.items = owner.copy()
         else:

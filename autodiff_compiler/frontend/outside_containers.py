@@ -15,7 +15,7 @@ from typing import Any, Protocol
 
 from ..errors import SideEffectError
 from .growing import GrowingList
-from .guards import content_of
+from .guards import check_nesting, content_of
 from .inputs import Again, Foreknown
 from .joins import same_static
 from .values import LocalDict, LocalList, LocalSet, parts, rebuild, record_fields, usable
@@ -113,6 +113,7 @@ class OutsideContainers:
     def _open(self, owner: Any, what: str, fetch: Fetch) -> Opened:
         if type(owner) not in _KINDS:
             raise self.refusal(owner, what)
+        check_nesting(owner)
         form = ("form", id(owner))
         if isinstance(owner, set):
             self._outside.guard(form, what, fetch, content_of(owner))

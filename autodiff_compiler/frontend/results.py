@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import CompileError, StaticValueError, UnsupportedSyntaxError
+from ..errors import CompileError, RecursionDepthError, StaticValueError, UnsupportedSyntaxError
 from ..ir.core import Value
 from . import cells
 from .lowering import Lowering
@@ -23,6 +23,7 @@ from .values import (
     TensorVar,
     Text,
     Weak,
+    describe,
     elements,
     rebuild,
     usable,
@@ -79,6 +80,10 @@ class State:
     source: Any
 
 
+#: What stands for a structure while it is made.
+_UNFINISHED = object()
+
+
 def structures(lowering: Lowering, returned: list[Any]) -> tuple[list[Any], list[Value]]:
     """The structures of the returned value and of what else leaves the call, and the Values that the entry returns."""
     made = _Structures(lowering)
@@ -109,7 +114,13 @@ class _Structures:
             return x
         if isinstance(x, LocalList | LocalDict | LocalObject):
             if id(x) not in self._made:
+                self._made[id(x)] = _UNFINISHED
                 self._made[id(x)] = rebuild(x, [self.structure(i) for i in elements(usable(x))])
+            if self._made[id(x)] is _UNFINISHED:
+                raise RecursionDepthError(
+                    f"{describe(x)} that holds itself cannot leave compiled code",
+                    hint="return it without the way back, or build it outside of the function",
+                )
             return self._made[id(x)]
         items = elements(x)
         return self._leaf(x) if items is None else rebuild(x, [self.structure(i) for i in items])

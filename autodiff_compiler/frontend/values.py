@@ -482,10 +482,20 @@ def map_leaves(fn: Callable[[Any], Any], x: Any) -> Any:
 
 
 def parts(x: Any) -> Iterator[Any]:
-    """x itself and everything in it."""
+    """x itself and everything in it; what holds itself is not entered again."""
     yield x
-    for item in elements(x) or ():
-        yield from parts(item)
+    path, ways = [x], [iter(elements(x) or ())]
+    while ways:
+        for item in ways[-1]:
+            yield item
+            items = elements(item)
+            if items and not any(item is holder for holder in path):
+                path.append(item)
+                ways.append(iter(items))
+                break
+        else:
+            path.pop()
+            ways.pop()
 
 
 def flatten(x: Any) -> Iterator[Any]:

@@ -643,3 +643,52 @@ def test_a_benchmark_leaves_containers_as_they_were():
     f = define("def f(x):\n    H.append(x)\n    D['n'] += 1\n    return x * D['n']\n", H=H, D=D)
     ms.benchmark(f, ms.Tensor(X), seconds=0.05)
     assert (H, D) == ([1], {"n": 0})
+
+
+# ---------------------------------------------------------------------------------------------------- what holds itself
+def test_a_container_that_holds_itself_is_refused():
+    """Read, changed, found at a later call, or made: with an error of ours, wherever a walk over it would not end."""
+    x = ms.Tensor(X)
+    d, items = {"n": 1}, [1]
+    d["self"] = d
+    items.append((items,))
+    for f in (lambda x: x * d["n"], lambda x: x * items[0], lambda x: items.append(x)):
+        with pytest.raises(errors.RecursionDepthError, match="holds itself"):
+            ms.jit(f)(x)
+    assert len(items) == 2
+
+    later = {"n": 1, "s": 0}
+
+    def count(x):
+        later["n"] += 1
+        return x * later["n"]
+
+    count = ms.jit(count)
+    count(x)
+    later["s"] = later
+    with pytest.raises(errors.RecursionDepthError, match="holds itself"):
+        count(x)
+    later["s"] = 0
+    assert count(x).tolist() == (X * 3).tolist()
+    assert later == {"n": 3, "s": 0}
+
+    def keep(x):
+        made = [x]
+        made.append(made)
+        later["made"] = made
+        return x
+
+    with pytest.raises(errors.RecursionDepthError, match="holds itself"):
+        ms.jit(keep)(x)
+    assert "made" not in later
+
+
+def test_a_list_may_be_given_itself():
+    items = []
+
+    def f(x):
+        items.append((1, items))
+        return x * len(items)
+
+    assert ms.jit(f)(ms.Tensor(X)).tolist() == X.tolist()
+    assert items[0][1] is items
