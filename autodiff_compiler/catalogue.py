@@ -152,7 +152,8 @@ CATALOGUE: dict[str, Entry] = {
     ),
     "AC1505": Entry(
         ("RecursionDepthError",),
-        "functions call each other, or statements or containers nest, too deeply to be compiled; a list or dict holds itself",
+        "functions call each other, or statements or containers nest, too deeply to be compiled; a list or dict holds "
+        "itself",
         "write the recursion as a loop, split the function, or keep a way back in an attribute of an object",
     ),
     "AC1506": Entry(("RecursionDepthError",), "a Tensor decides when a recursion ends", "write it as a `while` loop"),
