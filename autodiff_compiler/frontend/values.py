@@ -586,8 +586,8 @@ def describe(x: Any) -> str:
         return f"module {module_name(x)!r}"
     if isinstance(x, LocalList) and type(x) is not LocalList:
         return "list"  # how long it is is not known
-    if isinstance(x, tuple | list | dict):
-        kind = "dict" if isinstance(x, dict) else ("list" if isinstance(x, list) else "tuple")
-        return f"{kind} of {len(x)}"
+    for kind in (dict, list, tuple, set):
+        if isinstance(x, kind):
+            return f"{kind.__name__} of {len(x)}"
     named = isinstance(x, type | types.FunctionType | types.BuiltinFunctionType | types.MethodType)
     return f"{type(x).__name__} {x.__qualname__}" if named else f"{type(x).__name__} object"

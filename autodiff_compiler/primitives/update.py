@@ -296,7 +296,7 @@ def bincount(x, weights=None, minlength=0):
     size = static_int(minlength, "minlength")
     if x.__class__ is not Value:
         values = np.asarray(x)
-        size = max(size, int(values.max(initial=-1)) + 1)
+        size = max(size, int(values.max()) + 1 if values.size else 0)
     elif size == 0:
         raise DynamicShapeError(
             "the size of bincount depends on the greatest number",

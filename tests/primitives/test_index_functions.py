@@ -331,6 +331,9 @@ def test_bincount(agrees):
     assert grad(lambda w: (ops.bincount(Tensor(x), w) ** 2).sum())(Tensor(w)).tolist() == [2.0, 1.5, 1.5, 4.0]
     with pytest.raises(IndexError, match="index 3 is out of bounds for size 2"):
         jit(lambda x: ops.bincount(x, minlength=2))(Tensor(x))
+    for dtype in (np.uint8, np.uint64):  # that hold no -1
+        agrees(lambda x: ops.bincount(x, minlength=6), np.bincount(x, minlength=6), x.astype(dtype))
+        assert ops.bincount(Tensor(np.array([], dtype))).shape == (0,)
 
 
 # ------------------------------------------------------------------------------------------------ kernels

@@ -334,6 +334,18 @@ def test_a_write_on_some_paths_only_is_not_lost_before_an_exception(name, form):
     assert described(places, {}) == before
 
 
+def test_sets_that_differ_are_told_by_their_sizes():
+    S = {1, 2}
+
+    def f(x):
+        if x.sum() > 0:
+            S.add(3)
+        return x
+
+    with pytest.raises(errors.JoinError, match="is set of 3 on one path and set of 2 on the other"):
+        ms.jit(f)(ms.Tensor(X))
+
+
 def test_functions_that_run_as_plain_python_see_it(capsys):
     def body(x):
         H.append(x)
