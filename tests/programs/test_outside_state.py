@@ -5,7 +5,6 @@ from __future__ import annotations
 import collections
 import dataclasses
 import threading
-import types
 
 import numpy as np
 import pytest
@@ -14,77 +13,7 @@ import autodiff_compiler as ms
 from autodiff_compiler import errors, nn
 
 from .compare import assert_close, define
-
-X = np.array([1.5, -0.5, 2.0])
-
-
-class Plain:
-    total = 0
-
-    def __init__(self):
-        self.n, self.z, self.rate, self.items = 1, None, 0.5, []
-
-    @property
-    def level(self):
-        return self.n * 2
-
-    @level.setter
-    def level(self, value):
-        self.n = value + 1
-
-    def count(self, by):
-        self.n += by
-        return self.n
-
-
-class Slots:
-    __slots__ = ("a", "b")
-
-    def __init__(self):
-        self.a = 2.0
-
-
-class Watching:
-    def __setattr__(self, name, value):
-        print("set", name)
-        super().__setattr__("_" + name, value)
-
-
-@dataclasses.dataclass
-class Data:
-    n: int = 0
-    last: object = None
-    seen: list = dataclasses.field(default_factory=list)
-
-
-class Net(nn.Cell):
-    def __init__(self):
-        super().__init__()
-        self.log, self.cache = [], {"k": [], "n": 0}
-        self.w = ms.Parameter(np.array([2.0, 1.0, -1.0]), name="w")
-
-
-def outside():
-    """What the programs change; a fresh one for every run."""
-    L = [ms.Tensor(X), 2, 0.5]
-    N = {"k": [], "d": {"a": 1}, "l": L, "t": (L, 3)}
-    return {
-        "D": {"n": 0, "z": ms.Tensor(X), "tag": "a"},
-        "L": L,
-        "A": L,
-        "H": [],
-        "I": [3, 1, 2],
-        "N": N,
-        "S": {1, 2},
-        "o": Plain(),
-        "slots": Slots(),
-        "watching": Watching(),
-        "data": Data(),
-        "net": Net(),
-        "space": types.SimpleNamespace(n=1),
-        "twin": (a := Plain(), a),
-    }
-
+from .places import Net, Plain, X, described, outside
 
 # Bodies of `f(x)`.
 PROGRAMS = {
@@ -183,26 +112,6 @@ def program(name, places):
     return define(f"def f(x):\n{body}\n", **places)
 
 
-def described(x, seen):
-    """A value as comparable data: equal objects have equal numbers, so that it shows which of them are one."""
-    if x is None or isinstance(x, bool | int | float | str):
-        return type(x).__name__, (round(x, 9) if isinstance(x, float) else x)
-    if isinstance(x, set):
-        return "set", seen.setdefault(id(x), len(seen)), sorted(x)
-    number = seen.setdefault(id(x), len(seen))
-    if isinstance(x, ms.Tensor):
-        return "Tensor", number, str(x.dtype), x.shape, np.round(x.asnumpy(), 9).tolist()
-    if isinstance(x, dict):
-        return "dict", number, [(k, described(v, seen)) for k, v in x.items()]
-    if isinstance(x, list | tuple):
-        return type(x).__name__, number if isinstance(x, list) else None, [described(v, seen) for v in x]
-    held = {n: getattr(x, n) for n in getattr(type(x), "__slots__", ()) if hasattr(x, n)}
-    held = held if isinstance(x, Slots) else {k: v for k, v in vars(x).items() if not k.startswith("_") or k == "_a"}
-    if isinstance(x, nn.Cell):
-        held = {"log": x.log, "cache": x.cache}
-    return type(x).__name__, number, [(k, described(v, seen)) for k, v in held.items()]
-
-
 def run(name, make, capsys, times=4):
     places = outside()
     kept = list(places.values())  # so that no id is used again
@@ -277,113 +186,6 @@ def test_what_stands_beside_a_change_stays_that_very_object(form):
         ms.jit(form(loss))(ms.Tensor(X))
         assert all(a is b for a, b in zip(before, [N["k"], N["d"], N["l"], N["t"], N["t"][0]], strict=True))
         assert N["e"]["a"].tolist() == (X * 2).tolist()
-
-
-# ---------------------------------------------------------------------------------------------------- exceptions, hosts
-RAISING = {
-    "certain": "H.append(x)\nD['n'] += 1\no.n += 1\nraise ValueError('stop')",
-    "in a branch": "H.append(x)\nD['z'] = x * 2.0\nif x[0] > 0:\n    raise ValueError('stop')\nD['z'] = x\nreturn x",
-    "in a loop": "for i in range(20):\n    D['n'] += 1\n    o.n += i\n    assert D['n'] < 5, 'stop'\nreturn x",
-    "by Python": "S.add(9)\nI.insert(0, 7)\nreturn x * I[11]",
-    "of an index": "L[1] = 8\nL.append(x)\nk = int(x.sum())\nreturn x[k + 7] * L[1]",
-}
-
-
-@pytest.mark.parametrize("backend", [None, "numpy"])
-@pytest.mark.parametrize("name", RAISING)
-def test_what_was_changed_before_an_exception_stays(name, backend):
-    left = []
-    for make in (lambda f: f, lambda f: ms.jit(f, backend=backend) if backend else ms.jit(f)):
-        places = outside()
-        body = "\n".join("    " + line for line in RAISING[name].splitlines())
-        call = make(define(f"def f(x):\n{body}\n", **places))
-        with pytest.raises((ValueError, AssertionError, IndexError)):
-            call(ms.Tensor(X))
-        left.append(described(places, {}))
-    assert left[0] == left[1]
-
-
-#: Endings of `f`; the write before them happens on some paths only.
-UNCLEAR = {
-    "an append": "H.append(x)",
-    "a new key": "D['q'] = x",
-    "a new element": "S.add(7)",
-    "another kind": "D['n'] = 'a'",
-    "a new attribute": "o.fresh = x",
-    "an attribute of another kind": "o.n = 'a'",
-}
-
-
-@pytest.mark.parametrize("form", ["nested", "differentiated", "written later"])
-@pytest.mark.parametrize("name", UNCLEAR)
-def test_a_write_on_some_paths_only_is_not_lost_before_an_exception(name, form):
-    """Where the program cannot say what is left, it is refused, as without the exception."""
-    write, body = f"if x[1] < 0:\n    {UNCLEAR[name]}", "raise ValueError('stop')"
-    if form == "nested":
-        body = f"if x[0] > 0:\n    {write.replace(chr(10), chr(10) + '    ')}\n    {body}\nreturn x"
-    elif form == "written later":
-        body = f"{write}\nassert x[0] < 0, 'stop'\no.fresh, o.n = 1, 2\nreturn x"
-    else:
-        body = f"{write}\n{body}"
-    places = outside()
-    call = define("def f(x):\n" + "".join(f"    {line}\n" for line in body.splitlines()), **places)
-    before = described(places, {})
-    compiled = ms.jit(ms.grad(call) if form == "differentiated" else call)
-    with pytest.raises((errors.JoinError, ms.SideEffectError)):
-        compiled(ms.Tensor(X))
-    assert described(places, {}) == before
-
-
-def test_sets_that_differ_are_told_by_their_sizes():
-    S = {1, 2}
-
-    def f(x):
-        if x.sum() > 0:
-            S.add(3)
-        return x
-
-    with pytest.raises(errors.JoinError, match="is set of 3 on one path and set of 2 on the other"):
-        ms.jit(f)(ms.Tensor(X))
-
-
-def test_functions_that_run_as_plain_python_see_it(capsys):
-    def body(x):
-        H.append(x)
-        D["n"] += 1
-        o.n += 1
-        y = ms.py_call(show, x, out=x)
-        H.append(y)
-        D["n"] += 1
-        return ms.py_call(show, y, out=y)
-
-    texts = []
-    for make in (lambda f: f, ms.jit):
-        H, D, o = [], {"n": 0}, Plain()
-
-        def show(a):
-            print(len(H), D, o.n)
-            return a * 2.0
-
-        call = make(body)
-        call(ms.Tensor(X))
-        call(ms.Tensor(X))
-        texts.append((capsys.readouterr().out, len(H), D))
-    assert texts[0] == texts[1]
-
-
-def test_a_function_that_runs_as_plain_python_must_not_change_it():
-    H = []
-
-    def add(a):
-        H.append(7)
-        return a
-
-    def f(x):
-        H.append(x)
-        return ms.py_call(add, x, out=x)
-
-    with pytest.raises(ms.SideEffectError, match="AC1602"):
-        ms.jit(f)(ms.Tensor(X))
 
 
 # ---------------------------------------------------------------------------------------------------- guards
