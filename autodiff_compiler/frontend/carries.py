@@ -370,8 +370,10 @@ class Loop:
         """Gives every cell its value at the head of a trip."""
         plain = [t.held if type(t) is _Late else t for t in templates]
         values = fill(plain, args)
-        for cell, template, value in zip(self.cells, templates, values, strict=True):
-            cell.set(self.lw, template.head if type(template) is _Late and not cell.internal else value)
+        for i, (cell, template) in enumerate(zip(self.cells, templates, strict=True)):
+            if type(template) is _Late and not cell.internal:
+                values[i] = template.head  # what an earlier trip gave the name nobody can reach
+            cell.set(self.lw, values[i])
         scope = trace.builder.block
         for i, (cell, entry, value) in enumerate(zip(self.cells, self.entry, values, strict=True)):
             self._tie(entry, value, cell, (i,), scope)

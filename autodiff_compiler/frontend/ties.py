@@ -14,7 +14,7 @@ from typing import Any
 from ..errors import SideEffectError
 from ..ir.build import Builder, current
 from ..ir.core import Block, Op, Value
-from ..ir.primitive import METHODS, F
+from ..ir.primitive import REGISTRY, F
 from .inputs import Foreknown, follow
 from .values import TensorVar, describe, elements
 
@@ -168,7 +168,10 @@ def chosen(p: TensorVar, q: TensorVar, ways: list[list[Tie]], known: Foreknown) 
             code="AC1602",
             hint="copy it before the loop: `x = x.copy()`",
         )
-    new: Value = METHODS["where"](p.value, holds, q.value)
+    builder = current()
+    changed, kept = (builder.nested(()).ret(x.value) for x in (p, q))
+    # No `select`, which reads both: q has no value where it is what a helper returns from a loop that goes on.
+    (new,) = builder.emit_op(REGISTRY["if"], (holds,), (), (changed, kept)).results
     return new
 
 

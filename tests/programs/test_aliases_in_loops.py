@@ -51,6 +51,33 @@ return a * 1.0, b * y, c * x""",
     if x[0] > 0.0:
         b = a * 1.5
 return b * y, l[0] * x""",
+    "written after a helper returned it from its loop, or another one": """def found(p, q):
+    for i in range(n):
+        p[0] = p[0] * 0.5
+        if p[0] < 0.1:
+            return p
+    return q
+c = found(a, b)
+c[1] = 7.0
+d = found(b * 2.0, a)
+d[2] = x[1]
+return a * 1.0, b * y, c * d""",
+    "written after a loop in a loop returned one of two": """def found(p, q):
+    for i in range(n):
+        for k in range(n):
+            p[0] = p[0] * 0.5
+            if p[0] < 0.2:
+                return p
+            if q[1] < 0.5:
+                return q
+        q[1] = q[1] * 0.4
+    return p * 1.0
+c = a
+for t in range(n):
+    c = found(a, b)
+    c[1] = c[1] + 0.3
+    a[0] = 1.5
+return a * 1.0, b * y, c * x""",
     "another name, which no longer has it": """for i in range(12):
     a = b
     b = b * 1.5

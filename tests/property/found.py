@@ -32,6 +32,23 @@ for i in range(n + 1):
     x = g(x * 1.5) * y
 return x"""
     ),
+    "a write to what a helper may have returned from a loop of run time": _program(
+        """def g(v):
+    for q in range(n):
+        v[0] = v[0] * 0.5
+        if v[0] > 0.1:
+            return v
+    return y
+out = g(x * 1.5)
+out[1] = 7.0
+return out * y"""
+    ),
+    "a write to what a name stood for in the trip before": _program(
+        """for i in range(12):
+    v = y
+    v[1] = 0.5
+return v * x"""
+    ),
     "a branch of branches without text": _program("if x.sum():\n    if y.sum():\n        pass\nreturn x * y"),
     "an index that is out of bounds at run time": _program("c = c + n + 1\nreturn x[c] * y"),
     "what was written before an index is out of bounds": _program(
