@@ -280,8 +280,8 @@ def leave_user_frames(error: BaseException) -> None:
             kept.append(trace)
         trace = trace.tb_next
     last: TracebackType | None = None
-    for trace in reversed(kept):
-        last = TracebackType(last, trace.tb_frame, trace.tb_lasti, trace.tb_lineno)
+    for trace in reversed(kept):  # an interrupt may come at a step that belongs to no line: -1 says so
+        last = TracebackType(last, trace.tb_frame, trace.tb_lasti, trace.tb_lineno or -1)
     error.__traceback__ = last
 
 

@@ -3,13 +3,23 @@
 import copy
 import inspect
 import pickle
+import sys
 import warnings
+from types import TracebackType
 
 import pytest
 
 from autodiff_compiler import errors
 from autodiff_compiler.catalogue import CATALOGUE, explain
-from autodiff_compiler.errors import ArgumentError, CompileError, JoinError, ShapeError, did_you_mean, nearest
+from autodiff_compiler.errors import (
+    ArgumentError,
+    CompileError,
+    JoinError,
+    ShapeError,
+    did_you_mean,
+    leave_user_frames,
+    nearest,
+)
 from autodiff_compiler.source import Loc, excerpt
 
 CLASSES = {name: getattr(errors, name) for name in errors.__all__ if inspect.isclass(getattr(errors, name))}
@@ -271,3 +281,19 @@ def test_warnings(user):
     with pytest.warns(errors.UnrollWarning, match=r"\[AC2002\] 200 trips \(user.py:2:1 in f\)"):
         warnings.warn(errors.UnrollWarning("200 trips", loc=Loc(user, 2, function="f")), stacklevel=1)
     assert errors.RecompileWarning("m", code="AC2006").code == "AC2006"
+
+
+def test_an_interrupt_at_a_step_without_a_line_stays_what_it_is():
+    def interrupted():
+        try:
+            return sys._getframe()
+        finally:
+            len("")
+
+    frame = interrupted()
+    step = next(start for start, _, line in frame.f_code.co_lines() if line is None)
+    error = KeyboardInterrupt().with_traceback(TracebackType(None, frame, step, -1))
+    assert error.__traceback__.tb_lineno is None
+    leave_user_frames(error)
+    left = error.__traceback__
+    assert (left.tb_frame, left.tb_lasti, left.tb_lineno, left.tb_next) == (frame, step, None, None)

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from .mutable import Mutable
+from .parameter import Parameter, ParameterTuple
 from .records import record_fields, with_fields
 from .tensor import Tensor
 
@@ -64,11 +65,13 @@ def mapped(
 
 
 def with_parts(x: Any, items: Sequence[Any]) -> Any:
-    """A container like x with other elements."""
+    """A container like x with other elements; a ParameterTuple becomes a tuple if some are no Parameters."""
     if isinstance(x, dict):
         return dict(zip(x, items, strict=True))
     if isinstance(x, tuple | list):
         cls = type(x).__mro__[2] if isinstance(x, Mutable) else type(x)
+        if cls is ParameterTuple and not all(isinstance(item, Parameter) for item in items):
+            return tuple(items)
         return cls._make(items) if hasattr(cls, "_make") else cls(items)
     held = attributes_of(x)
     if held is None:

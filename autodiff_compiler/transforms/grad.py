@@ -57,6 +57,9 @@ def weights_of(weights: Any) -> tuple[Parameter, ...] | None:
     for w in items:
         if not isinstance(w, Parameter):
             raise TypeError(f"weights must be Parameters, not {type(w).__name__}")
+    if len(set(map(id, items))) != len(items):
+        twice = next(w for i, w in enumerate(items) if any(w is other for other in items[:i]))
+        raise ValueError(f"weights has the Parameter {twice.name!r} twice: a duplicate; name it once")
     return items
 
 
@@ -348,8 +351,8 @@ def grad(
     Integer Tensors are variables, too: their gradients are integers, by the same rules; what an integer cannot hold of
     a float is cut off.
 
-    ValueError: neither positions nor weights, negative or repeated positions.  TypeError: flags that are no bools.
-    GradientError: an argument that holds no Tensor.
+    ValueError: neither positions nor weights, negative or repeated positions, a repeated weight.  TypeError: flags that are no
+    bools.  GradientError: an argument that holds no Tensor.
 
     >>> from autodiff_compiler import Tensor
     >>> grad(lambda x: x * x)(Tensor([3.0])).tolist(), grad(lambda x: x * x)(Tensor(3)).item()

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import autodiff_compiler as ms
-from autodiff_compiler import Parameter, Tensor, ops
+from autodiff_compiler import Parameter, ParameterTuple, Tensor, nn, ops
 
 X = np.array([[0.5, -1.5, 2.0], [3.0, 0.25, -0.75]])
 Y = np.array([[2.0, -1.5, 1.0], [0.5, 4.0, 3.0]])
@@ -226,6 +226,21 @@ def test_stop_gradient_ends_the_derivative_at_every_order(mode: str) -> None:
     x = Tensor([2.0, 3.0])
     assert ms.grad(f)(x).tolist() == [4.0, 9.0]
     assert ms.grad(lambda x: ms.grad(f)(x).sum())(x).tolist() == [0.0, 0.0]
+
+
+def test_stop_gradient_of_a_parameter_tuple(mode: str) -> None:
+    w, v = Parameter([2.0, 3.0], name="w"), Parameter([5.0, 7.0], name="v")
+
+    class Net(nn.Cell):
+        def __init__(self) -> None:
+            super().__init__()
+            self.both = ParameterTuple([w, v])
+
+        def construct(self, x):
+            first, second = ops.stop_gradient(self.both)
+            return (first * second * x * w).sum()
+
+    assert ms.grad(Net(), None, w)(Tensor([1.0, 10.0])).tolist() == [10.0, 210.0]
 
 
 # ---------------------------------------------------------------------------------------------------- state

@@ -502,3 +502,25 @@ def test_a_map_that_belongs_to_an_eager_run_stays_outside_of_compiled_code(make)
     finally:
         ms.set_context(mode=ms.PYNATIVE_MODE)
     same(plain(found[0] if make is ms.vjp else found), expected)
+
+
+@pytest.mark.parametrize(
+    "derivative",
+    [
+        lambda net, w, x: ms.grad(net, None, [w, w])(x),
+        lambda net, w, x: ms.value_and_grad(net, 0, (w, w))(x),
+        lambda net, w, x: ms.vjp(net, x, weights=[w, w])[1](x),
+        lambda net, w, x: ops.GradOperation(get_by_list=True)(net, [w, w])(x),
+    ],
+    ids=["grad", "value_and_grad", "vjp", "GradOperation"],
+)
+@pytest.mark.parametrize("compiled", [False, True], ids=["eager", "compiled"])
+def test_a_weight_that_is_asked_for_twice(derivative, compiled: bool) -> None:
+    """As a position: its hooks would run twice."""
+    net = nn.Dense(2, 2)
+
+    def run(x):
+        return derivative(net, net.weight, x)
+
+    with pytest.raises(ValueError, match="'weight' twice"):
+        (ms.jit(run) if compiled else run)(Tensor([[1.0, 2.0]]))
