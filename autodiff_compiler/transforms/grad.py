@@ -351,8 +351,8 @@ def grad(
     Integer Tensors are variables, too: their gradients are integers, by the same rules; what an integer cannot hold of
     a float is cut off.
 
-    ValueError: neither positions nor weights, negative or repeated positions, a repeated weight.  TypeError: flags that are no
-    bools.  GradientError: an argument that holds no Tensor.
+    ValueError: neither positions nor weights, negative or repeated positions, a repeated weight.  TypeError: flags that
+    are no bools.  GradientError: an argument that holds no Tensor.
 
     >>> from autodiff_compiler import Tensor
     >>> grad(lambda x: x * x)(Tensor([3.0])).tolist(), grad(lambda x: x * x)(Tensor(3)).item()
