@@ -20,32 +20,57 @@ class _Slot:
     """Bytes that buffers have one after the other; some are written over the one before element by element."""
 
     def __init__(self, buffer: Buffer) -> None:
-        self.buffers, self.spans, self.size, self.offset = [buffer], buffer.spans, aligned(buffer.nbytes), 0
+        self.buffers, self.size, self.offset = [buffer], aligned(buffer.nbytes), 0
+        #: when what is needed: what buffers hold alone, and results of `if`s that may lie in one of them
+        self.held = {b: b.spans for b in (buffer, *buffer.joins)}
+        self.spans = _union(self.held.values())
         #: steps at which one is written over another
         self.changes: set[int] = set()
 
     def meets(self, other: _Slot) -> bool:
         """Whether there is a step at which both are needed."""
-        return any(_common(self.spans, other.spans))
+        return any(self._together(other))
 
-    def takes(self, other: _Slot, tick: int) -> bool:
-        """Takes in the buffers of a slot, if both are needed together at this step alone, which hands over."""
-        if any(piece != (tick, tick) for piece in _common(self.spans, other.spans)):
+    def takes(self, other: _Slot, tick: int | None = None) -> bool:
+        """Takes in the buffers of a slot, if both are needed together never, or at this step alone, which hands over."""
+        if any(piece != (tick, tick) for piece in self._together(other)):
             return False
         if tick in self.changes | other.changes:
             return False
         self.buffers += other.buffers
-        self.spans = sorted(self.spans + other.spans)
-        self.changes |= other.changes | {tick}
+        self.held |= other.held
+        self.spans = _union([self.spans, other.spans])
+        self.changes |= other.changes if tick is None else other.changes | {tick}
         return True
+
+    def _together(self, other: _Slot) -> Iterator[tuple[int, int]]:
+        """When both are needed, piece by piece; a result that lies in one of them needs but one."""
+        same = self.held.keys() & other.held.keys()
+        if not same:
+            yield from _common(self.spans, other.spans)
+            return
+        if not any(_common(self.spans, other.spans)):
+            return
+        mine, its = ([spans for b, spans in slot.held.items() if b not in same] for slot in (self, other))
+        shared = [spans for b, spans in self.held.items() if b in same]
+        yield from _common(_union(mine), other.spans)
+        yield from _common(_union(shared), _union(its))
+        pieces = sorted(piece for spans in shared for piece in spans)
+        for (_, last), (first, end) in zip(pieces, pieces[1:], strict=False):
+            if first <= last:
+                yield first, min(last, end)
 
 
 def place_buffers(buffers: Iterable[Buffer], start: int) -> tuple[dict[Buffer, int], int]:
     """The offset of each buffer that is neither argument nor result, and where the frame ends."""
-    mine = [b for b in buffers if b.result is None and b.argument is None and not b.virtual and b.spans]
+    mine = [b for b in buffers if b.result is None and b.argument is None and not b.virtual]
+    mine = [b for b in mine if b.spans or any(joined.spans for joined in b.joins)]
     holding = {b: _Slot(b) for b in mine}
-    for new in sorted(mine, key=lambda b: b.first):
+    in_order = sorted(mine, key=lambda b: b.first)
+    _share_results(in_order, holding)
+    for new in in_order:
         _write_over(new, holding)
+    _share_results(in_order, holding)
     placed: list[_Slot] = []
     for slot in sorted(dict.fromkeys(holding.values()), key=lambda s: -s.size):
         slot.offset = _lowest(slot.size, start, [(p.offset, p.offset + p.size) for p in placed if p.meets(slot)])
@@ -54,26 +79,60 @@ def place_buffers(buffers: Iterable[Buffer], start: int) -> tuple[dict[Buffer, i
     return {b: slot.offset for b, slot in holding.items()}, end
 
 
+def _share_results(buffers: list[Buffer], holding: dict[Buffer, _Slot]) -> None:
+    """Gives buffers in which the same result of an `if` may lie the same bytes, where nothing else needs both."""
+    by_result: dict[Buffer, list[Buffer]] = {}
+    for buffer in buffers:
+        for joined in buffer.joins:
+            by_result.setdefault(joined, []).append(buffer)
+    for together in by_result.values():
+        slots: list[_Slot] = []
+        for slot in dict.fromkeys(holding[b] for b in together):
+            into = next((s for s in slots if s.size == slot.size and s.takes(slot)), None)
+            if into is None:
+                slots.append(slot)
+                continue
+            for buffer in slot.buffers:
+                holding[buffer] = into
+
+
 def _write_over(new: Buffer, holding: dict[Buffer, _Slot]) -> None:
     """Gives a buffer the bytes of one that is read for the last time at the step that writes it."""
     for old, tick in new.over:
         if old not in holding or holding[old] is holding[new] or old.nbytes != new.nbytes:
             continue
-        ends = any(last == tick for _, last in old.spans) and any(first == tick for first, _ in new.spans)
-        if ends and holding[old].takes(holding[new], tick):
+        held = holding[old].held
+        ends = any(last == tick for b in (old, *old.joins) for _, last in held[b])
+        begins = any(first == tick for first, _ in new.spans)
+        if ends and begins and holding[old].takes(holding[new], tick):
             for buffer in holding[new].buffers:
                 holding[buffer] = holding[old]
             if len(new.spans) == 1:
                 return
 
 
+def _union(found: Iterable[list[tuple[int, int]]]) -> list[tuple[int, int]]:
+    """Spans in order, none of which have a step in common."""
+    merged: list[tuple[int, int]] = []
+    for first, last in sorted(span for spans in found for span in spans):
+        if merged and first <= merged[-1][1]:
+            merged[-1] = (merged[-1][0], max(merged[-1][1], last))
+        else:
+            merged.append((first, last))
+    return merged
+
+
 def _common(spans: list[tuple[int, int]], others: list[tuple[int, int]]) -> Iterator[tuple[int, int]]:
-    """The first and the last step of what two lists of spans have in common, piece by piece."""
-    for a in spans:
-        for b in others:
-            first, last = max(a[0], b[0]), min(a[1], b[1])
-            if first <= last:
-                yield first, last
+    """The first and the last step of what two lists of spans in order have in common, piece by piece."""
+    i = j = 0
+    while i < len(spans) and j < len(others):
+        first, last = max(spans[i][0], others[j][0]), min(spans[i][1], others[j][1])
+        if first <= last:
+            yield first, last
+        if spans[i][1] <= others[j][1]:
+            i += 1
+        else:
+            j += 1
 
 
 def _lowest(size: int, start: int, taken: list[tuple[int, int]]) -> int:

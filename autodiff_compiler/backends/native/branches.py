@@ -7,6 +7,7 @@ both arms.  Any other is a pointer: to the one place where arms write what they 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 from ...ir.core import Op, Value
 from ...ir.types import TensorType
@@ -16,7 +17,7 @@ from .last_uses import dies
 from .lower import OPS, Lowering, Place
 from .overwriting import wish_changes
 from .registers import Roots, operand_of, registers_of
-from .values import Array, Buffer, Operand, Spread
+from .values import Array, Buffer, Operand, Spread, size_of
 
 __all__: list[str] = []
 
@@ -43,7 +44,7 @@ def _if(low: Lowering, op: Op) -> None:
             low.fuel, low.written = before, set(written)
             for one in shared:
                 one.begin(low.tick + 1)
-            with low.inside(op, number):
+            with low.inside(op, number), low.arms.arm(number, low):
                 for i, place in places.items():
                     out = block.outs[i]
                     if place.carried is not None:
@@ -70,12 +71,14 @@ def _if(low: Lowering, op: Op) -> None:
     found = text.branch(test, arm(0), arm(1))
     for one in shared:
         one.close()
+    low.tick += 1  # what is read from now on is no part of an arm
     low.written = written
     low.fuel = found.pop() if polls else before
     registers = iter(found)
     for i in merged:
         type = op.results[i].type
-        low.env[op.results[i]] = operand_of(low, type, registers, tuple(roots[i]))
+        operand = operand_of(low, type, registers, tuple(roots[i]))
+        low.env[op.results[i]] = _joined(low, operand) if isinstance(operand, Array) else operand
     for i, constant in same.items():
         low.env[op.results[i]] = constant
     for i, place in places.items():
@@ -104,6 +107,16 @@ class _Shared:
         if not self.filled:
             del self.buffer.gaps[self.before :]
             self.buffer.idle = self.since
+
+
+def _joined(low: Lowering, result: Array) -> Array:
+    """A result that lies in one of several buffers: from now on each is only needed as far as it is."""
+    if len(result.roots) == 1:
+        return result
+    stands = Buffer("joined", size_of(result.type), low.tick, low.tick, virtual=True)
+    for root in result.roots:
+        root.joins.append(stands)
+    return replace(result, joined=stands)
 
 
 def _made(op: Op, i: int) -> TensorType | None:

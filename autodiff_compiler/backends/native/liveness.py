@@ -95,11 +95,10 @@ class _Liveness:
         if name in _SAME and getattr(self.low.env.get(op.operands[0]), "roots", None) == operand.roots:
             return self.places(op.operands[0])
         self._sizes[x] = aligned(max(r.nbytes for r in roots))
-        if name == "if":  # it lies where an arm made it, or where one found it
+        if name == "if":
             outs = [b.outs[x.index] for b in op.blocks]
-            return frozenset([x]).union(
-                *[self.places(y) for y, b in zip(outs, op.blocks, strict=True) if y.block is not b]
-            )
+            if not any(y.block is b for y, b in zip(outs, op.blocks, strict=True)):
+                return self._union(outs)  # nobody writes it
         return frozenset([x])
 
     def _leaves(self, root: Buffer) -> bool:

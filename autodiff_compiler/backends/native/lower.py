@@ -19,6 +19,7 @@ from ...ir.walk import ops_of, uses
 from ...runtime.commits import sees_state
 from ...source import Loc
 from .arena import place_buffers
+from .arms import Arms
 from .clusters import Axes, Cluster
 from .emit import LEAVE, Reg, Text, i64
 from .formulas import apply_formula, has_formula
@@ -137,6 +138,7 @@ class Lowering:
         #: ops of the loop around that are written already
         self.written: set[Op] = set()
         self.regions: list[Region] = []
+        self.arms = Arms()
         #: what is to be noted if the next op that an exception can leave is left by one, and what if this one is
         self.commits: list[Op] = []
         self.noting: list[Op] = []
@@ -189,6 +191,7 @@ class Lowering:
             made = self._new(value)
         for root in made.roots:
             root.fill(self.tick)
+            root.touches.append(self.tick)
             self.versions.touch(root, self.tick)
         return made
 
@@ -247,6 +250,7 @@ class Lowering:
     def _touch(self, root: Buffer) -> None:
         root.fill(self.tick)
         root.last = self.tick
+        root.touches.append(self.tick)
         if self.regions and root.first < self.regions[-1].start:
             self.regions[-1].touched.add(root)
 
@@ -256,8 +260,10 @@ class Lowering:
             for elem in operand.elems:
                 self.touch(elem)
         elif not isinstance(operand, Spread | Undefined):
-            for root in operand.roots:
+            joined = operand.joined if isinstance(operand, Array) else None
+            for root in operand.roots if joined is None else (joined,):
                 self._touch(root)
+            for root in operand.roots:
                 self.versions.touch(root, self.tick)
 
     def may_fail(self) -> None:
@@ -532,6 +538,7 @@ class Lowering:
         self.text.head = f"define i32 @main({listed}) {{"
         lines = [f"  %room = getelementptr i8, ptr %frame, i64 {FRAME_START}"] if self.room_uses else []
         apart = Apart(start) if self.poisoned else None
+        self.arms.note_unread(self.buffers)
         if apart is not None:
             places = apart.buffers(self.buffers)
         else:

@@ -67,7 +67,7 @@ def _reshape(low: Lowering, op: Op) -> None:
         return
     source = low.in_memory(x)
     strides = row_major(result.type.shape, result.type.dtype.itemsize)  # type: ignore[arg-type]
-    low.env[result] = Array(result.type, source.base, strides, source.offset, source.roots)
+    low.env[result] = Array(result.type, source.base, strides, source.offset, source.roots, joined=source.joined)
 
 
 def _divided(array: Array, shape: tuple[int, ...]) -> tuple[int, ...] | None:

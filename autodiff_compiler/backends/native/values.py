@@ -73,6 +73,12 @@ class Buffer:
     gaps: list[tuple[int, int]] = field(default_factory=list)
     #: the first step of a gap that has not ended
     idle: int | None = None
+    #: the steps that read or write it
+    touches: list[int] = field(default_factory=list)
+    #: results of `if`s that may lie here, each as a virtual buffer: needed from the end of the `if` on
+    joins: list[Buffer] = field(default_factory=list)
+    #: steps of arms at which it need not hold what it does, as only the other arm reads that
+    unread: list[tuple[int, int]] = field(default_factory=list)
 
     def fill(self, tick: int) -> None:
         """A step writes it: a gap ends before that."""
@@ -89,7 +95,10 @@ class Buffer:
         for first, last in self.gaps:
             found.append((start, first - 1))
             start = last + 1
-        return [(a, b) for a, b in [*found, (start, end)] if a <= b]
+        pieces = [(a, b) for a, b in [*found, (start, end)] if a <= b]
+        for first, last in self.unread:
+            pieces = [(a, b) for x, y in pieces for a, b in ((x, min(y, first - 1)), (max(x, last + 1), y)) if a <= b]
+        return pieces
 
     @property
     def base(self) -> Reg:
@@ -108,6 +117,8 @@ class Array:
     roots: tuple[Buffer, ...] = ()
     #: nothing lies there: every element is the number of its place
     counted: bool = False
+    #: what stands for the bytes of any of them, if an `if` decides which
+    joined: Buffer | None = None
 
     @property
     def shape(self) -> tuple[int, ...]:

@@ -263,6 +263,66 @@ def handed_on(x, w):
     return ops.matmul(y, w)
 
 
+def read_by_one_arm(x, w):
+    y, z = ops.matmul(x, w), ops.matmul(w, x)
+    if x[0, 0] > 0:
+        z = ops.tanh(ops.matmul(z, w))
+    elif x[0, 1] > 0:
+        z = ops.matmul(ops.sin(z), x)
+    else:
+        z = z + y
+    return ops.matmul(z, w)
+
+
+def either_of_two(x, w):
+    y, z = ops.matmul(x, w), ops.matmul(w, x)
+    one = y if x[0, 0] > 0 else z
+    two = ops.tanh(ops.matmul(one, w)) if x[0, 1] > 0 else one
+    return ops.matmul(ops.tanh(one), w) + two
+
+
+def one_of_two_is_kept(x, w):
+    y, z = ops.matmul(x, w), ops.matmul(w, x)
+    one = y if x[0, 0] > 0 else z
+    if x[0, 1] > 0:
+        one = ops.sin(one)
+    return ops.matmul(one, w) + y
+
+
+def one_array_under_two_names(x, w):
+    y, z = ops.matmul(x, w), ops.matmul(w, x)
+    if x[0, 0] > 0:
+        y = z = ops.tanh(ops.matmul(z, w))
+    if x[0, 1] > 0:
+        y = ops.matmul(ops.sin(y), w)
+    return ops.matmul(z, w) - 2.0 * y
+
+
+def found_in_arms(x, w):
+    """What a function that returns early becomes: the result, and whether there is one, go from `if` to `if`."""
+    y = ops.matmul(x, w)
+    found = x[0, 0] > 0
+    z = ops.tanh(y) if found else y
+    if not found:
+        y = ops.matmul(ops.sin(y), w)
+        also = x[0, 1] > 0
+        if also:
+            z = y * 3.0
+        if not also:
+            z = ops.matmul(y, x) + ops.tanh(y)
+    return ops.matmul(z, w)
+
+
+def seen_turned_after_an_arm(x, w):
+    y = ops.matmul(x, w)
+    if x[0, 0] > 0:
+        y = ops.tanh(ops.matmul(y, w))
+    elif x[0, 1] > 0:
+        y = ops.sin(y)
+    turned = ops.transpose(y, (1, 0))
+    return ops.matmul(y + 1.0, w) + turned
+
+
 def carried(x, w, n):
     y = ops.matmul(x, w)
     for _ in range(int(n)):
@@ -309,6 +369,29 @@ def read_after_the_next_version(x, w, n):
     return total + y
 
 
+def read_by_an_arm_of_some_trip(x, w, n):
+    y, z = ops.matmul(x, w), ops.matmul(w, x)
+    for i in range(int(n)):
+        if i % 2 == 0:
+            y = ops.tanh(ops.matmul(y, w))
+        else:
+            y = ops.sin(y) + z
+    return ops.matmul(y, w)
+
+
+def made_by_an_arm_of_a_trip(x, w, n):
+    y, total = ops.matmul(x, w), ops.matmul(w, x)
+    for i in range(int(n)):
+        z = ops.matmul(y, w)
+        if i % 3 == 1:
+            z = ops.tanh(ops.matmul(z, x))
+        elif i % 3 == 2:
+            z = z + y
+        total = total + ops.sin(z)
+        y = z
+    return total + ops.matmul(y, w)
+
+
 def a_loop_in_a_loop(x, w, n):
     y = ops.matmul(x, w)
     for _ in range(int(n)):
@@ -330,6 +413,59 @@ def _in_an_arm(x, w):
     y = x @ w
     z = np.tanh(y @ w) if x[0, 0] > 0 else y if x[0, 1] > 0 else np.sin(y) @ w
     return z @ w + z
+
+
+def _read_by_one_arm(x, w):
+    y, z = x @ w, w @ x
+    z = np.tanh(z @ w) if x[0, 0] > 0 else np.sin(z) @ x if x[0, 1] > 0 else z + y
+    return z @ w
+
+
+def _either_of_two(x, w):
+    one = x @ w if x[0, 0] > 0 else w @ x
+    return np.tanh(one) @ w + (np.tanh(one @ w) if x[0, 1] > 0 else one)
+
+
+def _one_of_two_is_kept(x, w):
+    one = x @ w if x[0, 0] > 0 else w @ x
+    return (np.sin(one) if x[0, 1] > 0 else one) @ w + x @ w
+
+
+def _one_array_under_two_names(x, w):
+    y, z = x @ w, w @ x
+    if x[0, 0] > 0:
+        y = z = np.tanh(z @ w)
+    return z @ w - 2.0 * (np.sin(y) @ w if x[0, 1] > 0 else y)
+
+
+def _found_in_arms(x, w):
+    y = x @ w
+    if x[0, 0] > 0:
+        return np.tanh(y) @ w
+    y = np.sin(y) @ w
+    return (y * 3.0 if x[0, 1] > 0 else y @ x + np.tanh(y)) @ w
+
+
+def _seen_turned_after_an_arm(x, w):
+    y = x @ w
+    y = np.tanh(y @ w) if x[0, 0] > 0 else np.sin(y) if x[0, 1] > 0 else y
+    return (y + 1.0) @ w + y.T
+
+
+def _read_by_an_arm_of_some_trip(x, w, n):
+    y, z = x @ w, w @ x
+    for i in range(n):
+        y = np.tanh(y @ w) if i % 2 == 0 else np.sin(y) + z
+    return y @ w
+
+
+def _made_by_an_arm_of_a_trip(x, w, n):
+    y, total = x @ w, w @ x
+    for i in range(n):
+        z = y @ w
+        z = np.tanh(z @ x) if i % 3 == 1 else z + y if i % 3 == 2 else z
+        y, total = z, total + np.sin(z)
+    return total + y @ w
 
 
 def _repeated(step: Callable[..., Any], end: Callable[..., Any]) -> Callable[..., Any]:
@@ -390,6 +526,12 @@ STRAIGHT = [
     Program(in_an_arm, _in_an_arm),
     Program(kept_beside_an_arm, lambda x, w: (np.tanh(x @ w) + (np.sin(x @ w) if x[0, 0] > 0 else 0.0)) @ w + x @ w),
     Program(handed_on, lambda x, w: (np.tanh(x @ w + 1.0) if x[0, 0] > 0 else x @ w) @ w),
+    Program(read_by_one_arm, _read_by_one_arm),
+    Program(either_of_two, _either_of_two),
+    Program(one_of_two_is_kept, _one_of_two_is_kept),
+    Program(one_array_under_two_names, _one_array_under_two_names),
+    Program(found_in_arms, _found_in_arms),
+    Program(seen_turned_after_an_arm, _seen_turned_after_an_arm),
 ]
 LOOPS = [
     Program(carried, _repeated(lambda s, x, w: (np.tanh(s[0] @ w), s[1]), lambda s, x, w: s[0] @ w)),
@@ -404,6 +546,8 @@ LOOPS = [
     ),
     Program(carries_change_places, _change_places),
     Program(read_after_the_next_version, _after_the_next),
+    Program(read_by_an_arm_of_some_trip, _read_by_an_arm_of_some_trip),
+    Program(made_by_an_arm_of_a_trip, _made_by_an_arm_of_a_trip),
     Program(a_loop_in_a_loop, _loop_in_a_loop),
     Program(from_a_constant, _from_a_constant),
 ]
@@ -426,7 +570,7 @@ def memory(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> N
 def signs() -> list[np.ndarray]:
     """Arguments with which each arm runs."""
     found = []
-    for first, second in ((1.0, 1.0), (-1.0, 1.0), (-1.0, -1.0)):
+    for first, second in ((1.0, 1.0), (1.0, -1.0), (-1.0, 1.0), (-1.0, -1.0)):
         x = X.copy()
         x[0, :2] = first, second
         found.append(x)

@@ -1,0 +1,95 @@
+"""In which arm of which `if` the steps of a program lie: what only one arm reads need not be there in the other."""
+
+from __future__ import annotations
+
+import sys
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from .values import Buffer
+
+if TYPE_CHECKING:
+    from .lower import Lowering
+
+__all__ = ["Arms"]
+
+
+class _Arm:
+    """The steps of one arm, and the `if`s in it, in order."""
+
+    def __init__(self, first: int) -> None:
+        self.first = self.last = first
+        self.ifs: list[_If] = []
+
+
+class _If:
+    """`loop`: the first step of the loop around it, or -1."""
+
+    def __init__(self, loop: int) -> None:
+        self.loop = loop
+        self.arms: list[_Arm] = []
+
+    @property
+    def first(self) -> int:
+        return self.arms[0].first
+
+    @property
+    def last(self) -> int:
+        return self.arms[-1].last
+
+
+class Arms:
+    """The arms of a program, while it is written and afterwards."""
+
+    def __init__(self) -> None:
+        self._all = _Arm(0)
+        self._around = [self._all]
+
+    @contextmanager
+    def arm(self, number: int, low: Lowering) -> Iterator[None]:
+        """What is written now is the first or the second arm of an `if`."""
+        around = self._around[-1]
+        if number == 0:
+            around.ifs.append(_If(low.regions[-1].start if low.regions else -1))
+        arm = _Arm(low.tick + 1)
+        around.ifs[-1].arms.append(arm)
+        self._around.append(arm)
+        try:
+            yield
+        finally:
+            self._around.pop().last = low.tick
+
+    def note_unread(self, buffers: Iterable[Buffer]) -> None:
+        """Finds the steps of arms at which buffers hold what only other arms read, and nobody afterwards."""
+        self._all.last = sys.maxsize
+        for buffer in dict.fromkeys(b for one in buffers for b in (one, *one.joins)):
+            if buffer.result is None and buffer.argument is None:
+                steps = sorted({*buffer.touches, buffer.last})
+                buffer.unread = list(_unread(buffer.first, steps, self._all))
+
+
+def _unread(first: int, steps: list[int], arm: _Arm) -> Iterator[tuple[int, int]]:
+    """The pieces of the arms in a stretch of steps at which what is there since `first` is read by other arms alone.
+
+    Nobody reads it after the stretch, so a piece follows the last of `steps` in each arm of its last `if`.  What a loop
+    found when it began is there until it ends: a later trip may read it.
+    """
+    end = bisect_right(steps, arm.last)
+    last = steps[end - 1] if end else -1
+    one = next((one for one in reversed(arm.ifs) if one.first <= last), None)
+    if one is None or last > one.last or one.loop >= first:
+        return
+    if first >= one.first:  # made in an arm
+        inner = next(a for a in one.arms if a.first <= first <= a.last)
+        if last <= inner.last:
+            yield from _unread(first, steps, inner)
+        return
+    for inner in one.arms:
+        begin, stop = bisect_left(steps, inner.first), bisect_right(steps, inner.last)
+        start = steps[stop - 1] + 1 if begin < stop else inner.first
+        if start <= inner.last:
+            yield start, inner.last
+        if begin < stop:
+            yield from _unread(first, steps, inner)
