@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Set
+from itertools import pairwise
 
 from .values import Buffer
 
@@ -31,16 +32,17 @@ class _Slot:
         """Whether there is a step at which both are needed."""
         return any(self._together(other))
 
-    def takes(self, other: _Slot, tick: int | None = None) -> bool:
-        """Takes in the buffers of a slot, if both are needed together never, or at this step alone, which hands over."""
-        if any(piece != (tick, tick) for piece in self._together(other)):
-            return False
-        if tick in self.changes | other.changes:
-            return False
+    def takes(self, other: _Slot, over: Set[int] = frozenset()) -> bool:
+        """Takes in the buffers of a slot, if both are needed together never, or only at steps that hand over."""
+        steps = set()
+        for first, last in self._together(other):
+            if first != last or first not in over or first in self.changes | other.changes:
+                return False
+            steps.add(first)
         self.buffers += other.buffers
         self.held |= other.held
         self.spans = _union([self.spans, other.spans])
-        self.changes |= other.changes if tick is None else other.changes | {tick}
+        self.changes |= other.changes | steps
         return True
 
     def _together(self, other: _Slot) -> Iterator[tuple[int, int]]:
@@ -56,7 +58,7 @@ class _Slot:
         yield from _common(_union(mine), other.spans)
         yield from _common(_union(shared), _union(its))
         pieces = sorted(piece for spans in shared for piece in spans)
-        for (_, last), (first, end) in zip(pieces, pieces[1:], strict=False):
+        for (_, last), (first, end) in pairwise(pieces):
             if first <= last:
                 yield first, min(last, end)
 
@@ -97,17 +99,21 @@ def _share_results(buffers: list[Buffer], holding: dict[Buffer, _Slot]) -> None:
 
 
 def _write_over(new: Buffer, holding: dict[Buffer, _Slot]) -> None:
-    """Gives a buffer the bytes of one that is read for the last time at the step that writes it."""
+    """Gives a buffer the bytes of one that is read for the last time at the steps that write it, one in each arm."""
+    steps: dict[Buffer, set[int]] = {}
     for old, tick in new.over:
+        steps.setdefault(old, set()).add(tick)
+    begins = {first for first, _ in new.spans}
+    for old, ticks in steps.items():
         if old not in holding or holding[old] is holding[new] or old.nbytes != new.nbytes:
             continue
         held = holding[old].held
-        ends = any(last == tick for b in (old, *old.joins) for _, last in held[b])
-        begins = any(first == tick for first, _ in new.spans)
-        if ends and begins and holding[old].takes(holding[new], tick):
+        ends = {last for b in (old, *old.joins) for _, last in held[b]}
+        over = ticks & begins & ends
+        if over and holding[old].takes(holding[new], over):
             for buffer in holding[new].buffers:
                 holding[buffer] = holding[old]
-            if len(new.spans) == 1:
+            if len(new.spans) == len(over):
                 return
 
 

@@ -154,14 +154,14 @@ class _Liveness:
         return before
 
     def _loop(self, op: Op, after: _Live) -> _Live:
-        body, (_, _, results) = op.blocks[-1], _carries(op)
-        collected = self._union([*op.results, *results])
-        carried = self._union(body.args)
+        body, (inits, args, results) = op.blocks[-1], _carries(op)
         free = self._union(x for block in op.blocks for x in free_values(block))
-        through = after | carried | free | collected
-        for block in op.blocks:
-            self._block(block, through | self._union(block.outs))
-        return (after - carried - collected - frozenset(op.results)) | free | self._union(op.operands)
+        collected = self._union(x for x in op.results if x not in results)
+        through = (after - self._union(results)) | free | collected | self._union(op.operands[len(inits) + 1 :])
+        self._block(body, through | self._union(body.outs))
+        if op.defn.name == "while":
+            self._block(op.blocks[0], through | self._union(args))
+        return (after - self._union(op.results)) | free | self._union(op.operands)
 
     # ------------------------------------------------------------------------------------------- loops
     def _enter(self, block: Block) -> None:
@@ -182,27 +182,28 @@ class _Liveness:
             for x, arg in zip(op.operands[1 + len(args) :], body.args[1 + len(args) :], strict=True):
                 self._places[arg] = self.places(x)
         for i, (init, arg, result) in enumerate(zip(inits, args, results, strict=True)):
-            same = body.outs[i] is arg
-            found = self.places(init) if same else self._versions(arg, body.outs[i], result)
-            self._places[arg] = found
-            leaves = self._is_result(self.low.env.get(result))
-            taken = self.places(init) == {init} and len(self.low.uses[init]) == 1
-            self._places[result] = found if leaves or taken else found | self.places(init)
+            if body.outs[i] is arg:
+                self._places[arg] = self._places[result] = self.places(init)
+            else:
+                self._versions(arg, body.outs[i], result)
             if op.defn.name == "while":
-                self._places[op.blocks[0].args[i]] = found
+                self._places[op.blocks[0].args[i]] = self._places[arg]
 
-    def _versions(self, arg: Value, out: Value, result: Value) -> _Live:
-        """Where versions of a carry lie: in one place if the next one can be written over this one, else in two."""
+    def _versions(self, arg: Value, out: Value, result: Value) -> None:
+        """Where versions of a carry lie: each in a place of its own, the next one where this one was if it can."""
         operand, last = self.low.env.get(arg), self.low.env.get(result)
         made = roots_of(self.low.env.get(out))
+        self._places[arg] = self._places[result] = _NONE
         if not isinstance(operand, Array) or (made and all(r.virtual for r in made)):
-            return _NONE
-        places = [arg] if self._over(arg, out) else [arg, out]
+            return
+        size = aligned(size_of(operand.type))
+        if not self._is_result(last):
+            self._places[arg], self._places[result] = frozenset([arg]), frozenset([result])
+            self._sizes.update({arg: size, result: size})
+        elif not self._over(arg, out):
+            self._places[arg], self._sizes[arg] = frozenset([arg]), size
         if self._is_result(last):
-            places.pop()
-        self._sizes.update(dict.fromkeys(places, aligned(size_of(operand.type))))
-        self._places[out] = _NONE  # it is written to one of these
-        return frozenset(places)
+            self._places[out] = _NONE
 
     def _is_result(self, operand: object) -> bool:
         return isinstance(operand, Array) and bool(operand.roots) and all(map(self._leaves, operand.roots))
@@ -210,21 +211,26 @@ class _Liveness:
     def _over(self, arg: Value, out: Value) -> bool:
         """Whether what makes the next version reads this one element by element or not at all, and nobody later."""
         maker = out.owner
-        steps = self.low.steps.get(maker.parent, ()) if isinstance(maker, Op) and maker.parent is not None else ()
+        if out is arg or not isinstance(maker, Op) or maker.parent is None:
+            return out is arg
+        steps = self.low.steps.get(maker.parent, ())
         found = next((n for n, step in enumerate(steps) if maker in step.ops), None)
-        if found is None or steps[found].ops[0].blocks:
+        if found is None:
+            return False
+        inside = maker.defn.name == "if" and all(self._over(arg, block.outs[out.index]) for block in maker.blocks)
+        if maker.blocks and not inside:
             return False
         read, todo = [arg], [arg]
         while todo:
             readers = [user for user, _ in self.low.uses.get(todo.pop(), ())]
-            if any(isinstance(user, Block) for user in readers):
+            if any(isinstance(user, Block) and (user.parent is None or user.parent.defn.name != "if") for user in readers):
                 return False
             views = [r for op in readers if isinstance(op, Op) and op.defn.name in _SAME for r in op.results]
             read, todo = read + views, todo + views
-        for step in steps[found:]:
-            inside = [x for op in step.ops for x in (*op.operands, *(y for b in op.blocks for y in free_values(b)))]
+        for step in steps[found + inside :]:
+            needed = [x for op in step.ops for x in (*op.operands, *(y for b in op.blocks for y in free_values(b)))]
             fine = step is steps[found] and (step.fused or step.ops[0].defn.name in CHANGE)
-            if any(x in inside and not (fine and x is arg) for x in read):
+            if any(x in needed and not (fine and x is arg) for x in read):
                 return False
         return True
 
