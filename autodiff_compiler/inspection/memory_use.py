@@ -20,12 +20,12 @@ class MemoryUse:
     and results; calls that run at the same time have one each.  `stacks` hold what loops with a known number of trips
     leave behind for later, and grow by `per_trip` in each trip of others.
 
-    `alive` is what the arena must hold at the worst step (None where that is not known): what the step reads, makes and
+    `alive` is what any arena must hold at the worst step (None where that is not known): what the step reads, makes and
     works in, and what later steps read.  What a fused loop makes element by element takes no room of its own where the
     loop is the last reader, in the same order, of an operand of as many bytes; one that is broadcast, turned or shifted
-    is none.  Of the arms of an `if` one runs, and what comes out lies where an arm made it or found it.  To a loop all
-    that it reads from before is alive; what goes from trip to trip has one place if its next version is made where
-    nobody reads this one any more, else two.  Sizes are rounded up to 64 bytes, and the arena's header counts.
+    is none.  Of the arms of an `if` one runs, and what comes out is one array.  To a loop all that it reads from before
+    is alive; of what goes from trip to trip each version is, from where it is made to where it is read last.  Sizes are
+    rounded up to 64 bytes, and the arena's header counts.
     """
 
     name: str

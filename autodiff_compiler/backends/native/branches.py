@@ -76,9 +76,7 @@ def _if(low: Lowering, op: Op) -> None:
     low.fuel = found.pop() if polls else before
     registers = iter(found)
     for i in merged:
-        type = op.results[i].type
-        operand = operand_of(low, type, registers, tuple(roots[i]))
-        low.env[op.results[i]] = _joined(low, operand) if isinstance(operand, Array) else operand
+        low.env[op.results[i]] = _joined(low, operand_of(low, op.results[i].type, registers, tuple(roots[i])))
     for i, constant in same.items():
         low.env[op.results[i]] = constant
     for i, place in places.items():
@@ -109,9 +107,9 @@ class _Shared:
             self.buffer.idle = self.since
 
 
-def _joined(low: Lowering, result: Array) -> Array:
-    """A result that lies in one of several buffers: from now on each is only needed as far as it is."""
-    if len(result.roots) == 1:
+def _joined(low: Lowering, result: Operand) -> Operand:
+    """A result; an array in one of several buffers: from now on each is only needed as far as that is."""
+    if not isinstance(result, Array) or len(result.roots) == 1:
         return result
     stands = Buffer("joined", size_of(result.type), low.tick, low.tick, virtual=True)
     for root in result.roots:

@@ -32,11 +32,12 @@ _NONE: _Live = frozenset()
 def most_alive(low: Lowering) -> int:
     """The bytes of the values that are alive at the worst step of a written program, and of what a frame begins with.
 
-    At a step are alive what it reads, what it makes, and what is read later.  What a fused loop makes element by
-    element takes no room where as many bytes of an operand that it reads element by element are read no more; an op
-    that changes elements of an operand takes none if that is not read later.  In a loop everything from before it that
-    it reads is alive, and of what goes from trip to trip this version until it is read no more, the next one from where
-    it is made.  Of the arms of an `if` one runs.  What a kernel works in counts at its step.
+    Less no plan can do with the ops in this order.  At a step are alive what it reads, what it makes, and what is read
+    later.  What a fused loop makes element by element takes no room where as many bytes of an operand that it reads
+    element by element are read no more; an op that changes elements of an operand takes none if that is not read
+    later.  Of the arms of an `if` one runs, and a result is one array.  In a loop everything from before it that it
+    reads is alive, and of what goes from trip to trip this version until it is read no more, the next one from where it
+    is made.  What a kernel works in counts at its step.
     """
     return low.frame_start + _Liveness(low).entry()
 
@@ -87,7 +88,7 @@ class _Liveness:
             made = op.operands[0].owner
             whole = isinstance(made, Op) and made.defn.name == "tuple_make"
             return self.places(made.operands[op.attr("index")]) if whole else self.places(op.operands[0])  # type: ignore[union-attr]
-        if not isinstance(operand, Array | Elements):
+        if not isinstance(operand, Array | Elements) or (isinstance(operand, Array) and 0 in operand.shape):
             return _NONE
         roots = [r for r in operand.roots if r.argument is None and not r.virtual and not self._leaves(r)]
         if not roots or (isinstance(operand, Array) and self.rows.issuperset(roots)):
@@ -223,7 +224,9 @@ class _Liveness:
         read, todo = [arg], [arg]
         while todo:
             readers = [user for user, _ in self.low.uses.get(todo.pop(), ())]
-            if any(isinstance(user, Block) and (user.parent is None or user.parent.defn.name != "if") for user in readers):
+            if any(
+                isinstance(user, Block) and (user.parent is None or user.parent.defn.name != "if") for user in readers
+            ):
                 return False
             views = [r for op in readers if isinstance(op, Op) and op.defn.name in _SAME for r in op.results]
             read, todo = read + views, todo + views

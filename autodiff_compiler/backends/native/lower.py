@@ -137,8 +137,7 @@ class Lowering:
         self.carried: dict[Value, Carried] = {}
         #: ops of the loop around that are written already
         self.written: set[Op] = set()
-        self.regions: list[Region] = []
-        self.arms = Arms()
+        self.regions, self.arms = list[Region](), Arms()
         #: what is to be noted if the next op that an exception can leave is left by one, and what if this one is
         self.commits: list[Op] = []
         self.noting: list[Op] = []
