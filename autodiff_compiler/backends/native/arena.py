@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Set
-from itertools import pairwise
+from itertools import chain
 
-from .values import Buffer
+from .values import Buffer, with_joins
 
 __all__ = ["aligned", "place_buffers"]
 
@@ -20,11 +21,12 @@ def aligned(nbytes: int) -> int:
 class _Slot:
     """Bytes that buffers have one after the other; some are written over the one before element by element."""
 
-    def __init__(self, buffer: Buffer) -> None:
+    def __init__(self, buffer: Buffer, spans: dict[Buffer, list[tuple[int, int]]]) -> None:
         self.buffers, self.size, self.offset = [buffer], aligned(buffer.nbytes), 0
         #: when what is needed: what buffers hold alone, and results of `if`s that may lie in one of them
-        self.held = {b: b.spans for b in (buffer, *buffer.joins)}
-        self.spans = _union(self.held.values())
+        self.held = {b: spans[b] for b in (buffer, *buffer.joins)}
+        #: when any of that is, and when more than one is
+        self.spans, self.crowded = _union([], self.held.values())
         #: steps at which one is written over another
         self.changes: set[int] = set()
 
@@ -39,35 +41,29 @@ class _Slot:
             if first != last or first not in over or first in self.changes | other.changes:
                 return False
             steps.add(first)
+        more = [spans for b, spans in other.held.items() if b not in self.held]
+        self.spans, crowded = _union(self.spans, more)
+        self.crowded, _ = _union(self.crowded, [crowded])
         self.buffers += other.buffers
         self.held |= other.held
-        self.spans = _union([self.spans, other.spans])
         self.changes |= other.changes | steps
         return True
 
     def _together(self, other: _Slot) -> Iterator[tuple[int, int]]:
         """When both are needed, piece by piece; a result that lies in one of them needs but one."""
-        same = self.held.keys() & other.held.keys()
-        if not same:
-            yield from _common(self.spans, other.spans)
-            return
-        if not any(_common(self.spans, other.spans)):
-            return
-        mine, its = ([spans for b, spans in slot.held.items() if b not in same] for slot in (self, other))
-        shared = [spans for b, spans in self.held.items() if b in same]
-        yield from _common(_union(mine), other.spans)
-        yield from _common(_union(shared), _union(its))
-        pieces = sorted(piece for spans in shared for piece in spans)
-        for (_, last), (first, end) in pairwise(pieces):
-            if first <= last:
-                yield first, min(last, end)
+        its, _ = _union([], [spans for b, spans in other.held.items() if b not in self.held])
+        yield from _common(its, self.spans)
+        if self.crowded:
+            same, _ = _union([], [spans for b, spans in other.held.items() if b in self.held])
+            yield from _common(same, self.crowded)
 
 
 def place_buffers(buffers: Iterable[Buffer], start: int) -> tuple[dict[Buffer, int], int]:
     """The offset of each buffer that is neither argument nor result, and where the frame ends."""
     mine = [b for b in buffers if b.result is None and b.argument is None and not b.virtual]
-    mine = [b for b in mine if b.spans or any(joined.spans for joined in b.joins)]
-    holding = {b: _Slot(b) for b in mine}
+    spans = {b: b.spans for b in with_joins(mine)}
+    mine = [b for b in mine if any(map(spans.__getitem__, (b, *b.joins)))]
+    holding = {b: _Slot(b, spans) for b in mine}
     in_order = sorted(mine, key=lambda b: b.first)
     _share_results(in_order, holding)
     for new in in_order:
@@ -117,28 +113,34 @@ def _write_over(new: Buffer, holding: dict[Buffer, _Slot]) -> None:
                 return
 
 
-def _union(found: Iterable[list[tuple[int, int]]]) -> list[tuple[int, int]]:
-    """Spans in order, none of which have a step in common."""
+def _union(
+    spans: list[tuple[int, int]], more: Iterable[list[tuple[int, int]]]
+) -> tuple[list[tuple[int, int]], list[tuple[int, int]]]:
+    """Spans in order none of which have a step in common, with more of any kind; and where some have one in common."""
+    added = sorted(chain.from_iterable(more))
+    if not added:
+        return spans, []
+    # only those between the first and the last that are added change
+    begin = bisect_left(spans, added[0][0], key=lambda span: span[1])
+    end = bisect_right(spans, max(last for _, last in added), key=lambda span: span[0])
     merged: list[tuple[int, int]] = []
-    for first, last in sorted(span for spans in found for span in spans):
-        if merged and first <= merged[-1][1]:
-            merged[-1] = (merged[-1][0], max(merged[-1][1], last))
+    twice: list[tuple[int, int]] = []
+    for first, last in sorted([*spans[begin:end], *added]):
+        if merged and first <= (before := merged[-1])[1]:
+            twice.append((first, min(before[1], last)))
+            merged[-1] = (before[0], max(before[1], last))
         else:
             merged.append((first, last))
-    return merged
+    return [*spans[:begin], *merged, *spans[end:]], twice
 
 
 def _common(spans: list[tuple[int, int]], others: list[tuple[int, int]]) -> Iterator[tuple[int, int]]:
     """The first and the last step of what two lists of spans in order have in common, piece by piece."""
-    i = j = 0
-    while i < len(spans) and j < len(others):
-        first, last = max(spans[i][0], others[j][0]), min(spans[i][1], others[j][1])
-        if first <= last:
-            yield first, last
-        if spans[i][1] <= others[j][1]:
-            i += 1
-        else:
-            j += 1
+    for first, last in spans:
+        begin = bisect_left(others, first, key=lambda span: span[1])
+        end = bisect_right(others, last, key=lambda span: span[0])
+        for a, b in others[begin:end]:
+            yield max(first, a), min(last, b)
 
 
 def _lowest(size: int, start: int, taken: list[tuple[int, int]]) -> int:

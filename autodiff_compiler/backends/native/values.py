@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from math import prod
 from typing import TypeAlias
@@ -29,6 +30,7 @@ __all__ = [
     "roots_of",
     "row_major",
     "size_of",
+    "with_joins",
 ]
 
 #: How an op is run.
@@ -103,6 +105,15 @@ class Buffer:
     @property
     def base(self) -> Reg:
         return Reg(f"%{self.name}", "ptr")
+
+
+def with_joins(buffers: Iterable[Buffer]) -> Iterable[Buffer]:
+    """Buffers, and what may lie in them, each once."""
+    found: dict[Buffer, None] = {}
+    for buffer in buffers:
+        found[buffer] = None
+        found.update(dict.fromkeys(buffer.joins))
+    return found
 
 
 @dataclass(eq=False)

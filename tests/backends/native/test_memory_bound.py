@@ -122,20 +122,25 @@ NETWORKS: dict[str, tuple[Callable[[], nn.Cell], tuple[int, ...]]] = {
 }  # fmt: skip
 
 
-def fits(found: MemoryUse) -> None:
+#: What a carry of the way back leaves free for a part of a trip nobody else gets: it has two buffers throughout.
+RECURRENT = 1.13
+
+
+def fits(found: MemoryUse, most: float) -> None:
     assert found.alive is not None
-    assert found.arena <= 1.05 * found.alive, f"{found.arena} bytes where {found.alive} are alive"
+    assert found.alive <= found.arena <= most * found.alive, f"{found.arena} bytes where {found.alive} are alive"
 
 
 @pytest.mark.parametrize("name", NETWORKS)
 def test_plans_of_networks_take_what_is_alive(name: str) -> None:
     make, shape = NETWORKS[name]
     net, x = make(), tensor(*shape)
-    fits(ms.jit(net).lower(x).memory())
-    fits(derivative(net).lower(x).memory())
-    fits(ms.grad(net).lower(x).memory())
+    most = RECURRENT if name == "recurrent" else 1.05
+    fits(ms.jit(net).lower(x).memory(), 1.05)
+    fits(derivative(net).lower(x).memory(), most)
+    fits(ms.grad(net).lower(x).memory(), most)
     step = nn.TrainOneStepCell(net, nn.Adam(net.trainable_params(), 1e-3))
-    fits(ms.jit(step).lower(x).memory())
+    fits(ms.jit(step).lower(x).memory(), most)
 
 
 def test_the_report_says_what_is_alive() -> None:
