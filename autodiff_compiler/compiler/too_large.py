@@ -32,11 +32,13 @@ def explained(error: BaseException, module: Module, run: Executable) -> CompileE
     for op, type in made:
         if shape == type.shape and dtype == type.dtype.numpy:
             return no_memory_for(type.dtype.numpy, type.shape, op.loc)
+    if isinstance(error, ValueError):  # there are more elements than NumPy can count, though one size may be 0
+        made = [x for x in made if not x[1].is_countable] or made
     largest = max(made, key=lambda x: _bytes(x[1]), default=None)
     if largest is None:
         return None
     op, type = largest
-    if isinstance(error, ValueError):  # there are more elements than NumPy can count
+    if isinstance(error, ValueError):
         return no_memory_for(type.dtype.numpy, type.shape, op.loc)
     signature: Any = getattr(run, "signature", None)
     whole = signature.frame_bytes if shape is None and signature is not None else 0

@@ -7,12 +7,14 @@ Types are interned, so `a is b` decides equality and a type is a cheap dictionar
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import prod
 from typing import ClassVar, TypeAlias
 
 from ..dtypes import DType
 from ..errors import ShapeError
 
 __all__ = [
+    "MOST_BYTES",
     "Dim",
     "Link",
     "Seq",
@@ -64,6 +66,10 @@ class Type:
     __slots__ = ("__weakref__",)
 
 
+#: More than any machine has addresses for; sums of two still fit 64 bits.
+MOST_BYTES = 2**62
+
+
 class TensorType(Type):
     """A dense array: element type and shape.  Made by `tensor(dtype, shape)`."""
 
@@ -74,6 +80,11 @@ class TensorType(Type):
     @property
     def ndim(self) -> int:
         return len(self.shape)
+
+    @property
+    def is_countable(self) -> bool:
+        """Whether a machine can count its bytes, and add to them, in 64 bits; sizes of 0 hide no others."""
+        return prod([d for d in self.shape if isinstance(d, int) and d]) * self.dtype.itemsize < MOST_BYTES
 
     def __repr__(self) -> str:
         return f"{self.dtype.short}[{','.join(map(str, self.shape))}]"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import prod
 from typing import Any
 
 from ..dtypes import DType
@@ -101,10 +100,8 @@ def verify_sizes(module: Module) -> None:
             found += [(x, op) for x in (*op.results, *(x for block in op.blocks for x in block.args))]
         for x, where in found:
             t = x.type
-            if isinstance(t, TensorType):
-                known = [d for d in t.shape if isinstance(d, int)]
-                if prod([d for d in known if d]) * t.dtype.itemsize >= 2**62:
-                    raise VerifyError(f"{x} is {t!r}: more bytes than there are addresses", function, where)
+            if not _is_countable(t):
+                raise VerifyError(f"{x} is {t!r}: more bytes than there are addresses", function, where)
 
 
 class _Verifier:
@@ -203,7 +200,8 @@ class _Verifier:
                 raise self.fail(f"its attribute {name} cannot be {value!r}: {error}", op) from error
             if not _identical(value, expected):
                 raise self.fail(f"its attribute {name} is {value!r}, the canonical form is {expected!r}", op)
-            if not _fits(value, 2**63 if canonical in WHOLE else 2**64):  # constants may be of uint64
+            limit = 2**63 if canonical in WHOLE else 2**64  # constants may be of uint64
+            if not _fits(value, limit) and all(_is_countable(x.type) for x in op.results):
                 raise self.fail(f"its attribute {name} is {value!r}, which does not fit in 64 bits", op)
         if defn.name == "const":
             self.const(op)
@@ -267,6 +265,11 @@ def _is_literal(value: Any) -> bool:
     if type(value) is tuple:
         return all(map(_is_literal, value))
     return value is None or type(value) in (bool, int, float, str, DType, Dim) or isinstance(value, Type)
+
+
+def _is_countable(type: Type) -> bool:
+    """False for arrays that there is no memory for on any machine: a program may ask for them, with any sizes."""
+    return not isinstance(type, TensorType) or type.is_countable
 
 
 def _fits(value: Any, limit: int) -> bool:

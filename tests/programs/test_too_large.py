@@ -73,6 +73,53 @@ def test_results_of_compiled_code(backend, n):
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("shape", [(2**63,), (2**64,), (2**64 + 3,), (2**40, 2**40), (2**62, 0, 2**62)], ids=str)
+@pytest.mark.parametrize(
+    "compute",
+    [
+        lambda x, shape: ops.zeros(shape),
+        lambda x, shape: x * ops.ones(shape),
+        lambda x, shape: (x * ops.ones(shape)).sum(),
+        lambda x, shape: ops.cumsum(x * ops.ones(shape), 0),
+    ],
+    ids=["zeros", "ones", "sum", "cumsum"],
+)
+def test_sizes_beyond_64_bits_in_compiled_code(backend, shape, compute):
+    """They must not wrap around: 2**64 + 3 elements are not 3."""
+    f = ms.jit(lambda x: compute(x, shape), backend=backend)
+    with pytest.raises(TooLittleMemoryError) as raised:
+        f(Tensor(2.0))
+    assert f"f32[{','.join(map(str, shape))}]" in raised.value.message
+    assert raised.value.loc.file == __file__
+
+
+@pytest.mark.parametrize("trips", [2**52 + 2, 2**62])
+def test_what_a_loop_keeps_is_counted_beyond_64_bits(trips):
+    """2**52 + 2 records of 4096 bytes are not two of them."""
+
+    def f(x):
+        s = x * 0
+        for _ in range(trips):
+            s = ops.sin(s + x)
+        return s.sum()
+
+    with pytest.raises(TooLittleMemoryError):
+        ms.jit(ms.grad(f), backend="auto")(Tensor(np.ones(1024, np.float32)))
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_a_branch_not_taken_may_be_too_large(backend):
+    @ms.jit(backend=backend)
+    def f(x):
+        if x > 0:
+            return x * 2
+        return (x * ops.ones((2**64 + 3,))).sum()
+
+    assert f(Tensor(2.0)).item() == 4.0
+    refused(lambda: f(Tensor(-2.0)), (2**64 + 3,), "f32", 4)
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
 def test_what_lies_on_the_way(backend):
     n = 2**46
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from ...dtypes import int64
 from ...errors import InternalCompilerError
-from ...ir.types import Seq, TensorType, TupleType, Type, tensor
+from ...ir.types import MOST_BYTES, Seq, TensorType, TupleType, Type, tensor
 from .emit import Int, Reg, Text, i64
 from .lanes import NotNativeError
 from .poison import poisoned, poisoned_room
@@ -88,9 +88,9 @@ class Room:
     def bytes(self, count: Int, step: int) -> Reg:
         """As many bytes as so many records have; more than there can be if the product does not fit."""
         if isinstance(count, int):
-            return i64(max(count, 0) * step)
+            return i64(min(max(count, 0) * step, MOST_BYTES))
         text = self.text
-        limit = (1 << 62) // max(step, 1)
+        limit = MOST_BYTES // max(step, 1)
         most = text.let("i64", f"call i64 @llvm.umin.i64({count}, i64 {limit})")
         text.declares.add("declare i64 @llvm.umin.i64(i64, i64)")
         return text.whole(text.mul(most, step))
