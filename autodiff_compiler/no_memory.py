@@ -69,10 +69,13 @@ def naming_memory() -> Iterator[None]:
 def told_bytes(nbytes: int) -> str:
     """An amount of memory as messages have it.
 
-    >>> told_bytes(1 << 44)
-    '17,592,186,044,416 bytes (16,384 GiB)'
+    >>> told_bytes(1 << 44), told_bytes(40_000_000), told_bytes(100)
+    ('17,592,186,044,416 bytes (16,384 GiB)', '40,000,000 bytes (38 MiB)', '100 bytes')
     """
-    return f"{nbytes:,} bytes ({round(nbytes / 2**30):,} GiB)"
+    for unit, size in (("GiB", 2**30), ("MiB", 2**20), ("KiB", 2**10)):
+        if nbytes >= size:
+            return f"{nbytes:,} bytes ({round(nbytes / size):,} {unit})"
+    return f"{nbytes:,} bytes"
 
 
 def on_the_way(nbytes: int) -> str:

@@ -10,9 +10,10 @@ from typing import Any
 import numpy as np
 
 from ..backends.base import Executable
+from ..backends.stacks import Stacks
 from ..errors import CompileError
 from ..ir.core import Module, Op
-from ..ir.types import TensorType
+from ..ir.types import Seq, TensorType
 from ..ir.walk import ops_of
 from ..no_memory import is_refusal, no_memory_for, on_the_way, refusal, told_bytes
 from ..source import is_users
@@ -41,10 +42,16 @@ def explained(error: BaseException, module: Module, run: Executable) -> CompileE
     if isinstance(error, ValueError):
         return no_memory_for(type.dtype.numpy, type.shape, op.loc)
     signature: Any = getattr(run, "signature", None)
-    whole = signature.frame_bytes if shape is None and signature is not None else 0
+    whole = 0
+    if shape is None and signature is not None:
+        whole = signature.frame_bytes + Stacks(module).whole().known
     if shape is not None:
         whole = math.prod(shape) * dtype.itemsize
-    note = f"the largest is {type}: {told_bytes(_bytes(type))}"
+    what, most = repr(type), _bytes(type)
+    for loop, collected in _collected(module):
+        if collected > most:
+            op, what, most = loop, "what a loop keeps of its trips", collected
+    note = f"the largest is {what}: {told_bytes(most)}"
     message = on_the_way(whole) if whole else "there is no memory for what the call computes on the way"
     return refusal(f"{message}; {note}", op.loc)
 
@@ -55,6 +62,16 @@ def _made(module: Module) -> Iterator[tuple[Op, TensorType]]:
             for x in op.results:
                 if isinstance(x.type, TensorType) and all(isinstance(n, int) for n in x.type.shape):
                     yield op, x.type
+
+
+def _collected(module: Module) -> Iterator[tuple[Op, int]]:
+    """Loops, each with the bytes of a sequence that it leaves behind, where its trips are known."""
+    stacks = Stacks(module)
+    for function in module:
+        for op in ops_of(function.body):
+            for x in op.results if op.blocks else ():
+                if isinstance(x.type, Seq):
+                    yield op, stacks.of(x).known
 
 
 def _bytes(type: TensorType) -> int:

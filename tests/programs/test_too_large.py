@@ -12,13 +12,12 @@ import pytest
 import autodiff_compiler as ms
 from autodiff_compiler import Tensor, TooLittleMemoryError, ops
 from autodiff_compiler.backends.native import machine
+from autodiff_compiler.no_memory import told_bytes
 
 #: More elements than a process can address, than NumPy can count the bytes of, and than it can count.
 SIZES = (2**47, 2**60, 2**62)
-BACKENDS = [
-    "numpy",
-    pytest.param("native", marks=pytest.mark.skipif(machine.why_not() is not None, reason="no native code here")),
-]
+NATIVE = pytest.mark.skipif(machine.why_not() is not None, reason="no native code here")
+BACKENDS = ["numpy", pytest.param("native", marks=NATIVE)]
 
 
 def refused(call, shape, dtype="f64", width=8):
@@ -93,6 +92,7 @@ def test_sizes_beyond_64_bits_in_compiled_code(backend, shape, compute):
     assert raised.value.loc.file == __file__
 
 
+@NATIVE
 @pytest.mark.parametrize("trips", [2**52 + 2, 2**62])
 def test_what_a_loop_keeps_is_counted_beyond_64_bits(trips):
     """2**52 + 2 records of 4096 bytes are not two of them."""
@@ -104,7 +104,35 @@ def test_what_a_loop_keeps_is_counted_beyond_64_bits(trips):
         return s.sum()
 
     with pytest.raises(TooLittleMemoryError):
-        ms.jit(ms.grad(f), backend="auto")(Tensor(np.ones(1024, np.float32)))
+        ms.jit(ms.grad(f), backend="native")(Tensor(np.ones(1024, np.float32)))
+
+
+@NATIVE
+def test_what_a_loop_keeps_is_named():
+    """Of every trip the derivative needs what the sine was taken of."""
+    trips, n = 2**34, 2**12
+
+    def f(x):
+        s = x * 0
+        for _ in range(trips):
+            s = ops.sin(s + x)
+        return s.sum()
+
+    with pytest.raises(TooLittleMemoryError) as raised:
+        ms.jit(ms.grad(f), backend="native")(Tensor(np.ones(n, np.float32)))
+    said = raised.value.message
+    kept = f"{4 * n * trips:,} bytes (262,144 GiB)"
+    assert said.endswith(f"the largest is what a loop keeps of its trips: {kept}")
+    whole = said.partition("on the way: ")[2].partition(" bytes")[0]
+    assert 4 * n * trips <= int(whole.replace(",", "")) < 4 * n * trips + 2**20
+    assert "for _ in range(trips)" in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    ("nbytes", "unit"), [(1023, ""), (1024, " (1 KiB)"), (40_000_000, " (38 MiB)"), (3 * 2**30, " (3 GiB)")]
+)
+def test_amounts_have_fitting_units(nbytes, unit):
+    assert told_bytes(nbytes) == f"{nbytes:,} bytes{unit}"
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
