@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from ..dtypes import BY_SHORT
+from ..no_memory import made
 from .command import Argument, Usage, advice, no_file
 
 if TYPE_CHECKING:
@@ -99,11 +100,14 @@ def random_values(text: str, seed: int = 0, limits: tuple[float, float] | None =
 
     source = np.random.default_rng(seed)
 
-    def drawn(shape: tuple[int, ...], dtype: DType) -> Any:
+    def tensor(shape: tuple[int, ...], dtype: DType) -> Any:
         if not dtype.is_float:
             return Tensor(source.integers(0, 2, shape).astype(dtype.numpy), dtype)
         values = source.standard_normal(shape) if limits is None else source.uniform(*limits, shape)
         return Tensor(np.asarray(values).astype(dtype.numpy), dtype)
+
+    def drawn(shape: tuple[int, ...], dtype: DType) -> Any:
+        return made(shape, lambda: tensor(shape, dtype), dtype.numpy)
 
     return _read(text, drawn)
 

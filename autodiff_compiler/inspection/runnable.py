@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from ..compiler.pipeline import Stages, build, optimise, planned
+from ..compiler.too_large import explained
 from ..depth import deep
 from ..dtypes import from_numpy
 from ..ir.core import Module, Op, Value
@@ -161,14 +162,20 @@ class ParsedIR:
         Arguments are arrays, Tensors or numbers of the right dtype and shape; those that the function took from outside
         are filled in where the text knows them.  TypeError for too many or too few and for another dtype, ValueError
         for another shape, OverflowError for a number that the dtype cannot hold, LookupError for a constant, state or
-        host function that is not given.
+        host function that is not given, TooLittleMemoryError for what there is no memory for.
         """
         given = self.arguments(*arrays)
         captured = [fetch()._data for fetch in self._captures]
         module, run = self._program()
         types = [x.type for x in module.entry.args[len(module.entry.args) - len(module.inputs) :]]
         inputs = [_array(self.states[n], t, f"state {n}").copy() for n, t in zip(module.inputs, types, strict=True)]
-        found = run(*given, *[np.array(x) for x in captured], *inputs)
+        try:
+            found = run(*given, *[np.array(x) for x in captured], *inputs)
+        except (MemoryError, ValueError) as error:
+            told = explained(error, module, run)
+            if told is None:
+                raise
+            raise told from None
         count = len(found) - len(module.outputs)
         self.states.update({n: np.array(x) for n, x in zip(module.outputs, found[count:], strict=True)})
         return tuple([np.array(x) if isinstance(x, np.ndarray | np.generic) else x for x in found[:count]])

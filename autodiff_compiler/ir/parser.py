@@ -382,7 +382,7 @@ class _Parser:
         self.expect("}")
         found = [x.type for x in body.outs]
         if found != types:
-            raise self.error(f"the function returns ({', '.join(map(repr, found))})", at)
+            raise self.error(f"the function returns {_types(found)}, but declares {_types(types)}", at)
         return Function(name, body, loc)
 
     # ------------------------------------------------------------------------------------------- ops
@@ -532,3 +532,8 @@ class _Parser:
             raise self.error(f"the loop carries {carries}, not {len(outs)}; what it collects stands after ';'", at)
         self.accept(";")
         return outs + collected
+
+
+def _types(types: Sequence[Type]) -> str:
+    """Types of results, as a declaration has them."""
+    return f"({', '.join(map(repr, types))})"

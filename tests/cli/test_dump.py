@@ -193,7 +193,12 @@ def test_a_source_is_saved_with_what_it_was_given(call, model):
         (b"\xff\xfe", [], 2, "p.ir holds no text"),
         (b"", [], 2, "p.ir is no IR: 1:1: there is no function in it"),
         (b"def f(x):\n    return x\n", [], 2, "this is Python, not IR"),
-        (b"func @f(%x: f32[2]) -> (f32[3]) { return %x }", [], 2, "p.ir is no IR: 1:24: the function returns (f32[2])"),
+        (
+            b"func @f(%x: f32[2]) -> (f32[3]) { return %x }",
+            [],
+            2,
+            "p.ir is no IR: 1:24: the function returns (f32[2]), but declares (f32[3])",
+        ),
         (b"func @f(%x: f32[2]) -> (f32[2]) { return %x }", ["--args", "f32[3]"], 2, "%x is f32[2]"),
         (b"func @f(%x: f32[2]) -> (f32[2]) { return %x }", ["--args", "i32[2]"], 2, "--args does not fit p.ir: %x"),
         (b"func @f(%x: f32[2]) -> (f32[2]) { return %x }", ["--args", ""], 2, "1 arrays are wanted (%x: f32[2])"),

@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from autodiff_compiler.cli import main
+
 SCRIPT = '''
 """A program."""
 import pickle, sys
@@ -78,6 +80,24 @@ def run(*arguments: str, folder: Path, flags: tuple[str, ...] = ()) -> subproces
 
 def _environment() -> dict[str, str]:
     return {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "func @f() -> (f32[999999,999999]) { %y: f32[999999,999999] = const {value=1.0} ; return %y }",
+        "func @f(%x: f32[]) -> (f32[999999,999999]) "
+        "{ %y: f32[999999,999999] = broadcast_to %x {shape=[999999, 999999]} ; return %y }",
+        "func @f(%x: f32[999999,999999]) -> (f32[999999,999999]) { return %x }",
+    ],
+    ids=["const", "broadcast_to", "argument"],
+)
+def test_what_there_is_no_memory_for(tmp_path, capsys, text):
+    path = tmp_path / "large.ir"
+    path.write_text(text)
+    assert main(["run", str(path)]) == 1
+    said = capsys.readouterr().err
+    assert "[AC1904]: there is no memory for f32[999999,999999]: 3,999,992,000,004 bytes (3,725 GiB)" in said
 
 
 def test_a_script_runs_as_it_is(folder: Path) -> None:
