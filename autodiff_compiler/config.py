@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import functools
+import numbers
 import re
 import time
 from collections.abc import Callable, Iterator
@@ -169,6 +170,8 @@ class Context:
         """Changes settings; an unknown name or value changes nothing."""
         for name, value in settings.items():
             self.check(name, value)
+        if "num_threads" in settings:
+            settings["num_threads"] = int(settings["num_threads"])
         before = self._of_devices()
         mode = self.mode
         after = before | {name: value for name, value in settings.items() if name in before}
@@ -239,7 +242,7 @@ class Context:
 
 
 def _check_count(name: str, value: Any) -> None:
-    if not isinstance(value, int) or isinstance(value, bool):
+    if not isinstance(value, numbers.Integral) or isinstance(value, bool):
         raise TypeError(f"{name} is an int, not {type(value).__name__}")
     if value < 1:
         raise ValueError(f"{name} is at least 1, not {value}")

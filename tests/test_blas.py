@@ -486,6 +486,19 @@ def test_the_setting_bounds_what_large_products_get(fake):
     assert STATE.most == before
 
 
+def test_the_number_of_threads_may_be_of_numpy():
+    before = ms.get_context("num_threads")
+    try:
+        ms.set_context(num_threads=np.int64(2))
+        assert ms.get_context("num_threads") == 2
+        assert type(ms.get_context("num_threads")) is int
+        assert STATE.most == 2
+    finally:
+        ms.set_context(num_threads=before)
+    with pytest.raises(TypeError, match="num_threads is an int, not bool"):
+        ms.set_context(num_threads=np.True_)
+
+
 @pytest.mark.parametrize(
     ("value", "error", "text"),
     [

@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 
-from ..backends.base import Executable
 from ..backends.stacks import Stacks
 from ..errors import CompileError
 from ..ir.core import Module, Op
@@ -23,7 +22,7 @@ __all__ = ["explained"]
 _NUMPY = os.path.dirname(np.__file__)
 
 
-def explained(error: BaseException, module: Module, run: Executable) -> CompileError | None:
+def explained(error: BaseException, module: Module, run: object) -> CompileError | None:
     """The error of a program that had no memory, in our own words; None if it is another, or one of code of users'."""
     if not is_refusal(error) or _in_users_code(error):
         return None

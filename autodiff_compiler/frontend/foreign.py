@@ -231,7 +231,7 @@ def _refuse_impure(fn: Any, name: str, module: str, owner: Any, kwargs: dict[str
         raise SideEffectError(
             f"{name}() would change a {type(owner).__name__} while compiling, once for all calls",
             code="AC1602",
-            hint="use a list, dict or set made in compiled code",
+            hint="use a list, dict or set, or change it outside compiled code",
         )
     writes = root == "numpy" and last in (_ARRAY_WRITING if isinstance(owner, np.ndarray) else _WRITING)
     if writes or (root == "numpy" and kwargs.get("out") is not None):
