@@ -242,7 +242,7 @@ class Context:
 
 
 def _check_count(name: str, value: Any) -> None:
-    if not isinstance(value, numbers.Integral) or isinstance(value, bool):
+    if isinstance(value, bool) or not isinstance(value, numbers.Integral):
         raise TypeError(f"{name} is an int, not {type(value).__name__}")
     if value < 1:
         raise ValueError(f"{name} is at least 1, not {value}")
