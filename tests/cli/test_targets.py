@@ -275,10 +275,10 @@ def test_a_derivative_by_no_argument(call, model):
 
 def test_a_derivative_that_is_zero_is_warned_of(start, model):
     """As a call warns of it, where the function stands: no line of the user's asks for the derivative."""
-    model.write_text("def f(x):\n    return (x * x).sum()\n")
+    model.write_text("def f(x):\n    return (x > 1).sum() * 2.0\n")
     for _ in range(2):  # the second finds the program on disk
-        out, err = start("dump", "model.py:f", "--args", "i32[3]", "--grad", "0").communicate(timeout=60)
-        assert "%d_x: i32[3] = const {value=0}" in out
+        out, err = start("dump", "model.py:f", "--args", "f32[3]", "--grad", "0").communicate(timeout=60)
+        assert "%d_x: f32[3] = const {value=0.0}" in out
         assert f"{model}:1: GradientWarning: [AC2003] the gradient is zero" in err
 
 
