@@ -11,6 +11,8 @@ from .values import Buffer, with_joins
 __all__ = ["aligned", "place_buffers"]
 
 _ALIGNMENT = 64
+#: How often a slot is tried in vain with others in which the same result of an `if` may lie; so the time is linear.
+_TRIES = 8
 
 
 def aligned(nbytes: int) -> int:
@@ -29,6 +31,7 @@ class _Slot:
         self.spans, self.crowded = _union([], self.held.values())
         #: steps at which one is written over another
         self.changes: set[int] = set()
+        self.refused = 0
 
     def meets(self, other: _Slot) -> bool:
         """Whether there is a step at which both are needed."""
@@ -86,12 +89,15 @@ def _share_results(buffers: list[Buffer], holding: dict[Buffer, _Slot]) -> None:
     for together in by_result.values():
         slots: list[_Slot] = []
         for slot in dict.fromkeys(holding[b] for b in together):
-            into = next((s for s in slots if s.size == slot.size and s.takes(slot)), None)
-            if into is None:
+            for into in slots:
+                if into.size == slot.size and max(into.refused, slot.refused) < _TRIES:
+                    if into.takes(slot):
+                        holding.update(dict.fromkeys(slot.buffers, into))
+                        break
+                    into.refused += 1
+                    slot.refused += 1
+            else:
                 slots.append(slot)
-                continue
-            for buffer in slot.buffers:
-                holding[buffer] = into
 
 
 def _write_over(new: Buffer, holding: dict[Buffer, _Slot]) -> None:
