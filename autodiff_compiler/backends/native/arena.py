@@ -11,8 +11,10 @@ from .values import Buffer, with_joins
 __all__ = ["aligned", "place_buffers"]
 
 _ALIGNMENT = 64
-#: How often a slot is tried in vain with others in which the same result of an `if` may lie; so the time is linear.
+#: With how many slots one is tried in vain, of those that it may share its bytes with; so long programs take no longer.
 _TRIES = 8
+#: Results of `if`s in a slot from which on it is not looked at whether two slots are needed because of the same one.
+_MANY = 64
 
 
 def aligned(nbytes: int) -> int:
@@ -35,7 +37,9 @@ class _Slot:
 
     def meets(self, other: _Slot) -> bool:
         """Whether there is a step at which both are needed."""
-        return any(self._together(other))
+        if not any(_common(self.spans, other.spans)):
+            return False
+        return len(self.held) > _MANY or any(self._together(other))
 
     def takes(self, other: _Slot, over: Set[int] = frozenset()) -> bool:
         """Takes in the buffers of a slot, if both are needed together never, or only at steps that hand over."""
@@ -106,9 +110,12 @@ def _write_over(new: Buffer, holding: dict[Buffer, _Slot]) -> None:
     for old, tick in new.over:
         steps.setdefault(old, set()).add(tick)
     begins = {first for first, _ in new.spans}
+    tried = {holding[new]}
     for old, ticks in steps.items():
-        if old not in holding or holding[old] is holding[new] or old.nbytes != new.nbytes:
+        if old not in holding or holding[old] in tried or old.nbytes != new.nbytes:
             continue
+        if len(tried) > _TRIES:
+            return
         held = holding[old].held
         ends = {last for b in (old, *old.joins) for _, last in held[b]}
         over = ticks & begins & ends
@@ -117,6 +124,9 @@ def _write_over(new: Buffer, holding: dict[Buffer, _Slot]) -> None:
                 holding[buffer] = holding[old]
             if len(new.spans) == len(over):
                 return
+            tried.add(holding[old])
+        elif over:
+            tried.add(holding[old])
 
 
 def _union(
