@@ -93,8 +93,9 @@ def _share_results(buffers: list[Buffer], holding: dict[Buffer, _Slot]) -> None:
     for together in by_result.values():
         slots: list[_Slot] = []
         for slot in dict.fromkeys(holding[b] for b in together):
-            for into in slots:
-                if into.size == slot.size and max(into.refused, slot.refused) < _TRIES:
+            slots = [into for into in slots if into.refused < _TRIES]
+            for into in slots if slot.refused < _TRIES else ():
+                if into.size == slot.size and slot.refused < _TRIES:
                     if into.takes(slot):
                         holding.update(dict.fromkeys(slot.buffers, into))
                         break
