@@ -1,7 +1,7 @@
 """How far the arena is from what is alive at the same time, program class by program class.
 
 What is alive is a lower bound for any plan with the same order of ops; how far a plan may be above it is held for each
-class, as it was found.  Straight programs are within 1.05 of it.
+class, as it was found.
 """
 
 from __future__ import annotations
