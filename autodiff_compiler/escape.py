@@ -62,7 +62,7 @@ def docstring(text: str) -> str:
     r'''A text on one line between the quotes of a docstring of Python's, behind and in front of anything.
 
     >>> print(docstring('""" and \\'))
-    \"\"\" and \\
+    \"\"" and \\
     '''
     text = line(text).replace("\\", "\\\\").replace('""', '\\"\\"')
     return text[:-1] + '\\"' if text.endswith('"') and not text.endswith('\\"') else text

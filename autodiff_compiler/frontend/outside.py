@@ -165,8 +165,8 @@ class Outside:
     def part(self, owner: Any, value: Any, step: Callable[[Any], Any]) -> Callable[[], Any]:
         """How `value`, what `step` gives of an owner, is found again: another container may stand where its own was."""
         find = self._finder(owner)
-        if find is None:  # made of what was found: a pair of a dict's items
-            return self._leaf(value)
+        if find is None:  # made of what was found, as a pair of a dict's items, or no plain container
+            return self._finder(value) or (lambda: step(owner))
         return lambda: step(find())
 
     def captured(self, x: Tensor) -> Any:

@@ -453,7 +453,7 @@ def elements(x: Any) -> Any:
     if isinstance(x, tuple | list):
         return x
     if isinstance(x, dict):
-        return list(x.values())
+        return list(type(x).values(x))  # no method of an object of the user's is looked up
     if type(x) is LocalObject:
         return [x.slots[name] for name in sorted(x.slots)]
     if type(x) is NewException:
