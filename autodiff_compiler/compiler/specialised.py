@@ -337,7 +337,7 @@ def specialise(fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any], options: 
         check_looked_at(context.device_target)
     specs = [specification(a) for a in args]
     named = {k: specification(v) for k, v in kwargs.items()}
-    with _collector_paused(), progress.shown(f"compiling {name}"):
+    with _collector_paused(), _builder_restored(), progress.shown(f"compiling {name}"):
         call = call_of(fn, args, kwargs, options, name)
         found = None if call is None else call.recalled(lower)
         made = Specialised(found or lower(fn, specs, named, options, name))
@@ -370,6 +370,16 @@ def _collector_paused() -> Iterator[None]:
     finally:
         if enabled:
             gc.enable()
+
+
+@contextmanager
+def _builder_restored() -> Iterator[None]:
+    """An interrupt in the very step that enters or leaves a builder would leave it to the eager code that follows."""
+    before = trace.builder
+    try:
+        yield
+    finally:
+        trace.builder = before
 
 
 def _built(template: Any, results: list[Tensor], inputs: Sequence[Tensor], made: dict[int, Any]) -> Any:

@@ -102,8 +102,8 @@ class Builder:
     # ------------------------------------------------------------------------------------------- scope
     def __enter__(self) -> Builder:
         self._entered.append(trace.builder)
-        # in one line: after an interrupt between two it would stay there, since the `with` has not begun
-        return setattr(trace, "builder", self) or self  # type: ignore[func-returns-value]  # noqa: B010
+        trace.builder = self
+        return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None) -> None:
         trace.builder = self._entered.pop()
