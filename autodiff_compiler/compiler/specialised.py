@@ -22,6 +22,7 @@ from ..frontend.inputs import pattern_of
 from ..frontend.lower import Arg, Lowered, NumberArgument, Options, Out, State, TensorArgument, lower
 from ..frontend.results import Chosen, Copied, Shared
 from ..frontend.values import LocalDict, LocalList, LocalObject, LocalSet, elements, parts, rebuild, record_fields
+from ..ir.primitive import trace
 from ..locks import Lock, locks_of
 from ..runtime.commits import Committed, noting
 from ..runtime.epoch import epoch
