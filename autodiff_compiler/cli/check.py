@@ -10,7 +10,7 @@ from ..errors import CompileError
 from . import colour
 from .command import Argument, Command, Result, Usage, advice, no_file
 from .report import count
-from .targets import LOADED, MAKE, artifact_of
+from .targets import LOADED, MAKE, artifact_of, nested_too_deeply
 from .values import ARGS
 
 __all__ = ["COMMAND"]
@@ -35,7 +35,7 @@ def _checked(options: Namespace) -> Result:
         everything = check_file(path, everything=True).functions
         raise Usage(f"{path} has no function {name!r}{advice(str(name), everything)}") from None
     except MemoryError:
-        raise Usage(f"{path} is nested too deeply for Python: split its longest expressions") from None
+        raise nested_too_deeply(path) from None
     except (SyntaxError, ValueError, LookupError) as error:  # null bytes are a ValueError, rot13 a LookupError
         raise Usage(f"{path} is not Python: {error}") from None
     errors = list(found.errors)

@@ -28,6 +28,7 @@ __all__ = [
     "asked_backend",
     "function_of",
     "name_in",
+    "nested_too_deeply",
     "trainable_of",
 ]
 
@@ -216,7 +217,12 @@ def _compiled(path: str, loader: Any, name: str) -> Any:
     try:
         return loader.get_code(name)
     except (RecursionError, MemoryError):
-        raise Usage(f"{path} is nested too deeply for Python: split its longest expressions") from None
+        raise nested_too_deeply(path) from None
+
+
+def nested_too_deeply(path: str) -> Usage:
+    """The error for a file that Python itself gives up on."""
+    return Usage(f"{path} is nested too deeply for Python: split its longest expressions")
 
 
 def _module(name: str) -> types.ModuleType:

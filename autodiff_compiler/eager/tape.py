@@ -236,13 +236,9 @@ class Element(Node):
 
 def element(owner: Applied | Opaque, index: int, array: Array) -> Element | None:
     """The place of a result on the tapes of its node; None if it carries no derivative."""
-    mask = (
-        owner.mask
-        if array.dtype.kind not in "biu"
-        else holders.of_integers(owner.mask)
-        if array.dtype.kind != "b"
-        else 0
-    )
+    kind, mask = array.dtype.kind, owner.mask
+    if kind in "biu":
+        mask = 0 if kind == "b" else holders.of_integers(mask)
     return Element(owner, index, mask) if mask else None
 
 

@@ -171,17 +171,15 @@ class Outside:
 
     def captured(self, x: Tensor) -> Any:
         """What stands for a Tensor that was met as itself: bound in a partial, or held by what is read as a whole."""
-        return self.read(x, ("object", id(x)), "a Tensor", self._leaf(x))
+        # what no container holds that was found by a name is itself
+        return self.read(x, ("object", id(x)), "a Tensor", self._finder(x) or (lambda: x))
 
     def met(self, x: Any) -> Any:
         """What an operator gets for an operand: a Tensor that a container from outside holds is captured."""
         return self.captured(x) if isinstance(x, Tensor) and self._finder(x) is not None else x
 
-    def _leaf(self, x: Any) -> Callable[[], Any]:
-        """How what a container holds is found again; what none holds that was found by a name is itself."""
-        return self._finder(x) or (lambda: x)
-
     def _finder(self, x: Any) -> Callable[[], Any] | None:
+        """How what a container from outside holds, or such a container, is found again; None for all else."""
         found = self._finders.get(id(x))
         if found is None and (ways := self._ways_to(x)):
             found = self._finders[id(x)] = ways[0]

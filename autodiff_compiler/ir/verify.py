@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,7 +16,7 @@ from .types import Dim, Link, TensorType, Type
 from .undefined import misread
 from .walk import ops_of
 
-__all__ = ["STAGES", "Spec", "VerifyError", "verify", "verify_sizes"]
+__all__ = ["STAGES", "Spec", "VerifyError", "uncountable", "verify", "verify_sizes"]
 
 _CONTEXT = 10
 
@@ -94,14 +94,17 @@ def verify_sizes(module: Module) -> None:
 
     In IR of ours there may be some: of the user's program says the call, with the line, that there is no memory for it.
     """
-    for function in module.functions.values():
+    for function, x, op in uncountable(module):
+        raise VerifyError(f"{x} is {x.type!r}: more bytes than there are addresses", function, op)
+
+
+def uncountable(module: Module) -> Iterator[tuple[Function, Value, Op | None]]:
+    """The tensors of which no machine can count the bytes, each with the op that makes it or whose block it begins."""
+    for function in module:
         found: list[tuple[Value, Op | None]] = [(x, None) for x in function.body.args]
         for op in ops_of(function.body):
             found += [(x, op) for x in (*op.results, *(x for block in op.blocks for x in block.args))]
-        for x, where in found:
-            t = x.type
-            if not _is_countable(t):
-                raise VerifyError(f"{x} is {t!r}: more bytes than there are addresses", function, where)
+        yield from ((function, x, op) for x, op in found if not _is_countable(x.type))
 
 
 class _Verifier:

@@ -60,22 +60,27 @@ def listing(name: str, steps: Sequence[Any], args: Sequence[Any], places: Sequen
     return "\n".join(map(escape.line, lines)) + "\n"
 
 
+def _at(step: Any) -> str:
+    """The comment with the user's place, if it is known."""
+    return f"  # {escape.line(step.loc)}" if step.loc else ""
+
+
 def _lines(steps: Sequence[Any], names: _Names, indent: str) -> Iterator[str]:
     for step in steps:
         if isinstance(step, Segment):
             yield f"{indent}segment  # {len(step.calls)} operators, arena of {step.arena} bytes"
             for call in step.calls:
                 values = ", ".join(map(names.value, call.values))
-                yield f"{indent}  aclnn{call.operator}({values})" + (f"  # {escape.line(call.loc)}" if call.loc else "")
+                yield f"{indent}  aclnn{call.operator}({values})" + _at(call)
         elif isinstance(step, Host):
             made = ", ".join(names.of(b) for b in step.results)
-            yield f"{indent}host {step.name} -> ({made})" + (f"  # {escape.line(step.loc)}" if step.loc else "")
+            yield f"{indent}host {step.name} -> ({made})" + _at(step)
         elif isinstance(step, Branch):
             for word, arm in zip((f"if {names.view(step.test)}:", "else:"), step.arms, strict=True):
-                yield indent + word + (f"  # {escape.line(step.loc)}" if step.loc and word != "else:" else "")
+                yield indent + word + ("" if word == "else:" else _at(step))
                 yield from _lines(arm, names, indent + "  ")
         elif isinstance(step, Loop) and step.blocks:
-            yield f"{indent}loop:" + (f"  # {escape.line(step.loc)}" if step.loc else "")
+            yield f"{indent}loop:" + _at(step)
             for block in step.blocks:
                 yield f"{indent}  block:"
                 yield from _lines(block, names, indent + "    ")

@@ -13,6 +13,7 @@ from ...ir.build import Builder
 from ...ir.core import Block, Function, Module, Op
 from ...ir.primitive import F
 from ...ir.types import MOST_BYTES, Dim, TensorType
+from ...ir.verify import uncountable
 from ...ir.walk import ops_of
 from ...whole_files import write_text
 from ..base import Coverage, Executable, HostBackend, SilentExecutable, Storage, Work
@@ -217,23 +218,13 @@ class NativeBackend:
         if why is not None:
             raise NotNativeError(why)
         parts = decomposed(without_calls(module))
-        if not _is_countable(parts):
+        if any(uncountable(parts)):  # the fallback says what there is no memory for
             raise NotNativeError("it has arrays of more bytes than there are addresses")
         low = Lowering(parts, machine(), records=records, timed=timed)
         low.lower(_states(module, in_place), leave)
         if low.frame_bytes >= MOST_BYTES:
             raise NotNativeError("it needs more bytes on the way than there are addresses")
         return low
-
-
-def _is_countable(module: Module) -> bool:
-    """Whether machine code can count the bytes of all arrays; the fallback says what there is no memory for."""
-    for function in module:
-        blocks = [function.body, *(b for op in ops_of(function.body) for b in op.blocks)]
-        values = [x for b in blocks for x in b.args] + [x for op in ops_of(function.body) for x in op.results]
-        if not all(x.type.is_countable for x in values if isinstance(x.type, TensorType)):
-            return False
-    return True
 
 
 def _alone(op: Op) -> Module:
