@@ -11,7 +11,19 @@ from __future__ import annotations
 import html
 import re
 
-__all__ = ["ascii_line", "docstring", "dot", "file_name", "has_controls", "line", "lines", "markup", "mermaid", "word"]
+__all__ = [
+    "ascii_line",
+    "docstring",
+    "dot",
+    "file_name",
+    "has_controls",
+    "line",
+    "lines",
+    "markup",
+    "mermaid",
+    "name",
+    "word",
+]
 
 #: What is no text on a line: control characters except for tabs, line separators, signs that turn the direction of
 #: writing, halves of surrogate pairs (which no file can hold) and what XML does not allow.
@@ -87,6 +99,16 @@ def markup(text: str) -> str:
 def word(text: str) -> str:
     """A text with an underscore for each character that names in programs do not have; it may begin with a digit."""
     return _NOT_IN_WORD.sub("_", text)
+
+
+def name(text: str) -> str:
+    """A text as a name in a program: a word that begins with no digit.
+
+    >>> name("2nd value")
+    '_2nd_value'
+    """
+    written = word(text)
+    return f"_{written}" if written[:1].isdigit() else written
 
 
 def file_name(text: str) -> str:

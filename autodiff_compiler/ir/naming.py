@@ -34,7 +34,7 @@ class Namer:
 
     def name(self, hint: str) -> str:
         """A name that nothing has yet."""
-        first = name = hint if hint.isidentifier() and hint.isascii() else _plain(hint)
+        first = name = hint if hint.isidentifier() and hint.isascii() else escape.name(hint)
         if name in self._taken:
             k = self._copies.get(first, 0)
             while name in self._taken:
@@ -51,11 +51,6 @@ class Namer:
             self.next += 1
         self._taken.add(wanted)
         return wanted
-
-
-def _plain(hint: str) -> str:
-    name = escape.word(hint)
-    return f"_{name}" if name[0].isdigit() else name
 
 
 def name_values(module: Module, between: str = "_") -> Module:

@@ -43,6 +43,7 @@ from autodiff_compiler.source import Loc, in_library
 
 #: Texts that end what they stand in, in each of the languages, and begin something else.
 PAYLOADS = (
+    "0x1",
     "b\n    import os; os._exit(43)\n#",
     "b\r    import os; os._exit(43)\r#",
     "a\n store volatile i64 1, ptr inttoptr (i64 4096 to ptr)\n;",

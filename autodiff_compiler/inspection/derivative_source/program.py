@@ -206,7 +206,8 @@ class _Text:
         return name
 
     def _fresh(self, base: str) -> str:
-        name, k = base, 0
+        base = name = escape.name(base)
+        k = 0
         while name in self.taken:
             k += 1
             name = f"{base}_{k}"
