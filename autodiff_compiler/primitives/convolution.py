@@ -183,6 +183,11 @@ class Conv(Primitive):
 
     errors = [
         (
+            (tensor(float32, (1, 2, 5)), tensor(float32, (2, 2, 3))),
+            {"stride": (-1,), "padding": (0, 0), "dilation": (1,)},
+            "strides and dilations must be at least 1",
+        ),
+        (
             (tensor(float32, (1, 3, 5)), tensor(float32, (2, 2, 3))),
             {"stride": (1,), "padding": (0, 0), "dilation": (1,)},
             "3 channels, the filters",

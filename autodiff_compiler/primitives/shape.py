@@ -298,6 +298,7 @@ class ExpandDims(Primitive):
     def samples(rng):
         yield rng(3), {"axes": (-3, -1)}
         yield rng(), {"axes": (-1,)}
+        yield rng(), {"axes": ()}
 
     errors = [((F2,), {"axes": (-3,)}, "do not exist")]
 

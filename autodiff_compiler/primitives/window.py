@@ -35,6 +35,8 @@ def window_counts(sizes, kernel, stride, padding, dilation):
     n = len(kernel)
     fits = len(sizes) == len(stride) == len(dilation) == n and len(padding) == 2 * n and min(kernel, default=1) > 0
     require(fits, f"a window of {list(kernel)} cannot slide over the dimensions {list(sizes)}")
+    positive = min((*stride, *dilation), default=1) > 0
+    require(positive, f"strides and dilations must be at least 1, they are {list(stride)} and {list(dilation)}")
     require(all(type(d) is int for d in sizes), f"windows cannot slide over dimensions of symbolic size: {list(sizes)}")
     counts = []
     for i, (size, k, s, d) in enumerate(zip(sizes, kernel, stride, dilation, strict=True)):

@@ -351,3 +351,11 @@ def test_a_repeated_argument_that_is_a_result_is_the_callers_own():
     found[0, 0] = 7
     np.testing.assert_array_equal(found, [[7, 1, 2], [0, 1, 2]])
     np.testing.assert_array_equal(r, [0, 1, 2])
+
+
+def test_no_new_dimension_of_a_scalar_is_an_array_without_dimensions():
+    module = parse_module("func @f(%x: f32[]) -> (f32[]) { %y: f32[] = expand_dims %x {axes=[]} ; return %y }")
+    (result,) = NumpyBackend().compile(module)(np.array(3.0, np.float32))
+    assert isinstance(result, np.ndarray)
+    assert result.shape == ()
+    assert result == 3

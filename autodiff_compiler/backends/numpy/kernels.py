@@ -205,6 +205,8 @@ def _index(parts: list[ast.expr]) -> ast.expr:
     """The parts without the whole dimensions at the end."""
     while len(parts) > 1 and isinstance(last := parts[-1], ast.Slice) and not (last.lower or last.upper or last.step):
         parts.pop()
+    if not parts:
+        return ast.Constant(...)  # an index of () makes a scalar of an array without dimensions
     return ExtSlice(dims=parts) if len(parts) > 1 else parts[0]  # type: ignore[call-arg]
 
 
