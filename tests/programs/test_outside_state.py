@@ -353,6 +353,18 @@ def test_a_gradient_by_what_an_attribute_is_bound_to():
     assert_close(ms.grad(loss)(ms.Tensor(x)), ms.Tensor(9 * x**2), "gradient", 1e-12)
 
 
+def test_what_changes_in_a_vectorised_function_is_pointed_at():
+    """Also where the vectorised function is compiled itself, so that no line of the program says `vmap`."""
+    H = []
+    f = define("def f(x):\n    y = x * 2.0\n    H.append(y)\n    return y\n", H=H)
+    for compiled in (ms.jit(ms.vmap(f)), ms.jit(lambda x: ms.vmap(f)(x))):
+        with pytest.raises(ms.SideEffectError, match="AC1601") as caught:
+            compiled(ms.Tensor(X))
+        loc, note = caught.value.spans[0]
+        assert (loc.line, loc.function, note) == (3, "f", "changed here")
+        assert "H.append(y)" in str(caught.value)
+
+
 def test_a_list_from_outside_within_another_is_refused_with_what_to_write():
     o = types.SimpleNamespace(h=[[1]])
     f = define("def f(x):\n    o.h = [[x]] + o.h\n    return x\n", o=o)
