@@ -443,7 +443,7 @@ def vander(x, n=None):
     require(count >= 0, f"a matrix has no {count} columns")
     if count == 0:
         return call.zeros((x.shape[0], 0), x.dtype)
-    powers = [call.ones_like(x)]  # products: pow(0, 0) has no derivative
-    while len(powers) < count:
-        powers.append(x if len(powers) == 1 else powers[-1] * x)
-    return call.stack(powers[::-1], 1)
+    column = call.expand_dims(x, 1)
+    factors = [call.ones_like(column), call.broadcast_to(column, (x.shape[0], count - 1))]
+    powers = call.cumprod(call.concat(factors, 1), 1)  # products: pow(0, 0) has no derivative
+    return call.flip(cast(powers, x.dtype), 1)
