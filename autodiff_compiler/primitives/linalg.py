@@ -13,6 +13,7 @@ from .family import (
     broadcast_shapes,
     broadcast_to,
     cast,
+    is_tensor,
     normal_axis,
     number_binary,
     promoted_dtype,
@@ -27,6 +28,8 @@ from .shape import matrix_transpose, permuted
 
 # ------------------------------------------------------------------------------------------------ matmul
 def _matmul(a, b):
+    if is_tensor(a) and is_tensor(b) and a.dtype is b.dtype and a.ndim == b.ndim == 2:
+        return F.matmul(a, b)  # there is nothing to convert, and to find that out takes longer than a small product
     a, b = promoted_dtype(a, b)
     require(a.ndim > 0 and b.ndim > 0, "matmul needs at least one dimension on both sides: multiply by a scalar with *")
     _require_inner(a, b)
