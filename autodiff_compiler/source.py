@@ -17,6 +17,7 @@ from . import escape
 __all__ = [
     "IMPORTED",
     "Loc",
+    "calling_expression",
     "calling_place",
     "excerpt",
     "in_library",
@@ -128,12 +129,23 @@ class Loc(NamedTuple):
 
 def calling_place() -> Loc | None:
     """The user's line that is running now: the innermost one outside of this package and Python's library."""
-    frame: FrameType | None = sys._getframe(1)
+    frame = _calling_frame()
+    return frame and Loc(frame.f_code.co_filename, frame.f_lineno, function=frame.f_code.co_qualname)
+
+
+def calling_expression() -> Loc | None:
+    """The user's expression that is running now, in that line."""
+    frame = _calling_frame()
+    return frame and place_of_frame(frame)
+
+
+def _calling_frame() -> FrameType | None:
+    frame: FrameType | None = sys._getframe(2)
     while frame is not None and not is_users(frame.f_code.co_filename):
         frame = frame.f_back
     if frame is None or frame.f_code.co_filename.startswith("<frozen "):  # what runs a module, not the user's
         return None
-    return Loc(frame.f_code.co_filename, frame.f_lineno, function=frame.f_code.co_qualname)
+    return frame
 
 
 _looked_at: Loc | None = None

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from argparse import Namespace
 from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from .. import command_line
 from .command import Argument, Command, Result, Usage
 from .values import ARGS, RANDOM, random_values
+
+if TYPE_CHECKING:
+    from ..ir.types import Type
 
 __all__ = ["COMMAND"]
 
@@ -34,7 +38,7 @@ def _run(options: Namespace) -> Result:
     from .saved import read_program
 
     program = read_program(options.program)
-    text = " ".join(repr(type) for _, type in program.inputs) if options.args is None else options.args
+    text = _types(options.program, [type for _, type in program.inputs]) if options.args is None else options.args
     given = random_values(text, options.seed, options.range)
     try:
         program.arguments(*given)
@@ -53,6 +57,25 @@ def _run(options: Namespace) -> Result:
         for i, (x, purpose) in enumerate(zip(arrays, said, strict=True))
     ]
     return Result("\n".join(shown), {"file": options.program, "results": data})
+
+
+def _types(path: str, types: Sequence[Type]) -> str:
+    """The types of a program's arguments, as `--args` reads them; Usage if they leave sizes or lengths open."""
+    written, fixed = [" ".join([repr(t) for t in found]) for found in (types, list(map(_fixed, types)))]
+    if written != fixed:
+        raise Usage(f'{path} takes {written}: choose what that leaves open, such as --args "{fixed}"')
+    return written
+
+
+def _fixed(type: Type) -> Any:
+    """A type with 2 for what it leaves open."""
+    from ..ir.types import Seq, TensorType, tensor
+
+    if isinstance(type, Seq):
+        return [_fixed(type.elem)] * 2
+    if isinstance(type, TensorType):
+        return tensor(type.dtype, tuple([n if isinstance(n, int) else 2 for n in type.shape]))
+    return type
 
 
 COMMAND = Command(

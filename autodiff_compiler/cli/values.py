@@ -183,6 +183,8 @@ def _tensor(node: ast.Subscript, fill: Callable[[tuple[int, ...], DType], Any]) 
     if dtype is None:
         hint = advice(name, [*BY_SHORT, *_BY_NAME], f"dtypes are {', '.join(BY_SHORT)}")
         raise _Refused(f"{name!r} in --args is no dtype{hint}")
+    if any(isinstance(part, ast.Name) for part in ast.walk(node.slice)):
+        raise _Refused(f"{ast.unparse(node)} in --args has a size with a name: choose a number")
     sizes = ast.literal_eval(node.slice)
     shape = sizes if isinstance(sizes, tuple) else (sizes,)
     if not all(type(n) is int and n >= 0 for n in shape):

@@ -11,7 +11,7 @@ import numpy as np
 
 from ..dtypes import DType
 from ..errors import UnsupportedCallError
-from ..frontend.joins import NUMBER_DTYPE
+from ..frontend.joins import number_given
 from ..frontend.lower import NumberArgument, TensorArgument
 from ..frontend.outside import class_attribute, type_of
 from ..frontend.values import rebuild
@@ -205,7 +205,7 @@ def _add_mutable(x: Any, key: list[Any], leaves: list[Tensor]) -> None:
     kind = kind_of(x)
     if kind in (bool, int, float):
         key += (Mutable, kind)
-        leaves.append(_number(x, kind))
+        leaves.append(number_given(x, kind))
     elif isinstance(x, tuple | list):
         key += (Mutable, kind, len(x))
         for item in x:
@@ -226,13 +226,6 @@ def _add_mutable(x: Any, key: list[Any], leaves: list[Tensor]) -> None:
         _add_held(x, names, key)
     else:
         _add(x, key, leaves)
-
-
-def _number(x: Any, kind: type) -> Tensor:
-    try:
-        return wrap(np.asarray(x, NUMBER_DTYPE[kind].numpy))
-    except OverflowError:
-        raise OverflowError(f"{x} does not fit into 64 bits, the size of an int known only at run time") from None
 
 
 def _is_value(kind: type) -> bool:

@@ -18,12 +18,13 @@ import numpy as np
 from ..dtypes import from_numpy
 from ..errors import ShapeError, UnsupportedCallError
 from ..ir.core import Attrs
-from ..ir.primitive import Context, F, Needs, Primitive, kernel_of, set_eager
+from ..ir.primitive import Context, F, Needs, Primitive, kernel_of, set_eager, trace
 from ..ir.types import TensorType, tensor
 from ..no_memory import is_refusal, made, no_memory_for
 from ..primitives.family import broadcast_shapes
 from ..runtime.storage import SHARED, holders
 from ..runtime.tensor import Array, Tensor, wrap
+from ..source import calling_expression
 from .tape import Applied, place, quietly, reentered, thread
 
 __all__ = ["CONVERSIONS", "FAST_KERNELS", "Plan", "check_types", "fill_numbers", "plan_of", "run"]
@@ -183,10 +184,11 @@ def _too_large(plan: Plan, arrays: list[Array], attrs: Attrs, error: Exception) 
         whole = broadcast_shapes([a.shape for a in arrays])
         types = [tensor(t.dtype, whole) for t in types]
     asked = getattr(error, "shape", None)
+    loc = calling_expression() if trace.builder is None else None
     for t in plan.defn.infer_types(tuple(types), attrs):
         if isinstance(t, TensorType) and (asked is None or math.prod(asked) == math.prod(t.shape)):  # type: ignore[arg-type]
-            return no_memory_for(t.dtype.numpy, t.shape)
-    return error if asked is None else no_memory_for(getattr(error, "dtype", None), asked)
+            return no_memory_for(t.dtype.numpy, t.shape, loc)
+    return error if asked is None else no_memory_for(getattr(error, "dtype", None), asked, loc)
 
 
 # ------------------------------------------------------------------------------------------------ without a kernel

@@ -151,7 +151,10 @@ class Node:
 
 
 class Source(Node):
-    """A variable of one tape: identity, except for the tape whose `bit` it is, whose cotangents end here."""
+    """A variable of one tape: identity, except for the tape whose `bit` it is, whose cotangents end here.
+
+    One of bools lies on no tape: nothing that is computed from it has a derivative by it.
+    """
 
     __slots__ = ("bit", "whole")
 
@@ -162,7 +165,8 @@ class Source(Node):
         if parent is not None and not parent.mask & active:
             parent = None
         self.bit, self.arrays, self.parents = bit, (array,), (parent,)
-        self.mask = bit * PAIR if array.dtype.kind in "biu" else bit
+        kind = array.dtype.kind
+        self.mask = 0 if kind == "b" else bit * PAIR if kind in "iu" else bit
         if parent is not None:
             self.mask |= parent.mask & active
         self.order = next_order()

@@ -11,7 +11,7 @@ from __future__ import annotations
 import enum
 import sys
 import types
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import replace
 from itertools import filterfalse
 from typing import Any
@@ -20,6 +20,7 @@ from ..dtypes import DType
 from ..errors import CompileError, SideEffectError
 from ..runtime.parameter import Parameter
 from ..runtime.precision import viewed
+from ..runtime.tensor import Tensor
 from .guards import is_changeable
 from .inputs import Again
 from .lowering import Lowering
@@ -38,6 +39,7 @@ from .values import (
     describe,
     flatten,
     parts,
+    rebuild,
     record_fields,
 )
 
@@ -195,6 +197,7 @@ def delete(lw: Lowering, owner: Any, name: str) -> None:
 def write(lw: Lowering, owner: Any, name: str, value: Any) -> None:
     """``owner.name = value`` for an attribute that is no Parameter."""
     if lw.outside.changed.of_outside(value) is None:
+        value = _captured(lw, value)
         _check_value(owner, name, value)
     slot = slot_of(lw, owner, name)
     lw.touch(slot)
@@ -208,12 +211,13 @@ def _check_value(owner: Any, name: str, value: Any) -> None:
 
 
 def _not_given(what: str, value: Any) -> SideEffectError:
-    parameter = type(value) in (StateVar, TensorVar)
-    return SideEffectError(
-        f"{what} cannot be given a {'Parameter' if parameter else describe(value)} in compiled code",
-        code="AC1606",
-        hint="give it a copy: `w.copy()`" if parameter else f"it may hold {_ALLOWED}",
-    )
+    if type(value) in (StateVar, TensorVar):
+        found, hint = "Parameter", "give it a copy: `w.copy()`"
+    elif type(value) in (list, dict):
+        found, hint = f"{describe(value)} that came from outside", "give it a copy: `held.copy()`"
+    else:
+        found, hint = describe(value), f"it may hold {_ALLOWED}"
+    return SideEffectError(f"{what} cannot be given a {found} in compiled code", code="AC1606", hint=hint)
 
 
 def _not_kept(value: Any) -> Iterator[Any]:
@@ -232,8 +236,36 @@ def check_elements(lw: Lowering, container: Any) -> None:
     known = {id(x) for x in elements_of(opened.entry)}
     for x in elements_of(held_in(container)):
         if id(x) not in known and lw.outside.changed.of_outside(x) is None:
-            for bad in filterfalse(_is_object, _not_kept(x)):
+            for bad in filterfalse(_is_object, _not_kept(_captured(lw, x))):
                 raise _not_given(opened.what, bad)
+    if not isinstance(container, set):
+        _capture_in(lw, container, known)
+
+
+def _captured(lw: Lowering, value: Any) -> Any:
+    """The value with Tensors of compiled code for those that a container from outside held: `o.h + (x,)` has both."""
+    for x in [*parts(value)]:
+        if isinstance(x, LocalList | LocalDict):
+            _capture_in(lw, x)
+    return _captured_leaf(lw, value)
+
+
+def _capture_in(lw: Lowering, container: Any, known: Collection[int] = ()) -> None:
+    """The same for what a container holds beside `known`, ids of objects."""
+    held = held_in(container)
+    put = dict.__setitem__ if isinstance(held, dict) else list.__setitem__
+    for key, x in held.items() if isinstance(held, dict) else enumerate(held):
+        if id(x) not in known:
+            put(container, key, _captured_leaf(lw, x))
+
+
+def _captured_leaf(lw: Lowering, x: Any) -> Any:
+    if isinstance(x, Tensor):
+        return lw.outside.captured(x)
+    if not isinstance(x, tuple):
+        return x
+    items = [_captured_leaf(lw, v) for v in x]
+    return x if all(a is b for a, b in zip(x, items, strict=True)) else rebuild(x, items)
 
 
 def _is_object(x: Any) -> bool:

@@ -43,9 +43,10 @@ def vectorised(lw: Lowering, fn: Any, args: tuple[Any, ...], flags: Sequence[boo
             result = call(lw, fn, list(given), {})
         if region.saved:
             lw.restore(region)
+            places = ((region.first_change, "changed here"), (loc, "vectorised here"))
             raise SideEffectError(
                 "a function that is vectorised changes an object made outside of it",
-                loc=loc,
+                spans=[(place, note) for place, note in places if place is not None],
                 hint="return the value, which is stacked",
             )
         outs = [lw.unwrap(_tensor(x)) for x in _leaves(result)]

@@ -17,7 +17,7 @@ from ..runtime.tensor import NO_LENGTH
 from . import comparison, operators
 from .arithmetic import number_divmod
 from .calls import call, intrinsic, to_number
-from .comparison import truth
+from .comparison import is_less, truth
 from .control import branch, iterate_live, iterate_static
 from .iteration import Forced, RangeOf, iteration_of
 from .joins import NUMBER_DTYPE, kind_of_number, lifted_number
@@ -68,14 +68,26 @@ def _range(lw: Lowering, *given: Any) -> Any:
     return RangeOf(0, fixed[0]) if len(fixed) == 1 else RangeOf(*fixed)
 
 
+class _Key:
+    """What `sorted` compares where a part of the keys is known only at run time: pairs of a name and a Tensor."""
+
+    __slots__ = ("lw", "value")
+
+    def __init__(self, lw: Lowering, value: Any) -> None:
+        self.lw, self.value = lw, value
+
+    def __lt__(self, other: _Key) -> bool:
+        return is_less(self.lw, self.value, other.value)
+
+
 @intrinsic(sorted)
 def _sorted(lw: Lowering, x: Any, *, key: Any = None, reverse: Any = False) -> Any:
     operators.require_static(reverse, "`reverse` of sorted()")
     items = list(x) if isinstance(x, set | frozenset) else list(iterate_static(lw, x))
     keys = items if key is None else [call(lw, key, [i], {}) for i in items]
-    if not is_static(keys):
-        raise StaticValueError("sorting needs keys known at compile time", hint="for Tensors use ops.sort")
     operators.check_seen(keys, "sorting")
+    if not is_static(keys):
+        keys = [_Key(lw, key) for key in keys]
     order = sorted(range(len(items)), key=lambda i: keys[i], reverse=reverse)
     return LocalList(items[i] for i in order)
 

@@ -32,7 +32,7 @@ from .operators import (
 )
 from .values import ArrayVar, LocalObject, StateVar, TensorVar, Weak, class_of, describe, elements, flatten, is_static
 
-__all__ = ["both", "compare", "either", "negate", "truth"]
+__all__ = ["both", "compare", "either", "is_less", "negate", "truth"]
 
 _COMPARE = {
     "Eq": operator.eq,
@@ -135,9 +135,7 @@ def _ask(lw: Lowering, x: Any, op: str, y: Any) -> Any:
 def _compare_containers(lw: Lowering, op: str, a: Any, b: Any) -> Any:
     xs, ys = elements(a), elements(b)
     if op not in ("Eq", "NotEq"):
-        raise UnsupportedSyntaxError(
-            f"{describe(a)} and {describe(b)} cannot be ordered in compiled code", code="AC1103"
-        )
+        return _order(lw, op, a, b)
     same = xs is not None and ys is not None and len(xs) == len(ys)
     same = same and all(isinstance(a, c) == isinstance(b, c) for c in (tuple, dict))
     if same and isinstance(a, dict):
@@ -150,6 +148,34 @@ def _compare_containers(lw: Lowering, op: str, a: Any, b: Any) -> Any:
                 break
             result = both(lw, result, _is_or_equals(lw, y, x))
     return result if op == "Eq" else negate(result)
+
+
+def _order(lw: Lowering, op: str, a: Any, b: Any) -> Any:
+    """Two tuples or lists are ordered as the first elements that differ: which those are must be known here."""
+    if not any(isinstance(a, c) and isinstance(b, c) for c in (tuple, list)):
+        if is_static(a) and is_static(b):
+            return _COMPARE[op](a, b)
+        raise UnsupportedSyntaxError(
+            f"{describe(a)} and {describe(b)} cannot be ordered in compiled code", code="AC1103"
+        )
+    for x, y in zip(a, b, strict=False):
+        same = _is_or_equals(lw, y, x)
+        if same is False:
+            return compare(lw, op, x, y)
+        if same is not True:
+            raise StaticValueError(
+                f"which elements decide the order of a {describe(a)} and a {describe(b)} is known only at run time",
+                hint="order them by their keys: `sorted(pairs, key=lambda pair: pair[0])`",
+            )
+    return _COMPARE[op](len(a), len(b))
+
+
+def is_less(lw: Lowering, a: Any, b: Any) -> bool:
+    """Whether ``a < b``, which must be known while compiling."""
+    found = truth(lw, compare(lw, "Lt", a, b))
+    if not isinstance(found, bool):
+        raise StaticValueError("sorting needs keys known at compile time", hint="for Tensors use ops.sort")
+    return found
 
 
 def _identity(positive: bool, a: Any, b: Any) -> bool:

@@ -93,7 +93,7 @@ def _pairs(lw: Lowering, x: Any) -> Any:
 
 
 def _of_sequence(lw: Lowering, owner: Any, name: str, args: list[Any], kwargs: dict[str, Any]) -> Any:
-    if name in _COMPARING and not is_static(owner) and not (name == "sort" and "key" in kwargs):
+    if name in _COMPARING and name != "sort" and not is_static(owner):
         raise StaticValueError(f"'{name}' compares elements that are known only at run time")
     if name in _COMPARING:
         check_seen((owner, args), f"'{name}'")

@@ -15,6 +15,7 @@ from .comparison import truth
 from .conditions import condition_of, kept, truth_at
 from .control import branch, iterate_live, iterate_static
 from .decisions import note_branch
+from .fence import complex_literal
 from .lowering import Lowering, expression
 from .scope import Frame, turn
 from .statements import make_closure, store
@@ -126,13 +127,18 @@ def _unary(lw: Lowering, node: Any) -> Any:
 
 @expression("Compare")
 def _compare(lw: Lowering, node: Any) -> Any:
-    left = lw.expr(node.left)
-    return _chain(lw, node, left, 0)
+    return _chain(lw, node, _compared(lw, node.left), 0)
+
+
+def _compared(lw: Lowering, node: Any) -> Any:
+    """An operand of a comparison."""
+    number = complex_literal(node)
+    return lw.expr(node) if number is None else number
 
 
 def _chain(lw: Lowering, node: Any, left: Any, i: int) -> Any:
     """Comparison number i of ``a < b < c`` and the rest, which is evaluated only if it holds."""
-    right = lw.expr(node.comparators[i])
+    right = _compared(lw, node.comparators[i])
     lw.place(node)
     try:
         result = comparison.compare(lw, type(node.ops[i]).__name__, left, right)

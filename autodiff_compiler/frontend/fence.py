@@ -15,7 +15,7 @@ from ..errors import CompileError, SideEffectError, UnsupportedSyntaxError
 from ..source import Loc
 from .source_tree import SourceTree
 
-__all__ = ["check", "decorated", "missing", "pausing", "reject"]
+__all__ = ["check", "complex_literal", "decorated", "missing", "pausing", "reject"]
 
 _SCOPES = (gast.FunctionDef, gast.AsyncFunctionDef, gast.Lambda)
 
@@ -40,7 +40,30 @@ def _all_errors(node: Any, tree: SourceTree) -> Iterator[CompileError]:
     if isinstance(node, _SCOPES) and node is not tree.node:
         tree = tree.inner(node)
     for child in gast.iter_child_nodes(node):
-        yield from _all_errors(child, tree)
+        if not (isinstance(node, gast.Compare) and complex_literal(child) is not None):
+            yield from _all_errors(child, tree)
+
+
+def complex_literal(node: Any) -> complex | None:
+    """The number that ``2j``, ``-2j`` or ``1 + 2j`` is; None for what else is written, other numbers too.
+
+    It may be compared: what is no number here is equal to no Tensor.
+    """
+    found = _literal(node)
+    return found if isinstance(found, complex) else None
+
+
+def _literal(node: Any) -> Any:
+    if isinstance(node, gast.Constant):
+        return node.value if type(node.value) in (int, float, complex) else None
+    if isinstance(node, gast.UnaryOp) and isinstance(node.op, gast.USub):
+        found = _literal(node.operand)
+        return None if found is None else -found
+    if isinstance(node, gast.BinOp) and isinstance(node.op, gast.Add | gast.Sub):
+        left, right = _literal(node.left), complex_literal(node.right)
+        if left is not None and right is not None:
+            return left + right if isinstance(node.op, gast.Add) else left - right
+    return None
 
 
 def missing(node: Any, tree: SourceTree) -> CompileError:

@@ -20,6 +20,7 @@ from ..ir.core import Op, Value
 from ..ir.primitive import F
 from ..ir.types import TensorType, tensor
 from ..runtime.records import is_named_tuple
+from ..runtime.tensor import Tensor, wrap
 from ..source import Loc
 from .growing import GrowingList
 from .ties import Ties
@@ -45,7 +46,7 @@ from .values import (
     snapshot_of,
 )
 
-__all__ = ["NUMBER_DTYPE", "Join", "Slot", "fill", "joined_number", "lifted_number", "same_static"]
+__all__ = ["NUMBER_DTYPE", "Join", "Slot", "fill", "joined_number", "lifted_number", "number_given", "same_static"]
 
 NUMBER_DTYPE: dict[type, DType] = {bool: bool_, int: int64, float: float64}
 
@@ -134,8 +135,21 @@ def lifted_number(x: Any, kind: type, builder: Builder) -> Value:
         with builder:
             return x.value if x.value.dtype is dtype else F.cast(x.value, dtype=dtype)
     if kind is int and not -(2**63) <= int(x) < 2**63:
-        raise OverflowError(f"{x} does not fit into 64 bits, the size of an int known only at run time")
+        raise _too_great(x)
     return builder.const(kind(x), tensor(dtype, ()))
+
+
+def number_given(x: Any, kind: type, what: str = "") -> Tensor:
+    """A Python number as what a program is given for it; `what`: where it comes from, if it is no argument."""
+    try:
+        return wrap(np.asarray(x, NUMBER_DTYPE[kind].numpy))
+    except OverflowError:
+        raise _too_great(x, what) from None
+
+
+def _too_great(x: Any, what: str = "") -> OverflowError:
+    from_where = f": it is {what}, which compiled code changes" if what else ""
+    return OverflowError(f"{x} does not fit into 64 bits, the size of an int known only at run time{from_where}")
 
 
 #: Objects by their ids, with what they held.

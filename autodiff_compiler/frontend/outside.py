@@ -12,15 +12,13 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
 from ..errors import SideEffectError
 from ..ir.core import Module, StateInfo
 from ..ir.primitive import trace
 from ..ir.types import TensorType, tensor
 from ..runtime.mutable import Mutable, kind_of
 from ..runtime.parameter import Parameter
-from ..runtime.tensor import Tensor, wrap
+from ..runtime.tensor import Tensor
 from ..source import Loc
 from .guards import (
     AnyGuard,
@@ -36,7 +34,7 @@ from .guards import (
     type_of,
 )
 from .inputs import NOTHING_KNOWN, Foreknown
-from .joins import NUMBER_DTYPE
+from .joins import NUMBER_DTYPE, number_given
 from .outside_containers import OutsideContainers
 from .values import StateVar, TensorVar, parts
 
@@ -296,7 +294,7 @@ class Outside:
         self.guard((*key, "type"), f"type of {what}", lambda: kind_of(fetch()), kind, watched)
         dtype = NUMBER_DTYPE[kind]
         type_ = tensor(dtype, ())
-        self.captures.append(Capture(what, lambda: wrap(np.asarray(fetch(), dtype.numpy)), type_))
+        self.captures.append(Capture(what, lambda: number_given(fetch(), kind, what), type_))
         return self._add_argument(type_, what.rpartition(".")[2], None, kind)
 
     def _mutable(self, value: Any, key: tuple[Any, ...], what: str, fetch: Callable[[], Any]) -> Any:

@@ -46,7 +46,9 @@ import numpy as np
 
 from ..blas import SINGLE, products
 from ..dtypes import DType, dtype_of, from_numpy
+from ..errors import TooLittleMemoryError
 from ..no_memory import refused
+from ..source import calling_expression
 from .core import Attrs, Unknown, Value
 from .types import Dim, Type, tensor
 
@@ -505,9 +507,11 @@ def _distinct(function: Callable[..., Any]) -> Callable[..., Any]:
         try:
             out = function(*args, **kwargs)
         except (MemoryError, ValueError) as error:
-            told = refused(error)
+            told = error if isinstance(error, TooLittleMemoryError) else refused(error)
             if told is None:
                 raise
+            if trace.builder is None:  # else the place in the compiled function is known better later
+                told.at(calling_expression())
             raise told from None
         return _alias(out) if args and out is args[0] and _alias is not None and out.__class__ is not Value else out
 

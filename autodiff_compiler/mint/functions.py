@@ -7,6 +7,7 @@ from typing import Any
 
 from .. import ops
 from ..dtypes import float32, int64
+from ..ops.state import compiled_from_source
 
 __all__ = [
     "add", "addcdiv", "all", "allclose", "amax", "amin", "any", "argmin", "argsort", "bmm", "broadcast_to", "cat",
@@ -354,38 +355,45 @@ def zeros(*size: Any, dtype: Any = None) -> Any:
     return ops.zeros(_one_or_several(size), dtype or float32)
 
 
+@compiled_from_source
 def rand(*size: Any, generator: Any = None, dtype: Any = None) -> Any:
     """Numbers from 0 to less than 1."""
     return ops.zeros(_one_or_several(size), dtype or float32).uniform_(generator=generator)
 
 
+@compiled_from_source
 def randn(*size: Any, generator: Any = None, dtype: Any = None) -> Any:
     """Normally distributed numbers of mean 0 and deviation 1."""
     return ops.zeros(_one_or_several(size), dtype or float32).normal_(generator=generator)
 
 
+@compiled_from_source
 def rand_like(input: Any, *, dtype: Any = None) -> Any:
     """`rand` of the shape of a Tensor, and of its dtype if none is said."""
     return ops.rand_like(input, dtype=dtype)
 
 
+@compiled_from_source
 def randn_like(input: Any, *, dtype: Any = None) -> Any:
     """`randn` of the shape of a Tensor, and of its dtype if none is said."""
     return ops.randn_like(input, dtype=dtype)
 
 
+@compiled_from_source
 def randint(*args: Any, generator: Any = None, dtype: Any = None) -> Any:
     """Whole numbers from `low` (0 if left out) to less than `high`: ``randint(low, high, size)``; int64."""
     low, high, size = args if len(args) == 3 else (0, *args)
     return ops.zeros(size, dtype or int64).random_(low, high, generator=generator)
 
 
+@compiled_from_source
 def randint_like(input: Any, *args: Any, dtype: Any = None) -> Any:
     """`randint` of the shape of a Tensor, and of its dtype if none is said: ``randint_like(input, low, high)``."""
     low, high = args if len(args) == 2 else (0, *args)
     return ops.randint_like(input, low, high, dtype=dtype or input.dtype)
 
 
+@compiled_from_source
 def randperm(n: int, *, dtype: Any = int64) -> Any:
     """The numbers from 0 to less than n in an order that is drawn."""
     return ops.cast(ops.randperm(n), dtype)

@@ -6,13 +6,15 @@ values.  Axes, shapes and dtypes must be Python values; a Tensor there is a Stat
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Sequence
 from typing import Any
 
 from ..dtypes import dtype_of
 from ..errors import ShapeError, UnsupportedCallError
-from ..ir.primitive import METHODS, F, call
+from ..ir.primitive import METHODS, F, call, trace
 from ..primitives.family import all_if_none, as_tensor, normal_axis, promoted_dtype, require
+from ..runtime.tensor import Tensor
 from ..runtime.trees import parts, with_parts
 
 # fmt: off
@@ -54,7 +56,7 @@ def _binary(name: str, operand: str = "input") -> _Function:
 
     They are called `input` and `other`, or `x` and `y`.
     """
-    public = getattr(call, name)
+    public, sign = getattr(call, name), _SIGNS.get(name)
 
     def of_input(input: Any, other: Any) -> Any:
         return public(input, other)
@@ -62,7 +64,21 @@ def _binary(name: str, operand: str = "input") -> _Function:
     def of_x(x: Any, y: Any) -> Any:
         return public(x, y)
 
-    return _named({"input": of_input, "x": of_x}[operand], name)
+    def of_tensors(input: Any, other: Any) -> Any:
+        if trace.builder is None and isinstance(input, Tensor) and isinstance(other, Tensor):
+            return sign(input, other)  # type: ignore[misc]  # the same, by a shorter way
+        return public(input, other)
+
+    return _named({"input": of_input if sign is None else of_tensors, "x": of_x}[operand], name)
+
+
+#: The operators of Tensors that call NumPy at once.
+_SIGNS: dict[str, _Function] = {
+    "add": operator.add,
+    "matmul": operator.matmul,
+    "mul": operator.mul,
+    "sub": operator.sub,
+}
 
 
 def _named(function: _Function, name: str) -> _Function:

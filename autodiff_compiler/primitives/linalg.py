@@ -13,6 +13,7 @@ from .family import (
     broadcast_shapes,
     broadcast_to,
     cast,
+    is_tensor,
     normal_axis,
     number_binary,
     promoted_dtype,
@@ -27,6 +28,8 @@ from .shape import matrix_transpose, permuted
 
 # ------------------------------------------------------------------------------------------------ matmul
 def _matmul(a, b):
+    if is_tensor(a) and is_tensor(b) and a.dtype is b.dtype and a.ndim == b.ndim == 2:
+        return F.matmul(a, b)  # there is nothing to convert, and to find that out takes longer than a small product
     a, b = promoted_dtype(a, b)
     require(a.ndim > 0 and b.ndim > 0, "matmul needs at least one dimension on both sides: multiply by a scalar with *")
     _require_inner(a, b)
@@ -443,7 +446,7 @@ def vander(x, n=None):
     require(count >= 0, f"a matrix has no {count} columns")
     if count == 0:
         return call.zeros((x.shape[0], 0), x.dtype)
-    powers = [call.ones_like(x)]  # products: pow(0, 0) has no derivative
-    while len(powers) < count:
-        powers.append(x if len(powers) == 1 else powers[-1] * x)
-    return call.stack(powers[::-1], 1)
+    column = call.expand_dims(x, 1)
+    factors = [call.ones_like(column), call.broadcast_to(column, (x.shape[0], count - 1))]
+    powers = call.cumprod(call.concat(factors, 1), 1)  # products: pow(0, 0) has no derivative
+    return call.flip(cast(powers, x.dtype), 1)

@@ -128,3 +128,57 @@ def test_random_numbers_have_their_range_and_repeat() -> None:
     g = ms.Generator()
     first = mint.randn(3, generator=g.manual_seed(7)).tolist()
     assert mint.randn(3, generator=g.manual_seed(7)).tolist() == first != mint.randn(3, generator=g).tolist()
+
+
+# ------------------------------------------------------------------------------------------------ drawing, state
+SIZE = 3
+DRAWN = {
+    "rand": lambda x: mint.rand(2, 3),
+    "rand of a dtype": lambda x: mint.rand((2, 3), dtype=ms.float64),
+    "rand_like": lambda x: mint.rand_like(x),
+    "randn": lambda x: mint.randn(SIZE, SIZE) + x[0],
+    "randn_like": lambda x: mint.randn_like(x),
+    "randint": lambda x: mint.randint(9, (4,)),
+    "randint from": lambda x: mint.randint(3, 9, (4,)),
+    "randint_like": lambda x: mint.randint_like(x, 9),
+    "randperm": lambda x: mint.randperm(12),
+    "dropout": lambda x: mint.nn.functional.dropout(x),
+}
+
+
+@pytest.mark.parametrize("name", DRAWN)
+def test_compiled_code_draws_what_eager_code_draws(name):
+    """The same seed gives the same numbers, and others at the next call."""
+    x, drawn = Tensor(np.ones(30, np.float32)), []
+    for f in (DRAWN[name], ms.jit(DRAWN[name])):
+        ms.set_seed(5)
+        drawn.append([f(x), f(x)])
+    eager, compiled = drawn
+    for a, b in zip(eager, compiled, strict=True):
+        assert a.dtype == b.dtype
+        assert a.tolist() == b.tolist()
+    assert compiled[0].tolist() != compiled[1].tolist()
+
+
+def test_randn_in_compiled_code_draws_from_a_generator():
+    first, second = ms.Generator(), ms.Generator()
+    compiled = ms.jit(lambda: mint.randn(5, generator=first))
+    for generator in (first, second):
+        generator.manual_seed(3)
+    assert [compiled().tolist() for _ in range(2)] == [mint.randn(5, generator=second).tolist() for _ in range(2)]
+
+
+def test_batch_norm_in_compiled_code_moves_the_running_values():
+    x = np.array([[1.0, 2.0], [3.0, 6.0], [5.0, 4.0]], np.float32)
+    mean, variance = (
+        ms.Parameter(v, name=n) for n, v in (("m", np.zeros(2, np.float32)), ("v", np.ones(2, np.float32)))
+    )
+
+    @ms.jit
+    def f(x):
+        return mint.nn.functional.batch_norm(x, mean, variance, training=True)
+
+    found = f(Tensor(x))
+    np.testing.assert_allclose(found.asnumpy(), (x - x.mean(0)) / np.sqrt(x.var(0) + 1e-5), rtol=1e-5)
+    np.testing.assert_allclose(mean.asnumpy(), 0.1 * x.mean(0), rtol=1e-6)
+    np.testing.assert_allclose(variance.asnumpy(), 0.9 + 0.1 * x.var(0, ddof=1), rtol=1e-6)

@@ -3,6 +3,8 @@
 Expected values are derivatives of polynomials, evaluated with Python's integers, and what MindSpore 2.10 gives.
 """
 
+import warnings
+
 import numpy as np
 import pytest
 from numpy.polynomial import Polynomial
@@ -256,6 +258,48 @@ def test_an_integer_beside_floats(run):
     assert (by_x.dtype, by_x.tolist(), by_w.dtype, by_w.tolist()) == (
         ms.int64, [2, 3, 4], ms.float32, [3.0, -2.0, 5.0],
     )  # fmt: skip
+
+
+BY_BOOLS = {
+    "a product": lambda b, x: (b * x).sum(),
+    "a cast": lambda b, x: (ops.cast(b, ms.float32) * x).sum(),
+    "a cast to an integer": lambda b, x: (ops.cast(b, ms.int32) * x).sum(),
+    "a sum": lambda b, x: b.sum() * x.sum(),
+    "a choice": lambda b, x: ops.where(b, x, 2.0).sum(),
+    "itself": lambda b, x: (b, x * 1.0),
+    "a derivative": lambda b, x: ms.grad(lambda b, x: (b * x * x).sum(), 1)(b, x).sum(),
+}
+
+
+@pytest.mark.parametrize("name", BY_BOOLS)
+def test_bools_are_no_variables(run, name):
+    """A bool takes no values between, so there is nothing to differentiate by; floats beside it are not concerned."""
+    f, b, x = BY_BOOLS[name], Tensor([True, False, True]), Tensor([2.0, 3.0, 5.0])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", GradientWarning)  # it comes once a place
+        same((run(ms.grad(f), b, x),), [[False] * 3], ms.bool_)
+    by_b, by_x = run(ms.grad(f, (0, 1)), b, x)
+    same((by_b,), [[False] * 3], ms.bool_)
+    expected = {"a sum": [2.0] * 3, "itself": [1.0] * 3, "a derivative": [2.0, 0.0, 2.0]}
+    assert by_x.tolist() == expected.get(name, [1.0, 0.0, 1.0])
+
+
+class Masked(nn.Cell):
+    def construct(self, x, b):
+        return x * b
+
+    def bprop(self, x, b, out, dout):
+        return dout * b, dout * x
+
+
+def test_a_users_rule_gives_bools_no_derivative(run):
+    cell, x, b = Masked(), Tensor([2.0, 3.0]), Tensor([True, False])
+    by_x, by_b = run(ms.grad(lambda x, b: cell(x, b).sum(), (0, 1)), x, b)
+    assert by_x.tolist() == [1.0, 0.0]
+    same((by_b,), [[False, False]], ms.bool_)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", GradientWarning)
+        same(run(lambda b: ms.vjp(lambda b: (b * 3.0).sum(), b)[1](Tensor(1.0)), b), [[False, False]], ms.bool_)
 
 
 def test_a_float_that_becomes_an_integer_has_no_derivative(run):

@@ -100,6 +100,20 @@ def test_what_there_is_no_memory_for(tmp_path, capsys, text):
     assert "[AC1904]: there is no memory for f32[999999,999999]: 3,999,992,000,004 bytes (3,725 GiB)" in said
 
 
+@pytest.mark.parametrize(
+    ("takes", "said"),
+    [("f32[B,3]", "f32[2,3]"), ("seq<f32[4]>", "[f32[4], f32[4]]")],
+    ids=["a named size", "a sequence"],
+)
+def test_what_the_types_of_a_program_leave_open_is_asked_for(tmp_path, capsys, takes, said):
+    path = tmp_path / "open.ir"
+    path.write_text(f"func @f(%x: {takes}) -> (f32[]) {{ %y: f32[] = const {{value=3.0}} ; return %y }}")
+    assert main(["run", str(path)]) == 2
+    assert f'{path} takes {takes}: choose what that leaves open, such as --args "{said}"' in capsys.readouterr().err
+    assert main(["run", str(path), "--args", said]) == 0
+    assert capsys.readouterr().out == "result 0: float32[]\n3.0\n"
+
+
 def test_a_script_runs_as_it_is(folder: Path) -> None:
     (folder / "below").mkdir()
     done = run("../train.py", "--epochs", "3", "-m", folder=folder / "below")

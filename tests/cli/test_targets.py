@@ -225,7 +225,7 @@ def test_arrays_from_files(tmp_path, monkeypatch):
         ("q9[2]", "'q9' in --args is no dtype; dtypes are "),
         ("flot32[2]", "'flot32' in --args is no dtype; did you mean float32"),
         ("f32[-1]", "sizes are whole numbers"),
-        ("f32[n]", "cannot read the argument 'f32[n]'"),
+        ("f32[n]", "f32[n] in --args has a size with a name: choose a number"),
         ("f32(2)", "cannot read the argument 'f32(2)'; write a type such as f32[2,3]"),
         ("print", "cannot read the argument 'print'"),
         ("__import__('os')", "cannot read the argument"),

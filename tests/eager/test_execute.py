@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import autodiff_compiler.dtypes as dt
+from autodiff_compiler import ops
 from autodiff_compiler.eager import differentiate
 from autodiff_compiler.eager.execute import plan_of
 from autodiff_compiler.eager.tape import thread
@@ -15,6 +16,7 @@ from autodiff_compiler.errors import CompileError, DTypeError, ShapeError, Unsup
 from autodiff_compiler.ir.primitive import METHODS, REGISTRY, F, call
 from autodiff_compiler.ir.types import tensor
 from autodiff_compiler.runtime import Parameter, Tensor
+from tests.counted import calls_in
 
 DTYPES = [d.numpy for d in dt.ALL]
 OPERATORS = [
@@ -262,3 +264,22 @@ def test_numpy_does_not_write_to_tensors_behind_their_back():
     assert array.tolist() == [2.0, 3.0]
     with pytest.raises(UnsupportedCallError):
         differentiate(lambda t: np.add(array, t, out=array), [t])
+
+
+@pytest.mark.parametrize("name", ["add", "sub", "mul", "matmul"])
+def test_functions_of_two_tensors_take_the_short_way_of_their_operators(name):
+    """Of small Tensors the way to NumPy is most of the time."""
+    a, b = Tensor([[1.0, 2.0], [3.0, 4.0]]), Parameter([[0.5, -1.0], [2.0, 1.0]], name="b")
+    function, sign = getattr(ops, name), getattr(operator, name)
+    assert function(a, b).tolist() == getattr(np, {"mul": "multiply", "sub": "subtract"}.get(name, name))(
+        a.numpy(), b.numpy()
+    ).tolist()  # fmt: skip
+    assert calls_in(lambda: function(a, b)) <= calls_in(lambda: sign(a, b)) + 5
+
+
+def test_products_of_matrices_are_not_prepared_where_nothing_is_to_be_done():
+    a, b = Tensor([[1.0, 2.0], [3.0, 4.0]]), Tensor([[1, 2], [3, 4]])
+    for _ in range(2):  # the first time the types are checked
+        same, mixed = calls_in(lambda: a.matmul(a)), calls_in(lambda: a.matmul(b))
+    assert same < mixed / 3
+    assert a.matmul(b).tolist() == (a.numpy() @ b.numpy()).tolist()

@@ -76,6 +76,20 @@ def test_vander(modes, derivatives):
     assert ops.vander(Tensor([2, 3])).dtype is ac.int64
 
 
+def test_vander_of_many_columns():
+    """One running product, not as many products written out."""
+    n, x = 2**12, np.array([0.0, 0.5, -0.25])
+    columns = lambda x: ops.vander(x, n)
+    assert len(str(ac.jit(columns).lower(Tensor(x)).ir("front")).splitlines()) < 30
+    second = ac.grad(lambda x: ac.grad(lambda x: columns(x).sum())(x).sum())
+    for run in (lambda f: f, ac.jit):
+        assert run(columns)(Tensor(x)).shape == (3, n)
+        np.testing.assert_array_equal(run(columns)(Tensor(x)).numpy(), np.vander(x, n))
+        # the sum of all powers is 1 / (1 - x), so nearly that of these
+        np.testing.assert_allclose(run(ac.grad(lambda x: columns(x).sum()))(Tensor(x)).numpy(), (1 - x) ** -2, 1e-12)
+        np.testing.assert_allclose(run(second)(Tensor(x)).numpy(), 2 * (1 - x) ** -3, 1e-12)
+
+
 def test_cond(modes, derivatives):
     a = np.array([[[3.0, 1.0], [0.5, -2.0]], [[1.0, 0.2], [0.3, 2.0]]])
     for p in (None, 2, -2, 1, -1, np.inf, -np.inf, "fro", "nuc"):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import collections
 import dataclasses
 import threading
+import types
 
 import numpy as np
 import pytest
@@ -290,6 +291,38 @@ def test_threads_count_together():
     for t in threads:
         t.join()
     assert D["n"] == 401
+
+
+@pytest.mark.parametrize("start", [2**63, -(2**63) - 1, 2**70])
+@pytest.mark.parametrize("text", ["D['n'] += 1", "L[0] += 1", "o.n += 1", "o.t = (o.t[0] + 1, 2)"])
+def test_a_counter_beyond_64_bits_is_an_error_that_names_it(text, start):
+    """Also after a program was compiled for smaller ones; nothing is written."""
+    D, L, o = {"n": start}, [start], types.SimpleNamespace(n=start, t=(start, 1))
+    compiled = ms.jit(define(f"def f(x):\n    {text}\n    return x * 2.0\n", D=D, L=L, o=o))
+    what = {"D": r"global D\['n'\]", "L": r"global L\[0\]"}.get(text[0], r"SimpleNamespace\.(n|t\[0\])")
+    for _ in range(2):
+        with pytest.raises(OverflowError, match=f"^{start} does not fit into 64 bits, .*: it is {what}, which"):
+            compiled(ms.Tensor(X))
+        assert (D, L, o.n, o.t) == ({"n": start}, [start], start, (start, 1))
+    D["n"] = L[0] = o.n = 5
+    o.t = (5, 1)
+    compiled(ms.Tensor(X))
+    D["n"] = L[0] = o.n = start
+    o.t = (start, 1)
+    with pytest.raises(OverflowError, match=f"^{start} does not fit into 64 bits"):
+        compiled(ms.Tensor(X))
+
+
+def test_what_changes_in_a_vectorised_function_is_pointed_at():
+    """Also where the vectorised function is compiled itself, so that no line of the program says `vmap`."""
+    H = []
+    f = define("def f(x):\n    y = x * 2.0\n    H.append(y)\n    return y\n", H=H)
+    for compiled in (ms.jit(ms.vmap(f)), ms.jit(lambda x: ms.vmap(f)(x))):
+        with pytest.raises(ms.SideEffectError, match="AC1601") as caught:
+            compiled(ms.Tensor(X))
+        loc, note = caught.value.spans[0]
+        assert (loc.line, loc.function, note) == (3, "f", "changed here")
+        assert "H.append(y)" in str(caught.value)
 
 
 # ---------------------------------------------------------------------------------------------------- derivatives

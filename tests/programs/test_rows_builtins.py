@@ -168,6 +168,21 @@ return (
     str(1.0), x
 )
 """,
+    "sorted by names": """
+d = {'b': x, 'c': x * 3, 'a': x + 1}
+pairs = [(2, x), (1, [x, x])]
+pairs.sort()
+return (
+    sorted(d.items()), sorted(d.items(), reverse=True), sorted([(1, 'b', x), (1, 'a', x * 2), (0, 'z', x)]),
+    sorted([[3, x], [2, x]]), sorted([(1, x), (1,)]), sorted([((2, 1), x), ((1, 2), x * 2)]), sorted([x]), pairs
+)
+""",
+    "ordered by names": """
+return (
+    min({'b': x, 'a': x * 2}.items()), max([(1, x), (3, x * 2), (2, x)]), (1, x) < (2, x), [3, x] >= [2, x * 2],
+    (1, x) <= (1, x), (1, x) < (1, x), (1,) < (1, x), (1, x, 2) < (1, x, 3), (0.5, x) > (True, x), x
+)
+""",
     "complexity": "return sum(i * v for i, v in enumerate(x)), max(enumerate([3, 5]), key=lambda p: p[1]), x",
     "functools": """
 import functools

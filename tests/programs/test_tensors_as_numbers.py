@@ -70,6 +70,26 @@ def test_a_tensor_beside_what_is_no_number(name):
                     call(X)
 
 
+LITERALS = {
+    "imaginary": lambda x: (x == 1j, x != 1j, 1j == x),
+    "negative": lambda x: (x == -1j, x != -1j, -1j == x),
+    "of two parts": lambda x: (x == 1 - 2j, x != -1.5 + 2j, 1 + 2j == x),
+}
+
+
+@pytest.mark.parametrize("name", LITERALS)
+def test_a_tensor_beside_a_complex_number_that_is_written_there(name):
+    equal = LITERALS[name]
+    assert equal(X) == ms.jit(equal)(X) == (False, True, False)
+    for call in (lambda x: x < 1j, ms.jit(lambda x: x < 1j)):
+        with pytest.raises(TypeError, match="not supported between instances of 'Tensor' and 'complex'"):
+            call(X)
+
+
+def test_complex_numbers_are_compared_as_in_python():
+    assert ms.jit(lambda x: (1j == 1j, 1 + 2j == 1j, 2j != 2, x))(X)[:3] == (True, False, True)
+
+
 def test_an_order_with_none_is_an_error_where_it_is_written(mode):
     """It was False in compiled code."""
 

@@ -175,6 +175,38 @@ def test_derivatives(backend):
     refused(lambda: ms.grad(f)(X), (n,))
 
 
+LARGE = (2**40, 2**30)
+EAGER = {
+    "made": lambda x: ops.zeros(LARGE),
+    "broadcast": lambda x: ops.broadcast_to(x, (2**60, 2)),
+    "added": lambda x: x.reshape((2, 1)) + ops.broadcast_to(x[:1], (2**60,)),
+    "drawn": lambda x: ops.randn(*LARGE),
+    "in a derivative": lambda x: ms.grad(lambda v: ops.broadcast_to(v, (2**60, 2)).sum())(x),
+}
+
+
+@pytest.mark.parametrize("name", EAGER)
+def test_errors_of_eager_code_point_at_the_users_expression(name):
+    function = EAGER[name]
+    with pytest.raises(TooLittleMemoryError) as caught:
+        function(Tensor([1.0, 2.0]))
+    ((loc, _),) = caught.value.spans
+    assert (loc.file, loc.line) == (__file__, function.__code__.co_firstlineno)
+    assert "^^^" in str(caught.value)
+
+
+def test_errors_of_compiled_code_point_into_the_compiled_function():
+    """Not at its call, which is what runs while it is compiled."""
+
+    def f(x):
+        y = x * 2.0
+        return y, ops.zeros(LARGE)
+
+    with pytest.raises(TooLittleMemoryError) as caught:
+        ms.jit(f)(Tensor([1.0, 2.0]))
+    assert caught.value.spans[0][0].line == f.__code__.co_firstlineno + 2
+
+
 def test_a_memory_error_of_the_users_own_stays():
     class Own(ms.nn.Cell):
         def construct(self, x):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Sequence
 from math import prod
 from typing import Any
 
@@ -9,7 +11,7 @@ from ...dtypes import int64, uint64
 from ...ir.core import Op, Value
 from ...ir.primitive import F, kernel_of
 from ...ir.types import TensorType, tensor
-from .emit import Int, Reg, Text, i64
+from .emit import Int, Reg, Text
 from .hosts import call_python
 from .lanes import Kernels, Lane
 from .lower import OPS, Lowering
@@ -17,10 +19,10 @@ from .nests import Nest, row_of
 from .values import Array, Spread
 from .windows import compute
 
-__all__ = ["in_order", "position", "rows_before"]
+__all__ = ["TOGETHER", "in_order", "position", "positions", "rows_before"]
 
 #: Slices that are read together, and how many bytes they have at most.
-_TOGETHER = 8
+TOGETHER = 8
 _SHORT = 64
 
 
@@ -173,8 +175,8 @@ def _gather(low: Lowering, op: Op) -> None:
             for n, x in enumerate(froms):
                 nest.move(x, text.at(at[1], text.mul(text.add(j, n), nbytes)), nbytes)
 
-        whole = count // _TOGETHER * _TOGETHER if nbytes <= _SHORT else 0
-        text.repeated(0, whole, _TOGETHER, lambda j: some(j, _TOGETHER))
+        whole = count // TOGETHER * TOGETHER if nbytes <= _SHORT else 0
+        text.repeated(0, whole, TOGETHER, lambda j: some(j, TOGETHER))
         text.repeated(whole, count, 1, lambda j: some(j, 1))
 
     nest.over(source.shape[:axis], [source.strides[:axis], outer], [nest.places[0], nest.places[2]], slices)
@@ -188,10 +190,19 @@ def position(text: Text, place: Reg, size: int) -> Reg:
     positions, another thread may have changed them since.  So whatever is there becomes no address as it is.  The load
     is atomic so that LLVM reads it once, too; a branch that is not taken costs less than a minimum.
     """
-    found = text.make("i64", f"load atomic i64, {place} monotonic, align 8")
-    outside = text.make("i1", f"icmp uge {found}, {size}")
-    (within,) = text.branch(outside, lambda: [i64(size - 1)], lambda: [found], rare=True)
-    return within
+    return positions(text, [place], size)[0]
+
+
+def positions(text: Text, places: Sequence[Reg], size: int) -> list[Reg]:
+    """Several positions along one axis, with one branch for all (see `position`)."""
+    found = [text.make("i64", f"load atomic i64, {place} monotonic, align 8") for place in places]
+    outside = [text.make("i1", f"icmp uge {x}, {size}") for x in found]
+    some = functools.reduce(lambda a, b: text.make("i1", f"or {a}, {b.text}"), outside)
+
+    def kept_within() -> list[Reg]:
+        return [text.make("i64", f"select {o}, i64 {size - 1}, {x}") for o, x in zip(outside, found, strict=True)]
+
+    return text.branch(some, kept_within, lambda: found, rare=True)
 
 
 def rows_before(sizes: list[int]) -> list[int]:
@@ -239,12 +250,15 @@ def _take_along_axis(low: Lowering, op: Op) -> None:
     text, kind = nest.text, f"i{8 * source.dtype.itemsize}"
     own = [0 if a == axis else s for a, s in enumerate(source.strides)]
 
-    def element(at: list[Reg]) -> None:
-        place = position(text, at[1], int(source.shape[axis]))
-        found = text.load(kind, text.at(at[0], text.mul(place, source.strides[axis])), source.dtype.itemsize)
-        text.store(found, at[2], source.dtype.itemsize)
+    def elements(at: list[list[Reg]]) -> None:
+        here = positions(text, [places for _, places, _ in at], int(source.shape[axis]))
+        froms = [text.at(row, text.mul(n, source.strides[axis])) for n, (row, _, _) in zip(here, at, strict=True)]
+        found = [text.load(kind, place, source.dtype.itemsize) for place in froms]
+        for x, (_, _, to) in zip(found, at, strict=True):
+            text.store(x, to, source.dtype.itemsize)
 
-    nest.over(target.shape, [own, places.strides, target.strides], nest.places, element)
+    strides = [own, places.strides, target.strides]
+    nest.over_several(target.shape, strides, nest.places, TOGETHER, elements)
     nest.call()
 
 

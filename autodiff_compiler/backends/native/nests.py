@@ -66,6 +66,17 @@ class Nest:
         body: Callable[[list[Reg]], None],
     ) -> None:
         """A loop per axis, in their order; `strides`: for every place those of the axes."""
+        self.over_several(sizes, strides, places, 1, lambda at: body(at[0]))
+
+    def over_several(
+        self,
+        sizes: Sequence[int],
+        strides: Sequence[Sequence[int]],
+        places: Sequence[Reg],
+        together: int,
+        body: Callable[[list[list[Reg]]], None],
+    ) -> None:
+        """`over`, whose body gets the places of so many trips of the innermost loop together, and at its end of one."""
         kept = [i for i, d in enumerate(sizes) if d != 1]
         loops: list[tuple[int, list[int]]] = []
         for i in kept:
@@ -74,20 +85,29 @@ class Nest:
                 loops[-1] = (loops[-1][0] * sizes[i], steps)  # the two axes are one
             else:
                 loops.append((sizes[i], steps))
-        self._over(loops, list(places), body)
+        self._over(loops, list(places), together, body)
 
     def _over(
-        self, loops: Sequence[tuple[int, list[int]]], places: list[Reg], body: Callable[[list[Reg]], None]
+        self,
+        loops: Sequence[tuple[int, list[int]]],
+        places: list[Reg],
+        together: int,
+        body: Callable[[list[list[Reg]]], None],
     ) -> None:
         if not loops:
-            body(places)
+            body([places])
             return
         (size, steps), text = loops[0], self.text
 
-        def trip(i: Int) -> None:
-            self._over(loops[1:], [text.at(p, text.mul(i, s)) for p, s in zip(places, steps, strict=True)], body)
+        def at(i: Int) -> list[Reg]:
+            return [text.at(p, text.mul(i, s)) for p, s in zip(places, steps, strict=True)]
 
-        text.repeated(0, size, 1, trip)
+        if len(loops) > 1:
+            text.repeated(0, size, 1, lambda i: self._over(loops[1:], at(i), together, body))
+            return
+        whole = size // together * together
+        text.repeated(0, whole, together, lambda i: body([at(text.add(i, n)) for n in range(together)]))
+        text.repeated(whole, size, 1, lambda i: body([at(i)]))
 
     def along(self, count: int, widest: int, body: Callable[[Kernels, Int], None]) -> None:
         """`count` elements that lie in order: vectors, then ever shorter ones; `body` gets the number of the first."""

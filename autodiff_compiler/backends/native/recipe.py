@@ -23,6 +23,7 @@ from ...dtypes import BY_NAME
 from ...ir.core import Module
 from ...ir.text import print_module
 from ...ir.types import TensorType, Type
+from ...locks import importing
 from ...version import __version__
 from .engine import Loaded, load_kept
 from .lower import Lowering
@@ -209,7 +210,8 @@ def surroundings() -> tuple[Any, ...] | None:
 @cache
 def _versions() -> tuple[Any, ...]:
     flags = tuple(sys.flags), sys.implementation.cache_tag
-    return sys.version, flags, platform.platform(), np.__version__, versions()
+    with importing:  # `platform` imports what it asks for the name of the processor
+        return sys.version, flags, platform.platform(), np.__version__, versions()
 
 
 @cache

@@ -8,7 +8,7 @@ from ...dtypes import DType, bfloat16, float16, float32
 from ...ir.core import Op, Value
 from ...ir.types import tensor
 from .emit import Int, Reg
-from .indexing import in_order, position, rows_before
+from .indexing import TOGETHER, in_order, position, positions, rows_before
 from .lanes import Kernels, Lane
 from .lower import OPS, Lowering
 from .nests import Nest
@@ -119,12 +119,14 @@ def _add_along_axis(low: Lowering, op: Op) -> None:
     text, k = nest.text, nest.one
     own = [0 if a == axis else s for a, s in enumerate(into.strides)]
 
-    def element(at: list[Reg]) -> None:
-        place = position(text, at[1], int(into.shape[axis]))
-        here = text.at(at[0], text.mul(place, into.strides[axis]))
-        k.store(k.add(k.load(here, dtype), _in_dtype(k.load(at[2], new.dtype), dtype)), here)
+    def elements(at: list[list[Reg]]) -> None:
+        """The positions are read together; what stands at equal ones is added up in order."""
+        found = positions(text, [place for _, place, _ in at], int(into.shape[axis]))
+        for n, (row, _, update) in zip(found, at, strict=True):
+            here = text.at(row, text.mul(n, into.strides[axis]))
+            k.store(k.add(k.load(here, dtype), _in_dtype(k.load(update, new.dtype), dtype)), here)
 
-    nest.over(places.shape, [own, places.strides, new.strides], nest.places, element)
+    nest.over_several(places.shape, [own, places.strides, new.strides], nest.places, TOGETHER, elements)
     nest.call()
     start.finish()
 

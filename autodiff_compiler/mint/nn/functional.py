@@ -30,6 +30,7 @@ from ...ops import (
     tanh,
     unfold,
 )
+from ...ops.state import compiled_from_source
 from ..functions import flatten
 
 __all__ = [
@@ -95,6 +96,7 @@ def avg_pool2d(
     return ops.avg_pool2d(input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override or 0)
 
 
+@compiled_from_source
 def batch_norm(
     input: Any,
     running_mean: Any,
@@ -111,6 +113,7 @@ def batch_norm(
     return ops.batch_norm(input, running_mean, running_var, weight, bias, training, momentum, eps)
 
 
+@compiled_from_source
 def dropout(input: Any, p: float = 0.5, training: bool = True) -> Any:
     """0 with probability p, else x / (1 - p)."""
     return ops.dropout(input, p, training)

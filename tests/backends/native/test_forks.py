@@ -69,7 +69,7 @@ def test_nothing_of_the_package_remembers_values_under_a_lock():
 
 
 _CHILD = """
-import os, signal, sys, threading
+import os, signal, sys, threading, time
 import numpy as np
 import autodiff_compiler as ms
 from autodiff_compiler import Tensor, ops
@@ -81,6 +81,7 @@ class Watching:
         if name == MODULE and not within.is_set():
             within.set()
             forking.wait(10)
+            time.sleep(0.2)  # the fork takes place now, unless it waits for the import
 
 sys.meta_path.insert(0, Watching())
 os.register_at_fork(before=forking.set)  # runs before the hooks of the package, as it is registered later
@@ -89,13 +90,18 @@ os.register_at_fork(before=forking.set)  # runs before the hooks of the package,
 def f(x):
     return ops.sin(x)
 
-thread = threading.Thread(target=lambda: f(Tensor([1.0, 2.0])))
+def called_often():  # so that it gets its short way
+    for _ in range(20):
+        found = f(Tensor([1.0, 2.0]))
+    return found
+
+thread = threading.Thread(target=called_often)
 thread.start()
 assert within.wait(10), "nobody imports the module"
 child = os.fork()
 if not child:
     signal.alarm(15)
-    np.testing.assert_allclose(f(Tensor([1.0, 2.0])).numpy(), np.sin([1.0, 2.0]), rtol=1e-5)
+    np.testing.assert_allclose(called_often().numpy(), np.sin([1.0, 2.0]), rtol=1e-5)
     os._exit(0)
 status = os.waitpid(child, 0)[1]
 thread.join()
@@ -111,6 +117,9 @@ print("status", status)
         ("native", "autodiff_compiler.backends.native.backend"),
         ("auto", "llvmlite"),
         ("auto", "llvmlite.binding"),
+        ("auto", "autodiff_compiler.backends.native.direct"),
+        ("auto", "autodiff_compiler.backends.native.fronts"),
+        ("auto", "subprocess"),
     ],
 )
 def test_a_fork_while_another_thread_imports_what_compiling_needs(tmp_path, backend, module):
@@ -122,3 +131,33 @@ def test_a_fork_while_another_thread_imports_what_compiling_needs(tmp_path, back
         env=environ, capture_output=True, text=True, check=False, timeout=200,
     )  # fmt: skip
     assert (found.stdout, found.returncode) == ("status 0\n", 0), found.stderr
+
+
+_IMPORTS = """
+import sys
+import numpy as np
+import autodiff_compiler as ms
+from autodiff_compiler import Tensor, grad, jit, ops
+from autodiff_compiler.locks import importing
+
+class Watching:
+    def find_spec(self, name, path=None, target=None):
+        if not importing._is_owned():
+            print("a fork does not wait for the import of", name)
+
+f, g = jit(ops.sin), jit(grad(lambda x: (ops.exp(x) * x).sum()))  # what the package itself has not imported, yet
+sys.meta_path.insert(0, Watching())
+for _ in range(20):  # so that they get their short ways
+    f(Tensor([1.0, 2.0])), g(Tensor([1.0, 2.0]))
+sys.meta_path.pop(0)
+print("autodiff_compiler.backends.native.direct" in sys.modules)
+"""
+
+
+def test_a_fork_waits_for_all_imports_of_compiling(tmp_path):
+    """A child may also be lucky: the locks of modules that were being imported are not always left held there."""
+    (tmp_path / "program.py").write_text(_IMPORTS)
+    environ = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path)), "AC_BACKEND": "auto"}
+    command = [sys.executable, str(tmp_path / "program.py")]
+    found = subprocess.run(command, env=environ, capture_output=True, text=True, check=False, timeout=200)
+    assert (found.stdout, found.returncode) == ("True\n", 0), found.stderr

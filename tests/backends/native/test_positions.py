@@ -91,6 +91,52 @@ def test_add_along_axis_changes_elements_of_its_operand_only(place):
     assert got.sum() == X.sum() + 14
 
 
+@pytest.mark.parametrize("rows", [7, 8, 21])
+@pytest.mark.parametrize("at", [0, 3, -1])
+def test_elements_of_many_rows_are_read_and_changed_together(rows, at):
+    """Eight positions at a time: those beside one outside of its axis stay what they are."""
+    rng = np.random.default_rng(rows)
+    x, u = (rng.standard_normal(shape).astype(np.float32) for shape in ((rows, 5), (rows, 1)))
+    i = rng.integers(0, 5, (rows, 1))
+    types = f"%x: f32[{rows},5], %i: i64[{rows},1]"
+    take = (
+        f"func @f({types}) -> (f32[{rows},1]) "
+        f"{{ %y: f32[{rows},1] = take_along_axis %x, %i {{axis=-1, distinct=False}} ; return %y }}"
+    )
+    add = (
+        f"func @f({types}, %u: f32[{rows},1]) -> (f32[{rows},5]) "
+        f"{{ %y: f32[{rows},5] = add_along_axis %x, %i, %u {{axis=-1, distinct=False}} ; return %y }}"
+    )
+    added = x.copy()
+    np.add.at(added, (np.arange(rows)[:, None], i), u)
+    np.testing.assert_array_equal(run(take, x, i)[0], np.take_along_axis(x, i, 1))
+    np.testing.assert_array_equal(run(add, x, i, u)[0], added)
+    others = np.delete(np.arange(rows), at)
+    for place in OUTSIDE[:2] + OUTSIDE[3:]:
+        i[at] = place
+        (got,) = run(take, x, i)
+        np.testing.assert_array_equal(got[others], np.take_along_axis(x[others], i[others], 1))
+        assert got[at, 0] in x[at]
+        (got,) = run(add, x, i, u)
+        np.testing.assert_array_equal(got[others], added[others])
+        np.testing.assert_allclose(got[at].sum(), x[at].sum() + u[at, 0], 1e-5)
+
+
+@pytest.mark.parametrize("axis", [-1, -2])
+def test_equal_positions_are_added_up_one_after_the_other(axis):
+    """Also where they are read together."""
+    x, u = np.zeros((2, 2), np.float32), np.arange(40, dtype=np.float32).reshape((2, 20)[:: 1 if axis == -1 else -1])
+    i = np.ones(u.shape, np.int64)
+    shape = ",".join(map(str, u.shape))
+    text = (
+        f"func @f(%x: f32[2,2], %i: i64[{shape}], %u: f32[{shape}]) -> (f32[2,2]) "
+        f"{{ %y: f32[2,2] = add_along_axis %x, %i, %u {{axis={axis}, distinct=False}} ; return %y }}"
+    )
+    (got,) = run(text, x, i, u)
+    assert np.take(got, 0, axis).tolist() == [0.0, 0.0]
+    assert np.take(got, 1, axis).tolist() == u.sum(axis).tolist()
+
+
 def test_nothing_is_read_or_written_where_the_axis_has_no_elements():
     gather = "func @f(%x: f32[0], %i: i64[2]) -> (f32[2]) { %y: f32[2] = gather %x, %i {axis=-1} ; return %y }"
     along = (
