@@ -16,9 +16,9 @@ from typing import Any
 import numpy as np
 
 from ..dtypes import DType
-from ..frontend.lookup import is_ours
-from ..frontend.source_tree import lines_of
-from ..frontend.values import module_name
+from ..frontend.syntax.source_tree import lines_of
+from ..frontend.variables.lookup import is_ours
+from ..frontend.variables.values import module_name
 
 __all__ = ["Describer", "UndescribedError"]
 

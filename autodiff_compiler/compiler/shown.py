@@ -7,11 +7,11 @@ from contextlib import contextmanager
 from typing import Any
 
 from ..errors import SideEffectError
-from ..frontend.guards import AnyGuard, Guard, content_of, matches
-from ..frontend.joins import same_static
+from ..frontend.guards.guards import AnyGuard, Guard, content_of, matches
+from ..frontend.guards.outside import plainly, type_of
+from ..frontend.interpreter.joins import same_static
 from ..frontend.lower import Lowered
-from ..frontend.outside import plainly, type_of
-from ..frontend.values import UNBOUND, Held
+from ..frontend.variables.values import UNBOUND, Held
 from ..runtime.commits import Committed
 from ..runtime.storage import holders
 from ..runtime.tensor import Array, Tensor

@@ -11,10 +11,10 @@ import numpy as np
 
 from ..dtypes import DType
 from ..errors import UnsupportedCallError
-from ..frontend.joins import NUMBER_DTYPE
+from ..frontend.guards.outside import class_attribute, type_of
+from ..frontend.interpreter.joins import NUMBER_DTYPE
 from ..frontend.lower import NumberArgument, TensorArgument
-from ..frontend.outside import class_attribute, type_of
-from ..frontend.values import rebuild
+from ..frontend.variables.values import rebuild
 from ..ir.build import scalar_key
 from ..runtime.host import TensorSpec
 from ..runtime.mutable import Mutable, kind_of

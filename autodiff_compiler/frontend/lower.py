@@ -13,38 +13,25 @@ from ..ir.core import Module
 from ..ir.failure import is_ours
 from ..ir.types import TensorType
 from ..runtime.commits import Commit
-from . import (  # noqa: F401  (their rules register themselves)
-    builtins,
-    control,
-    expressions,
-    generators,
-    host,
-    iterators,
-    kinds,
-    loops,
-    managers,
-    math_functions,
-    records,
-    standard_library,
-    statements,
-    text,
-)
-from .after_forward import check_scouted
-from .attributes import final_contents
-from .callbacks import check_reads
-from .calls import call
-from .commits import CommitsOfStatements, Site, commit_before
-from .exceptions import raise_after_effects
-from .failed import point_at_user, report
-from .inputs import Again, Foreknown
-from .lookup import peek
-from .lowering import Diverged, Lowering, NumberArgument, Options, TensorArgument
-from .outside import AnyGuard, Capture
-from .outside_containers import Standing
-from .reasons import Reasons
-from .results import Arg, Out, State, structures
-from .scope import Closure, parameters
-from .tensor_hooks import check_loops
+from .derivatives.callbacks import check_reads
+from .derivatives.tensor_hooks import check_loops
+from .effects.after_forward import check_scouted
+from .effects.attributes import final_contents
+from .effects.commits import CommitsOfStatements, Site, commit_before
+from .effects.exceptions import raise_after_effects
+from .effects.inputs import Again, Foreknown
+from .effects.outside_containers import Standing
+from .effects.results import Arg, Out, State, structures
+from .functions import builtins, host, math_functions, records, standard_library  # noqa: F401  (rules that register)
+from .guards.outside import AnyGuard, Capture
+from .interpreter import control, expressions, generators, loops, managers, statements  # noqa: F401  (likewise)
+from .interpreter.failed import point_at_user, report
+from .interpreter.interpreter import Diverged, Lowering, NumberArgument, Options, TensorArgument
+from .interpreter.reasons import Reasons
+from .syntax.scope import Closure, parameters
+from .variables import iterators, kinds, text  # noqa: F401  (likewise)
+from .variables.calls import call
+from .variables.lookup import peek
 
 __all__ = ["Arg", "Lowered", "NumberArgument", "Options", "Out", "State", "TensorArgument", "lower", "name_of_argument"]
 

@@ -11,8 +11,8 @@ from typing import Any
 from ..eager.custom import custom, edited_together
 from ..eager.custom import edited as edited_eagerly
 from ..errors import users_frames
-from ..frontend.custom import edited_together as edited_in_graph
-from ..frontend.values import is_dynamic
+from ..frontend.derivatives.custom import edited_together as edited_in_graph
+from ..frontend.variables.values import is_dynamic
 from ..runtime.hooks import all_kept_or_replaced, kept_or_replaced, known_as
 from ..runtime.host import name_of
 from ..runtime.rules import bound, keywords_of

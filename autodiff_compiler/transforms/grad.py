@@ -144,7 +144,7 @@ class Gradient(HasCompiledForm):
         return self._as_compiled()
 
     def __graph_call__(self, lw: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
-        from ..frontend.ahead import go_back
+        from ..frontend.derivatives.ahead import go_back
 
         kwargs = dict(kwargs)
         given, sens = self._split(tuple(args), kwargs)

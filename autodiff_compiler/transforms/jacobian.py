@@ -11,8 +11,8 @@ import numpy as np
 from ..config import GRAPH_MODE, context, jit_disabled
 from ..eager.grad import vjp as eager_vjp
 from ..errors import shown_as, users_frames
-from ..frontend.batching import forward_jacobian, reverse_jacobian
-from ..frontend.values import is_marked
+from ..frontend.derivatives.batching import forward_jacobian, reverse_jacobian
+from ..frontend.variables.values import is_marked
 from ..ir.primitive import F
 from ..runtime.tensor import Tensor, wrap
 from ..runtime.trees import leaves as tensors_of

@@ -9,8 +9,8 @@ import numpy as np
 
 from ..config import GRAPH_MODE, context, jit_disabled
 from ..errors import users_frames
-from ..frontend.batching import vectorised
-from ..frontend.values import describe, elements, flatten, map_leaves
+from ..frontend.derivatives.batching import vectorised
+from ..frontend.variables.values import describe, elements, flatten, map_leaves
 from ..ir.primitive import F
 from ..runtime.tensor import Tensor, wrap
 from ..runtime.trees import attributes_of, mapped, parts, with_parts

@@ -10,7 +10,7 @@ import pytest
 import autodiff_compiler as ms
 from autodiff_compiler import Tensor
 from autodiff_compiler.errors import LoopError, UnrollWarning
-from autodiff_compiler.frontend.lowering import Lowering
+from autodiff_compiler.frontend.interpreter.interpreter import Lowering
 from tests.programs.compare import define
 
 

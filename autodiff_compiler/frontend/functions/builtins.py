@@ -1,0 +1,345 @@
+"""Python's builtin functions on static and dynamic values."""
+
+from __future__ import annotations
+
+import builtins
+import functools
+import operator
+from typing import Any
+
+from ...errors import SideEffectError, StaticValueError
+from ...ir.build import current
+from ...ir.primitive import METHODS, F
+from ...ir.primitive import call as public
+from ...runtime import precision
+from ...runtime.mutable import mutable, plain
+from ...runtime.tensor import NO_LENGTH
+from ..interpreter.control import branch, iterate_live, iterate_static
+from ..interpreter.interpreter import Lowering
+from ..interpreter.joins import NUMBER_DTYPE, kind_of_number, lifted_number
+from ..syntax.scope import Closure
+from ..variables import comparison, operators
+from ..variables.arithmetic import number_divmod
+from ..variables.calls import call, intrinsic, to_number
+from ..variables.comparison import truth
+from ..variables.iteration import Forced, RangeOf, iteration_of
+from ..variables.lookup import tells_of_changes
+from ..variables.precision import whole
+from ..variables.search import first_that
+from ..variables.values import (
+    STANDS_FOR_PARAMETER,
+    ArrayVar,
+    LocalDict,
+    LocalList,
+    LocalObject,
+    LocalSet,
+    StateVar,
+    TensorVar,
+    Weak,
+    describe,
+    elements,
+    is_marked,
+    is_static,
+    map_leaves,
+)
+from .math_functions import checked_int
+
+_NOTHING = object()
+
+
+def _is_tensor(x: Any) -> bool:
+    return type(x) in (TensorVar, StateVar)
+
+
+def _has_elements(x: Any) -> bool:
+    return type(x) in (TensorVar, StateVar, ArrayVar)
+
+
+# ---------------------------------------------------------------------------------------------------- iteration
+@intrinsic(range)
+def _range(lw: Lowering, *given: Any) -> Any:
+    bounds = tuple(operators.as_index(lw, b) for b in given)
+    if is_static(bounds):
+        return range(*bounds)
+    for b in bounds:
+        if not (isinstance(b, int) or (type(b) is Weak and b.kind is not float) or _is_tensor(b)):
+            raise TypeError(f"'{describe(b)}' cannot be interpreted as an integer")
+    fixed = [to_number(lw, b, int) if _is_tensor(b) else b for b in bounds]
+    return RangeOf(0, fixed[0]) if len(fixed) == 1 else RangeOf(*fixed)
+
+
+@intrinsic(sorted)
+def _sorted(lw: Lowering, x: Any, *, key: Any = None, reverse: Any = False) -> Any:
+    operators.require_static(reverse, "`reverse` of sorted()")
+    items = list(x) if isinstance(x, set | frozenset) else list(iterate_static(lw, x))
+    keys = items if key is None else [call(lw, key, [i], {}) for i in items]
+    if not is_static(keys):
+        raise StaticValueError("sorting needs keys known at compile time", hint="for Tensors use ops.sort")
+    operators.check_seen(keys, "sorting")
+    order = sorted(range(len(items)), key=lambda i: keys[i], reverse=reverse)
+    return LocalList(items[i] for i in order)
+
+
+@intrinsic("unroll")
+def _unroll(lw: Lowering, x: Any) -> Any:
+    return Forced(iteration_of(lw, x), keep=False)
+
+
+@intrinsic("keep")
+def _keep(lw: Lowering, x: Any) -> Any:
+    return Forced(iteration_of(lw, x), keep=True)
+
+
+@intrinsic("mutable")
+def _mutable(lw: Lowering, input_data: Any, dynamic_len: Any = False) -> Any:
+    if is_marked(input_data) and not dynamic_len:
+        return input_data
+    known = elements(input_data) is None and is_static(input_data)
+    if dynamic_len or known or type(input_data) is LocalObject:
+        mutable(input_data, dynamic_len)  # which refuses what it refuses everywhere
+
+    def leaf(x: Any) -> Any:
+        kind = kind_of_number(plain(x))
+        return Weak(lifted_number(x, kind, current()), kind) if kind is not None else x
+
+    found = map_leaves(leaf, input_data)
+    if type(found) in (LocalList, list):
+        return LocalList(found, marked=True)
+    if type(found) in (LocalDict, dict):
+        return LocalDict(found, marked=True)
+    return found if elements(found) is None else mutable(found)
+
+
+# ---------------------------------------------------------------------------------------------------- containers
+@intrinsic(len)
+def _len(lw: Lowering, x: Any) -> Any:
+    if _has_elements(x):
+        if not x.type.shape:
+            raise TypeError(NO_LENGTH)
+        return x.type.shape[0]
+    if isinstance(x, RangeOf):
+        return x.length if isinstance(x.length, int) else Weak(x.length, int)
+    operators.refuse_text(x, "len()")
+    result = operators.special(lw, x, "__len__")
+    if result is not NotImplemented:
+        return result
+    if isinstance(x, str | bytes | tuple | list | dict | set | range | LocalList | LocalDict):
+        return len(x)  # an outside container has its content guarded
+    watched = tells_of_changes(lw, x, "__len__")
+    return lw.outside.property(x, "length", f"the length of a {type(x).__name__}", lambda: len(x), watched=watched)
+
+
+@intrinsic(tuple)
+def _tuple(lw: Lowering, x: Any = ()) -> Any:
+    return tuple(iterate_static(lw, x))
+
+
+@intrinsic(list)
+def _list(lw: Lowering, x: Any = ()) -> Any:
+    return LocalList(iterate_static(lw, x))
+
+
+@intrinsic(dict)
+def _dict(lw: Lowering, x: Any = (), **kwargs: Any) -> Any:
+    pairs = x.items() if isinstance(x, dict) else [tuple(iterate_static(lw, p)) for p in iterate_live(lw, x)]
+    return LocalDict([*pairs, *kwargs.items()])
+
+
+@intrinsic(set)
+def _set(lw: Lowering, x: Any = ()) -> Any:
+    items = x if isinstance(x, set | frozenset) else list(iterate_static(lw, x))
+    return LocalSet(operators.require_static(items, "an element of a set"))
+
+
+# ---------------------------------------------------------------------------------------------------- numbers
+_CONVERSIONS: dict[type, tuple[str, ...]] = {
+    int: ("__int__", "__index__", "__trunc__"), float: ("__float__", "__index__"), bool: ("__bool__",),
+}  # fmt: skip
+
+
+def _conversion(kind: type) -> Any:
+    def convert(lw: Lowering, x: Any = 0, *rest: Any) -> Any:
+        if _has_elements(x):
+            return Weak(truth(lw, x), bool) if kind is bool else to_number(lw, x, kind)
+        if type(x) is Weak:
+            if x.kind is kind:
+                return x
+            if kind is int and x.kind is float:
+                return checked_int(lw, x.value)
+            return Weak(F.not_equal(x.value, 0) if kind is bool else F.cast(x.value, dtype=NUMBER_DTYPE[kind]), kind)
+        if kind is bool:
+            value = truth(lw, x)
+            return value if isinstance(value, bool) else Weak(value, bool)
+        operators.refuse_text(x, f"{kind.__name__}()")
+        result = operators.special(lw, x, *_CONVERSIONS[kind])
+        return kind(x, *rest) if result is NotImplemented else convert(lw, result)
+
+    return convert
+
+
+intrinsic(int)(_conversion(int))
+intrinsic(float)(_conversion(float))
+intrinsic(bool)(_conversion(bool))
+
+
+@intrinsic(operator.index)
+def _index(lw: Lowering, x: Any) -> Any:
+    if _has_elements(x):
+        return to_number(lw, operators.as_index(lw, x), int)
+    if type(x) is Weak:
+        if x.kind is float:
+            raise TypeError("'float' object cannot be interpreted as an integer")
+        return x if x.kind is int else Weak(F.cast(x.value, dtype=NUMBER_DTYPE[int]), int)
+    result = operators.special(lw, x, "__index__")
+    return operator.index(x) if result is NotImplemented else _index(lw, result)
+
+
+@intrinsic(abs)
+def _abs(lw: Lowering, x: Any) -> Any:
+    if _is_tensor(x):
+        return lw.native(public.abs, [x])
+    if type(x) is Weak:
+        return Weak(F.abs(x.value), x.kind)
+    if type(x) is ArrayVar:
+        return operators.numpy_rules().array_unary(lw, "abs", x)
+    result = operators.special(lw, x, "__abs__")
+    return abs(x) if result is NotImplemented else result
+
+
+@intrinsic(pow)
+def _pow(lw: Lowering, base: Any, exp: Any, mod: Any = None) -> Any:
+    if mod is None:
+        return operators.binary(lw, "Pow", base, exp)
+    if any(map(_is_tensor, (base, exp, mod))):
+        names = ", ".join([f"'{(x.kind if type(x) is Weak else type(x)).__name__}'" for x in (base, exp, mod)])
+        raise TypeError(f"unsupported operand type(s) for ** or pow(): {names}")
+    return pow(*operators.require_static((base, exp, mod), "an argument of pow() with a modulus"))
+
+
+@intrinsic(divmod)
+def _divmod(lw: Lowering, x: Any, y: Any) -> Any:
+    if kind_of_number(x) and kind_of_number(y) and Weak in (type(x), type(y)):
+        return number_divmod(lw, x, y)
+    return operators.binary(lw, "FloorDiv", x, y), operators.binary(lw, "Mod", x, y)
+
+
+def _operator_function(op: str) -> Any:
+    return lambda lw, x, y: operators.binary(lw, op, x, y)
+
+
+for _function, _op in (
+    (operator.add, "Add"), (operator.sub, "Sub"), (operator.mul, "Mult"), (operator.truediv, "Div"),
+    (operator.floordiv, "FloorDiv"), (operator.mod, "Mod"), (operator.pow, "Pow"), (operator.matmul, "MatMult"),
+):  # fmt: skip
+    intrinsic(_function)(_operator_function(_op))
+
+
+for _function, _op in (
+    (operator.lt, "Lt"), (operator.le, "LtE"), (operator.gt, "Gt"), (operator.ge, "GtE"), (operator.eq, "Eq"),
+    (operator.ne, "NotEq"), (operator.is_, "Is"), (operator.is_not, "IsNot"),
+):  # fmt: skip
+    intrinsic(_function)(lambda lw, x, y, op=_op: comparison.compare(lw, op, x, y))
+intrinsic(operator.neg)(lambda lw, x: operators.unary(lw, "USub", x))
+intrinsic(operator.pos)(lambda lw, x: operators.unary(lw, "UAdd", x))
+intrinsic(operator.invert)(lambda lw, x: operators.unary(lw, "Invert", x))
+intrinsic(operator.contains)(lambda lw, x, item: comparison.compare(lw, "In", item, x))
+intrinsic(operator.getitem)(operators.subscript)
+intrinsic(operator.truth)(_conversion(bool))
+intrinsic(operator.abs)(_abs)
+
+
+@intrinsic(functools.wraps)
+def _wraps(lw: Lowering, wrapped: Any, *given: Any, **named: Any) -> Any:
+    return functools.partial(functools.update_wrapper, wrapped=wrapped)
+
+
+@intrinsic(functools.update_wrapper)
+def _update_wrapper(lw: Lowering, wrapper: Any, wrapped: Any, *given: Any, **named: Any) -> Any:
+    """Only the name is taken over; what else it copies is of no use to compiled code."""
+    if type(wrapper) is Closure:
+        wrapper.wrapped = wrapped
+    return wrapper
+
+
+@intrinsic(functools.reduce)
+def _reduce(lw: Lowering, fn: Any, x: Any, *initial: Any) -> Any:
+    return functools.reduce(lambda a, b: call(lw, fn, [a, b], {}), iterate_live(lw, x), *initial)
+
+
+def _extreme(name: str, better_by: str) -> Any:
+    def rule(lw: Lowering, *args: Any, key: Any = None, default: Any = _NOTHING) -> Any:
+        if len(args) == 1 and _is_tensor(args[0]) and len(args[0].type.shape) <= 1:
+            return lw.native(METHODS[name], [args[0]])
+        items = iterate_live(lw, args[0]) if len(args) == 1 else iter(args)
+        best = next(items, _NOTHING)
+        if best is _NOTHING:
+            if default is _NOTHING:
+                getattr(builtins, name)(())  # raises, in the words of this Python
+            return default
+        best_key = _key(lw, key, best)
+        for item in items:
+            item_key = _key(lw, key, item)
+            better = truth(lw, comparison.compare(lw, better_by, item_key, best_key))
+            if isinstance(better, bool):
+                best, best_key = (item, item_key) if better else (best, best_key)
+            elif key is None:
+                best = best_key = _select(lw, better, item, best)
+            else:
+                raise StaticValueError(f"{name}() with a key needs keys known at compile time")
+        return best
+
+    return rule
+
+
+def _select(lw: Lowering, condition: Any, a: Any, b: Any) -> Any:
+    return branch(lw, condition, lambda: a, lambda: b, name="the result")
+
+
+def _key(lw: Lowering, key: Any, item: Any) -> Any:
+    return item if key is None else call(lw, key, [item], {})
+
+
+intrinsic(max)(_extreme("max", "Gt"))
+intrinsic(min)(_extreme("min", "Lt"))
+
+
+@intrinsic(sum)
+def _sum(lw: Lowering, x: Any, start: Any = 0) -> Any:
+    return functools.reduce(lambda a, b: operators.binary(lw, "Add", a, b), iterate_live(lw, x), start)
+
+
+intrinsic(any)(lambda lw, x: first_that(lw, x, lambda item: truth(lw, item), ends=True))
+intrinsic(all)(lambda lw, x: first_that(lw, x, lambda item: truth(lw, item), ends=False))
+
+
+# ---------------------------------------------------------------------------------------------------- Parameters
+intrinsic(precision.whole)(lambda lw, x: whole(x))
+
+
+@intrinsic("assign")
+def _assign(lw: Lowering, variable: Any, value: Any) -> Any:
+    from ..interpreter.statements import assign_state
+
+    variable = whole(variable)
+    if type(variable) is TensorVar and variable.snapshot is not None:
+        raise SideEffectError(
+            "assign() got a Tensor that is one of several, chosen at run time, and may be a Parameter",
+            code="AC1606",
+            hint="assign each Parameter in the branch that chooses it",
+        )
+    if type(variable) is not StateVar and not (type(variable) is TensorVar and variable.source is STANDS_FOR_PARAMETER):
+        raise TypeError(f"assign() changes a Parameter, not a {type(variable).__name__}")
+    assign_state(lw, variable, value)
+    return TensorVar(lw.unwrap(variable))
+
+
+@intrinsic("assign_add")
+def _assign_add(lw: Lowering, variable: Any, value: Any) -> Any:
+    variable = whole(variable)
+    return _assign(lw, variable, operators.binary(lw, "Add", variable, value))
+
+
+@intrinsic("assign_sub")
+def _assign_sub(lw: Lowering, variable: Any, value: Any) -> Any:
+    variable = whole(variable)
+    return _assign(lw, variable, operators.binary(lw, "Sub", variable, value))

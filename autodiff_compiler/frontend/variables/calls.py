@@ -1,0 +1,508 @@
+"""Calls: who is called decides how it is compiled."""
+
+from __future__ import annotations
+
+import dataclasses
+import enum
+import functools
+import inspect
+import operator
+import types
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ...config import check_device
+from ...dtypes import DType, dtype_of, float64, uint64
+from ...errors import StaticValueError, UnsupportedCallError
+from ...ir.build import current
+from ...ir.core import Value
+from ...ir.primitive import F
+from ...primitives.in_place import IN_PLACE, fitting
+from ...runtime.parameter import Parameter
+from ...runtime.precision import viewed
+from ...runtime.records import is_named_tuple, is_named_tuple_class
+from ...runtime.rules import bound, keywords_of
+from ...runtime.tensor import NO_LIST_OF_TENSORS, Tensor, no_single
+from ..derivatives.ahead import note
+from ..effects.inputs import check_writable
+from ..guards.outside import class_attribute, type_of
+from ..interpreter.interpreter import Lowering
+from ..interpreter.joins import NUMBER_DTYPE, kind_of_number
+from ..syntax.scope import Closure
+from . import cells, numpy_calls, precision
+from .classes import is_jit_class, made
+from .lookup import peek
+from .operators import BoundContainer, TensorMethod, attribute, is_ours, require_static, subscript
+from .values import (
+    ArrayVar,
+    LocalDict,
+    LocalObject,
+    NewException,
+    StateVar,
+    TensorVar,
+    Weak,
+    class_of,
+    flatten,
+    is_dynamic,
+    is_static,
+    map_leaves,
+)
+
+__all__ = ["INTRINSICS", "call", "intrinsic", "intrinsic_of", "overrides_call", "plain_class", "refuse_class"]
+
+Intrinsic = Callable[..., Any]
+#: How compiled code runs certain functions, by the function itself or by its `__graph_name__`.
+INTRINSICS: dict[Any, Intrinsic] = {}
+
+
+def intrinsic(*functions: Any) -> Callable[[Intrinsic], Intrinsic]:
+    """Registers how compiled code runs these functions: ``rule(lw, *args, **kwargs)`` on abstract values."""
+
+    def register(rule: Intrinsic) -> Intrinsic:
+        INTRINSICS.update(dict.fromkeys(functions, rule))
+        return rule
+
+    return register
+
+
+def call(lw: Lowering, fn: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
+    """``fn(*args, **kwargs)`` on abstract values."""
+    if type(fn) is Closure:
+        return lw.call_closure(fn, args, kwargs)
+    if type(fn) is TensorMethod:
+        return _tensor_method(lw, fn, args, kwargs)
+    if type(fn) is BoundContainer:
+        from .containers import call_method
+
+        return call_method(lw, fn, args, kwargs)
+    if type(fn) is numpy_calls.ArrayMethod:
+        return numpy_calls.array_method(lw, fn, args, kwargs)
+    if is_dynamic(fn):
+        raise TypeError(f"'{_class_name(fn)}' object is not callable")
+    if type(fn) is LocalObject or (is_jit_class(type(fn)) and not isinstance(fn, type)):
+        return _call_object(lw, fn, args, kwargs)
+    if type(fn) is types.MethodType and cells.which_changes(lw, fn):
+        return cells.change(lw, fn, args, kwargs)
+    rule = intrinsic_of(fn)
+    if rule is not None:
+        return _run_rule(lw, rule, fn, args, kwargs)
+    graph_call = peek(fn, "__graph_call__")
+    if graph_call is not None and not isinstance(fn, type):
+        return graph_call(lw, args, kwargs)
+    from . import foreign, kinds
+
+    if kinds.is_dispatching(fn):
+        return kinds.call_dispatched(lw, fn, args, kwargs)
+    if foreign.runs_natively(fn, args, kwargs):
+        return foreign.foreign_call(lw, fn, args, kwargs)
+    if isinstance(fn, types.MethodWrapperType) and fn.__name__ == "__getattribute__":
+        return call(lw, object.__getattribute__, [fn.__self__, *args], kwargs)
+    if isinstance(fn, types.MethodWrapperType) and fn.__name__ == "__setattr__":
+        return call(lw, object.__setattr__, [fn.__self__, *args], kwargs)
+    if isinstance(fn, types.MethodType):
+        return _method(lw, fn, args, kwargs)
+    if isinstance(fn, types.FunctionType):
+        if is_ours(fn):
+            if args and _is_method_of_cell(fn, args[0]):  # its attributes are read here, and its Parameters are states
+                return _method(lw, types.MethodType(fn, args[0]), args[1:], kwargs)
+            return lw.native(fn, args, kwargs)
+        defining = _written_in(fn)
+        return lw.call_python(fn, args, kwargs, (defining, args[0]) if defining is not None and args else None)
+    if isinstance(fn, functools.partial):
+        bound, named = fn.args, fn.keywords
+        if not any(map(is_dynamic, flatten((bound, named)))):
+            lw.outside.read(fn, ("partial", id(fn)), "a partial function", lambda: fn)
+        given = [lw.outside.item(bound, i, v) for i, v in enumerate(bound)]
+        return call(lw, fn.func, [*given, *args], {k: lw.outside.item(named, k, v) for k, v in named.items()} | kwargs)
+    if isinstance(fn, type):
+        return _construct(lw, fn, args, kwargs)
+    if getattr(type(fn), "__graph_state__", None) is not None:
+        return _cell(lw, fn, args, kwargs)
+    if type(fn) in (operator.attrgetter, operator.itemgetter, operator.methodcaller):
+        return _operator_object(lw, fn, *args)
+    if isinstance(class_attribute(type(fn), "__call__"), types.FunctionType):
+        if is_ours(type(fn)):
+            return lw.native(fn, args, kwargs)
+        return lw.call_python(lw.outside.class_attribute(type(fn), "__call__"), [fn, *args], kwargs)
+    return foreign.foreign_call(lw, fn, args, kwargs)
+
+
+def _class_name(x: Any) -> str:
+    """The class of a value known at run time, as eager code has it."""
+    if type(x) is Weak:
+        return x.kind.__name__
+    if type(x) is ArrayVar:
+        return f"numpy.{'ndarray' if x.kind is np.ndarray else x.type.dtype.numpy.name}"
+    return "Parameter" if type(x) is StateVar else "Tensor"
+
+
+def _run_rule(lw: Lowering, rule: Intrinsic, fn: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
+    """What a rule makes of a call; what Python says of arguments that do not fit it is said of the user's function."""
+    try:
+        return rule(lw, *args, **kwargs)
+    except TypeError as error:
+        trace, own = error.__traceback__, f"{rule.__qualname__}()"
+        if trace is None or trace.tb_next is not None or own not in str(error):  # raised inside of the rule
+            raise
+        raise TypeError(str(error).replace(own, f"{getattr(fn, '__name__', type(fn).__name__)}()")) from None
+
+
+def _operator_object(lw: Lowering, fn: Any, x: Any) -> Any:
+    """``attrgetter("a.b")(x)``, ``itemgetter(0)(x)``, ``methodcaller("m", 1)(x)``."""
+    made, given = fn.__reduce__()
+    if isinstance(fn, operator.methodcaller):
+        if isinstance(made, functools.partial):  # with keywords: partial(methodcaller, name, **keywords)
+            return call(lw, attribute(lw, x, made.args[0]), list(given), made.keywords)
+        return call(lw, attribute(lw, x, given[0]), list(given[1:]), {})
+    if isinstance(fn, operator.itemgetter):
+        found = tuple(subscript(lw, x, i) for i in given)
+    else:
+        found = tuple(functools.reduce(lambda owner, name: attribute(lw, owner, name), g.split("."), x) for g in given)
+    return found[0] if len(found) == 1 else found
+
+
+def intrinsic_of(fn: Any) -> Intrinsic | None:
+    """How compiled code runs a function that has a rule of its own; None for others."""
+    name = peek(fn, "__graph_name__")
+    if isinstance(name, str):
+        return INTRINSICS[name]
+    try:
+        return INTRINSICS.get(fn)
+    except TypeError:  # unhashable
+        return None
+
+
+# ---------------------------------------------------------------------------------------------------- methods
+def _tensor_method(lw: Lowering, method: TensorMethod, args: list[Any], kwargs: dict[str, Any]) -> Any:
+    owner, name = method.owner, method.name
+    if name == "item":
+        return to_number(lw, owner, None)
+    if name in ("asnumpy", "numpy"):
+        return numpy_calls.detached(lw, owner)
+    if name == "__len__":
+        return owner.type.shape[0]
+    if name == "copy":
+        return TensorVar(lw.unwrap(owner))
+    if name == "register_hook":
+        return lw.register_hook(precision.whole(owner), *args, **kwargs)
+    if name == "__setitem__":
+        from ..interpreter.statements import set_item
+
+        set_item(lw, owner, *args, **kwargs)
+        return None
+    if name in IN_PLACE or name == "assign_value":
+        return _change_tensor(lw, method, args, kwargs)
+    if hasattr(method.function, "__graph_call__"):  # it draws
+        return call(lw, method.function, [owner, *args], kwargs)
+    return lw.native(method.function, [owner, *args], kwargs)
+
+
+def _change_tensor(lw: Lowering, method: TensorMethod, args: list[Any], kwargs: dict[str, Any]) -> Any:
+    """``t.add_(x)``: the Tensor itself, with another value."""
+    from ..interpreter.statements import assign_state
+
+    owner = precision.whole(method.owner)
+    if type(owner) is TensorVar:
+        check_writable(owner, lw.known)
+    if method.function is None:
+        assign_state(lw, owner, *args, **kwargs)
+        return owner
+    found = call(lw, method.function, [owner, *args], kwargs)
+    new = fitting(method.name, owner.type, lw.unwrap(found))
+    if type(owner) is StateVar:
+        assign_state(lw, owner, TensorVar(new))
+    else:
+        lw.write(owner, new)
+    return owner
+
+
+def to_number(lw: Lowering, x: Any, kind: type | None) -> Weak:
+    """A one-element Tensor as a Python number known at run time; it carries no derivative."""
+    value = lw.unwrap(x)
+    if any(isinstance(d, int) and d != 1 for d in value.shape):
+        raise no_single(value.shape)
+    own = bool if value.dtype.is_bool else (int if value.dtype.is_int else float)
+    kind = kind or own
+    if value.shape != ():
+        value = F.reshape(value, shape=())
+    value = F.stop_gradient(value)
+    if kind is bool and not value.dtype.is_bool:
+        return Weak(F.not_equal(value, 0), bool)
+    if kind is int and value.dtype.is_float:
+        from ..functions.math_functions import checked_int
+
+        return checked_int(lw, value)
+    if kind is int and value.dtype is uint64:
+        from ..functions.math_functions import checked_unsigned
+
+        return checked_unsigned(lw, value)
+    dtype = NUMBER_DTYPE[kind]
+    return Weak(value if value.dtype is dtype else F.cast(value, dtype=dtype), kind)
+
+
+def _make(lw: Lowering, fn: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
+    from ..interpreter.control import iterate_static
+
+    return fn(list(iterate_static(lw, *args)))
+
+
+_OF_NAMED_TUPLES: dict[str, Any] = {
+    "_make": _make,
+    "_asdict": lambda lw, fn, args, kwargs: LocalDict(fn()),
+    "_replace": lambda lw, fn, args, kwargs: fn(**kwargs),
+}
+
+
+def _method(lw: Lowering, fn: types.MethodType, args: list[Any], kwargs: dict[str, Any]) -> Any:
+    function, owner = fn.__func__, fn.__self__
+    if function.__name__ in _OF_NAMED_TUPLES and (is_named_tuple_class(owner) or is_named_tuple(owner)):
+        return _OF_NAMED_TUPLES[function.__name__](lw, fn, args, kwargs)
+    if not isinstance(function, types.FunctionType):
+        return call(lw, function, [owner, *args], kwargs)
+    if hasattr(function, "__graph_query__"):
+        from .queries import answer
+
+        return answer(lw, fn, args, kwargs)
+    if is_ours(function):
+        if getattr(type(owner), "__graph_state__", None) is None:
+            return lw.native(fn, args, kwargs)
+        if function.__name__ == "__call__":
+            return _cell(lw, owner, args, kwargs)
+    cls = owner if isinstance(owner, type) else class_of(owner)
+    defining = _written_in(function) or next((c for c in cls.__mro__ if _defines(c, function)), cls)
+    return lw.call_python(function, [owner, *args], kwargs, (defining, owner))
+
+
+def _written_in(function: types.FunctionType) -> type | None:
+    """The class in whose body a function that mentions `super` is written: Python keeps it in a closure cell."""
+    names = function.__code__.co_freevars
+    if "__class__" not in names or function.__closure__ is None:
+        return None
+    try:
+        found: type = function.__closure__[names.index("__class__")].cell_contents
+    except ValueError:  # the body of the class is still running
+        return None
+    return found
+
+
+def _is_method_of_cell(function: types.FunctionType, owner: Any) -> bool:
+    """Whether a function is a method of a Cell, called with the Cell as its first argument."""
+    cls = type(owner)
+    return getattr(cls, "__graph_state__", None) is not None and any(_defines(c, function) for c in cls.__mro__)
+
+
+def _defines(cls: type, function: Any) -> bool:
+    found = cls.__dict__.get(function.__name__)
+    return found is function or getattr(found, "__func__", None) is function
+
+
+def _call_object(lw: Lowering, fn: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
+    """The call of an object of a `jit_class` class: its `__call__`."""
+    cls = class_of(fn)
+    method = lw.outside.class_attribute(cls, "__call__")
+    if not isinstance(method, types.FunctionType):
+        raise TypeError(f"'{cls.__name__}' object is not callable")
+    return lw.call_python(method, [fn, *args], kwargs, (next(c for c in cls.__mro__ if "__call__" in c.__dict__), fn))
+
+
+def _cell(lw: Lowering, cell: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
+    """A Cell's call: its `construct`, remembered for a gradient that may follow."""
+    start = len(current().block.ops)
+    result = _run(lw, viewed(cell), args, kwargs)
+    note(lw, cell, args, kwargs, start)
+    return result
+
+
+def _run(lw: Lowering, cell: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
+    if not is_ours(lw.outside.class_attribute(type(cell), "__call__")):
+        raise overrides_call(type(cell).__name__)
+
+    def groups() -> Any:
+        return cell._hooks.groups if cell._hooks else None
+
+    what = f"the hooks of {type(cell).__name__}"
+    lw.outside.guard(("hooks", id(cell)), what, groups, groups(), watched=True)
+    if cell._hooks:
+        from ..derivatives.hooks import call_with_hooks
+
+        return call_with_hooks(lw, cell, _Constructed(cell), args, kwargs)
+    return _constructed(lw, cell, args, kwargs)
+
+
+def overrides_call(name: str) -> UnsupportedCallError:
+    """The error for a Cell whose call does something else than its `construct`."""
+    return UnsupportedCallError(f"{name} overrides __call__", code="AC1802", hint="override `construct`")
+
+
+class _Constructed:
+    """A Cell's call without its hooks."""
+
+    def __init__(self, cell: Any) -> None:
+        self._cell = cell
+
+    def __graph_call__(self, lw: Lowering, args: list[Any], kwargs: dict[str, Any]) -> Any:
+        return _constructed(lw, self._cell, args, kwargs)
+
+
+def _constructed(lw: Lowering, cell: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
+    cell, args, kwargs = precision.enter(lw, cell, args, kwargs)
+    construct = attribute(lw, cell, "construct")
+    if lw.outside.class_attribute(type(cell), "bprop") is None:
+        return call(lw, construct, args, kwargs)
+    from ..derivatives.custom import call_with_rule
+
+    what = f"the bprop of {type(cell).__name__}"
+    values, names, refusal = bound(construct, cell.bprop, what, args, kwargs)
+    rule = attribute(lw, cell, "bprop")
+    return call_with_rule(lw, construct, values, names, rule, what, refusal, keywords_of(construct, names))
+
+
+# ---------------------------------------------------------------------------------------------------- classes
+def _construct(lw: Lowering, cls: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
+    if issubclass(cls, Tensor):
+        return _make_tensor(lw, cls, args, kwargs)
+    if is_jit_class(cls) and not getattr(getattr(cls, "__dataclass_params__", None), "frozen", False):
+        return made(lw, cls, args, kwargs)
+    if getattr(cls, "__graph_state__", None) is not None and not is_jit_class(cls):
+        return cells.made(lw, cls, args, kwargs)
+    plain = cls is functools.partial or cls.__module__ == "contextlib"
+    if plain or (issubclass(cls, tuple) and hasattr(cls, "_fields")):
+        if not plain and len(args) + len(kwargs) < len(cls._fields):  # some are left to the defaults
+            lw.outside.function(cls.__new__)
+        return cls(*args, **kwargs)
+    if dataclasses.is_dataclass(cls) and getattr(cls, "__dataclass_params__").frozen:  # noqa: B009  (not in typeshed)
+        return _record(lw, cls, args, kwargs)
+    if issubclass(cls, enum.Enum):
+        return cls(*require_static(args, f"the value of a {cls.__name__}"))
+    if issubclass(cls, BaseException):
+        return NewException(cls, tuple(args), kwargs)
+    if not is_ours(cls) and class_attribute(cls, "__graph_call__") is not None:  # an operator that the user defines
+        return lw.at_compile_time(cls, args, kwargs)
+    from . import foreign
+
+    if not is_ours(cls) and cls is not type and foreign.is_pure(cls):
+        return foreign.foreign_call(lw, cls, args, kwargs)
+    if is_ours(cls) or cls is type:
+        for x in flatten((args, tuple(kwargs.values()))):
+            require_static(x, f"an argument of {cls.__name__}")
+        return cls(*args, **kwargs)
+    raise plain_class(cls.__name__)
+
+
+def plain_class(name: str) -> UnsupportedCallError:
+    """The error for making an instance of a class of which compiled code knows nothing."""
+    return UnsupportedCallError(
+        f"an instance of the class {name} is created in compiled code",
+        code="AC1804",
+        hint="mark the class with `jit_class`, use a NamedTuple or a frozen dataclass, or create it outside",
+    )
+
+
+def _is_kind_of_class(cls: type) -> bool:
+    """Whether a class is of a kind whose instances compiled code makes, or refuses, by a rule for the kind."""
+    kinds = (Tensor, enum.Enum, BaseException, functools.partial)
+    record = issubclass(cls, tuple) and hasattr(cls, "_fields")
+    frozen = getattr(getattr(cls, "__dataclass_params__", None), "frozen", False)
+    by_rule = is_jit_class(cls) or hasattr(cls, "__graph_state__") or hasattr(cls, "__graph_call__")
+    return issubclass(cls, kinds) or record or frozen or by_rule or cls.__module__ == "contextlib"
+
+
+def refuse_class(cls: type) -> None:
+    """Raises what compiled code raises for making an instance of a library's class, whatever it is given."""
+    if intrinsic_of(cls) is not None or is_ours(cls) or cls is type or _is_kind_of_class(cls):
+        return
+    from . import foreign
+
+    if not foreign.is_pure(cls):
+        raise plain_class(cls.__name__)
+    foreign.refuse_call(cls)
+
+
+def _record(lw: Lowering, cls: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
+    """An instance of a frozen dataclass; default factories are compiled, what else runs at its making cannot be."""
+    written = [n for n in ("__init__", "__new__", "__post_init__") if _is_written(class_attribute(cls, n))]
+    if written and not is_static((args, tuple(kwargs.values()))):
+        raise UnsupportedCallError(
+            f"{cls.__name__} is made of run-time values, and its `{written[0]}` cannot be compiled",
+            code="AC1804",
+            hint="leave it out, or create the object outside",
+        )
+    wanted = [f for f in dataclasses.fields(cls) if f.init]
+    given = {f.name for f in [f for f in wanted if not f.kw_only][: len(args)]} | set(kwargs)
+    for f in wanted:
+        if f.default_factory is not dataclasses.MISSING and f.name not in given:
+            kwargs = {**kwargs, f.name: call(lw, f.default_factory, [], {})}
+    return cls(*args, **kwargs)
+
+
+def _is_written(method: Any) -> bool:
+    """Whether a user has written a method, and not `dataclasses`."""
+    return isinstance(method, types.FunctionType) and method.__code__.co_filename != "<string>"
+
+
+def _make_tensor(lw: Lowering, cls: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
+    """``Tensor(...)`` in compiled code: a constant, or a new Tensor made of run-time values."""
+    if issubclass(cls, Parameter):
+        raise cells.created(cls.__name__)
+    if is_static(args) and is_static(tuple(kwargs.values())):
+        made = cls(*map_leaves(lambda x: x, args), **kwargs)
+        return TensorVar(current().array(made.asnumpy(), type_of(made), "tensor"))
+    given = inspect.signature(cls).bind(*args, **kwargs).arguments
+    data, dtype, shape = given.get("input_data"), given.get("dtype"), given.get("shape")
+    if given.get("init") is not None:
+        if data is not None:
+            raise ValueError("give `input_data` or `init`, not both")
+        raise StaticValueError("`init` fills a constant: its number must be known", hint="use `ops.full`")
+    if given.get("device") is not None:
+        check_device(given["device"])
+    made = _tensor_of(lw, data, dtype)
+    shape = (shape,) if isinstance(shape, int) else shape
+    if shape is not None and made.type.shape != tuple(shape):
+        raise ValueError(f"`shape` is {tuple(shape)}, but the data has shape {made.type.shape}")
+    return made
+
+
+def _tensor_of(lw: Lowering, data: Any, dtype: Any) -> Any:
+    """A new Tensor made of run-time values."""
+    if is_dynamic(data) and type(data) is not Weak:  # a Tensor's elements, as they are now
+        value = F.stop_gradient(lw.unwrap(data))
+        return TensorVar(value if dtype is None or value.dtype is dtype_of(dtype) else F.cast(value, dtype=dtype))
+    leaves = list(flatten(data))
+    if any(type(x) in (TensorVar, StateVar) for x in leaves):
+        raise TypeError(NO_LIST_OF_TENSORS)
+    if any(type(x) is ArrayVar for x in leaves):
+        value = numpy_calls.array_of(lw, data).value
+        own = dtype_of("float32") if value.dtype is float64 else value.dtype
+        wanted = own if dtype is None else dtype_of(dtype)
+        return TensorVar(value if value.dtype is wanted else F.cast(value, dtype=wanted))
+    return TensorVar(_as_value(lw, data, _dtype_of_numbers(data) if dtype is None else dtype_of(dtype)))
+
+
+def _dtype_of_numbers(data: Any) -> DType | None:
+    """The dtype of a Tensor made of Python numbers; None if there is something else among them."""
+    kinds = {kind_of_number(x) for x in flatten(data)}
+    if not kinds or None in kinds:
+        return None
+    return dtype_of("float32") if float in kinds else NUMBER_DTYPE[int if int in kinds else bool]
+
+
+def _as_value(lw: Lowering, data: Any, dtype: DType | None) -> Value:
+    """Nested lists of Tensors and numbers as one Tensor."""
+    if isinstance(data, list | tuple):
+        parts = [_as_value(lw, d, dtype) for d in data]
+        return _stacked(parts)
+    if type(data) is Weak:
+        value = data.value
+        dtype = dtype or dtype_of("float32" if data.kind is float else NUMBER_DTYPE[data.kind])
+    elif is_dynamic(data):
+        value = lw.unwrap(data)
+    else:
+        made = Tensor(data, dtype)
+        value = current().array(made.asnumpy(), type_of(made), "tensor")
+    return value if dtype is None or value.dtype is dtype else F.cast(value, dtype=dtype)
+
+
+def _stacked(parts: list[Value]) -> Value:
+    return F.stack(*parts, axis=-1 - parts[0].ndim)

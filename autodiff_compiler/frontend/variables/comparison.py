@@ -1,0 +1,262 @@
+"""Comparisons and truth of static and dynamic values."""
+
+from __future__ import annotations
+
+import dataclasses
+import operator
+from typing import Any
+
+import numpy as np
+
+from ...errors import StaticValueError, UnsupportedSyntaxError
+from ...ir.build import current
+from ...ir.core import Value
+from ...ir.primitive import METHODS, F
+from ...runtime.tensor import Tensor, no_truth
+from ..interpreter.interpreter import Lowering
+from ..interpreter.joins import joined_number, kind_of_number, lifted_number
+from .lookup import tells_of_changes
+from .operators import (
+    attribute,
+    check_key,
+    is_generated,
+    is_seen,
+    is_tensor_var,
+    needs_numpy,
+    numpy_rules,
+    operand,
+    python_method,
+    refuse_text,
+    require_static,
+    special,
+)
+from .values import ArrayVar, LocalObject, StateVar, TensorVar, Weak, class_of, describe, elements, flatten, is_static
+
+__all__ = ["both", "compare", "either", "negate", "truth"]
+
+_COMPARE = {
+    "Eq": operator.eq,
+    "NotEq": operator.ne,
+    "Lt": operator.lt,
+    "LtE": operator.le,
+    "Gt": operator.gt,
+    "GtE": operator.ge,
+}
+_MIRRORED = {"Lt": "Gt", "LtE": "GtE", "Gt": "Lt", "GtE": "LtE"}
+_COMPARE_SLOT = {"Eq": "__eq__", "NotEq": "__ne__", "Lt": "__lt__", "LtE": "__le__", "Gt": "__gt__", "GtE": "__ge__"}
+_WEAK_COMPARE = {
+    "Eq": "equal",
+    "NotEq": "not_equal",
+    "Lt": "less",
+    "LtE": "less_equal",
+    "Gt": "greater",
+    "GtE": "greater_equal",
+}
+
+
+def compare(lw: Lowering, op: str, a: Any, b: Any) -> Any:
+    """One comparison of a chain."""
+    if op in ("Is", "IsNot"):
+        return _identity(op == "Is", a, b)
+    if op in ("In", "NotIn"):
+        return _membership(lw, op == "In", a, b)
+    a, b = lw.outside.met(a), lw.outside.met(b)
+    result = _user_compare(lw, op, a, b)
+    if result is not NotImplemented:
+        return result
+    if is_tensor_var(a) or is_tensor_var(b):
+        a, b = operand(lw, a), operand(lw, b)
+        if not (
+            _is_numeric(a) and _is_numeric(b)
+        ):  # as `==` of a Tensor knows nothing else, Python compares identities
+            return _compare_objects(op, a, b)
+        if is_tensor_var(a):
+            return lw.native(METHODS[_COMPARE_SLOT[op]], [a, b])
+        return lw.native(METHODS[_COMPARE_SLOT[_MIRRORED.get(op, op)]], [b, a])
+    if needs_numpy(a, b):
+        return numpy_rules().array_binary(lw, op, a, b)
+    if LocalObject in (type(a), type(b)):
+        return _compare_objects(op, a, b)
+    if kind_of_number(a) and kind_of_number(b) and (type(a) is Weak or type(b) is Weak):
+        ka, kb = kind_of_number(a), kind_of_number(b)
+        kind: Any = joined_number(ka, kb) or max((ka, kb), key=(bool, int, float).index)  # type: ignore[arg-type]
+        builder = current()
+        x, y = (lifted_number(v, kind, builder) for v in (a, b))
+        return Weak(getattr(F, _WEAK_COMPARE[op])(x, y), bool)
+    refuse_text(a, "a comparison")
+    refuse_text(b, "a comparison")
+    if not is_static(a) or not is_static(b):
+        return _compare_containers(lw, op, a, b)
+    if elements(a) is not None and elements(b) is not None and not all(map(is_seen, flatten((a, b)))):
+        return _compare_containers(lw, op, a, b)
+    return _COMPARE[op](a, b)
+
+
+def _is_numeric(x: Any) -> bool:
+    return is_tensor_var(x) or isinstance(x, Weak | int | float | Tensor | ArrayVar | np.ndarray | np.generic)
+
+
+def _compare_objects(op: str, a: Any, b: Any) -> bool:
+    """Without methods for it, objects are equal to themselves only."""
+    if op not in ("Eq", "NotEq"):
+        kinds = [f"'{_kind(x).__name__}'" for x in (a, b)]
+        raise TypeError(f"'{_COMPARE_SIGN[op]}' not supported between instances of {kinds[0]} and {kinds[1]}")
+    return (a is b) == (op == "Eq")
+
+
+_COMPARE_SIGN = {"Lt": "<", "LtE": "<=", "Gt": ">", "GtE": ">="}
+
+
+def _user_compare(lw: Lowering, op: str, a: Any, b: Any) -> Any:
+    """``a op b`` by the methods of a user's class; NotImplemented if there are none."""
+    sides = [(a, op, b), (b, _MIRRORED.get(op, op), a)]
+    if type(a) is not type(b) and issubclass(type(b), type(a)):
+        sides.reverse()
+    for x, asked, y in sides:
+        result = _ask(lw, x, asked, y)
+        if result is not NotImplemented:
+            return result
+    return NotImplemented
+
+
+def _ask(lw: Lowering, x: Any, op: str, y: Any) -> Any:
+    method = python_method(lw, x, _COMPARE_SLOT[op])
+    if method is None:
+        equal = _ask(lw, x, "Eq", y) if op == "NotEq" else NotImplemented
+        return equal if equal is NotImplemented else negate(truth(lw, equal))
+    if not is_generated(x, method):
+        return lw.call_python(method, [x, y], {})
+    if class_of(x) is not class_of(y):
+        return NotImplemented
+    parts = (tuple(attribute(lw, v, f.name) for f in dataclasses.fields(class_of(x)) if f.compare) for v in (x, y))
+    return compare(lw, op, *parts)
+
+
+def _compare_containers(lw: Lowering, op: str, a: Any, b: Any) -> Any:
+    xs, ys = elements(a), elements(b)
+    if op not in ("Eq", "NotEq"):
+        raise UnsupportedSyntaxError(
+            f"{describe(a)} and {describe(b)} cannot be ordered in compiled code", code="AC1103"
+        )
+    same = xs is not None and ys is not None and len(xs) == len(ys)
+    same = same and all(isinstance(a, c) == isinstance(b, c) for c in (tuple, dict))
+    if same and isinstance(a, dict):
+        same = a.keys() == b.keys()
+        ys = [b[k] for k in a] if same else ys
+    result: Any = same
+    if same:
+        for x, y in zip(xs, ys, strict=True):
+            if result is False:  # Python compares no further
+                break
+            result = both(lw, result, _is_or_equals(lw, y, x))
+    return result if op == "Eq" else negate(result)
+
+
+def _identity(positive: bool, a: Any, b: Any) -> bool:
+    if is_tensor_var(a) and is_tensor_var(b):
+        raise StaticValueError(
+            "'is' between Tensors cannot be decided in compiled code", code="AC1304", hint="use `(a == b).all()`"
+        )
+    a, b = (x.source if type(x) is StateVar else x for x in (a, b))
+    return (a is b) == positive
+
+
+def _membership(lw: Lowering, positive: bool, a: Any, b: Any) -> Any:
+    from .search import first_that  # which is written in terms of comparisons
+
+    refuse_text(b, "'in'")
+    method = python_method(lw, b, "__contains__")
+    if method is not None:
+        found: Any = truth(lw, lw.call_python(method, [b, a], {}))
+    elif isinstance(b, dict | set | frozenset):
+        check_key(a)
+        found = require_static(a, "a dictionary key") in b
+    elif any(python_method(lw, b, name) is not None for name in ("__iter__", "__getitem__")):
+        found = first_that(lw, b, lambda item: _is_or_equals(lw, a, item), ends=True, sought=a)
+    elif not hasattr(type(b), "advance") and is_static(a) and is_static(b) and _is_watched(a, b):
+        found = a in b
+    elif type(b) is ArrayVar:
+        found = Weak(lw.native(METHODS["any"], [TensorVar(compare(lw, "Eq", b, a).value)]).value, bool)
+    elif isinstance(b, str | bytes):
+        raise TypeError(f"'in <string>' requires string as left operand, not {_kind(a).__name__}")
+    elif not (is_tensor_var(b) or hasattr(_kind(b), "__iter__") or hasattr(type(b), "advance")):
+        raise TypeError(f"argument of type '{_kind(b).__name__}' is not iterable")
+    else:
+        found = first_that(lw, b, lambda item: _is_or_equals(lw, a, item), ends=True, sought=a)
+    found = Weak(found, bool) if isinstance(found, Value) else found
+    return found if positive else negate(found)
+
+
+def _kind(x: Any) -> type:
+    return x.kind if type(x) is Weak else class_of(x)
+
+
+def _is_watched(a: Any, b: Any) -> bool:
+    return elements(b) is None or all(map(is_seen, flatten((a, b))))
+
+
+def _is_or_equals(lw: Lowering, a: Any, item: Any) -> Any:
+    one, other = (x.source if type(x) is StateVar else x for x in (a, item))
+    return True if one is other else truth(lw, compare(lw, "Eq", item, a))
+
+
+# ---------------------------------------------------------------------------------------------------- truth
+def truth(lw: Lowering, x: Any) -> Any:
+    """The truth value of x: a Python bool, or a bool[] Value if it is known only at run time."""
+    x = lw.outside.met(x)
+    if type(x) in (TensorVar, StateVar, ArrayVar):
+        value = lw.unwrap(x)
+        count = 1
+        for d in value.shape:
+            count = count * d if isinstance(d, int) else 0
+        if count != 1:
+            raise no_truth(value.shape)
+        value = value if value.shape == () else F.reshape(value, shape=())
+        return value if value.dtype.is_bool else F.not_equal(value, 0)
+    if type(x) is Weak:
+        return x.value if x.kind is bool else F.not_equal(x.value, 0)
+    if isinstance(x, Tensor):
+        return bool(x)
+    refuse_text(x, "the truth value")
+    result = special(lw, x, "__bool__", "__len__")
+    if result is not NotImplemented:
+        return truth(lw, result)
+    if type(x) is LocalObject:
+        return True
+    if getattr(type(x), "__graph_state__", None) is not None:
+        watched = tells_of_changes(lw, x, "__bool__")
+        return lw.outside.property(x, "truth", f"the truth of a {type(x).__name__}", lambda: bool(x), watched=watched)
+    return bool(x)
+
+
+def negate(x: Any) -> Any:
+    """``not`` of a truth value."""
+    if isinstance(x, Value):
+        return Weak(F.logical_not(x), bool)
+    return Weak(F.logical_not(x.value), bool) if type(x) is Weak else not x
+
+
+def _value(x: Any) -> Any:
+    return x.value if type(x) is Weak else x
+
+
+def both(lw: Lowering, a: Any, b: Any) -> Any:
+    """``a and b`` of truth values that are both evaluated."""
+    a, b = _value(a), _value(b)
+    if isinstance(a, Value) and isinstance(b, Value):
+        return Weak(F.logical_and(a, b), bool)
+    dynamic, static = (a, b) if isinstance(a, Value) else (b, a)
+    if isinstance(dynamic, Value):
+        return Weak(dynamic, bool) if static else False
+    return a and b
+
+
+def either(lw: Lowering, a: Any, b: Any) -> Any:
+    """``a or b`` of truth values that are both evaluated."""
+    a, b = _value(a), _value(b)
+    if isinstance(a, Value) and isinstance(b, Value):
+        return Weak(F.logical_or(a, b), bool)
+    dynamic, static = (a, b) if isinstance(a, Value) else (b, a)
+    if isinstance(dynamic, Value):
+        return True if static else Weak(dynamic, bool)
+    return a or b

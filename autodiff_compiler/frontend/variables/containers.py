@@ -1,0 +1,202 @@
+"""Methods of lists, tuples, dicts and sets, and what ``op=`` does to them."""
+
+from __future__ import annotations
+
+import operator
+import types
+from typing import Any
+
+import numpy as np
+
+from ...errors import SideEffectError, StaticValueError, UnsupportedCallError, UnsupportedSyntaxError
+from ..effects.attributes import check_elements
+from ..effects.inputs import ARRAY
+from ..interpreter.control import iterate_live, iterate_static
+from ..interpreter.interpreter import Lowering
+from . import operators
+from .arithmetic import SLOT, SYMBOL
+from .calls import INTRINSICS, call
+from .foreign import is_pure
+from .naming import name_of
+from .operators import BoundContainer, check_local, check_seen, require_static
+from .values import ArrayVar, DictView, LocalDict, LocalList, LocalSet, is_static
+
+__all__ = ["call_method", "in_place", "without_order"]
+
+_MUTATING = {
+    "list": {"append", "extend", "insert", "pop", "remove", "clear", "sort", "reverse"},
+    "dict": {"update", "setdefault", "pop", "popitem", "clear"},
+    "set": {
+        *("add", "discard", "remove", "pop", "clear", "update", "difference_update", "intersection_update"),
+        "symmetric_difference_update",
+    },
+}  # fmt: skip
+#: What Python calls for operators and the making of containers; called by name, they change the container too.
+_DUNDER_MUTATING = {
+    *("__setitem__", "__delitem__", "__iadd__", "__imul__", "__ior__", "__iand__", "__isub__", "__ixor__"),
+    *("__init__", "__setattr__", "__delattr__", "__setstate__", "__missing__", "move_to_end", "subtract"),
+}
+_BY_OPERATOR = {"__iadd__": "Add", "__imul__": "Mult", "__ior__": "BitOr", "__iand__": "BitAnd", "__isub__": "Sub"}
+_COMPARING = {"index", "count", "remove", "sort"}
+
+
+def call_method(lw: Lowering, method: BoundContainer, args: list[Any], kwargs: dict[str, Any]) -> Any:
+    """A method of a container; what compiled code made, or stands for one from outside, may change."""
+    result = _call_method(lw, method, args, kwargs)
+    check_elements(lw, method.owner)
+    return result
+
+
+def _call_method(lw: Lowering, method: BoundContainer, args: list[Any], kwargs: dict[str, Any]) -> Any:
+    owner, name = method.owner, method.name
+    kind = next(k for k in (list, dict, set, frozenset, tuple) if isinstance(owner, k)).__name__
+    if name in _MUTATING.get(kind, ()):
+        check_local(lw, owner)
+        lw.change(owner)
+    elif name in _DUNDER_MUTATING and kind in _MUTATING:
+        return _by_operator(lw, owner, name, args)
+    written = getattr(type(owner), name, None)
+    if isinstance(written, types.FunctionType) and not operators.is_ours(written) and not is_pure(written):
+        return call(lw, written, [owner, *args], kwargs)
+    if isinstance(owner, set | frozenset):
+        return _of_set(lw, owner, name, args)
+    if isinstance(owner, list | tuple):
+        return _of_sequence(lw, owner, name, args, kwargs)
+    if name == "update" and args and hasattr(type(args[0]), "advance"):
+        for pair in iterate_live(lw, args[0]):  # which may look at what the dict holds by then
+            owner.update([tuple(iterate_static(lw, pair))])
+        args = []
+    elif name == "update":
+        args = [_pairs(lw, a) for a in args]
+    result = getattr(owner, name)(*args, **kwargs)
+    if name == "copy":
+        return LocalDict(result)
+    if name in ("keys", "values", "items"):
+        view = DictView(result)
+        view.source, view.kind = owner, name
+        return view
+    return result
+
+
+def _by_operator(lw: Lowering, owner: Any, name: str, args: list[Any]) -> Any:
+    """A method that Python calls for an operator: what the operator does."""
+    check_local(lw, owner)
+    if name == "__setitem__":
+        return INTRINSICS[operator.setitem](lw, owner, *args)
+    if name in _BY_OPERATOR and len(args) == 1:
+        return in_place(lw, _BY_OPERATOR[name], owner, args[0])
+    raise UnsupportedCallError(f"'{name}' of a container cannot be called in compiled code", hint="write the operator")
+
+
+def _pairs(lw: Lowering, x: Any) -> Any:
+    return x if isinstance(x, dict) else [tuple(iterate_static(lw, pair)) for pair in iterate_static(lw, x)]
+
+
+def _of_sequence(lw: Lowering, owner: Any, name: str, args: list[Any], kwargs: dict[str, Any]) -> Any:
+    if name in _COMPARING and not is_static(owner) and not (name == "sort" and "key" in kwargs):
+        raise StaticValueError(f"'{name}' compares elements that are known only at run time")
+    if name in _COMPARING:
+        check_seen((owner, args), f"'{name}'")
+    if name in ("insert", "pop") and args:
+        require_static(args[0], "an index into a Python list")
+    if name == "sort":
+        owner[:] = INTRINSICS[sorted](lw, owner, **kwargs)
+        return None
+    if name == "extend":
+        _extend(lw, owner, args[0])
+        return None
+    result = getattr(owner, name)(*args, **kwargs)
+    return LocalList(result) if name == "copy" else result
+
+
+def _extend(lw: Lowering, owner: Any, items: Any) -> None:
+    if not hasattr(type(items), "advance"):
+        owner += list(iterate_static(lw, items))
+        return
+    for item in iterate_live(lw, items):  # which may look at what the list holds by then
+        owner.append(item)
+
+
+def without_order() -> UnsupportedSyntaxError:
+    """The error for taking an element out of a set."""
+    return UnsupportedSyntaxError("a set has no fixed order to pop in", code="AC1105", hint="use a list")
+
+
+def _of_set(lw: Lowering, owner: Any, name: str, args: list[Any]) -> Any:
+    if name == "pop":
+        raise without_order()
+    whole = name not in _OF_SETS
+    given = [a if whole or isinstance(a, set | frozenset) else list(iterate_static(lw, a)) for a in args]
+    check_seen(require_static(given, "an element of a set"), f"'{name}'")
+    result = getattr(owner, name)(*given)
+    return LocalSet(result) if isinstance(result, set) else result
+
+
+_OF_SETS = {
+    *("update", "union", "intersection", "difference", "symmetric_difference", "issubset", "issuperset", "isdisjoint"),
+    *("difference_update", "intersection_update", "symmetric_difference_update"),
+}
+
+
+# ---------------------------------------------------------------------------------------------------- op=
+def in_place(lw: Lowering, op: str, old: Any, value: Any) -> Any:
+    """What ``old op= value`` gives the target: the same list, dict or set, changed, or a new value."""
+    if type(old) is ArrayVar and old.kind is np.ndarray:
+        raise UnsupportedCallError(
+            f"'{SYMBOL[SLOT[op]]}=' would write to an array", code="AC1801", hint="make a new one: `a = a + b`"
+        )
+    if getattr(old, "locked", "") == ARRAY:
+        name = name_of(lw, old, local=True)
+        sign = SYMBOL[SLOT[op]]
+        raise SideEffectError(
+            f"'{sign}=' would change {f'`{name}`' if name else 'a value'}, which was given as an ndarray",
+            code="AC1602",
+            hint=f"make a new one: `{name or 'a'} = {name or 'a'} {sign} ...`",
+        )
+    kind = next((k for k in (list, dict, set) if isinstance(old, k)), None)
+    if (kind, op) in _CHANGES:
+        check_local(lw, old)
+        if kind is list and op == "Add":
+            lw.change(old)
+            _extend(lw, old, value)
+            check_elements(lw, old)
+            return old
+        given = _CHANGES[kind, op](lw, old, value)
+        if given is not NotImplemented:
+            lw.change(old)
+            old.clear()
+            getattr(old, "extend" if kind is list else "update")(given)
+            check_elements(lw, old)
+            return old
+    name = f"__i{SLOT[op]}__"
+    method = operators.python_method(lw, old, name)
+    if method is not None:
+        result = lw.call_python(method, [old, value], {})
+        if result is not NotImplemented:
+            return result
+    elif hasattr(type(old), name) and kind is None and not operators.is_ours(type(old)):
+        raise SideEffectError(
+            f"'{op}=' would change a {type(old).__name__} that came from outside",
+            code="AC1602",
+            hint="copy it first, or write `a = a + b`",
+        )
+    return operators.binary(lw, op, old, value)
+
+
+def _set_operation(name: str) -> Any:
+    def result(lw: Lowering, old: Any, value: Any) -> Any:
+        return getattr(set(old), name)(value) if isinstance(value, set | frozenset) else NotImplemented
+
+    return result
+
+
+#: What a container of the kind holds after ``op=``.
+_CHANGES: dict[Any, Any] = {
+    (list, "Add"): _extend,
+    (list, "Mult"): lambda lw, old, value: list(old) * operators.as_index(lw, value),
+    (dict, "BitOr"): lambda lw, old, value: {**old, **dict(_pairs(lw, value))},
+    (set, "BitOr"): _set_operation("union"),
+    (set, "BitAnd"): _set_operation("intersection"),
+    (set, "Sub"): _set_operation("difference"),
+    (set, "BitXor"): _set_operation("symmetric_difference"),
+}
