@@ -16,9 +16,8 @@ from typing import Any
 import numpy as np
 
 from ..dtypes import DType
+from ..frontend.guards.objects import is_ours, module_name
 from ..frontend.syntax.source_tree import lines_of
-from ..frontend.variables.lookup import is_ours
-from ..frontend.variables.values import module_name
 
 __all__ = ["Describer", "UndescribedError"]
 

@@ -164,7 +164,7 @@ def _argument(x: Any, describer: Describer) -> str:
 def _stand_in(x: Any) -> Any:
     if type(x) is not Tensor:
         return x
-    from ..frontend.guards.outside import type_of
+    from ..frontend.guards.objects import type_of
 
     return TensorArgument(type_of(x), wrap(np.broadcast_to(np.zeros((), x._data.dtype), x.shape)))
 

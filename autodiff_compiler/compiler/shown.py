@@ -8,10 +8,9 @@ from typing import Any
 
 from ..errors import SideEffectError
 from ..frontend.guards.guards import AnyGuard, Guard, content_of, matches
-from ..frontend.guards.outside import plainly, type_of
-from ..frontend.interpreter.joins import same_static
+from ..frontend.guards.objects import UNBOUND, plainly, same_static, type_of
 from ..frontend.lower import Lowered
-from ..frontend.variables.values import UNBOUND, Held
+from ..frontend.variables.values import Held
 from ..runtime.commits import Committed
 from ..runtime.storage import holders
 from ..runtime.tensor import Array, Tensor

@@ -11,13 +11,12 @@ import numpy as np
 
 from ..dtypes import DType
 from ..errors import UnsupportedCallError
-from ..frontend.guards.outside import class_attribute, type_of
-from ..frontend.interpreter.joins import NUMBER_DTYPE
+from ..frontend.guards.objects import class_attribute, type_of
 from ..frontend.lower import NumberArgument, TensorArgument
 from ..frontend.variables.values import rebuild
 from ..ir.build import scalar_key
 from ..runtime.host import TensorSpec
-from ..runtime.mutable import Mutable, kind_of
+from ..runtime.mutable import NUMBER_DTYPE, Mutable, kind_of
 from ..runtime.parameter import Parameter
 from ..runtime.records import held_besides, is_named_tuple, record_fields, with_fields
 from ..runtime.tensor import Tensor, wrap

@@ -10,9 +10,9 @@ import gast
 
 from ..depth import deep
 from ..errors import CompileError
+from ..frontend.derivatives.cell_calls import overrides_call
 from ..frontend.syntax import source_tree, unsupported_syntax
 from ..frontend.syntax.source_tree import SourceTree
-from ..frontend.variables.calls import overrides_call
 from .classes import Attributes, Classes, own_nodes
 from .refusals import Reader
 from .scopes import Scopes, given_to_jit, is_jit

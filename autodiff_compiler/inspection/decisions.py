@@ -27,7 +27,7 @@ from .told import guards_by_kind, names_stand, states_told
 if TYPE_CHECKING:
     from ..backends.native.apart import Grouped
     from ..compiler.specialised import Specialised
-    from ..frontend.interpreter.reasons import Reasons
+    from ..frontend.report.reasons import Reasons
     from .artifact import Artifact
 
 __all__ = ["explained", "shared_kernels", "wrapped"]

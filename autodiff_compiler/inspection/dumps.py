@@ -25,8 +25,8 @@ from .kept import kept_for_adjoint
 from .results import purposes, returned
 
 if TYPE_CHECKING:
-    from ..frontend.interpreter.reasons import Reasons
     from ..frontend.lower import Lowered
+    from ..frontend.report.reasons import Reasons
 
 __all__ = ["stage_text"]
 

@@ -6,11 +6,12 @@ import functools
 from collections import OrderedDict
 from typing import Any
 
+from ..dtypes import DType, bool_, float64, int64
 from ..errors import UnsupportedSyntaxError
 from .records import record_fields
 from .tensor import Tensor
 
-__all__ = ["Mutable", "kind_of", "mutable", "plain"]
+__all__ = ["NUMBER_DTYPE", "Mutable", "kind_of", "mutable", "plain"]
 
 
 class Mutable:
@@ -92,3 +93,6 @@ def mutable(input_data: Any, dynamic_len: bool = False) -> Any:
 
 
 mutable.__graph_name__ = "mutable"  # type: ignore[attr-defined]
+
+
+NUMBER_DTYPE: dict[type, DType] = {bool: bool_, int: int64, float: float64}

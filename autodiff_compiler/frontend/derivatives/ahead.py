@@ -13,9 +13,9 @@ from typing import Any
 from ...ir.core import Block, Op, Value
 from ...ir.primitive import F, trace
 from ...ir.walk import ops_of
-from ..interpreter.interpreter import Lowering
 from ..variables.lookup import attribute_now
 from ..variables.values import TensorVar, flatten
+from .context import DerivativeContext
 
 __all__ = ["Called", "go_back", "note"]
 
@@ -31,19 +31,24 @@ class Called:
     ops: tuple[Op, ...]
 
 
-def note(lw: Lowering, cell: Any, args: Sequence[Any], kwargs: dict[str, Any], start: int) -> None:
-    """Remembers a call whose ops begin at `start`, unless a derivative goes over it anyway (`lw.differentiated`)."""
+def note(lw: DerivativeContext, cell: Any, args: Sequence[Any], kwargs: dict[str, Any], start: int) -> None:
+    """Remembers a call whose ops begin at `start`, unless a derivative goes over it anyway."""
     given = _given(args, kwargs)
-    if given and not lw.differentiated:
+    if given and not lw.derivatives.differentiated:
         block = trace.builder.block
-        lw.called[id(cell)] = Called(cell, given, block, start, tuple(block.ops[start:]))
+        lw.derivatives.called[id(cell)] = Called(cell, given, block, start, tuple(block.ops[start:]))
 
 
-def go_back(lw: Lowering, fn: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> None:
+def go_back(lw: DerivativeContext, fn: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> None:
     """Puts the states back to what they were before the call of `fn` that is about to be differentiated, if any."""
-    found = lw.called.pop(id(fn), None)
+    found = lw.derivatives.called.pop(id(fn), None)
     block = trace.builder.block
-    if found is None or found.block is not block or lw.differentiated or _given(args, kwargs) != found.given:
+    if (
+        found is None
+        or found.block is not block
+        or lw.derivatives.differentiated
+        or _given(args, kwargs) != found.given
+    ):
         return
     end = found.start + len(found.ops)
     used = {op.attr("state") for op in _of_states(found.ops)}

@@ -17,16 +17,18 @@ from ...ir.primitive import REGISTRY, F, trace
 from ...ir.types import Shape, TensorType, dim_product, tensor
 from ...ir.walk import inline, ops_of
 from ..effects.exceptions import raising_in_block
-from ..interpreter.interpreter import Diverged, Lowering, Region
 from ..variables.calls import call
+from ..variables.interpreter import Diverged, Region
 from ..variables.values import OUTSIDE, StateVar, TensorVar, describe, flatten, map_leaves
-from .grad import Traced, emit_derivative, linear_of, linearise, traced_call
+from .context import DerivativeContext
+from .grad import linear_of, linearise
+from .traced import Traced, emit_derivative, traced_call
 
 __all__ = ["forward_jacobian", "reverse_jacobian", "vectorised"]
 
 
 # ---------------------------------------------------------------------------------------------------------- vmap
-def vectorised(lw: Lowering, fn: Any, args: tuple[Any, ...], flags: Sequence[bool]) -> Any:
+def vectorised(lw: DerivativeContext, fn: Any, args: tuple[Any, ...], flags: Sequence[bool]) -> Any:
     """``fn`` for every slice along the first dimension of the flagged Tensors; the results stacked along a new one.
 
     `flags` has a bool per leaf of `args`.
@@ -38,11 +40,11 @@ def vectorised(lw: Lowering, fn: Any, args: tuple[Any, ...], flags: Sequence[boo
     builder: Builder = trace.builder.nested(types, [v.name for v in operands])
     slices, marks = iter(builder.block.args), iter(flags)
     given = map_leaves(lambda x: TensorVar(next(slices), OUTSIDE) if next(marks) else x, args)
-    with lw.region() as region, _raising_in_turn(lw, region, builder, operands, size), builder:
+    with lw.effects.region() as region, _raising_in_turn(lw, region, builder, operands, size), builder:
         with raising_in_block(lw, builder):
             result = call(lw, fn, list(given), {})
         if region.saved:
-            lw.restore(region)
+            lw.effects.restore(region)
             raise SideEffectError(
                 "a function that is vectorised changes an object made outside of it",
                 loc=loc,
@@ -55,13 +57,13 @@ def vectorised(lw: Lowering, fn: Any, args: tuple[Any, ...], flags: Sequence[boo
 
 @contextmanager
 def _raising_in_turn(
-    lw: Lowering, region: Region, builder: Builder, operands: Sequence[Value], size: Any
+    lw: DerivativeContext, region: Region, builder: Builder, operands: Sequence[Value], size: Any
 ) -> Iterator[None]:
     """If what is compiled into a block always raises, it does so for the first of the slices."""
     try:
         yield
     except Diverged:
-        lw.restore(region)
+        lw.effects.restore(region)
         block = builder.ret()
         one_by_one(trace.builder, operands, lambda inner, slices: inline(inner, block, slices), size)
         raise
@@ -81,7 +83,13 @@ def _tensor(x: Any) -> Any:
 
 # ----------------------------------------------------------------------------------------------------- Jacobians
 def reverse_jacobian(
-    lw: Lowering, fn: Any, args: Sequence[Any], kwargs: dict[str, Any], positions: Sequence[int], select: Any, bare: Any
+    lw: DerivativeContext,
+    fn: Any,
+    args: Sequence[Any],
+    kwargs: dict[str, Any],
+    positions: Sequence[int],
+    select: Any,
+    bare: Any,
 ) -> tuple[Any, Any]:
     """The result of ``fn(*args, **kwargs)``, and for (the selected part of) it ``bare(Jacobians by position)`` per
     Tensor.
@@ -106,7 +114,13 @@ def reverse_jacobian(
 
 
 def forward_jacobian(
-    lw: Lowering, fn: Any, args: Sequence[Any], kwargs: dict[str, Any], positions: Sequence[int], select: Any, bare: Any
+    lw: DerivativeContext,
+    fn: Any,
+    args: Sequence[Any],
+    kwargs: dict[str, Any],
+    positions: Sequence[int],
+    select: Any,
+    bare: Any,
 ) -> tuple[Any, Any]:
     """Like `reverse_jacobian`, by tangents along all elements of the arguments at once."""
     traced = traced_call(lw, fn, args, kwargs, positions, select)
@@ -137,7 +151,9 @@ def _acts(traced: Traced) -> bool:
     return acts or bool(traced.changes)
 
 
-def _carried(lw: Lowering, traced: Traced, wrt: Sequence[TensorType], carrying: list[int]) -> tuple[Any, list[Value]]:
+def _carried(
+    lw: DerivativeContext, traced: Traced, wrt: Sequence[TensorType], carrying: list[int]
+) -> tuple[Any, list[Value]]:
     """The result of a pure function and its tangents for all directions, carried along with the values."""
     attrs = (tuple(range(len(wrt))), tuple(carrying), (), True)
 
@@ -148,7 +164,9 @@ def _carried(lw: Lowering, traced: Traced, wrt: Sequence[TensorType], carrying: 
     return traced.finish(lw, [F.reshape(_rows(v, 0, 1), shape=v.shape[1:]) for v in found[:n]]), found[n:]
 
 
-def _pushed(lw: Lowering, traced: Traced, wrt: Sequence[TensorType], carrying: list[int]) -> tuple[Any, list[Value]]:
+def _pushed(
+    lw: DerivativeContext, traced: Traced, wrt: Sequence[TensorType], carrying: list[int]
+) -> tuple[Any, list[Value]]:
     """The result of a function that runs on its own, and then its tangents for all directions."""
     linear = linear_of(lw, traced)
     link = linear.forward_link(lw)

@@ -7,7 +7,6 @@ as a whole; it may look at gradients, but not return new ones.
 
 from __future__ import annotations
 
-import collections
 import operator
 import types
 from collections.abc import Callable, Sequence
@@ -21,22 +20,21 @@ from ...ir.primitive import trace
 from ...runtime.commits import seeing
 from ...runtime.parameter import Parameter
 from ..effects.commits import emit_commit
+from ..effects.hook_changes import CONTAINERS
 from ..effects.inputs import Again
 from ..functions.host import HostArguments, Listed, emit_host_call, expose, native_function
 from ..guards.guards import Content, Guard
-from ..guards.outside import plainly
-from ..interpreter.interpreter import Lowering
+from ..guards.objects import peek, plainly
 from ..variables.arithmetic import SLOT
 from ..variables.calls import call
-from ..variables.lookup import peek
 from ..variables.values import LocalDict, LocalList, LocalObject, LocalSet, is_dynamic
+from .context import DerivativeContext
 from .keeping import Kept
 
-__all__ = ["changes_outside", "check_reads", "note_read", "run_hook"]
+__all__ = ["changes_outside", "check_reads", "run_hook"]
 
 #: Errors of these kinds say that a hook does what only Python can do; the others are mistakes in it.
 _BEYOND = ("AC10", "AC11", "AC12", "AC13", "AC15", "AC16", "AC18")
-_CONTAINERS = (list, dict, set, collections.deque, bytearray)
 _OWN = (LocalList, LocalDict, LocalSet)
 _PLAIN = (bool, int, float, str, bytes, type(None))
 #: Methods of containers that return nothing.
@@ -46,24 +44,24 @@ _SILENT = {
 }  # fmt: skip
 
 
-def run_hook(lw: Lowering, fn: Any, args: Sequence[Any], what: str) -> Any:
+def run_hook(lw: DerivativeContext, fn: Any, args: Sequence[Any], what: str) -> Any:
     """``fn(*args)`` for a hook."""
     mark, guards = trace.builder.mark(), set(lw.outside.guards)
-    outer, lw.in_hook = lw.in_hook, True
-    before, lw.kept = lw.kept, _kept(args, lw.depth + 1) if lw.in_backward else None
+    outer, lw.effects.hooks.in_hook = lw.effects.hooks.in_hook, True
+    before, lw.derivatives.kept = lw.derivatives.kept, _kept(args, lw.depth + 1) if lw.effects.in_backward else None
     try:
-        with lw.region() as region:
+        with lw.effects.region() as region:
             try:
                 return call(lw, fn, list(args), {})
             except CompileError as error:
                 if not error.code.startswith(_BEYOND):
                     raise
-                lw.restore(region)
+                lw.effects.restore(region)
                 trace.builder.back_to(mark)
                 _forget_contents(lw, guards)
                 reason = error
     finally:
-        lw.in_hook, lw.kept = outer, before
+        lw.effects.hooks.in_hook, lw.derivatives.kept = outer, before
     return _as_callback(lw, fn, args, what, reason)
 
 
@@ -72,7 +70,7 @@ def _kept(args: Sequence[Any], depth: int) -> Kept:
     return Kept(depth, args[-1] if isinstance(args[-1], tuple) else (args[-1],))
 
 
-def _forget_contents(lw: Lowering, before: set[Any]) -> None:
+def _forget_contents(lw: DerivativeContext, before: set[Any]) -> None:
     """Drops the guards on contents of containers and attributes read in vain: a callback may change them."""
     for key in [k for k in lw.outside.guards if k not in before]:
         guard = lw.outside.guards[key]
@@ -83,7 +81,7 @@ def _forget_contents(lw: Lowering, before: set[Any]) -> None:
             del lw.outside.guards[key]
 
 
-def _as_callback(lw: Lowering, fn: Any, args: Sequence[Any], what: str, reason: CompileError) -> None:
+def _as_callback(lw: DerivativeContext, fn: Any, args: Sequence[Any], what: str, reason: CompileError) -> None:
     given = HostArguments(lw, args, tensors=True)
     function = native_function(lw, fn)
 
@@ -99,9 +97,11 @@ def _as_callback(lw: Lowering, fn: Any, args: Sequence[Any], what: str, reason: 
     _emit(lw, given, run, whole=True)
 
 
-def _emit(lw: Lowering, given: HostArguments, run: Callable[[Sequence[Any]], None], whole: bool = False) -> None:
+def _emit(
+    lw: DerivativeContext, given: HostArguments, run: Callable[[Sequence[Any]], None], whole: bool = False
+) -> None:
     """Emits a call of host code: of a hook as a `whole`, which may look at all state, or of one statement."""
-    home = lw.module.states
+    home = lw.program.module.states
 
     def host(*arrays: Any) -> tuple[Any, ...]:
         if whole:
@@ -110,50 +110,22 @@ def _emit(lw: Lowering, given: HostArguments, run: Callable[[Sequence[Any]], Non
             run(arrays)
         return ()
 
-    name = f"callback{len(lw.module.callables)}"
+    name = f"callback{len(lw.program.module.callables)}"
     if whole:
         expose(lw, name, host)
     else:
-        lw.module.callables[name] = host
+        lw.program.module.callables[name] = host
     emit_commit(lw)
     emit_host_call(given.values, name, ())
 
 
 # ---------------------------------------------------------------------------------------------------- reads
-#: What is changed or read: the id of a container, or that of an object with the name of its attribute.
-Place = Any
-
-
-def _note_change(lw: Lowering, place: Place) -> None:
-    lw.hook_changes.add(place)
-    if not lw.in_backward:
-        lw.changed_before.add(place)
-
-
-def note_read(lw: Lowering, value: Any, key: tuple[Any, ...]) -> None:
-    """To be called where compiled code takes what it finds outside as it is now, to be compiled anew if it changes.
-
-    What a hook changes has another value when other code runs.  A hook that reads such a thing runs as plain Python.
-    """
-    places: set[Place] = {id(value)} if isinstance(value, _CONTAINERS) else set()
-    if key[0] == "attribute":
-        places.add(key[1:])
-    if lw.in_hook:
-        lw.hook_reads |= places
-    if places & (lw.known.hooks_change if lw.in_hook else lw.changed_before):
-        raise SideEffectError(
-            "compiled code reads what a hook has changed before, which only a run can tell",
-            code="AC1602",
-            hint="read it after the call, or change it in plain Python",
-        )
-
-
-def check_reads(lw: Lowering) -> None:
+def check_reads(lw: DerivativeContext) -> None:
     """To be called at the end: compiles anew if hooks read what hooks change."""
-    if lw.hook_reads & (lw.hook_changes - lw.known.hooks_change):
-        raise Again(replace(lw.known, hooks_change=lw.known.hooks_change | lw.hook_changes))
-    both = [slot for key, slot in lw.attributes.items() if key in lw.hook_changes]
-    containers = [x for x in lw.outside.changed.pending() if id(x.place.seen) in lw.hook_changes]
+    if lw.effects.hooks.reads & (lw.effects.hooks.changes - lw.effects.known.hooks_change):
+        raise Again(replace(lw.effects.known, hooks_change=lw.effects.known.hooks_change | lw.effects.hooks.changes))
+    both = [slot for key, slot in lw.effects.attributes.slots.items() if key in lw.effects.hooks.changes]
+    containers = [x for x in lw.effects.containers.pending() if id(x.place.seen) in lw.effects.hooks.changes]
     if containers:
         raise SideEffectError(
             f"{containers[0].what} is changed by compiled code and by a hook that runs as plain Python",
@@ -169,12 +141,12 @@ def check_reads(lw: Lowering) -> None:
 
 
 # ---------------------------------------------------------------------------------------------------- statements
-def changes_outside(lw: Lowering, node: Any, silent: bool = False) -> bool:
+def changes_outside(lw: DerivativeContext, node: Any, silent: bool = False) -> bool:
     """Whether a statement of a hook (or, `silent`, its only expression) changes a container from outside.
 
     It is a callback then, and has been emitted.
     """
-    if not lw.in_hook:
+    if not lw.effects.hooks.in_hook:
         return False
     node = _as_assignment(node)
     if isinstance(node, gast.Call) and isinstance(node.func, gast.Attribute):
@@ -184,9 +156,9 @@ def changes_outside(lw: Lowering, node: Any, silent: bool = False) -> bool:
     if isinstance(node, gast.AugAssign) and isinstance(node.target, gast.Subscript):
         change = getattr(operator, "i" + SLOT[type(node.op).__name__].strip("_"))
         return _item(lw, node.target, node.value, lambda owner, i, x: operator.setitem(owner, i, change(owner[i], x)))
-    if lw.in_backward and isinstance(node, gast.Assign) and len(node.targets) == 1:
+    if lw.effects.in_backward and isinstance(node, gast.Assign) and len(node.targets) == 1:
         return isinstance(node.targets[0], gast.Attribute) and _attribute(lw, node.targets[0], node.value, setattr)
-    if lw.in_backward and isinstance(node, gast.AugAssign) and isinstance(node.target, gast.Attribute):
+    if lw.effects.in_backward and isinstance(node, gast.AugAssign) and isinstance(node.target, gast.Attribute):
         change = getattr(operator, "i" + SLOT[type(node.op).__name__].strip("_"))
         return _attribute(lw, node.target, node.value, lambda o, name, x: setattr(o, name, change(getattr(o, name), x)))
     return False
@@ -203,7 +175,7 @@ def _as_assignment(node: Any) -> Any:
     return node
 
 
-def _method_call(lw: Lowering, node: Any, silent: bool) -> bool:
+def _method_call(lw: DerivativeContext, node: Any, silent: bool) -> bool:
     method = node.func.attr
     if silent and method not in _SILENT:
         return False
@@ -212,7 +184,7 @@ def _method_call(lw: Lowering, node: Any, silent: bool) -> bool:
     reach = _outside_container(lw, node.func.value)
     if reach is None:
         return False
-    _note_change(lw, id(reach()))
+    lw.effects.hooks.note_change(id(reach()), lw.effects.in_backward)
     values = [_argument(lw, n) for n in (*node.args, *(k.value for k in node.keywords))]
     names, n = [k.arg for k in node.keywords], len(node.args)
     given = HostArguments(lw, values, tensors=True)
@@ -226,7 +198,7 @@ def _method_call(lw: Lowering, node: Any, silent: bool) -> bool:
     return True
 
 
-def _argument(lw: Lowering, node: Any) -> Any:
+def _argument(lw: DerivativeContext, node: Any) -> Any:
     """What a callback is given; ``tolist()`` is called when it runs."""
     if isinstance(node, gast.Tuple) and not any(isinstance(e, gast.Starred) for e in node.elts):
         return tuple([_argument(lw, e) for e in node.elts])
@@ -247,11 +219,11 @@ def _is_path(node: Any) -> bool:
     return isinstance(node, gast.Name)
 
 
-def _item(lw: Lowering, target: Any, value: Any, change: Callable[[Any, Any, Any], None]) -> bool:
+def _item(lw: DerivativeContext, target: Any, value: Any, change: Callable[[Any, Any, Any], None]) -> bool:
     reach = _outside_container(lw, target.value)
     if reach is None:
         return False
-    _note_change(lw, id(reach()))
+    lw.effects.hooks.note_change(id(reach()), lw.effects.in_backward)
     given = HostArguments(lw, [lw.expr(target.slice), _argument(lw, value)], tensors=True)
 
     def run(arrays: Sequence[Any]) -> None:
@@ -262,7 +234,7 @@ def _item(lw: Lowering, target: Any, value: Any, change: Callable[[Any, Any, Any
     return True
 
 
-def _attribute(lw: Lowering, target: Any, value: Any, change: Callable[[Any, str, Any], None]) -> bool:
+def _attribute(lw: DerivativeContext, target: Any, value: Any, change: Callable[[Any, str, Any], None]) -> bool:
     """An attribute set by a hook of the backward pass; in the forward pass attributes are state of the program."""
     found = _outside(lw, target.value)
     if found is None or not hasattr(type(found[0]), "__dict__") or isinstance(found[0], type | types.ModuleType):
@@ -271,9 +243,9 @@ def _attribute(lw: Lowering, target: Any, value: Any, change: Callable[[Any, str
     name, held = target.attr, plainly(owner, target.attr)
     if is_dynamic(owner) or isinstance(owner, _OWN) or isinstance(held, Parameter) or type(owner) is LocalObject:
         return False
-    if hasattr(type(held), "__graph_state__") or (id(owner), name) in lw.attributes:
+    if hasattr(type(held), "__graph_state__") or (id(owner), name) in lw.effects.attributes.slots:
         return False
-    _note_change(lw, (id(owner), name))
+    lw.effects.hooks.note_change((id(owner), name), lw.effects.in_backward)
     given = HostArguments(lw, [_argument(lw, value)], tensors=True)
 
     def run(arrays: Sequence[Any]) -> None:
@@ -284,13 +256,13 @@ def _attribute(lw: Lowering, target: Any, value: Any, change: Callable[[Any, str
     return True
 
 
-def _outside_container(lw: Lowering, node: Any) -> Callable[[], Any] | None:
+def _outside_container(lw: DerivativeContext, node: Any) -> Callable[[], Any] | None:
     """How to reach, at run time, the container from outside that an expression names; None for something else."""
     found = _outside(lw, node)
-    return None if found is None or not isinstance(found[0], _CONTAINERS) or type(found[0]) in _OWN else found[1]
+    return None if found is None or not isinstance(found[0], CONTAINERS) or type(found[0]) in _OWN else found[1]
 
 
-def _outside(lw: Lowering, node: Any) -> tuple[Any, Callable[[], Any]] | None:
+def _outside(lw: DerivativeContext, node: Any) -> tuple[Any, Callable[[], Any]] | None:
     """The object that a dotted name stands for while compiling, and how to reach it at run time."""
     path: list[Callable[[Any], Any]] = []
     names: list[str] = []
@@ -314,7 +286,7 @@ def _outside(lw: Lowering, node: Any) -> tuple[Any, Callable[[], Any]] | None:
     return found, reach
 
 
-def _root(lw: Lowering, node: Any) -> Any:
+def _root(lw: DerivativeContext, node: Any) -> Any:
     """What a name stands for, unless it is something that compiled code made; its content is not looked at."""
     if not isinstance(node, gast.Name):
         return None

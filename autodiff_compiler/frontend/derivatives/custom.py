@@ -31,10 +31,10 @@ from ...runtime.rules import (
 )
 from ..effects.exceptions import raising_in_block
 from ..effects.inputs import Again
-from ..interpreter.interpreter import Diverged, Lowering
 from ..variables.calls import call
+from ..variables.interpreter import Diverged
 from ..variables.naming import name_of
-from ..variables.operators import constant
+from ..variables.requirements import constant
 from ..variables.values import (
     STANDS_FOR_PARAMETER,
     ArrayVar,
@@ -54,7 +54,8 @@ from ..variables.values import (
     set_content,
     usable,
 )
-from .grad import Traced, traced_call
+from .context import DerivativeContext
+from .traced import Traced, traced_call
 
 __all__ = [
     "OfVariables",
@@ -72,7 +73,7 @@ Rule = Callable[[Sequence[Value]], list[Any]]
 
 
 def call_with_rule(
-    lw: Lowering,
+    lw: DerivativeContext,
     fn: Any,
     args: Sequence[Any],
     names: Sequence[str],
@@ -90,7 +91,7 @@ def call_with_rule(
     variables = variables_of(given)
     called = OfVariables(fn, given, keywords, keeps_parameters=True)
     traced = traced_call(lw, called, variables, {}, range(len(variables)), None, backward=False)
-    if lw.scouting:
+    if lw.effects.scouting:
         return traced.finish(lw, inline(trace.builder, traced.block, traced.operands))
     _warn_of_bypassed(lw, traced.block, what)
     inputs: list[Any] = [v.type for v in traced.operands]
@@ -114,7 +115,7 @@ def call_with_rule(
     with about_rule(rule):
         block, bare = cotangent_block(lw, [*inputs, *outs, *outs], hints, inputs, later, what)
     op = trace.builder.emit_op(REGISTRY["custom_vjp"], tuple(traced.operands), (), (traced.block, block))
-    lw.bare_numbers.update((op, i) for i in bare)
+    lw.derivatives.bare_numbers.update((op, i) for i in bare)
     returned = len(traced.outs)
     left = [F.stop_gradient(v) for v in op.results[returned:]]  # nothing else of the call carries a derivative
     return traced.finish(lw, [*op.results[:returned], *left])
@@ -131,26 +132,26 @@ def _none_on_all_paths() -> Iterator[None]:
         raise
 
 
-def _warn_of_bypassed(lw: Lowering, block: Block, what: str) -> None:
+def _warn_of_bypassed(lw: DerivativeContext, block: Block, what: str) -> None:
     """Warns of hooks and edits in a computation whose derivative is that of a rule: nobody ever calls them."""
     for op in block.ops:
         if op.defn.name in ("grad_map", "gradient_source"):
             text = f"a hook or gradient edit has no effect: {what.rstrip(',')} gives the derivative instead"
             place = op.loc or lw.here
-            lw.warnings.append((BypassWarning(text, loc=place), place and place.of_user()))
+            lw.report.warnings.append((BypassWarning(text, loc=place), place and place.of_user()))
             return
         if op.defn.name in ("if", "while", "scan"):  # in the block of a derivative it has an effect
             for inner in op.blocks:
                 _warn_of_bypassed(lw, inner, what)
 
 
-def edited(lw: Lowering, x: Any, rule: Callable[[Any], Any], what: str, code: str, user: Any = None) -> Any:
+def edited(lw: DerivativeContext, x: Any, rule: Callable[[Any], Any], what: str, code: str, user: Any = None) -> Any:
     """The same Tensor anew, whose cotangent passes through ``rule(cotangent)``, a rule on abstract values.
 
     The rule calls what the user wrote.
     """
     value = lw.unwrap(x)
-    if lw.scouting or value.dtype.is_bool:
+    if lw.effects.scouting or value.dtype.is_bool:
         return TensorVar(value)
 
     def found(values: Sequence[Value]) -> list[Any]:
@@ -163,12 +164,17 @@ def edited(lw: Lowering, x: Any, rule: Callable[[Any], Any], what: str, code: st
     with about_rule(user):
         block, bare = cotangent_block(lw, [value.type], [value.name], [value.type], later, what)
     op = trace.builder.emit_op(REGISTRY["grad_map"], (value,), (), (block,))
-    lw.bare_numbers.update((op, i) for i in bare)
+    lw.derivatives.bare_numbers.update((op, i) for i in bare)
     return TensorVar(op.results[0])
 
 
 def edited_together(
-    lw: Lowering, xs: Sequence[Any], rule: Callable[[tuple[Any, ...]], Sequence[Any]], what: str, code: str, user: Any
+    lw: DerivativeContext,
+    xs: Sequence[Any],
+    rule: Callable[[tuple[Any, ...]], Sequence[Any]],
+    what: str,
+    code: str,
+    user: Any,
 ) -> Any:
     """The same Tensors anew, whose cotangents pass through one rule on abstract values, which calls the user's."""
 
@@ -192,13 +198,13 @@ class _Native:
     def __init__(self, run: Callable[[list[Any]], Any]) -> None:
         self._run = run
 
-    def __graph_call__(self, lw: Lowering, args: list[Any], kwargs: dict[str, Any]) -> Any:
+    def __graph_call__(self, lw: DerivativeContext, args: list[Any], kwargs: dict[str, Any]) -> Any:
         return self._run(args)
 
 
 # ---------------------------------------------------------------------------------------------------- the block
 def for_derivatives(
-    lw: Lowering,
+    lw: DerivativeContext,
     found: Rule,
     wanted: Sequence[TensorType],
     what: str,
@@ -235,7 +241,7 @@ def for_derivatives(
 
 
 def cotangent_block(
-    lw: Lowering,
+    lw: DerivativeContext,
     types: Sequence[Any],
     hints: Sequence[str | None] | None,
     wanted: Sequence[Any],
@@ -245,7 +251,7 @@ def cotangent_block(
     """The block that gives a cotangent of each type in `wanted`, and which of these are Python numbers."""
     builder = trace.builder.nested(types, [None] * len(types) if hints is None else hints)
     bare: list[int] = []
-    with lw.region() as region, lw.backward(), builder:
+    with lw.effects.region() as region, lw.effects.backward(), builder:
         try:
             with raising_in_block(lw, builder):
                 given = [_plain(g) for g in found(builder.block.args)]
@@ -254,16 +260,18 @@ def cotangent_block(
         except Diverged:
             outs = [builder.const(0, t) for t in wanted]  # nobody gets to see them
         except Exception:
-            if lw.known.finals is None and lw.read_backward:  # perhaps it took an attribute for what it is not any more
-                raise Again(replace(lw.known, scouting=True)) from None
+            if (
+                lw.effects.known.finals is None and lw.effects.attributes.read_backward
+            ):  # perhaps it took an attribute for what it is not any more
+                raise Again(replace(lw.effects.known, scouting=True)) from None
             raise
-        changed = [obj for obj, _ in lw.restore(region).values()]
+        changed = [obj for obj, _ in lw.effects.restore(region).values()]
         if changed:
             raise _changes_outside(lw, changed[0], what).at(region.first_change)
     return builder.ret(*outs), bare
 
 
-def _changes_outside(lw: Lowering, obj: Any, what: str) -> SideEffectError:
+def _changes_outside(lw: DerivativeContext, obj: Any, what: str) -> SideEffectError:
     """The error for a rule that changes an object that is older than its call."""
     if type(obj) is AttributeVar:
         changed = f"assigns {obj.label}"
@@ -277,7 +285,7 @@ def _changes_outside(lw: Lowering, obj: Any, what: str) -> SideEffectError:
     )
 
 
-def _cotangent(lw: Lowering, wanted: TensorType, g: Any) -> Value:
+def _cotangent(lw: DerivativeContext, wanted: TensorType, g: Any) -> Value:
     """An entry of what a rule returned, as a cotangent of this type."""
     if isinstance(g, CompileError):
         loc, trace.builder.loc = trace.builder.loc, g.loc
@@ -350,7 +358,7 @@ class OfVariables:
         self.fn, self._given, self._keywords = fn, tuple(given), keywords
         self._keeps_parameters = keeps_parameters
 
-    def __graph_call__(self, lw: Lowering, args: list[Any], kwargs: dict[str, Any]) -> Any:
+    def __graph_call__(self, lw: DerivativeContext, args: list[Any], kwargs: dict[str, Any]) -> Any:
         found = iter(args)
 
         def inside(x: Any) -> Any:
@@ -374,7 +382,7 @@ def _containers(x: Any) -> dict[int, bool]:
     return found
 
 
-def _exchanged(lw: Lowering, x: Any, leaf: Callable[[Any], Any], changed: dict[int, bool]) -> Any:
+def _exchanged(lw: DerivativeContext, x: Any, leaf: Callable[[Any], Any], changed: dict[int, bool]) -> Any:
     """The same structure with other leaves; what has its id in `changed` stays what it is and gets others.
 
     At the second place of one of these the leaves are asked for again, and not used.
@@ -389,7 +397,7 @@ def _exchanged(lw: Lowering, x: Any, leaf: Callable[[Any], Any], changed: dict[i
     if id(x) not in changed:
         return other
     changed[id(x)] = True
-    lw.touch(x)
+    lw.effects.touch(x)
     set_content(x, content(other))
     return x
 

@@ -14,23 +14,24 @@ from ...ir.core import Value
 from ...ir.primitive import REGISTRY, F, trace
 from ...ir.walk import unpack
 from ...runtime.hooks import Registered, after_backward, backward_what, hooked
-from ..interpreter.interpreter import Lowering
 from ..variables.calls import call
 from ..variables.values import TensorVar
+from .callbacks import run_hook
+from .context import DerivativeContext
 from .custom import OfVariables, cotangent_block, for_derivatives, variables_of
-from .grad import traced_call
+from .traced import traced_call
 
 __all__ = ["call_with_hooks"]
 
 
-def call_with_hooks(lw: Lowering, cell: Any, run: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+def call_with_hooks(lw: DerivativeContext, cell: Any, run: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
     """The call of a Cell that has hooks; `run` calls it without."""
 
     def ask(hook: Registered, *given: Any) -> Any:
-        return lw.run_hook(hook.fn, given, f"{hook.what} of {type(cell).__name__}")
+        return run_hook(lw, hook.fn, given, f"{hook.what} of {type(cell).__name__}")
 
     def watched(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        if lw.scouting or not (hooks["backward_pre"] or hooks["backward"]):
+        if lw.effects.scouting or not (hooks["backward_pre"] or hooks["backward"]):
             return call(lw, run, list(args), kwargs)
         return _observed(lw, cell, hooks, ask, run, args, kwargs)
 
@@ -39,7 +40,7 @@ def call_with_hooks(lw: Lowering, cell: Any, run: Any, args: Sequence[Any], kwar
 
 
 def _observed(
-    lw: Lowering, cell: Any, hooks: Any, ask: Any, run: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
+    lw: DerivativeContext, cell: Any, hooks: Any, ask: Any, run: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> Any:
     """The call between the op where its gradients leave and the one where they arrive."""
     given = [*args, *kwargs.values()]
@@ -75,7 +76,7 @@ def _observed(
 
 
 def _entry(
-    lw: Lowering, operands: Sequence[Value], types: Sequence[Any], leaving: Callable[..., Any], what: str
+    lw: DerivativeContext, operands: Sequence[Value], types: Sequence[Any], leaving: Callable[..., Any], what: str
 ) -> tuple[Sequence[Value], Sequence[Value]]:
     """The operands, whose gradients leave through the hooks, and zeros of these types: their cotangents arrived.
 
@@ -100,7 +101,7 @@ def _entry(
 
 
 def _exit(
-    lw: Lowering, values: Sequence[Value], links: Sequence[Value], arriving: Callable[..., Any], what: str
+    lw: DerivativeContext, values: Sequence[Value], links: Sequence[Value], arriving: Callable[..., Any], what: str
 ) -> Sequence[Value]:
     """The results, whose gradients, once they passed the hooks, go on to what made them and to the links."""
     m = len(values)

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import gast
 
 from ..syntax.jumps import RETURN_VALUE
-from ..syntax.scope import Frame
+from ..variables.frames import Frame
 
 __all__ = ["Kept", "instead_of_none", "place_in_return"]
 

@@ -18,8 +18,10 @@ from ...ir.walk import ops_of
 from ...runtime.hooks import HookHandle, Registered, any_outside, not_here, registered_on, through
 from ...runtime.rules import check_shape
 from ...source import Loc
-from ..interpreter.interpreter import Lowering
+from ..variables.rules import TENSOR_METHODS
 from ..variables.values import EITHER, StateVar, TensorVar
+from .callbacks import run_hook
+from .context import DerivativeContext
 from .custom import edited
 
 __all__ = ["after_variable_hooks", "check_loops", "register", "variable_hooks"]
@@ -38,7 +40,7 @@ class Handle(HookHandle):
 
     __slots__ = ("_box", "_lw")
 
-    def __init__(self, lw: Lowering, box: TensorVar, hook: Registered) -> None:
+    def __init__(self, lw: DerivativeContext, box: TensorVar, hook: Registered) -> None:
         super().__init__(hook, "", 0)
         self._lw, self._box = weakref.ref(lw), box
 
@@ -52,7 +54,7 @@ class Handle(HookHandle):
             _place(lw, self._box, known._replace(hooks=tuple([h for h in known.hooks if h is not self._hooks])))
 
 
-def register(lw: Lowering, owner: Any, hook_fn: Any) -> Handle:
+def register(lw: DerivativeContext, owner: Any, hook_fn: Any) -> Handle:
     """``owner.register_hook(hook_fn)``."""
     if not lw.call(callable, [hook_fn], {}):
         raise TypeError(f"a hook must be callable, not a {type(hook_fn).__name__}")
@@ -64,12 +66,15 @@ def register(lw: Lowering, owner: Any, hook_fn: Any) -> Handle:
     return Handle(lw, owner, hook)
 
 
-def _known(lw: Lowering, box: TensorVar) -> Hooked:
+TENSOR_METHODS["register_hook"] = register
+
+
+def _known(lw: DerivativeContext, box: TensorVar) -> Hooked:
     """The hooks of a Tensor; HookError if only a run can tell."""
-    found = lw.hooked.get(box.value)
+    found = lw.derivatives.hooked.get(box.value)
     if found is not None:
         return found
-    if box.locked == EITHER or lw.ties.spread(box) or _perhaps(lw, box.value):
+    if box.locked == EITHER or lw.effects.ties.spread(box) or _perhaps(lw, box.value):
         raise HookError(
             "which hooks this Tensor has is known only at run time",
             code="AC1708",
@@ -78,32 +83,32 @@ def _known(lw: Lowering, box: TensorVar) -> Hooked:
     return Hooked(box.value, (), lw.here)
 
 
-def _perhaps(lw: Lowering, value: Value) -> bool:
+def _perhaps(lw: DerivativeContext, value: Value) -> bool:
     """Whether some of the paths that meet in a Value leave a Tensor with hooks."""
     op = value.op
     if op is None or op.defn.name not in ("if", "while", "scan"):
         return False
     if op.defn.name == "if":
-        return any(block.outs[value.index] in lw.hooked for block in op.blocks)
-    return any(v in lw.hooked for v in op.blocks[-1].outs)
+        return any(block.outs[value.index] in lw.derivatives.hooked for block in op.blocks)
+    return any(v in lw.derivatives.hooked for v in op.blocks[-1].outs)
 
 
-def _place(lw: Lowering, box: TensorVar, hooked: Hooked) -> None:
+def _place(lw: DerivativeContext, box: TensorVar, hooked: Hooked) -> None:
     base = hooked.base
-    if lw.scouting or base.dtype.is_bool:
+    if lw.effects.scouting or base.dtype.is_bool:
         return
-    lw.inputs.note_write(box)
-    lw.touch(box)
+    lw.effects.inputs.note_write(box)
+    lw.effects.touch(box)
     if not hooked.hooks:
         box.value = base
         return
     what = hooked.hooks[-1].what
     box.value = edited(lw, TensorVar(base), lambda g: _passed(lw, hooked.hooks, g), what, "AC1707").value
-    lw.hooked[box.value] = hooked
-    lw.inputs.bases[box.value] = base
+    lw.derivatives.hooked[box.value] = hooked
+    lw.effects.inputs.bases[box.value] = base
 
 
-def _passed(lw: Lowering, hooks: Sequence[Registered], g: Any) -> Any:
+def _passed(lw: DerivativeContext, hooks: Sequence[Registered], g: Any) -> Any:
     """A gradient after the hooks."""
     like = g.value
 
@@ -114,49 +119,49 @@ def _passed(lw: Lowering, hooks: Sequence[Registered], g: Any) -> Any:
         check_shape(what, "AC1707", like.shape, value.shape)
         return TensorVar(value if value.dtype is like.dtype else F.cast(value, dtype=like.dtype))
 
-    return through(hooks, g, lambda hook, g: lw.run_hook(hook.fn, [g], hook.what), as_tensor)
+    return through(hooks, g, lambda hook, g: run_hook(lw, hook.fn, [g], hook.what), as_tensor)
 
 
-def check_loops(lw: Lowering) -> None:
+def check_loops(lw: DerivativeContext) -> None:
     """HookError for a Tensor that gets one more hook in every trip of a loop: they would run in another order."""
-    if not lw.hooked:
+    if not lw.derivatives.hooked:
         return
-    for op in ops_of(lw.entry.body):
+    for op in ops_of(lw.program.entry.body):
         if op.defn.name not in ("while", "scan"):
             continue
         body = op.blocks[-1]
         for v in body.outs:
-            if v in lw.hooked and lw.hooked[v].base in body.args:
+            if v in lw.derivatives.hooked and lw.derivatives.hooked[v].base in body.args:
                 raise HookError(
                     "every trip of a loop registers another hook on this Tensor, which was made before the loop",
                     code="AC1708",
-                    loc=lw.hooked[v].loc,
+                    loc=lw.derivatives.hooked[v].loc,
                     hint="register it before the loop, or on what a trip computes",
                 )
 
 
 # ---------------------------------------------------------------------------------------------------- variables
-def variable_hooks(lw: Lowering, x: Any) -> tuple[Registered, ...]:
+def variable_hooks(lw: DerivativeContext, x: Any) -> tuple[Registered, ...]:
     """The hooks that see the gradient of a derivative by x; those registered outside are watched."""
     if type(x) is StateVar:
         return _of_parameter(lw, x.source)
-    found = lw.hooked.get(x.value)
+    found = lw.derivatives.hooked.get(x.value)
     inside = () if found is None else found.hooks
     if found is None and _perhaps(lw, x.value):
         _known(lw, x)
-    number = lw.inputs.number.get(id(x))
+    number = lw.effects.inputs.number.get(id(x))
     return (*(() if number is None else _of_input(lw, number)), *inside)
 
 
-def _of_parameter(lw: Lowering, p: Any) -> tuple[Registered, ...]:
+def _of_parameter(lw: DerivativeContext, p: Any) -> tuple[Registered, ...]:
     hooks = registered_on(p)
     key = ("hooks of a Parameter", id(p))
     lw.outside.guard(key, f"the hooks of {p.name}", lambda: registered_on(p), hooks, watched=True)
     return hooks
 
 
-def _of_input(lw: Lowering, number: int) -> tuple[Registered, ...]:
-    source = lw.inputs.source(number)
+def _of_input(lw: DerivativeContext, number: int) -> tuple[Registered, ...]:
+    source = lw.effects.inputs.source(number)
     if source is None:
         return ()
     if not any_outside():
@@ -164,12 +169,12 @@ def _of_input(lw: Lowering, number: int) -> tuple[Registered, ...]:
         lw.outside.guard(("hooks outside",), what, any_outside, False, watched=True)
         return ()
     hooks = registered_on(source)
-    lw.inputs.hooks[number] = hooks
+    lw.effects.inputs.hooks[number] = hooks
     return hooks
 
 
 def after_variable_hooks(
-    lw: Lowering, variables: Sequence[Any], block: Block, seeded: Sequence[Value], grads: Sequence[Any]
+    lw: DerivativeContext, variables: Sequence[Any], block: Block, seeded: Sequence[Value], grads: Sequence[Any]
 ) -> list[Any]:
     """The gradients by variables (Tensors, Parameters), each after its hooks if the derivative reaches it.
 
@@ -179,7 +184,7 @@ def after_variable_hooks(
     active: set[Value] | None = None
     for i, (x, g) in enumerate(zip(variables, grads, strict=True)):
         hooks = variable_hooks(lw, x)
-        if not hooks or lw.scouting:
+        if not hooks or lw.effects.scouting:
             continue
         reads = [op.results[0] for op in ops_of(block) if op.defn.name == "state_read"]
         active = active or active_values(block, [*block.args, *reads], seeded)
@@ -192,7 +197,7 @@ def _reads(x: Any, reads: Sequence[Value]) -> list[Value]:
     return [v for v in reads if v.op is not None and v.op.attr("state") == x.name]
 
 
-def _full(lw: Lowering, g: Any, found: Any, x: Any, what: str = "") -> TensorVar:
+def _full(lw: DerivativeContext, g: Any, found: Any, x: Any, what: str = "") -> TensorVar:
     """A gradient, or what a hook made of it, in the type of its variable."""
     wanted = x.type
     if isinstance(found, bool | int | float):

@@ -3,7 +3,7 @@
 Such a block stands in the middle of the forward pass and is compiled there, so it cannot use the Value at hand.  It
 reads a state cell instead, one per Tensor or number in the attribute, which is written where the forward pass ends:
 at the end of a differentiated block and at the exit.  The types of the cells are those of the final content, so a
-first compilation, which leaves out all backward blocks, looks for these (`Lowering.scouting`).
+first compilation, which leaves out all backward blocks, looks for these (`Effects.scouting`).
 """
 
 from __future__ import annotations
@@ -18,14 +18,15 @@ from ...errors import InternalCompilerError, SideEffectError
 from ...ir.core import StateInfo
 from ...ir.primitive import F, trace
 from ...ir.types import TensorType, tensor
+from ...runtime.mutable import NUMBER_DTYPE
 from ...runtime.tensor import Array, Tensor
 from ...source import Loc
-from ..interpreter.interpreter import Lowering
-from ..interpreter.joins import NUMBER_DTYPE, lifted_number, same_static
-from ..syntax.scope import Frame
+from ..guards.objects import same_static
+from ..variables.arithmetic import lifted_number
+from ..variables.frames import Frame
 from ..variables.lookup import attribute_now
 from ..variables.values import AttributeVar, LocalDict, LocalList, TensorVar, Weak, flatten, map_leaves
-from .attributes import read, slot_of
+from .effects import EffectContext
 from .inputs import Again
 
 __all__ = ["AttributeCell", "check_names", "check_scouted", "flush", "note_name", "read_after_forward"]
@@ -75,23 +76,23 @@ def types_of(content: Any) -> Any:
     return map_leaves(leaf, content)
 
 
-def read_after_forward(lw: Lowering, owner: Any, name: str) -> Any:
+def read_after_forward(lw: EffectContext, owner: Any, name: str) -> Any:
     """The abstract value of ``owner.name`` for the block that runs backward and is being compiled."""
     key = (id(owner), name)
-    if lw.known.finals is None:
-        if lw.scouting:
+    if lw.effects.known.finals is None:
+        if lw.effects.scouting:
             raise InternalCompilerError("a backward block is compiled where only the forward pass is looked at")
-        if key in lw.attributes:
-            raise Again(replace(lw.known, scouting=True))
-        lw.read_backward.add(key)  # if it is written after all, that is found out then
-    if lw.known.finals is None or key not in lw.known.finals:
+        if key in lw.effects.attributes.slots:
+            raise Again(replace(lw.effects.known, scouting=True))
+        lw.effects.attributes.read_backward.add(key)  # if it is written after all, that is found out then
+    if lw.effects.known.finals is None or key not in lw.effects.known.finals:
         return attribute_now(lw, owner, name)
-    content = lw.known.finals[key]
-    if key not in lw.cells:
+    content = lw.effects.known.finals[key]
+    if key not in lw.effects.cells:
         leaves = [x for x in flatten(content) if type(x) is Leaf]
-        lw.cell_owners[key] = owner, name
-        lw.cells[key] = [_declare(lw, owner, name, i, leaf) for i, leaf in enumerate(leaves)]
-    names = iter(lw.cells[key])
+        lw.effects.cell_owners[key] = owner, name
+        lw.effects.cells[key] = [_declare(lw, owner, name, i, leaf) for i, leaf in enumerate(leaves)]
+    names = iter(lw.effects.cells[key])
 
     def leaf(x: Any) -> Any:
         if type(x) is not Leaf:
@@ -102,31 +103,31 @@ def read_after_forward(lw: Lowering, owner: Any, name: str) -> Any:
     return map_leaves(leaf, content)
 
 
-def _declare(lw: Lowering, owner: Any, name: str, index: int, leaf: Leaf) -> str:
+def _declare(lw: EffectContext, owner: Any, name: str, index: int, leaf: Leaf) -> str:
     state = f"{type(owner).__name__}.{name}" + (f".{index}" if index else "")
     while state in lw.outside.states:
         state += "_"
     lw.outside.states[state] = AttributeCell(owner, name, index, leaf)
-    lw.module.states[state] = StateInfo(state, leaf.stored)
+    lw.program.module.states[state] = StateInfo(state, leaf.stored)
     return state
 
 
-def flush(lw: Lowering) -> None:
+def flush(lw: EffectContext) -> None:
     """Writes the cells, where a forward pass ends."""
-    finals = lw.known.finals or {}
-    for key, names in lw.cells.items():
-        _write(lw, slot_of(lw, *lw.cell_owners[key]), finals[key], names)
+    finals = lw.effects.known.finals or {}
+    for key, names in lw.effects.cells.items():
+        _write(lw, lw.effects.attributes.slot_of(*lw.effects.cell_owners[key]), finals[key], names)
 
 
-def check_scouted(lw: Lowering) -> None:
+def check_scouted(lw: EffectContext) -> None:
     """At the exit of a scouting compilation: compile anew with the types that were found."""
-    if lw.scouting:
-        finals = {key: types_of(read(lw, slot)) for key, slot in lw.attributes.items()}
-        raise Again(replace(lw.known, scouting=False, finals=finals))
+    if lw.effects.scouting:
+        finals = {key: types_of(lw.effects.attributes.read(slot)) for key, slot in lw.effects.attributes.slots.items()}
+        raise Again(replace(lw.effects.known, scouting=False, finals=finals))
 
 
-def _write(lw: Lowering, slot: AttributeVar, wanted: Any, names: list[str]) -> None:
-    held = read(lw, slot)
+def _write(lw: EffectContext, slot: AttributeVar, wanted: Any, names: list[str]) -> None:
+    held = lw.effects.attributes.read(slot)
     if not _fits(types_of(held), wanted):
         raise SideEffectError(
             f"{slot.label}, which a backward rule reads, has not the same type after every forward pass",
@@ -158,22 +159,22 @@ class NameRead:
     loc: Loc | None
 
 
-def note_name(lw: Lowering, holder: Frame, name: str, value: Any) -> None:
+def note_name(lw: EffectContext, holder: Frame, name: str, value: Any) -> None:
     """To be called where a function reads a variable of another one that is still being compiled."""
-    if lw.in_backward and holder.serial < lw.backward_since:
-        lw.late_reads.append(NameRead(holder, name, value, _held(lw, value), lw.here))
+    if lw.effects.in_backward and holder.serial < lw.effects.backward_since:
+        lw.effects.late_reads.append(NameRead(holder, name, value, _held(lw, value), lw.here))
 
 
-def check_names(lw: Lowering, frame: Frame | None = None) -> None:
+def check_names(lw: EffectContext, frame: Frame | None = None) -> None:
     """To be called where a function ends, or (without) where a backward pass has run.
 
     SideEffectError for a variable that code of the backward pass has read before it got its last value: Python would
     have seen that one.
     """
-    if not lw.late_reads:
+    if not lw.effects.late_reads:
         return
-    for one in [r for r in lw.late_reads if frame is None or r.holder is frame]:
-        lw.late_reads.remove(one)
+    for one in [r for r in lw.effects.late_reads if frame is None or r.holder is frame]:
+        lw.effects.late_reads.remove(one)
         now = one.holder.env.get(one.name)
         if not (same_static(now, one.value) and _same(_held(lw, now), one.held)):
             raise SideEffectError(
@@ -184,9 +185,9 @@ def check_names(lw: Lowering, frame: Frame | None = None) -> None:
             )
 
 
-def _held(lw: Lowering, value: Any) -> Any:
+def _held(lw: EffectContext, value: Any) -> Any:
     if type(value) is TensorVar:
-        return lw.inputs.without_hooks(value.value)
+        return lw.effects.inputs.without_hooks(value.value)
     if isinstance(value, LocalDict):
         return [*value, *value.values()]
     return list(value) if isinstance(value, LocalList) else None

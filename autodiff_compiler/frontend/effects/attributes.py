@@ -20,11 +20,12 @@ from ...dtypes import DType
 from ...errors import CompileError, SideEffectError
 from ...runtime.parameter import Parameter
 from ...runtime.precision import viewed
-from ..guards.guards import is_changeable
-from ..guards.outside import class_attribute, plainly
-from ..interpreter.interpreter import Lowering
+from ...runtime.records import record_fields
+from ..guards.objects import UNBOUND, class_attribute, is_changeable, plainly
+from ..guards.outside import Outside
+from ..variables.interpreter import here
+from ..variables.lookup import no_state
 from ..variables.values import (
-    UNBOUND,
     AttributeVar,
     Held,
     LocalDict,
@@ -36,38 +37,137 @@ from ..variables.values import (
     describe,
     flatten,
     parts,
-    record_fields,
 )
-from .inputs import Again
-from .outside_containers import elements_of, held_in
+from .inputs import Again, Foreknown
+from .outside_containers import OutsideContainers, elements_of, held_in
 
-__all__ = ["check_elements", "delete", "final_contents", "held_by", "no_state", "read", "slot_of", "to_write", "write"]
+__all__ = ["Attributes", "to_write"]
 
 _PACKAGE = __name__.partition(".")[0]
 _PLAIN = (bool, int, float, str, bytes, type(None), DType)
 _ALLOWED = "Tensors, numbers, strings, None, and tuples, lists and dicts of them"
 
 
-def held_by(lw: Lowering, owner: Any, name: str) -> AttributeVar | None:
-    """The written attribute of that name; None if compiled code only reads it."""
-    key = (id(owner), name)
-    slot = lw.attributes.get(key)
-    return slot_of(lw, owner, name) if slot is None and key in lw.known.changing else slot
+class Attributes:
+    """The written attributes of one compilation."""
 
+    def __init__(
+        self, known: Foreknown, outside: Outside, containers: OutsideContainers, touch: Callable[[Any], None]
+    ) -> None:
+        self._known, self._outside, self._containers, self._touch = known, outside, containers, touch
+        #: by the id of the object and the name
+        self.slots: dict[tuple[int, str], AttributeVar] = {}
+        #: those that blocks of the backward pass read as they are
+        self.read_backward: set[tuple[int, str]] = set()
 
-def slot_of(lw: Lowering, owner: Any, name: str) -> AttributeVar:
-    """An attribute that is going to be written, with what it holds."""
-    owner = viewed(owner)
-    key = (id(owner), name)
-    slot = lw.attributes.get(key)
-    if slot is None:
-        _check_owner(owner, name)
-        if ("attribute", key[0], "__dict__") in lw.outside.guards:
-            raise _refused(owner, name, "its `__dict__` is read, which would not show it")
-        if key in lw.read_backward:
-            raise Again(replace(lw.known, scouting=True))  # code of the backward pass must see what is written
-        slot = lw.attributes[key] = AttributeVar(owner, name, _entry(lw, owner, name))
-    return slot
+    def held_by(self, owner: Any, name: str) -> AttributeVar | None:
+        """The written attribute of that name; None if compiled code only reads it."""
+        key = (id(owner), name)
+        slot = self.slots.get(key)
+        return self.slot_of(owner, name) if slot is None and key in self._known.changing else slot
+
+    def slot_of(self, owner: Any, name: str) -> AttributeVar:
+        """An attribute that is going to be written, with what it holds."""
+        owner = viewed(owner)
+        key = (id(owner), name)
+        slot = self.slots.get(key)
+        if slot is None:
+            _check_owner(owner, name)
+            if ("attribute", key[0], "__dict__") in self._outside.guards:
+                raise _refused(owner, name, "its `__dict__` is read, which would not show it")
+            if key in self.read_backward:
+                raise Again(replace(self._known, scouting=True))  # code of the backward pass must see what is written
+            slot = self.slots[key] = AttributeVar(owner, name, self._entry(owner, name))
+        return slot
+
+    def is_written(self, owner: Any, name: str | None = None) -> bool:
+        """Whether compiled code has written an attribute of that name, or (without a name) any, of an object."""
+        return (id(owner), name) in self.slots if name is not None else any(key[0] == id(owner) for key in self.slots)
+
+    def _entry(self, owner: Any, name: str) -> Any:
+        """What the attribute holds when the call begins."""
+        value = plainly(owner, name)
+        if value is UNBOUND:
+            return UNBOUND  # nobody reads it before it is written, so it does not matter whether it is there
+        if isinstance(value, Parameter):
+            raise _refused(owner, name, "it is a Parameter: use ops.assign")
+        key = ("attribute", id(owner), name)
+        if key in self._outside.guards and any(type(x) in (int, float) for x in _leaves(value)):
+            raise Again(replace(self._known, changing=self._known.changing | {(id(owner), name)}))
+        watched = getattr(type(owner), "__graph_state__", None) is not None  # setting one moves the epoch
+        what = f"{type(owner).__name__}.{name}"
+        return self._opened(value, key, what, lambda: object.__getattribute__(owner, name), watched)
+
+    def _opened(self, value: Any, key: tuple[Any, ...], what: str, fetch: Callable[[], Any], watched: bool) -> Any:
+        """The abstract value of what was found there: numbers are known at run time only, also those in tuples."""
+        if type(value) in (int, float):
+            return self._outside.number(key, what, fetch, type(value), watched=watched)
+        if type(value) is not tuple:
+            return self._outside.read(value, key, what, fetch, watched=watched)
+
+        def form() -> Any:
+            now = fetch()
+            return (type(now), len(now)) if isinstance(now, tuple) else type(now)
+
+        self._outside.guard((*key, "form"), what, form, form())
+        return tuple([
+            self._opened(v, (*key, i), f"{what}[{i}]", lambda i=i: fetch()[i], watched)  # type: ignore[misc]
+            for i, v in enumerate(value)
+        ])  # fmt: skip
+
+    def read(self, slot: AttributeVar) -> Any:
+        """What a written attribute holds here; UNBOUND if it does not exist."""
+        held = slot.held
+        if isinstance(held, CompileError):
+            raise held.again(here(), "read here")
+        if type(held) is MaybeUnbound:
+            raise held.error.again(here(), "read here") if held.error is not None else _only_sometimes(slot, held)
+        return held
+
+    def delete(self, owner: Any, name: str) -> None:
+        """``del owner.name`` for an attribute of an object from outside."""
+        owner = viewed(owner)
+        cls = type(owner)
+        for method in ("__delattr__", "__getattr__"):
+            if isinstance(class_attribute(cls, method), types.FunctionType) and not hasattr(cls, "__graph_state__"):
+                raise _refused(owner, name, f"{cls.__name__} has a `{method}` of its own; set it to None")
+        descriptor = class_attribute(cls, name)
+        if descriptor is not None and type(descriptor).__name__ != "member_descriptor":
+            raise _refused(owner, name, f"{cls.__name__} has it too; set it to None")
+        slot = self.slot_of(owner, name)
+        if self.read(slot) is UNBOUND:
+            raise AttributeError(f"'{cls.__name__}' object has no attribute '{name}'")
+        self._touch(slot)
+        slot.held, slot.kept = UNBOUND, False
+
+    def write(self, owner: Any, name: str, value: Any) -> None:
+        """``owner.name = value`` for an attribute that is no Parameter."""
+        if self._containers.of_outside(value) is None:
+            _check_value(owner, name, value)
+        slot = self.slot_of(owner, name)
+        self._touch(slot)
+        slot.held, slot.kept = value, value is slot.entry
+
+    def check_elements(self, container: Any) -> None:
+        """To be called when a container was changed: refuses what one from outside cannot be given."""
+        opened = self._containers.of_outside(container)
+        if opened is None:
+            return
+        known = {id(x) for x in elements_of(opened.entry)}
+        for x in elements_of(held_in(container)):
+            if id(x) not in known and self._containers.of_outside(x) is None:
+                for bad in filterfalse(_is_object, _not_kept(x)):
+                    raise _not_given(opened.what, bad)
+
+    def final_contents(self) -> list[tuple[Any, str, Any]]:
+        """The attributes that are to be written back at the exit: owner, name and abstract content.
+
+        What was assigned on some paths only is an error here.
+        """
+        changed = [slot for slot in self.slots.values() if slot.held is not slot.entry]
+        for slot in changed:
+            self.read(slot)
+        return [(slot.owner, slot.name, to_write(slot)) for slot in changed]
 
 
 def _check_owner(owner: Any, name: str) -> None:
@@ -104,62 +204,12 @@ def _check_plain(owner: Any, name: str) -> None:
         raise AttributeError(f"'{cls.__name__}' object has no attribute '{name}'")
 
 
-def no_state(what: str, name: str, hint: str = "") -> SideEffectError:
-    """The error for a write of an attribute that cannot be state; without a hint it is one of a plain object."""
-    hint = hint or "make it an attribute of a Cell or of an object of a class of your own, or return the value"
-    text = f"attribute '{name}' of a {what} cannot be written in compiled code"
-    return SideEffectError(text, code="AC1606", hint=hint)
-
-
 def _refused(owner: Any, name: str, hint: str) -> SideEffectError:
     return no_state(describe(owner), name, hint)
 
 
-def _entry(lw: Lowering, owner: Any, name: str) -> Any:
-    """What the attribute holds when the call begins."""
-    value = plainly(owner, name)
-    if value is UNBOUND:
-        return UNBOUND  # nobody reads it before it is written, so it does not matter whether it is there
-    if isinstance(value, Parameter):
-        raise _refused(owner, name, "it is a Parameter: use ops.assign")
-    key = ("attribute", id(owner), name)
-    if key in lw.outside.guards and any(type(x) in (int, float) for x in _leaves(value)):
-        raise Again(replace(lw.known, changing=lw.known.changing | {(id(owner), name)}))
-    watched = getattr(type(owner), "__graph_state__", None) is not None  # setting one moves the epoch
-    what = f"{type(owner).__name__}.{name}"
-    return _opened(lw, value, key, what, lambda: object.__getattribute__(owner, name), watched)
-
-
 def _leaves(value: Any) -> Any:
     return flatten(value) if type(value) is tuple else (value,)
-
-
-def _opened(lw: Lowering, value: Any, key: tuple[Any, ...], what: str, fetch: Callable[[], Any], watched: bool) -> Any:
-    """The abstract value of what was found there: numbers are known at run time only, also those in tuples."""
-    if type(value) in (int, float):
-        return lw.outside.number(key, what, fetch, type(value), watched=watched)
-    if type(value) is not tuple:
-        return lw.outside.read(value, key, what, fetch, watched=watched)
-
-    def form() -> Any:
-        now = fetch()
-        return (type(now), len(now)) if isinstance(now, tuple) else type(now)
-
-    lw.outside.guard((*key, "form"), what, form, form())
-    return tuple([
-        _opened(lw, v, (*key, i), f"{what}[{i}]", lambda i=i: fetch()[i], watched)  # type: ignore[misc]
-        for i, v in enumerate(value)
-    ])  # fmt: skip
-
-
-def read(lw: Lowering, slot: AttributeVar) -> Any:
-    """What a written attribute holds here; UNBOUND if it does not exist."""
-    held = slot.held
-    if isinstance(held, CompileError):
-        raise held.again(lw.here, "read here")
-    if type(held) is MaybeUnbound:
-        raise held.error.again(lw.here, "read here") if held.error is not None else _only_sometimes(slot, held)
-    return held
 
 
 def _only_sometimes(slot: AttributeVar, held: MaybeUnbound) -> SideEffectError:
@@ -173,32 +223,6 @@ def _only_sometimes(slot: AttributeVar, held: MaybeUnbound) -> SideEffectError:
         spans=((held.loc, "on the other path it gets no value"),) if held.loc else (),
         hint="assign it on every path, or set it in __init__",
     )
-
-
-def delete(lw: Lowering, owner: Any, name: str) -> None:
-    """``del owner.name`` for an attribute of an object from outside."""
-    owner = viewed(owner)
-    cls = type(owner)
-    for method in ("__delattr__", "__getattr__"):
-        if isinstance(class_attribute(cls, method), types.FunctionType) and not hasattr(cls, "__graph_state__"):
-            raise _refused(owner, name, f"{cls.__name__} has a `{method}` of its own; set it to None")
-    descriptor = class_attribute(cls, name)
-    if descriptor is not None and type(descriptor).__name__ != "member_descriptor":
-        raise _refused(owner, name, f"{cls.__name__} has it too; set it to None")
-    slot = slot_of(lw, owner, name)
-    if read(lw, slot) is UNBOUND:
-        raise AttributeError(f"'{cls.__name__}' object has no attribute '{name}'")
-    lw.touch(slot)
-    slot.held, slot.kept = UNBOUND, False
-
-
-def write(lw: Lowering, owner: Any, name: str, value: Any) -> None:
-    """``owner.name = value`` for an attribute that is no Parameter."""
-    if lw.outside.changed.of_outside(value) is None:
-        _check_value(owner, name, value)
-    slot = slot_of(lw, owner, name)
-    lw.touch(slot)
-    slot.held, slot.kept = value, value is slot.entry
 
 
 def _check_value(owner: Any, name: str, value: Any) -> None:
@@ -224,34 +248,11 @@ def _not_kept(value: Any) -> Iterator[Any]:
             yield x
 
 
-def check_elements(lw: Lowering, container: Any) -> None:
-    """To be called when a container was changed: refuses what one from outside cannot be given."""
-    opened = lw.outside.changed.of_outside(container)
-    if opened is None:
-        return
-    known = {id(x) for x in elements_of(opened.entry)}
-    for x in elements_of(held_in(container)):
-        if id(x) not in known and lw.outside.changed.of_outside(x) is None:
-            for bad in filterfalse(_is_object, _not_kept(x)):
-                raise _not_given(opened.what, bad)
-
-
 def _is_object(x: Any) -> bool:
     """Whether something is an object of the user's that counts by identity: containers may be given those."""
     ours = type(x).__module__.partition(".")[0] == _PACKAGE
     plain = is_changeable(type(x)) and not ours and record_fields(x) is None and not isinstance(x, Iterable)
     return isinstance(x, type | types.FunctionType | types.MethodType | enum.Enum) or plain
-
-
-def final_contents(lw: Lowering) -> list[tuple[Any, str, Any]]:
-    """The attributes that are to be written back at the exit: owner, name and abstract content.
-
-    What was assigned on some paths only is an error here.
-    """
-    changed = [slot for slot in lw.attributes.values() if slot.held is not slot.entry]
-    for slot in changed:
-        read(lw, slot)
-    return [(slot.owner, slot.name, to_write(slot)) for slot in changed]
 
 
 def to_write(slot: AttributeVar) -> Any:

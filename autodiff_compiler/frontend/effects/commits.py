@@ -15,10 +15,11 @@ from ...ir.core import Block, Op
 from ...ir.primitive import Effect, F, Primitive
 from ...ir.walk import late_ops, ops_of
 from ...runtime.commits import Commit
-from ..interpreter.interpreter import Lowering
 from ..variables.values import AttributeVar, MaybeUnbound, parts, usable
-from .attributes import read, to_write
+from .attributes import to_write
+from .effects import EffectContext
 from .outside_containers import Standing, held_in
+from .results import structures
 
 __all__ = ["CommitsOfStatements", "Site", "commit_before", "commit_before_backward", "emit_commit", "pending"]
 
@@ -34,17 +35,19 @@ class Site:
     containers: list[tuple[Standing, bool, Any]]
 
 
-def pending(lw: Lowering) -> bool:
+def pending(lw: EffectContext) -> bool:
     """Whether an argument, an attribute or a container was written on the way to the present place.
 
     A backward block runs after the forward pass, whose end has noted all of them.
     """
-    if lw.in_backward:
+    if lw.effects.in_backward:
         return False
-    return any(map(_written, lw.attributes.values())) or bool(lw.inputs.written() or lw.outside.changed.pending())
+    return any(map(_written, lw.effects.attributes.slots.values())) or bool(
+        lw.effects.inputs.written() or lw.effects.containers.pending()
+    )
 
 
-def emit_commit(lw: Lowering, lasting: bool = False, raising: bool = False) -> None:
+def emit_commit(lw: EffectContext, lasting: bool = False, raising: bool = False) -> None:
     """Notes what was written, and what that holds by now, for the next op or (`lasting`) all.
 
     What it holds may be unclear, as it was given a value on some paths only.  That is an error at the end of the call,
@@ -52,29 +55,27 @@ def emit_commit(lw: Lowering, lasting: bool = False, raising: bool = False) -> N
     """
     if not pending(lw):
         return
-    from .results import structures
-
-    slots = [s for s in lw.attributes.values() if _written(s) and (raising or not _unclear(s.held))]
+    slots = [s for s in lw.effects.attributes.slots.values() if _written(s) and (raising or not _unclear(s.held))]
     for slot in slots:
         if raising:
-            read(lw, slot)
+            lw.effects.attributes.read(slot)
         slot.noted = True
-    opened = [x for x in lw.outside.changed.pending() if raising or x.local.broken is None]
+    opened = [x for x in lw.effects.containers.pending() if raising or x.local.broken is None]
     for x in opened:
         usable(x.local)
         x.noted = True
-    templates, values = structures(lw, [*map(to_write, slots), *map(lw.outside.changed.to_write, opened)])
+    templates, values = structures(lw, [*map(to_write, slots), *map(lw.effects.containers.to_write, opened)])
     attributes = [(s.owner, s.name, t) for s, t in zip(slots, templates, strict=False)]
     containers = [(x.place, x.grows, t) for x, t in zip(opened, templates[len(slots) :], strict=True)]
-    written = lw.inputs.written()
+    written = lw.effects.inputs.written()
     writes = [(i, len(values) + n) for n, (i, _) in enumerate(written)]
-    name = f"commit{len(lw.module.callables)}"
-    commit = lw.module.callables[name] = Commit(lw.module.states, lasting=lasting)
-    lw.sites[commit] = Site(writes, attributes, containers)
+    name = f"commit{len(lw.program.module.callables)}"
+    commit = lw.program.module.callables[name] = Commit(lw.program.module.states, lasting=lasting)
+    lw.effects.sites[commit] = Site(writes, attributes, containers)
     F.host_call(*values, *(value for _, value in written), fn=name, types=())
 
 
-def commit_before_backward(lw: Lowering, forward: Block) -> None:
+def commit_before_backward(lw: EffectContext, forward: Block) -> None:
     """Notes the same where a forward pass ends or its linear map is called, if backward blocks may stop the program."""
     if pending(lw) and any(op.defn.effect is Effect.IO for op in _backward_ops(forward)):
         emit_commit(lw, lasting=True)
@@ -88,7 +89,7 @@ def _backward_ops(forward: Block) -> Iterator[Op]:
                 yield from ops_of(block)
 
 
-def commit_before(lw: Lowering, op: type[Primitive]) -> None:
+def commit_before(lw: EffectContext, op: type[Primitive]) -> None:
     """Notes the same before a check that a function of the package makes."""
     if op.name in _CHECKS:
         emit_commit(lw)
@@ -100,16 +101,18 @@ class CommitsOfStatements:
     Nothing but the order of the program decides where the checks of `check_nonfinite` stand, so the notes last.
     """
 
-    def __init__(self, lw: Lowering) -> None:
+    def __init__(self, lw: EffectContext) -> None:
         self._lw = lw
         self._noted: list[Any] = []
 
     def __call__(self) -> None:
         lw = self._lw
-        if lw.in_backward:
+        if lw.effects.in_backward:
             return
-        held = [s.held for s in lw.attributes.values() if _written(s)] + [value for _, value in lw.inputs.written()]
-        held += [part for x in lw.outside.changed.pending() for part in (x, *parts(held_in(x.local)))]
+        held = [s.held for s in lw.effects.attributes.slots.values() if _written(s)] + [
+            value for _, value in lw.effects.inputs.written()
+        ]
+        held += [part for x in lw.effects.containers.pending() for part in (x, *parts(held_in(x.local)))]
         if held and not (len(held) == len(self._noted) and all(map(operator.is_, held, self._noted))):
             self._noted = held
             emit_commit(lw, lasting=True)

@@ -28,9 +28,9 @@ from ...ir.walk import ops_of
 from ...runtime.records import is_named_tuple
 from ...runtime.tensor import wrap
 from ...source import PACKAGE, Loc, line_of
-from ..interpreter.interpreter import Diverged, Lowering
-from ..variables import operators
-from ..variables.calls import intrinsic
+from ..variables import requirements
+from ..variables.interpreter import Diverged
+from ..variables.rules import intrinsic
 from ..variables.text import Operands
 from ..variables.values import (
     ArrayVar,
@@ -46,6 +46,7 @@ from ..variables.values import (
     parts,
 )
 from .commits import emit_commit, pending
+from .effects import EffectContext
 
 __all__ = ["emit_check", "emit_raise", "raise_after_effects", "raising_in_block"]
 
@@ -57,14 +58,14 @@ _NUMPY = os.path.dirname(np.__file__)
 
 
 # ---------------------------------------------------------------------------------------------------- emission
-def emit_raise(lw: Lowering, exception: Any, cause: Any = _NO_CAUSE) -> None:
+def emit_raise(lw: EffectContext, exception: Any, cause: Any = _NO_CAUSE) -> None:
     """Emits the raising of an exception (a class or an object); the path being compiled ends here."""
     emit_commit(lw, raising=True)
     _emit(lw, exception, cause)
     raise Diverged(exception)
 
 
-def emit_check(lw: Lowering, condition: Value, exception: Any) -> None:
+def emit_check(lw: EffectContext, condition: Value, exception: Any) -> None:
     """Emits the raising of an exception where a condition does not hold at run time."""
     if not pending(lw):
         operands, name = _prepared(lw, exception, _NO_CAUSE)
@@ -78,16 +79,16 @@ def emit_check(lw: Lowering, condition: Value, exception: Any) -> None:
     outer.emit_op(REGISTRY["if"], (condition,), (), (fine.ret(), failing.ret()))
 
 
-def raise_after_effects(lw: Lowering, error: Exception) -> None:
+def raise_after_effects(lw: EffectContext, error: Exception) -> None:
     """Leaves an exception of Python, met while compiling, to the program if it has done something visible before."""
-    ops = ops_of(lw.entry.body)
+    ops = ops_of(lw.program.entry.body)
     if not (pending(lw) or any(op.defn.effect > Effect.READ for op in ops)):
         raise error
-    _raise_at_run_time(lw, error, lw.builder)
+    _raise_at_run_time(lw, error, lw.program.builder)
 
 
 @contextlib.contextmanager
-def raising_in_block(lw: Lowering, builder: Builder, but: tuple[type[Exception], ...] = ()) -> Iterator[None]:
+def raising_in_block(lw: EffectContext, builder: Builder, but: tuple[type[Exception], ...] = ()) -> Iterator[None]:
     """An exception of Python (`but` of some classes), met while a block is compiled, is raised where the block runs."""
     try:
         yield
@@ -100,20 +101,20 @@ def raising_in_block(lw: Lowering, builder: Builder, but: tuple[type[Exception],
         raise Diverged from None
 
 
-def _raise_at_run_time(lw: Lowering, error: Exception, builder: Builder) -> None:
-    if lw.certain is None or lw.certain[1] is not builder:
+def _raise_at_run_time(lw: EffectContext, error: Exception, builder: Builder) -> None:
+    if lw.report.certain is None or lw.report.certain[1] is not builder:
         raise error
     with contextlib.suppress(Diverged), builder:
-        builder.loc = lw.certain[0]
+        builder.loc = lw.report.certain[0]
         emit_raise(lw, NewException(type(error), error.args, {}))
 
 
-def _emit(lw: Lowering, exception: Any, cause: Any) -> None:
+def _emit(lw: EffectContext, exception: Any, cause: Any) -> None:
     operands, name = _prepared(lw, exception, cause)
     getattr(F, "raise")(*operands, exception=name)
 
 
-def _prepared(lw: Lowering, exception: Any, cause: Any) -> tuple[list[Value], str]:
+def _prepared(lw: EffectContext, exception: Any, cause: Any) -> tuple[list[Value], str]:
     """The operands of the op and the name of the function that makes the exception of them."""
     operands = Operands(lw)
     made = _maker(exception, operands)
@@ -135,8 +136,8 @@ def _prepared(lw: Lowering, exception: Any, cause: Any) -> tuple[list[Value], st
         make.text = _spelt(exception, operands)  # type: ignore[attr-defined]
     told = _told(exception, operands)
     make.tells = told if cause is _NO_CAUSE else f"{told} from {_told(cause, operands)}"  # type: ignore[attr-defined]
-    name = f"exception{len(lw.module.callables)}"
-    lw.module.callables[name] = make
+    name = f"exception{len(lw.program.module.callables)}"
+    lw.program.module.callables[name] = make
     return operands.values, name
 
 
@@ -274,10 +275,10 @@ def _told_part(part: Any, ways: list[str]) -> str:
 # ---------------------------------------------------------------------------------------------------- warnings
 @intrinsic(warnings.warn)
 def _warn(
-    lw: Lowering, message: Any, category: Any = None, stacklevel: int = 1, source: Any = None, **more: Any
+    lw: EffectContext, message: Any, category: Any = None, stacklevel: int = 1, source: Any = None, **more: Any
 ) -> None:  # fmt: skip
     """``warnings.warn(...)``: a warning at the user's line, each time the program gets there."""
-    operators.require_static((category, stacklevel, source, tuple(more.values())), "an argument of warnings.warn()")
+    requirements.require_static((category, stacklevel, source, tuple(more.values())), "an argument of warnings.warn()")
     operands = Operands(lw)
     made = _recipe(message, operands)
     ways, places, space = tuple(operands.ways), _places(lw.here), lw.frame.bindings.globals
@@ -294,8 +295,8 @@ def _warn(
     kind, told = getattr(category, "__name__", "UserWarning"), _told(message, operands)
     run.tells = told if isinstance(message, NewException | Warning) else f"{kind}({told})"  # type: ignore[attr-defined]
     emit_commit(lw)
-    name = f"warning{len(lw.module.callables)}"
-    lw.module.callables[name] = run
+    name = f"warning{len(lw.program.module.callables)}"
+    lw.program.module.callables[name] = run
     F.host_call(*operands.values, fn=name, types=())
 
 

@@ -17,10 +17,7 @@ from ...errors import SideEffectError
 from ...ir.core import Value
 from ..variables.values import EITHER, TensorVar, Weak
 
-__all__ = ["ARRAY", "NOTHING_KNOWN", "Again", "Foreknown", "Inputs", "check_writable", "follow", "pattern_of"]
-
-#: Why a Tensor made of an ndarray argument is locked.
-ARRAY = "was given as an ndarray"
+__all__ = ["NOTHING_KNOWN", "Again", "Foreknown", "Inputs", "check_writable", "follow", "pattern_of"]
 
 
 @dataclass(frozen=True)

@@ -14,10 +14,11 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 from ...errors import SideEffectError
+from ...runtime.records import record_fields
 from ..guards.guards import check_nesting, content_of
-from ..interpreter.joins import same_static
+from ..guards.objects import same_static
 from ..variables.growing import GrowingList
-from ..variables.values import LocalDict, LocalList, LocalSet, parts, rebuild, record_fields, usable
+from ..variables.values import LocalDict, LocalList, LocalSet, parts, rebuild, usable
 from .inputs import Again, Foreknown
 
 __all__ = ["Opened", "OutsideContainers", "Standing", "elements_of", "held_in"]

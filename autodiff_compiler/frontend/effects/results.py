@@ -9,7 +9,6 @@ import numpy as np
 
 from ...errors import CompileError, RecursionDepthError, StaticValueError, UnsupportedSyntaxError
 from ...ir.core import Value
-from ..interpreter.interpreter import Lowering
 from ..variables import cells
 from ..variables.values import (
     ArrayVar,
@@ -26,6 +25,7 @@ from ..variables.values import (
     rebuild,
     usable,
 )
+from .effects import EffectContext
 from .may_alias import where
 from .outside_containers import Standing
 
@@ -84,21 +84,21 @@ class State:
 _UNFINISHED = object()
 
 
-def structures(lowering: Lowering, returned: list[Any]) -> tuple[list[Any], list[Value]]:
+def structures(lowering: EffectContext, returned: list[Any]) -> tuple[list[Any], list[Value]]:
     """The structures of the returned value and of what else leaves the call, and the Values that the entry returns."""
     made = _Structures(lowering)
     try:
         return [made.structure(x) for x in returned], made.outs
     except CompileError as error:
-        raise error.at(lowering.returned_at) from None
+        raise error.at(lowering.report.returned_at) from None
 
 
 class _Structures:
-    def __init__(self, lowering: Lowering) -> None:
+    def __init__(self, lowering: EffectContext) -> None:
         self._lw = lowering
         self.outs: list[Value] = []
         self._places: dict[int, int] = {}
-        self._inputs, self._arguments = lowering.inputs.number, len(lowering.entry.args)
+        self._inputs, self._arguments = lowering.effects.inputs.number, len(lowering.program.entry.args)
         self._tensors: dict[int, Any] = {}
         self._made: dict[int, Any] = {}
 
@@ -108,7 +108,7 @@ class _Structures:
             raise StaticValueError(
                 "a str known only at run time cannot leave compiled code", hint="print it there, or return its parts"
             ).about(x)
-        if isinstance(x, LocalList | LocalDict | LocalSet) and (opened := self._lw.outside.changed.of_outside(x)):
+        if isinstance(x, LocalList | LocalDict | LocalSet) and (opened := self._lw.effects.containers.of_outside(x)):
             return opened.place
         if type(x) is Standing:
             return x
@@ -127,12 +127,14 @@ class _Structures:
 
     def _leaf(self, x: Any) -> Any:
         place = self._inputs.get(id(x))
-        hooked = type(x) is TensorVar and x.value in self._lw.inputs.bases  # the caller's own has not these hooks
+        hooked = (
+            type(x) is TensorVar and x.value in self._lw.effects.inputs.bases
+        )  # the caller's own has not these hooks
         if place is not None and not hooked and (type(x) is TensorVar or place < self._arguments):
             return Arg(place, x.kind if type(x) is Weak else None)
         if type(x) is TensorVar:
             if id(x) not in self._tensors:
-                self._lw.snapshots.note_read(x, self._lw.here)
+                self._lw.effects.snapshots.note_read(x, self._lw.here)
                 self._tensors[id(x)] = self._chosen(x)
             return self._tensors[id(x)]
         if type(x) is Weak:
@@ -162,9 +164,9 @@ class _Structures:
     def _chosen(self, x: TensorVar) -> Any:
         """What the caller gets for a Tensor that may be an input, or one that it gets already."""
         ways, inputs = [], self._inputs
-        for other, ties in self._lw.ties.spread(x):
+        for other, ties in self._lw.effects.ties.spread(x):
             known = Arg(inputs[id(other)]) if id(other) in inputs else self._tensors.get(id(other))
-            holds = where(ties, self._lw.known) if known is not None and type(other) is TensorVar else None
+            holds = where(ties, self._lw.effects.known) if known is not None and type(other) is TensorVar else None
             if holds is not None:
                 ways.append((self._out(holds, holds, None).index, known))
         new = self._out(x, x.value, None)

@@ -5,27 +5,32 @@ from __future__ import annotations
 import builtins
 import functools
 import operator
+import sys
 from typing import Any
 
-from ...errors import SideEffectError, StaticValueError
+from ...errors import SideEffectError, StaticValueError, UnsupportedCallError
 from ...ir.build import current
 from ...ir.primitive import METHODS, F
 from ...ir.primitive import call as public
 from ...runtime import precision
-from ...runtime.mutable import mutable, plain
+from ...runtime.mutable import NUMBER_DTYPE, mutable, plain
 from ...runtime.tensor import NO_LENGTH
-from ..interpreter.control import branch, iterate_live, iterate_static
-from ..interpreter.interpreter import Lowering
-from ..interpreter.joins import NUMBER_DTYPE, kind_of_number, lifted_number
-from ..syntax.scope import Closure
-from ..variables import comparison, operators
-from ..variables.arithmetic import number_divmod
-from ..variables.calls import call, intrinsic, to_number
-from ..variables.comparison import truth
+from ..effects.commits import emit_commit
+from ..effects.effects import EffectContext
+from ..variables import comparison, operators, requirements
+from ..variables.arithmetic import checked_int, kind_of_number, lifted_number, number_divmod, to_number
+from ..variables.assignment import assign_state
+from ..variables.calls import call
+from ..variables.elements import iterate_live, iterate_static
+from ..variables.frames import Closure
 from ..variables.iteration import Forced, RangeOf, iteration_of
 from ..variables.lookup import tells_of_changes
+from ..variables.numpy_calls import array_unary
 from ..variables.precision import whole
+from ..variables.rules import intrinsic
 from ..variables.search import first_that
+from ..variables.text import Operands, text
+from ..variables.truth_values import truth
 from ..variables.values import (
     STANDS_FOR_PARAMETER,
     ArrayVar,
@@ -35,6 +40,7 @@ from ..variables.values import (
     LocalSet,
     StateVar,
     TensorVar,
+    Text,
     Weak,
     describe,
     elements,
@@ -42,7 +48,6 @@ from ..variables.values import (
     is_static,
     map_leaves,
 )
-from .math_functions import checked_int
 
 _NOTHING = object()
 
@@ -57,8 +62,8 @@ def _has_elements(x: Any) -> bool:
 
 # ---------------------------------------------------------------------------------------------------- iteration
 @intrinsic(range)
-def _range(lw: Lowering, *given: Any) -> Any:
-    bounds = tuple(operators.as_index(lw, b) for b in given)
+def _range(lw: EffectContext, *given: Any) -> Any:
+    bounds = tuple(requirements.as_index(lw, b) for b in given)
     if is_static(bounds):
         return range(*bounds)
     for b in bounds:
@@ -69,29 +74,29 @@ def _range(lw: Lowering, *given: Any) -> Any:
 
 
 @intrinsic(sorted)
-def _sorted(lw: Lowering, x: Any, *, key: Any = None, reverse: Any = False) -> Any:
-    operators.require_static(reverse, "`reverse` of sorted()")
+def _sorted(lw: EffectContext, x: Any, *, key: Any = None, reverse: Any = False) -> Any:
+    requirements.require_static(reverse, "`reverse` of sorted()")
     items = list(x) if isinstance(x, set | frozenset) else list(iterate_static(lw, x))
     keys = items if key is None else [call(lw, key, [i], {}) for i in items]
     if not is_static(keys):
         raise StaticValueError("sorting needs keys known at compile time", hint="for Tensors use ops.sort")
-    operators.check_seen(keys, "sorting")
+    requirements.check_seen(keys, "sorting")
     order = sorted(range(len(items)), key=lambda i: keys[i], reverse=reverse)
     return LocalList(items[i] for i in order)
 
 
 @intrinsic("unroll")
-def _unroll(lw: Lowering, x: Any) -> Any:
+def _unroll(lw: EffectContext, x: Any) -> Any:
     return Forced(iteration_of(lw, x), keep=False)
 
 
 @intrinsic("keep")
-def _keep(lw: Lowering, x: Any) -> Any:
+def _keep(lw: EffectContext, x: Any) -> Any:
     return Forced(iteration_of(lw, x), keep=True)
 
 
 @intrinsic("mutable")
-def _mutable(lw: Lowering, input_data: Any, dynamic_len: Any = False) -> Any:
+def _mutable(lw: EffectContext, input_data: Any, dynamic_len: Any = False) -> Any:
     if is_marked(input_data) and not dynamic_len:
         return input_data
     known = elements(input_data) is None and is_static(input_data)
@@ -112,15 +117,15 @@ def _mutable(lw: Lowering, input_data: Any, dynamic_len: Any = False) -> Any:
 
 # ---------------------------------------------------------------------------------------------------- containers
 @intrinsic(len)
-def _len(lw: Lowering, x: Any) -> Any:
+def _len(lw: EffectContext, x: Any) -> Any:
     if _has_elements(x):
         if not x.type.shape:
             raise TypeError(NO_LENGTH)
         return x.type.shape[0]
     if isinstance(x, RangeOf):
         return x.length if isinstance(x.length, int) else Weak(x.length, int)
-    operators.refuse_text(x, "len()")
-    result = operators.special(lw, x, "__len__")
+    requirements.refuse_text(x, "len()")
+    result = requirements.special(lw, x, "__len__")
     if result is not NotImplemented:
         return result
     if isinstance(x, str | bytes | tuple | list | dict | set | range | LocalList | LocalDict):
@@ -130,25 +135,25 @@ def _len(lw: Lowering, x: Any) -> Any:
 
 
 @intrinsic(tuple)
-def _tuple(lw: Lowering, x: Any = ()) -> Any:
+def _tuple(lw: EffectContext, x: Any = ()) -> Any:
     return tuple(iterate_static(lw, x))
 
 
 @intrinsic(list)
-def _list(lw: Lowering, x: Any = ()) -> Any:
+def _list(lw: EffectContext, x: Any = ()) -> Any:
     return LocalList(iterate_static(lw, x))
 
 
 @intrinsic(dict)
-def _dict(lw: Lowering, x: Any = (), **kwargs: Any) -> Any:
+def _dict(lw: EffectContext, x: Any = (), **kwargs: Any) -> Any:
     pairs = x.items() if isinstance(x, dict) else [tuple(iterate_static(lw, p)) for p in iterate_live(lw, x)]
     return LocalDict([*pairs, *kwargs.items()])
 
 
 @intrinsic(set)
-def _set(lw: Lowering, x: Any = ()) -> Any:
+def _set(lw: EffectContext, x: Any = ()) -> Any:
     items = x if isinstance(x, set | frozenset) else list(iterate_static(lw, x))
-    return LocalSet(operators.require_static(items, "an element of a set"))
+    return LocalSet(requirements.require_static(items, "an element of a set"))
 
 
 # ---------------------------------------------------------------------------------------------------- numbers
@@ -158,7 +163,7 @@ _CONVERSIONS: dict[type, tuple[str, ...]] = {
 
 
 def _conversion(kind: type) -> Any:
-    def convert(lw: Lowering, x: Any = 0, *rest: Any) -> Any:
+    def convert(lw: EffectContext, x: Any = 0, *rest: Any) -> Any:
         if _has_elements(x):
             return Weak(truth(lw, x), bool) if kind is bool else to_number(lw, x, kind)
         if type(x) is Weak:
@@ -170,8 +175,8 @@ def _conversion(kind: type) -> Any:
         if kind is bool:
             value = truth(lw, x)
             return value if isinstance(value, bool) else Weak(value, bool)
-        operators.refuse_text(x, f"{kind.__name__}()")
-        result = operators.special(lw, x, *_CONVERSIONS[kind])
+        requirements.refuse_text(x, f"{kind.__name__}()")
+        result = requirements.special(lw, x, *_CONVERSIONS[kind])
         return kind(x, *rest) if result is NotImplemented else convert(lw, result)
 
     return convert
@@ -183,41 +188,41 @@ intrinsic(bool)(_conversion(bool))
 
 
 @intrinsic(operator.index)
-def _index(lw: Lowering, x: Any) -> Any:
+def _index(lw: EffectContext, x: Any) -> Any:
     if _has_elements(x):
-        return to_number(lw, operators.as_index(lw, x), int)
+        return to_number(lw, requirements.as_index(lw, x), int)
     if type(x) is Weak:
         if x.kind is float:
             raise TypeError("'float' object cannot be interpreted as an integer")
         return x if x.kind is int else Weak(F.cast(x.value, dtype=NUMBER_DTYPE[int]), int)
-    result = operators.special(lw, x, "__index__")
+    result = requirements.special(lw, x, "__index__")
     return operator.index(x) if result is NotImplemented else _index(lw, result)
 
 
 @intrinsic(abs)
-def _abs(lw: Lowering, x: Any) -> Any:
+def _abs(lw: EffectContext, x: Any) -> Any:
     if _is_tensor(x):
         return lw.native(public.abs, [x])
     if type(x) is Weak:
         return Weak(F.abs(x.value), x.kind)
     if type(x) is ArrayVar:
-        return operators.numpy_rules().array_unary(lw, "abs", x)
-    result = operators.special(lw, x, "__abs__")
+        return array_unary(lw, "abs", x)
+    result = requirements.special(lw, x, "__abs__")
     return abs(x) if result is NotImplemented else result
 
 
 @intrinsic(pow)
-def _pow(lw: Lowering, base: Any, exp: Any, mod: Any = None) -> Any:
+def _pow(lw: EffectContext, base: Any, exp: Any, mod: Any = None) -> Any:
     if mod is None:
         return operators.binary(lw, "Pow", base, exp)
     if any(map(_is_tensor, (base, exp, mod))):
         names = ", ".join([f"'{(x.kind if type(x) is Weak else type(x)).__name__}'" for x in (base, exp, mod)])
         raise TypeError(f"unsupported operand type(s) for ** or pow(): {names}")
-    return pow(*operators.require_static((base, exp, mod), "an argument of pow() with a modulus"))
+    return pow(*requirements.require_static((base, exp, mod), "an argument of pow() with a modulus"))
 
 
 @intrinsic(divmod)
-def _divmod(lw: Lowering, x: Any, y: Any) -> Any:
+def _divmod(lw: EffectContext, x: Any, y: Any) -> Any:
     if kind_of_number(x) and kind_of_number(y) and Weak in (type(x), type(y)):
         return number_divmod(lw, x, y)
     return operators.binary(lw, "FloorDiv", x, y), operators.binary(lw, "Mod", x, y)
@@ -249,12 +254,12 @@ intrinsic(operator.abs)(_abs)
 
 
 @intrinsic(functools.wraps)
-def _wraps(lw: Lowering, wrapped: Any, *given: Any, **named: Any) -> Any:
+def _wraps(lw: EffectContext, wrapped: Any, *given: Any, **named: Any) -> Any:
     return functools.partial(functools.update_wrapper, wrapped=wrapped)
 
 
 @intrinsic(functools.update_wrapper)
-def _update_wrapper(lw: Lowering, wrapper: Any, wrapped: Any, *given: Any, **named: Any) -> Any:
+def _update_wrapper(lw: EffectContext, wrapper: Any, wrapped: Any, *given: Any, **named: Any) -> Any:
     """Only the name is taken over; what else it copies is of no use to compiled code."""
     if type(wrapper) is Closure:
         wrapper.wrapped = wrapped
@@ -262,12 +267,12 @@ def _update_wrapper(lw: Lowering, wrapper: Any, wrapped: Any, *given: Any, **nam
 
 
 @intrinsic(functools.reduce)
-def _reduce(lw: Lowering, fn: Any, x: Any, *initial: Any) -> Any:
+def _reduce(lw: EffectContext, fn: Any, x: Any, *initial: Any) -> Any:
     return functools.reduce(lambda a, b: call(lw, fn, [a, b], {}), iterate_live(lw, x), *initial)
 
 
 def _extreme(name: str, better_by: str) -> Any:
-    def rule(lw: Lowering, *args: Any, key: Any = None, default: Any = _NOTHING) -> Any:
+    def rule(lw: EffectContext, *args: Any, key: Any = None, default: Any = _NOTHING) -> Any:
         if len(args) == 1 and _is_tensor(args[0]) and len(args[0].type.shape) <= 1:
             return lw.native(METHODS[name], [args[0]])
         items = iterate_live(lw, args[0]) if len(args) == 1 else iter(args)
@@ -291,11 +296,11 @@ def _extreme(name: str, better_by: str) -> Any:
     return rule
 
 
-def _select(lw: Lowering, condition: Any, a: Any, b: Any) -> Any:
-    return branch(lw, condition, lambda: a, lambda: b, name="the result")
+def _select(lw: EffectContext, condition: Any, a: Any, b: Any) -> Any:
+    return lw.branch(condition, lambda: a, lambda: b, name="the result")
 
 
-def _key(lw: Lowering, key: Any, item: Any) -> Any:
+def _key(lw: EffectContext, key: Any, item: Any) -> Any:
     return item if key is None else call(lw, key, [item], {})
 
 
@@ -304,7 +309,7 @@ intrinsic(min)(_extreme("min", "Lt"))
 
 
 @intrinsic(sum)
-def _sum(lw: Lowering, x: Any, start: Any = 0) -> Any:
+def _sum(lw: EffectContext, x: Any, start: Any = 0) -> Any:
     return functools.reduce(lambda a, b: operators.binary(lw, "Add", a, b), iterate_live(lw, x), start)
 
 
@@ -317,9 +322,7 @@ intrinsic(precision.whole)(lambda lw, x: whole(x))
 
 
 @intrinsic("assign")
-def _assign(lw: Lowering, variable: Any, value: Any) -> Any:
-    from ..interpreter.statements import assign_state
-
+def _assign(lw: EffectContext, variable: Any, value: Any) -> Any:
     variable = whole(variable)
     if type(variable) is TensorVar and variable.snapshot is not None:
         raise SideEffectError(
@@ -334,12 +337,41 @@ def _assign(lw: Lowering, variable: Any, value: Any) -> Any:
 
 
 @intrinsic("assign_add")
-def _assign_add(lw: Lowering, variable: Any, value: Any) -> Any:
+def _assign_add(lw: EffectContext, variable: Any, value: Any) -> Any:
     variable = whole(variable)
     return _assign(lw, variable, operators.binary(lw, "Add", variable, value))
 
 
 @intrinsic("assign_sub")
-def _assign_sub(lw: Lowering, variable: Any, value: Any) -> Any:
+def _assign_sub(lw: EffectContext, variable: Any, value: Any) -> Any:
     variable = whole(variable)
     return _assign(lw, variable, operators.binary(lw, "Sub", variable, value))
+
+
+@intrinsic(print)
+def _print(
+    lw: EffectContext, *args: Any, sep: Any = None, end: Any = None, file: Any = None, flush: bool = False
+) -> None:  # fmt: skip
+    for name, x in (("sep", sep), ("end", end)):
+        if type(x) is not Text and x is not None and not isinstance(x, str):
+            raise TypeError(f"{name} must be None or a string, not {type(x).__name__}")
+        requirements.require_static(x, f"`{name}` of print()")
+    streams = [name for name in ("stdout", "stderr") if file is getattr(sys, name)]
+    if file is not None and not streams:
+        raise UnsupportedCallError(
+            f"compiled code prints to sys.stdout and sys.stderr only, and cannot see what a {describe(file)} does",
+            code="AC1807",
+            hint="return the value and print it outside, or print from a function that `ms.py_call` runs",
+        )
+    operands = Operands(lw)
+    shown = tuple([operands.part(text(lw, str, a)) for a in args])
+    emit_commit(lw)
+    F.print(
+        *operands.values,
+        parts=shown,
+        sep=" " if sep is None else sep,
+        end="\n" if end is None else end,
+        ways=() if set(operands.ways) <= {"str"} else tuple(operands.ways),
+        flush=bool(flush),
+        stream=streams[0] if streams else "stdout",
+    )

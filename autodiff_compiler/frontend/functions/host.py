@@ -14,18 +14,15 @@ from ...ir.primitive import REGISTRY, trace
 from ...ir.types import tensor
 from ...runtime.commits import seeing
 from ...runtime.host import TensorSpec, called, checked, filled, name_of, spec_leaves
+from ...runtime.mutable import NUMBER_DTYPE
 from ...runtime.records import is_named_tuple
 from ...runtime.rules import names_of
 from ...runtime.tensor import wrap
-from ..derivatives.custom import call_with_rule
 from ..effects.commits import emit_commit
-from ..interpreter.interpreter import Lowering
-from ..interpreter.joins import NUMBER_DTYPE
-from ..syntax.scope import Closure
-from ..variables.calls import intrinsic
-from ..variables.foreign import localized
-from ..variables.operators import BoundContainer, check_seen
-from ..variables.purity import run_now
+from ..effects.effects import EffectContext
+from ..variables.frames import Closure
+from ..variables.operators import BoundContainer
+from ..variables.rules import intrinsic
 from ..variables.values import (
     ArrayVar,
     LocalDict,
@@ -35,28 +32,13 @@ from ..variables.values import (
     Weak,
     describe,
     elements,
-    flatten,
     is_dynamic,
     is_static,
     map_leaves,
     plain_copy,
 )
 
-__all__ = ["HostArguments", "Listed", "at_compile_time", "emit_host_call", "expose", "native_function"]
-
-
-def at_compile_time(lw: Lowering, fn: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
-    """A call of a `constexpr` function: it runs now."""
-    given = (tuple(args), tuple(kwargs.values()))
-    if not is_static(given):
-        dynamic = next(x for x in flatten(given) if not is_static(x))
-        raise StaticValueError(
-            f"an argument of {name_of(fn)}(), which runs while compiling, is a {describe(dynamic)}",
-            hint="give it numbers, shapes and texts; ms.py_call runs a function at run time",
-        ).about(dynamic)
-    check_seen(given, f"{name_of(fn)}()")
-    plain, named = [plain_copy(a) for a in args], {k: plain_copy(v) for k, v in kwargs.items()}
-    return localized(run_now(lambda: fn(*plain, **named)))
+__all__ = ["HostArguments", "Listed", "emit_host_call", "expose", "native_function"]
 
 
 # ---------------------------------------------------------------------------------------------------- py_call
@@ -72,7 +54,7 @@ class HostArguments:
     The function gets copies: ndarrays, or Tensors.
     """
 
-    def __init__(self, lw: Lowering, args: Sequence[Any], tensors: bool = False) -> None:
+    def __init__(self, lw: EffectContext, args: Sequence[Any], tensors: bool = False) -> None:
         self._lw, self._tensors = lw, tensors
         self.values: list[Value] = []
         self._recipes = [self._recipe(a) for a in args]
@@ -114,14 +96,14 @@ class HostArguments:
 
 
 @intrinsic("py_call")
-def _py_call(lw: Lowering, fn: Any, *args: Any, out: Any = None, bprop: Any = None) -> Any:
+def _py_call(lw: EffectContext, fn: Any, *args: Any, out: Any = None, bprop: Any = None) -> Any:
     called_by_python = native_function(lw, fn)
     host = _HostCall(called_by_python, map_leaves(_spec, out))
     emit_commit(lw)
     if bprop is None:
         return host.__graph_call__(lw, list(args), {})
     what = f"the bprop of py_call({name_of(called_by_python)}, ...)"
-    return call_with_rule(lw, host, args, names_of(called_by_python, len(args)), bprop, what)
+    return lw.call_with_rule(host, args, names_of(called_by_python, len(args)), bprop, what)
 
 
 class _HostCall:
@@ -132,9 +114,9 @@ class _HostCall:
         self.specs = list(spec_leaves(out))
         self.promise = filled(out, iter(self.specs))
 
-    def __graph_call__(self, lw: Lowering, args: list[Any], kwargs: dict[str, Any]) -> Any:
+    def __graph_call__(self, lw: EffectContext, args: list[Any], kwargs: dict[str, Any]) -> Any:
         fn, promise, given = self.fn, self.promise, HostArguments(lw, args)
-        kinds, home = tuple([_type(s) for s in self.specs]), lw.module.states
+        kinds, home = tuple([_type(s) for s in self.specs]), lw.program.module.states
 
         def run(*arrays: Any) -> tuple[Any, ...]:
             return tuple(checked(fn, seeing(home, lambda: fn(*given.made_of(arrays))), promise))
@@ -143,17 +125,17 @@ class _HostCall:
             return called(lambda: run(*arrays)) if kinds else run(*arrays)
 
         host.tells = name_of(fn)  # type: ignore[attr-defined]
-        name = f"py_call{len(lw.module.callables)}"
+        name = f"py_call{len(lw.program.module.callables)}"
         expose(lw, name, host)
         results = emit_host_call(given.values, name, kinds)
         return filled(promise, iter([_wrapped(r, s) for r, s in zip(results, self.specs, strict=True)]))
 
 
-def expose(lw: Lowering, name: str, host: Any) -> None:
+def expose(lw: EffectContext, name: str, host: Any) -> None:
     """Adds a host function that runs code of the user's, which may look at all state and change it."""
     host.sees_state = True
-    lw.module.callables[name] = host
-    lw.host_ran.note(lw.in_backward)
+    lw.program.module.callables[name] = host
+    lw.effects.host_ran.note(lw.effects.in_backward)
 
 
 def emit_host_call(operands: Sequence[Value], name: str, results: tuple[Any, ...]) -> list[Value]:
@@ -161,7 +143,7 @@ def emit_host_call(operands: Sequence[Value], name: str, results: tuple[Any, ...
     return list(trace.builder.emit(REGISTRY["host_call"], tuple(operands), (name, results)) or ())
 
 
-def native_function(lw: Lowering, fn: Any) -> Callable[..., Any]:
+def native_function(lw: EffectContext, fn: Any) -> Callable[..., Any]:
     """The function as Python calls it at run time."""
     if type(fn) is Closure:
         return _function_of(lw, fn)
@@ -174,7 +156,7 @@ def native_function(lw: Lowering, fn: Any) -> Callable[..., Any]:
     return fn
 
 
-def _function_of(lw: Lowering, closure: Closure) -> types.FunctionType:
+def _function_of(lw: EffectContext, closure: Closure) -> types.FunctionType:
     """The function that Python would have made of a `def` or `lambda` inside compiled code, if it can be told."""
     found = [c for c in _codes_inside(closure.frame.bindings.code) if _is_code_of(c, closure)]
     defaults = tuple(closure.defaults)

@@ -14,28 +14,20 @@ from ...errors import StaticValueError
 from ...ir.build import current
 from ...ir.core import Value
 from ...ir.primitive import F
+from ...runtime.mutable import NUMBER_DTYPE
+from ..effects.effects import EffectContext
 from ..effects.exceptions import emit_check
-from ..interpreter.interpreter import Lowering
-from ..interpreter.joins import NUMBER_DTYPE, kind_of_number, lifted_number
-from ..variables import operators
-from ..variables.calls import intrinsic, to_number
+from ..variables import operators, requirements
+from ..variables.arithmetic import _no_int, _too_great, checked_int, kind_of_number, lifted_number, to_number
 from ..variables.foreign import foreign_call
 from ..variables.numpy_calls import numpy_call
+from ..variables.rules import intrinsic
 from ..variables.values import ArrayVar, NewException, StateVar, TensorVar, Weak, describe, is_static
 
-__all__ = ["checked_int", "checked_unsigned"]
-
-_BOUND = 2.0**63
+__all__ = []
 
 
 # ---------------------------------------------------------------------------------------------------- whole numbers
-def _no_int(x: float) -> Exception:
-    """Why a float is no int here: Python's own reason, or ours."""
-    try:
-        int(x)
-    except (ValueError, OverflowError) as error:
-        return type(error)(*error.args)
-    return OverflowError(f"{x!r} does not fit into 64 bits, the size of an int known only at run time")
 
 
 _no_int.spelling = (  # type: ignore[attr-defined]
@@ -44,36 +36,16 @@ _no_int.spelling = (  # type: ignore[attr-defined]
 )
 
 
-def checked_int(lw: Lowering, x: Value) -> Weak:
-    """The int that a float known at run time becomes when it is cut; raises where there is none."""
-    x = x if x.dtype is NUMBER_DTYPE[float] else F.cast(x, dtype=NUMBER_DTYPE[float])
-    fine = F.logical_and(F.greater_equal(x, -_BOUND), F.less(x, _BOUND))
-    emit_check(lw, fine, NewException(_no_int, (Weak(x, float),), {}))  # type: ignore[arg-type]
-    return Weak(F.cast(x, dtype=NUMBER_DTYPE[int]), int)
-
-
-def _too_great(x: int) -> Exception:
-    return OverflowError(f"{x + 2**64} does not fit into 64 bits, the size of an int known only at run time")
-
-
 _too_great.spelling = (  # type: ignore[attr-defined]
     "OverflowError('cannot convert {{}} to an integer of 64 bits'.format({0} + 2**64))"
 )
 
 
-def checked_unsigned(lw: Lowering, x: Value) -> Weak:
-    """The int that a uint64 known at run time is; raises where it has no place in 64 bits with a sign."""
-    signed = F.cast(x, dtype=NUMBER_DTYPE[int])
-    fine = F.greater_equal(signed, 0)
-    emit_check(lw, fine, NewException(_too_great, (Weak(signed, int),), {}))  # type: ignore[arg-type]
-    return Weak(signed, int)
-
-
 @intrinsic(round)
-def _round(lw: Lowering, number: Any, ndigits: Any = None) -> Any:
-    operators.require_static(ndigits, "the number of digits of round()")
+def _round(lw: EffectContext, number: Any, ndigits: Any = None) -> Any:
+    requirements.require_static(ndigits, "the number of digits of round()")
     if type(number) is not Weak:
-        method = operators.python_method(lw, number, "__round__")
+        method = requirements.python_method(lw, number, "__round__")
         if method is not None:
             return lw.call_python(method, [number] if ndigits is None else [number, ndigits], {})
         if type(number) is ArrayVar and number.kind is not np.ndarray:
@@ -82,7 +54,7 @@ def _round(lw: Lowering, number: Any, ndigits: Any = None) -> Any:
             return numpy_call(lw, np.round, [number, ndigits], {})
         if type(number) in (TensorVar, StateVar, ArrayVar):
             raise TypeError("type Tensor doesn't define __round__ method")
-        operators.check_seen(number, "round()")
+        requirements.check_seen(number, "round()")
         return round(number, ndigits)
     if ndigits is None:
         return checked_int(lw, F.round(number.value)) if number.kind is float else _as_int(number)
@@ -108,7 +80,7 @@ _TWO = ("atan2", "copysign", "fmod", "hypot", "log", "pow", "remainder")
 _TOTAL = {"asinh", "atan", "atan2", "cbrt", "copysign", "degrees", "erf", "erfc", "fabs", "radians", "tanh"}
 
 
-def _number(lw: Lowering, x: Any, name: str) -> Value:
+def _number(lw: EffectContext, x: Any, name: str) -> Value:
     """An argument of a function of `math` as a float."""
     if type(x) in (TensorVar, StateVar):
         return to_number(lw, x, float).value
@@ -129,7 +101,7 @@ def _either(values: list[Value]) -> Value:
     return found
 
 
-def math_function(lw: Lowering, name: str, *args: Any) -> Weak:
+def math_function(lw: EffectContext, name: str, *args: Any) -> Weak:
     """``math.name(*args)`` of numbers known at run time."""
     xs = [_number(lw, x, name) for x in args]
     if name == "log" and len(xs) == 2:
@@ -158,7 +130,7 @@ def _failure(name: str, *values: float) -> Exception:
 def _rule(name: str) -> Any:
     fn = getattr(math, name)
 
-    def rule(lw: Lowering, *args: Any, **kwargs: Any) -> Any:
+    def rule(lw: EffectContext, *args: Any, **kwargs: Any) -> Any:
         if is_static((args, kwargs)):
             return foreign_call(lw, fn, list(args), kwargs)
         if kwargs or len(args) not in ((1,) if name in _ONE else ()) + ((2,) if name in _TWO else ()):
@@ -176,7 +148,7 @@ for _name in {*_ONE, *_TWO}:
 def _whole(name: str) -> Any:
     fn = getattr(math, name)
 
-    def rule(lw: Lowering, x: Any) -> Any:
+    def rule(lw: EffectContext, x: Any) -> Any:
         if is_static(x):
             return foreign_call(lw, fn, [x], {})
         if name == "trunc" and type(x) is not Weak:
@@ -195,7 +167,7 @@ for _name in ("ceil", "floor", "trunc"):
 def _test(name: str) -> Any:
     fn = getattr(math, name)
 
-    def rule(lw: Lowering, x: Any) -> Any:
+    def rule(lw: EffectContext, x: Any) -> Any:
         return foreign_call(lw, fn, [x], {}) if is_static(x) else Weak(getattr(F, name)(_number(lw, x, name)), bool)
 
     return rule

@@ -7,45 +7,46 @@ import dataclasses
 from typing import Any
 
 from ...runtime.records import is_named_tuple
-from ..interpreter.interpreter import Lowering
+from ..effects.effects import EffectContext
 from ..variables import operators
-from ..variables.calls import call, intrinsic
+from ..variables.calls import call
 from ..variables.kinds import class_in_program
+from ..variables.rules import intrinsic
 from ..variables.values import LocalDict, LocalList, elements, is_dynamic
 
 __all__: list[str] = []
 
 
-def _fields_of(lw: Lowering, x: Any) -> tuple[Any, ...]:
+def _fields_of(lw: EffectContext, x: Any) -> tuple[Any, ...]:
     """The fields of a dataclass or of an object of one; TypeError if it is none."""
     cls = x if isinstance(x, type) else class_in_program(lw, x)
     lw.outside.class_attribute(cls, "__dataclass_fields__")
     return dataclasses.fields(cls)
 
 
-def _is_record(lw: Lowering, x: Any) -> bool:
+def _is_record(lw: EffectContext, x: Any) -> bool:
     return not isinstance(x, type) and dataclasses.is_dataclass(class_in_program(lw, x))
 
 
 @intrinsic(dataclasses.fields)
-def _fields(lw: Lowering, class_or_instance: Any) -> Any:
+def _fields(lw: EffectContext, class_or_instance: Any) -> Any:
     return _fields_of(lw, class_or_instance)
 
 
 @intrinsic(dataclasses.is_dataclass)
-def _is_dataclass(lw: Lowering, obj: Any) -> bool:
+def _is_dataclass(lw: EffectContext, obj: Any) -> bool:
     cls = obj if isinstance(obj, type) else class_in_program(lw, obj)
     lw.outside.class_attribute(cls, "__dataclass_fields__")
     return dataclasses.is_dataclass(cls)
 
 
-def _required(lw: Lowering, obj: Any, function: str) -> None:
+def _required(lw: EffectContext, obj: Any, function: str) -> None:
     if not _is_record(lw, obj):
         raise TypeError(f"{function}() should be called on dataclass instances")
 
 
 @intrinsic(dataclasses.asdict)
-def _asdict(lw: Lowering, obj: Any, *, dict_factory: Any = dict) -> Any:
+def _asdict(lw: EffectContext, obj: Any, *, dict_factory: Any = dict) -> Any:
     _required(lw, obj, "asdict")
 
     def record(pairs: list[tuple[str, Any]]) -> Any:
@@ -55,7 +56,7 @@ def _asdict(lw: Lowering, obj: Any, *, dict_factory: Any = dict) -> Any:
 
 
 @intrinsic(dataclasses.astuple)
-def _astuple(lw: Lowering, obj: Any, *, tuple_factory: Any = tuple) -> Any:
+def _astuple(lw: EffectContext, obj: Any, *, tuple_factory: Any = tuple) -> Any:
     _required(lw, obj, "astuple")
 
     def record(pairs: list[tuple[str, Any]]) -> Any:
@@ -65,7 +66,7 @@ def _astuple(lw: Lowering, obj: Any, *, tuple_factory: Any = tuple) -> Any:
     return _inside(lw, obj, record)
 
 
-def _inside(lw: Lowering, x: Any, record: Any) -> Any:
+def _inside(lw: EffectContext, x: Any, record: Any) -> Any:
     """A copy of x, in which `record` makes something of the fields of each dataclass."""
     if not is_dynamic(x) and _is_record(lw, x):
         names = [f.name for f in _fields_of(lw, x)]
@@ -82,7 +83,7 @@ def _inside(lw: Lowering, x: Any, record: Any) -> Any:
 
 
 @intrinsic(dataclasses.replace)
-def _replace(lw: Lowering, obj: Any, /, **changes: Any) -> Any:
+def _replace(lw: EffectContext, obj: Any, /, **changes: Any) -> Any:
     _required(lw, obj, "replace")
     for f in _fields_of(lw, obj):
         if not f.init:

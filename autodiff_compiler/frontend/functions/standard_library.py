@@ -18,15 +18,16 @@ from ...errors import StaticValueError, UnsupportedCallError
 from ...ir.primitive import Effect, trace
 from ...ir.walk import ops_of
 from ...runtime.records import is_named_tuple
-from ..interpreter.control import iterate_live
-from ..interpreter.interpreter import Lowering
-from ..interpreter.statements import set_item
-from ..variables import comparison, operators
-from ..variables.calls import call, intrinsic
+from ..effects.effects import EffectContext
+from ..variables import operators, requirements, truth_values
+from ..variables.assignment import set_item
+from ..variables.calls import call
 from ..variables.containers import in_place
+from ..variables.elements import iterate_live
 from ..variables.foreign import foreign_call
 from ..variables.iteration import Iteration
 from ..variables.iterators import live, wrapped
+from ..variables.rules import intrinsic
 from ..variables.values import (
     ArrayVar,
     LocalDict,
@@ -47,7 +48,7 @@ _function: Any
 
 
 # ---------------------------------------------------------------------------------------------------- itertools
-def _every(lw: Lowering, x: Any) -> Iterator[Any]:
+def _every(lw: EffectContext, x: Any) -> Iterator[Any]:
     return iter(iterate_live(lw, x))
 
 
@@ -65,7 +66,7 @@ _LAZY = (
 def _passing_on(function: Any) -> None:
     """Registers a function of which every positional argument is an iterable."""
 
-    def rule(lw: Lowering, *xs: Any, **options: Any) -> Any:
+    def rule(lw: EffectContext, *xs: Any, **options: Any) -> Any:
         made = live if function in _LAZY and _runs_code(*xs) else wrapped
         return made(function(*[_every(lw, x) for x in xs], **options))
 
@@ -75,8 +76,8 @@ def _passing_on(function: Any) -> None:
 def _first_only(function: Any) -> None:
     """Registers a function of which the first argument is an iterable and the others are numbers."""
 
-    def rule(lw: Lowering, x: Any, *numbers: Any, **named: Any) -> Any:
-        operators.require_static((numbers, tuple(named.values())), f"an argument of {function.__name__}()")
+    def rule(lw: EffectContext, x: Any, *numbers: Any, **named: Any) -> Any:
+        requirements.require_static((numbers, tuple(named.values())), f"an argument of {function.__name__}()")
         made = live if function in _LAZY and _runs_code(x) else wrapped
         return made(function(_every(lw, x), *numbers, **named))
 
@@ -97,14 +98,14 @@ if hasattr(itertools, "batched"):
 
 
 @intrinsic(itertools.chain.from_iterable)
-def _chain_from(lw: Lowering, xs: Any) -> Any:
+def _chain_from(lw: EffectContext, xs: Any) -> Any:
     made = live if _runs_code(xs) or (not isinstance(xs, Iteration) and _runs_code(*(elements(xs) or ()))) else wrapped
     return made(itertools.chain.from_iterable(_every(lw, x) for x in _every(lw, xs)))
 
 
 @intrinsic(itertools.repeat)
-def _repeat(lw: Lowering, x: Any, *times: Any, **named: Any) -> Any:
-    return wrapped(itertools.repeat(x, *operators.require_static(times, "the number of repetitions"), **named))
+def _repeat(lw: EffectContext, x: Any, *times: Any, **named: Any) -> Any:
+    return wrapped(itertools.repeat(x, *requirements.require_static(times, "the number of repetitions"), **named))
 
 
 def _refuse_code(name: str, *xs: Any) -> None:
@@ -116,20 +117,20 @@ def _refuse_code(name: str, *xs: Any) -> None:
 
 
 @intrinsic(itertools.tee)
-def _tee(lw: Lowering, x: Any, n: int = 2) -> Any:
+def _tee(lw: EffectContext, x: Any, n: int = 2) -> Any:
     _refuse_code("tee", x)
     items = list(_every(lw, x))
     return tuple([wrapped(iter(items)) for _ in range(n)])
 
 
 @intrinsic(itertools.compress)
-def _compress(lw: Lowering, data: Any, selectors: Any) -> Any:
+def _compress(lw: EffectContext, data: Any, selectors: Any) -> Any:
     _refuse_code("compress", data, selectors)
     return wrapped(itertools.compress(_every(lw, data), [_decided(lw, s, "compress") for s in _every(lw, selectors)]))
 
 
-def _decided(lw: Lowering, x: Any, what: str) -> bool:
-    found = comparison.truth(lw, x)
+def _decided(lw: EffectContext, x: Any, what: str) -> bool:
+    found = truth_values.truth(lw, x)
     if not isinstance(found, bool):
         raise StaticValueError(
             f"which elements `{what}` keeps must be known at compile time",
@@ -139,10 +140,10 @@ def _decided(lw: Lowering, x: Any, what: str) -> bool:
     return found
 
 
-def _at_once(lw: Lowering, name: str, make: Callable[[], Any]) -> Any:
+def _at_once(lw: EffectContext, name: str, make: Callable[[], Any]) -> Any:
     """An iterator whose elements are computed now, which nobody notices if that has no effects."""
     block, before = trace.builder.block, len(trace.builder.block.ops)
-    with lw.region() as region:
+    with lw.effects.region() as region:
         found = list(make())
     emitted = block.ops[before:]
     inner = [op for outer in emitted for b in outer.blocks for op in ops_of(b)]
@@ -156,7 +157,7 @@ def _at_once(lw: Lowering, name: str, make: Callable[[], Any]) -> Any:
 def _filtering(function: Any) -> None:
     name = function.__name__
 
-    def rule(lw: Lowering, predicate: Any, x: Any) -> Any:
+    def rule(lw: EffectContext, predicate: Any, x: Any) -> Any:
         def keeps(item: Any) -> bool:
             return _decided(lw, item if predicate is None else call(lw, predicate, [item], {}), name)
 
@@ -170,12 +171,12 @@ for _function in (itertools.takewhile, itertools.dropwhile, itertools.filterfals
 
 
 @intrinsic(itertools.starmap)
-def _starmap(lw: Lowering, fn: Any, x: Any) -> Any:
+def _starmap(lw: EffectContext, fn: Any, x: Any) -> Any:
     return _at_once(lw, "starmap", lambda: (call(lw, fn, list(_every(lw, row)), {}) for row in _every(lw, x)))
 
 
 @intrinsic(itertools.accumulate)
-def _accumulate(lw: Lowering, x: Any, func: Any = None, *, initial: Any = None) -> Any:
+def _accumulate(lw: EffectContext, x: Any, func: Any = None, *, initial: Any = None) -> Any:
     def step(total: Any, item: Any) -> Any:
         return operators.binary(lw, "Add", total, item) if func is None else call(lw, func, [total, item], {})
 
@@ -183,30 +184,30 @@ def _accumulate(lw: Lowering, x: Any, func: Any = None, *, initial: Any = None) 
 
 
 @intrinsic(itertools.groupby)
-def _groupby(lw: Lowering, x: Any, key: Any = None) -> Any:
+def _groupby(lw: EffectContext, x: Any, key: Any = None) -> Any:
     _refuse_code("groupby", x)
     items = list(_every(lw, x))
     keys = items if key is None else [call(lw, key, [i], {}) for i in items]
-    operators.require_static(keys, "a key of groupby")
-    operators.check_seen(keys, "groupby")
+    requirements.require_static(keys, "a key of groupby")
+    requirements.check_seen(keys, "groupby")
     groups = itertools.groupby(zip(keys, items, strict=True), key=lambda pair: pair[0])
     return wrapped(iter([(k, wrapped(iter([item for _, item in pairs]))) for k, pairs in groups]))
 
 
 # ---------------------------------------------------------------------------------------------------- copies
 @intrinsic(copy.copy)
-def _copy(lw: Lowering, x: Any) -> Any:
+def _copy(lw: EffectContext, x: Any) -> Any:
     if isinstance(x, list):
         return LocalList(_every(lw, x))
     if isinstance(x, dict):
         return LocalDict({k: lw.outside.item(x, k, v) for k, v in usable(x).items()})
     if type(x) is LocalObject:
-        method = operators.python_method(lw, x, "__copy__")
+        method = requirements.python_method(lw, x, "__copy__")
         return LocalObject(x.cls, usable(x).slots) if method is None else lw.call_python(method, [x], {})
     return _leaf_copy(lw, x)
 
 
-def _leaf_copy(lw: Lowering, x: Any) -> Any:
+def _leaf_copy(lw: EffectContext, x: Any) -> Any:
     if type(x) is StateVar:
         raise UnsupportedCallError(
             "a copy of a Parameter would be a new Parameter", code="AC1803", hint="copy its value: `w.copy()`"
@@ -217,13 +218,13 @@ def _leaf_copy(lw: Lowering, x: Any) -> Any:
         return ArrayVar(x.value, x.kind)
     if is_dynamic(x) or isinstance(x, tuple) or not is_static(x):
         return x
-    if isinstance(x, np.ndarray | set) or operators.is_seen(x):
+    if isinstance(x, np.ndarray | set) or requirements.is_seen(x):
         return foreign_call(lw, copy.copy, [x], {})
     raise UnsupportedCallError(f"a {describe(x)} cannot be copied in compiled code", hint="copy it outside")
 
 
 @intrinsic(copy.deepcopy)
-def _deepcopy(lw: Lowering, x: Any) -> Any:
+def _deepcopy(lw: EffectContext, x: Any) -> Any:
     made: dict[int, Any] = {}
 
     def go(x: Any) -> Any:
@@ -232,7 +233,7 @@ def _deepcopy(lw: Lowering, x: Any) -> Any:
         return made[id(x)]
 
     def deep(x: Any) -> Any:
-        if type(x) is LocalObject and operators.python_method(lw, x, "__deepcopy__") is not None:
+        if type(x) is LocalObject and requirements.python_method(lw, x, "__deepcopy__") is not None:
             raise UnsupportedCallError(f"{x.cls.__name__} has a `__deepcopy__` of its own", hint="call it by name")
         if isinstance(x, tuple):
             items = [go(i) for i in x]
@@ -262,5 +263,5 @@ for _function, _op in (
 ):  # fmt: skip
     intrinsic(_function)(lambda lw, x, y, op=_op: in_place(lw, op, x, y))
 intrinsic(operator.inv)(lambda lw, x: operators.unary(lw, "Invert", x))
-intrinsic(operator.not_)(lambda lw, x: comparison.negate(comparison.truth(lw, x)))
+intrinsic(operator.not_)(lambda lw, x: truth_values.negate(truth_values.truth(lw, x)))
 intrinsic(operator.setitem)(lambda lw, x, i, v: set_item(lw, x, i, v))

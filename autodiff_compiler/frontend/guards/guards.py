@@ -12,7 +12,7 @@ import reprlib
 import sys
 import types
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,13 +20,12 @@ import numpy as np
 
 from ...dtypes import DType
 from ...errors import RecursionDepthError
-from ...ir.types import TensorType, tensor
+from ...ir.types import TensorType
 from ...runtime.parameter import Parameter
 from ...runtime.records import held_besides, is_named_tuple
 from ...runtime.tensor import Tensor
 from ...source import Loc
-from ..interpreter.joins import same_static
-from ..variables.values import UNBOUND, LocalDict, LocalList, elements, module_name
+from .objects import is_changeable, module_name, own_attributes, same_static, type_of
 
 __all__ = [
     "AnyGuard",
@@ -36,15 +35,12 @@ __all__ = [
     "Holds",
     "LookupGuard",
     "MethodOf",
+    "Unwatched",
     "check_nesting",
-    "class_attribute",
     "content_of",
     "in_short",
-    "is_changeable",
-    "own_attributes",
     "shown",
     "stated",
-    "type_of",
 ]
 
 _LEAVES_SHOWN = 4
@@ -52,11 +48,6 @@ _LEAVES_SHOWN = 4
 _COPIED = 2048
 #: In how many levels of containers from outside compiled code looks.
 _DEEPEST = 200
-
-
-def type_of(t: Tensor) -> TensorType:
-    """The IR type of a run-time Tensor."""
-    return tensor(t.dtype, t.shape)
 
 
 @dataclass(frozen=True)
@@ -153,15 +144,6 @@ class FunctionGuard:
     def _text(code: types.CodeType, defaults: tuple[Any, ...] | None) -> str:
         given = f" with the defaults {shown(defaults)}" if defaults else ""
         return f"the definition at {os.path.basename(code.co_filename)}:{code.co_firstlineno}{given}"
-
-
-#: Flags of classes: made at run time, as those written in Python are; closed to changes all the same.
-_HEAP, _IMMUTABLE = 1 << 9, 1 << 8
-
-
-def is_changeable(cls: type) -> bool:
-    """Whether a class, or the class of its objects, can be changed: those built in cannot."""
-    return cls.__flags__ & (_HEAP | _IMMUTABLE) == _HEAP
 
 
 #: A function, what to call it with, and the very object it must give.
@@ -342,22 +324,6 @@ def _objects(items: Any) -> str:
     return f"{len(items)} {first[2:]}s" if same else ""
 
 
-def class_attribute(cls: type, name: str) -> Any:
-    """What the first class of the MRO that has this name has under it; None if there is none."""
-    for c in cls.__mro__:
-        if name in c.__dict__:
-            return c.__dict__[name]
-    return None
-
-
-def plainly(owner: Any, name: str) -> Any:
-    """What an object holds under a name, whatever code its class has for that; UNBOUND if there is nothing."""
-    try:
-        return object.__getattribute__(owner, name)
-    except AttributeError:
-        return UNBOUND
-
-
 def matches(now: Any, expected: Any) -> bool:
     """Whether a value read again is, for compiled code, the one seen before."""
     if now is expected:
@@ -375,7 +341,7 @@ def check_nesting(value: Any) -> None:
     """Refuses a value from outside that holds itself, or containers in more levels than are followed."""
     level = [value]
     for _ in range(_DEEPEST):
-        held = [x for holder in level for x in elements(holder) or () if isinstance(x, list | dict | tuple)]
+        held = [x for holder in level for x in _held(holder) if isinstance(x, list | dict | tuple)]
         level = list({id(x): x for x in held}.values())
         if not level:
             return
@@ -383,6 +349,10 @@ def check_nesting(value: Any) -> None:
         f"a {type(value).__name__} from outside holds itself, or containers nested more than {_DEEPEST} deep",
         hint="keep the way back in an attribute of an object",
     )
+
+
+def _held(holder: Any) -> Iterable[Any]:
+    return type(holder).values(holder) if isinstance(holder, dict) else holder  # no method of an object of the user's
 
 
 def content_of(value: Any) -> Any:
@@ -394,7 +364,7 @@ def content_of(value: Any) -> Any:
 
 def _content_of(value: Any) -> Any:
     watched = list | dict | set | frozenset | np.ndarray | functools.partial
-    if isinstance(value, watched) and not isinstance(value, LocalList | LocalDict):
+    if isinstance(value, watched) and not isinstance(value, Unwatched):
         return Content(value)
     if isinstance(value, tuple):
         items = tuple(map(_content_of, value))
@@ -403,6 +373,12 @@ def _content_of(value: Any) -> Any:
     if isinstance(value, Tensor) and not isinstance(value, Parameter):
         return type_of(value)
     return value
+
+
+class Unwatched:
+    """Containers that compiled code made: no guard watches what they hold."""
+
+    __slots__ = ()
 
 
 _BARE = frozenset((tuple, list, dict, set, frozenset, np.ndarray))
@@ -484,12 +460,6 @@ class Holds:
 
     def __call__(self, owner: Any) -> bool:
         return self.name in own_attributes(owner)
-
-
-def own_attributes(owner: Any) -> Any:
-    """The dict of an object; an empty one where it has none."""
-    held = plainly(owner, "__dict__")
-    return {} if held is UNBOUND else held
 
 
 def in_short(guards: Sequence[AnyGuard], contents: bool = False) -> tuple[list[Entry], list[Callable[[], bool]]]:

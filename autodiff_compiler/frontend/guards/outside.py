@@ -10,7 +10,7 @@ import functools
 import types
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -18,29 +18,14 @@ from ...errors import SideEffectError
 from ...ir.core import Module, StateInfo
 from ...ir.primitive import trace
 from ...ir.types import TensorType, tensor
-from ...runtime.mutable import Mutable, kind_of
+from ...runtime.mutable import NUMBER_DTYPE, Mutable, kind_of
 from ...runtime.parameter import Parameter
 from ...runtime.tensor import Tensor, wrap
 from ...source import Loc
-from ..effects.inputs import NOTHING_KNOWN, Foreknown
-from ..effects.outside_containers import OutsideContainers
-from ..interpreter.joins import NUMBER_DTYPE
-from ..variables.values import StateVar, TensorVar, parts
-from .guards import (
-    AnyGuard,
-    Content,
-    FunctionGuard,
-    Guard,
-    LookupGuard,
-    class_attribute,
-    content_of,
-    is_changeable,
-    plainly,
-    shown,
-    type_of,
-)
+from .guards import AnyGuard, Content, FunctionGuard, Guard, LookupGuard, content_of
+from .objects import class_attribute, is_changeable, type_of
 
-__all__ = ["AnyGuard", "Capture", "Outside", "class_attribute", "plainly", "shown", "type_of"]
+__all__ = ["Capture", "Found", "Outside"]
 
 _LEAVES_WATCHED = 16
 
@@ -90,24 +75,27 @@ def _lead_to_one(ways: list[Callable[[], Any]]) -> bool:
     return all(way() is first for way in ways)
 
 
+class Found(Protocol):
+    """What makes abstract values of what is found outside."""
+
+    def captured(self, type_: TensorType, name: str, source: Tensor | None, kind: type | None = None) -> Any: ...
+    def parameter(self, name: str, type_: TensorType, source: Parameter) -> Any: ...
+    def stands_for(self, value: Any) -> bool: ...
+    def opened(self, value: Any, key: tuple[Any, ...], what: str, fetch: Callable[[], Any]) -> Any: ...
+    def note_read(self, value: Any, key: tuple[Any, ...]) -> None: ...
+
+
 class Outside:
     """The guards, captured Tensors and states of one compilation."""
 
-    def __init__(
-        self,
-        module: Module,
-        add_argument: Callable[..., Any],
-        on_read: Callable[[Any, tuple[Any, ...]], None] = lambda value, key: None,
-        known: Foreknown = NOTHING_KNOWN,
-    ) -> None:
+    def __init__(self, module: Module, found: Found) -> None:
         self.module = module
-        self._on_read = on_read
+        self._found = found
         self.guards: dict[tuple[Any, ...], AnyGuard] = {}
         self.captures: list[Capture] = []
         self.states: dict[str, Any] = {}
-        self._add_argument = add_argument
         self._captured: dict[tuple[Any, ...], Any] = {}
-        self._state_of: dict[int, StateVar] = {}
+        self._state_of: dict[int, Any] = {}
         #: first among the guards
         self.lookups = LookupGuard()
         #: containers that functions called while compiling have made, which are no objects of compiled code
@@ -120,8 +108,6 @@ class Outside:
         #: what was found in them, and how each is found again, by id
         self._parts: list[Any] = []
         self._finders: dict[int, Callable[[], Any]] = {}
-        #: those that compiled code changes
-        self.changed = OutsideContainers(known, self)
         #: Cells that compiled code has made, by id, each with the block it was made in
         self.cells: dict[int, tuple[Any, Any]] = {}
 
@@ -139,9 +125,9 @@ class Outside:
 
         `fetch` finds it again; `quick` is a quick way to do so, as in `Guard`.
         """
-        self._on_read(value, key)
-        if self.changed.holds(value):
-            return self.changed.opened(value, key, what, fetch)
+        self._found.note_read(value, key)
+        if self._found.stands_for(value):
+            return self._found.opened(value, key, what, fetch)
         if isinstance(value, Tensor) and self._of_made(key):  # which the Cell may hold no longer at the end
             key, fetch, quick = (*key, id(value)), lambda: value, None
         if isinstance(value, Parameter):
@@ -200,10 +186,6 @@ class Outside:
             if len(ways) > 1:
                 one = functools.partial(_lead_to_one, ways)
                 self.guard(("one", id(x)), "whether two containers hold one object", one, True)
-
-    def made_inside(self, x: Any) -> bool:
-        """Whether a container is one of those in `made`, or is held by one."""
-        return any(part is x for found in self.made for part in parts(found))
 
     def guard(
         self,
@@ -266,7 +248,7 @@ class Outside:
 
     def item(self, owner: Any, index: Any, value: Any) -> Any:
         """An element of an outside container (whose content is guarded already)."""
-        if isinstance(value, Tensor | Mutable) or self.changed.holds(value):
+        if isinstance(value, Tensor | Mutable) or self._found.stands_for(value):
             # those of a tuple stay what they are
             fixed = getattr(type(owner), "__getitem__", None) is tuple.__getitem__
             key, what = ("item", id(owner), repr(index)), f"element {index!r}"
@@ -274,7 +256,7 @@ class Outside:
             return self.read(value, key, what, fetch, watched=fixed and id(owner) not in self._finders)
         return value
 
-    def state(self, parameter: Parameter) -> StateVar:
+    def state(self, parameter: Parameter) -> Any:
         """The state cell of a Parameter: one per object.  It has the Parameter's name unless another one has it."""
         found = self._state_of.get(id(parameter))
         if found is None:
@@ -284,7 +266,7 @@ class Outside:
             type_ = type_of(parameter)
             # Another shape (`set_data`) moves the epoch.
             self.guard(("type", id(parameter)), f"type of {name}", lambda: parameter, type_, watched=True)
-            found = self._state_of[id(parameter)] = StateVar(name, type_, parameter)
+            found = self._state_of[id(parameter)] = self._found.parameter(name, type_, parameter)
             self.states[name] = parameter
             self.module.states[name] = StateInfo(name, type_)
         return found
@@ -297,7 +279,7 @@ class Outside:
         dtype = NUMBER_DTYPE[kind]
         type_ = tensor(dtype, ())
         self.captures.append(Capture(what, lambda: wrap(np.asarray(fetch(), dtype.numpy)), type_))
-        return self._add_argument(type_, what.rpartition(".")[2], None, kind)
+        return self._found.captured(type_, what.rpartition(".")[2], None, kind)
 
     def _mutable(self, value: Any, key: tuple[Any, ...], what: str, fetch: Callable[[], Any]) -> Any:
         """A number that its owner has marked with `mutable`."""
@@ -314,13 +296,13 @@ class Outside:
         what: str,
         fetch: Callable[[], Any],
         quick: tuple[Callable[[Any], Any], Any] | None,
-    ) -> TensorVar:
+    ) -> Any:
         found = self._captured.get(key)
         if found is None:
             type_ = type_of(value)
             self.guard(key, what, fetch, type_)
             self.captures.append(Capture(what, fetch, type_, quick))
-            found = self._captured[key] = self._add_argument(type_, what.rpartition(".")[2], value)
+            found = self._captured[key] = self._found.captured(type_, what.rpartition(".")[2], value)
         return found
 
     def all_guards(self) -> list[AnyGuard]:

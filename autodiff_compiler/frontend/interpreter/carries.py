@@ -17,15 +17,20 @@ from ...ir.build import Builder
 from ...ir.core import Value
 from ...ir.primitive import F, trace
 from ...ir.types import Type, tensor
+from ...runtime.mutable import NUMBER_DTYPE
 from ...source import Loc
+from ..effects.exceptions import raising_in_block
 from ..effects.may_alias import reaches
 from ..effects.outside_containers import held_in
+from ..guards.objects import UNBOUND, same_static
+from ..variables.arithmetic import fits_tensor, joined_number, kind_of_number, lifted_number
+from ..variables.interpreter import Diverged, Region
 from ..variables.naming import name_of
+from ..variables.templates import Slot, fill
 from ..variables.values import (
     EITHER,
     OUTSIDE,
     PARAMETERS,
-    UNBOUND,
     ArrayVar,
     AttributeVar,
     Held,
@@ -49,8 +54,7 @@ from ..variables.values import (
     set_content,
     snapshot_of,
 )
-from .interpreter import Diverged, Lowering, Region
-from .joins import NUMBER_DTYPE, Slot, fill, fits_tensor, joined_number, kind_of_number, lifted_number, same_static
+from .context import StatementContext
 from .loop_ends import Ends
 from .loop_memory import find, place_of
 
@@ -62,14 +66,14 @@ KNOWN_TRIPS = ", or loop a number of times known at compile time"
 _TIED = (TensorVar, LocalList, LocalDict, LocalSet, LocalObject)
 
 
-def _label(lw: Lowering, obj: Any) -> str:
+def _label(lw: StatementContext, obj: Any) -> str:
     """What error messages call an object that a loop changes."""
     if type(obj) is AttributeVar:
         return obj.label
     name = name_of(lw, obj, local=True)
     if type(obj) is TensorVar:
         return f"`{name}`, assigned to by index," if name else "a Tensor assigned to by index"
-    opened = lw.outside.changed.of_outside(obj)
+    opened = lw.effects.containers.of_outside(obj)
     return opened.what if opened is not None else f"the {type(obj).__name__} `{name}`" if name else "a container"
 
 
@@ -80,15 +84,15 @@ class Cell:
     name: str
     obj: Any = None
 
-    def get(self, lw: Lowering) -> Any:
+    def get(self, lw: StatementContext) -> Any:
         if self.obj is None:
             return lw.frame.env.get(self.name, UNBOUND)
         held = content(self.obj)
         return TensorVar(held) if type(self.obj) is TensorVar else held
 
-    def set(self, lw: Lowering, value: Any) -> None:
+    def set(self, lw: StatementContext, value: Any) -> None:
         if self.obj is not None:
-            lw.touch(self.obj)
+            lw.effects.touch(self.obj)
             set_content(self.obj, value.value if type(self.obj) is TensorVar else value)
         elif value is UNBOUND:
             lw.frame.env.pop(self.name, None)
@@ -171,7 +175,7 @@ class Body:
 class Loop:
     """The carries of one loop.  `at_least_once`: the body is known to run, so what it binds has a value afterwards."""
 
-    lw: Lowering
+    lw: StatementContext
     node: Any
     names: list[str]
     loc: Loc | None
@@ -185,8 +189,8 @@ class Loop:
     _behind: slice = field(default_factory=lambda: slice(0))
 
     def __post_init__(self) -> None:
-        self._following = self.lw.known.following
-        self._shared = Ends(serial_now(), self.lw.ties, following=self._following)
+        self._following = self.lw.effects.known.following
+        self._shared = Ends(serial_now(), self.lw.effects.ties, following=self._following)
         for name in self.names:
             self._add(Cell(name))
 
@@ -208,7 +212,7 @@ class Loop:
 
         if key in memory.settled:
             self._begin(*memory.settled[key])
-        decided = self.lw.reasons.decisions
+        decided = self.lw.report.reasons.decisions
         before = len(decided)
         for _ in range(_TRACES):
             del decided[before:]
@@ -241,12 +245,12 @@ class Loop:
         types += [tensor(bool_, ())] * conditions
         names += [None] * conditions
         builder = trace.builder.nested([*first, *types, *rest], [*([None] * len(first)), *names, *([None] * len(rest))])
-        lw.reasons.loop(builder.block, self.loc, len(first))
+        lw.report.reasons.loop(builder.block, self.loc, len(first))
         before = lw.frame.env
         lw.frame.env = dict(before)
-        with lw.region() as region, builder:
+        with lw.effects.region() as region, builder:
             try:
-                seen = len(lw.snapshots.read)
+                seen = len(lw.effects.snapshots.read)
                 args = builder.block.args
                 k, m = len(first), len(first) + len(types)
                 self.enter(templates, args[k:m])
@@ -256,13 +260,13 @@ class Loop:
                 except Diverged:
                     self.enter(templates, args[k:m])
                 found = [cell.get(lw) for cell in self.cells]
-                lw.snapshots.check_loop(region.start, seen)
+                lw.effects.snapshots.check_loop(region.start, seen)
                 done = self._generalise(found, region)
                 done = not self._ends_noted(found) and done
                 ends = self.values(templates, found, builder) if done else []
             finally:
                 lw.frame.env = before
-                lw.restore(region)
+                lw.effects.restore(region)
         return Body(builder, templates, types, names, ends, found), done
 
     def _raising_in_a_trip(self, builder: Builder) -> AbstractContextManager[None]:
@@ -270,8 +274,6 @@ class Loop:
 
         Of a wrong type a value may be only because it is known no more than by its type.
         """
-        from ..effects.exceptions import raising_in_block
-
         wrong_type = (TypeError, AttributeError)
         return nullcontext() if self.at_least_once else raising_in_block(self.lw, builder, but=wrong_type)
 
@@ -327,14 +329,14 @@ class Loop:
     def _held(self, x: Any, cell: Cell) -> bool:
         """Whether something else than the cell may hold a Tensor or container."""
         frame = self.lw.frame
-        maybe = [x, *(other for other, _ in self.lw.ties.spread(x))]
+        maybe = [x, *(other for other, _ in self.lw.effects.ties.spread(x))]
         if any(one.serial < frame.serial for one in maybe):
             return True
         if sum(part is x for part in parts(cell.get(self.lw))) > 1:
             return True
         others = [value for name, value in frame.env.items() if name != cell.name]
-        others += [slot.held for slot in self.lw.attributes.values() if slot is not cell.obj]
-        others += [held_in(x.local) for x in self.lw.outside.changed.pending() if x.local is not cell.obj]
+        others += [slot.held for slot in self.lw.effects.attributes.slots.values() if slot is not cell.obj]
+        others += [held_in(x.local) for x in self.lw.effects.containers.pending() if x.local is not cell.obj]
         return any(reaches(value, one, set()) for one in maybe for value in others)
 
     def _tie(self, entry: Any, now: Any, cell: Cell, place: tuple[int, ...], scope: Any) -> None:
@@ -343,7 +345,7 @@ class Loop:
             return
         alike = type(entry) in _TIED and type(now) is type(entry)
         if alike and not self._shared.follows(place, entry) and self._held(entry, cell):
-            self.lw.ties.add(entry, now, None, scope=scope)
+            self.lw.effects.ties.add(entry, now, None, scope=scope)
         for i, (x, y) in enumerate(zip(elements(entry) or (), elements(now) or (), strict=False)):
             self._tie(x, y, cell, (*place, i), scope)
 

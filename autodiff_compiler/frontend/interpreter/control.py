@@ -3,79 +3,42 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
-from inspect import isgeneratorfunction
-from itertools import islice
 from typing import Any
 
-import numpy as np
-
-from ...errors import (
-    BranchRaisesWarning,
-    CompileError,
-    LoopError,
-    SideEffectError,
-    StaticValueError,
-    UnsupportedSyntaxError,
-)
+from ...errors import BranchRaisesWarning, CompileError, StaticValueError
 from ...ir.build import Builder
 from ...ir.core import Value
-from ...ir.primitive import METHODS, REGISTRY, trace
-from ...runtime.tensor import NO_ELEMENTS
+from ...ir.primitive import REGISTRY, trace
 from ...source import Loc
 from ..derivatives.keeping import instead_of_none, place_in_return
+from ..effects.exceptions import emit_raise
+from ..guards.objects import UNBOUND
 from ..syntax import jumps
-from ..syntax.scope import Closure
-from ..variables.lookup import is_written, taking_back, tells_of_changes
+from ..variables.frames import Closure
+from ..variables.interpreter import Diverged
 from ..variables.naming import name_of
-from ..variables.operators import python_method, refuse_text, subscript
+from ..variables.templates import fill
 from ..variables.values import (
-    UNBOUND,
-    ArrayVar,
     AttributeVar,
-    DictView,
     LocalDict,
     LocalList,
     LocalObject,
     MaybeUnbound,
     NewException,
     Progress,
-    StateVar,
     TensorVar,
     Weak,
     content,
     describe,
     parts,
     set_content,
-    usable,
 )
-from .conditions import condition_of
-from .decisions import note_branch
-from .interpreter import Diverged, Lowering, statement
-from .joins import Join, fill
+from .context import StatementContext
+from .joins import Join
 
-__all__ = ["Diverged", "branch", "iterate_live", "iterate_static", "iterator_of", "live_item", "unordered"]
-
-
-@statement("If")
-def _if(lw: Lowering, node: Any) -> None:
-    condition = condition_of(lw, node.test)
-    if isinstance(condition, Weak):
-        condition = condition.value
-    note_branch(lw, node, condition)
-    if isinstance(condition, bool):
-        lw.block(node.body if condition else node.orelse)
-        return
-    lw.place(node)
-    branch(
-        lw,
-        condition,
-        lambda: lw.block(node.body),
-        lambda: lw.block(node.orelse),
-        node=node,
-        other_returned=jumps.asks_return(node.test),
-    )
+__all__ = ["Diverged", "branch"]
 
 
 @dataclass
@@ -94,7 +57,7 @@ class Arm:
     start: int
 
 
-def run_arm(lw: Lowering, run: Callable[[], Any], returned: bool = False) -> Arm:
+def run_arm(lw: StatementContext, run: Callable[[], Any], returned: bool = False) -> Arm:
     """Compiles one branch in a block of its own; names and objects are put back afterwards.
 
     `returned`: the function has returned if this branch is taken at all.
@@ -104,7 +67,7 @@ def run_arm(lw: Lowering, run: Callable[[], Any], returned: bool = False) -> Arm
     builder = trace.builder.nested()
     result, diverged = None, False
     lw.arms += 1
-    with lw.region() as region, builder:
+    with lw.effects.region() as region, builder:
         try:
             result = run()
         except Diverged:
@@ -117,7 +80,7 @@ def run_arm(lw: Lowering, run: Callable[[], Any], returned: bool = False) -> Arm
         finally:
             env, lw.frame.env = lw.frame.env, before
             places, lw.frame.places = lw.frame.places, places_before
-            objects = lw.restore(region)
+            objects = lw.effects.restore(region)
             lw.arms -= 1
     # A closure that is returned may read the names later, so they are joined as if the function went on.
     returned = returned or env.get(jumps.RETURNED) is True
@@ -125,16 +88,14 @@ def run_arm(lw: Lowering, run: Callable[[], Any], returned: bool = False) -> Arm
     return Arm(builder, env, places, objects, result, diverged, returned, region.start)
 
 
-def _raises_at_run_time(lw: Lowering, error: Exception) -> None:
-    from ..effects.exceptions import emit_raise
-
-    lw.warn(BranchRaisesWarning(f"a branch always raises {type(error).__name__}: {error}", loc=lw.here))
+def _raises_at_run_time(lw: StatementContext, error: Exception) -> None:
+    lw.report.warn(BranchRaisesWarning(f"a branch always raises {type(error).__name__}: {error}", loc=lw.here), lw.here)
     with contextlib.suppress(Diverged):
         emit_raise(lw, NewException(type(error), error.args, {}))
 
 
 def branch(
-    lw: Lowering,
+    lw: StatementContext,
     condition: Value,
     then: Callable[[], Any],
     other: Callable[[], Any],
@@ -150,14 +111,14 @@ def branch(
     """
     loc = lw.frame.tree.loc(node, lw.frame.caller) if node is not None else lw.here
     a, b = run_arm(lw, then), run_arm(lw, other, other_returned)
-    join = Join(a.builder, b.builder, (loc, None), a.start, (a.objects, b.objects), lw.ties, condition)
+    join = Join(a.builder, b.builder, (loc, None), a.start, (a.objects, b.objects), lw.effects.ties, condition)
     if a.diverged or b.diverged:
         survivor = b if a.diverged else a
         template = _survivor_template(join, survivor)
         if a.diverged and b.diverged:
             template = (None, {}, {})
     else:
-        if lw.kept is not None and lw.kept.depth == lw.depth:
+        if lw.derivatives.kept is not None and lw.derivatives.kept.depth == lw.depth:
             _keep(lw, a, b, node)
         template = _joined_template(lw, join, a, b, name)
     result_template, names, objects = template
@@ -174,15 +135,15 @@ def branch(
     for name_ in [n for n in lw.frame.env if n in names and lw.frame.env[n] is UNBOUND]:
         del lw.frame.env[name_]
     for (obj, _), held in zip(objects.values(), filled[2], strict=True):
-        lw.touch(obj)
+        lw.effects.touch(obj)
         set_content(obj, held.value if type(obj) is TensorVar else held)
     return filled[0]
 
 
-def _keep(lw: Lowering, a: Arm, b: Arm, node: Any) -> None:
+def _keep(lw: StatementContext, a: Arm, b: Arm, node: Any) -> None:
     """In the code of a hook of the backward pass: to return None is to return the gradients that it was given."""
-    assert lw.kept is not None
-    gradients = lw.kept.gradients
+    assert lw.derivatives.kept is not None
+    gradients = lw.derivatives.kept.gradients
     one, other = (arm.env.get(jumps.RETURN_VALUE, UNBOUND) for arm in (a, b))
     if one is not UNBOUND and other is not UNBOUND:
         a.env[jumps.RETURN_VALUE], b.env[jumps.RETURN_VALUE] = instead_of_none(one, other, gradients)
@@ -197,7 +158,9 @@ def _name_results(env: dict[str, Any]) -> None:
             value.value.name = name
 
 
-def _joined_template(lw: Lowering, join: Join, a: Arm, b: Arm, name: str) -> tuple[Any, dict[str, Any], dict[int, Any]]:
+def _joined_template(
+    lw: StatementContext, join: Join, a: Arm, b: Arm, name: str
+) -> tuple[Any, dict[str, Any], dict[int, Any]]:
     result = join.join(a.result, b.result, name)
     elsewhere = join.places[0]
     names = {}
@@ -218,7 +181,7 @@ def _joined_template(lw: Lowering, join: Join, a: Arm, b: Arm, name: str) -> tup
     return result, names, objects
 
 
-def _joined_content(lw: Lowering, join: Join, a: Arm, b: Arm, obj: Any, x: Any, y: Any) -> Any:
+def _joined_content(lw: StatementContext, join: Join, a: Arm, b: Arm, obj: Any, x: Any, y: Any) -> Any:
     """What an object changed in a branch holds afterwards; a CompileError if the branches disagree."""
     for content_ in (x, y):
         if isinstance(content_, CompileError):
@@ -231,7 +194,7 @@ def _joined_content(lw: Lowering, join: Join, a: Arm, b: Arm, obj: Any, x: Any, 
             return join.with_undef(staying, others)
     known = name_of(lw, obj, local=True)
     name = f"'{known}'" if known else f"an object changed in a branch ({describe(obj)})"
-    opened = lw.outside.changed.of_outside(obj)
+    opened = lw.effects.containers.of_outside(obj)
     name = obj.label if type(obj) is AttributeVar else name if opened is None else opened.what
     try:
         return join.join(x, y, name)
@@ -273,130 +236,3 @@ def _survivor_template(join: Join, arm: Arm) -> tuple[Any, dict[str, Any], dict[
 
 
 # ---------------------------------------------------------------------------------------------------- iteration
-def iterator_of(lw: Lowering, x: Any) -> Any:
-    """What the `__iter__` of a user's object gives; x itself if it has none that can be compiled."""
-    method = python_method(lw, x, "__iter__")
-    if not is_written(method) or isinstance(x, Iterator) or isgeneratorfunction(method):
-        return x
-    result = lw.call_python(method, [x], {})
-    if isinstance(result, Iterator):
-        raise used_up(result)
-    if not hasattr(type(result), "advance"):
-        raise TypeError(f"iter() returned non-iterator of type '{type(result).__name__}'")
-    return result
-
-
-def iterate_live(lw: Lowering, x: Any) -> Iterator[Any]:
-    """The elements, one after the other, of a container that may change meanwhile, as Python's iterators see it."""
-    x = iterator_of(lw, x)
-    if isinstance(x, LocalList):
-        return _live_list(lw, x)
-    if hasattr(type(x), "advance"):
-        return iter(x.static_items(lw))
-    source = x.source if isinstance(x, DictView) else x
-    if isinstance(source, LocalDict):
-        return _unchanged_dict(source, x)
-    if type(x) in (TensorVar, StateVar) and x.type.shape and isinstance(x.type.shape[0], int):
-        return (lw.native(METHODS["__getitem__"], [x, i]) for i in range(x.type.shape[0]))
-    return iter(iterate_static(lw, x))
-
-
-def _live_list(lw: Lowering, x: LocalList) -> Iterator[Any]:
-    i, most = 0, len(x) + lw.options.unroll_max
-    while i < len(usable(x)):
-        if i == most:
-            raise LoopError(f"a list grows while it is iterated over, by more than {lw.options.unroll_max} elements")
-        yield x[i]
-        i += 1
-
-
-def live_item(x: Any, i: int) -> Any:
-    """Element number i of a list, dict or view of a dict as it is now."""
-    if isinstance(x, LocalList):
-        return x[i]
-    if isinstance(x, LocalDict):
-        return next(islice(x, i, None))
-    return next(islice(getattr(x.source, x.kind)(), i, None))
-
-
-def _unchanged_dict(x: LocalDict, of: Any) -> Iterator[Any]:
-    keys = list(x)
-    for i in range(len(keys)):
-        if len(usable(x)) != len(keys):
-            raise RuntimeError("dictionary changed size during iteration")
-        if list(x) != keys:
-            raise RuntimeError("dictionary keys changed during iteration")
-        yield live_item(of, i)
-    if len(x) != len(keys):
-        raise RuntimeError("dictionary changed size during iteration")
-
-
-def unordered() -> UnsupportedSyntaxError:
-    """Why the elements of a set cannot be gone through."""
-    return UnsupportedSyntaxError(
-        "iterating over a set has no fixed order", code="AC1105", hint="use `sorted(s)` or a tuple"
-    )
-
-
-def used_up(x: Any) -> SideEffectError:
-    """Why an iterator from outside cannot be asked for its elements."""
-    return SideEffectError(
-        f"a {type(x).__name__} object that came from outside would be used up while compiling",
-        code="AC1602",
-        hint="make a list of it outside",
-    )
-
-
-def _by_numbers(lw: Lowering, x: Any) -> list[Any]:
-    """The elements of an object whose class has `__getitem__` and no `__iter__`: up to an IndexError."""
-    items: list[Any] = []
-    method = lw.outside.class_attribute(type(x), "__getitem__")
-    while len(items) < lw.options.unroll_max:
-        count = len(items)
-        with contextlib.suppress(IndexError), taking_back(IndexError):
-            items.append(lw.call_python(method, [x, count], {}))
-        if len(items) == count:
-            return items
-    raise LoopError(f"a {describe(x)} gives more than {lw.options.unroll_max} elements")
-
-
-def iterate_static(lw: Lowering, x: Any) -> Iterable[Any]:
-    """The elements of something whose length is known at compile time."""
-    x = iterator_of(lw, x)
-    if type(usable(x)) in (TensorVar, StateVar, ArrayVar):
-        shape = x.type.shape
-        if not shape:
-            raise TypeError(NO_ELEMENTS)
-        if not isinstance(shape[0], int):
-            raise StaticValueError("a Tensor whose first dimension is symbolic cannot be iterated over")
-        return [subscript(lw, x, i) for i in range(shape[0])]
-    if type(x) is Weak:
-        raise TypeError(f"'{x.kind.__name__}' object is not iterable")
-    refuse_text(x, "iteration")
-    if isinstance(x, set | frozenset):
-        raise unordered()
-    if isinstance(x, dict | LocalDict):
-        return list(x)
-    if isinstance(x, list | tuple) and not isinstance(x, LocalList):
-        return [lw.outside.item(x, i, v) for i, v in enumerate(x)]
-    if hasattr(type(x), "iterate"):
-        return x.iterate(lw)
-    if isinstance(x, LocalList | range | str | bytes):
-        return list(x)
-    if isinstance(x, Iterator):
-        raise used_up(x)
-    if is_written(lw.outside.class_attribute(type(x), "__getitem__")):
-        return _by_numbers(lw, x)
-    items = list(x)
-    if type(x) is np.ndarray and not x.dtype.hasobject:
-        return [lw.outside.item(x, i, v) for i, v in enumerate(items)]
-    watched = tells_of_changes(lw, x, "__iter__")
-    lw.outside.property(x, "length", f"the length of a {type(x).__name__}", lambda: len(list(x)), watched=watched)
-
-    def element(i: int) -> Callable[[], Any]:
-        return lw.outside.part(x, items[i], lambda now: list(now)[i])
-
-    return [
-        lw.outside.read(v, ("iterate", id(x), i), f"element {i}", element(i), watched=watched)
-        for i, v in enumerate(items)
-    ]

@@ -9,13 +9,14 @@ import gast
 
 from ...errors import CompileError, StaticValueError, UnsupportedSyntaxError
 from ..effects.after_forward import note_name
-from ..syntax.scope import Frame, turn
-from ..variables import comparison, operators
+from ..guards.objects import UNBOUND
+from ..variables import comparison, operators, requirements, truth_values
 from ..variables.calls import call
-from ..variables.comparison import truth
+from ..variables.elements import iterate_live, iterate_static
+from ..variables.frames import Frame, turn
 from ..variables.text import concatenated, formatted
+from ..variables.truth_values import truth
 from ..variables.values import (
-    UNBOUND,
     LocalDict,
     LocalList,
     LocalObject,
@@ -25,24 +26,23 @@ from ..variables.values import (
     describe,
     is_static,
 )
-from .conditions import condition_of, kept, truth_at
-from .control import branch, iterate_live, iterate_static
-from .decisions import note_branch
-from .interpreter import Lowering, expression
+from .conditions import condition_of, kept, note_branch, truth_at
+from .context import StatementContext, expression
+from .control import branch
 from .statements import make_closure, store
 
 _contents = operator.attrgetter("cell_contents")
 
 
 @expression("Constant")
-def _constant(lw: Lowering, node: Any) -> Any:
+def _constant(lw: StatementContext, node: Any) -> Any:
     if isinstance(node.value, complex):
         raise lw.refused(node)
     return node.value
 
 
 @expression("Kept")
-def _kept_at_break(lw: Lowering, node: Any) -> Any:
+def _kept_at_break(lw: StatementContext, node: Any) -> Any:
     """What a name holds at a `break` (see `jumps.Kept`); UNBOUND where nothing is to be kept."""
     when, name, kept = node.value
     env, late = lw.frame.env, lw.frame.late
@@ -59,17 +59,17 @@ def _kept_at_break(lw: Lowering, node: Any) -> Any:
 
 
 @expression("Name")
-def _name(lw: Lowering, node: Any) -> Any:
+def _name(lw: StatementContext, node: Any) -> Any:
     return read_name(lw, lw.frame, node.id, node)
 
 
-def read_name(lw: Lowering, frame: Frame, name: str, node: Any) -> Any:
+def read_name(lw: StatementContext, frame: Frame, name: str, node: Any) -> Any:
     """The value of a name: a local one, one of an enclosing compiled function, or one of the world outside."""
     holder = frame.holder(name)
     if holder is not None:
         place = lw.place(node)
         value = holder.local(name, place)
-        lw.snapshots.note_read(value, place)
+        lw.effects.snapshots.note_read(value, place)
         if holder is not frame:
             note_name(lw, holder, name, value)
         return value
@@ -88,21 +88,21 @@ def read_name(lw: Lowering, frame: Frame, name: str, node: Any) -> Any:
 
 
 @expression("Attribute")
-def _attribute(lw: Lowering, node: Any) -> Any:
+def _attribute(lw: StatementContext, node: Any) -> Any:
     owner = lw.expr(node.value)
     lw.place(node)
     return operators.attribute(lw, owner, node.attr)
 
 
 @expression("Subscript")
-def _subscript(lw: Lowering, node: Any) -> Any:
+def _subscript(lw: StatementContext, node: Any) -> Any:
     owner, index = lw.expr(node.value), lw.expr(node.slice)
     lw.place(node)
     return operators.subscript(lw, owner, index)
 
 
 @expression("Slice")
-def _slice(lw: Lowering, node: Any) -> Any:
+def _slice(lw: StatementContext, node: Any) -> Any:
     bounds = [lw.expr(n) if n is not None else None for n in (node.lower, node.upper, node.step)]
     for b in bounds:
         if not is_static(b):
@@ -115,32 +115,32 @@ def _slice(lw: Lowering, node: Any) -> Any:
 
 
 @expression("BinOp")
-def _binop(lw: Lowering, node: Any) -> Any:
+def _binop(lw: StatementContext, node: Any) -> Any:
     a, b = lw.expr(node.left), lw.expr(node.right)
     lw.place(node)
     try:
         return operators.binary(lw, type(node.op).__name__, a, b)
     except CompileError as error:
-        lw.reasons.name_operands(error, lw.frame, (node.left, node.right), (a, b))
+        lw.report.reasons.name_operands(error, lw.frame, (node.left, node.right), (a, b))
         raise
 
 
 @expression("UnaryOp")
-def _unary(lw: Lowering, node: Any) -> Any:
+def _unary(lw: StatementContext, node: Any) -> Any:
     if isinstance(node.op, gast.Not):
-        return comparison.negate(condition_of(lw, node.operand))
+        return truth_values.negate(condition_of(lw, node.operand))
     x = lw.expr(node.operand)
     lw.place(node)
     return operators.unary(lw, type(node.op).__name__, x)
 
 
 @expression("Compare")
-def _compare(lw: Lowering, node: Any) -> Any:
+def _compare(lw: StatementContext, node: Any) -> Any:
     left = lw.expr(node.left)
     return _chain(lw, node, left, 0)
 
 
-def _chain(lw: Lowering, node: Any, left: Any, i: int) -> Any:
+def _chain(lw: StatementContext, node: Any, left: Any, i: int) -> Any:
     """Comparison number i of ``a < b < c`` and the rest, which is evaluated only if it holds."""
     right = lw.expr(node.comparators[i])
     lw.place(node)
@@ -148,7 +148,7 @@ def _chain(lw: Lowering, node: Any, left: Any, i: int) -> Any:
         result = comparison.compare(lw, type(node.ops[i]).__name__, left, right)
     except CompileError as error:
         before = node.comparators[i - 1] if i else node.left
-        lw.reasons.name_operands(error, lw.frame, (before, node.comparators[i]), (left, right))
+        lw.report.reasons.name_operands(error, lw.frame, (before, node.comparators[i]), (left, right))
         raise
     if i + 1 == len(node.ops):
         return result
@@ -156,7 +156,7 @@ def _chain(lw: Lowering, node: Any, left: Any, i: int) -> Any:
 
 
 @expression("BoolOp")
-def _boolop(lw: Lowering, node: Any) -> Any:
+def _boolop(lw: StatementContext, node: Any) -> Any:
     is_and = isinstance(node.op, gast.And)
 
     def rest(i: int) -> Any:
@@ -169,7 +169,7 @@ def _boolop(lw: Lowering, node: Any) -> Any:
     return rest(0)
 
 
-def _short_circuit(lw: Lowering, condition: Any, left: Any, right: Any, node: Any, *, is_and: bool) -> Any:
+def _short_circuit(lw: StatementContext, condition: Any, left: Any, right: Any, node: Any, *, is_and: bool) -> Any:
     if isinstance(condition, bool):
         return right() if condition == is_and else left
     arms = (right, lambda: left) if is_and else (lambda: left, right)
@@ -177,7 +177,7 @@ def _short_circuit(lw: Lowering, condition: Any, left: Any, right: Any, node: An
 
 
 @expression("IfExp")
-def _ternary(lw: Lowering, node: Any) -> Any:
+def _ternary(lw: StatementContext, node: Any) -> Any:
     condition = condition_of(lw, node.test)
     note_branch(lw, node, condition)
     if isinstance(condition, bool):
@@ -194,7 +194,7 @@ def _ternary(lw: Lowering, node: Any) -> Any:
 
 
 @expression("NamedExpr")
-def _walrus(lw: Lowering, node: Any) -> Any:
+def _walrus(lw: StatementContext, node: Any) -> Any:
     value = lw.expr(node.value)
     frame = lw.frame
     while lw.frame.arms is not None and lw.frame.outer is not None:  # it binds in the function around a comprehension
@@ -214,12 +214,12 @@ def _walrus(lw: Lowering, node: Any) -> Any:
 
 
 @expression("Lambda")
-def _lambda(lw: Lowering, node: Any) -> Any:
+def _lambda(lw: StatementContext, node: Any) -> Any:
     return make_closure(lw, node)
 
 
 @expression("Call")
-def _call(lw: Lowering, node: Any) -> Any:
+def _call(lw: StatementContext, node: Any) -> Any:
     fn = lw.expr(node.func)
     args: list[Any] = []
     for a in node.args:
@@ -244,7 +244,7 @@ def _call(lw: Lowering, node: Any) -> Any:
 
 
 def _name_arguments(
-    lw: Lowering, error: CompileError, node: Any, fn: Any, args: list[Any], kwargs: dict[str, Any]
+    lw: StatementContext, error: CompileError, node: Any, fn: Any, args: list[Any], kwargs: dict[str, Any]
 ) -> None:
     """Says what the arguments of a call are, and the object of a method."""
     nodes, values = [], []
@@ -253,7 +253,7 @@ def _name_arguments(
     if not any(isinstance(a, gast.Starred) for a in node.args):
         nodes, values = [*nodes, *node.args], [*values, *args]
     named = [k for k in node.keywords if k.arg is not None]
-    lw.reasons.name_operands(
+    lw.report.reasons.name_operands(
         error, lw.frame, [*nodes, *[k.value for k in named]], [*values, *[kwargs[k.arg] for k in named]]
     )
 
@@ -264,7 +264,7 @@ def outside_class() -> CompileError:
     return UnsupportedSyntaxError(text, code="AC1103", hint="name the class whose method is meant: `Base.method(self)`")
 
 
-def _super(lw: Lowering, node: Any) -> Any:
+def _super(lw: StatementContext, node: Any) -> Any:
     frame: Frame | None = lw.frame
     while frame is not None and frame.method_of is None:
         frame = frame.outer
@@ -275,7 +275,7 @@ def _super(lw: Lowering, node: Any) -> Any:
 
 
 # ---------------------------------------------------------------------------------------------------- displays
-def _items(lw: Lowering, nodes: list[Any]) -> list[Any]:
+def _items(lw: StatementContext, nodes: list[Any]) -> list[Any]:
     out: list[Any] = []
     for n in nodes:
         if isinstance(n, gast.Starred):
@@ -286,37 +286,37 @@ def _items(lw: Lowering, nodes: list[Any]) -> list[Any]:
 
 
 @expression("Tuple")
-def _tuple(lw: Lowering, node: Any) -> Any:
+def _tuple(lw: StatementContext, node: Any) -> Any:
     return tuple(_items(lw, node.elts))
 
 
 @expression("List")
-def _list(lw: Lowering, node: Any) -> Any:
+def _list(lw: StatementContext, node: Any) -> Any:
     return LocalList(_items(lw, node.elts))
 
 
 @expression("Set")
-def _set(lw: Lowering, node: Any) -> Any:
+def _set(lw: StatementContext, node: Any) -> Any:
     items = _items(lw, node.elts)
     for i in items:
-        operators.require_static(i, "an element of a set")
+        requirements.require_static(i, "an element of a set")
     return LocalSet(items)
 
 
 @expression("Dict")
-def _dict(lw: Lowering, node: Any) -> Any:
+def _dict(lw: StatementContext, node: Any) -> Any:
     out = LocalDict()
     for key, value in zip(node.keys, node.values, strict=True):
         if key is None:
             out.update(lw.expr(value))
         else:
-            name = operators.require_static(lw.expr(key), "a dictionary key")  # evaluated before its value
+            name = requirements.require_static(lw.expr(key), "a dictionary key")  # evaluated before its value
             out[name] = lw.expr(value)
     return out
 
 
 @expression("ListComp", "SetComp", "DictComp")
-def _comprehension(lw: Lowering, node: Any) -> Any:
+def _comprehension(lw: StatementContext, node: Any) -> Any:
     """Always unrolled, in a scope of its own; its first iterable belongs to the scope around it."""
     targets = frozenset(n.id for g in node.generators for n in gast.walk(g.target) if isinstance(n, gast.Name))
     first = iterate_live(lw, lw.expr(node.generators[0].iter))
@@ -331,16 +331,16 @@ def _comprehension(lw: Lowering, node: Any) -> Any:
         return LocalDict(items)
     if isinstance(node, gast.SetComp):
         for i in items:
-            operators.require_static(i, "an element of a set")
+            requirements.require_static(i, "an element of a set")
         return LocalSet(items)
     return LocalList(items)
 
 
-def _generate(lw: Lowering, node: Any, depth: int, elements: Any, items: list[Any]) -> None:
+def _generate(lw: StatementContext, node: Any, depth: int, elements: Any, items: list[Any]) -> None:
     """Appends what the clauses from number `depth` on give; `elements` are those of that clause's iterable."""
     if depth == len(node.generators):
         if isinstance(node, gast.DictComp):
-            items.append((operators.require_static(lw.expr(node.key), "a dictionary key"), lw.expr(node.value)))
+            items.append((requirements.require_static(lw.expr(node.key), "a dictionary key"), lw.expr(node.value)))
         else:
             items.append(lw.expr(node.elt))
         return
@@ -354,12 +354,12 @@ def _generate(lw: Lowering, node: Any, depth: int, elements: Any, items: list[An
 
 
 @expression("JoinedStr")
-def _fstring(lw: Lowering, node: Any) -> Any:
+def _fstring(lw: StatementContext, node: Any) -> Any:
     return concatenated(*lw.exprs(node.values))
 
 
 @expression("FormattedValue")
-def _formatted(lw: Lowering, node: Any) -> Any:
+def _formatted(lw: StatementContext, node: Any) -> Any:
     value = lw.expr(node.value)
     spec = lw.expr(node.format_spec) if node.format_spec is not None else ""
     lw.place(node)
@@ -367,12 +367,12 @@ def _formatted(lw: Lowering, node: Any) -> Any:
 
 
 @expression("Starred")
-def _starred(lw: Lowering, node: Any) -> Any:
+def _starred(lw: StatementContext, node: Any) -> Any:
     raise lw.refused(node)
 
 
 @expression("Await", "Yield", "YieldFrom")
-def _suspended(lw: Lowering, node: Any) -> Any:
+def _suspended(lw: StatementContext, node: Any) -> Any:
     raise lw.refused(node)
 
 

@@ -17,19 +17,20 @@ from ...errors import LoopError
 from ...ir.core import Value
 from ...ir.primitive import trace
 from ..syntax import unsupported_syntax
-from ..syntax.scope import Frame, turn
+from ..variables.frames import Frame, turn
+from ..variables.interpreter import ValueContext
 from ..variables.iteration import END, ENDLESS, Iteration, iteration_of
 from ..variables.iterators import Iterated
 from ..variables.values import Progress
 from .conditions import kept
-from .interpreter import Lowering, expression
+from .context import StatementContext, expression
 from .statements import store
 
 __all__: list[str] = []
 
 
 @expression("GeneratorExp")
-def _generator(lw: Lowering, node: Any) -> Any:
+def _generator(lw: StatementContext, node: Any) -> Any:
     for clause in node.generators:
         error = unsupported_syntax.reject(clause, lw.frame.tree)
         if error is not None:
@@ -64,8 +65,8 @@ class _Position(Progress):
 class _Generator(Iteration):
     """The elements of a generator expression."""
 
-    def __init__(self, lw: Lowering, node: Any, over: Iteration, own: bool) -> None:
-        self._node, self._home = node, lw.frame
+    def __init__(self, lw: StatementContext, node: Any, over: Iteration, own: bool) -> None:
+        self._lw, self._node, self._home = lw, node, lw.frame
         self._own, counting = own, _counting(over)
         self._first = first = over if isinstance(over, Iterated) else counting
         targets = frozenset(n.id for g in node.generators for n in gast.walk(g.target) if isinstance(n, gast.Name))
@@ -76,20 +77,21 @@ class _Generator(Iteration):
         walrus = any(isinstance(n, gast.NamedExpr) for n in gast.walk(node))  # which a loop would have to carry
         self.force_unroll = nested or walrus or bool(node.generators[0].ifs) or first.source.force_unroll
 
-    def most(self, lw: Lowering) -> None:
+    def most(self, lw: ValueContext) -> None:
         """The clauses see to the limit."""
 
     def runs_code(self) -> bool:
         return True
 
-    def following(self, lw: Lowering, i: int) -> tuple[Any, int]:
+    def following(self, lw: ValueContext, i: int) -> tuple[Any, int]:
         position = self._position
         if position.broken is not None:
             raise position.broken.again(lw.here, "used here")
-        lw.touch(position)
-        return self._in_scope(lw, self._resume), i + 1
+        lw.effects.touch(position)
+        return self._in_scope(self._resume), i + 1
 
-    def _in_scope(self, lw: Lowering, run: Any, *args: Any) -> Any:
+    def _in_scope(self, run: Any, *args: Any) -> Any:
+        lw = self._lw
         if self._runs:
             raise ValueError("generator already executing")
         caller, scope, loc = lw.frame, self._position.frame, lw.here
@@ -97,15 +99,16 @@ class _Generator(Iteration):
         scope.arms = lw.arms if caller is self._home else 0
         lw.frame, self._runs = scope, True
         try:
-            return run(lw, *args)
+            return run(*args)
         except StopIteration as error:
             raise RuntimeError("generator raised StopIteration") from error
         finally:
             lw.frame, self._runs = caller, False
             trace.builder.loc = loc
 
-    def _resume(self, lw: Lowering) -> Any:
+    def _resume(self) -> Any:
         """Runs the clauses up to the next element, or END."""
+        lw = self._lw
         position, clauses = self._position, self._node.generators
         while position.stack:
             depth = len(position.stack)
@@ -136,23 +139,24 @@ class _Generator(Iteration):
     def parts_inside(self) -> Iterable[Iteration]:
         return [self._first]
 
-    def enter(self, lw: Lowering) -> None:
+    def enter(self, lw: ValueContext) -> None:
         # Of an iterator of its own, elements were taken only by the trips that were peeled off.
         (self._first.source if self._own else self._first).enter(lw)
 
-    def end(self, lw: Lowering, certain: bool) -> None:
+    def end(self, lw: ValueContext, certain: bool) -> None:
         self._position.frame.env.clear()  # the values of a trip, which are nothing after the loop
         self._first.end(lw, certain)
 
     def sequences(self) -> list[Value]:
         return self._first.sequences()
 
-    def element(self, lw: Lowering, index: Value, parts: list[Value]) -> Any:
-        return self._in_scope(lw, self._of, self._first.element(lw, index, parts))
+    def element(self, lw: ValueContext, index: Value, parts: list[Value]) -> Any:
+        return self._in_scope(self._of, self._first.element(lw, index, parts))
 
-    def item_at(self, lw: Lowering, index: Value) -> Any:
-        return self._in_scope(lw, self._of, self._first.item_at(lw, index))
+    def item_at(self, lw: ValueContext, index: Value) -> Any:
+        return self._in_scope(self._of, self._first.item_at(lw, index))
 
-    def _of(self, lw: Lowering, item: Any) -> Any:
+    def _of(self, item: Any) -> Any:
+        lw = self._lw
         store(lw, self._node.generators[0].target, item)
         return lw.expr(self._node.elt)

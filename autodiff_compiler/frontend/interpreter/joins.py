@@ -5,27 +5,26 @@ Joining builds a *template*: the joined value with a `Slot` wherever a result of
 
 from __future__ import annotations
 
-import math
-import types
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from ...dtypes import DType, bool_, float64, from_numpy, int64
+from ...dtypes import from_numpy
 from ...errors import CompileError, JoinError
 from ...ir.build import Builder
 from ...ir.core import Op, Value
 from ...ir.primitive import F
 from ...ir.types import TensorType, tensor
-from ...runtime.records import is_named_tuple
+from ...runtime.records import is_named_tuple, record_fields
 from ...source import Loc
 from ..effects.may_alias import Ties
+from ..guards.objects import UNBOUND, same_static
+from ..variables.arithmetic import fits_tensor, joined_number, kind_of_number, lifted_number
 from ..variables.growing import GrowingList
+from ..variables.templates import Slot
 from ..variables.values import (
     PARAMETERS,
-    UNBOUND,
     ArrayVar,
     Held,
     LocalDict,
@@ -41,101 +40,14 @@ from ..variables.values import (
     elements,
     is_broken,
     rebuild,
-    record_fields,
     snapshot_of,
 )
 
-__all__ = ["NUMBER_DTYPE", "Join", "Slot", "fill", "joined_number", "lifted_number", "same_static"]
-
-NUMBER_DTYPE: dict[type, DType] = {bool: bool_, int: int64, float: float64}
-
-
-@dataclass(frozen=True)
-class Slot:
-    """A place in a template for result `index`: a Tensor (kind None) or a Python number of that kind."""
-
-    index: int
-    kind: type | None = None
-    locked: str = ""
-    snapshot: Snapshot | None = None
-
-
-def fill(template: Any, results: Any, on_made: Callable[[Any, Any], None] | None = None) -> Any:
-    """The template with the results of the op in their slots; equal objects stay shared.
-
-    ``on_made(part, made)`` is told what was made of each part of the template.
-    """
-    made: dict[int, Any] = {}
-
-    def go(t: Any) -> Any:
-        if id(t) in made:
-            return made[id(t)]
-        if type(t) is Slot:
-            value = results[t.index]
-            if t.kind in (np.ndarray, np.generic):
-                out: Any = ArrayVar(value, t.kind)
-            else:
-                out = TensorVar(value, t.locked, t.snapshot) if t.kind is None else Weak(value, t.kind)
-        else:
-            items = elements(t)
-            new = None if items is None else [go(i) for i in items]
-            # What has no slots is an object itself, which must stay one with its aliases.
-            out = t if new is None or all(n is i for n, i in zip(new, items, strict=True)) else rebuild(t, new)
-        made[id(t)] = out
-        if on_made is not None:
-            on_made(t, out)
-        return out
-
-    return go(template)
+__all__ = ["Join"]
 
 
 def _names_in(x: Any) -> Any:
     return x._fields if is_named_tuple(x) else None
-
-
-def same_static(a: Any, b: Any) -> bool:
-    """Whether two static values are one and the same for compiled code."""
-    if a is b:
-        return True
-    if type(a) is not type(b):
-        return False
-    if isinstance(a, np.generic):  # bit by bit: NaNs equal themselves, 0.0 is not -0.0
-        return a.dtype == b.dtype and a.tobytes() == b.tobytes()
-    if isinstance(a, float):
-        return (a == b and math.copysign(1, a) == math.copysign(1, b)) or (a != a and b != b)
-    if isinstance(a, slice | range):  # equal ranges may have other bounds
-        return all(map(same_static, (a.start, a.stop, a.step), (b.start, b.stop, b.step)))
-    if isinstance(a, bool | int | str | bytes | DType):
-        return bool(a == b)
-    if isinstance(a, set | frozenset):
-        return a == b and {(type(x), x) for x in a} == {(type(x), x) for x in b}
-    bound = type(a) is types.MethodType or getattr(type(a), "is_bound_method", False)
-    return bound and bool(a == b)
-
-
-def kind_of_number(x: Any) -> type | None:
-    """bool, int or float for a Python number (known now or at run time), else None."""
-    if type(x) is Weak:
-        return x.kind
-    return type(x) if type(x) in (bool, int, float) else None
-
-
-def joined_number(a: type, b: type) -> type | None:
-    """The kind of number that holds both: equal kinds, or float for int with float."""
-    if a is b:
-        return a
-    return float if {a, b} == {int, float} else None
-
-
-def lifted_number(x: Any, kind: type, builder: Builder) -> Value:
-    """A Python number as a 0-d Value of the dtype that run-time numbers of `kind` have."""
-    dtype = NUMBER_DTYPE[kind]
-    if type(x) is Weak:
-        with builder:
-            return x.value if x.value.dtype is dtype else F.cast(x.value, dtype=dtype)
-    if kind is int and not -(2**63) <= int(x) < 2**63:
-        raise OverflowError(f"{x} does not fit into 64 bits, the size of an int known only at run time")
-    return builder.const(kind(x), tensor(dtype, ()))
 
 
 #: Objects by their ids, with what they held.
@@ -143,13 +55,6 @@ Changes = Mapping[int, tuple[Any, Any]]
 
 #: The name under which `jumps` keeps the value of an early return.
 RETURN = "return#value"
-_ORDER = {bool: 0, int: 1, float: 2}
-
-
-def fits_tensor(kind: type, t: TensorType) -> bool:
-    """Whether a Python number may become a 0-d Tensor of this type at a join."""
-    level = 0 if t.dtype.is_bool else (1 if t.dtype.is_int else 2)
-    return t.shape == () and _ORDER[kind] <= level
 
 
 _HINTS = {

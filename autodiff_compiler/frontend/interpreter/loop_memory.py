@@ -12,8 +12,9 @@ from typing import Any
 
 import gast
 
-from ..syntax.scope import Closure
-from ..variables.values import UNBOUND, AttributeVar, MaybeUnbound, StateVar, TensorVar, Weak, elements, parts
+from ..guards.objects import UNBOUND
+from ..variables.frames import Closure
+from ..variables.values import AttributeVar, MaybeUnbound, StateVar, TensorVar, Weak, elements, parts
 
 __all__ = ["LoopMemory", "Place", "find", "place_of"]
 

@@ -19,16 +19,18 @@ from ...ir.types import tensor
 from ...ir.walk import ops_of
 from ...source import PACKAGE, Loc
 from ..effects.exceptions import emit_raise
+from ..report.decisions import KEPT, Decision
 from ..syntax.jumps import RETURNED
-from ..syntax.scope import assigned_names, turn
-from ..variables.comparison import negate
+from ..syntax.scope import assigned_names
+from ..variables.frames import turn
+from ..variables.interpreter import Diverged, Region, ValueContext
 from ..variables.iteration import Iteration, iteration_of
+from ..variables.truth_values import negate
 from ..variables.values import NewException, Weak, content, describe, set_content
 from .carries import KNOWN_TRIPS, Loop
 from .conditions import condition_of
+from .context import StatementContext, statement
 from .control import branch
-from .decisions import KEPT, Decision
-from .interpreter import Diverged, Lowering, Region, statement
 from .statements import store
 
 _COUNT = tensor(int64, ())
@@ -49,7 +51,7 @@ class _Restart(Exception):
 
 # ---------------------------------------------------------------------------------------------------- for
 @statement("For")
-def _for(lw: Lowering, node: Any) -> None:
+def _for(lw: StatementContext, node: Any) -> None:
     items = lw.expr(node.iter)
     try:
         iteration = iteration_of(lw, items).begin(lw)
@@ -69,7 +71,7 @@ def _for(lw: Lowering, node: Any) -> None:
         _keep_or_unroll(lw, node, iteration, n)
 
 
-def _keep_or_unroll(lw: Lowering, node: Any, iteration: Iteration, n: int) -> None:
+def _keep_or_unroll(lw: StatementContext, node: Any, iteration: Iteration, n: int) -> None:
     key = lw.loops.key(node, n, lw.frame.env)
     problem = lw.loops.decisions.get(key)
     if not isinstance(problem, CompileError):
@@ -96,29 +98,31 @@ def _keep_or_unroll(lw: Lowering, node: Any, iteration: Iteration, n: int) -> No
     _unroll_all(lw, node, iteration)
 
 
-def _decided(lw: Lowering, node: Any, outcome: str, why: str, because_of: Any = None) -> None:
+def _decided(lw: StatementContext, node: Any, outcome: str, why: str, because_of: Any = None) -> None:
     """Notes what becomes of a loop."""
     loc = lw.frame.tree.loc(node, lw.frame.caller)
-    lw.reasons.decisions.append(Decision(loc, type(node).__name__.lower(), outcome, why, because_of))
+    lw.report.reasons.decisions.append(Decision(loc, type(node).__name__.lower(), outcome, why, because_of))
 
 
 def _trips(n: int) -> str:
     return "1 trip" if n == 1 else f"{n} trips"
 
 
-def _too_long(lw: Lowering, loop: str, problem: CompileError) -> LoopError:
+def _too_long(lw: StatementContext, loop: str, problem: CompileError) -> LoopError:
     message = f"{loop} is too long to unroll and cannot be kept: {problem.message}"
     limit = f"`unroll_max` is {lw.options.unroll_max}: jit(fn, unroll_max=...) unrolls loops of more trips"
     hint = problem.hint and problem.hint.removesuffix(KNOWN_TRIPS)
     return LoopError(message, spans=problem.spans, notes=(*problem.notes, limit), hint=hint)
 
 
-def _warn_of_trips(lw: Lowering, node: Any, n: int, problem: CompileError) -> None:
+def _warn_of_trips(lw: StatementContext, node: Any, n: int, problem: CompileError) -> None:
     if n > _WARN_TRIPS and not lw.place(node).file.startswith(PACKAGE):  # users cannot change our loops
-        lw.warn(UnrollWarning(f"a loop of {n} trips is unrolled: {problem.message}", loc=lw.place(node)))
+        lw.report.warn(
+            UnrollWarning(f"a loop of {n} trips is unrolled: {problem.message}", loc=lw.place(node)), lw.here
+        )
 
 
-def _try_keep(lw: Lowering, node: Any, iteration: Iteration, n: int, known: Any) -> Any:
+def _try_keep(lw: StatementContext, node: Any, iteration: Iteration, n: int, known: Any) -> Any:
     """Keeps the loop, peeling the first trip off if that settles the types: "kept", "peeled", or why that cannot be.
 
     `known` is what became of the same loop before.
@@ -150,25 +154,25 @@ class _Later(Iteration):
     def sources(self) -> list[Any]:
         return self.inner.sources()
 
-    def enter(self, lw: Lowering) -> None:
+    def enter(self, lw: ValueContext) -> None:
         self.inner.enter(lw)
 
-    def end(self, lw: Lowering, certain: bool) -> None:
+    def end(self, lw: ValueContext, certain: bool) -> None:
         self.inner.end(lw, certain)
 
-    def element(self, lw: Lowering, index: Value, parts: list[Value]) -> Any:
+    def element(self, lw: ValueContext, index: Value, parts: list[Value]) -> Any:
         return self.item_at(lw, index)
 
-    def item_at(self, lw: Lowering, index: Value) -> Any:
+    def item_at(self, lw: ValueContext, index: Value) -> Any:
         return self.inner.item_at(lw, F.add(index, 1))
 
 
-def _unroll_all(lw: Lowering, node: Any, iteration: Iteration) -> None:
+def _unroll_all(lw: StatementContext, node: Any, iteration: Iteration) -> None:
     if not isinstance(_unroll(lw, node, iteration.static_items(lw), nested=iteration.runs_code()), bool):
         iteration.end(lw, certain=False)
 
 
-def _unroll(lw: Lowering, node: Any, items: Iterable[Any], nested: bool = False, done: int = 0) -> Any:
+def _unroll(lw: StatementContext, node: Any, items: Iterable[Any], nested: bool = False, done: int = 0) -> Any:
     """Runs the trips while compiling; after a dynamic `break` or `return`, the later ones are guarded by its flag.
 
     `nested`: asking for an item runs code, which must be guarded, too.  `done` trips came before.  Returns whether a
@@ -202,12 +206,12 @@ def _unroll(lw: Lowering, node: Any, items: Iterable[Any], nested: bool = False,
     return stopped
 
 
-def _rest(lw: Lowering, node: Any, items: Iterable[Any], done: int) -> None:
+def _rest(lw: StatementContext, node: Any, items: Iterable[Any], done: int) -> None:
     """An arm: what it returned would be a value of the branch."""
     _unroll(lw, node, items, nested=True, done=done)
 
 
-def _stopped(lw: Lowering, node: Any) -> Any:
+def _stopped(lw: StatementContext, node: Any) -> Any:
     """Whether a flag that ends the loop early is set: a bool, or a Weak bool."""
     result: Any = False
     for flag in getattr(node, "stop_flags", ()):
@@ -224,7 +228,7 @@ def _names(node: Any) -> list[str]:
     return sorted(assigned_names([*extra, *node.body]))
 
 
-def _keep(lw: Lowering, node: Any, iteration: Iteration, n: Any) -> None:
+def _keep(lw: StatementContext, node: Any, iteration: Iteration, n: Any) -> None:
     """Emits one `scan`, or a `while` with a counter if the loop may end early."""
     iteration.enter(lw)
     if getattr(node, "stop_flags", ()):
@@ -249,10 +253,10 @@ def _keep(lw: Lowering, node: Any, iteration: Iteration, n: Any) -> None:
     iteration.end(lw, certain=True)
 
 
-def _place_of_rest(lw: Lowering, node: Any, iteration: Iteration) -> None:
+def _place_of_rest(lw: StatementContext, node: Any, iteration: Iteration) -> None:
     """The place of a loop, which says how many trips of it were unrolled before."""
     loc = lw.place(node)
-    if isinstance(iteration, _Later) and lw.module.check_nonfinite:
+    if isinstance(iteration, _Later) and lw.program.module.check_nonfinite:
         trace.builder.loc = loc._replace(turn=(loc, 1))
 
 
@@ -269,7 +273,7 @@ def _refuse_changes(loop: Loop, iteration: Iteration) -> None:
             )
 
 
-def _keep_stoppable(lw: Lowering, node: Any, iteration: Iteration, n: Any) -> None:
+def _keep_stoppable(lw: StatementContext, node: Any, iteration: Iteration, n: Any) -> None:
     loop = Loop(lw, node, _names(node), lw.here, isinstance(n, int) and n > 0)
     count = n if isinstance(n, Value) else trace.builder.const(n, _COUNT)
 
@@ -300,19 +304,19 @@ def _condition(loop: Loop, body: Any, first: list[Any], evaluate: Any) -> Any:
     """The block that decides whether another trip follows."""
     lw = loop.lw
     builder: Builder = trace.builder.nested([*first, *body.types], [*([None] * len(first)), *body.names])
-    lw.reasons.loop(builder.block, loop.loc, len(first))
+    lw.report.reasons.loop(builder.block, loop.loc, len(first))
     before = lw.frame.env
     lw.frame.env = dict(before)
-    with lw.region() as region, builder:
+    with lw.effects.region() as region, builder:
         try:
             loop.enter(body.templates, builder.block.args[len(first) :])
-            with lw.region() as inner:
+            with lw.effects.region() as inner:
                 result = evaluate(builder.block.args)
             if inner.saved:
                 raise _Changes
         finally:
             lw.frame.env = before
-            lw.restore(region)
+            lw.effects.restore(region)
         value = result.value if isinstance(result, Weak) else result
         if not isinstance(value, Value):
             value = builder.const(value, tensor(REGISTRY["less"].infer_types((_COUNT, _COUNT), ())[0].dtype, ()))  # type: ignore[attr-defined]
@@ -328,7 +332,7 @@ def _leave(loop: Loop, body: Any, results: Any) -> None:
 
 # ---------------------------------------------------------------------------------------------------- while
 @statement("While")
-def _while(lw: Lowering, node: Any) -> None:
+def _while(lw: StatementContext, node: Any) -> None:
     key = lw.loops.key(node, None, lw.frame.env)
     problem = lw.loops.decisions.get(key)
     restart = _ran(lw, node, lw.options.unroll_limit) if problem is None else None
@@ -353,7 +357,7 @@ def _while(lw: Lowering, node: Any) -> None:
     _ran(lw, node, lw.options.unroll_max, problem)
 
 
-def _met_again(lw: Lowering, node: Any, before: Any) -> Any:
+def _met_again(lw: StatementContext, node: Any, before: Any) -> Any:
     """Why a loop is kept that was kept `before`, in an earlier trace of the loop around it or by another call."""
     with _Attempt(lw) as attempt:
         _run_trips(lw, node, 0)
@@ -361,7 +365,7 @@ def _met_again(lw: Lowering, node: Any, before: Any) -> Any:
     return now if isinstance(now, _Restart) and now.dynamic else before
 
 
-def _ran(lw: Lowering, node: Any, limit: int, problem: CompileError | None = None) -> _Restart | None:
+def _ran(lw: StatementContext, node: Any, limit: int, problem: CompileError | None = None) -> _Restart | None:
     """Runs a `while` trip by trip; where that is impossible, restores everything and raises `problem`, if given.
 
     Gives what made it impossible, or None.
@@ -392,7 +396,7 @@ def _ran(lw: Lowering, node: Any, limit: int, problem: CompileError | None = Non
     return why
 
 
-def _run_trips(lw: Lowering, node: Any, limit: int) -> int:
+def _run_trips(lw: StatementContext, node: Any, limit: int) -> int:
     """Runs a `while` with a static condition trip by trip; gives their number."""
     for trips in range(limit + 1):
         condition = condition_of(lw, node.test)
@@ -406,7 +410,7 @@ def _run_trips(lw: Lowering, node: Any, limit: int) -> int:
     raise _Restart(dynamic=False)
 
 
-def _keep_while(lw: Lowering, node: Any) -> None:
+def _keep_while(lw: StatementContext, node: Any) -> None:
     """Emits one `while`.  A condition that changes names or objects is evaluated before it and after every trip."""
 
     def test() -> Any:
@@ -434,7 +438,7 @@ def _keep_while(lw: Lowering, node: Any) -> None:
     del lw.frame.env[flag]
 
 
-def _emit_while(lw: Lowering, node: Any, loop: Loop, body: Any, cond: Any) -> None:
+def _emit_while(lw: StatementContext, node: Any, loop: Loop, body: Any, cond: Any) -> None:
     endless = cond.outs[0].constant is True
     if endless and not any(op.defn.name in ("raise", "assert") for op in ops_of(body.builder.block)):
         raise _never_ends(lw, node.test)
@@ -446,14 +450,14 @@ def _emit_while(lw: Lowering, node: Any, loop: Loop, body: Any, cond: Any) -> No
         emit_raise(lw, NewException(RuntimeError, ("a `while` without a condition has ended",), {}))
 
 
-def _never_ends(lw: Lowering, test: Any) -> LoopError:
+def _never_ends(lw: StatementContext, test: Any) -> LoopError:
     """The error for a `while` whose condition is true however often the body runs."""
     loc = lw.place(test)
     if isinstance(test, gast.Constant):
         return endless(loc)
     what = "its condition does not depend on anything known only at run time, and the body does not make it false"
     hint = "change in the body what the condition reads, make that a Tensor or a `mutable` number, or use a `break`"
-    notes = lw.reasons.known(lw.frame, test)
+    notes = lw.report.reasons.known(lw.frame, test)
     return LoopError(f"this `while` never ends: {what}", code="AC1503", loc=loc, notes=notes, hint=hint)
 
 
@@ -467,7 +471,7 @@ def endless(loc: Loc) -> LoopError:
 class _Attempt:
     """Compiles into a block of its own, which joins the surrounding one only if all went well."""
 
-    def __init__(self, lw: Lowering) -> None:
+    def __init__(self, lw: StatementContext) -> None:
         self.lw = lw
         self.kept = False
         self.exception: BaseException | None = None
@@ -482,11 +486,11 @@ class _Attempt:
     def __enter__(self) -> _Attempt:
         self.outer: Builder = trace.builder
         self.env = dict(self.lw.frame.env)
-        self._warnings, self._decisions = len(self.lw.warnings), len(self.lw.reasons.decisions)
-        self._snapshots = self.lw.snapshots.state()
+        self._warnings, self._decisions = len(self.lw.report.warnings), len(self.lw.report.reasons.decisions)
+        self._snapshots = self.lw.effects.snapshots.state()
         self.builder = self.outer.nested()
         self.builder.__enter__()
-        self._region = self.lw.region()
+        self._region = self.lw.effects.region()
         self.region: Region = self._region.__enter__()
         return self
 
@@ -501,9 +505,9 @@ class _Attempt:
             self.kept = True
             self._join()
             return False
-        self.lw.restore(self.region)
-        self.lw.snapshots.restore(self._snapshots)
-        del self.lw.warnings[self._warnings :], self.lw.reasons.decisions[self._decisions :]
+        self.lw.effects.restore(self.region)
+        self.lw.effects.snapshots.restore(self._snapshots)
+        del self.lw.report.warnings[self._warnings :], self.lw.report.reasons.decisions[self._decisions :]
         self.lw.frame.env.clear()
         self.lw.frame.env.update(self.env)
         self.exception = error
@@ -517,5 +521,5 @@ class _Attempt:
         for obj, before in self.region.saved.values():  # the surrounding regions learn of the changes
             now = content(obj)
             set_content(obj, before)
-            self.lw.touch(obj)
+            self.lw.effects.touch(obj)
             set_content(obj, now)

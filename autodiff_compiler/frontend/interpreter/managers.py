@@ -15,20 +15,21 @@ from ...ir.core import Op
 from ...ir.primitive import Effect, trace
 from ...ir.walk import ops_of
 from ...source import Loc
-from ..variables.operators import is_ours
+from ..guards.objects import is_ours
+from ..variables.interpreter import Diverged
 from ..variables.values import class_of, describe, is_dynamic
-from .interpreter import Diverged, Lowering, statement
+from .context import StatementContext, statement
 from .statements import store
 
 __all__ = ["refused"]
 
 
 @statement("With")
-def _with(lw: Lowering, node: Any) -> None:
+def _with(lw: StatementContext, node: Any) -> None:
     _nested(lw, node, list(node.items))
 
 
-def _nested(lw: Lowering, node: Any, items: list[Any]) -> None:
+def _nested(lw: StatementContext, node: Any, items: list[Any]) -> None:
     """The first manager around the others, which are around the body."""
     if not items:
         lw.block(node.body)
@@ -59,7 +60,7 @@ def _nested(lw: Lowering, node: Any, items: list[Any]) -> None:
     lw.call_python(leave[0], [manager, None, None, None], {}, (leave[1], manager))
 
 
-def _method(lw: Lowering, manager: Any, name: str, place: Loc) -> tuple[types.FunctionType, type]:
+def _method(lw: StatementContext, manager: Any, name: str, place: Loc) -> tuple[types.FunctionType, type]:
     """A method of the manager's class with the class that defines it."""
     cls = class_of(manager)
     found = None if is_dynamic(manager) else lw.outside.class_attribute(cls, name)
@@ -91,16 +92,16 @@ def _may_raise(op: Op) -> bool:
     return op.defn.name in _RAISING
 
 
-def _refuse_effects(lw: Lowering, manager: Any, leave: Any, place: Loc) -> None:
+def _refuse_effects(lw: StatementContext, manager: Any, leave: Any, place: Loc) -> None:
     """Compiles `__exit__` on trial; refuses it if it does, or answers, something that matters after an exception."""
     builder = trace.builder.nested()
-    written = dict(lw.attributes)
-    with lw.region() as region, builder:
+    written = dict(lw.effects.attributes.slots)
+    with lw.effects.region() as region, builder:
         try:
             answer = lw.call_python(leave[0], [manager, None, None, None], {}, (leave[1], manager))
         except Diverged:
             answer = True
-        changed = bool(lw.restore(region)) or lw.attributes.keys() != written.keys()
+        changed = bool(lw.effects.restore(region)) or lw.effects.attributes.slots.keys() != written.keys()
     effects = any(op.defn.effect >= Effect.WRITE for op in _all_of(builder.block.ops))
     if effects or changed or answer not in (None, False):
         raise UnsupportedSyntaxError(

@@ -4,58 +4,48 @@ from __future__ import annotations
 
 import importlib
 import sys
-from dataclasses import FrozenInstanceError
 from functools import partial
 from itertools import islice
-from types import FunctionType
 from typing import Any
 
 import gast
 
-from ...dtypes import promote, promote_scalar
-from ...errors import ArgumentError, DTypeError, ShapeError, SideEffectError
-from ...ir.build import current
-from ...ir.primitive import METHODS, F
-from ...runtime.parameter import Parameter
-from ...runtime.precision import viewed
-from ...runtime.records import record_fields
+from ...errors import SideEffectError
 from ...runtime.tensor import NO_DELETION
-from ..effects import attributes
 from ..effects.exceptions import emit_check, emit_raise
-from ..effects.inputs import check_writable
-from ..guards.outside import class_attribute
+from ..guards import objects
 from ..syntax import unsupported_syntax
-from ..syntax.scope import Closure, prepare_nested
-from ..variables import cells, masks, operators
-from ..variables.classes import is_jit_class, put
+from ..syntax.scope import prepare_nested
+from ..variables import cells, masks, operators, requirements
+from ..variables.arithmetic import kind_of_number
+from ..variables.assignment import set_attribute, set_item
 from ..variables.containers import in_place
-from ..variables.lookup import definer, is_written
-from ..variables.precision import whole
+from ..variables.elements import iterate_live, iterate_static, iterator_of
+from ..variables.frames import Closure
 from ..variables.values import LocalList, LocalObject, NewException, StateVar, TensorVar, Weak, describe, is_dynamic
 from .conditions import condition_of
-from .control import branch, iterate_live, iterate_static, iterator_of
-from .interpreter import Lowering, statement
-from .joins import kind_of_number
+from .context import StatementContext, statement
+from .control import branch
 
 
 @statement("Pass")
-def _pass(lw: Lowering, node: Any) -> None:
+def _pass(lw: StatementContext, node: Any) -> None:
     pass
 
 
 @statement("Expr")
-def _expression(lw: Lowering, node: Any) -> None:
+def _expression(lw: StatementContext, node: Any) -> None:
     lw.expr(node.value)
 
 
 @statement("Return")
-def _return(lw: Lowering, node: Any) -> None:
+def _return(lw: StatementContext, node: Any) -> None:
     lw.note_return(node.value or node)
     lw.frame.env["return"] = lw.expr(node.value) if node.value is not None else None
 
 
 @statement("Import", "ImportFrom")
-def _import(lw: Lowering, node: Any) -> None:
+def _import(lw: StatementContext, node: Any) -> None:
     if isinstance(node, gast.Import):
         for alias in node.names:
             module = importlib.import_module(alias.name)
@@ -69,28 +59,28 @@ def _import(lw: Lowering, node: Any) -> None:
 
 
 @statement("Global", "Nonlocal")
-def _outer_name(lw: Lowering, node: Any) -> None:
+def _outer_name(lw: StatementContext, node: Any) -> None:
     error = unsupported_syntax.reject(node, lw.frame.tree)  # None where the name is only read
     if error is not None:
         raise error
 
 
 @statement("FunctionDef")
-def _function(lw: Lowering, node: Any) -> None:
+def _function(lw: StatementContext, node: Any) -> None:
     error = unsupported_syntax.reject(node, lw.frame.tree)
     if error is not None:
         raise error
     decorators = lw.exprs(node.decorator_list)
     made: Any = make_closure(lw, node)
     for decorator, place in reversed(list(zip(decorators, node.decorator_list, strict=True))):
-        if not (operators.is_ours(decorator) or decorator is partial or isinstance(decorator, partial)):
+        if not (objects.is_ours(decorator) or decorator is partial or isinstance(decorator, partial)):
             raise unsupported_syntax.decorated(node, place, lw.frame.tree)
         lw.place(place)
         made = lw.call(decorator, [made], {})
     lw.frame.env[node.name] = made
 
 
-def make_closure(lw: Lowering, node: Any) -> Closure:
+def make_closure(lw: StatementContext, node: Any) -> Closure:
     """The function object for a `def` or `lambda`; its defaults are evaluated now."""
     defaults = tuple(lw.exprs(node.args.defaults))
     pairs = zip(node.args.kwonlyargs, node.args.kw_defaults, strict=True)
@@ -100,20 +90,20 @@ def make_closure(lw: Lowering, node: Any) -> Closure:
 
 # ---------------------------------------------------------------------------------------------------- assignment
 @statement("Assign")
-def _assign(lw: Lowering, node: Any) -> None:
+def _assign(lw: StatementContext, node: Any) -> None:
     value = lw.expr(node.value)
     for target in node.targets:
         store(lw, target, value)
 
 
 @statement("AnnAssign")
-def _annotated(lw: Lowering, node: Any) -> None:
+def _annotated(lw: StatementContext, node: Any) -> None:
     if node.value is not None:
         store(lw, node.target, lw.expr(node.value))
 
 
 @statement("AugAssign")
-def _augmented(lw: Lowering, node: Any) -> None:
+def _augmented(lw: StatementContext, node: Any) -> None:
     target, op = node.target, type(node.op).__name__
     if isinstance(target, gast.Name):
         old = lw.expr(gast.copy_location(gast.Name(target.id, gast.Load(), None, None), target))
@@ -130,7 +120,7 @@ def _augmented(lw: Lowering, node: Any) -> None:
         own = type(owner) is LocalObject
         if not own and type(getattr(owner, target.attr, None)) in (int, float):
             # read as one that changes, and not as a constant
-            attributes.slot_of(lw, owner, target.attr)
+            lw.effects.attributes.slot_of(owner, target.attr)
         old, value = operators.attribute(lw, owner, target.attr), lw.expr(node.value)
         lw.place(node)
         set_attribute(lw, owner, target.attr, in_place(lw, op, old, value))
@@ -150,7 +140,7 @@ def _augmented(lw: Lowering, node: Any) -> None:
 _SIGN = {"Add": "+", "Sub": "-", "Mult": "*", "Div": "/", "MatMult": "@", "Pow": "**", "Mod": "%", "FloorDiv": "//"}
 
 
-def store(lw: Lowering, target: Any, value: Any) -> None:
+def store(lw: StatementContext, target: Any, value: Any) -> None:
     """Binds a value to an assignment target."""
     if isinstance(target, gast.Name):
         named = value.value if type(value) in (TensorVar, Weak) else None
@@ -168,7 +158,7 @@ def store(lw: Lowering, target: Any, value: Any) -> None:
         raise lw.refused(target)
 
 
-def _unpack(lw: Lowering, targets: list[Any], value: Any, node: Any) -> None:
+def _unpack(lw: StatementContext, targets: list[Any], value: Any, node: Any) -> None:
     if value is None or kind_of_number(value):
         raise TypeError(f"cannot unpack non-iterable {(kind_of_number(value) or type(value)).__name__} object")
     star = next((i for i, t in enumerate(targets) if isinstance(t, gast.Starred)), None)
@@ -196,121 +186,8 @@ def _unpack(lw: Lowering, targets: list[Any], value: Any, node: Any) -> None:
         store(lw, target, item)
 
 
-def set_item(lw: Lowering, owner: Any, index: Any, value: Any) -> None:
-    """``owner[index] = value``."""
-    owner = whole(owner)
-    if type(owner) in (TensorVar, StateVar, LocalList):
-        index = operators.settled_index(lw, index)
-    if type(owner) is TensorVar:
-        check_writable(owner, lw.known)
-        lw.write(owner, METHODS["__setitem__"](owner.value, lw.unwrap(index), lw.unwrap(value)))
-        return
-    if type(owner) is StateVar:
-        current = lw.unwrap(owner)
-        lw.snapshots.note_write(owner.name)
-        F.state_write(
-            METHODS["__setitem__"](current, lw.unwrap(index), lw.unwrap(value)), state=owner.name, type=owner.type
-        )
-        return
-    method = operators.python_method(lw, owner, "__setitem__")
-    if method is not None:
-        lw.call_python(method, [owner, index, value], {})
-        return
-    if cells.is_made(lw, owner):
-        cells.set_item(lw, owner, index, value)
-        return
-    operators.check_local(lw, owner)
-    if isinstance(owner, list):
-        index = operators.element_index(lw, index)
-    code = "AC1305" if isinstance(owner, list) else None
-    operators.require_static(index, "an index into a Python container", code)
-    lw.change(owner)
-    owner[index] = value
-    lw.outside.changed.note_assigned(owner, index)
-    attributes.check_elements(lw, owner)
-
-
-def _is_frozen(owner: Any, name: str) -> bool:
-    """Whether the `__setattr__` that `dataclasses` made refuses the assignment of an attribute."""
-    setter: Any = class_attribute(type(owner), "__setattr__")
-    fields = record_fields(owner)
-    if fields is None or not isinstance(setter, FunctionType):
-        return False
-    made = operators.is_generated(owner, setter) or operators.is_ours(setter)
-    return made and (name in fields or "__dataclass_params__" in vars(type(owner)))
-
-
-def set_attribute(lw: Lowering, owner: Any, name: str, value: Any) -> None:
-    """``owner.name = value``: a Parameter of a Cell is assigned, a property is set by its function."""
-    owner = viewed(owner)
-    if type(owner) is LocalObject:
-        put(lw, owner, name, value)
-        return
-    if type(owner) is StateVar:
-        raise SideEffectError(
-            f"attribute '{name}' of a Parameter cannot be written in compiled code",
-            code="AC1606",
-            hint="set it outside of compiled code",
-        )
-    if is_dynamic(owner):
-        kind = owner.kind.__name__ if type(owner) is Weak else "Tensor"
-        raise AttributeError(f"'{kind}' object has no attribute '{name}'")
-    cls = type(owner)
-    if _is_frozen(owner, name):
-        raise FrozenInstanceError(f"cannot assign to field {name!r}")
-    setter = class_attribute(cls, "__setattr__")
-    if is_written(setter) and not hasattr(cls, "__graph_state__") and not isinstance(owner, type):
-        lw.outside.class_attribute(cls, "__setattr__")
-        lw.call_python(setter, [owner, name, value], {}, (definer(cls, "__setattr__"), owner))
-        return
-    set_generic(lw, owner, name, value)
-
-
-def set_generic(lw: Lowering, owner: Any, name: str, value: Any) -> None:
-    """What ``object.__setattr__(owner, name, value)`` does, and that of Cells."""
-    cls = type(owner)
-    static = class_attribute(cls, name)
-    if isinstance(static, property) and isinstance(static.fset, FunctionType) and not operators.is_ours(static.fset):
-        lw.outside.class_attribute(cls, name)
-        defining = next(c for c in cls.__mro__ if name in c.__dict__)
-        lw.call_python(static.fset, [owner, value], {}, (defining, owner))
-        return
-    if cells.is_made(lw, owner):
-        cells.put(lw, owner, name, value)
-        return
-    assigned = isinstance(getattr(owner, name, None), Parameter)
-    assigned = assigned and not is_jit_class(cls) and operators.is_ours(class_attribute(cls, "__setattr__"))
-    if assigned and not (value is None or type(value) is StateVar or (id(owner), name) in lw.attributes):
-        assign_state(lw, operators.attribute(lw, owner, name), value)
-    else:
-        attributes.write(lw, owner, name, value)
-
-
-def assign_state(lw: Lowering, state: StateVar | TensorVar, value: Any) -> None:
-    """Writes a Parameter or Tensor as eager `assign` does: numbers fill, lower dtypes are cast, shapes must agree."""
-    new, held = lw.unwrap(value), state.type
-    kind = kind_of_number(new)
-    given = promote_scalar(held.dtype, kind) if kind else getattr(new, "dtype", None)
-    if given is None:
-        raise ArgumentError(f"cannot assign a {describe(value)} to {state!r}")
-    if promote(held.dtype, given) is not held.dtype:
-        raise DTypeError(f"{state!r} cannot be assigned {given.name}", hint="cast the value first")
-    if type(new) is Weak:
-        new = F.broadcast_to(F.cast(new.value, dtype=held.dtype), shape=held.shape)
-    elif kind:
-        new = current().const(new, held)
-    if new.shape != held.shape:
-        raise ShapeError(f"{state!r} cannot be assigned a value of shape {list(new.shape)}")
-    new = new if new.type is held else F.cast(new, dtype=held.dtype)
-    if isinstance(state, TensorVar):
-        lw.write(state, new)
-        return
-    lw.snapshots.note_write(state.name)
-    F.state_write(new, state=state.name, type=held)
-
-
 @statement("Delete")
-def _delete(lw: Lowering, node: Any) -> None:
+def _delete(lw: StatementContext, node: Any) -> None:
     for target in node.targets:
         if isinstance(target, gast.Name):
             lw.frame.local(target.id, lw.place(target))
@@ -325,17 +202,17 @@ def _delete(lw: Lowering, node: Any) -> None:
             if type(owner) is Weak or isinstance(owner, tuple | str | bytes | range | frozenset | int | float | None):
                 immutable: Any = owner.kind() if type(owner) is Weak else owner
                 del immutable[0]  # raises what Python raises
-            operators.check_local(lw, owner)
+            requirements.check_local(lw, owner)
             if isinstance(owner, list):
-                index = operators.element_index(lw, index)
-            operators.require_static(index, "an index into a Python container")
-            lw.change(owner)
+                index = requirements.element_index(lw, index)
+            requirements.require_static(index, "an index into a Python container")
+            lw.effects.change(owner)
             del owner[index]
         else:
             _delete_attribute(lw, lw.expr(target.value), target)
 
 
-def _delete_attribute(lw: Lowering, owner: Any, target: Any) -> None:
+def _delete_attribute(lw: StatementContext, owner: Any, target: Any) -> None:
     if is_dynamic(owner) or type(owner) is LocalObject:
         raise SideEffectError(
             f"an attribute of a {describe(owner)} cannot be deleted in compiled code",
@@ -343,12 +220,12 @@ def _delete_attribute(lw: Lowering, owner: Any, target: Any) -> None:
             loc=lw.place(target),
             hint="set it to None",
         )
-    attributes.delete(lw, owner, target.attr)
+    lw.effects.attributes.delete(owner, target.attr)
 
 
 # ---------------------------------------------------------------------------------------------------- raise, assert
 @statement("Raise")
-def _raise(lw: Lowering, node: Any) -> None:
+def _raise(lw: StatementContext, node: Any) -> None:
     if node.exc is None:
         raise lw.refused(node)
     exception = lw.expr(node.exc)
@@ -358,7 +235,7 @@ def _raise(lw: Lowering, node: Any) -> None:
 
 
 @statement("Assert")
-def _assert(lw: Lowering, node: Any) -> None:
+def _assert(lw: StatementContext, node: Any) -> None:
     if not __debug__:  # python -O leaves it out
         return
     condition = condition_of(lw, node.test)
@@ -372,11 +249,11 @@ def _assert(lw: Lowering, node: Any) -> None:
     branch(lw, condition, lambda: None, lambda: emit_raise(lw, _failure(lw, node)), node=node)
 
 
-def _failure(lw: Lowering, node: Any) -> Any:
+def _failure(lw: StatementContext, node: Any) -> Any:
     """The exception of an assert; its message is evaluated only where it fails."""
     args = [] if node.msg is None else [lw.expr(node.msg)]
     lw.place(node.test)  # what a traceback is to mark
     return NewException(AssertionError, tuple(args), {})
 
 
-__all__ = ["assign_state", "make_closure", "set_attribute", "set_generic", "set_item", "store"]
+__all__ = ["make_closure", "store"]

@@ -8,33 +8,34 @@ import functools
 import inspect
 import operator
 import types
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from ...config import check_device
-from ...dtypes import DType, dtype_of, float64, uint64
+from ...dtypes import DType, dtype_of, float64
 from ...errors import StaticValueError, UnsupportedCallError
 from ...ir.build import current
 from ...ir.core import Value
 from ...ir.primitive import F
 from ...primitives.in_place import IN_PLACE, fitting
+from ...runtime.mutable import NUMBER_DTYPE
 from ...runtime.parameter import Parameter
-from ...runtime.precision import viewed
 from ...runtime.records import is_named_tuple, is_named_tuple_class
-from ...runtime.rules import bound, keywords_of
-from ...runtime.tensor import NO_LIST_OF_TENSORS, Tensor, no_single
-from ..derivatives.ahead import note
-from ..effects.inputs import check_writable
-from ..guards.outside import class_attribute, type_of
-from ..interpreter.interpreter import Lowering
-from ..interpreter.joins import NUMBER_DTYPE, kind_of_number
-from ..syntax.scope import Closure
-from . import cells, numpy_calls, precision
+from ...runtime.tensor import NO_LIST_OF_TENSORS, Tensor
+from ..guards.objects import class_attribute, is_ours, peek, type_of
+from . import cells, foreign, numpy_calls, precision, single_dispatch
+from .arithmetic import kind_of_number, to_number
+from .assignment import assign_state, set_item
 from .classes import is_jit_class, made
-from .lookup import peek
-from .operators import BoundContainer, TensorMethod, attribute, is_ours, require_static, subscript
+from .containers import call_method
+from .elements import iterate_static
+from .frames import Closure
+from .interpreter import ValueContext
+from .operators import BoundContainer, TensorMethod, attribute, subscript
+from .queries import answer
+from .requirements import require_static
+from .rules import TENSOR_METHODS, Intrinsic, intrinsic_of
 from .values import (
     ArrayVar,
     LocalDict,
@@ -50,32 +51,16 @@ from .values import (
     map_leaves,
 )
 
-__all__ = ["INTRINSICS", "call", "intrinsic", "intrinsic_of", "overrides_call", "plain_class", "refuse_class"]
-
-Intrinsic = Callable[..., Any]
-#: How compiled code runs certain functions, by the function itself or by its `__graph_name__`.
-INTRINSICS: dict[Any, Intrinsic] = {}
+__all__ = ["call", "plain_class", "refuse_class"]
 
 
-def intrinsic(*functions: Any) -> Callable[[Intrinsic], Intrinsic]:
-    """Registers how compiled code runs these functions: ``rule(lw, *args, **kwargs)`` on abstract values."""
-
-    def register(rule: Intrinsic) -> Intrinsic:
-        INTRINSICS.update(dict.fromkeys(functions, rule))
-        return rule
-
-    return register
-
-
-def call(lw: Lowering, fn: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
+def call(lw: ValueContext, fn: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
     """``fn(*args, **kwargs)`` on abstract values."""
     if type(fn) is Closure:
         return lw.call_closure(fn, args, kwargs)
     if type(fn) is TensorMethod:
         return _tensor_method(lw, fn, args, kwargs)
     if type(fn) is BoundContainer:
-        from .containers import call_method
-
         return call_method(lw, fn, args, kwargs)
     if type(fn) is numpy_calls.ArrayMethod:
         return numpy_calls.array_method(lw, fn, args, kwargs)
@@ -91,10 +76,8 @@ def call(lw: Lowering, fn: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
     graph_call = peek(fn, "__graph_call__")
     if graph_call is not None and not isinstance(fn, type):
         return graph_call(lw, args, kwargs)
-    from . import foreign, kinds
-
-    if kinds.is_dispatching(fn):
-        return kinds.call_dispatched(lw, fn, args, kwargs)
+    if single_dispatch.is_dispatching(fn):
+        return single_dispatch.call_dispatched(lw, fn, args, kwargs)
     if foreign.runs_natively(fn, args, kwargs):
         return foreign.foreign_call(lw, fn, args, kwargs)
     if isinstance(fn, types.MethodWrapperType) and fn.__name__ == "__getattribute__":
@@ -119,7 +102,7 @@ def call(lw: Lowering, fn: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
     if isinstance(fn, type):
         return _construct(lw, fn, args, kwargs)
     if getattr(type(fn), "__graph_state__", None) is not None:
-        return _cell(lw, fn, args, kwargs)
+        return lw.call_cell(fn, args, kwargs)
     if type(fn) in (operator.attrgetter, operator.itemgetter, operator.methodcaller):
         return _operator_object(lw, fn, *args)
     if isinstance(class_attribute(type(fn), "__call__"), types.FunctionType):
@@ -138,7 +121,7 @@ def _class_name(x: Any) -> str:
     return "Parameter" if type(x) is StateVar else "Tensor"
 
 
-def _run_rule(lw: Lowering, rule: Intrinsic, fn: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
+def _run_rule(lw: ValueContext, rule: Intrinsic, fn: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
     """What a rule makes of a call; what Python says of arguments that do not fit it is said of the user's function."""
     try:
         return rule(lw, *args, **kwargs)
@@ -149,7 +132,7 @@ def _run_rule(lw: Lowering, rule: Intrinsic, fn: Any, args: list[Any], kwargs: d
         raise TypeError(str(error).replace(own, f"{getattr(fn, '__name__', type(fn).__name__)}()")) from None
 
 
-def _operator_object(lw: Lowering, fn: Any, x: Any) -> Any:
+def _operator_object(lw: ValueContext, fn: Any, x: Any) -> Any:
     """``attrgetter("a.b")(x)``, ``itemgetter(0)(x)``, ``methodcaller("m", 1)(x)``."""
     made, given = fn.__reduce__()
     if isinstance(fn, operator.methodcaller):
@@ -163,19 +146,8 @@ def _operator_object(lw: Lowering, fn: Any, x: Any) -> Any:
     return found[0] if len(found) == 1 else found
 
 
-def intrinsic_of(fn: Any) -> Intrinsic | None:
-    """How compiled code runs a function that has a rule of its own; None for others."""
-    name = peek(fn, "__graph_name__")
-    if isinstance(name, str):
-        return INTRINSICS[name]
-    try:
-        return INTRINSICS.get(fn)
-    except TypeError:  # unhashable
-        return None
-
-
 # ---------------------------------------------------------------------------------------------------- methods
-def _tensor_method(lw: Lowering, method: TensorMethod, args: list[Any], kwargs: dict[str, Any]) -> Any:
+def _tensor_method(lw: ValueContext, method: TensorMethod, args: list[Any], kwargs: dict[str, Any]) -> Any:
     owner, name = method.owner, method.name
     if name == "item":
         return to_number(lw, owner, None)
@@ -185,11 +157,9 @@ def _tensor_method(lw: Lowering, method: TensorMethod, args: list[Any], kwargs: 
         return owner.type.shape[0]
     if name == "copy":
         return TensorVar(lw.unwrap(owner))
-    if name == "register_hook":
-        return lw.register_hook(precision.whole(owner), *args, **kwargs)
+    if name in TENSOR_METHODS:
+        return TENSOR_METHODS[name](lw, precision.whole(owner), *args, **kwargs)
     if name == "__setitem__":
-        from ..interpreter.statements import set_item
-
         set_item(lw, owner, *args, **kwargs)
         return None
     if name in IN_PLACE or name == "assign_value":
@@ -199,13 +169,11 @@ def _tensor_method(lw: Lowering, method: TensorMethod, args: list[Any], kwargs: 
     return lw.native(method.function, [owner, *args], kwargs)
 
 
-def _change_tensor(lw: Lowering, method: TensorMethod, args: list[Any], kwargs: dict[str, Any]) -> Any:
+def _change_tensor(lw: ValueContext, method: TensorMethod, args: list[Any], kwargs: dict[str, Any]) -> Any:
     """``t.add_(x)``: the Tensor itself, with another value."""
-    from ..interpreter.statements import assign_state
-
     owner = precision.whole(method.owner)
     if type(owner) is TensorVar:
-        check_writable(owner, lw.known)
+        lw.effects.check_writable(owner)
     if method.function is None:
         assign_state(lw, owner, *args, **kwargs)
         return owner
@@ -214,37 +182,11 @@ def _change_tensor(lw: Lowering, method: TensorMethod, args: list[Any], kwargs: 
     if type(owner) is StateVar:
         assign_state(lw, owner, TensorVar(new))
     else:
-        lw.write(owner, new)
+        lw.effects.write(owner, new)
     return owner
 
 
-def to_number(lw: Lowering, x: Any, kind: type | None) -> Weak:
-    """A one-element Tensor as a Python number known at run time; it carries no derivative."""
-    value = lw.unwrap(x)
-    if any(isinstance(d, int) and d != 1 for d in value.shape):
-        raise no_single(value.shape)
-    own = bool if value.dtype.is_bool else (int if value.dtype.is_int else float)
-    kind = kind or own
-    if value.shape != ():
-        value = F.reshape(value, shape=())
-    value = F.stop_gradient(value)
-    if kind is bool and not value.dtype.is_bool:
-        return Weak(F.not_equal(value, 0), bool)
-    if kind is int and value.dtype.is_float:
-        from ..functions.math_functions import checked_int
-
-        return checked_int(lw, value)
-    if kind is int and value.dtype is uint64:
-        from ..functions.math_functions import checked_unsigned
-
-        return checked_unsigned(lw, value)
-    dtype = NUMBER_DTYPE[kind]
-    return Weak(value if value.dtype is dtype else F.cast(value, dtype=dtype), kind)
-
-
-def _make(lw: Lowering, fn: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
-    from ..interpreter.control import iterate_static
-
+def _make(lw: ValueContext, fn: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
     return fn(list(iterate_static(lw, *args)))
 
 
@@ -255,21 +197,19 @@ _OF_NAMED_TUPLES: dict[str, Any] = {
 }
 
 
-def _method(lw: Lowering, fn: types.MethodType, args: list[Any], kwargs: dict[str, Any]) -> Any:
+def _method(lw: ValueContext, fn: types.MethodType, args: list[Any], kwargs: dict[str, Any]) -> Any:
     function, owner = fn.__func__, fn.__self__
     if function.__name__ in _OF_NAMED_TUPLES and (is_named_tuple_class(owner) or is_named_tuple(owner)):
         return _OF_NAMED_TUPLES[function.__name__](lw, fn, args, kwargs)
     if not isinstance(function, types.FunctionType):
         return call(lw, function, [owner, *args], kwargs)
     if hasattr(function, "__graph_query__"):
-        from .queries import answer
-
         return answer(lw, fn, args, kwargs)
     if is_ours(function):
         if getattr(type(owner), "__graph_state__", None) is None:
             return lw.native(fn, args, kwargs)
         if function.__name__ == "__call__":
-            return _cell(lw, owner, args, kwargs)
+            return lw.call_cell(owner, args, kwargs)
     cls = owner if isinstance(owner, type) else class_of(owner)
     defining = _written_in(function) or next((c for c in cls.__mro__ if _defines(c, function)), cls)
     return lw.call_python(function, [owner, *args], kwargs, (defining, owner))
@@ -298,7 +238,7 @@ def _defines(cls: type, function: Any) -> bool:
     return found is function or getattr(found, "__func__", None) is function
 
 
-def _call_object(lw: Lowering, fn: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
+def _call_object(lw: ValueContext, fn: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
     """The call of an object of a `jit_class` class: its `__call__`."""
     cls = class_of(fn)
     method = lw.outside.class_attribute(cls, "__call__")
@@ -307,60 +247,8 @@ def _call_object(lw: Lowering, fn: Any, args: list[Any], kwargs: dict[str, Any])
     return lw.call_python(method, [fn, *args], kwargs, (next(c for c in cls.__mro__ if "__call__" in c.__dict__), fn))
 
 
-def _cell(lw: Lowering, cell: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
-    """A Cell's call: its `construct`, remembered for a gradient that may follow."""
-    start = len(current().block.ops)
-    result = _run(lw, viewed(cell), args, kwargs)
-    note(lw, cell, args, kwargs, start)
-    return result
-
-
-def _run(lw: Lowering, cell: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
-    if not is_ours(lw.outside.class_attribute(type(cell), "__call__")):
-        raise overrides_call(type(cell).__name__)
-
-    def groups() -> Any:
-        return cell._hooks.groups if cell._hooks else None
-
-    what = f"the hooks of {type(cell).__name__}"
-    lw.outside.guard(("hooks", id(cell)), what, groups, groups(), watched=True)
-    if cell._hooks:
-        from ..derivatives.hooks import call_with_hooks
-
-        return call_with_hooks(lw, cell, _Constructed(cell), args, kwargs)
-    return _constructed(lw, cell, args, kwargs)
-
-
-def overrides_call(name: str) -> UnsupportedCallError:
-    """The error for a Cell whose call does something else than its `construct`."""
-    return UnsupportedCallError(f"{name} overrides __call__", code="AC1802", hint="override `construct`")
-
-
-class _Constructed:
-    """A Cell's call without its hooks."""
-
-    def __init__(self, cell: Any) -> None:
-        self._cell = cell
-
-    def __graph_call__(self, lw: Lowering, args: list[Any], kwargs: dict[str, Any]) -> Any:
-        return _constructed(lw, self._cell, args, kwargs)
-
-
-def _constructed(lw: Lowering, cell: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
-    cell, args, kwargs = precision.enter(lw, cell, args, kwargs)
-    construct = attribute(lw, cell, "construct")
-    if lw.outside.class_attribute(type(cell), "bprop") is None:
-        return call(lw, construct, args, kwargs)
-    from ..derivatives.custom import call_with_rule
-
-    what = f"the bprop of {type(cell).__name__}"
-    values, names, refusal = bound(construct, cell.bprop, what, args, kwargs)
-    rule = attribute(lw, cell, "bprop")
-    return call_with_rule(lw, construct, values, names, rule, what, refusal, keywords_of(construct, names))
-
-
 # ---------------------------------------------------------------------------------------------------- classes
-def _construct(lw: Lowering, cls: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
+def _construct(lw: ValueContext, cls: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
     if issubclass(cls, Tensor):
         return _make_tensor(lw, cls, args, kwargs)
     if is_jit_class(cls) and not getattr(getattr(cls, "__dataclass_params__", None), "frozen", False):
@@ -379,9 +267,7 @@ def _construct(lw: Lowering, cls: Any, args: list[Any], kwargs: dict[str, Any]) 
     if issubclass(cls, BaseException):
         return NewException(cls, tuple(args), kwargs)
     if not is_ours(cls) and class_attribute(cls, "__graph_call__") is not None:  # an operator that the user defines
-        return lw.at_compile_time(cls, args, kwargs)
-    from . import foreign
-
+        return foreign.at_compile_time(lw, cls, args, kwargs)
     if not is_ours(cls) and cls is not type and foreign.is_pure(cls):
         return foreign.foreign_call(lw, cls, args, kwargs)
     if is_ours(cls) or cls is type:
@@ -413,14 +299,12 @@ def refuse_class(cls: type) -> None:
     """Raises what compiled code raises for making an instance of a library's class, whatever it is given."""
     if intrinsic_of(cls) is not None or is_ours(cls) or cls is type or _is_kind_of_class(cls):
         return
-    from . import foreign
-
     if not foreign.is_pure(cls):
         raise plain_class(cls.__name__)
     foreign.refuse_call(cls)
 
 
-def _record(lw: Lowering, cls: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
+def _record(lw: ValueContext, cls: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
     """An instance of a frozen dataclass; default factories are compiled, what else runs at its making cannot be."""
     written = [n for n in ("__init__", "__new__", "__post_init__") if _is_written(class_attribute(cls, n))]
     if written and not is_static((args, tuple(kwargs.values()))):
@@ -442,7 +326,7 @@ def _is_written(method: Any) -> bool:
     return isinstance(method, types.FunctionType) and method.__code__.co_filename != "<string>"
 
 
-def _make_tensor(lw: Lowering, cls: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
+def _make_tensor(lw: ValueContext, cls: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
     """``Tensor(...)`` in compiled code: a constant, or a new Tensor made of run-time values."""
     if issubclass(cls, Parameter):
         raise cells.created(cls.__name__)
@@ -464,7 +348,7 @@ def _make_tensor(lw: Lowering, cls: Any, args: list[Any], kwargs: dict[str, Any]
     return made
 
 
-def _tensor_of(lw: Lowering, data: Any, dtype: Any) -> Any:
+def _tensor_of(lw: ValueContext, data: Any, dtype: Any) -> Any:
     """A new Tensor made of run-time values."""
     if is_dynamic(data) and type(data) is not Weak:  # a Tensor's elements, as they are now
         value = F.stop_gradient(lw.unwrap(data))
@@ -488,7 +372,7 @@ def _dtype_of_numbers(data: Any) -> DType | None:
     return dtype_of("float32") if float in kinds else NUMBER_DTYPE[int if int in kinds else bool]
 
 
-def _as_value(lw: Lowering, data: Any, dtype: DType | None) -> Value:
+def _as_value(lw: ValueContext, data: Any, dtype: DType | None) -> Value:
     """Nested lists of Tensors and numbers as one Tensor."""
     if isinstance(data, list | tuple):
         parts = [_as_value(lw, d, dtype) for d in data]

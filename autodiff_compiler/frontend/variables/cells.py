@@ -18,10 +18,9 @@ from ...ir.build import current
 from ...runtime.parameter import Parameter
 from ...runtime.precision import viewed
 from ...runtime.tensor import Tensor, wrap
-from ..guards.outside import class_attribute
-from ..interpreter.interpreter import Lowering
-from .lookup import definer, is_ours
-from .values import StateVar, TensorVar, describe, elements, is_static, plain_copy
+from ..guards.objects import class_attribute, definer, is_ours
+from .interpreter import ValueContext
+from .values import StateVar, TensorVar, describe, elements, is_static, plain_copy, with_parameters
 
 __all__ = ["change", "created", "is_made", "leaving", "made", "put", "set_item", "which_changes"]
 
@@ -36,7 +35,7 @@ def created(name: str) -> CompileError:
     return UnsupportedCallError(text, code="AC1803", hint="create it in `__init__`")
 
 
-def made(lw: Lowering, cls: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
+def made(lw: ValueContext, cls: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
     """``cls(*args, **kwargs)`` of a class of Cells."""
     if type(cls) is not type or class_attribute(cls, "__new__") is not object.__new__:
         raise UnsupportedCallError(
@@ -54,12 +53,12 @@ def made(lw: Lowering, cls: Any, args: list[Any], kwargs: dict[str, Any]) -> Any
     return cell
 
 
-def is_made(lw: Lowering, x: Any) -> bool:
+def is_made(lw: ValueContext, x: Any) -> bool:
     """Whether an object is a Cell that compiled code has made."""
     return id(viewed(x)) in lw.outside.cells
 
 
-def which_changes(lw: Lowering, fn: types.MethodType) -> bool:
+def which_changes(lw: ValueContext, fn: types.MethodType) -> bool:
     """Whether a method of this package runs on a Cell made by compiled code while that is compiled."""
     function = fn.__func__
     if not is_made(lw, fn.__self__) or not isinstance(function, types.FunctionType) or not is_ours(function):
@@ -71,11 +70,11 @@ def which_changes(lw: Lowering, fn: types.MethodType) -> bool:
     return function.__module__.rpartition(".")[2] in _MODULES
 
 
-def change(lw: Lowering, fn: types.MethodType, args: list[Any], kwargs: dict[str, Any]) -> Any:
+def change(lw: ValueContext, fn: types.MethodType, args: list[Any], kwargs: dict[str, Any]) -> Any:
     """Calls a method that changes a Cell made here, or says something about it."""
     cell = viewed(fn.__self__)
     _check_place(lw, cell, f"{fn.__name__}() of a {describe(cell)}")
-    args, kwargs = lw.objects(args), lw.objects(kwargs)
+    args, kwargs = with_parameters(args), with_parameters(kwargs)
     name = type(cell).__name__
     if not all(_is_known(x) for x in (*args, *kwargs.values())):
         raise UnsupportedCallError(
@@ -120,7 +119,7 @@ def _parameters(x: Any) -> Iterator[Parameter]:
             yield from _parameters(part)
 
 
-def put(lw: Lowering, cell: Any, name: str, value: Any) -> None:
+def put(lw: ValueContext, cell: Any, name: str, value: Any) -> None:
     """``cell.name = value``."""
     what = f"attribute '{name}' of a {describe(cell)}"
     _check_place(lw, cell, what)
@@ -139,7 +138,7 @@ def put(lw: Lowering, cell: Any, name: str, value: Any) -> None:
         object.__setattr__(cell, name, value)
 
 
-def set_item(lw: Lowering, owner: Any, *args: Any) -> None:
+def set_item(lw: ValueContext, owner: Any, *args: Any) -> None:
     """``owner[index] = value`` of a container of Cells, or without a value ``del owner[index]``."""
     name = "__setitem__" if len(args) == 2 else "__delitem__"
     method = class_attribute(type(viewed(owner)), name)
@@ -148,7 +147,7 @@ def set_item(lw: Lowering, owner: Any, *args: Any) -> None:
     change(lw, types.MethodType(method, owner), list(args), {})
 
 
-def leaving(lw: Lowering, cell: Any) -> Any:
+def leaving(lw: ValueContext, cell: Any) -> Any:
     """A Cell as a result: one that was made here must be the same at each call."""
     parts = [*vars(cell).values()] if is_made(lw, cell) else []
     for part in parts:
@@ -163,7 +162,7 @@ def leaving(lw: Lowering, cell: Any) -> Any:
     return cell
 
 
-def _check_place(lw: Lowering, cell: Any, what: str) -> None:
+def _check_place(lw: ValueContext, cell: Any, what: str) -> None:
     if current().block is not lw.outside.cells[id(cell)][1]:
         raise SideEffectError(
             f"{what} made in compiled code is changed under a condition or in a loop that is known at run time only",

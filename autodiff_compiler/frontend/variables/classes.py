@@ -8,9 +8,8 @@ import types
 from typing import Any
 
 from ...errors import ArgumentError, MissingAttributeError, SideEffectError, UnsupportedCallError, did_you_mean
-from ..guards.outside import class_attribute
-from ..interpreter.interpreter import Lowering
-from .operators import is_ours
+from ..guards.objects import class_attribute, is_ours
+from .interpreter import ValueContext
 from .values import LocalObject, LocalSuper, describe, usable
 
 __all__ = ["bound", "get", "has", "is_jit_class", "made", "put"]
@@ -22,7 +21,7 @@ def is_jit_class(cls: type) -> bool:
 
 
 # ---------------------------------------------------------------------------------------------------- creation
-def made(lw: Lowering, cls: type, args: list[Any], kwargs: dict[str, Any]) -> LocalObject:
+def made(lw: ValueContext, cls: type, args: list[Any], kwargs: dict[str, Any]) -> LocalObject:
     """``cls(*args, **kwargs)``."""
     for name, plain in (("__new__", object.__new__), ("__init_subclass__", None), ("__getattribute__", None)):
         found = class_attribute(cls, name)
@@ -54,7 +53,7 @@ def _defining(cls: type, name: str) -> type:
     return next(c for c in cls.__mro__ if name in c.__dict__)
 
 
-def _fill(lw: Lowering, obj: LocalObject, args: list[Any], kwargs: dict[str, Any]) -> None:
+def _fill(lw: ValueContext, obj: LocalObject, args: list[Any], kwargs: dict[str, Any]) -> None:
     """What the `__init__` that `dataclasses` made does."""
     cls: Any = obj.cls
     fields = [f for f in dataclasses.fields(cls) if f.init]
@@ -80,7 +79,7 @@ def _fill(lw: Lowering, obj: LocalObject, args: list[Any], kwargs: dict[str, Any
 
 
 # ---------------------------------------------------------------------------------------------------- attributes
-def get(lw: Lowering, owner: Any, name: str) -> Any:
+def get(lw: ValueContext, owner: Any, name: str) -> Any:
     """``owner.name`` of an object made by compiled code, or of its `super()`."""
     if type(owner) is LocalSuper:
         return _inherited(lw, owner, name)
@@ -102,7 +101,7 @@ def get(lw: Lowering, owner: Any, name: str) -> Any:
     return bound(lw, obj, name, static, _defining(cls, name))
 
 
-def bound(lw: Lowering, obj: LocalObject, name: str, static: Any, defining: type) -> Any:
+def bound(lw: ValueContext, obj: LocalObject, name: str, static: Any, defining: type) -> Any:
     """What a class has under a name, as an attribute of an object."""
     if isinstance(static, types.FunctionType):
         return types.MethodType(static, obj)
@@ -121,7 +120,7 @@ def bound(lw: Lowering, obj: LocalObject, name: str, static: Any, defining: type
     return _of_class(lw, obj.cls, name, static)
 
 
-def _of_class(lw: Lowering, cls: type, name: str, value: Any) -> Any:
+def _of_class(lw: ValueContext, cls: type, name: str, value: Any) -> Any:
     what = f"{cls.__name__}.{name}"
     return lw.outside.read(value, ("class attribute", id(cls), name), what, lambda: class_attribute(cls, name))
 
@@ -130,12 +129,12 @@ class _Nothing:
     """`object.__init__`, bound."""
 
     @staticmethod
-    def __graph_call__(lw: Lowering, args: list[Any], kwargs: dict[str, Any]) -> None:
+    def __graph_call__(lw: ValueContext, args: list[Any], kwargs: dict[str, Any]) -> None:
         if args or kwargs:
             raise TypeError("object.__init__() takes exactly one argument (the instance to initialize)")
 
 
-def _inherited(lw: Lowering, owner: LocalSuper, name: str) -> Any:
+def _inherited(lw: ValueContext, owner: LocalSuper, name: str) -> Any:
     mro = owner.owner.cls.__mro__
     for cls in mro[mro.index(owner.after) + 1 :]:
         if name in cls.__dict__ and cls is not object:
@@ -146,7 +145,7 @@ def _inherited(lw: Lowering, owner: LocalSuper, name: str) -> Any:
     raise MissingAttributeError(f"'super' object has no attribute '{name}'")
 
 
-def put(lw: Lowering, obj: LocalObject, name: str, value: Any) -> None:
+def put(lw: ValueContext, obj: LocalObject, name: str, value: Any) -> None:
     """``obj.name = value``."""
     usable(obj)
     cls = obj.cls
@@ -164,7 +163,7 @@ def put(lw: Lowering, obj: LocalObject, name: str, value: Any) -> None:
         raise _no_write(obj, name, f"it is a {type(static).__name__} of {cls.__name__}")
     if obj.locked:
         raise _no_write(obj, name, f"the object {obj.locked.rstrip(',')}")
-    lw.change(obj)
+    lw.effects.change(obj)
     obj.slots = {**obj.slots, name: value}
 
 
@@ -176,6 +175,6 @@ def _no_write(obj: LocalObject, name: str, why: str) -> SideEffectError:
     )
 
 
-def has(lw: Lowering, obj: LocalObject, name: str) -> bool:
+def has(lw: ValueContext, obj: LocalObject, name: str) -> bool:
     """``hasattr(obj, name)``."""
     return name in usable(obj).slots or lw.outside.class_attribute(obj.cls, name) is not None

@@ -12,27 +12,26 @@ from ...errors import StaticValueError, UnsupportedSyntaxError
 from ...ir.build import current
 from ...ir.core import Value
 from ...ir.primitive import METHODS, F
-from ...runtime.tensor import Tensor, no_truth
-from ..interpreter.interpreter import Lowering
-from ..interpreter.joins import joined_number, kind_of_number, lifted_number
-from .lookup import tells_of_changes
-from .operators import (
-    attribute,
+from ...runtime.tensor import Tensor
+from .arithmetic import joined_number, kind_of_number, lifted_number
+from .interpreter import ValueContext
+from .numpy_calls import array_binary
+from .operators import attribute, needs_numpy
+from .requirements import (
     check_key,
     is_generated,
     is_seen,
     is_tensor_var,
-    needs_numpy,
-    numpy_rules,
     operand,
     python_method,
     refuse_text,
     require_static,
-    special,
 )
+from .search import first_that
+from .truth_values import both, negate, truth
 from .values import ArrayVar, LocalObject, StateVar, TensorVar, Weak, class_of, describe, elements, flatten, is_static
 
-__all__ = ["both", "compare", "either", "negate", "truth"]
+__all__ = ["compare"]
 
 _COMPARE = {
     "Eq": operator.eq,
@@ -54,7 +53,7 @@ _WEAK_COMPARE = {
 }
 
 
-def compare(lw: Lowering, op: str, a: Any, b: Any) -> Any:
+def compare(lw: ValueContext, op: str, a: Any, b: Any) -> Any:
     """One comparison of a chain."""
     if op in ("Is", "IsNot"):
         return _identity(op == "Is", a, b)
@@ -74,7 +73,7 @@ def compare(lw: Lowering, op: str, a: Any, b: Any) -> Any:
             return lw.native(METHODS[_COMPARE_SLOT[op]], [a, b])
         return lw.native(METHODS[_COMPARE_SLOT[_MIRRORED.get(op, op)]], [b, a])
     if needs_numpy(a, b):
-        return numpy_rules().array_binary(lw, op, a, b)
+        return array_binary(lw, op, a, b)
     if LocalObject in (type(a), type(b)):
         return _compare_objects(op, a, b)
     if kind_of_number(a) and kind_of_number(b) and (type(a) is Weak or type(b) is Weak):
@@ -107,7 +106,7 @@ def _compare_objects(op: str, a: Any, b: Any) -> bool:
 _COMPARE_SIGN = {"Lt": "<", "LtE": "<=", "Gt": ">", "GtE": ">="}
 
 
-def _user_compare(lw: Lowering, op: str, a: Any, b: Any) -> Any:
+def _user_compare(lw: ValueContext, op: str, a: Any, b: Any) -> Any:
     """``a op b`` by the methods of a user's class; NotImplemented if there are none."""
     sides = [(a, op, b), (b, _MIRRORED.get(op, op), a)]
     if type(a) is not type(b) and issubclass(type(b), type(a)):
@@ -119,7 +118,7 @@ def _user_compare(lw: Lowering, op: str, a: Any, b: Any) -> Any:
     return NotImplemented
 
 
-def _ask(lw: Lowering, x: Any, op: str, y: Any) -> Any:
+def _ask(lw: ValueContext, x: Any, op: str, y: Any) -> Any:
     method = python_method(lw, x, _COMPARE_SLOT[op])
     if method is None:
         equal = _ask(lw, x, "Eq", y) if op == "NotEq" else NotImplemented
@@ -132,7 +131,7 @@ def _ask(lw: Lowering, x: Any, op: str, y: Any) -> Any:
     return compare(lw, op, *parts)
 
 
-def _compare_containers(lw: Lowering, op: str, a: Any, b: Any) -> Any:
+def _compare_containers(lw: ValueContext, op: str, a: Any, b: Any) -> Any:
     xs, ys = elements(a), elements(b)
     if op not in ("Eq", "NotEq"):
         raise UnsupportedSyntaxError(
@@ -161,9 +160,7 @@ def _identity(positive: bool, a: Any, b: Any) -> bool:
     return (a is b) == positive
 
 
-def _membership(lw: Lowering, positive: bool, a: Any, b: Any) -> Any:
-    from .search import first_that  # which is written in terms of comparisons
-
+def _membership(lw: ValueContext, positive: bool, a: Any, b: Any) -> Any:
     refuse_text(b, "'in'")
     method = python_method(lw, b, "__contains__")
     if method is not None:
@@ -195,68 +192,9 @@ def _is_watched(a: Any, b: Any) -> bool:
     return elements(b) is None or all(map(is_seen, flatten((a, b))))
 
 
-def _is_or_equals(lw: Lowering, a: Any, item: Any) -> Any:
+def _is_or_equals(lw: ValueContext, a: Any, item: Any) -> Any:
     one, other = (x.source if type(x) is StateVar else x for x in (a, item))
     return True if one is other else truth(lw, compare(lw, "Eq", item, a))
 
 
 # ---------------------------------------------------------------------------------------------------- truth
-def truth(lw: Lowering, x: Any) -> Any:
-    """The truth value of x: a Python bool, or a bool[] Value if it is known only at run time."""
-    x = lw.outside.met(x)
-    if type(x) in (TensorVar, StateVar, ArrayVar):
-        value = lw.unwrap(x)
-        count = 1
-        for d in value.shape:
-            count = count * d if isinstance(d, int) else 0
-        if count != 1:
-            raise no_truth(value.shape)
-        value = value if value.shape == () else F.reshape(value, shape=())
-        return value if value.dtype.is_bool else F.not_equal(value, 0)
-    if type(x) is Weak:
-        return x.value if x.kind is bool else F.not_equal(x.value, 0)
-    if isinstance(x, Tensor):
-        return bool(x)
-    refuse_text(x, "the truth value")
-    result = special(lw, x, "__bool__", "__len__")
-    if result is not NotImplemented:
-        return truth(lw, result)
-    if type(x) is LocalObject:
-        return True
-    if getattr(type(x), "__graph_state__", None) is not None:
-        watched = tells_of_changes(lw, x, "__bool__")
-        return lw.outside.property(x, "truth", f"the truth of a {type(x).__name__}", lambda: bool(x), watched=watched)
-    return bool(x)
-
-
-def negate(x: Any) -> Any:
-    """``not`` of a truth value."""
-    if isinstance(x, Value):
-        return Weak(F.logical_not(x), bool)
-    return Weak(F.logical_not(x.value), bool) if type(x) is Weak else not x
-
-
-def _value(x: Any) -> Any:
-    return x.value if type(x) is Weak else x
-
-
-def both(lw: Lowering, a: Any, b: Any) -> Any:
-    """``a and b`` of truth values that are both evaluated."""
-    a, b = _value(a), _value(b)
-    if isinstance(a, Value) and isinstance(b, Value):
-        return Weak(F.logical_and(a, b), bool)
-    dynamic, static = (a, b) if isinstance(a, Value) else (b, a)
-    if isinstance(dynamic, Value):
-        return Weak(dynamic, bool) if static else False
-    return a and b
-
-
-def either(lw: Lowering, a: Any, b: Any) -> Any:
-    """``a or b`` of truth values that are both evaluated."""
-    a, b = _value(a), _value(b)
-    if isinstance(a, Value) and isinstance(b, Value):
-        return Weak(F.logical_or(a, b), bool)
-    dynamic, static = (a, b) if isinstance(a, Value) else (b, a)
-    if isinstance(dynamic, Value):
-        return True if static else Weak(dynamic, bool)
-    return a or b

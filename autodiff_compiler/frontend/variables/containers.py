@@ -9,17 +9,17 @@ from typing import Any
 import numpy as np
 
 from ...errors import SideEffectError, StaticValueError, UnsupportedCallError, UnsupportedSyntaxError
-from ..effects.attributes import check_elements
-from ..effects.inputs import ARRAY
-from ..interpreter.control import iterate_live, iterate_static
-from ..interpreter.interpreter import Lowering
-from . import operators
+from ..guards import objects
+from . import operators, requirements
 from .arithmetic import SLOT, SYMBOL
-from .calls import INTRINSICS, call
+from .elements import iterate_live, iterate_static
 from .foreign import is_pure
+from .interpreter import ValueContext
 from .naming import name_of
-from .operators import BoundContainer, check_local, check_seen, require_static
-from .values import ArrayVar, DictView, LocalDict, LocalList, LocalSet, is_static
+from .operators import BoundContainer
+from .requirements import check_local, check_seen, require_static
+from .rules import INTRINSICS
+from .values import ARRAY, ArrayVar, DictView, LocalDict, LocalList, LocalSet, is_static
 
 __all__ = ["call_method", "in_place", "without_order"]
 
@@ -40,24 +40,24 @@ _BY_OPERATOR = {"__iadd__": "Add", "__imul__": "Mult", "__ior__": "BitOr", "__ia
 _COMPARING = {"index", "count", "remove", "sort"}
 
 
-def call_method(lw: Lowering, method: BoundContainer, args: list[Any], kwargs: dict[str, Any]) -> Any:
+def call_method(lw: ValueContext, method: BoundContainer, args: list[Any], kwargs: dict[str, Any]) -> Any:
     """A method of a container; what compiled code made, or stands for one from outside, may change."""
     result = _call_method(lw, method, args, kwargs)
-    check_elements(lw, method.owner)
+    lw.effects.attributes.check_elements(method.owner)
     return result
 
 
-def _call_method(lw: Lowering, method: BoundContainer, args: list[Any], kwargs: dict[str, Any]) -> Any:
+def _call_method(lw: ValueContext, method: BoundContainer, args: list[Any], kwargs: dict[str, Any]) -> Any:
     owner, name = method.owner, method.name
     kind = next(k for k in (list, dict, set, frozenset, tuple) if isinstance(owner, k)).__name__
     if name in _MUTATING.get(kind, ()):
         check_local(lw, owner)
-        lw.change(owner)
+        lw.effects.change(owner)
     elif name in _DUNDER_MUTATING and kind in _MUTATING:
         return _by_operator(lw, owner, name, args)
     written = getattr(type(owner), name, None)
-    if isinstance(written, types.FunctionType) and not operators.is_ours(written) and not is_pure(written):
-        return call(lw, written, [owner, *args], kwargs)
+    if isinstance(written, types.FunctionType) and not objects.is_ours(written) and not is_pure(written):
+        return lw.call(written, [owner, *args], kwargs)
     if isinstance(owner, set | frozenset):
         return _of_set(lw, owner, name, args)
     if isinstance(owner, list | tuple):
@@ -78,7 +78,7 @@ def _call_method(lw: Lowering, method: BoundContainer, args: list[Any], kwargs: 
     return result
 
 
-def _by_operator(lw: Lowering, owner: Any, name: str, args: list[Any]) -> Any:
+def _by_operator(lw: ValueContext, owner: Any, name: str, args: list[Any]) -> Any:
     """A method that Python calls for an operator: what the operator does."""
     check_local(lw, owner)
     if name == "__setitem__":
@@ -88,11 +88,11 @@ def _by_operator(lw: Lowering, owner: Any, name: str, args: list[Any]) -> Any:
     raise UnsupportedCallError(f"'{name}' of a container cannot be called in compiled code", hint="write the operator")
 
 
-def _pairs(lw: Lowering, x: Any) -> Any:
+def _pairs(lw: ValueContext, x: Any) -> Any:
     return x if isinstance(x, dict) else [tuple(iterate_static(lw, pair)) for pair in iterate_static(lw, x)]
 
 
-def _of_sequence(lw: Lowering, owner: Any, name: str, args: list[Any], kwargs: dict[str, Any]) -> Any:
+def _of_sequence(lw: ValueContext, owner: Any, name: str, args: list[Any], kwargs: dict[str, Any]) -> Any:
     if name in _COMPARING and not is_static(owner) and not (name == "sort" and "key" in kwargs):
         raise StaticValueError(f"'{name}' compares elements that are known only at run time")
     if name in _COMPARING:
@@ -109,7 +109,7 @@ def _of_sequence(lw: Lowering, owner: Any, name: str, args: list[Any], kwargs: d
     return LocalList(result) if name == "copy" else result
 
 
-def _extend(lw: Lowering, owner: Any, items: Any) -> None:
+def _extend(lw: ValueContext, owner: Any, items: Any) -> None:
     if not hasattr(type(items), "advance"):
         owner += list(iterate_static(lw, items))
         return
@@ -122,7 +122,7 @@ def without_order() -> UnsupportedSyntaxError:
     return UnsupportedSyntaxError("a set has no fixed order to pop in", code="AC1105", hint="use a list")
 
 
-def _of_set(lw: Lowering, owner: Any, name: str, args: list[Any]) -> Any:
+def _of_set(lw: ValueContext, owner: Any, name: str, args: list[Any]) -> Any:
     if name == "pop":
         raise without_order()
     whole = name not in _OF_SETS
@@ -139,7 +139,7 @@ _OF_SETS = {
 
 
 # ---------------------------------------------------------------------------------------------------- op=
-def in_place(lw: Lowering, op: str, old: Any, value: Any) -> Any:
+def in_place(lw: ValueContext, op: str, old: Any, value: Any) -> Any:
     """What ``old op= value`` gives the target: the same list, dict or set, changed, or a new value."""
     if type(old) is ArrayVar and old.kind is np.ndarray:
         raise UnsupportedCallError(
@@ -157,24 +157,24 @@ def in_place(lw: Lowering, op: str, old: Any, value: Any) -> Any:
     if (kind, op) in _CHANGES:
         check_local(lw, old)
         if kind is list and op == "Add":
-            lw.change(old)
+            lw.effects.change(old)
             _extend(lw, old, value)
-            check_elements(lw, old)
+            lw.effects.attributes.check_elements(old)
             return old
         given = _CHANGES[kind, op](lw, old, value)
         if given is not NotImplemented:
-            lw.change(old)
+            lw.effects.change(old)
             old.clear()
             getattr(old, "extend" if kind is list else "update")(given)
-            check_elements(lw, old)
+            lw.effects.attributes.check_elements(old)
             return old
     name = f"__i{SLOT[op]}__"
-    method = operators.python_method(lw, old, name)
+    method = requirements.python_method(lw, old, name)
     if method is not None:
         result = lw.call_python(method, [old, value], {})
         if result is not NotImplemented:
             return result
-    elif hasattr(type(old), name) and kind is None and not operators.is_ours(type(old)):
+    elif hasattr(type(old), name) and kind is None and not objects.is_ours(type(old)):
         raise SideEffectError(
             f"'{op}=' would change a {type(old).__name__} that came from outside",
             code="AC1602",
@@ -184,7 +184,7 @@ def in_place(lw: Lowering, op: str, old: Any, value: Any) -> Any:
 
 
 def _set_operation(name: str) -> Any:
-    def result(lw: Lowering, old: Any, value: Any) -> Any:
+    def result(lw: ValueContext, old: Any, value: Any) -> Any:
         return getattr(set(old), name)(value) if isinstance(value, set | frozenset) else NotImplemented
 
     return result
@@ -193,7 +193,7 @@ def _set_operation(name: str) -> Any:
 #: What a container of the kind holds after ``op=``.
 _CHANGES: dict[Any, Any] = {
     (list, "Add"): _extend,
-    (list, "Mult"): lambda lw, old, value: list(old) * operators.as_index(lw, value),
+    (list, "Mult"): lambda lw, old, value: list(old) * requirements.as_index(lw, value),
     (dict, "BitOr"): lambda lw, old, value: {**old, **dict(_pairs(lw, value))},
     (set, "BitOr"): _set_operation("union"),
     (set, "BitAnd"): _set_operation("intersection"),

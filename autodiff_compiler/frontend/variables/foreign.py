@@ -13,28 +13,32 @@ import inspect
 import operator
 import sys
 import types
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from ...errors import SideEffectError, StaticValueError, UnsupportedCallError
 from ...ir.build import current
+from ...runtime.host import name_of
 from ...runtime.tensor import Tensor
-from ..guards.outside import class_attribute, type_of
-from ..interpreter.control import iterate_live
-from ..interpreter.interpreter import Lowering
-from ..syntax.scope import Closure
-from .calls import call, intrinsic_of
+from ..guards.objects import class_attribute, is_ours, peek, type_of
+from . import text
+from .elements import iterate_live
+from .frames import Closure
+from .interpreter import ValueContext
 from .iterators import wrapped
-from .lookup import peek
 from .numpy_calls import numpy_call
-from .operators import BoundContainer, check_key, check_local, check_seen, is_ours
+from .operators import BoundContainer
 from .purity import compiled, run_now
-from .values import LocalDict, LocalList, TensorVar, describe, flatten, is_static, map_leaves
+from .requirements import check_key, check_local, check_seen
+from .rules import intrinsic_of
+from .values import LocalDict, LocalList, TensorVar, describe, flatten, is_static, map_leaves, plain_copy
 
 __all__ = [
     "CONTAINER_WRITING",
     "IMPURE",
+    "at_compile_time",
     "foreign_call",
     "is_foreign",
     "is_pure",
@@ -135,20 +139,18 @@ def runs_natively(fn: Any, args: list[Any], kwargs: dict[str, Any]) -> bool:
     return root in _PURE and is_static((args, tuple(kwargs.values())))
 
 
-def foreign_call(lw: Lowering, fn: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
+def foreign_call(lw: ValueContext, fn: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
     """The call of something that is not compiled from source: evaluated now if it is pure and its arguments static."""
     name, module, owner = _known_as(fn)
     root = module.partition(".")[0]
     if isinstance(fn, types.MethodDescriptorType | types.WrapperDescriptorType) and args:  # `list.append`
         if isinstance(args[0], list | dict | set) and isinstance(args[0], fn.__objclass__):
-            return call(lw, BoundContainer(args[0], fn.__name__), args[1:], kwargs)
+            return lw.call(BoundContainer(args[0], fn.__name__), args[1:], kwargs)
         owner = args[0] if isinstance(args[0], _CONTAINERS) else owner
     if type(fn) is _MEMOISED and is_static((args, tuple(kwargs.values()))):
         return _remembered(lw, fn, args, kwargs)
     _refuse_impure(fn, name, module, owner, kwargs)
     if isinstance(owner, str) and name.startswith("str."):
-        from . import text
-
         made = text.method(lw, owner, name.removeprefix("str."), args, kwargs)
         if made is not None:
             return made
@@ -161,7 +163,7 @@ def foreign_call(lw: Lowering, fn: Any, args: list[Any], kwargs: dict[str, Any])
         check_seen((given, owner) if isinstance(owner, slice) else given, f"{name}()")
     if name in _CHANGING or fn is operator.delitem:
         check_local(lw, args[0])
-        lw.change(args[0])
+        lw.effects.change(args[0])
     if root in _CALLING and getattr(fn, "__name__", "") not in _KEEPING:
         args = [_calling(lw, a) for a in args]
         kwargs = {k: _calling(lw, v) for k, v in kwargs.items()}
@@ -199,13 +201,13 @@ def _has_no_source(fn: Any) -> bool:
     return not isinstance(class_attribute(type(fn), "__call__"), types.FunctionType)
 
 
-def _remembered(lw: Lowering, fn: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
+def _remembered(lw: ValueContext, fn: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
     """The call of a function that remembers its results: its own memory answers, now and at each call.
 
     It must be one that could have been compiled, and of which nobody notices when it runs.
     """
     check_key((args, tuple(kwargs.values())))
-    part = compiled(lw, lambda: call(lw, fn.__wrapped__, list(args), kwargs))
+    part = compiled(lw, lambda: lw.call(fn.__wrapped__, list(args), kwargs))
     if part.changes or part.reads:
         raise UnsupportedCallError(
             f"{fn.__name__} remembers its results, but "
@@ -268,7 +270,7 @@ def _impure(name: str, random: bool) -> SideEffectError:
     return SideEffectError(f"{name} would be called once, while compiling,{result}", code="AC1604", hint=hint)
 
 
-def _dynamic_call(lw: Lowering, fn: Any, name: str, root: str, args: list[Any], kwargs: dict[str, Any]) -> Any:
+def _dynamic_call(lw: ValueContext, fn: Any, name: str, root: str, args: list[Any], kwargs: dict[str, Any]) -> Any:
     """A call with values known only at run time."""
     if root in _NATIVE_ONLY:
         return numpy_call(lw, fn, args, kwargs)
@@ -286,14 +288,14 @@ def _dynamic_call(lw: Lowering, fn: Any, name: str, root: str, args: list[Any], 
     ).about(dynamic)
 
 
-def _calling(lw: Lowering, x: Any) -> Any:
+def _calling(lw: ValueContext, x: Any) -> Any:
     """An argument with the user's functions in it compiled; the very object if there are none."""
     if all(_compiled(lw, leaf) is leaf for leaf in flatten(x)):
         return x
     return map_leaves(lambda leaf: _compiled(lw, leaf), x)
 
 
-def _compiled(lw: Lowering, x: Any) -> Any:
+def _compiled(lw: ValueContext, x: Any) -> Any:
     """A function of the user's as one that native code may call: it is compiled there, and its result is static."""
     users = isinstance(x, types.FunctionType | types.MethodType) and not is_ours(x) and not is_foreign(x)
     users = users or isinstance(x, functools.partial)
@@ -303,7 +305,7 @@ def _compiled(lw: Lowering, x: Any) -> Any:
         return x
 
     def run(*args: Any, **kwargs: Any) -> Any:
-        found = call(lw, x, list(args), kwargs)
+        found = lw.call(x, list(args), kwargs)
         if not is_static(found):
             raise StaticValueError(
                 f"{getattr(x, '__name__', 'a function')} is called while compiling, so its result must be known then; "
@@ -326,3 +328,17 @@ def localized(x: Any) -> Any:
     if type(x) is tuple:
         return tuple(map(localized, x))
     return wrapped(x)
+
+
+def at_compile_time(lw: ValueContext, fn: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+    """A call of a `constexpr` function: it runs now."""
+    given = (tuple(args), tuple(kwargs.values()))
+    if not is_static(given):
+        dynamic = next(x for x in flatten(given) if not is_static(x))
+        raise StaticValueError(
+            f"an argument of {name_of(fn)}(), which runs while compiling, is a {describe(dynamic)}",
+            hint="give it numbers, shapes and texts; ms.py_call runs a function at run time",
+        ).about(dynamic)
+    check_seen(given, f"{name_of(fn)}()")
+    plain, named = [plain_copy(a) for a in args], {k: plain_copy(v) for k, v in kwargs.items()}
+    return localized(run_now(lambda: fn(*plain, **named)))

@@ -18,9 +18,11 @@ from ...ir.core import Value
 from ...ir.primitive import METHODS, F
 from ...ir.types import tensor
 from ...runtime.tensor import NO_ELEMENTS
-from ..interpreter.control import iterate_live, iterate_static, iterator_of, live_item
-from ..interpreter.interpreter import Lowering
-from ..interpreter.joins import Slot, fill, kind_of_number, lifted_number, same_static
+from ..guards.objects import same_static
+from .arithmetic import kind_of_number, lifted_number
+from .elements import iterate_live, iterate_static, iterator_of, live_item
+from .interpreter import ValueContext
+from .templates import Slot, fill
 from .values import (
     EITHER,
     PARAMETERS,
@@ -67,7 +69,7 @@ class Iteration:
     force_keep = False
     force_unroll = False
 
-    def static_items(self, lw: Lowering) -> Iterable[Any]:
+    def static_items(self, lw: ValueContext) -> Iterable[Any]:
         """All elements, for a loop that is unrolled."""
         raise LoopError("the number of trips is known only at run time", code="AC1501").about(self.length)
 
@@ -75,26 +77,26 @@ class Iteration:
         """The containers it goes over that compiled code may change."""
         return []
 
-    def enter(self, lw: Lowering) -> None:
+    def enter(self, lw: ValueContext) -> None:
         """Emits, before a kept loop, what its trips read; StaticValueError if elements cannot be picked at run time."""
 
     def sequences(self) -> list[Value]:
         """Sequences that a kept loop, once entered, reads one element of per trip."""
         return []
 
-    def element(self, lw: Lowering, index: Value, parts: list[Value]) -> Any:
+    def element(self, lw: ValueContext, index: Value, parts: list[Value]) -> Any:
         """The element of trip `index` in a kept loop, given that trip's parts of `sequences`."""
         raise NotImplementedError
 
-    def item_at(self, lw: Lowering, index: Value) -> Any:
+    def item_at(self, lw: ValueContext, index: Value) -> Any:
         """The element of trip `index` in a loop that may end early."""
         raise NotImplementedError
 
-    def item(self, lw: Lowering, i: int) -> Any:
+    def item(self, lw: ValueContext, i: int) -> Any:
         """Element number i of static elements, or END; a container may have changed since the one before."""
         raise self._of_unknown_length()
 
-    def following(self, lw: Lowering, i: int) -> tuple[Any, int]:
+    def following(self, lw: ValueContext, i: int) -> tuple[Any, int]:
         """The first element from number i on, or END, and the number to go on with."""
         return self.item(lw, i), i + 1
 
@@ -102,7 +104,7 @@ class Iteration:
         """The iterators that it takes its elements from."""
         return ()
 
-    def most(self, lw: Lowering) -> int | None:
+    def most(self, lw: ValueContext) -> int | None:
         """How many elements it may give before compiling is given up; None if what it is made of has such a limit."""
         n = self.length
         return lw.options.unroll_max + (n if isinstance(n, int) and n < ENDLESS else 0)
@@ -111,14 +113,14 @@ class Iteration:
         """Whether the user's code runs when an element is asked for."""
         return any(p.runs_code() for p in self.parts_inside())
 
-    def begin(self, lw: Lowering) -> Iteration:
+    def begin(self, lw: ValueContext) -> Iteration:
         """What a `for` goes over; `end` is called after a loop that was kept or may have ended early."""
         return self
 
-    def end(self, lw: Lowering, certain: bool) -> None:
+    def end(self, lw: ValueContext, certain: bool) -> None:
         """A loop has taken all elements; if not `certain`, how many is known only at run time."""
 
-    def iterate(self, lw: Lowering) -> list[Any]:
+    def iterate(self, lw: ValueContext) -> list[Any]:
         """The elements, where a static container is needed."""
         if not isinstance(self.length, int):
             raise self._of_unknown_length()
@@ -133,7 +135,7 @@ class Iteration:
         return error.about(self.length)
 
 
-def iteration_of(lw: Lowering, x: Any) -> Iteration:
+def iteration_of(lw: ValueContext, x: Any) -> Iteration:
     """The iteration over an abstract value."""
     x = iterator_of(lw, x)
     if isinstance(x, Iteration):
@@ -154,10 +156,10 @@ class _Static(Iteration):
         self.length = len(self.items)
         self.of, self.source = of, source
 
-    def static_items(self, lw: Lowering) -> Iterable[Any]:
+    def static_items(self, lw: ValueContext) -> Iterable[Any]:
         return self.items if self.source is None else iterate_live(lw, self.of)
 
-    def item(self, lw: Lowering, i: int) -> Any:
+    def item(self, lw: ValueContext, i: int) -> Any:
         if isinstance(self.of, LocalList):
             return self.of[i] if i < len(usable(self.of)) else END
         if self.source is None:
@@ -172,10 +174,10 @@ class _Static(Iteration):
         inside = [x for item in self.items for x in parts(item) if isinstance(x, mutable)]
         return inside if self.source is None else [self.source, *inside]
 
-    def element(self, lw: Lowering, index: Value, parts: list[Value]) -> Any:
+    def element(self, lw: ValueContext, index: Value, parts: list[Value]) -> Any:
         return fill(self._template, parts)
 
-    def enter(self, lw: Lowering) -> None:
+    def enter(self, lw: ValueContext) -> None:
         self._stacks: list[Value] = []
         if self.source is not None:
             now = [live_item(self.of, i) for i in range(len(usable(self.source)))]
@@ -187,10 +189,10 @@ class _Static(Iteration):
     def sequences(self) -> list[Value]:
         return [F.to_seq(stack) for stack in self._stacks]
 
-    def item_at(self, lw: Lowering, index: Value) -> Any:
+    def item_at(self, lw: ValueContext, index: Value) -> Any:
         return fill(self._template, [_row(stack, index) for stack in self._stacks])
 
-    def _column(self, lw: Lowering, xs: list[Any]) -> Any:
+    def _column(self, lw: ValueContext, xs: list[Any]) -> Any:
         """The template of one place in the elements, of which `xs` are the values there: one stack per leaf."""
         first = xs[0]
         parts = elements(first)
@@ -260,18 +262,18 @@ class RangeOf(Iteration):
         count = span if size == 1 else F.floordiv(F.add(span, size - 1), size)
         return F.maximum(count, 0)
 
-    def static_items(self, lw: Lowering) -> Iterable[Any]:
+    def static_items(self, lw: ValueContext) -> Iterable[Any]:
         return range(self.start, self.stop, self.step)
 
-    def item(self, lw: Lowering, i: int) -> Any:
+    def item(self, lw: ValueContext, i: int) -> Any:
         if not isinstance(self.length, int):
             return super().item(lw, i)
         return self.start + i * self.step if i < self.length else END
 
-    def element(self, lw: Lowering, index: Value, parts: list[Value]) -> Any:
+    def element(self, lw: ValueContext, index: Value, parts: list[Value]) -> Any:
         return self.item_at(lw, index)
 
-    def item_at(self, lw: Lowering, index: Value) -> Any:
+    def item_at(self, lw: ValueContext, index: Value) -> Any:
         value = index if self.step == 1 else F.mul(index, self.step)
         if not (isinstance(self.start, int) and self.start == 0):
             value = F.add(value, lifted_number(self.start, int, current()))
@@ -281,33 +283,33 @@ class RangeOf(Iteration):
 class _Slices(Iteration):
     """A Tensor along its first dimension."""
 
-    def __init__(self, lw: Lowering, x: Any) -> None:
+    def __init__(self, lw: ValueContext, x: Any) -> None:
         shape = x.type.shape
         if not shape:
             raise TypeError(NO_ELEMENTS)
         self.of = x
         self.length = shape[0]
 
-    def static_items(self, lw: Lowering) -> Iterable[Any]:
+    def static_items(self, lw: ValueContext) -> Iterable[Any]:
         return iterate_live(lw, self.of)
 
-    def item(self, lw: Lowering, i: int) -> Any:
+    def item(self, lw: ValueContext, i: int) -> Any:
         return lw.native(METHODS["__getitem__"], [self.of, i]) if i < self.length else END
 
     def sources(self) -> list[Any]:
         return [self.of] if type(self.of) is TensorVar else []
 
-    def enter(self, lw: Lowering) -> None:
+    def enter(self, lw: ValueContext) -> None:
         self._rows = lw.unwrap(self.of)
         self._snapshot = snapshot_of(self.of)
 
     def sequences(self) -> list[Value]:
         return [F.to_seq(self._rows)]
 
-    def element(self, lw: Lowering, index: Value, parts: list[Value]) -> Any:
+    def element(self, lw: ValueContext, index: Value, parts: list[Value]) -> Any:
         return TensorVar(parts[0], snapshot=self._snapshot)
 
-    def item_at(self, lw: Lowering, index: Value) -> Any:
+    def item_at(self, lw: ValueContext, index: Value) -> Any:
         return TensorVar(_row(self._rows, index), snapshot=self._snapshot)
 
 
@@ -331,10 +333,10 @@ class Zip(Iteration):
                 count = value if count is None else F.minimum(count, value)
             self.length = count
 
-    def static_items(self, lw: Lowering) -> Iterable[Any]:
+    def static_items(self, lw: ValueContext) -> Iterable[Any]:
         return zip(*(p.static_items(lw) for p in self.parts), strict=False)
 
-    def item(self, lw: Lowering, i: int) -> Any:
+    def item(self, lw: ValueContext, i: int) -> Any:
         row: list[Any] = []
         for k, part in enumerate(self.parts):
             item = part.following(lw, i)[0]
@@ -345,7 +347,7 @@ class Zip(Iteration):
             row.append(item)
         return tuple(row) if row else END
 
-    def _check_ends(self, lw: Lowering, i: int, k: int) -> None:
+    def _check_ends(self, lw: ValueContext, i: int, k: int) -> None:
         """`strict`: part k is the first that has ended."""
         if k == 0:
             k = next((j for j, p in enumerate(self.parts) if j and p.following(lw, i)[0] is not END), 0)
@@ -359,13 +361,13 @@ class Zip(Iteration):
     def parts_inside(self) -> Iterable[Iteration]:
         return self.parts
 
-    def most(self, lw: Lowering) -> int | None:
+    def most(self, lw: ValueContext) -> int | None:
         return min((m for p in self.parts if (m := p.most(lw)) is not None), default=None)
 
     def sources(self) -> list[Any]:
         return [s for p in self.parts for s in p.sources()]
 
-    def enter(self, lw: Lowering) -> None:
+    def enter(self, lw: ValueContext) -> None:
         for p in self.parts:
             p.enter(lw)
 
@@ -376,14 +378,14 @@ class Zip(Iteration):
         self._counts = [len(s) for s in own]
         return [s for sequences in own for s in sequences]
 
-    def element(self, lw: Lowering, index: Value, parts: list[Value]) -> Any:
+    def element(self, lw: ValueContext, index: Value, parts: list[Value]) -> Any:
         if not parts:
             return self.item_at(lw, index)
         rest = iter(parts)
         pairs = zip(self.parts, self._counts, strict=True)
         return tuple([p.element(lw, index, list(islice(rest, k))) for p, k in pairs])
 
-    def item_at(self, lw: Lowering, index: Value) -> Any:
+    def item_at(self, lw: ValueContext, index: Value) -> Any:
         return tuple(p.item_at(lw, index) for p in self.parts)
 
 
@@ -397,15 +399,15 @@ class Enumerate(Zip):
         counter = RangeOf(start, start + n) if isinstance(n, int) and isinstance(start, int) else _Counter(start, n)
         super().__init__([counter, inner])
 
-    def most(self, lw: Lowering) -> int | None:
+    def most(self, lw: ValueContext) -> int | None:
         return self._inner.most(lw)
 
-    def static_items(self, lw: Lowering) -> Iterable[Any]:
+    def static_items(self, lw: ValueContext) -> Iterable[Any]:
         if not isinstance(self._start, int):
             return super().static_items(lw)
         return zip(count(self._start), self._inner.static_items(lw), strict=False)
 
-    def item(self, lw: Lowering, i: int) -> Any:
+    def item(self, lw: ValueContext, i: int) -> Any:
         item = self._inner.following(lw, i)[0]
         if item is END:
             return END
@@ -419,10 +421,10 @@ class _Counter(Iteration):
     def __init__(self, start: Any, length: Any) -> None:
         self.start, self.length = start, length
 
-    def item_at(self, lw: Lowering, index: Value) -> Any:
+    def item_at(self, lw: ValueContext, index: Value) -> Any:
         return Weak(F.add(index, lifted_number(self.start, int, current())), int)
 
-    def element(self, lw: Lowering, index: Value, parts: list[Value]) -> Any:
+    def element(self, lw: ValueContext, index: Value, parts: list[Value]) -> Any:
         return self.item_at(lw, index)
 
 
@@ -434,25 +436,25 @@ class Reversed(Iteration):
         self.inner = inner
         self.length = inner.length
 
-    def static_items(self, lw: Lowering) -> Iterable[Any]:
+    def static_items(self, lw: ValueContext) -> Iterable[Any]:
         items = getattr(self.inner, "of", None)
         if not isinstance(items, LocalList):
             return list(self.inner.static_items(lw))[::-1]
         return (usable(items)[i] for i in range(len(items) - 1, -1, -1) if i < len(items))
 
-    def item(self, lw: Lowering, i: int) -> Any:
+    def item(self, lw: ValueContext, i: int) -> Any:
         return self.inner.item(lw, self.length - 1 - i) if i < self.length else END
 
     def sources(self) -> list[Any]:
         return self.inner.sources()
 
-    def enter(self, lw: Lowering) -> None:
+    def enter(self, lw: ValueContext) -> None:
         self.inner.enter(lw)
 
-    def element(self, lw: Lowering, index: Value, parts: list[Value]) -> Any:
+    def element(self, lw: ValueContext, index: Value, parts: list[Value]) -> Any:
         return self.item_at(lw, index)
 
-    def item_at(self, lw: Lowering, index: Value) -> Any:
+    def item_at(self, lw: ValueContext, index: Value) -> Any:
         n = self.length if isinstance(self.length, Value) else current().const(self.length, _COUNT)
         return self.inner.item_at(lw, F.sub(F.sub(n, 1), index))
 
@@ -462,7 +464,7 @@ class Through(Iteration):
 
     source: Iteration
 
-    def most(self, lw: Lowering) -> int | None:
+    def most(self, lw: ValueContext) -> int | None:
         return self.source.most(lw)
 
     def runs_code(self) -> bool:
@@ -471,10 +473,10 @@ class Through(Iteration):
     def sequences(self) -> list[Value]:
         return self.source.sequences()
 
-    def element(self, lw: Lowering, index: Value, parts: list[Value]) -> Any:
+    def element(self, lw: ValueContext, index: Value, parts: list[Value]) -> Any:
         return self.source.element(lw, index, parts)
 
-    def item_at(self, lw: Lowering, index: Value) -> Any:
+    def item_at(self, lw: ValueContext, index: Value) -> Any:
         return self.source.item_at(lw, index)
 
 
@@ -485,17 +487,17 @@ class Forced(Through):
         self.source, self.force_keep, self.force_unroll = inner, keep, not keep
         self.length = inner.length
 
-    def static_items(self, lw: Lowering) -> Iterable[Any]:
+    def static_items(self, lw: ValueContext) -> Iterable[Any]:
         return self.source.static_items(lw)
 
     def sources(self) -> list[Any]:
         return self.source.sources()
 
-    def enter(self, lw: Lowering) -> None:
+    def enter(self, lw: ValueContext) -> None:
         self.source.enter(lw)
 
-    def begin(self, lw: Lowering) -> Iteration:
+    def begin(self, lw: ValueContext) -> Iteration:
         return Forced(self.source.begin(lw), keep=self.force_keep)
 
-    def end(self, lw: Lowering, certain: bool) -> None:
+    def end(self, lw: ValueContext, certain: bool) -> None:
         self.source.end(lw, certain)

@@ -14,13 +14,14 @@ from typing import Any
 from ...errors import LoopError, StaticValueError, UnsupportedSyntaxError, shown_as
 from ...ir.core import Value
 from ...source import Loc
-from ..interpreter.control import used_up
-from ..interpreter.interpreter import Lowering
-from ..syntax.scope import turn_of_call
-from .calls import intrinsic, to_number
-from .comparison import truth
+from .arithmetic import to_number
+from .elements import used_up
+from .frames import turn_of_call
+from .interpreter import ValueContext
 from .iteration import END, ENDLESS, Enumerate, Iteration, Reversed, Through, Zip, iteration_of
-from .operators import as_index, require_static, special
+from .requirements import as_index, require_static, special
+from .rules import intrinsic
+from .truth_values import truth
 from .values import Cursor, describe
 
 __all__ = ["ENDLESS", "Iterated", "live", "with_sentinel", "wrapped"]
@@ -42,25 +43,25 @@ class Iterated(Through):
         n = self.source.length
         return max(n - self.cursor.taken, 0) if isinstance(n, int) else n
 
-    def _check(self, lw: Lowering) -> None:
+    def _check(self, lw: ValueContext) -> None:
         """How many elements were taken must be known."""
         if self.cursor.broken is not None:
             raise self.cursor.broken.again(lw.here, "used here")
 
-    def advance(self, lw: Lowering) -> Any:
+    def advance(self, lw: ValueContext) -> Any:
         """The next element, or END."""
         self._check(lw)
         if self.cursor.taken == ENDLESS:
             return END
-        lw.touch(self.cursor)
+        lw.effects.touch(self.cursor)
         found, taken = self.source.following(lw, self.cursor.taken)
         self.cursor.taken = ENDLESS if found is END else taken
         return found
 
-    def following(self, lw: Lowering, i: int) -> tuple[Any, int]:
+    def following(self, lw: ValueContext, i: int) -> tuple[Any, int]:
         return self.advance(lw), i + 1
 
-    def static_items(self, lw: Lowering) -> Iterator[Any]:
+    def static_items(self, lw: ValueContext) -> Iterator[Any]:
         trips, most = 0, self.most(lw)
         while True:
             try:
@@ -74,7 +75,7 @@ class Iterated(Through):
                 raise LoopError(f"a {self.name} object gives more than {most} elements")
             yield item
 
-    def begin(self, lw: Lowering) -> Iteration:
+    def begin(self, lw: ValueContext) -> Iteration:
         self._check(lw)
         return _Loop(self)
 
@@ -82,14 +83,14 @@ class Iterated(Through):
     def sources(self) -> list[Any]:
         return [self.cursor, *self.source.sources()]
 
-    def enter(self, lw: Lowering) -> None:
+    def enter(self, lw: ValueContext) -> None:
         if self.cursor.taken or self.cursor.broken is not None:
             raise StaticValueError(f"it goes over a {self.name} object from which elements were taken")
         self.source.enter(lw)
 
-    def end(self, lw: Lowering, certain: bool) -> None:
+    def end(self, lw: ValueContext, certain: bool) -> None:
         self.source.end(lw, certain)
-        lw.touch(self.cursor)
+        lw.effects.touch(self.cursor)
         if certain:
             self.cursor.taken = ENDLESS
         else:
@@ -108,18 +109,18 @@ class _Loop(Through):
         self.length = iterator.length
         self.force_unroll = bool(iterator.cursor.taken) or self.source.force_unroll
 
-    def static_items(self, lw: Lowering) -> Iterable[Any]:
+    def static_items(self, lw: ValueContext) -> Iterable[Any]:
         return self.iterator.static_items(lw)
 
     def sources(self) -> list[Any]:
         return self.iterator.sources()
 
-    def enter(self, lw: Lowering) -> None:
+    def enter(self, lw: ValueContext) -> None:
         if self.force_unroll:
             raise StaticValueError(f"it goes over a {self.iterator.name} object that must be asked for every element")
         self.source.enter(lw)
 
-    def end(self, lw: Lowering, certain: bool) -> None:
+    def end(self, lw: ValueContext, certain: bool) -> None:
         self.iterator.end(lw, certain)
 
 
@@ -132,15 +133,15 @@ class _Map(Iteration):
         self.length = rows.length
         self.force_unroll = rows.force_unroll
 
-    def _of(self, lw: Lowering, row: Any) -> Any:
+    def _of(self, lw: ValueContext, row: Any) -> Any:
         return END if row is END else lw.call(self.fn, list(row), {})
 
-    def following(self, lw: Lowering, i: int) -> tuple[Any, int]:
+    def following(self, lw: ValueContext, i: int) -> tuple[Any, int]:
         row = self.rows.item(lw, i)
         with turn_of_call(lw, self.place, i):
             return self._of(lw, row), i + 1
 
-    def most(self, lw: Lowering) -> int | None:
+    def most(self, lw: ValueContext) -> int | None:
         return self.rows.most(lw)
 
     def runs_code(self) -> bool:
@@ -152,16 +153,16 @@ class _Map(Iteration):
     def parts_inside(self) -> Iterable[Iteration]:
         return self.rows.parts_inside()
 
-    def enter(self, lw: Lowering) -> None:
+    def enter(self, lw: ValueContext) -> None:
         self.rows.enter(lw)
 
     def sequences(self) -> list[Value]:
         return self.rows.sequences()
 
-    def element(self, lw: Lowering, index: Value, parts: list[Value]) -> Any:
+    def element(self, lw: ValueContext, index: Value, parts: list[Value]) -> Any:
         return self._of(lw, self.rows.element(lw, index, parts))
 
-    def item_at(self, lw: Lowering, index: Value) -> Any:
+    def item_at(self, lw: ValueContext, index: Value) -> Any:
         return self._of(lw, self.rows.item_at(lw, index))
 
 
@@ -174,7 +175,7 @@ class _Filter(Iteration):
         self.fn, self.inner = fn, inner
         self.length = inner.length
 
-    def following(self, lw: Lowering, i: int) -> tuple[Any, int]:
+    def following(self, lw: ValueContext, i: int) -> tuple[Any, int]:
         while True:
             item, i = self.inner.following(lw, i)
             if item is END:
@@ -192,7 +193,7 @@ class _Filter(Iteration):
     def parts_inside(self) -> Iterable[Iteration]:
         return [self.inner]
 
-    def most(self, lw: Lowering) -> int | None:
+    def most(self, lw: ValueContext) -> int | None:
         return self.inner.most(lw)
 
     def runs_code(self) -> bool:
@@ -212,7 +213,7 @@ class _Native(Iteration):
         self._seen = list(itertools.islice(iterator, _AT_ONCE))
         self.length = len(self._seen) if len(self._seen) < _AT_ONCE else ENDLESS
 
-    def item(self, lw: Lowering, i: int) -> Any:
+    def item(self, lw: ValueContext, i: int) -> Any:
         while len(self._seen) <= i:
             found = next(self._iterator, END)
             if found is END:
@@ -233,7 +234,7 @@ class _Live(Iteration):
     def runs_code(self) -> bool:
         return True
 
-    def item(self, lw: Lowering, i: int) -> Any:
+    def item(self, lw: ValueContext, i: int) -> Any:
         if i != self._given:
             raise StaticValueError(
                 "an iterator of the standard library over one of compiled code gives each element on one path only",
@@ -260,7 +261,7 @@ def with_sentinel() -> UnsupportedSyntaxError:
 
 
 @intrinsic(iter)
-def _iter(lw: Lowering, x: Any, *sentinel: Any) -> Any:
+def _iter(lw: ValueContext, x: Any, *sentinel: Any) -> Any:
     if sentinel:
         raise with_sentinel()
     if isinstance(x, Iterated):
@@ -273,7 +274,7 @@ def _iter(lw: Lowering, x: Any, *sentinel: Any) -> Any:
 
 
 @intrinsic(next)
-def _next(lw: Lowering, x: Any, *default: Any) -> Any:
+def _next(lw: ValueContext, x: Any, *default: Any) -> Any:
     if isinstance(x, Iterator):
         raise used_up(x)
     if not isinstance(x, Iterated):
@@ -287,20 +288,20 @@ def _next(lw: Lowering, x: Any, *default: Any) -> Any:
 
 
 @intrinsic(enumerate)
-def _enumerate(lw: Lowering, iterable: Any, start: Any = 0) -> Any:
+def _enumerate(lw: ValueContext, iterable: Any, start: Any = 0) -> Any:
     first = as_index(lw, start)
     first = to_number(lw, first, int) if lw.is_tensor(first) else first
     return Iterated(Enumerate(iteration_of(lw, iterable), first), "enumerate")
 
 
 @intrinsic(zip)
-def _zip(lw: Lowering, *xs: Any, strict: bool = False) -> Any:
+def _zip(lw: ValueContext, *xs: Any, strict: bool = False) -> Any:
     must = truth(lw, require_static(strict, "`strict` of zip()"))
     return Iterated(Zip([iteration_of(lw, x) for x in xs], must), "zip")
 
 
 @intrinsic(reversed)
-def _reversed(lw: Lowering, x: Any) -> Any:
+def _reversed(lw: ValueContext, x: Any) -> Any:
     if isinstance(x, Iterated):
         raise TypeError(f"'{x.name}' object is not reversible")
     result = special(lw, x, "__reversed__")
@@ -310,12 +311,12 @@ def _reversed(lw: Lowering, x: Any) -> Any:
 
 
 @intrinsic(map)
-def _map(lw: Lowering, fn: Any, *xs: Any) -> Any:
+def _map(lw: ValueContext, fn: Any, *xs: Any) -> Any:
     if not xs:
         raise TypeError("map() must have at least two arguments.")
     return Iterated(_Map(fn, Zip([iteration_of(lw, x) for x in xs]), lw.here), "map")
 
 
 @intrinsic(filter)
-def _filter(lw: Lowering, fn: Any, x: Any) -> Any:
+def _filter(lw: ValueContext, fn: Any, x: Any) -> Any:
     return Iterated(_Filter(fn, iteration_of(lw, x)), "filter")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import types
 import typing
 from collections.abc import Iterator
@@ -13,19 +12,19 @@ import numpy as np
 from ...ir.primitive import METHODS
 from ...runtime.parameter import Parameter
 from ...runtime.tensor import Tensor
-from ..effects import attributes
 from ..guards.guards import Holds
-from ..interpreter.interpreter import Lowering
-from ..syntax.scope import Closure
-from . import comparison, operators
-from .calls import intrinsic
+from ..guards.objects import UNBOUND, definer, is_ours, is_written
+from . import operators, requirements, truth_values
+from .assignment import set_attribute, set_generic
 from .classes import has
-from .comparison import truth
+from .frames import Closure
+from .interpreter import ValueContext
 from .iteration import Iteration, RangeOf
 from .iterators import Iterated
-from .lookup import definer, found_or, is_ours, is_written, runs_code
+from .lookup import found_or, of_object, runs_code
+from .rules import intrinsic
+from .truth_values import truth
 from .values import (
-    UNBOUND,
     ArrayVar,
     LocalDict,
     LocalList,
@@ -39,7 +38,7 @@ from .values import (
     is_dynamic,
 )
 
-__all__ = ["DispatchedMethod", "call_dispatched", "class_in_program", "is_dispatching"]
+__all__ = ["class_in_program"]
 
 _SHOWN_AS = {TensorVar: Tensor, StateVar: Parameter, LocalList: list, LocalDict: dict, LocalSet: set, Text: str}
 _ITERATORS: dict[str, type] = {
@@ -72,11 +71,11 @@ def _is_outside(x: Any) -> bool:
 
 
 @intrinsic(type)
-def _type(lw: Lowering, x: Any) -> Any:
+def _type(lw: ValueContext, x: Any) -> Any:
     return class_in_program(lw, x)
 
 
-def class_in_program(lw: Lowering, x: Any) -> type:
+def class_in_program(lw: ValueContext, x: Any) -> type:
     """``type(x)``; of an object from outside, another class is noticed."""
     if _is_outside(x):
         lw.outside.kind(x)
@@ -84,17 +83,17 @@ def class_in_program(lw: Lowering, x: Any) -> type:
 
 
 @intrinsic(super)
-def _super(lw: Lowering, *given: Any) -> Any:
+def _super(lw: ValueContext, *given: Any) -> Any:
     return super(*given)
 
 
 @intrinsic(isinstance)
-def _isinstance(lw: Lowering, x: Any, classes: Any) -> Any:
+def _isinstance(lw: ValueContext, x: Any, classes: Any) -> Any:
     return _one_of(lw, (_is_instance(lw, x, kind) for kind in _flat(classes)))
 
 
 @intrinsic(issubclass)
-def _issubclass(lw: Lowering, cls: Any, classes: Any) -> Any:
+def _issubclass(lw: ValueContext, cls: Any, classes: Any) -> Any:
     return _one_of(lw, (_is_subclass(lw, cls, kind) for kind in _flat(classes)))
 
 
@@ -108,17 +107,17 @@ def _flat(classes: Any) -> Iterator[Any]:
         yield from _flat(c)
 
 
-def _one_of(lw: Lowering, answers: Iterator[Any]) -> Any:
+def _one_of(lw: ValueContext, answers: Iterator[Any]) -> Any:
     found: Any = False
     for answer in answers:
         value = truth(lw, answer)
         if value is True:
             return True
-        found = comparison.either(lw, found, value)
+        found = truth_values.either(lw, found, value)
     return found if isinstance(found, bool) else Weak(found, bool)
 
 
-def _is_instance(lw: Lowering, x: Any, kind: Any) -> Any:
+def _is_instance(lw: ValueContext, x: Any, kind: Any) -> Any:
     cls, outside = _class_of(x), _is_outside(x)
     if outside:
         lw.outside.kind(x)
@@ -134,14 +133,14 @@ def _is_instance(lw: Lowering, x: Any, kind: Any) -> Any:
     return _answer(lw, cls, kind, (id(x) if outside else 0, x if outside else None), ask)
 
 
-def _is_subclass(lw: Lowering, cls: Any, kind: Any) -> Any:
+def _is_subclass(lw: ValueContext, cls: Any, kind: Any) -> Any:
     checked = _user_check(lw, "__subclasscheck__", kind, cls)
     if checked is not NotImplemented:
         return checked
     return _answer(lw, cls, kind, (0, None), lambda: issubclass(cls, kind))
 
 
-def _user_check(lw: Lowering, name: str, kind: Any, x: Any) -> Any:
+def _user_check(lw: ValueContext, name: str, kind: Any, x: Any) -> Any:
     """What the user's metaclass of `kind` says; NotImplemented if it says nothing."""
     meta = type(kind)
     if meta is type or not isinstance(kind, type):
@@ -152,7 +151,7 @@ def _user_check(lw: Lowering, name: str, kind: Any, x: Any) -> Any:
     return truth(lw, lw.call_python(hook, [kind, x], {}, (definer(meta, name), kind)))
 
 
-def _answer(lw: Lowering, cls: Any, kind: Any, about: tuple[int, Any], ask: Any) -> bool:
+def _answer(lw: ValueContext, cls: Any, kind: Any, about: tuple[int, Any], ask: Any) -> bool:
     found = bool(ask())
     if isinstance(cls, type):
         lw.outside.lookups.bases(cls)
@@ -164,8 +163,8 @@ def _answer(lw: Lowering, cls: Any, kind: Any, about: tuple[int, Any], ask: Any)
 
 # ---------------------------------------------------------------------------------------------------- attributes
 @intrinsic(hasattr)
-def _hasattr(lw: Lowering, x: Any, name: str) -> bool:
-    operators.require_static(name, "the name of an attribute")
+def _hasattr(lw: ValueContext, x: Any, name: str) -> bool:
+    requirements.require_static(name, "the name of an attribute")
     if type(x) in (TensorVar, StateVar):
         return name in METHODS or hasattr(_SHOWN_AS[type(x)], name)
     if isinstance(x, LocalList | LocalDict) or type(x) is tuple:
@@ -174,9 +173,9 @@ def _hasattr(lw: Lowering, x: Any, name: str) -> bool:
         return has(lw, x, name)
     if isinstance(x, Iteration):
         return hasattr(_class_of(x), name)
-    slot = attributes.held_by(lw, x, name)
+    slot = lw.effects.attributes.held_by(x, name)
     if slot is not None:
-        return attributes.read(lw, slot) is not UNBOUND
+        return lw.effects.attributes.read(slot) is not UNBOUND
     if not is_dynamic(x) and runs_code(lw, x, name):
         return found_or(lw, x, name, _NOTHING) is not _NOTHING
     what = f"whether a {type(x).__name__} has {name!r}"
@@ -190,10 +189,10 @@ _NOTHING = object()
 
 
 @intrinsic(getattr)
-def _getattr(lw: Lowering, x: Any, name: str, default: Any = _NOTHING) -> Any:
-    operators.require_static(name, "the name of an attribute")
+def _getattr(lw: ValueContext, x: Any, name: str, default: Any = _NOTHING) -> Any:
+    requirements.require_static(name, "the name of an attribute")
     if default is not _NOTHING:
-        plain = is_dynamic(x) or type(x) is LocalObject or attributes.held_by(lw, x, name) is not None
+        plain = is_dynamic(x) or type(x) is LocalObject or lw.effects.attributes.held_by(x, name) is not None
         if not plain and runs_code(lw, x, name):
             return found_or(lw, x, name, default)
         if not _hasattr(lw, x, name):
@@ -202,30 +201,24 @@ def _getattr(lw: Lowering, x: Any, name: str, default: Any = _NOTHING) -> Any:
 
 
 @intrinsic(setattr)
-def _setattr(lw: Lowering, x: Any, name: str, value: Any) -> None:
-    from ..interpreter.statements import set_attribute
-
-    set_attribute(lw, x, operators.require_static(name, "the name of an attribute"), value)
+def _setattr(lw: ValueContext, x: Any, name: str, value: Any) -> None:
+    set_attribute(lw, x, requirements.require_static(name, "the name of an attribute"), value)
 
 
 @intrinsic(object.__setattr__)
-def _set_generic(lw: Lowering, x: Any, name: str, value: Any) -> None:
-    from ..interpreter.statements import set_attribute, set_generic
-
-    operators.require_static(name, "the name of an attribute")
+def _set_generic(lw: ValueContext, x: Any, name: str, value: Any) -> None:
+    requirements.require_static(name, "the name of an attribute")
     (set_generic if _is_outside(x) else set_attribute)(lw, x, name, value)
 
 
 @intrinsic(object.__getattribute__)
-def _getattribute(lw: Lowering, x: Any, name: str) -> Any:
-    from .lookup import of_object
-
-    operators.require_static(name, "the name of an attribute")
+def _getattribute(lw: ValueContext, x: Any, name: str) -> Any:
+    requirements.require_static(name, "the name of an attribute")
     return operators.attribute(lw, x, name) if not _is_outside(x) else of_object(lw, x, name, hooked=False)
 
 
 @intrinsic(callable)
-def _callable(lw: Lowering, x: Any) -> bool:
+def _callable(lw: ValueContext, x: Any) -> bool:
     if type(x) is LocalObject:
         return has(lw, x, "__call__")
     if is_dynamic(x):
@@ -237,37 +230,3 @@ def _callable(lw: Lowering, x: Any) -> bool:
 
 
 # ---------------------------------------------------------------------------------------------------- single dispatch
-_DISPATCHING = functools.singledispatch(lambda x: None).__code__  # type: ignore[attr-defined]
-
-
-def is_dispatching(fn: Any) -> bool:
-    """Whether a function was made by `functools.singledispatch`."""
-    return type(fn) is types.FunctionType and fn.__code__ is _DISPATCHING
-
-
-def call_dispatched(lw: Lowering, fn: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
-    """The call of a function made by `functools.singledispatch`."""
-    return lw.call(_chosen(lw, fn, fn, args, fn.__name__), args, kwargs)
-
-
-class DispatchedMethod:
-    """A `singledispatchmethod`, bound: the class of the first argument decides what is called."""
-
-    def __init__(self, static: functools.singledispatchmethod[Any], owner: Any, cls: type) -> None:
-        self.static, self.owner, self.cls = static, owner, cls
-
-    def __graph_call__(self, lw: Lowering, args: list[Any], kwargs: dict[str, Any]) -> Any:
-        static: Any = self.static
-        chosen = _chosen(lw, static, static.dispatcher, args, static.func.__name__)
-        return lw.call(chosen.__get__(self.owner, self.cls), args, kwargs)
-
-
-def _chosen(lw: Lowering, of: Any, dispatcher: Any, args: list[Any], name: str) -> Any:
-    """What is called for the class of the first argument."""
-    if not args:
-        raise TypeError(f"{name} requires at least 1 positional argument")
-    cls, dispatch = class_in_program(lw, args[0]), dispatcher.dispatch
-    chosen = dispatch(cls)
-    what = f"what {name}() calls for a {cls.__name__}"
-    lw.outside.guard(("dispatch", id(of), cls, of), what, lambda: dispatch(cls), chosen)
-    return chosen

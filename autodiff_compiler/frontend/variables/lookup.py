@@ -9,89 +9,46 @@ from __future__ import annotations
 import contextlib
 import functools
 import operator
-import sys
 import types
 from collections.abc import Iterator
 from typing import Any
 
 from ...dtypes import NO_COMPLEX
-from ...errors import MissingAttributeError, UnsupportedCallError, did_you_mean
+from ...errors import MissingAttributeError, SideEffectError, UnsupportedCallError, did_you_mean
 from ...ir.primitive import Effect, trace
-from ...source import PACKAGE
-from ..effects import attributes
-from ..guards.guards import Holds, MethodOf, own_attributes
-from ..guards.outside import class_attribute, plainly
-from ..interpreter.interpreter import Diverged, Lowering
+from ..guards.guards import Holds, MethodOf
+from ..guards.objects import (
+    _HOOKS,
+    NATIVE,
+    UNBOUND,
+    class_attribute,
+    definer,
+    is_ours,
+    is_written,
+    module_name,
+    own_attributes,
+    plainly,
+)
+from .interpreter import Diverged, ValueContext
 from .purity import compiled
-from .values import UNBOUND, class_of, describe, is_dynamic, is_static, module_name, plain_copy
+from .single_dispatch import DispatchedMethod
+from .values import class_of, describe, is_dynamic, is_static, plain_copy
 
 __all__ = [
-    "NATIVE",
     "attribute_now",
-    "definer",
     "found_or",
-    "is_ours",
-    "is_written",
     "missing",
+    "no_state",
     "of_object",
-    "peek",
     "runs_code",
     "taking_back",
     "tells_of_changes",
 ]
 
-#: Modules whose classes run natively: their objects do not change, or are watched by content.
-NATIVE = {
-    "builtins",
-    "dataclasses",
-    "numpy",
-    "scipy",
-    "fractions",
-    "decimal",
-    "datetime",
-    "pathlib",
-    "types",
-    "typing",
-    "re",
-    "inspect",
-    "packaging",
-}
-_HOOKS = ("__getattribute__", "__getattr__")
 
-
-def tells_of_changes(lw: Lowering, x: Any, method: str) -> bool:
+def tells_of_changes(lw: ValueContext, x: Any, method: str) -> bool:
     """Whether a method of a container, such as `__len__`, answers from attributes of a Cell, which are watched."""
     return hasattr(type(x), "__graph_state__") and is_ours(lw.outside.class_attribute(type(x), method))
-
-
-def is_ours(obj: Any) -> bool:
-    """Whether a class, function or module belongs to this package (and so may run natively on Values)."""
-    if isinstance(obj, types.FunctionType):  # the file decides: an example in a docstring has its module's name
-        return obj.__code__.co_filename.startswith(PACKAGE)
-    module = module_name(obj) if isinstance(obj, types.ModuleType) else peek(obj, "__module__")
-    root = __name__.partition(".")[0]
-    return isinstance(module, str) and (module == root or module.startswith(root + "."))
-
-
-def is_written(method: Any) -> bool:
-    """Whether a method is the user's: a function that belongs neither to Python's own library nor to this package."""
-    if not isinstance(method, types.FunctionType) or is_ours(method):
-        return False
-    return str(method.__module__).partition(".")[0] not in sys.stdlib_module_names | NATIVE
-
-
-def peek(x: Any, name: str) -> Any:
-    """An attribute that the compiler itself asks for, or None; no code of the user's runs."""
-    cls = type(x)
-    if not any(isinstance(class_attribute(cls, hook), types.FunctionType) for hook in _HOOKS):
-        return getattr(x, name, None)
-    found = class_attribute(cls, name)
-    return found.__get__(x, cls) if isinstance(found, types.FunctionType) else found
-
-
-def definer(cls: type, name: str) -> type:
-    """The class of the MRO that defines a name."""
-    return next(c for c in cls.__mro__ if name in c.__dict__)
 
 
 def missing(owner: Any, name: str) -> Any:
@@ -111,13 +68,13 @@ def _hooked(owner: Any) -> bool:
     return any(isinstance(class_attribute(type(owner), hook), types.FunctionType) for hook in (*_HOOKS, "__dir__"))
 
 
-def attribute_now(lw: Lowering, owner: Any, name: str) -> Any:
+def attribute_now(lw: ValueContext, owner: Any, name: str) -> Any:
     """The attribute of an object from outside, as it is at this place of the program."""
-    slot = attributes.held_by(lw, owner, name)
-    if name == "__dict__" and any(x.owner is owner for x in lw.attributes.values()):
-        raise attributes.no_state(describe(owner), name, "read its attributes by their names: one of them is written")
+    slot = lw.effects.attributes.held_by(owner, name)
+    if name == "__dict__" and lw.effects.attributes.is_written(owner):
+        raise no_state(describe(owner), name, "read its attributes by their names: one of them is written")
     if slot is not None:
-        held = attributes.read(lw, slot)
+        held = lw.effects.attributes.read(slot)
         return missing(owner, name) if held is UNBOUND else held
     if isinstance(owner, types.ModuleType) and type(owner) is types.ModuleType:
         if not is_ours(owner) and module_name(owner).partition(".")[0] not in NATIVE:
@@ -129,7 +86,7 @@ def attribute_now(lw: Lowering, owner: Any, name: str) -> Any:
 
 
 # ---------------------------------------------------------------------------------------------------- modules
-def _of_module(lw: Lowering, owner: types.ModuleType, name: str) -> Any:
+def _of_module(lw: ValueContext, owner: types.ModuleType, name: str) -> Any:
     space, what = owner.__dict__, f"{module_name(owner)}.{name}"
     if name not in space:
         hook = space.get("__getattr__")
@@ -155,7 +112,7 @@ def _of_module(lw: Lowering, owner: types.ModuleType, name: str) -> Any:
 
 
 # ---------------------------------------------------------------------------------------------------- classes
-def _of_class(lw: Lowering, owner: Any, name: str) -> Any:
+def _of_class(lw: ValueContext, owner: Any, name: str) -> Any:
     if _is_native(owner):
         return _read(lw, owner, name, functools.partial(getattr, owner, name))
     meta = type(owner)
@@ -182,7 +139,7 @@ def _is_native(cls: type) -> bool:
 
 
 # ---------------------------------------------------------------------------------------------------- objects
-def of_object(lw: Lowering, owner: Any, name: str, *, hooked: bool = True) -> Any:
+def of_object(lw: ValueContext, owner: Any, name: str, *, hooked: bool = True) -> Any:
     """``owner.name``; not `hooked`: what ``object.__getattribute__`` does."""
     cls = type(owner)
     outside = lw.outside
@@ -207,8 +164,6 @@ def of_object(lw: Lowering, owner: Any, name: str, *, hooked: bool = True) -> An
     if isinstance(static, functools.cached_property) and not held:
         return _remembered(lw, owner, name, static)
     if isinstance(static, functools.singledispatchmethod):
-        from .kinds import DispatchedMethod
-
         return DispatchedMethod(static, owner, cls)
     getter = class_attribute(type(static), "__get__")
     data = hasattr(type(static), "__set__") or hasattr(type(static), "__delete__")
@@ -234,7 +189,7 @@ def of_object(lw: Lowering, owner: Any, name: str, *, hooked: bool = True) -> An
 _GENERIC = object.__getattribute__
 
 
-def _remembered(lw: Lowering, owner: Any, name: str, static: functools.cached_property[Any]) -> Any:
+def _remembered(lw: ValueContext, owner: Any, name: str, static: functools.cached_property[Any]) -> Any:
     """A `cached_property` that is read for the first time: its function runs now, and the object keeps the result."""
     part = compiled(lw, lambda: lw.call(types.MethodType(static.func, owner), [], {}))
     if part.changes or not is_static(part.value):
@@ -247,7 +202,7 @@ def _remembered(lw: Lowering, owner: Any, name: str, static: functools.cached_pr
     return of_object(lw, owner, name)
 
 
-def _absent(lw: Lowering, owner: Any, name: str) -> None:
+def _absent(lw: ValueContext, owner: Any, name: str) -> None:
     """Notes that an object has no attribute of its own of that name."""
     watched = hasattr(type(owner), "__graph_state__")
     what = f"whether a {type(owner).__name__} object holds {name!r} itself"
@@ -255,7 +210,7 @@ def _absent(lw: Lowering, owner: Any, name: str) -> None:
     lw.outside.guard(("held", id(owner), name), what, lambda: held(owner), False, watched, (held, owner))
 
 
-def _read(lw: Lowering, owner: Any, name: str, fetch: Any, held: bool = False) -> Any:
+def _read(lw: ValueContext, owner: Any, name: str, fetch: Any, held: bool = False) -> Any:
     """What `fetch` gives, which runs no code of the user's, with a guard on it."""
     try:
         value = fetch()
@@ -281,7 +236,7 @@ def _read(lw: Lowering, owner: Any, name: str, fetch: Any, held: bool = False) -
 
 
 # ---------------------------------------------------------------------------------------------------- whether there is
-def runs_code(lw: Lowering, owner: Any, name: str) -> bool:
+def runs_code(lw: ValueContext, owner: Any, name: str) -> bool:
     """Whether code of the user's takes part in reading an attribute of something outside, or in finding none."""
     cls = type(owner)
     if cls is types.ModuleType:
@@ -301,7 +256,7 @@ def runs_code(lw: Lowering, owner: Any, name: str) -> bool:
     return is_written(last) and (found[3:] == [None] if isinstance(owner, type) else plainly(owner, name) is UNBOUND)
 
 
-def found_or(lw: Lowering, owner: Any, name: str, default: Any) -> Any:
+def found_or(lw: ValueContext, owner: Any, name: str, default: Any) -> Any:
     """``getattr(owner, name, default)``."""
     try:
         found = UNBOUND
@@ -338,3 +293,10 @@ def taking_back(kind: type[Exception]) -> Iterator[None]:
         if not (isinstance(found, type) and issubclass(found, kind) and plain and ops[seen:]):
             raise
         del ops[-1]
+
+
+def no_state(what: str, name: str, hint: str = "") -> SideEffectError:
+    """The error for a write of an attribute that cannot be state; without a hint it is one of a plain object."""
+    hint = hint or "make it an attribute of a Cell or of an object of a class of your own, or return the value"
+    text = f"attribute '{name}' of a {what} cannot be written in compiled code"
+    return SideEffectError(text, code="AC1606", hint=hint)

@@ -15,9 +15,9 @@ from ...ir.primitive import F
 from ...ir.types import TensorType, tensor
 from ...primitives.family import broadcast_to, constant, in_dtype
 from ...primitives.subscript import mask_of, run_time_masks, without_ones
-from ..interpreter.interpreter import Lowering
-from ..interpreter.joins import kind_of_number
-from . import operators
+from . import operators, requirements
+from .arithmetic import kind_of_number
+from .interpreter import ValueContext
 from .values import TensorVar, Weak
 
 __all__ = ["Masked", "changed", "elements"]
@@ -38,7 +38,7 @@ class Masked:
     old: Value
 
 
-def elements(lw: Lowering, owner: Any, index: Any) -> Masked | None:
+def elements(lw: ValueContext, owner: Any, index: Any) -> Masked | None:
     """The elements that an index with such a mask means; None for other indices."""
     if not lw.is_tensor(owner):
         return None
@@ -53,7 +53,7 @@ def elements(lw: Lowering, owner: Any, index: Any) -> Masked | None:
     return Masked(owner, broadcast_to(mask, shape), most, old)
 
 
-def changed(lw: Lowering, op: str, masked: Masked, value: Any) -> TensorVar:
+def changed(lw: ValueContext, op: str, masked: Masked, value: Any) -> TensorVar:
     """All elements of the Tensor after the operation."""
     if op == "MatMult":
         raise DynamicShapeError(
@@ -66,9 +66,9 @@ def changed(lw: Lowering, op: str, masked: Masked, value: Any) -> TensorVar:
     return TensorVar(F.select(masked.mask, in_dtype(result, now.dtype), now))
 
 
-def _operand(lw: Lowering, op: str, masked: Masked, old: TensorVar, value: Any) -> Any:
+def _operand(lw: ValueContext, op: str, masked: Masked, old: TensorVar, value: Any) -> Any:
     """The second operand with ones where the mask does not hold."""
-    value = operators.operand(lw, value)
+    value = requirements.operand(lw, value)
     shape = old.type.shape
     if lw.is_tensor(value):
         given = broadcast_to(without_ones(lw.unwrap(value), masked.most), shape)

@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from .values import LocalObject
+from .frames import Frame
+from .interpreter import ValueContext
+from .values import LocalObject, parts
 
-if TYPE_CHECKING:
-    from ..interpreter.interpreter import Lowering
-    from ..syntax.scope import Frame
-
-__all__ = ["instead_of_changing", "name_of"]
+__all__ = ["instead_of_changing", "made_inside", "name_of"]
 
 
-def instead_of_changing(lw: Lowering, obj: Any, name: str | None) -> str:
+def made_inside(lw: ValueContext, x: Any) -> bool:
+    """Whether a container is one that a function called while compiling has made, or is held by one."""
+    return any(part is x for found in lw.outside.made for part in parts(found))
+
+
+def instead_of_changing(lw: ValueContext, obj: Any, name: str | None) -> str:
     """What to write where a container from outside, known by this name, would be changed."""
-    if lw.outside.made_inside(obj):
+    if made_inside(lw, obj):
         instead = (
             "use a Tensor, whose elements can be assigned" if isinstance(obj, np.ndarray) else "use a list or dict"
         )
@@ -30,7 +33,7 @@ def instead_of_changing(lw: Lowering, obj: Any, name: str | None) -> str:
     return f"change a copy under another name (`{new} = {name}.copy()`), and return that"
 
 
-def name_of(lw: Lowering, obj: Any, *, local: bool = False) -> str | None:
+def name_of(lw: ValueContext, obj: Any, *, local: bool = False) -> str | None:
     """A name for an object in the function being compiled, such as ``items`` or ``self.items``; None if it has none.
 
     `local`: it can only be a variable, as compiled code made it.

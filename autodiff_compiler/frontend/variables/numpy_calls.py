@@ -28,10 +28,10 @@ from ...ir.primitive import METHODS, F
 from ...primitives.numpy_names import bindable, counterpart, proposal, understood
 from ...runtime.records import is_named_tuple
 from ...runtime.tensor import Tensor
-from ..guards.outside import type_of
-from ..interpreter.interpreter import Lowering
-from .arithmetic import SYMBOL
-from .operators import constant, is_tensor_var, operand, operator_product
+from ..guards.objects import type_of
+from .arithmetic import SYMBOL, to_number
+from .interpreter import ValueContext
+from .requirements import constant, is_tensor_var, operand, operator_product
 from .values import ArrayVar, LocalList, StateVar, TensorVar, Weak, describe, flatten, is_dynamic, is_static, map_leaves
 
 __all__ = [
@@ -49,21 +49,19 @@ __all__ = [
 SHARED_WITH_ARRAY = "shares its memory with an array, which asnumpy() gave,"
 
 
-def detached(lw: Lowering, owner: TensorVar | StateVar) -> ArrayVar:
+def detached(lw: ValueContext, owner: TensorVar | StateVar) -> ArrayVar:
     """``owner.asnumpy()``: the elements without derivative.
 
     In eager mode the array shows what is written to the Tensor later, so nothing may be.
     """
     if isinstance(owner, TensorVar):
         owner.locked = owner.locked or SHARED_WITH_ARRAY
-    else:
-        if lw.regions and lw.snapshots.written_since(owner.name, lw.regions[0].start):
-            raise UnsupportedCallError(
-                f"asnumpy() of the Parameter {owner.name} in a loop or branch that assigns it",
-                code="AC1801",
-                hint="take the array of a copy: `w.copy().asnumpy()`",
-            )
-        lw.snapshots.exported.add(owner.name)
+    elif not lw.effects.export(owner.name):
+        raise UnsupportedCallError(
+            f"asnumpy() of the Parameter {owner.name} in a loop or branch that assigns it",
+            code="AC1801",
+            hint="take the array of a copy: `w.copy().asnumpy()`",
+        )
     return ArrayVar(F.stop_gradient(lw.unwrap(owner)), np.ndarray, owner)
 
 
@@ -71,7 +69,7 @@ def detached(lw: Lowering, owner: TensorVar | StateVar) -> ArrayVar:
 _MAKING_ARRAYS = (np.array, np.asarray, np.asanyarray, np.ascontiguousarray)
 
 
-def numpy_call(lw: Lowering, fn: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+def numpy_call(lw: ValueContext, fn: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
     """A call of a NumPy function, method or class with values known only at run time."""
     if fn in _MAKING_ARRAYS:
         return _array(lw, fn, *args, **kwargs)
@@ -107,7 +105,7 @@ def _localized(x: Any) -> Any:
     return tuple(map(_localized, x)) if type(x) is tuple else x
 
 
-def _array(lw: Lowering, fn: Any, x: Any, dtype: Any = None, **options: Any) -> Any:
+def _array(lw: ValueContext, fn: Any, x: Any, dtype: Any = None, **options: Any) -> Any:
     """``np.array(x)``: the elements, detached."""
     if options.keys() - {"copy"}:
         raise _unmapped(fn)
@@ -121,7 +119,7 @@ def _array(lw: Lowering, fn: Any, x: Any, dtype: Any = None, **options: Any) -> 
     return found if dtype is None else array_method(lw, ArrayMethod("astype", found), [dtype], {})
 
 
-def array_of(lw: Lowering, x: Any) -> ArrayVar:
+def array_of(lw: ValueContext, x: Any) -> ArrayVar:
     """A nested list of arrays and numbers as one array."""
     return _array(lw, np.array, x)
 
@@ -160,7 +158,7 @@ def _regular(x: Any) -> Any:
     return np.broadcast_to(np.eye(x.shape[-1], dtype=x.dtype), x.shape)
 
 
-def _array_call(lw: Lowering, fn: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+def _array_call(lw: ValueContext, fn: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
     """A mapped function on arrays and numbers, by NumPy's rules."""
     probes = [map_leaves(_probe, a) for a in args]
     ours: Any = counterpart(fn)
@@ -296,7 +294,7 @@ _BINARY: dict[str, Any] = {
 _UNARY: dict[str, Any] = {"USub": np.negative, "UAdd": np.positive, "Invert": np.invert, "abs": np.absolute}
 
 
-def array_binary(lw: Lowering, op: str, a: Any, b: Any) -> Any:
+def array_binary(lw: ValueContext, op: str, a: Any, b: Any) -> Any:
     """An operator or comparison one of whose operands is an array; `op`: as its method, or as the tree names it."""
     a, b = (np.asarray(x) if isinstance(x, list | tuple) and is_static(x) else x for x in (a, b))
     for x in (a, b):
@@ -308,12 +306,12 @@ def array_binary(lw: Lowering, op: str, a: Any, b: Any) -> Any:
     return _array_call(lw, _BINARY[op], [a, b], {})
 
 
-def array_unary(lw: Lowering, op: str, x: ArrayVar) -> Any:
+def array_unary(lw: ValueContext, op: str, x: ArrayVar) -> Any:
     """``-x``, ``+x``, ``~x``, ``abs(x)`` of an array."""
     return _array_call(lw, _UNARY[op], [x], {})
 
 
-def array_subscript(lw: Lowering, owner: ArrayVar, index: Any) -> Any:
+def array_subscript(lw: ValueContext, owner: ArrayVar, index: Any) -> Any:
     """``owner[index]`` of an array."""
     parts = index if isinstance(index, tuple) else (index,)
     if any(isinstance(p, ArrayVar) and p.type.dtype.is_bool for p in parts):
@@ -346,7 +344,7 @@ _METHODS = {
 _OWN_METHODS = {"reshape", "transpose", "flatten", "astype", "item"}
 
 
-def array_attribute(lw: Lowering, owner: ArrayVar, name: str) -> Any:
+def array_attribute(lw: ValueContext, owner: ArrayVar, name: str) -> Any:
     """``owner.name`` of an array."""
     type_ = owner.type
     if name in ("shape", "ndim"):
@@ -371,12 +369,10 @@ def array_attribute(lw: Lowering, owner: ArrayVar, name: str) -> Any:
     raise MissingAttributeError(f"ndarray has no attribute '{name}'", hint=did_you_mean(name, dir(owner.kind)))
 
 
-def array_method(lw: Lowering, method: ArrayMethod, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+def array_method(lw: ValueContext, method: ArrayMethod, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
     """A call of a method of an array."""
     name, x = method.name, method.owner
     if name == "item" and not args:
-        from .calls import to_number
-
         return to_number(lw, x, None)
     if name == "astype" and len(args) == 1 and not kwargs:
         return ArrayVar(_cast(x.value, np.dtype(args[0])), x.kind)

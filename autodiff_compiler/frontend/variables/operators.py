@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import collections
-import dataclasses
-import enum
 import operator
-import sys
 import types
 from typing import Any
 
@@ -14,7 +11,6 @@ import numpy as np
 
 from ...errors import (
     MissingAttributeError,
-    SideEffectError,
     StaticValueError,
     UnsupportedCallError,
     UnsupportedSyntaxError,
@@ -22,208 +18,60 @@ from ...errors import (
     shown_as,
 )
 from ...ir.build import current
-from ...ir.primitive import METHODS, PROPERTIES, F, trace
+from ...ir.primitive import METHODS, PROPERTIES, F
 from ...ir.types import TensorType
 from ...primitives.in_place import IN_PLACE
 from ...runtime.parameter import Parameter
 from ...runtime.precision import is_view
 from ...runtime.records import is_named_tuple
 from ...runtime.tensor import Tensor
-from ..guards.guards import is_changeable
-from ..guards.outside import class_attribute, type_of
-from ..interpreter.interpreter import Lowering
-from ..interpreter.joins import kind_of_number, lifted_number
-from . import precision
-from .arithmetic import BINARY, SLOT, SYMBOL, number_binary
-from .lookup import NATIVE, attribute_now, is_ours, missing
-from .naming import instead_of_changing, name_of
+from ..guards.objects import class_attribute, is_changeable, is_ours
+from . import numpy_calls, precision, text
+from .arithmetic import BINARY, SLOT, SYMBOL, kind_of_number, lifted_number, number_binary
+from .classes import get
+from .interpreter import ValueContext
+from .lookup import attribute_now, missing
+from .queries import part
+from .requirements import (
+    LEAVING,
+    check_key,
+    check_seen,
+    element_index,
+    is_tensor_var,
+    operand,
+    operator_product,
+    python_method,
+    refuse_data,
+    refuse_environment,
+    refuse_text,
+    require_static,
+    settled_index,
+    special,
+)
 from .values import (
-    OUTSIDE,
     ArrayVar,
     LocalDict,
     LocalList,
     LocalObject,
     LocalSet,
     LocalSuper,
-    NewException,
     StateVar,
     TensorVar,
     Text,
     Weak,
     class_of,
     describe,
-    flatten,
     is_dynamic,
     is_static,
     map_leaves,
     usable,
 )
 
-__all__ = [
-    "as_index",
-    "attribute",
-    "binary",
-    "check_local",
-    "check_seen",
-    "is_generated",
-    "is_ours",
-    "python_method",
-    "refuse_data",
-    "refuse_environment",
-    "refuse_text",
-    "require_static",
-    "settled_index",
-    "special",
-    "subscript",
-    "unary",
-]
-
-
-def is_tensor_var(x: Any) -> bool:
-    return type(x) is TensorVar or type(x) is StateVar
-
-
-def python_method(lw: Lowering, x: Any, name: str) -> Any:
-    """The special method `name` of a user's object, to be compiled; None if its class has none written in Python."""
-    cls = class_of(x)
-    if is_dynamic(x) or cls.__module__.partition(".")[0] in NATIVE or isinstance(x, enum.Enum) or is_ours(cls):
-        return None
-    method = lw.outside.class_attribute(cls, name)
-    return method if isinstance(method, types.FunctionType) else None
-
-
-def special(lw: Lowering, x: Any, *names: str) -> Any:
-    """The result of the first of these methods (without arguments) that a user's class has; else NotImplemented."""
-    for name in names:
-        method = python_method(lw, x, name)
-        if method is not None:
-            return lw.call_python(method, [x], {})
-    return NotImplemented
-
-
-def is_seen(x: Any) -> bool:
-    """Whether code that runs natively reads nothing of x that no guard watches."""
-    cls = type(x)
-    if isinstance(x, enum.Enum | type) or is_ours(cls) or is_dynamic(x):
-        return True
-    return cls.__module__.partition(".")[0] in sys.stdlib_module_names | NATIVE
-
-
-def check_seen(x: Any, what: str) -> None:
-    """Refuses to hand a user's object to code that runs once, while compiling: a change would not be noticed."""
-    for leaf in flatten(x):
-        if isinstance(leaf, slice):
-            check_seen([leaf.start, leaf.stop, leaf.step], what)
-        if not is_seen(leaf):
-            raise UnsupportedCallError(
-                f"{what} would read a {type(leaf).__name__} object unseen", hint="give it the numbers or texts it needs"
-            )
-
-
-def check_key(x: Any) -> None:
-    """Refuses keys whose `__hash__` and `__eq__` would run natively; those made by `dataclasses` read what is fixed."""
-    for leaf in flatten(x):
-        method = class_attribute(type(leaf), "__hash__")
-        if isinstance(method, types.FunctionType) and not is_generated(leaf, method):
-            check_seen(leaf, "a look-up by key")
-
-
-def is_generated(x: Any, method: types.FunctionType) -> bool:
-    """Whether a method was made by `dataclasses` and has no source."""
-    file = getattr(method, "__wrapped__", method).__code__.co_filename
-    return dataclasses.is_dataclass(class_of(x)) and file == "<string>"
-
-
-def as_index(lw: Lowering, x: Any) -> Any:
-    """x, or the integer that a user's object stands for."""
-    if is_tensor_var(x) and not x.type.dtype.is_int:
-        raise TypeError(f"only an integer tensor can be an index, not one of {x.type.dtype.name}")
-    result = special(lw, x, "__index__")
-    return x if result is NotImplemented else result
-
-
-def settled_index(lw: Lowering, index: Any) -> Any:
-    """An index into a Tensor, list or tuple with integers in the place of all objects that stand for them.
-
-    Indexing runs natively, where nobody would notice that such an object, or a bound of a slice, changes later.
-    """
-    if isinstance(index, tuple):
-        parts = [settled_index(lw, part) for part in index]
-        return index if all(a is b for a, b in zip(parts, index, strict=True)) else tuple(parts)
-    if isinstance(index, slice):
-        bounds = [_bound(lw, index, name) for name in ("start", "stop", "step")]
-        return index if all(isinstance(b, int | None) for b in bounds) else slice(*bounds)
-    return index if isinstance(index, int) or is_dynamic(index) else as_index(lw, index)
-
-
-def element_index(lw: Lowering, index: Any) -> Any:
-    """An index into a list or tuple: a Tensor whose element is known while compiling is that number."""
-    index = settled_index(lw, as_index(lw, index))
-    known = trace.builder.known(index.value) if type(index) is TensorVar else None
-    return index if known is None or known.size != 1 else int(known.item())
-
-
-def _bound(lw: Lowering, index: slice, name: str) -> Any:
-    bound = getattr(index, name)
-    if isinstance(bound, Tensor | np.ndarray):  # found outside: those of compiled code are known by their types
-        return lw.outside.property(index, name, f"`{name}` of a slice", lambda: operator.index(getattr(index, name)))
-    return bound if isinstance(bound, int | None) or is_dynamic(bound) else as_index(lw, bound)
-
-
-def require_static(x: Any, what: str, code: str | None = None) -> Any:
-    """x itself, which must be known at compile time."""
-    if not is_static(x):
-        raise StaticValueError(
-            f"{what} must be known at compile time, it is a {describe(x)}",
-            code=code,
-            hint="make it of Python numbers, shapes or texts: what is read from a Tensor is known at run time only",
-        ).about(x)
-    return x
-
-
-#: Methods that make Python values of the elements.
-LEAVING = ("tolist", "asnumpy", "numpy")
-
-
-def check_local(lw: Lowering, owner: Any) -> None:
-    """Refuses changes of containers that compiled code has not made, and does not stand for one from outside."""
-    if type(owner) is ArrayVar:
-        raise UnsupportedCallError(
-            "an array cannot be written to in compiled code", code="AC1801", hint="assign to elements of a Tensor"
-        )
-    if not isinstance(owner, LocalList | LocalDict | LocalSet):
-        if isinstance(owner, list | dict | set | np.ndarray):
-            if lw.in_backward:
-                raise _changed_backward(owner)
-            lw.outside.changed.open_for_change(owner)
-            name, kind = name_of(lw, owner), type(owner).__name__
-            made = lw.outside.made_inside(owner)
-            origin = "was made while compiling" if made else OUTSIDE
-            what = f"the {kind} `{name}`, which {origin}," if name else f"a {describe(owner)} that {origin}"
-            raise SideEffectError(
-                f"{what} cannot be changed in compiled code", code="AC1602", hint=instead_of_changing(lw, owner, name)
-            )
-        raise TypeError(f"'{type(owner).__name__}' object does not support item assignment")
-    if lw.in_backward and lw.outside.changed.of_outside(owner) is not None:
-        raise _changed_backward(owner)
-    if owner.locked:
-        raise SideEffectError(
-            f"a {describe(owner)} that {owner.locked} cannot be changed in compiled code",
-            code="AC1602",
-            hint="copy it first",
-        )
-
-
-def _changed_backward(owner: Any) -> SideEffectError:
-    return SideEffectError(
-        f"a {describe(owner)} that {OUTSIDE} cannot be changed by code of the backward pass",
-        code="AC1602",
-        hint="record gradients with a hook (`ops.HookBackward`, `Tensor.register_hook`)",
-    )
+__all__ = ["attribute", "binary", "is_ours", "subscript", "unary"]
 
 
 # ---------------------------------------------------------------------------------------------------- operators
-def binary(lw: Lowering, op: str, a: Any, b: Any) -> Any:
+def binary(lw: ValueContext, op: str, a: Any, b: Any) -> Any:
     """``a op b``; `op` is the syntax tree's name of the operator."""
     a, b = lw.outside.met(a), lw.outside.met(b)
     result = _user_binary(lw, op, a, b)
@@ -234,7 +82,7 @@ def binary(lw: Lowering, op: str, a: Any, b: Any) -> Any:
     if is_tensor_var(a) or is_tensor_var(b):
         return _tensor_binary(lw, SLOT[op], a, b)
     if needs_numpy(a, b):
-        return numpy_rules().array_binary(lw, SLOT[op], a, b)
+        return numpy_calls.array_binary(lw, SLOT[op], a, b)
     if kind_of_number(a) and kind_of_number(b) and (type(a) is Weak or type(b) is Weak):
         return number_binary(lw, op, a, b)
     if isinstance(a, bytes):
@@ -248,9 +96,7 @@ def binary(lw: Lowering, op: str, a: Any, b: Any) -> Any:
     return LocalSet(result) if isinstance(result, set) else LocalDict(result) if isinstance(result, dict) else result
 
 
-def _text_binary(lw: Lowering, op: str, a: Any, b: Any) -> Any:
-    from . import text
-
+def _text_binary(lw: ValueContext, op: str, a: Any, b: Any) -> Any:
     if op == "Mod" and isinstance(a, str):
         return text.percent(lw, a, b)
     if op == "Add" and isinstance(b, str | Text):
@@ -263,49 +109,13 @@ def _text_binary(lw: Lowering, op: str, a: Any, b: Any) -> Any:
     return BINARY[op](a, b)
 
 
-def refuse_text(x: Any, what: str) -> None:
-    """Refuses to look into text that is made at run time."""
-    if type(x) is NewException:
-        raise StaticValueError(f"{what} of an exception made by compiled code", hint="raise it")
-    if type(x) is Text:
-        raise StaticValueError(
-            f"{what} of a str that is known only at run time",
-            hint="it can be printed, raised, be the message of an assert, or be joined to other text",
-        )
-
-
-def refuse_environment(x: Any) -> None:
-    """Refuses to look into `os.environ`, which is another one in the next run."""
-    if type(x).__module__ == "os":
-        raise SideEffectError(
-            "the environment would be read once, while compiling, and frozen",
-            code="AC1604",
-            hint="pass the value as an argument",
-        )
-
-
-def refuse_data(name: str) -> None:
-    """Refuses the methods by which a Tensor is given other data."""
-    if name in ("set_data", "init_data"):
-        raise SideEffectError(
-            f"'{name}' cannot be used in compiled code", code="AC1605", hint="use `ops.assign(parameter, value)`"
-        )
-
-
 def needs_numpy(a: Any, b: Any) -> bool:
     """Whether one of two operands is a NumPy array and one is known only at run time."""
     arrays = [type(x) is ArrayVar or isinstance(x, np.ndarray | np.generic) for x in (a, b)]
     return any(arrays) and (is_dynamic(a) or is_dynamic(b))
 
 
-def numpy_rules() -> Any:
-    """The rules for arrays, which are written in terms of this module."""
-    from . import numpy_calls
-
-    return numpy_calls
-
-
-def _user_binary(lw: Lowering, op: str, a: Any, b: Any) -> Any:
+def _user_binary(lw: ValueContext, op: str, a: Any, b: Any) -> Any:
     """``a op b`` by the methods of a user's class; NotImplemented if there are none."""
     ways = [(f"__{SLOT[op]}__", (a, b)), (f"__r{SLOT[op]}__", (b, a))]
     if _goes_first(lw, a, b, ways[1][0]):
@@ -319,7 +129,7 @@ def _user_binary(lw: Lowering, op: str, a: Any, b: Any) -> Any:
     return NotImplemented
 
 
-def _goes_first(lw: Lowering, a: Any, b: Any, reflected: str) -> bool:
+def _goes_first(lw: ValueContext, a: Any, b: Any, reflected: str) -> bool:
     """Whether the right operand is asked first: one of a subclass with a reflected method of its own."""
     first, second = class_of(a), class_of(b)
     if first is second or not issubclass(second, first) or is_dynamic(a) or is_dynamic(b):
@@ -333,7 +143,7 @@ def _plain(x: Any) -> Any:
     return list(x) if isinstance(x, LocalList) else x
 
 
-def _tensor_binary(lw: Lowering, slot: str, a: Any, b: Any) -> Any:
+def _tensor_binary(lw: ValueContext, slot: str, a: Any, b: Any) -> Any:
     a, b = (operand(lw, x) for x in (a, b))
     for x in (a, b):
         if not (is_dynamic(x) or type(x) in (bool, int, float)) and not isinstance(x, Tensor):
@@ -347,32 +157,11 @@ def _tensor_binary(lw: Lowering, slot: str, a: Any, b: Any) -> Any:
     return lw.native(method, [first, second])
 
 
-def operand(lw: Lowering, x: Any) -> Any:
-    """An operand of a Tensor operator: NumPy's scalars are Python numbers, its arrays constant Tensors."""
-    from .calls import to_number
-
-    if type(x) is ArrayVar:
-        return TensorVar(x.value) if x.kind is np.ndarray else to_number(lw, x, None)
-    return constant(x)
-
-
-def constant(x: Any) -> Any:
-    """The same for what is known at compile time."""
-    if isinstance(x, np.generic):
-        return x.item()
-    if isinstance(x, enum.IntEnum):
-        return int(x)
-    if not isinstance(x, np.ndarray):
-        return x
-    made = Tensor(x)
-    return TensorVar(current().array(made.asnumpy(), type_of(made), "array"))
-
-
-def unary(lw: Lowering, op: str, x: Any) -> Any:
+def unary(lw: ValueContext, op: str, x: Any) -> Any:
     """``-x``, ``+x``, ``~x`` (``not`` is a matter of truth)."""
     x = lw.outside.met(x)
     if type(x) is ArrayVar:
-        return numpy_rules().array_unary(lw, op, x)
+        return numpy_calls.array_unary(lw, op, x)
     slot = {"USub": "__neg__", "UAdd": "__pos__", "Invert": "__invert__"}[op]
     if is_tensor_var(x):
         if op == "UAdd":
@@ -407,17 +196,15 @@ class TensorMethod:
         self.name, self.owner, self.function = name, owner, function
 
 
-def attribute(lw: Lowering, owner: Any, name: str) -> Any:
+def attribute(lw: ValueContext, owner: Any, name: str) -> Any:
     """``owner.name``."""
     owner = lw.outside.met(owner)
     if type(owner) in (LocalObject, LocalSuper):
-        from .classes import get
-
         return get(lw, owner, name)
     if is_tensor_var(owner):
         return _tensor_attribute(lw, owner, name)
     if type(owner) is ArrayVar:
-        return numpy_rules().array_attribute(lw, owner, name)
+        return numpy_calls.array_attribute(lw, owner, name)
     if type(owner) is Weak:
         if owner.kind is float and name in ("real",):
             return owner
@@ -435,12 +222,12 @@ def attribute(lw: Lowering, owner: Any, name: str) -> Any:
             return lw.call_python(above[1].fget, [view.__self__], {}, (above[0], view.__self__))
     if is_view(owner):
         return precision.read(lw, owner, name)
-    if lw.in_backward and hasattr(type(owner), "__graph_state__"):
+    if lw.effects.in_backward and hasattr(type(owner), "__graph_state__"):
         return lw.attribute_after_forward(owner, name)
     return attribute_now(lw, owner, name)
 
 
-def _property_above(lw: Lowering, view: Any, name: str) -> tuple[type, property] | None:
+def _property_above(lw: ValueContext, view: Any, name: str) -> tuple[type, property] | None:
     """The property that ``super().name`` finds, with its class; None if it finds something else."""
     mro = view.__self_class__.__mro__
     for cls in mro[mro.index(view.__thisclass__) + 1 :]:
@@ -461,7 +248,7 @@ class BoundContainer:
         self.owner, self.name = owner, name
 
 
-def _tensor_attribute(lw: Lowering, owner: Any, name: str) -> Any:
+def _tensor_attribute(lw: ValueContext, owner: Any, name: str) -> Any:
     type_: TensorType = owner.type
     if name in ("shape", "dtype", "ndim"):
         return getattr(type_, name)
@@ -495,15 +282,8 @@ def _tensor_attribute(lw: Lowering, owner: Any, name: str) -> Any:
     raise MissingAttributeError(f"Tensor has no attribute '{name}'", hint=did_you_mean(name, known))
 
 
-def operator_product(shape: Any) -> int:
-    n = 1
-    for d in shape:
-        n *= d
-    return n
-
-
 # ---------------------------------------------------------------------------------------------------- subscripts
-def subscript(lw: Lowering, owner: Any, index: Any) -> Any:
+def subscript(lw: ValueContext, owner: Any, index: Any) -> Any:
     """``owner[index]``."""
     owner = lw.outside.met(owner)
     if is_tensor_var(owner) or type(owner) is ArrayVar:
@@ -512,7 +292,7 @@ def subscript(lw: Lowering, owner: Any, index: Any) -> Any:
         index = map_leaves(lambda x: operand(lw, x) if type(x) is ArrayVar else x, index)
         return lw.native(METHODS["__getitem__"], [owner, index])
     if type(owner) is ArrayVar:
-        return numpy_rules().array_subscript(lw, owner, index)
+        return numpy_calls.array_subscript(lw, owner, index)
     if isinstance(usable(owner), tuple | list | dict):
         method = python_method(lw, owner, "__getitem__")
         if method is not None:
@@ -544,8 +324,6 @@ def subscript(lw: Lowering, owner: Any, index: Any) -> Any:
         return lw.native(type(owner).__getitem__, [owner, index])
     require_static(index, f"an index into a {describe(owner)}")
     if isinstance(index, slice) and hasattr(type(owner), "__graph_state__"):
-        from .queries import part
-
         return part(lw, owner, index)
     value = owner[index]
     if type(owner) is np.ndarray and not owner.dtype.hasobject:
@@ -554,7 +332,7 @@ def subscript(lw: Lowering, owner: Any, index: Any) -> Any:
     return lw.outside.read(value, ("index", id(owner), repr(index)), f"element {index!r}", fetch)
 
 
-def _dynamic_element(lw: Lowering, owner: Any, index: Any) -> Any:
+def _dynamic_element(lw: ValueContext, owner: Any, index: Any) -> Any:
     kind = type(owner).__name__
     raise StaticValueError(
         f"an index into a Python {kind} must be known at compile time, it is a {describe(index)}",

@@ -9,8 +9,8 @@ from ...dtypes import DType
 from ...ir.primitive import F
 from ...runtime.parameter import ParameterTuple
 from ...runtime.precision import child_view, has_other_floats, view_of, viewed
-from ..guards.outside import class_attribute
-from ..interpreter.interpreter import Lowering
+from ..guards.objects import class_attribute, is_ours
+from .interpreter import ValueContext
 from .values import StateVar, TensorVar, flatten, map_leaves
 
 __all__ = ["enter", "read", "whole"]
@@ -18,7 +18,9 @@ __all__ = ["enter", "read", "whole"]
 _LOCKED = "to_float has cast"
 
 
-def enter(lw: Lowering, cell: Any, args: list[Any], kwargs: dict[str, Any]) -> tuple[Any, list[Any], dict[str, Any]]:
+def enter(
+    lw: ValueContext, cell: Any, args: list[Any], kwargs: dict[str, Any]
+) -> tuple[Any, list[Any], dict[str, Any]]:
     """The `self` that a Cell computes with, and its arguments as it sees them."""
     dtype = _guard(lw, cell)
     if dtype is None:
@@ -27,17 +29,15 @@ def enter(lw: Lowering, cell: Any, args: list[Any], kwargs: dict[str, Any]) -> t
     return view_of(cell, dtype), seen, {k: _in_dtype(lw, x, dtype) for k, x in kwargs.items()}
 
 
-def read(lw: Lowering, view: Any, name: str) -> Any:
+def read(lw: ValueContext, view: Any, name: str) -> Any:
     """``self.name`` in a Cell that computes in another float type."""
-    from .operators import attribute, is_ours
-
     owner, dtype = viewed(view), view._dtype
     static = class_attribute(type(owner), name)
     if isinstance(static, property) and isinstance(static.fget, types.FunctionType) and not is_ours(static.fget):
         lw.outside.class_attribute(type(owner), name)
         defining = next(c for c in type(owner).__mro__ if name in c.__dict__)
         return _in_dtype(lw, lw.call_python(static.fget, [view], {}, (defining, view)), dtype)
-    found = attribute(lw, owner, name)
+    found = lw.call(getattr, [owner, name], {})
     if isinstance(found, types.MethodType) and found.__self__ is owner:
         return types.MethodType(found.__func__, view)
     if isinstance(found, ParameterTuple) or (type(found) is tuple and name in owner.__dict__):
@@ -48,7 +48,7 @@ def read(lw: Lowering, view: Any, name: str) -> Any:
     return found if isinstance(found, list | dict) else _in_dtype(lw, found, dtype)
 
 
-def _guard(lw: Lowering, cell: Any) -> Any:
+def _guard(lw: ValueContext, cell: Any) -> Any:
     """The float type of a Cell, watched."""
     dtype = getattr(cell, "_precision", None)
     what = f"to_float of {type(cell).__name__}"
@@ -56,7 +56,7 @@ def _guard(lw: Lowering, cell: Any) -> Any:
     return dtype
 
 
-def _in_dtype(lw: Lowering, x: Any, dtype: DType) -> Any:
+def _in_dtype(lw: ValueContext, x: Any, dtype: DType) -> Any:
     def other(v: Any) -> bool:
         return type(v) in (TensorVar, StateVar) and has_other_floats(v.type, dtype)
 

@@ -9,7 +9,7 @@ from typing import Any
 from ...depth import at_home
 from ...ir.primitive import Effect, trace
 from ...ir.walk import ops_of
-from ..interpreter.interpreter import Lowering
+from .interpreter import ValueContext
 
 __all__ = ["Part", "compiled", "run_now"]
 
@@ -25,14 +25,14 @@ class Part:
     reads: bool
 
 
-def compiled(lw: Lowering, make: Callable[[], Any]) -> Part:
+def compiled(lw: ValueContext, make: Callable[[], Any]) -> Part:
     """What `make` gives, which compiles something here."""
     block, before = trace.builder.block, len(trace.builder.block.ops)
-    with lw.region() as region:
+    with lw.effects.region() as region:
         value = make()
     emitted = block.ops[before:]
     ops = [*emitted, *[op for outer in emitted for b in outer.blocks for op in ops_of(b)]]
-    inputs = {*lw.entry.body.args, *lw.captured}
+    inputs = {*lw.program.entry.body.args, *lw.program.captured}
     changes = bool(region.saved) or any(op.defn.effect >= Effect.WRITE for op in ops)
     return Part(value, changes, any(op.defn.effect >= Effect.READ or inputs & {*op.operands} for op in ops))
 

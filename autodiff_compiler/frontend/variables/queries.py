@@ -9,14 +9,14 @@ from typing import Any
 from ...runtime.parameter import Parameter
 from ...runtime.precision import viewed
 from ...runtime.tensor import Tensor
-from ..interpreter.interpreter import Lowering
-from .operators import require_static
+from .interpreter import ValueContext
+from .requirements import require_static
 from .values import LocalDict, LocalList
 
 __all__ = ["answer", "part"]
 
 
-def answer(lw: Lowering, method: MethodType, args: list[Any], kwargs: dict[str, Any]) -> Any:
+def answer(lw: ValueContext, method: MethodType, args: list[Any], kwargs: dict[str, Any]) -> Any:
     """What a `static_query` answers while compiling; the answer is guarded."""
     owner, name = viewed(method.__self__), method.__name__
     require_static((args, tuple(kwargs.values())), f"an argument of {name}()")
@@ -35,7 +35,7 @@ def answer(lw: Lowering, method: MethodType, args: list[Any], kwargs: dict[str, 
     return _abstract(lw, found)
 
 
-def part(lw: Lowering, owner: Any, index: slice) -> Any:
+def part(lw: ValueContext, owner: Any, index: slice) -> Any:
     """A slice of a container of Cells: a new container each time, but of the same Cells."""
     owner = viewed(owner)
 
@@ -64,7 +64,7 @@ class _Identity(int):
         return "an object"
 
 
-def _abstract(lw: Lowering, x: Any) -> Any:
+def _abstract(lw: ValueContext, x: Any) -> Any:
     if isinstance(x, Mapping):
         return LocalDict({k: _abstract(lw, v) for k, v in x.items()})
     if isinstance(x, list):

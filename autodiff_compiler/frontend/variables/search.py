@@ -6,11 +6,11 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from ...ir.core import Value
-from ..interpreter.control import branch, iterate_live
-from ..interpreter.interpreter import Lowering
-from .comparison import both, either
+from .elements import iterate_live
+from .interpreter import ValueContext
 from .iteration import Iteration
-from .operators import python_method
+from .requirements import python_method
+from .truth_values import both, either
 from .values import Weak, elements, usable
 
 __all__ = ["first_that", "is_data"]
@@ -18,7 +18,7 @@ __all__ = ["first_that", "is_data"]
 _ASKING = ("__bool__", "__len__", "__eq__", "__iter__", "__getitem__")
 
 
-def first_that(lw: Lowering, x: Any, test: Callable[[Any], Any], *, ends: bool, sought: Any = None) -> Any:
+def first_that(lw: ValueContext, x: Any, test: Callable[[Any], Any], *, ends: bool, sought: Any = None) -> Any:
     """Whether the test of an item is `ends`, which no later item is asked for then; `not ends` if there is none.
 
     Where the outcome of a test is known only at run time, asking for the items after it becomes a branch; without such
@@ -30,7 +30,7 @@ def first_that(lw: Lowering, x: Any, test: Callable[[Any], Any], *, ends: bool, 
     return result
 
 
-def _search(lw: Lowering, items: Iterator[Any], test: Callable[[Any], Any], ends: bool, flat: bool) -> Any:
+def _search(lw: ValueContext, items: Iterator[Any], test: Callable[[Any], Any], ends: bool, flat: bool) -> Any:
     result: Any = not ends
     for item in items:
         found = test(item)
@@ -45,11 +45,11 @@ def _search(lw: Lowering, items: Iterator[Any], test: Callable[[Any], Any], ends
                 return _search(lw, items, test, ends, flat)
 
             arms = (lambda: True, rest) if ends else (rest, lambda: False)
-            return branch(lw, found, *arms, name="the result")
+            return lw.branch(found, *arms, name="the result")
     return result
 
 
-def is_data(lw: Lowering, x: Any) -> bool:
+def is_data(lw: ValueContext, x: Any) -> bool:
     """Whether x is a value or container, whose items, and their truth and equality, are had without the user's code."""
     if isinstance(x, Iteration):
         return False

@@ -9,27 +9,26 @@ from __future__ import annotations
 import builtins
 import collections
 import dataclasses
+import operator
 import re
 import string
-import sys
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from ...errors import StaticValueError, UnsupportedCallError
+from ...errors import StaticValueError
 from ...ir.build import current
 from ...ir.core import Value
-from ...ir.primitive import F
 from ...runtime.parameter import ParameterTuple
 from ...runtime.records import is_named_tuple
 from ...runtime.tensor import Tensor, wrap
-from ..effects.commits import emit_commit
-from ..interpreter.control import iterate_static
-from ..interpreter.interpreter import Lowering
-from ..interpreter.joins import kind_of_number, lifted_number
-from . import operators
-from .calls import intrinsic, to_number
+from ..guards import objects
+from . import requirements
+from .arithmetic import kind_of_number, lifted_number, to_number
+from .elements import iterate_static
+from .interpreter import ValueContext
+from .rules import intrinsic
 from .values import (
     ArrayVar,
     DictView,
@@ -87,7 +86,7 @@ def join(separator: Any, pieces: Sequence[Any]) -> Any:
     return concatenated(*[x for p in pieces for x in (separator, p)][1:])
 
 
-def text(lw: Lowering, fn: Any, x: Any = "", *spec: Any) -> Any:
+def text(lw: ValueContext, fn: Any, x: Any = "", *spec: Any) -> Any:
     """``str(x)``, ``repr(x)``, ``ascii(x)`` or ``format(x, spec)``; the methods of users' classes are compiled."""
     if fn is ascii:
         return _ascii(text(lw, repr, x))
@@ -99,20 +98,20 @@ def text(lw: Lowering, fn: Any, x: Any = "", *spec: Any) -> Any:
     made = _dynamic(lw, fn, x)
     if made is not None:
         return made
-    method = operators.python_method(lw, x, "__format__") if fn is format else None
+    method = requirements.python_method(lw, x, "__format__") if fn is format else None
     if method is not None:
         return lw.call_python(method, [x, *(spec or ("",))], {})
     if fn is not repr and not any(spec):
-        method = operators.python_method(lw, x, "__str__")
-    method = method or operators.python_method(lw, x, "__repr__")
-    if method is not None and not operators.is_ours(method):
-        if operators.is_generated(x, method):
+        method = requirements.python_method(lw, x, "__str__")
+    method = method or requirements.python_method(lw, x, "__repr__")
+    if method is not None and not objects.is_ours(method):
+        if requirements.is_generated(x, method):
             return _fields(lw, class_of(x).__qualname__, _shown_fields(lw, x))
         if not _of_namedtuple(method):
             return lw.call_python(method, [x], {})
     if type(x) is LocalObject:
         raise StaticValueError(f"the text of a {describe(x)}", hint=f"give {x.cls.__name__} a `__str__` or `__repr__`")
-    if elements(x) is None or (is_static(x) and all(map(operators.is_seen, parts(x)))):
+    if elements(x) is None or (is_static(x) and all(map(requirements.is_seen, parts(x)))):
         return fn(x, *spec)
     if any(spec):
         raise TypeError(f"unsupported format string passed to {describe(x).split()[0]}.__format__")
@@ -123,15 +122,15 @@ def _of_namedtuple(method: Any) -> bool:
     return bool(method.__code__.co_filename == collections.__file__)
 
 
-def _shown_fields(lw: Lowering, x: Any) -> list[tuple[str, Any]]:
-    return [(f.name, operators.attribute(lw, x, f.name)) for f in dataclasses.fields(class_of(x)) if f.repr]
+def _shown_fields(lw: ValueContext, x: Any) -> list[tuple[str, Any]]:
+    return [(f.name, lw.call(getattr, [x, f.name], {})) for f in dataclasses.fields(class_of(x)) if f.repr]
 
 
-def _fields(lw: Lowering, name: str, fields: Sequence[tuple[str, Any]]) -> Any:
+def _fields(lw: ValueContext, name: str, fields: Sequence[tuple[str, Any]]) -> Any:
     return concatenated(f"{name}(", join(", ", [concatenated(f"{k}=", text(lw, repr, v)) for k, v in fields]), ")")
 
 
-def _dynamic(lw: Lowering, fn: Any, x: Any) -> Any:
+def _dynamic(lw: ValueContext, fn: Any, x: Any) -> Any:
     """The text of a value known only at run time; None for other values."""
     kind = type(usable(x))
     if kind is Text:
@@ -157,7 +156,7 @@ def _way_of_array(x: ArrayVar) -> str:
     return "array" if x.kind is np.ndarray else "scalar"
 
 
-def _container(lw: Lowering, x: Any) -> Any:
+def _container(lw: ValueContext, x: Any) -> Any:
     """The text of a container that holds values known only at run time."""
     if isinstance(x, dict):
         _check_class(x, (dict, LocalDict))
@@ -175,7 +174,7 @@ def _container(lw: Lowering, x: Any) -> Any:
     return concatenated("(", shown, ",)" if len(items) == 1 else ")")
 
 
-def _element(lw: Lowering, x: Any, key: Any) -> Any:
+def _element(lw: ValueContext, x: Any, key: Any) -> Any:
     return x[key] if isinstance(x, LocalList | LocalDict) else lw.outside.item(x, key, x[key])
 
 
@@ -194,7 +193,7 @@ def _ascii(x: Any) -> Any:
 
 
 # ---------------------------------------------------------------------------------------------------- formatting
-def _formatted(lw: Lowering, x: Any, spec: Any) -> Any:
+def _formatted(lw: ValueContext, x: Any, spec: Any) -> Any:
     """``format(x, spec)`` where one of the two is known only at run time."""
     if spec == "":
         return text(lw, str, x)
@@ -229,7 +228,7 @@ def _with_spec(x: Any, way: str, spec: Any) -> Text:
     return Text("{:{}}", (x, nested), (way, "text"))
 
 
-def formatted(lw: Lowering, x: Any, conversion: str, spec: Any) -> Any:
+def formatted(lw: ValueContext, x: Any, conversion: str, spec: Any) -> Any:
     """What a replacement field gives: ``{x!conversion:spec}``."""
     conversions: dict[str, Any] = {"s": str, "r": repr, "a": ascii}
     if conversion in conversions:
@@ -237,7 +236,7 @@ def formatted(lw: Lowering, x: Any, conversion: str, spec: Any) -> Any:
     return text(lw, format, x, spec)
 
 
-def format_method(lw: Lowering, form: str, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+def format_method(lw: ValueContext, form: str, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
     """``form.format(*args, **kwargs)``."""
     counter = iter(range(len(args) + 1))
 
@@ -253,7 +252,7 @@ def format_method(lw: Lowering, form: str, args: Sequence[Any], kwargs: dict[str
     return fields(form)
 
 
-def method(lw: Lowering, owner: str, name: str, args: list[Any], kwargs: dict[str, Any]) -> Any:
+def method(lw: ValueContext, owner: str, name: str, args: list[Any], kwargs: dict[str, Any]) -> Any:
     """What a method of a static str gives for values known only at run time; None if Python itself can call it."""
     if name == "join" and len(args) == 1 and not kwargs:
         pieces = list(iterate_static(lw, args[0]))
@@ -261,12 +260,12 @@ def method(lw: Lowering, owner: str, name: str, args: list[Any], kwargs: dict[st
     if name not in ("format", "format_map"):
         return None
     given = [*args, *kwargs.values()]
-    if is_static(given) and all(operators.is_seen(leaf) for leaf in flatten(given)):
+    if is_static(given) and all(requirements.is_seen(leaf) for leaf in flatten(given)):
         return None
     return format_method(lw, owner, args, kwargs) if name == "format" else format_method(lw, owner, (), args[0])
 
 
-def _field(lw: Lowering, name: str, counter: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+def _field(lw: ValueContext, name: str, counter: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
     """The value that a field of a format string names: ``0``, ``x.shape``, ``d[key]``."""
     first = re.match(r"[^.\[]*", name)[0]  # type: ignore[index]
     if first == "" or first.isdigit():
@@ -277,9 +276,8 @@ def _field(lw: Lowering, name: str, counter: Any, args: Sequence[Any], kwargs: d
     else:
         x = kwargs[first]
     for attribute, index in re.findall(r"\.([^.\[]+)|\[([^\]]+)\]", name[len(first) :]):
-        x = operators.attribute(lw, x, attribute) if attribute else operators.subscript(
-            lw, x, int(index) if index.isdigit() else index
-        )  # fmt: skip
+        key: Any = int(index) if index.isdigit() else index
+        x = lw.call(getattr, [x, attribute], {}) if attribute else lw.call(operator.getitem, [x, key], {})
     return x
 
 
@@ -287,7 +285,7 @@ _PERCENT = re.compile(r"%(?:\((?P<key>[^)]*)\))?(?P<flags>[#0\- +]*)(?P<width>\d
                       r"[hlL]?(?P<kind>[%a-zA-Z])")  # fmt: skip
 
 
-def percent(lw: Lowering, form: str, given: Any) -> Any:
+def percent(lw: ValueContext, form: str, given: Any) -> Any:
     """``form % given``."""
     mapping = given if isinstance(given, dict) else None
     values = iter(given if isinstance(given, tuple) else (given,))
@@ -300,23 +298,23 @@ def percent(lw: Lowering, form: str, given: Any) -> Any:
             continue
         try:
             stars = [next(values) if found[part] == "*" else found[part] for part in ("width", "digits")]
-            x = operators.subscript(lw, mapping, found["key"]) if mapping is not None else next(values)
+            x = lw.call(operator.getitem, [mapping, found["key"]], {}) if mapping is not None else next(values)
         except StopIteration:
             raise TypeError("not enough arguments for format string") from None
-        pieces.append(_conversion(lw, found, x, *(operators.require_static(s, "a width of '%'") for s in stars)))
+        pieces.append(_conversion(lw, found, x, *(requirements.require_static(s, "a width of '%'") for s in stars)))
     if mapping is None and next(values, pieces) is not pieces:
         raise TypeError("not all arguments converted during string formatting")
     return concatenated(*pieces, form[end:])
 
 
-def _conversion(lw: Lowering, found: Any, x: Any, width: Any, digits: Any) -> Any:
+def _conversion(lw: ValueContext, found: Any, x: Any, width: Any, digits: Any) -> Any:
     """One ``%5.2f`` of an argument."""
     flags, kind = found["flags"], found["kind"]
     if kind not in "diuoxXeEfFgGcrsa":
         raise ValueError(f"unsupported format character {kind!r} ({hex(ord(kind))}) at index {found.end() - 1}")
     if ("." in found[0].rpartition(")")[2]) and digits is None:
         digits = 0
-    if is_static(x) and operators.is_seen(x):
+    if is_static(x) and requirements.is_seen(x):
         return f"%{flags}{'' if width is None else width}{'' if digits is None else f'.{digits}'}{kind}" % (x,)
     align = "<" if "-" in flags else ">"
     cut = "" if digits is None else f".{digits}"
@@ -325,7 +323,7 @@ def _conversion(lw: Lowering, found: Any, x: Any, width: Any, digits: Any) -> An
         spec = f"{align}{width}{cut}" if width is not None else cut
         return text(lw, format, x, spec)
     whole = kind in "diuxXoc"
-    if not (is_dynamic(x) or operators.is_seen(x)):
+    if not (is_dynamic(x) or requirements.is_seen(x)):
         x = lw.call(int if whole else float, [x], {})
         return _conversion(lw, found, x, width, digits)
     if type(x) is Weak or type(x) in (TensorVar, StateVar):
@@ -352,7 +350,7 @@ def _kind_of(x: Any) -> type:
 class Operands:
     """The operands of an op that prints or raises text, with what each of them stands for."""
 
-    def __init__(self, lw: Lowering) -> None:
+    def __init__(self, lw: ValueContext) -> None:
         self._lw = lw
         self.values: list[Value] = []
         self.ways: list[str] = []
@@ -389,32 +387,3 @@ def _text_function(name: str) -> Any:
 
 for _name in ("str", "repr", "format", "ascii"):
     intrinsic(getattr(builtins, _name))(_text_function(_name))
-
-
-@intrinsic(print)
-def _print(
-    lw: Lowering, *args: Any, sep: Any = None, end: Any = None, file: Any = None, flush: bool = False
-) -> None:  # fmt: skip
-    for name, x in (("sep", sep), ("end", end)):
-        if type(x) is not Text and x is not None and not isinstance(x, str):
-            raise TypeError(f"{name} must be None or a string, not {type(x).__name__}")
-        operators.require_static(x, f"`{name}` of print()")
-    streams = [name for name in ("stdout", "stderr") if file is getattr(sys, name)]
-    if file is not None and not streams:
-        raise UnsupportedCallError(
-            f"compiled code prints to sys.stdout and sys.stderr only, and cannot see what a {describe(file)} does",
-            code="AC1807",
-            hint="return the value and print it outside, or print from a function that `ms.py_call` runs",
-        )
-    operands = Operands(lw)
-    shown = tuple([operands.part(text(lw, str, a)) for a in args])
-    emit_commit(lw)
-    F.print(
-        *operands.values,
-        parts=shown,
-        sep=" " if sep is None else sep,
-        end="\n" if end is None else end,
-        ways=() if set(operands.ways) <= {"str"} else tuple(operands.ways),
-        flush=bool(flush),
-        stream=streams[0] if streams else "stdout",
-    )

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import itertools
 import types
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -23,13 +23,15 @@ from ...runtime.mutable import Mutable, plain
 from ...runtime.records import filled_like, is_named_tuple, record_fields, with_fields
 from ...runtime.tensor import Tensor
 from ...source import Loc
+from ..guards.guards import Unwatched
+from ..guards.objects import module_name
 
 __all__ = [
+    "ARRAY",
     "EITHER",
     "OUTSIDE",
     "PARAMETERS",
     "STANDS_FOR_PARAMETER",
-    "UNBOUND",
     "ArrayVar",
     "AttributeVar",
     "Cursor",
@@ -58,7 +60,6 @@ __all__ = [
     "is_marked",
     "is_static",
     "map_leaves",
-    "module_name",
     "parts",
     "plain_copy",
     "rebuild",
@@ -168,7 +169,7 @@ def _begin(container: LocalList | LocalDict, marked: bool) -> None:
 
 
 @shown_as("list")
-class LocalList(list):
+class LocalList(list, Unwatched):
     """A list made by compiled code.
 
     `broken` is why its content cannot be known here, if paths disagree about it; `locked` as for a `TensorVar`;
@@ -187,7 +188,7 @@ class LocalList(list):
 
 
 @shown_as("dict")
-class LocalDict(dict):
+class LocalDict(dict, Unwatched):
     """A dict made by compiled code; `broken`, `locked` and `marked` as for a list."""
 
     __slots__ = ("broken", "locked", "marked", "serial")
@@ -372,13 +373,6 @@ def usable(x: Any) -> Any:
     return x
 
 
-class _Unbound:
-    def __repr__(self) -> str:
-        return "no value"
-
-
-UNBOUND = _Unbound()
-
 #: Reasons for locking a Tensor.
 OUTSIDE = "came from outside"
 EITHER = "is one of several, chosen at run time,"
@@ -561,11 +555,6 @@ def set_content(obj: Any, saved: Any) -> None:
         obj.update(saved)
 
 
-def module_name(x: types.ModuleType) -> str:
-    """The name of a module; "" for one that has lost it."""
-    return str(vars(x).get("__name__", ""))
-
-
 def describe(x: Any) -> str:
     """A value in the words of an error message."""
     if type(x) is TensorVar or type(x) is StateVar:
@@ -591,3 +580,22 @@ def describe(x: Any) -> str:
             return f"{kind.__name__} of {len(x)}"
     named = isinstance(x, type | types.FunctionType | types.BuiltinFunctionType | types.MethodType)
     return f"{type(x).__name__} {x.__qualname__}" if named else f"{type(x).__name__} object"
+
+
+#: Why a Tensor made of an ndarray argument is locked.
+ARRAY = "was given as an ndarray"
+
+
+def is_tensor(x: Any) -> bool:
+    """Whether an abstract value is a Tensor."""
+    return type(x) is TensorVar or type(x) is StateVar
+
+
+def with_parameters(x: Any) -> Any:
+    """An abstract value with Parameters as the objects they are, for code that wants the object and not its value."""
+    return map_leaves(lambda v: v.source if type(v) is StateVar else v, x)
+
+
+def arrays_as_tensors(args: Sequence[Any]) -> list[Any]:
+    """The arguments with a Tensor of its own for each ndarray of the caller: transforms of eager code make one."""
+    return [TensorVar(x.value) if getattr(x, "locked", "") == ARRAY else x for x in args]

@@ -12,9 +12,10 @@ from ...ir.core import Block
 from ...ir.failure import history_of, internal_error, is_ours, leave, unfinished
 from ...ir.graphs_folder import graphs_folder
 from ...source import PACKAGE
-from .interpreter import Lowering
+from ..variables.interpreter import Program
+from .report import Report
 
-__all__ = ["point_at_user", "report"]
+__all__ = ["point_at_user", "report_failure"]
 
 _numbers = itertools.count()
 
@@ -30,7 +31,7 @@ def point_at_user(error: CompileError) -> None:
     error.hint = "call it outside of the compiled function, or write in your own code what you need of it"
 
 
-def report(lowering: Lowering, error: Exception) -> Exception:
+def report_failure(program: Program, report: Report, error: Exception) -> Exception:
     """The exception that tells the user of a failure: the same one, or InternalCompilerError where the mistake is ours.
 
     With `save_graphs`, and for our mistakes always, the IR made so far goes to a file.
@@ -42,15 +43,15 @@ def report(lowering: Lowering, error: Exception) -> Exception:
     what = error.message if isinstance(error, CompileError) else f"{type(error).__name__}: {error}"
     blocks: list[Block] = []
     loc = getattr(error, "loc", None)
-    if lowering.failure is not None and lowering.failure[0] is error:
-        loc = loc or lowering.failure[2]
-        builder: Builder | None = lowering.failure[1]
-        while builder is not None and builder is not lowering.builder:
+    if report.failure is not None and report.failure[0] is error:
+        loc = loc or report.failure[2]
+        builder: Builder | None = report.failure[1]
+        while builder is not None and builder is not program.builder:
             blocks.insert(0, builder.block)
             builder = builder.parent
-    text = unfinished(lowering.module, lowering.entry, blocks, what)
+    text = unfinished(program.module, program.entry, blocks, what)
     text += "\n" + history_of(error) if ours else ""
-    path = leave(folder, f"failed_{next(_numbers):03d}_{escape.file_name(lowering.entry.name)}.ir", text)
+    path = leave(folder, f"failed_{next(_numbers):03d}_{escape.file_name(program.entry.name)}.ir", text)
     if ours:
         return internal_error(error, "the frontend failed", "front", [path], loc)
     note = f"the program as far as it was compiled: {path}"

@@ -14,7 +14,7 @@ import gast
 from ...errors import CompileError
 from ...ir.core import Block, Function, Op, UnknownValueError, Value
 from ...source import Loc, line_of
-from ..syntax.scope import Closure, Frame
+from ..variables.frames import Closure, Frame
 from ..variables.values import MaybeUnbound, StateVar, TensorVar, Weak, describe, elements, flatten, is_static
 from .decisions import Decision
 
