@@ -21,10 +21,10 @@ from ...runtime.tensor import wrap
 from ..effects.commits import emit_commit
 from ..effects.effects import EffectContext
 from ..variables.frames import Closure
-from ..variables.operators import BoundContainer
 from ..variables.rules import intrinsic
 from ..variables.values import (
     ArrayVar,
+    BoundContainer,
     LocalDict,
     LocalList,
     StateVar,

@@ -10,7 +10,7 @@ import gast
 from ...errors import CompileError, StaticValueError, UnsupportedSyntaxError
 from ..effects.after_forward import note_name
 from ..guards.objects import UNBOUND
-from ..variables import comparison, operators, requirements, truth_values
+from ..variables import comparison, operators, requirements, tensors, truth_values
 from ..variables.calls import call
 from ..variables.elements import iterate_live, iterate_static
 from ..variables.frames import Frame, turn
@@ -248,7 +248,7 @@ def _name_arguments(
 ) -> None:
     """Says what the arguments of a call are, and the object of a method."""
     nodes, values = [], []
-    if type(fn) is operators.TensorMethod and isinstance(node.func, gast.Attribute):
+    if type(fn) is tensors.TensorMethod and isinstance(node.func, gast.Attribute):
         nodes, values = [node.func.value], [fn.owner]
     if not any(isinstance(a, gast.Starred) for a in node.args):
         nodes, values = [*nodes, *node.args], [*values, *args]

@@ -60,6 +60,8 @@ SLOT = {
     "LShift": "lshift",
     "RShift": "rshift",
 }
+#: By the syntax tree's name of an operator of one operand: the name of its method.
+UNARY_SLOT = {"USub": "__neg__", "UAdd": "__pos__", "Invert": "__invert__"}
 #: By the name of its methods: an operator as Python's messages write it.
 SYMBOL = {
     "add": "+", "sub": "-", "mul": "*", "truediv": "/", "floordiv": "//", "mod": "%", "pow": "** or pow()",

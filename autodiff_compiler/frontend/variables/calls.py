@@ -10,36 +10,32 @@ import operator
 import types
 from typing import Any
 
-import numpy as np
-
 from ...config import check_device
 from ...dtypes import DType, dtype_of, float64
 from ...errors import StaticValueError, UnsupportedCallError
 from ...ir.build import current
 from ...ir.core import Value
 from ...ir.primitive import F
-from ...primitives.in_place import IN_PLACE, fitting
 from ...runtime.mutable import NUMBER_DTYPE
 from ...runtime.parameter import Parameter
 from ...runtime.records import is_named_tuple, is_named_tuple_class
 from ...runtime.tensor import NO_LIST_OF_TENSORS, Tensor
-from ..guards.objects import class_attribute, is_ours, peek, type_of
-from . import cells, foreign, numpy_calls, precision, single_dispatch
-from .arithmetic import kind_of_number, to_number
-from .assignment import assign_state, set_item
+from ..guards.objects import class_attribute, is_ours, type_of
+from . import cells, foreign, numpy_calls
+from .arithmetic import kind_of_number
+from .base import kind, variable_of
 from .classes import is_jit_class, made
-from .containers import call_method
 from .elements import iterate_static
 from .frames import Closure
 from .interpreter import ValueContext
-from .operators import BoundContainer, TensorMethod, attribute, subscript
+from .objects import ObjectVariable
+from .operators import attribute, subscript
 from .queries import answer
 from .requirements import require_static
-from .rules import TENSOR_METHODS, Intrinsic, intrinsic_of
+from .rules import intrinsic_of
 from .values import (
     ArrayVar,
     LocalDict,
-    LocalObject,
     NewException,
     StateVar,
     TensorVar,
@@ -56,80 +52,96 @@ __all__ = ["call", "plain_class", "refuse_class"]
 
 def call(lw: ValueContext, fn: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
     """``fn(*args, **kwargs)`` on abstract values."""
-    if type(fn) is Closure:
-        return lw.call_closure(fn, args, kwargs)
-    if type(fn) is TensorMethod:
-        return _tensor_method(lw, fn, args, kwargs)
-    if type(fn) is BoundContainer:
-        return call_method(lw, fn, args, kwargs)
-    if type(fn) is numpy_calls.ArrayMethod:
-        return numpy_calls.array_method(lw, fn, args, kwargs)
-    if is_dynamic(fn):
-        raise TypeError(f"'{_class_name(fn)}' object is not callable")
-    if type(fn) is LocalObject or (is_jit_class(type(fn)) and not isinstance(fn, type)):
-        return _call_object(lw, fn, args, kwargs)
-    if type(fn) is types.MethodType and cells.which_changes(lw, fn):
-        return cells.change(lw, fn, args, kwargs)
-    rule = intrinsic_of(fn)
-    if rule is not None:
-        return _run_rule(lw, rule, fn, args, kwargs)
-    graph_call = peek(fn, "__graph_call__")
-    if graph_call is not None and not isinstance(fn, type):
-        return graph_call(lw, args, kwargs)
-    if single_dispatch.is_dispatching(fn):
-        return single_dispatch.call_dispatched(lw, fn, args, kwargs)
-    if foreign.runs_natively(fn, args, kwargs):
-        return foreign.foreign_call(lw, fn, args, kwargs)
-    if isinstance(fn, types.MethodWrapperType) and fn.__name__ == "__getattribute__":
-        return call(lw, object.__getattribute__, [fn.__self__, *args], kwargs)
-    if isinstance(fn, types.MethodWrapperType) and fn.__name__ == "__setattr__":
-        return call(lw, object.__setattr__, [fn.__self__, *args], kwargs)
-    if isinstance(fn, types.MethodType):
-        return _method(lw, fn, args, kwargs)
-    if isinstance(fn, types.FunctionType):
+    return variable_of(fn).call(lw, args, kwargs)
+
+
+@kind(Closure)
+class ClosureVariable(ObjectVariable):
+    """A function that compiled code defined."""
+
+    __slots__ = ()
+
+    def call(self, lw: ValueContext, args: list[Any], kwargs: dict[str, Any]) -> Any:
+        return lw.call_closure(self.value, args, kwargs)
+
+
+@kind(types.FunctionType)
+class FunctionVariable(ObjectVariable):
+    """A function written in Python."""
+
+    __slots__ = ()
+
+    def called(self, lw: ValueContext, args: list[Any], kwargs: dict[str, Any]) -> Any:
+        fn = self.value
         if is_ours(fn):
             if args and _is_method_of_cell(fn, args[0]):  # its attributes are read here, and its Parameters are states
                 return _method(lw, types.MethodType(fn, args[0]), args[1:], kwargs)
             return lw.native(fn, args, kwargs)
         defining = _written_in(fn)
         return lw.call_python(fn, args, kwargs, (defining, args[0]) if defining is not None and args else None)
-    if isinstance(fn, functools.partial):
+
+
+@kind(types.MethodType)
+class MethodVariable(ObjectVariable):
+    """A method, bound."""
+
+    __slots__ = ()
+
+    def call(self, lw: ValueContext, args: list[Any], kwargs: dict[str, Any]) -> Any:
+        if cells.which_changes(lw, self.value):
+            return cells.change(lw, self.value, args, kwargs)
+        return super().call(lw, args, kwargs)
+
+    def called(self, lw: ValueContext, args: list[Any], kwargs: dict[str, Any]) -> Any:
+        return _method(lw, self.value, args, kwargs)
+
+
+@kind(types.MethodWrapperType)
+class WrapperVariable(ObjectVariable):
+    """A method that C defines for a slot, bound."""
+
+    __slots__ = ()
+
+    def called(self, lw: ValueContext, args: list[Any], kwargs: dict[str, Any]) -> Any:
+        generic = {"__getattribute__": object.__getattribute__, "__setattr__": object.__setattr__}
+        if self.value.__name__ in generic:
+            return call(lw, generic[self.value.__name__], [self.value.__self__, *args], kwargs)
+        return super().called(lw, args, kwargs)
+
+
+@kind(functools.partial)
+class PartialVariable(ObjectVariable):
+    """A function with arguments bound."""
+
+    __slots__ = ()
+
+    def called(self, lw: ValueContext, args: list[Any], kwargs: dict[str, Any]) -> Any:
+        fn = self.value
         bound, named = fn.args, fn.keywords
         if not any(map(is_dynamic, flatten((bound, named)))):
             lw.outside.read(fn, ("partial", id(fn)), "a partial function", lambda: fn)
         given = [lw.outside.item(bound, i, v) for i, v in enumerate(bound)]
         return call(lw, fn.func, [*given, *args], {k: lw.outside.item(named, k, v) for k, v in named.items()} | kwargs)
-    if isinstance(fn, type):
-        return _construct(lw, fn, args, kwargs)
-    if getattr(type(fn), "__graph_state__", None) is not None:
-        return lw.call_cell(fn, args, kwargs)
-    if type(fn) in (operator.attrgetter, operator.itemgetter, operator.methodcaller):
-        return _operator_object(lw, fn, *args)
-    if isinstance(class_attribute(type(fn), "__call__"), types.FunctionType):
-        if is_ours(type(fn)):
-            return lw.native(fn, args, kwargs)
-        return lw.call_python(lw.outside.class_attribute(type(fn), "__call__"), [fn, *args], kwargs)
-    return foreign.foreign_call(lw, fn, args, kwargs)
 
 
-def _class_name(x: Any) -> str:
-    """The class of a value known at run time, as eager code has it."""
-    if type(x) is Weak:
-        return x.kind.__name__
-    if type(x) is ArrayVar:
-        return f"numpy.{'ndarray' if x.kind is np.ndarray else x.type.dtype.numpy.name}"
-    return "Parameter" if type(x) is StateVar else "Tensor"
+@kind(type)
+class ClassVariable(ObjectVariable):
+    """A class."""
+
+    __slots__ = ()
+
+    def called(self, lw: ValueContext, args: list[Any], kwargs: dict[str, Any]) -> Any:
+        return _construct(lw, self.value, args, kwargs)
 
 
-def _run_rule(lw: ValueContext, rule: Intrinsic, fn: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
-    """What a rule makes of a call; what Python says of arguments that do not fit it is said of the user's function."""
-    try:
-        return rule(lw, *args, **kwargs)
-    except TypeError as error:
-        trace, own = error.__traceback__, f"{rule.__qualname__}()"
-        if trace is None or trace.tb_next is not None or own not in str(error):  # raised inside of the rule
-            raise
-        raise TypeError(str(error).replace(own, f"{getattr(fn, '__name__', type(fn).__name__)}()")) from None
+@kind(operator.attrgetter, operator.itemgetter, operator.methodcaller)
+class OperatorVariable(ObjectVariable):
+    """A function that `operator` makes."""
+
+    __slots__ = ()
+
+    def called(self, lw: ValueContext, args: list[Any], kwargs: dict[str, Any]) -> Any:
+        return _operator_object(lw, self.value, *args)
 
 
 def _operator_object(lw: ValueContext, fn: Any, x: Any) -> Any:
@@ -147,43 +159,6 @@ def _operator_object(lw: ValueContext, fn: Any, x: Any) -> Any:
 
 
 # ---------------------------------------------------------------------------------------------------- methods
-def _tensor_method(lw: ValueContext, method: TensorMethod, args: list[Any], kwargs: dict[str, Any]) -> Any:
-    owner, name = method.owner, method.name
-    if name == "item":
-        return to_number(lw, owner, None)
-    if name in ("asnumpy", "numpy"):
-        return numpy_calls.detached(lw, owner)
-    if name == "__len__":
-        return owner.type.shape[0]
-    if name == "copy":
-        return TensorVar(lw.unwrap(owner))
-    if name in TENSOR_METHODS:
-        return TENSOR_METHODS[name](lw, precision.whole(owner), *args, **kwargs)
-    if name == "__setitem__":
-        set_item(lw, owner, *args, **kwargs)
-        return None
-    if name in IN_PLACE or name == "assign_value":
-        return _change_tensor(lw, method, args, kwargs)
-    if hasattr(method.function, "__graph_call__"):  # it draws
-        return call(lw, method.function, [owner, *args], kwargs)
-    return lw.native(method.function, [owner, *args], kwargs)
-
-
-def _change_tensor(lw: ValueContext, method: TensorMethod, args: list[Any], kwargs: dict[str, Any]) -> Any:
-    """``t.add_(x)``: the Tensor itself, with another value."""
-    owner = precision.whole(method.owner)
-    if type(owner) is TensorVar:
-        lw.effects.check_writable(owner)
-    if method.function is None:
-        assign_state(lw, owner, *args, **kwargs)
-        return owner
-    found = call(lw, method.function, [owner, *args], kwargs)
-    new = fitting(method.name, owner.type, lw.unwrap(found))
-    if type(owner) is StateVar:
-        assign_state(lw, owner, TensorVar(new))
-    else:
-        lw.effects.write(owner, new)
-    return owner
 
 
 def _make(lw: ValueContext, fn: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
@@ -236,15 +211,6 @@ def _is_method_of_cell(function: types.FunctionType, owner: Any) -> bool:
 def _defines(cls: type, function: Any) -> bool:
     found = cls.__dict__.get(function.__name__)
     return found is function or getattr(found, "__func__", None) is function
-
-
-def _call_object(lw: ValueContext, fn: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
-    """The call of an object of a `jit_class` class: its `__call__`."""
-    cls = class_of(fn)
-    method = lw.outside.class_attribute(cls, "__call__")
-    if not isinstance(method, types.FunctionType):
-        raise TypeError(f"'{cls.__name__}' object is not callable")
-    return lw.call_python(method, [fn, *args], kwargs, (next(c for c in cls.__mro__ if "__call__" in c.__dict__), fn))
 
 
 # ---------------------------------------------------------------------------------------------------- classes

@@ -10,9 +10,9 @@ from typing import Any
 from ...errors import ArgumentError, MissingAttributeError, SideEffectError, UnsupportedCallError, did_you_mean
 from ..guards.objects import class_attribute, is_ours
 from .interpreter import ValueContext
-from .values import LocalObject, LocalSuper, describe, usable
+from .values import LocalObject, LocalSuper, class_of, describe, usable
 
-__all__ = ["bound", "get", "has", "is_jit_class", "made", "put"]
+__all__ = ["bound", "call_object", "get", "has", "is_jit_class", "made", "put"]
 
 
 def is_jit_class(cls: type) -> bool:
@@ -178,3 +178,12 @@ def _no_write(obj: LocalObject, name: str, why: str) -> SideEffectError:
 def has(lw: ValueContext, obj: LocalObject, name: str) -> bool:
     """``hasattr(obj, name)``."""
     return name in usable(obj).slots or lw.outside.class_attribute(obj.cls, name) is not None
+
+
+def call_object(lw: ValueContext, fn: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
+    """The call of an object of a `jit_class` class: its `__call__`."""
+    cls = class_of(fn)
+    method = lw.outside.class_attribute(cls, "__call__")
+    if not isinstance(method, types.FunctionType):
+        raise TypeError(f"'{cls.__name__}' object is not callable")
+    return lw.call_python(method, [fn, *args], kwargs, (next(c for c in cls.__mro__ if "__call__" in c.__dict__), fn))

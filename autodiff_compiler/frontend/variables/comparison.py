@@ -6,32 +6,18 @@ import dataclasses
 import operator
 from typing import Any
 
-import numpy as np
-
 from ...errors import StaticValueError, UnsupportedSyntaxError
-from ...ir.build import current
 from ...ir.core import Value
-from ...ir.primitive import METHODS, F
-from ...runtime.tensor import Tensor
-from .arithmetic import joined_number, kind_of_number, lifted_number
+from ...ir.primitive import METHODS
+from .base import variable_of
 from .interpreter import ValueContext
-from .numpy_calls import array_binary
-from .operators import attribute, needs_numpy
-from .requirements import (
-    check_key,
-    is_generated,
-    is_seen,
-    is_tensor_var,
-    operand,
-    python_method,
-    refuse_text,
-    require_static,
-)
+from .operators import attribute
+from .requirements import check_key, is_generated, is_seen, is_tensor_var, python_method, refuse_text, require_static
 from .search import first_that
 from .truth_values import both, negate, truth
 from .values import ArrayVar, LocalObject, StateVar, TensorVar, Weak, class_of, describe, elements, flatten, is_static
 
-__all__ = ["compare"]
+__all__ = ["COMPARE_SLOT", "MIRRORED", "compare", "compare_known", "compare_objects"]
 
 _COMPARE = {
     "Eq": operator.eq,
@@ -41,16 +27,8 @@ _COMPARE = {
     "Gt": operator.gt,
     "GtE": operator.ge,
 }
-_MIRRORED = {"Lt": "Gt", "LtE": "GtE", "Gt": "Lt", "GtE": "LtE"}
-_COMPARE_SLOT = {"Eq": "__eq__", "NotEq": "__ne__", "Lt": "__lt__", "LtE": "__le__", "Gt": "__gt__", "GtE": "__ge__"}
-_WEAK_COMPARE = {
-    "Eq": "equal",
-    "NotEq": "not_equal",
-    "Lt": "less",
-    "LtE": "less_equal",
-    "Gt": "greater",
-    "GtE": "greater_equal",
-}
+MIRRORED = {"Lt": "Gt", "LtE": "GtE", "Gt": "Lt", "GtE": "LtE"}
+COMPARE_SLOT = {"Eq": "__eq__", "NotEq": "__ne__", "Lt": "__lt__", "LtE": "__le__", "Gt": "__gt__", "GtE": "__ge__"}
 
 
 def compare(lw: ValueContext, op: str, a: Any, b: Any) -> Any:
@@ -63,25 +41,14 @@ def compare(lw: ValueContext, op: str, a: Any, b: Any) -> Any:
     result = _user_compare(lw, op, a, b)
     if result is not NotImplemented:
         return result
-    if is_tensor_var(a) or is_tensor_var(b):
-        a, b = operand(lw, a), operand(lw, b)
-        if not (
-            _is_numeric(a) and _is_numeric(b)
-        ):  # as `==` of a Tensor knows nothing else, Python compares identities
-            return _compare_objects(op, a, b)
-        if is_tensor_var(a):
-            return lw.native(METHODS[_COMPARE_SLOT[op]], [a, b])
-        return lw.native(METHODS[_COMPARE_SLOT[_MIRRORED.get(op, op)]], [b, a])
-    if needs_numpy(a, b):
-        return array_binary(lw, op, a, b)
+    left, right = variable_of(a), variable_of(b)
+    return right.compared(lw, op, a) if right.precedence > left.precedence else left.compare(lw, op, b)
+
+
+def compare_known(lw: ValueContext, op: str, a: Any, b: Any) -> Any:
+    """A comparison of which neither operand is a Tensor or an array, nor both are numbers of run time."""
     if LocalObject in (type(a), type(b)):
-        return _compare_objects(op, a, b)
-    if kind_of_number(a) and kind_of_number(b) and (type(a) is Weak or type(b) is Weak):
-        ka, kb = kind_of_number(a), kind_of_number(b)
-        kind: Any = joined_number(ka, kb) or max((ka, kb), key=(bool, int, float).index)  # type: ignore[arg-type]
-        builder = current()
-        x, y = (lifted_number(v, kind, builder) for v in (a, b))
-        return Weak(getattr(F, _WEAK_COMPARE[op])(x, y), bool)
+        return compare_objects(op, a, b)
     refuse_text(a, "a comparison")
     refuse_text(b, "a comparison")
     if not is_static(a) or not is_static(b):
@@ -91,11 +58,7 @@ def compare(lw: ValueContext, op: str, a: Any, b: Any) -> Any:
     return _COMPARE[op](a, b)
 
 
-def _is_numeric(x: Any) -> bool:
-    return is_tensor_var(x) or isinstance(x, Weak | int | float | Tensor | ArrayVar | np.ndarray | np.generic)
-
-
-def _compare_objects(op: str, a: Any, b: Any) -> bool:
+def compare_objects(op: str, a: Any, b: Any) -> bool:
     """Without methods for it, objects are equal to themselves only."""
     if op not in ("Eq", "NotEq"):
         kinds = [f"'{_kind(x).__name__}'" for x in (a, b)]
@@ -108,7 +71,7 @@ _COMPARE_SIGN = {"Lt": "<", "LtE": "<=", "Gt": ">", "GtE": ">="}
 
 def _user_compare(lw: ValueContext, op: str, a: Any, b: Any) -> Any:
     """``a op b`` by the methods of a user's class; NotImplemented if there are none."""
-    sides = [(a, op, b), (b, _MIRRORED.get(op, op), a)]
+    sides = [(a, op, b), (b, MIRRORED.get(op, op), a)]
     if type(a) is not type(b) and issubclass(type(b), type(a)):
         sides.reverse()
     for x, asked, y in sides:
@@ -119,7 +82,7 @@ def _user_compare(lw: ValueContext, op: str, a: Any, b: Any) -> Any:
 
 
 def _ask(lw: ValueContext, x: Any, op: str, y: Any) -> Any:
-    method = python_method(lw, x, _COMPARE_SLOT[op])
+    method = python_method(lw, x, COMPARE_SLOT[op])
     if method is None:
         equal = _ask(lw, x, "Eq", y) if op == "NotEq" else NotImplemented
         return equal if equal is NotImplemented else negate(truth(lw, equal))

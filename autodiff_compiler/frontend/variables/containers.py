@@ -9,17 +9,32 @@ from typing import Any
 import numpy as np
 
 from ...errors import SideEffectError, StaticValueError, UnsupportedCallError, UnsupportedSyntaxError
+from ...runtime.records import is_named_tuple
 from ..guards import objects
+from ..guards.objects import is_changeable, is_ours
 from . import operators, requirements
 from .arithmetic import SLOT, SYMBOL
+from .base import kind
 from .elements import iterate_live, iterate_static
 from .foreign import is_pure
 from .interpreter import ValueContext
+from .lookup import missing
 from .naming import name_of
-from .operators import BoundContainer
-from .requirements import check_local, check_seen, require_static
+from .objects import ObjectVariable
+from .requirements import check_key, check_local, check_seen, element_index, python_method, require_static
 from .rules import INTRINSICS
-from .values import ARRAY, ArrayVar, DictView, LocalDict, LocalList, LocalSet, is_static
+from .values import (
+    ARRAY,
+    ArrayVar,
+    BoundContainer,
+    DictView,
+    LocalDict,
+    LocalList,
+    LocalSet,
+    describe,
+    is_static,
+    usable,
+)
 
 __all__ = ["call_method", "in_place", "without_order"]
 
@@ -200,3 +215,89 @@ _CHANGES: dict[Any, Any] = {
     (set, "Sub"): _set_operation("difference"),
     (set, "BitXor"): _set_operation("symmetric_difference"),
 }
+
+
+# ---------------------------------------------------------------------------------------------------- what can be done
+#: What a class has as a method that objects are bound to.
+_BUILT_IN = types.MethodDescriptorType | types.WrapperDescriptorType | types.ClassMethodDescriptorType
+_METHODS = types.FunctionType | _BUILT_IN
+
+
+@kind(set, frozenset)
+class ContainerVariable(ObjectVariable):
+    """A container of Python's, which may hold values of run time."""
+
+    __slots__ = ()
+
+    def getattr(self, lw: ValueContext, name: str) -> Any:
+        owner = self.value
+        if is_named_tuple(owner):
+            return super().getattr(lw, name)
+        if is_ours(type(owner)) or not is_changeable(type(owner)):
+            return BoundContainer(owner, name) if hasattr(owner, name) else missing(owner, name)
+        if isinstance(lw.outside.class_attribute(type(owner), name), _METHODS):
+            return BoundContainer(owner, name)
+        return super().getattr(lw, name)
+
+
+class _WithItems(ContainerVariable):
+    """A container with items under indices or keys."""
+
+    __slots__ = ()
+
+    def getitem(self, lw: ValueContext, index: Any) -> Any:
+        owner = usable(self.value)
+        method = python_method(lw, owner, "__getitem__")
+        return self.item(lw, index) if method is None else lw.call_python(method, [owner, index], {})
+
+    def item(self, lw: ValueContext, index: Any) -> Any:
+        """The item, which no method of the user's gives."""
+        raise NotImplementedError
+
+
+@kind(list, tuple)
+class SequenceVariable(_WithItems):
+    """A list or tuple."""
+
+    __slots__ = ()
+    precedence = 2.5
+
+    def item(self, lw: ValueContext, index: Any) -> Any:
+        owner, index = self.value, element_index(lw, index)
+        if not is_static(index):
+            raise StaticValueError(
+                f"an index into a Python {type(owner).__name__} must be known at compile time, it is a "
+                f"{describe(index)}",
+                code="AC1305",
+                hint="stack the elements with `ops.stack`, then index the Tensor",
+            ).about(index)
+        value = owner[index]
+        if not isinstance(owner, LocalList):
+            return lw.outside.item(owner, index, value)
+        return LocalList(value) if isinstance(index, slice) else value
+
+
+@kind(dict)
+class DictVariable(_WithItems):
+    """A dict."""
+
+    __slots__ = ()
+
+    def item(self, lw: ValueContext, index: Any) -> Any:
+        owner = self.value
+        check_key(index)
+        method = python_method(lw, owner, "__missing__") if is_static(index) and index not in owner else None
+        if method is not None:
+            return lw.call_python(method, [owner, index], {})
+        value = owner[require_static(index, "a dictionary key")]
+        return value if isinstance(owner, LocalDict) else lw.outside.item(owner, index, value)
+
+
+@kind(BoundContainer)
+class BoundContainerVariable(ObjectVariable):
+    """A method of a container, bound."""
+
+    __slots__ = ()
+
+    def call(self, lw: ValueContext, args: list[Any], kwargs: dict[str, Any]) -> Any:
+        return call_method(lw, self.value, args, kwargs)

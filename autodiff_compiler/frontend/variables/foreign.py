@@ -23,17 +23,25 @@ from ...ir.build import current
 from ...runtime.host import name_of
 from ...runtime.tensor import Tensor
 from ..guards.objects import class_attribute, is_ours, peek, type_of
-from . import text
 from .elements import iterate_live
 from .frames import Closure
 from .interpreter import ValueContext
 from .iterators import wrapped
 from .numpy_calls import numpy_call
-from .operators import BoundContainer
 from .purity import compiled, run_now
 from .requirements import check_key, check_local, check_seen
 from .rules import intrinsic_of
-from .values import LocalDict, LocalList, TensorVar, describe, flatten, is_static, map_leaves, plain_copy
+from .values import (
+    BoundContainer,
+    LocalDict,
+    LocalList,
+    TensorVar,
+    describe,
+    flatten,
+    is_static,
+    map_leaves,
+    plain_copy,
+)
 
 __all__ = [
     "CONTAINER_WRITING",
@@ -150,10 +158,6 @@ def foreign_call(lw: ValueContext, fn: Any, args: list[Any], kwargs: dict[str, A
     if type(fn) is _MEMOISED and is_static((args, tuple(kwargs.values()))):
         return _remembered(lw, fn, args, kwargs)
     _refuse_impure(fn, name, module, owner, kwargs)
-    if isinstance(owner, str) and name.startswith("str."):
-        made = text.method(lw, owner, name.removeprefix("str."), args, kwargs)
-        if made is not None:
-            return made
     if root in _USING_UP or fn in (frozenset, bytes, bytearray):
         args = [list(iterate_live(lw, a)) if hasattr(type(a), "advance") else a for a in args]
     given = (args, tuple(kwargs.values()))

@@ -14,7 +14,7 @@ from ...runtime.parameter import Parameter
 from ...runtime.tensor import Tensor
 from ..guards.guards import Holds
 from ..guards.objects import UNBOUND, definer, is_ours, is_written
-from . import operators, requirements, truth_values
+from . import operators, requirements, tensors, truth_values, values
 from .assignment import set_attribute, set_generic
 from .classes import has
 from .frames import Closure
@@ -66,7 +66,7 @@ def _class_of(x: Any) -> type:
 
 def _is_outside(x: Any) -> bool:
     """Whether an abstract value is an object that compiled code did not make."""
-    made = (LocalObject, NewException, Closure, operators.TensorMethod, operators.BoundContainer)
+    made = (LocalObject, NewException, Closure, tensors.TensorMethod, values.BoundContainer)
     return not (is_dynamic(x) or type(x) in made or type(x) in _SHOWN_AS or isinstance(x, Iteration))
 
 
@@ -226,7 +226,7 @@ def _callable(lw: ValueContext, x: Any) -> bool:
     if _is_outside(x):
         lw.outside.kind(x)
         lw.outside.class_attribute(type(x), "__call__")
-    return callable(x) or type(x) in (operators.TensorMethod, operators.BoundContainer)
+    return callable(x) or type(x) in (tensors.TensorMethod, values.BoundContainer)
 
 
 # ---------------------------------------------------------------------------------------------------- single dispatch

@@ -12,6 +12,7 @@ import dataclasses
 import operator
 import re
 import string
+import types
 from collections.abc import Sequence
 from typing import Any
 
@@ -25,9 +26,12 @@ from ...runtime.records import is_named_tuple
 from ...runtime.tensor import Tensor, wrap
 from ..guards import objects
 from . import requirements
-from .arithmetic import kind_of_number, lifted_number, to_number
+from .arithmetic import BINARY, SLOT, kind_of_number, lifted_number, to_number
+from .base import kind
 from .elements import iterate_static
 from .interpreter import ValueContext
+from .objects import ObjectVariable
+from .requirements import is_tensor_var, refuse_text, require_static
 from .rules import intrinsic
 from .values import (
     ArrayVar,
@@ -35,6 +39,7 @@ from .values import (
     LocalDict,
     LocalList,
     LocalObject,
+    NewException,
     StateVar,
     TensorVar,
     Text,
@@ -387,3 +392,72 @@ def _text_function(name: str) -> Any:
 
 for _name in ("str", "repr", "format", "ascii"):
     intrinsic(getattr(builtins, _name))(_text_function(_name))
+
+
+# ---------------------------------------------------------------------------------------------------- what can be done
+def _binary(lw: ValueContext, op: str, a: Any, b: Any) -> Any:
+    if op == "Mod" and isinstance(a, str):
+        return percent(lw, a, b)
+    if op == "Add" and isinstance(b, str | Text):
+        return concatenated(a, b)
+    refuse_text(a, f"operator {SLOT[op]}")
+    refuse_text(b, f"operator {SLOT[op]}")
+    if is_tensor_var(b) and op == "Add":
+        raise TypeError(f'can only concatenate str (not "{type(b).__name__}") to str')
+    require_static(b, f"the operand of {SLOT[op]}")
+    return BINARY[op](a, b)
+
+
+@kind(str)
+class StrVariable(ObjectVariable):
+    """A str known while compiling."""
+
+    __slots__ = ()
+    goes_first = True
+
+    def binary(self, lw: ValueContext, op: str, other: Any) -> Any:
+        return _binary(lw, op, self.value, other)
+
+
+@kind(Text)
+class TextVariable(StrVariable):
+    """A str known only at run time, which nobody looks into."""
+
+    __slots__ = ()
+
+    def truth(self, lw: ValueContext) -> Any:
+        return refuse_text(self.value, "the truth value")
+
+    def getattr(self, lw: ValueContext, name: str) -> Any:
+        return refuse_text(self.value, f"'.{name}'")
+
+    def getitem(self, lw: ValueContext, index: Any) -> Any:
+        return refuse_text(self.value, "an element")
+
+
+@kind(NewException)
+class NewExceptionVariable(ObjectVariable):
+    """An exception that compiled code makes, which is raised and not looked at."""
+
+    __slots__ = ()
+
+    def truth(self, lw: ValueContext) -> Any:
+        return refuse_text(self.value, "the truth value")
+
+    def getattr(self, lw: ValueContext, name: str) -> Any:
+        return refuse_text(self.value, f"'.{name}'")
+
+    def getitem(self, lw: ValueContext, index: Any) -> Any:
+        return refuse_text(self.value, "an element")
+
+
+@kind(types.BuiltinFunctionType)
+class BuiltinVariable(ObjectVariable):
+    """A function or bound method that C defines; one of a str may be given what is known at run time."""
+
+    __slots__ = ()
+
+    def called(self, lw: ValueContext, args: list[Any], kwargs: dict[str, Any]) -> Any:
+        owner = self.value.__self__
+        made = method(lw, owner, self.value.__name__, args, kwargs) if isinstance(owner, str) else None
+        return super().called(lw, args, kwargs) if made is None else made

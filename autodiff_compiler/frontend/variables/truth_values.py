@@ -6,41 +6,28 @@ from typing import Any
 
 from ...ir.core import Value
 from ...ir.primitive import F
-from ...runtime.tensor import Tensor, no_truth
+from ...runtime.tensor import no_truth
+from .base import variable_of
 from .interpreter import ValueContext
-from .lookup import tells_of_changes
-from .requirements import refuse_text, special
-from .values import ArrayVar, LocalObject, StateVar, TensorVar, Weak
+from .values import Weak
 
-__all__ = ["both", "either", "negate", "truth"]
+__all__ = ["both", "either", "negate", "truth", "truth_of_one"]
 
 
 def truth(lw: ValueContext, x: Any) -> Any:
     """The truth value of x: a Python bool, or a bool[] Value if it is known only at run time."""
-    x = lw.outside.met(x)
-    if type(x) in (TensorVar, StateVar, ArrayVar):
-        value = lw.unwrap(x)
-        count = 1
-        for d in value.shape:
-            count = count * d if isinstance(d, int) else 0
-        if count != 1:
-            raise no_truth(value.shape)
-        value = value if value.shape == () else F.reshape(value, shape=())
-        return value if value.dtype.is_bool else F.not_equal(value, 0)
-    if type(x) is Weak:
-        return x.value if x.kind is bool else F.not_equal(x.value, 0)
-    if isinstance(x, Tensor):
-        return bool(x)
-    refuse_text(x, "the truth value")
-    result = special(lw, x, "__bool__", "__len__")
-    if result is not NotImplemented:
-        return truth(lw, result)
-    if type(x) is LocalObject:
-        return True
-    if getattr(type(x), "__graph_state__", None) is not None:
-        watched = tells_of_changes(lw, x, "__bool__")
-        return lw.outside.property(x, "truth", f"the truth of a {type(x).__name__}", lambda: bool(x), watched=watched)
-    return bool(x)
+    return variable_of(lw.outside.met(x)).truth(lw)
+
+
+def truth_of_one(value: Value) -> Value:
+    """The truth of the element of a Tensor or array that has one."""
+    count = 1
+    for d in value.shape:
+        count = count * d if isinstance(d, int) else 0
+    if count != 1:
+        raise no_truth(value.shape)
+    value = value if value.shape == () else F.reshape(value, shape=())
+    return value if value.dtype.is_bool else F.not_equal(value, 0)
 
 
 def negate(x: Any) -> Any:

@@ -34,6 +34,7 @@ __all__ = [
     "STANDS_FOR_PARAMETER",
     "ArrayVar",
     "AttributeVar",
+    "BoundContainer",
     "Cursor",
     "DictView",
     "Held",
@@ -599,3 +600,13 @@ def with_parameters(x: Any) -> Any:
 def arrays_as_tensors(args: Sequence[Any]) -> list[Any]:
     """The arguments with a Tensor of its own for each ndarray of the caller: transforms of eager code make one."""
     return [TensorVar(x.value) if getattr(x, "locked", "") == ARRAY else x for x in args]
+
+
+@shown_as("method")
+class BoundContainer:
+    """A method of a list, tuple or dict inside compiled code."""
+
+    __slots__ = ("name", "owner")
+
+    def __init__(self, owner: Any, name: str) -> None:
+        self.owner, self.name = owner, name
