@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ from .comparison import compare_known
 from .interpreter import ValueContext
 from .numpy_calls import ArrayMethod, array_attribute, array_binary, array_method, array_subscript, array_unary
 from .objects import ObjectVariable
-from .requirements import require_static, settled_index
+from .requirements import check_local, length_of, require_static, settled_index
 from .truth_values import truth_of_one
 from .values import ArrayVar, describe, is_dynamic
 
@@ -47,6 +48,15 @@ class ArrayVariable(Variable):
 
     def getitem(self, lw: ValueContext, index: Any) -> Any:
         return array_subscript(lw, self.value, settled_index(lw, index))
+
+    def setattr(self, lw: ValueContext, name: str, value: Any) -> None:
+        raise AttributeError(f"'Tensor' object has no attribute '{name}'")
+
+    def setitem(self, lw: ValueContext, index: Any, value: Any) -> None:
+        check_local(lw, self.value)  # raises
+
+    def iterate(self, lw: ValueContext) -> Iterable[Any]:
+        return [array_subscript(lw, self.value, i) for i in range(length_of(self.value))]
 
     def call(self, lw: ValueContext, args: list[Any], kwargs: dict[str, Any]) -> Any:
         array = self.value
@@ -87,6 +97,12 @@ class KnownArray(ObjectVariable):
             return super().getitem(lw, index)
         require_static(index, f"an index into a {describe(owner)}")
         return lw.outside.item(owner, index, owner[index])
+
+    def iterate(self, lw: ValueContext) -> Iterable[Any]:
+        x = self.value
+        if type(x) is not np.ndarray or x.dtype.hasobject:
+            return super().iterate(lw)
+        return [lw.outside.item(x, i, v) for i, v in enumerate(list(x))]
 
 
 @kind(ArrayMethod)

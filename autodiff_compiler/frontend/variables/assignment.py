@@ -7,56 +7,34 @@ from types import FunctionType
 from typing import Any
 
 from ...dtypes import promote, promote_scalar
-from ...errors import ArgumentError, DTypeError, ShapeError, SideEffectError
+from ...errors import ArgumentError, DTypeError, ShapeError
 from ...ir.build import current
-from ...ir.primitive import METHODS, F
+from ...ir.primitive import F
 from ...runtime.parameter import Parameter
 from ...runtime.precision import viewed
 from ...runtime.records import record_fields
-from ..guards import objects
-from ..guards.objects import class_attribute, definer, is_written
-from . import cells, operators, requirements
+from ..guards.objects import class_attribute, definer, is_ours, is_written
+from . import cells
 from .arithmetic import kind_of_number
-from .classes import is_jit_class, put
+from .base import variable_of
+from .classes import is_jit_class
 from .interpreter import ValueContext
+from .operators import attribute
 from .precision import whole
-from .values import LocalList, LocalObject, StateVar, TensorVar, Weak, describe, is_dynamic
+from .requirements import is_generated
+from .values import StateVar, TensorVar, Weak, describe
 
-__all__ = ["assign_state", "set_attribute", "set_generic", "set_item"]
+__all__ = ["assign_state", "set_attribute", "set_attribute_of_object", "set_generic", "set_item"]
 
 
 def set_item(lw: ValueContext, owner: Any, index: Any, value: Any) -> None:
     """``owner[index] = value``."""
-    owner = whole(owner)
-    if type(owner) in (TensorVar, StateVar, LocalList):
-        index = requirements.settled_index(lw, index)
-    if type(owner) is TensorVar:
-        lw.effects.check_writable(owner)
-        lw.effects.write(owner, METHODS["__setitem__"](owner.value, lw.unwrap(index), lw.unwrap(value)))
-        return
-    if type(owner) is StateVar:
-        current = lw.unwrap(owner)
-        lw.effects.snapshots.note_write(owner.name)
-        F.state_write(
-            METHODS["__setitem__"](current, lw.unwrap(index), lw.unwrap(value)), state=owner.name, type=owner.type
-        )
-        return
-    method = requirements.python_method(lw, owner, "__setitem__")
-    if method is not None:
-        lw.call_python(method, [owner, index, value], {})
-        return
-    if cells.is_made(lw, owner):
-        cells.set_item(lw, owner, index, value)
-        return
-    requirements.check_local(lw, owner)
-    if isinstance(owner, list):
-        index = requirements.element_index(lw, index)
-    code = "AC1305" if isinstance(owner, list) else None
-    requirements.require_static(index, "an index into a Python container", code)
-    lw.effects.change(owner)
-    owner[index] = value
-    lw.effects.containers.note_assigned(owner, index)
-    lw.effects.attributes.check_elements(owner)
+    variable_of(whole(owner)).setitem(lw, index, value)
+
+
+def set_attribute(lw: ValueContext, owner: Any, name: str, value: Any) -> None:
+    """``owner.name = value``: a Parameter of a Cell is assigned, a property is set by its function."""
+    variable_of(viewed(owner)).setattr(lw, name, value)
 
 
 def _is_frozen(owner: Any, name: str) -> bool:
@@ -65,25 +43,12 @@ def _is_frozen(owner: Any, name: str) -> bool:
     fields = record_fields(owner)
     if fields is None or not isinstance(setter, FunctionType):
         return False
-    made = requirements.is_generated(owner, setter) or objects.is_ours(setter)
+    made = is_generated(owner, setter) or is_ours(setter)
     return made and (name in fields or "__dataclass_params__" in vars(type(owner)))
 
 
-def set_attribute(lw: ValueContext, owner: Any, name: str, value: Any) -> None:
-    """``owner.name = value``: a Parameter of a Cell is assigned, a property is set by its function."""
-    owner = viewed(owner)
-    if type(owner) is LocalObject:
-        put(lw, owner, name, value)
-        return
-    if type(owner) is StateVar:
-        raise SideEffectError(
-            f"attribute '{name}' of a Parameter cannot be written in compiled code",
-            code="AC1606",
-            hint="set it outside of compiled code",
-        )
-    if is_dynamic(owner):
-        kind = owner.kind.__name__ if type(owner) is Weak else "Tensor"
-        raise AttributeError(f"'{kind}' object has no attribute '{name}'")
+def set_attribute_of_object(lw: ValueContext, owner: Any, name: str, value: Any) -> None:
+    """``owner.name = value`` of an object from outside, or of a Cell."""
     cls = type(owner)
     if _is_frozen(owner, name):
         raise FrozenInstanceError(f"cannot assign to field {name!r}")
@@ -99,7 +64,7 @@ def set_generic(lw: ValueContext, owner: Any, name: str, value: Any) -> None:
     """What ``object.__setattr__(owner, name, value)`` does, and that of Cells."""
     cls = type(owner)
     static = class_attribute(cls, name)
-    if isinstance(static, property) and isinstance(static.fset, FunctionType) and not objects.is_ours(static.fset):
+    if isinstance(static, property) and isinstance(static.fset, FunctionType) and not is_ours(static.fset):
         lw.outside.class_attribute(cls, name)
         defining = next(c for c in cls.__mro__ if name in c.__dict__)
         lw.call_python(static.fset, [owner, value], {}, (defining, owner))
@@ -108,9 +73,9 @@ def set_generic(lw: ValueContext, owner: Any, name: str, value: Any) -> None:
         cells.put(lw, owner, name, value)
         return
     assigned = isinstance(getattr(owner, name, None), Parameter)
-    assigned = assigned and not is_jit_class(cls) and objects.is_ours(class_attribute(cls, "__setattr__"))
+    assigned = assigned and not is_jit_class(cls) and is_ours(class_attribute(cls, "__setattr__"))
     if assigned and not (value is None or type(value) is StateVar or lw.effects.attributes.is_written(owner, name)):
-        assign_state(lw, operators.attribute(lw, owner, name), value)
+        assign_state(lw, attribute(lw, owner, name), value)
     else:
         lw.effects.attributes.write(owner, name, value)
 

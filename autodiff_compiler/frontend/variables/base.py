@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, ClassVar, TypeVar
 
 from ...errors import UnsupportedSyntaxError
 from .arithmetic import SLOT
 from .interpreter import ValueContext
-from .values import describe
+from .values import describe, usable
 
 __all__ = ["Variable", "kind", "variable_of"]
 
@@ -58,6 +58,23 @@ class Variable:
     def getitem(self, lw: ValueContext, index: Any) -> Any:
         """``x[index]``."""
         raise self._refused("a subscript")
+
+    def setattr(self, lw: ValueContext, name: str, value: Any) -> None:
+        """``x.name = value``."""
+        raise AttributeError(f"'{type(self.value).__name__}' object has no attribute '{name}'")
+
+    def setitem(self, lw: ValueContext, index: Any, value: Any) -> None:
+        """``x[index] = value``."""
+        raise TypeError(f"'{type(self.value).__name__}' object does not support item assignment")
+
+    def iterate(self, lw: ValueContext) -> Iterable[Any]:
+        """The elements, where their number is known while compiling."""
+        raise TypeError(f"'{type(self.value).__name__}' object is not iterable")
+
+    def live(self, lw: ValueContext) -> Iterator[Any]:
+        """The elements, one after the other, as Python's iterators see them where the value changes meanwhile."""
+        usable(self.value)
+        return iter(self.iterate(lw))
 
     def call(self, lw: ValueContext, args: list[Any], kwargs: dict[str, Any]) -> Any:
         """``x(*args, **kwargs)``."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import operator
 import types
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -15,9 +16,11 @@ from ..guards.objects import is_changeable, is_ours
 from . import operators, requirements
 from .arithmetic import SLOT, SYMBOL
 from .base import kind
-from .elements import iterate_live, iterate_static
+from .elements import iterate_live, iterate_static, live_list, unchanged_dict, unordered
 from .foreign import is_pure
 from .interpreter import ValueContext
+from .iteration import Iteration
+from .iterators import Iterated
 from .lookup import missing
 from .naming import name_of
 from .objects import ObjectVariable
@@ -223,7 +226,6 @@ _BUILT_IN = types.MethodDescriptorType | types.WrapperDescriptorType | types.Cla
 _METHODS = types.FunctionType | _BUILT_IN
 
 
-@kind(set, frozenset)
 class ContainerVariable(ObjectVariable):
     """A container of Python's, which may hold values of run time."""
 
@@ -240,6 +242,16 @@ class ContainerVariable(ObjectVariable):
         return super().getattr(lw, name)
 
 
+@kind(set, frozenset)
+class SetVariable(ContainerVariable):
+    """A set."""
+
+    __slots__ = ()
+
+    def iterate(self, lw: ValueContext) -> Iterable[Any]:
+        raise unordered()
+
+
 class _WithItems(ContainerVariable):
     """A container with items under indices or keys."""
 
@@ -253,6 +265,19 @@ class _WithItems(ContainerVariable):
     def item(self, lw: ValueContext, index: Any) -> Any:
         """The item, which no method of the user's gives."""
         raise NotImplementedError
+
+    def store(self, lw: ValueContext, index: Any, value: Any) -> None:
+        owner = self.value
+        check_local(lw, owner)
+        index = self.place(lw, index)
+        lw.effects.change(owner)
+        owner[index] = value
+        lw.effects.containers.note_assigned(owner, index)
+        lw.effects.attributes.check_elements(owner)
+
+    def place(self, lw: ValueContext, index: Any) -> Any:
+        """An index or key that an item is assigned under."""
+        return require_static(index, "an index into a Python container")
 
 
 @kind(list, tuple)
@@ -271,10 +296,45 @@ class SequenceVariable(_WithItems):
                 code="AC1305",
                 hint="stack the elements with `ops.stack`, then index the Tensor",
             ).about(index)
-        value = owner[index]
-        if not isinstance(owner, LocalList):
-            return lw.outside.item(owner, index, value)
+        return self.found(lw, index, owner[index])
+
+    def found(self, lw: ValueContext, index: Any, value: Any) -> Any:
+        """What is under an index."""
+        return lw.outside.item(self.value, index, value)
+
+    def place(self, lw: ValueContext, index: Any) -> Any:
+        code = "AC1305"
+        return require_static(element_index(lw, index), "an index into a Python container", code)
+
+    def iterate(self, lw: ValueContext) -> Iterable[Any]:
+        return [lw.outside.item(self.value, i, v) for i, v in enumerate(self.value)]
+
+
+@kind(LocalList)
+class LocalListVariable(SequenceVariable):
+    """A list made by compiled code."""
+
+    __slots__ = ()
+
+    def found(self, lw: ValueContext, index: Any, value: Any) -> Any:
         return LocalList(value) if isinstance(index, slice) else value
+
+    def iterate(self, lw: ValueContext) -> Iterable[Any]:
+        return list(self.value)
+
+    def live(self, lw: ValueContext) -> Iterator[Any]:
+        return live_list(lw, self.value)
+
+
+@kind(DictView)
+class DictViewVariable(SequenceVariable):
+    """What `keys`, `values` or `items` of a dict gave."""
+
+    __slots__ = ()
+
+    def live(self, lw: ValueContext) -> Iterator[Any]:
+        source = self.value.source
+        return unchanged_dict(source, self.value) if isinstance(source, LocalDict) else super().live(lw)
 
 
 @kind(dict)
@@ -289,8 +349,27 @@ class DictVariable(_WithItems):
         method = python_method(lw, owner, "__missing__") if is_static(index) and index not in owner else None
         if method is not None:
             return lw.call_python(method, [owner, index], {})
-        value = owner[require_static(index, "a dictionary key")]
-        return value if isinstance(owner, LocalDict) else lw.outside.item(owner, index, value)
+        return self.found(lw, index, owner[require_static(index, "a dictionary key")])
+
+    def found(self, lw: ValueContext, index: Any, value: Any) -> Any:
+        """What is under a key."""
+        return lw.outside.item(self.value, index, value)
+
+    def iterate(self, lw: ValueContext) -> Iterable[Any]:
+        return list(self.value)
+
+
+@kind(LocalDict)
+class LocalDictVariable(DictVariable):
+    """A dict made by compiled code."""
+
+    __slots__ = ()
+
+    def found(self, lw: ValueContext, index: Any, value: Any) -> Any:
+        return value
+
+    def live(self, lw: ValueContext) -> Iterator[Any]:
+        return unchanged_dict(self.value, self.value)
 
 
 @kind(BoundContainer)
@@ -301,3 +380,24 @@ class BoundContainerVariable(ObjectVariable):
 
     def call(self, lw: ValueContext, args: list[Any], kwargs: dict[str, Any]) -> Any:
         return call_method(lw, self.value, args, kwargs)
+
+
+@kind(Iteration)
+class IterationVariable(ObjectVariable):
+    """An iteration or iterator of compiled code."""
+
+    __slots__ = ()
+
+    def iterate(self, lw: ValueContext) -> Iterable[Any]:
+        items: Iterable[Any] = self.value.iterate(lw)
+        return items
+
+
+@kind(Iterated)
+class IteratedVariable(IterationVariable):
+    """An iterator, of which every element comes once."""
+
+    __slots__ = ()
+
+    def live(self, lw: ValueContext) -> Iterator[Any]:
+        return iter(self.value.static_items(lw))

@@ -3,24 +3,30 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from inspect import isgeneratorfunction
 from itertools import islice
 from typing import Any
 
-import numpy as np
-
-from ...errors import LoopError, SideEffectError, StaticValueError, UnsupportedSyntaxError
-from ...ir.primitive import METHODS
-from ...runtime.tensor import NO_ELEMENTS
+from ...errors import LoopError, SideEffectError, UnsupportedSyntaxError
 from ..guards.objects import is_written
+from .base import variable_of
 from .interpreter import ValueContext
-from .lookup import taking_back, tells_of_changes
-from .numpy_calls import array_subscript
-from .requirements import python_method, refuse_text
-from .values import ArrayVar, DictView, LocalDict, LocalList, StateVar, TensorVar, Weak, describe, usable
+from .lookup import taking_back
+from .requirements import python_method
+from .values import LocalDict, LocalList, describe, usable
 
-__all__ = ["iterate_live", "iterate_static", "iterator_of", "live_item", "unordered", "used_up"]
+__all__ = [
+    "by_numbers",
+    "iterate_live",
+    "iterate_static",
+    "iterator_of",
+    "live_item",
+    "live_list",
+    "unchanged_dict",
+    "unordered",
+    "used_up",
+]
 
 
 def iterator_of(lw: ValueContext, x: Any) -> Any:
@@ -38,20 +44,15 @@ def iterator_of(lw: ValueContext, x: Any) -> Any:
 
 def iterate_live(lw: ValueContext, x: Any) -> Iterator[Any]:
     """The elements, one after the other, of a container that may change meanwhile, as Python's iterators see it."""
-    x = iterator_of(lw, x)
-    if isinstance(x, LocalList):
-        return _live_list(lw, x)
-    if hasattr(type(x), "advance"):
-        return iter(x.static_items(lw))
-    source = x.source if isinstance(x, DictView) else x
-    if isinstance(source, LocalDict):
-        return _unchanged_dict(source, x)
-    if type(x) in (TensorVar, StateVar) and x.type.shape and isinstance(x.type.shape[0], int):
-        return (lw.native(METHODS["__getitem__"], [x, i]) for i in range(x.type.shape[0]))
-    return iter(iterate_static(lw, x))
+    return variable_of(iterator_of(lw, x)).live(lw)
 
 
-def _live_list(lw: ValueContext, x: LocalList) -> Iterator[Any]:
+def iterate_static(lw: ValueContext, x: Any) -> Iterable[Any]:
+    """The elements of something whose length is known at compile time."""
+    return variable_of(usable(iterator_of(lw, x))).iterate(lw)
+
+
+def live_list(lw: ValueContext, x: LocalList) -> Iterator[Any]:
     i, most = 0, len(x) + lw.options.unroll_max
     while i < len(usable(x)):
         if i == most:
@@ -69,7 +70,7 @@ def live_item(x: Any, i: int) -> Any:
     return next(islice(getattr(x.source, x.kind)(), i, None))
 
 
-def _unchanged_dict(x: LocalDict, of: Any) -> Iterator[Any]:
+def unchanged_dict(x: LocalDict, of: Any) -> Iterator[Any]:
     keys = list(x)
     for i in range(len(keys)):
         if len(usable(x)) != len(keys):
@@ -97,7 +98,7 @@ def used_up(x: Any) -> SideEffectError:
     )
 
 
-def _by_numbers(lw: ValueContext, x: Any) -> list[Any]:
+def by_numbers(lw: ValueContext, x: Any) -> list[Any]:
     """The elements of an object whose class has `__getitem__` and no `__iter__`: up to an IndexError."""
     items: list[Any] = []
     method = lw.outside.class_attribute(type(x), "__getitem__")
@@ -108,47 +109,3 @@ def _by_numbers(lw: ValueContext, x: Any) -> list[Any]:
         if len(items) == count:
             return items
     raise LoopError(f"a {describe(x)} gives more than {lw.options.unroll_max} elements")
-
-
-def iterate_static(lw: ValueContext, x: Any) -> Iterable[Any]:
-    """The elements of something whose length is known at compile time."""
-    x = iterator_of(lw, x)
-    if type(usable(x)) in (TensorVar, StateVar, ArrayVar):
-        shape = x.type.shape
-        if not shape:
-            raise TypeError(NO_ELEMENTS)
-        if not isinstance(shape[0], int):
-            raise StaticValueError("a Tensor whose first dimension is symbolic cannot be iterated over")
-        if type(x) is ArrayVar:
-            return [array_subscript(lw, x, i) for i in range(shape[0])]
-        return [lw.native(METHODS["__getitem__"], [x, i]) for i in range(shape[0])]
-    if type(x) is Weak:
-        raise TypeError(f"'{x.kind.__name__}' object is not iterable")
-    refuse_text(x, "iteration")
-    if isinstance(x, set | frozenset):
-        raise unordered()
-    if isinstance(x, dict | LocalDict):
-        return list(x)
-    if isinstance(x, list | tuple) and not isinstance(x, LocalList):
-        return [lw.outside.item(x, i, v) for i, v in enumerate(x)]
-    if hasattr(type(x), "iterate"):
-        return x.iterate(lw)
-    if isinstance(x, LocalList | range | str | bytes):
-        return list(x)
-    if isinstance(x, Iterator):
-        raise used_up(x)
-    if is_written(lw.outside.class_attribute(type(x), "__getitem__")):
-        return _by_numbers(lw, x)
-    items = list(x)
-    if type(x) is np.ndarray and not x.dtype.hasobject:
-        return [lw.outside.item(x, i, v) for i, v in enumerate(items)]
-    watched = tells_of_changes(lw, x, "__iter__")
-    lw.outside.property(x, "length", f"the length of a {type(x).__name__}", lambda: len(list(x)), watched=watched)
-
-    def element(i: int) -> Callable[[], Any]:
-        return lw.outside.part(x, items[i], lambda now: list(now)[i])
-
-    return [
-        lw.outside.read(v, ("iterate", id(x), i), f"element {i}", element(i), watched=watched)
-        for i, v in enumerate(items)
-    ]

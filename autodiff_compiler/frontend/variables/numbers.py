@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from ...errors import MissingAttributeError
@@ -63,6 +64,15 @@ class NumberVariable(Variable):
 
     def getitem(self, lw: ValueContext, index: Any) -> Any:
         raise TypeError(f"'{self.value.kind.__name__}' object is not subscriptable")
+
+    def setattr(self, lw: ValueContext, name: str, value: Any) -> None:
+        raise AttributeError(f"'{self.value.kind.__name__}' object has no attribute '{name}'")
+
+    def setitem(self, lw: ValueContext, index: Any, value: Any) -> None:
+        raise TypeError(f"'{self.value.kind.__name__}' object does not support item assignment")
+
+    def iterate(self, lw: ValueContext) -> Iterable[Any]:
+        raise TypeError(f"'{self.value.kind.__name__}' object is not iterable")
 
     def call(self, lw: ValueContext, args: list[Any], kwargs: dict[str, Any]) -> Any:
         raise TypeError(f"'{self.value.kind.__name__}' object is not callable")

@@ -5,20 +5,23 @@ from __future__ import annotations
 import collections
 import operator
 import types
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from ...runtime.precision import is_view
-from ..guards.objects import class_attribute, is_ours, peek
-from . import foreign, precision, single_dispatch
+from ..guards.objects import class_attribute, is_ours, is_written, peek
+from . import cells, foreign, precision, single_dispatch
 from .arithmetic import BINARY, UNARY_SLOT
+from .assignment import set_attribute_of_object
 from .base import Variable, kind
-from .classes import call_object, get, is_jit_class
+from .classes import call_object, get, is_jit_class, put
 from .comparison import compare_known
+from .elements import by_numbers, used_up
 from .interpreter import ValueContext
 from .lookup import attribute_now, tells_of_changes
 from .operators import attribute, subscript
 from .queries import part
-from .requirements import check_seen, python_method, refuse_environment, require_static, special
+from .requirements import check_local, check_seen, python_method, refuse_environment, require_static, special
 from .rules import Intrinsic, intrinsic_of
 from .truth_values import truth
 from .values import LocalDict, LocalList, LocalObject, LocalSet, LocalSuper, describe
@@ -83,6 +86,42 @@ class ObjectVariable(Variable):
         fetch = lw.outside.part(owner, value, lambda now: now[index])
         return lw.outside.read(value, ("index", id(owner), repr(index)), f"element {index!r}", fetch)
 
+    def setattr(self, lw: ValueContext, name: str, value: Any) -> None:
+        set_attribute_of_object(lw, self.value, name, value)
+
+    def setitem(self, lw: ValueContext, index: Any, value: Any) -> None:
+        owner = self.value
+        method = python_method(lw, owner, "__setitem__")
+        if method is not None:
+            lw.call_python(method, [owner, index, value], {})
+        elif cells.is_made(lw, owner):
+            cells.set_item(lw, owner, index, value)
+        else:
+            self.store(lw, index, value)
+
+    def store(self, lw: ValueContext, index: Any, value: Any) -> None:
+        """``x[index] = value`` where no method of the user's does it."""
+        check_local(lw, self.value)  # raises
+        super().setitem(lw, index, value)
+
+    def iterate(self, lw: ValueContext) -> Iterable[Any]:
+        x = self.value
+        if isinstance(x, Iterator):
+            raise used_up(x)
+        if is_written(lw.outside.class_attribute(type(x), "__getitem__")):
+            return by_numbers(lw, x)
+        items = list(x)
+        watched = tells_of_changes(lw, x, "__iter__")
+        lw.outside.property(x, "length", f"the length of a {type(x).__name__}", lambda: len(list(x)), watched=watched)
+
+        def element(i: int) -> Callable[[], Any]:
+            return lw.outside.part(x, items[i], lambda now: list(now)[i])
+
+        return [
+            lw.outside.read(v, ("iterate", id(x), i), f"element {i}", element(i), watched=watched)
+            for i, v in enumerate(items)
+        ]
+
     def call(self, lw: ValueContext, args: list[Any], kwargs: dict[str, Any]) -> Any:
         fn = self.value
         if is_jit_class(type(fn)) and not isinstance(fn, type):
@@ -120,6 +159,16 @@ def _known_binary(op: str, a: Any, b: Any) -> Any:
     return result
 
 
+@kind(range)
+class RangeVariable(ObjectVariable):
+    """A range known while compiling."""
+
+    __slots__ = ()
+
+    def iterate(self, lw: ValueContext) -> Iterable[Any]:
+        return list(self.value)
+
+
 @kind(bytes)
 class BytesVariable(ObjectVariable):
     """Bytes, which may be a format."""
@@ -129,6 +178,9 @@ class BytesVariable(ObjectVariable):
     def binary(self, lw: ValueContext, op: str, other: Any) -> Any:
         check_seen(other, "formatting")
         return super().binary(lw, op, other)
+
+    def iterate(self, lw: ValueContext) -> Iterable[Any]:
+        return list(self.value)
 
 
 @kind(collections.ChainMap)
@@ -193,6 +245,9 @@ class LocalObjectVariable(ObjectVariable):
 
     def getattr(self, lw: ValueContext, name: str) -> Any:
         return get(lw, self.value, name)
+
+    def setattr(self, lw: ValueContext, name: str, value: Any) -> None:
+        put(lw, self.value, name, value)
 
     def call(self, lw: ValueContext, args: list[Any], kwargs: dict[str, Any]) -> Any:
         return call_object(lw, self.value, args, kwargs)

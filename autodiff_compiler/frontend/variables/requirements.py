@@ -14,7 +14,7 @@ import numpy as np
 from ...errors import SideEffectError, StaticValueError, UnsupportedCallError
 from ...ir.build import current
 from ...ir.primitive import trace
-from ...runtime.tensor import Tensor
+from ...runtime.tensor import NO_ELEMENTS, Tensor
 from ..guards.objects import NATIVE, class_attribute, is_ours, type_of
 from .arithmetic import to_number
 from .interpreter import ValueContext
@@ -47,6 +47,7 @@ __all__ = [
     "is_generated",
     "is_seen",
     "is_tensor_var",
+    "length_of",
     "operand",
     "operator_product",
     "python_method",
@@ -255,3 +256,13 @@ def operator_product(shape: Any) -> int:
     for d in shape:
         n *= d
     return n
+
+
+def length_of(x: Any) -> int:
+    """The length of a Tensor or array, which is iterated over."""
+    shape = x.type.shape
+    if not shape:
+        raise TypeError(NO_ELEMENTS)
+    if not isinstance(shape[0], int):
+        raise StaticValueError("a Tensor whose first dimension is symbolic cannot be iterated over")
+    return shape[0]

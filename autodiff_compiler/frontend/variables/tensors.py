@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
 
-from ...errors import MissingAttributeError, UnsupportedCallError, did_you_mean, shown_as
-from ...ir.primitive import METHODS, PROPERTIES
+from ...errors import MissingAttributeError, SideEffectError, UnsupportedCallError, did_you_mean, shown_as
+from ...ir.primitive import METHODS, PROPERTIES, F
 from ...ir.types import TensorType
 from ...primitives.in_place import IN_PLACE, fitting
 from ...runtime.parameter import Parameter
@@ -19,7 +20,7 @@ from .base import Variable, kind
 from .comparison import COMPARE_SLOT, MIRRORED, compare_objects
 from .interpreter import ValueContext
 from .objects import ObjectVariable
-from .requirements import LEAVING, is_tensor_var, operand, operator_product, refuse_data, settled_index
+from .requirements import LEAVING, is_tensor_var, length_of, operand, operator_product, refuse_data, settled_index
 from .rules import TENSOR_METHODS
 from .truth_values import truth_of_one
 from .values import ArrayVar, StateVar, TensorVar, Weak, is_dynamic, map_leaves
@@ -124,9 +125,9 @@ def _change_tensor(lw: ValueContext, method: TensorMethod, args: list[Any], kwar
     return owner
 
 
-@kind(TensorVar, StateVar)
+@kind(TensorVar)
 class TensorVariable(Variable):
-    """A Tensor or Parameter known by its type."""
+    """A Tensor known by its type."""
 
     __slots__ = ()
     precedence = 4
@@ -158,7 +159,48 @@ class TensorVariable(Variable):
         return lw.native(METHODS["__getitem__"], [self.value, index])
 
     def call(self, lw: ValueContext, args: list[Any], kwargs: dict[str, Any]) -> Any:
-        raise TypeError(f"'{'Parameter' if type(self.value) is StateVar else 'Tensor'}' object is not callable")
+        raise TypeError("'Tensor' object is not callable")
+
+    def setattr(self, lw: ValueContext, name: str, value: Any) -> None:
+        raise AttributeError(f"'Tensor' object has no attribute '{name}'")
+
+    def setitem(self, lw: ValueContext, index: Any, value: Any) -> None:
+        box, index = self.value, settled_index(lw, index)
+        lw.effects.check_writable(box)
+        lw.effects.write(box, METHODS["__setitem__"](box.value, lw.unwrap(index), lw.unwrap(value)))
+
+    def iterate(self, lw: ValueContext) -> Iterable[Any]:
+        return [self._row(lw, i) for i in range(length_of(self.value))]
+
+    def live(self, lw: ValueContext) -> Iterator[Any]:
+        return (self._row(lw, i) for i in range(length_of(self.value)))
+
+    def _row(self, lw: ValueContext, i: int) -> Any:
+        return lw.native(METHODS["__getitem__"], [self.value, i])
+
+
+@kind(StateVar)
+class ParameterVariable(TensorVariable):
+    """A Parameter, read at the moment of use."""
+
+    __slots__ = ()
+
+    def call(self, lw: ValueContext, args: list[Any], kwargs: dict[str, Any]) -> Any:
+        raise TypeError("'Parameter' object is not callable")
+
+    def setattr(self, lw: ValueContext, name: str, value: Any) -> None:
+        raise SideEffectError(
+            f"attribute '{name}' of a Parameter cannot be written in compiled code",
+            code="AC1606",
+            hint="set it outside of compiled code",
+        )
+
+    def setitem(self, lw: ValueContext, index: Any, value: Any) -> None:
+        state, index = self.value, settled_index(lw, index)
+        held = lw.unwrap(state)
+        lw.effects.snapshots.note_write(state.name)
+        new = METHODS["__setitem__"](held, lw.unwrap(index), lw.unwrap(value))
+        F.state_write(new, state=state.name, type=state.type)
 
 
 def _compare(lw: ValueContext, op: str, a: Any, b: Any) -> Any:

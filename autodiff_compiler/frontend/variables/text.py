@@ -13,7 +13,7 @@ import operator
 import re
 import string
 import types
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -418,6 +418,9 @@ class StrVariable(ObjectVariable):
     def binary(self, lw: ValueContext, op: str, other: Any) -> Any:
         return _binary(lw, op, self.value, other)
 
+    def iterate(self, lw: ValueContext) -> Iterable[Any]:
+        return list(self.value)
+
 
 @kind(Text)
 class TextVariable(StrVariable):
@@ -434,6 +437,10 @@ class TextVariable(StrVariable):
     def getitem(self, lw: ValueContext, index: Any) -> Any:
         return refuse_text(self.value, "an element")
 
+    def iterate(self, lw: ValueContext) -> Iterable[Any]:
+        refuse_text(self.value, "iteration")
+        return ()
+
 
 @kind(NewException)
 class NewExceptionVariable(ObjectVariable):
@@ -449,6 +456,10 @@ class NewExceptionVariable(ObjectVariable):
 
     def getitem(self, lw: ValueContext, index: Any) -> Any:
         return refuse_text(self.value, "an element")
+
+    def iterate(self, lw: ValueContext) -> Iterable[Any]:
+        refuse_text(self.value, "iteration")
+        return ()
 
 
 @kind(types.BuiltinFunctionType)
