@@ -16,6 +16,7 @@ from . import escape
 
 __all__ = [
     "IMPORTED",
+    "PACKAGE",
     "Loc",
     "calling_expression",
     "calling_place",
@@ -36,19 +37,19 @@ IMPORTED = time.time()
 #: How many other places of the same a place has.
 _MOST_ALSO = 8
 
-_PACKAGE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "")
+PACKAGE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "")
 _LIBRARY = os.path.join(sysconfig.get_path("stdlib"), "")
 
 
 def is_users(file: str) -> bool:
     """Whether a file belongs neither to this package nor to Python's own library."""
-    inside = file.startswith(_PACKAGE) or (file.startswith(_LIBRARY) and "-packages" not in file)
+    inside = file.startswith(PACKAGE) or (file.startswith(_LIBRARY) and "-packages" not in file)
     return not inside
 
 
 def in_library(name: str) -> str:
     """A path for a file of a library, none of the user's, of which only the name is known."""
-    return _PACKAGE + name
+    return PACKAGE + name
 
 
 class Loc(NamedTuple):

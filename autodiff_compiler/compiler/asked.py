@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..frontend.guards import Content, Guard, Holds, LookupGuard, MethodOf, in_short, matches
-from ..frontend.joins import same_static
+from ..frontend.guards.guards import Content, Guard, Holds, LookupGuard, MethodOf, in_short, matches
+from ..frontend.guards.objects import same_static
 from ..ir.types import TensorType
 from ..source import Loc
 

@@ -16,9 +16,8 @@ from typing import Any
 import numpy as np
 
 from ..dtypes import DType
-from ..frontend.lookup import is_ours
-from ..frontend.source_tree import lines_of
-from ..frontend.values import module_name
+from ..frontend.guards.objects import is_ours, module_name
+from ..frontend.syntax.source_tree import lines_of
 
 __all__ = ["Describer", "UndescribedError"]
 

@@ -26,7 +26,7 @@ import numpy as np
 
 from ..config import context
 from ..data_forms import OneOf, fits, is_key, is_size
-from ..frontend.guards import Content, FunctionGuard, Guard, LookupGuard, content_of
+from ..frontend.guards.guards import Content, FunctionGuard, Guard, LookupGuard, content_of
 from ..frontend.lower import Lowered, Options, Out, TensorArgument
 from ..ir.core import Module
 from ..runtime.hooks import any_outside
@@ -164,7 +164,7 @@ def _argument(x: Any, describer: Describer) -> str:
 def _stand_in(x: Any) -> Any:
     if type(x) is not Tensor:
         return x
-    from ..frontend.outside import type_of
+    from ..frontend.guards.objects import type_of
 
     return TensorArgument(type_of(x), wrap(np.broadcast_to(np.zeros((), x._data.dtype), x.shape)))
 

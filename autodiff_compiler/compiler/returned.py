@@ -10,7 +10,7 @@ import numpy as np
 
 from ..dtypes import DType
 from ..frontend.lower import Arg, Out, State
-from ..frontend.values import LocalDict, LocalList
+from ..frontend.variables.values import LocalDict, LocalList
 
 if TYPE_CHECKING:
     from ..backends.native.signature import Form

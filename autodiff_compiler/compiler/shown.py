@@ -7,11 +7,10 @@ from contextlib import contextmanager
 from typing import Any
 
 from ..errors import SideEffectError
-from ..frontend.guards import AnyGuard, Guard, content_of, matches
-from ..frontend.joins import same_static
+from ..frontend.guards.guards import AnyGuard, Guard, content_of, matches
+from ..frontend.guards.objects import UNBOUND, plainly, same_static, type_of
 from ..frontend.lower import Lowered
-from ..frontend.outside import plainly, type_of
-from ..frontend.values import UNBOUND, Held
+from ..frontend.variables.values import Held
 from ..runtime.commits import Committed
 from ..runtime.storage import holders
 from ..runtime.tensor import Array, Tensor

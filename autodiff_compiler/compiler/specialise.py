@@ -11,13 +11,12 @@ import numpy as np
 
 from ..dtypes import DType
 from ..errors import UnsupportedCallError
-from ..frontend.joins import number_given
+from ..frontend.guards.objects import class_attribute, type_of
 from ..frontend.lower import NumberArgument, TensorArgument
-from ..frontend.outside import class_attribute, type_of
-from ..frontend.values import rebuild
+from ..frontend.variables.values import rebuild
 from ..ir.build import scalar_key
 from ..runtime.host import TensorSpec
-from ..runtime.mutable import Mutable, kind_of
+from ..runtime.mutable import Mutable, kind_of, number_given
 from ..runtime.parameter import Parameter
 from ..runtime.records import held_besides, is_named_tuple, record_fields, with_fields
 from ..runtime.tensor import Tensor, wrap

@@ -16,18 +16,19 @@ from .. import progress
 from ..config import check_backend, check_looked_at, context
 from ..depth import deep
 from ..errors import SideEffectError
-from ..frontend.after_forward import AttributeCell
-from ..frontend.guards import in_short
-from ..frontend.inputs import pattern_of
+from ..frontend.effects.after_forward import AttributeCell
+from ..frontend.effects.inputs import pattern_of
+from ..frontend.effects.results import Chosen, Copied, Shared
+from ..frontend.guards.guards import in_short
 from ..frontend.lower import Arg, Lowered, NumberArgument, Options, Out, State, TensorArgument, lower
-from ..frontend.results import Chosen, Copied, Shared
-from ..frontend.values import LocalDict, LocalList, LocalObject, LocalSet, elements, parts, rebuild, record_fields
+from ..frontend.variables.values import LocalDict, LocalList, LocalObject, LocalSet, elements, parts, rebuild
 from ..ir.primitive import trace
 from ..locks import Lock, locks_of
 from ..runtime.commits import Committed, noting
 from ..runtime.epoch import epoch
 from ..runtime.hooks import registered_on, same_hooks
 from ..runtime.random import generator
+from ..runtime.records import record_fields
 from ..runtime.storage import holders
 from ..runtime.tensor import Tensor, wrap
 from .fast import REFUSED, ShortWay, obstacle, short_way, unusual_arguments

@@ -13,38 +13,27 @@ from ..ir.core import Module
 from ..ir.failure import is_ours
 from ..ir.types import TensorType
 from ..runtime.commits import Commit
-from . import (  # noqa: F401  (their rules register themselves)
-    builtins,
-    control,
-    expressions,
-    generators,
-    host,
-    iterators,
-    kinds,
-    loops,
-    managers,
-    math_functions,
-    records,
-    standard_library,
-    statements,
-    text,
-)
-from .after_forward import check_scouted
-from .attributes import final_contents
-from .callbacks import check_reads
-from .calls import call
-from .commits import CommitsOfStatements, Site, commit_before
-from .exceptions import raise_after_effects
-from .failed import point_at_user, report
-from .inputs import Again, Foreknown
-from .lookup import peek
-from .lowering import Diverged, Lowering, NumberArgument, Options, TensorArgument
-from .outside import AnyGuard, Capture
-from .outside_containers import Standing
-from .reasons import Reasons
-from .results import Arg, Out, State, structures
-from .scope import Closure, parameters
-from .tensor_hooks import check_loops
+from .derivatives.callbacks import check_reads
+from .derivatives.tensor_hooks import check_loops
+from .effects.after_forward import check_scouted, flush
+from .effects.commits import CommitsOfStatements, Site, commit_before
+from .effects.exceptions import raise_after_effects
+from .effects.inputs import Again, Foreknown
+from .effects.outside_containers import Standing
+from .effects.results import Arg, Out, State, structures
+from .functions import builtins, host, math_functions, records, standard_library  # noqa: F401  (rules that register)
+from .guards.guards import AnyGuard
+from .guards.objects import peek
+from .guards.outside import Capture
+from .interpreter import control, expressions, generators, loops, managers, statements  # noqa: F401  (likewise)
+from .interpreter.interpreter import Interpreter, NumberArgument, TensorArgument
+from .report.failed import point_at_user, report_failure
+from .report.reasons import Reasons
+from .syntax.scope import parameters
+from .variables import arrays, iterators, kinds, numbers, tensors, text  # noqa: F401  (kinds register, too)
+from .variables.calls import call
+from .variables.frames import Closure
+from .variables.interpreter import Diverged, Options
 
 __all__ = ["Arg", "Lowered", "NumberArgument", "Options", "Out", "State", "TensorArgument", "lower", "name_of_argument"]
 
@@ -98,11 +87,11 @@ def lower(
     name = name or str(peek(fn, "__name__") or type(fn).__name__).strip("<>") or "main"
     known = Foreknown()
     while True:
-        lowering = Lowering(name, options or Options(), known)
+        lowering = Interpreter(name, options or Options(), known)
         progress.at("reading the function")
         try:
             lowered = _lower(lowering, fn, args, kwargs)
-            lowering.flush_warnings()
+            lowering.report.flush_warnings()
             return lowered
         except Again as again:
             known = again.known
@@ -111,19 +100,19 @@ def lower(
         except Exception as error:
             if isinstance(error, CompileError):
                 if not error.explained:
-                    lowering.reasons.conclude(error, {})
+                    lowering.report.reasons.conclude(error, {})
                 point_at_user(error)
-            told = report(lowering, error)
+            told = report_failure(lowering.program, lowering.report, error)
             if told is error:
                 raise
             raise told from error
 
 
-def _lower(lowering: Lowering, fn: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> Lowered:
-    lowering.builder.before_io = lambda op: commit_before(lowering, op)
-    if lowering.module.check_nonfinite:
+def _lower(lowering: Interpreter, fn: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> Lowered:
+    lowering.program.builder.before_io = lambda op: commit_before(lowering, op)
+    if lowering.program.module.check_nonfinite:
         lowering.after_statement = CommitsOfStatements(lowering)
-    with lowering.builder:
+    with lowering.program.builder:
         given = [lowering.argument(a, name_of_argument(fn, i)) for i, a in enumerate(args)]
         named = {k: lowering.argument(v, k) for k, v in kwargs.items()}
         try:
@@ -140,17 +129,17 @@ def _lower(lowering: Lowering, fn: Any, args: Sequence[Any], kwargs: dict[str, A
         check_loops(lowering)
         check_reads(lowering)
         check_scouted(lowering)
-        lowering.flush_attributes()
-        final = final_contents(lowering)
-        changed = lowering.outside.changed.final()
-        leaving = [returned, *[held for _, _, held in final], *map(lowering.outside.changed.to_write, changed)]
+        flush(lowering)
+        final = lowering.effects.attributes.final_contents()
+        changed = lowering.effects.containers.final()
+        leaving = [returned, *[held for _, _, held in final], *map(lowering.effects.containers.to_write, changed)]
         (result, *contents), outs = structures(lowering, leaving)
         attributes = [(owner, name, t) for (owner, name, _), t in zip(final, contents, strict=False)]
         containers = [(x.place, x.grows, t) for x, t in zip(changed, contents[len(final) :], strict=True)]
-        lowering.outside.changed.guard_aliases()
-        written = lowering.inputs.written()
+        lowering.effects.containers.guard_aliases()
+        written = lowering.effects.inputs.written()
         writes = [(i, len(outs) + n) for n, (i, _) in enumerate(written)]
-        lowering.builder.ret(*outs, *(value for _, value in written))
+        lowering.program.builder.ret(*outs, *(value for _, value in written))
     return _finish(lowering, result, writes, attributes, containers)
 
 
@@ -167,31 +156,31 @@ def name_of_argument(fn: Any, i: int) -> str:
     return str(code.co_varnames[i]) if code is not None and i < code.co_argcount else f"arg{i}"
 
 
-def _after_host(lowering: Lowering) -> list[AnyGuard]:
+def _after_host(lowering: Interpreter) -> list[AnyGuard]:
     """The guards of what is read after host functions, but for attributes that compiled code writes itself."""
-    guards, own = lowering.outside.guards, lowering.attributes
-    keys = [k for k in lowering.host_ran.keys if k in guards and not (k[0] == "attribute" and k[1:] in own)]
+    guards, own = lowering.outside.guards, lowering.effects.attributes.slots
+    keys = [k for k in lowering.effects.host_ran.keys if k in guards and not (k[0] == "attribute" and k[1:] in own)]
     return [guards[k] for k in guards if k in {*keys}]
 
 
 def _finish(
-    lowering: Lowering,
+    lowering: Interpreter,
     result: Any,
     writes: list[tuple[int, int]],
     attributes: list[tuple[Any, str, Any]],
     containers: list[tuple[Standing, bool, Any]],
 ) -> Lowered:
-    entry = lowering.entry
+    entry = lowering.program.entry
     types: list[Any] = [a.type for a in entry.args]
-    entry.body.args += lowering.captured
+    entry.body.args += lowering.program.captured
     for i, arg in enumerate(entry.args):
         arg.index = i
-    lowering.module.functions = {entry.name: entry, **lowering.module.functions}
+    lowering.program.module.functions = {entry.name: entry, **lowering.program.module.functions}
     outside = lowering.outside
     guards = outside.all_guards()
-    pattern = lowering.inputs.pattern
+    pattern = lowering.effects.inputs.pattern
     return Lowered(
-        lowering.module,
+        lowering.program.module,
         types,
         outside.captures,
         guards,
@@ -199,12 +188,12 @@ def _finish(
         result,
         writes,
         pattern,
-        lowering.inputs.hooks,
+        lowering.effects.inputs.hooks,
         attributes,
         containers,
-        outside.changed.standing(),
-        lowering.sites,
+        lowering.effects.containers.standing(),
+        lowering.effects.sites,
         _after_host(lowering),
-        lowering.reasons,
-        bool(lowering.warnings),
+        lowering.report.reasons,
+        bool(lowering.report.warnings),
     )

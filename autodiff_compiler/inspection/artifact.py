@@ -11,7 +11,7 @@ from ..backends.base import Coverage, SilentExecutable, Work
 from ..backends.numpy.backend import NumpyProgram
 from ..compiler.pipeline import coverage, numpy_program, planned, work
 from ..compiler.specialised import Specialised
-from ..frontend.lookup import is_ours
+from ..frontend.guards.objects import is_ours
 from ..ir.core import Module
 from ..locks import remembered
 from ..primitives.flops import bytes_of_type

@@ -10,9 +10,9 @@ import gast
 
 from ..depth import deep
 from ..errors import CompileError
-from ..frontend import fence, source_tree
-from ..frontend.calls import overrides_call
-from ..frontend.source_tree import SourceTree
+from ..frontend.derivatives.cell_calls import overrides_call
+from ..frontend.syntax import source_tree, unsupported_syntax
+from ..frontend.syntax.source_tree import SourceTree
 from .classes import Attributes, Classes, own_nodes
 from .refusals import Reader
 from .scopes import Scopes, given_to_jit, is_jit
@@ -118,8 +118,10 @@ class _Outline:
             attributes = Attributes(self._classes, _owner(tree))
             reader = Reader(self._around(tree.outer), attributes, self._classes.is_cell)
             errors = reader.read(alone)
-            refused = [e for e in fence.check(alone) if not any(_stands_in(e, part) for part in reader.skipped)]
-            paused = fence.pausing(alone)  # by a `yield` that is never reached, too
+            refused = [
+                e for e in unsupported_syntax.check(alone) if not any(_stands_in(e, part) for part in reader.skipped)
+            ]
+            paused = unsupported_syntax.pausing(alone)  # by a `yield` that is never reached, too
             found[id(tree.node)] = [*refused, *([paused] if paused else []), *errors, *self._overridden(tree)]
             reached = [self._of_node[id(node)] for node in reader.mentioned if id(node) in self._of_node]
             owner = tree.function.rpartition(".")[0]

@@ -14,7 +14,7 @@ from ..compiler.fast import asked_in_python, long_because
 from ..compiler.history import Watched, watched
 from ..compiler.pipeline import coverage, kernels_of, why_numpy
 from ..config import context
-from ..frontend.guards import LookupGuard
+from ..frontend.guards.guards import LookupGuard
 from ..ir.core import Module, Op
 from ..ir.types import TensorType
 from ..ir.walk import count_ops, ops_of
@@ -27,7 +27,7 @@ from .told import guards_by_kind, names_stand, states_told
 if TYPE_CHECKING:
     from ..backends.native.apart import Grouped
     from ..compiler.specialised import Specialised
-    from ..frontend.reasons import Reasons
+    from ..frontend.report.reasons import Reasons
     from .artifact import Artifact
 
 __all__ = ["explained", "shared_kernels", "wrapped"]

@@ -26,7 +26,7 @@ from .results import purposes, returned
 
 if TYPE_CHECKING:
     from ..frontend.lower import Lowered
-    from ..frontend.reasons import Reasons
+    from ..frontend.report.reasons import Reasons
 
 __all__ = ["stage_text"]
 

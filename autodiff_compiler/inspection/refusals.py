@@ -13,18 +13,19 @@ import numpy as np
 
 from ..errors import CompileError, MissingAttributeError, SideEffectError, did_you_mean
 from ..frontend import lower as _rules  # noqa: F401  (which functions have rules of their own)
-from ..frontend.calls import plain_class, refuse_class
-from ..frontend.cells import created
-from ..frontend.containers import without_order
-from ..frontend.control import unordered
-from ..frontend.expressions import outside_class
-from ..frontend.foreign import CONTAINER_WRITING, refuse_call
-from ..frontend.iterators import with_sentinel
-from ..frontend.loops import endless
-from ..frontend.managers import refused
-from ..frontend.operators import is_ours, refuse_data, refuse_environment
-from ..frontend.scope import bind_arguments
-from ..frontend.source_tree import SourceTree, unknown_name
+from ..frontend.guards.objects import is_ours
+from ..frontend.interpreter.expressions import outside_class
+from ..frontend.interpreter.loops import endless
+from ..frontend.interpreter.managers import refused
+from ..frontend.syntax.scope import bind_arguments
+from ..frontend.syntax.source_tree import SourceTree, unknown_name
+from ..frontend.variables.calls import plain_class, refuse_class
+from ..frontend.variables.cells import created
+from ..frontend.variables.containers import without_order
+from ..frontend.variables.elements import unordered
+from ..frontend.variables.foreign import CONTAINER_WRITING, refuse_call
+from ..frontend.variables.iterators import with_sentinel
+from ..frontend.variables.requirements import refuse_data, refuse_environment
 from ..runtime.parameter import Parameter
 from ..runtime.tensor import Tensor
 from .classes import Attributes

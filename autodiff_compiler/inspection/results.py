@@ -12,10 +12,10 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from ..frontend.effects.outside_containers import Standing
+from ..frontend.effects.results import Chosen, Copied, Shared
 from ..frontend.lower import Arg, Lowered, Out, State
-from ..frontend.outside_containers import Standing
-from ..frontend.results import Chosen, Copied, Shared
-from ..frontend.values import LocalObject, elements
+from ..frontend.variables.values import LocalObject, elements
 
 __all__ = ["purposes", "purposes_in", "returned"]
 

@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 
 import gast
 
-from ..frontend.foreign import IMPURE
+from ..frontend.variables.foreign import IMPURE
 
 __all__ = [
     "FAR",

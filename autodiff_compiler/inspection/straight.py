@@ -11,7 +11,7 @@ from typing import Any
 import gast
 
 from ..errors import CompileError, RecursionDepthError, UnboundVariableError
-from ..frontend.source_tree import SourceTree
+from ..frontend.syntax.source_tree import SourceTree
 from .scopes import Scopes, container_of, is_jit
 
 __all__ = ["always_raised"]

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
 from ..compiler.history import Watched
-from ..frontend.guards import LookupGuard, stated
+from ..frontend.guards.guards import LookupGuard, stated
 from ..ir.core import Module
 from ..primitives.flops import bytes_of_type
 from .figures import size

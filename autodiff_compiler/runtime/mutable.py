@@ -6,11 +6,14 @@ import functools
 from collections import OrderedDict
 from typing import Any
 
+import numpy as np
+
+from ..dtypes import DType, bool_, float64, int64
 from ..errors import UnsupportedSyntaxError
 from .records import record_fields
-from .tensor import Tensor
+from .tensor import Tensor, wrap
 
-__all__ = ["Mutable", "kind_of", "mutable", "plain"]
+__all__ = ["NUMBER_DTYPE", "Mutable", "kind_of", "mutable", "number_given", "plain", "too_great"]
 
 
 class Mutable:
@@ -92,3 +95,20 @@ def mutable(input_data: Any, dynamic_len: bool = False) -> Any:
 
 
 mutable.__graph_name__ = "mutable"  # type: ignore[attr-defined]
+
+
+NUMBER_DTYPE: dict[type, DType] = {bool: bool_, int: int64, float: float64}
+
+
+def number_given(x: Any, kind: type, what: str = "") -> Tensor:
+    """A Python number as what a program is given for it; `what`: where it comes from, if it is no argument."""
+    try:
+        return wrap(np.asarray(x, NUMBER_DTYPE[kind].numpy))
+    except OverflowError:
+        raise too_great(x, what) from None
+
+
+def too_great(x: Any, what: str = "") -> OverflowError:
+    """The error for an int that a number known only at run time cannot be."""
+    from_where = f": it is {what}, which compiled code changes" if what else ""
+    return OverflowError(f"{x} does not fit into 64 bits, the size of an int known only at run time{from_where}")

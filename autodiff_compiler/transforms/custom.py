@@ -11,8 +11,10 @@ from typing import Any
 from ..eager.custom import custom, edited_together
 from ..eager.custom import edited as edited_eagerly
 from ..errors import users_frames
-from ..frontend.custom import edited_together as edited_in_graph
-from ..frontend.values import is_dynamic
+from ..frontend.derivatives.callbacks import run_hook
+from ..frontend.derivatives.custom import edited as edited_in_graph
+from ..frontend.derivatives.custom import edited_together as edited_together_in_graph
+from ..frontend.variables.values import is_dynamic
 from ..runtime.hooks import all_kept_or_replaced, kept_or_replaced, known_as
 from ..runtime.host import name_of
 from ..runtime.rules import bound, keywords_of
@@ -137,7 +139,7 @@ class InsertGradientOf:
         if not lw.is_tensor(x):
             raise TypeError(f"the gradient of a Tensor can be edited, not that of a {_kind(x)}")
         f = lw.outside.property(self, "f", "the function of an InsertGradientOf", lambda: self.f)
-        return lw.edited(x, lambda g: lw.call(f, [g], {}), self._what, "AC1706", f)
+        return edited_in_graph(lw, x, lambda g: lw.call(f, [g], {}), self._what, "AC1706", f)
 
 
 class HookBackward:
@@ -187,13 +189,13 @@ class HookBackward:
                 raise TypeError(f"a hook is put on the gradient of a Tensor, not of a {_kind(x)}")
         hook_fn = lw.outside.property(self, "hook_fn", "the hook of a HookBackward", lambda: self.hook_fn)
         if len(xs) > 1:
-            rule = self._rule(lambda grads: lw.run_hook(hook_fn, [grads], self._what))
-            return edited_in_graph(lw, xs, rule, self._what, "AC1707", hook_fn)
+            rule = self._rule(lambda grads: run_hook(lw, hook_fn, [grads], self._what))
+            return edited_together_in_graph(lw, xs, rule, self._what, "AC1707", hook_fn)
 
         def of_one(g: Any) -> Any:
-            return kept_or_replaced(self._what, g, lw.run_hook(hook_fn, [(g,)], self._what))
+            return kept_or_replaced(self._what, g, run_hook(lw, hook_fn, [(g,)], self._what))
 
-        return lw.edited(xs[0], of_one, self._what, "AC1707", hook_fn)
+        return edited_in_graph(lw, xs[0], of_one, self._what, "AC1707", hook_fn)
 
 
 def _operands(args: Any) -> Any:

@@ -16,6 +16,8 @@ from ..config import GRAPH_MODE, context, jit_disabled
 from ..eager.ahead import taken
 from ..eager.grad import differentiate
 from ..errors import leave_user_frames
+from ..frontend.derivatives.grad import differentiate as differentiate_in_graph
+from ..frontend.variables.values import arrays_as_tensors, with_parameters
 from ..runtime.parameter import Parameter
 from ..runtime.rules import cotangent_from
 from ..runtime.tensor import Tensor, wrap
@@ -144,18 +146,18 @@ class Gradient(HasCompiledForm):
         return self._as_compiled()
 
     def __graph_call__(self, lw: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
-        from ..frontend.ahead import go_back
+        from ..frontend.derivatives.ahead import go_back
 
         kwargs = dict(kwargs)
         given, sens = self._split(tuple(args), kwargs)
         given = self._by_position(given, kwargs)
-        inputs = self._inputs(given, lw.is_tensor, lw.called_from if lw.here is None else lw.here.of_user())
+        inputs = self._inputs(given, lw.is_tensor, lw.report.called_from if lw.here is None else lw.here.of_user())
         select = (lambda result: main_of(result)) if self.has_aux else None
         fn, operands, positions = inputs.taken_apart(self.fn)
         go_back(lw, self.fn, given, kwargs)
-        weights = lw.objects(lw.call(self.weights, [], {})) if callable(self.weights) else self.weights
-        outputs, grads, weight_grads = lw.differentiate(
-            fn, lw.as_tensors(operands), kwargs, positions, weights or (), select, sens
+        weights = with_parameters(lw.call(self.weights, [], {})) if callable(self.weights) else self.weights
+        outputs, grads, weight_grads = differentiate_in_graph(
+            lw, fn, arrays_as_tensors(operands), kwargs, positions, weights or (), select, sens
         )
 
         def name(w: Parameter) -> str:
@@ -420,7 +422,7 @@ def _pairs(gradients: Any) -> Iterator[tuple[int | str, Any]]:
 
 def _get_grad_in_compiled_code(lw: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
     bound = inspect.signature(get_grad).bind(*args, **kwargs).arguments
-    identifier = lw.objects(bound["identifier"])
+    identifier = with_parameters(bound["identifier"])
     if isinstance(identifier, Parameter):
         w = identifier
         return _labelled(
@@ -436,7 +438,7 @@ def _in_compiled_code(public: Callable[..., Any], with_value: bool) -> Callable[
     """How compiled code runs `grad` and `value_and_grad`: its functions live as long as the compilation."""
 
     def graph_call(lw: Any, args: list[Any], kwargs: dict[str, Any]) -> Gradient:
-        bound = signature.bind(*lw.objects(args), **lw.objects(kwargs))
+        bound = signature.bind(*with_parameters(args), **with_parameters(kwargs))
         bound.apply_defaults()
         return _gradient(*bound.arguments.values(), with_value=with_value, cached=False)
 
@@ -469,7 +471,7 @@ class GradOperation:
         self.sens_param = flag("sens_param", sens_param)
 
     def __graph_call__(self, lw: Any, args: list[Any], kwargs: dict[str, Any]) -> Gradient:
-        return self._of(*lw.objects(args), **lw.objects(kwargs))
+        return self._of(*with_parameters(args), **with_parameters(kwargs))
 
     def __call__(self, fn: Any, weights: Any = None) -> Gradient:
         if context.mode != GRAPH_MODE or not callable(fn):

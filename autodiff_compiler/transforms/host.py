@@ -9,6 +9,7 @@ from typing import Any
 from ..eager.custom import custom
 from ..eager.tape import record
 from ..errors import NotDifferentiableError
+from ..frontend.variables.foreign import at_compile_time
 from ..runtime.host import TensorSpec, checked, filled, host_value, name_of, spec_leaves
 from ..runtime.rules import names_of
 from ..runtime.tensor import wrap
@@ -90,7 +91,7 @@ class _Constexpr:
         return self if instance is None else functools.partial(self, instance)
 
     def __graph_call__(self, lw: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
-        return lw.at_compile_time(self._fn, args, kwargs)
+        return at_compile_time(lw, self._fn, args, kwargs)
 
 
 def constexpr(

@@ -10,7 +10,7 @@ import numpy as np
 from .. import errors
 from ..errors import GradientError, GradientWarning, warn_once
 from ..frontend.lower import name_of_argument
-from ..frontend.values import flatten, is_marked, map_leaves, structure, unmarked
+from ..frontend.variables.values import flatten, is_marked, map_leaves, structure, unmarked
 from ..runtime.mutable import kind_of
 from ..source import Loc, warned_place
 

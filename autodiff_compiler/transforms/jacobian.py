@@ -11,8 +11,9 @@ import numpy as np
 from ..config import GRAPH_MODE, context, jit_disabled
 from ..eager.grad import vjp as eager_vjp
 from ..errors import shown_as, users_frames
-from ..frontend.batching import forward_jacobian, reverse_jacobian
-from ..frontend.values import is_marked
+from ..frontend.derivatives.batching import forward_jacobian, reverse_jacobian
+from ..frontend.derivatives.grad import linearise, push_forward
+from ..frontend.variables.values import arrays_as_tensors, is_marked
 from ..ir.primitive import F
 from ..runtime.tensor import Tensor, wrap
 from ..runtime.trees import leaves as tensors_of
@@ -64,7 +65,7 @@ class Jacobian(HasCompiledForm):
         select = main_of if self.has_aux else None
         fn, operands, positions = inputs.taken_apart(self.fn)
         bare = partial(self._bare, inputs)
-        outputs, found = whole(lw, fn, lw.as_tensors(operands), kwargs, positions, select, bare)
+        outputs, found = whole(lw, fn, arrays_as_tensors(operands), kwargs, positions, select, bare)
         return self._result(outputs, found)
 
     def _inputs(self, args: Sequence[Any], is_tensor: Callable[[Any], bool]) -> Inputs:
@@ -249,7 +250,7 @@ def _linearize_in_compiled_code(lw: Any, args: list[Any], kwargs: dict[str, Any]
         given = as_tuple(inputs)
         variables, _ = directions(given, given, lw.is_tensor)
         called, operands, positions = variables.taken_apart(fn)
-        linear = lw.linearise(called, operands, {}, positions)
+        linear = linearise(lw, called, operands, {}, positions)
         linear.forward_link(lw)
         return linear.result, _CompiledTangent(linear, inputs)
 
@@ -282,7 +283,7 @@ def _hvp_in_compiled_code(lw: Any, args: list[Any], kwargs: dict[str, Any]) -> A
         given = as_tuple(inputs)
         gradient = _gradient_in_compiled_code(lw, fn, tuple(range(len(given))))
         variables, along = directions(given, tangents_given(inputs, v), lw.is_tensor)
-        _, product = lw.push_forward(*variables.taken_apart(gradient), along)
+        _, product = push_forward(lw, *variables.taken_apart(gradient), along)
         return _in_form_of(inputs, product)
 
     return bound(*args, **kwargs)

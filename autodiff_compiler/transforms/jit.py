@@ -21,7 +21,7 @@ from ..compiler.specialise import Key, described, signature, stand_ins
 from ..compiler.specialised import Specialised, specialise
 from ..config import GRAPH_MODE, context, jit_disabled, switches, watchers
 from ..errors import ArgumentError, leave_user_frames
-from ..frontend.lookup import peek
+from ..frontend.guards.objects import peek
 from ..frontend.lower import Options
 from ..locks import Lock
 from ..runtime import epoch

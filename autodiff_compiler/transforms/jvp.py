@@ -11,6 +11,7 @@ from ..config import GRAPH_MODE, context, jit_disabled
 from ..eager.grad import vjp as eager_vjp
 from ..eager.linear import has_rules, transposed
 from ..errors import GradientError, users_frames
+from ..frontend.derivatives.grad import push_forward
 from ..runtime.tensor import Tensor, wrap
 from ..runtime.trees import leaves as tensors_of
 from ..runtime.trees import replaced
@@ -40,7 +41,7 @@ class PushForward:
         inputs, tangents = args
         select = main_of if self.has_aux else None
         variables, along = directions(inputs, tangents, lw.is_tensor)
-        outputs, tangent = lw.push_forward(*variables.taken_apart(self.fn), along, select)
+        outputs, tangent = push_forward(lw, *variables.taken_apart(self.fn), along, select)
         return (outputs[0], tangent, aux_of(outputs)) if self.has_aux else (outputs, tangent)
 
 

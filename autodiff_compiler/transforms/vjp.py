@@ -10,6 +10,8 @@ import numpy as np
 from ..config import GRAPH_MODE, context, jit_disabled
 from ..eager.grad import vjp as eager_vjp
 from ..errors import GradientError, shown_as, users_frames
+from ..frontend.derivatives.grad import linearise
+from ..frontend.variables.values import arrays_as_tensors, with_parameters
 from ..runtime.parameter import Parameter
 from ..runtime.tensor import Tensor, wrap
 from ..runtime.trees import leaves as tensors_of
@@ -96,13 +98,13 @@ class _CompiledPullback(LinearMap):
 
 def _vjp_in_compiled_code(lw: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
     def bound(fn: Any, *inputs: Any, weights: Any = None, has_aux: bool = False) -> Any:
-        asked = lw.objects(weights)
-        place = lw.called_from if lw.here is None else lw.here.of_user()
+        asked = with_parameters(weights)
+        place = lw.report.called_from if lw.here is None else lw.here.of_user()
         variables = _variables(fn, inputs, asked, lw.is_tensor, place)
         called, operands, positions = variables.taken_apart(fn)
         select = main_of if flag("has_aux", has_aux) else None
-        linear = lw.linearise(
-            called, lw.as_tensors(operands), {}, positions, weights_of(asked) or (), select, hooks=True
+        linear = linearise(
+            lw, called, arrays_as_tensors(operands), {}, positions, weights_of(asked) or (), select, hooks=True
         )
         pullback = _CompiledPullback(linear, variables, len(inputs), asked)
         outputs = linear.result

@@ -9,8 +9,8 @@ import numpy as np
 
 from ..config import GRAPH_MODE, context, jit_disabled
 from ..errors import users_frames
-from ..frontend.batching import vectorised
-from ..frontend.values import describe, elements, flatten, map_leaves
+from ..frontend.derivatives.batching import vectorised
+from ..frontend.variables.values import arrays_as_tensors, describe, elements, flatten, map_leaves
 from ..ir.primitive import F
 from ..runtime.tensor import Tensor, wrap
 from ..runtime.trees import attributes_of, mapped, parts, with_parts
@@ -44,7 +44,7 @@ class Vectorised(HasCompiledForm):
         return _with_axes(mapped, _placed, stacked, _spread(self.out_axes, stacked, "out_axes", parts))
 
     def __graph_call__(self, lw: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
-        given = tuple(lw.as_tensors(args))
+        given = tuple(arrays_as_tensors(args))
         if kwargs:
             raise TypeError("a function under vmap takes positional arguments only")
         axes = self._axes(given, lw.is_tensor)

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from autodiff_compiler.frontend import jumps
-from autodiff_compiler.frontend.jumps import remove_jumps
+from autodiff_compiler.frontend.syntax import jumps
+from autodiff_compiler.frontend.syntax.jumps import remove_jumps
 from tests.counted import calls_in
 
 
@@ -429,7 +429,7 @@ def test_flags_stand_where_the_jumps_stand():
     assert loop.stop_flags == ("brk#1",)
 
 
-def test_what_the_fence_refuses_is_left_alone():
+def test_refused_syntax_is_left_alone():
     source = """
     def f(x):
         if x:

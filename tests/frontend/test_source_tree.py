@@ -17,8 +17,8 @@ import gast
 import pytest
 
 from autodiff_compiler.errors import RecursionDepthError, SourceUnavailableError, UnboundVariableError, UnknownNameError
-from autodiff_compiler.frontend import source_tree
-from autodiff_compiler.frontend.source_tree import bindings, load
+from autodiff_compiler.frontend.syntax import source_tree
+from autodiff_compiler.frontend.syntax.source_tree import bindings, load
 
 
 def text(fn):
@@ -313,7 +313,7 @@ def at_the_prompt(typed):
     return run.stdout.split("\n")[:-1], run.stderr
 
 
-PROMPT = """from autodiff_compiler.frontend.source_tree import load
+PROMPT = """from autodiff_compiler.frontend.syntax.source_tree import load
 def f(x):
     return x + 1
 
@@ -337,7 +337,7 @@ def test_prompt_of_older_python():
 def test_interpreter_options(flags, tmp_path):
     path = tmp_path / "user.py"
     path.write_text(
-        "from autodiff_compiler.frontend.source_tree import load\n"
+        "from autodiff_compiler.frontend.syntax.source_tree import load\n"
         "def f(x):\n    'Text.'\n    assert x\n    if __debug__:\n        x += 1\n    return x\n"
         "fs = [lambda: 0, lambda x: x, lambda x: -x]\n"
         "print(load(f).node.lineno, *(load(f).node.col_offset for f in fs))\n"

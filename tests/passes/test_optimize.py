@@ -7,8 +7,8 @@ import pytest
 
 import autodiff_compiler as ms
 from autodiff_compiler.compiler.pipeline import optimise
+from autodiff_compiler.frontend.interpreter.interpreter import TensorArgument
 from autodiff_compiler.frontend.lower import lower
-from autodiff_compiler.frontend.lowering import TensorArgument
 from autodiff_compiler.ir.types import tensor
 from autodiff_compiler.passes.manager import REWRITES
 

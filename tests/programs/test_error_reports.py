@@ -22,7 +22,7 @@ import pytest
 import autodiff_compiler as ms
 from autodiff_compiler.backends.numpy.backend import NumpyBackend
 from autodiff_compiler.errors import InternalCompilerError, NotDifferentiableError, UnrollWarning
-from autodiff_compiler.frontend import lowering
+from autodiff_compiler.frontend.interpreter import interpreter
 from autodiff_compiler.ir.primitive import REGISTRY
 from autodiff_compiler.ir.text import parse_module
 from autodiff_compiler.passes.manager import PASSES
@@ -354,9 +354,9 @@ def _wrong_attribute(lw, node):
 
 @pytest.mark.parametrize(("rule", "cause"), [(_missing_name, NameError), (_wrong_attribute, AttributeError)])
 def test_a_failing_rule_of_the_frontend(rule, cause, monkeypatch):
-    rule = _of_the_package(rule, "frontend/expressions.py")
-    kept = lowering.STATEMENTS["Return"]
-    monkeypatch.setitem(lowering.STATEMENTS, "Return", lambda lw, node: kept(lw, node) or rule(lw, node))
+    rule = _of_the_package(rule, "frontend/interpreter/expressions.py")
+    kept = interpreter.STATEMENTS["Return"]
+    monkeypatch.setitem(interpreter.STATEMENTS, "Return", lambda lw, node: kept(lw, node) or rule(lw, node))
     internal(ms.jit(PROGRAM), "front", cause)
 
 

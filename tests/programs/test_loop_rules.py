@@ -10,7 +10,7 @@ import pytest
 import autodiff_compiler as ms
 from autodiff_compiler import Tensor
 from autodiff_compiler.errors import LoopError, UnrollWarning
-from autodiff_compiler.frontend.lowering import Lowering
+from autodiff_compiler.frontend.interpreter.interpreter import Interpreter
 from tests.programs.compare import define
 
 
@@ -112,7 +112,7 @@ def test_a_warning_that_is_an_error_changes_no_decision():
 def visits(source):
     """How many statements the frontend executes to compile a function."""
     count = [0]
-    one = Lowering.stmt
+    one = Interpreter.stmt
 
     def counted(self, node):
         count[0] += 1
@@ -120,7 +120,7 @@ def visits(source):
 
     f = define(source)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Lowering, "stmt", counted)
+        patch.setattr(Interpreter, "stmt", counted)
         ms.jit(f).lower(X)
     return count[0]
 

@@ -11,7 +11,7 @@ import pytest
 
 import autodiff_compiler as ms
 from autodiff_compiler import mutable, nn, ops
-from autodiff_compiler.frontend.scope import Frame
+from autodiff_compiler.frontend.variables.frames import Frame
 from tests.programs.compare import define
 
 X = ms.Tensor(np.arange(12.0, dtype=np.float32).reshape(3, 4))

@@ -20,9 +20,9 @@ from ...backends.numpy.kernels import Support
 from ...backends.numpy.syntax import call, dtype_expr, literal, subscript, tuple_expr
 from ...dtypes import from_numpy
 from ...errors import UnsupportedCallError
+from ...frontend.effects.results import Chosen, Copied, Shared
 from ...frontend.lower import Arg, Out, State
-from ...frontend.results import Chosen, Copied, Shared
-from ...frontend.values import elements
+from ...frontend.variables.values import elements
 from ...ir.core import Function, Module, Op, Value
 from ...ir.types import tensor
 from ...ir.undefined import undefined_values

@@ -1,0 +1,227 @@
+"""`vmap` and whole Jacobians inside compiled code: the function's block becomes that of a `vmap` op."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from ...autodiff.activity import differentiable
+from ...autodiff.batch import changes_something, one_by_one
+from ...dtypes import DType
+from ...errors import GradientError, SideEffectError
+from ...ir.build import Builder
+from ...ir.core import Block, Value
+from ...ir.primitive import REGISTRY, F, trace
+from ...ir.types import Shape, TensorType, dim_product, tensor
+from ...ir.walk import inline, ops_of
+from ..effects.exceptions import raising_in_block
+from ..variables.calls import call
+from ..variables.interpreter import Diverged, Region
+from ..variables.values import OUTSIDE, StateVar, TensorVar, describe, flatten, map_leaves
+from .context import DerivativeContext
+from .grad import linear_of, linearise
+from .traced import Traced, emit_derivative, traced_call
+
+__all__ = ["forward_jacobian", "reverse_jacobian", "vectorised"]
+
+
+# ---------------------------------------------------------------------------------------------------------- vmap
+def vectorised(lw: DerivativeContext, fn: Any, args: tuple[Any, ...], flags: Sequence[bool]) -> Any:
+    """``fn`` for every slice along the first dimension of the flagged Tensors; the results stacked along a new one.
+
+    `flags` has a bool per leaf of `args`.
+    """
+    operands = [lw.unwrap(x) for x, flag in zip(flatten(args), flags, strict=True) if flag]
+    size = operands[0].shape[0]
+    loc = trace.builder.loc
+    types = [tensor(v.dtype, v.shape[1:]) for v in operands]
+    builder: Builder = trace.builder.nested(types, [v.name for v in operands])
+    slices, marks = iter(builder.block.args), iter(flags)
+    given = map_leaves(lambda x: TensorVar(next(slices), OUTSIDE) if next(marks) else x, args)
+    with lw.effects.region() as region, _raising_in_turn(lw, region, builder, operands, size), builder:
+        with raising_in_block(lw, builder):
+            result = call(lw, fn, list(given), {})
+        if region.saved:
+            lw.effects.restore(region)
+            places = ((region.first_change, "changed here"), (loc, "vectorised here"))
+            raise SideEffectError(
+                "a function that is vectorised changes an object made outside of it",
+                spans=[(place, note) for place, note in places if place is not None],
+                hint="return the value, which is stacked",
+            )
+        outs = [lw.unwrap(_tensor(x)) for x in _leaves(result)]
+    values = iter(_vectorised_block(builder.ret(*outs), operands, size))
+    return map_leaves(lambda x: x if x is None else TensorVar(next(values)), result)
+
+
+@contextmanager
+def _raising_in_turn(
+    lw: DerivativeContext, region: Region, builder: Builder, operands: Sequence[Value], size: Any
+) -> Iterator[None]:
+    """If what is compiled into a block always raises, it does so for the first of the slices."""
+    try:
+        yield
+    except Diverged:
+        lw.effects.restore(region)
+        block = builder.ret()
+        one_by_one(trace.builder, operands, lambda inner, slices: inline(inner, block, slices), size)
+        raise
+
+
+def _leaves(result: Any) -> list[Any]:
+    found: list[Any] = []
+    map_leaves(lambda x: None if x is None else found.append(x), result)
+    return found
+
+
+def _tensor(x: Any) -> Any:
+    if type(x) in (TensorVar, StateVar):
+        return x
+    raise TypeError(f"a function under vmap must return Tensors, not a {describe(x)}")
+
+
+# ----------------------------------------------------------------------------------------------------- Jacobians
+def reverse_jacobian(
+    lw: DerivativeContext,
+    fn: Any,
+    args: Sequence[Any],
+    kwargs: dict[str, Any],
+    positions: Sequence[int],
+    select: Any,
+    bare: Any,
+) -> tuple[Any, Any]:
+    """The result of ``fn(*args, **kwargs)``, and for (the selected part of) it ``bare(Jacobians by position)`` per
+    Tensor.
+
+    The function runs once; the backward pass runs for all elements of the result at once.
+    """
+    linear = linearise(lw, fn, args, kwargs, positions, (), select)
+    outs, wrt = linear.traced.outs, [_type(v) for v in linear.traced.operands]
+    types = [_type(outs[i]) for i in linear.carrying]
+    starts = dict(zip(linear.carrying, _starts(types), strict=True))
+    some = sum(map(_count, types)) > 0
+    rows = _for_each_direction(types, lambda seeds: linear.pulled(lw, linear.link, seeds)) if some else []
+
+    def jacobians(i: int) -> tuple[Any, ...]:
+        shape = outs[i].shape
+        if i not in starts or not some:
+            return tuple([_zeros(x.dtype, (*shape, *x.shape)) for x in wrt])
+        of_out = [_rows(r, starts[i], _count(_type(outs[i]))) for r in rows]
+        return tuple([TensorVar(F.reshape(r, shape=(*shape, *x.shape))) for r, x in zip(of_out, wrt, strict=True)])
+
+    return linear.result, linear.traced.part(linear.part, {i: bare(jacobians(i)) for i in linear.traced.chosen})
+
+
+def forward_jacobian(
+    lw: DerivativeContext,
+    fn: Any,
+    args: Sequence[Any],
+    kwargs: dict[str, Any],
+    positions: Sequence[int],
+    select: Any,
+    bare: Any,
+) -> tuple[Any, Any]:
+    """Like `reverse_jacobian`, by tangents along all elements of the arguments at once."""
+    traced = traced_call(lw, fn, args, kwargs, positions, select)
+    wrt = [_type(v) for v in traced.operands]
+    carrying = traced.carrying()
+    result, columns = (_pushed if _acts(traced) else _carried)(lw, traced, wrt, carrying)
+    by_out = dict(zip(carrying, columns, strict=True))
+
+    def jacobians(i: int) -> tuple[Any, ...]:
+        shape = traced.outs[i].shape
+        if i not in by_out:
+            return tuple([_zeros(traced.outs[i].dtype, (*shape, *x.shape)) for x in wrt])
+        found = []
+        for x, start in zip(wrt, _starts(wrt), strict=True):
+            part = _rows(by_out[i], start, _count(x))
+            if shape:
+                part = F.transpose(part, axes=(*range(-len(shape), 0), -part.ndim))
+            found.append(TensorVar(F.reshape(part, shape=(*shape, *x.shape))))
+        return tuple(found)
+
+    part = traced.result if select is None else select(traced.result)
+    return result, traced.part(part, {i: bare(jacobians(i)) for i in traced.chosen})
+
+
+def _acts(traced: Traced) -> bool:
+    """Whether the traced call does anything that must be done once and in its place."""
+    acts = any(changes_something(op) and op.defn.name not in ("raise", "assert") for op in ops_of(traced.block))
+    return acts or bool(traced.changes)
+
+
+def _carried(
+    lw: DerivativeContext, traced: Traced, wrt: Sequence[TensorType], carrying: list[int]
+) -> tuple[Any, list[Value]]:
+    """The result of a pure function and its tangents for all directions, carried along with the values."""
+    attrs = (tuple(range(len(wrt))), tuple(carrying), (), True)
+
+    def run(tangents: Sequence[Value]) -> Sequence[Value]:
+        return emit_derivative(lw, "grad", (*traced.operands, *tangents), attrs, (traced.block,)).results
+
+    found, n = _for_each_direction(wrt, run), traced.count
+    return traced.finish(lw, [F.reshape(_rows(v, 0, 1), shape=v.shape[1:]) for v in found[:n]]), found[n:]
+
+
+def _pushed(
+    lw: DerivativeContext, traced: Traced, wrt: Sequence[TensorType], carrying: list[int]
+) -> tuple[Any, list[Value]]:
+    """The result of a function that runs on its own, and then its tangents for all directions."""
+    linear = linear_of(lw, traced)
+    link = linear.forward_link(lw)
+    columns = _for_each_direction(wrt, lambda ts: linear.pulled(lw, link, [t for t in ts if differentiable(t.type)]))
+    return linear.result, columns
+
+
+def _type(x: Value) -> TensorType:
+    assert isinstance(x.type, TensorType)
+    return x.type
+
+
+def _count(type_: TensorType) -> int:
+    count = dim_product(type_.shape)
+    if not isinstance(count, int):
+        raise GradientError(f"a Jacobian needs known sizes, not {type_}")
+    return count
+
+
+def _starts(types: Sequence[TensorType]) -> list[int]:
+    return [0, *itertools.accumulate(map(_count, types))][:-1]
+
+
+def _for_each_direction(types: Sequence[TensorType], run: Callable[[Sequence[Value]], Sequence[Value]]) -> list[Value]:
+    """What `run` emits once per element of tensors of `types`, that element being 1 and the others 0: stacked."""
+    size = max(1, sum(map(_count, types)))
+    directions = [_units(t, start, size) for t, start in zip(types, _starts(types), strict=True)]
+    builder = trace.builder.nested(types)
+    with builder:
+        block = builder.ret(*run(builder.block.args))
+    return _vectorised_block(block, directions, size)
+
+
+def _vectorised_block(block: Block, operands: Sequence[Value], size: Any) -> list[Value]:
+    """A block for every slice of the operands: all at once, but in turn if it does something that is seen outside."""
+    if any(map(changes_something, ops_of(block))):
+        return one_by_one(trace.builder, operands, lambda inner, slices: inline(inner, block, slices), size)
+    return trace.builder.emit_op(REGISTRY["vmap"], operands, (size,), (block,)).results
+
+
+def _units(type_: TensorType, start: int, size: int) -> Value:
+    """For each of `size` directions a tensor of the type: zeros, but for one 1 from direction `start` on."""
+    count = _count(type_)
+    eye = F.eye(rows=count, columns=count, dtype=type_.dtype)
+    if count != size:
+        eye = F.pad(eye, before=(start, 0), after=(size - start - count, 0))
+    return F.reshape(eye, shape=(size, *type_.shape))
+
+
+def _rows(x: Value, start: int, count: Any) -> Value:
+    if (start, count) == (0, x.shape[0]):
+        return x
+    return F.slice(x, axes=(-x.ndim,), starts=(start,), stops=(start + count,), steps=(1,))
+
+
+def _zeros(dtype: DType, shape: Shape) -> TensorVar:
+    return TensorVar(trace.builder.const(0, tensor(dtype, shape)))

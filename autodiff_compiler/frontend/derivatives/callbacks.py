@@ -1,0 +1,303 @@
+"""Hooks in compiled code, which may touch objects of the program around it.
+
+The Tensor code of a hook is compiled.  A statement that changes an object from outside (a list's `append`, an item of
+a dict) becomes a callback in the order of effects, which gets copies.  A hook that cannot be compiled is one callback
+as a whole; it may look at gradients, but not return new ones.
+"""
+
+from __future__ import annotations
+
+import operator
+import types
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any
+
+import gast
+
+from ...errors import CompileError, HookError, SideEffectError
+from ...ir.primitive import trace
+from ...runtime.commits import seeing
+from ...runtime.parameter import Parameter
+from ..effects.commits import emit_commit
+from ..effects.hook_changes import CONTAINERS
+from ..effects.inputs import Again
+from ..functions.host import HostArguments, Listed, emit_host_call, expose, native_function
+from ..guards.guards import Content, Guard
+from ..guards.objects import peek, plainly
+from ..variables.arithmetic import SLOT
+from ..variables.calls import call
+from ..variables.values import LocalDict, LocalList, LocalObject, LocalSet, is_dynamic
+from .context import DerivativeContext
+from .keeping import Kept
+
+__all__ = ["changes_outside", "check_reads", "run_hook"]
+
+#: Errors of these kinds say that a hook does what only Python can do; the others are mistakes in it.
+_BEYOND = ("AC10", "AC11", "AC12", "AC13", "AC15", "AC16", "AC18")
+_OWN = (LocalList, LocalDict, LocalSet)
+_PLAIN = (bool, int, float, str, bytes, type(None))
+#: Methods of containers that return nothing.
+_SILENT = {
+    "add", "append", "appendleft", "clear", "discard", "extend", "extendleft", "insert", "remove", "reverse", "sort",
+    "update", "__setitem__", "__delitem__", "difference_update", "intersection_update", "symmetric_difference_update",
+}  # fmt: skip
+
+
+def run_hook(lw: DerivativeContext, fn: Any, args: Sequence[Any], what: str) -> Any:
+    """``fn(*args)`` for a hook."""
+    mark, guards = trace.builder.mark(), set(lw.outside.guards)
+    outer, lw.effects.hooks.in_hook = lw.effects.hooks.in_hook, True
+    before, lw.derivatives.kept = lw.derivatives.kept, _kept(args, lw.depth + 1) if lw.effects.in_backward else None
+    try:
+        with lw.effects.region() as region:
+            try:
+                return call(lw, fn, list(args), {})
+            except CompileError as error:
+                if not error.code.startswith(_BEYOND):
+                    raise
+                lw.effects.restore(region)
+                trace.builder.back_to(mark)
+                _forget_contents(lw, guards)
+                reason = error
+    finally:
+        lw.effects.hooks.in_hook, lw.derivatives.kept = outer, before
+    return _as_callback(lw, fn, args, what, reason)
+
+
+def _kept(args: Sequence[Any], depth: int) -> Kept:
+    """The gradients, which are the last argument."""
+    return Kept(depth, args[-1] if isinstance(args[-1], tuple) else (args[-1],))
+
+
+def _forget_contents(lw: DerivativeContext, before: set[Any]) -> None:
+    """Drops the guards on contents of containers and attributes read in vain: a callback may change them."""
+    for key in [k for k in lw.outside.guards if k not in before]:
+        guard = lw.outside.guards[key]
+        plain = key[0] == "attribute" and len(key) == 3
+        if isinstance(guard, Guard) and (
+            isinstance(guard.expected, Content) or (plain and type(guard.expected) in _PLAIN)
+        ):
+            del lw.outside.guards[key]
+
+
+def _as_callback(lw: DerivativeContext, fn: Any, args: Sequence[Any], what: str, reason: CompileError) -> None:
+    given = HostArguments(lw, args, tensors=True)
+    function = native_function(lw, fn)
+
+    def run(arrays: Sequence[Any]) -> None:
+        found = function(*given.made_of(arrays))
+        if found is not None:
+            raise HookError(
+                f"{what} returns a {type(found).__name__}, but it runs as plain Python in compiled code, because "
+                f"it cannot be compiled: {reason.message}",
+                hint="let it return None, or take what cannot be compiled out of it",
+            )
+
+    _emit(lw, given, run, whole=True)
+
+
+def _emit(
+    lw: DerivativeContext, given: HostArguments, run: Callable[[Sequence[Any]], None], whole: bool = False
+) -> None:
+    """Emits a call of host code: of a hook as a `whole`, which may look at all state, or of one statement."""
+    home = lw.program.module.states
+
+    def host(*arrays: Any) -> tuple[Any, ...]:
+        if whole:
+            seeing(home, lambda: run(arrays))
+        else:
+            run(arrays)
+        return ()
+
+    name = f"callback{len(lw.program.module.callables)}"
+    if whole:
+        expose(lw, name, host)
+    else:
+        lw.program.module.callables[name] = host
+    emit_commit(lw)
+    emit_host_call(given.values, name, ())
+
+
+# ---------------------------------------------------------------------------------------------------- reads
+def check_reads(lw: DerivativeContext) -> None:
+    """To be called at the end: compiles anew if hooks read what hooks change."""
+    if lw.effects.hooks.reads & (lw.effects.hooks.changes - lw.effects.known.hooks_change):
+        raise Again(replace(lw.effects.known, hooks_change=lw.effects.known.hooks_change | lw.effects.hooks.changes))
+    both = [slot for key, slot in lw.effects.attributes.slots.items() if key in lw.effects.hooks.changes]
+    containers = [x for x in lw.effects.containers.pending() if id(x.place.seen) in lw.effects.hooks.changes]
+    if containers:
+        raise SideEffectError(
+            f"{containers[0].what} is changed by compiled code and by a hook that runs as plain Python",
+            code="AC1602",
+            hint="use two containers",
+        )
+    if both:
+        raise SideEffectError(
+            f"{both[0].label} is written in the forward pass and by a hook in the backward pass",
+            code="AC1606",
+            hint="use two attributes",
+        )
+
+
+# ---------------------------------------------------------------------------------------------------- statements
+def changes_outside(lw: DerivativeContext, node: Any, silent: bool = False) -> bool:
+    """Whether a statement of a hook (or, `silent`, its only expression) changes a container from outside.
+
+    It is a callback then, and has been emitted.
+    """
+    if not lw.effects.hooks.in_hook:
+        return False
+    node = _as_assignment(node)
+    if isinstance(node, gast.Call) and isinstance(node.func, gast.Attribute):
+        return _method_call(lw, node, silent)
+    if isinstance(node, gast.Assign) and len(node.targets) == 1 and isinstance(node.targets[0], gast.Subscript):
+        return _item(lw, node.targets[0], node.value, lambda owner, i, x: operator.setitem(owner, i, x))
+    if isinstance(node, gast.AugAssign) and isinstance(node.target, gast.Subscript):
+        change = getattr(operator, "i" + SLOT[type(node.op).__name__].strip("_"))
+        return _item(lw, node.target, node.value, lambda owner, i, x: operator.setitem(owner, i, change(owner[i], x)))
+    if lw.effects.in_backward and isinstance(node, gast.Assign) and len(node.targets) == 1:
+        return isinstance(node.targets[0], gast.Attribute) and _attribute(lw, node.targets[0], node.value, setattr)
+    if lw.effects.in_backward and isinstance(node, gast.AugAssign) and isinstance(node.target, gast.Attribute):
+        change = getattr(operator, "i" + SLOT[type(node.op).__name__].strip("_"))
+        return _attribute(lw, node.target, node.value, lambda o, name, x: setattr(o, name, change(getattr(o, name), x)))
+    return False
+
+
+def _as_assignment(node: Any) -> Any:
+    """``setattr(owner, "name", value)`` as the assignment that it is; all else itself."""
+    match node:
+        case gast.Call(
+            func=gast.Name(id="setattr"), args=[owner, gast.Constant(value=str(name)), value], keywords=[]
+        ) if name.isidentifier():
+            target = gast.copy_location(gast.Attribute(owner, name, gast.Store()), node)
+            return gast.copy_location(gast.Assign([target], value, None), node)
+    return node
+
+
+def _method_call(lw: DerivativeContext, node: Any, silent: bool) -> bool:
+    method = node.func.attr
+    if silent and method not in _SILENT:
+        return False
+    if any(isinstance(a, gast.Starred) for a in node.args) or any(k.arg is None for k in node.keywords):
+        return False
+    reach = _outside_container(lw, node.func.value)
+    if reach is None:
+        return False
+    lw.effects.hooks.note_change(id(reach()), lw.effects.in_backward)
+    values = [_argument(lw, n) for n in (*node.args, *(k.value for k in node.keywords))]
+    names, n = [k.arg for k in node.keywords], len(node.args)
+    given = HostArguments(lw, values, tensors=True)
+
+    def run(arrays: Sequence[Any]) -> None:
+        made = given.made_of(arrays)
+        getattr(reach(), method)(*made[:n], **dict(zip(names, made[n:], strict=True)))
+
+    lw.place(node)
+    _emit(lw, given, run)
+    return True
+
+
+def _argument(lw: DerivativeContext, node: Any) -> Any:
+    """What a callback is given; ``tolist()`` is called when it runs."""
+    if isinstance(node, gast.Tuple) and not any(isinstance(e, gast.Starred) for e in node.elts):
+        return tuple([_argument(lw, e) for e in node.elts])
+    method = node.func if isinstance(node, gast.Call) and not node.args and not node.keywords else None
+    if isinstance(method, gast.Attribute) and method.attr == "tolist" and _is_path(method.value):
+        owner = lw.expr(method.value)
+        if lw.is_tensor(owner):
+            return Listed(owner)
+    return lw.expr(node)
+
+
+def _is_path(node: Any) -> bool:
+    """Whether evaluating an expression twice does no harm: a name, its attributes and elements."""
+    while isinstance(node, gast.Attribute | gast.Subscript):
+        if isinstance(node, gast.Subscript) and not isinstance(node.slice, gast.Constant | gast.Name):
+            return False
+        node = node.value
+    return isinstance(node, gast.Name)
+
+
+def _item(lw: DerivativeContext, target: Any, value: Any, change: Callable[[Any, Any, Any], None]) -> bool:
+    reach = _outside_container(lw, target.value)
+    if reach is None:
+        return False
+    lw.effects.hooks.note_change(id(reach()), lw.effects.in_backward)
+    given = HostArguments(lw, [lw.expr(target.slice), _argument(lw, value)], tensors=True)
+
+    def run(arrays: Sequence[Any]) -> None:
+        change(reach(), *given.made_of(arrays))
+
+    lw.place(target)
+    _emit(lw, given, run)
+    return True
+
+
+def _attribute(lw: DerivativeContext, target: Any, value: Any, change: Callable[[Any, str, Any], None]) -> bool:
+    """An attribute set by a hook of the backward pass; in the forward pass attributes are state of the program."""
+    found = _outside(lw, target.value)
+    if found is None or not hasattr(type(found[0]), "__dict__") or isinstance(found[0], type | types.ModuleType):
+        return False
+    owner, reach = found
+    name, held = target.attr, plainly(owner, target.attr)
+    if is_dynamic(owner) or isinstance(owner, _OWN) or isinstance(held, Parameter) or type(owner) is LocalObject:
+        return False
+    if hasattr(type(held), "__graph_state__") or (id(owner), name) in lw.effects.attributes.slots:
+        return False
+    lw.effects.hooks.note_change((id(owner), name), lw.effects.in_backward)
+    given = HostArguments(lw, [_argument(lw, value)], tensors=True)
+
+    def run(arrays: Sequence[Any]) -> None:
+        change(reach(), name, *given.made_of(arrays))
+
+    lw.place(target)
+    _emit(lw, given, run)
+    return True
+
+
+def _outside_container(lw: DerivativeContext, node: Any) -> Callable[[], Any] | None:
+    """How to reach, at run time, the container from outside that an expression names; None for something else."""
+    found = _outside(lw, node)
+    return None if found is None or not isinstance(found[0], CONTAINERS) or type(found[0]) in _OWN else found[1]
+
+
+def _outside(lw: DerivativeContext, node: Any) -> tuple[Any, Callable[[], Any]] | None:
+    """The object that a dotted name stands for while compiling, and how to reach it at run time."""
+    path: list[Callable[[Any], Any]] = []
+    names: list[str] = []
+    while isinstance(node, gast.Attribute):
+        path.insert(0, operator.attrgetter(node.attr))
+        names.insert(0, node.attr)
+        node = node.value
+    root = _root(lw, node)
+    found = root
+    for name in names:
+        found = None if found is None or is_dynamic(found) else peek(found, name)
+    if found is None:
+        return None
+
+    def reach() -> Any:
+        owner = root
+        for step in path:
+            owner = step(owner)
+        return owner
+
+    return found, reach
+
+
+def _root(lw: DerivativeContext, node: Any) -> Any:
+    """What a name stands for, unless it is something that compiled code made; its content is not looked at."""
+    if not isinstance(node, gast.Name):
+        return None
+    holder = lw.frame.holder(node.id)
+    if holder is not None:
+        return holder.env.get(node.id)
+    bindings = lw.frame.bindings
+    try:
+        value = bindings.lookup(node.id)[1]
+    except CompileError:
+        return None
+    key = ("named", id(bindings.globals), id(bindings.cells.get(node.id)), node.id)
+    lw.outside.guard(key, f"name '{node.id}'", lambda: bindings.lookup(node.id)[1], value)
+    return value

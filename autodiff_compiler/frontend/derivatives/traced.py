@@ -1,0 +1,304 @@
+"""The call of a differentiated function, compiled into a block of its own."""
+
+from __future__ import annotations
+
+import itertools
+import operator
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+from ...autodiff.activity import differentiable, holds_floats
+from ...errors import GradientError
+from ...ir.build import Builder
+from ...ir.core import Block, Op, Value
+from ...ir.primitive import REGISTRY, trace
+from ...ir.walk import inline
+from ...runtime.trees import attributes_of, leaves
+from ..effects.after_forward import flush
+from ..effects.commits import commit_before_backward
+from ..effects.exceptions import raising_in_block
+from ..variables.assignment import assign_state
+from ..variables.calls import call
+from ..variables.interpreter import Diverged, Region
+from ..variables.values import (
+    OUTSIDE,
+    ArrayVar,
+    LocalDict,
+    LocalList,
+    LocalObject,
+    StateVar,
+    TensorVar,
+    Weak,
+    content,
+    describe,
+    elements,
+    flatten,
+    is_dynamic,
+    map_leaves,
+    rebuild,
+    set_content,
+    usable,
+)
+from .context import DerivativeContext
+
+__all__ = ["Ends", "Traced", "emit_derivative", "traced_call"]
+
+
+@dataclass
+class Traced:
+    """A differentiated call: its inputs, its block, and what it returned and changed (in terms of the block's values).
+
+    The block yields the dynamic leaves of the result, `outs`, and then those of what objects hold afterwards.
+    """
+
+    operands: list[Value]
+    block: Block
+    result: Any
+    outs: list[Value]
+    #: numbers of the outs that are differentiated
+    chosen: list[int]
+    #: the objects made before the call that it changed, and what they hold afterwards
+    changes: list[tuple[Any, Any]]
+    #: the caller's Tensors by the id of the boxes that stood for them inside
+    originals: dict[int, Any]
+    #: greater than the serial of every box made before the call
+    start: int
+    #: the older boxes that one made inside may be, by a condition known inside
+    perhaps: dict[int, list[Any]]
+    #: the containers of what it returned and left, as they were at its end
+    ends: Ends
+    #: what `finish` made of the leaves that the call made, by their ids
+    made: dict[int, Any] = field(default_factory=dict)
+
+    @property
+    def count(self) -> int:
+        """How many results of the block are no derivatives."""
+        return len(self.block.outs)
+
+    def carrying(self, weights: Sequence[StateVar] = ()) -> list[int]:
+        """Numbers of the chosen outs that may have a derivative: integers only by integers."""
+        by_floats = all(holds_floats(t) for t in (*(x.type for x in self.operands), *(w.type for w in weights)))
+        carries = holds_floats if by_floats else differentiable
+        return [i for i in self.chosen if carries(self.outs[i].type)]
+
+    def finish(self, lw: DerivativeContext, results: Sequence[Value]) -> Any:
+        """Gives the changed objects their new content; what the call returned, in terms of the `grad` op's results."""
+        values: Iterator[Value] = iter(results)
+        made = self.made = {}
+        outside = partial(self._outside, values, made)
+        memo: dict[int, Any] = {}
+        returned = self.ends.rebuilt(partial(outside, returned=True), self.result, self.start, memo)
+        contents = [self.ends.rebuilt(outside, held, self.start, memo) for _, held in self.changes]
+        for (obj, _), held in zip(self.changes, contents, strict=True):
+            _set(lw, self.originals.get(id(obj)), obj, held)
+        for key, others in self.perhaps.items():
+            for other in others if key in made else ():
+                lw.effects.ties.add(self.originals.get(id(other), other), made[key], None, scope=made[key].value)
+        return returned
+
+    def _outside(self, values: Iterator[Value], made: dict[int, Any], leaf: Any, returned: bool = False) -> Any:
+        """The abstract value, after the call, of a leaf of what it returned or left behind."""
+        kind = type(leaf)
+        if not (kind in (TensorVar, Weak, ArrayVar) or (kind is StateVar and returned)):
+            return leaf
+        known = self.originals.get(id(leaf))
+        if known is None and kind is TensorVar and leaf.serial < self.start:
+            known = leaf
+        if known is not None:
+            if returned:
+                next(values)
+            return known
+        value = next(values)
+        if id(leaf) not in made:
+            locked = getattr(leaf, "locked", OUTSIDE)
+            made[id(leaf)] = kind(value, leaf.kind) if kind in (Weak, ArrayVar) else TensorVar(value, locked)
+        return made[id(leaf)]
+
+    def part(self, part: Any, of_outs: dict[int, Any]) -> Any:
+        """A part of the result with something else in place of the outs."""
+        places = {id(leaf): i for i, leaf in enumerate(_dynamic(self.result))}
+        return map_leaves(lambda v: of_outs.get(places.get(id(v), -1), self.made.get(id(v), v)), part)
+
+
+class Ends:
+    """Containers as they are at the end of a traced call; what older ones hold is put back to what it was before."""
+
+    def __init__(self) -> None:
+        self._copies: dict[int, Any] = {}
+        self._originals: dict[int, Any] = {}
+
+    def copy(self, x: Any) -> Any:
+        """The value with copies of its containers: one for every place of one container."""
+        items = elements(usable(x))
+        if items is None:
+            return x
+        if id(x) not in self._copies:
+            made = self._copies[id(x)] = rebuild(x, [self.copy(i) for i in items])
+            self._originals[id(made)] = x
+        return self._copies[id(x)]
+
+    def original(self, x: Any) -> Any:
+        """What a copy was made of; all else itself."""
+        return self._originals.get(id(x), x)
+
+    def rebuilt(self, fn: Callable[[Any], Any], x: Any, start: int, memo: dict[int, Any]) -> Any:
+        """``fn`` of the leaves of such a copy; a container older than `start`, or from outside, is itself."""
+        items = elements(x)
+        if items is None:
+            return fn(x)
+        new = [self.rebuilt(fn, i, start, memo) for i in items]  # every place of a leaf counts
+        if id(x) not in memo:
+            original = self._originals.get(id(x))
+            if isinstance(original, LocalList | LocalDict | LocalObject):
+                kept = original.serial < start
+            else:  # from outside or immutable: nothing in it is of the call, so that it leaves as that very object
+                kept = original is not None and all(map(operator.is_, new, elements(original) or ()))
+            memo[id(x)] = original if kept else rebuild(x, new)
+        return memo[id(x)]
+
+
+def emit_derivative(
+    lw: DerivativeContext, name: str, operands: Sequence[Value], attrs: Any, blocks: Sequence[Block]
+) -> Op:
+    """An op of a derivative, at the user's line."""
+    loc = trace.builder.loc
+    trace.builder.loc = loc or lw.report.called_from
+    op = trace.builder.emit_op(REGISTRY[name], operands, attrs, blocks)
+    trace.builder.loc = loc
+    return op
+
+
+def traced_call(
+    lw: DerivativeContext, fn: Any, args: Sequence[Any], kwargs: dict[str, Any], positions: Sequence[int], select: Any,
+    backward: bool = True,
+) -> Traced:  # fmt: skip
+    """Compiles the call in a block whose arguments are those at `positions`, each distinct from all other values.
+
+    Inside, they are Tensors of their own, as in eager code: what is written to them is written to the caller's at the
+    end.  With `backward` the block is a whole forward pass.
+    """
+    for p in positions:
+        if type(args[p]) not in (TensorVar, StateVar):
+            raise GradientError(f"only the derivative by a Tensor can be taken, not by a {describe(args[p])}")
+    operands = [lw.unwrap(args[p]) for p in positions]
+    builder = trace.builder.nested([v.type for v in operands], [v.name for v in operands])
+    lw.report.reasons.inner(builder.block, operands)
+    given = list(args)
+    for p, arg in zip(positions, builder.block.args, strict=True):
+        given[p] = TensorVar(arg, getattr(args[p], "locked", ""))
+    originals = {id(given[p]): args[p] for p in positions}
+    with lw.effects.region() as region, _always_raising(lw, region, builder, operands), builder:
+        with lw.effects.inputs.standing_in([(given[p], args[p]) for p in positions]), raising_in_block(lw, builder):
+            ends = Ends()
+            outer, lw.derivatives.differentiated = lw.derivatives.differentiated, True
+            try:
+                result = ends.copy(call(lw, fn, given, kwargs))
+            finally:
+                lw.derivatives.differentiated = outer
+        outs = [x.value if type(x) is Weak else lw.unwrap(x) for x in _dynamic(result)]
+        flush(lw)
+        if backward:
+            commit_before_backward(lw, builder.block)
+        held_by = {key: ends.copy(content(obj)) for key, (obj, _) in region.saved.items()}
+        after = [(obj, held_by[key]) for key, (obj, _) in lw.effects.restore(region).items()]
+        perhaps = {
+            id(x): lw.effects.ties.may_be(x, region.start)
+            for x in (*flatten(result), *(x for _, held in after for x in flatten(held)))
+            if type(x) is TensorVar and x.serial >= region.start
+        }
+    kept = [(obj, held) for obj, held in after if not _is_put_back(lw, obj, held, originals, ends)]
+    changes = [(obj, TensorVar(held) if type(obj) is TensorVar else held) for obj, held in kept]
+    left = [x.value for _, held in changes for x in flatten(held) if _is_own(x, region.start)]
+    part = result if select is None else select(result)
+    _check_known(lw, part)
+    picked = {id(x) for x in _dynamic(part)}
+    dynamic = _dynamic(result)
+    chosen = [i for i in _reading_order(result) if id(dynamic[i]) in picked and lw.is_tensor(dynamic[i])]
+    block = builder.ret(*outs, *left)
+    return Traced(operands, block, result, outs, chosen, changes, originals, region.start, perhaps, ends)
+
+
+def _check_known(lw: DerivativeContext, part: Any) -> None:
+    """Refuses objects from outside with Tensors in what is differentiated: these are no values of this compilation."""
+    for leaf in flatten(part):
+        held = attributes_of(leaf)
+        written = held is not None and any((id(leaf), name) in lw.effects.attributes.slots for name in held)
+        if written or (held is not None and next(leaves(leaf), None) is not None):
+            raise GradientError(
+                f"a differentiated function returns {describe(leaf)}, made outside of it, with Tensors in it",
+                hint="return a new object, or the Tensors",
+            )
+
+
+def _reading_order(result: Any) -> list[int]:
+    """The numbers of the dynamic leaves as eager code meets them: attributes in the order of their assignment."""
+    numbers = itertools.count()
+    numbered = map_leaves(lambda x: Weak(next(numbers), int) if is_dynamic(x) else x, result)  # type: ignore[arg-type]
+
+    def go(x: Any) -> Iterator[int]:
+        if type(x) is Weak:
+            yield x.value  # type: ignore[misc]
+        for item in (x.slots.values() if type(x) is LocalObject else elements(x)) or ():
+            yield from go(item)
+
+    return list(go(numbered))
+
+
+def _is_put_back(lw: DerivativeContext, obj: Any, held: Any, originals: dict[int, Any], ends: Ends) -> bool:
+    """Whether an object holds what it held at the end of a call, but for what stood for others inside.
+
+    A Tensor that stood for another may differ by hooks: these end with the call.
+    """
+    if type(obj) is TensorVar:
+        return id(obj) in originals and lw.effects.inputs.without_hooks(held) is obj.value
+    return type(obj) in (LocalList, LocalDict, LocalObject) and _is_same(content(obj), held, originals, ends)
+
+
+def _is_same(before: Any, held: Any, originals: dict[int, Any], ends: Ends) -> bool:
+    original = ends.original(held)
+    if before is original or originals.get(id(held)) is before:
+        return True
+    if type(before) is not type(held) or type(before) in (LocalList, LocalDict, LocalObject):
+        return False
+    xs, ys = elements(before), elements(held)
+    same = xs is not None and len(xs) == len(ys) and (not isinstance(before, dict) or [*before] == [*held])
+    return same and all(_is_same(x, y, originals, ends) for x, y in zip(xs, ys, strict=True))
+
+
+@contextmanager
+def _always_raising(
+    lw: DerivativeContext, region: Region, builder: Builder, operands: Sequence[Value]
+) -> Iterator[None]:
+    """If what is compiled into a block always raises, it does so in the place of the block."""
+    try:
+        yield
+    except Diverged:
+        lw.effects.restore(region)
+        inline(trace.builder, builder.ret(), operands)
+        raise
+
+
+def _is_own(leaf: Any, start: int) -> bool:
+    """Whether a leaf of what an object holds was made by the call that changed it."""
+    return type(leaf) in (Weak, ArrayVar) or (type(leaf) is TensorVar and leaf.serial >= start)
+
+
+def _set(lw: DerivativeContext, original: Any, obj: Any, held: Any) -> None:
+    """Gives an object of compile time, or what it stood for, the content that a differentiated call left."""
+    if type(original) is TensorVar:
+        lw.effects.write(original, held.value)
+    elif type(original) is StateVar:
+        assign_state(lw, original, held)
+    else:  # what is tied to it has been changed inside of the call, too
+        if type(obj) is TensorVar:
+            lw.effects.inputs.note_write(obj)
+        lw.effects.touch(obj)
+        set_content(obj, held.value if type(obj) is TensorVar else held)
+
+
+def _dynamic(result: Any) -> list[Any]:
+    """The leaves of a result that are known only at run time, in order."""
+    return [x for x in flatten(result) if is_dynamic(x)]

@@ -1,0 +1,389 @@
+"""Python's builtin functions on static and dynamic values."""
+
+from __future__ import annotations
+
+import builtins
+import functools
+import operator
+import sys
+from typing import Any
+
+from ...errors import SideEffectError, StaticValueError, UnsupportedCallError
+from ...ir.build import current
+from ...ir.primitive import METHODS, F
+from ...ir.primitive import call as public
+from ...runtime import precision
+from ...runtime.mutable import NUMBER_DTYPE, mutable, plain
+from ...runtime.tensor import NO_LENGTH
+from ..effects.commits import emit_commit
+from ..effects.effects import EffectContext
+from ..variables import comparison, operators, requirements
+from ..variables.arithmetic import checked_int, kind_of_number, lifted_number, number_divmod, to_number
+from ..variables.assignment import assign_state
+from ..variables.calls import call
+from ..variables.elements import iterate_live, iterate_static
+from ..variables.frames import Closure
+from ..variables.iteration import Forced, RangeOf, iteration_of
+from ..variables.lookup import tells_of_changes
+from ..variables.numpy_calls import array_unary
+from ..variables.precision import whole
+from ..variables.rules import intrinsic
+from ..variables.search import first_that
+from ..variables.text import Operands, text
+from ..variables.truth_values import truth
+from ..variables.values import (
+    STANDS_FOR_PARAMETER,
+    ArrayVar,
+    LocalDict,
+    LocalList,
+    LocalObject,
+    LocalSet,
+    StateVar,
+    TensorVar,
+    Text,
+    Weak,
+    describe,
+    elements,
+    is_marked,
+    is_static,
+    map_leaves,
+)
+
+_NOTHING = object()
+
+
+def _is_tensor(x: Any) -> bool:
+    return type(x) in (TensorVar, StateVar)
+
+
+def _has_elements(x: Any) -> bool:
+    return type(x) in (TensorVar, StateVar, ArrayVar)
+
+
+# ---------------------------------------------------------------------------------------------------- iteration
+@intrinsic(range)
+def _range(lw: EffectContext, *given: Any) -> Any:
+    bounds = tuple(requirements.as_index(lw, b) for b in given)
+    if is_static(bounds):
+        return range(*bounds)
+    for b in bounds:
+        if not (isinstance(b, int) or (type(b) is Weak and b.kind is not float) or _is_tensor(b)):
+            raise TypeError(f"'{describe(b)}' cannot be interpreted as an integer")
+    fixed = [to_number(lw, b, int) if _is_tensor(b) else b for b in bounds]
+    return RangeOf(0, fixed[0]) if len(fixed) == 1 else RangeOf(*fixed)
+
+
+class _Key:
+    """What `sorted` compares where a part of the keys is known only at run time: pairs of a name and a Tensor."""
+
+    __slots__ = ("lw", "value")
+
+    def __init__(self, lw: EffectContext, value: Any) -> None:
+        self.lw, self.value = lw, value
+
+    def __lt__(self, other: _Key) -> bool:
+        return comparison.is_less(self.lw, self.value, other.value)
+
+
+@intrinsic(sorted)
+def _sorted(lw: EffectContext, x: Any, *, key: Any = None, reverse: Any = False) -> Any:
+    requirements.require_static(reverse, "`reverse` of sorted()")
+    items = list(x) if isinstance(x, set | frozenset) else list(iterate_static(lw, x))
+    keys = items if key is None else [call(lw, key, [i], {}) for i in items]
+    requirements.check_seen(keys, "sorting")
+    if not is_static(keys):
+        keys = [_Key(lw, key) for key in keys]
+    order = sorted(range(len(items)), key=lambda i: keys[i], reverse=reverse)
+    return LocalList(items[i] for i in order)
+
+
+@intrinsic("unroll")
+def _unroll(lw: EffectContext, x: Any) -> Any:
+    return Forced(iteration_of(lw, x), keep=False)
+
+
+@intrinsic("keep")
+def _keep(lw: EffectContext, x: Any) -> Any:
+    return Forced(iteration_of(lw, x), keep=True)
+
+
+@intrinsic("mutable")
+def _mutable(lw: EffectContext, input_data: Any, dynamic_len: Any = False) -> Any:
+    if is_marked(input_data) and not dynamic_len:
+        return input_data
+    known = elements(input_data) is None and is_static(input_data)
+    if dynamic_len or known or type(input_data) is LocalObject:
+        mutable(input_data, dynamic_len)  # which refuses what it refuses everywhere
+
+    def leaf(x: Any) -> Any:
+        kind = kind_of_number(plain(x))
+        return Weak(lifted_number(x, kind, current()), kind) if kind is not None else x
+
+    found = map_leaves(leaf, input_data)
+    if type(found) in (LocalList, list):
+        return LocalList(found, marked=True)
+    if type(found) in (LocalDict, dict):
+        return LocalDict(found, marked=True)
+    return found if elements(found) is None else mutable(found)
+
+
+# ---------------------------------------------------------------------------------------------------- containers
+@intrinsic(len)
+def _len(lw: EffectContext, x: Any) -> Any:
+    if _has_elements(x):
+        if not x.type.shape:
+            raise TypeError(NO_LENGTH)
+        return x.type.shape[0]
+    if isinstance(x, RangeOf):
+        return x.length if isinstance(x.length, int) else Weak(x.length, int)
+    requirements.refuse_text(x, "len()")
+    result = requirements.special(lw, x, "__len__")
+    if result is not NotImplemented:
+        return result
+    if isinstance(x, str | bytes | tuple | list | dict | set | range | LocalList | LocalDict):
+        return len(x)  # an outside container has its content guarded
+    watched = tells_of_changes(lw, x, "__len__")
+    return lw.outside.property(x, "length", f"the length of a {type(x).__name__}", lambda: len(x), watched=watched)
+
+
+@intrinsic(tuple)
+def _tuple(lw: EffectContext, x: Any = ()) -> Any:
+    return tuple(iterate_static(lw, x))
+
+
+@intrinsic(list)
+def _list(lw: EffectContext, x: Any = ()) -> Any:
+    return LocalList(iterate_static(lw, x))
+
+
+@intrinsic(dict)
+def _dict(lw: EffectContext, x: Any = (), **kwargs: Any) -> Any:
+    pairs = x.items() if isinstance(x, dict) else [tuple(iterate_static(lw, p)) for p in iterate_live(lw, x)]
+    return LocalDict([*pairs, *kwargs.items()])
+
+
+@intrinsic(set)
+def _set(lw: EffectContext, x: Any = ()) -> Any:
+    items = x if isinstance(x, set | frozenset) else list(iterate_static(lw, x))
+    return LocalSet(requirements.require_static(items, "an element of a set"))
+
+
+# ---------------------------------------------------------------------------------------------------- numbers
+_CONVERSIONS: dict[type, tuple[str, ...]] = {
+    int: ("__int__", "__index__", "__trunc__"), float: ("__float__", "__index__"), bool: ("__bool__",),
+}  # fmt: skip
+
+
+def _conversion(kind: type) -> Any:
+    def convert(lw: EffectContext, x: Any = 0, *rest: Any) -> Any:
+        if _has_elements(x):
+            return Weak(truth(lw, x), bool) if kind is bool else to_number(lw, x, kind)
+        if type(x) is Weak:
+            if x.kind is kind:
+                return x
+            if kind is int and x.kind is float:
+                return checked_int(lw, x.value)
+            return Weak(F.not_equal(x.value, 0) if kind is bool else F.cast(x.value, dtype=NUMBER_DTYPE[kind]), kind)
+        if kind is bool:
+            value = truth(lw, x)
+            return value if isinstance(value, bool) else Weak(value, bool)
+        requirements.refuse_text(x, f"{kind.__name__}()")
+        result = requirements.special(lw, x, *_CONVERSIONS[kind])
+        return kind(x, *rest) if result is NotImplemented else convert(lw, result)
+
+    return convert
+
+
+intrinsic(int)(_conversion(int))
+intrinsic(float)(_conversion(float))
+intrinsic(bool)(_conversion(bool))
+
+
+@intrinsic(operator.index)
+def _index(lw: EffectContext, x: Any) -> Any:
+    if _has_elements(x):
+        return to_number(lw, requirements.as_index(lw, x), int)
+    if type(x) is Weak:
+        if x.kind is float:
+            raise TypeError("'float' object cannot be interpreted as an integer")
+        return x if x.kind is int else Weak(F.cast(x.value, dtype=NUMBER_DTYPE[int]), int)
+    result = requirements.special(lw, x, "__index__")
+    return operator.index(x) if result is NotImplemented else _index(lw, result)
+
+
+@intrinsic(abs)
+def _abs(lw: EffectContext, x: Any) -> Any:
+    if _is_tensor(x):
+        return lw.native(public.abs, [x])
+    if type(x) is Weak:
+        return Weak(F.abs(x.value), x.kind)
+    if type(x) is ArrayVar:
+        return array_unary(lw, "abs", x)
+    result = requirements.special(lw, x, "__abs__")
+    return abs(x) if result is NotImplemented else result
+
+
+@intrinsic(pow)
+def _pow(lw: EffectContext, base: Any, exp: Any, mod: Any = None) -> Any:
+    if mod is None:
+        return operators.binary(lw, "Pow", base, exp)
+    if any(map(_is_tensor, (base, exp, mod))):
+        names = ", ".join([f"'{(x.kind if type(x) is Weak else type(x)).__name__}'" for x in (base, exp, mod)])
+        raise TypeError(f"unsupported operand type(s) for ** or pow(): {names}")
+    return pow(*requirements.require_static((base, exp, mod), "an argument of pow() with a modulus"))
+
+
+@intrinsic(divmod)
+def _divmod(lw: EffectContext, x: Any, y: Any) -> Any:
+    if kind_of_number(x) and kind_of_number(y) and Weak in (type(x), type(y)):
+        return number_divmod(lw, x, y)
+    return operators.binary(lw, "FloorDiv", x, y), operators.binary(lw, "Mod", x, y)
+
+
+def _operator_function(op: str) -> Any:
+    return lambda lw, x, y: operators.binary(lw, op, x, y)
+
+
+for _function, _op in (
+    (operator.add, "Add"), (operator.sub, "Sub"), (operator.mul, "Mult"), (operator.truediv, "Div"),
+    (operator.floordiv, "FloorDiv"), (operator.mod, "Mod"), (operator.pow, "Pow"), (operator.matmul, "MatMult"),
+):  # fmt: skip
+    intrinsic(_function)(_operator_function(_op))
+
+
+for _function, _op in (
+    (operator.lt, "Lt"), (operator.le, "LtE"), (operator.gt, "Gt"), (operator.ge, "GtE"), (operator.eq, "Eq"),
+    (operator.ne, "NotEq"), (operator.is_, "Is"), (operator.is_not, "IsNot"),
+):  # fmt: skip
+    intrinsic(_function)(lambda lw, x, y, op=_op: comparison.compare(lw, op, x, y))
+intrinsic(operator.neg)(lambda lw, x: operators.unary(lw, "USub", x))
+intrinsic(operator.pos)(lambda lw, x: operators.unary(lw, "UAdd", x))
+intrinsic(operator.invert)(lambda lw, x: operators.unary(lw, "Invert", x))
+intrinsic(operator.contains)(lambda lw, x, item: comparison.compare(lw, "In", item, x))
+intrinsic(operator.getitem)(operators.subscript)
+intrinsic(operator.truth)(_conversion(bool))
+intrinsic(operator.abs)(_abs)
+
+
+@intrinsic(functools.wraps)
+def _wraps(lw: EffectContext, wrapped: Any, *given: Any, **named: Any) -> Any:
+    return functools.partial(functools.update_wrapper, wrapped=wrapped)
+
+
+@intrinsic(functools.update_wrapper)
+def _update_wrapper(lw: EffectContext, wrapper: Any, wrapped: Any, *given: Any, **named: Any) -> Any:
+    """Only the name is taken over; what else it copies is of no use to compiled code."""
+    if type(wrapper) is Closure:
+        wrapper.wrapped = wrapped
+    return wrapper
+
+
+@intrinsic(functools.reduce)
+def _reduce(lw: EffectContext, fn: Any, x: Any, *initial: Any) -> Any:
+    return functools.reduce(lambda a, b: call(lw, fn, [a, b], {}), iterate_live(lw, x), *initial)
+
+
+def _extreme(name: str, better_by: str) -> Any:
+    def rule(lw: EffectContext, *args: Any, key: Any = None, default: Any = _NOTHING) -> Any:
+        if len(args) == 1 and _is_tensor(args[0]) and len(args[0].type.shape) <= 1:
+            return lw.native(METHODS[name], [args[0]])
+        items = iterate_live(lw, args[0]) if len(args) == 1 else iter(args)
+        best = next(items, _NOTHING)
+        if best is _NOTHING:
+            if default is _NOTHING:
+                getattr(builtins, name)(())  # raises, in the words of this Python
+            return default
+        best_key = _key(lw, key, best)
+        for item in items:
+            item_key = _key(lw, key, item)
+            better = truth(lw, comparison.compare(lw, better_by, item_key, best_key))
+            if isinstance(better, bool):
+                best, best_key = (item, item_key) if better else (best, best_key)
+            elif key is None:
+                best = best_key = _select(lw, better, item, best)
+            else:
+                raise StaticValueError(f"{name}() with a key needs keys known at compile time")
+        return best
+
+    return rule
+
+
+def _select(lw: EffectContext, condition: Any, a: Any, b: Any) -> Any:
+    return lw.branch(condition, lambda: a, lambda: b, name="the result")
+
+
+def _key(lw: EffectContext, key: Any, item: Any) -> Any:
+    return item if key is None else call(lw, key, [item], {})
+
+
+intrinsic(max)(_extreme("max", "Gt"))
+intrinsic(min)(_extreme("min", "Lt"))
+
+
+@intrinsic(sum)
+def _sum(lw: EffectContext, x: Any, start: Any = 0) -> Any:
+    return functools.reduce(lambda a, b: operators.binary(lw, "Add", a, b), iterate_live(lw, x), start)
+
+
+intrinsic(any)(lambda lw, x: first_that(lw, x, lambda item: truth(lw, item), ends=True))
+intrinsic(all)(lambda lw, x: first_that(lw, x, lambda item: truth(lw, item), ends=False))
+
+
+# ---------------------------------------------------------------------------------------------------- Parameters
+intrinsic(precision.whole)(lambda lw, x: whole(x))
+
+
+@intrinsic("assign")
+def _assign(lw: EffectContext, variable: Any, value: Any) -> Any:
+    variable = whole(variable)
+    if type(variable) is TensorVar and variable.snapshot is not None:
+        raise SideEffectError(
+            "assign() got a Tensor that is one of several, chosen at run time, and may be a Parameter",
+            code="AC1606",
+            hint="assign each Parameter in the branch that chooses it",
+        )
+    if type(variable) is not StateVar and not (type(variable) is TensorVar and variable.source is STANDS_FOR_PARAMETER):
+        raise TypeError(f"assign() changes a Parameter, not a {type(variable).__name__}")
+    assign_state(lw, variable, value)
+    return TensorVar(lw.unwrap(variable))
+
+
+@intrinsic("assign_add")
+def _assign_add(lw: EffectContext, variable: Any, value: Any) -> Any:
+    variable = whole(variable)
+    return _assign(lw, variable, operators.binary(lw, "Add", variable, value))
+
+
+@intrinsic("assign_sub")
+def _assign_sub(lw: EffectContext, variable: Any, value: Any) -> Any:
+    variable = whole(variable)
+    return _assign(lw, variable, operators.binary(lw, "Sub", variable, value))
+
+
+@intrinsic(print)
+def _print(
+    lw: EffectContext, *args: Any, sep: Any = None, end: Any = None, file: Any = None, flush: bool = False
+) -> None:  # fmt: skip
+    for name, x in (("sep", sep), ("end", end)):
+        if type(x) is not Text and x is not None and not isinstance(x, str):
+            raise TypeError(f"{name} must be None or a string, not {type(x).__name__}")
+        requirements.require_static(x, f"`{name}` of print()")
+    streams = [name for name in ("stdout", "stderr") if file is getattr(sys, name)]
+    if file is not None and not streams:
+        raise UnsupportedCallError(
+            f"compiled code prints to sys.stdout and sys.stderr only, and cannot see what a {describe(file)} does",
+            code="AC1807",
+            hint="return the value and print it outside, or print from a function that `ms.py_call` runs",
+        )
+    operands = Operands(lw)
+    shown = tuple([operands.part(text(lw, str, a)) for a in args])
+    emit_commit(lw)
+    F.print(
+        *operands.values,
+        parts=shown,
+        sep=" " if sep is None else sep,
+        end="\n" if end is None else end,
+        ways=() if set(operands.ways) <= {"str"} else tuple(operands.ways),
+        flush=bool(flush),
+        stream=streams[0] if streams else "stdout",
+    )

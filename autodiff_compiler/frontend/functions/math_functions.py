@@ -1,0 +1,177 @@
+"""Python numbers known only at run time: what they become, how they are rounded, and the functions of `math`.
+
+They raise what Python raises.  One difference: an int has 64 bits, and what does not fit is an OverflowError.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from ...errors import StaticValueError
+from ...ir.build import current
+from ...ir.core import Value
+from ...ir.primitive import F
+from ...runtime.mutable import NUMBER_DTYPE
+from ..effects.effects import EffectContext
+from ..effects.exceptions import emit_check
+from ..variables import operators, requirements
+from ..variables.arithmetic import _no_int, _too_great, checked_int, kind_of_number, lifted_number, to_number
+from ..variables.foreign import foreign_call
+from ..variables.numpy_calls import numpy_call
+from ..variables.rules import intrinsic
+from ..variables.values import ArrayVar, NewException, StateVar, TensorVar, Weak, describe, is_static
+
+__all__ = []
+
+
+# ---------------------------------------------------------------------------------------------------- whole numbers
+
+
+_no_int.spelling = (  # type: ignore[attr-defined]
+    "ValueError('cannot convert float NaN to integer') if {0} != {0} else "
+    "OverflowError('cannot convert {{}} to an integer of 64 bits'.format({0}))"
+)
+
+
+_too_great.spelling = (  # type: ignore[attr-defined]
+    "OverflowError('cannot convert {{}} to an integer of 64 bits'.format({0} + 2**64))"
+)
+
+
+@intrinsic(round)
+def _round(lw: EffectContext, number: Any, ndigits: Any = None) -> Any:
+    requirements.require_static(ndigits, "the number of digits of round()")
+    if type(number) is not Weak:
+        method = requirements.python_method(lw, number, "__round__")
+        if method is not None:
+            return lw.call_python(method, [number] if ndigits is None else [number, ndigits], {})
+        if type(number) is ArrayVar and number.kind is not np.ndarray:
+            if ndigits is None:
+                return _round(lw, to_number(lw, number, None))
+            return numpy_call(lw, np.round, [number, ndigits], {})
+        if type(number) in (TensorVar, StateVar, ArrayVar):
+            raise TypeError("type Tensor doesn't define __round__ method")
+        requirements.check_seen(number, "round()")
+        return round(number, ndigits)
+    if ndigits is None:
+        return checked_int(lw, F.round(number.value)) if number.kind is float else _as_int(number)
+    digits = int(ndigits.__index__())
+    x = number if number.kind is float else _as_int(number)
+    if number.kind is not float and digits >= 0:
+        return x
+    return Weak(F.round_digits(x.value, digits=digits), x.kind)
+
+
+def _as_int(x: Weak) -> Weak:
+    return Weak(lifted_number(x, int, current()), int)
+
+
+# ---------------------------------------------------------------------------------------------------- math
+_ONE = (
+    "acos", "acosh", "asin", "asinh", "atan", "atanh", "cbrt", "cos", "cosh", "degrees", "erf", "erfc", "exp", "exp2",
+    "expm1", "fabs", "gamma", "lgamma", "log", "log10", "log1p", "log2", "radians", "sin", "sinh", "sqrt", "tan",
+    "tanh",
+)  # fmt: skip
+_TWO = ("atan2", "copysign", "fmod", "hypot", "log", "pow", "remainder")
+#: Those that give a number for every number.
+_TOTAL = {"asinh", "atan", "atan2", "cbrt", "copysign", "degrees", "erf", "erfc", "fabs", "radians", "tanh"}
+
+
+def _number(lw: EffectContext, x: Any, name: str) -> Value:
+    """An argument of a function of `math` as a float."""
+    if type(x) in (TensorVar, StateVar):
+        return to_number(lw, x, float).value
+    kind = kind_of_number(x)
+    if kind is None:
+        raise TypeError(f"must be real number, not {describe(x)}")
+    return F.cast(x.value, dtype=NUMBER_DTYPE[float]) if type(x) is Weak else lifted_number(x, float, current())
+
+
+def _nan(x: Value) -> Value:
+    return F.not_equal(x, x)
+
+
+def _either(values: list[Value]) -> Value:
+    found = values[0]
+    for v in values[1:]:
+        found = F.logical_or(found, v)
+    return found
+
+
+def math_function(lw: EffectContext, name: str, *args: Any) -> Weak:
+    """``math.name(*args)`` of numbers known at run time."""
+    xs = [_number(lw, x, name) for x in args]
+    if name == "log" and len(xs) == 2:
+        top, bottom = math_function(lw, "log", args[0]), math_function(lw, "log", args[1])
+        found: Any = operators.binary(lw, "Div", top, bottom)
+        return found
+    result = F.math_function(*xs, function=name)
+    if name not in _TOTAL:
+        # As CPython: a result that is not finite, though the arguments are, means an exception.
+        fine = F.logical_or(F.isfinite(result), F.logical_and(_nan(result), _either([_nan(x) for x in xs])))
+        fine = F.logical_or(fine, F.logical_and(F.isinf(result), _either([F.isinf(x) for x in xs])))
+        failure: Any = lambda *values: _failure(name, *values)  # noqa: E731
+        failure.spelling = "ValueError('math domain error')"
+        emit_check(lw, fine, NewException(failure, tuple(Weak(x, float) for x in xs), {}))
+    return Weak(result, float)
+
+
+def _failure(name: str, *values: float) -> Exception:
+    try:
+        getattr(math, name)(*values)
+    except (ValueError, OverflowError) as error:
+        return type(error)(*error.args)
+    return ValueError("math domain error")
+
+
+def _rule(name: str) -> Any:
+    fn = getattr(math, name)
+
+    def rule(lw: EffectContext, *args: Any, **kwargs: Any) -> Any:
+        if is_static((args, kwargs)):
+            return foreign_call(lw, fn, list(args), kwargs)
+        if kwargs or len(args) not in ((1,) if name in _ONE else ()) + ((2,) if name in _TWO else ()):
+            raise StaticValueError(f"math.{name}() of run-time numbers takes fewer arguments")
+        return math_function(lw, name, *args)
+
+    return rule
+
+
+for _name in {*_ONE, *_TWO}:
+    if hasattr(math, _name):  # some are newer than others
+        intrinsic(getattr(math, _name))(_rule(_name))
+
+
+def _whole(name: str) -> Any:
+    fn = getattr(math, name)
+
+    def rule(lw: EffectContext, x: Any) -> Any:
+        if is_static(x):
+            return foreign_call(lw, fn, [x], {})
+        if name == "trunc" and type(x) is not Weak:
+            raise TypeError("type Tensor doesn't define __trunc__ method")
+        if type(x) is Weak and x.kind is not float:
+            return _as_int(x)
+        return checked_int(lw, getattr(F, name)(_number(lw, x, name)))
+
+    return rule
+
+
+for _name in ("ceil", "floor", "trunc"):
+    intrinsic(getattr(math, _name))(_whole(_name))
+
+
+def _test(name: str) -> Any:
+    fn = getattr(math, name)
+
+    def rule(lw: EffectContext, x: Any) -> Any:
+        return foreign_call(lw, fn, [x], {}) if is_static(x) else Weak(getattr(F, name)(_number(lw, x, name)), bool)
+
+    return rule
+
+
+for _name in ("isfinite", "isinf", "isnan"):
+    intrinsic(getattr(math, _name))(_test(_name))

@@ -1,0 +1,267 @@
+"""Functions of `itertools`, `copy` and `operator` on containers and Tensors of compiled code.
+
+Those of `itertools` hand elements on without looking at them, so Python's own run on abstract values; functions they
+are given are compiled, element after element, when the iterator is made.
+"""
+
+from __future__ import annotations
+
+import copy
+import itertools
+import operator
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+from ...errors import StaticValueError, UnsupportedCallError
+from ...ir.primitive import Effect, trace
+from ...ir.walk import ops_of
+from ...runtime.records import is_named_tuple
+from ..effects.effects import EffectContext
+from ..variables import operators, requirements, truth_values
+from ..variables.assignment import set_item
+from ..variables.calls import call
+from ..variables.containers import in_place
+from ..variables.elements import iterate_live
+from ..variables.foreign import foreign_call
+from ..variables.iteration import Iteration
+from ..variables.iterators import live, wrapped
+from ..variables.rules import intrinsic
+from ..variables.values import (
+    ArrayVar,
+    LocalDict,
+    LocalList,
+    LocalObject,
+    StateVar,
+    TensorVar,
+    describe,
+    elements,
+    is_dynamic,
+    is_static,
+    usable,
+)
+
+__all__: list[str] = []
+
+_function: Any
+
+
+# ---------------------------------------------------------------------------------------------------- itertools
+def _every(lw: EffectContext, x: Any) -> Iterator[Any]:
+    return iter(iterate_live(lw, x))
+
+
+def _runs_code(*xs: Any) -> bool:
+    return any(isinstance(x, Iteration) and x.runs_code() for x in xs)
+
+
+#: What asks for an element when it is asked for one; the others do so at once.
+_LAZY = (
+    *(itertools.chain, itertools.zip_longest, itertools.pairwise, itertools.cycle, itertools.islice),
+    getattr(itertools, "batched", None),
+)
+
+
+def _passing_on(function: Any) -> None:
+    """Registers a function of which every positional argument is an iterable."""
+
+    def rule(lw: EffectContext, *xs: Any, **options: Any) -> Any:
+        made = live if function in _LAZY and _runs_code(*xs) else wrapped
+        return made(function(*[_every(lw, x) for x in xs], **options))
+
+    intrinsic(function)(rule)
+
+
+def _first_only(function: Any) -> None:
+    """Registers a function of which the first argument is an iterable and the others are numbers."""
+
+    def rule(lw: EffectContext, x: Any, *numbers: Any, **named: Any) -> Any:
+        requirements.require_static((numbers, tuple(named.values())), f"an argument of {function.__name__}()")
+        made = live if function in _LAZY and _runs_code(x) else wrapped
+        return made(function(_every(lw, x), *numbers, **named))
+
+    intrinsic(function)(rule)
+
+
+for _function in (itertools.chain, itertools.product, itertools.zip_longest, itertools.pairwise, itertools.cycle):
+    _passing_on(_function)
+for _function in (
+    itertools.islice,
+    itertools.combinations,
+    itertools.permutations,
+    itertools.combinations_with_replacement,
+):
+    _first_only(_function)
+if hasattr(itertools, "batched"):
+    _first_only(itertools.batched)
+
+
+@intrinsic(itertools.chain.from_iterable)
+def _chain_from(lw: EffectContext, xs: Any) -> Any:
+    made = live if _runs_code(xs) or (not isinstance(xs, Iteration) and _runs_code(*(elements(xs) or ()))) else wrapped
+    return made(itertools.chain.from_iterable(_every(lw, x) for x in _every(lw, xs)))
+
+
+@intrinsic(itertools.repeat)
+def _repeat(lw: EffectContext, x: Any, *times: Any, **named: Any) -> Any:
+    return wrapped(itertools.repeat(x, *requirements.require_static(times, "the number of repetitions"), **named))
+
+
+def _refuse_code(name: str, *xs: Any) -> None:
+    if _runs_code(*xs):
+        raise UnsupportedCallError(
+            f"itertools.{name} asks for elements that are computed when they are asked for",
+            hint="make a list of them first",
+        )
+
+
+@intrinsic(itertools.tee)
+def _tee(lw: EffectContext, x: Any, n: int = 2) -> Any:
+    _refuse_code("tee", x)
+    items = list(_every(lw, x))
+    return tuple([wrapped(iter(items)) for _ in range(n)])
+
+
+@intrinsic(itertools.compress)
+def _compress(lw: EffectContext, data: Any, selectors: Any) -> Any:
+    _refuse_code("compress", data, selectors)
+    return wrapped(itertools.compress(_every(lw, data), [_decided(lw, s, "compress") for s in _every(lw, selectors)]))
+
+
+def _decided(lw: EffectContext, x: Any, what: str) -> bool:
+    found = truth_values.truth(lw, x)
+    if not isinstance(found, bool):
+        raise StaticValueError(
+            f"which elements `{what}` keeps must be known at compile time",
+            code="AC1303",
+            hint="keep all elements and mask them with `ops.where`",
+        )
+    return found
+
+
+def _at_once(lw: EffectContext, name: str, make: Callable[[], Any]) -> Any:
+    """An iterator whose elements are computed now, which nobody notices if that has no effects."""
+    block, before = trace.builder.block, len(trace.builder.block.ops)
+    with lw.effects.region() as region:
+        found = list(make())
+    emitted = block.ops[before:]
+    inner = [op for outer in emitted for b in outer.blocks for op in ops_of(b)]
+    if region.saved or any(op.defn.effect >= Effect.WRITE for op in (*emitted, *inner)):
+        raise UnsupportedCallError(
+            f"itertools.{name} calls a function that has effects", hint="write it as a loop, in which they have a place"
+        )
+    return wrapped(iter(found))
+
+
+def _filtering(function: Any) -> None:
+    name = function.__name__
+
+    def rule(lw: EffectContext, predicate: Any, x: Any) -> Any:
+        def keeps(item: Any) -> bool:
+            return _decided(lw, item if predicate is None else call(lw, predicate, [item], {}), name)
+
+        return _at_once(lw, name, lambda: function(keeps, _every(lw, x)))
+
+    intrinsic(function)(rule)
+
+
+for _function in (itertools.takewhile, itertools.dropwhile, itertools.filterfalse):
+    _filtering(_function)
+
+
+@intrinsic(itertools.starmap)
+def _starmap(lw: EffectContext, fn: Any, x: Any) -> Any:
+    return _at_once(lw, "starmap", lambda: (call(lw, fn, list(_every(lw, row)), {}) for row in _every(lw, x)))
+
+
+@intrinsic(itertools.accumulate)
+def _accumulate(lw: EffectContext, x: Any, func: Any = None, *, initial: Any = None) -> Any:
+    def step(total: Any, item: Any) -> Any:
+        return operators.binary(lw, "Add", total, item) if func is None else call(lw, func, [total, item], {})
+
+    return _at_once(lw, "accumulate", lambda: itertools.accumulate(_every(lw, x), step, initial=initial))
+
+
+@intrinsic(itertools.groupby)
+def _groupby(lw: EffectContext, x: Any, key: Any = None) -> Any:
+    _refuse_code("groupby", x)
+    items = list(_every(lw, x))
+    keys = items if key is None else [call(lw, key, [i], {}) for i in items]
+    requirements.require_static(keys, "a key of groupby")
+    requirements.check_seen(keys, "groupby")
+    groups = itertools.groupby(zip(keys, items, strict=True), key=lambda pair: pair[0])
+    return wrapped(iter([(k, wrapped(iter([item for _, item in pairs]))) for k, pairs in groups]))
+
+
+# ---------------------------------------------------------------------------------------------------- copies
+@intrinsic(copy.copy)
+def _copy(lw: EffectContext, x: Any) -> Any:
+    if isinstance(x, list):
+        return LocalList(_every(lw, x))
+    if isinstance(x, dict):
+        return LocalDict({k: lw.outside.item(x, k, v) for k, v in usable(x).items()})
+    if type(x) is LocalObject:
+        method = requirements.python_method(lw, x, "__copy__")
+        return LocalObject(x.cls, usable(x).slots) if method is None else lw.call_python(method, [x], {})
+    return _leaf_copy(lw, x)
+
+
+def _leaf_copy(lw: EffectContext, x: Any) -> Any:
+    if type(x) is StateVar:
+        raise UnsupportedCallError(
+            "a copy of a Parameter would be a new Parameter", code="AC1803", hint="copy its value: `w.copy()`"
+        )
+    if type(x) is TensorVar:
+        return TensorVar(lw.unwrap(x))
+    if type(x) is ArrayVar:
+        return ArrayVar(x.value, x.kind)
+    if is_dynamic(x) or isinstance(x, tuple) or not is_static(x):
+        return x
+    if isinstance(x, np.ndarray | set) or requirements.is_seen(x):
+        return foreign_call(lw, copy.copy, [x], {})
+    raise UnsupportedCallError(f"a {describe(x)} cannot be copied in compiled code", hint="copy it outside")
+
+
+@intrinsic(copy.deepcopy)
+def _deepcopy(lw: EffectContext, x: Any) -> Any:
+    made: dict[int, Any] = {}
+
+    def go(x: Any) -> Any:
+        if id(x) not in made:
+            made[id(x)] = deep(x)
+        return made[id(x)]
+
+    def deep(x: Any) -> Any:
+        if type(x) is LocalObject and requirements.python_method(lw, x, "__deepcopy__") is not None:
+            raise UnsupportedCallError(f"{x.cls.__name__} has a `__deepcopy__` of its own", hint="call it by name")
+        if isinstance(x, tuple):
+            items = [go(i) for i in x]
+            return type(x)(*items) if is_named_tuple(x) else tuple(items)
+        new = _copy(lw, x)
+        if isinstance(new, LocalList):
+            new[:] = [go(i) for i in new]
+        elif isinstance(new, LocalDict):
+            new.update({k: go(v) for k, v in new.items()})
+        elif type(new) is LocalObject:
+            new.slots = {k: go(v) for k, v in new.slots.items()}
+        return new
+
+    return go(x)
+
+
+# ---------------------------------------------------------------------------------------------------- operator
+for _function, _op in (
+    (operator.and_, "BitAnd"), (operator.or_, "BitOr"), (operator.xor, "BitXor"), (operator.lshift, "LShift"),
+    (operator.rshift, "RShift"), (operator.concat, "Add"),
+):  # fmt: skip
+    intrinsic(_function)(lambda lw, x, y, op=_op: operators.binary(lw, op, x, y))
+for _function, _op in (
+    (operator.iadd, "Add"), (operator.isub, "Sub"), (operator.imul, "Mult"), (operator.itruediv, "Div"),
+    (operator.ifloordiv, "FloorDiv"), (operator.imod, "Mod"), (operator.ipow, "Pow"), (operator.imatmul, "MatMult"),
+    (operator.iand, "BitAnd"), (operator.ior, "BitOr"), (operator.ixor, "BitXor"), (operator.iconcat, "Add"),
+):  # fmt: skip
+    intrinsic(_function)(lambda lw, x, y, op=_op: in_place(lw, op, x, y))
+intrinsic(operator.inv)(lambda lw, x: operators.unary(lw, "Invert", x))
+intrinsic(operator.not_)(lambda lw, x: truth_values.negate(truth_values.truth(lw, x)))
+intrinsic(operator.setitem)(lambda lw, x, i, v: set_item(lw, x, i, v))

@@ -1,0 +1,96 @@
+"""Conditions: the truth of an expression where nothing but its truth is asked for."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import gast
+
+from ...errors import CompileError, StaticValueError
+from ..report.decisions import Decision
+from ..syntax import jumps
+from ..variables.truth_values import negate, truth
+from ..variables.values import Weak
+from .context import StatementContext, statement
+from .control import branch
+
+__all__ = ["condition_of", "kept", "note_branch", "truth_at"]
+
+
+def condition_of(lw: StatementContext, node: Any) -> Any:
+    """The truth value of an expression, see `truth`; operands of `and` and `or` need not have a common type."""
+    if isinstance(node, gast.BoolOp):
+        return _operand(lw, node, 0, is_and=isinstance(node.op, gast.And))
+    if isinstance(node, gast.UnaryOp) and isinstance(node.op, gast.Not):
+        return truth(lw, negate(condition_of(lw, node.operand)))
+    return truth_at(lw, node, lw.expr(node))
+
+
+def truth_at(lw: StatementContext, node: Any, value: Any) -> Any:
+    """The truth value of what an expression gave; an error names the place of the expression."""
+    try:
+        return truth(lw, value)
+    except CompileError as error:
+        error.at(lw.place(node).of_user())
+        raise
+
+
+def kept(lw: StatementContext, test: Any) -> bool:
+    """What a condition of a comprehension says."""
+    condition = condition_of(lw, test)
+    if not isinstance(condition, bool):
+        raise StaticValueError(
+            "how many elements a comprehension has must be known at compile time, this condition is not",
+            code="AC1303",
+            loc=lw.place(test),
+            hint="keep all elements and mask them with `ops.where`",
+        ).about(condition)
+    return condition
+
+
+def _operand(lw: StatementContext, node: Any, i: int, *, is_and: bool) -> Any:
+    """The truth of the operands of an `and` or `or` from number `i` on."""
+    condition = condition_of(lw, node.values[i])
+    if i + 1 == len(node.values):
+        return condition
+    if isinstance(condition, bool):
+        return _operand(lw, node, i + 1, is_and=is_and) if condition == is_and else condition
+
+    def rest() -> Any:
+        found = _operand(lw, node, i + 1, is_and=is_and)
+        return found if isinstance(found, bool) else Weak(found, bool)
+
+    arms = (rest, lambda: False) if is_and else (lambda: True, rest)
+    return truth(lw, branch(lw, condition, *arms, node=node, name=f"the value of '{'and' if is_and else 'or'}'"))
+
+
+def note_branch(lw: StatementContext, node: Any, condition: Any) -> None:
+    """Notes what becomes of an `if` or a conditional expression, by the truth value of its condition."""
+    if any(isinstance(part, gast.Name) and "#" in part.id for part in gast.walk(node.test)):
+        return  # a flag that stands for a `break`, `continue` or `return`, and no branch of the user's
+    loc = lw.frame.tree.loc(node, lw.frame.caller)
+    if isinstance(condition, bool):
+        way = Decision(loc, "if", "one branch only", f"its condition is known while compiling: {condition}")
+    else:
+        way = Decision(loc, "if", "both branches", "its condition is known only at run time", condition)
+    lw.report.reasons.decisions.append(way)
+
+
+@statement("If")
+def _if(lw: StatementContext, node: Any) -> None:
+    condition = condition_of(lw, node.test)
+    if isinstance(condition, Weak):
+        condition = condition.value
+    note_branch(lw, node, condition)
+    if isinstance(condition, bool):
+        lw.block(node.body if condition else node.orelse)
+        return
+    lw.place(node)
+    branch(
+        lw,
+        condition,
+        lambda: lw.block(node.body),
+        lambda: lw.block(node.orelse),
+        node=node,
+        other_returned=jumps.asks_return(node.test),
+    )

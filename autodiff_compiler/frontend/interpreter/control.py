@@ -1,0 +1,238 @@
+"""Conditionals and iteration: static ones run while compiling, dynamic ones become `if`; loops are in `loops`."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from ...errors import BranchRaisesWarning, CompileError, StaticValueError
+from ...ir.build import Builder
+from ...ir.core import Value
+from ...ir.primitive import REGISTRY, trace
+from ...source import Loc
+from ..derivatives.keeping import instead_of_none, place_in_return
+from ..effects.exceptions import emit_raise
+from ..guards.objects import UNBOUND
+from ..syntax import jumps
+from ..variables.frames import Closure
+from ..variables.interpreter import Diverged
+from ..variables.naming import name_of
+from ..variables.templates import fill
+from ..variables.values import (
+    AttributeVar,
+    LocalDict,
+    LocalList,
+    LocalObject,
+    MaybeUnbound,
+    NewException,
+    Progress,
+    TensorVar,
+    Weak,
+    content,
+    describe,
+    parts,
+    set_content,
+)
+from .context import StatementContext
+from .joins import Join
+
+__all__ = ["Diverged", "branch"]
+
+
+@dataclass
+class Arm:
+    """One compiled branch: its builder, the names and objects it left behind, and its value."""
+
+    builder: Builder
+    env: dict[str, Any]
+    places: dict[str, Loc]
+    objects: dict[int, tuple[Any, Any]]
+    result: Any
+    diverged: bool
+    #: the function has returned when this branch has run
+    returned: bool
+    #: smaller than the serial of what this branch or the other made
+    start: int
+
+
+def run_arm(lw: StatementContext, run: Callable[[], Any], returned: bool = False) -> Arm:
+    """Compiles one branch in a block of its own; names and objects are put back afterwards.
+
+    `returned`: the function has returned if this branch is taken at all.
+    """
+    before, places_before = lw.frame.env, lw.frame.places
+    lw.frame.env, lw.frame.places = dict(before), dict(places_before)
+    builder = trace.builder.nested()
+    result, diverged = None, False
+    lw.arms += 1
+    with lw.effects.region() as region, builder:
+        try:
+            result = run()
+        except Diverged:
+            diverged = True
+        except (CompileError, RecursionError):
+            raise
+        except Exception as error:  # what Python itself raises on this path, it raises at run time
+            _raises_at_run_time(lw, error)
+            diverged = True
+        finally:
+            env, lw.frame.env = lw.frame.env, before
+            places, lw.frame.places = lw.frame.places, places_before
+            objects = lw.effects.restore(region)
+            lw.arms -= 1
+    # A closure that is returned may read the names later, so they are joined as if the function went on.
+    returned = returned or env.get(jumps.RETURNED) is True
+    returned = returned and not any(type(x) is Closure for x in parts(env.get(jumps.RETURN_VALUE)))
+    return Arm(builder, env, places, objects, result, diverged, returned, region.start)
+
+
+def _raises_at_run_time(lw: StatementContext, error: Exception) -> None:
+    lw.report.warn(BranchRaisesWarning(f"a branch always raises {type(error).__name__}: {error}", loc=lw.here), lw.here)
+    with contextlib.suppress(Diverged):
+        emit_raise(lw, NewException(type(error), error.args, {}))
+
+
+def branch(
+    lw: StatementContext,
+    condition: Value,
+    then: Callable[[], Any],
+    other: Callable[[], Any],
+    *,
+    node: Any = None,
+    name: str = "the value",
+    other_returned: bool = False,
+) -> Any:
+    """Compiles both branches from the same state and joins what they leave behind; gives the joined value.
+
+    `node`: what they belong to, if not to the present place.  `other_returned`: the function has returned when the
+    second branch is taken.
+    """
+    loc = lw.frame.tree.loc(node, lw.frame.caller) if node is not None else lw.here
+    a, b = run_arm(lw, then), run_arm(lw, other, other_returned)
+    join = Join(a.builder, b.builder, (loc, None), a.start, (a.objects, b.objects), lw.effects.ties, condition)
+    if a.diverged or b.diverged:
+        survivor = b if a.diverged else a
+        template = _survivor_template(join, survivor)
+        if a.diverged and b.diverged:
+            template = (None, {}, {})
+    else:
+        if lw.derivatives.kept is not None and lw.derivatives.kept.depth == lw.depth:
+            _keep(lw, a, b, node)
+        template = _joined_template(lw, join, a, b, name)
+    result_template, names, objects = template
+    trace.builder.loc = loc
+    op = trace.builder.emit_op(
+        REGISTRY["if"], (condition,), (), (a.builder.ret(*join.a_outs), b.builder.ret(*join.b_outs))
+    )
+    if a.diverged and b.diverged:
+        raise Diverged
+    whole = result_template, names, tuple(t for _, t in objects.values())
+    filled = fill(whole, op.results, join.tied(op))
+    _name_results(filled[1])
+    lw.frame.env.update(filled[1])
+    for name_ in [n for n in lw.frame.env if n in names and lw.frame.env[n] is UNBOUND]:
+        del lw.frame.env[name_]
+    for (obj, _), held in zip(objects.values(), filled[2], strict=True):
+        lw.effects.touch(obj)
+        set_content(obj, held.value if type(obj) is TensorVar else held)
+    return filled[0]
+
+
+def _keep(lw: StatementContext, a: Arm, b: Arm, node: Any) -> None:
+    """In the code of a hook of the backward pass: to return None is to return the gradients that it was given."""
+    assert lw.derivatives.kept is not None
+    gradients = lw.derivatives.kept.gradients
+    one, other = (arm.env.get(jumps.RETURN_VALUE, UNBOUND) for arm in (a, b))
+    if one is not UNBOUND and other is not UNBOUND:
+        a.env[jumps.RETURN_VALUE], b.env[jumps.RETURN_VALUE] = instead_of_none(one, other, gradients)
+    place = None if node is None else place_in_return(lw.frame, node)
+    if place is not None and place < len(gradients):
+        a.result, b.result = instead_of_none(a.result, b.result, gradients if place < 0 else [gradients[place]])
+
+
+def _name_results(env: dict[str, Any]) -> None:
+    for name, value in env.items():
+        if type(value) in (TensorVar, Weak) and value.value.name is None and "#" not in name:
+            value.value.name = name
+
+
+def _joined_template(
+    lw: StatementContext, join: Join, a: Arm, b: Arm, name: str
+) -> tuple[Any, dict[str, Any], dict[int, Any]]:
+    result = join.join(a.result, b.result, name)
+    elsewhere = join.places[0]
+    names = {}
+    for n in [*a.env, *(n for n in b.env if n not in a.env)]:
+        x, y = a.env.get(n, UNBOUND), b.env.get(n, UNBOUND)
+        if x is not y:
+            join.places = a.places.get(n, elsewhere), b.places.get(n, elsewhere)
+            names[n] = _joined_name(join, a, b, n)
+        elif lw.frame.env.get(n, UNBOUND) is not x:
+            names[n] = x
+    objects: dict[int, Any] = {}
+    for key in {**a.objects, **b.objects}:
+        obj = (a.objects.get(key) or b.objects[key])[0]
+        x, y = (arm.objects[key][1] if key in arm.objects else content(obj) for arm in (a, b))
+        if type(obj) is TensorVar:
+            x, y = TensorVar(x), TensorVar(y)
+        objects[key] = (obj, _joined_content(lw, join, a, b, obj, x, y))
+    return result, names, objects
+
+
+def _joined_content(lw: StatementContext, join: Join, a: Arm, b: Arm, obj: Any, x: Any, y: Any) -> Any:
+    """What an object changed in a branch holds afterwards; a CompileError if the branches disagree."""
+    for content_ in (x, y):
+        if isinstance(content_, CompileError):
+            return content_
+    # What this call made, and the path that returned does not hand on, is not read there.
+    own = isinstance(obj, LocalList | LocalDict | LocalObject) and obj.serial > lw.frame.serial
+    if own and a.returned is not b.returned:
+        left, staying, others = (a, y, join.a) if a.returned else (b, x, join.b)
+        if not any(part is obj for part in parts(left.env.get(jumps.RETURN_VALUE))):
+            return join.with_undef(staying, others)
+    known = name_of(lw, obj, local=True)
+    name = f"'{known}'" if known else f"an object changed in a branch ({describe(obj)})"
+    opened = lw.effects.containers.of_outside(obj)
+    name = obj.label if type(obj) is AttributeVar else name if opened is None else opened.what
+    try:
+        return join.join(x, y, name)
+    except CompileError as error:  # of interest only to who reads it
+        return _uneven(obj, error) if isinstance(obj, Progress) else error
+
+
+def _uneven(obj: Progress, error: CompileError) -> CompileError:
+    """The error for an iterator from which the branches took different numbers of elements."""
+    what = "how many elements are left of an iterator depends on data: the paths do not take the same from it"
+    hint = "take the elements before the paths part, or make a list of them"
+    return StaticValueError(what, spans=error.spans, hint=hint)
+
+
+def _joined_name(join: Join, a: Arm, b: Arm, name: str) -> Any:
+    x, y = a.env.get(name, UNBOUND), b.env.get(name, UNBOUND)
+    if "#" in name:
+        return join.join(x, y, name)
+    if a.returned is not b.returned:  # nobody reads the user's names where the function has returned
+        return join.with_undef(y, join.a) if a.returned else join.with_undef(x, join.b)
+    try:
+        return join.join(x, y, f"'{name}'")
+    except CompileError as error:  # of interest only to who reads it
+        return MaybeUnbound(None, "", error)
+
+
+def _survivor_template(join: Join, arm: Arm) -> tuple[Any, dict[str, Any], dict[int, Any]]:
+    """What is left when the other branch raises: this branch's values (the other yields `undef`)."""
+    other = join.b if arm.builder is join.a else join.a
+
+    def through(x: Any) -> Any:
+        return join.with_undef(x, other)
+
+    names = {n: through(v) for n, v in arm.env.items()}
+    objects = {}
+    for key, (obj, held) in arm.objects.items():
+        objects[key] = (obj, through(TensorVar(held) if type(obj) is TensorVar else held))
+    return through(arm.result), names, objects
+
+
+# ---------------------------------------------------------------------------------------------------- iteration

@@ -1,0 +1,525 @@
+"""Loops: unrolled while compiling, or kept as `scan` and `while` (python_subset section 5)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from contextlib import suppress
+from functools import partial
+from itertools import islice
+from typing import Any
+
+import gast
+
+from ...dtypes import int64
+from ...errors import CompileError, JoinError, LoopError, UnrollWarning
+from ...ir.build import Builder
+from ...ir.core import Value
+from ...ir.primitive import REGISTRY, F, trace
+from ...ir.types import tensor
+from ...ir.walk import ops_of
+from ...source import PACKAGE, Loc
+from ..effects.exceptions import emit_raise
+from ..report.decisions import KEPT, Decision
+from ..syntax.jumps import RETURNED
+from ..syntax.scope import assigned_names
+from ..variables.frames import turn
+from ..variables.interpreter import Diverged, Region, ValueContext
+from ..variables.iteration import Iteration, iteration_of
+from ..variables.truth_values import negate
+from ..variables.values import NewException, Weak, content, describe, set_content
+from .carries import KNOWN_TRIPS, Loop
+from .conditions import condition_of
+from .context import StatementContext, statement
+from .control import branch
+from .statements import store
+
+_COUNT = tensor(int64, ())
+_WARN_TRIPS = 128
+
+
+class _Changes(Exception):
+    """The condition of a loop changes an object."""
+
+
+class _Restart(Exception):
+    """A loop run trip by trip must be compiled as a dynamic one: its condition is `dynamic`, or holds for too long."""
+
+    def __init__(self, *, dynamic: bool, condition: Any = None) -> None:
+        super().__init__()
+        self.dynamic, self.condition = dynamic, condition
+
+
+# ---------------------------------------------------------------------------------------------------- for
+@statement("For")
+def _for(lw: StatementContext, node: Any) -> None:
+    items = lw.expr(node.iter)
+    try:
+        iteration = iteration_of(lw, items).begin(lw)
+    except CompileError as error:
+        error.at(lw.place(node.iter).of_user())
+        raise
+    lw.place(node)
+    n = iteration.length
+    if not isinstance(n, int):
+        _decided(lw, node, KEPT, "how many trips it has is known only at run time", n)
+        _keep(lw, node, iteration, n)
+    elif n == 0 or (not iteration.force_keep and (n <= lw.options.unroll_limit or iteration.force_unroll)):
+        few = f"up to {lw.options.unroll_limit} (`unroll_limit`) are unrolled"
+        _decided(lw, node, f"unrolled, {_trips(n)}", "`unroll(...)` asks for it" if iteration.force_unroll else few)
+        _unroll_all(lw, node, iteration)
+    else:
+        _keep_or_unroll(lw, node, iteration, n)
+
+
+def _keep_or_unroll(lw: StatementContext, node: Any, iteration: Iteration, n: int) -> None:
+    key = lw.loops.key(node, n, lw.frame.env)
+    problem = lw.loops.decisions.get(key)
+    if not isinstance(problem, CompileError):
+        problem = lw.loops.decisions[key] = _try_keep(lw, node, iteration, n, problem)
+        if not isinstance(problem, CompileError):
+            few = f"up to {lw.options.unroll_limit} (`unroll_limit`) are unrolled"
+            many = "`keep(...)` asks for it" if iteration.force_keep else few
+            peeled = " behind its first trip, which settles the types" if problem == "peeled" else ""
+            _decided(lw, node, f"{KEPT}{peeled}, {_trips(n)}", many)
+            return
+    if iteration.force_keep:
+        raise LoopError(
+            f"this loop cannot be kept: {problem.message}",
+            code="AC1502",
+            spans=problem.spans,
+            notes=problem.notes,
+            hint=problem.hint,
+        )
+    if n > lw.options.unroll_max:
+        raise _too_long(lw, f"a loop of {n} trips", problem)
+    _warn_of_trips(lw, node, n, problem)
+    lw.place(node)
+    _decided(lw, node, f"unrolled, {_trips(n)}", f"it cannot be kept as a loop: {problem.message}")
+    _unroll_all(lw, node, iteration)
+
+
+def _decided(lw: StatementContext, node: Any, outcome: str, why: str, because_of: Any = None) -> None:
+    """Notes what becomes of a loop."""
+    loc = lw.frame.tree.loc(node, lw.frame.caller)
+    lw.report.reasons.decisions.append(Decision(loc, type(node).__name__.lower(), outcome, why, because_of))
+
+
+def _trips(n: int) -> str:
+    return "1 trip" if n == 1 else f"{n} trips"
+
+
+def _too_long(lw: StatementContext, loop: str, problem: CompileError) -> LoopError:
+    message = f"{loop} is too long to unroll and cannot be kept: {problem.message}"
+    limit = f"`unroll_max` is {lw.options.unroll_max}: jit(fn, unroll_max=...) unrolls loops of more trips"
+    hint = problem.hint and problem.hint.removesuffix(KNOWN_TRIPS)
+    return LoopError(message, spans=problem.spans, notes=(*problem.notes, limit), hint=hint)
+
+
+def _warn_of_trips(lw: StatementContext, node: Any, n: int, problem: CompileError) -> None:
+    if n > _WARN_TRIPS and not lw.place(node).file.startswith(PACKAGE):  # users cannot change our loops
+        lw.report.warn(
+            UnrollWarning(f"a loop of {n} trips is unrolled: {problem.message}", loc=lw.place(node)), lw.here
+        )
+
+
+def _try_keep(lw: StatementContext, node: Any, iteration: Iteration, n: int, known: Any) -> Any:
+    """Keeps the loop, peeling the first trip off if that settles the types: "kept", "peeled", or why that cannot be.
+
+    `known` is what became of the same loop before.
+    """
+    problem = None
+    if known != "peeled":
+        with _Attempt(lw) as attempt:
+            _keep(lw, node, iteration, n)
+            attempt.keep()
+        if attempt.kept:
+            return "kept"
+        problem = attempt.error
+        if not isinstance(problem, JoinError) or problem.code != "AC1406":
+            return problem
+    with _Attempt(lw) as peeled:
+        _unroll(lw, node, islice(iteration.static_items(lw), 1))
+        _keep(lw, node, _Later(iteration), n - 1)
+        peeled.keep()
+    return "peeled" if peeled.kept else problem or peeled.error
+
+
+class _Later(Iteration):
+    """An iteration without its first element."""
+
+    def __init__(self, inner: Iteration) -> None:
+        self.inner = inner
+        self.length = inner.length - 1
+
+    def sources(self) -> list[Any]:
+        return self.inner.sources()
+
+    def enter(self, lw: ValueContext) -> None:
+        self.inner.enter(lw)
+
+    def end(self, lw: ValueContext, certain: bool) -> None:
+        self.inner.end(lw, certain)
+
+    def element(self, lw: ValueContext, index: Value, parts: list[Value]) -> Any:
+        return self.item_at(lw, index)
+
+    def item_at(self, lw: ValueContext, index: Value) -> Any:
+        return self.inner.item_at(lw, F.add(index, 1))
+
+
+def _unroll_all(lw: StatementContext, node: Any, iteration: Iteration) -> None:
+    if not isinstance(_unroll(lw, node, iteration.static_items(lw), nested=iteration.runs_code()), bool):
+        iteration.end(lw, certain=False)
+
+
+def _unroll(lw: StatementContext, node: Any, items: Iterable[Any], nested: bool = False, done: int = 0) -> Any:
+    """Runs the trips while compiling; after a dynamic `break` or `return`, the later ones are guarded by its flag.
+
+    `nested`: asking for an item runs code, which must be guarded, too.  `done` trips came before.  Returns whether a
+    jump ended the loop, as `_stopped` does.
+    """
+
+    def trip(number: int, item: Any) -> None:
+        with turn(lw, node, number):
+            store(lw, node.target, item)
+            lw.block(node.body)
+
+    only_return = getattr(node, "stop_flags", ()) == (RETURNED,)
+    stopped: Any = False
+    items = iter(items)
+    for number, item in enumerate(items, done):
+        if stopped is False:
+            trip(number, item)
+        else:
+            lw.place(node)
+            go_on = negate(stopped).value
+            branch(lw, go_on, partial(trip, number, item), lambda: None, node=node, other_returned=only_return)
+        stopped = _stopped(lw, node)
+        if stopped is True:
+            break
+        if nested and stopped is not False:
+            lw.place(node)
+            go_on = negate(stopped).value
+            rest = partial(_rest, lw, node, items, number + 1)
+            branch(lw, go_on, rest, lambda: None, node=node, other_returned=only_return)
+            return _stopped(lw, node)
+    return stopped
+
+
+def _rest(lw: StatementContext, node: Any, items: Iterable[Any], done: int) -> None:
+    """An arm: what it returned would be a value of the branch."""
+    _unroll(lw, node, items, nested=True, done=done)
+
+
+def _stopped(lw: StatementContext, node: Any) -> Any:
+    """Whether a flag that ends the loop early is set: a bool, or a Weak bool."""
+    result: Any = False
+    for flag in getattr(node, "stop_flags", ()):
+        value = lw.frame.env.get(flag, False)
+        if value is True:
+            return True
+        if value is not False:
+            result = value if result is False else Weak(F.logical_or(result.value, value.value), bool)
+    return result
+
+
+def _names(node: Any) -> list[str]:
+    extra = [node.target] if isinstance(node, gast.For) else []
+    return sorted(assigned_names([*extra, *node.body]))
+
+
+def _keep(lw: StatementContext, node: Any, iteration: Iteration, n: Any) -> None:
+    """Emits one `scan`, or a `while` with a counter if the loop may end early."""
+    iteration.enter(lw)
+    if getattr(node, "stop_flags", ()):
+        _keep_stoppable(lw, node, iteration, n)
+        return
+    loop = Loop(lw, node, _names(node), lw.here, isinstance(n, int) and n > 0)
+    count = n if isinstance(n, Value) else trace.builder.const(n, _COUNT)
+    sequences = iteration.sequences()
+
+    def run(first: list[Value], rest: list[Value]) -> None:
+        store(lw, node.target, iteration.element(lw, first[0], rest))
+        lw.block(node.body)
+
+    body = loop.trace([_COUNT], [s.type.elem for s in sequences], run)  # type: ignore[attr-defined]
+    _refuse_changes(loop, iteration)
+    inits = loop.inits(body.templates, body.types)
+    _place_of_rest(lw, node, iteration)
+    op = trace.builder.emit_op(
+        REGISTRY["scan"], (count, *inits, *sequences), (len(inits), False), (body.builder.ret(*body.ends),)
+    )
+    _leave(loop, body, op.results)
+    iteration.end(lw, certain=True)
+
+
+def _place_of_rest(lw: StatementContext, node: Any, iteration: Iteration) -> None:
+    """The place of a loop, which says how many trips of it were unrolled before."""
+    loc = lw.place(node)
+    if isinstance(iteration, _Later) and lw.program.module.check_nonfinite:
+        trace.builder.loc = loc._replace(turn=(loc, 1))
+
+
+def _refuse_changes(loop: Loop, iteration: Iteration) -> None:
+    """A kept loop goes over the elements that were there at its beginning, so they must stay."""
+    changed = {id(cell.obj) for cell in loop.cells}
+    for source in iteration.sources():
+        if id(source) in changed:
+            raise LoopError(
+                f"it changes the {describe(source)} it goes over",
+                code="AC1502",
+                loc=loop.loc,
+                hint="go over a copy of it",
+            )
+
+
+def _keep_stoppable(lw: StatementContext, node: Any, iteration: Iteration, n: Any) -> None:
+    loop = Loop(lw, node, _names(node), lw.here, isinstance(n, int) and n > 0)
+    count = n if isinstance(n, Value) else trace.builder.const(n, _COUNT)
+
+    def run(first: list[Value], rest: list[Value]) -> None:
+        store(lw, node.target, iteration.item_at(lw, first[0]))
+        lw.block(node.body)
+
+    body = loop.trace([_COUNT], [], run)
+    _refuse_changes(loop, iteration)
+    with body.builder:
+        following = F.add(body.builder.block.args[0], 1)
+
+    def condition(args: list[Value]) -> Any:
+        more: Any = Weak(F.less(args[0], count), bool)
+        stopped = _stopped(lw, node)
+        return more if stopped is False else Weak(F.logical_and(more.value, negate(stopped).value), bool)
+
+    cond = _condition(loop, body, [_COUNT], condition)
+    inits = loop.inits(body.templates, body.types)
+    _place_of_rest(lw, node, iteration)
+    zero = trace.builder.const(0, _COUNT)
+    op = trace.builder.emit_op(REGISTRY["while"], (zero, *inits), (), (cond, body.builder.ret(following, *body.ends)))
+    _leave(loop, body, op.results[2:])
+    iteration.end(lw, certain=False)
+
+
+def _condition(loop: Loop, body: Any, first: list[Any], evaluate: Any) -> Any:
+    """The block that decides whether another trip follows."""
+    lw = loop.lw
+    builder: Builder = trace.builder.nested([*first, *body.types], [*([None] * len(first)), *body.names])
+    lw.report.reasons.loop(builder.block, loop.loc, len(first))
+    before = lw.frame.env
+    lw.frame.env = dict(before)
+    with lw.effects.region() as region, builder:
+        try:
+            loop.enter(body.templates, builder.block.args[len(first) :])
+            with lw.effects.region() as inner:
+                result = evaluate(builder.block.args)
+            if inner.saved:
+                raise _Changes
+        finally:
+            lw.frame.env = before
+            lw.effects.restore(region)
+        value = result.value if isinstance(result, Weak) else result
+        if not isinstance(value, Value):
+            value = builder.const(value, tensor(REGISTRY["less"].infer_types((_COUNT, _COUNT), ())[0].dtype, ()))  # type: ignore[attr-defined]
+    return builder.ret(value)
+
+
+def _leave(loop: Loop, body: Any, results: Any) -> None:
+    for value, name in zip(results, body.names, strict=False):
+        if value.name is None:
+            value.name = name
+    loop.leave(body, results)
+
+
+# ---------------------------------------------------------------------------------------------------- while
+@statement("While")
+def _while(lw: StatementContext, node: Any) -> None:
+    key = lw.loops.key(node, None, lw.frame.env)
+    problem = lw.loops.decisions.get(key)
+    restart = _ran(lw, node, lw.options.unroll_limit) if problem is None else None
+    if problem is None and restart is None:
+        return
+    if not isinstance(problem, CompileError):
+        restart = restart or _met_again(lw, node, problem)
+        lw.place(node)
+        with _Attempt(lw) as kept:
+            _keep_while(lw, node)
+            kept.keep()
+        if kept.kept:
+            still = "holds" if restart is not problem else "held where it was first met"
+            more = f"after {_trips(lw.options.unroll_limit)} (`unroll_limit`) its condition still {still}"
+            why = "its condition is known only at run time" if restart.dynamic else more
+            _decided(lw, node, KEPT, why, restart.condition)
+        lw.loops.decisions[key] = restart if kept.kept else kept.error
+        if kept.kept:
+            return
+        problem = kept.error
+    assert isinstance(problem, CompileError)
+    _ran(lw, node, lw.options.unroll_max, problem)
+
+
+def _met_again(lw: StatementContext, node: Any, before: Any) -> Any:
+    """Why a loop is kept that was kept `before`, in an earlier trace of the loop around it or by another call."""
+    with _Attempt(lw) as attempt:
+        _run_trips(lw, node, 0)
+    now = attempt.exception
+    return now if isinstance(now, _Restart) and now.dynamic else before
+
+
+def _ran(lw: StatementContext, node: Any, limit: int, problem: CompileError | None = None) -> _Restart | None:
+    """Runs a `while` trip by trip; where that is impossible, restores everything and raises `problem`, if given.
+
+    Gives what made it impossible, or None.
+    """
+    trips = 0
+    with _Attempt(lw) as attempt:
+        trips = _run_trips(lw, node, limit)
+        attempt.keep()
+    if attempt.kept:
+        if problem is not None:
+            _warn_of_trips(lw, node, trips, problem)
+        known = "its condition is known while compiling"
+        cannot = f"{known}, and it cannot be kept as a loop: {problem.message}" if problem is not None else known
+        _decided(lw, node, f"unrolled, {_trips(trips)}", cannot)
+        return None
+    why = attempt.exception
+    if not isinstance(why, _Restart):
+        assert why is not None
+        if not isinstance(why, CompileError):
+            _run_trips(lw, node, limit)  # what Python raises, it raises after the effects that come before
+        raise why
+    if problem is not None:
+        raise (
+            problem
+            if why.dynamic or problem.code == "AC1503"
+            else _too_long(lw, f"a `while` of {limit} trips", problem)
+        )
+    return why
+
+
+def _run_trips(lw: StatementContext, node: Any, limit: int) -> int:
+    """Runs a `while` with a static condition trip by trip; gives their number."""
+    for trips in range(limit + 1):
+        condition = condition_of(lw, node.test)
+        if isinstance(condition, Weak | Value):
+            raise _Restart(dynamic=True, condition=condition)
+        if not condition:
+            return trips
+        if trips < limit:
+            with turn(lw, node, trips):
+                lw.block(node.body)
+    raise _Restart(dynamic=False)
+
+
+def _keep_while(lw: StatementContext, node: Any) -> None:
+    """Emits one `while`.  A condition that changes names or objects is evaluated before it and after every trip."""
+
+    def test() -> Any:
+        found = condition_of(lw, node.test)
+        return Weak(found, bool) if isinstance(found, Value) else found
+
+    assigns = assigned_names([node.test])
+    if not assigns:
+        loop = Loop(lw, node, _names(node), lw.here, False)
+        body = loop.trace([], [], lambda first, rest: lw.block(node.body))
+        with suppress(_Changes):
+            _emit_while(lw, node, loop, body, _condition(loop, body, [], lambda args: test()))
+            return
+    lw.place(node)
+    flag = f"again#{id(node)}"
+    lw.frame.env[flag] = test()
+
+    def run(first: list[Value], rest: list[Value]) -> None:
+        lw.block(node.body)
+        lw.frame.env[flag] = test()
+
+    loop = Loop(lw, node.test, sorted({*_names(node), *assigns, flag}), lw.here, False)  # not what is known of `node`
+    body = loop.trace([], [], run)
+    _emit_while(lw, node, loop, body, _condition(loop, body, [], lambda args: lw.frame.env[flag]))
+    del lw.frame.env[flag]
+
+
+def _emit_while(lw: StatementContext, node: Any, loop: Loop, body: Any, cond: Any) -> None:
+    endless = cond.outs[0].constant is True
+    if endless and not any(op.defn.name in ("raise", "assert") for op in ops_of(body.builder.block)):
+        raise _never_ends(lw, node.test)
+    inits = loop.inits(body.templates, body.types)
+    lw.place(node)
+    op = trace.builder.emit_op(REGISTRY["while"], inits, (), (cond, body.builder.ret(*body.ends)))
+    _leave(loop, body, op.results[1:])
+    if endless:  # an exception ends it: what follows is never reached
+        emit_raise(lw, NewException(RuntimeError, ("a `while` without a condition has ended",), {}))
+
+
+def _never_ends(lw: StatementContext, test: Any) -> LoopError:
+    """The error for a `while` whose condition is true however often the body runs."""
+    loc = lw.place(test)
+    if isinstance(test, gast.Constant):
+        return endless(loc)
+    what = "its condition does not depend on anything known only at run time, and the body does not make it false"
+    hint = "change in the body what the condition reads, make that a Tensor or a `mutable` number, or use a `break`"
+    notes = lw.report.reasons.known(lw.frame, test)
+    return LoopError(f"this `while` never ends: {what}", code="AC1503", loc=loc, notes=notes, hint=hint)
+
+
+def endless(loc: Loc) -> LoopError:
+    """The error for a loop without a condition that nothing ends."""
+    what = "this `while` never ends: it has no condition, and no `break` is reached"
+    return LoopError(what, code="AC1503", loc=loc, hint="end it with a condition or a `break`")
+
+
+# ---------------------------------------------------------------------------------------------------- attempts
+class _Attempt:
+    """Compiles into a block of its own, which joins the surrounding one only if all went well."""
+
+    def __init__(self, lw: StatementContext) -> None:
+        self.lw = lw
+        self.kept = False
+        self.exception: BaseException | None = None
+
+    @property
+    def error(self) -> CompileError | None:
+        """Why the attempt failed, as an error of the compiler; None if it was only given up."""
+        if self.exception is None or isinstance(self.exception, CompileError | _Restart):
+            return self.exception if isinstance(self.exception, CompileError) else None
+        return LoopError(f"{type(self.exception).__name__}: {self.exception}", loc=self.lw.here)
+
+    def __enter__(self) -> _Attempt:
+        self.outer: Builder = trace.builder
+        self.env = dict(self.lw.frame.env)
+        self._warnings, self._decisions = len(self.lw.report.warnings), len(self.lw.report.reasons.decisions)
+        self._snapshots = self.lw.effects.snapshots.state()
+        self.builder = self.outer.nested()
+        self.builder.__enter__()
+        self._region = self.lw.effects.region()
+        self.region: Region = self._region.__enter__()
+        return self
+
+    def keep(self) -> None:
+        """Everything went well."""
+        self.kept = True
+
+    def __exit__(self, kind: Any, error: Any, tb: Any) -> bool:
+        self._region.__exit__(None, None, None)
+        self.builder.__exit__(None, None, None)
+        if self.kept or kind is Diverged:
+            self.kept = True
+            self._join()
+            return False
+        self.lw.effects.restore(self.region)
+        self.lw.effects.snapshots.restore(self._snapshots)
+        del self.lw.report.warnings[self._warnings :], self.lw.report.reasons.decisions[self._decisions :]
+        self.lw.frame.env.clear()
+        self.lw.frame.env.update(self.env)
+        self.exception = error
+        return isinstance(error, Exception) and not isinstance(error, RecursionError)
+
+    def _join(self) -> None:
+        for op in self.builder.block.ops:
+            op.parent = self.outer.block
+        self.outer.block.ops += self.builder.block.ops
+        self.outer.numbers.update(self.builder.numbers)
+        for obj, before in self.region.saved.values():  # the surrounding regions learn of the changes
+            now = content(obj)
+            set_content(obj, before)
+            self.lw.effects.touch(obj)
+            set_content(obj, now)

@@ -1,0 +1,259 @@
+"""Why a value is known only at run time: the way from an argument, a loop or a branch to it.
+
+Nothing is recorded for that while compiling: the ops that made a value say it, by their operands and their places.
+Only what an argument of a block stands for is noted here, as the op that will own the block does not exist yet.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import gast
+
+from ...errors import CompileError
+from ...ir.core import Block, Function, Op, UnknownValueError, Value
+from ...source import Loc, line_of
+from ..variables.frames import Closure, Frame
+from ..variables.values import MaybeUnbound, StateVar, TensorVar, Weak, describe, elements, flatten, is_static
+from .decisions import Decision
+
+__all__ = ["Reasons"]
+
+#: How many values a chain follows at most, and how many steps of it are shown.
+_FOLLOWED = 2000
+_SHOWN = 7
+_WIDTH = 60
+_ELEMENTS = 4
+#: Codes of errors that say that some value must be known.
+_ABOUT_A_VALUE = ("AC1302", "AC1303", "AC1305", "AC1306")
+
+
+class Reasons:
+    """The reasons of one compilation.
+
+    `called_from` is the user's line that calls the compiled function, `boxes` and `captured` are those of the inputs,
+    `captures` what the captured ones are.
+    """
+
+    def __init__(
+        self, called_from: Loc | None, entry: Function, boxes: list[Any], captured: list[Value], captures: list[Any]
+    ) -> None:
+        self._called_from, self._entry, self._boxes = called_from, entry, boxes
+        self._captured, self._captures = captured, captures
+        self._loops: dict[Block, tuple[Loc | None, int]] = {}
+        self._operands: dict[Block, Sequence[Value]] = {}
+        #: what became of loops and branches, in the order in which they were met; of what is given up nothing stays
+        self.decisions: list[Decision] = []
+        #: the parameters and local variables of the outermost function, as it left them
+        self.variables: dict[str, Any] = {}
+
+    # ------------------------------------------------------------------------------------------- notes
+    def loop(self, block: Block, loc: Loc | None, first: int) -> None:
+        """Notes a block as the body of a kept loop, of whose arguments the first ones count the trips."""
+        self._loops[block] = loc, first
+
+    def inner(self, block: Block, operands: Sequence[Value]) -> None:
+        """Notes what the arguments of a block are given."""
+        self._operands[block] = operands
+
+    def leave(self, env: dict[str, Any]) -> None:
+        """Notes the names of the outermost function when it ends."""
+        kept = {name: x for name, x in env.items() if "#" not in name and name != "return"}
+        self.variables = {name: x for name, x in kept.items() if type(x) not in (Closure, MaybeUnbound)}
+
+    # ------------------------------------------------------------------------------------------- answers
+    def add_to(self, error: CompileError, frame: Frame, node: Any) -> None:
+        """Gives an error at a node the reason why the value it is about is not known; it lets go of the value."""
+        loc = frame.tree.loc(node, frame.caller)
+        if loc.of_user() is not loc:
+            return  # the names are ours: the user's call will be met
+        parts = _names_in(frame, node)
+        if error.code == "AC1410":
+            self.name_operands(error, frame, [part for part, _ in parts], [x for _, x in parts])
+            return
+        names = {part.id: x for part, x in parts}
+        if error.subject is None and error.code in _ABOUT_A_VALUE and not error.notes:
+            numbers = [x for x in names.values() if type(_dynamic_leaf(x)) is Weak]
+            error.subject = next(iter([*numbers, *names.values()]), None)
+        self.conclude(error, names)
+
+    def conclude(self, error: CompileError, names: dict[str, Any]) -> None:
+        """Gives an error the reason why its value is not known, and takes the value from it; `names`: of the place."""
+        error.explained = True
+        subject, error.subject = error.subject, None
+        if isinstance(error, UnknownValueError):
+            error.value = None
+        leaf = _dynamic_leaf(subject)
+        steps = self.why(leaf)
+        if steps:
+            value = _value(leaf)
+            called = next((n for n, x in names.items() if x is subject or _value(_dynamic_leaf(x)) is value), None)
+            called = called or ((value.name or "").rpartition(" ")[2] if value is not None else None)  # of "global n"
+            error.notes = (*error.notes, f"{f'`{called}`' if called else 'it'} is dynamic because: {steps}")
+
+    def name_operands(self, error: CompileError, frame: Frame, nodes: Sequence[Any], values: Sequence[Any]) -> None:
+        """Gives an error about the types of operands what the user calls them, and their types."""
+        if error.code != "AC1410" or error.explained or not nodes:
+            return
+        places = [frame.tree.loc(node, frame.caller) for node in nodes]
+        if any(loc.of_user() is not loc for loc in places):
+            return  # these are names of ours: the user's call will be met
+        error.explained = True
+        told = [
+            f"`{_text(loc)}` is {_described(x)}"
+            for loc, node, x in zip(places, nodes, values, strict=True)
+            if _text(loc) and not isinstance(node, gast.Constant) and _is_data(x)
+        ]
+        if told:
+            error.notes = (*error.notes, ", ".join(dict.fromkeys(told)))
+
+    @staticmethod
+    def known(frame: Frame, node: Any) -> list[str]:
+        """What the user's names in an expression, if there are few, stand for where Python raised an exception."""
+        loc = frame.tree.loc(node, frame.caller)
+        if loc.of_user() is not loc or not isinstance(node, gast.expr):
+            return []
+        found = {}
+        for part in gast.walk(node):
+            if isinstance(part, gast.Name) and isinstance(part.ctx, gast.Load) and "#" not in part.id:
+                holder = frame.holder(part.id)
+                x = holder.env.get(part.id) if holder is not None else None
+                if x is not None and type(x) not in (Closure, MaybeUnbound) and not callable(x):
+                    keys = ", ".join(map(repr, list(x)[:_SHOWN])) if isinstance(x, dict) else ""
+                    found[part.id] = f"`{part.id}` is {f'a dict of the keys {keys}' if keys else _described(x)}"
+        return [", ".join(found.values())] if 0 < len(found) <= _ELEMENTS else []
+
+    def why(self, x: Any) -> str:
+        """The steps that lead to a value, the first one first; empty for a static one."""
+        leaf = _dynamic_leaf(x)
+        if type(leaf) is StateVar:
+            return f"`{leaf.name}` is a Parameter"
+        value = _value(leaf)
+        if value is None:
+            return ""
+        steps: list[str] = []
+        for step in self._back(value):
+            if not steps or steps[-1] != step:
+                steps.append(step)
+        steps.reverse()
+        left_out = len(steps) - _SHOWN
+        if left_out > 0:
+            steps[_SHOWN // 2 : _SHOWN // 2 + left_out] = ["..."]
+        return " → ".join(steps)
+
+    def table(self) -> list[str]:
+        """Parameters and variables, one a line: static with the value, or dynamic with the reason."""
+        lines = []
+        for name, x in self.variables.items():
+            leaf = _dynamic_leaf(x)
+            if leaf is None:
+                lines.append(f"{name}: static, {describe(x)}")
+            else:
+                lines.append(f"{name}: dynamic, {describe(x)}: {self.why(leaf)}")
+        return lines
+
+    # ------------------------------------------------------------------------------------------- steps
+    def _back(self, value: Value | None) -> Iterator[str]:
+        """The steps from a value back to where it comes from."""
+        for _ in range(_FOLLOWED):
+            if value is None:
+                return
+            owner = value.owner
+            if type(owner) is Op:
+                yield _step(owner)
+                value = _cause(owner)
+            elif owner in self._operands and value.index < len(self._operands[owner]):
+                value = self._operands[owner][value.index]
+            else:
+                yield from self._argument(value, owner)
+                return
+
+    def _argument(self, value: Value, block: Any) -> Iterator[str]:
+        loc, first = self._loops.get(block, (None, 0))
+        if block in self._loops:
+            what = "the index" if value.index < first else "carried from trip to trip"
+            yield f"{what} of the kept loop{_at(loc)}" if value.index < first else f"{what} by the kept loop{_at(loc)}"
+        elif block is self._entry.body:
+            place = next((i for i, v in enumerate(self._captured) if v is value), None)
+            if place is not None:
+                kind = "a Tensor" if type(self._box(value, place)) is TensorVar else "a number of run time"
+                yield f"{self._captures[place].what} is {kind}"
+            else:
+                kind = "mutable" if type(self._boxes[value.index]) is Weak else "a Tensor"
+                yield f"argument `{value.name}` is {kind}{_at(self._called_from)}"
+
+    def _box(self, value: Value, place: int) -> Any:
+        return self._boxes[len(self._boxes) - len(self._captured) + place]
+
+
+def _names_in(frame: Frame, node: Any) -> list[tuple[Any, Any]]:
+    """The local names in an expression that stand for something known at run time only, with their values."""
+    found: dict[str, tuple[Any, Any]] = {}
+    for part in gast.walk(node):
+        if isinstance(part, gast.Name) and part.id not in found:
+            holder = frame.holder(part.id)
+            x = holder.env.get(part.id) if holder is not None else None
+            if x is not None and _dynamic_leaf(x) is not None:
+                found[part.id] = part, x
+    return list(found.values())
+
+
+def _text(loc: Loc) -> str:
+    """The user's text of an expression on one line, unless it is long."""
+    if loc.end_line != loc.line:
+        return ""
+    text = line_of(loc.file, loc.line)[loc.col : loc.end_col]
+    return text if len(text) <= _WIDTH else ""
+
+
+def _described(x: Any) -> str:
+    """A value with its article; of a short container the elements."""
+    text, items = describe(x), elements(x)
+    if items is not None and 0 < len(items) <= _ELEMENTS:
+        text = f"{text.partition(' of ')[0]} of {', '.join(map(describe, items))}"
+    return text if x is None else f"a{'n' * (text[0] in 'aeiou')} {text}"
+
+
+def _is_data(x: Any) -> bool:
+    """Whether something is a Tensor or a number, or holds Tensors."""
+    return isinstance(x, int | float) or x is None or _dynamic_leaf(x) is not None
+
+
+def _value(leaf: Any) -> Value | None:
+    value = leaf if isinstance(leaf, Value) else getattr(leaf, "value", None)
+    return value if isinstance(value, Value) else None
+
+
+def _dynamic_leaf(x: Any) -> Any:
+    """The first part of a value that is known only at run time; None if there is none."""
+    if isinstance(x, Value):
+        return x
+    return next((leaf for leaf in flatten(x) if isinstance(leaf, Value) or not is_static(leaf)), None)
+
+
+def _cause(op: Op) -> Value | None:
+    """The operand that makes the results of an op known only at run time; None where the way back ends."""
+    if op.defn.name in ("while", "scan"):
+        return None
+    return next((x for x in op.operands if not x.made_by("const")), None)
+
+
+def _step(op: Op) -> str:
+    loc = op.loc.of_user() if op.loc is not None else None
+    name = op.defn.name
+    if name == "if":
+        return f"it differs between the branches of the `if`{_at(loc)}"
+    if name in ("while", "scan"):
+        return f"it is a result of the kept loop{_at(loc)}"
+    if name == "state_read":
+        return f"`{op.attr('state')}` is a Parameter"
+    code = line_of(loc.file, loc.line).strip() if loc is not None else ""
+    if not code:
+        return f"the result of {name}{_at(loc)}"
+    return f"`{code if len(code) <= _WIDTH else code[: _WIDTH - 3] + '...'}`{_at(loc)}"
+
+
+def _at(loc: Loc | None) -> str:
+    """A place, if its line can be looked up; that of a program from standard input cannot."""
+    return f" ({loc.short})" if loc is not None and line_of(loc.file, loc.line) else ""

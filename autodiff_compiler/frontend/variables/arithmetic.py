@@ -1,0 +1,261 @@
+"""Arithmetic of Python numbers that are known only at run time."""
+
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+from ...dtypes import uint64
+from ...ir.build import Builder, current
+from ...ir.core import Value
+from ...ir.primitive import F
+from ...ir.types import TensorType, tensor
+from ...runtime.mutable import NUMBER_DTYPE, too_great
+from ...runtime.tensor import no_single
+from .interpreter import ValueContext
+from .values import NewException, Weak
+
+__all__ = [
+    "BINARY",
+    "SLOT",
+    "SYMBOL",
+    "checked_int",
+    "checked_unsigned",
+    "fits_tensor",
+    "joined_number",
+    "kind_of_number",
+    "lifted_number",
+    "number_binary",
+    "to_number",
+]
+
+#: By the syntax tree's name of an operator: what Python does, and the name of its methods.
+BINARY = {
+    "Add": operator.add,
+    "Sub": operator.sub,
+    "Mult": operator.mul,
+    "Div": operator.truediv,
+    "FloorDiv": operator.floordiv,
+    "Mod": operator.mod,
+    "Pow": operator.pow,
+    "MatMult": operator.matmul,
+    "BitAnd": operator.and_,
+    "BitOr": operator.or_,
+    "BitXor": operator.xor,
+    "LShift": operator.lshift,
+    "RShift": operator.rshift,
+}
+SLOT = {
+    "Add": "add",
+    "Sub": "sub",
+    "Mult": "mul",
+    "Div": "truediv",
+    "FloorDiv": "floordiv",
+    "Mod": "mod",
+    "Pow": "pow",
+    "MatMult": "matmul",
+    "BitAnd": "and",
+    "BitOr": "or",
+    "BitXor": "xor",
+    "LShift": "lshift",
+    "RShift": "rshift",
+}
+#: By the syntax tree's name of an operator of one operand: the name of its method.
+UNARY_SLOT = {"USub": "__neg__", "UAdd": "__pos__", "Invert": "__invert__"}
+#: By the name of its methods: an operator as Python's messages write it.
+SYMBOL = {
+    "add": "+", "sub": "-", "mul": "*", "truediv": "/", "floordiv": "//", "mod": "%", "pow": "** or pow()",
+    "matmul": "@", "and": "&", "or": "|", "xor": "^", "lshift": "<<", "rshift": ">>",
+}  # fmt: skip
+_WEAK = {"Add": "add", "Sub": "sub", "Mult": "mul", "Div": "div", "FloorDiv": "floordiv", "Mod": "mod", "Pow": "pow"}
+
+
+def number_divmod(lw: ValueContext, a: Any, b: Any) -> tuple[Weak, Weak]:
+    """``divmod(a, b)`` of such numbers."""
+    return number_binary(lw, "FloorDiv", a, b, divmod), number_binary(lw, "Mod", a, b, None)
+
+
+def number_binary(lw: ValueContext, op: str, a: Any, b: Any, refuses: Any = ...) -> Weak:
+    """Arithmetic of Python numbers of which at least one is known only at run time.
+
+    `refuses`: the function of Python's that raises where the result is not defined; None if that was checked.
+    """
+    name = _WEAK.get(op)
+    if name is None:
+        return _bits(lw, op, a, b)
+    builder = current()
+    kinds = {kind_of_number(a), kind_of_number(b)}
+    fraction = op == "Div" or (op == "Pow" and type(b) is int and b < 0)
+    kind = float if float in kinds or fraction else int
+    x, y = lifted_number(a, _wider(a, kind), builder), lifted_number(b, _wider(b, kind), builder)
+    dtype = NUMBER_DTYPE[kind]
+    x, y = (v if v.dtype is dtype else F.cast(v, dtype=dtype) for v in (x, y))
+    if refuses is not None:
+        _check_defined(lw, op, (a, x), (b, y), kind, BINARY[op] if refuses is ... else refuses)
+    if op == "Pow":
+        return Weak(F.int_pow(x, y), kind) if kind is int else _power(lw, x, y)
+    return Weak(getattr(F, name)(x, y), kind)
+
+
+def _power(lw: ValueContext, x: Value, y: Value) -> Weak:
+    """A float to the power of a float, as C has it; too large a result is an error in Python."""
+    result = F.math_function(x, y, function="pow")
+    fine = F.logical_or(F.logical_not(F.isinf(result)), F.logical_or(F.isinf(x), F.isinf(y)))
+    lw.check(fine, _error(OverflowError, 34, "Numerical result out of range"))
+    return Weak(result, float)
+
+
+_BITS = {
+    "BitAnd": ("logical_and", "bitwise_and"), "BitOr": ("logical_or", "bitwise_or"),
+    "BitXor": ("not_equal", "bitwise_xor"), "LShift": ("", "left_shift"), "RShift": ("", "right_shift"),
+}  # fmt: skip
+
+
+def _bits(lw: ValueContext, op: str, a: Any, b: Any) -> Weak:
+    """Bit operations of ints and bools."""
+    kinds = [kind_of_number(x) or float for x in (a, b)]
+    if op not in _BITS or float in kinds:
+        BINARY[op](*(kind(1) for kind in kinds))  # raises what Python raises
+    of_bools, name = _BITS[op]
+    if kinds == [bool, bool] and of_bools:
+        return Weak(getattr(F, of_bools)(*(lifted_number(x, bool, current()) for x in (a, b))), bool)
+    x, y = (lifted_number(v, int, current()) for v in (a, b))
+    if op in ("LShift", "RShift"):
+        if type(b) is not Weak and b < 0:
+            raise ValueError("negative shift count")
+        if type(b) is Weak:
+            lw.check(F.greater_equal(y, 0), _error(ValueError, "negative shift count"))
+    return Weak(getattr(F, name)(x, y), int)
+
+
+def _error(cls: type[Exception], *args: Any) -> NewException:
+    return NewException(cls, args, {})
+
+
+def _zero_to_a_negative_power() -> NewException:
+    """What Python raises for it; the words differ between its versions."""
+    told: tuple[Any, ...] = ()
+    try:
+        operator.pow(0, -1)
+    except ZeroDivisionError as error:
+        told = error.args
+    return _error(ZeroDivisionError, *told)
+
+
+def _check_defined(
+    lw: ValueContext, op: str, left: tuple[Any, Value], right: tuple[Any, Value], kind: type, refuses: Any
+) -> None:
+    """Emits the check for what Python refuses, or answers with a number of another kind; left, right: with Values."""
+    (a, x), (b, y) = left, right
+    if op in ("Div", "FloorDiv", "Mod"):
+        whole = int if kind_of_number(a) is not float and kind_of_number(b) is not float else float
+        try:
+            refuses(whole(1), whole(0) if type(b) is Weak else b)
+        except ZeroDivisionError as error:
+            lw.check(F.not_equal(y, 0), _error(ZeroDivisionError, *error.args))
+    elif op == "Pow" and kind is int and type(b) is Weak:
+        if type(a) is Weak or a == 0:
+            fine = F.logical_or(F.not_equal(x, 0), F.greater_equal(y, 0))
+            lw.check(fine, _zero_to_a_negative_power())
+        why = "an int to a negative power is a float, which is not known at compile time: write float(n) ** m"
+        lw.check(F.greater_equal(y, 0), _error(ValueError, why))
+    elif op == "Pow" and kind is float:
+        if (type(a) is Weak or a == 0) and (type(b) is Weak or b < 0):
+            fine = F.logical_or(F.not_equal(x, 0), F.logical_or(F.logical_not(F.less(y, 0)), F.isinf(y)))
+            lw.check(fine, _zero_to_a_negative_power())
+        if (type(a) is Weak or a < 0) and (type(b) is Weak or b % 1):
+            real = F.logical_or(F.logical_not(F.less(x, 0)), F.isinf(x))
+            fine = F.logical_or(real, F.logical_or(F.equal(y, F.floor(y)), F.isnan(y)))
+            lw.check(fine, _error(ValueError, "a negative number to a fractional power is complex"))
+
+
+def _wider(x: Any, kind: type) -> type:
+    own = kind_of_number(x)
+    assert own is not None
+    return kind if type(x) is not Weak else own
+
+
+def kind_of_number(x: Any) -> type | None:
+    """bool, int or float for a Python number (known now or at run time), else None."""
+    if type(x) is Weak:
+        return x.kind
+    return type(x) if type(x) in (bool, int, float) else None
+
+
+def joined_number(a: type, b: type) -> type | None:
+    """The kind of number that holds both: equal kinds, or float for int with float."""
+    if a is b:
+        return a
+    return float if {a, b} == {int, float} else None
+
+
+def lifted_number(x: Any, kind: type, builder: Builder) -> Value:
+    """A Python number as a 0-d Value of the dtype that run-time numbers of `kind` have."""
+    dtype = NUMBER_DTYPE[kind]
+    if type(x) is Weak:
+        with builder:
+            return x.value if x.value.dtype is dtype else F.cast(x.value, dtype=dtype)
+    if kind is int and not -(2**63) <= int(x) < 2**63:
+        raise too_great(x)
+    return builder.const(kind(x), tensor(dtype, ()))
+
+
+_ORDER = {bool: 0, int: 1, float: 2}
+
+
+def fits_tensor(kind: type, t: TensorType) -> bool:
+    """Whether a Python number may become a 0-d Tensor of this type at a join."""
+    level = 0 if t.dtype.is_bool else (1 if t.dtype.is_int else 2)
+    return t.shape == () and _ORDER[kind] <= level
+
+
+_BOUND = 2.0**63
+
+
+def _no_int(x: float) -> Exception:
+    """Why a float is no int here: Python's own reason, or ours."""
+    try:
+        int(x)
+    except (ValueError, OverflowError) as error:
+        return type(error)(*error.args)
+    return OverflowError(f"{x!r} does not fit into 64 bits, the size of an int known only at run time")
+
+
+def checked_int(lw: ValueContext, x: Value) -> Weak:
+    """The int that a float known at run time becomes when it is cut; raises where there is none."""
+    x = x if x.dtype is NUMBER_DTYPE[float] else F.cast(x, dtype=NUMBER_DTYPE[float])
+    fine = F.logical_and(F.greater_equal(x, -_BOUND), F.less(x, _BOUND))
+    lw.check(fine, NewException(_no_int, (Weak(x, float),), {}))  # type: ignore[arg-type]
+    return Weak(F.cast(x, dtype=NUMBER_DTYPE[int]), int)
+
+
+def _too_great(x: int) -> Exception:
+    return OverflowError(f"{x + 2**64} does not fit into 64 bits, the size of an int known only at run time")
+
+
+def checked_unsigned(lw: ValueContext, x: Value) -> Weak:
+    """The int that a uint64 known at run time is; raises where it has no place in 64 bits with a sign."""
+    signed = F.cast(x, dtype=NUMBER_DTYPE[int])
+    fine = F.greater_equal(signed, 0)
+    lw.check(fine, NewException(_too_great, (Weak(signed, int),), {}))  # type: ignore[arg-type]
+    return Weak(signed, int)
+
+
+def to_number(lw: ValueContext, x: Any, kind: type | None) -> Weak:
+    """A one-element Tensor as a Python number known at run time; it carries no derivative."""
+    value = lw.unwrap(x)
+    if any(isinstance(d, int) and d != 1 for d in value.shape):
+        raise no_single(value.shape)
+    own = bool if value.dtype.is_bool else (int if value.dtype.is_int else float)
+    kind = kind or own
+    if value.shape != ():
+        value = F.reshape(value, shape=())
+    value = F.stop_gradient(value)
+    if kind is bool and not value.dtype.is_bool:
+        return Weak(F.not_equal(value, 0), bool)
+    if kind is int and value.dtype.is_float:
+        return checked_int(lw, value)
+    if kind is int and value.dtype is uint64:
+        return checked_unsigned(lw, value)
+    dtype = NUMBER_DTYPE[kind]
+    return Weak(value if value.dtype is dtype else F.cast(value, dtype=dtype), kind)

@@ -1,0 +1,103 @@
+"""Assignments to elements, attributes and Parameters."""
+
+from __future__ import annotations
+
+from dataclasses import FrozenInstanceError
+from types import FunctionType
+from typing import Any
+
+from ...dtypes import promote, promote_scalar
+from ...errors import ArgumentError, DTypeError, ShapeError
+from ...ir.build import current
+from ...ir.primitive import F
+from ...runtime.parameter import Parameter
+from ...runtime.precision import viewed
+from ...runtime.records import record_fields
+from ..guards.objects import class_attribute, definer, is_ours, is_written
+from . import cells
+from .arithmetic import kind_of_number
+from .base import variable_of
+from .classes import is_jit_class
+from .interpreter import ValueContext
+from .operators import attribute
+from .precision import whole
+from .requirements import is_generated
+from .values import StateVar, TensorVar, Weak, describe
+
+__all__ = ["assign_state", "set_attribute", "set_attribute_of_object", "set_generic", "set_item"]
+
+
+def set_item(lw: ValueContext, owner: Any, index: Any, value: Any) -> None:
+    """``owner[index] = value``."""
+    variable_of(whole(owner)).setitem(lw, index, value)
+
+
+def set_attribute(lw: ValueContext, owner: Any, name: str, value: Any) -> None:
+    """``owner.name = value``: a Parameter of a Cell is assigned, a property is set by its function."""
+    variable_of(viewed(owner)).setattr(lw, name, value)
+
+
+def _is_frozen(owner: Any, name: str) -> bool:
+    """Whether the `__setattr__` that `dataclasses` made refuses the assignment of an attribute."""
+    setter: Any = class_attribute(type(owner), "__setattr__")
+    fields = record_fields(owner)
+    if fields is None or not isinstance(setter, FunctionType):
+        return False
+    made = is_generated(owner, setter) or is_ours(setter)
+    return made and (name in fields or "__dataclass_params__" in vars(type(owner)))
+
+
+def set_attribute_of_object(lw: ValueContext, owner: Any, name: str, value: Any) -> None:
+    """``owner.name = value`` of an object from outside, or of a Cell."""
+    cls = type(owner)
+    if _is_frozen(owner, name):
+        raise FrozenInstanceError(f"cannot assign to field {name!r}")
+    setter = class_attribute(cls, "__setattr__")
+    if is_written(setter) and not hasattr(cls, "__graph_state__") and not isinstance(owner, type):
+        lw.outside.class_attribute(cls, "__setattr__")
+        lw.call_python(setter, [owner, name, value], {}, (definer(cls, "__setattr__"), owner))
+        return
+    set_generic(lw, owner, name, value)
+
+
+def set_generic(lw: ValueContext, owner: Any, name: str, value: Any) -> None:
+    """What ``object.__setattr__(owner, name, value)`` does, and that of Cells."""
+    cls = type(owner)
+    static = class_attribute(cls, name)
+    if isinstance(static, property) and isinstance(static.fset, FunctionType) and not is_ours(static.fset):
+        lw.outside.class_attribute(cls, name)
+        defining = next(c for c in cls.__mro__ if name in c.__dict__)
+        lw.call_python(static.fset, [owner, value], {}, (defining, owner))
+        return
+    if cells.is_made(lw, owner):
+        cells.put(lw, owner, name, value)
+        return
+    assigned = isinstance(getattr(owner, name, None), Parameter)
+    assigned = assigned and not is_jit_class(cls) and is_ours(class_attribute(cls, "__setattr__"))
+    if assigned and not (value is None or type(value) is StateVar or lw.effects.attributes.is_written(owner, name)):
+        assign_state(lw, attribute(lw, owner, name), value)
+    else:
+        lw.effects.attributes.write(owner, name, value)
+
+
+def assign_state(lw: ValueContext, state: StateVar | TensorVar, value: Any) -> None:
+    """Writes a Parameter or Tensor as eager `assign` does: numbers fill, lower dtypes are cast, shapes must agree."""
+    new, held = lw.unwrap(value), state.type
+    kind = kind_of_number(new)
+    given = promote_scalar(held.dtype, kind) if kind else getattr(new, "dtype", None)
+    if given is None:
+        raise ArgumentError(f"cannot assign a {describe(value)} to {state!r}")
+    if promote(held.dtype, given) is not held.dtype:
+        raise DTypeError(f"{state!r} cannot be assigned {given.name}", hint="cast the value first")
+    if type(new) is Weak:
+        new = F.broadcast_to(F.cast(new.value, dtype=held.dtype), shape=held.shape)
+    elif kind:
+        new = current().const(new, held)
+    if new.shape != held.shape:
+        raise ShapeError(f"{state!r} cannot be assigned a value of shape {list(new.shape)}")
+    new = new if new.type is held else F.cast(new, dtype=held.dtype)
+    if isinstance(state, TensorVar):
+        lw.effects.write(state, new)
+        return
+    lw.effects.snapshots.note_write(state.name)
+    F.state_write(new, state=state.name, type=held)

@@ -1,0 +1,358 @@
+"""Calls: who is called decides how it is compiled."""
+
+from __future__ import annotations
+
+import dataclasses
+import enum
+import functools
+import inspect
+import operator
+import types
+from typing import Any
+
+from ...config import check_device
+from ...dtypes import DType, dtype_of, float64
+from ...errors import StaticValueError, UnsupportedCallError
+from ...ir.build import current
+from ...ir.core import Value
+from ...ir.primitive import F
+from ...runtime.mutable import NUMBER_DTYPE
+from ...runtime.parameter import Parameter
+from ...runtime.records import is_named_tuple, is_named_tuple_class
+from ...runtime.tensor import NO_LIST_OF_TENSORS, Tensor
+from ..guards.objects import class_attribute, is_ours, type_of
+from . import cells, foreign, numpy_calls
+from .arithmetic import kind_of_number
+from .base import kind, variable_of
+from .classes import is_jit_class, made
+from .elements import iterate_static
+from .frames import Closure
+from .interpreter import ValueContext
+from .objects import ObjectVariable
+from .operators import attribute, subscript
+from .queries import answer
+from .requirements import require_static
+from .rules import intrinsic_of
+from .values import (
+    ArrayVar,
+    LocalDict,
+    NewException,
+    StateVar,
+    TensorVar,
+    Weak,
+    class_of,
+    flatten,
+    is_dynamic,
+    is_static,
+    map_leaves,
+)
+
+__all__ = ["call", "plain_class", "refuse_class"]
+
+
+def call(lw: ValueContext, fn: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
+    """``fn(*args, **kwargs)`` on abstract values."""
+    return variable_of(fn).call(lw, args, kwargs)
+
+
+@kind(Closure)
+class ClosureVariable(ObjectVariable):
+    """A function that compiled code defined."""
+
+    __slots__ = ()
+
+    def call(self, lw: ValueContext, args: list[Any], kwargs: dict[str, Any]) -> Any:
+        return lw.call_closure(self.value, args, kwargs)
+
+
+@kind(types.FunctionType)
+class FunctionVariable(ObjectVariable):
+    """A function written in Python."""
+
+    __slots__ = ()
+
+    def called(self, lw: ValueContext, args: list[Any], kwargs: dict[str, Any]) -> Any:
+        fn = self.value
+        if is_ours(fn):
+            if args and _is_method_of_cell(fn, args[0]):  # its attributes are read here, and its Parameters are states
+                return _method(lw, types.MethodType(fn, args[0]), args[1:], kwargs)
+            return lw.native(fn, args, kwargs)
+        defining = _written_in(fn)
+        return lw.call_python(fn, args, kwargs, (defining, args[0]) if defining is not None and args else None)
+
+
+@kind(types.MethodType)
+class MethodVariable(ObjectVariable):
+    """A method, bound."""
+
+    __slots__ = ()
+
+    def call(self, lw: ValueContext, args: list[Any], kwargs: dict[str, Any]) -> Any:
+        if cells.which_changes(lw, self.value):
+            return cells.change(lw, self.value, args, kwargs)
+        return super().call(lw, args, kwargs)
+
+    def called(self, lw: ValueContext, args: list[Any], kwargs: dict[str, Any]) -> Any:
+        return _method(lw, self.value, args, kwargs)
+
+
+@kind(types.MethodWrapperType)
+class WrapperVariable(ObjectVariable):
+    """A method that C defines for a slot, bound."""
+
+    __slots__ = ()
+
+    def called(self, lw: ValueContext, args: list[Any], kwargs: dict[str, Any]) -> Any:
+        generic = {"__getattribute__": object.__getattribute__, "__setattr__": object.__setattr__}
+        if self.value.__name__ in generic:
+            return call(lw, generic[self.value.__name__], [self.value.__self__, *args], kwargs)
+        return super().called(lw, args, kwargs)
+
+
+@kind(functools.partial)
+class PartialVariable(ObjectVariable):
+    """A function with arguments bound."""
+
+    __slots__ = ()
+
+    def called(self, lw: ValueContext, args: list[Any], kwargs: dict[str, Any]) -> Any:
+        fn = self.value
+        bound, named = fn.args, fn.keywords
+        if not any(map(is_dynamic, flatten((bound, named)))):
+            lw.outside.read(fn, ("partial", id(fn)), "a partial function", lambda: fn)
+        given = [lw.outside.item(bound, i, v) for i, v in enumerate(bound)]
+        return call(lw, fn.func, [*given, *args], {k: lw.outside.item(named, k, v) for k, v in named.items()} | kwargs)
+
+
+@kind(type)
+class ClassVariable(ObjectVariable):
+    """A class."""
+
+    __slots__ = ()
+
+    def called(self, lw: ValueContext, args: list[Any], kwargs: dict[str, Any]) -> Any:
+        return _construct(lw, self.value, args, kwargs)
+
+
+@kind(operator.attrgetter, operator.itemgetter, operator.methodcaller)
+class OperatorVariable(ObjectVariable):
+    """A function that `operator` makes."""
+
+    __slots__ = ()
+
+    def called(self, lw: ValueContext, args: list[Any], kwargs: dict[str, Any]) -> Any:
+        return _operator_object(lw, self.value, *args)
+
+
+def _operator_object(lw: ValueContext, fn: Any, x: Any) -> Any:
+    """``attrgetter("a.b")(x)``, ``itemgetter(0)(x)``, ``methodcaller("m", 1)(x)``."""
+    made, given = fn.__reduce__()
+    if isinstance(fn, operator.methodcaller):
+        if isinstance(made, functools.partial):  # with keywords: partial(methodcaller, name, **keywords)
+            return call(lw, attribute(lw, x, made.args[0]), list(given), made.keywords)
+        return call(lw, attribute(lw, x, given[0]), list(given[1:]), {})
+    if isinstance(fn, operator.itemgetter):
+        found = tuple(subscript(lw, x, i) for i in given)
+    else:
+        found = tuple(functools.reduce(lambda owner, name: attribute(lw, owner, name), g.split("."), x) for g in given)
+    return found[0] if len(found) == 1 else found
+
+
+# ---------------------------------------------------------------------------------------------------- methods
+
+
+def _make(lw: ValueContext, fn: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
+    return fn(list(iterate_static(lw, *args)))
+
+
+_OF_NAMED_TUPLES: dict[str, Any] = {
+    "_make": _make,
+    "_asdict": lambda lw, fn, args, kwargs: LocalDict(fn()),
+    "_replace": lambda lw, fn, args, kwargs: fn(**kwargs),
+}
+
+
+def _method(lw: ValueContext, fn: types.MethodType, args: list[Any], kwargs: dict[str, Any]) -> Any:
+    function, owner = fn.__func__, fn.__self__
+    if function.__name__ in _OF_NAMED_TUPLES and (is_named_tuple_class(owner) or is_named_tuple(owner)):
+        return _OF_NAMED_TUPLES[function.__name__](lw, fn, args, kwargs)
+    if not isinstance(function, types.FunctionType):
+        return call(lw, function, [owner, *args], kwargs)
+    if hasattr(function, "__graph_query__"):
+        return answer(lw, fn, args, kwargs)
+    if is_ours(function):
+        if getattr(type(owner), "__graph_state__", None) is None:
+            return lw.native(fn, args, kwargs)
+        if function.__name__ == "__call__":
+            return lw.call_cell(owner, args, kwargs)
+    cls = owner if isinstance(owner, type) else class_of(owner)
+    defining = _written_in(function) or next((c for c in cls.__mro__ if _defines(c, function)), cls)
+    return lw.call_python(function, [owner, *args], kwargs, (defining, owner))
+
+
+def _written_in(function: types.FunctionType) -> type | None:
+    """The class in whose body a function that mentions `super` is written: Python keeps it in a closure cell."""
+    names = function.__code__.co_freevars
+    if "__class__" not in names or function.__closure__ is None:
+        return None
+    try:
+        found: type = function.__closure__[names.index("__class__")].cell_contents
+    except ValueError:  # the body of the class is still running
+        return None
+    return found
+
+
+def _is_method_of_cell(function: types.FunctionType, owner: Any) -> bool:
+    """Whether a function is a method of a Cell, called with the Cell as its first argument."""
+    cls = type(owner)
+    return getattr(cls, "__graph_state__", None) is not None and any(_defines(c, function) for c in cls.__mro__)
+
+
+def _defines(cls: type, function: Any) -> bool:
+    found = cls.__dict__.get(function.__name__)
+    return found is function or getattr(found, "__func__", None) is function
+
+
+# ---------------------------------------------------------------------------------------------------- classes
+def _construct(lw: ValueContext, cls: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
+    if issubclass(cls, Tensor):
+        return _make_tensor(lw, cls, args, kwargs)
+    if is_jit_class(cls) and not getattr(getattr(cls, "__dataclass_params__", None), "frozen", False):
+        return made(lw, cls, args, kwargs)
+    if getattr(cls, "__graph_state__", None) is not None and not is_jit_class(cls):
+        return cells.made(lw, cls, args, kwargs)
+    plain = cls is functools.partial or cls.__module__ == "contextlib"
+    if plain or (issubclass(cls, tuple) and hasattr(cls, "_fields")):
+        if not plain and len(args) + len(kwargs) < len(cls._fields):  # some are left to the defaults
+            lw.outside.function(cls.__new__)
+        return cls(*args, **kwargs)
+    if dataclasses.is_dataclass(cls) and getattr(cls, "__dataclass_params__").frozen:  # noqa: B009  (not in typeshed)
+        return _record(lw, cls, args, kwargs)
+    if issubclass(cls, enum.Enum):
+        return cls(*require_static(args, f"the value of a {cls.__name__}"))
+    if issubclass(cls, BaseException):
+        return NewException(cls, tuple(args), kwargs)
+    if not is_ours(cls) and class_attribute(cls, "__graph_call__") is not None:  # an operator that the user defines
+        return foreign.at_compile_time(lw, cls, args, kwargs)
+    if not is_ours(cls) and cls is not type and foreign.is_pure(cls):
+        return foreign.foreign_call(lw, cls, args, kwargs)
+    if is_ours(cls) or cls is type:
+        for x in flatten((args, tuple(kwargs.values()))):
+            require_static(x, f"an argument of {cls.__name__}")
+        return cls(*args, **kwargs)
+    raise plain_class(cls.__name__)
+
+
+def plain_class(name: str) -> UnsupportedCallError:
+    """The error for making an instance of a class of which compiled code knows nothing."""
+    return UnsupportedCallError(
+        f"an instance of the class {name} is created in compiled code",
+        code="AC1804",
+        hint="mark the class with `jit_class`, use a NamedTuple or a frozen dataclass, or create it outside",
+    )
+
+
+def _is_kind_of_class(cls: type) -> bool:
+    """Whether a class is of a kind whose instances compiled code makes, or refuses, by a rule for the kind."""
+    kinds = (Tensor, enum.Enum, BaseException, functools.partial)
+    record = issubclass(cls, tuple) and hasattr(cls, "_fields")
+    frozen = getattr(getattr(cls, "__dataclass_params__", None), "frozen", False)
+    by_rule = is_jit_class(cls) or hasattr(cls, "__graph_state__") or hasattr(cls, "__graph_call__")
+    return issubclass(cls, kinds) or record or frozen or by_rule or cls.__module__ == "contextlib"
+
+
+def refuse_class(cls: type) -> None:
+    """Raises what compiled code raises for making an instance of a library's class, whatever it is given."""
+    if intrinsic_of(cls) is not None or is_ours(cls) or cls is type or _is_kind_of_class(cls):
+        return
+    if not foreign.is_pure(cls):
+        raise plain_class(cls.__name__)
+    foreign.refuse_call(cls)
+
+
+def _record(lw: ValueContext, cls: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
+    """An instance of a frozen dataclass; default factories are compiled, what else runs at its making cannot be."""
+    written = [n for n in ("__init__", "__new__", "__post_init__") if _is_written(class_attribute(cls, n))]
+    if written and not is_static((args, tuple(kwargs.values()))):
+        raise UnsupportedCallError(
+            f"{cls.__name__} is made of run-time values, and its `{written[0]}` cannot be compiled",
+            code="AC1804",
+            hint="leave it out, or create the object outside",
+        )
+    wanted = [f for f in dataclasses.fields(cls) if f.init]
+    given = {f.name for f in [f for f in wanted if not f.kw_only][: len(args)]} | set(kwargs)
+    for f in wanted:
+        if f.default_factory is not dataclasses.MISSING and f.name not in given:
+            kwargs = {**kwargs, f.name: call(lw, f.default_factory, [], {})}
+    return cls(*args, **kwargs)
+
+
+def _is_written(method: Any) -> bool:
+    """Whether a user has written a method, and not `dataclasses`."""
+    return isinstance(method, types.FunctionType) and method.__code__.co_filename != "<string>"
+
+
+def _make_tensor(lw: ValueContext, cls: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
+    """``Tensor(...)`` in compiled code: a constant, or a new Tensor made of run-time values."""
+    if issubclass(cls, Parameter):
+        raise cells.created(cls.__name__)
+    if is_static(args) and is_static(tuple(kwargs.values())):
+        made = cls(*map_leaves(lambda x: x, args), **kwargs)
+        return TensorVar(current().array(made.asnumpy(), type_of(made), "tensor"))
+    given = inspect.signature(cls).bind(*args, **kwargs).arguments
+    data, dtype, shape = given.get("input_data"), given.get("dtype"), given.get("shape")
+    if given.get("init") is not None:
+        if data is not None:
+            raise ValueError("give `input_data` or `init`, not both")
+        raise StaticValueError("`init` fills a constant: its number must be known", hint="use `ops.full`")
+    if given.get("device") is not None:
+        check_device(given["device"])
+    made = _tensor_of(lw, data, dtype)
+    shape = (shape,) if isinstance(shape, int) else shape
+    if shape is not None and made.type.shape != tuple(shape):
+        raise ValueError(f"`shape` is {tuple(shape)}, but the data has shape {made.type.shape}")
+    return made
+
+
+def _tensor_of(lw: ValueContext, data: Any, dtype: Any) -> Any:
+    """A new Tensor made of run-time values."""
+    if is_dynamic(data) and type(data) is not Weak:  # a Tensor's elements, as they are now
+        value = F.stop_gradient(lw.unwrap(data))
+        return TensorVar(value if dtype is None or value.dtype is dtype_of(dtype) else F.cast(value, dtype=dtype))
+    leaves = list(flatten(data))
+    if any(type(x) in (TensorVar, StateVar) for x in leaves):
+        raise TypeError(NO_LIST_OF_TENSORS)
+    if any(type(x) is ArrayVar for x in leaves):
+        value = numpy_calls.array_of(lw, data).value
+        own = dtype_of("float32") if value.dtype is float64 else value.dtype
+        wanted = own if dtype is None else dtype_of(dtype)
+        return TensorVar(value if value.dtype is wanted else F.cast(value, dtype=wanted))
+    return TensorVar(_as_value(lw, data, _dtype_of_numbers(data) if dtype is None else dtype_of(dtype)))
+
+
+def _dtype_of_numbers(data: Any) -> DType | None:
+    """The dtype of a Tensor made of Python numbers; None if there is something else among them."""
+    kinds = {kind_of_number(x) for x in flatten(data)}
+    if not kinds or None in kinds:
+        return None
+    return dtype_of("float32") if float in kinds else NUMBER_DTYPE[int if int in kinds else bool]
+
+
+def _as_value(lw: ValueContext, data: Any, dtype: DType | None) -> Value:
+    """Nested lists of Tensors and numbers as one Tensor."""
+    if isinstance(data, list | tuple):
+        parts = [_as_value(lw, d, dtype) for d in data]
+        return _stacked(parts)
+    if type(data) is Weak:
+        value = data.value
+        dtype = dtype or dtype_of("float32" if data.kind is float else NUMBER_DTYPE[data.kind])
+    elif is_dynamic(data):
+        value = lw.unwrap(data)
+    else:
+        made = Tensor(data, dtype)
+        value = current().array(made.asnumpy(), type_of(made), "tensor")
+    return value if dtype is None or value.dtype is dtype else F.cast(value, dtype=dtype)
+
+
+def _stacked(parts: list[Value]) -> Value:
+    return F.stack(*parts, axis=-1 - parts[0].ndim)

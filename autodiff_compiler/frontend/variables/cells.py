@@ -1,0 +1,171 @@
+"""Cells that compiled code makes: objects of compile time, whose attributes are set while the code is compiled.
+
+At run time nothing of them is left: each call computes with what they hold at that place of the program, which may be
+known at run time only.  Their `__init__` is compiled like other functions where it is the user's, and runs where it
+belongs to this package.  They have no Parameters of their own, as those would be new ones at each call.
+"""
+
+from __future__ import annotations
+
+import types
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from ...errors import CompileError, SideEffectError, UnsupportedCallError
+from ...ir.build import current
+from ...runtime.parameter import Parameter
+from ...runtime.precision import viewed
+from ...runtime.tensor import Tensor, wrap
+from ..guards.objects import class_attribute, definer, is_ours
+from .interpreter import ValueContext
+from .values import StateVar, TensorVar, describe, elements, is_static, plain_copy, with_parameters
+
+__all__ = ["change", "created", "is_made", "leaving", "made", "put", "set_item", "which_changes"]
+
+#: Where the methods are that change a Cell, and what in these modules does not: it is compiled.
+_MODULES = ("cell", "cell_state", "containers", "one_device")
+_COMPILED = ("construct", "__call__", "__getattr__", "compile", "compile_and_run")
+
+
+def created(name: str) -> CompileError:
+    """The error for a Cell or Parameter that would be a new one at each call."""
+    text = f"a {name} is created in compiled code, which would make new weights at each call"
+    return UnsupportedCallError(text, code="AC1803", hint="create it in `__init__`")
+
+
+def made(lw: ValueContext, cls: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
+    """``cls(*args, **kwargs)`` of a class of Cells."""
+    if type(cls) is not type or class_attribute(cls, "__new__") is not object.__new__:
+        raise UnsupportedCallError(
+            f"a {cls.__name__} is created in compiled code, whose class says itself how objects are made",
+            code="AC1803",
+            hint="create it in `__init__`",
+        )
+    cell: Any = object.__new__(cls)
+    lw.outside.cells[id(cell)] = (cell, current().block)
+    init = lw.outside.class_attribute(cls, "__init__")
+    if is_ours(init):
+        change(lw, types.MethodType(init, cell), args, kwargs)
+    else:
+        lw.call_python(init, [cell, *args], kwargs, (definer(cls, "__init__"), cell))
+    return cell
+
+
+def is_made(lw: ValueContext, x: Any) -> bool:
+    """Whether an object is a Cell that compiled code has made."""
+    return id(viewed(x)) in lw.outside.cells
+
+
+def which_changes(lw: ValueContext, fn: types.MethodType) -> bool:
+    """Whether a method of this package runs on a Cell made by compiled code while that is compiled."""
+    function = fn.__func__
+    if not is_made(lw, fn.__self__) or not isinstance(function, types.FunctionType) or not is_ours(function):
+        return False
+    if function.__name__ == "__init__":
+        return True
+    if hasattr(function, "__graph_query__") or function.__name__ in _COMPILED:
+        return False
+    return function.__module__.rpartition(".")[2] in _MODULES
+
+
+def change(lw: ValueContext, fn: types.MethodType, args: list[Any], kwargs: dict[str, Any]) -> Any:
+    """Calls a method that changes a Cell made here, or says something about it."""
+    cell = viewed(fn.__self__)
+    _check_place(lw, cell, f"{fn.__name__}() of a {describe(cell)}")
+    args, kwargs = with_parameters(args), with_parameters(kwargs)
+    name = type(cell).__name__
+    if not all(_is_known(x) for x in (*args, *kwargs.values())):
+        raise UnsupportedCallError(
+            f"{fn.__name__}() of a {name} made in compiled code is given a value known only at run time",
+            code="AC1803",
+            hint="create it in `__init__`",
+        )
+    before = {id(p) for p in _parameters([cell, args, kwargs])}
+    result = fn.__func__(cell, *[_plain(x) for x in args], **{k: _plain(v) for k, v in kwargs.items()})
+    if any(id(p) not in before for p in _parameters([cell])):
+        raise created(name)
+    return result
+
+
+def _is_known(x: Any) -> bool:
+    if type(x) is TensorVar:
+        return x.snapshot is None and current().known(x.value) is not None
+    parts = elements(x)
+    return isinstance(x, Parameter) or (is_static(x) if parts is None else all(map(_is_known, parts)))
+
+
+def _plain(x: Any) -> Any:
+    """An argument as Python has it; a Tensor stays what it is."""
+    if type(x) is TensorVar:
+        x.locked = x.locked or "a Cell made in compiled code holds"
+        return wrap(np.array(current().known(x.value)))
+    if isinstance(x, dict):
+        return {k: _plain(v) for k, v in x.items()}
+    if isinstance(x, list) or type(x) is tuple:
+        return (list if isinstance(x, list) else tuple)(map(_plain, x))
+    return plain_copy(x)
+
+
+def _parameters(x: Any) -> Iterator[Parameter]:
+    if isinstance(x, Parameter):
+        yield x
+    elif getattr(type(x), "__graph_state__", None) is not None:
+        if "_auto_prefix" in x.__dict__:  # else its `__init__` has not begun
+            yield from x.__graph_state__().values()
+    else:
+        for part in elements(x) or ():
+            yield from _parameters(part)
+
+
+def put(lw: ValueContext, cell: Any, name: str, value: Any) -> None:
+    """``cell.name = value``."""
+    what = f"attribute '{name}' of a {describe(cell)}"
+    _check_place(lw, cell, what)
+    setter = class_attribute(type(cell), "__setattr__")
+    if not is_ours(setter):
+        raise SideEffectError(
+            f"{what} cannot be written in compiled code: {type(cell).__name__} has a `__setattr__` of its own",
+            code="AC1606",
+            hint="create the Cell in `__init__`",
+        )
+    if type(value) is StateVar:
+        value = value.source
+    if isinstance(value, Parameter) or is_static(value):
+        setattr(cell, name, value)
+    else:
+        object.__setattr__(cell, name, value)
+
+
+def set_item(lw: ValueContext, owner: Any, *args: Any) -> None:
+    """``owner[index] = value`` of a container of Cells, or without a value ``del owner[index]``."""
+    name = "__setitem__" if len(args) == 2 else "__delitem__"
+    method = class_attribute(type(viewed(owner)), name)
+    if not is_ours(method):
+        raise TypeError(f"{describe(owner)} does not support item {'assignment' if len(args) == 2 else 'deletion'}")
+    change(lw, types.MethodType(method, owner), list(args), {})
+
+
+def leaving(lw: ValueContext, cell: Any) -> Any:
+    """A Cell as a result: one that was made here must be the same at each call."""
+    parts = [*vars(cell).values()] if is_made(lw, cell) else []
+    for part in parts:
+        if getattr(type(part), "__graph_state__", None) is not None:
+            leaving(lw, part)
+        elif not (isinstance(part, Tensor) or is_static(part)):
+            raise UnsupportedCallError(
+                f"a {type(cell).__name__} made in compiled code cannot leave it: it holds a {describe(part)}",
+                code="AC1803",
+                hint="return the values, or create it in `__init__`",
+            )
+    return cell
+
+
+def _check_place(lw: ValueContext, cell: Any, what: str) -> None:
+    if current().block is not lw.outside.cells[id(cell)][1]:
+        raise SideEffectError(
+            f"{what} made in compiled code is changed under a condition or in a loop that is known at run time only",
+            code="AC1606",
+            hint="set it where the Cell is made, or create the Cell in `__init__`",
+        )

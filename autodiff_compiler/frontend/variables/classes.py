@@ -1,0 +1,189 @@
+"""Objects of `jit_class` classes made by compiled code: attributes in slots of compile time, methods inlined."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import types
+from typing import Any
+
+from ...errors import ArgumentError, MissingAttributeError, SideEffectError, UnsupportedCallError, did_you_mean
+from ..guards.objects import class_attribute, is_ours
+from .interpreter import ValueContext
+from .values import LocalObject, LocalSuper, class_of, describe, usable
+
+__all__ = ["bound", "call_object", "get", "has", "is_jit_class", "made", "put"]
+
+
+def is_jit_class(cls: type) -> bool:
+    """Whether a class, or one it inherits from, was marked by `jit_class`."""
+    return bool(getattr(cls, "__jit_class__", False))
+
+
+# ---------------------------------------------------------------------------------------------------- creation
+def made(lw: ValueContext, cls: type, args: list[Any], kwargs: dict[str, Any]) -> LocalObject:
+    """``cls(*args, **kwargs)``."""
+    for name, plain in (("__new__", object.__new__), ("__init_subclass__", None), ("__getattribute__", None)):
+        found = class_attribute(cls, name)
+        if name != "__init_subclass__" and isinstance(found, types.FunctionType | staticmethod) and found is not plain:
+            raise _refused(cls, f"it has a `{name}` of its own")
+    if type(cls) is not type:
+        raise _refused(cls, f"its metaclass is {type(cls).__name__}")
+    obj = LocalObject(cls)
+    init = lw.outside.class_attribute(cls, "__init__")
+    if not isinstance(init, types.FunctionType):
+        if args or kwargs:
+            raise ArgumentError(f"{cls.__name__}() takes no arguments")
+    elif dataclasses.is_dataclass(cls) and init.__code__.co_filename == "<string>":
+        _fill(lw, obj, args, kwargs)
+    else:
+        lw.call_python(init, [obj, *args], kwargs, (_defining(cls, "__init__"), obj))
+    return obj
+
+
+def _refused(cls: type, why: str) -> UnsupportedCallError:
+    return UnsupportedCallError(
+        f"an instance of the class {cls.__name__} is created in compiled code: {why}",
+        code="AC1804",
+        hint="create it outside",
+    )
+
+
+def _defining(cls: type, name: str) -> type:
+    return next(c for c in cls.__mro__ if name in c.__dict__)
+
+
+def _fill(lw: ValueContext, obj: LocalObject, args: list[Any], kwargs: dict[str, Any]) -> None:
+    """What the `__init__` that `dataclasses` made does."""
+    cls: Any = obj.cls
+    fields = [f for f in dataclasses.fields(cls) if f.init]
+    places = [f.name for f in fields if not f.kw_only]
+    if len(args) > len(places):
+        raise ArgumentError(f"{cls.__name__}() takes {len(places)} positional arguments, {len(args)} were given")
+    given = dict(zip(places, args, strict=False))
+    wrong = [k for k in kwargs if k in given or k not in {f.name for f in fields}]
+    if wrong:
+        raise ArgumentError(f"{cls.__name__}() got the argument '{wrong[0]}' twice, or has no such field")
+    given |= kwargs
+    for f in dataclasses.fields(cls):
+        if f.name in given:
+            obj.slots[f.name] = given[f.name]
+        elif f.default_factory is not dataclasses.MISSING:
+            obj.slots[f.name] = lw.call(f.default_factory, [], {})
+        elif f.default is not dataclasses.MISSING:
+            obj.slots[f.name] = _of_class(lw, cls, f.name, f.default)
+        elif f.init:
+            raise ArgumentError(f"{cls.__name__}() needs '{f.name}'")
+    if class_attribute(cls, "__post_init__") is not None:
+        lw.call(get(lw, obj, "__post_init__"), [], {})
+
+
+# ---------------------------------------------------------------------------------------------------- attributes
+def get(lw: ValueContext, owner: Any, name: str) -> Any:
+    """``owner.name`` of an object made by compiled code, or of its `super()`."""
+    if type(owner) is LocalSuper:
+        return _inherited(lw, owner, name)
+    obj, cls = usable(owner), owner.cls
+    if name == "__class__":
+        return cls
+    static = lw.outside.class_attribute(cls, name)
+    lw.outside.lookups.descriptor(static)
+    if name in obj.slots and not isinstance(static, property):
+        return obj.slots[name]
+    if static is None:
+        getter = lw.outside.class_attribute(cls, "__getattr__")
+        if isinstance(getter, types.FunctionType):
+            return lw.call_python(getter, [obj, name], {}, (_defining(cls, "__getattr__"), obj))
+        raise MissingAttributeError(
+            f"{describe(obj)} has no attribute '{name}'",
+            hint=did_you_mean(name, [*obj.slots, *(n for n in dir(cls) if not n.startswith("__"))]),
+        )
+    return bound(lw, obj, name, static, _defining(cls, name))
+
+
+def bound(lw: ValueContext, obj: LocalObject, name: str, static: Any, defining: type) -> Any:
+    """What a class has under a name, as an attribute of an object."""
+    if isinstance(static, types.FunctionType):
+        return types.MethodType(static, obj)
+    if isinstance(static, staticmethod):
+        return static.__func__
+    if isinstance(static, classmethod):
+        return types.MethodType(static.__func__, obj.cls)
+    if isinstance(static, property) and isinstance(static.fget, types.FunctionType):
+        return lw.call_python(static.fget, [obj], {}, (defining, obj))
+    if isinstance(static, functools.cached_property):
+        value = lw.call_python(static.func, [obj], {}, (defining, obj))
+        put(lw, obj, name, value)
+        return value
+    if hasattr(type(static), "__get__"):
+        raise UnsupportedCallError(f"'{name}' of a {describe(obj)} is a {type(static).__name__}")
+    return _of_class(lw, obj.cls, name, static)
+
+
+def _of_class(lw: ValueContext, cls: type, name: str, value: Any) -> Any:
+    what = f"{cls.__name__}.{name}"
+    return lw.outside.read(value, ("class attribute", id(cls), name), what, lambda: class_attribute(cls, name))
+
+
+class _Nothing:
+    """`object.__init__`, bound."""
+
+    @staticmethod
+    def __graph_call__(lw: ValueContext, args: list[Any], kwargs: dict[str, Any]) -> None:
+        if args or kwargs:
+            raise TypeError("object.__init__() takes exactly one argument (the instance to initialize)")
+
+
+def _inherited(lw: ValueContext, owner: LocalSuper, name: str) -> Any:
+    mro = owner.owner.cls.__mro__
+    for cls in mro[mro.index(owner.after) + 1 :]:
+        if name in cls.__dict__ and cls is not object:
+            lw.outside.class_attribute(cls, name)
+            return bound(lw, owner.owner, name, cls.__dict__[name], cls)
+    if name == "__init__":
+        return _Nothing()
+    raise MissingAttributeError(f"'super' object has no attribute '{name}'")
+
+
+def put(lw: ValueContext, obj: LocalObject, name: str, value: Any) -> None:
+    """``obj.name = value``."""
+    usable(obj)
+    cls = obj.cls
+    static = lw.outside.class_attribute(cls, name)
+    lw.outside.lookups.descriptor(static)
+    setter = class_attribute(cls, "__setattr__")
+    if setter is not object.__setattr__ and not is_ours(setter):
+        raise _no_write(obj, name, f"{cls.__name__} has a `__setattr__` of its own")
+    if isinstance(static, property):
+        if static.fset is None:
+            raise AttributeError(f"property '{name}' of '{cls.__name__}' object has no setter")
+        lw.call_python(static.fset, [obj, value], {}, (_defining(cls, name), obj))
+        return
+    if hasattr(type(static), "__set__") and type(static).__name__ != "member_descriptor":
+        raise _no_write(obj, name, f"it is a {type(static).__name__} of {cls.__name__}")
+    if obj.locked:
+        raise _no_write(obj, name, f"the object {obj.locked.rstrip(',')}")
+    lw.effects.change(obj)
+    obj.slots = {**obj.slots, name: value}
+
+
+def _no_write(obj: LocalObject, name: str, why: str) -> SideEffectError:
+    return SideEffectError(
+        f"attribute '{name}' of a {describe(obj)} cannot be written here: {why}",
+        code="AC1606",
+        hint="make a new object, or return the value",
+    )
+
+
+def has(lw: ValueContext, obj: LocalObject, name: str) -> bool:
+    """``hasattr(obj, name)``."""
+    return name in usable(obj).slots or lw.outside.class_attribute(obj.cls, name) is not None
+
+
+def call_object(lw: ValueContext, fn: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
+    """The call of an object of a `jit_class` class: its `__call__`."""
+    cls = class_of(fn)
+    method = lw.outside.class_attribute(cls, "__call__")
+    if not isinstance(method, types.FunctionType):
+        raise TypeError(f"'{cls.__name__}' object is not callable")
+    return lw.call_python(method, [fn, *args], kwargs, (next(c for c in cls.__mro__ if "__call__" in c.__dict__), fn))

@@ -1,0 +1,189 @@
+"""Comparisons and truth of static and dynamic values."""
+
+from __future__ import annotations
+
+import dataclasses
+import operator
+from typing import Any
+
+from ...errors import StaticValueError, UnsupportedSyntaxError
+from ...ir.core import Value
+from ...ir.primitive import METHODS
+from .base import variable_of
+from .interpreter import ValueContext
+from .operators import attribute
+from .requirements import check_key, is_generated, is_seen, is_tensor_var, python_method, refuse_text, require_static
+from .search import first_that
+from .truth_values import both, negate, truth
+from .values import ArrayVar, LocalObject, StateVar, TensorVar, Weak, class_of, describe, elements, flatten, is_static
+
+__all__ = ["COMPARE_SLOT", "MIRRORED", "compare", "compare_known", "compare_objects", "is_less"]
+
+_COMPARE = {
+    "Eq": operator.eq,
+    "NotEq": operator.ne,
+    "Lt": operator.lt,
+    "LtE": operator.le,
+    "Gt": operator.gt,
+    "GtE": operator.ge,
+}
+MIRRORED = {"Lt": "Gt", "LtE": "GtE", "Gt": "Lt", "GtE": "LtE"}
+COMPARE_SLOT = {"Eq": "__eq__", "NotEq": "__ne__", "Lt": "__lt__", "LtE": "__le__", "Gt": "__gt__", "GtE": "__ge__"}
+
+
+def compare(lw: ValueContext, op: str, a: Any, b: Any) -> Any:
+    """One comparison of a chain."""
+    if op in ("Is", "IsNot"):
+        return _identity(op == "Is", a, b)
+    if op in ("In", "NotIn"):
+        return _membership(lw, op == "In", a, b)
+    a, b = lw.outside.met(a), lw.outside.met(b)
+    result = _user_compare(lw, op, a, b)
+    if result is not NotImplemented:
+        return result
+    left, right = variable_of(a), variable_of(b)
+    return right.compared(lw, op, a) if right.precedence > left.precedence else left.compare(lw, op, b)
+
+
+def compare_known(lw: ValueContext, op: str, a: Any, b: Any) -> Any:
+    """A comparison of which neither operand is a Tensor or an array, nor both are numbers of run time."""
+    if LocalObject in (type(a), type(b)):
+        return compare_objects(op, a, b)
+    refuse_text(a, "a comparison")
+    refuse_text(b, "a comparison")
+    if not is_static(a) or not is_static(b):
+        return _compare_containers(lw, op, a, b)
+    if elements(a) is not None and elements(b) is not None and not all(map(is_seen, flatten((a, b)))):
+        return _compare_containers(lw, op, a, b)
+    return _COMPARE[op](a, b)
+
+
+def compare_objects(op: str, a: Any, b: Any) -> bool:
+    """Without methods for it, objects are equal to themselves only."""
+    if op not in ("Eq", "NotEq"):
+        kinds = [f"'{_kind(x).__name__}'" for x in (a, b)]
+        raise TypeError(f"'{_COMPARE_SIGN[op]}' not supported between instances of {kinds[0]} and {kinds[1]}")
+    return (a is b) == (op == "Eq")
+
+
+_COMPARE_SIGN = {"Lt": "<", "LtE": "<=", "Gt": ">", "GtE": ">="}
+
+
+def _user_compare(lw: ValueContext, op: str, a: Any, b: Any) -> Any:
+    """``a op b`` by the methods of a user's class; NotImplemented if there are none."""
+    sides = [(a, op, b), (b, MIRRORED.get(op, op), a)]
+    if type(a) is not type(b) and issubclass(type(b), type(a)):
+        sides.reverse()
+    for x, asked, y in sides:
+        result = _ask(lw, x, asked, y)
+        if result is not NotImplemented:
+            return result
+    return NotImplemented
+
+
+def _ask(lw: ValueContext, x: Any, op: str, y: Any) -> Any:
+    method = python_method(lw, x, COMPARE_SLOT[op])
+    if method is None:
+        equal = _ask(lw, x, "Eq", y) if op == "NotEq" else NotImplemented
+        return equal if equal is NotImplemented else negate(truth(lw, equal))
+    if not is_generated(x, method):
+        return lw.call_python(method, [x, y], {})
+    if class_of(x) is not class_of(y):
+        return NotImplemented
+    parts = (tuple(attribute(lw, v, f.name) for f in dataclasses.fields(class_of(x)) if f.compare) for v in (x, y))
+    return compare(lw, op, *parts)
+
+
+def _compare_containers(lw: ValueContext, op: str, a: Any, b: Any) -> Any:
+    xs, ys = elements(a), elements(b)
+    if op not in ("Eq", "NotEq"):
+        return _order(lw, op, a, b)
+    same = xs is not None and ys is not None and len(xs) == len(ys)
+    same = same and all(isinstance(a, c) == isinstance(b, c) for c in (tuple, dict))
+    if same and isinstance(a, dict):
+        same = a.keys() == b.keys()
+        ys = [b[k] for k in a] if same else ys
+    result: Any = same
+    if same:
+        for x, y in zip(xs, ys, strict=True):
+            if result is False:  # Python compares no further
+                break
+            result = both(lw, result, _is_or_equals(lw, y, x))
+    return result if op == "Eq" else negate(result)
+
+
+def _order(lw: ValueContext, op: str, a: Any, b: Any) -> Any:
+    """Two tuples or lists are ordered as the first elements that differ: which those are must be known here."""
+    if not any(isinstance(a, c) and isinstance(b, c) for c in (tuple, list)):
+        if is_static(a) and is_static(b):
+            return _COMPARE[op](a, b)
+        raise UnsupportedSyntaxError(
+            f"{describe(a)} and {describe(b)} cannot be ordered in compiled code", code="AC1103"
+        )
+    for x, y in zip(a, b, strict=False):
+        same = _is_or_equals(lw, y, x)
+        if same is False:
+            return compare(lw, op, x, y)
+        if same is not True:
+            raise StaticValueError(
+                f"which elements decide the order of a {describe(a)} and a {describe(b)} is known only at run time",
+                hint="order them by their keys: `sorted(pairs, key=lambda pair: pair[0])`",
+            )
+    return _COMPARE[op](len(a), len(b))
+
+
+def is_less(lw: ValueContext, a: Any, b: Any) -> bool:
+    """Whether ``a < b``, which must be known while compiling."""
+    found = truth(lw, compare(lw, "Lt", a, b))
+    if not isinstance(found, bool):
+        raise StaticValueError("sorting needs keys known at compile time", hint="for Tensors use ops.sort")
+    return found
+
+
+def _identity(positive: bool, a: Any, b: Any) -> bool:
+    if is_tensor_var(a) and is_tensor_var(b):
+        raise StaticValueError(
+            "'is' between Tensors cannot be decided in compiled code", code="AC1304", hint="use `(a == b).all()`"
+        )
+    a, b = (x.source if type(x) is StateVar else x for x in (a, b))
+    return (a is b) == positive
+
+
+def _membership(lw: ValueContext, positive: bool, a: Any, b: Any) -> Any:
+    refuse_text(b, "'in'")
+    method = python_method(lw, b, "__contains__")
+    if method is not None:
+        found: Any = truth(lw, lw.call_python(method, [b, a], {}))
+    elif isinstance(b, dict | set | frozenset):
+        check_key(a)
+        found = require_static(a, "a dictionary key") in b
+    elif any(python_method(lw, b, name) is not None for name in ("__iter__", "__getitem__")):
+        found = first_that(lw, b, lambda item: _is_or_equals(lw, a, item), ends=True, sought=a)
+    elif not hasattr(type(b), "advance") and is_static(a) and is_static(b) and _is_watched(a, b):
+        found = a in b
+    elif type(b) is ArrayVar:
+        found = Weak(lw.native(METHODS["any"], [TensorVar(compare(lw, "Eq", b, a).value)]).value, bool)
+    elif isinstance(b, str | bytes):
+        raise TypeError(f"'in <string>' requires string as left operand, not {_kind(a).__name__}")
+    elif not (is_tensor_var(b) or hasattr(_kind(b), "__iter__") or hasattr(type(b), "advance")):
+        raise TypeError(f"argument of type '{_kind(b).__name__}' is not iterable")
+    else:
+        found = first_that(lw, b, lambda item: _is_or_equals(lw, a, item), ends=True, sought=a)
+    found = Weak(found, bool) if isinstance(found, Value) else found
+    return found if positive else negate(found)
+
+
+def _kind(x: Any) -> type:
+    return x.kind if type(x) is Weak else class_of(x)
+
+
+def _is_watched(a: Any, b: Any) -> bool:
+    return elements(b) is None or all(map(is_seen, flatten((a, b))))
+
+
+def _is_or_equals(lw: ValueContext, a: Any, item: Any) -> Any:
+    one, other = (x.source if type(x) is StateVar else x for x in (a, item))
+    return True if one is other else truth(lw, compare(lw, "Eq", item, a))
+
+
+# ---------------------------------------------------------------------------------------------------- truth

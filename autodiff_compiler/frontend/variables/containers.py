@@ -1,0 +1,403 @@
+"""Methods of lists, tuples, dicts and sets, and what ``op=`` does to them."""
+
+from __future__ import annotations
+
+import operator
+import types
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import numpy as np
+
+from ...errors import SideEffectError, StaticValueError, UnsupportedCallError, UnsupportedSyntaxError
+from ...runtime.records import is_named_tuple
+from ..guards import objects
+from ..guards.objects import is_changeable, is_ours
+from . import operators, requirements
+from .arithmetic import SLOT, SYMBOL
+from .base import kind
+from .elements import iterate_live, iterate_static, live_list, unchanged_dict, unordered
+from .foreign import is_pure
+from .interpreter import ValueContext
+from .iteration import Iteration
+from .iterators import Iterated
+from .lookup import missing
+from .naming import name_of
+from .objects import ObjectVariable
+from .requirements import check_key, check_local, check_seen, element_index, python_method, require_static
+from .rules import INTRINSICS
+from .values import (
+    ARRAY,
+    ArrayVar,
+    BoundContainer,
+    DictView,
+    LocalDict,
+    LocalList,
+    LocalSet,
+    describe,
+    is_static,
+    usable,
+)
+
+__all__ = ["call_method", "in_place", "without_order"]
+
+_MUTATING = {
+    "list": {"append", "extend", "insert", "pop", "remove", "clear", "sort", "reverse"},
+    "dict": {"update", "setdefault", "pop", "popitem", "clear"},
+    "set": {
+        *("add", "discard", "remove", "pop", "clear", "update", "difference_update", "intersection_update"),
+        "symmetric_difference_update",
+    },
+}  # fmt: skip
+#: What Python calls for operators and the making of containers; called by name, they change the container too.
+_DUNDER_MUTATING = {
+    *("__setitem__", "__delitem__", "__iadd__", "__imul__", "__ior__", "__iand__", "__isub__", "__ixor__"),
+    *("__init__", "__setattr__", "__delattr__", "__setstate__", "__missing__", "move_to_end", "subtract"),
+}
+_BY_OPERATOR = {"__iadd__": "Add", "__imul__": "Mult", "__ior__": "BitOr", "__iand__": "BitAnd", "__isub__": "Sub"}
+_COMPARING = {"index", "count", "remove", "sort"}
+
+
+def call_method(lw: ValueContext, method: BoundContainer, args: list[Any], kwargs: dict[str, Any]) -> Any:
+    """A method of a container; what compiled code made, or stands for one from outside, may change."""
+    result = _call_method(lw, method, args, kwargs)
+    lw.effects.attributes.check_elements(method.owner)
+    return result
+
+
+def _call_method(lw: ValueContext, method: BoundContainer, args: list[Any], kwargs: dict[str, Any]) -> Any:
+    owner, name = method.owner, method.name
+    kind = next(k for k in (list, dict, set, frozenset, tuple) if isinstance(owner, k)).__name__
+    if name in _MUTATING.get(kind, ()):
+        check_local(lw, owner)
+        lw.effects.change(owner)
+    elif name in _DUNDER_MUTATING and kind in _MUTATING:
+        return _by_operator(lw, owner, name, args)
+    written = getattr(type(owner), name, None)
+    if isinstance(written, types.FunctionType) and not objects.is_ours(written) and not is_pure(written):
+        return lw.call(written, [owner, *args], kwargs)
+    if isinstance(owner, set | frozenset):
+        return _of_set(lw, owner, name, args)
+    if isinstance(owner, list | tuple):
+        return _of_sequence(lw, owner, name, args, kwargs)
+    if name == "update" and args and hasattr(type(args[0]), "advance"):
+        for pair in iterate_live(lw, args[0]):  # which may look at what the dict holds by then
+            owner.update([tuple(iterate_static(lw, pair))])
+        args = []
+    elif name == "update":
+        args = [_pairs(lw, a) for a in args]
+    result = getattr(owner, name)(*args, **kwargs)
+    if name == "copy":
+        return LocalDict(result)
+    if name in ("keys", "values", "items"):
+        view = DictView(result)
+        view.source, view.kind = owner, name
+        return view
+    return result
+
+
+def _by_operator(lw: ValueContext, owner: Any, name: str, args: list[Any]) -> Any:
+    """A method that Python calls for an operator: what the operator does."""
+    check_local(lw, owner)
+    if name == "__setitem__":
+        return INTRINSICS[operator.setitem](lw, owner, *args)
+    if name in _BY_OPERATOR and len(args) == 1:
+        return in_place(lw, _BY_OPERATOR[name], owner, args[0])
+    raise UnsupportedCallError(f"'{name}' of a container cannot be called in compiled code", hint="write the operator")
+
+
+def _pairs(lw: ValueContext, x: Any) -> Any:
+    return x if isinstance(x, dict) else [tuple(iterate_static(lw, pair)) for pair in iterate_static(lw, x)]
+
+
+def _of_sequence(lw: ValueContext, owner: Any, name: str, args: list[Any], kwargs: dict[str, Any]) -> Any:
+    if name in _COMPARING and name != "sort" and not is_static(owner):
+        raise StaticValueError(f"'{name}' compares elements that are known only at run time")
+    if name in _COMPARING:
+        check_seen((owner, args), f"'{name}'")
+    if name in ("insert", "pop") and args:
+        require_static(args[0], "an index into a Python list")
+    if name == "sort":
+        owner[:] = INTRINSICS[sorted](lw, owner, **kwargs)
+        return None
+    if name == "extend":
+        _extend(lw, owner, args[0])
+        return None
+    result = getattr(owner, name)(*args, **kwargs)
+    return LocalList(result) if name == "copy" else result
+
+
+def _extend(lw: ValueContext, owner: Any, items: Any) -> None:
+    if not hasattr(type(items), "advance"):
+        owner += list(iterate_static(lw, items))
+        return
+    for item in iterate_live(lw, items):  # which may look at what the list holds by then
+        owner.append(item)
+
+
+def without_order() -> UnsupportedSyntaxError:
+    """The error for taking an element out of a set."""
+    return UnsupportedSyntaxError("a set has no fixed order to pop in", code="AC1105", hint="use a list")
+
+
+def _of_set(lw: ValueContext, owner: Any, name: str, args: list[Any]) -> Any:
+    if name == "pop":
+        raise without_order()
+    whole = name not in _OF_SETS
+    given = [a if whole or isinstance(a, set | frozenset) else list(iterate_static(lw, a)) for a in args]
+    check_seen(require_static(given, "an element of a set"), f"'{name}'")
+    result = getattr(owner, name)(*given)
+    return LocalSet(result) if isinstance(result, set) else result
+
+
+_OF_SETS = {
+    *("update", "union", "intersection", "difference", "symmetric_difference", "issubset", "issuperset", "isdisjoint"),
+    *("difference_update", "intersection_update", "symmetric_difference_update"),
+}
+
+
+# ---------------------------------------------------------------------------------------------------- op=
+def in_place(lw: ValueContext, op: str, old: Any, value: Any) -> Any:
+    """What ``old op= value`` gives the target: the same list, dict or set, changed, or a new value."""
+    if type(old) is ArrayVar and old.kind is np.ndarray:
+        raise UnsupportedCallError(
+            f"'{SYMBOL[SLOT[op]]}=' would write to an array", code="AC1801", hint="make a new one: `a = a + b`"
+        )
+    if getattr(old, "locked", "") == ARRAY:
+        name = name_of(lw, old, local=True)
+        sign = SYMBOL[SLOT[op]]
+        raise SideEffectError(
+            f"'{sign}=' would change {f'`{name}`' if name else 'a value'}, which was given as an ndarray",
+            code="AC1602",
+            hint=f"make a new one: `{name or 'a'} = {name or 'a'} {sign} ...`",
+        )
+    kind = next((k for k in (list, dict, set) if isinstance(old, k)), None)
+    if (kind, op) in _CHANGES:
+        check_local(lw, old)
+        if kind is list and op == "Add":
+            lw.effects.change(old)
+            _extend(lw, old, value)
+            lw.effects.attributes.check_elements(old)
+            return old
+        given = _CHANGES[kind, op](lw, old, value)
+        if given is not NotImplemented:
+            lw.effects.change(old)
+            old.clear()
+            getattr(old, "extend" if kind is list else "update")(given)
+            lw.effects.attributes.check_elements(old)
+            return old
+    name = f"__i{SLOT[op]}__"
+    method = requirements.python_method(lw, old, name)
+    if method is not None:
+        result = lw.call_python(method, [old, value], {})
+        if result is not NotImplemented:
+            return result
+    elif hasattr(type(old), name) and kind is None and not objects.is_ours(type(old)):
+        raise SideEffectError(
+            f"'{op}=' would change a {type(old).__name__} that came from outside",
+            code="AC1602",
+            hint="copy it first, or write `a = a + b`",
+        )
+    return operators.binary(lw, op, old, value)
+
+
+def _set_operation(name: str) -> Any:
+    def result(lw: ValueContext, old: Any, value: Any) -> Any:
+        return getattr(set(old), name)(value) if isinstance(value, set | frozenset) else NotImplemented
+
+    return result
+
+
+#: What a container of the kind holds after ``op=``.
+_CHANGES: dict[Any, Any] = {
+    (list, "Add"): _extend,
+    (list, "Mult"): lambda lw, old, value: list(old) * requirements.as_index(lw, value),
+    (dict, "BitOr"): lambda lw, old, value: {**old, **dict(_pairs(lw, value))},
+    (set, "BitOr"): _set_operation("union"),
+    (set, "BitAnd"): _set_operation("intersection"),
+    (set, "Sub"): _set_operation("difference"),
+    (set, "BitXor"): _set_operation("symmetric_difference"),
+}
+
+
+# ---------------------------------------------------------------------------------------------------- what can be done
+#: What a class has as a method that objects are bound to.
+_BUILT_IN = types.MethodDescriptorType | types.WrapperDescriptorType | types.ClassMethodDescriptorType
+_METHODS = types.FunctionType | _BUILT_IN
+
+
+class ContainerVariable(ObjectVariable):
+    """A container of Python's, which may hold values of run time."""
+
+    __slots__ = ()
+
+    def getattr(self, lw: ValueContext, name: str) -> Any:
+        owner = self.value
+        if is_named_tuple(owner):
+            return super().getattr(lw, name)
+        if is_ours(type(owner)) or not is_changeable(type(owner)):
+            return BoundContainer(owner, name) if hasattr(owner, name) else missing(owner, name)
+        if isinstance(lw.outside.class_attribute(type(owner), name), _METHODS):
+            return BoundContainer(owner, name)
+        return super().getattr(lw, name)
+
+
+@kind(set, frozenset)
+class SetVariable(ContainerVariable):
+    """A set."""
+
+    __slots__ = ()
+
+    def iterate(self, lw: ValueContext) -> Iterable[Any]:
+        raise unordered()
+
+
+class _WithItems(ContainerVariable):
+    """A container with items under indices or keys."""
+
+    __slots__ = ()
+
+    def getitem(self, lw: ValueContext, index: Any) -> Any:
+        owner = usable(self.value)
+        method = python_method(lw, owner, "__getitem__")
+        return self.item(lw, index) if method is None else lw.call_python(method, [owner, index], {})
+
+    def item(self, lw: ValueContext, index: Any) -> Any:
+        """The item, which no method of the user's gives."""
+        raise NotImplementedError
+
+    def store(self, lw: ValueContext, index: Any, value: Any) -> None:
+        owner = self.value
+        check_local(lw, owner)
+        index = self.place(lw, index)
+        lw.effects.change(owner)
+        owner[index] = value
+        lw.effects.containers.note_assigned(owner, index)
+        lw.effects.attributes.check_elements(owner)
+
+    def place(self, lw: ValueContext, index: Any) -> Any:
+        """An index or key that an item is assigned under."""
+        return require_static(index, "an index into a Python container")
+
+
+@kind(list, tuple)
+class SequenceVariable(_WithItems):
+    """A list or tuple."""
+
+    __slots__ = ()
+    precedence = 2.5
+
+    def item(self, lw: ValueContext, index: Any) -> Any:
+        owner, index = self.value, element_index(lw, index)
+        if not is_static(index):
+            raise StaticValueError(
+                f"an index into a Python {type(owner).__name__} must be known at compile time, it is a "
+                f"{describe(index)}",
+                code="AC1305",
+                hint="stack the elements with `ops.stack`, then index the Tensor",
+            ).about(index)
+        return self.found(lw, index, owner[index])
+
+    def found(self, lw: ValueContext, index: Any, value: Any) -> Any:
+        """What is under an index."""
+        return lw.outside.item(self.value, index, value)
+
+    def place(self, lw: ValueContext, index: Any) -> Any:
+        code = "AC1305"
+        return require_static(element_index(lw, index), "an index into a Python container", code)
+
+    def iterate(self, lw: ValueContext) -> Iterable[Any]:
+        return [lw.outside.item(self.value, i, v) for i, v in enumerate(self.value)]
+
+
+@kind(LocalList)
+class LocalListVariable(SequenceVariable):
+    """A list made by compiled code."""
+
+    __slots__ = ()
+
+    def found(self, lw: ValueContext, index: Any, value: Any) -> Any:
+        return LocalList(value) if isinstance(index, slice) else value
+
+    def iterate(self, lw: ValueContext) -> Iterable[Any]:
+        return list(self.value)
+
+    def live(self, lw: ValueContext) -> Iterator[Any]:
+        return live_list(lw, self.value)
+
+
+@kind(DictView)
+class DictViewVariable(SequenceVariable):
+    """What `keys`, `values` or `items` of a dict gave."""
+
+    __slots__ = ()
+
+    def live(self, lw: ValueContext) -> Iterator[Any]:
+        source = self.value.source
+        return unchanged_dict(source, self.value) if isinstance(source, LocalDict) else super().live(lw)
+
+
+@kind(dict)
+class DictVariable(_WithItems):
+    """A dict."""
+
+    __slots__ = ()
+
+    def item(self, lw: ValueContext, index: Any) -> Any:
+        owner = self.value
+        check_key(index)
+        method = python_method(lw, owner, "__missing__") if is_static(index) and index not in owner else None
+        if method is not None:
+            return lw.call_python(method, [owner, index], {})
+        return self.found(lw, index, owner[require_static(index, "a dictionary key")])
+
+    def found(self, lw: ValueContext, index: Any, value: Any) -> Any:
+        """What is under a key."""
+        return lw.outside.item(self.value, index, value)
+
+    def iterate(self, lw: ValueContext) -> Iterable[Any]:
+        return list(self.value)
+
+
+@kind(LocalDict)
+class LocalDictVariable(DictVariable):
+    """A dict made by compiled code."""
+
+    __slots__ = ()
+
+    def found(self, lw: ValueContext, index: Any, value: Any) -> Any:
+        return value
+
+    def live(self, lw: ValueContext) -> Iterator[Any]:
+        return unchanged_dict(self.value, self.value)
+
+
+@kind(BoundContainer)
+class BoundContainerVariable(ObjectVariable):
+    """A method of a container, bound."""
+
+    __slots__ = ()
+
+    def call(self, lw: ValueContext, args: list[Any], kwargs: dict[str, Any]) -> Any:
+        return call_method(lw, self.value, args, kwargs)
+
+
+@kind(Iteration)
+class IterationVariable(ObjectVariable):
+    """An iteration or iterator of compiled code."""
+
+    __slots__ = ()
+
+    def iterate(self, lw: ValueContext) -> Iterable[Any]:
+        items: Iterable[Any] = self.value.iterate(lw)
+        return items
+
+
+@kind(Iterated)
+class IteratedVariable(IterationVariable):
+    """An iterator, of which every element comes once."""
+
+    __slots__ = ()
+
+    def live(self, lw: ValueContext) -> Iterator[Any]:
+        return iter(self.value.static_items(lw))

@@ -1,0 +1,130 @@
+"""Calls being compiled: their names, and the functions defined in them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+from ...errors import UnboundVariableError, shown_as
+from ...ir.primitive import trace
+from ...source import Loc
+from ..syntax.scope import Prepared
+from ..syntax.source_tree import Bindings, SourceTree
+from .values import MaybeUnbound, serial_now, usable
+
+__all__ = ["Closure", "Frame", "turn", "turn_of_call"]
+
+
+@shown_as("function")
+@dataclass(eq=False, repr=False)
+class Closure:
+    """A function made by compiled code: its tree, the frame it was defined in, and its evaluated defaults."""
+
+    prepared: Prepared
+    frame: Frame
+    defaults: tuple[Any, ...]
+    kw_defaults: dict[str, Any]
+    #: the function whose name `functools.wraps` gave it
+    wrapped: Any = None
+
+    @property
+    def __name__(self) -> str:
+        return str(getattr(self.wrapped, "__name__", None) or getattr(self.prepared.node, "name", "<lambda>"))
+
+    @property
+    def defined(self) -> tuple[str, int]:
+        """The file and line of its definition."""
+        loc = self.prepared.tree.loc(self.prepared.node, None)
+        return loc.file, loc.line
+
+    def __repr__(self) -> str:
+        return f"<function {self.__name__} of compiled code>"
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        raise TypeError(f"{self.__name__}() exists in compiled code only and cannot be called by code that runs now")
+
+
+@dataclass(eq=False)
+class Frame:
+    """One call being compiled: local names and where the others come from."""
+
+    prepared: Prepared
+    bindings: Bindings
+    outer: Frame | None = None
+    caller: Loc | None = None
+    env: dict[str, Any] = field(default_factory=dict)
+    #: what `super()` without arguments means here: the class that defines the method, and self
+    method_of: tuple[type, Any] | None = None
+    #: greater than the serial of every object made before this call
+    serial: int = field(default_factory=serial_now)
+    #: where each name was assigned last on the path being compiled, for errors
+    places: dict[str, Loc] = field(default_factory=dict)
+    #: for names that a loop is the first to bind: whether they had a value at every `break` (see `jumps.Kept`)
+    late: dict[str, bool] = field(default_factory=dict)
+    #: for the scope of a comprehension: how many branches chosen at run time surround it
+    arms: int | None = None
+    #: the unrolled loop whose body is compiled now, and the number of the trip (see `turn`)
+    turn: tuple[Loc, int] | None = None
+
+    @property
+    def tree(self) -> SourceTree:
+        return self.prepared.tree
+
+    def comprehension(self, targets: frozenset[str], arms: int) -> Frame:
+        """The scope of a comprehension in this frame, in which its targets live."""
+        prepared = Prepared(self.prepared.tree, self.prepared.node, targets, self.prepared.nested)
+        return Frame(prepared, self.bindings, self, self.caller, arms=arms, turn=self.turn)
+
+    def holder(self, name: str) -> Frame | None:
+        """The frame whose local name this is; None for names of the world outside."""
+        frame: Frame | None = self
+        while frame is not None:
+            if name in frame.env or name in frame.prepared.local_names:
+                return frame
+            frame = frame.outer
+        return None
+
+    def local(self, name: str, loc: Loc) -> Any:
+        """The value of a local name of this frame."""
+        value = usable(self.env.get(name, self))
+        if value is self:
+            raise UnboundVariableError(
+                f"'{name}' has no value here", loc=loc, hint=f"give '{name}' a value before this line"
+            )
+        if type(value) is MaybeUnbound and value.error is not None:
+            raise value.error.again(loc, "read here")
+        if type(value) is MaybeUnbound:
+            spans = ((value.loc, "on the other path it gets none"),) if value.loc else ()
+            hint = f"give '{name}' a value before the paths part"
+            raise UnboundVariableError(value.why, loc=loc, spans=spans, hint=hint)
+        return value
+
+
+@contextmanager
+def turn(lw: Any, loop: Any, number: int) -> Iterator[None]:
+    """Within it one trip of an unrolled loop is compiled, which is noted of what it emits under `check_nonfinite`."""
+    if not lw.program.module.check_nonfinite:
+        yield
+        return
+    frame, around = lw.frame, lw.frame.turn
+    frame.turn = (frame.tree.loc(loop, frame.caller)._replace(turn=around), number)
+    try:
+        yield
+    finally:
+        frame.turn = around
+
+
+@contextmanager
+def turn_of_call(lw: Any, place: Loc | None, number: int) -> Iterator[None]:
+    """The same of a call that is made for every element, as `map` at that place does; it is made at the present one."""
+    here = lw.here
+    if not lw.program.module.check_nonfinite or place is None or here is None:
+        yield
+        return
+    trace.builder.loc = here._replace(turn=(place, number))
+    try:
+        yield
+    finally:
+        trace.builder.loc = here

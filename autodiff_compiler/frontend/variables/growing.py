@@ -1,0 +1,41 @@
+"""A list from outside that compiled code appends to, and does not look at."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ...errors import InternalCompilerError
+from .values import LocalList
+
+__all__ = ["GrowingList"]
+
+
+class GrowingList(LocalList):
+    """What is appended to a list from outside whose content is not known while compiling.
+
+    Whoever looks at the list, or changes it in another way, calls `on_read`, which compiles anew.
+    """
+
+    __slots__ = ("on_read",)
+
+    def begin(self, on_read: Callable[[], Any]) -> None:
+        """Sets what is to be called."""
+        self.on_read = on_read
+
+    def __iadd__(self, items: Any) -> GrowingList:  # type: ignore[misc]  # there is no other `__add__`
+        list.extend(self, items)
+        return self
+
+
+def _reading(self: GrowingList, *args: Any, **kwargs: Any) -> Any:
+    raise InternalCompilerError(f"what is read is not known: {self.on_read()}")
+
+
+for _name in (
+    *("__len__", "__iter__", "__getitem__", "__contains__", "__reversed__", "__add__", "__mul__", "__rmul__"),
+    *("__imul__", "__eq__", "__ne__", "__lt__", "__le__", "__gt__", "__ge__", "__setitem__", "__delitem__"),
+    *("copy", "count", "index", "insert", "pop", "remove", "clear", "sort", "reverse"),
+):
+    setattr(GrowingList, _name, _reading)
+GrowingList.__name__ = "list"

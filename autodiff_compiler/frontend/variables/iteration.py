@@ -1,0 +1,503 @@
+"""What a `for` iterates over: elements at compile time, or by run-time index in a kept loop.
+
+`zip`, `enumerate`, `reversed` and `range` make these objects in compiled code, so that a long loop over Tensors or
+numbers can be kept instead of being unrolled.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable
+from itertools import count, islice
+from typing import Any
+
+from ...dtypes import int64
+from ...errors import LoopError, StaticValueError, shown_as
+from ...ir.build import current
+from ...ir.core import Value
+from ...ir.primitive import METHODS, F
+from ...ir.types import tensor
+from ...runtime.tensor import NO_ELEMENTS
+from ..guards.objects import same_static
+from .arithmetic import kind_of_number, lifted_number
+from .elements import iterate_live, iterate_static, iterator_of, live_item
+from .interpreter import ValueContext
+from .templates import Slot, fill
+from .values import (
+    EITHER,
+    PARAMETERS,
+    DictView,
+    LocalDict,
+    LocalList,
+    LocalObject,
+    LocalSet,
+    StateVar,
+    TensorVar,
+    Weak,
+    describe,
+    elements,
+    parts,
+    rebuild,
+    snapshot_of,
+    usable,
+)
+
+__all__ = [
+    "END",
+    "ENDLESS",
+    "Enumerate",
+    "Forced",
+    "Iteration",
+    "RangeOf",
+    "Reversed",
+    "Through",
+    "Zip",
+    "iteration_of",
+]
+
+_COUNT = tensor(int64, ())
+#: What stands for the element after the last.
+END = object()
+#: The length of what has no end, or none that is known; also the place of an iterator that is used up.
+ENDLESS = sys.maxsize
+
+
+class Iteration:
+    """The elements of one loop.  `length` is an int, or a 0-d i64 Value."""
+
+    length: Any = 0
+    force_keep = False
+    force_unroll = False
+
+    def static_items(self, lw: ValueContext) -> Iterable[Any]:
+        """All elements, for a loop that is unrolled."""
+        raise LoopError("the number of trips is known only at run time", code="AC1501").about(self.length)
+
+    def sources(self) -> list[Any]:
+        """The containers it goes over that compiled code may change."""
+        return []
+
+    def enter(self, lw: ValueContext) -> None:
+        """Emits, before a kept loop, what its trips read; StaticValueError if elements cannot be picked at run time."""
+
+    def sequences(self) -> list[Value]:
+        """Sequences that a kept loop, once entered, reads one element of per trip."""
+        return []
+
+    def element(self, lw: ValueContext, index: Value, parts: list[Value]) -> Any:
+        """The element of trip `index` in a kept loop, given that trip's parts of `sequences`."""
+        raise NotImplementedError
+
+    def item_at(self, lw: ValueContext, index: Value) -> Any:
+        """The element of trip `index` in a loop that may end early."""
+        raise NotImplementedError
+
+    def item(self, lw: ValueContext, i: int) -> Any:
+        """Element number i of static elements, or END; a container may have changed since the one before."""
+        raise self._of_unknown_length()
+
+    def following(self, lw: ValueContext, i: int) -> tuple[Any, int]:
+        """The first element from number i on, or END, and the number to go on with."""
+        return self.item(lw, i), i + 1
+
+    def parts_inside(self) -> Iterable[Iteration]:
+        """The iterators that it takes its elements from."""
+        return ()
+
+    def most(self, lw: ValueContext) -> int | None:
+        """How many elements it may give before compiling is given up; None if what it is made of has such a limit."""
+        n = self.length
+        return lw.options.unroll_max + (n if isinstance(n, int) and n < ENDLESS else 0)
+
+    def runs_code(self) -> bool:
+        """Whether the user's code runs when an element is asked for."""
+        return any(p.runs_code() for p in self.parts_inside())
+
+    def begin(self, lw: ValueContext) -> Iteration:
+        """What a `for` goes over; `end` is called after a loop that was kept or may have ended early."""
+        return self
+
+    def end(self, lw: ValueContext, certain: bool) -> None:
+        """A loop has taken all elements; if not `certain`, how many is known only at run time."""
+
+    def iterate(self, lw: ValueContext) -> list[Any]:
+        """The elements, where a static container is needed."""
+        if not isinstance(self.length, int):
+            raise self._of_unknown_length()
+        return list(self.static_items(lw))
+
+    def _of_unknown_length(self) -> StaticValueError:
+        error = StaticValueError(
+            "the number of elements must be known at compile time",
+            hint="pass it as a Python number, or take it from `x.shape`; a `for` statement that builds no list may make"
+            " as many trips as data say",
+        )
+        return error.about(self.length)
+
+
+def iteration_of(lw: ValueContext, x: Any) -> Iteration:
+    """The iteration over an abstract value."""
+    x = iterator_of(lw, x)
+    if isinstance(x, Iteration):
+        return x
+    if isinstance(x, range):
+        return RangeOf(x.start, x.stop, x.step)
+    if type(x) in (TensorVar, StateVar):
+        return _Slices(lw, x)
+    source = x.source if isinstance(x, DictView) else x if isinstance(x, LocalList | LocalDict) else None
+    return _Static(iterate_static(lw, x), x, source)
+
+
+class _Static(Iteration):
+    """Elements of a container, known one by one."""
+
+    def __init__(self, items: Any, of: Any, source: Any) -> None:
+        self.items = list(items)
+        self.length = len(self.items)
+        self.of, self.source = of, source
+
+    def static_items(self, lw: ValueContext) -> Iterable[Any]:
+        return self.items if self.source is None else iterate_live(lw, self.of)
+
+    def item(self, lw: ValueContext, i: int) -> Any:
+        if isinstance(self.of, LocalList):
+            return self.of[i] if i < len(usable(self.of)) else END
+        if self.source is None:
+            return self.items[i] if i < self.length else END
+        if len(usable(self.source)) != self.length:
+            raise RuntimeError("dictionary changed size during iteration")
+        return live_item(self.of, i) if i < self.length else END
+
+    def sources(self) -> list[Any]:
+        """With all that is in it: what a kept loop reads of it is read once, before the loop."""
+        mutable = TensorVar | LocalList | LocalDict | LocalSet | LocalObject
+        inside = [x for item in self.items for x in parts(item) if isinstance(x, mutable)]
+        return inside if self.source is None else [self.source, *inside]
+
+    def element(self, lw: ValueContext, index: Value, parts: list[Value]) -> Any:
+        return fill(self._template, parts)
+
+    def enter(self, lw: ValueContext) -> None:
+        self._stacks: list[Value] = []
+        if self.source is not None:
+            now = [live_item(self.of, i) for i in range(len(usable(self.source)))]
+            if len(now) != self.length:
+                raise StaticValueError(f"the {describe(self.source)} it goes over has changed its size since")
+            self.items = now
+        self._template = self._column(lw, self.items)
+
+    def sequences(self) -> list[Value]:
+        return [F.to_seq(stack) for stack in self._stacks]
+
+    def item_at(self, lw: ValueContext, index: Value) -> Any:
+        return fill(self._template, [_row(stack, index) for stack in self._stacks])
+
+    def _column(self, lw: ValueContext, xs: list[Any]) -> Any:
+        """The template of one place in the elements, of which `xs` are the values there: one stack per leaf."""
+        first = xs[0]
+        parts = elements(first)
+        if parts is not None and all(_alike(x, first) for x in xs):
+            rows = zip(*[elements(x) for x in xs], strict=True)
+            template = rebuild(first, [self._column(lw, list(row)) for row in rows])
+            if isinstance(template, LocalList | LocalDict | LocalObject):
+                template.locked = EITHER
+            return template
+        kind = kind_of_number(first)
+        if lw.is_tensor(first) and all(lw.is_tensor(x) and x.type is first.type for x in xs):
+            locked = EITHER if type(first) is TensorVar else PARAMETERS
+            return self._stacked([lw.unwrap(x) for x in xs], Slot(len(self._stacks), None, locked, snapshot_of(*xs)))
+        if parts is None and all(same_static(usable(x), first) for x in xs):
+            if type(first) is not LocalSet or all(x is first for x in xs):
+                return first
+            either = LocalSet(first)
+            either.locked = EITHER
+            return either
+        if kind is not None and all(kind_of_number(x) is kind for x in xs):
+            return self._stacked([lifted_number(x, kind, current()) for x in xs], Slot(len(self._stacks), kind))
+        other = next((x for x in xs if describe(x) != describe(first)), None)
+        told = describe(first) if other is None else f"{describe(first)}, {describe(other)}"
+        raise StaticValueError(
+            f"it goes over a container whose elements ({told}, ...) cannot be picked by a number known at run time",
+            code="AC1305",
+        )
+
+    def _stacked(self, values: list[Value], slot: Slot) -> Slot:
+        self._stacks.append(F.stack(*values, axis=-1 - len(values[0].shape)))
+        return slot
+
+
+def _alike(x: Any, y: Any) -> bool:
+    """Whether two containers are of one class, length and keys."""
+    if type(usable(x)) is not type(y) or len(elements(x)) != len(elements(y)):
+        return False
+    return list(x) == list(y) if isinstance(x, dict) else getattr(x, "form", None) == getattr(y, "form", None)
+
+
+def _row(stack: Value, index: Value) -> Value:
+    """One slice along the first dimension."""
+    row: Value = F.gather(stack, index, axis=-len(stack.shape))
+    return row
+
+
+@shown_as("range")
+class RangeOf(Iteration):
+    """``range(start, stop, step)`` whose bounds may be known only at run time."""
+
+    def __init__(self, start: Any, stop: Any, step: Any = 1) -> None:
+        self.start, self.stop, self.step = start, stop, step
+        if all(isinstance(b, int) for b in (start, stop, step)):
+            self.length = len(range(start, stop, step))
+        else:
+            if step == 0 and isinstance(step, int):
+                raise ValueError("range() arg 3 must not be zero")
+            if not isinstance(step, int):
+                raise StaticValueError(f"the step of a range must be known at compile time, it is a {describe(step)}")
+            self.length = self._count(start, stop, step)
+
+    @staticmethod
+    def _count(start: Any, stop: Any, step: int) -> Value:
+        a, b = (lifted_number(v, int, current()) for v in (start, stop))
+        span = F.sub(b, a) if step > 0 else F.sub(a, b)
+        size = abs(step)
+        count = span if size == 1 else F.floordiv(F.add(span, size - 1), size)
+        return F.maximum(count, 0)
+
+    def static_items(self, lw: ValueContext) -> Iterable[Any]:
+        return range(self.start, self.stop, self.step)
+
+    def item(self, lw: ValueContext, i: int) -> Any:
+        if not isinstance(self.length, int):
+            return super().item(lw, i)
+        return self.start + i * self.step if i < self.length else END
+
+    def element(self, lw: ValueContext, index: Value, parts: list[Value]) -> Any:
+        return self.item_at(lw, index)
+
+    def item_at(self, lw: ValueContext, index: Value) -> Any:
+        value = index if self.step == 1 else F.mul(index, self.step)
+        if not (isinstance(self.start, int) and self.start == 0):
+            value = F.add(value, lifted_number(self.start, int, current()))
+        return Weak(value, int)
+
+
+class _Slices(Iteration):
+    """A Tensor along its first dimension."""
+
+    def __init__(self, lw: ValueContext, x: Any) -> None:
+        shape = x.type.shape
+        if not shape:
+            raise TypeError(NO_ELEMENTS)
+        self.of = x
+        self.length = shape[0]
+
+    def static_items(self, lw: ValueContext) -> Iterable[Any]:
+        return iterate_live(lw, self.of)
+
+    def item(self, lw: ValueContext, i: int) -> Any:
+        return lw.native(METHODS["__getitem__"], [self.of, i]) if i < self.length else END
+
+    def sources(self) -> list[Any]:
+        return [self.of] if type(self.of) is TensorVar else []
+
+    def enter(self, lw: ValueContext) -> None:
+        self._rows = lw.unwrap(self.of)
+        self._snapshot = snapshot_of(self.of)
+
+    def sequences(self) -> list[Value]:
+        return [F.to_seq(self._rows)]
+
+    def element(self, lw: ValueContext, index: Value, parts: list[Value]) -> Any:
+        return TensorVar(parts[0], snapshot=self._snapshot)
+
+    def item_at(self, lw: ValueContext, index: Value) -> Any:
+        return TensorVar(_row(self._rows, index), snapshot=self._snapshot)
+
+
+@shown_as("zip")
+class Zip(Iteration):
+    """``zip(...)``: tuples of the elements of several iterations, as long as the shortest."""
+
+    def __init__(self, parts: list[Iteration], strict: bool = False) -> None:
+        self.parts, self.strict = parts, strict
+        lengths = [p.length for p in parts]
+        known = [n for n in lengths if isinstance(n, int)]
+        if strict and len(known) < len(lengths):
+            raise StaticValueError("zip() with strict=True needs lengths known at compile time")
+        self.force_unroll = any(p.force_unroll for p in parts) or (strict and len(set(known)) > 1)
+        if len(known) == len(lengths):
+            self.length = min(known, default=0)
+        else:
+            count = None
+            for n in lengths:
+                value = n if isinstance(n, Value) else current().const(n, _COUNT)
+                count = value if count is None else F.minimum(count, value)
+            self.length = count
+
+    def static_items(self, lw: ValueContext) -> Iterable[Any]:
+        return zip(*(p.static_items(lw) for p in self.parts), strict=False)
+
+    def item(self, lw: ValueContext, i: int) -> Any:
+        row: list[Any] = []
+        for k, part in enumerate(self.parts):
+            item = part.following(lw, i)[0]
+            if item is END:
+                if self.strict:
+                    self._check_ends(lw, i, k)
+                return END
+            row.append(item)
+        return tuple(row) if row else END
+
+    def _check_ends(self, lw: ValueContext, i: int, k: int) -> None:
+        """`strict`: part k is the first that has ended."""
+        if k == 0:
+            k = next((j for j, p in enumerate(self.parts) if j and p.following(lw, i)[0] is not END), 0)
+            how = "longer"
+        else:
+            how = "shorter"
+        if k:
+            others = "argument 1" if k == 1 else f"arguments 1-{k}"
+            raise ValueError(f"zip() argument {k + 1} is {how} than {others}")
+
+    def parts_inside(self) -> Iterable[Iteration]:
+        return self.parts
+
+    def most(self, lw: ValueContext) -> int | None:
+        return min((m for p in self.parts if (m := p.most(lw)) is not None), default=None)
+
+    def sources(self) -> list[Any]:
+        return [s for p in self.parts for s in p.sources()]
+
+    def enter(self, lw: ValueContext) -> None:
+        for p in self.parts:
+            p.enter(lw)
+
+    def sequences(self) -> list[Value]:
+        if any(p.length is not self.length and p.length != self.length for p in self.parts):
+            return []  # a sequence must have exactly one element per trip
+        own = [p.sequences() for p in self.parts]
+        self._counts = [len(s) for s in own]
+        return [s for sequences in own for s in sequences]
+
+    def element(self, lw: ValueContext, index: Value, parts: list[Value]) -> Any:
+        if not parts:
+            return self.item_at(lw, index)
+        rest = iter(parts)
+        pairs = zip(self.parts, self._counts, strict=True)
+        return tuple([p.element(lw, index, list(islice(rest, k))) for p, k in pairs])
+
+    def item_at(self, lw: ValueContext, index: Value) -> Any:
+        return tuple(p.item_at(lw, index) for p in self.parts)
+
+
+@shown_as("enumerate")
+class Enumerate(Zip):
+    """``enumerate(x, start)``."""
+
+    def __init__(self, inner: Iteration, start: Any = 0) -> None:
+        self._inner, self._start = inner, start
+        n = inner.length
+        counter = RangeOf(start, start + n) if isinstance(n, int) and isinstance(start, int) else _Counter(start, n)
+        super().__init__([counter, inner])
+
+    def most(self, lw: ValueContext) -> int | None:
+        return self._inner.most(lw)
+
+    def static_items(self, lw: ValueContext) -> Iterable[Any]:
+        if not isinstance(self._start, int):
+            return super().static_items(lw)
+        return zip(count(self._start), self._inner.static_items(lw), strict=False)
+
+    def item(self, lw: ValueContext, i: int) -> Any:
+        item = self._inner.following(lw, i)[0]
+        if item is END:
+            return END
+        known = isinstance(self._start, int)
+        return self._start + i if known else self.parts[0].item_at(lw, current().const(i, _COUNT)), item
+
+
+class _Counter(Iteration):
+    """start, start + 1, ... for a number of trips known only at run time."""
+
+    def __init__(self, start: Any, length: Any) -> None:
+        self.start, self.length = start, length
+
+    def item_at(self, lw: ValueContext, index: Value) -> Any:
+        return Weak(F.add(index, lifted_number(self.start, int, current())), int)
+
+    def element(self, lw: ValueContext, index: Value, parts: list[Value]) -> Any:
+        return self.item_at(lw, index)
+
+
+@shown_as("reversed")
+class Reversed(Iteration):
+    """``reversed(x)``."""
+
+    def __init__(self, inner: Iteration) -> None:
+        self.inner = inner
+        self.length = inner.length
+
+    def static_items(self, lw: ValueContext) -> Iterable[Any]:
+        items = getattr(self.inner, "of", None)
+        if not isinstance(items, LocalList):
+            return list(self.inner.static_items(lw))[::-1]
+        return (usable(items)[i] for i in range(len(items) - 1, -1, -1) if i < len(items))
+
+    def item(self, lw: ValueContext, i: int) -> Any:
+        return self.inner.item(lw, self.length - 1 - i) if i < self.length else END
+
+    def sources(self) -> list[Any]:
+        return self.inner.sources()
+
+    def enter(self, lw: ValueContext) -> None:
+        self.inner.enter(lw)
+
+    def element(self, lw: ValueContext, index: Value, parts: list[Value]) -> Any:
+        return self.item_at(lw, index)
+
+    def item_at(self, lw: ValueContext, index: Value) -> Any:
+        n = self.length if isinstance(self.length, Value) else current().const(self.length, _COUNT)
+        return self.inner.item_at(lw, F.sub(F.sub(n, 1), index))
+
+
+class Through(Iteration):
+    """An iteration whose elements, in a kept loop, are those of the iteration `source`."""
+
+    source: Iteration
+
+    def most(self, lw: ValueContext) -> int | None:
+        return self.source.most(lw)
+
+    def runs_code(self) -> bool:
+        return self.source.runs_code()
+
+    def sequences(self) -> list[Value]:
+        return self.source.sequences()
+
+    def element(self, lw: ValueContext, index: Value, parts: list[Value]) -> Any:
+        return self.source.element(lw, index, parts)
+
+    def item_at(self, lw: ValueContext, index: Value) -> Any:
+        return self.source.item_at(lw, index)
+
+
+class Forced(Through):
+    """``unroll(x)`` or ``keep(x)``."""
+
+    def __init__(self, inner: Iteration, *, keep: bool) -> None:
+        self.source, self.force_keep, self.force_unroll = inner, keep, not keep
+        self.length = inner.length
+
+    def static_items(self, lw: ValueContext) -> Iterable[Any]:
+        return self.source.static_items(lw)
+
+    def sources(self) -> list[Any]:
+        return self.source.sources()
+
+    def enter(self, lw: ValueContext) -> None:
+        self.source.enter(lw)
+
+    def begin(self, lw: ValueContext) -> Iteration:
+        return Forced(self.source.begin(lw), keep=self.force_keep)
+
+    def end(self, lw: ValueContext, certain: bool) -> None:
+        self.source.end(lw, certain)

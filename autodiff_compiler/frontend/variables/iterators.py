@@ -1,0 +1,322 @@
+"""Iterators: what `iter`, `zip`, `enumerate`, `reversed`, `map` and `filter` give, of which every element comes once.
+
+An `Iterated` goes over an iteration and knows how many elements were taken.  That number is a compile-time object like
+a list: branches must agree about it, and a loop that is kept may not change it.  A loop over an untouched one uses the
+iteration itself, so that it can be kept.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from ...errors import LoopError, StaticValueError, UnsupportedSyntaxError, shown_as
+from ...ir.core import Value
+from ...source import Loc
+from .arithmetic import to_number
+from .elements import used_up
+from .frames import turn_of_call
+from .interpreter import ValueContext
+from .iteration import END, ENDLESS, Enumerate, Iteration, Reversed, Through, Zip, iteration_of
+from .requirements import as_index, require_static, special
+from .rules import intrinsic
+from .truth_values import truth
+from .values import Cursor, describe
+
+__all__ = ["ENDLESS", "Iterated", "live", "with_sentinel", "wrapped"]
+
+
+@shown_as("iterator")
+class Iterated(Through):
+    """An iterator over an iteration; `name` is what Python calls its class."""
+
+    def __init__(self, source: Iteration, name: str) -> None:
+        self.source, self.name = source, name
+        self.cursor = Cursor()
+
+    def __repr__(self) -> str:
+        return f"<{self.name} object at {id(self):#x}>"
+
+    @property
+    def length(self) -> Any:
+        n = self.source.length
+        return max(n - self.cursor.taken, 0) if isinstance(n, int) else n
+
+    def _check(self, lw: ValueContext) -> None:
+        """How many elements were taken must be known."""
+        if self.cursor.broken is not None:
+            raise self.cursor.broken.again(lw.here, "used here")
+
+    def advance(self, lw: ValueContext) -> Any:
+        """The next element, or END."""
+        self._check(lw)
+        if self.cursor.taken == ENDLESS:
+            return END
+        lw.effects.touch(self.cursor)
+        found, taken = self.source.following(lw, self.cursor.taken)
+        self.cursor.taken = ENDLESS if found is END else taken
+        return found
+
+    def following(self, lw: ValueContext, i: int) -> tuple[Any, int]:
+        return self.advance(lw), i + 1
+
+    def static_items(self, lw: ValueContext) -> Iterator[Any]:
+        trips, most = 0, self.most(lw)
+        while True:
+            try:
+                item = self.advance(lw)
+            except StopIteration:  # a function given to `map` may end it
+                return
+            if item is END:
+                return
+            trips += 1
+            if most is not None and trips > most:
+                raise LoopError(f"a {self.name} object gives more than {most} elements")
+            yield item
+
+    def begin(self, lw: ValueContext) -> Iteration:
+        self._check(lw)
+        return _Loop(self)
+
+    # A part of another iteration, in a kept loop.
+    def sources(self) -> list[Any]:
+        return [self.cursor, *self.source.sources()]
+
+    def enter(self, lw: ValueContext) -> None:
+        if self.cursor.taken or self.cursor.broken is not None:
+            raise StaticValueError(f"it goes over a {self.name} object from which elements were taken")
+        self.source.enter(lw)
+
+    def end(self, lw: ValueContext, certain: bool) -> None:
+        self.source.end(lw, certain)
+        lw.effects.touch(self.cursor)
+        if certain:
+            self.cursor.taken = ENDLESS
+        else:
+            self.cursor.broken = StaticValueError(
+                f"how many elements of this {self.name} object are left depends on data", hint="make a list of it first"
+            )
+        for part in self.source.parts_inside():
+            part.end(lw, False)
+
+
+class _Loop(Through):
+    """A `for` over an iterator: kept like the iteration inside, unrolled by taking element after element."""
+
+    def __init__(self, iterator: Iterated) -> None:
+        self.iterator, self.source = iterator, iterator.source
+        self.length = iterator.length
+        self.force_unroll = bool(iterator.cursor.taken) or self.source.force_unroll
+
+    def static_items(self, lw: ValueContext) -> Iterable[Any]:
+        return self.iterator.static_items(lw)
+
+    def sources(self) -> list[Any]:
+        return self.iterator.sources()
+
+    def enter(self, lw: ValueContext) -> None:
+        if self.force_unroll:
+            raise StaticValueError(f"it goes over a {self.iterator.name} object that must be asked for every element")
+        self.source.enter(lw)
+
+    def end(self, lw: ValueContext, certain: bool) -> None:
+        self.iterator.end(lw, certain)
+
+
+# ---------------------------------------------------------------------------------------------------- map, filter
+class _Map(Iteration):
+    """``map(fn, *xs)``, written at `place`."""
+
+    def __init__(self, fn: Any, rows: Zip, place: Loc | None) -> None:
+        self.fn, self.rows, self.place = fn, rows, place
+        self.length = rows.length
+        self.force_unroll = rows.force_unroll
+
+    def _of(self, lw: ValueContext, row: Any) -> Any:
+        return END if row is END else lw.call(self.fn, list(row), {})
+
+    def following(self, lw: ValueContext, i: int) -> tuple[Any, int]:
+        row = self.rows.item(lw, i)
+        with turn_of_call(lw, self.place, i):
+            return self._of(lw, row), i + 1
+
+    def most(self, lw: ValueContext) -> int | None:
+        return self.rows.most(lw)
+
+    def runs_code(self) -> bool:
+        return True
+
+    def sources(self) -> list[Any]:
+        return self.rows.sources()
+
+    def parts_inside(self) -> Iterable[Iteration]:
+        return self.rows.parts_inside()
+
+    def enter(self, lw: ValueContext) -> None:
+        self.rows.enter(lw)
+
+    def sequences(self) -> list[Value]:
+        return self.rows.sequences()
+
+    def element(self, lw: ValueContext, index: Value, parts: list[Value]) -> Any:
+        return self._of(lw, self.rows.element(lw, index, parts))
+
+    def item_at(self, lw: ValueContext, index: Value) -> Any:
+        return self._of(lw, self.rows.item_at(lw, index))
+
+
+class _Filter(Iteration):
+    """``filter(fn, x)``: whether an element stays must be known at compile time."""
+
+    force_unroll = True
+
+    def __init__(self, fn: Any, inner: Iteration) -> None:
+        self.fn, self.inner = fn, inner
+        self.length = inner.length
+
+    def following(self, lw: ValueContext, i: int) -> tuple[Any, int]:
+        while True:
+            item, i = self.inner.following(lw, i)
+            if item is END:
+                return END, i
+            kept = truth(lw, item if self.fn is None else lw.call(self.fn, [item], {}))
+            if not isinstance(kept, bool):
+                raise StaticValueError(
+                    "which elements `filter` keeps must be known at compile time",
+                    code="AC1303",
+                    hint="keep all elements and mask them with `ops.where`",
+                )
+            if kept:
+                return item, i
+
+    def parts_inside(self) -> Iterable[Iteration]:
+        return [self.inner]
+
+    def most(self, lw: ValueContext) -> int | None:
+        return self.inner.most(lw)
+
+    def runs_code(self) -> bool:
+        return True
+
+
+_AT_ONCE = 10_000
+
+
+class _Native(Iteration):
+    """An iterator of the standard library over static elements, which may be without end."""
+
+    force_unroll = True
+
+    def __init__(self, iterator: Iterator[Any]) -> None:
+        self._iterator = iterator
+        self._seen = list(itertools.islice(iterator, _AT_ONCE))
+        self.length = len(self._seen) if len(self._seen) < _AT_ONCE else ENDLESS
+
+    def item(self, lw: ValueContext, i: int) -> Any:
+        while len(self._seen) <= i:
+            found = next(self._iterator, END)
+            if found is END:
+                return END
+            self._seen.append(found)
+        return self._seen[i]
+
+
+class _Live(Iteration):
+    """An iterator of the standard library over elements that the user's code makes when they are asked for."""
+
+    force_unroll = True
+    length = ENDLESS
+
+    def __init__(self, iterator: Iterator[Any]) -> None:
+        self._iterator, self._given = iterator, 0
+
+    def runs_code(self) -> bool:
+        return True
+
+    def item(self, lw: ValueContext, i: int) -> Any:
+        if i != self._given:
+            raise StaticValueError(
+                "an iterator of the standard library over one of compiled code gives each element on one path only",
+                hint="make a list of its elements first",
+            )
+        self._given += 1
+        return next(self._iterator, END)
+
+
+def live(iterator: Iterator[Any]) -> Any:
+    """An iterator of the standard library that asks compiled code for elements one after the other."""
+    return Iterated(_Live(iterator), type(iterator).__name__)
+
+
+def wrapped(result: Any) -> Any:
+    """What a function of the standard library gave, as compiled code sees it: iterators as its own."""
+    return Iterated(_Native(result), type(result).__name__) if isinstance(result, Iterator) else result
+
+
+# ---------------------------------------------------------------------------------------------------- builtins
+def with_sentinel() -> UnsupportedSyntaxError:
+    """The error for `iter` of a function that says when it ends."""
+    return UnsupportedSyntaxError("iter() with a sentinel", code="AC1103", hint="write it as a `while` loop")
+
+
+@intrinsic(iter)
+def _iter(lw: ValueContext, x: Any, *sentinel: Any) -> Any:
+    if sentinel:
+        raise with_sentinel()
+    if isinstance(x, Iterated):
+        return x
+    result = special(lw, x, "__iter__")
+    if result is not NotImplemented:
+        return _iter(lw, result)
+    kind = "iterator" if isinstance(x, Iteration) else type(x).__name__
+    return Iterated(iteration_of(lw, x), f"{kind}_iterator")
+
+
+@intrinsic(next)
+def _next(lw: ValueContext, x: Any, *default: Any) -> Any:
+    if isinstance(x, Iterator):
+        raise used_up(x)
+    if not isinstance(x, Iterated):
+        raise TypeError(f"'{describe(x)}' object is not an iterator")
+    found = x.advance(lw)
+    if found is not END:
+        return found
+    if default:
+        return default[0]
+    raise StopIteration
+
+
+@intrinsic(enumerate)
+def _enumerate(lw: ValueContext, iterable: Any, start: Any = 0) -> Any:
+    first = as_index(lw, start)
+    first = to_number(lw, first, int) if lw.is_tensor(first) else first
+    return Iterated(Enumerate(iteration_of(lw, iterable), first), "enumerate")
+
+
+@intrinsic(zip)
+def _zip(lw: ValueContext, *xs: Any, strict: bool = False) -> Any:
+    must = truth(lw, require_static(strict, "`strict` of zip()"))
+    return Iterated(Zip([iteration_of(lw, x) for x in xs], must), "zip")
+
+
+@intrinsic(reversed)
+def _reversed(lw: ValueContext, x: Any) -> Any:
+    if isinstance(x, Iterated):
+        raise TypeError(f"'{x.name}' object is not reversible")
+    result = special(lw, x, "__reversed__")
+    if result is not NotImplemented:
+        return _iter(lw, result)
+    return Iterated(Reversed(iteration_of(lw, x)), "reversed")
+
+
+@intrinsic(map)
+def _map(lw: ValueContext, fn: Any, *xs: Any) -> Any:
+    if not xs:
+        raise TypeError("map() must have at least two arguments.")
+    return Iterated(_Map(fn, Zip([iteration_of(lw, x) for x in xs]), lw.here), "map")
+
+
+@intrinsic(filter)
+def _filter(lw: ValueContext, fn: Any, x: Any) -> Any:
+    return Iterated(_Filter(fn, iteration_of(lw, x)), "filter")

@@ -1,0 +1,232 @@
+"""Questions about objects: of which class they are, whether they can be called, which attributes they have."""
+
+from __future__ import annotations
+
+import types
+import typing
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from ...ir.primitive import METHODS
+from ...runtime.parameter import Parameter
+from ...runtime.tensor import Tensor
+from ..guards.guards import Holds
+from ..guards.objects import UNBOUND, definer, is_ours, is_written
+from . import operators, requirements, tensors, truth_values, values
+from .assignment import set_attribute, set_generic
+from .classes import has
+from .frames import Closure
+from .interpreter import ValueContext
+from .iteration import Iteration, RangeOf
+from .iterators import Iterated
+from .lookup import found_or, of_object, runs_code
+from .rules import intrinsic
+from .truth_values import truth
+from .values import (
+    ArrayVar,
+    LocalDict,
+    LocalList,
+    LocalObject,
+    LocalSet,
+    NewException,
+    StateVar,
+    TensorVar,
+    Text,
+    Weak,
+    is_dynamic,
+)
+
+__all__ = ["class_in_program"]
+
+_SHOWN_AS = {TensorVar: Tensor, StateVar: Parameter, LocalList: list, LocalDict: dict, LocalSet: set, Text: str}
+_ITERATORS: dict[str, type] = {
+    **{kind.__name__: kind for kind in (enumerate, zip, reversed, map, filter)},
+    **{kind.__name__: kind for kind in (type(iter(())), type(iter([])), type(iter({})), type(iter("")))},
+    "generator": types.GeneratorType,
+}
+
+
+# ---------------------------------------------------------------------------------------------------- classes
+def _class_of(x: Any) -> type:
+    """The class of what an abstract value stands for."""
+    if type(x) is Weak:
+        return x.kind
+    if type(x) is NewException or type(x) is LocalObject:
+        return x.cls
+    if type(x) is ArrayVar:
+        return x.kind if x.kind is np.ndarray else x.type.dtype.numpy.type
+    if isinstance(x, Iterated):
+        return _ITERATORS.get(x.name, type(x))
+    if isinstance(x, RangeOf):
+        return range
+    return _SHOWN_AS.get(type(x), type(x))
+
+
+def _is_outside(x: Any) -> bool:
+    """Whether an abstract value is an object that compiled code did not make."""
+    made = (LocalObject, NewException, Closure, tensors.TensorMethod, values.BoundContainer)
+    return not (is_dynamic(x) or type(x) in made or type(x) in _SHOWN_AS or isinstance(x, Iteration))
+
+
+@intrinsic(type)
+def _type(lw: ValueContext, x: Any) -> Any:
+    return class_in_program(lw, x)
+
+
+def class_in_program(lw: ValueContext, x: Any) -> type:
+    """``type(x)``; of an object from outside, another class is noticed."""
+    if _is_outside(x):
+        lw.outside.kind(x)
+    return _class_of(x)
+
+
+@intrinsic(super)
+def _super(lw: ValueContext, *given: Any) -> Any:
+    return super(*given)
+
+
+@intrinsic(isinstance)
+def _isinstance(lw: ValueContext, x: Any, classes: Any) -> Any:
+    return _one_of(lw, (_is_instance(lw, x, kind) for kind in _flat(classes)))
+
+
+@intrinsic(issubclass)
+def _issubclass(lw: ValueContext, cls: Any, classes: Any) -> Any:
+    return _one_of(lw, (_is_subclass(lw, cls, kind) for kind in _flat(classes)))
+
+
+def _flat(classes: Any) -> Iterator[Any]:
+    if isinstance(classes, types.UnionType) or typing.get_origin(classes) is typing.Union:
+        classes = typing.get_args(classes)
+    if not isinstance(classes, tuple):
+        yield classes
+        return
+    for c in classes:
+        yield from _flat(c)
+
+
+def _one_of(lw: ValueContext, answers: Iterator[Any]) -> Any:
+    found: Any = False
+    for answer in answers:
+        value = truth(lw, answer)
+        if value is True:
+            return True
+        found = truth_values.either(lw, found, value)
+    return found if isinstance(found, bool) else Weak(found, bool)
+
+
+def _is_instance(lw: ValueContext, x: Any, kind: Any) -> Any:
+    cls, outside = _class_of(x), _is_outside(x)
+    if outside:
+        lw.outside.kind(x)
+    if cls is kind:
+        return True
+    checked = _user_check(lw, "__instancecheck__", kind, x)
+    if checked is not NotImplemented:
+        return checked
+
+    def ask() -> bool:
+        return issubclass(cls, kind) or (not is_dynamic(x) and isinstance(x, kind))
+
+    return _answer(lw, cls, kind, (id(x) if outside else 0, x if outside else None), ask)
+
+
+def _is_subclass(lw: ValueContext, cls: Any, kind: Any) -> Any:
+    checked = _user_check(lw, "__subclasscheck__", kind, cls)
+    if checked is not NotImplemented:
+        return checked
+    return _answer(lw, cls, kind, (0, None), lambda: issubclass(cls, kind))
+
+
+def _user_check(lw: ValueContext, name: str, kind: Any, x: Any) -> Any:
+    """What the user's metaclass of `kind` says; NotImplemented if it says nothing."""
+    meta = type(kind)
+    if meta is type or not isinstance(kind, type):
+        return NotImplemented
+    hook = lw.outside.class_attribute(meta, name)
+    if not is_written(hook):
+        return NotImplemented
+    return truth(lw, lw.call_python(hook, [kind, x], {}, (definer(meta, name), kind)))
+
+
+def _answer(lw: ValueContext, cls: Any, kind: Any, about: tuple[int, Any], ask: Any) -> bool:
+    found = bool(ask())
+    if isinstance(cls, type):
+        lw.outside.lookups.bases(cls)
+    if type(kind) is not type:
+        what = f"whether a {cls.__name__} is a {getattr(kind, '__name__', kind)}"
+        lw.outside.guard(("is", id(cls), id(kind), about, cls, kind), what, ask, found)
+    return found
+
+
+# ---------------------------------------------------------------------------------------------------- attributes
+@intrinsic(hasattr)
+def _hasattr(lw: ValueContext, x: Any, name: str) -> bool:
+    requirements.require_static(name, "the name of an attribute")
+    if type(x) in (TensorVar, StateVar):
+        return name in METHODS or hasattr(_SHOWN_AS[type(x)], name)
+    if isinstance(x, LocalList | LocalDict) or type(x) is tuple:
+        return hasattr(x, name)
+    if type(x) is LocalObject:
+        return has(lw, x, name)
+    if isinstance(x, Iteration):
+        return hasattr(_class_of(x), name)
+    slot = lw.effects.attributes.held_by(x, name)
+    if slot is not None:
+        return lw.effects.attributes.read(slot) is not UNBOUND
+    if not is_dynamic(x) and runs_code(lw, x, name):
+        return found_or(lw, x, name, _NOTHING) is not _NOTHING
+    what = f"whether a {type(x).__name__} has {name!r}"
+    quick = None
+    if not (isinstance(x, type | types.ModuleType) or is_ours(type(x)) or hasattr(x, name)):
+        quick = (Holds(name), x)  # what its class has is watched already
+    return bool(lw.outside.property(x, f"has {name}", what, lambda: hasattr(x, name), quick))
+
+
+_NOTHING = object()
+
+
+@intrinsic(getattr)
+def _getattr(lw: ValueContext, x: Any, name: str, default: Any = _NOTHING) -> Any:
+    requirements.require_static(name, "the name of an attribute")
+    if default is not _NOTHING:
+        plain = is_dynamic(x) or type(x) is LocalObject or lw.effects.attributes.held_by(x, name) is not None
+        if not plain and runs_code(lw, x, name):
+            return found_or(lw, x, name, default)
+        if not _hasattr(lw, x, name):
+            return default
+    return operators.attribute(lw, x, name)
+
+
+@intrinsic(setattr)
+def _setattr(lw: ValueContext, x: Any, name: str, value: Any) -> None:
+    set_attribute(lw, x, requirements.require_static(name, "the name of an attribute"), value)
+
+
+@intrinsic(object.__setattr__)
+def _set_generic(lw: ValueContext, x: Any, name: str, value: Any) -> None:
+    requirements.require_static(name, "the name of an attribute")
+    (set_generic if _is_outside(x) else set_attribute)(lw, x, name, value)
+
+
+@intrinsic(object.__getattribute__)
+def _getattribute(lw: ValueContext, x: Any, name: str) -> Any:
+    requirements.require_static(name, "the name of an attribute")
+    return operators.attribute(lw, x, name) if not _is_outside(x) else of_object(lw, x, name, hooked=False)
+
+
+@intrinsic(callable)
+def _callable(lw: ValueContext, x: Any) -> bool:
+    if type(x) is LocalObject:
+        return has(lw, x, "__call__")
+    if is_dynamic(x):
+        return False
+    if _is_outside(x):
+        lw.outside.kind(x)
+        lw.outside.class_attribute(type(x), "__call__")
+    return callable(x) or type(x) in (tensors.TensorMethod, values.BoundContainer)
+
+
+# ---------------------------------------------------------------------------------------------------- single dispatch

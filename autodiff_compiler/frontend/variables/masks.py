@@ -1,0 +1,82 @@
+"""``t[mask] op= value`` with a mask known only at run time.
+
+How many elements the mask selects is not known, so all elements are computed and the mask chooses between old and new.
+Where it does not hold, both operands are 1: nothing that is not selected divides by zero, or spoils a gradient.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from ...errors import DynamicShapeError
+from ...ir.core import Value
+from ...ir.primitive import F
+from ...ir.types import TensorType, tensor
+from ...primitives.family import broadcast_to, constant, in_dtype
+from ...primitives.subscript import mask_of, run_time_masks, without_ones
+from . import operators, requirements
+from .arithmetic import kind_of_number
+from .interpreter import ValueContext
+from .values import TensorVar, Weak
+
+__all__ = ["Masked", "changed", "elements"]
+
+_DIVISIONS = ("Div", "FloorDiv", "Mod")
+
+
+@dataclass
+class Masked:
+    """The elements of a Tensor under a mask of its shape.
+
+    `old`: all elements as they were; a value for the selected ones has at most `most` dimensions.
+    """
+
+    owner: Any
+    mask: Value
+    most: int
+    old: Value
+
+
+def elements(lw: ValueContext, owner: Any, index: Any) -> Masked | None:
+    """The elements that an index with such a mask means; None for other indices."""
+    if not lw.is_tensor(owner):
+        return None
+    index = lw.unwrap(index)
+    if not run_time_masks(index):
+        return None
+    old = lw.unwrap(owner)
+    mask, most = mask_of(old, index)
+    shape = owner.type.shape
+    spread = (*mask.shape, *(1,) * (len(shape) - mask.ndim))
+    mask = mask if spread == mask.shape else F.reshape(mask, shape=spread)
+    return Masked(owner, broadcast_to(mask, shape), most, old)
+
+
+def changed(lw: ValueContext, op: str, masked: Masked, value: Any) -> TensorVar:
+    """All elements of the Tensor after the operation."""
+    if op == "MatMult":
+        raise DynamicShapeError(
+            "the number of masked elements depends on data, and so does what `@=` needs", code="AC1307"
+        )
+    ones = constant(1, masked.old.type)  # type: ignore[arg-type]
+    old = TensorVar(F.select(masked.mask, masked.old, ones))
+    result = lw.unwrap(operators.binary(lw, op, old, _operand(lw, op, masked, old, value)))
+    now = lw.unwrap(masked.owner)
+    return TensorVar(F.select(masked.mask, in_dtype(result, now.dtype), now))
+
+
+def _operand(lw: ValueContext, op: str, masked: Masked, old: TensorVar, value: Any) -> Any:
+    """The second operand with ones where the mask does not hold."""
+    value = requirements.operand(lw, value)
+    shape = old.type.shape
+    if lw.is_tensor(value):
+        given = broadcast_to(without_ones(lw.unwrap(value), masked.most), shape)
+    elif type(value) is Weak or (value == 0 and kind_of_number(value) and op in _DIVISIONS):
+        dtype = lw.unwrap(operators.binary(lw, op, old, value)).dtype  # what the number becomes beside a Tensor
+        scalar = F.cast(value.value, dtype=dtype) if type(value) is Weak else constant(value, tensor(dtype, ()))
+        given = broadcast_to(scalar, shape)
+    else:
+        return value
+    type_: TensorType = tensor(given.dtype, shape)
+    return TensorVar(F.select(masked.mask, given, constant(1, type_)))

@@ -1,0 +1,87 @@
+"""Python numbers that are known only at run time: what can be done with them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from ...errors import MissingAttributeError
+from ...ir.build import current
+from ...ir.primitive import F
+from .arithmetic import joined_number, kind_of_number, lifted_number, number_binary
+from .base import Variable, kind
+from .comparison import compare_known
+from .interpreter import ValueContext
+from .values import Weak, describe
+
+_COMPARE = {
+    "Eq": "equal",
+    "NotEq": "not_equal",
+    "Lt": "less",
+    "LtE": "less_equal",
+    "Gt": "greater",
+    "GtE": "greater_equal",
+}
+
+
+@kind(Weak)
+class NumberVariable(Variable):
+    """A Python number known only at run time."""
+
+    __slots__ = ()
+    precedence = 2
+
+    def unary(self, lw: ValueContext, op: str) -> Any:
+        kind = int if self.value.kind is bool else self.value.kind
+        value = lifted_number(self.value, kind, current())
+        if op == "Invert":
+            return Weak(F.sub(F.neg(value), 1), int)
+        return Weak(F.neg(value), kind) if op == "USub" else Weak(value, kind)
+
+    def binary(self, lw: ValueContext, op: str, other: Any) -> Any:
+        if kind_of_number(other):
+            return number_binary(lw, op, self.value, other)
+        return super().binary(lw, op, other)
+
+    def reflected(self, lw: ValueContext, op: str, other: Any) -> Any:
+        if kind_of_number(other):
+            return number_binary(lw, op, other, self.value)
+        return super().reflected(lw, op, other)
+
+    def compare(self, lw: ValueContext, op: str, other: Any) -> Any:
+        return _compare(lw, op, self.value, other)
+
+    def compared(self, lw: ValueContext, op: str, other: Any) -> Any:
+        return _compare(lw, op, other, self.value)
+
+    def truth(self, lw: ValueContext) -> Any:
+        return self.value.value if self.value.kind is bool else F.not_equal(self.value.value, 0)
+
+    def getattr(self, lw: ValueContext, name: str) -> Any:
+        if self.value.kind is float and name == "real":
+            return self.value
+        raise MissingAttributeError(f"'{name}' of a {describe(self.value)} is not available in compiled code")
+
+    def getitem(self, lw: ValueContext, index: Any) -> Any:
+        raise TypeError(f"'{self.value.kind.__name__}' object is not subscriptable")
+
+    def setattr(self, lw: ValueContext, name: str, value: Any) -> None:
+        raise AttributeError(f"'{self.value.kind.__name__}' object has no attribute '{name}'")
+
+    def setitem(self, lw: ValueContext, index: Any, value: Any) -> None:
+        raise TypeError(f"'{self.value.kind.__name__}' object does not support item assignment")
+
+    def iterate(self, lw: ValueContext) -> Iterable[Any]:
+        raise TypeError(f"'{self.value.kind.__name__}' object is not iterable")
+
+    def call(self, lw: ValueContext, args: list[Any], kwargs: dict[str, Any]) -> Any:
+        raise TypeError(f"'{self.value.kind.__name__}' object is not callable")
+
+
+def _compare(lw: ValueContext, op: str, a: Any, b: Any) -> Any:
+    ka, kb = kind_of_number(a), kind_of_number(b)
+    if ka is None or kb is None:
+        return compare_known(lw, op, a, b)
+    kind = joined_number(ka, kb) or max((ka, kb), key=(bool, int, float).index)
+    x, y = (lifted_number(v, kind, current()) for v in (a, b))
+    return Weak(getattr(F, _COMPARE[op])(x, y), bool)

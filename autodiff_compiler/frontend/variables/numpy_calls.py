@@ -1,0 +1,390 @@
+"""NumPy in compiled code: its functions on Tensors, and the arrays that `asnumpy` gives.
+
+A function on Tensors is the op that stands for it (`primitives.numpy_names`).  Arrays follow NumPy's own rules of
+promotion: what dtype and shape a result has, NumPy itself says, by running the function on arrays of ones; if the op
+gives something else, the use is refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from ...dtypes import dtype_of
+from ...errors import (
+    DynamicShapeError,
+    MissingAttributeError,
+    StaticValueError,
+    UnsupportedCallError,
+    did_you_mean,
+    shown_as,
+)
+from ...ir.build import current
+from ...ir.core import Value
+from ...ir.primitive import METHODS, F
+from ...primitives.numpy_names import bindable, counterpart, proposal, understood
+from ...runtime.records import is_named_tuple
+from ...runtime.tensor import Tensor
+from ..guards.objects import type_of
+from .arithmetic import SYMBOL, to_number
+from .interpreter import ValueContext
+from .requirements import constant, is_tensor_var, operand, operator_product
+from .values import ArrayVar, LocalList, StateVar, TensorVar, Weak, describe, flatten, is_dynamic, is_static, map_leaves
+
+__all__ = [
+    "ArrayMethod",
+    "array_attribute",
+    "array_binary",
+    "array_method",
+    "array_of",
+    "array_subscript",
+    "array_unary",
+    "detached",
+    "numpy_call",
+]
+
+SHARED_WITH_ARRAY = "shares its memory with an array, which asnumpy() gave,"
+
+
+def detached(lw: ValueContext, owner: TensorVar | StateVar) -> ArrayVar:
+    """``owner.asnumpy()``: the elements without derivative.
+
+    In eager mode the array shows what is written to the Tensor later, so nothing may be.
+    """
+    if isinstance(owner, TensorVar):
+        owner.locked = owner.locked or SHARED_WITH_ARRAY
+    elif not lw.effects.export(owner.name):
+        raise UnsupportedCallError(
+            f"asnumpy() of the Parameter {owner.name} in a loop or branch that assigns it",
+            code="AC1801",
+            hint="take the array of a copy: `w.copy().asnumpy()`",
+        )
+    return ArrayVar(F.stop_gradient(lw.unwrap(owner)), np.ndarray, owner)
+
+
+# ---------------------------------------------------------------------------------------------------- functions
+_MAKING_ARRAYS = (np.array, np.asarray, np.asanyarray, np.ascontiguousarray)
+
+
+def numpy_call(lw: ValueContext, fn: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+    """A call of a NumPy function, method or class with values known only at run time."""
+    if fn in _MAKING_ARRAYS:
+        return _array(lw, fn, *args, **kwargs)
+    if isinstance(fn, type) and issubclass(fn, np.generic) and len(args) == 1 and not kwargs:
+        found = _array(lw, np.array, args[0], fn)
+        return ArrayVar(found.value, np.ndarray if found.type.shape else np.generic)
+    if not bindable(fn, args, kwargs):
+        raise _unmapped(fn, kwargs)
+    if any(map(is_tensor_var, flatten((tuple(args), tuple(kwargs.values()))))):
+        given = [map_leaves(partial(operand, lw), a) for a in args]
+        named = {k: map_leaves(partial(operand, lw), v) for k, v in kwargs.items()}
+        return _localized(lw.native(counterpart(fn), given, named))  # type: ignore[arg-type]
+    return _array_call(lw, fn, args, kwargs)
+
+
+def _unmapped(fn: Any, options: Any = ()) -> UnsupportedCallError:
+    owner, name = getattr(fn, "__self__", None), getattr(fn, "__name__", type(fn).__name__)
+    name = f"{owner.__name__}.{name}" if isinstance(owner, np.ufunc) else name
+    library = "SciPy" if (getattr(fn, "__module__", None) or "").startswith("scipy") else "NumPy"
+    extra = sorted(set(options) - set(understood(fn)))
+    if counterpart(fn) is None:
+        what = "on values known only at run time"
+    else:
+        what = f"with the argument `{extra[0]}`" if extra else "with these arguments"
+    return UnsupportedCallError(
+        f"the {library} function {name} {what} cannot be used in compiled code", code="AC1805", hint=proposal(fn)
+    )
+
+
+def _localized(x: Any) -> Any:
+    if type(x) is list:
+        return LocalList(map(_localized, x))
+    return tuple(map(_localized, x)) if type(x) is tuple else x
+
+
+def _array(lw: ValueContext, fn: Any, x: Any, dtype: Any = None, **options: Any) -> Any:
+    """``np.array(x)``: the elements, detached."""
+    if options.keys() - {"copy"}:
+        raise _unmapped(fn)
+    copies = fn is np.array and options.get("copy", True)
+    if is_tensor_var(x):
+        found = ArrayVar(F.stop_gradient(lw.unwrap(x))) if copies else detached(lw, x)
+    elif type(x) is ArrayVar or type(x) is Weak:
+        found = ArrayVar(x.value)
+    else:
+        found = _stacked([_array(lw, np.array, i) if not is_static(i) else _known(np.array(i)) for i in x])
+    return found if dtype is None else array_method(lw, ArrayMethod("astype", found), [dtype], {})
+
+
+def array_of(lw: ValueContext, x: Any) -> ArrayVar:
+    """A nested list of arrays and numbers as one array."""
+    return _array(lw, np.array, x)
+
+
+def _known(x: np.ndarray[Any, Any]) -> ArrayVar:
+    return ArrayVar(constant(x).value)
+
+
+def _stacked(rows: list[ArrayVar]) -> ArrayVar:
+    dtype = np.result_type(*[r.type.dtype.numpy for r in rows])
+    values = [_cast(r.value, dtype) for r in rows]
+    return ArrayVar(F.stack(*values, axis=-1 - values[0].ndim))
+
+
+def _cast(value: Value, dtype: Any) -> Value:
+    wanted = dtype_of(dtype)
+    return value if value.dtype is wanted else F.cast(value, dtype=wanted)
+
+
+# ---------------------------------------------------------------------------------------------------- array semantics
+def _probe(x: Any) -> Any:
+    """A value of the same type, for asking NumPy what it would return."""
+    if type(x) is Weak:
+        return x.kind(1)
+    if type(x) is not ArrayVar:
+        return x
+    shape: Any = x.type.shape
+    one = x.type.dtype.numpy.type(1)
+    return one if x.kind is np.generic else np.broadcast_to(one, shape)
+
+
+def _regular(x: Any) -> Any:
+    """A probe that is a square matrix as one that has an inverse."""
+    if not isinstance(x, np.ndarray) or x.ndim < 2 or x.shape[-1] != x.shape[-2]:
+        return x
+    return np.broadcast_to(np.eye(x.shape[-1], dtype=x.dtype), x.shape)
+
+
+def _array_call(lw: ValueContext, fn: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+    """A mapped function on arrays and numbers, by NumPy's rules."""
+    probes = [map_leaves(_probe, a) for a in args]
+    ours: Any = counterpart(fn)
+    if isinstance(fn, np.ufunc):
+        dtypes = fn.resolve_dtypes((*[_dtype_for_ufunc(p) for p in probes], *[None] * fn.nout))
+        given = [_as_value(x, d) for x, d in zip(args, dtypes, strict=False)]
+        expected = _expected_of_ufunc(fn, probes, dtypes[-1])
+        if fn is np.power and dtypes[-1].kind == "i":
+            given[1] = F.check_exponent(given[1], message="Integers to negative integer powers are not allowed.")
+        return _checked(fn, expected, _attempted(fn, ours, given, {}))
+    if (getattr(fn, "__module__", None) or "").startswith("numpy.linalg"):
+        probes = [map_leaves(_regular, p) for p in probes]
+    with np.errstate(all="ignore"):
+        expected = fn(*probes, **{k: map_leaves(_probe, v) for k, v in kwargs.items()})
+    wanted = getattr(expected, "dtype", None)
+    if fn is np.trapezoid and probes[0].dtype.kind in "iu":
+        raise _unlike_numpy(fn)  # NumPy adds neighbours in the narrow dtype
+    found = _applied(fn, args, kwargs, None)
+    if not _same_types(expected, found) and wanted is not None and wanted.kind == "f":
+        found = _applied(fn, args, kwargs, wanted)
+    return _checked(fn, expected, found)
+
+
+def _expected_of_ufunc(fn: np.ufunc, probes: list[Any], dtype: Any) -> Any:
+    """An array of the type of the result, without computing with large ones."""
+    if fn.signature is None:
+        shape = np.broadcast_shapes(*[np.shape(p) for p in probes])
+        return dtype.type(0) if not shape else np.broadcast_to(dtype.type(0), shape)
+    a, b = probes
+    if np.ndim(a) and np.ndim(b) and np.shape(a)[-1] == np.shape(b)[max(np.ndim(b) - 2, 0)]:
+        a, b = a[..., :1], b[..., :1, :] if b.ndim > 1 else b[:1]  # what is summed over does not matter
+    return fn(a, b)
+
+
+def _applied(fn: Any, args: Sequence[Any], kwargs: dict[str, Any], dtype: Any) -> Any:
+    """Our function for NumPy's on the values of arrays, all of them cast to a dtype if there is one."""
+
+    def value(x: Any) -> Any:
+        found = _as_argument(x, dtype)
+        return _mirrored(found) if fn in _OF_LOWER_TRIANGLES else found
+
+    given, named = [map_leaves(value, a) for a in args], {k: map_leaves(value, v) for k, v in kwargs.items()}
+    return _attempted(fn, counterpart(fn), given, named)
+
+
+#: Functions that look at the lower triangle only, where ours take a symmetric matrix.
+_OF_LOWER_TRIANGLES = (np.linalg.eigh, np.linalg.eigvalsh, np.linalg.cholesky)
+
+
+def _mirrored(x: Value) -> Value:
+    """The symmetric matrix with the same lower triangle."""
+    above = F.tril(x, k=-1)
+    axes = (*range(-above.ndim, -2), -1, -2)
+    return F.tril(x, k=0) + F.transpose(above, axes=axes)
+
+
+def _attempted(fn: Any, ours: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+    """The result of our function, where NumPy's has one."""
+    try:
+        return ours(*args, **kwargs)
+    except (ValueError, TypeError, IndexError) as error:
+        if isinstance(error, StaticValueError | DynamicShapeError):
+            raise
+        raise _unlike_numpy(fn) from error
+
+
+def _dtype_for_ufunc(probe: Any) -> Any:
+    if type(probe) in (int, float):
+        return type(probe)
+    return np.asarray(probe).dtype
+
+
+def _as_value(x: Any, dtype: Any) -> Value:
+    if type(x) is Weak or type(x) is ArrayVar:
+        return _cast(x.value, dtype)
+    made = Tensor(np.asarray(x).astype(dtype))
+    return current().array(made.asnumpy(), type_of(made), "array")
+
+
+def _as_argument(x: Any, dtype: Any) -> Any:
+    if type(x) is ArrayVar:
+        return x.value if dtype is None or x.type.dtype.is_bool else _cast(x.value, dtype)
+    if isinstance(x, np.ndarray):
+        return constant(x).value if dtype is None or x.dtype.kind == "b" else _as_value(x, dtype)
+    return x.item() if isinstance(x, np.generic) else x
+
+
+def _leaves(x: Any) -> list[Any]:
+    return [v for i in x for v in _leaves(i)] if isinstance(x, tuple | list) else [x]
+
+
+def _same_types(expected: Any, found: Any) -> bool:
+    xs, ys = _leaves(expected), _leaves(found)
+    return len(xs) == len(ys) and all(map(_same_type, xs, ys))
+
+
+def _same_type(x: Any, y: Any) -> bool:
+    if not isinstance(y, Value):
+        return type(x) is type(y)
+    return np.asarray(x).dtype == y.dtype.numpy and np.shape(x) == tuple(y.shape)
+
+
+def _unlike_numpy(fn: Any) -> UnsupportedCallError:
+    name = getattr(fn, "__name__", "a function")
+    return UnsupportedCallError(
+        f"the result of {name} on arrays in compiled code would not be what NumPy gives",
+        code="AC1801",
+        hint="cast its arguments to one dtype first, or compute with Tensors",
+    )
+
+
+def _checked(fn: Any, expected: Any, found: Any) -> Any:
+    """The result as arrays, if its type is what NumPy gives."""
+    if not _same_types(expected, found):
+        raise _unlike_numpy(fn)
+    if isinstance(found, tuple | list):
+        made = [_checked(fn, x, y) for x, y in zip(expected, found, strict=True)]
+        if is_named_tuple(expected):
+            return type(expected)(*made)
+        return tuple(made) if isinstance(found, tuple) else LocalList(made)
+    if not isinstance(found, Value):
+        return found
+    return ArrayVar(found, np.ndarray if isinstance(expected, np.ndarray) else np.generic)
+
+
+# ---------------------------------------------------------------------------------------------------- operators
+_BINARY: dict[str, Any] = {
+    "add": np.add, "sub": np.subtract, "mul": np.multiply, "truediv": np.divide, "floordiv": np.floor_divide,
+    "mod": np.remainder, "pow": np.power, "matmul": np.matmul, "and": np.bitwise_and, "or": np.bitwise_or,
+    "xor": np.bitwise_xor, "lshift": np.left_shift, "rshift": np.right_shift, "Eq": np.equal, "NotEq": np.not_equal,
+    "Lt": np.less, "LtE": np.less_equal, "Gt": np.greater, "GtE": np.greater_equal,
+}  # fmt: skip
+_UNARY: dict[str, Any] = {"USub": np.negative, "UAdd": np.positive, "Invert": np.invert, "abs": np.absolute}
+
+
+def array_binary(lw: ValueContext, op: str, a: Any, b: Any) -> Any:
+    """An operator or comparison one of whose operands is an array; `op`: as its method, or as the tree names it."""
+    a, b = (np.asarray(x) if isinstance(x, list | tuple) and is_static(x) else x for x in (a, b))
+    for x in (a, b):
+        if not (type(x) in (ArrayVar, Weak, bool, int, float) or isinstance(x, np.ndarray | np.generic)):
+            raise UnsupportedCallError(
+                f"'{SYMBOL.get(op, op)}' of a {describe(a)} and a {describe(b)} cannot be used in compiled code",
+                code="AC1801",
+            )
+    return _array_call(lw, _BINARY[op], [a, b], {})
+
+
+def array_unary(lw: ValueContext, op: str, x: ArrayVar) -> Any:
+    """``-x``, ``+x``, ``~x``, ``abs(x)`` of an array."""
+    return _array_call(lw, _UNARY[op], [x], {})
+
+
+def array_subscript(lw: ValueContext, owner: ArrayVar, index: Any) -> Any:
+    """``owner[index]`` of an array."""
+    parts = index if isinstance(index, tuple) else (index,)
+    if any(isinstance(p, ArrayVar) and p.type.dtype.is_bool for p in parts):
+        raise UnsupportedCallError(
+            "an array indexed by a mask has a size that depends on data", code="AC1801", hint="use np.where"
+        )
+    index = map_leaves(lambda x: operand(lw, x) if type(x) is ArrayVar else x, index)
+    found = lw.native(METHODS["__getitem__"], [TensorVar(owner.value), index])
+    whole = found.type.shape != () or any(p is Ellipsis for p in parts)
+    return ArrayVar(found.value, np.ndarray if whole else np.generic)
+
+
+# ---------------------------------------------------------------------------------------------------- attributes
+@shown_as("method")
+class ArrayMethod:
+    """A method of an array, bound."""
+
+    __slots__ = ("name", "owner")
+
+    def __init__(self, name: str, owner: ArrayVar) -> None:
+        self.name, self.owner = name, owner
+
+
+#: Methods of arrays that are functions of NumPy with the array as first argument.
+_METHODS = {
+    "sum", "mean", "prod", "min", "max", "any", "all", "std", "var", "ptp", "argmin", "argmax", "cumsum", "cumprod",
+    "ravel", "squeeze", "swapaxes", "clip", "round", "dot", "take", "repeat", "trace", "diagonal", "argsort",
+    "searchsorted", "copy",
+}  # fmt: skip
+_OWN_METHODS = {"reshape", "transpose", "flatten", "astype", "item"}
+
+
+def array_attribute(lw: ValueContext, owner: ArrayVar, name: str) -> Any:
+    """``owner.name`` of an array."""
+    type_ = owner.type
+    if name in ("shape", "ndim"):
+        return getattr(type_, name)
+    size = operator_product(type_.shape)
+    known = {"dtype": type_.dtype.numpy, "size": size, "itemsize": type_.dtype.itemsize}
+    known["nbytes"] = size * type_.dtype.itemsize
+    if name in known:
+        return known[name]
+    if name == "T":
+        return _array_call(lw, np.transpose, [owner], {})
+    if name == "real":
+        return owner
+    if name in _METHODS | _OWN_METHODS:
+        return ArrayMethod(name, owner)
+    if hasattr(owner.kind, name):
+        raise UnsupportedCallError(
+            f"'{name}' of an array cannot be used in compiled code: its elements are known only at run time",
+            code="AC1801",
+            hint="use a function that stands for an op, or ms.py_call",
+        )
+    raise MissingAttributeError(f"ndarray has no attribute '{name}'", hint=did_you_mean(name, dir(owner.kind)))
+
+
+def array_method(lw: ValueContext, method: ArrayMethod, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+    """A call of a method of an array."""
+    name, x = method.name, method.owner
+    if name == "item" and not args:
+        return to_number(lw, x, None)
+    if name == "astype" and len(args) == 1 and not kwargs:
+        return ArrayVar(_cast(x.value, np.dtype(args[0])), x.kind)
+    if name in ("item", "astype"):
+        raise UnsupportedCallError(f"{name}() of an array takes one argument at most in compiled code", code="AC1801")
+    if name == "flatten" and not (args or kwargs):
+        return _array_call(lw, np.ravel, [x], {})
+    if name in ("reshape", "transpose"):
+        args = [args[0] if len(args) == 1 else tuple(args)] if args else []
+    function = getattr(np, name)
+    if not bindable(function, [x, *args], kwargs):
+        raise _unmapped(function, kwargs)
+    if any(map(is_dynamic, flatten((tuple(args), tuple(kwargs.values()))))):
+        return numpy_call(lw, function, [x, *args], kwargs)
+    return _array_call(lw, function, [x, *args], kwargs)

@@ -1,0 +1,263 @@
+"""Objects of Python's that no other kind claims: what can be done with them."""
+
+from __future__ import annotations
+
+import collections
+import operator
+import types
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+from ...runtime.precision import is_view
+from ..guards.objects import class_attribute, is_ours, is_written, peek
+from . import cells, foreign, precision, single_dispatch
+from .arithmetic import BINARY, UNARY_SLOT
+from .assignment import set_attribute_of_object
+from .base import Variable, kind
+from .classes import call_object, get, is_jit_class, put
+from .comparison import compare_known
+from .elements import by_numbers, used_up
+from .interpreter import ValueContext
+from .lookup import attribute_now, tells_of_changes
+from .operators import attribute, subscript
+from .queries import part
+from .requirements import check_local, check_seen, python_method, refuse_environment, require_static, special
+from .rules import Intrinsic, intrinsic_of
+from .truth_values import truth
+from .values import LocalDict, LocalList, LocalObject, LocalSet, LocalSuper, describe
+
+__all__ = ["BytesVariable", "ObjectVariable"]
+
+_UNARY: dict[str, Any] = {"USub": operator.neg, "UAdd": operator.pos, "Invert": operator.invert}
+
+
+@kind(object)
+class ObjectVariable(Variable):
+    """An object that Python's own rules apply to."""
+
+    __slots__ = ()
+
+    def unary(self, lw: ValueContext, op: str) -> Any:
+        result = special(lw, self.value, UNARY_SLOT[op])
+        return _UNARY[op](self.value) if result is NotImplemented else result
+
+    def binary(self, lw: ValueContext, op: str, other: Any) -> Any:
+        return _known_binary(op, self.value, other)
+
+    def reflected(self, lw: ValueContext, op: str, other: Any) -> Any:
+        return _known_binary(op, other, self.value)
+
+    def compare(self, lw: ValueContext, op: str, other: Any) -> Any:
+        return compare_known(lw, op, self.value, other)
+
+    def compared(self, lw: ValueContext, op: str, other: Any) -> Any:
+        return compare_known(lw, op, other, self.value)
+
+    def truth(self, lw: ValueContext) -> Any:
+        x = self.value
+        result = special(lw, x, "__bool__", "__len__")
+        if result is not NotImplemented:
+            return truth(lw, result)
+        if getattr(type(x), "__graph_state__", None) is None:
+            return bool(x)
+        watched = tells_of_changes(lw, x, "__bool__")
+        return lw.outside.property(x, "truth", f"the truth of a {type(x).__name__}", lambda: bool(x), watched=watched)
+
+    def getattr(self, lw: ValueContext, name: str) -> Any:
+        owner = self.value
+        if is_view(owner):
+            return precision.read(lw, owner, name)
+        if lw.effects.in_backward and hasattr(type(owner), "__graph_state__"):
+            return lw.attribute_after_forward(owner, name)
+        return attribute_now(lw, owner, name)
+
+    def getitem(self, lw: ValueContext, index: Any) -> Any:
+        owner = self.value
+        refuse_environment(owner)
+        method = python_method(lw, owner, "__getitem__")
+        if method is not None:
+            return lw.call_python(method, [owner, index], {})
+        if getattr(type(owner), "__graph_natively__", False):
+            return lw.native(type(owner).__getitem__, [owner, index])
+        require_static(index, f"an index into a {describe(owner)}")
+        if isinstance(index, slice) and hasattr(type(owner), "__graph_state__"):
+            return part(lw, owner, index)
+        value = owner[index]
+        fetch = lw.outside.part(owner, value, lambda now: now[index])
+        return lw.outside.read(value, ("index", id(owner), repr(index)), f"element {index!r}", fetch)
+
+    def setattr(self, lw: ValueContext, name: str, value: Any) -> None:
+        set_attribute_of_object(lw, self.value, name, value)
+
+    def setitem(self, lw: ValueContext, index: Any, value: Any) -> None:
+        owner = self.value
+        method = python_method(lw, owner, "__setitem__")
+        if method is not None:
+            lw.call_python(method, [owner, index, value], {})
+        elif cells.is_made(lw, owner):
+            cells.set_item(lw, owner, index, value)
+        else:
+            self.store(lw, index, value)
+
+    def store(self, lw: ValueContext, index: Any, value: Any) -> None:
+        """``x[index] = value`` where no method of the user's does it."""
+        check_local(lw, self.value)  # raises
+        super().setitem(lw, index, value)
+
+    def iterate(self, lw: ValueContext) -> Iterable[Any]:
+        x = self.value
+        if isinstance(x, Iterator):
+            raise used_up(x)
+        if is_written(lw.outside.class_attribute(type(x), "__getitem__")):
+            return by_numbers(lw, x)
+        items = list(x)
+        watched = tells_of_changes(lw, x, "__iter__")
+        lw.outside.property(x, "length", f"the length of a {type(x).__name__}", lambda: len(list(x)), watched=watched)
+
+        def element(i: int) -> Callable[[], Any]:
+            return lw.outside.part(x, items[i], lambda now: list(now)[i])
+
+        return [
+            lw.outside.read(v, ("iterate", id(x), i), f"element {i}", element(i), watched=watched)
+            for i, v in enumerate(items)
+        ]
+
+    def call(self, lw: ValueContext, args: list[Any], kwargs: dict[str, Any]) -> Any:
+        fn = self.value
+        if is_jit_class(type(fn)) and not isinstance(fn, type):
+            return call_object(lw, fn, args, kwargs)
+        rule = intrinsic_of(fn)
+        if rule is not None:
+            return _run_rule(lw, rule, fn, args, kwargs)
+        graph_call = peek(fn, "__graph_call__")
+        if graph_call is not None and not isinstance(fn, type):
+            return graph_call(lw, args, kwargs)
+        if single_dispatch.is_dispatching(fn):
+            return single_dispatch.call_dispatched(lw, fn, args, kwargs)
+        if foreign.runs_natively(fn, args, kwargs):
+            return foreign.foreign_call(lw, fn, args, kwargs)
+        return self.called(lw, args, kwargs)
+
+    def called(self, lw: ValueContext, args: list[Any], kwargs: dict[str, Any]) -> Any:
+        """The call of an object that has no rule of its own, and whose source may be compiled."""
+        fn = self.value
+        if getattr(type(fn), "__graph_state__", None) is not None:
+            return lw.call_cell(fn, args, kwargs)
+        if not isinstance(class_attribute(type(fn), "__call__"), types.FunctionType):
+            return foreign.foreign_call(lw, fn, args, kwargs)
+        if is_ours(type(fn)):
+            return lw.native(fn, args, kwargs)
+        return lw.call_python(lw.outside.class_attribute(type(fn), "__call__"), [fn, *args], kwargs)
+
+
+def _known_binary(op: str, a: Any, b: Any) -> Any:
+    """What Python itself makes of operands known while compiling, or of containers of whatever."""
+    result = BINARY[op](*(list(x) if isinstance(x, LocalList) else x for x in (a, b)))
+    for plain, local in ((list, LocalList), (set, LocalSet), (dict, LocalDict)):
+        if isinstance(result, plain):
+            return local(result)
+    return result
+
+
+@kind(range)
+class RangeVariable(ObjectVariable):
+    """A range known while compiling."""
+
+    __slots__ = ()
+
+    def iterate(self, lw: ValueContext) -> Iterable[Any]:
+        return list(self.value)
+
+
+@kind(bytes)
+class BytesVariable(ObjectVariable):
+    """Bytes, which may be a format."""
+
+    __slots__ = ()
+
+    def binary(self, lw: ValueContext, op: str, other: Any) -> Any:
+        check_seen(other, "formatting")
+        return super().binary(lw, op, other)
+
+    def iterate(self, lw: ValueContext) -> Iterable[Any]:
+        return list(self.value)
+
+
+@kind(collections.ChainMap)
+class ChainMapVariable(ObjectVariable):
+    """A `ChainMap`, whose own method catches exceptions."""
+
+    __slots__ = ()
+
+    def getitem(self, lw: ValueContext, index: Any) -> Any:
+        owner = self.value
+        if type(owner) is not collections.ChainMap:
+            return super().getitem(lw, index)
+        maps = [lw.outside.item(owner.maps, i, m) for i, m in enumerate(attribute(lw, owner, "maps"))]
+        return subscript(lw, next((m for m in maps if isinstance(m, dict) and index in m), {}), index)
+
+
+@kind(super)
+class SuperVariable(ObjectVariable):
+    """``super()`` in a method of an object from outside."""
+
+    __slots__ = ()
+
+    def getattr(self, lw: ValueContext, name: str) -> Any:
+        above: Any = _property_above(lw, self.value, name)
+        if above is None:
+            return super().getattr(lw, name)
+        owner = self.value.__self__
+        return lw.call_python(above[1].fget, [owner], {}, (above[0], owner))
+
+
+def _property_above(lw: ValueContext, view: Any, name: str) -> tuple[type, property] | None:
+    """The property that ``super().name`` finds, with its class; None if it finds something else."""
+    mro = view.__self_class__.__mro__
+    for cls in mro[mro.index(view.__thisclass__) + 1 :]:
+        if name in cls.__dict__:
+            found = lw.outside.class_attribute(cls, name)
+            written = isinstance(found, property) and isinstance(found.fget, types.FunctionType)
+            return (cls, found) if written and not is_ours(found.fget) else None
+    return None
+
+
+def _run_rule(lw: ValueContext, rule: Intrinsic, fn: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
+    """What a rule makes of a call; what Python says of arguments that do not fit it is said of the user's function."""
+    try:
+        return rule(lw, *args, **kwargs)
+    except TypeError as error:
+        trace, own = error.__traceback__, f"{rule.__qualname__}()"
+        if trace is None or trace.tb_next is not None or own not in str(error):  # raised inside of the rule
+            raise
+        raise TypeError(str(error).replace(own, f"{getattr(fn, '__name__', type(fn).__name__)}()")) from None
+
+
+@kind(LocalObject)
+class LocalObjectVariable(ObjectVariable):
+    """An object of a `jit_class` class made by compiled code."""
+
+    __slots__ = ()
+
+    def truth(self, lw: ValueContext) -> Any:
+        result = special(lw, self.value, "__bool__", "__len__")
+        return True if result is NotImplemented else truth(lw, result)
+
+    def getattr(self, lw: ValueContext, name: str) -> Any:
+        return get(lw, self.value, name)
+
+    def setattr(self, lw: ValueContext, name: str, value: Any) -> None:
+        put(lw, self.value, name, value)
+
+    def call(self, lw: ValueContext, args: list[Any], kwargs: dict[str, Any]) -> Any:
+        return call_object(lw, self.value, args, kwargs)
+
+
+@kind(LocalSuper)
+class LocalSuperVariable(ObjectVariable):
+    """``super()`` in a method of such an object."""
+
+    __slots__ = ()
+
+    def getattr(self, lw: ValueContext, name: str) -> Any:
+        return get(lw, self.value, name)

@@ -1,0 +1,46 @@
+"""What a part of a program does besides computing, found by compiling it; and the user's code that runs meanwhile."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from ...depth import at_home
+from ...ir.primitive import Effect, trace
+from ...ir.walk import ops_of
+from .interpreter import ValueContext
+
+__all__ = ["Part", "compiled", "run_now"]
+
+
+@dataclass(frozen=True)
+class Part:
+    """Something that was compiled in the present place."""
+
+    value: Any
+    #: whether it changes or prints anything
+    changes: bool
+    #: whether it reads anything that is known only at run time
+    reads: bool
+
+
+def compiled(lw: ValueContext, make: Callable[[], Any]) -> Part:
+    """What `make` gives, which compiles something here."""
+    block, before = trace.builder.block, len(trace.builder.block.ops)
+    with lw.effects.region() as region:
+        value = make()
+    emitted = block.ops[before:]
+    ops = [*emitted, *[op for outer in emitted for b in outer.blocks for op in ops_of(b)]]
+    inputs = {*lw.program.entry.body.args, *lw.program.captured}
+    changes = bool(region.saved) or any(op.defn.effect >= Effect.WRITE for op in ops)
+    return Part(value, changes, any(op.defn.effect >= Effect.READ or inputs & {*op.operands} for op in ops))
+
+
+def run_now(fn: Callable[[], Any]) -> Any:
+    """Runs code of the user's while compiling, as if nothing was being compiled, in the thread that called."""
+    builder, trace.builder = trace.builder, None
+    try:
+        return at_home(fn)
+    finally:
+        trace.builder = builder

@@ -1,0 +1,268 @@
+"""What must hold of a value: known while compiling, seen by guards, changed by nobody else."""
+
+from __future__ import annotations
+
+import dataclasses
+import enum
+import operator
+import sys
+import types
+from typing import Any
+
+import numpy as np
+
+from ...errors import SideEffectError, StaticValueError, UnsupportedCallError
+from ...ir.build import current
+from ...ir.primitive import trace
+from ...runtime.tensor import NO_ELEMENTS, Tensor
+from ..guards.objects import NATIVE, class_attribute, is_ours, type_of
+from .arithmetic import to_number
+from .interpreter import ValueContext
+from .naming import instead_of_changing, made_inside, name_of
+from .values import (
+    OUTSIDE,
+    ArrayVar,
+    LocalDict,
+    LocalList,
+    LocalSet,
+    NewException,
+    StateVar,
+    TensorVar,
+    Text,
+    class_of,
+    describe,
+    flatten,
+    is_dynamic,
+    is_static,
+)
+
+__all__ = [
+    "LEAVING",
+    "as_index",
+    "check_key",
+    "check_local",
+    "check_seen",
+    "constant",
+    "element_index",
+    "is_generated",
+    "is_seen",
+    "is_tensor_var",
+    "length_of",
+    "operand",
+    "operator_product",
+    "python_method",
+    "refuse_data",
+    "refuse_environment",
+    "refuse_text",
+    "require_static",
+    "settled_index",
+    "special",
+]
+
+
+def is_tensor_var(x: Any) -> bool:
+    return type(x) is TensorVar or type(x) is StateVar
+
+
+def python_method(lw: ValueContext, x: Any, name: str) -> Any:
+    """The special method `name` of a user's object, to be compiled; None if its class has none written in Python."""
+    cls = class_of(x)
+    if is_dynamic(x) or cls.__module__.partition(".")[0] in NATIVE or isinstance(x, enum.Enum) or is_ours(cls):
+        return None
+    method = lw.outside.class_attribute(cls, name)
+    return method if isinstance(method, types.FunctionType) else None
+
+
+def special(lw: ValueContext, x: Any, *names: str) -> Any:
+    """The result of the first of these methods (without arguments) that a user's class has; else NotImplemented."""
+    for name in names:
+        method = python_method(lw, x, name)
+        if method is not None:
+            return lw.call_python(method, [x], {})
+    return NotImplemented
+
+
+def is_seen(x: Any) -> bool:
+    """Whether code that runs natively reads nothing of x that no guard watches."""
+    cls = type(x)
+    if isinstance(x, enum.Enum | type) or is_ours(cls) or is_dynamic(x):
+        return True
+    return cls.__module__.partition(".")[0] in sys.stdlib_module_names | NATIVE
+
+
+def check_seen(x: Any, what: str) -> None:
+    """Refuses to hand a user's object to code that runs once, while compiling: a change would not be noticed."""
+    for leaf in flatten(x):
+        if isinstance(leaf, slice):
+            check_seen([leaf.start, leaf.stop, leaf.step], what)
+        if not is_seen(leaf):
+            raise UnsupportedCallError(
+                f"{what} would read a {type(leaf).__name__} object unseen", hint="give it the numbers or texts it needs"
+            )
+
+
+def check_key(x: Any) -> None:
+    """Refuses keys whose `__hash__` and `__eq__` would run natively; those made by `dataclasses` read what is fixed."""
+    for leaf in flatten(x):
+        method = class_attribute(type(leaf), "__hash__")
+        if isinstance(method, types.FunctionType) and not is_generated(leaf, method):
+            check_seen(leaf, "a look-up by key")
+
+
+def is_generated(x: Any, method: types.FunctionType) -> bool:
+    """Whether a method was made by `dataclasses` and has no source."""
+    file = getattr(method, "__wrapped__", method).__code__.co_filename
+    return dataclasses.is_dataclass(class_of(x)) and file == "<string>"
+
+
+def as_index(lw: ValueContext, x: Any) -> Any:
+    """x, or the integer that a user's object stands for."""
+    if is_tensor_var(x) and not x.type.dtype.is_int:
+        raise TypeError(f"only an integer tensor can be an index, not one of {x.type.dtype.name}")
+    result = special(lw, x, "__index__")
+    return x if result is NotImplemented else result
+
+
+def settled_index(lw: ValueContext, index: Any) -> Any:
+    """An index into a Tensor, list or tuple with integers in the place of all objects that stand for them.
+
+    Indexing runs natively, where nobody would notice that such an object, or a bound of a slice, changes later.
+    """
+    if isinstance(index, tuple):
+        parts = [settled_index(lw, part) for part in index]
+        return index if all(a is b for a, b in zip(parts, index, strict=True)) else tuple(parts)
+    if isinstance(index, slice):
+        bounds = [_bound(lw, index, name) for name in ("start", "stop", "step")]
+        return index if all(isinstance(b, int | None) for b in bounds) else slice(*bounds)
+    return index if isinstance(index, int) or is_dynamic(index) else as_index(lw, index)
+
+
+def element_index(lw: ValueContext, index: Any) -> Any:
+    """An index into a list or tuple: a Tensor whose element is known while compiling is that number."""
+    index = settled_index(lw, as_index(lw, index))
+    known = trace.builder.known(index.value) if type(index) is TensorVar else None
+    return index if known is None or known.size != 1 else int(known.item())
+
+
+def _bound(lw: ValueContext, index: slice, name: str) -> Any:
+    bound = getattr(index, name)
+    if isinstance(bound, Tensor | np.ndarray):  # found outside: those of compiled code are known by their types
+        return lw.outside.property(index, name, f"`{name}` of a slice", lambda: operator.index(getattr(index, name)))
+    return bound if isinstance(bound, int | None) or is_dynamic(bound) else as_index(lw, bound)
+
+
+def require_static(x: Any, what: str, code: str | None = None) -> Any:
+    """x itself, which must be known at compile time."""
+    if not is_static(x):
+        raise StaticValueError(
+            f"{what} must be known at compile time, it is a {describe(x)}",
+            code=code,
+            hint="make it of Python numbers, shapes or texts: what is read from a Tensor is known at run time only",
+        ).about(x)
+    return x
+
+
+#: Methods that make Python values of the elements.
+LEAVING = ("tolist", "asnumpy", "numpy")
+
+
+def check_local(lw: ValueContext, owner: Any) -> None:
+    """Refuses changes of containers that compiled code has not made, and does not stand for one from outside."""
+    if type(owner) is ArrayVar:
+        raise UnsupportedCallError(
+            "an array cannot be written to in compiled code", code="AC1801", hint="assign to elements of a Tensor"
+        )
+    if not isinstance(owner, LocalList | LocalDict | LocalSet):
+        if isinstance(owner, list | dict | set | np.ndarray):
+            if lw.effects.in_backward:
+                raise _changed_backward(owner)
+            lw.effects.containers.open_for_change(owner)
+            name, kind = name_of(lw, owner), type(owner).__name__
+            made = made_inside(lw, owner)
+            origin = "was made while compiling" if made else OUTSIDE
+            what = f"the {kind} `{name}`, which {origin}," if name else f"a {describe(owner)} that {origin}"
+            raise SideEffectError(
+                f"{what} cannot be changed in compiled code", code="AC1602", hint=instead_of_changing(lw, owner, name)
+            )
+        raise TypeError(f"'{type(owner).__name__}' object does not support item assignment")
+    if lw.effects.in_backward and lw.effects.containers.of_outside(owner) is not None:
+        raise _changed_backward(owner)
+    if owner.locked:
+        raise SideEffectError(
+            f"a {describe(owner)} that {owner.locked} cannot be changed in compiled code",
+            code="AC1602",
+            hint="copy it first",
+        )
+
+
+def _changed_backward(owner: Any) -> SideEffectError:
+    return SideEffectError(
+        f"a {describe(owner)} that {OUTSIDE} cannot be changed by code of the backward pass",
+        code="AC1602",
+        hint="record gradients with a hook (`ops.HookBackward`, `Tensor.register_hook`)",
+    )
+
+
+def refuse_text(x: Any, what: str) -> None:
+    """Refuses to look into text that is made at run time."""
+    if type(x) is NewException:
+        raise StaticValueError(f"{what} of an exception made by compiled code", hint="raise it")
+    if type(x) is Text:
+        raise StaticValueError(
+            f"{what} of a str that is known only at run time",
+            hint="it can be printed, raised, be the message of an assert, or be joined to other text",
+        )
+
+
+def refuse_environment(x: Any) -> None:
+    """Refuses to look into `os.environ`, which is another one in the next run."""
+    if type(x).__module__ == "os":
+        raise SideEffectError(
+            "the environment would be read once, while compiling, and frozen",
+            code="AC1604",
+            hint="pass the value as an argument",
+        )
+
+
+def refuse_data(name: str) -> None:
+    """Refuses the methods by which a Tensor is given other data."""
+    if name in ("set_data", "init_data"):
+        raise SideEffectError(
+            f"'{name}' cannot be used in compiled code", code="AC1605", hint="use `ops.assign(parameter, value)`"
+        )
+
+
+def operand(lw: ValueContext, x: Any) -> Any:
+    """An operand of a Tensor operator: NumPy's scalars are Python numbers, its arrays constant Tensors."""
+    if type(x) is ArrayVar:
+        return TensorVar(x.value) if x.kind is np.ndarray else to_number(lw, x, None)
+    return constant(x)
+
+
+def constant(x: Any) -> Any:
+    """The same for what is known at compile time."""
+    if isinstance(x, np.generic):
+        return x.item()
+    if isinstance(x, enum.IntEnum):
+        return int(x)
+    if not isinstance(x, np.ndarray):
+        return x
+    made = Tensor(x)
+    return TensorVar(current().array(made.asnumpy(), type_of(made), "array"))
+
+
+def operator_product(shape: Any) -> int:
+    n = 1
+    for d in shape:
+        n *= d
+    return n
+
+
+def length_of(x: Any) -> int:
+    """The length of a Tensor or array, which is iterated over."""
+    shape = x.type.shape
+    if not shape:
+        raise TypeError(NO_ELEMENTS)
+    if not isinstance(shape[0], int):
+        raise StaticValueError("a Tensor whose first dimension is symbolic cannot be iterated over")
+    return shape[0]

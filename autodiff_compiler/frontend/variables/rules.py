@@ -1,0 +1,40 @@
+"""Functions that compiled code runs by a rule of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ..guards.objects import peek
+
+__all__ = ["INTRINSICS", "TENSOR_METHODS", "Intrinsic", "intrinsic", "intrinsic_of"]
+
+
+Intrinsic = Callable[..., Any]
+
+
+#: How compiled code runs certain functions, by the function itself or by its `__graph_name__`.
+INTRINSICS: dict[Any, Intrinsic] = {}
+#: Methods of Tensors that a room above defines: ``rule(lw, tensor, *args, **kwargs)``.
+TENSOR_METHODS: dict[str, Intrinsic] = {}
+
+
+def intrinsic(*functions: Any) -> Callable[[Intrinsic], Intrinsic]:
+    """Registers how compiled code runs these functions: ``rule(lw, *args, **kwargs)`` on abstract values."""
+
+    def register(rule: Intrinsic) -> Intrinsic:
+        INTRINSICS.update(dict.fromkeys(functions, rule))
+        return rule
+
+    return register
+
+
+def intrinsic_of(fn: Any) -> Intrinsic | None:
+    """How compiled code runs a function that has a rule of its own; None for others."""
+    name = peek(fn, "__graph_name__")
+    if isinstance(name, str):
+        return INTRINSICS[name]
+    try:
+        return INTRINSICS.get(fn)
+    except TypeError:  # unhashable
+        return None

@@ -1,0 +1,612 @@
+"""What a name may stand for while a function is being compiled.
+
+A *static* value is the Python object itself.  A *dynamic* one is known only by its type: a Tensor (`TensorVar`), a
+Python number (`Weak`), a state cell (`StateVar`).  Tuples, lists and dicts are Python's own, with such values inside;
+lists and dicts that compiled code made (and may therefore change) are `LocalList` and `LocalDict`.
+"""
+
+from __future__ import annotations
+
+import itertools
+import types
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ...errors import CompileError, UnsupportedSyntaxError, shown_as
+from ...ir.core import Unknown, Value
+from ...ir.types import TensorType
+from ...primitives.family import Weak
+from ...runtime.mutable import Mutable, plain
+from ...runtime.records import filled_like, is_named_tuple, record_fields, with_fields
+from ...runtime.tensor import Tensor
+from ...source import Loc
+from ..guards.guards import Unwatched
+from ..guards.objects import module_name
+
+__all__ = [
+    "ARRAY",
+    "EITHER",
+    "OUTSIDE",
+    "PARAMETERS",
+    "STANDS_FOR_PARAMETER",
+    "ArrayVar",
+    "AttributeVar",
+    "BoundContainer",
+    "Cursor",
+    "DictView",
+    "Held",
+    "Leaf",
+    "LocalDict",
+    "LocalList",
+    "LocalObject",
+    "LocalSet",
+    "LocalSuper",
+    "MaybeUnbound",
+    "NewException",
+    "Progress",
+    "Snapshot",
+    "StateVar",
+    "TensorVar",
+    "Text",
+    "Weak",
+    "class_of",
+    "content",
+    "describe",
+    "flatten",
+    "is_broken",
+    "is_dynamic",
+    "is_marked",
+    "is_static",
+    "map_leaves",
+    "parts",
+    "plain_copy",
+    "rebuild",
+    "record_fields",
+    "set_content",
+    "snapshot_of",
+    "structure",
+    "unmarked",
+    "usable",
+]
+
+_serial = itertools.count()
+
+
+@shown_as("Tensor")
+class TensorVar(Unknown):
+    """A Tensor known by its type: a box, shared by all names of that Tensor, around its current Value.
+
+    `locked` says why its elements cannot be assigned: somebody whom this box does not know may hold the Tensor too.
+    `snapshot`: the Tensor may be a Parameter, whose value was read when paths met.  `source`: what `to_float` cast, or
+    STANDS_FOR_PARAMETER.
+    """
+
+    __slots__ = ("locked", "serial", "snapshot", "source", "value")
+
+    def __init__(self, value: Value, locked: str = "", snapshot: Snapshot | None = None, source: Any = None) -> None:
+        self.value = value
+        self.locked = locked
+        self.snapshot = snapshot
+        self.source = source
+        self.serial = next(_serial)
+
+    @property
+    def type(self) -> TensorType:
+        return self.value.type  # type: ignore[return-value]
+
+    def __repr__(self) -> str:
+        return f"Tensor {self.type}"
+
+
+@shown_as("Parameter")
+class StateVar(Unknown):
+    """A Parameter (or other cell that outlives the call), read at the moment of use."""
+
+    __slots__ = ("name", "source", "type")
+
+    def __init__(self, name: str, type: TensorType, source: Tensor) -> None:
+        self.name, self.type, self.source = name, type, source
+
+    def __repr__(self) -> str:
+        return f"Parameter {self.name}: {self.type}"
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """The Parameters one of which a Tensor may be, and the time (a serial) of their reading: no write may follow."""
+
+    states: frozenset[str]
+    since: int
+
+
+def snapshot_of(*boxes: Any) -> Snapshot | None:
+    """The snapshot that one of these values, chosen at run time, is."""
+    states: set[str] = set()
+    since = next(_serial)
+    for x in boxes:
+        if type(x) is StateVar:
+            states.add(x.name)
+        elif getattr(x, "snapshot", None) is not None:
+            states |= x.snapshot.states
+            since = min(since, x.snapshot.since)
+    return Snapshot(frozenset(states), since) if states else None
+
+
+class Held(NamedTuple):
+    """What an attribute that was a Tensor at the entry holds, and whether it is still that Tensor."""
+
+    value: Any
+    kept: Any
+
+
+class AttributeVar:
+    """An attribute, of an object from outside, that compiled code writes: the abstract values at the entry and now.
+
+    It is older than all that compiled code makes, so that every region notes its changes.
+    """
+
+    __slots__ = ("entry", "held", "kept", "name", "noted", "owner")
+    serial = -1
+
+    def __init__(self, owner: Any, name: str, entry: Any) -> None:
+        self.owner, self.name, self.entry, self.held = owner, name, entry, entry
+        #: whether that is still the very Tensor of the entry, which others may hold, too
+        self.kept: Any = True
+        #: whether another value than that of the entry has been noted (see `commits`)
+        self.noted = False
+
+    @property
+    def label(self) -> str:
+        """What error messages call it."""
+        return f"attribute '{self.name}' of {type(self.owner).__name__}"
+
+
+def _begin(container: LocalList | LocalDict, marked: bool) -> None:
+    container.broken, container.locked, container.marked = None, "", marked
+    container.serial = next(_serial)
+
+
+@shown_as("list")
+class LocalList(list, Unwatched):
+    """A list made by compiled code.
+
+    `broken` is why its content cannot be known here, if paths disagree about it; `locked` as for a `TensorVar`;
+    `marked` says that it was marked with `mutable`.
+    """
+
+    __slots__ = ("broken", "locked", "marked", "serial")
+    broken: CompileError | None
+    locked: str
+    marked: bool
+    serial: int
+
+    def __init__(self, items: Any = (), marked: bool = False) -> None:
+        super().__init__(items)
+        _begin(self, marked)
+
+
+@shown_as("dict")
+class LocalDict(dict, Unwatched):
+    """A dict made by compiled code; `broken`, `locked` and `marked` as for a list."""
+
+    __slots__ = ("broken", "locked", "marked", "serial")
+    broken: CompileError | None
+    locked: str
+    marked: bool
+    serial: int
+
+    def __init__(self, items: Any = (), marked: bool = False) -> None:
+        super().__init__(items)
+        _begin(self, marked)
+
+
+@shown_as("str")
+class Text:
+    """A str known at run time: ``form.format(*arguments)``.
+
+    `ways` says what each argument is to the form: the `str` or `repr` of a Tensor, an `array` or `scalar` of NumPy's, a
+    Python `number`, or another `text`.
+    """
+
+    __slots__ = ("arguments", "form", "ways")
+
+    def __init__(self, form: str, arguments: tuple[Any, ...], ways: tuple[str, ...]) -> None:
+        self.form, self.arguments, self.ways = form, arguments, ways
+
+
+@shown_as("exception")
+class NewException:
+    """An exception that compiled code makes: its class and arguments."""
+
+    __slots__ = ("args", "cls", "kwargs")
+
+    def __init__(self, cls: type[BaseException], args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        self.cls, self.args, self.kwargs = cls, args, kwargs
+
+    @property
+    def form(self) -> Any:
+        """What two of them must have in common for a join: all but the arguments."""
+        return self.cls, len(self.args), tuple(self.kwargs)
+
+
+@shown_as("object")
+class LocalObject:
+    """An instance of a `jit_class` class made by compiled code: its attributes; `broken`, `locked` as for a list."""
+
+    __slots__ = ("broken", "cls", "locked", "serial", "slots")
+
+    def __init__(self, cls: type, slots: Any = ()) -> None:
+        self.cls, self.slots = cls, dict(slots)
+        self.broken: CompileError | None = None
+        self.locked = ""
+        self.serial = next(_serial)
+
+    @property
+    def form(self) -> Any:
+        """What two of them must have in common for a join: all but the values of the attributes."""
+        return self.cls, tuple(sorted(self.slots))
+
+
+@shown_as("super")
+class LocalSuper:
+    """``super()`` in a method of a LocalObject: what the classes after `after` in its MRO have."""
+
+    __slots__ = ("after", "owner")
+
+    def __init__(self, after: type, owner: LocalObject) -> None:
+        self.after, self.owner = after, owner
+
+
+@shown_as("ndarray")
+class ArrayVar(Unknown):
+    """What `asnumpy` gave in compiled code: an array known by its type, detached.  `kind` is ndarray, or generic for a
+    NumPy scalar; `owner` the Tensor or Parameter whose memory it shares.
+    """
+
+    __slots__ = ("kind", "owner", "value")
+
+    def __init__(self, value: Value, kind: type = np.ndarray, owner: Any = None) -> None:
+        self.value, self.kind, self.owner = value, kind, owner
+
+    @property
+    def type(self) -> TensorType:
+        return self.value.type  # type: ignore[return-value]
+
+
+@shown_as("iterator")
+class Progress:
+    """How far compiled code has got with something; `broken` as for a list."""
+
+    #: what paths must agree about
+    held: Any
+
+    def __init__(self) -> None:
+        self.broken: CompileError | None = None
+        self.serial = next(_serial)
+
+
+@shown_as("iterator")
+class Cursor(Progress):
+    """How many elements were taken from an iterator of compiled code."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.taken = 0
+
+    @property
+    def held(self) -> slice:
+        return slice(self.taken, None)
+
+    @held.setter
+    def held(self, saved: slice) -> None:
+        self.taken = saved.start
+
+
+@shown_as("set")
+class LocalSet(set):
+    """A set of static elements made by compiled code; `broken` and `locked` as for a list."""
+
+    def __init__(self, items: Any = ()) -> None:
+        super().__init__(items)
+        self.broken: CompileError | None = None
+        self.locked = ""
+        self.serial = next(_serial)
+
+    __hash__ = None
+
+    def __repr__(self) -> str:
+        return repr(set(self))
+
+
+#: Objects of compiled code that change: they have a serial, and are broken where paths disagree about them.
+_CHANGING = (LocalList, LocalDict, LocalSet, LocalObject)
+
+
+class DictView(tuple):
+    """What the method `kind` (`keys`, `values` or `items`) of a dict gave, with the dict."""
+
+    source: LocalDict
+    kind: str
+
+    def __repr__(self) -> str:
+        return f"dict_{self.kind}({list(self)})"
+
+    def is_stale(self) -> bool:
+        """Whether the dict has changed since, so that Python's view would show something else."""
+        now = list(getattr(self.source, self.kind)())
+        parts = [(x, y) if self.kind == "items" else ((x,), (y,)) for x, y in zip(self, now, strict=False)]
+        return len(now) != len(self) or any(p is not q for x, y in parts for p, q in zip(x, y, strict=True))
+
+
+def is_marked(x: Any) -> bool:
+    """Whether a value is marked with `mutable`."""
+    return isinstance(x, Mutable) or (isinstance(x, LocalList | LocalDict) and x.marked)
+
+
+def unmarked(x: Any) -> Any:
+    """The value without that mark."""
+    return type(x)(x) if isinstance(x, LocalList | LocalDict) else plain(x)
+
+
+def is_broken(x: Any) -> bool:
+    """Whether x is a container whose content is not known here."""
+    return isinstance(x, _CHANGING) and x.broken is not None
+
+
+def class_of(x: Any) -> type:
+    """The class of an object, also of one made by compiled code."""
+    return x.cls if type(x) is LocalObject else type(x)
+
+
+def usable(x: Any) -> Any:
+    """x itself; raises if it is a container whose content is not known here."""
+    if isinstance(x, _CHANGING) and x.broken is not None:
+        raise x.broken.again(None, "")
+    if type(x) is DictView and x.is_stale():
+        raise UnsupportedSyntaxError(
+            f"what `{x.kind}()` of a dict gave is used after the dict has changed",
+            code="AC1103",
+            hint=f"call `{x.kind}()` again",
+        )
+    return x
+
+
+#: Reasons for locking a Tensor.
+OUTSIDE = "came from outside"
+EITHER = "is one of several, chosen at run time,"
+PARAMETERS = "is one of several Parameters, chosen at run time,"
+
+#: The source of a Tensor that is a Parameter to the code of a call whose gradients are watched.
+STANDS_FOR_PARAMETER = "stands for a Parameter"
+
+
+@dataclass(frozen=True)
+class MaybeUnbound:
+    """A name without a usable value: reading it is an error that names the place where paths differ.
+
+    It has a value on some paths only, or (then `error` says so) values of different types.
+    """
+
+    loc: Loc | None
+    why: str
+    error: CompileError | None = None
+
+
+def serial_now() -> int:
+    """A number that is greater than the serial of every object made before."""
+    return next(_serial)
+
+
+def is_dynamic(x: Any) -> bool:
+    return type(x) in (TensorVar, Weak, StateVar, ArrayVar)
+
+
+_NOT_STATIC = {TensorVar, Weak, StateVar, ArrayVar, Text, NewException, LocalObject}
+
+
+def is_static(x: Any) -> bool:
+    """Whether x holds nothing that is known only at run time."""
+    if type(x) in _NOT_STATIC or isinstance(x, Tensor):
+        return False
+    if isinstance(x, tuple | list):
+        return all(map(is_static, x))
+    if isinstance(x, dict):
+        return all(map(is_static, x.values()))
+    return all(map(is_static, elements(x) or ()))
+
+
+def rebuild(like: Any, items: list[Any]) -> Any:
+    """A container of the class of `like` with other elements."""
+    if isinstance(like, LocalList | LocalDict):
+        new = LocalList(items) if isinstance(like, LocalList) else LocalDict(zip(like, items, strict=True))
+        new.locked, new.marked = like.locked, like.marked
+        return new
+    if type(like) is LocalObject:
+        named = dict(zip(sorted(like.slots), items, strict=True))
+        other = LocalObject(like.cls, {name: named[name] for name in like.slots})
+        other.locked = like.locked
+        return other
+    if type(like) is dict:
+        return dict(zip(like, items, strict=True))
+    if type(like) is Text:
+        return Text(like.form, tuple(items), like.ways)
+    if type(like) is NewException:
+        n = len(like.args)
+        return NewException(like.cls, tuple(items[:n]), dict(zip(like.kwargs, items[n:], strict=True)))
+    if type(like) is list:
+        return items
+    if type(like) is tuple:
+        return tuple(items)
+    return filled_like(like, items) if record_fields(like) is None else with_fields(like, items)
+
+
+def elements(x: Any) -> Any:
+    """The elements of a container in order; None if x is a leaf."""
+    if isinstance(x, tuple | list):
+        return x
+    if isinstance(x, dict):
+        return list(type(x).values(x))  # no method of an object of the user's is looked up
+    if type(x) is LocalObject:
+        return [x.slots[name] for name in sorted(x.slots)]
+    if type(x) is NewException:
+        return [*x.args, *x.kwargs.values()]
+    if type(x) is Text:
+        return x.arguments
+    names = record_fields(x)
+    return None if names is None else [getattr(x, name) for name in names]
+
+
+def plain_copy(x: Any) -> Any:
+    """A static value as Python's own containers, which code of the user's may keep."""
+    if isinstance(x, LocalDict):
+        return {k: plain_copy(v) for k, v in x.items()}
+    if isinstance(x, LocalSet):
+        return set(x)
+    return [plain_copy(v) for v in x] if isinstance(x, LocalList) else x
+
+
+def map_leaves(fn: Callable[[Any], Any], x: Any) -> Any:
+    """Applies fn to every leaf, keeping containers (rebuilt) as they are."""
+    items = elements(usable(x))
+    if items is None:
+        return fn(x)
+    return rebuild(x, [map_leaves(fn, i) for i in items])
+
+
+def parts(x: Any) -> Iterator[Any]:
+    """x itself and everything in it; what holds itself is not entered again."""
+    yield x
+    path, ways = [x], [iter(elements(x) or ())]
+    while ways:
+        for item in ways[-1]:
+            yield item
+            items = elements(item)
+            if items and not any(item is holder for holder in path):
+                path.append(item)
+                ways.append(iter(items))
+                break
+        else:
+            path.pop()
+            ways.pop()
+
+
+def flatten(x: Any) -> Iterator[Any]:
+    """The leaves of a value from left to right."""
+    items = elements(x)
+    if items is None:
+        yield x
+    else:
+        for i in items:
+            yield from flatten(i)
+
+
+Leaf = Any
+
+
+def structure(x: Any) -> Any:
+    """A comparable description of the containers of x (not of its leaves)."""
+    if isinstance(x, dict):
+        return ("dict", tuple(x), tuple(structure(v) for v in x.values()))
+    if isinstance(x, tuple | list):
+        kind = type(x).__qualname__ if is_named_tuple(x) else ("list" if isinstance(x, list) else "tuple")
+        return (kind, tuple(structure(v) for v in x))
+    if record_fields(x) is not None:
+        return (type(x).__qualname__, tuple(structure(v) for v in elements(x)))
+    return None
+
+
+def content(obj: Any) -> Any:
+    """A copy of what a mutable compile-time object holds now."""
+    if type(obj) is TensorVar:
+        return obj.value
+    if type(obj) is AttributeVar:
+        known = type(obj.entry) is TensorVar and not isinstance(obj.held, CompileError)
+        return Held(obj.held, obj.kept) if known else obj.held
+    if obj.broken is not None:
+        return obj.broken
+    if isinstance(obj, Progress):
+        return obj.held
+    if type(obj) is LocalObject:
+        return dict(obj.slots)
+    return list.copy(obj) if isinstance(obj, list) else set(obj) if isinstance(obj, set) else dict(obj)
+
+
+def set_content(obj: Any, saved: Any) -> None:
+    """Puts a saved content back."""
+    if type(obj) is TensorVar:
+        obj.value = saved
+        return
+    if type(obj) is AttributeVar:
+        obj.held, obj.kept = saved if type(saved) is Held else (saved, saved is obj.entry)
+        return
+    obj.broken = saved if isinstance(saved, CompileError) else None
+    if obj.broken is not None:
+        return
+    if isinstance(obj, Progress):
+        obj.held = saved
+    elif type(obj) is LocalObject:
+        obj.slots = dict(saved)
+    elif isinstance(obj, list):
+        list.__setitem__(obj, slice(None), saved)
+    else:
+        obj.clear()
+        obj.update(saved)
+
+
+def describe(x: Any) -> str:
+    """A value in the words of an error message."""
+    if type(x) is TensorVar or type(x) is StateVar:
+        return f"Tensor {x.type}"
+    if type(x) is Weak:
+        return f"{x.kind.__name__} known at run time"
+    if type(x) is Text:
+        return "str known at run time"
+    if type(x) is ArrayVar:
+        return f"NumPy {'array' if x.kind is np.ndarray else 'scalar'} {x.type}"
+    if type(x) is LocalObject:
+        return f"{x.cls.__name__} object"
+    if isinstance(x, Tensor):
+        return "Tensor"
+    if x is None or isinstance(x, bool | int | float | str):
+        return f"{type(x).__name__} {x!r}" if x is not None else "None"
+    if isinstance(x, types.ModuleType):
+        return f"module {module_name(x)!r}"
+    if isinstance(x, LocalList) and type(x) is not LocalList:
+        return "list"  # how long it is is not known
+    for kind in (dict, list, tuple, set):
+        if isinstance(x, kind):
+            return f"{kind.__name__} of {len(x)}"
+    named = isinstance(x, type | types.FunctionType | types.BuiltinFunctionType | types.MethodType)
+    return f"{type(x).__name__} {x.__qualname__}" if named else f"{type(x).__name__} object"
+
+
+#: Why a Tensor made of an ndarray argument is locked.
+ARRAY = "was given as an ndarray"
+
+
+def is_tensor(x: Any) -> bool:
+    """Whether an abstract value is a Tensor."""
+    return type(x) is TensorVar or type(x) is StateVar
+
+
+def with_parameters(x: Any) -> Any:
+    """An abstract value with Parameters as the objects they are, for code that wants the object and not its value."""
+    return map_leaves(lambda v: v.source if type(v) is StateVar else v, x)
+
+
+def arrays_as_tensors(args: Sequence[Any]) -> list[Any]:
+    """The arguments with a Tensor of its own for each ndarray of the caller: transforms of eager code make one."""
+    return [TensorVar(x.value) if getattr(x, "locked", "") == ARRAY else x for x in args]
+
+
+@shown_as("method")
+class BoundContainer:
+    """A method of a list, tuple or dict inside compiled code."""
+
+    __slots__ = ("name", "owner")
+
+    def __init__(self, owner: Any, name: str) -> None:
+        self.owner, self.name = owner, name
