@@ -17,9 +17,10 @@ import numpy as np
 from ...dtypes import DType, bfloat16, float16, float32, uint8
 from ...ir.core import Op, Value
 from ...ir.types import tensor
+from .arithmetic import Kernels, joined
 from .emit import Int, Reg, i64
 from .interrupts import burn_inside, is_long, with_fuel
-from .lanes import Kernels, Lane, NotNativeError, joined
+from .lanes import Lane, NotNativeError
 from .lower import OPS, Lowering
 from .nests import Nest
 from .rearrangements import fill

@@ -10,9 +10,10 @@ from math import prod
 
 from ...dtypes import DType, bool_, int32, int64, uint8
 from ...ir.core import Op
+from .arithmetic import Kernels, joined
 from .emit import Int, Reg, i64
 from .indexing import rows_before
-from .lanes import Kernels, Lane, joined
+from .lanes import Lane
 from .lower import OPS, Lowering
 from .nests import Nest, row_of
 

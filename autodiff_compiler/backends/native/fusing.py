@@ -11,9 +11,10 @@ from ... import logs
 from ...errors import InternalCompilerError
 from ...ir.core import Op, Value
 from ...ir.types import TensorType, tensor
+from .arithmetic import Kernels
 from .clusters import REDUCTIONS, Axes, Cluster, reduced_axes
 from .emit import Reg, Text
-from .lanes import Kernels, Lane
+from .lanes import Lane
 from .last_uses import last_use
 from .streams import close_streams, note_streams
 from .transposes import worth_turning

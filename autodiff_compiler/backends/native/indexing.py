@@ -9,9 +9,10 @@ from ...dtypes import int64, uint64
 from ...ir.core import Op, Value
 from ...ir.primitive import F, kernel_of
 from ...ir.types import TensorType, tensor
+from .arithmetic import Kernels
 from .emit import Int, Reg, Text, i64
 from .hosts import call_python
-from .lanes import Kernels, Lane
+from .lanes import Lane
 from .lower import OPS, Lowering
 from .nests import Nest, row_of
 from .values import Array, Spread
@@ -33,7 +34,7 @@ def _check_index(low: Lowering, op: Op) -> None:
     size, negative = op.attr("size"), op.attr("negative") and x.dtype is not uint64  # there 2**64 - 1 is not -1
     if result.type.shape == ():
         lane = low.one.cast(low.scalar(x), int64)
-        outside, place = _checked(lane, size, negative)
+        outside, place = _checked(low.one, lane, size, negative)
         low.env[result] = Spread(result.type, place)
         _refuse(low, op, None, outside)
     elif 0 in result.type.shape:
@@ -49,16 +50,14 @@ def _check_index(low: Lowering, op: Op) -> None:
     low.may_fail()
 
 
-def _checked(lane: Lane, size: int, negative: bool) -> tuple[Reg, Lane]:
+def _checked(k: Kernels, lane: Lane, size: int, negative: bool) -> tuple[Reg, Lane]:
     """Whether a position does not exist, and the position counted from 0."""
-    k = lane.kernels
     place = k.where(k.less(lane, 0), k.add(lane, size), lane) if negative else lane
-    return _outside(place, size), place
+    return _outside(k, place, size), place
 
 
-def _outside(place: Lane, size: int) -> Reg:
-    """Whether a position is not one from 0 to size - 1: a negative number is a great one among those without a sign."""
-    k = place.kernels
+def _outside(k: Kernels, place: Lane, size: int) -> Reg:
+    """Whether a position is not one from 0 to size - 1: one unsigned comparison checks both bounds."""
     test = k.less(place, 0).reg.type
     return k.text.let(test, f"icmp uge {place.reg}, {k.number(size, int64).reg.text}")
 
@@ -102,10 +101,10 @@ def _found(low: Lowering, source: Array, size: int, negative: bool) -> tuple[Reg
 
             def note() -> tuple[()]:
                 one.store(one.number(1, int64), text.at(nest.places[0], 8))
-                text.branch(any_lane(k, _checked(found, size, negative)[0]), refuse)
+                text.branch(any_lane(k, _checked(k, found, size, negative)[0]), refuse)
                 return ()
 
-            text.branch(any_lane(k, _outside(found, size)), note, rare=True)
+            text.branch(any_lane(k, _outside(k, found, size)), note, rare=True)
 
         nest.along(count, nest.lanes(int64), some)
 

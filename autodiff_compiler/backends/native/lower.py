@@ -19,6 +19,7 @@ from ...ir.walk import ops_of, uses
 from ...runtime.commits import sees_state
 from ...source import Loc
 from .arena import place_buffers
+from .arithmetic import Kernels
 from .arms import Arms
 from .clusters import Axes, Cluster
 from .emit import LEAVE, Reg, Text, i64
@@ -26,7 +27,7 @@ from .formulas import apply_formula, has_formula
 from .fusing import memory_of, source_of, write_cluster, write_walk
 from .grouping import items
 from .journal import Journal
-from .lanes import Kernels, Lane, NotNativeError
+from .lanes import Lane, NotNativeError
 from .laps import Laps
 from .last_uses import last_use
 from .machine import Machine

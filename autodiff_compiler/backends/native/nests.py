@@ -7,8 +7,8 @@ from math import prod
 from typing import TYPE_CHECKING
 
 from ...dtypes import DType
+from .arithmetic import Kernels
 from .emit import LEAVE, Int, Reg, Text
-from .lanes import Kernels
 from .values import Array
 
 if TYPE_CHECKING:

@@ -11,10 +11,11 @@ from math import prod
 from ...dtypes import DType, bfloat16, float16, float32, float64
 from ...ir.core import Op
 from ...ir.types import TensorType, tensor
+from .arithmetic import Kernels, joined
 from .blas import SMALL_PRODUCT, gemm
 from .emit import Int, Reg, float_text, i64
 from .interrupts import burn, is_long
-from .lanes import Kernels, Lane, NotNativeError, joined
+from .lanes import Lane, NotNativeError
 from .lower import OPS, Lowering
 from .nests import Nest
 from .values import Array

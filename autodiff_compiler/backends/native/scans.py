@@ -11,8 +11,9 @@ from math import prod
 from ...dtypes import DType, bfloat16, bool_, float16, float32, int32, int64
 from ...ir.core import Op
 from ...ir.types import TensorType
+from .arithmetic import Kernels
 from .emit import Int, Reg
-from .lanes import Kernels, Lane, NotNativeError
+from .lanes import Lane, NotNativeError
 from .lower import OPS, Lowering
 from .maths import FUNCTIONS
 from .nests import Nest, row_of

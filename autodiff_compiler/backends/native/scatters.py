@@ -7,9 +7,10 @@ from math import prod
 from ...dtypes import DType, bfloat16, float16, float32
 from ...ir.core import Op, Value
 from ...ir.types import tensor
+from .arithmetic import Kernels
 from .emit import Int, Reg
 from .indexing import in_order, position, rows_before
-from .lanes import Kernels, Lane
+from .lanes import Lane
 from .lower import OPS, Lowering
 from .nests import Nest
 from .overwriting import copy_to_change
