@@ -10,10 +10,11 @@ from ...ir.core import Op, Value
 from ...ir.primitive import F, kernel_of
 from ...ir.types import TensorType, tensor
 from .arithmetic import Kernels
+from .buffer_plan import BufferPlan
 from .emit import Int, Reg, Text, i64
 from .hosts import call_python
 from .lanes import Lane
-from .lower import OPS, Lowering
+from .lower import OPS
 from .nests import Nest, row_of
 from .values import Array, Spread
 from .windows import compute
@@ -26,7 +27,7 @@ _SHORT = 64
 
 
 # ------------------------------------------------------------------------------------------------ places
-def _check_index(low: Lowering, op: Op) -> None:
+def _check_index(low: BufferPlan, op: Op) -> None:
     """Positions from 0 on; where one lies outside, the NumPy kernel is called, which raises."""
     (x,), (result,) = op.operands, op.results
     assert isinstance(x.type, TensorType)
@@ -62,7 +63,7 @@ def _outside(k: Kernels, place: Lane, size: int) -> Reg:
     return k.text.let(test, f"icmp uge {place.reg}, {k.number(size, int64).reg.text}")
 
 
-def _refuse(low: Lowering, op: Op, source: Array | None, bad: Reg) -> None:
+def _refuse(low: BufferPlan, op: Op, source: Array | None, bad: Reg) -> None:
     """Raises what the NumPy kernel raises, if a position does not exist."""
     x, size, negative = op.operands[0], op.attr("size"), op.attr("negative")
 
@@ -83,7 +84,7 @@ def _refuse(low: Lowering, op: Op, source: Array | None, bad: Reg) -> None:
     low.text.branch(bad, fail, rare=True)
 
 
-def _found(low: Lowering, source: Array, size: int, negative: bool) -> tuple[Reg, Reg]:
+def _found(low: BufferPlan, source: Array, size: int, negative: bool) -> tuple[Reg, Reg]:
     """Whether one of the positions does not exist, and whether one is negative (or does not exist)."""
     flags = low.array(tensor(int64, (2,)))
     nest = Nest(low, [flags, source])
@@ -122,7 +123,7 @@ def _found(low: Lowering, source: Array, size: int, negative: bool) -> tuple[Reg
     return bad, below
 
 
-def _moved_up(low: Lowering, source: Array, type: TensorType, size: int, below: Reg) -> Array:
+def _moved_up(low: BufferPlan, source: Array, type: TensorType, size: int, below: Reg) -> Array:
     """The positions where they lie, or, if some are negative, a copy of them counted from 0."""
     made, text = low.array(type), low.text
 
@@ -134,7 +135,7 @@ def _moved_up(low: Lowering, source: Array, type: TensorType, size: int, below: 
     return low.at_pointer(type, place, (*source.roots, *made.roots))
 
 
-def _counted_from_zero(low: Lowering, source: Array, target: Array, size: int) -> None:
+def _counted_from_zero(low: BufferPlan, source: Array, target: Array, size: int) -> None:
     def build(x: Value) -> list[Value]:
         place = F.cast(x, dtype=int64)
         return [F.select(F.less(place, 0), F.add(place, size), place)]
@@ -143,7 +144,7 @@ def _counted_from_zero(low: Lowering, source: Array, target: Array, size: int) -
 
 
 # ------------------------------------------------------------------------------------------------ slices
-def _gather(low: Lowering, op: Op) -> None:
+def _gather(low: BufferPlan, op: Op) -> None:
     x, index = op.operands
     if _same_everywhere(low, op):
         return
@@ -202,7 +203,7 @@ def rows_before(sizes: list[int]) -> list[int]:
     return strides[::-1]
 
 
-def in_order(low: Lowering, x: Value) -> Array:
+def in_order(low: BufferPlan, x: Value) -> Array:
     """A tensor in memory, in C order; numbers too."""
     if x.shape != ():
         return low.in_memory(x)
@@ -212,7 +213,7 @@ def in_order(low: Lowering, x: Value) -> Array:
     return made
 
 
-def _same_everywhere(low: Lowering, op: Op) -> bool:
+def _same_everywhere(low: BufferPlan, op: Op) -> bool:
     """One number in all places is found wherever one looks; where nothing is, no position has passed its check."""
     (result,), (source, _) = op.results, op.operands
     x = low.env[source]
@@ -227,7 +228,7 @@ def _same_everywhere(low: Lowering, op: Op) -> bool:
 
 
 # ------------------------------------------------------------------------------------------------ elements
-def _take_along_axis(low: Lowering, op: Op) -> None:
+def _take_along_axis(low: BufferPlan, op: Op) -> None:
     x, index = op.operands
     if _same_everywhere(low, op):
         return
