@@ -22,7 +22,7 @@ from unittest import mock
 
 import numpy as np
 
-from autodiff_compiler.backends.native import plain
+from autodiff_compiler.backends.native.callpath import plain_entry
 from autodiff_compiler.backends.native.frames import GUARD
 from autodiff_compiler.dtypes import DType
 
@@ -90,14 +90,14 @@ def guard_pages(*, front: bool = False) -> Iterator[None]:
         _frames[place] = region
         return place
 
-    plain._free = _free  # stays: frames are freed with their programs, which may be later
-    with mock.patch.multiple(plain, new_array=new_array, _malloc=take):
+    plain_entry._free = _free  # stays: frames are freed with their programs, which may be later
+    with mock.patch.multiple(plain_entry, new_array=new_array, _malloc=take):
         yield
 
 
 #: The frames that are in use or kept.
 _frames: dict[int, _Region] = {}
-_raw_free = plain._free
+_raw_free = plain_entry._free
 
 
 def _free(place: int | None) -> None:

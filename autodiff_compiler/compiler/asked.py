@@ -13,7 +13,7 @@ from ..ir.types import TensorType
 from ..source import Loc
 
 if TYPE_CHECKING:
-    from ..backends.native.words import Word
+    from ..backends.native.callpath.memory_guards import Word
     from .specialised import Specialised
 
 __all__ = ["Asked"]
@@ -69,7 +69,7 @@ class Asked:
 
     def words(self) -> list[Word]:
         """The words of now; one that cannot be right where some cannot be found any more."""
-        from ..backends.native.words import free_words
+        from ..backends.native.callpath.memory_guards import free_words
 
         found: dict[Word, None] = {}
         for one in self._quick:
@@ -98,15 +98,15 @@ class Asked:
             return None
 
     def _words_of_now(self, get: Callable[[Any], Any], key: Any, now: Any, expected: Any) -> list[Word] | None:
-        from ..backends.native import words
+        from ..backends.native.callpath import memory_guards
 
         if type(get) is MethodOf:
-            return words.method(key, get.name)
+            return memory_guards.method(key, get.name)
         if type(get) is Holds:
-            return None if now else words.absence(key, get.name)
-        place = words.place_read(get, key)
+            return None if now else memory_guards.absence(key, get.name)
+        place = memory_guards.place_read(get, key)
         if place is None:
-            return words.unread(get) if now is True else None
+            return memory_guards.unread(get) if now is True else None
         found = list(self._at(place[1], now, expected))
         return None if None in found else [*place[0], *found]  # type: ignore[list-item]
 
@@ -115,7 +115,7 @@ class Asked:
 
         Containers in between may go; as long as the words before say where they lie, they are there.
         """
-        from ..backends.native.words import BY_VALUE, array, inside
+        from ..backends.native.callpath.memory_guards import BY_VALUE, array, inside
 
         if isinstance(expected, TensorType):
             yield (place, id(now)) if any(now is x for x in self.captured) else None

@@ -21,8 +21,8 @@ from .returned import parts_of, returned
 from .specialise import Identity, Key, signature
 
 if TYPE_CHECKING:
-    from ..backends.native.direct import Direct
-    from ..backends.native.signature import Form
+    from ..backends.native.callpath.guarded_entry import Direct
+    from ..backends.native.callpath.signature import Form
     from .specialised import Specialised
 
 __all__ = [
@@ -109,7 +109,7 @@ class ShortWay:
 
         Whether the way is still there.
         """
-        from ..backends.native.words import hold
+        from ..backends.native.callpath.memory_guards import hold
 
         if self._calls != self._made.calls:
             self._calls, self._refused = self._made.calls, 0
@@ -128,7 +128,7 @@ class ShortWay:
         return True
 
     def _watch(self) -> None:
-        from ..backends.native.words import epoch_word
+        from ..backends.native.callpath.memory_guards import epoch_word
 
         self._made.watch([(epoch_word()[0], id(self._epoch)), *self._words])
 
@@ -167,7 +167,7 @@ class _Plan(NamedTuple):
 
 def _plan(entry: Specialised, arrays: Collection[int]) -> _Plan | str:
     """How calls take the short way, or why there is none; `arrays`: which of the arguments are ndarrays."""
-    from ..backends.native.words import free_words
+    from ..backends.native.callpath.memory_guards import free_words
 
     asked = Asked(entry)
     states = [*asked.captured, *entry.states_read]
@@ -209,7 +209,7 @@ def asked_in_python(entry: Specialised) -> list[str]:
 def long_because(entry: Specialised) -> str:
     """Why calls of a compiled form with nothing but Tensors go the long way; empty if they need not."""
     from ..backends.native.backend import NativeProgram
-    from ..backends.native.direct import direct_signature
+    from ..backends.native.callpath.guarded_entry import direct_signature
 
     program, reason = entry.program.executable, obstacle(entry)
     if reason or type(program) is not NativeProgram:
@@ -228,8 +228,8 @@ def short_way(entry: Specialised, arrays: Collection[int]) -> ShortWay | None:
     program = entry.program.executable
     if type(program) is not NativeProgram or not entry.may_be_short:
         return None
-    from ..backends.native.direct import direct
-    from ..backends.native.fronts import hasten
+    from ..backends.native.callpath.guarded_entry import direct
+    from ..backends.native.callpath.vectorcall import hasten
 
     plan = _plan(entry, arrays)
     if isinstance(plan, str):

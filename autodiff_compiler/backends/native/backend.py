@@ -39,18 +39,18 @@ from . import (  # noqa: F401  (they enter how they lower ops)
     windows,
 )
 from .blas import gemm
+from .callpath.entry import Entry, entry_for
+from .callpath.signature import Argument, Signature
 from .calls import without_calls
 from .crossing import leave, with_sequences
 from .decompositions import decomposed
 from .engine import Loaded, assembly, load
-from .entry import Entry, entry_for
 from .hosts import run_hosts
 from .lanes import NotNativeError
 from .liveness import most_alive
 from .lower import Lowering
 from .machine import machine, why_not
 from .recipe import Recipe
-from .signature import Argument, Signature
 from .values import HOST, NATIVE, WALK
 
 __all__ = ["NativeBackend", "NativeProgram"]

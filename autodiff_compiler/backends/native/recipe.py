@@ -24,11 +24,11 @@ from ...ir.core import Module
 from ...ir.text import print_module
 from ...ir.types import TensorType, Type
 from ...version import __version__
+from .callpath.signature import Argument, Context, Result, Signature
 from .engine import Loaded, load_kept
 from .lower import Lowering
 from .machine import machine, versions
 from .sequences import descriptor_type
-from .signature import Argument, Context, Result, Signature
 
 __all__ = ["FORM", "Recipe", "module_key", "surroundings"]
 

@@ -7,7 +7,8 @@ import pytest
 
 import autodiff_compiler as ms
 from autodiff_compiler import Parameter, Tensor, nn, ops
-from autodiff_compiler.backends.native import abi, machine
+from autodiff_compiler.backends.native import machine
+from autodiff_compiler.backends.native.callpath import abi
 from autodiff_compiler.compiler.specialised import LONG_WAYS
 from autodiff_compiler.transforms.jit import JitFunction
 

@@ -8,10 +8,11 @@ import pickle
 import numpy as np
 import pytest
 
-from autodiff_compiler.backends.native import abi, machine
-from autodiff_compiler.backends.native.entry import FastEntry, entry_for
-from autodiff_compiler.backends.native.plain import PlainEntry
-from autodiff_compiler.backends.native.signature import Argument, Context, Result, Signature
+from autodiff_compiler.backends.native import machine
+from autodiff_compiler.backends.native.callpath import abi
+from autodiff_compiler.backends.native.callpath.entry import FastEntry, entry_for
+from autodiff_compiler.backends.native.callpath.plain_entry import PlainEntry
+from autodiff_compiler.backends.native.callpath.signature import Argument, Context, Result, Signature
 from autodiff_compiler.dtypes import ALL, float32, int32, int64
 from autodiff_compiler.runtime.parameter import Parameter
 from autodiff_compiler.runtime.storage import SHARED, holders

@@ -13,13 +13,13 @@ from typing import Any
 
 import numpy as np
 
-from ...runtime.storage import holders
-from ...runtime.tensor import Tensor
-from .backend import NativeProgram
-from .engine import load
+from ....runtime.storage import holders
+from ....runtime.tensor import Tensor
+from ..backend import NativeProgram
+from ..engine import load
 from .entry import FastEntry, entry_for, made_functions
+from .memory_guards import Word
 from .signature import Context, Form, Signature
-from .words import Word
 
 __all__ = ["Direct", "direct", "direct_signature"]
 

@@ -15,8 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from ...locks import Lock
-from ...runtime.epoch import epoch
+from ....locks import Lock
+from ....runtime.epoch import epoch
 from . import abi
 from .abi import slot_offset, word
 from .dicts import Place, Word, dict_of, place_in, places_in, same_keys

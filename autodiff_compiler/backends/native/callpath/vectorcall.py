@@ -14,10 +14,10 @@ from collections.abc import Callable
 from functools import cache
 from typing import Any, cast
 
-from ...errors import leave_user_frames
+from ....errors import leave_user_frames
+from ..engine import Loaded, load
 from . import abi
-from .engine import Loaded, load
-from .words import place_of_field
+from .memory_guards import place_of_field
 
 __all__ = ["hasten"]
 

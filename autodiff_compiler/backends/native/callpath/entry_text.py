@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from ...no_memory import on_the_way
+from ....no_memory import on_the_way
+from ..frames import GUARD, HEADER, frame_size
+from ..pages import LARGE
 from . import abi
 from .entry_writer import RARE, EntryWriter
-from .frames import GUARD, HEADER, frame_size
-from .pages import LARGE
+from .memory_guards import BY_VALUE, BYTES
 from .results_text import ResultsText
 from .signature import Argument, Context, Signature
-from .words import BY_VALUE, BYTES
 
 __all__ = ["EntryText"]
 

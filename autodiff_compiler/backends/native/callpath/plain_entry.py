@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from ...no_memory import on_the_way
-from ...runtime.parameter import Parameter
-from ...runtime.storage import SHARED, holders
-from ...runtime.tensor import Array, Tensor, wrap
-from .anchor import anchor
-from .frames import GUARD, HEADER, SHARED_FROM
-from .pages import new_array
+from ....no_memory import on_the_way
+from ....runtime.parameter import Parameter
+from ....runtime.storage import SHARED, holders
+from ....runtime.tensor import Array, Tensor, wrap
+from ..anchor import anchor
+from ..frames import GUARD, HEADER, SHARED_FROM
+from ..pages import new_array
 from .signature import Context, Signature
 
 __all__ = ["PlainEntry"]

@@ -10,13 +10,13 @@ import ctypes
 from collections.abc import Callable, Mapping
 from typing import Any, Protocol
 
-from ... import escape
-from ...environment import choice
+from .... import escape
+from ....environment import choice
+from ..anchor import anchor
+from ..frames import POOL, Release, frame_size, functions_for
 from . import abi
-from .anchor import anchor
 from .entry_text import EntryText
-from .frames import POOL, Release, frame_size, functions_for
-from .plain import PlainEntry
+from .plain_entry import PlainEntry
 from .signature import Context, Signature
 
 __all__ = ["Entry", "FastEntry", "entry_for", "made_functions"]

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from ... import escape
-from ...runtime.tensor import Tensor
+from .... import escape
+from ....runtime.tensor import Tensor
 from . import abi
 from .signature import Context, Signature
 

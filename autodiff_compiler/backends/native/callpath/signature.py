@@ -10,14 +10,14 @@ from typing import Any
 
 import numpy as np
 
-from ...dtypes import BY_NAME, DType
-from ...locks import remembered
-from ...runtime.parameter import Parameter
-from ...runtime.storage import holders
-from ...runtime.tensor import Tensor
-from . import pages
+from ....dtypes import BY_NAME, DType
+from ....locks import remembered
+from ....runtime.parameter import Parameter
+from ....runtime.storage import holders
+from ....runtime.tensor import Tensor
+from .. import pages
+from ..frames import HEADER, POOL, SHARED_FROM, functions
 from .abi import slot_offset
-from .frames import HEADER, POOL, SHARED_FROM, functions
 
 __all__ = ["Argument", "Context", "Form", "Result", "Signature"]
 
