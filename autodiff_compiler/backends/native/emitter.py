@@ -9,7 +9,7 @@ from ...ir.core import Module
 from ...ir.walk import ops_of
 from ...source import Loc
 from .arithmetic import Kernels
-from .callpath.signature import Context
+from .context import Context
 from .emit import Reg, Text, i64
 from .machine import Machine
 from .maths.apart import many

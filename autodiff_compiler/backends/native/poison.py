@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from ...environment import flag
-from .callpath.signature import Context
+from .context import Context
 from .emit import Reg, Text
 from .values import Buffer
 

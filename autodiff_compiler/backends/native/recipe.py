@@ -24,7 +24,8 @@ from ...ir.core import Module
 from ...ir.text import print_module
 from ...ir.types import TensorType, Type
 from ...version import __version__
-from .callpath.signature import Argument, Context, Result, Signature
+from .callpath.signature import Argument, Result, Signature
+from .context import Context
 from .engine import Loaded, load_kept
 from .lower import Lowering
 from .machine import machine, versions

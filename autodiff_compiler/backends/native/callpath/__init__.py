@@ -1,1 +1,1 @@
-"""How a call gets from Python into compiled code: everything that reads the layouts of CPython's and NumPy's objects."""
+"""How calls of Python get into compiled code, and all that reads the layouts of CPython's and NumPy's objects."""

@@ -13,11 +13,13 @@ from typing import Any, Protocol
 from .... import escape
 from ....environment import choice
 from ..anchor import anchor
+from ..context import Context
 from ..frames import POOL, Release, frame_size, functions_for
 from . import abi
 from .entry_text import EntryText
+from .objects import pointer
 from .plain_entry import PlainEntry
-from .signature import Context, Signature
+from .signature import Signature
 
 __all__ = ["Entry", "FastEntry", "entry_for", "made_functions"]
 
@@ -76,7 +78,7 @@ def made_functions(
 
     They keep alive what is `hidden` from the garbage collector, and what it sees: tuples, which it leaves whole.
     """
-    loaded.fill(context.pointers(others))
+    loaded.fill(context.pointers(others, pointer))
     own = anchor(_releaser(loaded, signature, context), loaded, *hidden)
 
     def function(slow: Callable[..., Any], name: str) -> Callable[..., Any]:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from ....no_memory import on_the_way
+from ..context import Context
 from ..frames import GUARD, HEADER, frame_size
 from ..pages import LARGE
 from . import abi
 from .entry_writer import RARE, EntryWriter
 from .memory_guards import BY_VALUE, BYTES
 from .results_text import ResultsText
-from .signature import Argument, Context, Signature
+from .signature import Argument, Signature
 
 __all__ = ["EntryText"]
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from .... import escape
 from ....runtime.tensor import Tensor
+from ..context import Context
 from . import abi
-from .signature import Context, Signature
+from .signature import Signature
 
 __all__ = ["RARE", "EntryWriter"]
 

@@ -16,10 +16,11 @@ import numpy as np
 from ....runtime.storage import holders
 from ....runtime.tensor import Tensor
 from ..backend import NativeProgram
+from ..context import Context
 from ..engine import load
 from .entry import FastEntry, entry_for, made_functions
 from .memory_guards import Word
-from .signature import Context, Form, Signature
+from .signature import Form, Signature
 
 __all__ = ["Direct", "direct", "direct_signature"]
 

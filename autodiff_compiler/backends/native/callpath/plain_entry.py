@@ -13,9 +13,11 @@ from ....runtime.parameter import Parameter
 from ....runtime.storage import SHARED, holders
 from ....runtime.tensor import Array, Tensor, wrap
 from ..anchor import anchor
+from ..context import Context
 from ..frames import GUARD, HEADER, SHARED_FROM
 from ..pages import new_array
-from .signature import Context, Signature
+from .objects import pointer
+from .signature import Signature
 
 __all__ = ["PlainEntry"]
 
@@ -35,7 +37,7 @@ class PlainEntry:
     def bind(
         self, loaded: Any, slow: Callable[..., Any], name: str = "call", others: Mapping[str, int] | None = None
     ) -> Callable[..., Any]:
-        s, pointers = self._signature, self._context.pointers(others)
+        s, pointers = self._signature, self._context.pointers(others or {}, pointer)
         loaded.fill(pointers)
         places = dict(zip(self._context.names, pointers, strict=True))
         captured = [None if a.captured is None else places[a.captured] for a in s.arguments]
