@@ -86,7 +86,7 @@ def test_exceptions_leave_without_the_frames_of_this_package():
     one._fast = jit  # which fails within the package
     with pytest.raises(TypeError) as caught:
         one(1)
-    package = str(Path(vectorcall.__file__).parents[2])
+    package = str(Path(vectorcall.__file__).parents[3])
     assert not [f for f in traceback.extract_tb(caught.value.__traceback__) if f.filename.startswith(package)]
     one._fast = sys.exit
     with pytest.raises(SystemExit):

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from .... import escape
-from ....runtime.tensor import Tensor
 from ..context import Context
 from . import abi
+from .objects import tensor_slots
 from .signature import Signature
 
 __all__ = ["RARE", "EntryWriter"]
@@ -25,7 +25,7 @@ class EntryWriter:
         self.declares: set[str] = set()
         self._count = 0
         if signature.tensors:
-            self.slots = {name: abi.slot_offset(Tensor, name) for name in ("_data", "_node", "_held", "_hooks")}
+            self.slots = tensor_slots()
 
     def do(self, line: str) -> None:
         self.lines.append(line)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import ctypes
+from functools import cache
 from typing import Any
 
 import numpy as np
 
 from ....dtypes import BY_NAME
+from ....runtime.epoch import epoch
 from ....runtime.parameter import Parameter
 from ....runtime.storage import holders
 from ....runtime.tensor import Tensor
@@ -15,7 +17,7 @@ from .. import pages
 from ..frames import POOL, functions
 from .abi import slot_offset
 
-__all__ = ["pointer"]
+__all__ = ["pointer", "tensor_slots", "why_not"]
 
 #: Objects that live as long as the process, by their names in a context.
 _OBJECTS: dict[str, Any] = {
@@ -30,6 +32,22 @@ for _a, _b in ("il", "lq", "IL", "LQ"):
     if np.dtype(_a) == np.dtype(_b):
         _SAME |= {np.dtype(_a).num: np.dtype(_b).num, np.dtype(_b).num: np.dtype(_a).num}
 _TP_ALLOC = 47  # the number of the slot in CPython's stable ABI
+
+
+@cache
+def tensor_slots() -> dict[str, int]:
+    """Where a Tensor holds what the entry reads and makes."""
+    return {name: slot_offset(Tensor, name) for name in ("_data", "_node", "_held", "_hooks")}
+
+
+@cache
+def why_not() -> str | None:
+    """Why Tensors and what counts their tapes cannot be read, or None where they can."""
+    try:
+        tensor_slots(), slot_offset(type(holders), "live"), slot_offset(type(epoch), "now")
+    except ValueError as error:
+        return f"Tensors are laid out in another way ({error})"
+    return None
 
 
 def pointer(name: str) -> int:
