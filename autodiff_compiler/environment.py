@@ -30,7 +30,7 @@ _FLAGS = ("AC_CACHE", "AC_DISABLE_JIT", "AC_DISABLE_NATIVE", "AC_FULL_TRACEBACK"
 _CHOICES = {
     "AC_BACKEND": ("auto", "native", "numpy"),
     "AC_CHECK_NONFINITE": ("0", "1", "nan"),
-    "AC_NATIVE_ENTRY": ("ctypes",),
+    "AC_CALLPATH": ("plain",),
 }
 #: Words divided by commas.
 _LISTS = {"AC_LOG": ("recompiles", "fusion", "passes", "progress", "all")}

@@ -22,7 +22,7 @@ from unittest import mock
 
 import numpy as np
 
-from autodiff_compiler.backends.native import plain
+from autodiff_compiler.backends.native.callpath import plain
 from autodiff_compiler.backends.native.frames import GUARD
 from autodiff_compiler.dtypes import DType
 
@@ -79,7 +79,7 @@ def _empty(shape: tuple[int, ...], dtype: Any, front: bool) -> Any:
 
 @contextmanager
 def guard_pages(*, front: bool = False) -> Iterator[None]:
-    """Programs entered by ctypes (AC_NATIVE_ENTRY=ctypes, without AC_POISON) get such frames and results."""
+    """Programs entered by ctypes (AC_CALLPATH=plain, without AC_POISON) get such frames and results."""
 
     def new_array(shape: tuple[int, ...], dtype: DType) -> Any:
         return _empty(shape, dtype.numpy, front)

@@ -20,7 +20,7 @@ MISTAKES = [
     ("AC_BACKEND", "foo", "auto, native, numpy"),
     ("AC_CACHE_SIZE", "abc", "500M"),
     ("AC_POOL_SIZE", "xx", "2G"),
-    ("AC_NATIVE_ENTRY", "foo", "ctypes"),
+    ("AC_CALLPATH", "foo", "plain"),
     ("AC_DISABLE_JIT", "off", "0, 1"),
     ("AC_FULL_TRACEBACK", "yes", "0, 1"),
 ]
@@ -91,7 +91,7 @@ def test_the_backend_at_the_start():
 
 
 def test_what_is_right_or_empty_is_accepted(monkeypatch):
-    for name in ("AC_BACKEND", "AC_CACHE_SIZE", "AC_POOL_SIZE", "AC_NATIVE_ENTRY", "AC_DISABLE_JIT", "AC_POISON"):
+    for name in ("AC_BACKEND", "AC_CACHE_SIZE", "AC_POOL_SIZE", "AC_CALLPATH", "AC_DISABLE_JIT", "AC_POISON"):
         monkeypatch.setenv(name, "")
     environment.check_environment()
     monkeypatch.setenv("AC_CACHE_SIZE", "2 GiB")

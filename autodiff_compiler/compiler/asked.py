@@ -13,7 +13,7 @@ from ..ir.types import TensorType
 from ..source import Loc
 
 if TYPE_CHECKING:
-    from ..backends.native.words import Word
+    from ..backends.native.callpath.protocol import Word
     from .specialised import Specialised
 
 __all__ = ["Asked"]
@@ -69,7 +69,7 @@ class Asked:
 
     def words(self) -> list[Word]:
         """The words of now; one that cannot be right where some cannot be found any more."""
-        from ..backends.native.words import free_words
+        from ..backends.native.callpath.choose import call_path
 
         found: dict[Word, None] = {}
         for one in self._quick:
@@ -77,7 +77,7 @@ class Asked:
             if some is None:
                 return [(id(_NEVER), 0)]
             found.update(dict.fromkeys(some))
-        locks = free_words(self._locks)
+        locks = call_path().free_words(self._locks)
         return [(id(_NEVER), 0)] if locks is None else [*found, *locks]
 
     def still(self) -> bool:
@@ -98,15 +98,16 @@ class Asked:
             return None
 
     def _words_of_now(self, get: Callable[[Any], Any], key: Any, now: Any, expected: Any) -> list[Word] | None:
-        from ..backends.native import words
+        from ..backends.native.callpath.choose import call_path
 
+        path = call_path()
         if type(get) is MethodOf:
-            return words.method(key, get.name)
+            return path.method(key, get.name)
         if type(get) is Holds:
-            return None if now else words.absence(key, get.name)
-        place = words.place_read(get, key)
+            return None if now else path.absence(key, get.name)
+        place = path.place_read(get, key)
         if place is None:
-            return words.unread(get) if now is True else None
+            return path.unread(get) if now is True else None
         found = list(self._at(place[1], now, expected))
         return None if None in found else [*place[0], *found]  # type: ignore[list-item]
 
@@ -115,15 +116,16 @@ class Asked:
 
         Containers in between may go; as long as the words before say where they lie, they are there.
         """
-        from ..backends.native.words import BY_VALUE, array, inside
+        from ..backends.native.callpath.choose import call_path
+        from ..backends.native.callpath.memory_guards import BY_VALUE
 
         if isinstance(expected, TensorType):
             yield (place, id(now)) if any(now is x for x in self.captured) else None
         elif isinstance(expected, Content) and isinstance(now, np.ndarray):
-            found_there = None if expected.stored is None else array(now, expected.stored)
+            found_there = None if expected.stored is None else call_path().array(now, expected.stored)
             yield from [None] if found_there is None else [(place, id(now)), *found_there]
         elif isinstance(expected, Content) or (type(expected) is tuple and now is not expected):
-            found, items = inside(now), expected.items if isinstance(expected, Content) else expected
+            found, items = call_path().inside(now), expected.items if isinstance(expected, Content) else expected
             if found is None:
                 yield None
                 return

@@ -21,8 +21,8 @@ from .returned import parts_of, returned
 from .specialise import Identity, Key, signature
 
 if TYPE_CHECKING:
-    from ..backends.native.direct import Direct
-    from ..backends.native.signature import Form
+    from ..backends.native.callpath.protocol import GuardedEntry
+    from ..backends.native.callpath.signature import Form
     from .specialised import Specialised
 
 __all__ = [
@@ -68,7 +68,7 @@ class ShortWay:
     It is gone for good where `again` says so.
     """
 
-    def __init__(self, entry: Specialised, made: Direct, asked: Asked, finish: Any) -> None:
+    def __init__(self, entry: Specialised, made: GuardedEntry, asked: Asked, finish: Any) -> None:
         self._made, self._asked, self._finish = made, asked, finish
         self._epoch = entry.seen_epoch
         self._words = asked.words()
@@ -109,7 +109,7 @@ class ShortWay:
 
         Whether the way is still there.
         """
-        from ..backends.native.words import hold
+        from ..backends.native.callpath.memory_guards import hold
 
         if self._calls != self._made.calls:
             self._calls, self._refused = self._made.calls, 0
@@ -128,7 +128,7 @@ class ShortWay:
         return True
 
     def _watch(self) -> None:
-        from ..backends.native.words import epoch_word
+        from ..backends.native.callpath.memory_guards import epoch_word
 
         self._made.watch([(epoch_word()[0], id(self._epoch)), *self._words])
 
@@ -167,13 +167,13 @@ class _Plan(NamedTuple):
 
 def _plan(entry: Specialised, arrays: Collection[int]) -> _Plan | str:
     """How calls take the short way, or why there is none; `arrays`: which of the arguments are ndarrays."""
-    from ..backends.native.words import free_words
+    from ..backends.native.callpath.choose import call_path
 
     asked = Asked(entry)
     states = [*asked.captured, *entry.states_read]
     if not all(type(x) is Parameter or type(x) is Tensor for x in states):
         return "the program reads Tensors of a class of its own"
-    if free_words(entry.all_locks) is None:
+    if call_path().free_words(entry.all_locks) is None:
         return "the locks of states cannot be looked at here"
     places = {id(x): i for i, x in enumerate(states)}
     if not all(id(x) in places for x in entry.states_written):
@@ -209,7 +209,7 @@ def asked_in_python(entry: Specialised) -> list[str]:
 def long_because(entry: Specialised) -> str:
     """Why calls of a compiled form with nothing but Tensors go the long way; empty if they need not."""
     from ..backends.native.backend import NativeProgram
-    from ..backends.native.direct import direct_signature
+    from ..backends.native.callpath.choose import call_path
 
     program, reason = entry.program.executable, obstacle(entry)
     if reason or type(program) is not NativeProgram:
@@ -217,8 +217,8 @@ def long_because(entry: Specialised) -> str:
     plan = _plan(entry, ())
     if isinstance(plan, str):
         return plan
-    found = direct_signature(program, plan.states, plan.written, (), plan.form or parts_of(entry.result_count))
-    return found if isinstance(found, str) else ""
+    form = plan.form or parts_of(entry.result_count)
+    return call_path().refusal(program, plan.states, plan.written, (), form)
 
 
 def short_way(entry: Specialised, arrays: Collection[int]) -> ShortWay | None:
@@ -228,17 +228,17 @@ def short_way(entry: Specialised, arrays: Collection[int]) -> ShortWay | None:
     program = entry.program.executable
     if type(program) is not NativeProgram or not entry.may_be_short:
         return None
-    from ..backends.native.direct import direct
-    from ..backends.native.fronts import hasten
+    from ..backends.native.callpath.choose import call_path
 
     plan = _plan(entry, arrays)
     if isinstance(plan, str):
         return None
     # where machine code cannot put the result together, it gives the parts
     form, kept = plan.form or parts_of(entry.result_count), (plan.asked.kept, entry.lowered)
-    made = direct(program, plan.states, plan.written, arrays, form, plan.constants, kept)
+    path = call_path()
+    made = path.guarded(program, plan.states, plan.written, arrays, form, plan.constants, kept)
     if made is None:
         return None
     while _callers:
-        hasten(_callers.pop())
+        path.hasten(_callers.pop())
     return ShortWay(entry, made, plan.asked, None if plan.form is not None else entry.finish)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..backends.native import cache, pages
+from ..backends.native.callpath.choose import unknown_layouts, why_plain
 from ..backends.native.machine import machine, versions, why_not
 from ..config import context
 from ..environment import environment_set
@@ -26,9 +27,19 @@ def environment() -> dict[str, Any]:
         "processor": f"{host.cpu} ({host.triple})",
         "features": " ".join(filter(host.has, _TELLING)),
         "vectors": f"{host.vector_bytes} bytes{', masked' if host.masked else ''}",
+        "calls": _calls(),
         "pool": {"limit": pages.limit_asked_for()},
         "cache": cache.info(),
     }
+
+
+def _calls() -> str:
+    """Whether machine code checks calls and guards, or why Python does; what it leaves to Python."""
+    reason = why_plain()
+    if reason is not None:
+        return f"checked in Python: {reason}"
+    unknown = unknown_layouts()
+    return "checked in machine code" + (f"; in Python where they read {', '.join(unknown)}" if unknown else "")
 
 
 def settings() -> dict[str, Any]:

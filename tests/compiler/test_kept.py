@@ -183,9 +183,9 @@ def test_settings_count(world, monkeypatch):
     first_call(world, PLAIN)
     with machine.override("x86-64-v3"):
         assert "written" in first_call(world, PLAIN)[1]
-    monkeypatch.setenv("AC_NATIVE_ENTRY", "ctypes")
+    monkeypatch.setenv("AC_CALLPATH", "plain")
     assert "written" in first_call(world, PLAIN)[1]
-    monkeypatch.delenv("AC_NATIVE_ENTRY")
+    monkeypatch.delenv("AC_CALLPATH")
     context.set(optimize=0)
     try:
         assert "optimise" in first_call(world, PLAIN)[1]

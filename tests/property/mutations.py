@@ -280,14 +280,14 @@ def nbytes_of(type: Any) -> int:
 
 def ran(module: Module, arrays: list[Any], *, front: bool) -> str:
     """Runs a module on the native backend as the docstring of this file says."""
-    with mock.patch.dict("os.environ", AC_NATIVE_ENTRY="ctypes", AC_POISON="0"), guard_pages(front=front):
+    with mock.patch.dict("os.environ", AC_CALLPATH="plain", AC_POISON="0"), guard_pages(front=front):
         try:
             outcome, _ = outcome_of(
                 NativeBackend(NumpyBackend()).native(module), [guarded(x, front=front) for x in arrays]
             )
         except NotNativeError:
             return "not native"
-    with mock.patch.dict("os.environ", AC_NATIVE_ENTRY="ctypes", AC_POISON="1"):
+    with mock.patch.dict("os.environ", AC_CALLPATH="plain", AC_POISON="1"):
         poisoned, found = outcome_of(NativeBackend(NumpyBackend()).native(module), arrays)
     assert outcome == poisoned, f"{outcome} between forbidden pages, {poisoned} with guards"
     if outcome == "ran":

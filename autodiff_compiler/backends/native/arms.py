@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from .values import Buffer, with_joins
 
 if TYPE_CHECKING:
-    from .lower import Lowering
+    from .buffer_plan import BufferPlan as Lowering
 
 __all__ = ["Arms"]
 

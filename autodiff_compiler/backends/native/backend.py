@@ -39,18 +39,19 @@ from . import (  # noqa: F401  (they enter how they lower ops)
     windows,
 )
 from .blas import gemm
+from .callpath.choose import call_path
+from .callpath.protocol import Entry
+from .callpath.signature import Argument, Signature
 from .calls import without_calls
 from .crossing import leave, with_sequences
 from .decompositions import decomposed
 from .engine import Loaded, assembly, load
-from .entry import Entry, entry_for
 from .hosts import run_hosts
 from .lanes import NotNativeError
 from .liveness import most_alive
 from .lower import Lowering
 from .machine import machine, why_not
 from .recipe import Recipe
-from .signature import Argument, Signature
 from .values import HOST, NATIVE, WALK
 
 __all__ = ["NativeBackend", "NativeProgram"]
@@ -115,7 +116,7 @@ class NativeProgram(SilentExecutable):
         if found is None:
             return None
         recipe, loaded = found
-        return cls(recipe, entry_for(recipe.signature, recipe.context), loaded, source, name)
+        return cls(recipe, call_path().entry(recipe.signature, recipe.context), loaded, source, name)
 
     @property
     def data(self) -> dict[str, Any] | None:
@@ -151,7 +152,7 @@ class NativeProgram(SilentExecutable):
 def written(low: Lowering) -> tuple[str, Recipe, Entry]:
     """The text of a module that was lowered, what its program is besides, and how that is entered."""
     recipe = Recipe.of(low)
-    made = entry_for(recipe.signature, recipe.context)
+    made = call_path().entry(recipe.signature, recipe.context)
     return low.module_text([made.text, recipe.text], made.declares), recipe, made
 
 

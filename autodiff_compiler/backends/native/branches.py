@@ -11,10 +11,11 @@ from dataclasses import replace
 
 from ...ir.core import Op, Value
 from ...ir.types import TensorType
+from .buffer_plan import Place
 from .emit import Reg
 from .interrupts import has_loops
 from .last_uses import dies
-from .lower import OPS, Lowering, Place
+from .lower import OPS, Lowering
 from .overwriting import wish_changes
 from .registers import Roots, operand_of, registers_of
 from .values import Array, Buffer, Operand, Spread, size_of

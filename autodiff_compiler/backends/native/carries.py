@@ -11,8 +11,9 @@ from collections.abc import Iterator
 
 from ...ir.core import Block, Value
 from ...ir.types import TensorType, TupleType, Type
+from .buffer_plan import Carried, Place
 from .emit import Reg
-from .lower import Carried, Lowering, Place
+from .lower import Lowering
 from .overwriting import only_changed, wish_changes
 from .registers import Roots, elements_of, operand_of, registers_of
 from .sequence_ops import anchored

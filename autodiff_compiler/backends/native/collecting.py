@@ -6,8 +6,9 @@ from collections.abc import Callable, Iterator
 
 from ...ir.core import Block, Op, Value
 from ...ir.types import Seq, TensorType, TupleType, Type
+from .buffer_plan import Place
 from .emit import Int, Reg
-from .lower import Lowering, Place
+from .lower import Lowering
 from .registers import elements_of
 from .sequence_ops import anchored
 from .sequences import NULL, Record, note_sequence, of_leaves

@@ -17,10 +17,12 @@ import numpy as np
 from ...dtypes import DType, bfloat16, float16, float32, uint8
 from ...ir.core import Op, Value
 from ...ir.types import tensor
+from .arithmetic import Kernels, joined
+from .buffer_plan import BufferPlan
 from .emit import Int, Reg, i64
 from .interrupts import burn_inside, is_long, with_fuel
-from .lanes import Kernels, Lane, NotNativeError, joined
-from .lower import OPS, Lowering
+from .lanes import Lane, NotNativeError
+from .lower import OPS
 from .nests import Nest
 from .rearrangements import fill
 from .structural import constant_array
@@ -54,13 +56,13 @@ def _wide(x: Value) -> DType:
     return float32 if x.dtype in (float16, bfloat16) else x.dtype
 
 
-def _known(low: Lowering, x: Value) -> Array:
+def _known(low: BufferPlan, x: Value) -> Array:
     found = low.in_memory(x, ordered=False)
     return found if isinstance(found.offset, int) else low.in_memory(x)
 
 
 def _image(
-    low: Lowering, x: Value, before: Sequence[int], pitches: Sequence[int], stride: Sequence[int], *, slack: int
+    low: BufferPlan, x: Value, before: Sequence[int], pitches: Sequence[int], stride: Sequence[int], *, slack: int
 ) -> _Image:
     """Copies a value [samples, channels, ...]: element i is that at i * stride + remainder - before, or 0."""
     source, dtype = _known(low, x), _wide(x)
@@ -124,7 +126,7 @@ def _spread_over(budget: int, count: int, vectors: int) -> tuple[int, int]:
     return -(-count // blocks), columns
 
 
-def _registers(low: Lowering) -> int:
+def _registers(low: BufferPlan) -> int:
     """Sums that stay in registers."""
     return 24 if low.machine.vector_bytes >= 64 else 12
 
@@ -135,7 +137,7 @@ class _Correlation:
 
     def __init__(
         self,
-        low: Lowering,
+        low: BufferPlan,
         image: _Image,
         weights: Array,
         taps: Sequence[tuple[int, int]],
@@ -243,7 +245,7 @@ class _Correlation:
         )
 
 
-def _given(low: Lowering, op: Op, write: Callable[[Array], None]) -> None:
+def _given(low: BufferPlan, op: Op, write: Callable[[Array], None]) -> None:
     """The op's result, computed as f32 where it is narrower."""
     target, dtype = low.target(op.results[0]), _wide(op.results[0])
     if target.dtype is dtype and target.contiguous:
@@ -254,12 +256,12 @@ def _given(low: Lowering, op: Op, write: Callable[[Array], None]) -> None:
     low.copy_array(made, target)
 
 
-def _slack(low: Lowering) -> int:
+def _slack(low: BufferPlan) -> int:
     """Elements behind the last position that a vector may read."""
     return 4 * low.machine.vector_bytes
 
 
-def _conv(low: Lowering, op: Op) -> None:
+def _conv(low: BufferPlan, op: Op) -> None:
     x, w = op.operands
     found = _Windows(op, x.shape[2:], w.shape[2:], op.results[0].shape[2:])
     if 0 in x.shape or 0 in w.shape:
@@ -270,7 +272,7 @@ def _conv(low: Lowering, op: Op) -> None:
     _given(low, op, lambda target: _Correlation(low, image, weights, taps, target, looks=looks).write())
 
 
-def _weights(low: Lowering, w: Value, found: _Windows, *, turned: bool) -> Array:
+def _weights(low: BufferPlan, w: Value, found: _Windows, *, turned: bool) -> Array:
     """[groups, filters of a group, channels, taps], or with channels before filters."""
     source, dtype, groups = _known(low, w), _wide(w), found.groups
     filters, channels, *_ = source.shape
@@ -290,7 +292,7 @@ def _weights(low: Lowering, w: Value, found: _Windows, *, turned: bool) -> Array
 
 
 # ------------------------------------------------------------------------------------------------ to the input
-def _conv_input(low: Lowering, op: Op) -> None:
+def _conv_input(low: BufferPlan, op: Op) -> None:
     """Elements at the same remainder of the stride get sums over the same taps: a convolution for each remainder."""
     g, w = op.operands
     result = op.results[0]
@@ -336,7 +338,7 @@ def _conv_input(low: Lowering, op: Op) -> None:
 
 
 # ------------------------------------------------------------------------------------------------ to the filters
-def _conv_filter(low: Lowering, op: Op) -> None:
+def _conv_filter(low: BufferPlan, op: Op) -> None:
     """Sums over samples and positions, a vector of positions at a time."""
     x, g = op.operands
     found = _Windows(op, x.shape[2:], op.attr("kernel"), g.shape[2:])
@@ -367,7 +369,7 @@ class _Filters:
 
     def __init__(
         self,
-        low: Lowering,
+        low: BufferPlan,
         found: _Windows,
         samples: int,
         image: _Image,

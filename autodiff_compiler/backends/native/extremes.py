@@ -10,10 +10,12 @@ from math import prod
 
 from ...dtypes import DType, bool_, int32, int64, uint8
 from ...ir.core import Op
+from .arithmetic import Kernels, joined
+from .buffer_plan import BufferPlan
 from .emit import Int, Reg, i64
 from .indexing import rows_before
-from .lanes import Kernels, Lane, joined
-from .lower import OPS, Lowering
+from .lanes import Lane
+from .lower import OPS
 from .nests import Nest, row_of
 
 __all__: list[str] = []
@@ -27,7 +29,7 @@ _TOGETHER = 4
 class _Search:
     """One op, in a function of its own."""
 
-    def __init__(self, low: Lowering, op: Op) -> None:
+    def __init__(self, low: BufferPlan, op: Op) -> None:
         (x,), (result,) = op.operands, op.results
         self.greatest = op.defn.name == "argmax"
         self.axis = op.attr("axis") % len(x.shape)
@@ -176,7 +178,7 @@ class _Search:
         return k.logical_and(k.logical_not(within), k.equal(best, best))
 
 
-def _place(low: Lowering, op: Op) -> None:
+def _place(low: BufferPlan, op: Op) -> None:
     _Search(low, op).write()
 
 

@@ -11,8 +11,9 @@ from ...errors import InternalCompilerError
 from ...ir.core import Op
 from ...ir.primitive import REGISTRY
 from ...ir.types import TensorType
+from .arithmetic import Kernels
 from .emit import Reg, Text
-from .lanes import Kernels, Lane, NotNativeError
+from .lanes import Lane, NotNativeError
 
 __all__ = ["apply_formula", "has_formula"]
 

@@ -5,15 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from math import inf
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ... import logs
 from ...errors import InternalCompilerError
 from ...ir.core import Op, Value
 from ...ir.types import TensorType, tensor
+from .arithmetic import Kernels
+from .buffer_plan import BufferPlan
 from .clusters import REDUCTIONS, Axes, Cluster, reduced_axes
 from .emit import Reg, Text
-from .lanes import Kernels, Lane
+from .lanes import Lane
 from .last_uses import last_use
 from .streams import close_streams, note_streams
 from .transposes import worth_turning
@@ -21,13 +23,10 @@ from .values import HOST, WALK, Array, Spread, Undefined, roots_of
 from .walk import Walk, held_row, vectors_together
 from .walk_plan import Memory, Passes, Source, collapsed, plan_passes, read_again, reading_passes, row_bytes
 
-if TYPE_CHECKING:
-    from .lower import Lowering
-
 __all__ = ["memory_of", "source_of", "write_cluster", "write_walk"]
 
 
-def write_cluster(low: Lowering, cluster: Cluster) -> None:
+def write_cluster(low: BufferPlan, cluster: Cluster) -> None:
     shape = cluster.shape
     for op in cluster.ops:
         if low.ways.get(op.defn.name) != HOST:
@@ -55,7 +54,7 @@ def write_cluster(low: Lowering, cluster: Cluster) -> None:
     write_walk(low, cluster, passes, sources, sinks, held=held)
 
 
-def _lanes(low: Lowering, cluster: Cluster) -> int:
+def _lanes(low: BufferPlan, cluster: Cluster) -> int:
     """How many elements a vector has: those of the widest type fill a register."""
     values = [x for op in cluster.ops for x in (*op.operands, *op.results)]
     return low.machine.vector_bytes // (8 if any(x.dtype.itemsize == 8 for x in values) else 4)
@@ -68,7 +67,7 @@ def _held(cluster: Cluster, passes: Passes, lanes: int) -> bool:
     return held_row(inner[0] if inner else 1, passes.count, lanes, max(1, len(inner)))  # type: ignore[arg-type]
 
 
-def source_of(low: Lowering, x: Value, cluster: Cluster) -> Source:
+def source_of(low: BufferPlan, x: Value, cluster: Cluster) -> Source:
     operand = low.env[x]
     if isinstance(operand, Spread):
         return operand.number
@@ -97,7 +96,7 @@ def memory_of(array: Array, axes: Iterable[int], ndim: int | None = None) -> Mem
     return Memory(array.base, array.offset, tuple(strides), array.dtype, array.counted)
 
 
-def _sink(low: Lowering, x: Value, cluster: Cluster) -> tuple[Array, Memory]:
+def _sink(low: BufferPlan, x: Value, cluster: Cluster) -> tuple[Array, Memory]:
     made = low.target(x)
     ndim = len(cluster.shape)
     op = x.owner
@@ -121,7 +120,7 @@ class _Room:
 
 
 def _temporaries(
-    low: Lowering,
+    low: BufferPlan,
     cluster: Cluster,
     passes: Passes,
     reads: dict[Value, list[int]],
@@ -154,7 +153,7 @@ def _temporaries(
     return found
 
 
-def _lies_alone(low: Lowering, x: Value, made: Array) -> bool:
+def _lies_alone(low: BufferPlan, x: Value, made: Array) -> bool:
     """Whether nothing that the walk reads can lie where it writes a value."""
     if x in low.carried or len(made.roots) != 1:
         return False
@@ -176,7 +175,7 @@ def _row_strides(cluster: Cluster, step: int) -> tuple[int, ...]:
 
 
 def _note_overwrites(
-    low: Lowering,
+    low: BufferPlan,
     cluster: Cluster,
     passes: Passes,
     reads: dict[Value, list[int]],
@@ -202,7 +201,7 @@ def _note_overwrites(
 
 
 def _note_in_place(
-    low: Lowering, x: Value, cluster: Cluster, sources: dict[Value, Source], read: dict[Value, Source], memory: Memory
+    low: BufferPlan, x: Value, cluster: Cluster, sources: dict[Value, Source], read: dict[Value, Source], memory: Memory
 ) -> None:
     """Whether the next version of a carry may be written over this trip's; `read`: what no later pass reads."""
     carried = low.carried.get(x)
@@ -228,7 +227,7 @@ def _told(name: str, cluster: Cluster) -> str:
 
 
 def write_walk(
-    low: Lowering,
+    low: BufferPlan,
     cluster: Cluster,
     passes: Passes,
     sources: dict[Value, Source],

@@ -19,9 +19,10 @@ from ...ir.primitive import kernel_of
 from ...ir.printer import attributes_text
 from ...ir.types import TensorType
 from ...source import Loc, line_of
+from .buffer_plan import BufferPlan
 from .emit import i64
 from .lanes import NotNativeError
-from .lower import OPS, Lowering
+from .lower import OPS
 from .values import Array, Spread
 
 __all__ = ["Host", "View", "array_of", "call_host", "call_python", "run_hosts"]
@@ -134,7 +135,7 @@ def run_hosts(hosts: Sequence[Host]) -> Callable[[int, int], None]:
     return run
 
 
-def lower_host(low: Lowering, op: Op) -> None:
+def lower_host(low: BufferPlan, op: Op) -> None:
     """An op as a call of its NumPy kernel."""
     if op.defn.numpy is None and op.defn.scalar is None:
         raise NotNativeError(op.defn.name)
@@ -144,7 +145,7 @@ def lower_host(low: Lowering, op: Op) -> None:
 
 
 def call_host(
-    low: Lowering,
+    low: BufferPlan,
     op: Op,
     run: Callable[..., Any],
     operands: Sequence[Any] | None = None,
@@ -166,7 +167,7 @@ def call_host(
             low.env[r] = Spread(array.type, low.one.load(array.base, array.dtype))
 
 
-def _told(low: Lowering, op: Op) -> str:
+def _told(low: BufferPlan, op: Op) -> str:
     """What a call does that the code does not show: the op with its attributes, and what a callable tells."""
     called = [op.attr(word) for word in ("exception", "fn") if word in op.defn.schema]
     tells = [getattr(low.module.callables.get(name.removeprefix("@")), "tells", None) for name in called]
@@ -174,7 +175,7 @@ def _told(low: Lowering, op: Op) -> str:
 
 
 def call_python(
-    low: Lowering,
+    low: BufferPlan,
     run: Callable[..., Any],
     operands: Sequence[Array],
     results: Sequence[Array],
@@ -204,7 +205,7 @@ def call_python(
     low.may_fail()
 
 
-def array_of(low: Lowering, x: Any) -> Array:
+def array_of(low: BufferPlan, x: Any) -> Array:
     if not isinstance(x.type, TensorType):
         raise NotNativeError(f"a kernel takes {x.type}")
     if x.type.shape != ():

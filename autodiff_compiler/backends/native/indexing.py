@@ -11,10 +11,12 @@ from ...dtypes import int64, uint64
 from ...ir.core import Op, Value
 from ...ir.primitive import F, kernel_of
 from ...ir.types import TensorType, tensor
+from .arithmetic import Kernels
+from .buffer_plan import BufferPlan
 from .emit import Int, Reg, Text
 from .hosts import call_python
-from .lanes import Kernels, Lane
-from .lower import OPS, Lowering
+from .lanes import Lane
+from .lower import OPS
 from .nests import Nest, row_of
 from .values import Array, Spread
 from .windows import compute
@@ -27,7 +29,7 @@ _SHORT = 64
 
 
 # ------------------------------------------------------------------------------------------------ places
-def _check_index(low: Lowering, op: Op) -> None:
+def _check_index(low: BufferPlan, op: Op) -> None:
     """Positions from 0 on; where one lies outside, the NumPy kernel is called, which raises."""
     (x,), (result,) = op.operands, op.results
     assert isinstance(x.type, TensorType)
@@ -35,7 +37,7 @@ def _check_index(low: Lowering, op: Op) -> None:
     size, negative = op.attr("size"), op.attr("negative") and x.dtype is not uint64  # there 2**64 - 1 is not -1
     if result.type.shape == ():
         lane = low.one.cast(low.scalar(x), int64)
-        outside, place = _checked(lane, size, negative)
+        outside, place = _checked(low.one, lane, size, negative)
         low.env[result] = Spread(result.type, place)
         _refuse(low, op, None, outside)
     elif 0 in result.type.shape:
@@ -51,21 +53,19 @@ def _check_index(low: Lowering, op: Op) -> None:
     low.may_fail()
 
 
-def _checked(lane: Lane, size: int, negative: bool) -> tuple[Reg, Lane]:
+def _checked(k: Kernels, lane: Lane, size: int, negative: bool) -> tuple[Reg, Lane]:
     """Whether a position does not exist, and the position counted from 0."""
-    k = lane.kernels
     place = k.where(k.less(lane, 0), k.add(lane, size), lane) if negative else lane
-    return _outside(place, size), place
+    return _outside(k, place, size), place
 
 
-def _outside(place: Lane, size: int) -> Reg:
-    """Whether a position is not one from 0 to size - 1: a negative number is a great one among those without a sign."""
-    k = place.kernels
+def _outside(k: Kernels, place: Lane, size: int) -> Reg:
+    """Whether a position is not one from 0 to size - 1: one unsigned comparison checks both bounds."""
     test = k.less(place, 0).reg.type
     return k.text.let(test, f"icmp uge {place.reg}, {k.number(size, int64).reg.text}")
 
 
-def _refuse(low: Lowering, op: Op, source: Array | None, bad: Reg) -> None:
+def _refuse(low: BufferPlan, op: Op, source: Array | None, bad: Reg) -> None:
     """Raises what the NumPy kernel raises, if a position does not exist."""
     x, size, negative = op.operands[0], op.attr("size"), op.attr("negative")
 
@@ -86,7 +86,7 @@ def _refuse(low: Lowering, op: Op, source: Array | None, bad: Reg) -> None:
     low.text.branch(bad, fail, rare=True)
 
 
-def _found(low: Lowering, source: Array, size: int, negative: bool) -> tuple[Reg, Reg]:
+def _found(low: BufferPlan, source: Array, size: int, negative: bool) -> tuple[Reg, Reg]:
     """Whether one of the positions does not exist, and whether one is negative (or does not exist)."""
     flags = low.array(tensor(int64, (2,)))
     nest = Nest(low, [flags, source])
@@ -104,10 +104,10 @@ def _found(low: Lowering, source: Array, size: int, negative: bool) -> tuple[Reg
 
             def note() -> tuple[()]:
                 one.store(one.number(1, int64), text.at(nest.places[0], 8))
-                text.branch(any_lane(k, _checked(found, size, negative)[0]), refuse)
+                text.branch(any_lane(k, _checked(k, found, size, negative)[0]), refuse)
                 return ()
 
-            text.branch(any_lane(k, _outside(found, size)), note, rare=True)
+            text.branch(any_lane(k, _outside(k, found, size)), note, rare=True)
 
         nest.along(count, nest.lanes(int64), some)
 
@@ -125,7 +125,7 @@ def _found(low: Lowering, source: Array, size: int, negative: bool) -> tuple[Reg
     return bad, below
 
 
-def _moved_up(low: Lowering, source: Array, type: TensorType, size: int, below: Reg) -> Array:
+def _moved_up(low: BufferPlan, source: Array, type: TensorType, size: int, below: Reg) -> Array:
     """The positions where they lie, or, if some are negative, a copy of them counted from 0."""
     made, text = low.array(type), low.text
 
@@ -137,7 +137,7 @@ def _moved_up(low: Lowering, source: Array, type: TensorType, size: int, below: 
     return low.at_pointer(type, place, (*source.roots, *made.roots))
 
 
-def _counted_from_zero(low: Lowering, source: Array, target: Array, size: int) -> None:
+def _counted_from_zero(low: BufferPlan, source: Array, target: Array, size: int) -> None:
     def build(x: Value) -> list[Value]:
         place = F.cast(x, dtype=int64)
         return [F.select(F.less(place, 0), F.add(place, size), place)]
@@ -146,7 +146,7 @@ def _counted_from_zero(low: Lowering, source: Array, target: Array, size: int) -
 
 
 # ------------------------------------------------------------------------------------------------ slices
-def _gather(low: Lowering, op: Op) -> None:
+def _gather(low: BufferPlan, op: Op) -> None:
     x, index = op.operands
     if _same_everywhere(low, op):
         return
@@ -214,7 +214,7 @@ def rows_before(sizes: list[int]) -> list[int]:
     return strides[::-1]
 
 
-def in_order(low: Lowering, x: Value) -> Array:
+def in_order(low: BufferPlan, x: Value) -> Array:
     """A tensor in memory, in C order; numbers too."""
     if x.shape != ():
         return low.in_memory(x)
@@ -224,7 +224,7 @@ def in_order(low: Lowering, x: Value) -> Array:
     return made
 
 
-def _same_everywhere(low: Lowering, op: Op) -> bool:
+def _same_everywhere(low: BufferPlan, op: Op) -> bool:
     """One number in all places is found wherever one looks; where nothing is, no position has passed its check."""
     (result,), (source, _) = op.results, op.operands
     x = low.env[source]
@@ -239,7 +239,7 @@ def _same_everywhere(low: Lowering, op: Op) -> bool:
 
 
 # ------------------------------------------------------------------------------------------------ elements
-def _take_along_axis(low: Lowering, op: Op) -> None:
+def _take_along_axis(low: BufferPlan, op: Op) -> None:
     x, index = op.operands
     if _same_everywhere(low, op):
         return

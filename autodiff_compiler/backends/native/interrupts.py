@@ -13,9 +13,10 @@ from ...ir.core import Block, Op
 from ...ir.types import TensorType
 from ...primitives.control import known_trips
 from ...primitives.flops import flops_of
+from .buffer_plan import BufferPlan
 from .emit import Reg, Text, i64
 from .formulas import has_formula
-from .lower import OPS, Lowering
+from .lower import OPS
 from .values import size_of
 
 if TYPE_CHECKING:
@@ -55,7 +56,7 @@ _DECLARES = {
 }
 
 
-def has_loops(low: Lowering, block: Block) -> bool:
+def has_loops(low: BufferPlan, block: Block) -> bool:
     """Whether there may be loops in it, and so looks at signals."""
     known = low.looping.get(block)
     if known is None:
@@ -97,12 +98,12 @@ def is_short(trips: int | None, cost: int) -> bool:
     return trips is not None and trips * cost <= _SHORT
 
 
-def is_long(low: Lowering, op: Op) -> bool:
+def is_long(low: BufferPlan, op: Op) -> bool:
     """Whether an op takes so long that it looks, if it is one that can."""
     return op.defn.name in _TILED and _cost_of(op, low.machine.vector_bytes) >= _LONG
 
 
-def burn(low: Lowering, cost: int) -> None:
+def burn(low: BufferPlan, cost: int) -> None:
     """At the end of a trip that took so many nanoseconds: looks at signals if it is time to."""
     low.fuel = _burnt(low, low.text, low.fuel, cost)
 
@@ -123,7 +124,7 @@ def burn_inside(nest: Nest, cost: int) -> None:
     text.store(_burnt(nest.low, text, text.load("i64", fuel, 8), cost), fuel, 8)
 
 
-def _burnt(low: Lowering, text: Text, fuel: Reg, cost: int) -> Reg:
+def _burnt(low: BufferPlan, text: Text, fuel: Reg, cost: int) -> Reg:
     """The fuel that is left: all of it where signals were looked at."""
     left = text.make("i64", f"sub {fuel}, {max(1, cost)}")
     text.needs["poll"] = _POLL

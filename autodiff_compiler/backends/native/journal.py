@@ -5,20 +5,18 @@ Whoever writes loops over memory says so (`walk`, `copy`); of other ops it follo
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from math import prod
-from typing import TYPE_CHECKING
 
-from ...ir.core import Block, Op, Value
+from ...ir.core import Block, Module, Op, Value
 from ..base import Move, Piece
 from ..stacks import Bytes, Stacks
-from .values import HOST, Array, Buffer, Spread, size_of
+from .emit import Text
+from .laps import Laps
+from .values import HOST, Array, Buffer, Operand, Spread, size_of
 from .walk_plan import Memory, Passes, Source
-
-if TYPE_CHECKING:
-    from .lower import Lowering
 
 __all__ = ["Journal"]
 
@@ -44,8 +42,18 @@ class Journal:
     `records`: whether somebody will ask for them; otherwise only kernels learn which ops they run.
     """
 
-    def __init__(self, low: Lowering, *, records: bool) -> None:
-        self.low, self.records = low, records
+    def __init__(
+        self,
+        module: Module,
+        env: Mapping[Value, Operand],
+        ways: Mapping[str, str],
+        kernels: Sequence[Text],
+        laps: Laps | None,
+        *,
+        records: bool,
+    ) -> None:
+        self._module, self._env, self._ways, self._kernels, self._laps = module, env, ways, kernels, laps
+        self.records = records
         self.pieces: tuple[Piece, ...] = ()
         #: of sequences that loops collect, the bytes of one element; those without room of their own are missing
         self._elements: dict[Value, int] = {}
@@ -56,12 +64,11 @@ class Journal:
     def block(self, block: Block) -> Iterator[list[Piece]]:
         """A block is written."""
         pieces: list[Piece] = []
-        laps = self.low.laps
-        if laps is not None:
-            laps.open_block(block)
+        if self._laps is not None:
+            self._laps.open_block(block)
         yield pieces
-        if laps is not None:
-            laps.close_block()
+        if self._laps is not None:
+            self._laps.close_block()
         self.pieces = tuple(pieces)
         if self._open:
             self._open[-1].blocks.append(self.pieces)
@@ -69,20 +76,20 @@ class Journal:
     @contextmanager
     def piece(self, ops: Iterable[Op], pieces: list[Piece]) -> Iterator[None]:
         """Ops are written that run together."""
-        low, entry = self.low, _Entry(tuple(ops))
-        first = len(low.kernels)
+        kernels, entry = self._kernels, _Entry(tuple(ops))
+        first = len(kernels)
         self._open.append(entry)
-        if low.laps is not None:
-            low.laps.open_piece(entry.ops)
+        if self._laps is not None:
+            self._laps.open_piece(entry.ops)
         yield
         assert self._open.pop() is entry
         if self.records:
             if len(entry.ops) == 1 and not entry.ops[0].blocks:
                 self._of_op(entry, entry.ops[0])
             pieces.append(entry.made())
-        if low.laps is not None:
-            low.laps.close_piece(pieces[-1], [kernel.name for kernel in low.kernels[first:]])
-        for kernel in low.kernels[first:]:
+        if self._laps is not None:
+            self._laps.close_piece(pieces[-1], [kernel.name for kernel in kernels[first:]])
+        for kernel in kernels[first:]:
             kernel.about = kernel.about or _places(entry.ops)
 
     def walk(
@@ -131,7 +138,7 @@ class Journal:
 
     def stacks(self) -> Bytes:
         """What loops leave behind."""
-        return Stacks(self.low.module, lambda x: self._elements.get(x, 0), one_room=True).whole()
+        return Stacks(self._module, lambda x: self._elements.get(x, 0), one_room=True).whole()
 
     def end(self) -> tuple[Piece, ...]:
         """The program's pieces; what was written behind its last op hands out results."""
@@ -145,12 +152,12 @@ class Journal:
         """An op that is no part of a walk: reads its operands and writes its results, unless these are views."""
         if entry.walks and any(m.op is op for m in entry.moves):
             return
-        env, roots = self.low.env, set[Buffer]()
+        env, roots = self._env, set[Buffer]()
         operands = [x for x in dict.fromkeys(op.operands) if x in env]
         for x in operands:
             roots.update(_roots(env[x]))
         arrays = {x: _size(env[x]) for x in operands}
-        by_python = self.low.ways.get(op.defn.name) == HOST
+        by_python = self._ways.get(op.defn.name) == HOST
         fresh = [r for r in op.results if r in env and _size(env[r]) and not roots.issuperset(_roots(env[r]))]
         numbers = [r for r in op.results if isinstance(env.get(r), Spread) and r.type.shape == ()]  # type: ignore[attr-defined]
         if op.defn.inplace is not None and not fresh:  # written over the operand

@@ -1,4 +1,4 @@
-"""Values of W lanes with NumPy's meaning: the kernel builder that formulas of primitives are written over.
+"""W lanes of one dtype: how they are held in registers, and how they get there from memory and back.
 
 A 16-bit float is held as f32 and rounded to 16 bits after every function, as NumPy and ml_dtypes do; a bool is an i1.
 What has no code here raises `NotNativeError`, and the op is run by its NumPy kernel.
@@ -6,21 +6,16 @@ What has no code here raises `NotNativeError`, and the op is run by its NumPy ke
 
 from __future__ import annotations
 
-import math
-import operator
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from ...dtypes import DType, bfloat16, bool_, float16, float32, float64, int64, uint8
-from . import divisions
+from ...dtypes import DType, bfloat16, bool_, float16, float64
 from .emit import Reg, Text, mangled, of_lane, vector
-from .maths import FUNCTIONS
-from .maths.apart import written
 from .vectors import Vectors
 
-__all__ = ["Kernels", "Lane", "NotNativeError", "element_type", "joined", "memory_type", "rounded"]
+__all__ = ["Lane", "Lanes", "NotNativeError", "element_type", "memory_type", "rounded"]
 
 
 class NotNativeError(Exception):
@@ -47,7 +42,7 @@ class Lane:
     __slots__ = ("dtype", "kernels", "reg")
     __array_ufunc__ = None
 
-    def __init__(self, kernels: Kernels, reg: Reg, dtype: DType) -> None:
+    def __init__(self, kernels: Lanes, reg: Reg, dtype: DType) -> None:
         self.kernels, self.reg, self.dtype = kernels, reg, dtype
 
     def __bool__(self) -> bool:
@@ -73,34 +68,9 @@ def _operators() -> None:
 
 _operators()
 
-#: Functions of floats that `maths` has, by NumPy's name.
-_FLOAT = {
-    "exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sin", "cos", "tan", "arcsin", "arccos", "arctan",
-    "arctan2", "sinh", "cosh", "tanh", "arcsinh", "arccosh", "arctanh", "cbrt", "hypot", "logaddexp", "erf", "erfc",
-    "sigmoid",
-}  # fmt: skip
-_COMPARISONS = {
-    "equal": ("oeq", "eq", "eq"), "not_equal": ("une", "ne", "ne"), "less": ("olt", "slt", "ult"),
-    "less_equal": ("ole", "sle", "ule"), "greater": ("ogt", "sgt", "ugt"), "greater_equal": ("oge", "sge", "uge"),
-}  # fmt: skip
 
-
-#: The same in Python's words.
-_PYTHON = {
-    "equal": "eq", "not_equal": "ne", "less": "lt", "less_equal": "le", "greater": "gt", "greater_equal": "ge",
-}  # fmt: skip
-
-
-def _holds(dtype: DType, number: int) -> bool:
-    """Whether an integer dtype has the number."""
-    low = -(2 ** (dtype.bits - 1)) if dtype.kind == "i" else 0
-    return bool(low <= number < low + 2**dtype.bits)
-
-
-class Kernels:
-    """Writes functions of W lanes into `text`; the names and what they compute are NumPy's."""
-
-    pi, e, inf, nan = math.pi, math.e, math.inf, math.nan
+class Lanes:
+    """Writes how W lanes are made, loaded and stored, into `text`."""
 
     def __init__(self, text: Text, width: int, *, quick: bool | None = None) -> None:
         """`quick`: see `Vectors`."""
@@ -109,15 +79,6 @@ class Kernels:
 
     def vectors(self, dtype: DType) -> Vectors:
         return self._vectors[dtype is not float64]
-
-    def __getattr__(self, name: str) -> Callable[..., Lane]:
-        if name in _FLOAT:
-            return lambda *xs: self._float(name, *xs)
-        if name in _COMPARISONS:
-            return lambda x, y: self._compare(name, x, y)
-        if name.startswith("__"):
-            raise AttributeError(name)
-        raise NotNativeError(name)
 
     # ------------------------------------------------------------------------------------------- lanes
     def type_of(self, dtype: DType) -> str:
@@ -274,311 +235,8 @@ class Kernels:
         one = self.text.let(of_lane(x.reg.type), f"extractelement {x.reg}, i64 {lanes[0]}")
         return Lane(self, one, x.dtype)
 
-    # ------------------------------------------------------------------------------------------- arithmetic
-    def _float(self, name: str, *xs: Any) -> Lane:
-        lanes = self._together(*xs)
-        dtype = lanes[0].dtype
-        if name not in FUNCTIONS or not dtype.is_float:
-            raise NotNativeError(f"{name} of {dtype.name}")
-        return self._rounded(written(name, self.vectors(dtype), [x.reg for x in lanes]), dtype)
-
-    def _arithmetic(self, x: Any, y: Any, of_floats: str, of_ints: str, of_bools: str | None) -> Lane:
-        a, b = self._together(x, y)
-        dtype = a.dtype
-        if dtype.is_float:
-            return self._rounded(self.vectors(dtype)._two(of_floats, a.reg, b.reg), dtype)
-        op = of_bools if dtype is bool_ else of_ints
-        if not op:
-            raise NotNativeError(f"{of_floats} of {dtype.name}")
-        return self._let(f"{op} {a.reg}, {b.reg.text}", dtype)
-
-    def add(self, x: Any, y: Any) -> Lane:
-        return self._arithmetic(x, y, "fadd", "add", "or")
-
-    def subtract(self, x: Any, y: Any) -> Lane:
-        return self._arithmetic(x, y, "fsub", "sub", None)
-
-    def multiply(self, x: Any, y: Any) -> Lane:
-        return self._arithmetic(x, y, "fmul", "mul", "and")
-
-    def divide(self, x: Any, y: Any) -> Lane:
-        return self._arithmetic(x, y, "fdiv", "", None)
-
-    true_divide = divide
-
-    def reciprocal(self, x: Lane) -> Lane:
-        return self.divide(1, x)
-
-    def negative(self, x: Lane) -> Lane:
-        if x.dtype.is_float:
-            return Lane(self, self.vectors(x.dtype).neg(x.reg), x.dtype)
-        return self.subtract(0, x)
-
-    def sqrt(self, x: Lane) -> Lane:
-        if not x.dtype.is_float:
-            raise NotNativeError(f"sqrt of {x.dtype.name}")
-        return self._rounded(self.vectors(x.dtype).sqrt(x.reg), x.dtype)
-
-    def absolute(self, x: Lane) -> Lane:
-        if x.dtype.is_float:
-            return Lane(self, self.vectors(x.dtype).abs(x.reg), x.dtype)
-        return x if x.dtype.kind in "bu" else self.where(self.less(x, 0), self.negative(x), x)
-
-    def sign(self, x: Lane) -> Lane:
-        one = self.number(1, x.dtype)
-        if x.dtype.kind in "bu":
-            return self.where(self.greater(x, 0), one, 0)
-        zero = self.where(self.equal(x, 0), 0, x)  # or nan
-        return self.where(self.greater(x, 0), one, self.where(self.less(x, 0), -1, zero))
-
-    def _whole(self, name: str, x: Lane) -> Lane:
-        if not x.dtype.is_float:
-            return x
-        return Lane(self, self.text.intrinsic(name, x.reg), x.dtype)
-
-    def floor(self, x: Lane) -> Lane:
-        return self._whole("floor", x)
-
-    def ceil(self, x: Lane) -> Lane:
-        return self._whole("ceil", x)
-
-    def trunc(self, x: Lane) -> Lane:
-        return self._whole("trunc", x)
-
-    def rint(self, x: Lane) -> Lane:
-        return self._whole("rint", x)
-
-    def power(self, x: Any, y: Any) -> Lane:
-        a, b = self._together(x, y)
-        if a.dtype is bool_:
-            raise NotNativeError("power of bool")
-        if a.dtype.is_int:
-            return divisions.int_power(self, a, b)
-        return self._rounded(written("power", self.vectors(a.dtype), [a.reg, b.reg]), a.dtype)
-
-    def floor_divide(self, x: Any, y: Any) -> Lane:
-        return self._divided(x, y)[0]
-
-    def remainder(self, x: Any, y: Any) -> Lane:
-        return self._divided(x, y)[1]
-
-    def fmod(self, x: Any, y: Any) -> Lane:
-        a, b = self._together(x, y)
-        dtype = a.dtype
-        if dtype.is_float:
-            return self._rounded(divisions.float_remainder(self.vectors(dtype), a.reg, b.reg), dtype)
-        if not dtype.is_int:
-            raise NotNativeError(f"fmod of {dtype.name}")
-        none = self.equal(b, 0)
-        if dtype.kind == "i":  # the smallest integer cannot be divided by -1
-            none = self.logical_or(none, self.equal(b, -1))
-        op = "srem" if dtype.kind == "i" else "urem"
-        return self.where(none, 0, self._let(f"{op} {a.reg}, {self.where(none, 1, b).reg.text}", dtype))
-
-    def gcd(self, x: Any, y: Any) -> Lane:
-        return divisions.gcd(self, *self._together(x, y))
-
-    def lcm(self, x: Any, y: Any) -> Lane:
-        return divisions.lcm(self, *self._together(x, y))
-
-    def nextafter(self, x: Any, y: Any) -> Lane:
-        return divisions.next_after(self, *self._together(x, y))
-
-    def bitwise_count(self, x: Lane) -> Lane:
-        """How many bits are set, as a uint8."""
-        return self.cast(Lane(self, self.text.intrinsic("ctpop", x.reg), x.dtype), uint8)
-
-    def _divided(self, x: Any, y: Any) -> tuple[Lane, Lane]:
-        """Quotient rounded down and remainder; those of integers are 0 where the divisor is."""
-        a, b = self._together(x, y)
-        dtype = a.dtype
-        if dtype.is_float:
-            down, left = divisions.divided(self.vectors(dtype), a.reg, b.reg)
-            return self._rounded(down, dtype), self._rounded(left, dtype)
-        if not dtype.is_int:
-            raise NotNativeError(f"remainder of {dtype.name}")
-        none = self.equal(b, 0)
-        if dtype.kind == "u":
-            safe = self.where(none, 1, b)
-            quotient = self._let(f"udiv {a.reg}, {safe.reg.text}", dtype)
-            rest = self.subtract(a, self.multiply(quotient, safe))
-            return self.where(none, 0, quotient), self.where(none, 0, rest)
-        # The smallest integer divided by -1 does not fit: its negative, which is itself.
-        minus = self.equal(b, -1)
-        safe = self.where(self.logical_or(none, minus), 1, b)
-        quotient = self._let(f"sdiv {a.reg}, {safe.reg.text}", dtype)
-        rest = self.subtract(a, self.multiply(quotient, safe))
-        wrong = self.logical_and(self.not_equal(rest, 0), self.less(self.bitwise_xor(rest, safe), 0))
-        quotient = self.where(wrong, self.subtract(quotient, 1), quotient)
-        rest = self.where(wrong, self.add(rest, safe), rest)
-        quotient = self.where(minus, self.negative(a), quotient)
-        gone = self.logical_or(none, minus)
-        return self.where(none, 0, quotient), self.where(gone, 0, rest)
-
-    # ------------------------------------------------------------------------------------------- order
-    def _compare(self, name: str, x: Any, y: Any) -> Lane:
-        if isinstance(x, Lane) and x.dtype.is_int and isinstance(y, int) and not _holds(x.dtype, y):
-            return self.number(getattr(operator, _PYTHON[name])(0, y), bool_)
-        a, b = self._together(x, y)
-        floats, signed, unsigned = _COMPARISONS[name]
-        if a.dtype.is_float:
-            return self._let(f"fcmp {floats} {a.reg}, {b.reg.text}", bool_)
-        return self._let(f"icmp {signed if a.dtype.kind == 'i' else unsigned} {a.reg}, {b.reg.text}", bool_)
-
-    def _extreme(self, x: Any, y: Any, test: str, *, ignores_nan: bool = False) -> Lane:
-        """The operand of which the test holds, the first where they are equal."""
-        a, b = self._together(x, y)
-        further = self.where(self._compare(test, b, a), b, a)
-        if not a.dtype.is_float:
-            return further
-        # So far it is the first one where either is nan.  (On x86 that select is one instruction.)
-        return self.where(self.isnan(a if ignores_nan else b), b, further)
-
-    def maximum(self, x: Any, y: Any) -> Lane:
-        return self._extreme(x, y, "greater")
-
-    def minimum(self, x: Any, y: Any) -> Lane:
-        return self._extreme(x, y, "less")
-
-    def fmax(self, x: Any, y: Any) -> Lane:
-        return self._extreme(x, y, "greater", ignores_nan=True)
-
-    def fmin(self, x: Any, y: Any) -> Lane:
-        return self._extreme(x, y, "less", ignores_nan=True)
-
-    def where(self, test: Lane, x: Any, y: Any) -> Lane:
-        a, b = self._together(x, y)
-        return self._let(f"select {test.reg}, {a.reg}, {b.reg}", a.dtype)
-
-    def isnan(self, x: Lane) -> Lane:
-        if not x.dtype.is_float:
-            return self.number(False, bool_)
-        return self._let(f"fcmp uno {x.reg}, {x.reg.text}", bool_)
-
-    def isinf(self, x: Lane) -> Lane:
-        return self.equal(self.absolute(x), math.inf) if x.dtype.is_float else self.number(False, bool_)
-
-    def isfinite(self, x: Lane) -> Lane:
-        return self.less(self.absolute(x), math.inf) if x.dtype.is_float else self.number(True, bool_)
-
-    def signbit(self, x: Lane) -> Lane:
-        if not x.dtype.is_float:
-            return self.less(x, 0)
-        v = self.vectors(x.dtype)
-        return Lane(self, v.icompare("slt", v.bits_of(x.reg), 0), bool_)
-
-    # ------------------------------------------------------------------------------------------- bits
-    def _bits(self, op: str, x: Any, y: Any) -> Lane:
-        a, b = self._together(x, y)
-        if a.dtype.is_float:
-            raise NotNativeError(f"{op} of {a.dtype.name}")
-        return self._let(f"{op} {a.reg}, {b.reg.text}", a.dtype)
-
-    def bitwise_and(self, x: Any, y: Any) -> Lane:
-        return self._bits("and", x, y)
-
-    def bitwise_or(self, x: Any, y: Any) -> Lane:
-        return self._bits("or", x, y)
-
-    def bitwise_xor(self, x: Any, y: Any) -> Lane:
-        return self._bits("xor", x, y)
-
-    logical_and, logical_or, logical_xor = bitwise_and, bitwise_or, bitwise_xor
-
-    def invert(self, x: Lane) -> Lane:
-        return self.bitwise_xor(x, True if x.dtype is bool_ else -1 if x.dtype.kind == "i" else 2**x.dtype.bits - 1)
-
-    logical_not = invert
-
-    def left_shift(self, x: Any, y: Any) -> Lane:
-        return self._shift("shl", x, y)
-
-    def right_shift(self, x: Any, y: Any) -> Lane:
-        a, _ = self._together(x, y)
-        return self._shift("ashr" if a.dtype.kind == "i" else "lshr", x, y)
-
-    def _shift(self, op: str, x: Any, y: Any) -> Lane:
-        """Shifts by at least the number of bits (and by negative ones) leave nothing but the sign."""
-        a, b = self._together(x, y)
-        dtype = a.dtype
-        if not dtype.is_int:
-            raise NotNativeError(f"{op} of {dtype.name}")
-        bits = dtype.bits
-        fits = self._let(f"icmp ult {b.reg}, {self.number(bits, dtype).reg.text}", bool_)
-        if op == "ashr":
-            return self._let(f"ashr {a.reg}, {self.where(fits, b, bits - 1).reg.text}", dtype)
-        return self.where(fits, self._let(f"{op} {a.reg}, {self.where(fits, b, 0).reg.text}", dtype), 0)
-
-    # ------------------------------------------------------------------------------------------- casts
-    def cast(self, x: Lane, dtype: DType) -> Lane:
-        """As NumPy's `astype`."""
-        if x.dtype is dtype:
-            return x
-        if dtype is bool_:
-            return self.not_equal(x, 0)
-        if dtype.is_float:
-            return self._to_float(x, dtype)
-        if x.dtype.is_float:
-            return self._to_int(x, dtype)
-        if x.dtype.bits == dtype.bits:
-            return Lane(self, x.reg, dtype)
-        op = "trunc" if x.dtype.bits > dtype.bits else "sext" if x.dtype.kind == "i" else "zext"
-        return self._let(f"{op} {x.reg} to {self.type_of(dtype)}", dtype)
-
-    def _to_float(self, x: Lane, dtype: DType) -> Lane:
-        to = self.type_of(dtype)
-        if not x.dtype.is_float:
-            op = "sitofp" if x.dtype.kind == "i" else "uitofp"
-            # By f32 to 16 bits: f16 has no finite number where f32 must round, and ml_dtypes rounds twice to bfloat16.
-            return self._rounded(self.text.let(to, f"{op} {x.reg} to {to}"), dtype)
-        if x.dtype is float64:
-            if dtype is float16:
-                return self._rounded(self._sticky(x.reg), dtype)
-            return self._rounded(self.text.let(to, f"fptrunc {x.reg} to {to}"), dtype)
-        if dtype is float64:
-            return self._let(f"fpext {x.reg} to {to}", dtype)
-        return self._rounded(x.reg, dtype)
-
-    def _sticky(self, x: Reg) -> Reg:
-        """f64 as f32, of which the last bit says whether something was cut off: to be rounded once more."""
-        v = self.vectors(float32)
-        near = v.narrow(x)
-        wide = self.vectors(float64)
-        back = v.widen(near)
-        inexact = wide.compare("one", back, x)
-        above = wide.compare("ogt", wide.abs(back), wide.abs(x))
-        bits = v.bits_of(near)
-        cut = v.iop("or", v.iselect(above, v.iop("sub", bits, 1), bits), 1)
-        return v.of_bits(v.iselect(inexact, cut, bits))
-
-    def _to_int(self, x: Lane, dtype: DType) -> Lane:
-        """Towards zero; what does not fit is what x86 makes of it, as in NumPy there."""
-        if dtype.kind == "u" and dtype.bits == 64:
-            big = self.number(2.0**63, x.dtype)
-            above = self.greater_equal(x, big)
-            less = self.where(above, self.subtract(x, big), x)
-            signed = self.cast(less, int64)
-            top = self.bitwise_xor(signed, -(2**63))
-            return Lane(self, self.where(above, top, signed).reg, dtype)
-        bits = 64 if dtype.bits == 64 or (dtype.kind == "u" and dtype.bits == 32) else 32
-        wide = vector(f"i{bits}", self.width)
-        found = self.text.let(wide, f"fptosi {x.reg} to {wide}")
-        if bits == dtype.bits:
-            return Lane(self, found, dtype)
-        return self._let(f"trunc {found} to {self.type_of(dtype)}", dtype)
-
 
 def rounded(value: bool | int | float, dtype: DType) -> Any:
     """What a dtype makes of a number; without a warning, as the program would compute it."""
     with np.errstate(all="ignore"):
         return np.asarray(value).astype(dtype.numpy).item()
-
-
-def joined(x: Lane, join: Callable[[Kernels, Lane, Lane], Lane]) -> Lane:
-    """All lanes joined to a single element, halves with halves."""
-    width = x.kernels.width
-    while width > 1:
-        width //= 2
-        k = Kernels(x.kernels.text, width)
-        x = join(k, k.of_lanes(x, range(width)), k.of_lanes(x, range(width, 2 * width)))
-    return x

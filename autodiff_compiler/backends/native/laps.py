@@ -11,17 +11,15 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Sequence
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from ...ir.core import Block, Op
 from ..base import Piece
 from ..timed import Counted, Span, Table, Times, Waiting, alone, counted, may_leave, runs_python, spent
+from .emitter import Emitter
 from .engine import load
-
-if TYPE_CHECKING:
-    from .lower import Lowering
 
 __all__ = ["Laps"]
 
@@ -148,7 +146,7 @@ class Laps:
     Row 0 of the table is what follows the last op: results that are handed out.
     """
 
-    def __init__(self, low: Lowering) -> None:
+    def __init__(self, low: Emitter) -> None:
         self.low, self.count = low, 1
         self._blocks: list[_Block] = []
         self._parts: list[_Part] = []

@@ -9,7 +9,7 @@ from ...ir.core import Block, Op, Value
 from .values import Array, Buffer, roots_of, size_of
 
 if TYPE_CHECKING:
-    from .lower import Lowering
+    from .buffer_plan import BufferPlan as Lowering
 
 __all__ = ["dies", "last_use"]
 

@@ -13,7 +13,8 @@ from collections.abc import Iterable, Sequence
 from ...ir.core import Block, Op, Value
 from ...ir.walk import free_values
 from .arena import aligned
-from .lower import Lowering, Step
+from .buffer_plan import Step
+from .lower import Lowering
 from .overwriting import CHANGE
 from .values import Array, Buffer, roots_of, size_of
 from .values import Sequence as Elements

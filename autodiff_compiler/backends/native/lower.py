@@ -6,85 +6,39 @@ at elements in another order (`transpose`, slices, `broadcast_to`) make no code.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any, NamedTuple
 
 from ...ir.build import Builder
 from ...ir.core import Block, Module, Op, Value
 from ...ir.primitive import Effect, F
-from ...ir.types import TensorType, Type
-from ...ir.undefined import undefined_values
-from ...ir.walk import ops_of, uses
+from ...ir.types import TensorType
 from ...runtime.commits import sees_state
-from ...source import Loc
 from .arena import place_buffers
 from .arms import Arms
+from .buffer_plan import BufferPlan, Place, Region, Step
 from .clusters import Axes, Cluster
-from .emit import LEAVE, Reg, Text, i64
+from .emit import LEAVE, Reg, Text
 from .formulas import apply_formula, has_formula
 from .fusing import memory_of, source_of, write_cluster, write_walk
 from .grouping import items
-from .journal import Journal
-from .lanes import Kernels, Lane, NotNativeError
-from .laps import Laps
+from .lanes import NotNativeError
 from .last_uses import last_use
 from .machine import Machine
-from .maths.apart import many
 from .poison import Apart, Given, guarded_main, poisoned
 from .sequences import Room, descriptor_type, enter
-from .signature import Context
 from .streams import streamed
 from .transposes import turn, turns
 from .values import HOST, NATIVE, Array, Buffer, Operand, Pack, Spread, Undefined, row_major, size_of
 from .versions import Versions
 from .walk_plan import Passes
 
-__all__ = ["FRAME_START", "OPS", "Carried", "Lowering", "Place", "Region", "Step"]
+__all__ = ["FRAME_START", "OPS", "Lowering"]
 
 #: Where the frame begins to be ours: before it lies the entry's header.
 FRAME_START = 64
 #: How ops without a formula are written.
 OPS: dict[str, Callable[[Lowering, Op], None]] = {}
-
-
-class Carried:
-    """The next version of a carry that is an array: `arg` is the version now, `following` where the next one goes.
-
-    `in_place`: whoever writes it reads the old version element by element or not at all, and nobody reads that later.
-    `changed`: all that a trip does with it is to change some elements, on each of its paths.
-    """
-
-    def __init__(self, arg: Value, following: Array) -> None:
-        self.arg, self.following, self.changed, self.in_place = arg, following, False, False
-
-
-class Place(NamedTuple):
-    """Where a value is wanted; `fixed`: if it lies elsewhere it will be copied."""
-
-    array: Array
-    fixed: bool
-    carried: Carried | None = None
-
-
-class Step(NamedTuple):
-    """Ops that are written together, as a fused loop or alone, and the first tick of what is written for them."""
-
-    tick: int
-    ops: Sequence[Op]
-    fused: bool
-
-
-class Region:
-    """A loop that is being written: the buffers from before it that it uses, which it needs until it ends.
-
-    Those of its carries are `moving`: each trip writes them anew.
-    """
-
-    def __init__(self, start: int, records: tuple[Buffer, ...]) -> None:
-        self.start, self.records = start, records
-        self.touched: set[Buffer] = set()
-        self.moving: set[Buffer] = set()
 
 
 def _nothing(op: Op) -> bool:
@@ -94,68 +48,29 @@ def _nothing(op: Op) -> bool:
     return all(isinstance(x.type, TensorType) and 0 in x.type.shape for x in op.results)
 
 
-class Lowering:
+class Lowering(BufferPlan):
     """Writes the driver of a module's entry; `env` says what each value is."""
 
     def __init__(self, module: Module, machine: Machine, *, records: bool = False, timed: bool = False) -> None:
         """`records`: somebody will ask what the program does (`journal`); `timed`: what it takes, too (`laps`)."""
-        self.module, self.machine, self.poisoned = module, machine, poisoned()
-        entry = module.entry
-        self.text = Text("main", [], "i32")
-        self.one = Kernels(self.text, 1)
-        self.env: dict[Value, Operand] = {}
-        self.uses = uses(entry)
-        #: whether elementary functions are called, and not written in place
-        self.sparing = many(op for function in module for op in ops_of(function.body))
-        self.kernels: list[Text] = []
-        self.journal = Journal(self, records=records or timed)
+        super().__init__(module, machine, records=records, timed=timed)
+        self.poisoned = poisoned()
         self.buffers: list[Buffer] = []
         #: what was written for each block, in order
         self.steps: dict[Block, list[Step]] = {}
-        #: ops run by Python: what is called, with which pointers
-        self.hosts: list[Any] = []
-        #: arrays of the module that the code reads
-        self.constants: list[Any] = []
-        #: how ops are run, by name
-        self.ways: dict[str, str] = {}
-        self.context = Context()
-        self.laps = Laps(self) if timed else None
-        self.tick = 0
-        #: how many blocks of ops the next op lies in
-        self.depth = 0
-        #: whether all ops are written: what follows takes results to where they leave
-        self.leaving = False
         #: the arguments, and what becomes of them step by step
         self.arguments: list[Buffer] = []
-        self.versions = Versions({})
         #: where results lie until the end that are written over arguments
         self.beside: dict[int, Buffer] = {}
-        #: where values are to be written, and what is to be done as soon as they exist
-        self.wanted: dict[Value, Place] = {}
+        #: what is to be done as soon as values exist
         self.pushes: dict[Value, list[Callable[[], None]]] = {}
-        #: carries whose next version was written where it is wanted
-        self.carried: dict[Value, Carried] = {}
-        #: ops of the loop around that are written already
-        self.written: set[Op] = set()
-        self.regions, self.arms = list[Region](), Arms()
-        #: what is to be noted if the next op that an exception can leave is left by one, and what if this one is
+        self.arms = Arms()
+        #: what is to be noted if the next op that an exception can leave is left by one
         self.commits: list[Op] = []
-        self.noting: list[Op] = []
-        self.loc: Loc | None = entry.loc
-        #: values that may be there without anybody reading them
-        self.undefined = undefined_values(module)
-        #: estimated nanoseconds until the next look at signals, and whether there are any
-        self.fuel = i64(10_000_000)
-        self.polls = False
-        #: blocks, each with whether there are loops in it
-        self.looping: dict[Block, bool] = {}
         #: how often the room of the call is used (see `sequences`)
         self.room_uses = 0
         #: where buffers begin in the frame, and where it ends
         self.frame_start = self.frame_bytes = 0
-        self.results: dict[Value, int] = {}
-        #: the results that are tensors; the others leave in another way
-        self.outs = [out for out in entry.outs if isinstance(out.type, TensorType)]
         for i, out in enumerate(self.outs):
             self.results.setdefault(self._shown(out), i)
 
@@ -211,10 +126,6 @@ class Lowering:
             return Place(self._new(value), fixed=True)
         return None
 
-    def at_pointer(self, type: TensorType, place: Reg, roots: tuple[Buffer, ...]) -> Array:
-        """The array in C order that a pointer points to."""
-        return Array(type, place, row_major(type.shape, type.dtype.itemsize), 0, roots)  # type: ignore[arg-type]
-
     @contextmanager
     def inside(self, op: Op | None = None, arm: int | None = None) -> Iterator[None]:
         """In a block of another op; in an arm of an `if`."""
@@ -265,42 +176,7 @@ class Lowering:
             for root in operand.roots:
                 self.versions.touch(root, self.tick)
 
-    def may_fail(self) -> None:
-        """The step that is being written may end the program with an exception."""
-        self.versions.may_fail(self.tick)
-
-    def constant(self, array: Any) -> Reg:
-        """The place of an array that the module keeps."""
-        self.constants.append(array)
-        slot = self.context.place(f"constant {len(self.constants) - 1}")
-        return self.text.let("ptr", f"load ptr, ptr {slot}, align 8")
-
     # ------------------------------------------------------------------------------------------- operands
-    def scalar(self, value: Value) -> Lane:
-        """A value of one element as a register."""
-        assert isinstance(value.type, TensorType)
-        return self.lane(self.env[value], value.type)
-
-    def lane(self, operand: Operand, type: TensorType) -> Lane:
-        """A tensor of one element as a register."""
-        if isinstance(operand, Undefined):
-            return self.one.number(0, type.dtype)
-        if isinstance(operand, Spread):
-            number = operand.number
-            return number if isinstance(number, Lane) else self.one.number(number, type.dtype)
-        assert isinstance(operand, Array)
-        self.touch(operand)
-        place = self.text.at(operand.base, operand.offset)
-        return self.one.counted(place, type.dtype, 0) if operand.counted else self.one.load(place, type.dtype)
-
-    def stand_in(self, type: Type, operand: Operand, like: Value | None = None) -> Value:
-        """A value for an operand that is none of the module; it may be undefined if the one it is `like` may be."""
-        value = Value(type, Block(), 0)
-        self.env[value] = operand
-        if like in self.undefined:
-            self.undefined.add(value)
-        return value
-
     def ordered(self, operand: Operand, type: TensorType) -> Array:
         """A tensor as an array in C order."""
         return self.in_memory(self.stand_in(type, operand))
@@ -577,12 +453,3 @@ class Lowering:
             Given(f"a{b.argument}", None if i in overwritten else b.nbytes, False) for i, b in enumerate(self.arguments)
         ]
         return given + [Given(f"o{i}", size_of(self.outs[i].type), True) for i in fresh]
-
-    def module_text(self, more: Sequence[str], declares: Iterable[str]) -> str:
-        """All functions, `more` ones, and declarations of what they call."""
-        texts = [*self.kernels, self.text]
-        declared = set(declares).union(*(t.declares for t in texts))
-        needed: dict[str, str] = {}
-        for t in texts:
-            needed.update(t.needs)
-        return "\n\n".join([*needed.values(), *map(str, texts), *more, "\n".join(sorted(declared))]) + "\n"

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from math import prod
-from typing import TYPE_CHECKING
 
 from ...dtypes import DType
+from .arithmetic import Kernels
+from .buffer_plan import BufferPlan
 from .emit import LEAVE, Int, Reg, Text
-from .lanes import Kernels
 from .values import Array
-
-if TYPE_CHECKING:
-    from .lower import Lowering
 
 __all__ = ["Nest"]
 
@@ -20,7 +17,7 @@ __all__ = ["Nest"]
 class Nest:
     """Writes a function that takes the places of `arrays`, and its call at the end."""
 
-    def __init__(self, low: Lowering, arrays: Sequence[Array]) -> None:
+    def __init__(self, low: BufferPlan, arrays: Sequence[Array]) -> None:
         self.low, self.arrays = low, arrays
         text = Text.kernel(len(low.kernels), ["ptr"] * len(arrays))
         self.text = text

@@ -5,8 +5,8 @@ from __future__ import annotations
 from contextlib import nullcontext
 
 from ...ir.core import Block, Op, Value
+from .buffer_plan import BufferPlan, Place
 from .last_uses import last_use
-from .lower import Lowering, Place
 from .values import Array
 
 __all__ = ["CHANGE", "copy_to_change", "only_changed", "wish_changes"]
@@ -15,7 +15,7 @@ __all__ = ["CHANGE", "copy_to_change", "only_changed", "wish_changes"]
 CHANGE = frozenset({"slice_update", "scatter_update", "scatter_add", "scatter_max", "scatter_min", "scatter_mul"})
 
 
-def wish_changes(low: Lowering, value: Value, block: Block, place: Place) -> None:
+def wish_changes(low: BufferPlan, value: Value, block: Block, place: Place) -> None:
     """Lets a value of a block be written to a place, and so the versions of it that it is made from there."""
     changed = place.carried is not None and place.carried.changed
     while value.block is block and isinstance(value.owner, Op) and value not in low.wanted:
@@ -28,12 +28,12 @@ def wish_changes(low: Lowering, value: Value, block: Block, place: Place) -> Non
             return
 
 
-def only_changed(low: Lowering, arg: Value, out: Value, body: Block) -> bool:
+def only_changed(low: BufferPlan, arg: Value, out: Value, body: Block) -> bool:
     """Whether the next version of a carry is the old one with some elements changed, and nobody else reads that."""
     return out is not arg and _origin(low, out, body) == (arg, len(low.uses.get(arg, ())))
 
 
-def _origin(low: Lowering, value: Value, block: Block) -> tuple[Value, int] | None:
+def _origin(low: BufferPlan, value: Value, block: Block) -> tuple[Value, int] | None:
     """What a value of a block is a later version of, made around the block, and how often it is read for that."""
     reads = 1
     while isinstance(op := value.owner, Op) and op.parent is block:
@@ -44,7 +44,7 @@ def _origin(low: Lowering, value: Value, block: Block) -> tuple[Value, int] | No
     return value, reads
 
 
-def _before(low: Lowering, op: Op, number: int) -> tuple[Value, int] | None:
+def _before(low: BufferPlan, op: Op, number: int) -> tuple[Value, int] | None:
     """The value some elements of which an op changes to make a result, and how often it reads that; None if others."""
     if op.defn.name in CHANGE:
         return op.operands[0], 1
@@ -60,7 +60,7 @@ def _before(low: Lowering, op: Op, number: int) -> tuple[Value, int] | None:
     return None
 
 
-def copy_to_change(low: Lowering, op: Op, to: Array) -> None:
+def copy_to_change(low: BufferPlan, op: Op, to: Array) -> None:
     """Writes the first operand's elements to `to`, where that is not where they are.
 
     It is where they are if nobody needs the operand after the op; what else the op reads must lie elsewhere then.
@@ -98,6 +98,6 @@ def _alone(operand: Array) -> bool:
     return operand.offset == 0 and len(operand.roots) == 1
 
 
-def _read_elsewhere(low: Lowering, op: Op, root: object) -> bool:
+def _read_elsewhere(low: BufferPlan, op: Op, root: object) -> bool:
     """Whether another operand may lie in the same bytes."""
     return any(isinstance(other := low.env[y], Array) and root in other.roots for y in op.operands[1:])

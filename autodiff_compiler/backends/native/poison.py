@@ -11,8 +11,8 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from ...environment import flag
+from .context import Context
 from .emit import Reg, Text
-from .signature import Context
 from .values import Buffer
 
 __all__ = ["Apart", "Given", "guarded_main", "poisoned", "poisoned_room"]

@@ -13,8 +13,9 @@ from ...dtypes import DType, bool_, float64, int32, int64, uint8, uint32
 from ...ir.core import Op, Value
 from ...ir.primitive import F
 from ...ir.types import TensorType
+from .buffer_plan import BufferPlan
 from .emit import pointer
-from .lower import OPS, Lowering
+from .lower import OPS
 from .values import Array
 
 __all__ = ["RULES"]
@@ -23,7 +24,7 @@ __all__ = ["RULES"]
 _SHORT = 64
 
 
-def _counted(low: Lowering, op: Op) -> None:
+def _counted(low: BufferPlan, op: Op) -> None:
     result = op.results[0]
     assert isinstance(result.type, TensorType)
     step, start = int(op.attr("step")), int(op.attr("start"))

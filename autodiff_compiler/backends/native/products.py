@@ -11,11 +11,13 @@ from math import prod
 from ...dtypes import DType, bfloat16, float16, float32, float64
 from ...ir.core import Op
 from ...ir.types import TensorType, tensor
+from .arithmetic import Kernels, joined
 from .blas import SMALL_PRODUCT, gemm
+from .buffer_plan import BufferPlan
 from .emit import Int, Reg, float_text, i64
 from .interrupts import burn, is_long
-from .lanes import Kernels, Lane, NotNativeError, joined
-from .lower import OPS, Lowering
+from .lanes import Lane, NotNativeError
+from .lower import OPS
 from .nests import Nest
 from .values import Array
 
@@ -27,7 +29,7 @@ _FEW_ROWS, _COLUMNS = 4, 4
 _TILE = 1 << 33
 
 
-def _matmul(low: Lowering, op: Op) -> None:
+def _matmul(low: BufferPlan, op: Op) -> None:
     a, b = op.operands
     out = op.results[0]
     assert isinstance(out.type, TensorType)
@@ -68,7 +70,7 @@ def _turned(x: Array) -> Array:
     return x.viewed(tensor(x.dtype, shape), strides)
 
 
-def packs(low: Lowering, op: Op) -> bool:
+def packs(low: BufferPlan, op: Op) -> bool:
     """Whether a transposed matrix is worth a copy where it is made: small products want rows, and may be in a loop."""
     if op.attr("axes")[-2:] != (-1, -2):
         return False
@@ -90,7 +92,7 @@ def _dots(left: Array, right: Array, rows: int) -> bool:
     return rows < _FEW_ROWS and left.strides[-1] == size and right.strides[-2] == size and left.dtype.is_float
 
 
-def _as(low: Lowering, x: object, dtype: DType) -> Array:
+def _as(low: BufferPlan, x: object, dtype: DType) -> Array:
     """An operand as an array of the dtype that is computed in."""
     found = low.in_memory(x, ordered=False)  # type: ignore[arg-type]
     if found.dtype is dtype:
@@ -100,7 +102,7 @@ def _as(low: Lowering, x: object, dtype: DType) -> Array:
     return made
 
 
-def _ordered(low: Lowering, x: Array) -> Array:
+def _ordered(low: BufferPlan, x: Array) -> Array:
     made = low.array(x.type)
     low.copy_array(x, made)
     return made
@@ -109,7 +111,7 @@ def _ordered(low: Lowering, x: Array) -> Array:
 class _Product:
     """Writes the loops of one product."""
 
-    def __init__(self, low: Lowering, a: Array, b: Array, c: Array) -> None:
+    def __init__(self, low: BufferPlan, a: Array, b: Array, c: Array) -> None:
         self.low, self.a, self.b, self.c = low, a, b, c
         self.m, self.k, self.n = c.shape[-2], a.shape[-1], c.shape[-1]
         self.dtype = c.dtype
@@ -252,7 +254,7 @@ def _along_k(p: _Product, at: list[Reg]) -> None:
 
 
 # ------------------------------------------------------------------------------------------------ by the library
-def _by_library(low: Lowering, op: Op) -> None:
+def _by_library(low: BufferPlan, op: Op) -> None:
     """Large products; matrices may be transposed, but their rows or columns must lie in order."""
     a, b = (_rowwise(low, low.in_memory(x, ordered=False)) for x in op.operands)
     c = low.target(op.results[0])
@@ -320,7 +322,7 @@ def _leading(x: Array) -> tuple[int, int]:
     return 112, max(x.strides[-1] // size, rows)
 
 
-def _rowwise(low: Lowering, x: Array) -> Array:
+def _rowwise(low: BufferPlan, x: Array) -> Array:
     """An operand that BLAS takes: the elements of its rows, or of its columns, follow each other."""
     size = x.dtype.itemsize
     rows, columns = x.shape[-2:]

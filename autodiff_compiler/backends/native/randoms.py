@@ -12,10 +12,11 @@ from typing import Any
 from ...dtypes import DType, bfloat16, float16, float32, float64, int64
 from ...ir.core import Op
 from ...ir.types import TensorType
+from .buffer_plan import BufferPlan
 from .emit import Int, Reg, Text, float_text, i64
 from .indexing import in_order
 from .lanes import Lane
-from .lower import OPS, Lowering
+from .lower import OPS
 from .nests import Nest
 from .values import Array, Spread
 
@@ -90,7 +91,7 @@ def _uniform(nest: Nest, word: Reg, dtype: DType) -> Lane:
     return k.cast(k.divide(k.floor(k.multiply(found, steps)), steps), dtype)
 
 
-def _random_uniform(low: Lowering, op: Op) -> None:
+def _random_uniform(low: BufferPlan, op: Op) -> None:
     nest, target, count = _begin(low, op)
     text, dtype = nest.text, target.dtype
     philox = _Philox(text, nest.places[0])
@@ -108,7 +109,7 @@ def _random_uniform(low: Lowering, op: Op) -> None:
     _end(low, op, nest, target)
 
 
-def _begin(low: Lowering, op: Op) -> tuple[Nest, Array, int]:
+def _begin(low: BufferPlan, op: Op) -> tuple[Nest, Array, int]:
     result = op.results[0]
     assert isinstance(result.type, TensorType)
     state = in_order(low, op.operands[0])
@@ -116,14 +117,14 @@ def _begin(low: Lowering, op: Op) -> tuple[Nest, Array, int]:
     return Nest(low, [state, target]), target, prod(target.shape)
 
 
-def _end(low: Lowering, op: Op, nest: Nest, target: Array) -> None:
+def _end(low: BufferPlan, op: Op, nest: Nest, target: Array) -> None:
     nest.call()
     if target.shape == ():
         low.env[op.results[0]] = Spread(target.type, low.one.load(target.base, target.dtype))
 
 
 # ------------------------------------------------------------------------------------------------ integers
-def _random_integers(low: Lowering, op: Op) -> None:
+def _random_integers(low: BufferPlan, op: Op) -> None:
     first, span = op.attr("low"), op.attr("high") - op.attr("low")
     nest, target, count = _begin(low, op)
     text = nest.text

@@ -9,20 +9,21 @@ from typing import Any
 
 from ...ir.core import Op
 from ...ir.types import TensorType, tensor
+from .buffer_plan import BufferPlan
 from .lanes import NotNativeError, rounded
-from .lower import OPS, Lowering
+from .lower import OPS
 from .values import Array, Operand, Spread, part, row_major
 
 __all__ = ["fill"]
 
 
-def fill(low: Lowering, array: Array, number: bool | int | float) -> None:
+def fill(low: BufferPlan, array: Array, number: bool | int | float) -> None:
     """Writes one number to all places."""
     if 0 not in array.shape:
         low.copy_operand(Spread(array.type, rounded(number, array.dtype)), array)
 
 
-def _copy(low: Lowering, source: Operand, to: Array) -> None:
+def _copy(low: BufferPlan, source: Operand, to: Array) -> None:
     if 0 not in to.shape:
         low.copy_operand(source, to)
 
@@ -33,14 +34,14 @@ def _result(op: Op) -> TensorType:
     return type
 
 
-def _operand(low: Lowering, op: Op) -> Array:
+def _operand(low: BufferPlan, op: Op) -> Array:
     """The operand as an array whose place is known but for its base."""
     found = low.in_memory(op.operands[0], ordered=False)
     return found if isinstance(found.offset, int) else low.in_memory(op.operands[0])
 
 
 # ------------------------------------------------------------------------------------------------ borders
-def _pad(low: Lowering, op: Op) -> None:
+def _pad(low: BufferPlan, op: Op) -> None:
     before, after = op.attr("before"), op.attr("after")
     x = low.env[op.operands[0]]
     shape: Any = op.operands[0].shape
@@ -54,7 +55,7 @@ def _pad(low: Lowering, op: Op) -> None:
     _copy(low, x, inner)
 
 
-def _extend(low: Lowering, op: Op) -> None:
+def _extend(low: BufferPlan, op: Op) -> None:
     before, after, mode = op.attr("before"), op.attr("after"), op.attr("mode")
     shape: Any = op.operands[0].shape
     x = low.env[op.operands[0]]
@@ -83,7 +84,7 @@ def _extend(low: Lowering, op: Op) -> None:
 
 
 # ------------------------------------------------------------------------------------------------ elsewhere
-def _roll(low: Lowering, op: Op) -> None:
+def _roll(low: BufferPlan, op: Op) -> None:
     shape: Any = op.operands[0].shape
     moved: dict[int, int] = {}
     for shift, axis in zip(op.attr("shifts"), op.attr("axes"), strict=True):
@@ -106,7 +107,7 @@ def _roll(low: Lowering, op: Op) -> None:
         _copy(low, source, to)
 
 
-def _repeat(low: Lowering, op: Op) -> None:
+def _repeat(low: BufferPlan, op: Op) -> None:
     axis, count = op.attr("axis"), op.attr("count")
     if low.env[op.operands[0]].__class__ is Spread:
         low.env[op.results[0]] = Spread(_result(op), low.env[op.operands[0]].number)  # type: ignore[union-attr]
@@ -128,7 +129,7 @@ def _diagonal_of(array: Array, offset: int, length: int) -> Array:
     return array.viewed(tensor(array.dtype, shape), (*array.strides[:-2], rows + columns), start)
 
 
-def _diagonal(low: Lowering, op: Op) -> None:
+def _diagonal(low: BufferPlan, op: Op) -> None:
     type = _result(op)
     x = low.env[op.operands[0]]
     if isinstance(x, Spread):
@@ -137,14 +138,14 @@ def _diagonal(low: Lowering, op: Op) -> None:
     low.env[op.results[0]] = _diagonal_of(_operand(low, op), op.attr("offset"), int(type.shape[-1]))  # type: ignore[arg-type]
 
 
-def _diag_embed(low: Lowering, op: Op) -> None:
+def _diag_embed(low: BufferPlan, op: Op) -> None:
     x = low.env[op.operands[0]]
     target = low.target(op.results[0])
     fill(low, target, 0)
     _copy(low, x, _diagonal_of(target, op.attr("offset"), int(op.operands[0].shape[-1])))  # type: ignore[arg-type]
 
 
-def _windows(low: Lowering, op: Op) -> None:
+def _windows(low: BufferPlan, op: Op) -> None:
     """All windows: a view whose elements overlap, copied."""
     n = len(op.attr("kernel"))
     if low.env[op.operands[0]].__class__ is Spread:
@@ -158,7 +159,7 @@ def _windows(low: Lowering, op: Op) -> None:
 
 
 # ------------------------------------------------------------------------------------------------ the same bytes
-def _bitcast(low: Lowering, op: Op) -> None:
+def _bitcast(low: BufferPlan, op: Op) -> None:
     type = _result(op)
     if type.shape == () or op.operands[0].shape == ():
         raise NotNativeError("the bits of a number in a register")
@@ -166,7 +167,7 @@ def _bitcast(low: Lowering, op: Op) -> None:
     low.env[op.results[0]] = x.viewed(type, row_major(type.shape, type.dtype.itemsize))  # type: ignore[arg-type]
 
 
-def _shape_of(low: Lowering, op: Op) -> None:
+def _shape_of(low: BufferPlan, op: Op) -> None:
     low.env[op.results[0]] = Spread(_result(op), int(op.operands[0].shape[op.attr("axis")]))
 
 

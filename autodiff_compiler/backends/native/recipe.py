@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from ...config import IMPORTED
+from ... import config
 from ...data_forms import OneOf, is_key, is_size
 from ...dtypes import BY_NAME
 from ...ir.core import Module
@@ -25,11 +25,13 @@ from ...ir.text import print_module
 from ...ir.types import TensorType, Type
 from ...locks import importing
 from ...version import __version__
+from .callpath.choose import call_path
+from .callpath.signature import Argument, Result, Signature
+from .context import Context
 from .engine import Loaded, load_kept
 from .lower import Lowering
 from .machine import machine, versions
 from .sequences import descriptor_type
-from .signature import Argument, Context, Result, Signature
 
 __all__ = ["FORM", "Recipe", "module_key", "surroundings"]
 
@@ -49,7 +51,7 @@ _MADE_WITH = "made_with"
 _LONG = 1 << 18
 #: Bytes of constants up to which a program is kept with them.
 _CONSTANTS = 1 << 20
-_PACKAGE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+_PACKAGE = os.path.dirname(os.path.abspath(config.__file__))
 #: Variables of this package that say what is kept, and where, or what is told, and so nothing about programs.
 _OF_KEPT = ("AC_CACHE", "AC_CACHE_DIR", "AC_CACHE_SIZE", "AC_LOG", "AC_POOL_SIZE")
 
@@ -196,7 +198,7 @@ def module_key(module: Module, *more: Any) -> str | None:
 
 
 def surroundings() -> tuple[Any, ...] | None:
-    """What decides over compiled code besides the program: versions, sources, machine, settings of the environment.
+    """What decides over compiled code besides the program: versions, sources, machine, call path, environment.
 
     None where the sources of this package are not there, or are not those that run here.
     """
@@ -204,7 +206,7 @@ def surroundings() -> tuple[Any, ...] | None:
     if sources is None:
         return None
     variables = {k: v for k, v in os.environ.items() if k.startswith("AC_") and k not in _OF_KEPT}
-    return __version__, sources, _versions(), machine(), sorted(variables.items())
+    return __version__, sources, _versions(), machine(), call_path().name, sorted(variables.items())
 
 
 @cache
@@ -221,7 +223,7 @@ def _sources() -> str | None:
     try:
         for path in _files(_PACKAGE):
             with open(path, "rb", buffering=0) as file:
-                if os.fstat(file.fileno()).st_mtime >= IMPORTED:
+                if os.fstat(file.fileno()).st_mtime >= config.IMPORTED:
                     return None
                 content = file.readall()
             digest.update(repr((path[len(_PACKAGE) :], len(content))).encode())

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from ...ir.core import Op
 from ...ir.types import TensorType
+from .buffer_plan import BufferPlan
 from .clusters import REDUCTIONS, reduced_axes
 from .lanes import NotNativeError
-from .lower import OPS, Lowering
+from .lower import OPS
 from .values import Spread
 
 __all__: list[str] = []
@@ -15,7 +16,7 @@ __all__: list[str] = []
 _EMPTY = {"sum": 0, "prod": 1, "any": False, "all": True}
 
 
-def _reduction(low: Lowering, op: Op) -> None:
+def _reduction(low: BufferPlan, op: Op) -> None:
     (x,), (result,) = op.operands, op.results
     assert isinstance(result.type, TensorType)
     if not reduced_axes(op):

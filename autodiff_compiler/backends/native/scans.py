@@ -11,9 +11,11 @@ from math import prod
 from ...dtypes import DType, bfloat16, bool_, float16, float32, int32, int64
 from ...ir.core import Op
 from ...ir.types import TensorType
+from .arithmetic import Kernels
+from .buffer_plan import BufferPlan
 from .emit import Int, Reg
-from .lanes import Kernels, Lane, NotNativeError
-from .lower import OPS, Lowering
+from .lanes import Lane, NotNativeError
+from .lower import OPS
 from .maths import FUNCTIONS
 from .nests import Nest, row_of
 from .values import Array
@@ -33,7 +35,7 @@ class _Scan:
     """Writes the loops along an axis over `sources`, of one shape, into `targets`, in C order."""
 
     def __init__(
-        self, low: Lowering, sources: Sequence[Array], targets: Sequence[Array], axis: int, *, reverse: bool = False
+        self, low: BufferPlan, sources: Sequence[Array], targets: Sequence[Array], axis: int, *, reverse: bool = False
     ) -> None:
         self.sources, self.targets, self.axis = sources, targets, axis
         self.shape, self.reverse = targets[0].shape, reverse
@@ -124,7 +126,7 @@ class _Scan:
         text.loop(1, size, 1, [b.reg for b in begin], trip)
 
 
-def _arrays(low: Lowering, op: Op) -> tuple[list[Array], int]:
+def _arrays(low: BufferPlan, op: Op) -> tuple[list[Array], int]:
     """The operands, in order behind the axis; and the axis, not negative."""
     axis = op.attr("axis") % len(op.operands[0].shape)
     found = [low.in_memory(x, ordered=False) for x in op.operands]
@@ -150,7 +152,7 @@ def _joins(op: Op) -> tuple[Callable[[Kernels, Lane, Lane], Lane], int]:
     return (lambda k, a, b: k.logaddexp(a, b)), 0
 
 
-def _accumulated(low: Lowering, op: Op) -> None:
+def _accumulated(low: BufferPlan, op: Op) -> None:
     join, start = _joins(op)
     sources, axis = _arrays(low, op)
     reverse = exclusive = False
@@ -168,7 +170,7 @@ def _accumulated(low: Lowering, op: Op) -> None:
     _Scan(low, sources, [target], axis, reverse=reverse).write(first, step, _wide)
 
 
-def _linear_recurrence(low: Lowering, op: Op) -> None:
+def _linear_recurrence(low: BufferPlan, op: Op) -> None:
     sources, axis = _arrays(low, op)
     target = low.target(op.results[0])
 
@@ -183,7 +185,7 @@ def _linear_recurrence(low: Lowering, op: Op) -> None:
 
 
 # ------------------------------------------------------------------------------------------------ extremes
-def _extremes(low: Lowering, op: Op) -> None:
+def _extremes(low: BufferPlan, op: Op) -> None:
     """The extreme so far, and where it was met last, if anybody wants to know."""
     sources, axis = _arrays(low, op)
     placed = bool(low.uses.get(op.results[1]))

@@ -7,10 +7,12 @@ from math import prod
 from ...dtypes import DType, bfloat16, float16, float32
 from ...ir.core import Op, Value
 from ...ir.types import tensor
+from .arithmetic import Kernels
+from .buffer_plan import BufferPlan
 from .emit import Int, Reg
 from .indexing import TOGETHER, in_order, position, positions, rows_before
-from .lanes import Kernels, Lane
-from .lower import OPS, Lowering
+from .lanes import Lane
+from .lower import OPS
 from .nests import Nest
 from .overwriting import copy_to_change
 from .values import Spread
@@ -21,7 +23,7 @@ __all__: list[str] = []
 class _Start:
     """What updates are written into: a copy of the operand, in the dtype that is computed in."""
 
-    def __init__(self, low: Lowering, op: Op, *, widen: bool) -> None:
+    def __init__(self, low: BufferPlan, op: Op, *, widen: bool) -> None:
         self.low = low
         x = op.operands[0]
         narrow = x.dtype in (float16, bfloat16)
@@ -51,7 +53,7 @@ def _in_dtype(x: Lane, dtype: DType) -> Lane:
     return x if x.dtype is dtype else Lane(x.kernels, x.reg, dtype)
 
 
-def _scatter(low: Lowering, op: Op) -> None:
+def _scatter(low: BufferPlan, op: Op) -> None:
     """Slices at positions along an axis."""
     x, index, updates = op.operands
     name = op.defn.name
@@ -99,13 +101,13 @@ def _scatter(low: Lowering, op: Op) -> None:
     start.finish()
 
 
-def _known(low: Lowering, x: Value) -> bool | int | float | None:
+def _known(low: BufferPlan, x: Value) -> bool | int | float | None:
     """The number that all elements are, if it is known now."""
     found = low.env[x]
     return found.number if isinstance(found, Spread) and not isinstance(found.number, Lane) else None
 
 
-def _add_along_axis(low: Lowering, op: Op) -> None:
+def _add_along_axis(low: BufferPlan, op: Op) -> None:
     """Single elements."""
     x, index, updates = op.operands
     places, new = low.in_memory(index, ordered=False), low.in_memory(updates, ordered=False)

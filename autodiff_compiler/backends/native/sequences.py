@@ -12,19 +12,16 @@ elements consist of, the place of the first and the distance to the next: 8 + 16
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from ...dtypes import int64
 from ...errors import InternalCompilerError
+from ...ir.core import Value
 from ...ir.types import MOST_BYTES, Seq, TensorType, TupleType, Type, tensor
+from .buffer_plan import BufferPlan
 from .emit import Int, Reg, Text, i64
 from .lanes import NotNativeError
 from .poison import poisoned, poisoned_room
 from .values import Array, Operand, Pack, Part, Rows, Runs, Sequence, Spread, Undefined, row_major, size_of
-
-if TYPE_CHECKING:
-    from ...ir.core import Value
-    from .lower import Lowering
 
 __all__ = [
     "NULL",
@@ -410,12 +407,12 @@ def of_leaves(type: Type, pairs: Iterator[tuple[Reg, Int]]) -> Part:
 
 
 # ------------------------------------------------------------------------------------------------ elements
-def element(low: Lowering, xs: Sequence, index: Int) -> Operand:
+def element(low: BufferPlan, xs: Sequence, index: Int) -> Operand:
     """The element of a trip."""
     return _element(low, xs, xs.part, index)
 
 
-def _element(low: Lowering, xs: Sequence, part: Part, index: Int) -> Operand:
+def _element(low: BufferPlan, xs: Sequence, part: Part, index: Int) -> Operand:
     text = low.text
     if isinstance(part, list):
         return Pack([_element(low, xs, p, index) for p in part])
@@ -434,7 +431,7 @@ def _element(low: Lowering, xs: Sequence, part: Part, index: Int) -> Operand:
     return Sequence(part.elem, length, of_leaves(part.elem, iter(pairs)), xs.roots)
 
 
-def note_sequence(low: Lowering, xs: Operand, type: Seq, place: Reg) -> None:
+def note_sequence(low: BufferPlan, xs: Operand, type: Seq, place: Reg) -> None:
     """Writes down where a sequence lies, which stays there."""
     text = low.text
     if not isinstance(xs, Sequence):
@@ -446,7 +443,7 @@ def note_sequence(low: Lowering, xs: Operand, type: Seq, place: Reg) -> None:
         text.store(text.whole(step), text.at(place, 16 + 16 * k), 8)
 
 
-def places(low: Lowering, xs: Sequence) -> list[tuple[Reg, Int]]:
+def places(low: BufferPlan, xs: Sequence) -> list[tuple[Reg, Int]]:
     """Where the leaves of the elements lie, as `of_leaves` takes them."""
     found: list[tuple[Reg, Int]] = []
     for part, type in zip(part_leaves(xs.part, xs.elem), leaves(xs.elem), strict=True):
@@ -488,7 +485,7 @@ def row_tensors(type: Type) -> list[TensorType]:
     return found
 
 
-def enter(low: Lowering, arg: Value, descriptor: Array) -> None:
+def enter(low: BufferPlan, arg: Value, descriptor: Array) -> None:
     """Makes the sequence of its integers."""
     assert isinstance(arg.type, Seq)
     text, place = low.text, descriptor.base

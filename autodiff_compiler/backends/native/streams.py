@@ -5,16 +5,12 @@ An ordinary store reads the line that it writes to first, and drives from the ca
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from ...ir.core import Block, Value
+from .buffer_plan import BufferPlan
 from .clusters import Cluster
 from .emit import Text
 from .values import Array, size_of
 from .walk_plan import Layout, Memory, Passes
-
-if TYPE_CHECKING:
-    from .lower import Lowering
 
 __all__ = ["STREAMED_FROM", "close_streams", "note_streams", "streamed"]
 
@@ -25,7 +21,7 @@ _SIZES = (16, 32, 64)
 
 
 def note_streams(
-    low: Lowering,
+    low: BufferPlan,
     cluster: Cluster,
     passes: Passes,
     layout: Layout,
@@ -41,7 +37,7 @@ def note_streams(
     return any(memory.streams for _, memory in sinks.values())
 
 
-def streamed(low: Lowering, array: Array) -> bool:
+def streamed(low: BufferPlan, array: Array) -> bool:
     """Whether elements are those of a large new result."""
     if "x86" not in low.machine.triple or low.depth or len(array.roots) != 1:
         return False
@@ -49,7 +45,7 @@ def streamed(low: Lowering, array: Array) -> bool:
     return result is not None and result not in low.versions.next_of and size_of(array.type) >= STREAMED_FROM
 
 
-def _unread(low: Lowering, cluster: Cluster, passes: Passes, x: Value) -> bool:
+def _unread(low: BufferPlan, cluster: Cluster, passes: Passes, x: Value) -> bool:
     """Whether a value is a result and nothing else."""
     users = low.uses.get(x, ())
     only = bool(users) and all(isinstance(user, Block) for user, _ in users)

@@ -6,7 +6,8 @@ from typing import Any
 
 from ...ir.core import Op
 from ...ir.types import TensorType
-from .lower import OPS, Lowering
+from .buffer_plan import BufferPlan
+from .lower import OPS
 from .overwriting import copy_to_change
 from .products import packs
 from .values import Array, Operand, Pack, Spread, Undefined, part, row_major
@@ -14,7 +15,7 @@ from .values import Array, Operand, Pack, Spread, Undefined, part, row_major
 __all__: list[str] = []
 
 
-def _const(low: Lowering, op: Op) -> None:
+def _const(low: BufferPlan, op: Op) -> None:
     result = op.results[0]
     value = op.attr("value")
     assert isinstance(result.type, TensorType)
@@ -26,29 +27,29 @@ def _const(low: Lowering, op: Op) -> None:
         low.env[result] = Spread(result.type, low.scalar(result))
 
 
-def constant_array(low: Lowering, type: TensorType, array: Any) -> Array:
+def constant_array(low: BufferPlan, type: TensorType, array: Any) -> Array:
     """An array of NumPy, in C order, that the code reads."""
     return Array(type, low.constant(array), row_major(type.shape, type.dtype.itemsize))  # type: ignore[arg-type]
 
 
-def _undef(low: Lowering, op: Op) -> None:
+def _undef(low: BufferPlan, op: Op) -> None:
     low.env[op.results[0]] = Undefined()
 
 
-def _tuple_make(low: Lowering, op: Op) -> None:
+def _tuple_make(low: BufferPlan, op: Op) -> None:
     low.env[op.results[0]] = Pack([low.env[x] for x in op.operands])
 
 
-def _tuple_get(low: Lowering, op: Op) -> None:
+def _tuple_get(low: BufferPlan, op: Op) -> None:
     pack = low.env[op.operands[0]]
     low.env[op.results[0]] = pack.elems[op.attr("index")] if isinstance(pack, Pack) else Undefined()
 
 
-def _same(low: Lowering, op: Op) -> None:
+def _same(low: BufferPlan, op: Op) -> None:
     low.env[op.results[0]] = low.env[op.operands[0]]
 
 
-def _reshape(low: Lowering, op: Op) -> None:
+def _reshape(low: BufferPlan, op: Op) -> None:
     """The same bytes where they lie in order, else those of a copy."""
     x, result = op.operands[0], op.results[0]
     assert isinstance(result.type, TensorType)
@@ -104,7 +105,7 @@ def _with_ones(array: Array, type: TensorType) -> Array:
     return array.viewed(type, strides)
 
 
-def _transpose(low: Lowering, op: Op) -> None:
+def _transpose(low: BufferPlan, op: Op) -> None:
     result, operand = op.results[0], low.env[op.operands[0]]
     assert isinstance(result.type, TensorType)
     if isinstance(operand, Array):
@@ -123,7 +124,7 @@ def _spread(operand: Operand, type: TensorType) -> Spread:
     return Spread(type, operand.number)
 
 
-def _broadcast_to(low: Lowering, op: Op) -> None:
+def _broadcast_to(low: BufferPlan, op: Op) -> None:
     result, operand = op.results[0], low.env[op.operands[0]]
     assert isinstance(result.type, TensorType)
     if not isinstance(operand, Array):
@@ -137,7 +138,7 @@ def _broadcast_to(low: Lowering, op: Op) -> None:
     low.env[result] = operand.viewed(result.type, (*[0] * added, *own))
 
 
-def _slice(low: Lowering, op: Op) -> None:
+def _slice(low: BufferPlan, op: Op) -> None:
     result, operand = op.results[0], low.env[op.operands[0]]
     assert isinstance(result.type, TensorType)
     if not isinstance(operand, Array):
@@ -150,7 +151,7 @@ def _slice(low: Lowering, op: Op) -> None:
     low.env[result] = operand.viewed(result.type, tuple(strides), offset)
 
 
-def _concat(low: Lowering, op: Op) -> None:
+def _concat(low: BufferPlan, op: Op) -> None:
     axis, start = op.attr("axis"), 0
     target = low.target(op.results[0])
     for x in op.operands:
@@ -159,7 +160,7 @@ def _concat(low: Lowering, op: Op) -> None:
         start += size
 
 
-def _stack(low: Lowering, op: Op) -> None:
+def _stack(low: BufferPlan, op: Op) -> None:
     axis = op.attr("axis") % (len(op.operands[0].shape) + 1)
     target = low.target(op.results[0])
     for i, x in enumerate(op.operands):
@@ -169,7 +170,7 @@ def _stack(low: Lowering, op: Op) -> None:
         low.copy(x, one.viewed(x.type, strides))
 
 
-def _slice_update(low: Lowering, op: Op) -> None:
+def _slice_update(low: BufferPlan, op: Op) -> None:
     _, update = op.operands
     target = low.target(op.results[0])
     copy_to_change(low, op, target)

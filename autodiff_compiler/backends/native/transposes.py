@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
+from .buffer_plan import BufferPlan
 from .emit import Int, Reg, Text, i64, vector
 from .nests import Nest
 from .values import Array, row_major, size_of
-
-if TYPE_CHECKING:
-    from .lower import Lowering
 
 __all__ = ["turn", "turns", "worth_turning"]
 
@@ -65,7 +63,7 @@ def _across(axes: list[_Axis], itemsize: int) -> tuple[int, int] | None:
     return (to, source) if min(axes[to].size, axes[source].size) >= _NARROW else None
 
 
-def turn(low: Lowering, source: Array, to: Array) -> None:
+def turn(low: BufferPlan, source: Array, to: Array) -> None:
     """Writes the copy."""
     axes, itemsize = _axes(source, to), source.dtype.itemsize
     found = _across(axes, itemsize)

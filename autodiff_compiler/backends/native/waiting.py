@@ -7,20 +7,27 @@ follows from is there until then anyway.
 from __future__ import annotations
 
 from math import prod
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 from ...ir.core import Op, Value
 from ...ir.primitive import COSTLY
 from ...ir.types import TensorType
 from .clusters import REDUCTIONS, Cluster
 
-if TYPE_CHECKING:
-    from .grouping import Order
-
 __all__ = ["VIEWS", "waiting"]
 
 #: Ops whose results lie where their operands do.
 VIEWS = frozenset({"expand_dims", "squeeze", "reshape", "broadcast_to", "transpose", "slice", "stop_gradient"})
+
+
+class Order(Protocol):
+    """How far the ops of a block have been put in order: see `grouping`."""
+
+    outs: set[Value]
+    waits: dict[Op, int]
+    readers: dict[Op, list[Op]]
+    number: dict[Op, int]
+    done: set[Op]
 
 
 def waiting(order: Order, cluster: Cluster) -> tuple[list[Op], int]:

@@ -13,10 +13,11 @@ from ...errors import InternalCompilerError
 from ...ir.core import Op, Value
 from ...ir.primitive import COSTLY
 from ...ir.types import TensorType
+from .arithmetic import Kernels
 from .clusters import REDUCTIONS, Cluster, reduced_axes
 from .emit import Int, Reg, Text
 from .formulas import apply_formula
-from .lanes import Kernels, Lane
+from .lanes import Lane
 from .walk_plan import Layout, Level, Memory, Passes, Source
 
 __all__ = ["Walk"]
@@ -489,7 +490,7 @@ class Walk:
         return k.number(low if name == "max" else high, dtype)
 
     def _join(self, op: Op, a: Lane, b: Lane) -> Lane:
-        k, name = a.kernels, op.defn.name
+        k, name = self._k(a.kernels.width), op.defn.name
         if name == "sum":
             return k.add(a, b)
         if name == "prod":

@@ -16,10 +16,11 @@ from ...ir.core import Block, Op, Value
 from ...ir.primitive import F
 from ...ir.types import tensor
 from ...primitives.window import axis_taps
+from .buffer_plan import BufferPlan
 from .clusters import Axes, Cluster
 from .emit import pointer
 from .fusing import memory_of, write_walk
-from .lower import OPS, Lowering
+from .lower import OPS
 from .rearrangements import fill
 from .values import Array, part
 from .walk_plan import Passes, Source
@@ -28,7 +29,7 @@ __all__ = ["compute"]
 
 
 def compute(
-    low: Lowering, sources: Sequence[Array], targets: Sequence[Array], build: Callable[..., Sequence[Value]]
+    low: BufferPlan, sources: Sequence[Array], targets: Sequence[Array], build: Callable[..., Sequence[Value]]
 ) -> None:
     """Writes what `build` makes of values of one shape, element by element, into arrays of that shape."""
     shape = targets[0].shape
@@ -58,20 +59,20 @@ def compute(
     write_walk(low, cluster, passes, read, sinks)
 
 
-def _numbers(low: Lowering, op: Op) -> Array:
+def _numbers(low: BufferPlan, op: Op) -> Array:
     """The operand, narrow floats as f32 where the NumPy kernel widens."""
     x = low.in_memory(op.operands[0], ordered=False)
     x = x if isinstance(x.offset, int) else low.in_memory(op.operands[0])
     return _as(low, x, float32) if op.defn.widen and x.dtype in (float16, bfloat16) else x
 
 
-def _as(low: Lowering, x: Array, dtype: DType) -> Array:
+def _as(low: BufferPlan, x: Array, dtype: DType) -> Array:
     made = low.array(tensor(dtype, x.type.shape))
     low.copy_array(x, made)
     return made
 
 
-def _give(low: Lowering, op: Op, found: Array, target: Array) -> None:
+def _give(low: BufferPlan, op: Op, found: Array, target: Array) -> None:
     if found is not target:
         low.copy_array(found, target)
 
@@ -115,7 +116,7 @@ def _narrowed(x: Array, axis: int, size: int) -> Any:
     return tensor(x.dtype, tuple(shape))
 
 
-def _each(low: Lowering, op: Op, combine: Callable[..., Value]) -> None:
+def _each(low: BufferPlan, op: Op, combine: Callable[..., Value]) -> None:
     """One number per window, of the elements that it meets."""
     x, result = _numbers(low, op), op.results[0]
     lead = len(x.shape) - len(op.attr("kernel"))
@@ -150,7 +151,7 @@ def _total(*xs: Value) -> Value:
     return total
 
 
-def _spread(low: Lowering, op: Op) -> None:
+def _spread(low: BufferPlan, op: Op) -> None:
     """Every window's number added to all elements that the window meets."""
     g, result = _numbers(low, op), op.results[0]
     lead = len(g.shape) - len(op.attr("kernel"))
@@ -169,7 +170,7 @@ def _spread(low: Lowering, op: Op) -> None:
     _give(low, op, g, target)
 
 
-def _sum_windows(low: Lowering, op: Op) -> None:
+def _sum_windows(low: BufferPlan, op: Op) -> None:
     """The windows themselves, added where they came from."""
     x, target = _numbers(low, op), low.target(op.results[0])
     n = len(op.attr("kernel"))
@@ -188,7 +189,7 @@ def _sum_windows(low: Lowering, op: Op) -> None:
     _give(low, op, made, target)
 
 
-def _greatest_places(low: Lowering, op: Op) -> None:
+def _greatest_places(low: BufferPlan, op: Op) -> None:
     """The last dimension first, so that of equal elements the one in the first row wins."""
     x, result = _numbers(low, op), op.results[0]
     lead = len(x.shape) - len(op.attr("kernel"))

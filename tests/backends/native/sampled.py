@@ -57,7 +57,7 @@ def native(module: Module) -> NativeProgram:
 
 def bare(module: Module) -> NativeProgram:
     """The program entered by ctypes: of a small module the entry is most of the code, and it has tests of its own."""
-    with mock.patch.dict("os.environ", AC_NATIVE_ENTRY="ctypes"):
+    with mock.patch.dict("os.environ", AC_CALLPATH="plain"):
         return native(module)
 
 

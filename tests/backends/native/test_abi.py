@@ -8,7 +8,7 @@ import dataclasses
 import numpy as np
 import pytest
 
-from autodiff_compiler.backends.native import abi
+from autodiff_compiler.backends.native.callpath import abi
 from autodiff_compiler.runtime.parameter import Parameter
 from autodiff_compiler.runtime.storage import holders
 from autodiff_compiler.runtime.tensor import Tensor

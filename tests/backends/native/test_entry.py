@@ -8,10 +8,13 @@ import pickle
 import numpy as np
 import pytest
 
-from autodiff_compiler.backends.native import abi, machine
-from autodiff_compiler.backends.native.entry import FastEntry, entry_for
-from autodiff_compiler.backends.native.plain import PlainEntry
-from autodiff_compiler.backends.native.signature import Argument, Context, Result, Signature
+from autodiff_compiler.backends.native import machine
+from autodiff_compiler.backends.native.callpath import abi
+from autodiff_compiler.backends.native.callpath.choose import call_path
+from autodiff_compiler.backends.native.callpath.entry import FastEntry
+from autodiff_compiler.backends.native.callpath.plain import PlainEntry
+from autodiff_compiler.backends.native.callpath.signature import Argument, Result, Signature
+from autodiff_compiler.backends.native.context import Context
 from autodiff_compiler.dtypes import ALL, float32, int32, int64
 from autodiff_compiler.runtime.parameter import Parameter
 from autodiff_compiler.runtime.storage import SHARED, holders
@@ -37,15 +40,15 @@ def is_slow(found, *args, **options):
 
 # ------------------------------------------------------------------------------------------------ which entry
 def test_the_entry_in_machine_code_is_taken_where_it_works(monkeypatch):
-    monkeypatch.delenv("AC_NATIVE_ENTRY", raising=False)
-    assert type(entry_for(TWO, Context())) is FastEntry
+    monkeypatch.delenv("AC_CALLPATH", raising=False)
+    assert type(call_path().entry(TWO, Context())) is FastEntry
     monkeypatch.setattr(abi, "why_not", lambda: "unknown objects")
-    assert type(entry_for(TWO, Context())) is PlainEntry
+    assert type(call_path().entry(TWO, Context())) is PlainEntry
 
 
 def test_the_other_entry_can_be_asked_for(monkeypatch):
-    monkeypatch.setenv("AC_NATIVE_ENTRY", "ctypes")
-    assert type(entry_for(TWO, Context())) is PlainEntry
+    monkeypatch.setenv("AC_CALLPATH", "plain")
+    assert type(call_path().entry(TWO, Context())) is PlainEntry
 
 
 # ------------------------------------------------------------------------------------------------ what it gives

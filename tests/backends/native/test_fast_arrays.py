@@ -7,7 +7,7 @@ import pytest
 
 import autodiff_compiler as ms
 from autodiff_compiler import Tensor, ops
-from tests.backends.native.short_calls import NEEDS_MACHINE_CODE, A, long, native, short, warm
+from tests.backends.native.short_calls import NEEDS_MACHINE_CODE, SHORT, A, long, native, short, warm
 
 pytestmark = NEEDS_MACHINE_CODE
 __all__ = ["native"]
@@ -37,7 +37,7 @@ def test_results_that_are_arrays():
     assert type(found) is type(expected) is np.ndarray
     assert (found.tolist(), more.tolist()) == ([2, 4, 6], [2, 3, 4])
     found[0] = 9
-    assert found.flags.owndata
+    assert found.flags.owndata or not SHORT
     assert short(f, A)[0].tolist() == [2, 4, 6]
 
 

@@ -23,8 +23,8 @@ from numpy._core.multiarray import get_handler_name
 import autodiff_compiler as ms
 from autodiff_compiler import hal
 from autodiff_compiler.backends.native import frames, machine, pages
+from autodiff_compiler.backends.native.callpath.signature import Argument, Result, Signature
 from autodiff_compiler.backends.native.pages import HANDLER, HUGE, LARGE
-from autodiff_compiler.backends.native.signature import Argument, Result, Signature
 from autodiff_compiler.dtypes import float64, uint8
 from autodiff_compiler.environment import amount, check_environment
 from tests.backends.native.entries import ENTRIES, Made

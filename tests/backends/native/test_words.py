@@ -7,7 +7,7 @@ import types
 
 import pytest
 
-from autodiff_compiler.backends.native import abi, words
+from autodiff_compiler.backends.native.callpath import abi, memory_guards
 
 pytestmark = pytest.mark.skipif(abi.why_not() is not None, reason="it reads the objects of CPython")
 
@@ -17,11 +17,11 @@ class Found:
 
     def __init__(self, get, key):
         self.value = get(key)
-        before, place = words.place_read(get, key)
+        before, place = memory_guards.place_read(get, key)
         self.words = [*before, (place, id(self.value))]
 
     def holds(self):
-        return words.hold(self.words)
+        return memory_guards.hold(self.words)
 
 
 def attribute(owner, name):
@@ -175,9 +175,9 @@ def test_a_class_that_is_replaced():
     one.__class__ = type(other)
     assert not found.holds()
     assert attribute(one, "first").holds()
-    without = words.absence(one, "nothing")
+    without = memory_guards.absence(one, "nothing")
     one.__class__ = type(found.value.__class__.__name__, (), {"nothing": 1})
-    assert not words.hold(without)
+    assert not memory_guards.hold(without)
 
 
 @pytest.mark.parametrize("make", WITH_DICT[:-1])
@@ -186,22 +186,22 @@ def test_what_is_not_there(make):
     for name in ("nothing", "second"):
         for write in (lambda n: setattr(one, n, 1), lambda n: vars(one).update({n: 1})):
             one.__dict__.pop(name, None)
-            found = words.absence(one, name)
+            found = memory_guards.absence(one, name)
             assert found
-            assert words.hold(found)
+            assert memory_guards.hold(found)
             write(name)
-            assert not words.hold(found)
+            assert not memory_guards.hold(found)
 
 
 def test_a_name_that_comes_into_keys_without_being_interned():
     one, other = new(2)
-    without = words.absence(one, "late name")
+    without = memory_guards.absence(one, "late name")
     name = "".join(["late", " ", "name"])
     vars(other)[name] = 1
-    later = words.absence(one, "late name")
+    later = memory_guards.absence(one, "late name")
     vars(one)["".join(["late ", "name"])] = 2
-    assert not words.hold(without)
-    assert not words.hold(later)
+    assert not memory_guards.hold(without)
+    assert not memory_guards.hold(later)
 
 
 def test_an_attribute_of_the_class():
@@ -228,7 +228,7 @@ def test_what_runs_code_has_no_words():
             return 1
 
     for one in (Asked(), Property()):
-        assert words.place_read(operator.attrgetter("k"), one) is None
+        assert memory_guards.place_read(operator.attrgetter("k"), one) is None
 
 
 def test_dicts():
@@ -241,30 +241,30 @@ def test_dicts():
     assert not found.holds()
     space["name3"] = found.value
     assert found.holds()
-    absent = words.unread(space.keys().isdisjoint)
+    absent = memory_guards.unread(space.keys().isdisjoint)
     assert absent
-    assert words.hold(absent)
+    assert memory_guards.hold(absent)
     space["other"] = 1
-    assert not words.hold(absent)
-    assert words.place_read({}.get, "a") is None
-    assert words.place_read({1: 2}.get, "a") is None
+    assert not memory_guards.hold(absent)
+    assert memory_guards.place_read({}.get, "a") is None
+    assert memory_guards.place_read({1: 2}.get, "a") is None
 
 
 def test_what_containers_hold():
     numbers = [object() for _ in range(3)]
     for one in ([*numbers], (*numbers,), dict(zip("abc", numbers, strict=True))):
-        found, places = words.inside(one)
-        assert words.hold(found)
+        found, places = memory_guards.inside(one)
+        assert memory_guards.hold(found)
         assert [abi.word(place) for place in places] == list(map(id, numbers))
     one = [*numbers]
     for change in (one.pop, lambda: one.append(1), lambda: one.extend(range(100)), one.clear, lambda: one.append(1)):
-        found, _ = words.inside(one)
+        found, _ = memory_guards.inside(one)
         change()
-        assert not words.hold(found)
+        assert not memory_guards.hold(found)
     space = dict.fromkeys("abc", 1)
     for change in (lambda: space.pop("b"), lambda: space.update(d=1), space.clear, lambda: space.update(d=1)):
-        found, _ = words.inside(space)
+        found, _ = memory_guards.inside(space)
         change()
-        assert not words.hold(found)
-    assert words.inside({1, 2}) is None
-    assert words.inside({1: 2}) is None
+        assert not memory_guards.hold(found)
+    assert memory_guards.inside({1, 2}) is None
+    assert memory_guards.inside({1: 2}) is None

@@ -1,25 +1,16 @@
-"""What the entry of a compiled module takes and gives, and where the module finds objects of this process."""
+"""What the entry of a compiled module takes and gives."""
 
 from __future__ import annotations
 
-import ctypes
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
-import numpy as np
+from ....dtypes import DType
+from ....locks import remembered
+from ..frames import HEADER, SHARED_FROM
 
-from ...dtypes import BY_NAME, DType
-from ...locks import remembered
-from ...runtime.parameter import Parameter
-from ...runtime.storage import holders
-from ...runtime.tensor import Tensor
-from . import pages
-from .abi import slot_offset
-from .frames import HEADER, POOL, SHARED_FROM, functions
-
-__all__ = ["Argument", "Context", "Form", "Result", "Signature"]
+__all__ = ["Argument", "Form", "Result", "Signature"]
 
 
 @dataclass(frozen=True)
@@ -143,85 +134,3 @@ class Signature:
         sized = [i for i, a in enumerate(self.arguments) if a.nbytes]
         first = [i for i in sized if i in self.overwritten]
         return tuple((i, j) for i in first for j in sized if j != i and (j not in self.overwritten or j > i))
-
-
-class Context:
-    """The pointers in a module's `@context`, by names that mean the same in every process.
-
-    The names of what the entry needs are known here; what others there are, their owner fills in.
-    """
-
-    def __init__(self, names: Sequence[str] = ()) -> None:
-        self._places = {name: i for i, name in enumerate(names)}
-
-    @property
-    def names(self) -> list[str]:
-        """What the context holds, in order."""
-        return list(self._places)
-
-    def __len__(self) -> int:
-        return len(self._places)
-
-    def place(self, name: str) -> str:
-        """Where the pointer of that name is found, as LLVM writes it; a new place for a new name.
-
-        >>> context = Context(["none"]); context.place("ndarray"), context.names
-        ('getelementptr (i8, ptr @context, i64 8)', ['none', 'ndarray'])
-        """
-        return f"getelementptr (i8, ptr @context, i64 {8 * self.number(name)})"
-
-    def number(self, name: str) -> int:
-        """The number of that place."""
-        return self._places.setdefault(name, len(self._places))
-
-    def pointers(self, others: Mapping[str, int] | None = None) -> list[int]:
-        """The contents in this process; KeyError for a name that is unknown here and not among `others`."""
-        given = others or {}
-        return [given[name] if name in given else _pointer(name) for name in self._places]
-
-
-#: Objects that live as long as the process, by their names in a context.
-_OBJECTS: dict[str, Any] = {
-    "ndarray": np.ndarray, "none": None, "zero": 0, "one": 1, "SystemError": SystemError, "MemoryError": MemoryError,
-    "IndexError": IndexError, "tensor": Tensor, "parameter": Parameter, "float": float,
-}  # fmt: skip
-#: Functions of `frames`.
-_FUNCTIONS = {"frame_take", "frame_give", "frame_poison", "frame_intact", "fill"}
-#: By the number of a type: of another one with the same elements, as two of C's integers have the same width.
-_SAME: dict[int, int] = {}
-for _a, _b in ("il", "lq", "IL", "LQ"):
-    if np.dtype(_a) == np.dtype(_b):
-        _SAME |= {np.dtype(_a).num: np.dtype(_b).num, np.dtype(_b).num: np.dtype(_a).num}
-_TP_ALLOC = 47  # the number of the slot in CPython's stable ABI
-
-
-def _pointer(name: str) -> int:
-    """What stands in the context under a name of the entry's."""
-    if name in _OBJECTS:
-        return id(_OBJECTS[name])
-    if name in ("frames", "calls"):  # the list of free frames: none yet
-        return 0
-    if name == "pool":
-        return ctypes.addressof(POOL)
-    if name == "live":
-        return id(holders) + slot_offset(type(holders), "live")
-    if name == "tensor_alloc":
-        return _slot_of(Tensor, _TP_ALLOC)
-    if name in _FUNCTIONS:
-        return functions().address(name)
-    if name == "array_new":
-        return pages.functions().address(name)
-    kind, _, dtype = name.partition(" ")
-    found = BY_NAME[dtype].numpy
-    if kind == "descr":
-        return id(found)
-    if kind == "numbers":
-        return found.num | _SAME.get(found.num, found.num) << 32
-    raise KeyError(name)
-
-
-def _slot_of(cls: type, number: int) -> int:
-    get = ctypes.pythonapi.PyType_GetSlot
-    get.restype, get.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_int]
-    found: int = get(cls, number)
-    return found

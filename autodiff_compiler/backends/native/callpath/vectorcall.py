@@ -14,12 +14,12 @@ from collections.abc import Callable
 from functools import cache
 from typing import Any, cast
 
-from ...errors import leave_user_frames
+from ....errors import leave_user_frames
+from ..engine import Loaded, load
 from . import abi
-from .engine import Loaded, load
-from .words import place_of_field
+from .memory_guards import place_of_field
 
-__all__ = ["hasten"]
+__all__ = ["hasten", "works"]
 
 _NAME = "_fast"
 _CONTEXT = ("none", "name", "left", "code", "plain")
@@ -30,7 +30,7 @@ def hasten(function: types.FunctionType) -> bool:
 
     Where the function gets other code, that counts.
     """
-    return _works() and _given_front(function) is not None
+    return works() and _given_front(function) is not None
 
 
 #: The machine code in front of functions, which lives as long as the process.
@@ -111,10 +111,8 @@ def _where_set(mark: int) -> list[int]:
 
 
 @cache
-def _works() -> bool:
+def works() -> bool:
     """Whether calls come the way that is set here, tried on an object of our own."""
-    if abi.why_not() is not None:
-        return False
     seen: list[Any] = []
 
     def fast(*args: Any, **kwargs: Any) -> Any:

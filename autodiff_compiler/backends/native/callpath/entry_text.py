@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from ... import escape
-from ...no_memory import on_the_way
-from ...runtime.tensor import Tensor
+from ....no_memory import on_the_way
+from ..context import Context
+from ..frames import GUARD, HEADER, frame_size
+from ..pages import LARGE
 from . import abi
-from .frames import GUARD, HEADER, frame_size
-from .pages import LARGE
+from .entry_writer import RARE, EntryWriter
+from .memory_guards import BY_VALUE, BYTES
 from .results_text import ResultsText
-from .signature import Argument, Context, Signature
-from .words import BY_VALUE, BYTES
+from .signature import Argument, Signature
 
 __all__ = ["EntryText"]
 
@@ -20,27 +20,18 @@ _QUICKLY = 32
 _FEW_ARGUMENTS = 8
 #: How many pairs of arguments are compared one after the other; more are compared in a loop.
 _FEW_RIVALS = 32
-#: What is unusual is rare: for the order of blocks.
-_RARE = "!9000"
 
 
-class EntryText:
+class EntryText(EntryWriter):
     """Writes the entry of one signature."""
 
     def __init__(self, signature: Signature, context: Context) -> None:
-        self.signature, self.context = signature, context
-        self.layout = abi.layout()
-        self.lines: list[str] = []
-        self.constants: list[str] = []
-        self.declares: set[str] = set()
-        self._count = 0
+        super().__init__(signature, context)
         #: descriptions of arguments, and functions that compare with them, by what they are
         self._forms: dict[str, str] = {}
         self._checkers: dict[str, str] = {}
         #: whether what arguments hold could be dropped during main
         self._holds = signature.tensors and (signature.release_gil or signature.calls_python)
-        if signature.tensors:
-            self.slots = {name: abi.slot_offset(Tensor, name) for name in ("_data", "_node", "_held", "_hooks")}
 
     def written(self) -> str:
         s = self.signature
@@ -83,72 +74,10 @@ class EntryText:
         call = (("ptr", "%self"), ("ptr", "%args"), ("i64", "%count"), ("ptr", "%names"))
         self.do(f"  ret ptr {self.call('ptr', 'PyObject_Vectorcall', *call)}")
         self.do("}")
-        weights = f'{_RARE} = !{{!"branch_weights", i32 1, i32 2000}}\n'
+        weights = f'{RARE} = !{{!"branch_weights", i32 1, i32 2000}}\n'
         return "\n".join([*self.constants, *self._checkers.values(), *self.lines, weights])
 
-    # ------------------------------------------------------------------------------------------- lines
-    def do(self, line: str) -> None:
-        self.lines.append(line)
-
-    def note(self, text: str) -> None:
-        """A comment above what follows."""
-        self.do(f"  ; {escape.line(text)}")
-
-    def fresh(self, hint: str = "v") -> str:
-        self._count += 1
-        return f"{hint}.{self._count}"
-
-    def let(self, rhs: str) -> str:
-        name = f"%{self.fresh()}"
-        self.do(f"  {name} = {rhs}")
-        return name
-
-    def on_stack(self, type: str) -> str:
-        """A place for one thing, as long as the function runs."""
-        name = f"%{self.fresh('stack')}"
-        self.lines.insert(1, f"  {name} = alloca {type}")  # where the function begins: there it costs nothing
-        return name
-
-    def at(self, base: str, offset: int) -> str:
-        return self.let(f"getelementptr i8, ptr {base}, i64 {offset}") if offset else base
-
-    def load(self, type: str, place: str) -> str:
-        return self.let(f"load {type}, ptr {place}")
-
-    def known(self, name: str) -> str:
-        """A pointer of the context."""
-        return self.load("ptr", self.context.place(name))
-
-    def call(self, result: str, name: str, *args: tuple[str, str]) -> str:
-        """A call of a function of CPython or NumPy; "" where it has no result."""
-        self.declares.add(f"declare {result} @{name}({', '.join(type for type, _ in args)})")
-        rhs = f"call {result} @{name}({', '.join(map(' '.join, args))})"
-        if result != "void":
-            return self.let(rhs)
-        self.do(f"  {rhs}")
-        return ""
-
-    def keep(self, thing: str) -> str:
-        """One reference more."""
-        self.call("void", "Py_IncRef", ("ptr", thing))
-        return thing
-
-    def block(self, label: str) -> None:
-        self.do(f"{label}:")
-
-    def good(self, test: str, otherwise: str) -> None:
-        """What follows runs where the test holds."""
-        on = self.fresh("on")
-        self.do(f"  br i1 {self.let(f'xor i1 {test}, true')}, label %{otherwise}, label %{on}, !prof {_RARE}")
-        self.block(on)
-
-    def usual(self, test: str) -> None:
-        """What follows runs where the test holds; else Python takes the call."""
-        self.good(test, "slow")
-
-    def is_(self, a: str, b: str) -> str:
-        return self.let(f"icmp eq ptr {a}, {b}")
-
+    # ------------------------------------------------------------------------------------------- guards
     def check_table(self, table: str) -> None:
         """The words whose addresses stand in a table are, or mean, those that stand behind the addresses."""
         before, each, look, other, equal, on = (
@@ -309,7 +238,7 @@ class EntryText:
         descr = self.load("ptr", self.at(array, self.layout.descr))
         other, on = self.fresh("dtype"), self.fresh("usual")
         differs = self.let(f"icmp ne ptr {descr}, {self.load('ptr', place)}")
-        self.do(f"  br i1 {differs}, label %{other}, label %{on}, !prof {_RARE}")
+        self.do(f"  br i1 {differs}, label %{other}, label %{on}, !prof {RARE}")
         self.block(other)
         number = self.load("i32", self.at(descr, self.layout.number))
         ours = self.load("i64", numbers)
@@ -422,7 +351,7 @@ class EntryText:
             frame = self.let(f"call ptr {self.known('frame_take')}{call}")
         else:  # all of the list are alike
             first = self.load("ptr", frames)
-            self.do(f"  br i1 {self.is_(first, 'null')}, label %{take}, label %{pop}, !prof {_RARE}")
+            self.do(f"  br i1 {self.is_(first, 'null')}, label %{take}, label %{pop}, !prof {RARE}")
             self.block(pop)
             self.do(f"  store ptr {self.load('ptr', first)}, ptr {frames}")
             self.do(f"  br label %{on}")

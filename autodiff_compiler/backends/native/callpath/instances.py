@@ -14,9 +14,10 @@ from types import MemberDescriptorType
 from typing import Any
 
 from .abi import byte, layout, word
-from .dicts import COUNT, Place, Word, dicts_are_known, keys_at, place_in, position, same_keys, values_at
+from .dicts import COUNT, dicts_are_known, keys_at, place_in, position, same_keys, values_at
+from .protocol import Place, Word
 
-__all__ = ["absence", "own_place", "slot"]
+__all__ = ["absence", "attributes_are_known", "own_place", "slot", "slots_are_known"]
 
 #: Flags of classes: their objects have a dict that Python makes when asked; they have a row of values behind them.
 _MANAGED, _INLINE = 1 << 4, 1 << 2
@@ -26,7 +27,7 @@ _DICT, _ROW = -24, -32
 
 def slot(owner: Any, descriptor: Any) -> Place | None:
     """Where an object has what its class keeps under a name of `__slots__`."""
-    if type(descriptor) is not MemberDescriptorType or not _slots_are_known():
+    if type(descriptor) is not MemberDescriptorType or not slots_are_known():
         return None
     return [_kind(owner)], id(owner) + _offset(descriptor)
 
@@ -36,12 +37,12 @@ def own_place(owner: Any, name: str) -> Place | None:
 
     What lies there is zero where it has none.  None: that is not known.
     """
-    return _place_of(owner, name) if _are_known() else None
+    return _place_of(owner, name) if attributes_are_known() else None
 
 
 def absence(owner: Any, name: str) -> list[Word] | None:
     """The words that say that an object has no attribute of its own of that name, which it has not; None: unknown."""
-    return _absence(owner, name) if _are_known() else None
+    return _absence(owner, name) if attributes_are_known() else None
 
 
 def _place_of(owner: Any, name: str) -> Place | None:
@@ -179,7 +180,7 @@ def _offset(descriptor: MemberDescriptorType) -> int:
 
 
 @cache
-def _slots_are_known() -> bool:
+def slots_are_known() -> bool:
     for cls in (_Slotted, _Both):
         for name in ("left", "right", "middle"):
             if hasattr(cls, name):
@@ -195,7 +196,7 @@ def _slots_are_known() -> bool:
 
 
 @cache
-def _are_known() -> bool:
+def attributes_are_known() -> bool:
     """Whether attributes are found where they should be, and changes are seen."""
     if not (3, 11) <= sys.version_info[:2] <= (3, 13) or not dicts_are_known() or _place_of_keys() is None:
         return False

@@ -13,18 +13,18 @@ from typing import Any
 
 import numpy as np
 
-from ...runtime.storage import holders
-from ...runtime.tensor import Tensor
-from .backend import NativeProgram
-from .engine import load
-from .entry import FastEntry, entry_for, made_functions
-from .signature import Context, Form, Signature
-from .words import Word
+from ....runtime.storage import holders
+from ....runtime.tensor import Tensor
+from ..context import Context
+from ..engine import load
+from .entry import FastEntry, made_functions
+from .protocol import Program, Word
+from .signature import Form, Signature
 
-__all__ = ["Direct", "direct", "direct_signature"]
+__all__ = ["MachineGuardedEntry", "guarded_signature"]
 
 
-class Direct:
+class MachineGuardedEntry:
     """The entry to one program: `function` gives it as a function of Python.
 
     `calls` counts the calls that ran the program.
@@ -32,7 +32,7 @@ class Direct:
 
     def __init__(
         self,
-        program: NativeProgram,
+        program: Program,
         signature: Signature,
         states: Sequence[Tensor],
         constants: Mapping[str, Any],
@@ -91,8 +91,8 @@ class Direct:
                 state._held = 0
 
 
-def direct_signature(
-    program: NativeProgram, states: Sequence[Tensor], written: Sequence[int], arrays: Collection[int], form: Form
+def guarded_signature(
+    program: Program, states: Sequence[Tensor], written: Sequence[int], arrays: Collection[int], form: Form
 ) -> Signature | str:
     """How a program is entered whose last arguments are these Tensors and Parameters, or why that cannot be.
 
@@ -113,44 +113,29 @@ def direct_signature(
     arguments = [replace(a, plain=True, array=i in arrays) for i, a in enumerate(s.arguments[:given])]
     arguments += [replace(a, captured=f"state {i}") for i, a in enumerate(s.arguments[given:])]
     results = [replace(r, argument=given + i) for i, r in zip(written, s.results[new:], strict=True)]
-    signature = replace(
+    return replace(
         s, arguments=tuple(arguments), results=(*s.results[:new], *results), tensors=True, form=form, watched=True,
         # others must not see a state that is half written, nor write to where its next version lies for a while
         release_gil=s.release_gil and not changes,
     )  # fmt: skip
-    return signature if type(entry_for(signature, Context())) is FastEntry else "machine code cannot be entered here"
 
 
-def direct(
-    program: NativeProgram,
-    states: Sequence[Tensor],
-    written: Sequence[int],
-    arrays: Collection[int],
-    form: Form,
-    constants: Mapping[str, Any],
-    kept: object,
-) -> Direct | None:
-    """Such an entry, or None; `constants` are those in `form` by name, kept alive as `kept` and the states are."""
-    signature = direct_signature(program, states, written, arrays, form)
-    return None if isinstance(signature, str) else Direct(program, signature, states, constants, kept)
-
-
-def _onward(program: Signature, direct: Signature, context: Context) -> str:
+def _onward(program: Signature, guarded: Signature, context: Context) -> str:
     """The main of this module: it calls that of the program.
 
     Next versions of states that the program does not write where those lie are taken there as soon as it has ended.
     """
     given = ["ptr %frame", *[f"ptr %a{i}" for i in range(len(program.arguments))]]
-    beside = [i for i in program.fresh if direct.results[i].argument is not None]
+    beside = [i for i in program.fresh if guarded.results[i].argument is not None]
     lines = [f"  %main = load ptr, ptr {context.place('main')}"]
     lines += [f"  %o{i} = load ptr, ptr {context.place(f'beside {i}')}" for i in beside]
     passed = [*given, *[f"ptr %o{i}" for i in program.fresh]]
     lines += [f"  %code = call i32 %main({', '.join(passed)})", "  %failed = icmp ne i32 %code, 0"]
     lines += ["  br i1 %failed, label %end, label %take", "take:"]
     for i in beside:
-        size, argument = program.results[i].nbytes, direct.results[i].argument
+        size, argument = program.results[i].nbytes, guarded.results[i].argument
         lines.append(f"  call void @llvm.memcpy.p0.p0.i64(ptr %a{argument}, ptr %o{i}, i64 {size}, i1 false)")
     lines += ["  br label %end", "end:", "  ret i32 %code"]
-    parameters = ", ".join([*given, *[f"ptr %o{i}" for i in direct.fresh]])
+    parameters = ", ".join([*given, *[f"ptr %o{i}" for i in guarded.fresh]])
     declared = "declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)\n" if beside else ""
     return "\n".join([f"{declared}define internal i32 @main({parameters}) {{", *lines, "}", ""])

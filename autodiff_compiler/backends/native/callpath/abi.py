@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ctypes
 import platform
+import struct
 import sysconfig
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -90,6 +91,19 @@ def why_not() -> str | None:
     some = (object(), object())
     if [word(id(some) + places.items + 8 * i) for i in range(2)] != list(map(id, some)):
         return "tuples are laid out in another way"
+    return _wrong_in_content()
+
+
+def _wrong_in_content() -> str | None:
+    """What floats or `bytes` hold elsewhere than expected, by whose content guards are compared."""
+    head = object.__basicsize__
+    for number in (1.5, -0.0, float("inf")):
+        if ctypes.string_at(id(number) + head, 8) != struct.pack("=d", number):
+            return "floats are laid out in another way"
+    for content in (b"some bytes", b"\0\1\2"):
+        start = id(content) + bytes.__basicsize__ - 1
+        if word(id(content) + head) != len(content) or ctypes.string_at(start, len(content)) != content:
+            return "bytes are laid out in another way"
     return None
 
 

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING
 
+from .entry_writer import EntryWriter
 from .signature import Form, Signature
-
-if TYPE_CHECKING:
-    from .entry_text import EntryText
 
 __all__ = ["ResultsText"]
 
@@ -20,7 +17,7 @@ class ResultsText:
     row is dropped, and what is put together so far, in which nothing is owned twice.
     """
 
-    def __init__(self, entry: EntryText, arguments: list[str], made: list[str]) -> None:
+    def __init__(self, entry: EntryWriter, arguments: list[str], made: list[str]) -> None:
         self.entry, self.arguments, self.made = entry, arguments, made
         self.form = entry.signature.form or _usual(entry.signature)
         self.number = {i: k for k, i in enumerate(entry.signature.fresh)}

@@ -1,23 +1,81 @@
-"""The entry of a compiled module where machine code cannot read the objects of this process: Python checks the call."""
+"""The plain call path: Python checks each call and all guards, and enters machine code by `ctypes`.
+
+It reads no object of this process by its layout.
+"""
 
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from types import FunctionType
 from typing import Any
 
 import numpy as np
 
-from ...no_memory import on_the_way
-from ...runtime.parameter import Parameter
-from ...runtime.storage import SHARED, holders
-from ...runtime.tensor import Array, Tensor, wrap
-from .anchor import anchor
-from .frames import GUARD, HEADER, SHARED_FROM
-from .pages import new_array
-from .signature import Context, Signature
+from ....locks import Lock
+from ....no_memory import on_the_way
+from ....runtime.parameter import Parameter
+from ....runtime.storage import SHARED, holders
+from ....runtime.tensor import Array, Tensor, wrap
+from ..anchor import anchor
+from ..context import Context
+from ..frames import GUARD, HEADER, SHARED_FROM
+from ..pages import new_array
+from .objects import pointer
+from .protocol import Entry, GuardedEntry, Place, Program, Word
+from .signature import Form, Signature
 
-__all__ = ["PlainEntry"]
+__all__ = ["PlainEntry", "PlainPath"]
+
+
+class PlainPath:
+    """No guard is a comparison of memory, and no entry has guards: Python predicates are called instead."""
+
+    name = "plain"
+
+    def entry(self, signature: Signature, context: Context) -> Entry:
+        return PlainEntry(signature, context)
+
+    def refusal(
+        self, program: Program, states: Sequence[Tensor], written: Sequence[int], arrays: Collection[int], form: Form
+    ) -> str:
+        return "calls take the plain call path, in which Python checks them"
+
+    def guarded(
+        self,
+        program: Program,
+        states: Sequence[Tensor],
+        written: Sequence[int],
+        arrays: Collection[int],
+        form: Form,
+        constants: Mapping[str, Any],
+        kept: object,
+    ) -> GuardedEntry | None:
+        return None
+
+    def hasten(self, function: FunctionType) -> bool:
+        return False
+
+    def place_read(self, get: Callable[[Any], Any], key: Any) -> Place | None:
+        return None
+
+    def unread(self, get: Callable[[Any], Any]) -> list[Word] | None:
+        return None
+
+    def method(self, owner: Any, name: str) -> list[Word] | None:
+        return None
+
+    def absence(self, owner: Any, name: str) -> list[Word] | None:
+        return None
+
+    def array(self, owner: Any, content: bytes) -> list[Word] | None:
+        return None
+
+    def inside(self, owner: Any) -> tuple[list[Word], list[int]] | None:
+        return None
+
+    def free_words(self, locks: Sequence[Lock]) -> list[Word] | None:
+        return None if locks else []
 
 
 class PlainEntry:
@@ -35,7 +93,7 @@ class PlainEntry:
     def bind(
         self, loaded: Any, slow: Callable[..., Any], name: str = "call", others: Mapping[str, int] | None = None
     ) -> Callable[..., Any]:
-        s, pointers = self._signature, self._context.pointers(others)
+        s, pointers = self._signature, self._context.pointers(others or {}, pointer)
         loaded.fill(pointers)
         places = dict(zip(self._context.names, pointers, strict=True))
         captured = [None if a.captured is None else places[a.captured] for a in s.arguments]

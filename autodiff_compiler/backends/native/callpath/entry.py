@@ -8,45 +8,17 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable, Mapping
-from typing import Any, Protocol
+from typing import Any
 
-from ... import escape
-from ...environment import choice
-from . import abi
-from .anchor import anchor
+from .... import escape
+from ..anchor import anchor
+from ..context import Context
+from ..frames import POOL, Release, frame_size, functions_for
 from .entry_text import EntryText
-from .frames import POOL, Release, frame_size, functions_for
-from .plain import PlainEntry
-from .signature import Context, Signature
+from .objects import pointer
+from .signature import Signature
 
-__all__ = ["Entry", "FastEntry", "entry_for", "made_functions"]
-
-
-class Entry(Protocol):
-    """How Python calls a module.
-
-    `text` defines what calls main, for the end of the module; `declares` are the declarations it needs.  `text` asks
-    `@context` for what it needs of this process.
-    """
-
-    text: str
-    declares: frozenset[str]
-
-    def bind(
-        self, loaded: Any, slow: Callable[..., Any], name: str = "call", others: Mapping[str, int] | None = None
-    ) -> Callable[..., Any]:
-        """The module as a function, which owns what was loaded; `slow` is called with whatever is unusual.
-
-        `others` are the pointers in the context that are not the entry's; `slow` keeps alive what they point to.
-        """
-        ...
-
-
-def entry_for(signature: Signature, context: Context) -> Entry:
-    """The entry that works in this process; AC_NATIVE_ENTRY=ctypes asks for the one without machine code of its own."""
-    if abi.why_not() is not None or choice("AC_NATIVE_ENTRY") == "ctypes":
-        return PlainEntry(signature, context)
-    return FastEntry(signature, context)
+__all__ = ["FastEntry", "made_functions"]
 
 
 class FastEntry:
@@ -76,7 +48,7 @@ def made_functions(
 
     They keep alive what is `hidden` from the garbage collector, and what it sees: tuples, which it leaves whole.
     """
-    loaded.fill(context.pointers(others))
+    loaded.fill(context.pointers(others, pointer))
     own = anchor(_releaser(loaded, signature, context), loaded, *hidden)
 
     def function(slow: Callable[..., Any], name: str) -> Callable[..., Any]:

@@ -1,7 +1,7 @@
-"""Guards as words of memory: where a guard's answer lies, and what lies there as long as the answer is the same.
+"""Guards as comparisons of memory: where a guard's answer lies, and what lies there as long as the answer is the same.
 
 Each kind of place is verified on live objects before it is used, each place when it is taken; what is not found where
-it should be is left to the guards themselves.
+it should be is left to the Python predicate of the guard.
 """
 
 from __future__ import annotations
@@ -15,15 +15,17 @@ from typing import Any
 
 import numpy as np
 
-from ...locks import Lock
-from ...runtime.epoch import epoch
+from ....locks import Lock
+from ....runtime.epoch import epoch
 from . import abi
 from .abi import slot_offset, word
-from .dicts import Place, Word, dict_of, place_in, places_in, same_keys
+from .dicts import dict_of, place_in, places_in, same_keys
 from .instances import absence, own_place, slot
+from .protocol import Place, Word
 
 __all__ = [
-    "BYTES", "BY_VALUE", "Place", "Word", "absence", "array", "epoch_word", "free_words", "hold", "inside", "method",
+    "BYTES", "BY_VALUE", "absence", "array", "epoch_word", "fields_are_known", "free_words", "hold", "inside",
+    "lists_are_known", "locks_are_known", "method",
     "place_of_field", "place_read", "unread",
 ]  # fmt: skip
 
@@ -221,6 +223,11 @@ def _where(x: Any, content: Any) -> set[int]:
     return {at for at in words if word(id(x) + at) == id(content)}
 
 
+def fields_are_known() -> bool:
+    """Whether all of these fields are found."""
+    return set(_places()) == set(_FIELDS)
+
+
 # ------------------------------------------------------------------------------------------------ containers
 def inside(owner: Any) -> tuple[list[Word], list[int]] | None:
     """Where a list, tuple or dict has its elements (a dict: its values), with the words that say so."""
@@ -232,7 +239,7 @@ def inside(owner: Any) -> tuple[list[Word], list[int]] | None:
     if type(owner) is tuple:
         first = id(owner) + abi.layout().items
         return [kind, (head, len(owner))], [first + _SIZE * i for i in range(len(owner))]
-    if type(owner) is not list or not _lists_are_known():
+    if type(owner) is not list or not lists_are_known():
         return None
     first = word(head + _SIZE)
     return [kind, (head, len(owner)), (head + _SIZE, first)], [first + _SIZE * i for i in range(len(owner))]
@@ -252,7 +259,7 @@ def array(owner: Any, content: bytes) -> list[Word] | None:
 
 
 @cache
-def _lists_are_known() -> bool:
+def lists_are_known() -> bool:
     """Whether a list has its length and the address of its elements where it should."""
     for n in (1, 5):
         one = [object() for _ in range(n)]
@@ -282,3 +289,8 @@ def _count_of_lock() -> int | None:
         lock.release()
     places = {at for at in places if word(id(lock) + at) == 0}
     return places.pop() if len(places) == 1 else None
+
+
+def locks_are_known() -> bool:
+    """Whether it is found."""
+    return _count_of_lock() is not None

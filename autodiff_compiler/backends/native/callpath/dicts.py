@@ -15,16 +15,12 @@ from functools import cache
 from typing import Any
 
 from .abi import byte, uint32, word
+from .protocol import Place, Word
 
 __all__ = [
-    "COUNT", "Place", "Word", "dict_of", "dicts_are_known", "keys_at", "place_in", "places_in", "position", "same_keys",
+    "COUNT", "dict_of", "dicts_are_known", "keys_at", "place_in", "places_in", "position", "same_keys",
     "values_at",
 ]  # fmt: skip
-
-#: An address, and what the word there must be.
-Word = tuple[int, int]
-#: Words, and where something lies as long as they are what they are.
-Place = tuple[list[Word], int]
 
 # Behind an object's head: how many entries there are, a tag, the table of keys, the values if they lie apart from it.
 _USED, _KEYS, _VALUES = 0, 16, 24

@@ -1,0 +1,82 @@
+"""The objects of this process that entries in machine code reach through their context, by name."""
+
+from __future__ import annotations
+
+import ctypes
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from ....dtypes import BY_NAME
+from ....runtime.epoch import epoch
+from ....runtime.parameter import Parameter
+from ....runtime.storage import holders
+from ....runtime.tensor import Tensor
+from .. import pages
+from ..frames import POOL, functions
+from .abi import slot_offset
+
+__all__ = ["pointer", "tensor_slots", "why_not"]
+
+#: Objects that live as long as the process, by their names in a context.
+_OBJECTS: dict[str, Any] = {
+    "ndarray": np.ndarray, "none": None, "zero": 0, "one": 1, "SystemError": SystemError, "MemoryError": MemoryError,
+    "IndexError": IndexError, "tensor": Tensor, "parameter": Parameter, "float": float,
+}  # fmt: skip
+#: Functions of `frames`.
+_FUNCTIONS = {"frame_take", "frame_give", "frame_poison", "frame_intact", "fill"}
+#: By the number of a type: of another one with the same elements, as two of C's integers have the same width.
+_SAME: dict[int, int] = {}
+for _a, _b in ("il", "lq", "IL", "LQ"):
+    if np.dtype(_a) == np.dtype(_b):
+        _SAME |= {np.dtype(_a).num: np.dtype(_b).num, np.dtype(_b).num: np.dtype(_a).num}
+_TP_ALLOC = 47  # the number of the slot in CPython's stable ABI
+
+
+@cache
+def tensor_slots() -> dict[str, int]:
+    """Where a Tensor holds what the entry reads and makes."""
+    return {name: slot_offset(Tensor, name) for name in ("_data", "_node", "_held", "_hooks")}
+
+
+@cache
+def why_not() -> str | None:
+    """Why Tensors and what counts their tapes cannot be read, or None where they can."""
+    try:
+        tensor_slots(), slot_offset(type(holders), "live"), slot_offset(type(epoch), "now")
+    except ValueError as error:
+        return f"Tensors are laid out in another way ({error})"
+    return None
+
+
+def pointer(name: str) -> int:
+    """What stands in a module's context under a name of the entry's; KeyError for another one."""
+    if name in _OBJECTS:
+        return id(_OBJECTS[name])
+    if name in ("frames", "calls"):  # the list of free frames: none yet
+        return 0
+    if name == "pool":
+        return ctypes.addressof(POOL)
+    if name == "live":
+        return id(holders) + slot_offset(type(holders), "live")
+    if name == "tensor_alloc":
+        return _slot_of(Tensor, _TP_ALLOC)
+    if name in _FUNCTIONS:
+        return functions().address(name)
+    if name == "array_new":
+        return pages.functions().address(name)
+    kind, _, dtype = name.partition(" ")
+    found = BY_NAME[dtype].numpy
+    if kind == "descr":
+        return id(found)
+    if kind == "numbers":
+        return found.num | _SAME.get(found.num, found.num) << 32
+    raise KeyError(name)
+
+
+def _slot_of(cls: type, number: int) -> int:
+    get = ctypes.pythonapi.PyType_GetSlot
+    get.restype, get.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_int]
+    found: int = get(cls, number)
+    return found
