@@ -21,7 +21,7 @@ from ..primitives.control import COUNT, Call, If, Scan
 from .accumulate import added_into, readers
 from .remat import choose, kept, prune, take_over
 from .reverse import STRUCTURED, Cotangents, Shares, Sweep, adjoint, hint, or_zeros, summed, zeros_like
-from .ways import WAY, Ways, any_of, either, finest, spread
+from .cotangent_masks import WAY, Ways, any_of, either, finest, spread
 
 __all__ = ["refuse_missing"]
 

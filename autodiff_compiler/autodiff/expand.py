@@ -14,7 +14,7 @@ from ..source import Loc, place_looked_at
 from .activity import active_values, differentiable
 from .batch import batched
 from .forward import Forward
-from .pairs import Pairs
+from .vjp_functions import Pairs
 from .remat import prune
 from .reverse import Cotangents, Sweep, adjoint, filled, hint, order_of
 

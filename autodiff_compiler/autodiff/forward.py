@@ -21,7 +21,7 @@ from ..runtime.commits import Commit
 from .activity import active_values, holds_floats
 from .control import refuse_missing
 from .homogeneous import is_homogeneous
-from .pairs import Pairs
+from .vjp_functions import Pairs
 from .remat import prune
 from .reverse import Cotangents, Sweep, adjoint, zeros_like
 

@@ -25,10 +25,10 @@ from ..primitives.family import cotangent_in
 from ..source import Loc
 from .accumulate import ReadsOfMade, added_into, beside
 from .activity import differentiable
-from .ways import Ways, either, joined
+from .cotangent_masks import Ways, either, joined
 
 if TYPE_CHECKING:
-    from .pairs import Pairs
+    from .vjp_functions import Pairs
 
 __all__ = [
     "STRUCTURED",

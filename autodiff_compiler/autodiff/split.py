@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from ..ir.core import Module
 from .activity import differentiable, holds_floats
 from .expand import drop_unreachable
-from .pairs import Pairs, Residual
+from .vjp_functions import Pairs, Residual
 
 __all__ = ["Split", "split"]
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from .. import progress
 from ..autodiff.activity import active_values
-from ..autodiff.pairs import Residual
+from ..autodiff.vjp_functions import Residual
 from ..autodiff.split import Split, split
 from ..backends.base import Executable, SilentExecutable
 from ..depth import deep
