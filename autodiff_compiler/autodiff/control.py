@@ -1,4 +1,4 @@
-"""Adjoints of the ops that own blocks, and of calls.
+"""Adjoints of the ops that own blocks.
 
 The adjoint of a structured op is a structured op.  It is built as if it saw the values inside the forward op; those
 it really needs then become further results of the forward op (`remat`).  Only here are ops extended in place: the
@@ -17,19 +17,17 @@ from ..ir.primitive import Effect, F
 from ..ir.types import Seq, Type, seq
 from ..ir.walk import Cloner, effect_of, free_values
 from ..primitives.container import Undef
-from ..primitives.control import COUNT, Call, If, Scan
-from .accumulate import added_into, readers
-from .remat import choose, kept, prune, take_over
-from .reverse import STRUCTURED, Cotangents, Shares, Sweep, adjoint, hint, or_zeros, summed, zeros_like
-from .cotangent_masks import WAY, Ways, any_of, either, finest, spread
+from ..primitives.control import COUNT, If, Scan
+from .accumulate import added_into, readers, summed, zeros_like
+from .cotangent_masks import MASK, Masks, any_of, either, finest, has_upstream, or_zeros, spread
+from .remat import choose, prune, residual_name, take_over
+from .reverse import STRUCTURED, Cotangents, Rule, Shares, Sweep, adjoint
 
 __all__ = ["refuse_missing"]
 
-_Rule = Callable[[Sweep, Builder, Op, "list[Value | None]", Ways], Shares]
 
-
-def _rule(name: str) -> Callable[[_Rule], _Rule]:
-    def register(fn: _Rule) -> _Rule:
+def _rule(name: str) -> Callable[[Rule], Rule]:
+    def register(fn: Rule) -> Rule:
         STRUCTURED[name] = fn
         return fn
 
@@ -38,39 +36,52 @@ def _rule(name: str) -> Callable[[_Rule], _Rule]:
 
 # -------------------------------------------------------------------------------------------------------------- if
 @_rule("if")
-def _if(sweep: Sweep, builder: Builder, op: Op, gs: list[Value | None], ways: Ways) -> Shares:
+def _if(sweep: Sweep, builder: Builder, op: Op, gs: list[Value | None], masks: Masks) -> Shares:
     """An `if` whose arms yield a cotangent for every value around them that one of them used."""
     arms: list[tuple[Builder, Cotangents]] = []
     for block in op.blocks:
-        arm, cotangents = builder.nested(), Cotangents(sweep.active)
-        for out, g, way in zip(block.outs, gs, ways, strict=True):
-            cotangents.add(arm, out, g, way=way)
+        arm = builder.nested()
+        cotangents = Cotangents(sweep, arm)
+        for out, g, mask in zip(block.outs, gs, masks, strict=True):
+            cotangents.add(out, g, mask)
         adjoint(sweep, arm, block.ops, cotangents)
         arms.append((arm, cotangents))
     captured = list(dict.fromkeys(v for _, cotangents in arms for v in cotangents.pending))
     if not captured:
         return ()
-    given = [[_given(cotangents, v) for v in captured] for _, cotangents in arms]
-    always = [all(way is True for way in both) for both in zip(*given, strict=True)]
-    partly = [i for i, both in enumerate(always) if not both] if sweep.conditional else []
-    for (arm, cotangents), found in zip(arms, given, strict=True):
-        flags = [spread(arm, found[i], finest(both[i] for both in given), captured[i]) for i in partly]
-        arm.ret(*[cotangents.pop_share(arm, v, sweep) for v in captured], *flags)
+    given = {v: [_given(cotangents, v) for _, cotangents in arms] for v in captured}
+    known, told = _masks_of_arms(op.operands[0], given)
+    for i, (arm, cotangents) in enumerate(arms):
+        found = [spread(arm, given[v][i], finest(given[v]), v) for v in told]
+        arm.ret(*[cotangents.pop_share(v) for v in captured], *found)
         prune(arm.block, builder.module, arm.block.outs)
     blocks = [arm.block for arm, _ in arms]
     _save_from_arms(op, blocks)
     results = builder.emit_op(If, op.operands, (), blocks).results
-    flag = {i: results[len(captured) + n] for n, i in enumerate(partly)}
-    return [(v, results[i], flag.get(i)) for i, v in enumerate(captured)]
+    known.update(zip(told, results[len(captured) :], strict=True))
+    return [(v, g, known.get(v)) for v, g in zip(captured, results, strict=False)]
+
+
+def _masks_of_arms(condition: Value, given: dict[Value, list[bool | Value]]) -> tuple[dict[Value, Value], list[Value]]:
+    """The masks of what the two arms of an `if` give cotangents so, and the values of which the arms must tell it."""
+    known, told = {}, []
+    for v, (then, other) in given.items():
+        if (then is True and other is True) or not has_upstream(v):
+            continue
+        if isinstance(then, bool) and isinstance(other, bool):
+            known[v] = condition if then else F.logical_not(condition)
+        else:
+            told.append(v)
+    return known, told
 
 
 def _given(cotangents: Cotangents, v: Value) -> bool | Value:
     """Whether an arm gives a value a cotangent; a Value if only a run can tell."""
-    return cotangents.when.get(v, v in cotangents.pending)
+    return cotangents.masks.get(v, v in cotangents.pending)
 
 
 def _flag(builder: Builder, given: bool | Value) -> Value:
-    return any_of(builder, given) if isinstance(given, Value) else builder.const(given, WAY)
+    return any_of(builder, given) if isinstance(given, Value) else builder.const(given, MASK)
 
 
 def _save_from_arms(op: Op, adjoints: Sequence[Block]) -> None:
@@ -98,7 +109,7 @@ def _save_from_arms(op: Op, adjoints: Sequence[Block]) -> None:
                 slot = open_slots.pop(0)
             else:
                 slot = len(op.results)
-                op.add_result(v.type, kept("saved", v))
+                op.add_result(v.type, residual_name("saved", v))
                 for arm in op.blocks:
                     arm.outs.append(v)  # the other arm's is replaced below
                 if forward is op.blocks[0]:
@@ -166,7 +177,7 @@ class _Loop:
     def collect(self, v: Value) -> Value:
         """One more sequence: the values that `v` has in each trip."""
         self.body.outs.append(v)
-        return self.op.add_result(seq(v.type), kept("saved", v))
+        return self.op.add_result(seq(v.type), residual_name("saved", v))
 
 
 @dataclass(slots=True)
@@ -185,7 +196,7 @@ class _Carry:
 
 @_rule("while")
 @_rule("scan")
-def _loop(sweep: Sweep, builder: Builder, op: Op, gs: list[Value | None], ways: Ways) -> Shares:
+def _loop(sweep: Sweep, builder: Builder, op: Op, gs: list[Value | None], masks: Masks) -> Shares:
     """A `scan` in the opposite direction.
 
     Its carries are the cotangents of the carries and a sum for every value captured from around the loop; it reads the
@@ -194,34 +205,34 @@ def _loop(sweep: Sweep, builder: Builder, op: Op, gs: list[Value | None], ways: 
     loop = _Loop.of(op)
     k = len(loop.inits)
     trip = builder.nested([COUNT], ["i"])
-    block, cotangents = trip.block, Cotangents(sweep.active)
+    block, cotangents = trip.block, Cotangents(sweep, trip)
     arriving = {carry: Value(carry.type, block, 0) for carry in loop.carries if carry in sweep.active}
-    flags = _flags(sweep, block, loop, gs, ways)
+    flags = _flags(sweep, block, loop, gs, masks)
     for carry, out in zip(loop.carries, loop.body.outs[:k], strict=True):
-        cotangents.add(trip, out, arriving.get(carry), way=flags.get(carry))
-    read = _read(loop, trip, cotangents, gs, ways)
+        cotangents.add(out, arriving.get(carry), flags.get(carry))
+    read = _read(loop, cotangents, gs, masks)
     adjoint(sweep, trip, loop.body.ops, cotangents)
 
     carries: list[_Carry] = []
-    ends = zip(loop.inits, loop.carries, loop.finals, gs[loop.first :], ways[loop.first :], strict=False)
-    for init, carry, final, g, way in ends:
+    ends = zip(loop.inits, loop.carries, loop.finals, gs[loop.first :], masks[loop.first :], strict=False)
+    for init, carry, final, g, mask in ends:
         if carry in arriving:
             flag = None
             if carry in flags:
-                first = _flag(builder, g is not None if way is None else way)
+                first = _flag(builder, g is not None if mask is None else mask)
                 flag = _Carry(flags[carry], first, _flag(trip, _given(cotangents, carry)), init)
             start = zeros_like(builder, final) if g is None else g
-            carries.append(_Carry(arriving[carry], start, cotangents.pop_or_zero(trip, carry, sweep), init, flag))
-    elems = [(xs, cotangents.pop(x, sweep), x) for xs, x in zip(loop.sequences, loop.elems, strict=True)]
+            carries.append(_Carry(arriving[carry], start, cotangents.pop_or_zero(carry), init, flag))
+    elems = [(xs, cotangents.pop(x), x) for xs, x in zip(loop.sequences, loop.elems, strict=True)]
     leaving = [(xs, g) for xs, g, _ in elems if g is not None]
-    told = [cotangents.when.get(x) for _, g, x in elems if g is not None]
-    sums = _sums(sweep, builder, trip, cotangents, [*(c.out for c in carries), *(g for _, g in leaving)])
+    told = [cotangents.masks.get(x) for _, g, x in elems if g is not None]
+    sums = _sums(sweep, builder, cotangents, [*(c.out for c in carries), *(g for _, g in leaving)])
     captured = {c.arg for c in sums}
     carries = [each for c in carries + sums for each in ([c] if c.flag is None else [c.flag, c])]
-    by_trip = [way for way in told if way is not None and way.block is block]
+    by_trip = [mask for mask in told if mask is not None and mask.block in (block, loop.body)]
     carries = _needed(block, builder, sweep, carries, [*(g for _, g in leaving), *by_trip])
     # What every trip passes on unchanged (the cotangent of a sum over the trips) is its first value throughout.
-    constant = {c.arg: c.init for c in carries if c.out is c.arg or (c.arg.type is WAY and c.out is c.init)}
+    constant = {c.arg: c.init for c in carries if c.out is c.arg or (c.arg.type is MASK and c.out is c.init)}
     last = dict(constant)
     changing = [c for c in carries if c.arg not in constant]
     left: Sequence[Value] = ()
@@ -232,64 +243,56 @@ def _loop(sweep: Sweep, builder: Builder, op: Op, gs: list[Value | None], ways: 
         last.update(zip((c.arg for c in changing), results, strict=False))
         sweep.sums.update(last[c.arg] for c in changing if c.arg in captured)
         left = results[len(changing) + len(shifts) :]
-    outer, flags_left = either(gs, ways), iter(left[len(leaving) :])
-    ways_left = [outer if way is None else next(flags_left) if way.block is block else way for way in told]
+    outer, flags_left = either(gs, masks), iter(left[len(leaving) :])
+    masks_left = [outer if mask is None else next(flags_left) if mask in by_trip else mask for mask in told]
     return [
-        *_shares(sweep, loop, sorted(carries, key=lambda c: c.arg not in constant), captured, last, outer),
-        *((xs, r, way) for (xs, _), r, way in zip(leaving, left, ways_left, strict=False)),
+        *_shares(loop, sorted(carries, key=lambda c: c.arg not in constant), captured, last, outer),
+        *((xs, r, mask) for (xs, _), r, mask in zip(leaving, left, masks_left, strict=False)),
     ]
 
 
-def _read(
-    loop: _Loop, trip: Builder, cotangents: Cotangents, gs: Sequence[Value | None], ways: Ways
-) -> list[tuple[Value, Value]]:
+def _read(loop: _Loop, cotangents: Cotangents, gs: Sequence[Value | None], masks: Masks) -> list[tuple[Value, Value]]:
     """Gives what the body collects its cotangents; sequences of these, which the adjoint loop reads, and elements."""
     read: list[tuple[Value, Value]] = []
     first = len(loop.inits)
-    following = zip(gs[loop.first + first :], ways[loop.first + first :], strict=True)
-    for out, (g, way) in zip(loop.body.outs[first:], following, strict=True):
+    following = zip(gs[loop.first + first :], masks[loop.first + first :], strict=True)
+    for out, (g, mask) in zip(loop.body.outs[first:], following, strict=True):
         if g is None:
             continue
-        elem = Value(out.type, trip.block, 0)
+        block = cotangents.builder.block
+        elem = Value(out.type, block, 0)
         read.append((g, elem))
-        if way is not None and isinstance(way.type, Seq):  # told trip by trip
-            read.append((way, Value(way.type.elem, trip.block, 0)))
-            way = read[-1][1]
-        cotangents.add(trip, out, elem, way=way)
+        if mask is not None and isinstance(mask.type, Seq):  # one per trip
+            read.append((mask, Value(mask.type.elem, block, 0)))
+            mask = read[-1][1]
+        cotangents.add(out, elem, mask)
     return read
 
 
 def _shares(
-    sweep: Sweep,
-    loop: _Loop,
-    carries: Iterable[_Carry],
-    captured: set[Value],
-    last: dict[Value, Value],
-    outer: Value | None,
+    loop: _Loop, carries: Iterable[_Carry], captured: set[Value], last: dict[Value, Value], outer: Value | None
 ) -> Shares:
     """What an adjoint loop gives that leaves these values in its carries."""
     tripped = outer
-    if sweep.conditional and captured:  # without a trip nothing of what is around the loop is used
+    if captured:  # without a trip nothing of what is around the loop is used
         tripped = F.greater(loop.count, 0)
         tripped = tripped if outer is None else F.logical_and(tripped, outer)
     for c in carries:
-        if c.arg.type is WAY:
+        if c.arg.type is MASK:
             continue
-        way = tripped if c.arg in captured else outer
+        mask = tripped if c.arg in captured else outer
         if c.flag is not None:
-            way = last.get(c.flag.arg)
-            if way is not None and way.constant is False:
+            mask = last.get(c.flag.arg)
+            if mask is not None and mask.constant is False:
                 continue
-        yield c.of, last[c.arg], None if way is None or way.constant is True else way
+        yield c.of, last[c.arg], None if mask is None or mask.constant is True else mask
 
 
-def _flags(sweep: Sweep, block: Block, loop: _Loop, gs: Sequence[Value | None], ways: Ways) -> dict[Value, Value]:
+def _flags(sweep: Sweep, block: Block, loop: _Loop, gs: Sequence[Value | None], masks: Masks) -> dict[Value, Value]:
     """For the carries whose cotangent not all trips give: what tells it in a trip, an argument of the adjoint body."""
-    if not sweep.conditional:
-        return {}
-    given = [g is not None and way is None for g, way in zip(gs, ways, strict=True)]
+    given = [g is not None and mask is None for g, mask in zip(gs, masks, strict=True)]
     steady = _steady(loop, given, sweep.active)
-    return {v: Value(WAY, block, 0) for v in loop.carries if v in sweep.active and v not in steady}
+    return {v: Value(MASK, block, 0) for v in loop.carries if v in sweep.active and v not in steady}
 
 
 def _steady(loop: _Loop, given: Sequence[bool], active: set[Value]) -> set[Value]:
@@ -326,25 +329,23 @@ def _always(ops: Sequence[Op], given: set[Value], active: set[Value]) -> set[Val
     return found
 
 
-def _sums(
-    sweep: Sweep, builder: Builder, trip: Builder, cotangents: Cotangents, known: Iterable[Value]
-) -> list[_Carry]:
+def _sums(sweep: Sweep, builder: Builder, cotangents: Cotangents, known: Iterable[Value]) -> list[_Carry]:
     """The carries that add up what the trips give to the cotangents of values from around the loop."""
+    trip = cotangents.builder
     counts = readers(trip.block, [*known, *cotangents.pending.values()])
     carries = []
     for v, g in cotangents.pending.items():
-        name = hint(v, sweep.order)
+        name = sweep.provenance.hint(v)
         arg = Value(v.type, trip.block, 0, name and f"{name}_so_far")
         total = added_into(trip, arg, g, sweep.sums, counts.__getitem__)
         total = summed(trip, arg, g) if total is None else total
-        if name is not None:
-            sweep.shares.append((total, name))
+        sweep.provenance.part(v, total)
         flag = None
-        if v in cotangents.when:
-            so_far = Value(WAY, trip.block, 0)
+        if v in cotangents.masks and has_upstream(v):
+            so_far = Value(MASK, trip.block, 0)
             with trip:
                 flag = _Carry(
-                    so_far, builder.const(False, WAY), F.logical_or(so_far, any_of(trip, cotangents.when[v])), v
+                    so_far, builder.const(False, MASK), F.logical_or(so_far, any_of(trip, cotangents.masks[v])), v
                 )
         carries.append(_Carry(arg, zeros_like(builder, v), total, v, flag))
     return carries
@@ -387,13 +388,13 @@ def _save_from_trips(
             mapping[v] = block.args[0]
             continue
         xs = sequences[v] if v in sequences else loop.collect(v)
-        mapping[v] = Value(v.type, block, 0, kept("was", v))
+        mapping[v] = Value(v.type, block, 0, residual_name("was", v))
         read.append((xs, mapping[v]))
     carries = []
     for v in choice.shifted:
         # Going backwards, the carry's saved value of this trip is what `v` was one trip earlier.
         carry = following[v]
-        mapping[v] = Value(v.type, block, 0, kept("was", v))
+        mapping[v] = Value(v.type, block, 0, residual_name("was", v))
         carries.append(_Carry(mapping[v], loop.finals[loop.carries.index(carry)], mapping[carry], v))
     take_over(block, body, mapping, choice.recomputed)
     return carries, read
@@ -417,47 +418,24 @@ def _close(
     return builder.emit_op(Scan, operands, (k + len(shifts), not loop.reverse), (block,))
 
 
-# ----------------------------------------------------------------------------------------------------------- calls
-@_rule("call")
-def _call(sweep: Sweep, builder: Builder, op: Op, gs: list[Value | None], ways: Ways) -> Shares:
-    """A call of the callee's backward function; the forward call becomes one that also returns the residuals."""
-    fn, states = op.attrs
-    wrt = tuple(i for i, x in enumerate(op.operands) if x in sweep.active)
-    seeds = tuple(j for j, g in enumerate(gs) if g is not None)
-    pair = sweep.pairs.of(fn.removeprefix("@"), wrt, seeds, op.loc)
-    if not pair.cotangents:
-        return ()
-    op.attrs = ("@" + pair.forward, states)
-    residuals = []
-    for kind, number, type, name in pair.residuals:
-        if kind == "residual":
-            residuals.append(op.add_result(type, name))
-        else:
-            residuals.append(op.operands[number] if kind == "arg" else op.results[number])
-    seeded = [g for g in gs if g is not None]
-    results = builder.emit_op(Call, [*residuals, *seeded], ("@" + pair.backward, states)).results
-    way = either(gs, ways)
-    return [(op.operands[i], r, way) for i, r in zip(pair.cotangents, results, strict=True)]
-
-
 # --------------------------------------------------------------------------------------------------- user overrides
 @_rule("custom_vjp")
-def _custom_vjp(sweep: Sweep, builder: Builder, op: Op, gs: list[Value | None], ways: Ways) -> Shares:
+def _custom_vjp(sweep: Sweep, builder: Builder, op: Op, gs: list[Value | None], masks: Masks) -> Shares:
     """The user's backward block, copied in place; the forward block is not looked at."""
     cotangents = [zeros_like(builder, r) if g is None else g for g, r in zip(gs, op.results, strict=True)]
     refuse_missing(op, sweep.active)
-    return _where_given(builder, op, op.blocks[1], [*op.operands, *op.results, *cotangents], either(gs, ways))
+    return _where_given(builder, op, op.blocks[1], [*op.operands, *op.results, *cotangents], either(gs, masks))
 
 
-def _where_given(builder: Builder, op: Op, block: Block, args: Sequence[Value], way: Value | None) -> Shares:
+def _where_given(builder: Builder, op: Op, block: Block, args: Sequence[Value], mask: Value | None) -> Shares:
     """The user's block, copied in place; it does not run where no path gives a cotangent."""
     operands = _receivers(op)
-    if way is None:
+    if mask is None:
         return [(x, g, None) for x, g in zip(operands, _copied(builder, block, args), strict=True)]
     run = builder.nested()
     run.ret(*_copied(run, block, args))
-    results = or_zeros(builder, way, run.block, operands)
-    return [(x, r, way) for x, r in zip(operands, results, strict=True)]
+    results = or_zeros(builder, mask, run.block, operands)
+    return [(x, r, mask) for x, r in zip(operands, results, strict=True)]
 
 
 def _copied(builder: Builder, block: Block, args: Sequence[Value]) -> list[Value]:
@@ -485,9 +463,9 @@ def refuse_missing(op: Op, wanted: Container[Value]) -> None:
 
 
 @_rule("grad_map")
-def _grad_map(sweep: Sweep, builder: Builder, op: Op, gs: list[Value | None], ways: Ways) -> Shares:
+def _grad_map(sweep: Sweep, builder: Builder, op: Op, gs: list[Value | None], masks: Masks) -> Shares:
     """The block, applied to the cotangent."""
     (g,) = gs
     assert g is not None
     refuse_missing(op, sweep.active)
-    return _where_given(builder, op, op.blocks[0], [g], either(gs, ways))
+    return _where_given(builder, op, op.blocks[0], [g], either(gs, masks))

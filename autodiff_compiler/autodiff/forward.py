@@ -18,12 +18,14 @@ from ..ir.types import TensorType
 from ..ir.walk import Cloner, free_values, inline, ops_of
 from ..primitives.autodiff import OF_USERS
 from ..runtime.commits import Commit
+from .accumulate import zeros_like
 from .activity import active_values, holds_floats
 from .control import refuse_missing
 from .homogeneous import is_homogeneous
-from .vjp_functions import Pairs
+from .provenance import Provenance
 from .remat import prune
-from .reverse import Cotangents, Sweep, adjoint, zeros_like
+from .reverse import Cotangents, Sweep, adjoint
+from .vjp_functions import VjpFunctions
 
 __all__ = ["Forward"]
 
@@ -37,9 +39,9 @@ class Forward(Cloner):
     Active are the values of `block` that carry tangents of `wrt` and that one of its results depends on.
     """
 
-    def __init__(self, builder: Builder, pairs: Pairs, wrt: Sequence[Value], block: Block) -> None:
+    def __init__(self, builder: Builder, functions: VjpFunctions, wrt: Sequence[Value], block: Block) -> None:
         super().__init__(builder)
-        self.pairs = pairs
+        self.functions = functions
         self.tangents: dict[Value, Value] = {}
         self.active = active_values(block, wrt, block.outs, hooks=False)
         #: users' rules with effects, which run when the forward pass has ended, as far as was copied
@@ -48,7 +50,12 @@ class Forward(Cloner):
     def nested(self, builder: Builder) -> Forward:
         inner: Forward = object.__new__(Forward)
         Cloner.__init__(inner, builder, self.mapping, self.relocate)
-        inner.pairs, inner.tangents, inner.active, inner.late = self.pairs, self.tangents, self.active, self.late
+        inner.functions, inner.tangents, inner.active, inner.late = (
+            self.functions,
+            self.tangents,
+            self.active,
+            self.late,
+        )
         return inner
 
     def tangent_or_zero(self, x: Value) -> Value:
@@ -86,10 +93,11 @@ class Forward(Cloner):
         of_users = op.defn.name in OF_USERS
         if of_users and (not is_homogeneous(block, given) or _steps(block, active, given)):
             raise _not_linear(op, block)
-        cotangents = Cotangents(active)
+        sweep = Sweep(active, self.functions.call, Provenance(active))
+        cotangents = Cotangents(sweep, scratch)
         for share, tangent in pairs:
-            cotangents.add(scratch, share, tangent)
-        adjoint(Sweep(active, self.pairs), scratch, list(block.ops), cotangents)
+            cotangents.add(share, tangent)
+        adjoint(sweep, scratch, list(block.ops), cotangents)
         found = {r: cotangents.pending.get(g) for r, g in placeholders.items()}
         present = {r: g for r, g in found.items() if g is not None}
         scratch.ret(*present.values())
@@ -273,7 +281,7 @@ def _with_tangents(sweep: Forward, callee: Function, wrt: tuple[int, ...]) -> tu
     args = [callee.args[i] for i in wrt]
     types = [*(a.type for a in callee.args), *(a.type for a in args)]
     hints = [*(a.name for a in callee.args), *(_hint(a) for a in args)]
-    inner = Forward(Builder(Block(types, hints), module=module), sweep.pairs, args, callee.body)
+    inner = Forward(Builder(Block(types, hints), module=module), sweep.functions, args, callee.body)
     made = inner.builder.block.args
     carrying = [i for i, out in enumerate(callee.outs) if out in inner.active]
     name = f"{callee.name}.jvp_{'_'.join(map(str, wrt))}"

@@ -15,7 +15,7 @@ from ..ir.primitive import COSTLY, Effect
 from ..ir.types import Seq, TensorType, TupleType, Type
 from ..ir.walk import effect_of, ops_of
 
-__all__ = ["Choice", "choose", "kept", "prune", "take_over"]
+__all__ = ["Choice", "choose", "prune", "residual_name", "take_over"]
 
 #: The most a chain of recomputed ops may cost where each value saved is saved again and again, and what is cheaper
 #: than carrying a value from trip to trip.
@@ -185,7 +185,7 @@ def _bytes(type: Type) -> int:
 
 
 # ------------------------------------------------------------------------------------------------- the replacement
-def kept(how: str, x: Value) -> str:
+def residual_name(how: str, x: Value) -> str:
     """The name of a value that stands for `x` in an adjoint: "saved", what it "was", or computed "again"."""
     name = x.name or x.number
     return how if name is None else f"{how}_{name}"
@@ -234,6 +234,6 @@ def _run_again(
             None if op.loc is None else op.loc.tagged("recomputed"), block,
         )  # fmt: skip
         for old, new in zip(op.results, again.results, strict=True):
-            new.name = kept("again", old) if op.defn.name != "const" else None
+            new.name = residual_name("again", old) if op.defn.name != "const" else None
             mapping[old] = new
         ops.append(again)
