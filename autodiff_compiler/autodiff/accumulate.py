@@ -1,9 +1,8 @@
 """Zero cotangents and sums of cotangents, at the cost of the elements that are not known to be zero.
 
-A cotangent that is zero but for some elements is added to a total by beginning it anew: where its zeros began, the
-total begins instead.  A read of one element in a loop has such a cotangent.  Adding it as a whole would make every trip cost the whole array;
-begun from the total it costs the elements read.  The additions to an element happen in another order than in the sum
-of the two, so the last digits (and the sign of a zero) may differ from it.
+A read of one element in a loop has a cotangent that is zero but for that element.  Adding it as a whole would make
+every trip cost the whole array; so where its zeros began, the total begins instead.  The additions to an element happen
+in another order than in the sum of the two, so the last digits (and the sign of a zero) may differ from it.
 
 `if` and loops are begun anew in place, so only a cotangent that nothing else reads is rewritten.
 """

@@ -21,7 +21,7 @@ from ..ir.build import Builder
 from ..ir.core import Block, Op, Value
 from ..ir.primitive import Effect, F, trace
 from ..ir.types import Seq, Type, tensor
-from ..ir.walk import free_values, unpack
+from ..ir.walk import free_values, ops_of, unpack
 from ..primitives.control import COUNT, If, Scan
 from .accumulate import zeros_like
 from .activity import holds_floats
@@ -48,14 +48,14 @@ def or_zeros(builder: Builder, mask: Value, block: Block, xs: Sequence[Value]) -
 
 @dataclass(slots=True, eq=False)
 class _Run:
-    """Ops under one mask: the blocks of an `if`, which is `op` once it is emitted.
+    """Ops under one mask: `ops` where it is true, `zeros` where it is not, both arms of `op` once that is emitted.
 
-    `given` are the cotangents from outside that it reads, `results` the results of the `if` by what it yields there.
+    `given` are the cotangents from outside that it reads, `results` the results of `op` by what it yields for them.
     """
 
     mask: Value
-    then: Builder
-    skip: Builder
+    ops: Builder
+    zeros: Block = field(default_factory=Block)
     given: set[Value] = field(default_factory=set)
     op: Op | None = None
     results: dict[Value, Value] = field(default_factory=dict)
@@ -64,14 +64,16 @@ class _Run:
 class MaskedRuns:
     """Gathers the masked ops of one block's adjoint: one `if` around all that follow each other under the same mask.
 
-    The `if` of a run is emitted when something outside needs one of its values, so that ops outside may go on meanwhile.
-    A run that reads no numbers of the forward pass is linear with finite coefficients: zeros stay zeros without an `if`.
+    The `if` of a run is emitted when something outside needs one of its values, so ops outside may go on meanwhile.
+    What it reads may come from an `if` on the same condition: then it becomes a part of that.  A run that reads no
+    numbers of the forward pass is linear with finite coefficients: there zeros stay zeros without an `if`.
     """
 
-    __slots__ = ("_active", "_builder", "_by_block", "_open")
+    __slots__ = ("_active", "_builder", "_by_block", "_open", "_start")
 
     def __init__(self, builder: Builder, active: set[Value]) -> None:
         self._builder, self._active = builder, active
+        self._start = len(builder.block.ops)  # before it there may be the ops that are differentiated
         self._open: dict[Value, _Run] = {}
         self._by_block: dict[Block | None, _Run] = {}
 
@@ -81,18 +83,15 @@ class MaskedRuns:
             return self._builder
         run = self._open.get(mask)
         if run is None:
-            around = self._builder
-            # The zeros are added late, and must not be found among what stands behind the `if` by then.
-            skip = Builder(Block(), module=around.module, rules=around.rules, loc=around.loc)
-            run = self._open[mask] = _Run(mask, around.nested(), skip)
-            self._by_block[run.then.block] = run
-        run.then.loc = self._builder.loc
-        return run.then
+            run = self._open[mask] = _Run(mask, self._builder.nested())
+            self._by_block[run.ops.block] = run
+        run.ops.loc = self._builder.loc
+        return run.ops
 
     def for_sum(self, mask: Value | None, x: Value, y: Value) -> Builder:
         """The builder for the sum of two cotangents, which has this mask."""
         run = None if mask is None else self._open.get(mask)
-        return run.then if run is not None and run.then.block in (x.block, y.block) else self._builder
+        return run.ops if run is not None and run.ops.block in (x.block, y.block) else self._builder
 
     def seen(self, builder: Builder, x: Value, g: Value) -> Value:
         """The cotangent `g` of `x` as ops of this builder see it: a result of the `if` of its run, if it is another."""
@@ -101,8 +100,10 @@ class MaskedRuns:
             if g not in run.results:
                 assert run.op is not None
                 run.results[g] = run.op.add_result(g.type)
-                run.then.block.outs.append(g)
-                run.skip.block.outs.append(zeros_like(run.skip, x))
+                g.block.outs.append(g)  # type: ignore[union-attr]
+                # Emitted late, it must not find its constants among what stands behind the `if` by then.
+                zeros = Builder(run.zeros, module=builder.module, rules=builder.rules, loc=run.op.loc)
+                run.zeros.outs.append(zeros_like(zeros, x))
             g = run.results[g]
         if builder is not self._builder and g.block is not builder.block:
             self._by_block[builder.block].given.add(g)
@@ -113,25 +114,44 @@ class MaskedRuns:
         for run in list(self._open.values()):
             self._emitted(run)
 
-    def keep_order(self, mask: Value | None) -> None:
+    def keep_order(self, mask: Value) -> None:
         """Ends the run under a mask if it has an effect, whose place among other effects must stay."""
-        run = None if mask is None else self._open.get(mask)
-        if run is not None and any(op.defn.effect > Effect.READ for op in run.then.block.ops):
+        run = self._open.get(mask)
+        if run is not None and any(op.defn.effect > Effect.READ for op in run.ops.block.ops):
             self._emitted(run)
 
     def _emitted(self, run: _Run) -> bool:
-        """Whether a run became an `if`; else its ops have moved out."""
+        """Whether a run becomes an `if`, or a part of one; else its ops move out."""
         del self._open[run.mask]
-        block = run.then.block
-        if all(x in run.given or self._harmless(x) for x in free_values(block)):
+        block = run.ops.block
+        read = free_values(block)
+        if all(x in run.given or self._harmless(x) for x in read):
             del self._by_block[block]
             unpack(self._builder, block, ())
-            self._builder.numbers |= run.then.numbers
+            self._builder.numbers |= run.ops.numbers
             return False
-        around, self._builder.loc = self._builder.loc, run.then.loc
-        run.op = self._builder.emit_op(If, (run.mask,), (), [block, run.skip.block])
-        self._builder.loc = around
+        if not self._continues(run, read):
+            around, self._builder.loc = self._builder.loc, run.ops.loc
+            run.op = self._builder.emit_op(If, (run.mask,), (), [block, run.zeros])
+            self._builder.loc = around
         return True
+
+    def _continues(self, run: _Run, read: Sequence[Value]) -> bool:
+        """Moves a run to the end of the arm of an `if` that gives all of `read` that was not known before that."""
+        block = self._builder.block
+        for op in {x.op: None for x in run.given if x.op is not None and x.block is block and x.made_by("if")}:
+            negated = run.mask.made_by("logical_not") and run.mask.op.operands[0]  # type: ignore[union-attr]
+            if run.mask is not op.operands[0] and negated is not op.operands[0]:
+                continue
+            place = block.ops.index(op)
+            later = {r for other in block.ops[place + 1 :] for r in other.results}
+            if place >= self._start and later.isdisjoint(read):
+                then, zeros = op.blocks if run.mask is op.operands[0] else op.blocks[::-1]
+                run.op, run.zeros = op, zeros
+                self._by_block[then] = run
+                _append(run.ops.block, then, dict(zip(op.results, then.outs, strict=True)))
+                return True
+        return False
 
     def _harmless(self, x: Value) -> bool:
         """Whether zero times what is made of `x` is zero, and nobody's derivative rule is behind it."""
@@ -140,6 +160,17 @@ class MaskedRuns:
             held = self._builder.module.constants[x.op.attrs[0][1:]] if number is None else number  # type: ignore[union-attr]
             return bool(np.isfinite(held).all())
         return x not in self._active and not holds_floats(x.type)
+
+
+def _append(block: Block, arm: Block, mapping: dict[Value, Value]) -> None:
+    """Moves the ops of a block to the end of an arm, where these values are known as others."""
+    for op in ops_of(block):
+        op.operands = tuple([mapping.get(x, x) for x in op.operands])
+        for inner in op.blocks:
+            inner.outs = [mapping.get(x, x) for x in inner.outs]
+    for op in block.ops:
+        op.parent = arm
+    arm.ops += block.ops
 
 
 # -------------------------------------------------------------------------------------------------- masks as values
