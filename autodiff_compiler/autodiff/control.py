@@ -1,8 +1,8 @@
 """Adjoints of the ops that own blocks.
 
 The adjoint of a structured op is a structured op.  It is built as if it saw the values inside the forward op; those
-it really needs then become further results of the forward op (`remat`).  Only here are ops extended in place: the
-function being differentiated is always a private copy.
+it needs then become residuals: further results of the forward op (`remat`).  Forward ops are extended in place only
+here: the function being differentiated is always a private copy.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def _rule(name: str) -> Callable[[Rule], Rule]:
 # -------------------------------------------------------------------------------------------------------------- if
 @_rule("if")
 def _if(sweep: Sweep, builder: Builder, op: Op, gs: list[Value | None], masks: Masks) -> Shares:
-    """An `if` whose arms yield a cotangent for every value around them that one of them used."""
+    """An `if` on the same condition, whose arms yield a cotangent for every captured value that one of them used."""
     arms: list[tuple[Builder, Cotangents]] = []
     for block in op.blocks:
         arm = builder.nested()
@@ -63,7 +63,7 @@ def _if(sweep: Sweep, builder: Builder, op: Op, gs: list[Value | None], masks: M
 
 
 def _masks_of_arms(condition: Value, given: dict[Value, list[bool | Value]]) -> tuple[dict[Value, Value], list[Value]]:
-    """The masks of what the two arms of an `if` give cotangents so, and the values of which the arms must tell it."""
+    """The masks of cotangents that one arm produces, and the values whose masks the arms must yield."""
     known, told = {}, []
     for v, (then, other) in given.items():
         if (then is True and other is True) or not has_upstream(v):
@@ -76,18 +76,18 @@ def _masks_of_arms(condition: Value, given: dict[Value, list[bool | Value]]) -> 
 
 
 def _given(cotangents: Cotangents, v: Value) -> bool | Value:
-    """Whether an arm gives a value a cotangent; a Value if only a run can tell."""
+    """Whether a block produces a cotangent of a value: True, False or its mask."""
     return cotangents.masks.get(v, v in cotangents.pending)
 
 
-def _flag(builder: Builder, given: bool | Value) -> Value:
+def _one_mask(builder: Builder, given: bool | Value) -> Value:
     return any_of(builder, given) if isinstance(given, Value) else builder.const(given, MASK)
 
 
 def _save_from_arms(op: Op, adjoints: Sequence[Block]) -> None:
-    """Makes what the adjoint arms mention of the forward arms further results of the forward `if`.
+    """Makes the residuals that the adjoint arms read of the forward arms results of the forward `if`.
 
-    Only one arm runs, so values of one type from both arms share a result; where there is no partner the other arm
+    Only one arm runs, so residuals of one type from both arms share a result; where there is no partner the other arm
     yields `undef`, which holds no bytes.
     """
     mentions = [free_values(block) for block in adjoints]
@@ -142,7 +142,7 @@ def _undef(block: Block, type: Type) -> Value:
 # ----------------------------------------------------------------------------------------------------------- loops
 @dataclass(slots=True)
 class _Loop:
-    """`while` and `scan` alike: the body, its carries and the sequences it reads."""
+    """A `while` or `scan`: the body, its carries and the sequences it reads."""
 
     op: Op
     body: Block
@@ -169,7 +169,7 @@ class _Loop:
         return self.op.results[self.first : self.first + len(self.inits)]
 
     def collected(self) -> dict[Value, Value]:
-        """What the body yields beyond its carries, and the sequences that hold it."""
+        """What the body yields beyond its carries, with the sequences that collect it."""
         k = len(self.inits)
         pairs = zip(self.body.outs[k:], self.op.results[self.first + k :], strict=True)
         return {v: xs for v, xs in pairs if v.block is self.body}
@@ -184,14 +184,14 @@ class _Loop:
 class _Carry:
     """A carry of an adjoint loop: argument, first value, what a trip yields for it, and whose cotangent its last is.
 
-    `flag` is the carry that says whether that is given, if only a run can tell.
+    `mask` is the carry of the mask of that cotangent.
     """
 
     arg: Value
     init: Value
     out: Value
     of: Value
-    flag: _Carry | None = None
+    mask: _Carry | None = None
 
 
 @_rule("while")
@@ -199,17 +199,17 @@ class _Carry:
 def _loop(sweep: Sweep, builder: Builder, op: Op, gs: list[Value | None], masks: Masks) -> Shares:
     """A `scan` in the opposite direction.
 
-    Its carries are the cotangents of the carries and a sum for every value captured from around the loop; it reads the
-    cotangents of the sequences collected and leaves those of the sequences read.
+    Its carries are the cotangents of the carries and a sum for every captured value; it reads the cotangents of the
+    sequences that the loop collected, and collects those of the sequences that the loop read.
     """
     loop = _Loop.of(op)
     k = len(loop.inits)
     trip = builder.nested([COUNT], ["i"])
     block, cotangents = trip.block, Cotangents(sweep, trip)
     arriving = {carry: Value(carry.type, block, 0) for carry in loop.carries if carry in sweep.active}
-    flags = _flags(sweep, block, loop, gs, masks)
+    carried_masks = _carried_masks(sweep, block, loop, gs, masks)
     for carry, out in zip(loop.carries, loop.body.outs[:k], strict=True):
-        cotangents.add(out, arriving.get(carry), flags.get(carry))
+        cotangents.add(out, arriving.get(carry), carried_masks.get(carry))
     read = _read(loop, cotangents, gs, masks)
     adjoint(sweep, trip, loop.body.ops, cotangents)
 
@@ -217,19 +217,19 @@ def _loop(sweep: Sweep, builder: Builder, op: Op, gs: list[Value | None], masks:
     ends = zip(loop.inits, loop.carries, loop.finals, gs[loop.first :], masks[loop.first :], strict=False)
     for init, carry, final, g, mask in ends:
         if carry in arriving:
-            flag = None
-            if carry in flags:
-                first = _flag(builder, g is not None if mask is None else mask)
-                flag = _Carry(flags[carry], first, _flag(trip, _given(cotangents, carry)), init)
+            of_mask = None
+            if carry in carried_masks:
+                first = _one_mask(builder, g is not None if mask is None else mask)
+                of_mask = _Carry(carried_masks[carry], first, _one_mask(trip, _given(cotangents, carry)), init)
             start = zeros_like(builder, final) if g is None else g
-            carries.append(_Carry(arriving[carry], start, cotangents.pop_or_zero(carry), init, flag))
+            carries.append(_Carry(arriving[carry], start, cotangents.pop_or_zero(carry), init, of_mask))
     elems = [(xs, cotangents.pop(x), x) for xs, x in zip(loop.sequences, loop.elems, strict=True)]
     leaving = [(xs, g) for xs, g, _ in elems if g is not None]
-    told = [cotangents.masks.get(x) for _, g, x in elems if g is not None]
+    of_elems = [cotangents.masks.get(x) for _, g, x in elems if g is not None]
     sums = _sums(sweep, builder, cotangents, [*(c.out for c in carries), *(g for _, g in leaving)])
     captured = {c.arg for c in sums}
-    carries = [each for c in carries + sums for each in ([c] if c.flag is None else [c.flag, c])]
-    by_trip = [mask for mask in told if mask is not None and mask.block in (block, loop.body)]
+    carries = [each for c in carries + sums for each in ([c] if c.mask is None else [c.mask, c])]
+    by_trip = [mask for mask in of_elems if mask is not None and mask.block in (block, loop.body)]
     carries = _needed(block, builder, sweep, carries, [*(g for _, g in leaving), *by_trip])
     # What every trip passes on unchanged (the cotangent of a sum over the trips) is its first value throughout.
     constant = {c.arg: c.init for c in carries if c.out is c.arg or (c.arg.type is MASK and c.out is c.init)}
@@ -243,8 +243,8 @@ def _loop(sweep: Sweep, builder: Builder, op: Op, gs: list[Value | None], masks:
         last.update(zip((c.arg for c in changing), results, strict=False))
         sweep.sums.update(last[c.arg] for c in changing if c.arg in captured)
         left = results[len(changing) + len(shifts) :]
-    outer, flags_left = either(gs, masks), iter(left[len(leaving) :])
-    masks_left = [outer if mask is None else next(flags_left) if mask in by_trip else mask for mask in told]
+    outer, collected = either(gs, masks), iter(left[len(leaving) :])
+    masks_left = [outer if mask is None else next(collected) if mask in by_trip else mask for mask in of_elems]
     return [
         *_shares(loop, sorted(carries, key=lambda c: c.arg not in constant), captured, last, outer),
         *((xs, r, mask) for (xs, _), r, mask in zip(leaving, left, masks_left, strict=False)),
@@ -252,7 +252,7 @@ def _loop(sweep: Sweep, builder: Builder, op: Op, gs: list[Value | None], masks:
 
 
 def _read(loop: _Loop, cotangents: Cotangents, gs: Sequence[Value | None], masks: Masks) -> list[tuple[Value, Value]]:
-    """Gives what the body collects its cotangents; sequences of these, which the adjoint loop reads, and elements."""
+    """Gives what the body collects its cotangents; the sequences that hold these, and their elements in the trip."""
     read: list[tuple[Value, Value]] = []
     first = len(loop.inits)
     following = zip(gs[loop.first + first :], masks[loop.first + first :], strict=True)
@@ -262,7 +262,7 @@ def _read(loop: _Loop, cotangents: Cotangents, gs: Sequence[Value | None], masks
         block = cotangents.builder.block
         elem = Value(out.type, block, 0)
         read.append((g, elem))
-        if mask is not None and isinstance(mask.type, Seq):  # one per trip
+        if mask is not None and isinstance(mask.type, Seq):
             read.append((mask, Value(mask.type.elem, block, 0)))
             mask = read[-1][1]
         cotangents.add(out, elem, mask)
@@ -272,35 +272,37 @@ def _read(loop: _Loop, cotangents: Cotangents, gs: Sequence[Value | None], masks
 def _shares(
     loop: _Loop, carries: Iterable[_Carry], captured: set[Value], last: dict[Value, Value], outer: Value | None
 ) -> Shares:
-    """What an adjoint loop gives that leaves these values in its carries."""
+    """The shares of an adjoint loop with these last values of its carries."""
     tripped = outer
-    if captured:  # without a trip nothing of what is around the loop is used
+    if captured:  # without a trip no captured value is used
         tripped = F.greater(loop.count, 0)
         tripped = tripped if outer is None else F.logical_and(tripped, outer)
     for c in carries:
         if c.arg.type is MASK:
             continue
         mask = tripped if c.arg in captured else outer
-        if c.flag is not None:
-            mask = last.get(c.flag.arg)
+        if c.mask is not None:
+            mask = last.get(c.mask.arg)
             if mask is not None and mask.constant is False:
                 continue
         yield c.of, last[c.arg], None if mask is None or mask.constant is True else mask
 
 
-def _flags(sweep: Sweep, block: Block, loop: _Loop, gs: Sequence[Value | None], masks: Masks) -> dict[Value, Value]:
-    """For the carries whose cotangent not all trips give: what tells it in a trip, an argument of the adjoint body."""
+def _carried_masks(
+    sweep: Sweep, block: Block, loop: _Loop, gs: Sequence[Value | None], masks: Masks
+) -> dict[Value, Value]:
+    """The masks of the carries whose cotangent not every trip produces, as arguments of the adjoint body."""
     given = [g is not None and mask is None for g, mask in zip(gs, masks, strict=True)]
     steady = _steady(loop, given, sweep.active)
     return {v: Value(MASK, block, 0) for v in loop.carries if v in sweep.active and v not in steady}
 
 
 def _steady(loop: _Loop, given: Sequence[bool], active: set[Value]) -> set[Value]:
-    """The carries whose cotangent all trips give, where those of these results of the loop are given."""
-    flags = given[loop.first :]
-    steady = {v for v, flag in zip(loop.carries, flags, strict=False) if flag}
+    """The carries whose cotangent every trip produces, where these results of the loop have one."""
+    given = given[loop.first :]
+    steady = {v for v, known in zip(loop.carries, given, strict=False) if known}
     k = len(loop.inits)
-    read = {v for v, flag in zip(loop.body.outs[k:], flags[k:], strict=False) if flag}
+    read = {v for v, known in zip(loop.body.outs[k:], given[k:], strict=False) if known}
     while True:
         ends = {out for v, out in zip(loop.carries, loop.body.outs, strict=False) if v in steady}
         found = steady & _always(loop.body.ops, ends | read, active)
@@ -310,14 +312,14 @@ def _steady(loop: _Loop, given: Sequence[bool], active: set[Value]) -> set[Value
 
 
 def _always(ops: Sequence[Op], given: set[Value], active: set[Value]) -> set[Value]:
-    """The values that get a cotangent on every path if these have one."""
+    """The values that have a cotangent on every path if these have one."""
     found = set(given)
     for op in reversed(ops):
         reached = [r in found for r in op.results]
         if not any(reached):
             continue
         if op.defn.name == "if":
-            outs = [{out for out, flag in zip(b.outs, reached, strict=False) if flag} for b in op.blocks]
+            outs = [{out for out, known in zip(b.outs, reached, strict=False) if known} for b in op.blocks]
             yes, no = (_always(b.ops, own, active) for b, own in zip(op.blocks, outs, strict=True))
             found |= yes & no
         elif op.defn.name in ("while", "scan"):
@@ -340,19 +342,18 @@ def _sums(sweep: Sweep, builder: Builder, cotangents: Cotangents, known: Iterabl
         total = added_into(trip, arg, g, sweep.sums, counts.__getitem__)
         total = summed(trip, arg, g) if total is None else total
         sweep.provenance.part(v, total)
-        flag = None
+        of_mask = None
         if v in cotangents.masks and has_upstream(v):
             so_far = Value(MASK, trip.block, 0)
             with trip:
-                flag = _Carry(
-                    so_far, builder.const(False, MASK), F.logical_or(so_far, any_of(trip, cotangents.masks[v])), v
-                )
-        carries.append(_Carry(arg, zeros_like(builder, v), total, v, flag))
+                either_trip = F.logical_or(so_far, any_of(trip, cotangents.masks[v]))
+            of_mask = _Carry(so_far, builder.const(False, MASK), either_trip, v)
+        carries.append(_Carry(arg, zeros_like(builder, v), total, v, of_mask))
     return carries
 
 
 def _acts(block: Block, builder: Builder) -> bool:
-    """Whether users see that a block runs: a backward rule of theirs prints, writes or raises."""
+    """Whether a block has effects: those of users' backward rules."""
     return any(effect_of(op, builder.module, {}) > Effect.READ for op in block.ops)
 
 
@@ -368,7 +369,7 @@ def _needed(
 def _save_from_trips(
     loop: _Loop, block: Block, constant: dict[Value, Value]
 ) -> tuple[list[_Carry], list[tuple[Value, Value]]]:
-    """Makes what the adjoint body mentions of the forward body carries and sequences that the adjoint loop reads.
+    """Makes the residuals that the adjoint body reads of the forward body carries and sequences of the adjoint loop.
 
     `constant` are replacements for arguments of the adjoint body itself.
     """
@@ -428,7 +429,7 @@ def _custom_vjp(sweep: Sweep, builder: Builder, op: Op, gs: list[Value | None], 
 
 
 def _where_given(builder: Builder, op: Op, block: Block, args: Sequence[Value], mask: Value | None) -> Shares:
-    """The user's block, copied in place; it does not run where no path gives a cotangent."""
+    """The user's block, copied in place, inside `if mask`: nobody asks it for what nobody used."""
     operands = _receivers(op)
     if mask is None:
         return [(x, g, None) for x, g in zip(operands, _copied(builder, block, args), strict=True)]

@@ -1,9 +1,9 @@
 """Reverse mode: the adjoint of a list of ops, emitted as more ops.
 
-`adjoint` is the algorithm: from the last op to the first, the derivative rule of each makes of the cotangents of its
-results those of its operands, which are added up.  A rule is ordinary code over primitives: called with a builder
-current, it emits.  The rules of ops that own blocks (`control`) call `adjoint` again for the blocks inside, and emit
-structured ops themselves, so the derivative of a derivative is this same code.
+`adjoint` is the algorithm: from the last op to the first, the derivative rule (vjp) of each turns the cotangents of its
+results into shares of those of its operands, which are added up.  A rule is ordinary code over primitives: called with
+a builder current, it emits.  The rules of ops that own blocks (`control`) call `adjoint` for the blocks inside and emit
+structured ops, so the derivative of a derivative is this same code.
 """
 
 from __future__ import annotations
@@ -25,21 +25,21 @@ from .provenance import Provenance, Uses
 
 __all__ = ["STRUCTURED", "Cotangents", "Rule", "Shares", "Sweep", "adjoint"]
 
-#: The cotangents that the rule of an op hands out: a value, its share, and the mask of that.
+#: What a rule gives the cotangents of the operands: a value, its share, and the mask of that.
 Shares: TypeAlias = Iterable[tuple[Value, Value | None, Value | None]]
-#: A rule of an op that owns blocks, or calls: `(sweep, builder, op, cotangents of its results, masks of these)`.
+#: The rule of an op that owns blocks, or calls: `(sweep, builder, op, cotangents of its results, masks of these)`.
 Rule: TypeAlias = "Callable[[Sweep, Builder, Op, list[Value | None], Masks], Shares]"
-#: Those of ops that own blocks, by name.
+#: The rules of ops that own blocks, by name.
 STRUCTURED: dict[str, Rule] = {}
 
 
 @dataclass(slots=True)
 class Sweep:
-    """What a reverse sweep and those of the blocks inside share."""
+    """What a reverse sweep and those of the blocks inside share; `sums` and `provenance` grow on the way."""
 
     #: the values whose cotangents are wanted
     active: set[Value]
-    #: the rule of calls, which knows the functions made for them
+    #: the rule of `call`: it knows the backward functions
     call: Rule
     provenance: Provenance
     #: results of adjoint loops that begin as zeros, and to which every trip adds
@@ -47,14 +47,14 @@ class Sweep:
 
 
 class Cotangents:
-    """The cotangents that one block has given so far, by value: none is zero.  `masks` has those of some of them."""
+    """The cotangents that one block has produced so far, by value; a value that is absent has the cotangent zero."""
 
     __slots__ = ("builder", "masks", "pending", "runs", "sweep", "uses")
 
     def __init__(self, sweep: Sweep, builder: Builder) -> None:
         self.sweep, self.builder = sweep, builder
         self.pending: dict[Value, Value] = {}
-        #: by the value whose cotangent it is: the same cotangent may be another value's without a mask
+        #: by the value whose cotangent it is: another value may have the same one without a mask
         self.masks: dict[Value, Value] = {}
         self.runs = MaskedRuns(builder, sweep.active)
         self.uses = Uses(sweep.provenance)
@@ -70,8 +70,8 @@ class Cotangents:
     ) -> None:
         """Adds one share of the cotangent of `x`; an inactive value has none.  All sums are emitted here.
 
-        `reads` says how often what the share was made of is read, by shares too: what nobody else reads may still be
-        made to add to what there is.  `place` is where `x` is used, if not where the builder is.
+        `reads` counts the readers of what the share was made of, shares included: what has no other may be rewritten to
+        begin with the sum so far.  `place` is where `x` is used, if not where the builder is.
         """
         if g is None or x not in self.sweep.active:
             return
@@ -131,8 +131,8 @@ def adjoint(sweep: Sweep, builder: Builder, ops: Sequence[Op], cotangents: Cotan
                 sweep.provenance.passed(op)
                 continue
             builder.loc = sweep.provenance.place_of(op)
-            pull = _plain if op.defn.infer_blocks is None else _structured
-            pull(sweep, builder, op, cotangents)
+            pull_back = _plain if op.defn.infer_blocks is None else _structured
+            pull_back(sweep, builder, op, cotangents)
         cotangents.runs.end()
     for x, g in pending.items():
         pending[x] = cotangents.runs.seen(builder, x, g)
@@ -141,10 +141,7 @@ def adjoint(sweep: Sweep, builder: Builder, ops: Sequence[Op], cotangents: Cotan
 
 def _plain(sweep: Sweep, builder: Builder, op: Op, cotangents: Cotangents) -> None:
     """The adjoint of an op without blocks: its `vjp`, under the mask of its cotangents."""
-    mask = None
-    if cotangents.masks:
-        masks = cotangents.pop_masks(op.results)
-        mask = either([cotangents.pending.get(r) for r in op.results], masks)
+    mask = either([cotangents.pending.get(r) for r in op.results], cotangents.pop_masks(op.results))
     run = cotangents.runs.under(mask)
     gs = [cotangents.pop(r, run) for r in op.results]
     with run:
@@ -197,6 +194,5 @@ def _vjp(op: Op, gs: list[Value | None], active: set[Value]) -> Iterable[tuple[V
 
 def _in_dtype_of(x: Value, g: Value | None) -> Value | None:
     """A cotangent in the dtype of its operand: rules may compute that of an integer in floats."""
-    if g is None or not isinstance(x.type, TensorType) or x.dtype.is_float:
-        return g
-    return cotangent_in(g, x.dtype)  # type: ignore[no-any-return]
+    integer = isinstance(x.type, TensorType) and not x.dtype.is_float
+    return cotangent_in(g, x.dtype) if integer and g is not None else g
