@@ -21,7 +21,7 @@ from ..ir.build import Builder
 from ..ir.core import Block, Op, Value
 from ..ir.primitive import Effect, F, trace
 from ..ir.types import Seq, Type, tensor
-from ..ir.walk import free_values, ops_of, unpack
+from ..ir.walk import free_values, splice
 from ..primitives.control import COUNT, If, Scan
 from .accumulate import zeros_like
 from .activity import holds_floats
@@ -127,7 +127,7 @@ class MaskedRuns:
         read = free_values(block)
         if all(x in run.given or self._harmless(x) for x in read):
             del self._by_block[block]
-            unpack(self._builder, block, ())
+            splice(block, self._builder.block, {})
             self._builder.numbers |= run.ops.numbers
             return False
         if not self._continues(run, read):
@@ -149,7 +149,7 @@ class MaskedRuns:
                 then, zeros = op.blocks if run.mask is op.operands[0] else op.blocks[::-1]
                 run.op, run.zeros = op, zeros
                 self._by_block[then] = run
-                _append(run.ops.block, then, dict(zip(op.results, then.outs, strict=True)))
+                splice(run.ops.block, then, dict(zip(op.results, then.outs, strict=True)))
                 return True
         return False
 
@@ -160,17 +160,6 @@ class MaskedRuns:
             held = self._builder.module.constants[x.op.attrs[0][1:]] if number is None else number  # type: ignore[union-attr]
             return bool(np.isfinite(held).all())
         return x not in self._active and not holds_floats(x.type)
-
-
-def _append(block: Block, arm: Block, mapping: dict[Value, Value]) -> None:
-    """Moves the ops of a block to the end of an arm, where these values are known as others."""
-    for op in ops_of(block):
-        op.operands = tuple([mapping.get(x, x) for x in op.operands])
-        for inner in op.blocks:
-            inner.outs = [mapping.get(x, x) for x in inner.outs]
-    for op in block.ops:
-        op.parent = arm
-    arm.ops += block.ops
 
 
 # -------------------------------------------------------------------------------------------------- masks as values

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from ..errors import ZERO_GRADIENT, GradientWarning, warn_once
 from ..ir.build import Builder, Rules
 from ..ir.core import Block, Function, Module, Op, Value
-from ..ir.walk import Cloner, callee_of, free_values, inline, ops_of, reachable
+from ..ir.walk import Cloner, callee_of, free_values, inline, ops_of, reachable, splice
 from ..primitives.autodiff import EXPANDED
 from ..source import Loc, place_looked_at
 from .accumulate import filled
@@ -124,7 +124,7 @@ class _Expander(Cloner):
         cotangents = self._differentiated(block, builder, wrt, given, place)
         block.outs = [*block.outs, *cotangents]
         prune(block, builder.module, block.outs)
-        return _splice(block, operands[:n], self.builder.block)
+        return splice(block, self.builder.block, dict(zip(block.args, operands[:n], strict=True)))
 
     def _linearized(self, op: Op, builder: Builder, operands: tuple[Value, ...], place: Loc | None) -> Sequence[Value]:
         """Runs the block here and keeps its adjoint aside, for every `pull` to copy.
@@ -145,7 +145,7 @@ class _Expander(Cloner):
             needed += [x for x in free_values(back.block) if x.block is block]
             self.links[link] = _Backward(back.block, dict(zip(block.args, operands, strict=True)))
         prune(block, builder.module, needed)
-        return [*_splice(block, operands, self.builder.block), link]
+        return [*splice(block, self.builder.block, dict(zip(block.args, operands, strict=True))), link]
 
     def _tangents(
         self, block: Block, operands: tuple[Value, ...], wrt: Sequence[int], seeds: Sequence[int], place: Loc | None
@@ -184,7 +184,7 @@ class _Expander(Cloner):
 
 
 def _warn_of_zero(module: Module, active: Collection[Value], args: Sequence[Value], place: Loc | None) -> None:
-    """Says so where nothing leads from the arguments that a derivative is taken by to its results."""
+    """Warns (AC2003) where no active value leads from the arguments that a derivative is taken by to its results."""
     if args and not active and place is not None and not place.tag:
         module.warned = True
         warn_once(GradientWarning(ZERO_GRADIENT), place.of_user())
@@ -192,19 +192,6 @@ def _warn_of_zero(module: Module, active: Collection[Value], args: Sequence[Valu
 
 def _ones(builder: Builder, outs: Sequence[Value]) -> dict[int, Value]:
     return {j: filled(builder, v.type, 1) for j, v in enumerate(outs) if differentiable(v.type)}
-
-
-def _splice(block: Block, operands: Sequence[Value], target: Block) -> list[Value]:
-    """Moves the ops of a block, which nothing else owns, to the end of another, with `operands` for its arguments."""
-    mapping = dict(zip(block.args, operands, strict=True))
-    for op in ops_of(block):
-        op.operands = tuple([mapping.get(x, x) for x in op.operands])
-        for inner in op.blocks:
-            inner.outs = [mapping.get(x, x) for x in inner.outs]
-    for op in block.ops:
-        op.parent = target
-    target.ops += block.ops
-    return [mapping.get(x, x) for x in block.outs]
 
 
 def _waits(block: Block, module: Module) -> bool:

@@ -15,7 +15,7 @@ from ..ir.build import Builder
 from ..ir.core import Block, Function, Module, Op, Value
 from ..ir.primitive import Context, Effect
 from ..ir.types import TensorType
-from ..ir.walk import Cloner, free_values, inline, ops_of
+from ..ir.walk import Cloner, free_values, inline, ops_of, splice
 from ..primitives.autodiff import OF_USERS
 from ..runtime.commits import Commit
 from .accumulate import zeros_like
@@ -44,7 +44,7 @@ class Forward(Cloner):
         self.functions = functions
         self.tangents: dict[Value, Value] = {}
         self.active = active_values(block, wrt, block.outs, hooks=False)
-        #: users' rules with effects, which run when the forward pass has ended, as far as was copied
+        #: users' rules with effects that were copied: these run after the forward pass
         self.late: list[Op] = []
 
     def nested(self, builder: Builder) -> Forward:
@@ -75,7 +75,7 @@ class Forward(Cloner):
             self._transposed(op, rule, op.operands, op.results)
 
     def _transposed(self, op: Op, rule: _Rule, operands: Sequence[Value], results: Sequence[Value]) -> None:
-        """Gives the results of an op the tangents that the transpose of its derivative rule says."""
+        """Emits the tangents of an op's results: the transpose of its derivative rule, applied to its operands'."""
         builder = self.builder
         carrying = [r for r in results if r in self.active]
         scratch = builder.nested([r.type for r in carrying])
@@ -104,7 +104,7 @@ class Forward(Cloner):
         prune(block, builder.module, block.outs)
         if any(g in block.args for g in [*block.outs, *free_values_of(block)]):
             raise _not_linear(op, block)
-        _append(block, builder.block)
+        splice(block, builder.block, {})
         for r, tangent in present.items():
             self._set(r, tangent)
 
@@ -137,7 +137,7 @@ class Forward(Cloner):
         return self._split(op, results, carrying)
 
     def _split(self, op: Op, results: Sequence[Value], carrying: Iterable[int]) -> Sequence[Value]:
-        """The results of a copy, whose tangents stand behind them."""
+        """The results of a copy; behind them it gives the tangents of those that are `carrying`."""
         n = len(op.results)
         for i, tangent in zip(carrying, results[n:], strict=True):
             self._set(op.results[i], tangent)
@@ -269,12 +269,6 @@ def free_values_of(block: Block) -> list[Value]:
     return [a for a in block.args if a in used]
 
 
-def _append(block: Block, target: Block) -> None:
-    for op in block.ops:
-        op.parent = target
-    target.ops += block.ops
-
-
 def _with_tangents(sweep: Forward, callee: Function, wrt: tuple[int, ...]) -> tuple[str, list[int]]:
     """The function that also takes the tangents of the arguments `wrt` and returns those of its active results."""
     module = sweep.builder.module
@@ -296,7 +290,7 @@ def _with_tangents(sweep: Forward, callee: Function, wrt: tuple[int, ...]) -> tu
 
 
 def _steps(block: Block, active: set[Value], shares: Sequence[Value]) -> bool:
-    """Whether a user's rule takes its cotangents through a function whose derivative is zero: `sign`, a comparison."""
+    """Whether a user's rule applies a step (`sign`, a comparison) to its cotangents, whose transpose would be zero."""
     needed, stack = set(shares), list(shares)
     while stack:
         op = stack.pop().op

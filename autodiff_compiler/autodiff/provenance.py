@@ -83,9 +83,9 @@ class Provenance:
         if loc.also:
             none: set[_Line] = set()
             out = {line for r in op.results for line in self._deciding.get(r, none) - self._giving.get(r, none)}
-            kept = [place for place in loc.places if place[:2] not in out]
-            if kept and len(kept) < len(loc.places):
-                loc = kept[0]._replace(also=tuple(kept[1:]))
+            left = [place for place in loc.places if place[:2] not in out]
+            if left and len(left) < len(loc.places):
+                loc = left[0]._replace(also=tuple(left[1:]))
             else:
                 out = set()
         self._note_lines(op, loc, out, gives=True)
