@@ -2,6 +2,6 @@
 
 from . import control  # registers the rules of structured ops
 from .expand import expand_grads
-from .split import Split, split
+from .vjp_functions import Split, split
 
 __all__ = ["Split", "control", "expand_grads", "split"]

@@ -1,8 +1,8 @@
-"""Adds a cotangent that is zero but for some elements to a total: where its zeros began, the total begins instead.
+"""Zero cotangents and sums of cotangents, at the cost of the elements that are not known to be zero.
 
-A read of one element in a loop has such a cotangent.  Adding it as a whole would make every trip cost the whole array;
-begun from the total it costs the elements read.  The additions to an element happen in another order than in the sum
-of the two, so the last digits (and the sign of a zero) may differ from it.
+A read of one element in a loop has a cotangent that is zero but for that element.  Adding it as a whole would make
+every trip cost the whole array; so where its zeros began, the total begins instead.  The additions to an element happen
+in another order than in the sum of the two, so the last digits (and the sign of a zero) may differ from it.
 
 `if` and loops are begun anew in place, so only a cotangent that nothing else reads is rewritten.
 """
@@ -12,13 +12,16 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Container, Iterable
 
+from ..errors import InternalCompilerError
 from ..ir.build import Builder
 from ..ir.core import Block, Op, Value
 from ..ir.primitive import F
-from ..ir.types import TensorType
+from ..ir.types import Seq, TensorType, TupleType, Type
 from ..ir.walk import ops_of
+from ..primitives.control import COUNT, Scan
+from .activity import differentiable
 
-__all__ = ["ReadsOfMade", "added_into", "beside", "readers"]
+__all__ = ["ReadsOfMade", "added_into", "filled", "readers", "summed", "zeros_like"]
 
 
 def readers(block: Block, more: Iterable[Value] = ()) -> Counter[Value]:
@@ -97,7 +100,7 @@ class _Adder:
     def slice_update(self, total: Value, g: Value, op: Op) -> Value | None:
         """c + slice_update(x, u) => slice_update(c + x, slice(c) + u) where x is zero there"""
         base, update = op.operands
-        begun = self.add(total, base) if beside(base, g) else None
+        begun = self.add(total, base) if _disjoint(base, g) else None
         if begun is None:
             return None
         where = {name: op.attr(name) for name in ("axes", "starts", "stops", "steps")}
@@ -191,18 +194,18 @@ _RULES: dict[str, Callable[[_Adder, Value, Value, Op], Value | None]] = {
 
 
 # -------------------------------------------------------------------------------------------------------- slices
-def beside(x: Value, y: Value) -> bool:
+def _disjoint(x: Value, y: Value) -> bool:
     """Whether both are zero but for slices which do not overlap: then those of y are written into x."""
     if not (y.made_by("slice_update") and y.op.operands[0].constant == 0):  # type: ignore[union-attr]
         return False
     while x.made_by("slice_update"):
-        if not _apart(x.op, y.op):  # type: ignore[arg-type]
+        if not _without_overlap(x.op, y.op):  # type: ignore[arg-type]
             return False
         x = x.op.operands[0]  # type: ignore[union-attr]
     return bool(x.constant == 0)
 
 
-def _apart(a: Op, b: Op) -> bool:
+def _without_overlap(a: Op, b: Op) -> bool:
     """Whether two slices of one type share no element: along an axis, one ends before the other begins."""
     others = dict(zip(b.attr("axes"), _extents(b), strict=True))
     for axis, (first, last) in zip(a.attr("axes"), _extents(a), strict=True):
@@ -217,3 +220,68 @@ def _extents(op: Op) -> list[tuple[int, int]]:
     for start, stop, step in zip(op.attr("starts"), op.attr("stops"), op.attr("steps"), strict=True):
         found.append((start, stop - 1) if step > 0 else (stop + 1, start))
     return found
+
+
+# ------------------------------------------------------------------------------------------- zeros and plain sums
+def summed(builder: Builder, x: Value, y: Value) -> Value:
+    """The sum of two cotangents of one type."""
+    type = x.type
+    total: Value
+    with builder:
+        if isinstance(type, TensorType):
+            one = _one_slice(y)
+            if _disjoint(x, y):
+                total = builder.emit(y.op.defn, (x, y.op.operands[1]), y.op.attrs)  # type: ignore[union-attr]
+            else:
+                total = F.add(x, y) if one is None else F.scatter_add(x, *one.operands[1:], axis=one.attr("axis"))
+        elif isinstance(type, Seq):
+            total = F.seq_add(x, y)
+        else:
+            assert isinstance(type, TupleType)
+            parts = []
+            for i, t in enumerate(type.elems):
+                a, b = F.tuple_get(x, index=i), F.tuple_get(y, index=i)
+                parts.append(summed(builder, a, b) if differentiable(t) else a)
+            total = F.tuple_make(*parts)
+    return total
+
+
+def _one_slice(y: Value) -> Op | None:
+    """What made a cotangent that is zero but for one slice: added in place, it costs the slice and not the whole."""
+    op = y.op
+    if op is None or op.defn.name != "scatter_add":
+        return None
+    zeros, index, _ = op.operands
+    return op if zeros.constant == 0 and not index.shape else None
+
+
+def filled(builder: Builder, type: Type, number: float) -> Value:
+    """A value of `type` whose numbers all equal `number` and whose bools are false; `type` holds no sequence."""
+    if isinstance(type, TensorType):
+        return builder.const(0 if type.dtype.is_bool else number, type)
+    if isinstance(type, TupleType):
+        parts = [filled(builder, t, number) for t in type.elems]
+        with builder:
+            return F.tuple_make(*parts)  # type: ignore[no-any-return]
+    raise InternalCompilerError(f"the length of {type} is unknown", loc=builder.loc)
+
+
+def zeros_like(builder: Builder, x: Value) -> Value:
+    """The zero cotangent of `x`; `x` itself is mentioned only where it tells the length of a sequence."""
+    type = x.type
+    if not _holds_sequence(type):
+        return filled(builder, type, 0)
+    with builder:
+        if isinstance(type, TupleType):
+            parts = [zeros_like(builder, F.tuple_get(x, index=i)) for i in range(len(type.elems))]
+            return F.tuple_make(*parts)  # type: ignore[no-any-return]
+        assert isinstance(type, Seq)
+        ragged = _holds_sequence(type.elem)
+        trip = builder.nested([COUNT, type.elem] if ragged else [COUNT], ["i", "x"] if ragged else ["i"])
+        trip.ret(zeros_like(trip, trip.block.args[1]) if ragged else filled(trip, type.elem, 0))
+        operands = (F.seq_len(x), x) if ragged else (F.seq_len(x),)
+        return builder.emit_op(Scan, operands, (0, False), (trip.block,)).results[0]
+
+
+def _holds_sequence(type: Type) -> bool:
+    return isinstance(type, Seq) or (isinstance(type, TupleType) and any(map(_holds_sequence, type.elems)))

@@ -46,7 +46,7 @@ def _holds(type: Type, integers: bool) -> bool:
 def active_values(block: Block, wrt: Iterable[Value], seeds: Iterable[Value], hooks: bool = True) -> set[Value]:
     """The values of a block, and of the blocks inside it, that are varied by `wrt` and useful to `seeds`.
 
-    With `hooks` also those varied by a `gradient_source`: what a gradient hook that is on their way wants to see.
+    With `hooks` also those varied by a `gradient_source`: gradient hooks observe their cotangents.
     """
     wrt = list(wrt)
     sources: _Sources = {}
@@ -128,7 +128,7 @@ def _carried(x: Value, result: Value) -> bool:
 
 
 def _collect(block: Block, sources: _Sources, cut: list[Value]) -> None:
-    """Notes for every value which values it may depend on, and the cotangents that are cut to integers."""
+    """Notes for every value which values it may depend on, and in `cut` the cotangents that are cast to integers."""
     for op in block.ops:
         if not op.blocks:
             if op.defn.name == "cast" and op.attr("linear"):

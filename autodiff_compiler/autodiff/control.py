@@ -1,8 +1,8 @@
-"""Adjoints of the ops that own blocks, and of calls.
+"""Adjoints of the ops that own blocks.
 
 The adjoint of a structured op is a structured op.  It is built as if it saw the values inside the forward op; those
-it really needs then become further results of the forward op (`remat`).  Only here are ops extended in place: the
-function being differentiated is always a private copy.
+it needs then become residuals: further results of the forward op (`remat`).  Forward ops are extended in place only
+here: the function being differentiated is always a private copy.
 """
 
 from __future__ import annotations
@@ -17,19 +17,17 @@ from ..ir.primitive import Effect, F
 from ..ir.types import Seq, Type, seq
 from ..ir.walk import Cloner, effect_of, free_values
 from ..primitives.container import Undef
-from ..primitives.control import COUNT, Call, If, Scan
-from .accumulate import added_into, readers
-from .remat import choose, kept, prune, take_over
-from .reverse import STRUCTURED, Cotangents, Shares, Sweep, adjoint, hint, or_zeros, summed, zeros_like
-from .ways import WAY, Ways, any_of, either, finest, spread
+from ..primitives.control import COUNT, If, Scan
+from .accumulate import added_into, readers, summed, zeros_like
+from .cotangent_masks import MASK, Masks, any_of, either, finest, has_upstream, or_zeros, spread
+from .remat import choose, prune, residual_name, take_over
+from .reverse import STRUCTURED, Cotangents, Rule, Shares, Sweep, adjoint
 
 __all__ = ["refuse_missing"]
 
-_Rule = Callable[[Sweep, Builder, Op, "list[Value | None]", Ways], Shares]
 
-
-def _rule(name: str) -> Callable[[_Rule], _Rule]:
-    def register(fn: _Rule) -> _Rule:
+def _rule(name: str) -> Callable[[Rule], Rule]:
+    def register(fn: Rule) -> Rule:
         STRUCTURED[name] = fn
         return fn
 
@@ -38,45 +36,58 @@ def _rule(name: str) -> Callable[[_Rule], _Rule]:
 
 # -------------------------------------------------------------------------------------------------------------- if
 @_rule("if")
-def _if(sweep: Sweep, builder: Builder, op: Op, gs: list[Value | None], ways: Ways) -> Shares:
-    """An `if` whose arms yield a cotangent for every value around them that one of them used."""
+def _if(sweep: Sweep, builder: Builder, op: Op, gs: list[Value | None], masks: Masks) -> Shares:
+    """An `if` on the same condition, whose arms yield a cotangent for every captured value that one of them used."""
     arms: list[tuple[Builder, Cotangents]] = []
     for block in op.blocks:
-        arm, cotangents = builder.nested(), Cotangents(sweep.active)
-        for out, g, way in zip(block.outs, gs, ways, strict=True):
-            cotangents.add(arm, out, g, way=way)
+        arm = builder.nested()
+        cotangents = Cotangents(sweep, arm)
+        for out, g, mask in zip(block.outs, gs, masks, strict=True):
+            cotangents.add(out, g, mask)
         adjoint(sweep, arm, block.ops, cotangents)
         arms.append((arm, cotangents))
     captured = list(dict.fromkeys(v for _, cotangents in arms for v in cotangents.pending))
     if not captured:
         return ()
-    given = [[_given(cotangents, v) for v in captured] for _, cotangents in arms]
-    always = [all(way is True for way in both) for both in zip(*given, strict=True)]
-    partly = [i for i, both in enumerate(always) if not both] if sweep.conditional else []
-    for (arm, cotangents), found in zip(arms, given, strict=True):
-        flags = [spread(arm, found[i], finest(both[i] for both in given), captured[i]) for i in partly]
-        arm.ret(*[cotangents.pop_share(arm, v, sweep) for v in captured], *flags)
+    given = {v: [_given(cotangents, v) for _, cotangents in arms] for v in captured}
+    known, told = _masks_of_arms(op.operands[0], given)
+    for i, (arm, cotangents) in enumerate(arms):
+        found = [spread(arm, given[v][i], finest(given[v]), v) for v in told]
+        arm.ret(*[cotangents.pop_share(v) for v in captured], *found)
         prune(arm.block, builder.module, arm.block.outs)
     blocks = [arm.block for arm, _ in arms]
     _save_from_arms(op, blocks)
     results = builder.emit_op(If, op.operands, (), blocks).results
-    flag = {i: results[len(captured) + n] for n, i in enumerate(partly)}
-    return [(v, results[i], flag.get(i)) for i, v in enumerate(captured)]
+    known.update(zip(told, results[len(captured) :], strict=True))
+    return [(v, g, known.get(v)) for v, g in zip(captured, results, strict=False)]
+
+
+def _masks_of_arms(condition: Value, given: dict[Value, list[bool | Value]]) -> tuple[dict[Value, Value], list[Value]]:
+    """The masks of cotangents that one arm produces, and the values whose masks the arms must yield."""
+    known, told = {}, []
+    for v, (then, other) in given.items():
+        if (then is True and other is True) or not has_upstream(v):
+            continue
+        if isinstance(then, bool) and isinstance(other, bool):
+            known[v] = condition if then else F.logical_not(condition)
+        else:
+            told.append(v)
+    return known, told
 
 
 def _given(cotangents: Cotangents, v: Value) -> bool | Value:
-    """Whether an arm gives a value a cotangent; a Value if only a run can tell."""
-    return cotangents.when.get(v, v in cotangents.pending)
+    """Whether a block produces a cotangent of a value: True, False or its mask."""
+    return cotangents.masks.get(v, v in cotangents.pending)
 
 
-def _flag(builder: Builder, given: bool | Value) -> Value:
-    return any_of(builder, given) if isinstance(given, Value) else builder.const(given, WAY)
+def _one_mask(builder: Builder, given: bool | Value) -> Value:
+    return any_of(builder, given) if isinstance(given, Value) else builder.const(given, MASK)
 
 
 def _save_from_arms(op: Op, adjoints: Sequence[Block]) -> None:
-    """Makes what the adjoint arms mention of the forward arms further results of the forward `if`.
+    """Makes the residuals that the adjoint arms read of the forward arms results of the forward `if`.
 
-    Only one arm runs, so values of one type from both arms share a result; where there is no partner the other arm
+    Only one arm runs, so residuals of one type from both arms share a result; where there is no partner the other arm
     yields `undef`, which holds no bytes.
     """
     mentions = [free_values(block) for block in adjoints]
@@ -98,7 +109,7 @@ def _save_from_arms(op: Op, adjoints: Sequence[Block]) -> None:
                 slot = open_slots.pop(0)
             else:
                 slot = len(op.results)
-                op.add_result(v.type, kept("saved", v))
+                op.add_result(v.type, residual_name("saved", v))
                 for arm in op.blocks:
                     arm.outs.append(v)  # the other arm's is replaced below
                 if forward is op.blocks[0]:
@@ -131,7 +142,7 @@ def _undef(block: Block, type: Type) -> Value:
 # ----------------------------------------------------------------------------------------------------------- loops
 @dataclass(slots=True)
 class _Loop:
-    """`while` and `scan` alike: the body, its carries and the sequences it reads."""
+    """A `while` or `scan`: the body, its carries and the sequences it reads."""
 
     op: Op
     body: Block
@@ -158,7 +169,7 @@ class _Loop:
         return self.op.results[self.first : self.first + len(self.inits)]
 
     def collected(self) -> dict[Value, Value]:
-        """What the body yields beyond its carries, and the sequences that hold it."""
+        """What the body yields beyond its carries, with the sequences that collect it."""
         k = len(self.inits)
         pairs = zip(self.body.outs[k:], self.op.results[self.first + k :], strict=True)
         return {v: xs for v, xs in pairs if v.block is self.body}
@@ -166,62 +177,62 @@ class _Loop:
     def collect(self, v: Value) -> Value:
         """One more sequence: the values that `v` has in each trip."""
         self.body.outs.append(v)
-        return self.op.add_result(seq(v.type), kept("saved", v))
+        return self.op.add_result(seq(v.type), residual_name("saved", v))
 
 
 @dataclass(slots=True)
 class _Carry:
     """A carry of an adjoint loop: argument, first value, what a trip yields for it, and whose cotangent its last is.
 
-    `flag` is the carry that says whether that is given, if only a run can tell.
+    `mask` is the carry of the mask of that cotangent.
     """
 
     arg: Value
     init: Value
     out: Value
     of: Value
-    flag: _Carry | None = None
+    mask: _Carry | None = None
 
 
 @_rule("while")
 @_rule("scan")
-def _loop(sweep: Sweep, builder: Builder, op: Op, gs: list[Value | None], ways: Ways) -> Shares:
+def _loop(sweep: Sweep, builder: Builder, op: Op, gs: list[Value | None], masks: Masks) -> Shares:
     """A `scan` in the opposite direction.
 
-    Its carries are the cotangents of the carries and a sum for every value captured from around the loop; it reads the
-    cotangents of the sequences collected and leaves those of the sequences read.
+    Its carries are the cotangents of the carries and a sum for every captured value; it reads the cotangents of the
+    sequences that the loop collected, and collects those of the sequences that the loop read.
     """
     loop = _Loop.of(op)
     k = len(loop.inits)
     trip = builder.nested([COUNT], ["i"])
-    block, cotangents = trip.block, Cotangents(sweep.active)
+    block, cotangents = trip.block, Cotangents(sweep, trip)
     arriving = {carry: Value(carry.type, block, 0) for carry in loop.carries if carry in sweep.active}
-    flags = _flags(sweep, block, loop, gs, ways)
+    carried_masks = _carried_masks(sweep, block, loop, gs, masks)
     for carry, out in zip(loop.carries, loop.body.outs[:k], strict=True):
-        cotangents.add(trip, out, arriving.get(carry), way=flags.get(carry))
-    read = _read(loop, trip, cotangents, gs, ways)
+        cotangents.add(out, arriving.get(carry), carried_masks.get(carry))
+    read = _read(loop, cotangents, gs, masks)
     adjoint(sweep, trip, loop.body.ops, cotangents)
 
     carries: list[_Carry] = []
-    ends = zip(loop.inits, loop.carries, loop.finals, gs[loop.first :], ways[loop.first :], strict=False)
-    for init, carry, final, g, way in ends:
+    ends = zip(loop.inits, loop.carries, loop.finals, gs[loop.first :], masks[loop.first :], strict=False)
+    for init, carry, final, g, mask in ends:
         if carry in arriving:
-            flag = None
-            if carry in flags:
-                first = _flag(builder, g is not None if way is None else way)
-                flag = _Carry(flags[carry], first, _flag(trip, _given(cotangents, carry)), init)
+            of_mask = None
+            if carry in carried_masks:
+                first = _one_mask(builder, g is not None if mask is None else mask)
+                of_mask = _Carry(carried_masks[carry], first, _one_mask(trip, _given(cotangents, carry)), init)
             start = zeros_like(builder, final) if g is None else g
-            carries.append(_Carry(arriving[carry], start, cotangents.pop_or_zero(trip, carry, sweep), init, flag))
-    elems = [(xs, cotangents.pop(x, sweep), x) for xs, x in zip(loop.sequences, loop.elems, strict=True)]
+            carries.append(_Carry(arriving[carry], start, cotangents.pop_or_zero(carry), init, of_mask))
+    elems = [(xs, cotangents.pop(x), x) for xs, x in zip(loop.sequences, loop.elems, strict=True)]
     leaving = [(xs, g) for xs, g, _ in elems if g is not None]
-    told = [cotangents.when.get(x) for _, g, x in elems if g is not None]
-    sums = _sums(sweep, builder, trip, cotangents, [*(c.out for c in carries), *(g for _, g in leaving)])
+    of_elems = [cotangents.masks.get(x) for _, g, x in elems if g is not None]
+    sums = _sums(sweep, builder, cotangents, [*(c.out for c in carries), *(g for _, g in leaving)])
     captured = {c.arg for c in sums}
-    carries = [each for c in carries + sums for each in ([c] if c.flag is None else [c.flag, c])]
-    by_trip = [way for way in told if way is not None and way.block is block]
+    carries = [each for c in carries + sums for each in ([c] if c.mask is None else [c.mask, c])]
+    by_trip = [mask for mask in of_elems if mask is not None and mask.block in (block, loop.body)]
     carries = _needed(block, builder, sweep, carries, [*(g for _, g in leaving), *by_trip])
     # What every trip passes on unchanged (the cotangent of a sum over the trips) is its first value throughout.
-    constant = {c.arg: c.init for c in carries if c.out is c.arg or (c.arg.type is WAY and c.out is c.init)}
+    constant = {c.arg: c.init for c in carries if c.out is c.arg or (c.arg.type is MASK and c.out is c.init)}
     last = dict(constant)
     changing = [c for c in carries if c.arg not in constant]
     left: Sequence[Value] = ()
@@ -232,72 +243,66 @@ def _loop(sweep: Sweep, builder: Builder, op: Op, gs: list[Value | None], ways: 
         last.update(zip((c.arg for c in changing), results, strict=False))
         sweep.sums.update(last[c.arg] for c in changing if c.arg in captured)
         left = results[len(changing) + len(shifts) :]
-    outer, flags_left = either(gs, ways), iter(left[len(leaving) :])
-    ways_left = [outer if way is None else next(flags_left) if way.block is block else way for way in told]
+    outer, collected = either(gs, masks), iter(left[len(leaving) :])
+    masks_left = [outer if mask is None else next(collected) if mask in by_trip else mask for mask in of_elems]
     return [
-        *_shares(sweep, loop, sorted(carries, key=lambda c: c.arg not in constant), captured, last, outer),
-        *((xs, r, way) for (xs, _), r, way in zip(leaving, left, ways_left, strict=False)),
+        *_shares(loop, sorted(carries, key=lambda c: c.arg not in constant), captured, last, outer),
+        *((xs, r, mask) for (xs, _), r, mask in zip(leaving, left, masks_left, strict=False)),
     ]
 
 
-def _read(
-    loop: _Loop, trip: Builder, cotangents: Cotangents, gs: Sequence[Value | None], ways: Ways
-) -> list[tuple[Value, Value]]:
-    """Gives what the body collects its cotangents; sequences of these, which the adjoint loop reads, and elements."""
+def _read(loop: _Loop, cotangents: Cotangents, gs: Sequence[Value | None], masks: Masks) -> list[tuple[Value, Value]]:
+    """Gives what the body collects its cotangents; the sequences that hold these, and their elements in the trip."""
     read: list[tuple[Value, Value]] = []
     first = len(loop.inits)
-    following = zip(gs[loop.first + first :], ways[loop.first + first :], strict=True)
-    for out, (g, way) in zip(loop.body.outs[first:], following, strict=True):
+    following = zip(gs[loop.first + first :], masks[loop.first + first :], strict=True)
+    for out, (g, mask) in zip(loop.body.outs[first:], following, strict=True):
         if g is None:
             continue
-        elem = Value(out.type, trip.block, 0)
+        block = cotangents.builder.block
+        elem = Value(out.type, block, 0)
         read.append((g, elem))
-        if way is not None and isinstance(way.type, Seq):  # told trip by trip
-            read.append((way, Value(way.type.elem, trip.block, 0)))
-            way = read[-1][1]
-        cotangents.add(trip, out, elem, way=way)
+        if mask is not None and isinstance(mask.type, Seq):
+            read.append((mask, Value(mask.type.elem, block, 0)))
+            mask = read[-1][1]
+        cotangents.add(out, elem, mask)
     return read
 
 
 def _shares(
-    sweep: Sweep,
-    loop: _Loop,
-    carries: Iterable[_Carry],
-    captured: set[Value],
-    last: dict[Value, Value],
-    outer: Value | None,
+    loop: _Loop, carries: Iterable[_Carry], captured: set[Value], last: dict[Value, Value], outer: Value | None
 ) -> Shares:
-    """What an adjoint loop gives that leaves these values in its carries."""
+    """The shares of an adjoint loop with these last values of its carries."""
     tripped = outer
-    if sweep.conditional and captured:  # without a trip nothing of what is around the loop is used
+    if captured:  # without a trip no captured value is used
         tripped = F.greater(loop.count, 0)
         tripped = tripped if outer is None else F.logical_and(tripped, outer)
     for c in carries:
-        if c.arg.type is WAY:
+        if c.arg.type is MASK:
             continue
-        way = tripped if c.arg in captured else outer
-        if c.flag is not None:
-            way = last.get(c.flag.arg)
-            if way is not None and way.constant is False:
+        mask = tripped if c.arg in captured else outer
+        if c.mask is not None:
+            mask = last.get(c.mask.arg)
+            if mask is not None and mask.constant is False:
                 continue
-        yield c.of, last[c.arg], None if way is None or way.constant is True else way
+        yield c.of, last[c.arg], None if mask is None or mask.constant is True else mask
 
 
-def _flags(sweep: Sweep, block: Block, loop: _Loop, gs: Sequence[Value | None], ways: Ways) -> dict[Value, Value]:
-    """For the carries whose cotangent not all trips give: what tells it in a trip, an argument of the adjoint body."""
-    if not sweep.conditional:
-        return {}
-    given = [g is not None and way is None for g, way in zip(gs, ways, strict=True)]
+def _carried_masks(
+    sweep: Sweep, block: Block, loop: _Loop, gs: Sequence[Value | None], masks: Masks
+) -> dict[Value, Value]:
+    """The masks of the carries whose cotangent not every trip produces, as arguments of the adjoint body."""
+    given = [g is not None and mask is None for g, mask in zip(gs, masks, strict=True)]
     steady = _steady(loop, given, sweep.active)
-    return {v: Value(WAY, block, 0) for v in loop.carries if v in sweep.active and v not in steady}
+    return {v: Value(MASK, block, 0) for v in loop.carries if v in sweep.active and v not in steady}
 
 
 def _steady(loop: _Loop, given: Sequence[bool], active: set[Value]) -> set[Value]:
-    """The carries whose cotangent all trips give, where those of these results of the loop are given."""
-    flags = given[loop.first :]
-    steady = {v for v, flag in zip(loop.carries, flags, strict=False) if flag}
+    """The carries whose cotangent every trip produces, where these results of the loop have one."""
+    given = given[loop.first :]
+    steady = {v for v, known in zip(loop.carries, given, strict=False) if known}
     k = len(loop.inits)
-    read = {v for v, flag in zip(loop.body.outs[k:], flags[k:], strict=False) if flag}
+    read = {v for v, known in zip(loop.body.outs[k:], given[k:], strict=False) if known}
     while True:
         ends = {out for v, out in zip(loop.carries, loop.body.outs, strict=False) if v in steady}
         found = steady & _always(loop.body.ops, ends | read, active)
@@ -307,14 +312,14 @@ def _steady(loop: _Loop, given: Sequence[bool], active: set[Value]) -> set[Value
 
 
 def _always(ops: Sequence[Op], given: set[Value], active: set[Value]) -> set[Value]:
-    """The values that get a cotangent on every path if these have one."""
+    """The values that have a cotangent on every path if these have one."""
     found = set(given)
     for op in reversed(ops):
         reached = [r in found for r in op.results]
         if not any(reached):
             continue
         if op.defn.name == "if":
-            outs = [{out for out, flag in zip(b.outs, reached, strict=False) if flag} for b in op.blocks]
+            outs = [{out for out, known in zip(b.outs, reached, strict=False) if known} for b in op.blocks]
             yes, no = (_always(b.ops, own, active) for b, own in zip(op.blocks, outs, strict=True))
             found |= yes & no
         elif op.defn.name in ("while", "scan"):
@@ -326,32 +331,29 @@ def _always(ops: Sequence[Op], given: set[Value], active: set[Value]) -> set[Val
     return found
 
 
-def _sums(
-    sweep: Sweep, builder: Builder, trip: Builder, cotangents: Cotangents, known: Iterable[Value]
-) -> list[_Carry]:
+def _sums(sweep: Sweep, builder: Builder, cotangents: Cotangents, known: Iterable[Value]) -> list[_Carry]:
     """The carries that add up what the trips give to the cotangents of values from around the loop."""
+    trip = cotangents.builder
     counts = readers(trip.block, [*known, *cotangents.pending.values()])
     carries = []
     for v, g in cotangents.pending.items():
-        name = hint(v, sweep.order)
+        name = sweep.provenance.hint(v)
         arg = Value(v.type, trip.block, 0, name and f"{name}_so_far")
         total = added_into(trip, arg, g, sweep.sums, counts.__getitem__)
         total = summed(trip, arg, g) if total is None else total
-        if name is not None:
-            sweep.shares.append((total, name))
-        flag = None
-        if v in cotangents.when:
-            so_far = Value(WAY, trip.block, 0)
+        sweep.provenance.part(v, total)
+        of_mask = None
+        if v in cotangents.masks and has_upstream(v):
+            so_far = Value(MASK, trip.block, 0)
             with trip:
-                flag = _Carry(
-                    so_far, builder.const(False, WAY), F.logical_or(so_far, any_of(trip, cotangents.when[v])), v
-                )
-        carries.append(_Carry(arg, zeros_like(builder, v), total, v, flag))
+                either_trip = F.logical_or(so_far, any_of(trip, cotangents.masks[v]))
+            of_mask = _Carry(so_far, builder.const(False, MASK), either_trip, v)
+        carries.append(_Carry(arg, zeros_like(builder, v), total, v, of_mask))
     return carries
 
 
 def _acts(block: Block, builder: Builder) -> bool:
-    """Whether users see that a block runs: a backward rule of theirs prints, writes or raises."""
+    """Whether a block has effects: those of users' backward rules."""
     return any(effect_of(op, builder.module, {}) > Effect.READ for op in block.ops)
 
 
@@ -367,7 +369,7 @@ def _needed(
 def _save_from_trips(
     loop: _Loop, block: Block, constant: dict[Value, Value]
 ) -> tuple[list[_Carry], list[tuple[Value, Value]]]:
-    """Makes what the adjoint body mentions of the forward body carries and sequences that the adjoint loop reads.
+    """Makes the residuals that the adjoint body reads of the forward body carries and sequences of the adjoint loop.
 
     `constant` are replacements for arguments of the adjoint body itself.
     """
@@ -387,13 +389,13 @@ def _save_from_trips(
             mapping[v] = block.args[0]
             continue
         xs = sequences[v] if v in sequences else loop.collect(v)
-        mapping[v] = Value(v.type, block, 0, kept("was", v))
+        mapping[v] = Value(v.type, block, 0, residual_name("was", v))
         read.append((xs, mapping[v]))
     carries = []
     for v in choice.shifted:
         # Going backwards, the carry's saved value of this trip is what `v` was one trip earlier.
         carry = following[v]
-        mapping[v] = Value(v.type, block, 0, kept("was", v))
+        mapping[v] = Value(v.type, block, 0, residual_name("was", v))
         carries.append(_Carry(mapping[v], loop.finals[loop.carries.index(carry)], mapping[carry], v))
     take_over(block, body, mapping, choice.recomputed)
     return carries, read
@@ -417,47 +419,24 @@ def _close(
     return builder.emit_op(Scan, operands, (k + len(shifts), not loop.reverse), (block,))
 
 
-# ----------------------------------------------------------------------------------------------------------- calls
-@_rule("call")
-def _call(sweep: Sweep, builder: Builder, op: Op, gs: list[Value | None], ways: Ways) -> Shares:
-    """A call of the callee's backward function; the forward call becomes one that also returns the residuals."""
-    fn, states = op.attrs
-    wrt = tuple(i for i, x in enumerate(op.operands) if x in sweep.active)
-    seeds = tuple(j for j, g in enumerate(gs) if g is not None)
-    pair = sweep.pairs.of(fn.removeprefix("@"), wrt, seeds, op.loc)
-    if not pair.cotangents:
-        return ()
-    op.attrs = ("@" + pair.forward, states)
-    residuals = []
-    for kind, number, type, name in pair.residuals:
-        if kind == "residual":
-            residuals.append(op.add_result(type, name))
-        else:
-            residuals.append(op.operands[number] if kind == "arg" else op.results[number])
-    seeded = [g for g in gs if g is not None]
-    results = builder.emit_op(Call, [*residuals, *seeded], ("@" + pair.backward, states)).results
-    way = either(gs, ways)
-    return [(op.operands[i], r, way) for i, r in zip(pair.cotangents, results, strict=True)]
-
-
 # --------------------------------------------------------------------------------------------------- user overrides
 @_rule("custom_vjp")
-def _custom_vjp(sweep: Sweep, builder: Builder, op: Op, gs: list[Value | None], ways: Ways) -> Shares:
+def _custom_vjp(sweep: Sweep, builder: Builder, op: Op, gs: list[Value | None], masks: Masks) -> Shares:
     """The user's backward block, copied in place; the forward block is not looked at."""
     cotangents = [zeros_like(builder, r) if g is None else g for g, r in zip(gs, op.results, strict=True)]
     refuse_missing(op, sweep.active)
-    return _where_given(builder, op, op.blocks[1], [*op.operands, *op.results, *cotangents], either(gs, ways))
+    return _where_given(builder, op, op.blocks[1], [*op.operands, *op.results, *cotangents], either(gs, masks))
 
 
-def _where_given(builder: Builder, op: Op, block: Block, args: Sequence[Value], way: Value | None) -> Shares:
-    """The user's block, copied in place; it does not run where no path gives a cotangent."""
+def _where_given(builder: Builder, op: Op, block: Block, args: Sequence[Value], mask: Value | None) -> Shares:
+    """The user's block, copied in place, inside `if mask`: nobody asks it for what nobody used."""
     operands = _receivers(op)
-    if way is None:
+    if mask is None:
         return [(x, g, None) for x, g in zip(operands, _copied(builder, block, args), strict=True)]
     run = builder.nested()
     run.ret(*_copied(run, block, args))
-    results = or_zeros(builder, way, run.block, operands)
-    return [(x, r, way) for x, r in zip(operands, results, strict=True)]
+    results = or_zeros(builder, mask, run.block, operands)
+    return [(x, r, mask) for x, r in zip(operands, results, strict=True)]
 
 
 def _copied(builder: Builder, block: Block, args: Sequence[Value]) -> list[Value]:
@@ -485,9 +464,9 @@ def refuse_missing(op: Op, wanted: Container[Value]) -> None:
 
 
 @_rule("grad_map")
-def _grad_map(sweep: Sweep, builder: Builder, op: Op, gs: list[Value | None], ways: Ways) -> Shares:
+def _grad_map(sweep: Sweep, builder: Builder, op: Op, gs: list[Value | None], masks: Masks) -> Shares:
     """The block, applied to the cotangent."""
     (g,) = gs
     assert g is not None
     refuse_missing(op, sweep.active)
-    return _where_given(builder, op, op.blocks[0], [g], either(gs, ways))
+    return _where_given(builder, op, op.blocks[0], [g], either(gs, masks))

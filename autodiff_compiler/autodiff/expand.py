@@ -8,17 +8,19 @@ from typing import NamedTuple
 from ..errors import ZERO_GRADIENT, GradientWarning, warn_once
 from ..ir.build import Builder, Rules
 from ..ir.core import Block, Function, Module, Op, Value
-from ..ir.walk import Cloner, callee_of, free_values, inline, ops_of, reachable
+from ..ir.walk import Cloner, callee_of, free_values, inline, ops_of, reachable, splice
 from ..primitives.autodiff import EXPANDED
 from ..source import Loc, place_looked_at
+from .accumulate import filled
 from .activity import active_values, differentiable
 from .batch import batched
 from .forward import Forward
-from .pairs import Pairs
+from .provenance import Provenance, hint, order_of
 from .remat import prune
-from .reverse import Cotangents, Sweep, adjoint, filled, hint, order_of
+from .reverse import Cotangents, Sweep, adjoint
+from .vjp_functions import VjpFunctions, drop_unreachable
 
-__all__ = ["drop_unreachable", "expand_grads"]
+__all__ = ["expand_grads"]
 
 
 def expand_grads(module: Module, rules: Rules | None = None) -> Module:
@@ -29,31 +31,27 @@ def expand_grads(module: Module, rules: Rules | None = None) -> Module:
     Raises NotDifferentiableError where an op without a derivative is on the way.
     """
     work = module.like(dict(module.functions))
-    pairs = Pairs(work)
+    functions = VjpFunctions(work)
     nesting: set[str] = set()  # functions that hold a `grad`, or call one that does
     for name in reachable(module):
         function = module.functions[name]
         if _holds_grad(function.body, nesting):
             nesting.add(name)
-            work.functions[name] = _rebuilt(function, work, pairs, nesting, rules)
+            work.functions[name] = _rebuilt(function, work, functions, nesting, rules)
     return drop_unreachable(work)
-
-
-def drop_unreachable(module: Module) -> Module:
-    """The module without the functions that its entry does not reach."""
-    kept = set(reachable(module))
-    return module.like({name: f for name, f in module.functions.items() if name in kept})
 
 
 def _holds_grad(block: Block, nesting: set[str]) -> bool:
     return any(op.defn.name in EXPANDED or callee_of(op) in nesting for op in ops_of(block))
 
 
-def _rebuilt(function: Function, module: Module, pairs: Pairs, nesting: set[str], rules: Rules | None) -> Function:
+def _rebuilt(
+    function: Function, module: Module, functions: VjpFunctions, nesting: set[str], rules: Rules | None
+) -> Function:
     body = Block.like(function.args)
     builder = Builder(body, module=module, rules=rules)
     links = dict.fromkeys(op.operands[0] for op in ops_of(function.body) if op.defn.name == "pull")
-    expander = _Expander(builder, pairs, nesting, links, dict(zip(function.args, body.args, strict=True)))
+    expander = _Expander(builder, functions, nesting, links, dict(zip(function.args, body.args, strict=True)))
     builder.ret(*expander.clone_ops(function.body))
     return Function(function.name, body, function.loc)
 
@@ -76,16 +74,16 @@ class _Expander(Cloner):
     def __init__(
         self,
         builder: Builder,
-        pairs: Pairs,
+        functions: VjpFunctions,
         nesting: set[str],
         links: dict[Value, _Backward | None],
         mapping: dict[Value, Value],
     ) -> None:
         super().__init__(builder, mapping)
-        self.pairs, self.nesting, self.links = pairs, nesting, links
+        self.functions, self.nesting, self.links = functions, nesting, links
 
     def nested(self, builder: Builder) -> _Expander:
-        return _Expander(builder, self.pairs, self.nesting, self.links, self.mapping)
+        return _Expander(builder, self.functions, self.nesting, self.links, self.mapping)
 
     def clone_structured(self, op: Op, operands: tuple[Value, ...]) -> Sequence[Value]:
         name = op.defn.name
@@ -126,7 +124,7 @@ class _Expander(Cloner):
         cotangents = self._differentiated(block, builder, wrt, given, place)
         block.outs = [*block.outs, *cotangents]
         prune(block, builder.module, block.outs)
-        return _splice(block, operands[:n], self.builder.block)
+        return splice(block, self.builder.block, dict(zip(block.args, operands[:n], strict=True)))
 
     def _linearized(self, op: Op, builder: Builder, operands: tuple[Value, ...], place: Loc | None) -> Sequence[Value]:
         """Runs the block here and keeps its adjoint aside, for every `pull` to copy.
@@ -147,14 +145,14 @@ class _Expander(Cloner):
             needed += [x for x in free_values(back.block) if x.block is block]
             self.links[link] = _Backward(back.block, dict(zip(block.args, operands, strict=True)))
         prune(block, builder.module, needed)
-        return [*_splice(block, operands, self.builder.block), link]
+        return [*splice(block, self.builder.block, dict(zip(block.args, operands, strict=True))), link]
 
     def _tangents(
         self, block: Block, operands: tuple[Value, ...], wrt: Sequence[int], seeds: Sequence[int], place: Loc | None
     ) -> Sequence[Value]:
         """Emits the ops of a block again with their tangents; returns its results and the tangents asked for."""
         n, args = len(block.args), [block.args[i] for i in wrt]
-        sweep = Forward(self.builder, self.pairs, args, block)
+        sweep = Forward(self.builder, self.functions, args, block)
         _warn_of_zero(self.builder.module, sweep.active.intersection(block.outs[j] for j in seeds), args, place)
         sweep.mapping.update(zip(block.args, operands[:n], strict=True))
         for i, tangent in zip(wrt, operands[n:], strict=True):
@@ -169,24 +167,24 @@ class _Expander(Cloner):
         args = [block.args[i] for i in wrt]
         active = active_values(block, args, [block.outs[j] for j in given])
         _warn_of_zero(builder.module, active, args, place)
-        cotangents = Cotangents(active)
+        sweep = Sweep(active, self.functions.call, Provenance(active, order_of(block)))
+        cotangents = Cotangents(sweep, builder)
         for j, seed in given.items():
-            cotangents.add(builder, block.outs[j], seed)
+            cotangents.add(block.outs[j], seed)
         loc = builder.loc
-        sweep = Sweep(active, self.pairs, order=order_of(block))
         adjoint(sweep, builder, list(block.ops), cotangents)
         builder.loc = loc
         results = []
         for x in args:
-            results.append(cotangents.pop_or_zero(builder, x, sweep))
+            results.append(cotangents.pop_or_zero(x))
             if results[-1].name is None:
-                results[-1].name = hint(x, sweep.order)
-        sweep.name_shares()
+                results[-1].name = sweep.provenance.hint(x)
+        sweep.provenance.finish()
         return results
 
 
 def _warn_of_zero(module: Module, active: Collection[Value], args: Sequence[Value], place: Loc | None) -> None:
-    """Says so where nothing leads from the arguments that a derivative is taken by to its results."""
+    """Warns (AC2003) where no active value leads from the arguments that a derivative is taken by to its results."""
     if args and not active and place is not None and not place.tag:
         module.warned = True
         warn_once(GradientWarning(ZERO_GRADIENT), place.of_user())
@@ -194,19 +192,6 @@ def _warn_of_zero(module: Module, active: Collection[Value], args: Sequence[Valu
 
 def _ones(builder: Builder, outs: Sequence[Value]) -> dict[int, Value]:
     return {j: filled(builder, v.type, 1) for j, v in enumerate(outs) if differentiable(v.type)}
-
-
-def _splice(block: Block, operands: Sequence[Value], target: Block) -> list[Value]:
-    """Moves the ops of a block, which nothing else owns, to the end of another, with `operands` for its arguments."""
-    mapping = dict(zip(block.args, operands, strict=True))
-    for op in ops_of(block):
-        op.operands = tuple([mapping.get(x, x) for x in op.operands])
-        for inner in op.blocks:
-            inner.outs = [mapping.get(x, x) for x in inner.outs]
-    for op in block.ops:
-        op.parent = target
-    target.ops += block.ops
-    return [mapping.get(x, x) for x in block.outs]
 
 
 def _waits(block: Block, module: Module) -> bool:

@@ -15,15 +15,17 @@ from ..ir.build import Builder
 from ..ir.core import Block, Function, Module, Op, Value
 from ..ir.primitive import Context, Effect
 from ..ir.types import TensorType
-from ..ir.walk import Cloner, free_values, inline, ops_of
+from ..ir.walk import Cloner, free_values, inline, ops_of, splice
 from ..primitives.autodiff import OF_USERS
 from ..runtime.commits import Commit
+from .accumulate import zeros_like
 from .activity import active_values, holds_floats
 from .control import refuse_missing
 from .homogeneous import is_homogeneous
-from .pairs import Pairs
+from .provenance import Provenance
 from .remat import prune
-from .reverse import Cotangents, Sweep, adjoint, zeros_like
+from .reverse import Cotangents, Sweep, adjoint
+from .vjp_functions import VjpFunctions
 
 __all__ = ["Forward"]
 
@@ -37,18 +39,23 @@ class Forward(Cloner):
     Active are the values of `block` that carry tangents of `wrt` and that one of its results depends on.
     """
 
-    def __init__(self, builder: Builder, pairs: Pairs, wrt: Sequence[Value], block: Block) -> None:
+    def __init__(self, builder: Builder, functions: VjpFunctions, wrt: Sequence[Value], block: Block) -> None:
         super().__init__(builder)
-        self.pairs = pairs
+        self.functions = functions
         self.tangents: dict[Value, Value] = {}
         self.active = active_values(block, wrt, block.outs, hooks=False)
-        #: users' rules with effects, which run when the forward pass has ended, as far as was copied
+        #: users' rules with effects that were copied: these run after the forward pass
         self.late: list[Op] = []
 
     def nested(self, builder: Builder) -> Forward:
         inner: Forward = object.__new__(Forward)
         Cloner.__init__(inner, builder, self.mapping, self.relocate)
-        inner.pairs, inner.tangents, inner.active, inner.late = self.pairs, self.tangents, self.active, self.late
+        inner.functions, inner.tangents, inner.active, inner.late = (
+            self.functions,
+            self.tangents,
+            self.active,
+            self.late,
+        )
         return inner
 
     def tangent_or_zero(self, x: Value) -> Value:
@@ -68,7 +75,7 @@ class Forward(Cloner):
             self._transposed(op, rule, op.operands, op.results)
 
     def _transposed(self, op: Op, rule: _Rule, operands: Sequence[Value], results: Sequence[Value]) -> None:
-        """Gives the results of an op the tangents that the transpose of its derivative rule says."""
+        """Emits the tangents of an op's results: the transpose of its derivative rule, applied to its operands'."""
         builder = self.builder
         carrying = [r for r in results if r in self.active]
         scratch = builder.nested([r.type for r in carrying])
@@ -86,17 +93,18 @@ class Forward(Cloner):
         of_users = op.defn.name in OF_USERS
         if of_users and (not is_homogeneous(block, given) or _steps(block, active, given)):
             raise _not_linear(op, block)
-        cotangents = Cotangents(active)
+        sweep = Sweep(active, self.functions.call, Provenance(active))
+        cotangents = Cotangents(sweep, scratch)
         for share, tangent in pairs:
-            cotangents.add(scratch, share, tangent)
-        adjoint(Sweep(active, self.pairs), scratch, list(block.ops), cotangents)
+            cotangents.add(share, tangent)
+        adjoint(sweep, scratch, list(block.ops), cotangents)
         found = {r: cotangents.pending.get(g) for r, g in placeholders.items()}
         present = {r: g for r, g in found.items() if g is not None}
         scratch.ret(*present.values())
         prune(block, builder.module, block.outs)
         if any(g in block.args for g in [*block.outs, *free_values_of(block)]):
             raise _not_linear(op, block)
-        _append(block, builder.block)
+        splice(block, builder.block, {})
         for r, tangent in present.items():
             self._set(r, tangent)
 
@@ -129,7 +137,7 @@ class Forward(Cloner):
         return self._split(op, results, carrying)
 
     def _split(self, op: Op, results: Sequence[Value], carrying: Iterable[int]) -> Sequence[Value]:
-        """The results of a copy, whose tangents stand behind them."""
+        """The results of a copy; behind them it gives the tangents of those that are `carrying`."""
         n = len(op.results)
         for i, tangent in zip(carrying, results[n:], strict=True):
             self._set(op.results[i], tangent)
@@ -261,19 +269,13 @@ def free_values_of(block: Block) -> list[Value]:
     return [a for a in block.args if a in used]
 
 
-def _append(block: Block, target: Block) -> None:
-    for op in block.ops:
-        op.parent = target
-    target.ops += block.ops
-
-
 def _with_tangents(sweep: Forward, callee: Function, wrt: tuple[int, ...]) -> tuple[str, list[int]]:
     """The function that also takes the tangents of the arguments `wrt` and returns those of its active results."""
     module = sweep.builder.module
     args = [callee.args[i] for i in wrt]
     types = [*(a.type for a in callee.args), *(a.type for a in args)]
     hints = [*(a.name for a in callee.args), *(_hint(a) for a in args)]
-    inner = Forward(Builder(Block(types, hints), module=module), sweep.pairs, args, callee.body)
+    inner = Forward(Builder(Block(types, hints), module=module), sweep.functions, args, callee.body)
     made = inner.builder.block.args
     carrying = [i for i, out in enumerate(callee.outs) if out in inner.active]
     name = f"{callee.name}.jvp_{'_'.join(map(str, wrt))}"
@@ -288,7 +290,7 @@ def _with_tangents(sweep: Forward, callee: Function, wrt: tuple[int, ...]) -> tu
 
 
 def _steps(block: Block, active: set[Value], shares: Sequence[Value]) -> bool:
-    """Whether a user's rule takes its cotangents through a function whose derivative is zero: `sign`, a comparison."""
+    """Whether a user's rule applies a step (`sign`, a comparison) to its cotangents, whose transpose would be zero."""
     needed, stack = set(shares), list(shares)
     while stack:
         op = stack.pop().op

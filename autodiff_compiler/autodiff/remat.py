@@ -15,10 +15,10 @@ from ..ir.primitive import COSTLY, Effect
 from ..ir.types import Seq, TensorType, TupleType, Type
 from ..ir.walk import effect_of, ops_of
 
-__all__ = ["Choice", "choose", "kept", "prune", "take_over"]
+__all__ = ["Choice", "choose", "prune", "residual_name", "take_over"]
 
-#: The most a chain of recomputed ops may cost where each value saved is saved again and again, and what is cheaper
-#: than carrying a value from trip to trip.
+#: The most that recomputing a residual of a loop may cost, where saving it takes memory in every trip; and what is
+#: cheaper than one more carry.
 BUDGET, TRIFLE = 32, 3
 _UNKNOWN_SIZE = 1 << 10  # a symbolic dimension, when bytes are compared
 _UNKNOWN_TRIPS = 1 << 20
@@ -92,7 +92,7 @@ def choose(
     carried: Mapping[Value, Value] | None = None,
     once: bool = False,
 ) -> Choice:
-    """Decides for every value of `forward` mentioned by the adjoint; bytes decide, then the cost of computing again.
+    """Decides for every residual: taken, shifted or recomputed; bytes decide, then the cost of recomputing.
 
     `at_hand` are values of the block that cost nothing to hand over; `visible` says whether a value from around the
     block is used by the adjoint anyway; `carried` leads from what a loop's body yields for a carry to the carry.
@@ -143,7 +143,7 @@ def _chain(
 ) -> _Chain | None:
     """How to compute `v` again, or None if that would cost too much or keep as many bytes alive as saving it."""
     chain = _Chain(set(), [], 0)
-    kept = 0
+    alive = 0
     seen: set[Value] = set()
     stack = [v]
     while stack:
@@ -156,7 +156,7 @@ def _chain(
         elif x in at_hand:
             chain.leaves.append(x)
         elif x.block is not forward:
-            kept += 0 if visible(x) else _bytes(x.type)
+            alive += 0 if visible(x) else _bytes(x.type)
         else:
             cost = x.owner.defn.cost if type(x.owner) is Op else None
             if cost is not None and chain.price + cost <= budget:
@@ -168,8 +168,8 @@ def _chain(
                 return None
             else:
                 chain.leaves.append(x)
-                kept += _bytes(x.type)
-    return chain if chain.price <= budget and (kept == 0 or kept < _bytes(v.type)) else None
+                alive += _bytes(x.type)
+    return chain if chain.price <= budget and (alive == 0 or alive < _bytes(v.type)) else None
 
 
 def _bytes(type: Type) -> int:
@@ -185,7 +185,7 @@ def _bytes(type: Type) -> int:
 
 
 # ------------------------------------------------------------------------------------------------- the replacement
-def kept(how: str, x: Value) -> str:
+def residual_name(how: str, x: Value) -> str:
     """The name of a value that stands for `x` in an adjoint: "saved", what it "was", or computed "again"."""
     name = x.name or x.number
     return how if name is None else f"{how}_{name}"
@@ -234,6 +234,6 @@ def _run_again(
             None if op.loc is None else op.loc.tagged("recomputed"), block,
         )  # fmt: skip
         for old, new in zip(op.results, again.results, strict=True):
-            new.name = kept("again", old) if op.defn.name != "const" else None
+            new.name = residual_name("again", old) if op.defn.name != "const" else None
             mapping[old] = new
         ops.append(again)

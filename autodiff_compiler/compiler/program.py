@@ -12,8 +12,7 @@ import numpy as np
 
 from .. import progress
 from ..autodiff.activity import active_values
-from ..autodiff.pairs import Residual
-from ..autodiff.split import Split, split
+from ..autodiff.vjp_functions import Residual, Split, split
 from ..backends.base import Executable, SilentExecutable
 from ..depth import deep
 from ..eager.tape import Selective, record, thread, tracked

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TypeAlias
 
 from ..source import Loc
@@ -25,6 +25,7 @@ __all__ = [
     "linearize_of",
     "ops_of",
     "reachable",
+    "splice",
     "unpack",
     "uses",
 ]
@@ -274,6 +275,22 @@ def inline(
     return Cloner(builder, mapping, None if caller is None else _called_from(caller)).clone_ops(block)
 
 
+def splice(block: Block, target: Block, mapping: Mapping[Value, Value]) -> list[Value]:
+    """Moves a block's ops, uncopied, to the end of another one, with other values in the place of some.
+
+    Returns what the block yielded, so replaced; nothing else may own the block.
+    """
+    if mapping:
+        for op in ops_of(block):
+            op.operands = tuple([mapping.get(x, x) for x in op.operands])
+            for inner in op.blocks:
+                inner.outs = [mapping.get(x, x) for x in inner.outs]
+    for op in block.ops:
+        op.parent = target
+    target.ops += block.ops
+    return [mapping.get(x, x) for x in block.outs]
+
+
 def unpack(builder: Builder, block: Block, values: Sequence[Value]) -> list[Value]:
     """Moves a block's ops, uncopied, to the end of a builder's block; returns what it yielded.
 
@@ -284,10 +301,7 @@ def unpack(builder: Builder, block: Block, values: Sequence[Value]) -> list[Valu
         assert isinstance(op, Op)
         arg.owner, arg.index = op, value.index
         op.results[value.index] = arg
-    for op in block.ops:
-        op.parent = builder.block
-    builder.block.ops += block.ops
-    return block.outs
+    return splice(block, builder.block, {})
 
 
 def _called_from(caller: Loc) -> Callable[[Loc | None], Loc | None]:

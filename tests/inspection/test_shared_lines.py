@@ -128,7 +128,7 @@ def test_the_text_reads_back():
 # ------------------------------------------------------------------------------------------------- source, report
 def test_comments_of_the_derivative_name_the_lines():
     text = gradient(tiny).source().splitlines()
-    share = next(i for i, line in enumerate(text) if line.strip() == "d_w = g * w")
+    share = next(i for i, line in enumerate(text) if line.strip() == "d_w = 0.1 * w")  # in the arm
     assert text[share - 1].strip().startswith(f"# backward of {at(tiny, 't = t + 0.1')}: t = t + 0.1")
     text = gradient(regularised).source()
     both = f"{at(regularised, 'total = total + 0.1')}, {at(regularised, 'total = total + 0.001')}"

@@ -13,12 +13,13 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 
 from tests.property.expressions import Expressions
+from tests.property.kinks import Kinks
 
 #: Each program uses a random half of these, so that some are dense in each.
 FEATURES = (
     "loops", "while", "jumps", "returns", "lists", "dicts", "elements", "arguments", "closures", "attributes",
     "parameters", "print", "draws", "failures", "numbers", "conversions", "comprehensions", "ops", "methods", "choice",
-    "tuples", "integers", "derivatives", "mutators",
+    "tuples", "integers", "derivatives", "mutators", "kinks",
 )  # fmt: skip
 SHAPES = ((3,), (2,), (4,), (2, 3), (3, 2), (1,), (1, 2))
 
@@ -61,7 +62,7 @@ class Program:
     smooth: bool
 
 
-class Writer(Expressions):
+class Writer(Expressions, Kinks):
     def __init__(self, seed, size):
         super().__init__(random.Random(seed))
         self.features = {f for f in FEATURES if self.rng.random() < 0.5}
@@ -124,6 +125,7 @@ class Writer(Expressions):
             ("print", [self.print_]),
             ("failures", [self.failure, self.failure]),
             ("numbers", [self.assign_num, self.assign_num]),
+            ("kinks", [self.kink, self.kink]),
         ):
             if feature in self.features:
                 kinds += found

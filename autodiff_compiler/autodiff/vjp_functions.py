@@ -1,0 +1,203 @@
+"""Forward and backward functions: the derivative of a call, and what an eager tape records of a compiled one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal, NamedTuple
+
+from ..errors import NotDifferentiableError
+from ..ir.build import Builder
+from ..ir.core import Block, Function, Module, Op, Value
+from ..ir.types import Type
+from ..ir.walk import clone_function, free_values, reachable
+from ..primitives.control import Call
+from ..source import Loc
+from .activity import active_values, differentiable, holds_floats
+from .cotangent_masks import Masks, either
+from .provenance import Provenance, order_of
+from .remat import choose, prune, take_over
+from .reverse import Cotangents, Shares, Sweep, adjoint
+
+__all__ = ["Residual", "Split", "VjpFunctions", "drop_unreachable", "split"]
+
+
+class Residual(NamedTuple):
+    """A value that the backward function takes from the forward one.
+
+    `kind` says where it is: argument `number` of the function, its original result or its additional result `number`.
+    """
+
+    kind: Literal["arg", "out", "residual"]
+    number: int
+    type: Type
+    name: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class _Vjp:
+    """A function that also returns residuals, and the function from residuals and cotangents to cotangents.
+
+    `forward` returns the original results, then the residuals of kind "residual".  `backward` takes `residuals`, then
+    the cotangents of the results `seeds`; it returns the cotangents of the arguments `cotangents` (of the others asked
+    for, the cotangent is zero whatever the inputs).
+    """
+
+    forward: str
+    backward: str
+    residuals: tuple[Residual, ...]
+    seeds: tuple[int, ...]
+    cotangents: tuple[int, ...]
+
+
+class VjpFunctions:
+    """The forward and backward functions of a module, made once per function, active arguments and live cotangents.
+
+    Without `hooks` nothing is differentiated just because a gradient hook wants to see it.
+    """
+
+    def __init__(self, module: Module, hooks: bool = True) -> None:
+        self.module, self.hooks = module, hooks
+        self._made: dict[tuple[str, tuple[int, ...], tuple[int, ...]], _Vjp | None] = {}
+
+    def of(self, name: str, wrt: Sequence[int], seeds: Sequence[int], loc: Loc | None = None) -> _Vjp:
+        """The functions for the cotangents of the arguments `wrt`, given those of the results `seeds`.
+
+        The function itself stays as it is.  Raises NotDifferentiableError if it calls itself.
+        """
+        key = (name, tuple(wrt), tuple(seeds))
+        if key in self._made:
+            made = self._made[key]
+            if made is None:
+                raise NotDifferentiableError(f"the derivative of @{name} needs itself: it calls itself", loc=loc)
+            return made
+        self._made[key] = None
+        try:
+            self._made[key] = made = self._make(self.module.functions[name], key[1], key[2])
+        finally:
+            if self._made[key] is None:
+                del self._made[key]
+        return made
+
+    def call(self, sweep: Sweep, builder: Builder, op: Op, gs: list[Value | None], masks: Masks) -> Shares:
+        """The rule of `call`: a call of the backward function; the forward call comes to return the residuals, too."""
+        fn, states = op.attrs
+        wrt = tuple(i for i, x in enumerate(op.operands) if x in sweep.active)
+        seeds = tuple(j for j, g in enumerate(gs) if g is not None)
+        made = self.of(fn.removeprefix("@"), wrt, seeds, op.loc)
+        if not made.cotangents:
+            return ()
+        op.attrs = ("@" + made.forward, states)
+        residuals = []
+        for kind, number, type, name in made.residuals:
+            if kind == "residual":
+                residuals.append(op.add_result(type, name))
+            else:
+                residuals.append(op.operands[number] if kind == "arg" else op.results[number])
+        seeded = [g for g in gs if g is not None]
+        results = builder.emit_op(Call, [*residuals, *seeded], ("@" + made.backward, states)).results
+        mask = either(gs, masks)
+        return [(op.operands[i], r, mask) for i, r in zip(made.cotangents, results, strict=True)]
+
+    def _make(self, function: Function, wrt: tuple[int, ...], seeds: tuple[int, ...]) -> _Vjp:
+        module = self.module
+        forward = clone_function(function, module)
+        body = forward.body
+        original = list(body.outs)
+        active = active_values(body, [body.args[i] for i in wrt], [body.outs[j] for j in seeds], self.hooks)
+        builder = Builder(Block(), module=module)
+        sweep = Sweep(active, self.call, Provenance(active, order_of(body)))
+        cotangents = Cotangents(sweep, builder)
+        arriving = []
+        for j in seeds:
+            arriving.append(Value(original[j].type, builder.block, 0, sweep.provenance.hint(original[j])))
+            cotangents.add(original[j], arriving[-1])
+        adjoint(sweep, builder, list(body.ops), cotangents)
+        found = {i: cotangents.pop(body.args[i]) for i in wrt}
+        sweep.provenance.finish()
+        present = {i: g for i, g in found.items() if g is not None}
+        backward = builder.ret(*present.values())
+        prune(backward, module, backward.outs)
+        residuals = _save(forward, original, backward, arriving)
+        forward.name = module.fresh_name(f"{function.name}.fwd")
+        module.add(forward)
+        name = module.fresh_name(f"{function.name}.bwd")
+        loc = None if function.loc is None else function.loc.tagged("adjoint")
+        module.add(Function(name, backward, loc))
+        return _Vjp(forward.name, name, residuals, seeds, tuple(present))
+
+
+def _save(forward: Function, original: list[Value], backward: Block, arriving: list[Value]) -> tuple[Residual, ...]:
+    """Makes what the backward function mentions of the forward body its arguments."""
+    body = forward.body
+    outs = {v: j for j, v in enumerate(original) if v.block is body}
+    mentioned = [v for v in free_values(backward) if v.block is body]
+    choice = choose(mentioned, body, at_hand={*outs, *body.args}, visible=lambda v: True, once=True)
+    mapping: dict[Value, Value] = {}
+    args: list[Value] = []
+    residuals = []
+    for v in choice.taken:
+        mapping[v] = Value(v.type, backward, 0, v.name)
+        args.append(mapping[v])
+        if v.owner is body:
+            residuals.append(Residual("arg", v.index, v.type, v.name))
+        elif v in outs:
+            residuals.append(Residual("out", outs[v], v.type, v.name))
+        else:
+            residuals.append(Residual("residual", len(body.outs) - len(original), v.type, v.name))
+            body.outs.append(v)
+    take_over(backward, body, mapping, choice.recomputed)
+    backward.args = args + arriving
+    for i, arg in enumerate(backward.args):
+        arg.index = i
+    return tuple(residuals)
+
+
+# -------------------------------------------------------------------------------------------- calls on an eager tape
+@dataclass(frozen=True, slots=True)
+class Split:
+    """The two parts of a module's entry.
+
+    `forward` returns the original results, then the residuals of kind "residual".  `backward` takes the values
+    described by `residuals`, then the cotangents of the results numbered `seeds`, and returns the cotangents of the
+    arguments numbered `cotangents`; of any other argument the cotangent is zero.
+    """
+
+    forward: Module
+    backward: Module
+    residuals: tuple[Residual, ...]
+    seeds: tuple[int, ...]
+    cotangents: tuple[int, ...]
+
+
+def split(module: Module, wrt: Sequence[int], hooks: bool = True, seeds: Sequence[int] | None = None) -> Split:
+    """Cuts the entry of a module, which stays as it is; `wrt` numbers the arguments whose cotangents are wanted.
+
+    `seeds` numbers the results that cotangents are given of; if not told, these are all that can have one.
+
+    With `hooks` the gradient hooks on the way see theirs, even where only constants enter a Cell.
+    The module has no `grad` ops any more, but still the user's overrides (`custom_vjp`, `grad_map`).
+    Raises NotDifferentiableError where an op without a derivative is on the way.
+    """
+    work = module.like(dict(module.functions))
+    entry = work.entry
+    if seeds is None:
+        by_integers = not all(holds_floats(entry.args[i].type) for i in wrt)
+        seeded = differentiable if by_integers else holds_floats
+        seeds = [j for j, v in enumerate(entry.outs) if seeded(v.type)]
+    made = VjpFunctions(work, hooks).of(entry.name, wrt, seeds)
+    forward, backward = (_part(work, name) for name in (made.forward, made.backward))
+    return Split(forward, backward, made.residuals, made.seeds, made.cotangents)
+
+
+def _part(module: Module, name: str) -> Module:
+    """The module with another entry."""
+    part = drop_unreachable(module.like({name: module.functions[name], **module.functions}))
+    part.inputs = part.outputs = ()  # its arguments and results are told by `Split`
+    return part
+
+
+def drop_unreachable(module: Module) -> Module:
+    """The module without the functions that its entry does not reach."""
+    reached = set(reachable(module))
+    return module.like({name: f for name, f in module.functions.items() if name in reached})
