@@ -89,7 +89,7 @@ def read_program(path: str) -> Any:
 def _program(path: str, text: Any, **values: Any) -> Any:
     """The program that a text is, with these values."""
     from ..errors import CompileError
-    from ..inspection.runnable import parse_ir
+    from ..inspection.irtext import parse_ir
     from ..ir.parser import ParseError
 
     try:

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from difflib import SequenceMatcher
-from typing import Any
+from types import MappingProxyType
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from .. import escape
-from .irtext import IRText
 
-__all__ = ["difference"]
+__all__ = ["Text", "difference"]
 
 _STRING = r'"(?:[^"\\]|\\.)*"'
 #: A line as what it says, where it comes from, and what is remarked about it.
@@ -61,10 +61,19 @@ class _Line:
         return f"{self.body}{'  ' + self.place if self.place else ''}{'  ' + self.note if self.note else ''}"
 
 
-def difference(before: str, after: str, context: int, colour: bool) -> IRText:
+class Text(NamedTuple):
+    """A text to be compared: its stage, what the diff calls it, and the large constants that it names."""
+
+    text: str
+    stage: str = ""
+    title: str = "text"
+    constants: Mapping[str, Any] = MappingProxyType({})
+
+
+def difference(before: Text, after: Text, context: int, colour: bool) -> str:
     """The changes as a unified diff; see `IRText.diff`."""
-    notes = getattr(before, "stage", "") == getattr(after, "stage", "")
-    functions = [_FUNCTION.findall(text) for text in (before, after)]
+    notes = before.stage == after.stage
+    functions = [_FUNCTION.findall(x.text) for x in (before, after)]
     if len(functions[0]) != len(functions[1]):  # it is not known which is which: they are told apart by their names
         functions = [[], []]
     a, b = _lines(before, notes, functions[0]), _lines(after, notes, functions[1])
@@ -78,12 +87,12 @@ def difference(before: str, after: str, context: int, colour: bool) -> IRText:
                 same[i] = j
     same = _again(a, b, same, names)
     edits = list(_edits(len(a), len(b), same))
-    out = [*_hunks(a, b, edits, names, max(0, context)), *_constants(before, after)]
+    out = [*_hunks(a, b, edits, names, max(0, context)), *_constants(before.constants, after.constants)]
     if out:
-        out = [f"--- {_title(before)}", f"+++ {_title(after)}", *out]
+        out = [f"--- {before.title}", f"+++ {after.title}", *out]
     if colour:
         out = [f"{_ANSI[line[0]]}{line}\x1b[0m" if line[:1] in _ANSI else line for line in out]
-    return IRText("\n".join(out), "diff", f"{_title(before)} and {_title(after)}")
+    return "\n".join(out)
 
 
 def _again(a: list[_Line], b: list[_Line], same: dict[int, int], names: _Names) -> dict[int, int]:
@@ -99,13 +108,8 @@ def _again(a: list[_Line], b: list[_Line], same: dict[int, int], names: _Names) 
     return dict(sorted(found.items()))
 
 
-def _title(text: str) -> str:
-    return f"{text.stage} of {text.of}" if isinstance(text, IRText) and text.stage else "text"
-
-
-def _constants(before: str, after: str) -> Iterator[str]:
+def _constants(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[str]:
     """Where constants of one name and type, of which the text has a summary only, hold other numbers."""
-    old, new = (x.constants if isinstance(x, IRText) else {} for x in (before, after))
     for name in [name for name in old if name in new]:
         a, b = old[name], new[name]
         if (a.dtype, a.shape) != (b.dtype, b.shape):  # the text says so
@@ -124,11 +128,12 @@ def _bits(array: Any) -> Any:
     return np.frombuffer(array.tobytes(), np.uint8).reshape(*array.shape, array.itemsize)
 
 
-def _lines(text: str, notes: bool, functions: list[str]) -> list[_Line]:
+def _lines(compared: Text, notes: bool, functions: list[str]) -> list[_Line]:
     """The lines that are compared; the names of `functions` do not count."""
     positions = {name: f"@#{i}" for i, name in enumerate(functions)}
+    text = compared.text
     places = _places_in_remarks(text)
-    form = _CODE if getattr(text, "stage", "") == "code" else _LINE
+    form = _CODE if compared.stage == "code" else _LINE
     found, function = [], 0
     for line in _WRAPPED.sub(" ", text).splitlines():
         match = form.fullmatch(line)
