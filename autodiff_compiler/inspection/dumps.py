@@ -20,8 +20,8 @@ from ..ir.walk import count_ops, ops_of
 from ..passes.fuse import fusion_plan
 from ..passes.manager import PassReport, dump_function
 from ..primitives.autodiff import EXPANDED
-from .decisions import shared_kernels, wrapped
 from .kept import kept_for_adjoint
+from .kernel_groups import shared_kernels, wrapped
 from .results import purposes, returned
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 from weakref import WeakKeyDictionary
 
 from .. import escape
@@ -19,9 +19,7 @@ from ..ir.text import FunctionPrinter, global_name
 from ..ir.walk import ops_of
 from ..locks import remembered
 from ..source import Loc, line_of
-
-if TYPE_CHECKING:
-    from .artifact import Artifact
+from .compiled_call import CompiledCall
 
 __all__ = [
     "STAGES_OF_OPS",
@@ -147,18 +145,18 @@ class Links:
         return sorted({place.file for place in self.places}, key=lambda file: (-counts[file], file))
 
 
-_known: WeakKeyDictionary[Artifact, Links] = WeakKeyDictionary()
+_known: WeakKeyDictionary[CompiledCall, Links] = WeakKeyDictionary()
 
 
-def links_of(artifact: Artifact) -> Links:
+def links_of(call: CompiledCall) -> Links:
     """What belongs to what in a compiled call."""
-    found = _known.get(artifact)
+    found = _known.get(call)
     if found is None:
-        texts = {stage: artifact.ir(stage) for stage in (*STAGES_OF_OPS, "code")}
-        modules = {stage: artifact._module(stage) for stage in STAGES_OF_OPS}
+        texts = {stage: call.ir(stage) for stage in (*STAGES_OF_OPS, "code")}
+        modules = {stage: call.module(stage) for stage in STAGES_OF_OPS}
         ops = {stage: tuple(_ops(module, texts[stage])) for stage, module in modules.items()}
         code = _Code(texts["code"], modules["opt"])
-        found = _known[artifact] = Links(texts, ops, tuple(code.lines), tuple(code.kernels))
+        found = _known[call] = Links(texts, ops, tuple(code.lines), tuple(code.kernels))
     return found
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import nullcontext
 from dataclasses import dataclass
 from time import perf_counter_ns
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -15,13 +15,11 @@ from .. import escape
 from ..compiler.pipeline import timed
 from ..config import context
 from ..runtime.commits import noting
+from .compiled_call import CompiledCall
 from .cost import CALL_ITSELF
 from .figures import duration
 from .measured import LEFT, Row, Tally, notes_of, slowest_first, table_of
 from .tabular import html_table, text_table
-
-if TYPE_CHECKING:
-    from .artifact import Artifact
 
 __all__ = ["Timing", "timing"]
 
@@ -102,32 +100,32 @@ class Timing:
         return head, cells
 
 
-def timing(artifact: Artifact, n: int) -> Timing:
+def timing(call: CompiledCall, n: int) -> Timing:
     """See `Artifact.timing`."""
     if n < 1:
         raise ValueError(f"n must be positive, but is {n}")
     if context.device_target != "CPU":
         raise RuntimeError(f"programs are timed on the CPU only, not on {context.device_target}")
-    compiled = artifact._compiled
+    compiled = call.compiled
     program = compiled.program
     measuring = timed(program.stages.opt, program.in_place)
     times = measuring.times
     assert times is not None
-    given = [_drawn(x._data, i) if i in artifact._types_only else x._data for i, x in enumerate(artifact._leaves)]
+    given = [_drawn(x._data, i) if i in call.types_only else x._data for i, x in enumerate(call.leaves)]
     given += [c.fetch()._data for c in compiled.lowered.captures]
     given += [state._data for state in compiled.states_read]
     with noting(compiled.lowered.module.states) if program.commits else nullcontext():
         runs = [seconds for seconds, _ in _runs(program.executable, given, n)]
         fastest = sorted(_runs(measuring, given, n), key=lambda run: run[0])[: (n + 1) // 2]
     tally = Tally()
-    tally.add(artifact._name, times, sum(table for _, table in fastest))
+    tally.add(call.name, times, sum(table for _, table in fastest))
     n = len(fastest)
     inside = tally.seconds / n
     outside = max(0.0, statistics.median(runs) - inside)
     tally.finish(n * (inside + outside))
     rest = Row(CALL_ITSELF, seconds=outside, cumulative=outside, share=outside / (inside + outside))
     lines, kernels, ops = ((*_each(found.values(), n), rest) for found in (tally.lines, tally.kernels, tally.ops))
-    return Timing(artifact._name, times.backend, tuple(runs), lines, kernels, ops, outside)
+    return Timing(call.name, times.backend, tuple(runs), lines, kernels, ops, outside)
 
 
 def _runs(executable: Any, given: list[Any], n: int) -> Iterator[tuple[float, Any]]:

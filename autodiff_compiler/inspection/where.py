@@ -6,15 +6,12 @@ import os
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
-from typing import TYPE_CHECKING
 
 from .. import escape
+from .compiled_call import CompiledCall
+from .cost import Cost
 from .figures import duration
 from .links import STAGES_OF_OPS, Links, OpLine, Place, Span, links_of
-
-if TYPE_CHECKING:
-    from .artifact import Artifact
-    from .cost import Cost
 
 __all__ = ["CodeSpan", "Estimate", "Where", "place_of", "shown", "where"]
 
@@ -106,14 +103,14 @@ def _listed(names: Sequence[str], most: int = 4) -> str:
     return ", ".join(names)
 
 
-def where(artifact: Artifact, line: str | int) -> Where:
+def where(call: CompiledCall, line: str | int) -> Where:
     """What became of a line, named as "file:line" or by its number; ValueError if it is not, or has no ops."""
-    links = links_of(artifact)
+    links = links_of(call)
     place = place_of(links, line)
     own = {s: tuple(_as_of(ops, lambda places: place in places[:1])) for s, ops in links.ops.items()}
     called = {s: tuple(_as_of(ops, lambda places: place in places[1:])) for s, ops in links.ops.items()}
     inside = {op.places[0] for ops in (*own.values(), *called.values()) for op in ops}
-    cost = artifact.cost()
+    cost = call.cost()
     return Where(place, own, called, tuple(_code(links, inside)), estimates(cost, place), cost.seconds, links)
 
 

@@ -251,7 +251,7 @@ class _Mode:
         with bypassed():
             _load("" if self.name == "graph" else self.name)
             began = perf_counter()
-            lowered = self.run.lower(*args)._compiled.lowered
+            lowered = self.run.lower(*args)._call.compiled.lowered
             self.compile = perf_counter() - began
         for name, state in lowered.states.items():
             if isinstance(state, Tensor):
