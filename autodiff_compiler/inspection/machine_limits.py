@@ -23,6 +23,7 @@ import numpy as np
 
 from ..backends.native import cache
 from ..backends.native.machine import machine, versions, why_not
+from ..compiler.pipeline import named_backend
 from ..dtypes import float32, float64
 from ..ir.build import Builder
 from ..ir.core import Block, Function, Module
@@ -167,7 +168,7 @@ def _least(run: Callable[[], Any], least: int = 3, seconds: float = 0.006) -> fl
 
 
 def _of_native() -> MachineLimits:
-    from ..backends.native import probes
+    from ..backends.native import probes  # needs llvmlite, which is optional
 
     operations = {}
     for name in _DTYPES:
@@ -265,8 +266,6 @@ def _products(backend: str) -> dict[str, float]:
 
 
 def _program(module: Module, backend: str) -> Any:
-    from ..compiler.pipeline import named_backend
-
     return named_backend(backend).compile(module)
 
 

@@ -25,7 +25,7 @@ from ..runtime.tensor import Tensor
 from ..runtime.trees import leaves
 from ..transforms.grad import value_and_grad
 from ..transforms.jit import JitFunction, jit
-from .plot import plot
+from .plot import Bar, plot
 from .terminal import show
 
 __all__ = ["Benchmark", "Measured", "NoGradient", "benchmark"]
@@ -103,7 +103,11 @@ class Benchmark:
 
         ValueError for another kind of file, ImportError (with advice) for a PNG without matplotlib.
         """
-        plot(self, path)
+        bars = []
+        for row in self.rows:
+            label = f"{duration(row.median)}  ({times(self.speedup(row.mode, row.what))})"
+            bars.append(Bar(row.what, row.mode, row.median, *row.quartiles, label))
+        plot(self.name, bars, path)
 
     def __str__(self) -> str:
         return "\n\n".join([self.name, text_table(*self._cells(), _LEFT), *self._notes()]) + "\n"

@@ -23,7 +23,7 @@ def show(
     out = file or sys.stdout
     texts = [text_table(head, rows, left) for _, head, rows in tables]
     if colours_wanted(out):
-        try:
+        try:  # optional
             from rich.console import Console
             from rich.table import Table
         except ImportError:
