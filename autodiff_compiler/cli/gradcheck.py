@@ -9,6 +9,10 @@ from collections.abc import Iterable, Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
+from ..inspection.tabular import text_table
+from ..runtime.mutable import Mutable, mutable
+from ..runtime.tensor import Tensor
+from ..runtime.trees import leaves, parts
 from . import colour
 from .command import Argument, Command, Result, Usage
 from .targets import BACKEND, LOADED, MAKE, TARGET, asked_backend, function_of, name_in, trainable_of
@@ -23,7 +27,7 @@ __all__ = ["COMMAND"]
 def _checked(options: Namespace) -> Result:
     if options.order < 1:
         raise Usage(f"--order must be at least 1, not {options.order}")
-    from ..testing.gradients import NothingToCheck, gradient_errors
+    from ..testing.gradients import NothingToCheck, gradient_errors  # not for --help: it loads the compiler
 
     given = random_values(options.args or "", options.seed, options.range)
     arguments = [_as_variable(x) for x in given]
@@ -54,25 +58,16 @@ def _checked(options: Namespace) -> Result:
 
 def _as_variable(x: Any) -> Any:
     """An argument as what has a gradient: a tuple, list or dict of Tensors is marked as `mutable`."""
-    from ..runtime.mutable import mutable
-
     return mutable(x) if isinstance(x, tuple | list | dict) and _has_only_tensors(x) else x
 
 
 def _has_only_tensors(x: Any) -> bool:
-    from ..runtime.tensor import Tensor
-    from ..runtime.trees import parts
-
     inside = parts(x)
     return isinstance(x, Tensor) if inside is None else bool(inside) and all(map(_has_only_tensors, inside))
 
 
 def _left_out(arguments: Sequence[Any]) -> list[str]:
     """Which Tensors of floats are not checked, and why."""
-    from ..runtime.mutable import Mutable
-    from ..runtime.tensor import Tensor
-    from ..runtime.trees import leaves
-
     notes = []
     for i, x in enumerate(arguments):
         floats = [t for t in leaves(x) if t.dtype.is_float]
@@ -106,7 +101,7 @@ _NAMED = 4
 
 def _other_parameters(fn: Any, checked: Sequence[Any]) -> list[str]:
     """A note of the Parameters that a call reads, require a gradient, and are not checked."""
-    from ..testing.modes import Beginning
+    from ..testing.modes import Beginning  # not for --help, as in `_checked`
 
     others = [p for p in _with_gradient(Beginning(fn).parameters) if not any(p is c for c in checked)]
     if not others:
@@ -121,6 +116,7 @@ def _other_parameters(fn: Any, checked: Sequence[Any]) -> list[str]:
 
 def _apart(fn: Any, arguments: Sequence[Any], weights: Sequence[Any], limits: dict[str, float | None]) -> str | None:
     """Where eager and compiled mode differ."""
+    # Not for --help, as in `_checked`.
     from ..testing import ModeMismatch, assert_modes_equal
     from ..testing.gradients import is_variable
 
@@ -154,18 +150,22 @@ def _described(m: MeasuredGradient) -> dict[str, Any]:
 
 def _table(measured: Sequence[MeasuredGradient]) -> str:
     """A line for each input and order, with the worst error in each mode."""
-    from ..inspection.tabular import text_table
-
     rows: list[list[str]] = []
     modes = list(dict.fromkeys(m.mode for m in measured))
     for _, same in groupby(sorted(measured, key=lambda m: m.order), key=lambda m: m.order):
         of_order = list(same)
         # Inputs keep their order; several Tensors of one argument stand below each other.
         by_mode = [[m for m in of_order if m.mode == mode] for mode in modes]
-        for parts in zip(*by_mode, strict=True):
-            errors = [f"{abs(m.difference):.1e}" for m in parts]
+        for of_input in zip(*by_mode, strict=True):
+            errors = [f"{abs(m.difference):.1e}" for m in of_input]
             rows.append(
-                [str(parts[0].order), parts[0].input, str(parts[0].checked), *errors, f"{parts[0].allowed:.1e}"]
+                [
+                    str(of_input[0].order),
+                    of_input[0].input,
+                    str(of_input[0].checked),
+                    *errors,
+                    f"{of_input[0].allowed:.1e}",
+                ]
             )
     return text_table(["order", "input", "elements", *modes, "allowed"], rows, {"order", "input"})
 

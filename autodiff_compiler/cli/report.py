@@ -6,6 +6,8 @@ import textwrap
 from collections.abc import Mapping
 from typing import Any
 
+from ..inspection.figures import size
+
 __all__ = ["count", "lines"]
 
 _WIDTH = 120
@@ -15,8 +17,6 @@ _BYTES = ("bytes", "limit", "removed bytes")
 
 def lines(found: Mapping[str, Any], indent: str = "") -> list[str]:
     """Nested dicts and lists as indented lines."""
-    from ..inspection.figures import size
-
     out = []
     for name, value in found.items():
         if isinstance(value, dict) and value:

@@ -9,6 +9,7 @@ import numpy as np
 
 from .. import command_line
 from .command import Argument, Command, Result, Usage
+from .saved import read_program
 from .values import ARGS, RANDOM, random_values
 
 __all__ = ["COMMAND"]
@@ -18,7 +19,7 @@ def _program(words: Sequence[str]) -> int | None:
     """Runs a script or module; what it prints and raises is its own."""
     if words and words[0] != "-m" and (words[0].startswith("-") or words[0].endswith(".ir")):
         return None
-    from ..mindspore_names.script import NoProgram, run
+    from ..mindspore_names.script import NoProgram, run  # not for --help: it loads all public modules
 
     try:
         command_line.begin()
@@ -31,8 +32,6 @@ def _program(words: Sequence[str]) -> int | None:
 def _run(options: Namespace) -> Result:
     if not options.program.endswith(".ir"):
         raise Usage(f"the options of `run` are for files of IR; a program has its own: run {options.program} ...")
-    from .saved import read_program
-
     program = read_program(options.program)
     text = " ".join(repr(type) for _, type in program.inputs) if options.args is None else options.args
     given = random_values(text, options.seed, options.range)

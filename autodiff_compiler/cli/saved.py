@@ -11,6 +11,8 @@ from contextlib import contextmanager
 from typing import Any
 
 from .. import whole_files
+from ..errors import CompileError
+from ..ir.core import Module
 from .command import Usage, no_file
 from .values import array_files
 
@@ -72,8 +74,7 @@ def write_report(options: Namespace, path: str, artifact: Any, timing: Any = Non
 
 def read_text(path: str) -> Any:
     """The IR in a file, with its constants if they stand beside it; Usage for what is no IR."""
-    from ..inspection.irtext import Bindings, IRText
-    from ..ir.core import Module
+    from ..inspection.irtext import Bindings, IRText  # not for --help: it loads the compiler
 
     text, constants = _text(path), _values(path)["constant"]
     _program(path, text, constants=constants)
@@ -88,7 +89,7 @@ def read_program(path: str) -> Any:
 
 def _program(path: str, text: Any, **values: Any) -> Any:
     """The program that a text is, with these values."""
-    from ..errors import CompileError
+    # Not for --help: they load the compiler.
     from ..inspection.irtext import parse_ir
     from ..ir.parser import ParseError
 
@@ -104,7 +105,7 @@ def _program(path: str, text: Any, **values: Any) -> Any:
 
 def _text(path: str) -> Any:
     """The text of a file, with the stage and the call that its first line names."""
-    from ..inspection.irtext import IRText
+    from ..inspection.irtext import IRText  # not for --help: it loads the compiler
 
     try:
         with open(path, encoding="utf-8") as file:
@@ -121,7 +122,7 @@ def _text(path: str) -> Any:
 
 def _values(path: str) -> dict[str, dict[str, Any]]:
     """The constants and states beside a file of IR, by their names."""
-    from ..inspection.saved_values import UNREADABLE, read_values
+    from ..inspection.saved_values import UNREADABLE, read_values  # not for --help: it loads zipfile
 
     values: dict[str, dict[str, Any]] = {"constant": {}, "state": {}}
     beside = whole_files.beside(path)

@@ -18,10 +18,10 @@ from ..ir.types import TensorType
 from ..ir.walk import count_ops, ops_of
 from .compiled_call import CompiledCall
 from .figures import size
-from .kept import kept_for_adjoint
+from .guard_summary import guards_by_kind, names_guard, state_summary
 from .kernel_groups import WIDTH, counted, marked, place, shared_kernels, unfused, working, wrapped
+from .residuals import residuals_of
 from .tabular import shortened
-from .told import guards_by_kind, names_stand, states_told
 
 if TYPE_CHECKING:
     from ..backends.native.apart import Grouped
@@ -53,7 +53,7 @@ def explained(call: CompiledCall) -> str:
         ("Calls go the long way, in Python, which takes some microseconds each", long_way),
         ("Asked in Python before each call, about 0.2 us each or more", asked),
         ("Tensors from outside, read at every call", [f"{c.what}: {c.type!r}" for c in lowered.captures]),
-        ("States", states_told(opt)),
+        ("States", state_summary(opt)),
         (f"On {context.device_target}", _device(opt)),
         ("Passes", _passes(call)),
     ]  # fmt: skip
@@ -110,9 +110,11 @@ def _saved(opt: Module, native: Grouped | None) -> Iterator[str]:
     module = opt if native is None else native.module
     stacks = Stacks(module)
     for function in module:
-        kept = kept_for_adjoint(function)
-        again.update(f"{x.owner.defn.name} ({place(x.owner.loc)})" for x in kept.again if isinstance(x.owner, Op))
-        for x, ops in kept.readers.items():
+        residuals = residuals_of(function)
+        again.update(
+            f"{x.owner.defn.name} ({place(x.owner.loc)})" for x in residuals.recomputed if isinstance(x.owner, Op)
+        )
+        for x, ops in residuals.readers.items():
             maker, nbytes = x.owner, stacks.of(x)
             assert isinstance(maker, Op)
             where = ", ".join(dict.fromkeys(place(op.loc) for op in ops))
@@ -186,7 +188,7 @@ def _first(lines: list[str], what: str) -> list[str]:
 
 def _guards(guards: Sequence[Watched]) -> list[str]:
     told = (
-        names_stand(guard) if guard.what == LookupGuard.what else shortened(str(guard), 2 * WIDTH) for guard in guards
+        names_guard(guard) if guard.what == LookupGuard.what else shortened(str(guard), 2 * WIDTH) for guard in guards
     )
     lines = counted(Counter(told))
     if len(lines) > _MOST:

@@ -20,8 +20,8 @@ from ..ir.walk import count_ops, ops_of
 from ..passes.fuse import fusion_plan
 from ..passes.manager import PassReport, dump_function
 from ..primitives.autodiff import EXPANDED
-from .kept import kept_for_adjoint
 from .kernel_groups import shared_kernels, wrapped
+from .residuals import residuals_of
 from .results import purposes, returned
 
 if TYPE_CHECKING:
@@ -135,13 +135,13 @@ def _loop(op: Op) -> str:
 def _kept(module: Module, names: Mapping[Value, str]) -> Iterator[str]:
     stacks = Stacks(module)
     for function in module:
-        kept = kept_for_adjoint(function)
-        if kept.readers:
-            amount = sum(map(stacks.of, kept.readers), Bytes()).told("{} bytes".format) or "0 bytes"
+        residuals = residuals_of(function)
+        if residuals.readers:
+            amount = sum(map(stacks.of, residuals.readers), Bytes()).told("{} bytes".format) or "0 bytes"
             # What one kernel makes and reads again has no bytes, but only the backend knows kernels.
-            yield f"kept for the adjoint: {_named([*kept.readers], names)} (up to {amount})"
-        if kept.again:
-            yield f"computed again for the adjoint: {_named(kept.again, names)}"
+            yield f"kept for the adjoint: {_named([*residuals.readers], names)} (up to {amount})"
+        if residuals.recomputed:
+            yield f"computed again for the adjoint: {_named(residuals.recomputed, names)}"
 
 
 def _named(values: Sequence[Value], names: Mapping[Value, str]) -> str:

@@ -14,7 +14,7 @@ from ..blas import LARGE_PRODUCT, threads
 from ..ir.core import Op
 from ..primitives.flops import flops_of
 from ..source import Loc, line_of
-from .apart import told_apart
+from .distinctions import distinctions
 from .estimate import Model, model_of
 from .figures import duration
 from .machine_limits import machine_limits
@@ -172,7 +172,7 @@ class Tally:
                 alike.setdefault((row.name.rpartition(": ")[2], row.place, row.program), []).append(row)
             for same in alike.values():
                 if len(same) > 1:
-                    for row, text in zip(same, told_apart([self._made_by.get(id(row)) for row in same]), strict=True):
+                    for row, text in zip(same, distinctions([self._made_by.get(id(row)) for row in same]), strict=True):
                         row.detail = text
 
     # ------------------------------------------------------------------------------------------- spans

@@ -29,7 +29,7 @@ from ...ir.undefined import undefined_values
 from ...ir.walk import ops_of
 from ...runtime.commits import Commit
 from . import control, effects, places  # noqa: F401  (they enter how they write ops)
-from .apart import Results, together, writes_arguments
+from .aliasing import Results, simultaneous, writes_arguments
 from .hints import Hints, spelt
 from .layout import WIDTH, Layout, docstring, quoted, wrapped
 from .lowering import Lowering
@@ -229,9 +229,9 @@ class _Text:
         ]
         memory = Memory([*reading, *low.body], self.handing_on)
         for body, start, count in low.leavings:
-            body[start : start + count] = together(body[start : start + count], memory, set())
+            body[start : start + count] = simultaneous(body[start : start + count], memory, set())
         given: set[str] = set()
-        updates = together(self._updates(low, entry, states), memory, given)
+        updates = simultaneous(self._updates(low, entry, states), memory, given)
         results = Results(low, memory, given, writes_arguments(updates))
         returned = self._returned(self.ends.result, results.tree, trees)
         low.body[:0] = [a for a in reading if self._is_read(low, a.targets[0], updates, returned)]  # type: ignore[union-attr]

@@ -1,4 +1,4 @@
-"""What tells ops apart that stand on one line and have one name, as those of equal blocks of a network have."""
+"""Distinctions between ops of one name on one line, as equal layers of a network have them."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from collections.abc import Sequence
 from ..ir.core import Op, Value
 from ..ir.types import TensorType
 
-__all__ = ["told_apart"]
+__all__ = ["distinctions"]
 
 #: How many values are looked at on the way back to a named argument.
 _FOLLOWED = 200
 _ARRANGING = frozenset({"transpose", "reshape", "expand_dims", "squeeze", "broadcast_to"})
 
 
-def told_apart(ops: Sequence[Op | None]) -> list[str]:
+def distinctions(ops: Sequence[Op | None]) -> list[str]:
     """For each of several ops that look the same a text that is its own: the type of its result and the Parameter or
     argument that it comes from, as far as they differ in these, and a number where that is not enough.
     """
