@@ -9,7 +9,6 @@ from collections.abc import Iterable, Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
-from ..inspection.tabular import text_table
 from ..runtime.mutable import Mutable, mutable
 from ..runtime.tensor import Tensor
 from ..runtime.trees import leaves, parts
@@ -150,6 +149,8 @@ def _described(m: MeasuredGradient) -> dict[str, Any]:
 
 def _table(measured: Sequence[MeasuredGradient]) -> str:
     """A line for each input and order, with the worst error in each mode."""
+    from ..inspection.tabular import text_table  # not for --help
+
     rows: list[list[str]] = []
     modes = list(dict.fromkeys(m.mode for m in measured))
     for _, same in groupby(sorted(measured, key=lambda m: m.order), key=lambda m: m.order):
