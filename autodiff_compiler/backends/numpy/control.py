@@ -17,7 +17,7 @@ from .formula import Splat
 from .lower import LOWERINGS, UNDEF, Lowering, Operand, Pack
 from .program import Branch, Exit, Loop, Node, Step
 from .runtime import Ragged
-from .syntax import Var, assign, attribute, call, load, none, number, store, subscript, tuple_expr, variables
+from .syntax import Var, assign, attribute, call, constant, load, none, number, store, subscript, tuple_expr, variables
 
 __all__: list[str] = []
 
@@ -69,7 +69,7 @@ class _Carries:
             mine = isinstance(operand, Var) and operand.whole and not operand.foreign and len(low.uses[init]) == 1
             if isinstance(operand, Var) and not mine and self._overwritten(arg):
                 # One copy before the loop, so that every trip can write into it.
-                order = ast.Constant(value="C", kind=None)
+                order = constant("C")
                 low.run(assign(store(var), call("np.array", low.expr(operand), order=order)))
             else:
                 low.copy(var, operand)
@@ -189,7 +189,7 @@ class _Store:
         self._store(tree, into, index, undefined)
 
     def _direction(self) -> list[ast.expr]:
-        return [ast.Constant(value=True, kind=None)] if self.backwards else []
+        return [constant(True)] if self.backwards else []
 
     def _store(self, tree: ast.expr, into: Operand, index: Var, undefined: bool) -> None:
         low = self.low
@@ -236,7 +236,7 @@ def _resized(low: Lowering, var: Var, trips: ast.expr, elem: Type) -> ast.stmt:
     """``array.resize(..., refcheck=False)``: extends it where it lies if it can; nobody has seen the array yet."""
     assert isinstance(elem, TensorType)
     resize = attribute(load(var), "resize")
-    return ast.Expr(value=call(resize, _dims(low, trips, elem), refcheck=ast.Constant(value=False, kind=None)))
+    return ast.Expr(value=call(resize, _dims(low, trips, elem), refcheck=constant(False)))
 
 
 def _first_room(types: Iterable[Type]) -> int:
@@ -373,7 +373,7 @@ def _loop_test(low: Lowering, cond: Block) -> ast.expr:
             return step.node.value
     low.block.extend(before)
     low.block.append(Exit(low.value(value), low.loc))
-    return ast.Constant(value=True, kind=None)
+    return constant(True)
 
 
 def _grow(low: Lowering, stores: list[_Store], trips: Var, room: Var, first: int) -> None:

@@ -18,7 +18,7 @@ from ..base import Piece
 from ..op_by_op import piece_of
 from ..timed import Counted, Span, Table, Times, Waiting, alone, counted, may_leave, runs_python, spent
 from .program import Branch, Exit, FunctionCode, Loop, Node, Step
-from .syntax import Var, assign, call, load, number, store
+from .syntax import Var, assign, call, constant, load, number, store
 
 __all__ = ["Laps"]
 
@@ -200,7 +200,7 @@ class _Writer:
             exit = Exit(node.test, node.loc)
             exit.ops = tuple(op for inner in piece.blocks[0] for op in inner.ops)
             node.body.insert(0, exit)
-            node.test = ast.Constant(value=True, kind=None)
+            node.test = constant(True)
         return [_Writer(self.laps, inner=True).written(node.body)]
 
     def _pieces(self, node: Node) -> Waiting:

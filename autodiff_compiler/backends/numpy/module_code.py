@@ -13,7 +13,7 @@ from ...ir.types import Type
 from .kernels import Support
 from .laps import Laps
 from .program import FunctionCode
-from .syntax import Var, attribute, call, dtype_expr, literal, load, subscript
+from .syntax import Var, attribute, call, constant, dtype_expr, literal, load, subscript
 
 __all__ = ["ModuleCode"]
 
@@ -59,6 +59,6 @@ class ModuleCode:
             assert text is not None
             return call(attribute(call("np.array", text, dtype), "reshape"), literal(array.shape) or text)
         self.arrays[name] = array
-        stored = subscript(load("CONSTANTS"), ast.Constant(value=name, kind=None))
+        stored = subscript(load("CONSTANTS"), constant(name))
         # The .npz format knows no bfloat16: it holds the bits.
         return call(attribute(stored, "view"), dtype) if array.dtype.name == "bfloat16" else stored

@@ -18,8 +18,8 @@ from ...dtypes import DType, from_numpy
 from ...ir.types import TensorType, Type
 
 __all__ = [
-    "Var", "assign", "attribute", "call", "dotted", "dtype_expr", "literal", "load", "none", "number", "printed",
-    "store", "subscript", "tuple_expr", "variables",
+    "Var", "assign", "attribute", "call", "constant", "dotted", "dtype_expr", "literal", "load", "none", "number",
+    "printed", "store", "subscript", "tuple_expr", "variables",
 ]  # fmt: skip
 
 
@@ -214,8 +214,12 @@ def dtype_expr(dtype: DType) -> ast.expr:
     return dotted("np.bool_" if dtype.is_bool else f"np.{dtype.name}")
 
 
+def constant(value: Any) -> ast.Constant:
+    return ast.Constant(value=value, kind=None)
+
+
 def none() -> ast.Constant:
-    return ast.Constant(value=None, kind=None)
+    return constant(None)
 
 
 def number(value: bool | int | float, dtype: DType | None = None) -> ast.expr:
@@ -231,17 +235,17 @@ def number(value: bool | int | float, dtype: DType | None = None) -> ast.expr:
             return dotted("np.nan")
         if value in (np.inf, -np.inf):
             return dotted("np.inf") if value > 0 else ast.UnaryOp(op=ast.USub(), operand=dotted("np.inf"))
-    return ast.Constant(value=value, kind=None)
+    return constant(value)
 
 
 def literal(value: Any) -> ast.expr | None:
     """An attribute's value as an expression; None where it cannot be written down."""
     if value is None or value is Ellipsis:
-        return ast.Constant(value=value, kind=None)
+        return constant(value)
     if isinstance(value, bool | int | float):
         return number(value)
     if isinstance(value, str):
-        return ast.Constant(value=value, kind=None)
+        return constant(value)
     if isinstance(value, np.dtype):
         return call("np.dtype", dtype_expr(from_numpy(value)))
     if isinstance(value, np.generic):

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import ast
-import sys
+import functools
 from collections.abc import Sequence
-from typing import Any
 
-from ...backends.numpy.syntax import attribute, call, dotted
+from ...backends.numpy.kernels import print_call
+from ...backends.numpy.syntax import attribute, call
 from ...ir.core import Op, Value
 from ...runtime.commits import Commit
 from .lowering import SPECIAL, Lowering, Writes, unsupported
@@ -17,25 +17,12 @@ __all__: list[str] = []
 
 
 def _print(low: Lowering, op: Op) -> None:
-    parts = [_part(low, op, p) for p in op.attr("parts")]
-    defaults = {"sep": " ", "end": "\n", "flush": False}
-    extra: dict[str, Any] = {
-        k: ast.Constant(value=op.attr(k)) for k, default in defaults.items() if op.attr(k) != default
-    }
-    if op.attr("stream") != "stdout":
-        low.support.module("sys", sys)
-        extra["file"] = dotted(f"sys.{op.attr('stream')}")
-    low.body.append(Do(ast.Expr(value=call("print", *parts, **extra)), low.loc))
+    made = print_call(op, low.support, functools.partial(_printed_value, low), methods=True)
+    low.body.append(Do(ast.Expr(value=made), low.loc))
 
 
-def _part(low: Lowering, op: Op, part: Any) -> ast.expr:
-    if isinstance(part, str):
-        return ast.Constant(value=part)
-    if isinstance(part, tuple | list):
-        form, *arguments = part
-        return call(attribute(ast.Constant(value=form), "format"), *(_part(low, op, a) for a in arguments))
-    way = op.attr("ways")[part] if op.attr("ways") else "str"
-    tree = low.tree(op.operands[part])
+def _printed_value(low: Lowering, value: Value, way: str) -> ast.expr:
+    tree = low.tree(value)
     if way == "number":
         return call(attribute(tree, "item"))
     return call("repr", tree) if way == "repr" else tree

@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from ...backends.numpy.formula import Applied, Leaf, Splat, trace_formula, weak_numbers
-from ...backends.numpy.kernels import Support, attributes, kernel_expression
+from ...backends.numpy.formula import Applied, Leaf, Splat, argument_trees, operator_tree, trace_formula
+from ...backends.numpy.kernels import Support, attributes, kernel_expression, slice_parts, whole
 from ...backends.numpy.syntax import attribute, call, dtype_expr, literal, number, subscript, tuple_expr
 from ...dtypes import DType
 from ...ir.core import Op
@@ -39,16 +39,8 @@ REDUCTIONS = {"sum": "sum", "max": "max", "min": "min", "prod": "prod", "all": "
 #: Ops that are printed as a short function instead of their kernel: those of `readable`, by their names there.
 READABLE = {name.rstrip("_"): getattr(readable, name) for name in readable.__all__}
 
-#: NumPy functions that have an operator.
-_BINARY: dict[str, type[ast.operator]] = {
-    "add": ast.Add, "subtract": ast.Sub, "multiply": ast.Mult, "divide": ast.Div, "true_divide": ast.Div,
-    "floor_divide": ast.FloorDiv, "remainder": ast.Mod, "power": ast.Pow,
-}  # fmt: skip
+#: NumPy functions that have an operator between bools.
 _LOGIC: dict[str, type[ast.operator]] = {"logical_and": ast.BitAnd, "logical_or": ast.BitOr, "logical_xor": ast.BitXor}
-_COMPARE: dict[str, type[ast.cmpop]] = {
-    "less": ast.Lt, "less_equal": ast.LtE, "greater": ast.Gt, "greater_equal": ast.GtE, "equal": ast.Eq,
-    "not_equal": ast.NotEq,
-}  # fmt: skip
 _SPELT = {"absolute": "abs", "true_divide": "divide"}
 
 
@@ -76,7 +68,11 @@ def splat_tree(value: Any, type: TensorType, like: ast.expr | None = None) -> as
 
 def plain_number(value: Any, dtype: DType) -> ast.expr:
     """A Python number that becomes `value` in that dtype."""
-    return _short(number(value, dtype if dtype.is_float else None))
+    return _spelt(value, dtype)
+
+
+def _spelt(value: Any, dtype: DType | None = None) -> ast.expr:
+    return _short(number(value, dtype))
 
 
 def _short(tree: ast.expr) -> ast.expr:
@@ -120,30 +116,15 @@ def _applied(
 ) -> ast.expr:
     if node in trees:
         return trees[node]
-    weak = weak_numbers(node)
-    args: list[ast.expr] = []
-    for i, a in enumerate(node.args):
+    for a in node.args:
         if isinstance(a, Applied):
-            args.append(_applied(a, root, operands, trees, name_part))
-        elif isinstance(a, Leaf):
-            args.append(_leaf(a, operands[a.index], i in weak))
-        else:
-            args.append(_short(number(a)))
+            _applied(a, root, operands, trees, name_part)
+    args = argument_trees(node, trees, lambda at: operands[at].tree, _spelt)  # type: ignore[arg-type,return-value]
     tree = _operation(node, args)
     if node is not root and node.uses > 1:
         tree = name_part(tree)
     trees[node] = tree
     return tree
-
-
-def _leaf(leaf: Leaf, operand: Written, weak: bool) -> ast.expr:
-    if operand.splat is None:
-        assert operand.tree is not None
-        return operand.tree
-    if not weak:
-        splat = operand.splat
-        return call(dtype_expr(splat.dtype), _short(number(splat.value, splat.dtype)))
-    return plain_number(operand.splat.value, operand.splat.dtype)
 
 
 def _operation(node: Applied, args: list[ast.expr]) -> ast.expr:
@@ -154,14 +135,10 @@ def _operation(node: Applied, args: list[ast.expr]) -> ast.expr:
         return _times(*args)
     if fn == "add" and 0 in (numbers := [_number_of(a) for a in args]):
         return args[1 - numbers.index(0)]
-    if fn in _BINARY:
-        return ast.BinOp(left=args[0], op=_BINARY[fn](), right=args[1])
+    if (shorter := operator_tree(fn, args)) is not None:
+        return shorter
     if fn in _LOGIC and all(isinstance(a, Applied | Leaf) and a.sample.dtype.kind == "b" for a in node.args):
         return ast.BinOp(left=args[0], op=_LOGIC[fn](), right=args[1])
-    if fn in _COMPARE:
-        return ast.Compare(left=args[0], ops=[_COMPARE[fn]()], comparators=[args[1]])
-    if fn == "negative":
-        return ast.UnaryOp(op=ast.USub(), operand=args[0])
     if fn == "where" and isinstance(args[1], ast.Call) and _is_number(args[1].args[:1], 1) and _is_number(args[2:], 0):
         return call(attribute(args[0], "astype"), args[1].func)  # the mask as zeros and ones
     return call(f"np.{_SPELT.get(fn, fn)}", *args)
@@ -282,30 +259,21 @@ def single_axes(op: Op) -> set[int]:
 
 def slice_index(op: Op, *, elements: bool = False) -> ast.expr:
     """The index of the part that `slice` takes and `slice_update` changes; of one `elements` without their axes."""
-    single = single_axes(op) if elements else set()
-    parts: list[ast.expr] = [ast.Slice() for _ in range(op.operands[0].ndim)]
-    for axis, start, stop, step in zip(*(op.attr(n) for n in ("axes", "starts", "stops", "steps")), strict=True):
-        if axis in single:
+    ranges: dict[str, Any] = {name: op.attr(name) for name in ("axes", "starts", "stops", "steps")}
+    parts = slice_parts(op.operands[0].ndim, **ranges, shape=op.operands[0].shape)
+    for axis, start in zip(ranges["axes"], ranges["starts"], strict=True):
+        if elements and axis in single_axes(op):
             parts[axis] = number(start)
-            continue
-        size = op.operands[0].shape[axis]
-        lower = None if start == (0 if step > 0 else size - 1) else number(start)
-        upper = None if stop < 0 or (step > 0 and stop >= size) else number(stop)
-        parts[axis] = ast.Slice(lower=lower, upper=upper, step=None if step == 1 else number(step))
-    while len(parts) > 1 and _is_whole(parts[-1]):
+    while len(parts) > 1 and whole(parts[-1]):
         parts.pop()
     return parts[0] if len(parts) == 1 else ast.Tuple(elts=parts, ctx=ast.Load())
-
-
-def _is_whole(part: ast.expr) -> bool:
-    return isinstance(part, ast.Slice) and part.lower is part.upper is part.step is None
 
 
 def as_argument(index: ast.expr) -> ast.expr:
     """An index as the argument of a function, which knows no colons."""
     if isinstance(index, ast.Tuple):
         return tuple_expr([as_argument(part) for part in index.elts])
-    return call("slice", ast.Constant(value=None)) if _is_whole(index) else index
+    return call("slice", ast.Constant(value=None)) if whole(index) else index
 
 
 # ------------------------------------------------------------------------------------------------ tidying

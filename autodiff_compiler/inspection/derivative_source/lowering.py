@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any, TypeAlias
 
 from ...backends.numpy.formula import Splat
-from ...backends.numpy.kernels import Support
+from ...backends.numpy.kernels import Support, widened
 from ...backends.numpy.syntax import attribute, call, dtype_expr, literal, number, subscript, tuple_expr
 from ...errors import CompileError, UnsupportedCallError
 from ...ir.core import Block, Function, Module, Op, Value
@@ -350,23 +350,13 @@ class Lowering:
 
     def kernel(self, op: Op) -> None:
         operands = [self.tree(x) for x in op.operands]
-        types = [v.type for v in (*op.operands, *op.results)]
-        for t in types:
-            if isinstance(t, TensorType):
-                self.support.dtype(t.dtype)
-        narrow = op.operands[0].dtype if op.defn.widen and op.operands else None
-        wide = narrow is not None and narrow.is_float and narrow.bits == 16
-        if wide:
-            f32 = attribute(tree_of("np"), "float32")
-            operands = [
-                call(attribute(t, "astype"), f32) if x.dtype is narrow else t
-                for t, x in zip(operands, op.operands, strict=True)
-            ]
+        self.support.dtypes(op)
+        operands, narrow = widened(op, operands)
         tree = kernel_tree(op, operands, self.support)
         if op.defn.view is not None and isinstance(tree, ast.Call) and isinstance(tree.func, ast.Name):
             self.handing_on.add(tree.func.id)
         if not op.defn.multiple:
-            if wide:
+            if narrow is not None:
                 tree = call(attribute(tree, "astype"), dtype_expr(op.results[0].dtype))
             self.define(op.results[0], tree)
             return
@@ -374,7 +364,7 @@ class Lowering:
         self.body.append(Assign(made, tree, self.loc))
         for r, var in zip(op.results, made, strict=True):
             name = tree_of(var)
-            if wide and r.type.dtype is not None and r.dtype.is_float:  # type: ignore[attr-defined]
+            if narrow is not None and r.type.dtype is not None and r.dtype.is_float:  # type: ignore[attr-defined]
                 name = call(attribute(name, "astype"), dtype_expr(r.dtype))
             self.trees[r] = name
 

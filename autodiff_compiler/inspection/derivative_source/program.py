@@ -136,7 +136,8 @@ class _Text:
         named = self._helpers(unnamed)
         functions = [self._written(f, named) for f in unnamed]
         helpers = {named[name]: _renamed(text, named) for name, text in self.support.sources.items()}
-        sources = [_tidied(text) for text in _mentioned(helpers, [x for lines in functions for x in lines])]
+        used = self.support.mentioned([x for lines in functions for x in lines], helpers)
+        sources = [_tidied(text.strip("\n")) for text in used.values()]
         annotated = any(re.search(r"def .*\) ->|def .*\w: ", text) for text in sources)
         parts = [self._header()]
         parts += ["from __future__ import annotations"] if annotated else []
@@ -469,14 +470,3 @@ def _renamed(text: str, names: dict[str, str]) -> str:
             row, start = token.start
             lines[row - 1] = lines[row - 1][:start] + names[token.string] + lines[row - 1][token.end[1] :]
     return "".join(lines)
-
-
-def _mentioned(sources: dict[str, str], lines: list[str]) -> list[str]:
-    """The sources of the functions that the lines mention, directly or through each other, in their order."""
-    found: set[str] = set()
-    texts = list(lines)
-    while texts:
-        for word in set(re.findall(r"\w+", texts.pop())) & sources.keys() - found:
-            found.add(word)
-            texts.append(sources[word])
-    return [text.strip("\n") for name, text in sources.items() if name in found]
