@@ -11,15 +11,14 @@ from typing import Any
 
 import numpy as np
 
-from .. import escape
 from ..compiler.pipeline import timed
 from ..config import context
 from ..runtime.commits import noting
 from .compiled_call import CompiledCall
 from .cost import CALL_ITSELF
-from .figures import duration
+from .figures import duration, quartiles
 from .measured import LEFT, Row, Tally, notes_of, slowest_first, table_of
-from .tabular import html_table, text_table
+from .tabular import Cells, Tables, text_table
 
 __all__ = ["Timing", "timing"]
 
@@ -29,8 +28,8 @@ _SHOWN = 20
 _APART = 1.02
 
 
-@dataclass(frozen=True)
-class Timing:
+@dataclass(frozen=True, repr=False)
+class Timing(Tables):
     """Measured times of a program, in seconds.
 
     `runs`: of each run of the program that calls use.  `lines`, `kernels` and `ops`: what these take in one run, the
@@ -46,6 +45,7 @@ class Timing:
     kernels: tuple[Row, ...]
     ops: tuple[Row, ...]
     outside: float
+    _left = LEFT
 
     @property
     def median(self) -> float:
@@ -54,29 +54,12 @@ class Timing:
     @property
     def spread(self) -> float:
         """The range of the middle half of the runs."""
-        low, high = np.percentile(self.runs, (25, 75))
-        return float(high - low)
+        low, high = quartiles(self.runs)
+        return high - low
 
     def table(self, by: str = "line") -> str:
         """A table as text, by "line", "kernel" or "op"; ValueError for something else."""
-        return text_table(*self._cells(by), LEFT)
-
-    def __str__(self) -> str:
-        rows = [self._headline(), "", self.table("line"), "", self.table("kernel")]
-        notes = self._notes()
-        return "\n".join([*rows, *(["", *notes] if notes else [])]) + "\n"
-
-    __repr__ = __str__
-
-    def _repr_html_(self) -> str:
-        tables = [html_table(*self._cells(by), LEFT) for by in ("line", "kernel")]
-        return "".join(
-            [
-                f"<p>{escape.markup(self._headline())}</p>",
-                *tables,
-                *[f"<p>{escape.markup(note)}</p>" for note in self._notes()],
-            ]
-        )
+        return text_table(*self._table(by), LEFT)
 
     def _notes(self) -> list[str]:
         notes = notes_of([*self.lines[:_SHOWN], *self.kernels[:_SHOWN]])
@@ -89,7 +72,10 @@ class Timing:
         a_run = f"{duration(self.median)} a run (median of {len(self.runs)})"
         return f"{self.name} on {self.backend}: {a_run}, spread {duration(self.spread)}"
 
-    def _cells(self, by: str) -> tuple[list[str], list[list[str]]]:
+    def _tables(self, *, everything: bool = False) -> list[Cells]:
+        return [self._table(by) for by in ("line", "kernel")]
+
+    def _table(self, by: str) -> Cells:
         rows = {"line": self.lines, "kernel": self.kernels, "op": self.ops}
         if by not in rows:
             raise ValueError(f"a table is by line, kernel or op, not by {by!r}")
@@ -97,7 +83,7 @@ class Timing:
         head, cells = table_of([*measured[:_SHOWN], rest], by)
         if len(measured) > _SHOWN:
             cells.insert(_SHOWN, [f"({len(measured) - _SHOWN} more: `{by}s` has all)", *[""] * (len(head) - 1)])
-        return head, cells
+        return Cells(head, cells)
 
 
 def timing(call: CompiledCall, n: int) -> Timing:

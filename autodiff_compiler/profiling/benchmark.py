@@ -14,13 +14,13 @@ from typing import IO, Any
 
 import numpy as np
 
-from .. import escape, progress
+from .. import progress
 from ..backends.native.cache import bypassed
 from ..compiler.shown import set_content
 from ..config import PYNATIVE_MODE, context, disable_jit
 from ..errors import kind_of
-from ..inspection.figures import duration, size, times
-from ..inspection.tabular import html_table, text_table
+from ..inspection.figures import duration, quartiles, size, times
+from ..inspection.tabular import Cells, Tables
 from ..runtime.tensor import Tensor
 from ..runtime.trees import leaves
 from ..transforms.grad import value_and_grad
@@ -66,8 +66,7 @@ class Measured:
     @property
     def quartiles(self) -> tuple[float, float]:
         """Between these lies the middle half of the rounds."""
-        low, high = np.percentile(self.rounds, (25, 75))
-        return float(low), float(high)
+        return quartiles(self.rounds)
 
     @property
     def spread(self) -> float:
@@ -75,12 +74,13 @@ class Measured:
         return high - low
 
 
-@dataclass(frozen=True)
-class Benchmark:
+@dataclass(frozen=True, repr=False)
+class Benchmark(Tables):
     """The measured modes of a function; `print` shows a table, a notebook likewise, `plot` draws it."""
 
     name: str
     rows: tuple[Measured, ...]
+    _left = _LEFT
 
     def speedup(self, mode: str, what: str = "call") -> float:
         """How many times as fast a mode was as the first of the modes; KeyError for what was not measured."""
@@ -109,18 +109,12 @@ class Benchmark:
             bars.append(Bar(row.what, row.mode, row.median, *row.quartiles, label))
         plot(self.name, bars, path)
 
-    def __str__(self) -> str:
-        return "\n\n".join([self.name, text_table(*self._cells(), _LEFT), *self._notes()]) + "\n"
-
-    __repr__ = __str__
-
     def show(self, file: IO[str] | None = None) -> None:
         """Prints the table, in colours where `rich` is installed and the terminal has them (not with NO_COLOR)."""
-        show(self.name, [("mode", *self._cells())], self._notes(), _LEFT, file)
+        show(self, file)
 
-    def _repr_html_(self) -> str:
-        notes = "".join([f"<p>{escape.markup(note)}</p>" for note in self._notes()])
-        return f"<p>{escape.markup(self.name)}</p>{html_table(*self._cells(), _LEFT)}{notes}"
+    def _headline(self) -> str:
+        return self.name
 
     def _notes(self) -> list[str]:
         """What is to be known of rows that are not to be relied on."""
@@ -130,7 +124,7 @@ class Benchmark:
         much = "by more than half of their median: other work on the machine, or too few rounds (more seconds help)"
         return [f"unsteady: the rounds of {', '.join(unsteady)} differ {much}"]
 
-    def _cells(self) -> tuple[list[str], list[list[str]]]:
+    def _tables(self, *, everything: bool = False) -> list[Cells]:
         head = ["what", "mode", "median", "spread", "speed-up", "compile", "memory"]
         cells = []
         for row in self.rows:
@@ -138,7 +132,7 @@ class Benchmark:
             memory = "" if row.memory is None else size(row.memory)
             faster = times(self.speedup(row.mode, row.what))
             cells.append([row.what, row.mode, duration(row.median), duration(row.spread), faster, compiling, memory])
-        return head, cells
+        return [Cells(head, cells)]
 
 
 def benchmark(
