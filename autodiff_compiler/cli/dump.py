@@ -1,4 +1,4 @@
-"""`dump`: what a function becomes, at every stage, and the ways between them."""
+"""`dump`: the stages of a compiled function, and the links between them."""
 
 from __future__ import annotations
 

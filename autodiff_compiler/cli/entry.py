@@ -1,4 +1,4 @@
-"""From a command line to its command; what is printed, and the exit status."""
+"""Parses the command line, runs the command, prints its result and returns the exit status."""
 
 from __future__ import annotations
 

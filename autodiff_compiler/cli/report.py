@@ -1,4 +1,4 @@
-"""What was found, as lines of a terminal."""
+"""Nested data as indented lines."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""IR in a file, beside it an .npz with what the text has only the names of: large constants and states."""
+"""Files of IR, each with an .npz beside it for large constants and states."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _HEAD = re.compile(r"// stage (\w+) of (.+)")
 
 @contextmanager
 def writing(options: Namespace, path: str) -> Iterator[None]:
-    """Around all that writes a file a command line names; Usage if it cannot be written, or is one the command reads.
+    """Guards the writing of an output file; Usage if it cannot be written, or is one that the command reads.
 
     Those are the files of all modules imported, the program's among them, and the arrays of ``--args``.
     """

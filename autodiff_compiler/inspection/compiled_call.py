@@ -45,7 +45,7 @@ class CompiledCall:
         self.name, self.fn, self.arguments, self.compiled = name, fn, arguments, compiled
         #: the Tensors among the arguments, for those who run the program
         self.leaves = tuple(leaves)
-        #: which of them stand for a type and have no elements
+        #: the positions of those that stand for a type and have no elements
         self.types_only = frozenset(i for i, x in enumerate(leaves) if any(x is t for t in types_only))
         compiled.program.front  # noqa: B018  (a program found on disk has none yet, and names the line that asks for it)
 
@@ -79,7 +79,7 @@ class CompiledCall:
         return planned(self.compiled.program.stages.opt)
 
     def _bound(self, module: Module, code: bool = False) -> Bindings:
-        """What a text of this program leaves out."""
+        """The bindings of a text: constants, states, captures and host functions that it only names."""
         lowered, executable = self.compiled.lowered, self.compiled.program.executable
         again = None
         if code and isinstance(executable, NumpyProgram):
@@ -101,7 +101,7 @@ class CompiledCall:
 
     @remembered
     def work(self) -> Work:
-        """What the program does when it is called; it takes as long as its compilation to find out."""
+        """The work of one run; computing it takes as long as compilation."""
         program = self.compiled.program
         return work(program.stages.opt, program.in_place)
 
@@ -127,13 +127,13 @@ class CompiledCall:
 
 
 def _is_method(fn: Any) -> bool:
-    """Whether a function was written in a class, for its objects."""
+    """Whether a function is defined in a class, with `self`."""
     owner = getattr(fn, "__qualname__", "").rpartition("<locals>.")[2].rpartition(".")[0]
     return bool(owner) and inspect.isfunction(fn) and fn.__code__.co_varnames[:1] == ("self",)
 
 
 def _written(fn: Any, name: str) -> str:
-    """The user's source of a function; of what was made of one (a derivative, a partial call), of that one."""
+    """The user's source of a function; of a wrapper (derivative, partial) that of the wrapped function."""
     fn = inspect.unwrap(fn)
     construct = getattr(type(fn), "construct", None)
     if construct is None:

@@ -20,7 +20,7 @@ from .user_lines import ELSEWHERE, LEAVING, UserLine, named, user_line
 
 __all__ = ["CALL_ITSELF", "Cost", "Line", "cost_of"]
 
-#: What the last line of a table with times is about: entering the program and leaving it.
+#: The name of the last row of a table with times: entering and leaving the program.
 CALL_ITSELF = "the call itself"
 #: Columns that begin at the left edge.
 _LEFT = frozenset({"line", "source", "ops"})
@@ -201,7 +201,7 @@ class _Counter:
                 if time.compute or time.memory or time.calls:
                     row = found.setdefault(x, _Row())
                     row.time = time
-                    # an op's part of the slower of the two, as both would be without the other
+                    # the slower of compute and memory, shared out as if each ran alone
                     row.seconds = time.calls + total * (time.compute + time.memory) / ((compute + memory) or 1)
         tally: _Tally = {}
         for x, row in found.items():
@@ -231,7 +231,7 @@ def _bound(time: Seconds) -> str:
 
 
 def cost_of(name: str, work: Work, limits: MachineLimits | None, trips: int = 1) -> Cost:
-    """The cost of a program; `trips` of loops whose length is not known before."""
+    """The cost of a program; a loop of unknown length counts `trips` trips."""
     model, call, trip = model_of(limits, work.storage.arena) if limits is not None else (None, 0.0, 0.0)
     counter = _Counter(model, trip, trips)
     tally = counter.block(work.pieces)

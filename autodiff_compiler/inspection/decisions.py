@@ -32,7 +32,7 @@ __all__ = ["explained"]
 
 #: How many lines a list has at most.
 _MOST = 30
-#: What makes the name of a value one of its own.
+#: The suffix that makes the name of a value unique.
 _NUMBER = re.compile(r"_\d+$")
 
 
@@ -85,7 +85,7 @@ _RUNNERS = {
 
 # ------------------------------------------------------------------------------------------------ control flow
 def _control(reasons: Reasons) -> Iterator[str]:
-    """A line for each loop and branch of the user's and each outcome, and why."""
+    """A line for each loop and branch of the user's with its outcome and the reason."""
     found: dict[tuple[str, int], list[str]] = {}
     for d in reasons.decisions:
         if not d.about:
@@ -103,7 +103,7 @@ def _control(reasons: Reasons) -> Iterator[str]:
 
 # ------------------------------------------------------------------------------------------------ derivative
 def _saved(opt: Module, native: Grouped | None) -> Iterator[str]:
-    """What ops of the adjoint read that others made, with its bytes, and what they compute again."""
+    """The residuals with their bytes, and the values that the adjoint recomputes."""
     kernel = {op: i for i, ops in enumerate(native.kernels if native is not None else ()) for op in ops}
     alike: dict[_Kind, list[tuple[str, Bytes]]] = {}  # unrolled loops have many that differ in their names only
     total, again = Bytes(), Counter[str]()
@@ -132,7 +132,7 @@ def _saved(opt: Module, native: Grouped | None) -> Iterator[str]:
 
 
 class _Kind(NamedTuple):
-    """What values that the adjoint reads have in common: of one line of the user's in all trips of an unrolled loop."""
+    """The key by which residuals are summed up: equal for one line of the user's in all trips of an unrolled loop."""
 
     at_hand: bool
     name: str
@@ -142,7 +142,7 @@ class _Kind(NamedTuple):
 
 
 def _kept(kind: _Kind, values: Sequence[tuple[str, Bytes]]) -> str:
-    """A line for values of a kind, with their names and bytes."""
+    """A line for residuals of a kind, with their names and bytes."""
     names = [f"%{name}" for name, _ in values if name]
     what = " ".join([*names, kind.maker])
     amount = sum((nbytes for _, nbytes in values), Bytes()).told(size) or size(0)
@@ -176,7 +176,7 @@ def _fused(native: Grouped) -> Iterator[str]:
 
 
 def _on_elements(op: Op) -> bool:
-    """Whether an op has to do with more than single numbers."""
+    """Whether an op has an operand or result that is no scalar."""
     types = [x.type for x in (*op.operands, *op.results)]
     return any(isinstance(t, TensorType) and t.shape for t in types)
 
@@ -197,7 +197,7 @@ def _guards(guards: Sequence[Watched]) -> list[str]:
 
 
 def _calls(compiled: Specialised) -> tuple[list[str], list[str]]:
-    """Why machine code does not check calls of this form; if it does, what it asks Python."""
+    """Why calls do not take the fast path; if they do, the guards that are Python predicates."""
     reasons = [f"because {reason}" for reason in (*compiled.unusual, long_because(compiled)) if reason]
     asked = [] if reasons else _first(counted(Counter(asked_in_python(compiled))), "questions")
     return reasons, [part for line in asked for part in wrapped(line)]

@@ -1,4 +1,4 @@
-"""Amounts as people read them."""
+"""Counts, bytes and durations as text with three digits."""
 
 from __future__ import annotations
 

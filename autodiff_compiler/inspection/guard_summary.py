@@ -72,7 +72,7 @@ def _listed(names: Sequence[str]) -> str:
 
 # ---------------------------------------------------------------------------------------------------- states
 def state_summary(module: Module) -> Iterator[str]:
-    """The states of a program: all together, then those that differ in numbers of their names only as one."""
+    """The states of a program: their total, then one line for all whose names differ in numbers only."""
     written = set(module.outputs)
     used = {name: "read and written" if name in written else "read" for name in module.inputs}
     if len(used) > 1:
@@ -91,7 +91,7 @@ def state_summary(module: Module) -> Iterator[str]:
 
 
 def _of_parameters(names: Sequence[str]) -> Iterator[tuple[list[str], str]]:
-    """The names; apart those that an optimizer keeps for Parameters, as ``adam_m.`` with the name of one."""
+    """Names of states; those that an optimizer keeps per Parameter (``adam_m.`` and its name) in groups."""
     known, beside = set(names), dict[str, list[str]]()
     for name in names:
         head, _, rest = name.partition(".")

@@ -14,7 +14,7 @@ __all__ = ["argument", "array", "check_open_sizes"]
 
 
 def _rank(number: Any) -> int:
-    """What a number asks of a dtype: 0 of a bool, 1 of an integer, 2 of a float; 3 if it is no number."""
+    """The least kind of dtype that holds a number: 0 bool, 1 integer, 2 float; 3 if it is no number."""
     kinds = ((bool, np.bool_), (int, np.integer), (float, np.floating))
     return next((rank for rank, kind in enumerate(kinds) if isinstance(number, kind)), 3)
 
@@ -44,7 +44,7 @@ def argument(x: Any, type: Type, what: str) -> Any:
 
 
 def check_open_sizes(given: Sequence[Any], inputs: Sequence[tuple[str, Type]]) -> None:
-    """ValueError where one name of a size stands for two."""
+    """ValueError where a symbolic size has two values."""
     first: dict[Any, tuple[str, int]] = {}
     for x, (name, type) in zip(given, inputs, strict=True):
         for size, n in zip(type.shape, x.shape, strict=True) if isinstance(type, TensorType) else ():

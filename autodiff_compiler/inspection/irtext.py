@@ -37,7 +37,7 @@ _PYTHON = re.compile(r'def |class |import |from |@\w|"""|lambda |# ')
 
 @dataclass(frozen=True)
 class Bindings:
-    """What a text is about and does not hold.
+    """What a text names without holding it.
 
     `module`: the IR that was printed, with its large constants and host functions; `states`: what stands behind its
     states; `captures`: for the arguments of its entry that come from outside, functions that fetch them.  `code`: what
@@ -96,9 +96,9 @@ class IRText(str):
 
     # ------------------------------------------------------------------------------------------- what it can do
     def run(self, *arrays: Any) -> tuple[Any, ...]:
-        """What the program of this stage makes of these arrays; the same as ``parse_ir(text).run(*arrays)``.
+        """The results of the program of this stage for these arrays; the same as ``parse_ir(text).run(*arrays)``.
 
-        It computes less than the function returns if that returns arguments or constants: these are left out.
+        Arguments and constants that the function returns are no results of a program: they are left out.
 
         >>> from autodiff_compiler import Tensor, jit
         >>> jit(lambda x: (x, x * 2, 7)).lower(Tensor([3.0])).ir("opt").run([3.0])
@@ -149,7 +149,7 @@ class IRText(str):
         return plain_html(self) if self.stage in ("source", "code") else ir_html(self)
 
     def __reduce__(self) -> Any:
-        return IRText, (str(self), self.stage, self.of)  # what it is bound to belongs to this process
+        return IRText, (str(self), self.stage, self.of)  # bindings belong to this process
 
 
 def _compared(text: str) -> Text:
@@ -210,7 +210,7 @@ def parse_ir(
 
 
 def _told(error: ParseError, text: str, stage: str) -> ParseError:
-    """The error for a text of another kind says what to do with it; others stay what they are."""
+    """For a text that is no IR at all, an error that says what to do instead; otherwise the error itself."""
     first = next((line for line in text.splitlines() if line.strip()), "")
     start, look = text.find(first), "look at another stage, e.g. artifact.ir('opt')"
     if stage == "code" or first.startswith(("; ", "source_filename", "target ", "define ")):
@@ -221,7 +221,7 @@ def _told(error: ParseError, text: str, stage: str) -> ParseError:
 
 
 def _bind(mine: dict[str, Any], given: Mapping[str, Any] | None, known: Mapping[str, Any], what: str) -> None:
-    """Puts what was given, else what is known, in the place of what the text has only the names of."""
+    """Replaces names without a value by the value given, else by the known one."""
     for name in given or ():
         if name not in mine:
             raise KeyError(f"the text has no {what} {name}; it has {', '.join(mine) or 'none'}")
@@ -309,7 +309,7 @@ class ParsedIR:
         return tuple([np.array(x) if isinstance(x, np.ndarray | np.generic) else x for x in found[:count]])
 
     def arguments(self, *arrays: Any) -> list[Any]:
-        """What `run` takes them for; where it cannot be run with these, it raises what `run` raises."""
+        """The arguments as `run` converts them; raises what `run` raises."""
         self._check_bound()
         if len(arrays) != len(self.inputs):
             wanted = ", ".join([f"{name}: {type!r}" for name, type in self.inputs]) or "none"
@@ -371,7 +371,7 @@ class ParsedIR:
 
 
 def _check_calls(module: Module, places: Mapping[Op, int], text: str) -> None:
-    """ParseError at a call that a function calls itself by, directly or through others."""
+    """ParseError at a recursive call, direct or indirect."""
     graph = {function.name: callees(function) for function in module}
     try:
         TopologicalSorter(graph).prepare()
@@ -382,7 +382,7 @@ def _check_calls(module: Module, places: Mapping[Op, int], text: str) -> None:
 
 
 def _listed(names: Sequence[str], most: int = 3) -> str:
-    """A dict with these keys, as one writes it; of many the first."""
+    """A dict display with these keys; of many the first."""
     shown = [f"{name!r}: ..." for name in names[:most]]
     more = [f"and {len(names) - most} more"] if len(names) > most else []
     return f"{{{', '.join([*shown, *more])}}}"

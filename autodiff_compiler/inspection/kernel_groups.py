@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 __all__ = ["WIDTH", "counted", "marked", "place", "shared_kernels", "unfused", "working", "wrapped"]
 
-#: Ops that nobody computes: what they give is there already, or another view of it.
+#: Ops without work: constants and views.
 _NO_WORK = frozenset({"const", "undef", "reshape", "expand_dims", "squeeze", "broadcast_to", "transpose", "slice"})
 #: How many reasons are given why ops have kernels of their own.
 _APART = 8
@@ -27,7 +27,7 @@ WIDTH = 116
 
 
 def shared_kernels(native: Grouped) -> list[str]:
-    """The kernels of machine code that compute several ops, a line each."""
+    """The fused kernels, a line each."""
     fused = Counter[str]()
     for ops in working(native):
         if len(ops) > 1:
@@ -39,14 +39,13 @@ def shared_kernels(native: Grouped) -> list[str]:
 
 
 def working(native: Grouped) -> Iterator[list[Op]]:
-    """The ops of each kernel that it takes work to compute."""
+    """The ops of each kernel, without those that do no work."""
     for kernel in native.kernels:
         yield [op for op in kernel if op.defn.name not in _NO_WORK]
 
 
 def unfused(native: Grouped) -> Iterator[str]:
-    """Why ops do not share a kernel though one reads what the other makes; those that differ in places, in sizes or in
-    the other op only are summed up."""
+    """Why a producer and its consumer are not fused; reasons that differ in places or sizes only are summed up."""
     found: dict[str, dict[str, None]] = {}
     for a in native.apart:
         pair = f"{a.maker.defn.name} ({marked(a.maker)}) and {a.reader.defn.name} ({marked(a.reader)})"

@@ -1,4 +1,4 @@
-"""A value of the IR: the op that makes it, the user's line behind it, and of an adjoint: what it is the adjoint of."""
+"""Provenance of a value of the IR: its op, the user's line, and for a cotangent the primal value."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from .where import shown
 
 __all__ = ["Origin", "ValueAt", "origin"]
 
-#: How many names are given where there is none of this kind.
+#: The number of names given as examples for a misspelt one.
 _EXAMPLES = 8
-#: Where a value is looked for.
+#: The order in which stages are searched.
 _ORDER = ("adjoint", "opt", "plan", "front")
-#: How values are called that a derivative makes of another one, which is the group, and what they are; `d2_` is of a
-#: derivative.  Copies have a number behind two underscores.
+#: Name patterns of values that differentiation derives from another one (the group), with the relation; `d2_` is of
+#: second order.  Copies have a number behind two underscores.
 _MADE = (
     (r"%d\d*_(\w+?)_part\d+", "a share of the adjoint of"),
     (r"%d\d*_(\w+?)_so_far", "what is added up so far of the adjoint of"),
@@ -91,7 +91,7 @@ def _line(places: tuple[Place, ...]) -> str:
 
 
 def origin(call: CompiledCall, value: str, stage: str | None = None) -> Origin:
-    """Where a value comes from that has this name in the text of a stage.
+    """The origin of the value with this name in the text of a stage.
 
     Without a stage it is looked for in adjoint, opt, plan and front, in this order.  ValueError if the name or the
     stage does not exist, TypeError for what is no name.
@@ -154,7 +154,7 @@ def _about(call: CompiledCall, stage: str, function: Function, x: Value, name: s
 
 
 def _purpose(call: CompiledCall, stage: str, function: Function, x: Value) -> str:
-    """What a result of the program is for if it is not only returned."""
+    """The purpose of a result that is not only returned."""
     lowered, module = call.compiled.lowered, call.module(stage)
     if function is not module.entry or x not in function.outs:
         return ""
@@ -165,13 +165,13 @@ def _purpose(call: CompiledCall, stage: str, function: Function, x: Value) -> st
 
 
 def _loc(function: Function, x: Value) -> Loc | None:
-    """The place of what makes a value, or owns the block that it is an argument of."""
+    """The place of the op that defines a value, or owns the block that it is an argument of."""
     owner = x.owner.parent if isinstance(x.owner, Block) else x.owner
     return function.loc if owner is None else owner.loc
 
 
 def _relation(call: CompiledCall, name: str) -> tuple[str, ValueAt | None]:
-    """What a value made for a derivative is, and of which value of the function."""
+    """How a derived value relates to a primal one, and to which."""
     known: dict[str, ValueAt] = {}
     for stage in ("adjoint", "front"):
         for function, x, printed in _values(call, stage):

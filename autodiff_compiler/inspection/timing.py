@@ -1,4 +1,4 @@
-"""What a compiled program takes when it runs: in all, and by line, kernel and op."""
+"""Measured time of runs of one program: in all, and by line, kernel and op."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ __all__ = ["Timing", "timing"]
 
 #: How many rows of a table are shown.
 _SHOWN = 20
-#: How far the rows may be above the median of the runs without a word.
+#: The ratio of the sum of rows to the median above which a note says so.
 _APART = 1.02
 
 
@@ -115,9 +115,9 @@ def timing(call: CompiledCall, n: int) -> Timing:
 
 
 def _runs(executable: Any, given: list[Any], n: int) -> Iterator[tuple[float, Any]]:
-    """Seconds of `n` runs, and what spans took, after one that is not counted.
+    """Seconds and span table of each of `n` runs, after a warm-up.
 
-    Each run gets arrays of its own for those that it writes over.
+    Arguments that the program overwrites are copied for each run.
     """
     times = executable.times
     for i in range(n + 1):
@@ -132,14 +132,14 @@ def _runs(executable: Any, given: list[Any], n: int) -> Iterator[tuple[float, An
 
 
 def _drawn(array: Any, seed: int) -> Any:
-    """The elements of an argument of which only the type is known."""
+    """Random elements for an argument that is given as a type."""
     if array.dtype.kind in "biu":
         return np.zeros(array.shape, array.dtype)
     return np.random.default_rng(seed).random(array.shape).astype(array.dtype)
 
 
 def _each(rows: Any, n: int) -> tuple[Row, ...]:
-    """Rows of `n` runs as rows of one, the slowest first."""
+    """Averages rows over `n` runs, the slowest first."""
     for row in rows:
         row.calls, row.flops, row.bytes = round(row.calls / n), row.flops // n, row.bytes // n
         row.seconds, row.cumulative, row.limit = row.seconds / n, row.cumulative / n, row.limit / n

@@ -115,7 +115,7 @@ def where(call: CompiledCall, line: str | int) -> Where:
 
 
 def _as_of(ops: Iterable[OpLine], wanted: Callable[[tuple[Place, ...]], bool]) -> Iterator[OpLine]:
-    """The ops that belong to a wanted place, each as it belongs to the first of these."""
+    """The ops attributed to a wanted place, each with that attribution first."""
     for op in ops:
         found = next((at for at in op.all if wanted(at.places)), None)
         if found is not None:
@@ -138,7 +138,7 @@ def _code(links: Links, places: Collection[Place]) -> Iterator[CodeSpan]:
 
 
 def estimates(cost: Cost, place: Place) -> tuple[Estimate, ...]:
-    """What the estimate says of a line: forward part first, whatever takes longer on this machine."""
+    """The estimates for a line, the forward part first."""
     lines = sorted((x for x in cost.lines if (x.file, x.line) == place and x.seconds), key=lambda x: x.part)
     return tuple(Estimate(x.part, x.seconds or 0.0, x.share) for x in lines)
 

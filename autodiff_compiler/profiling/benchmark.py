@@ -32,7 +32,7 @@ __all__ = ["Benchmark", "Measured", "NoGradient", "benchmark"]
 
 #: The modes: "graph" is compiled for the backend in use, the last two for these.
 _MODES = ("eager", "graph", "native", "numpy")
-#: The relative difference of results that is none, by the bytes of a number.
+#: The relative tolerance of results, by the bytes of a number.
 _CLOSE = {2: 3e-2, 4: 1e-3, 8: 1e-8, 16: 1e-8}
 #: Seconds that a batch of calls takes at least; rounds at least and at most.
 _BATCH, _ROUNDS = 2e-3, (5, 200)
@@ -117,7 +117,7 @@ class Benchmark(Tables):
         return self.name
 
     def _notes(self) -> list[str]:
-        """What is to be known of rows that are not to be relied on."""
+        """A note about rows whose times vary too much."""
         unsteady = [f"{row.what} ({row.mode})" for row in self.rows if row.spread > _STEADY * row.median]
         if not unsteady:
             return []
@@ -225,7 +225,7 @@ class _Mode:
 
     @contextmanager
     def on(self) -> Iterator[None]:
-        """Within it calls are what the mode says."""
+        """Sets the mode."""
         if self.name != "eager":
             yield
             return
@@ -243,7 +243,7 @@ class _Mode:
             return self.run(*args)
 
     def compiled(self, args: tuple[Any, ...], kept: _Kept) -> None:
-        """Compiles it; what the program reads or writes besides its arguments is kept."""
+        """Compiles it; adds to the snapshot what the program reads or writes besides its arguments."""
         if self.name == "eager":
             return
         with bypassed():
@@ -276,7 +276,7 @@ class _Mode:
         """The mean of so many calls."""
         run = self.run
         with self.on():
-            run(*args)  # calls find their short way again
+            run(*args)  # warm up the fast path
             began = perf_counter()
             for _ in range(calls):
                 run(*args)
@@ -284,7 +284,7 @@ class _Mode:
 
 
 class _Kept:
-    """What calls may change, and what it was before: the bytes of Tensors, attributes, lists, dicts and sets."""
+    """A snapshot of everything calls may change: Tensors, attributes, lists, dicts and sets."""
 
     def __init__(self, args: tuple[Any, ...]) -> None:
         self._tensors: dict[int, tuple[str, Tensor, Any]] = {}
@@ -308,7 +308,7 @@ class _Kept:
         self._containers.setdefault(id(owner), (owner, owner.copy()))
 
     def now(self) -> list[tuple[str, Any]]:
-        """What it is now, by names for the user."""
+        """The present values, by names for the user."""
         found = [(name, np.array(x._data)) for name, x, _ in self._tensors.values()]
         for owner, name, _ in self._attributes.values():
             value, what = getattr(owner, name, None), f"attribute {type(owner).__name__}.{name}"
@@ -366,7 +366,7 @@ def _nothing(x: Any) -> Any:
 def _rounds(what: str, modes: list[_Mode], args: tuple[Any, ...], seconds: float) -> None:
     calls = {}
     for mode in modes:
-        for _ in range(10):  # so that short ways are open
+        for _ in range(10):  # so that the fast path is ready
             once = mode.round(args, 1)
             if once > 0.1 * seconds:
                 break

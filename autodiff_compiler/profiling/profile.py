@@ -99,7 +99,7 @@ class Profile(Tables):
             )
         if self._recording is not None:
             raise RuntimeError("a profile measures one block: make another one")
-        with ExitStack() as stack:  # which undoes what was done if something fails
+        with ExitStack() as stack:  # undoes the first steps if a later one fails
             self._recording = recorder.start(None if self._whole else self._counts)
             stack.callback(recorder.stop)
             stack.callback(context.measure, False)
@@ -141,7 +141,7 @@ class Profile(Tables):
         return {id(self._function._history), *[id(getattr(x, "times", None)) for x in executables]}
 
     def _counts(self, owner: object) -> bool:
-        """Whether calls of this function, or runs of this program, count."""
+        """Whether calls of this function, or runs of this program, are profiled."""
         assert self._function is not None
         mine = self._mine() if owner is not self._function._history else None
         return mine is None or id(owner) in mine

@@ -1,4 +1,4 @@
-"""From ops that do something besides computing to statements: output, exceptions, host functions, calls."""
+"""Lowers ops with effects: `print`, exceptions, host calls, calls of functions."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ __all__: list[str] = []
 
 
 def array(low: Lowering, value: Value) -> ast.expr:
-    """The value for someone outside: an ndarray even without dimensions."""
+    """The value for host code: an ndarray even without dimensions."""
     tree = low.value(value)
     operand = low.env[value]
     if isinstance(operand, Var):

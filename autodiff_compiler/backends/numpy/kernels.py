@@ -106,7 +106,7 @@ _ERROR = """class {name}({base}):
 
 
 class Support:
-    """What a generated module needs besides its own functions: imports, and functions of ours printed into it."""
+    """Imports of a generated module, and functions of this package that are printed into it."""
 
     def __init__(self) -> None:
         self.imports: dict[str, str] = {"np": "import numpy as np"}

@@ -1,7 +1,7 @@
-"""Readings of the clock between the statements of a program, for those who ask what each takes.
+"""Instrumentation: clock readings between the statements of a program.
 
-They are written when everything else about the program is decided, so that it stays the program that it is.  One
-reading ends a statement and begins the next, as in machine code (see `native.laps`).
+They are inserted last, so that the program is otherwise unchanged.  One reading ends a span and begins the next, as in
+machine code (see `native.laps`).
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _READINGS, _TRIES = 2000, 7
 
 
 class Laps:
-    """The readings of a program: what it calls, the table, and what lies between them.
+    """The instrumentation of a program: the functions it calls, the table and the spans.
 
     Row 0 is what follows the last op: results that are handed out.
     """
@@ -84,24 +84,24 @@ class _Block(NamedTuple):
     """A block that was written: of an inner one `entry` is the row of what was done before its first span."""
 
     spans: tuple[Span, ...]
-    #: pieces that are part of none of them
+    #: pieces in no span yet
     waiting: tuple[Counted, ...]
     entry: int | None
 
 
 class _Writer:
-    """Writes readings into a block."""
+    """Inserts readings into a block."""
 
     def __init__(self, laps: Laps, *, inner: bool) -> None:
         self.laps, self.inner = laps, inner
         self.made: list[Node] = []
         self.spans: list[Span] = []
         self.waiting: Waiting = []
-        #: whose reading is not written yet: what frees arrays is part of it
+        #: a span whose reading is not inserted yet: statements that free arrays belong to it
         self.ended: Span | None = None
-        #: where that part of the block begins all of which runs equally often, and the spans before it
+        #: the start of the current part of the block that always runs as a whole, and the number of spans before it
         self.start = self.before = 0
-        #: how many of those that wait were done before the block could last be left without an exception
+        #: how many waiting pieces precede the last exit of the block
         self.left = 0
 
     def written(self, body: list[Node]) -> _Block:
@@ -170,7 +170,7 @@ class _Writer:
         self.waiting, self.left = [], 0
 
     def _end_waiting(self) -> None:
-        """A reading ends the pieces that wait."""
+        """Ends the waiting pieces with a reading."""
         if self.waiting:
             self._span(next((row for _, row in self.waiting[self.left :]), None))
             self._read()
@@ -181,7 +181,7 @@ class _Writer:
         self.ended = None
 
     def _count(self) -> None:
-        """Here the block may end: rows for the pieces that wait."""
+        """An exit of the block: gives the waiting pieces rows that count them."""
         if all(row is not None for _, row in self.waiting):
             return
         if len(self.spans) > self.before:
@@ -216,7 +216,7 @@ def _is_of(node: Node, op: Op) -> bool:
 
 @cache
 def _nanoseconds() -> tuple[float, float]:
-    """What a reading adds to the time of what it ends, and what of it is part of nothing."""
+    """The overhead of a reading inside the span that it ends, and outside of all spans."""
     found = []
     for _ in range(_TRIES):
         laps = Laps(Module())

@@ -1,7 +1,7 @@
-"""From the ops of a function to the statements of a Python function: straight-line code.
+"""Lowers ops to statements of a Python function: straight-line code.
 
-Every value gets a variable, but for three kinds that consumers absorb: constants whose elements are one number are
-written as that number, `broadcast_to` is left to NumPy's own broadcasting, and tuples are taken apart.
+Every value gets a variable, except three kinds that are absorbed into their consumers: splat constants become numbers,
+`broadcast_to` is left to NumPy's broadcasting, and tuples are taken apart.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from .syntax import Var, assign, attribute, call, constant, dtype_expr, load, no
 
 __all__ = ["LOWERINGS", "UNDEF", "Lowering", "Operand", "Pack", "Stretched"]
 
-#: NumPy functions besides ufuncs that take `out=` and then compute the very same bits.
+#: NumPy functions besides ufuncs that give the same bits with `out=`.
 _TAKES_OUT = {"sum", "max", "min", "amax", "amin", "prod", "mean", "any", "all", "concatenate", "stack", "cumsum"}
 
 
@@ -59,7 +59,7 @@ _KEEPS_ORDER = {"reshape", "squeeze", "expand_dims", "stop_gradient"}
 _ASSIGNED = {"scatter_update": 2, "slice_update": 1}
 
 
-#: What makes the first result of an op along an axis where nobody reads the second.
+#: Functions for ops of two results whose second result is dead.
 _FIRST_ALONE = {"cummax": "np.maximum.accumulate", "cummin": "np.minimum.accumulate"}
 
 
@@ -103,12 +103,12 @@ class Lowering:
         self.env: dict[Value, Operand] = {}
         self.uses = uses(function)
         self.wanted: dict[Value, Var] = {}
-        #: What must happen as soon as a value exists: it is stored in the sequences of its loop.
+        #: Callbacks for when a value exists: it is stored in the sequences of its loop.
         self.pushes: dict[Value, list[Callable[[], None]]] = {}
         self.out = FunctionCode(code.names[function.name], [], function.loc, is_entry)
         self.block: list[Node] = self.out.body
         self.loc: Loc | None = function.loc
-        #: What is to be noted if the next op that an exception can leave is left by one.
+        #: Commits to be noted if the next op that can raise does.
         self.commits: list[Op] = []
         #: Calls of other functions: callee, variables of the results, operands.
         self.calls: list[tuple[str, list[Var], list[Operand]]] = []
@@ -137,7 +137,7 @@ class Lowering:
         return var
 
     def copy(self, var: Var, operand: Operand) -> None:
-        """``var = operand``: both may share bytes from now on."""
+        """``var = operand``: the two may alias from now on."""
         self.show(var, operand)
         tree = self.expr(operand)
         self.share(var, operand)
@@ -153,7 +153,7 @@ class Lowering:
                 var.lose_order()
 
     def share(self, var: Var, operand: Operand) -> None:
-        """Notes that the variable may hold the operand's bytes."""
+        """Notes that the variable may alias the operand."""
         if isinstance(operand, Var):
             var.share(operand)
         elif isinstance(operand, Stretched):
@@ -205,7 +205,7 @@ class Lowering:
         return dtype_expr(dtype)
 
     def materialised(self, value: Value, operand: Absorbed) -> None:
-        """Keeps an absorbed value absorbed unless somebody needs an array: then it gets a variable."""
+        """Keeps a value absorbed if all its users absorb it; otherwise gives it a variable."""
         self.env[value] = operand
         wanted = self.wanted.get(value) is not None
         if isinstance(operand, _Undef) or (isinstance(operand, Splat) and operand.shape == () and not wanted):
@@ -215,7 +215,7 @@ class Lowering:
         var = self.target(value)
         self.copy(var, operand)
         if isinstance(operand, Stretched):
-            var.set_foreign()  # its elements share bytes with each other
+            var.set_foreign()  # its elements alias each other
 
     def _absorbs(self, op: Op, at: int) -> bool:
         name = op.defn.name
@@ -239,7 +239,7 @@ class Lowering:
         self._flush_commits()
 
     def _noting(self, op: Op) -> None:
-        """An op that an exception may leave: what `commits` say is noted if one does, and costs nothing else."""
+        """Lowers an op that may raise inside a `try` that notes the pending commits; it costs nothing otherwise."""
         if op.blocks or op.defn.name in ("call", "raise", "assert") or self._sees_state(op):
             self._flush_commits()
         commits, made = list(self.commits), list[Node]()
@@ -288,7 +288,7 @@ class Lowering:
             )
 
     def link(self) -> None:
-        """Notes, once the callees are planned, which results of calls may share bytes with what."""
+        """Notes the aliases of call results, once the callees are planned."""
         for callee, targets, operands in self.calls:
             groups = self.code.results.get(callee, [None] * len(targets))  # of a recursive call nothing is known
             for var, group in zip(targets, groups, strict=True):

@@ -32,12 +32,11 @@ class ModuleCode:
         self.arrays: dict[str, Any] = {}
         self.constants: dict[str, tuple[Var, ast.expr]] = {}
         self.uses_callables = self.uses_scratch = self.uses_products = False
-        #: what reads the clock between its statements, if somebody asks what they take
+        #: the instrumentation, if the program is timed
         self.laps: Laps | None = None
         #: The arguments of the entry that it writes results over.
         self.overwritten: list[Var] = []
-        #: Per finished function, per result: None where its bytes may belong to someone else, else a number that
-        #: results with common bytes have in common.
+        #: Per finished function, per result: its alias set as a number; None where it may alias anything.
         self.results: dict[str, list[int | None]] = {}
         #: Per function, the operands of each call of it.
         self.sites: dict[str, list[list[Any]]] = {}

@@ -27,7 +27,7 @@ _numbers = itertools.count()
 
 
 class Var:
-    """One variable of a generated function: the type of what it holds, and which others may share its bytes.
+    """A variable of a generated function: its type, and the set of variables that it may alias.
 
     `foreign` (kept at the root of the set of sharers): bytes that are not ours to overwrite, as those of arguments.
     `states` (likewise): the arguments in the set that are states, which their next versions alone may overwrite.
@@ -64,7 +64,7 @@ class Var:
         self.nbytes = size_of(type)
 
     def root(self) -> Var:
-        """The representative of all variables that may share bytes with this one."""
+        """The representative of the alias set."""
         here = self
         while here._root is not None:
             if here._root._root is not None:
@@ -88,7 +88,7 @@ class Var:
         self.root()._states |= {self}
 
     def share(self, other: Var) -> None:
-        """From now on the two may hold the same bytes."""
+        """From now on the two may alias."""
         a, b = self.root(), other.root()
         if a is not b:
             b._root = a

@@ -15,7 +15,7 @@ __all__ = ["Results", "simultaneous", "unaliased", "writes_arguments"]
 
 
 def unaliased(tree: ast.expr, memory: Memory, given: set[str], scalar: bool = False) -> ast.expr:
-    """The expression, or a copy if others have its memory: the caller, or one of those `given` away already."""
+    """The expression, or a copy if it aliases an argument or a result in `given`."""
     if scalar and isinstance(tree, ast.Subscript) and not isinstance(getattr(tree.slice, "value", None), str):
         return tree  # an element is no view
     made = memory.of(tree)
@@ -43,7 +43,7 @@ def writes_arguments(updates: list[Statement]) -> bool:
 
 
 def simultaneous(updates: list[Statement], memory: Memory, given: set[str]) -> list[Statement]:
-    """The writes as statements of which none reads what one before it has written."""
+    """The writes as if all happened at once: none reads what another has written."""
     pairs: list[tuple[ast.expr, ast.expr]] = []
     clash, written = False, set[str]()
     for target, value in map(_store, updates):
@@ -62,14 +62,14 @@ def simultaneous(updates: list[Statement], memory: Memory, given: set[str]) -> l
 
 
 class Results:
-    """The results of the entry: each in memory of its own; `before` writes to arguments, as values."""
+    """The results of the entry without aliases; with `before` they are computed before arguments are written."""
 
     def __init__(self, low: Lowering, memory: Memory, given: set[str], before: bool) -> None:
         self._low, self._memory, self._given, self._before = low, memory, given, before
         self._trees: dict[int, ast.expr] = {}
 
     def tree(self, index: int) -> ast.expr:
-        """The result of that number as an expression; two numbers are two arrays, even of one value."""
+        """The result of that number; two numbers never alias, even for one value."""
         if index not in self._trees:
             value: Value = self._low.function.outs[index]
             scalar = isinstance(value.type, TensorType) and value.type.shape == ()

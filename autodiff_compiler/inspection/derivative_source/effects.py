@@ -1,4 +1,4 @@
-"""Printing and exceptions, as Python has them; functions of the user's that run as they are cannot be written."""
+"""`print` and `raise` as Python statements; host calls are refused."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ def _printed_value(low: Lowering, value: Value, way: str) -> ast.expr:
 
 
 def _fail(low: Lowering, op: Op, operands: Sequence[Value]) -> None:
-    """Makes the exception of these operands, writes what must be written, and raises it."""
+    """Writes back what an exception must leave written, and raises it."""
     made = low.module.callables.get(op.attr("exception").removeprefix("@"))
     text = getattr(made, "text", None)
     if text is None:
         raise unsupported(op, "its exception is made by a function")
     error: ast.expr = _Shown(low, operands).visit(ast.parse(text, mode="eval").body)
-    if operands and (low.writes or low.lasting):  # its text shows what was there before
+    if operands and (low.writes or low.lasting):  # its message shows the values before the write-back
         var = Var(None, "error")
         low.body.append(Assign([var], error, low.loc))
         error = tree_of(var)
@@ -77,7 +77,7 @@ def _assert(low: Lowering, op: Op) -> None:
 
 
 def _note(low: Lowering, op: Op, commit: Commit) -> None:
-    """Remembers what is to be written if the next op raises an exception, or any later one."""
+    """Notes the write-back for an exception in the next op, or in any later one."""
     targets = low.noted(commit)
     noted: Writes = [(None, op)] if targets is None else [(t, low.tree(op.operands[n])) for t, n in targets]
     if commit.lasting:

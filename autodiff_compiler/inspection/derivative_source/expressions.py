@@ -1,7 +1,7 @@
 """One op as a NumPy expression, written as a person would write it.
 
-What an op computes is known already: from its formula (`Primitive.scalar`) or its kernel (`Primitive.numpy`).  The
-tables here hold only where a reader expects other words for the same: `a @ b`, `x.sum(axis=0)`, `x.T`.
+Ops are written from their formula (`Primitive.scalar`) or kernel (`Primitive.numpy`), as in the NumPy backend.  The
+tables here override where NumPy has an idiom: `a @ b`, `x.sum(axis=0)`, `x.T`.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ __all__ = [
 #: Formulas of ops whose kernels are made for speed.
 FORMULAS: dict[str, Any] = {"kept": lambda k, mask, x: k.where(mask, x, 0)}
 
-#: Ops by the expression that says the same in fewer words, over the names of operands and attributes.
+#: Idioms, over the names of operands and attributes.
 EXPRESSIONS = {"matmul": "a @ b", "stop_gradient": "x", "solve": "np.linalg.solve(a, b)", "inverse": "np.linalg.inv(x)"}
 
-#: Reductions, by the method that does the same.
+#: Reductions as methods.
 REDUCTIONS = {"sum": "sum", "max": "max", "min": "min", "prod": "prod", "all": "all", "any": "any"}
 
 #: Ops that are printed as a short function instead of their kernel: those of `readable`, by their names there.
@@ -45,7 +45,7 @@ _SPELT = {"absolute": "abs", "true_divide": "divide"}
 
 
 def length(tree: ast.expr) -> int:
-    """How long an expression is, in characters, but for the marks of variables without names."""
+    """The characters of an expression, without the numbers of unnamed variables."""
     return len(re.sub(r"@\d+", "", ast.unparse(tree)))
 
 
@@ -153,7 +153,7 @@ def _same(a: ast.expr, b: ast.expr) -> bool:
 
 
 def _times(a: ast.expr, b: ast.expr) -> ast.expr:
-    """The product; of two factors the first of which is a power of two, one (that changes no bit)."""
+    """The product; nested constant factors are folded if one is a power of two, which changes no bit."""
     if isinstance(b, ast.BinOp) and isinstance(b.op, ast.Mult):
         first, second = _number_of(a), _number_of(b.left)
         if first is not None and second is not None and np.frexp(abs(first))[0] == 0.5:

@@ -1,4 +1,4 @@
-"""From the ops of one function to statements: what is used once and short stays part of the statement that uses it."""
+"""Lowers one function to readable statements: short values that are used once are inlined."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ from .statements import Assign, Do, Statement, Try, Var, tree_of
 
 __all__ = ["SPECIAL", "Lowering", "Writes"]
 
-#: Targets and the values they get; of what is out of sight only the op that noted it.
+#: A write-back: targets and values; for a target that cannot be named, the op that noted it.
 Writes: TypeAlias = list[tuple[ast.expr | None, ast.expr | Op]]
 
-#: Parts of statements are at most so long, in characters; longer ones get variables.
+#: The longest expression that is inlined, in characters.
 _LONGEST_PART = 44
-#: What is written wherever it is used: views, which cost nothing.
+#: Views, which are inlined at every use: they cost nothing.
 _EVERYWHERE = {"transpose", "expand_dims", "broadcast_to", "stop_gradient", "tuple_make", "tuple_get"}
 
 
@@ -51,10 +51,10 @@ class Lowering:
         self.trees: dict[Value, ast.expr] = dict(zip(function.args, arguments, strict=True))
         self.body: list[Statement] = []
         self.loc: Loc | None = function.loc
-        #: what is to happen as soon as a value exists: it is kept for the backward pass
+        #: callbacks for when a value exists: it is appended to the residuals
         self.pushes: dict[Value, list[Callable[[], None]]] = {}
         self._places: dict[Value, int] = {}
-        #: arrays that were made to be updated, and so are nobody else's
+        #: fresh arrays that updates may write to in place
         self._updated: dict[Value, Var] = {}
         #: the names that several values have
         self._often: set[str | None] | None = None
@@ -64,10 +64,10 @@ class Lowering:
         self.functions: dict[str, str] = {}
         #: functions that may return an operand
         self.handing_on: set[str] = set()
-        #: what must be written before an exception leaves the next op, and before one leaves any that follows
+        #: the write-back before an exception leaves the next op, and before one leaves any later op
         self.writes: Writes = []
         self.lasting: Writes = []
-        #: which targets a note is about, with the numbers of the operands they get; None: it cannot be said here
+        #: the targets of a note, with the numbers of the operands they get; None: they cannot be named
         self.noted: Callable[[Commit], list[tuple[ast.expr, int]] | None] = lambda commit: None
         #: where those writes stand in the text: a list of statements, the first and the number of them
         self.leavings: list[tuple[list[Statement], int, int]] = []
@@ -174,9 +174,9 @@ class Lowering:
             self.body = outer
 
     def places(self, value: Value) -> int:
-        """In how many places an expression would stand that is written where the value is used.
+        """In how many places the value's expression would stand if it were inlined.
 
-        In a block around which the value is defined, it would stand twice: a loop would compute it again.
+        A use in an inner block counts twice: a loop would compute it again.
         """
         known = self._places.get(value)
         if known is None:
@@ -383,7 +383,7 @@ class Lowering:
         self.trees[op.results[0]] = ast.Constant(value=None)
 
     def broadcast_to(self, op: Op) -> None:
-        """Left to those that use it: most broadcast by themselves."""
+        """Elided where all users broadcast by themselves."""
         if self.places(op.results[0]) and not self._all_broadcast(op.results[0]):
             self.define(op.results[0], self.tree(op.results[0]))
 

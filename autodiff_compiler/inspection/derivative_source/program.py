@@ -1,4 +1,4 @@
-"""A compiled function as the text of a Python module: what it takes, what it computes, what it returns and updates."""
+"""A compiled function as the text of a Python module: arguments, statements, results and state updates."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Ends", "python_of", "python_of_module"]
 
-#: Arrays of at most so many elements are written into the text.
+#: The largest constant, in elements, that is written into the text.
 _SMALL = 64
 _TAKEN = {*keyword.kwlist, *dir(builtins), "np", "scipy", "ml_dtypes", "math", "sys"} - {"_"}
 
