@@ -10,8 +10,8 @@ import numpy as np
 from ...dtypes import from_numpy
 from ...ir.core import Module, Value
 from ...ir.types import Type
+from .instrumentation import Timer
 from .kernels import Support
-from .laps import Laps
 from .program import FunctionCode
 from .syntax import Var, attribute, call, constant, dtype_expr, literal, load, subscript
 
@@ -33,7 +33,7 @@ class ModuleCode:
         self.constants: dict[str, tuple[Var, ast.expr]] = {}
         self.uses_callables = self.uses_scratch = self.uses_products = False
         #: the instrumentation, if the program is timed
-        self.laps: Laps | None = None
+        self.timer: Timer | None = None
         #: The arguments of the entry that it writes results over.
         self.overwritten: list[Var] = []
         #: Per finished function, per result: its alias set as a number; None where it may alias anything.

@@ -123,10 +123,10 @@ def _bound_outside(code: ModuleCode, module: Module) -> str:
             'if "PRODUCTS" not in globals():  # so many operations by BLAS: here with as many threads as it likes',
             "    from contextlib import nullcontext as PRODUCTS",
         ]
-    if code.laps is not None:
+    if code.timer is not None:
         lines += [
             'if "LAP" not in globals():  # what measures the parts of the program',
-            f"    CLOCK, LAP, RUNS = int, lambda number, before: 0, [0] * {len(code.laps.counts)}",
+            f"    CLOCK, LAP, RUNS = int, lambda number, before: 0, [0] * {len(code.timer.counts)}",
         ]
     return "\n".join(lines)
 

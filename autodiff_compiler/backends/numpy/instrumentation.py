@@ -20,12 +20,12 @@ from ..timed import Counted, Span, Table, Times, Waiting, alone, counted, may_le
 from .program import Branch, Exit, FunctionCode, Loop, Node, Step
 from .syntax import Var, assign, call, constant, load, number, store
 
-__all__ = ["Laps"]
+__all__ = ["Timer"]
 
 _READINGS, _TRIES = 2000, 7
 
 
-class Laps:
+class Timer:
     """The instrumentation of a program: the functions it calls, the table and the spans.
 
     Row 0 is what follows the last op: results that are handed out.
@@ -92,8 +92,8 @@ class _Block(NamedTuple):
 class _Writer:
     """Inserts readings into a block."""
 
-    def __init__(self, laps: Laps, *, inner: bool) -> None:
-        self.laps, self.inner = laps, inner
+    def __init__(self, timer: Timer, *, inner: bool) -> None:
+        self.timer, self.inner = timer, inner
         self.made: list[Node] = []
         self.spans: list[Span] = []
         self.waiting: Waiting = []
@@ -116,9 +116,9 @@ class _Writer:
             self._count()
         else:
             self._end_waiting()  # else their time would be that of handing out results
-        entry = self.laps.new() if self.spans and self.inner else None
+        entry = self.timer.new() if self.spans and self.inner else None
         if entry is not None:
-            self.made.insert(0, self.laps.reading(entry))
+            self.made.insert(0, self.timer.reading(entry))
         body[:] = self.made
         return _Block(tuple(self.spans), counted(self.waiting, 0), entry)
 
@@ -164,7 +164,7 @@ class _Writer:
         entries: tuple[int | None, ...] = (),
     ) -> None:
         """What waits ends here."""
-        number = self.laps.new()
+        number = self.timer.new()
         self.ended = Span(number, counted(self.waiting, number), "", control, blocks, entries, begun)
         self.spans.append(self.ended)
         self.waiting, self.left = [], 0
@@ -177,7 +177,7 @@ class _Writer:
 
     def _read(self) -> None:
         assert self.ended is not None
-        self.made.append(self.laps.reading(self.ended.number))
+        self.made.append(self.timer.reading(self.ended.number))
         self.ended = None
 
     def _count(self) -> None:
@@ -187,25 +187,25 @@ class _Writer:
         if len(self.spans) > self.before:
             row = self.spans[-1].number
         else:
-            row = self.laps.new()
+            row = self.timer.new()
             place = ast.Subscript(value=load("RUNS"), slice=number(row), ctx=ast.Store())
             self.made.insert(self.start, Step(ast.AugAssign(target=place, op=ast.Add(), value=number(1)), None))
         self.waiting = list(counted(self.waiting, row))
 
     def _blocks(self, node: Node, piece: Piece) -> list[_Block]:
         if isinstance(node, Branch):
-            return [_Writer(self.laps, inner=True).written(arm) for arm in node.arms]
+            return [_Writer(self.timer, inner=True).written(arm) for arm in node.arms]
         assert isinstance(node, Loop)
         if node.index is None and not isinstance(node.test, ast.Constant):  # a condition that runs once more
             exit = Exit(node.test, node.loc)
             exit.ops = tuple(op for inner in piece.blocks[0] for op in inner.ops)
             node.body.insert(0, exit)
             node.test = constant(True)
-        return [_Writer(self.laps, inner=True).written(node.body)]
+        return [_Writer(self.timer, inner=True).written(node.body)]
 
     def _pieces(self, node: Node) -> Waiting:
         """What a node computes; statements around loops are part of these, those of other branches of their op."""
-        return [(piece_of(self.laps.module, op), None) for op in dict.fromkeys(node.ops) if _is_of(node, op)]
+        return [(piece_of(self.timer.module, op), None) for op in dict.fromkeys(node.ops) if _is_of(node, op)]
 
 
 def _is_of(node: Node, op: Op) -> bool:
@@ -219,10 +219,10 @@ def _nanoseconds() -> tuple[float, float]:
     """The overhead of a reading inside the span that it ends, and outside of all spans."""
     found = []
     for _ in range(_TRIES):
-        laps = Laps(Module())
-        lap, clock = laps.lap, laps.began()
+        timer = Timer(Module())
+        lap, clock = timer.lap, timer.began()
         start = clock
         for _ in range(_READINGS):
             clock = lap(0, clock)
-        found.append((laps.nanoseconds[0] / _READINGS, (clock - start - laps.nanoseconds[0]) / _READINGS))
+        found.append((timer.nanoseconds[0] / _READINGS, (clock - start - timer.nanoseconds[0]) / _READINGS))
     return min(found)
