@@ -43,8 +43,8 @@ from .syntax import (
 )
 
 __all__ = [
-    "Support", "attributes", "kernel_expression", "overwriting_kernel", "print_call", "result_call", "slice_parts",
-    "starts_from_copy", "whole", "widened",
+    "Support", "attributes", "index_of", "kernel_expression", "overwriting_kernel", "print_call", "result_call",
+    "slice_parts", "starts_from_copy", "whole", "widened",
 ]  # fmt: skip
 
 #: Nodes that `astunparse` prints right and that bind no names.
@@ -229,22 +229,16 @@ def _without_decorators(text: str) -> str:
 
 
 # ------------------------------------------------------------------------------------------------ indexing
-class ExtSlice(ast.expr):
-    """Indices with slices among them, by the name `astunparse` knows them by; it would print a tuple as x[(:, 0)]."""
-
-    _fields = ("dims",)
-
-
 def whole(part: ast.expr) -> bool:
     """Whether an index takes a whole dimension."""
     return isinstance(part, ast.Slice) and part.lower is part.upper is part.step is None
 
 
-def _index(parts: list[ast.expr]) -> ast.expr:
-    """The parts without the whole dimensions at the end."""
+def index_of(parts: list[ast.expr]) -> ast.expr:
+    """The index of these parts, without the whole dimensions at the end."""
     while len(parts) > 1 and whole(parts[-1]):
         parts.pop()
-    return ExtSlice(dims=parts) if len(parts) > 1 else parts[0]  # type: ignore[call-arg]
+    return tuple_expr(parts) if len(parts) > 1 else parts[0]
 
 
 def slice_parts(
@@ -261,13 +255,13 @@ def slice_parts(
 
 
 def _slices(ndim: int, **ranges: Ints) -> ast.expr:
-    return _index(slice_parts(ndim, **ranges))
+    return index_of(slice_parts(ndim, **ranges))
 
 
 def _new_dimensions(ndim: int, axes: Ints) -> ast.expr:
     """The index of the op `expand_dims`."""
     rest = range(-ndim - len(axes), 0)
-    return _index([none() if i in axes else ast.Slice(lower=None, upper=None, step=None) for i in rest])
+    return index_of([none() if i in axes else ast.Slice(lower=None, upper=None, step=None) for i in rest])
 
 
 #: Ops that are an index, by the function that makes it.
@@ -359,10 +353,6 @@ class _Inliner:
             test = self.visit(node.test)
             if isinstance(test, ast.Constant):
                 return self.visit(node.body if test.value else node.orelse)
-        if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Tuple):
-            # `astunparse` would print x[(:, 0)]
-            elems = [_spelt_slice(e) if isinstance(e, ast.Slice) else e for e in node.slice.elts]
-            node = ast.Subscript(value=node.value, slice=ast.Tuple(elts=elems, ctx=ast.Load()), ctx=node.ctx)
         fields: dict[str, Any] = {}
         for field in node._fields:
             value = getattr(node, field, None)
@@ -406,11 +396,6 @@ class _Inliner:
                 return None
             raise InternalCompilerError(f"the kernel {self.kernel.fn.__qualname__} fails: {error}") from error
         return literal(value)
-
-
-def _spelt_slice(node: ast.Slice) -> ast.expr:
-    parts = [node.lower or none(), node.upper or none()]
-    return call("slice", *parts, *([node.step] if node.step else []))
 
 
 def print_call(op: Op, support: Support, shown: Callable[[Value, str], ast.expr], *, methods: bool = False) -> ast.Call:

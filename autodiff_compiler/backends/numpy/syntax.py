@@ -7,6 +7,7 @@ name is decided last, when all variables of a function are known.
 from __future__ import annotations
 
 import ast
+import io
 import itertools
 from collections.abc import Iterable, Iterator
 from typing import Any
@@ -279,9 +280,27 @@ def variables(node: ast.AST) -> Iterator[tuple[Var, bool]]:
                     stack.extend(v for v in reversed(value) if isinstance(v, ast.AST))
 
 
+class _Unparser(astunparse.Unparser):  # type: ignore[misc]
+    """Prints ``x[:, 0]``, where `astunparse` prints the tuple as one of Python 3.8: ``x[(:, 0)]``."""
+
+    def _Subscript(self, tree: ast.Subscript) -> None:
+        parts = tree.slice.elts if isinstance(tree.slice, ast.Tuple) else []
+        if len(parts) < 2:
+            super()._Subscript(tree)
+            return
+        self.dispatch(tree.value)
+        self.write("[")
+        for i, part in enumerate(parts):
+            self.write(", " if i else "")
+            self.dispatch(part)
+        self.write("]")
+
+
 def printed(node: ast.AST) -> str:
     """The text of one statement or expression, without the parentheses `astunparse` puts around everything."""
-    text: str = astunparse.unparse(node).strip()
+    file = io.StringIO()
+    _Unparser(node, file=file)
+    text = file.getvalue().strip()
     start = text.find(" = (") + 3 if isinstance(node, ast.Assign) else 0
     if start == 2 or text[start : start + 1] != "(" or text[-1] != ")":
         return text

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from ...backends.numpy.formula import Applied, Leaf, Splat, argument_trees, operator_tree, trace_formula
-from ...backends.numpy.kernels import Support, attributes, kernel_expression, slice_parts, whole
+from ...backends.numpy.kernels import Support, attributes, index_of, kernel_expression, slice_parts, whole
 from ...backends.numpy.syntax import attribute, call, dtype_expr, literal, number, subscript, tuple_expr
 from ...dtypes import DType
 from ...ir.core import Op
@@ -186,7 +186,7 @@ def kernel_tree(op: Op, operands: list[ast.expr], support: Support) -> ast.expr:
     if name in EXPRESSIONS:
         return _filled(EXPRESSIONS[name], op, operands)
     tree, _ = kernel_expression(op, operands, support)
-    return tidy(tree)
+    return tree
 
 
 def _filled(template: str, op: Op, operands: list[ast.expr]) -> ast.expr:
@@ -264,9 +264,7 @@ def slice_index(op: Op, *, elements: bool = False) -> ast.expr:
     for axis, start in zip(ranges["axes"], ranges["starts"], strict=True):
         if elements and axis in single_axes(op):
             parts[axis] = number(start)
-    while len(parts) > 1 and whole(parts[-1]):
-        parts.pop()
-    return parts[0] if len(parts) == 1 else ast.Tuple(elts=parts, ctx=ast.Load())
+    return index_of(parts)
 
 
 def as_argument(index: ast.expr) -> ast.expr:
@@ -274,29 +272,3 @@ def as_argument(index: ast.expr) -> ast.expr:
     if isinstance(index, ast.Tuple):
         return tuple_expr([as_argument(part) for part in index.elts])
     return call("slice", ast.Constant(value=None)) if whole(index) else index
-
-
-# ------------------------------------------------------------------------------------------------ tidying
-class _Tidy(ast.NodeTransformer):
-    """What the NumPy backend spells for its own printer, as Python's `ast` has it."""
-
-    def generic_visit(self, node: ast.AST) -> ast.AST:
-        node = super().generic_visit(node)
-        if type(node).__name__ == "ExtSlice":
-            return ast.Tuple(elts=node.dims, ctx=ast.Load())  # type: ignore[attr-defined]
-        if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Tuple):
-            node.slice.elts = [_as_slice(e) for e in node.slice.elts]
-        return node
-
-
-def _as_slice(tree: ast.expr) -> ast.expr:
-    if isinstance(tree, ast.Call) and isinstance(tree.func, ast.Name) and tree.func.id == "slice":
-        parts = [None if isinstance(a, ast.Constant) and a.value is None else a for a in tree.args]
-        return ast.Slice(*[*parts, None, None][:3])
-    return tree
-
-
-def tidy(tree: ast.expr) -> ast.expr:
-    """A tree of the NumPy backend's as one that `ast.unparse` prints."""
-    tidied: ast.expr = _Tidy().visit(tree)
-    return tidied
