@@ -5,7 +5,7 @@ A kernel of several ops is measured as a whole and shared among them as the cost
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from ..backends.base import Piece
@@ -18,7 +18,7 @@ from .distinctions import distinctions
 from .estimate import Model, model_of
 from .figures import duration
 from .machine_limits import machine_limits
-from .tabular import listed, shortened
+from .tabular import Cells, listed, shortened
 from .user_lines import ELSEWHERE, HANDED_OUT, LEAVING, NOWHERE, UserLine, named, user_line
 
 __all__ = ["LEFT", "Row", "Tally", "notes_of", "seconds_of", "slowest_first", "table_of"]
@@ -374,13 +374,19 @@ def _is_above(row: Row) -> bool:
     return row.of_limit is not None and round(100 * row.of_limit) > 100
 
 
-def table_of(rows: Iterable[Row], kind: str) -> tuple[list[str], list[list[str]]]:
-    """The head and the cells of a table of rows by "kernel", "op" or "line"."""
+def table_of(
+    rows: Sequence[Row], kind: str, outside: Sequence[Row] = (), most: int | None = None, all_rows: str = ""
+) -> Cells:
+    """A table of rows by "kernel", "op" or "line": of the first `most`, and of those about what lies `outside`.
+
+    `all_rows`: how the user gets those that are left out.
+    """
+    shown = rows[:most]
     names = ["line", "source"] if kind == "line" else [kind, "line"]
     head = [*names, "calls", "time", "share", "cumulative", "GFLOP/s", "GB/s", "of limit", "bound"]
     head += ["ops"] if kind == "line" else []
     cells = []
-    for x in rows:
+    for x in (*shown, *outside):
         name = " ".join(filter(None, (listed(x.name.split(", "), 44), x.detail)))
         place = f"{x.place or ELSEWHERE} and {len(x.others)} more" if x.others else x.place
         first = [x.place, shortened(x.text or x.name, 44)] if kind == "line" else [name, place]
@@ -390,4 +396,6 @@ def table_of(rows: Iterable[Row], kind: str) -> tuple[list[str], list[list[str]]
         times = [*own, duration(x.cumulative)]
         row = [*first, str(x.calls) if x.calls else "", *times, *rates, limit, x.bound if limit else ""]
         cells.append([*row, shortened(", ".join(x.ops), 40)] if kind == "line" else row)
-    return head, cells
+    if left := len(rows) - len(shown):
+        cells.insert(len(shown), [f"({left} more: {all_rows})", *[""] * (len(head) - 1)])
+    return Cells(head, cells)

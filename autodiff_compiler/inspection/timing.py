@@ -80,10 +80,7 @@ class Timing(Tables):
         if by not in rows:
             raise ValueError(f"a table is by line, kernel or op, not by {by!r}")
         *measured, rest = rows[by]
-        head, cells = table_of([*measured[:_SHOWN], rest], by)
-        if len(measured) > _SHOWN:
-            cells.insert(_SHOWN, [f"({len(measured) - _SHOWN} more: `{by}s` has all)", *[""] * (len(head) - 1)])
-        return Cells(head, cells)
+        return table_of(measured, by, [rest], _SHOWN, f"`{by}s` has all")
 
 
 def timing(call: CompiledCall, n: int) -> Timing:

@@ -256,11 +256,8 @@ class Profile(Tables):
     def _table(self, by: str, limit: int) -> Cells:
         rows = self.by(by)
         inside = [row for row in rows if row.name not in _OUTSIDE]
-        left = len(inside) - limit
-        head, cells = table_of([*inside[:limit], *[row for row in rows if row.name in _OUTSIDE]], by)
-        if left > 0:
-            cells.insert(limit, [f'({left} more: `table("{by}", {len(inside)})`)', *[""] * (len(head) - 1)])
-        return Cells(head, cells)
+        outside = [row for row in rows if row.name in _OUTSIDE]
+        return table_of(inside, by, outside, limit, f'`table("{by}", {len(inside)})`')
 
     def _headline(self) -> str:
         if not self._ran:

@@ -130,9 +130,9 @@ class _Kernels:
 _K = _Kernels()
 
 
-def trace_formula(op: Op, leaves: list[Leaf], attrs: dict[str, Any]) -> Any:
-    """What the formula of `op` computes from the leaves: a node, or a Python number."""
-    formula = op.defn.scalar
+def trace_formula(op: Op, leaves: list[Leaf], attrs: dict[str, Any], formula: Callable[..., Any] | None = None) -> Any:
+    """The formula of `op`, or the one given for it, applied to the leaves: a node, or a Python number."""
+    formula = formula or op.defn.scalar
     assert formula is not None
     try:
         return formula(_K, *leaves, **attrs)

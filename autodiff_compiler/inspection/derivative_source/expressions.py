@@ -9,7 +9,6 @@ from __future__ import annotations
 import ast
 import inspect
 import re
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -100,9 +99,7 @@ class Written:
 def formula_of(op: Op, operands: list[Written], name_part: Any) -> tuple[ast.expr, tuple[Any, ...]]:
     """The expression of an elementwise op, and its shape; `name_part` gives a part that is used twice a variable."""
     leaves = [Leaf(i, x.dtype, w.shape, w.splat) for i, (x, w) in enumerate(zip(op.operands, operands, strict=True))]
-    formula = FORMULAS.get(op.defn.name, op.defn.scalar)
-    asked: Any = SimpleNamespace(defn=SimpleNamespace(scalar=formula, name=op.defn.name), loc=op.loc)
-    root = trace_formula(asked, leaves, attributes(op))
+    root = trace_formula(op, leaves, attributes(op), FORMULAS.get(op.defn.name))
     if isinstance(root, Leaf):
         tree = operands[root.index].tree
         assert tree is not None
