@@ -9,7 +9,6 @@ import numpy as np
 
 from .. import command_line
 from .command import Argument, Command, Result, Usage
-from .saved import read_program
 from .values import ARGS, RANDOM, random_values
 
 __all__ = ["COMMAND"]
@@ -32,6 +31,8 @@ def _program(words: Sequence[str]) -> int | None:
 def _run(options: Namespace) -> Result:
     if not options.program.endswith(".ir"):
         raise Usage(f"the options of `run` are for files of IR; a program has its own: run {options.program} ...")
+    from .programs import read_program  # not for --help: it loads the compiler
+
     program = read_program(options.program)
     text = " ".join(repr(type) for _, type in program.inputs) if options.args is None else options.args
     given = random_values(text, options.seed, options.range)
