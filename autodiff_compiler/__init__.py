@@ -87,7 +87,7 @@ if TYPE_CHECKING:
     from .amp import DynamicLossScaleManager, FixedLossScaleManager, LossScaleManager
     from .common import dtype
     from .context import ParallelMode, get_current_device, run_check, set_auto_parallel_context, set_device
-    from .inspection.runnable import parse_ir
+    from .inspection.irtext import parse_ir
     from .mindspore_names import as_mindspore
     from .profiling.benchmark import benchmark
     from .profiling.profile import profile
@@ -113,7 +113,7 @@ _LAZY = {
     "get_grad": "transforms.grad",
     "GradOperation": "transforms.grad",
     "TensorSpec": "runtime.host",
-    "parse_ir": "inspection.runnable",
+    "parse_ir": "inspection.irtext",
     "profile": "profiling.profile",
     "benchmark": "profiling.benchmark",
     "constexpr": "transforms.host",

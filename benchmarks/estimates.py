@@ -214,7 +214,7 @@ def compare(title: str, workloads: Iterator[Work]) -> None:
         for backend in ("native", "numpy"):
             artifact = ms.jit(function, backend=backend).lower(*arguments)
             cost = artifact.cost(trips=trips)
-            run, arrays = artifact._compiled.program.executable.run, [x.asnumpy() for x in arguments]
+            run, arrays = artifact._call.compiled.program.executable.run, [x.asnumpy() for x in arguments]
             (taken,) = interleaved([lambda run=run, arrays=arrays: run(*arrays)], rounds=60, seconds=0.001)
             found += [duration(cost.seconds), duration(taken * 1e-6), cost.seconds / taken * 1e6]
             if backend == "native":

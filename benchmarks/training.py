@@ -161,7 +161,7 @@ def rounds_of(steps: list[Step], x: Tensor, y: Tensor, rounds: int = 31) -> list
 
 def python_part(compiled: Any, x: Tensor, y: Tensor, rounds: int = 31) -> float:
     """The part of a step that lies outside of kernels: the median over steps with a clock around every kernel."""
-    program = compiled.lower(x, y)._compiled.program
+    program = compiled.lower(x, y)._call.compiled.program
     executable = program.executable
     calls: list[float] = []
     inside = [False]

@@ -59,7 +59,7 @@ def test_what_each_pass_did(heard):
     artifact = ms.jit(define(PROGRAM), backend="numpy").lower(x(2), 3)
     messages = [re.fullmatch(r"<program \d+>:(\d+): f: (\w+): (\d+) to (\d+) operations in [\d.]+ ms", m)
                 for m in told("passes")]  # fmt: skip
-    reports = artifact._compiled.program.stages.reports
+    reports = artifact._call.compiled.program.stages.reports
     assert [m[2] for m in messages] == [r.name for r in reports]
     assert [(int(m[3]), int(m[4])) for m in messages] == [(r.before, r.after) for r in reports]
     assert {m[1] for m in messages} == {"3"}

@@ -58,13 +58,13 @@ MODULES = {
 
 
 #: What `lower` and its neighbours give: a page of its own, where every method has a section.
-LOOKED_AT = {
-    "inspection.artifact": "Artifact", "inspection.irtext": "IRText", "inspection.runnable": "ParsedIR",
-    "inspection.where": "Where", "inspection.origin": "Origin", "inspection.cost": "Cost",
-    "inspection.memory_use": "MemoryUse", "inspection.timing": "Timing", "inspection.pictures.picture": "Picture",
-    "inspection.derivative_source.python_source": "PythonSource", "profiling.profile": "Profile",
-    "profiling.benchmark": "Benchmark", "compiler.history": "Recompiles",
-}  # fmt: skip
+LOOKED_AT = (
+    "inspection.artifact.Artifact", "inspection.irtext.IRText", "inspection.irtext.ParsedIR",
+    "inspection.where.Where", "inspection.origin.Origin", "inspection.cost.Cost",
+    "inspection.memory_use.MemoryUse", "inspection.timing.Timing", "inspection.pictures.picture.Picture",
+    "inspection.derivative_source.python_source.PythonSource", "profiling.profile.Profile",
+    "profiling.benchmark.Benchmark", "compiler.history.Recompiles",
+)  # fmt: skip
 
 
 def named(module: Any) -> Iterator[tuple[str, Any]]:
@@ -205,7 +205,7 @@ def artifacts() -> str:
         "What `lower`, `profile` and `benchmark` give, and what that gives: made by them alone.",
         "",
     ]
-    for where, name in LOOKED_AT.items():
+    for where, _, name in (path.rpartition(".") for path in LOOKED_AT):
         cls = getattr(importlib.import_module(f"autodiff_compiler.{where}"), name)
         lines += [f"## `{name}`", "", markdown(cls.__doc__ or ""), ""]
         for member, given, doc in members(cls):

@@ -21,7 +21,7 @@ def _measured(options: Namespace) -> Result:
         raise Usage("a .png needs matplotlib (pip install 'autodiff-compiler[plot]'); an .svg needs nothing")
     if len(set(options.modes)) < len(options.modes):
         raise Usage("--modes names a mode twice")
-    from ..profiling.benchmark import NoGradient, benchmark
+    from ..profiling.benchmark import NoGradient, benchmark  # not for --help: it loads the compiler
 
     arguments = random_values(options.args or "", options.seed, options.range)
     fn = function_of(options, arguments)

@@ -17,7 +17,7 @@ __all__ = ["COMMAND"]
 
 
 def _checked(options: Namespace) -> Result:
-    from ..inspection.check import check_file
+    from ..inspection.check import check_file  # not for --help: it loads the frontend
 
     path, name = options.target, None
     if not os.path.exists(path):

@@ -10,7 +10,6 @@ from typing import Any
 from . import colour
 from .command import Argument, Command, Result, Usage
 from .dump import asked_stages
-from .saved import read_text
 from .targets import BACKEND, GRAD, LOADED, MAKE, Files, artifact_of, asked_backend
 from .values import ARGS
 
@@ -48,6 +47,8 @@ def _text(options: Namespace, target: str, stage: str, files: Files) -> Any:
         return _artifact(options, target, files).ir(stage)
     if target.endswith(".py"):
         raise Usage(f"{target} is a file of Python: write {target}:function")
+    from .programs import read_text  # not for --help: it loads the compiler
+
     return read_text(target)
 
 

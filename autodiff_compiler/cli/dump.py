@@ -1,4 +1,4 @@
-"""`dump`: what a function becomes, at every stage, and the ways between them."""
+"""`dump`: the stages of a compiled function, and the links between them."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def _refuse_what_means_nothing(options: Namespace, stages: list[str]) -> None:
 
 def asked_stages(text: str) -> list[str]:
     """The stages that ``--stage`` names."""
-    from ..inspection.artifact import STAGES
+    from ..inspection.compiled_call import STAGES  # not for --help: it loads the compiler
 
     known = (*STAGES, "explain")
     stages = list(known) if text == "all" else text.split(",")
@@ -85,10 +85,9 @@ def _text(artifact: Any, stage: str, assembly: bool) -> Any:
 
 def _saved(options: Namespace, artifact: Any, texts: dict[str, Any]) -> Iterator[str]:
     """Writes the texts, and beside IR its constants and states."""
-    from ..inspection.irtext import IRText
-
-    for path, text in _files(options, artifact, texts):
-        if isinstance(text, IRText) and path.endswith(".ir"):
+    for stage, path, text in _files(options, artifact, texts):
+        plain = stage == "explain" or (stage == "code" and options.assembly)
+        if path.endswith(".ir") and not plain:
             yield from write_with_arrays(options, path, text)
         else:
             write_text(options, path, text)
@@ -100,11 +99,12 @@ def _written(paths: Iterable[str]) -> Result:
     return Result("\n".join(files), {"files": files})
 
 
-def _files(options: Namespace, artifact: Any, texts: dict[str, Any]) -> Iterator[tuple[str, Any]]:
-    """The path of each stage: the one asked for, or one per stage in the folder asked for."""
+def _files(options: Namespace, artifact: Any, texts: dict[str, Any]) -> Iterator[tuple[str, str, Any]]:
+    """Each stage with its path: the one asked for, or one per stage in the folder asked for."""
     path = options.output
     if len(texts) == 1 and not path.endswith(os.sep) and not os.path.isdir(path):
-        yield path, *texts.values()
+        [(stage, text)] = texts.items()
+        yield stage, path, text
         return
     if os.path.isfile(path):
         raise Usage(f"{path} is a file; several stages need a folder")
@@ -112,7 +112,7 @@ def _files(options: Namespace, artifact: Any, texts: dict[str, Any]) -> Iterator
     endings = {"source": "py", "code": code, "explain": "txt"}
     name = name_in(options.target)
     for stage, text in texts.items():
-        yield os.path.join(path, f"{name}.{stage}.{endings.get(stage, 'ir')}"), text
+        yield stage, os.path.join(path, f"{name}.{stage}.{endings.get(stage, 'ir')}"), text
 
 
 def _source(options: Namespace) -> Result:

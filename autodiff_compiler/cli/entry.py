@@ -1,4 +1,4 @@
-"""From a command line to its command; what is printed, and the exit status."""
+"""Parses the command line, runs the command, prints its result and returns the exit status."""
 
 from __future__ import annotations
 
@@ -7,7 +7,9 @@ import contextlib
 import errno
 import json
 import os
+import shutil
 import sys
+import textwrap
 from collections.abc import Iterator, Sequence
 from typing import Any, NoReturn
 
@@ -87,7 +89,7 @@ def _result(words: Sequence[str]) -> Result:
         options, unknown = _parser().parse_known_args(words)
         if unknown:
             raise Usage(_too_much(options.command, unknown[0]))
-        from ..mindspore_names import as_mindspore  # not for --help
+        from ..mindspore_names import as_mindspore  # not for --help: it loads all public modules
 
         # The files looked at may be MindSpore users'; what they print is no part of the output.
         with as_mindspore(), contextlib.redirect_stdout(sys.stderr), _descriptor_redirected():
@@ -273,7 +275,4 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _filled(text: str) -> str:
-    import shutil
-    import textwrap
-
     return textwrap.fill(text, max(40, min(shutil.get_terminal_size().columns, 120) - 2), break_on_hyphens=False)

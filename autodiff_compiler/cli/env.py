@@ -11,13 +11,14 @@ __all__ = ["COMMAND"]
 
 
 def _environment(options: Namespace) -> Result:
-    from ..inspection import limits, native
+    # Not for --help: they load the compiler.
+    from ..inspection.machine_report import limits, native, settings
     from ..testing import ascend
 
     found = ascend.environment()
     cann = found.pop("cann")
-    found = {**found, **native.settings(), "native": native.environment()}
-    found = {**found, "limits": limits.environment(measure=options.measure), "cann": cann}
+    found = {**found, **settings(), "native": native()}
+    found = {**found, "limits": limits(measure=options.measure), "cann": cann}
     return Result("\n".join(lines(found)), found)
 
 

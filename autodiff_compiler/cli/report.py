@@ -1,4 +1,4 @@
-"""What was found, as lines of a terminal."""
+"""Nested data as indented lines."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _BYTES = ("bytes", "limit", "removed bytes")
 
 def lines(found: Mapping[str, Any], indent: str = "") -> list[str]:
     """Nested dicts and lists as indented lines."""
-    from ..inspection.figures import size
+    from ..inspection.figures import size  # not for --help
 
     out = []
     for name, value in found.items():

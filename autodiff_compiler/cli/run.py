@@ -22,7 +22,7 @@ def _program(words: Sequence[str]) -> int | None:
     """Runs a script or module; what it prints and raises is its own."""
     if words and words[0] != "-m" and (words[0].startswith("-") or words[0].endswith(".ir")):
         return None
-    from ..mindspore_names.script import NoProgram, run
+    from ..mindspore_names.script import NoProgram, run  # not for --help: it loads all public modules
 
     try:
         command_line.begin()
@@ -35,7 +35,7 @@ def _program(words: Sequence[str]) -> int | None:
 def _run(options: Namespace) -> Result:
     if not options.program.endswith(".ir"):
         raise Usage(f"the options of `run` are for files of IR; a program has its own: run {options.program} ...")
-    from .saved import read_program
+    from .programs import read_program  # not for --help: it loads the compiler
 
     program = read_program(options.program)
     text = _types(options.program, [type for _, type in program.inputs]) if options.args is None else options.args

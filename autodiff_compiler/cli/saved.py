@@ -1,9 +1,8 @@
-"""IR in a file, beside it an .npz with what the text has only the names of: large constants and states."""
+"""Writes the files that a command line names: texts, reports, IR with its arrays."""
 
 from __future__ import annotations
 
 import os
-import re
 import sys
 from argparse import Namespace
 from collections.abc import Iterator
@@ -11,17 +10,15 @@ from contextlib import contextmanager
 from typing import Any
 
 from .. import whole_files
-from .command import Usage, no_file
+from .command import Usage
 from .values import array_files
 
-__all__ = ["read_program", "read_text", "write_report", "write_text", "write_with_arrays", "writing"]
-
-_HEAD = re.compile(r"// stage (\w+) of (.+)")
+__all__ = ["write_report", "write_text", "write_with_arrays", "writing"]
 
 
 @contextmanager
 def writing(options: Namespace, path: str) -> Iterator[None]:
-    """Around all that writes a file a command line names; Usage if it cannot be written, or is one the command reads.
+    """Guards the writing of an output file; Usage if it cannot be written, or is one that the command reads.
 
     Those are the files of all modules imported, the program's among them, and the arrays of ``--args``.
     """
@@ -68,68 +65,3 @@ def write_report(options: Namespace, path: str, artifact: Any, timing: Any = Non
     """Writes the report about what was compiled."""
     with writing(options, path):
         artifact.to_html(path, timing)
-
-
-def read_text(path: str) -> Any:
-    """The IR in a file, with its constants if they stand beside it; Usage for what is no IR."""
-    from ..inspection.irtext import Bindings, IRText
-    from ..ir.core import Module
-
-    text, constants = _text(path), _values(path)["constant"]
-    _program(path, text, constants=constants)
-    return IRText(text, text.stage, text.of, Bindings(Module(constants=constants), {}))
-
-
-def read_program(path: str) -> Any:
-    """The program in a file of IR, with its constants and states if they stand beside it; Usage for what is no IR."""
-    text, values = _text(path), _values(path)
-    return _program(path, text, constants=values["constant"], states=values["state"])
-
-
-def _program(path: str, text: Any, **values: Any) -> Any:
-    """The program that a text is, with these values."""
-    from ..errors import CompileError
-    from ..inspection.runnable import parse_ir
-    from ..ir.parser import ParseError
-
-    try:
-        return parse_ir(text, **values)
-    except ParseError as error:
-        raise Usage(f"{path} is no IR: {str(error).partition(chr(10))[0]}") from None
-    except CompileError:  # types that do not fit: it says where
-        raise
-    except (KeyError, ValueError, TypeError) as error:
-        raise Usage(f"{whole_files.beside(path)} does not belong to {path}: {error.args[0]}") from None
-
-
-def _text(path: str) -> Any:
-    """The text of a file, with the stage and the call that its first line names."""
-    from ..inspection.irtext import IRText
-
-    try:
-        with open(path, encoding="utf-8") as file:
-            text = file.read()
-    except UnicodeDecodeError:
-        raise Usage(f"{path} holds no text") from None
-    except FileNotFoundError:
-        raise no_file(path) from None
-    except OSError as error:
-        raise Usage(f"{path} cannot be read: {error.strerror}") from None
-    head = _HEAD.match(text)
-    return IRText(text, head[1] if head else "text", head[2] if head else path)
-
-
-def _values(path: str) -> dict[str, dict[str, Any]]:
-    """The constants and states beside a file of IR, by their names."""
-    from ..inspection.saved_values import UNREADABLE, read_values
-
-    values: dict[str, dict[str, Any]] = {"constant": {}, "state": {}}
-    beside = whole_files.beside(path)
-    try:
-        found = read_values(beside) if os.path.isfile(beside) else {}
-    except UNREADABLE:
-        raise Usage(f"{beside}, which belongs to {path}, holds no arrays") from None
-    for key, array in found.items():
-        kind, _, name = key.partition("/")
-        values.setdefault(kind, {})[name] = array
-    return values

@@ -14,7 +14,7 @@ __all__ = ["COMMAND"]
 
 
 def _self_tested(options: Namespace) -> Result:
-    from ..testing.ascend import self_test
+    from ..testing.ascend import self_test  # not for --help: it loads the compiler
 
     if options.out:
         with writing(options, options.out):

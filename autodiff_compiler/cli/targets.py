@@ -14,8 +14,10 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
+from ..config import context
 from ..source import Loc, look_at
 from .command import Argument, Usage, advice, no_file
+from .values import random_values, read_values
 
 __all__ = [
     "BACKEND",
@@ -140,8 +142,7 @@ def _place_of(fn: Any) -> Loc | None:
 
 def artifact_of(options: Namespace, files: Files | None = None, drawn: bool = False) -> Any:
     """What the target of a command compiles to; `drawn`: for Tensors of random numbers, not for types alone."""
-    from ..transforms.jit import jit
-    from .values import random_values, read_values
+    from ..transforms.jit import jit  # not for --help: it loads the compiler
 
     arguments = (random_values if drawn else read_values)(options.args or "")
     return jit(function_of(options, arguments, files)).lower(*arguments)
@@ -150,8 +151,6 @@ def artifact_of(options: Namespace, files: Files | None = None, drawn: bool = Fa
 @contextmanager
 def asked_backend(options: Namespace) -> Iterator[None]:
     """Compiles with the backend of ``--backend`` in here."""
-    from ..config import context
-
     before = context.backend
     if options.backend:
         context.set(backend=options.backend)
@@ -162,7 +161,7 @@ def asked_backend(options: Namespace) -> Iterator[None]:
 
 
 def _derivative(fn: Any, options: Namespace, count: int) -> Any:
-    from ..transforms.grad import grad
+    from ..transforms.grad import grad  # not for --help: it loads the compiler
 
     positions = tuple(n for n in options.grad if n != "weights")
     if positions and not count:

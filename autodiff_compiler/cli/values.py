@@ -8,14 +8,15 @@ import math
 import os
 import re
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from ..dtypes import BY_SHORT
+import numpy as np
+
+from ..dtypes import BY_SHORT, DType
 from ..no_memory import made
+from ..runtime.host import TensorSpec
+from ..runtime.tensor import Tensor
 from .command import Argument, Usage, advice, no_file
-
-if TYPE_CHECKING:
-    from ..dtypes import DType
 
 __all__ = ["ARGS", "RANDOM", "array_files", "positive", "random_values", "read_values", "tolerance"]
 
@@ -87,17 +88,11 @@ _SCALAR = re.compile(r"""('[^']*'|"[^"]*")|(?<=\w)\[\s*\]""")
 
 def read_values(text: str) -> list[Any]:
     """Arguments for compiling: types stay types."""
-    from ..runtime.host import TensorSpec
-
     return _read(text, TensorSpec)
 
 
 def random_values(text: str, seed: int = 0, limits: tuple[float, float] | None = None) -> list[Any]:
     """Arguments for running: Tensors of random numbers for types, the same for the same seed."""
-    import numpy as np
-
-    from ..runtime.tensor import Tensor
-
     source = np.random.default_rng(seed)
 
     def tensor(shape: tuple[int, ...], dtype: DType) -> Any:
@@ -195,10 +190,7 @@ def _tensor(node: ast.Subscript, fill: Callable[[tuple[int, ...], DType], Any]) 
 
 
 def _array(path: str) -> Any:
-    import numpy as np
-
-    from ..inspection.saved_values import UNREADABLE
-    from ..runtime.tensor import Tensor
+    from ..inspection.saved_values import UNREADABLE  # not for --help: it loads zipfile
 
     if not os.path.isfile(path):
         raise no_file(path)

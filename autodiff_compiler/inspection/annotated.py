@@ -1,4 +1,4 @@
-"""Generated text with the user's lines: behind the places that comments name stands what is written there."""
+"""Generated code annotated with the user's source: below a comment that names a place stands the line itself."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _HEAD = re.compile(r"^; (k\d+) (.*)$")
 
 
 def _files(module: Module) -> dict[tuple[str, int], dict[str, None]]:
-    """By name without folder, and line: the whole paths that it may mean.  Callers' places are there too."""
+    """Paths by base name and line; several files may share both.  Includes callers' places."""
     found: dict[tuple[str, int], dict[str, None]] = {}
     for function in module:
         for op in ops_of(function.body):
@@ -49,7 +49,7 @@ def with_lines(text: str, module: Module) -> str:
 
 
 def _sources(files: Collection[str], name: str, line: int) -> Iterator[str]:
-    """What is written on a line; of several files of that name all that it may be, with their folders."""
+    """The text of a line; where several files share the base name, the line of each, with its folder."""
     for file in files:
         source = line_of(file, line).strip()
         if source:

@@ -2,37 +2,28 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Sequence
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from ..backends.base import Coverage, SilentExecutable, Work
-from ..backends.numpy.backend import NumpyProgram
-from ..compiler.pipeline import coverage, numpy_program, planned, work
+from ..backends.base import Coverage, SilentExecutable
+from ..compiler.pipeline import coverage, numpy_program
 from ..compiler.specialised import Specialised
-from ..frontend.guards.objects import is_ours
-from ..ir.core import Module
-from ..locks import remembered
-from ..primitives.flops import bytes_of_type
 from ..runtime.tensor import Tensor
 from ..whole_files import write_text
-from .irtext import Bindings, IRText
+from .compiled_call import STAGES, CompiledCall
+from .cost import Cost
+from .decisions import explained
+from .irtext import IRText
 from .memory_use import MemoryUse
+from .origin import Origin, origin
+from .where import Where, where
 
 if TYPE_CHECKING:
-    from .cost import Cost
     from .derivative_source import PythonSource
-    from .origin import Origin
     from .pictures import Picture
     from .timing import Timing
-    from .where import Where
 
 __all__ = ["STAGES", "Artifact"]
-
-#: source: the user's text; front: as lowered; adjoint: derivatives expanded; opt: after all passes; plan: what
-#: can share loops and bytes; code: the generated program.
-STAGES = ("source", "front", "adjoint", "opt", "plan", "code")
 
 
 class Artifact:
@@ -47,12 +38,7 @@ class Artifact:
         leaves: Sequence[Tensor] = (),
         types_only: Sequence[Tensor] = (),
     ) -> None:
-        self._name, self._fn, self._arguments, self._compiled = name, fn, arguments, compiled
-        #: the Tensors among the arguments, for those who run the program
-        self._leaves = tuple(leaves)
-        #: which of them stand for a type and have no elements
-        self._types_only = frozenset(i for i, x in enumerate(leaves) if any(x is t for t in types_only))
-        compiled.program.front  # noqa: B018  (a program found on disk has none yet, and names the line that asks for it)
+        self._call = CompiledCall(name, fn, arguments, compiled, leaves, types_only)
 
     def ir(self, stage: str = "opt") -> IRText:
         """The text of one stage, with a header: a str that can be compared, saved and run; see `IRText`.
@@ -66,42 +52,12 @@ class Artifact:
         >>> artifact.ir("front").run([3.0, 4.0])
         (array([6., 8.], dtype=float32),)
         """
-        if stage not in STAGES:
-            raise ValueError(f"stage must be one of {', '.join(STAGES)}, not {stage!r}")
-        compiled = self._compiled
-        if stage == "source":
-            return IRText(_written(self._fn, self._name), stage, self.of)
-        if stage == "code":
-            return IRText(self.code(), stage, self.of, self._bound(compiled.program.stages.opt, code=True))
-        from .dumps import stage_text
-
-        module = self._module(stage)
-        text = stage_text(stage, module, compiled.program.stages, self.of, compiled.lowered)
-        return IRText(text, stage, self.of, self._bound(module))
-
-    def _module(self, stage: str) -> Module:
-        """The module whose text a stage shows; each time the same one, so that its ops can be found again."""
-        return self._planned if stage == "plan" else getattr(self._compiled.program.stages, stage)
-
-    @remembered
-    def _planned(self) -> Module:
-        return planned(self._compiled.program.stages.opt)
-
-    def _bound(self, module: Module, code: bool = False) -> Bindings:
-        """What a text of this program leaves out."""
-        lowered, executable = self._compiled.lowered, self._compiled.program.executable
-        again = None
-        if code and isinstance(executable, NumpyProgram):
-            again = executable.again
-        return Bindings(module, lowered.states, tuple([c.fetch for c in lowered.captures]), again)
+        return self._call.ir(stage)
 
     @property
     def of(self) -> str:
         """The call that was compiled, e.g. ``loss(f32[8,4], 3)`` or ``Net.construct(f32[8,4])``."""
-        owner, _, others = self._arguments.partition(", ")
-        if _is_method(self._fn) and owner.isidentifier():
-            return f"{owner}.{self._name}({others})"
-        return f"{self._name}({self._arguments})"
+        return self._call.of
 
     def code(self, form: str = "source") -> str:
         """The generated program: a Python module over NumPy that runs without this package.
@@ -110,18 +66,7 @@ class Artifact:
         with `form` "assembly" the processor's instructions.  On an Ascend device: the operators in order, with
         shapes, places and the user's lines.  ValueError for a form that there is not.
         """
-        program = self._compiled.program
-        executable = program.executable
-        assembly = getattr(executable, "assembly", None)
-        if form not in ("source", "assembly") or (form == "assembly" and assembly is None):
-            forms = "source" if assembly is None else "source or assembly"
-            raise ValueError(f"form must be {forms}, not {form!r}")
-        if assembly is None:
-            return executable.source
-        from .annotated import with_assembly_comments, with_lines
-
-        source = with_lines(executable.source, program.stages.opt)
-        return source if form == "source" else with_assembly_comments(assembly(), source)
+        return self._call.code(form)
 
     def source(self) -> PythonSource:
         """The program as Python over NumPy: a text to read, which runs by itself; see `PythonSource`.
@@ -133,9 +78,9 @@ class Artifact:
         >>> source.splitlines()[-2:]
         ['    d_x = 2 * x', '    return d_x']
         """
-        from .derivative_source import python_of
+        from .derivative_source import python_of  # loaded when asked for: it is large
 
-        return python_of(self._name, self._arguments, self._compiled)
+        return python_of(self._call.name, self._call.arguments, self._call.compiled)
 
     def graph(self, stage: str = "opt", fmt: str = "svg", by: str | None = None) -> Picture:
         """A stage as a picture: a str in the format `fmt`, "svg", "dot" or "mermaid"; see `Picture`.
@@ -149,9 +94,9 @@ class Artifact:
         >>> artifact.graph(fmt="dot").startswith("digraph")
         True
         """
-        from .pictures import picture
+        from .pictures import picture  # loaded when asked for, as few ask
 
-        return picture(self, stage, fmt, by)
+        return picture(self._call, stage, fmt, by)
 
     def cost(self, *, trips: int = 1) -> Cost:
         """Operations, bytes moved, and an estimate of time, in total and for each line; see `Cost`.
@@ -160,14 +105,7 @@ class Artifact:
         machine are measured when they are first asked for, which takes a second at most; ValueError if `trips` is
         negative.
         """
-        from .cost import cost_of
-        from .machine_limits import machine_limits
-
-        if trips < 0:
-            raise ValueError(f"trips must not be negative, but is {trips}")
-        found = self._work
-        limits = machine_limits(found.backend) if found.backend in ("native", "numpy") else None
-        return cost_of(self._name, found, limits, trips)
+        return self._call.cost(trips)
 
     def timing(self, n: int = 20) -> Timing:
         """Runs the program `n` times: seconds of a run, and what each line and kernel takes of them; see `Timing`.
@@ -181,28 +119,13 @@ class Artifact:
         >>> len(timing.runs), timing.median > 0
         (3, True)
         """
-        from .timing import timing
+        from .timing import timing  # loaded when asked for, as few ask
 
-        return timing(self, n)
-
-    @remembered
-    def _work(self) -> Work:
-        """What the program does when it is called; it takes as long as its compilation to find out."""
-        program = self._compiled.program
-        return work(program.stages.opt, program.in_place)
+        return timing(self._call, n)
 
     def memory(self) -> MemoryUse:
         """The bytes of arguments, results and constants, of the arena and of stacks, and of code; see `MemoryUse`."""
-        program = self._compiled.program
-        opt, executable = program.stages.opt, program.executable
-        found = self._work
-        arguments, results = ([bytes_of_type(x.type) for x in side] for side in (opt.entry.args, opt.entry.outs))
-        storage = found.storage
-        return MemoryUse(
-            self._name, found.backend, sum(arguments), sum(results), sum(arguments[i] for i in executable.overwrites),
-            storage.constants, storage.arena, storage.stacks.known, storage.stacks.per_trip,
-            getattr(executable, "code_bytes", None), storage.alive,
-        )  # fmt: skip
+        return self._call.memory()
 
     def save(self, path: str) -> None:
         """Writes the generated program to a file.
@@ -210,7 +133,7 @@ class Artifact:
         Of the native backend LLVM text is written to a name that ends in ".ll"; to others, the program over NumPy,
         which Python can run.
         """
-        program = self._compiled.program
+        program = self._call.compiled.program
         executable = program.executable
         if isinstance(executable, SilentExecutable) and not str(path).endswith(".ll"):
             executable = numpy_program(program.stages.opt)
@@ -218,7 +141,7 @@ class Artifact:
 
     def coverage(self) -> Coverage:
         """How each op runs on the device in use; of an Ascend device also what its slow cores do, and the host."""
-        return coverage(self._compiled.program.stages.opt)
+        return coverage(self._call.compiled.program.stages.opt)
 
     def where(self, line: str | int) -> Where:
         """What became of a line of the user's, "model.py:14" or 14: its ops at each stage, their adjoints, code.
@@ -233,9 +156,7 @@ class Artifact:
         >>> where.place.text, where.ops["opt"][-1].values
         ('y = x * 2', ('%y',))
         """
-        from .where import where
-
-        return where(self, line)
+        return where(self._call, line)
 
     def origin(self, value: str, stage: str | None = None) -> Origin:
         """Where a value such as "%d_w1" comes from: its op, the user's line, and what it is the adjoint of.
@@ -247,9 +168,7 @@ class Artifact:
         >>> origin.relation, origin.of.value
         ('the adjoint of', '%x')
         """
-        from .origin import origin
-
-        return origin(self, value, stage)
+        return origin(self._call, value, stage)
 
     def to_html(self, path: str, timing: Timing | None = None) -> None:
         """Writes a report to look at in a browser: source, IR and code side by side, linked by line, in one file.
@@ -264,9 +183,9 @@ class Artifact:
         >>> os.path.exists(path)
         True
         """
-        from .report import page
+        from .report import page  # loaded when asked for: with pictures
 
-        write_text(path, page(self, timing))
+        write_text(path, page(self._call, timing))
 
     def explain(self) -> str:
         """What was decided and why, in sections that are there if they have something to say.
@@ -279,35 +198,12 @@ class Artifact:
         >>> [line for line in explained.splitlines() if line.startswith("  n: ")]
         ['  n: static, int 3']
         """
-        from .decisions import explained
-
-        return explained(self)
+        return explained(self._call)
 
     def __repr__(self) -> str:
         return f"<compiled {self.of}>"
 
     def _repr_html_(self) -> str:
-        from .report import compact
+        from .report import compact  # loaded when asked for: with pictures
 
-        return compact(self)
-
-
-def _is_method(fn: Any) -> bool:
-    """Whether a function was written in a class, for its objects."""
-    owner = getattr(fn, "__qualname__", "").rpartition("<locals>.")[2].rpartition(".")[0]
-    return bool(owner) and inspect.isfunction(fn) and fn.__code__.co_varnames[:1] == ("self",)
-
-
-def _written(fn: Any, name: str) -> str:
-    """The user's source of a function; of what was made of one (a derivative, a partial call), of that one."""
-    fn = inspect.unwrap(fn)
-    construct = getattr(type(fn), "construct", None)
-    if construct is None:
-        made_of = ["func"] if isinstance(fn, partial) else ["fn", "__func__"] if is_ours(type(fn)) else []
-        for held in made_of:
-            if hasattr(fn, held):
-                return _written(getattr(fn, held), name)
-    try:
-        return inspect.getsource(construct or fn)
-    except (OSError, TypeError):
-        return f"# no source of {name}\n"
+        return compact(self._call)

@@ -1,4 +1,4 @@
-"""What of a file cannot be compiled, found from its text alone: nothing of it is imported or run."""
+"""Static check of a file: what cannot be compiled, found without importing or running it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The classes of a file, as far as its text tells: which are Cells, and what attributes that are bound once are."""
+"""Classes of a file from its text alone: which are Cells, and the values of attributes that are bound once."""
 
 from __future__ import annotations
 

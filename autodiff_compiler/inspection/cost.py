@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from .. import escape
 from ..backends.base import Piece, Work
 from ..ir.core import Op
 from ..primitives.control import known_trips
@@ -16,12 +15,12 @@ from .estimate import Model, Seconds, model_of
 from .figures import amount, duration, size
 from .kernel_speeds import times_unknown
 from .machine_limits import MachineLimits
-from .tabular import html_table, shortened, text_table
+from .tabular import Cells, Tables, shortened
 from .user_lines import ELSEWHERE, LEAVING, UserLine, named, user_line
 
 __all__ = ["CALL_ITSELF", "Cost", "Line", "cost_of"]
 
-#: What the last line of a table with times is about: entering the program and leaving it.
+#: The name of the last row of a table with times: entering and leaving the program.
 CALL_ITSELF = "the call itself"
 #: Columns that begin at the left edge.
 _LEFT = frozenset({"line", "source", "ops"})
@@ -58,8 +57,8 @@ class Line:
         return named(self.file, self.line, self.part) or "-"
 
 
-@dataclass(frozen=True)
-class Cost:
+@dataclass(frozen=True, repr=False)
+class Cost(Tables):
     """What one call of a program costs: operations on numbers, bytes moved, seconds by estimate.
 
     `bytes` are those that its loops and calls read from memory and write there, each element once; what stays in
@@ -85,6 +84,8 @@ class Cost:
     limits: MachineLimits | None = None
     at_least: tuple[str, ...] = ()
 
+    _left = _LEFT
+
     @property
     def bytes(self) -> int:
         return self.read + self.written
@@ -94,21 +95,11 @@ class Cost:
         """Operations per byte moved."""
         return self.flops / self.bytes if self.bytes else float("inf") if self.flops else 0.0
 
-    def __str__(self) -> str:
-        head, rows = self._table()
-        return "\n".join([self._headline(), "", text_table(head, rows, _LEFT), *self._notes()]) + "\n"
-
-    __repr__ = __str__
-
-    def _repr_html_(self) -> str:
-        notes = [f"<p>{escape.markup(note)}</p>" for note in self._notes() if note]
-        return "".join([f"<p>{escape.markup(self._headline())}</p>", html_table(*self._table(), _LEFT), *notes])
-
     def _headline(self) -> str:
         text = f"{self.name} on {self.backend}: {amount(self.flops)} operations, {size(self.bytes)} moved"
         return text if self.seconds is None else f"{text}, about {duration(self.seconds)}, bound by {self.bound}"
 
-    def _table(self) -> tuple[list[str], list[list[str]]]:
+    def _tables(self, *, everything: bool = False) -> list[Cells]:
         head = ["line", "source", "operations", "read", "written", "time", "share", "bound", "ops"]
         rows = []
         for x in self.lines:
@@ -119,20 +110,18 @@ class Cost:
         if self.seconds is None:
             drop = {head.index(name) for name in ("time", "share", "bound")}
             head, *rows = [[c for i, c in enumerate(row) if i not in drop] for row in (head, *rows)]
-        return head, rows
+        return [Cells(head, rows)]
 
     def _notes(self) -> list[str]:
         notes = []
         if self.per_trip:
             times, loops = "1 trip" if self.trips == 1 else f"{self.trips} trips", ", ".join(self.per_trip)
-            notes += ["", f"{times} of loops counted whose length is not known before: {loops}"]
+            notes.append(f"{times} of loops counted whose length is not known before: {loops}")
         if self.at_least:
-            notes += [
-                "",
-                f"a lower bound for what Python runs at a speed that is not known: {', '.join(self.at_least)}",
-            ]
+            ops = ", ".join(self.at_least)
+            notes.append(f"a lower bound for what Python runs at a speed that is not known: {ops}")
         if self.limits is None:
-            notes += ["", f"no time: the limits of {self.backend} are not known here"]
+            notes.append(f"no time: the limits of {self.backend} are not known here")
         return notes
 
 
@@ -212,7 +201,7 @@ class _Counter:
                 if time.compute or time.memory or time.calls:
                     row = found.setdefault(x, _Row())
                     row.time = time
-                    # an op's part of the slower of the two, as both would be without the other
+                    # the slower of compute and memory, shared out as if each ran alone
                     row.seconds = time.calls + total * (time.compute + time.memory) / ((compute + memory) or 1)
         tally: _Tally = {}
         for x, row in found.items():
@@ -242,7 +231,7 @@ def _bound(time: Seconds) -> str:
 
 
 def cost_of(name: str, work: Work, limits: MachineLimits | None, trips: int = 1) -> Cost:
-    """The cost of a program; `trips` of loops whose length is not known before."""
+    """The cost of a program; a loop of unknown length counts `trips` trips."""
     model, call, trip = model_of(limits, work.storage.arena) if limits is not None else (None, 0.0, 0.0)
     counter = _Counter(model, trip, trips)
     tally = counter.block(work.pieces)

@@ -20,8 +20,8 @@ from ..ir.walk import count_ops, ops_of
 from ..passes.fuse import fusion_plan
 from ..passes.manager import PassReport, dump_function
 from ..primitives.autodiff import EXPANDED
-from .decisions import shared_kernels, wrapped
-from .kept import kept_for_adjoint
+from .kernel_groups import shared_kernels, wrapped
+from .residuals import residuals_of
 from .results import purposes, returned
 
 if TYPE_CHECKING:
@@ -90,7 +90,7 @@ def _derivatives(module: Module) -> Iterator[str]:
 
 
 def _results(entry: Function, lowered: Lowered, names: Mapping[Value, str]) -> Iterator[str]:
-    """What is returned that no op computes, and the results that are for something else (see `results.purposes_in`)."""
+    """Returned values that no op computes, and results with another purpose (see `results.purposes_in`)."""
     arguments = [names[x] for x in entry.args]
     what = returned(lowered, arguments)
     if what is not None:
@@ -135,13 +135,13 @@ def _loop(op: Op) -> str:
 def _kept(module: Module, names: Mapping[Value, str]) -> Iterator[str]:
     stacks = Stacks(module)
     for function in module:
-        kept = kept_for_adjoint(function)
-        if kept.readers:
-            amount = sum(map(stacks.of, kept.readers), Bytes()).told("{} bytes".format) or "0 bytes"
-            # What one kernel makes and reads again has no bytes, but only the backend knows kernels.
-            yield f"kept for the adjoint: {_named([*kept.readers], names)} (up to {amount})"
-        if kept.again:
-            yield f"computed again for the adjoint: {_named(kept.again, names)}"
+        residuals = residuals_of(function)
+        if residuals.readers:
+            amount = sum(map(stacks.of, residuals.readers), Bytes()).told("{} bytes".format) or "0 bytes"
+            # A residual within one kernel has no bytes, but only the backend knows kernels.
+            yield f"kept for the adjoint: {_named([*residuals.readers], names)} (up to {amount})"
+        if residuals.recomputed:
+            yield f"computed again for the adjoint: {_named(residuals.recomputed, names)}"
 
 
 def _named(values: Sequence[Value], names: Mapping[Value, str]) -> str:
@@ -155,7 +155,7 @@ def _dropped(reports: Sequence[PassReport]) -> Iterator[str]:
 
 
 def _gone(adjoint: Module, names: Mapping[Value, str]) -> Iterator[str]:
-    """What was there once derivatives were operations, and is no more: values have one name at all stages."""
+    """The values of the stage adjoint that the passes removed; a value has the same name at all stages."""
     left = set(names.values())
     before = [f"%{x.name or x.number}" for function in adjoint for x in definitions(function) if x.op is not None]
     gone = [name for name in dict.fromkeys(before) if name not in left]
@@ -172,7 +172,7 @@ def _groups(function: Function, names: Mapping[Value, str]) -> Iterator[str]:
 
 
 def _kernels(opt: Module) -> Iterator[str]:
-    """What machine code makes of it, which groups operations on its own."""
+    """The kernels of the native backend, which groups ops by itself."""
     if context.device_target != "CPU" or (opt.backend or context.backend) == "numpy":
         return
     found = shared_kernels(kernels_of(opt))

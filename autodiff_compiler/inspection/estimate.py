@@ -1,4 +1,4 @@
-"""How long a piece of a program takes: its arithmetic or its memory, whichever is slower, and its calls."""
+"""The cost model: a piece takes the slower of arithmetic and memory traffic, and its calls."""
 
 from __future__ import annotations
 
@@ -16,16 +16,15 @@ from .machine_limits import MachineLimits
 
 __all__ = ["Model", "Seconds", "model_of"]
 
-#: Products whose arithmetic runs at the speed of `MachineLimits.product`.
+#: Matrix products, which run at `MachineLimits.product`.
 _PRODUCTS = frozenset({"matmul", "conv", "conv_input", "conv_filter"})
-#: The share of the peak at which products run that are too small for that.
+#: The share of the peak that small products reach.
 _SMALL_PRODUCT = 0.6
-#: Other arithmetic is no multiply-adds: half of them, so half of the peak.
+#: Other arithmetic does one operation where a multiply-add does two: half of the peak.
 _PLAIN = 0.5
-#: Of instructions on single numbers some wait for others, and some do not: what one takes, in latencies of a
-#: multiply-add.
+#: What an instruction on scalars takes, in latencies of a multiply-add: some overlap.
 _WAITING = 0.22
-#: How many additions a division or a root of vectors takes as long as.
+#: The cost of vector divisions and roots, in additions.
 _SLOW = {"divide": 10, "truediv": 10, "true_divide": 10, "sqrt": 12, "reciprocal": 10}
 #: Seconds: a call of a loop over memory, a trip of a loop, Python between two pieces of machine code, a trip of Python.
 _CALL, _TRIP, _HOST, _PYTHON_TRIP = 5e-9, 1e-9, 3e-6, 1e-7
@@ -46,15 +45,12 @@ class Seconds:
     calls: float = 0.0
 
 
-#: The ops of a piece (None: what belongs to no op) with what they take, each as if it ran alone.
+#: Seconds of each op of a piece as if it ran alone; None: work that belongs to no op.
 Model: TypeAlias = Callable[[Piece], dict[Op | None, Seconds]]
 
 
 def model_of(limits: MachineLimits, arena: int) -> tuple[Model, float, float]:
-    """How pieces of a program are estimated that has so many bytes between arguments and results at once.
-
-    With it seconds of a call of the program, and of a trip of a loop.
-    """
+    """The model for a program with an arena of so many bytes; with it the seconds of a call and of a trip of a loop."""
     if limits.backend == "native":
         return _Native(limits), limits.call, _TRIP
     return _Numpy(limits, arena), limits.call, _PYTHON_TRIP
@@ -96,7 +92,7 @@ class _Native:
 
 
 class _Numpy:
-    """Functions of NumPy one after the other: each is called, and goes through memory."""
+    """NumPy runs one function after the other: each costs a call and its memory traffic."""
 
     def __init__(self, limits: MachineLimits, arena: int) -> None:
         self.limits, self.arena = limits, arena
@@ -139,6 +135,6 @@ def _tensors(op: Op) -> list[Value]:
 
 
 def _dtype_of(op: Op) -> str:
-    """The dtype in whose vectors an op runs: double precision if any operand has it, else single."""
+    """The dtype of the vectors: double precision if any operand has it, else single."""
     wide = any(x.dtype.itemsize == 8 for x in _tensors(op))
     return "f64" if wide else "f32"

@@ -1,4 +1,4 @@
-"""Objects like those that calls of libraries make, which tell what can be done with a name bound to such a call."""
+"""Example objects: instances like those that library calls return, to look up what such a name supports."""
 
 from __future__ import annotations
 

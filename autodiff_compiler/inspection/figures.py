@@ -1,10 +1,13 @@
-"""Amounts as people read them."""
+"""Counts, bytes and durations as text with three digits."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from decimal import Decimal
 
-__all__ = ["amount", "duration", "size", "times"]
+import numpy as np
+
+__all__ = ["amount", "duration", "quartiles", "size", "times"]
 
 
 def amount(n: int) -> str:
@@ -44,6 +47,16 @@ def times(factor: float) -> str:
     ('2,660x', '1x', '0.0000123x')
     """
     return f"{Decimal(f'{factor:.3g}'):,f}x"
+
+
+def quartiles(seconds: Sequence[float]) -> tuple[float, float]:
+    """Between these lies the middle half of the times.
+
+    >>> quartiles([1.0, 2.0, 3.0, 4.0, 5.0])
+    (2.0, 4.0)
+    """
+    low, high = np.percentile(seconds, (25, 75))
+    return float(low), float(high)
 
 
 def _scaled(x: float, step: float, units: tuple[str, ...]) -> str:

@@ -1,50 +1,43 @@
-"""`IRText`: the text of one stage, which can be compared, coloured, saved, and run."""
+"""Texts of IR that run: `IRText`, the text of one stage, and `parse_ir`, which reads a program back from a text."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from graphlib import CycleError, TopologicalSorter
+from typing import Any
 
-from .. import escape
+import numpy as np
+
+from ..compiler.pipeline import Stages, build, optimise, planned
+from ..compiler.too_large import explained
+from ..depth import deep
+from ..dtypes import from_numpy
+from ..ir.core import Module, Op, Value
+from ..ir.parser import ParseError, parse_module
+from ..ir.positions import verify_positions
 from ..ir.printer import Unbound
+from ..ir.text import print_module
+from ..ir.types import TensorType, tensor
+from ..ir.verify import VerifyError, verify, verify_sizes
+from ..ir.walk import callee_of, callees, ops_of
+from ..passes.manager import dump
+from ..runtime.tensor import Tensor
 from ..whole_files import write_with_arrays
+from .highlight import difference_html, ir_html, plain_html
+from .ir_arguments import argument, array, check_open_sizes
+from .results import purposes_in
+from .textdiff import Text, difference
 
-if TYPE_CHECKING:
-    from ..ir.core import Module
+__all__ = ["Bindings", "IRText", "ParsedIR", "parse_ir"]
 
-__all__ = ["Bindings", "IRText"]
-
-#: Colours that can be read on white and on black; where a notebook has its own for code, those.
-_COLOURS = {
-    "comment": "var(--jp-mirror-editor-comment-color, #7a7a7a)",
-    "place": "var(--jp-mirror-editor-comment-color, #7a7a7a)",
-    "adjoint": "#c2600c",
-    "value": "var(--jp-mirror-editor-variable-color, #2f7fd0)",
-    "symbol": "#8a63d2",
-    "type": "#1d8a6b",
-    "string": "var(--jp-mirror-editor-string-color, #c2463a)",
-    "op": "font-weight:bold",
-    "minus": "#d1433a",
-    "plus": "#238a3e",
-    "hunk": "#8a63d2",
-}
-_TOKEN = re.compile(
-    r"""(?P<comment>//[^\n]*)
-      | (?P<place>@[ ](?:"[^"\n]*"|[\w.<>+-]+):\d+:\d+(?:(?![ ]+//)[^\n])*)
-      | (?P<string>"(?:[^"\\\n]|\\.)*")
-      | (?P<adjoint>%d\d*_\w+) | (?P<value>%\w+) | (?P<symbol>@[\w.<>-]+)
-      | (?P<type>\b(?:bool|[uif]\d+|bf16)\[[^\]\n]*\]|\bseq<)
-      | (?P<op>(?<==[ ])[a-z]\w*|\b(?:func|return|yield|body|cond|then|else|state|constant|callable)\b)""",
-    re.VERBOSE,
-)
-_DIFF_LINES = {"-": "minus", "+": "plus", "@": "hunk"}
+_PYTHON = re.compile(r'def |class |import |from |@\w|"""|lambda |# ')
 
 
 @dataclass(frozen=True)
 class Bindings:
-    """What a text is about and does not hold.
+    """What a text names without holding it.
 
     `module`: the IR that was printed, with its large constants and host functions; `states`: what stands behind its
     states; `captures`: for the arguments of its entry that come from outside, functions that fetch them.  `code`: what
@@ -103,16 +96,14 @@ class IRText(str):
 
     # ------------------------------------------------------------------------------------------- what it can do
     def run(self, *arrays: Any) -> tuple[Any, ...]:
-        """What the program of this stage makes of these arrays; the same as ``parse_ir(text).run(*arrays)``.
+        """The results of the program of this stage for these arrays; the same as ``parse_ir(text).run(*arrays)``.
 
-        It computes less than the function returns if that returns arguments or constants: these are left out.
+        Arguments and constants that the function returns are no results of a program: they are left out.
 
         >>> from autodiff_compiler import Tensor, jit
         >>> jit(lambda x: (x, x * 2, 7)).lower(Tensor([3.0])).ir("opt").run([3.0])
         (array([6.], dtype=float32),)
         """
-        from .runnable import parse_ir
-
         return parse_ir(self).run(*arrays)
 
     def diff(self, other: str, *, context: int = 3, color: bool = False) -> IRText:
@@ -133,9 +124,9 @@ class IRText(str):
         +++ opt of lambda(f32[1])
         ...
         """
-        from .textdiff import difference
-
-        return difference(self, other, context, color)
+        before, after = (_compared(text) for text in (self, other))
+        changes = difference(before, after, context, color)
+        return IRText(changes, "diff", f"{before.title} and {after.title}")
 
     def replace(self, old: str, new: str, count: Any = -1) -> IRText:
         """As of every str; the result can still be run."""
@@ -154,26 +145,248 @@ class IRText(str):
 
     def _repr_html_(self) -> str:
         if self.stage == "diff":
-            lines = [_span(_DIFF_LINES.get(line[:1], ""), line) for line in self.split("\n")]
-            return _page("\n".join(lines))
-        if self.stage in ("source", "code"):
-            return _page(escape.markup(self))
-        parts, end = [], 0
-        for found in _TOKEN.finditer(self):
-            parts += [escape.markup(self[end : found.start()]), _span(found.lastgroup or "", found[0])]
-            end = found.end()
-        return _page("".join(parts) + escape.markup(self[end:]))
+            return difference_html(self)
+        return plain_html(self) if self.stage in ("source", "code") else ir_html(self)
 
     def __reduce__(self) -> Any:
-        return IRText, (str(self), self.stage, self.of)  # what it is bound to belongs to this process
+        return IRText, (str(self), self.stage, self.of)  # bindings belong to this process
 
 
-def _span(kind: str, text: str) -> str:
-    if not kind:
-        return escape.markup(text)
-    style = _COLOURS[kind]
-    return f'<span style="{style if ":" in style else "color:" + style}">{escape.markup(text)}</span>'
+def _compared(text: str) -> Text:
+    """What `difference` is given of a text."""
+    if not isinstance(text, IRText):
+        return Text(text)
+    title = f"{text.stage} of {text.of}" if text.stage else "text"
+    return Text(str(text), text.stage, title, text.constants)
 
 
-def _page(inner: str) -> str:
-    return f'<pre style="line-height:1.35;overflow-x:auto;background:transparent;color:inherit">{inner}</pre>'
+@deep
+def parse_ir(
+    text: str,
+    *,
+    constants: Mapping[str, Any] | None = None,
+    states: Mapping[str, Any] | None = None,
+    callables: Mapping[str, Callable[..., Any]] | None = None,
+) -> ParsedIR:
+    """Reads a dump of any stage back, as something that runs.
+
+    A text has the names of large constants, states and host functions only.  An `IRText` of this process
+    (`artifact.ir(stage)`) knows what they are; others are given by name, e.g. ``constants=text.constants``.  The code
+    over NumPy can be read, too.
+
+    Raises ParseError with the place for what is no IR (the source of a function and LLVM text are none), CompileError
+    for IR whose types do not fit.
+
+    >>> square = parse_ir("func @f(%x: f32[2]) -> (f32[2]) { %y: f32[2] = mul %x, %x ; return %y }")
+    >>> square.run([3.0, 4.0])
+    (array([ 9., 16.], dtype=float32),)
+    """
+    stage, bound = (text.stage, text._bound) if isinstance(text, IRText) else ("", None)
+    if bound is not None and bound.code is not None:
+        return ParsedIR(bound.module, bound, states, bound.code(text))
+    places: dict[Op, int] = {}
+    try:
+        module = parse_module(text, places)
+    except ParseError as error:
+        raise _told(error, text, stage) from None
+    if not module.functions:
+        raise ParseError("there is no function in it", text, len(text.rstrip()))
+    try:
+        verify(module)
+        verify_sizes(module)
+        if bound is None:
+            verify_positions(module)
+    except VerifyError as error:
+        at = places[error.op] if error.op is not None else text.index("func ")
+        raise ParseError(error.problem, text, at) from None
+    _check_calls(module, places, text)
+    known = bound.module if bound is not None else Module()
+    _bind(module.constants, constants, known.constants, "constant")
+    _bind(module.callables, callables, known.callables, "host function")
+    module.backend = known.backend
+    made = ParsedIR(module, bound, states)
+    made.purposes = purposes_in(text)
+    return made
+
+
+def _told(error: ParseError, text: str, stage: str) -> ParseError:
+    """For a text that is no IR at all, an error that says what to do instead; otherwise the error itself."""
+    first = next((line for line in text.splitlines() if line.strip()), "")
+    start, look = text.find(first), "look at another stage, e.g. artifact.ir('opt')"
+    if stage == "code" or first.startswith(("; ", "source_filename", "target ", "define ")):
+        return ParseError(f"this is generated code, not IR: call the function itself, or {look}", text, start)
+    if stage == "source" or _PYTHON.match(first.strip()):
+        return ParseError(f"this is Python, not IR: call the function itself, or {look}", text, start)
+    return error
+
+
+def _bind(mine: dict[str, Any], given: Mapping[str, Any] | None, known: Mapping[str, Any], what: str) -> None:
+    """Replaces names without a value by the value given, else by the known one."""
+    for name in given or ():
+        if name not in mine:
+            raise KeyError(f"the text has no {what} {name}; it has {', '.join(mine) or 'none'}")
+    for name, unbound in mine.items():
+        found = (given or {}).get(name)
+        if found is None and isinstance(unbound, Unbound):
+            found = known.get(name)
+            if found is None or isinstance(found, Unbound) or _type_of(found, unbound) != unbound.type:
+                continue
+        if found is not None:
+            type = unbound.type if isinstance(unbound, Unbound) else _type_of(unbound, unbound)
+            mine[name] = found if type is None else array(found, type, f"constant {name}")
+
+
+def _type_of(array: Any, unbound: Any) -> TensorType | None:
+    """The type of a constant; None for a host function."""
+    if isinstance(unbound, Unbound) and unbound.type is None:
+        return None
+    return tensor(from_numpy(array.dtype), array.shape)
+
+
+class ParsedIR:
+    """A program that was read from text: it can be run, and its later stages can be looked at.
+
+    Its states are its own: they begin with copies of what was given, and a run leaves in them what it wrote.
+    """
+
+    def __init__(
+        self,
+        module: Module,
+        bound: Bindings | None,
+        states: Mapping[str, Any] | None,
+        code: Callable[..., tuple[Any, ...]] | None = None,
+    ) -> None:
+        self._module = module
+        self._stages: Stages | None = None
+        #: the module that runs, and its program
+        self._made: tuple[Module, Callable[..., tuple[Any, ...]]] | None = None if code is None else (module, code)
+        arguments = module.entry.args[: len(module.entry.args) - len(module.inputs)]
+        captures = bound.captures if bound is not None else ()
+        fits = len(captures) <= len(arguments)
+        self._captures = captures if fits else ()
+        #: the names and types of the arrays that `run` takes
+        self.inputs = [(_name(x, i), x.type) for i, x in enumerate(arguments[: len(arguments) - len(self._captures)])]
+        #: by numbers of results what they are for, where the header of a dump says that they are not just returned
+        self.purposes: dict[int, str] = {}
+        #: what the states hold now, as arrays by their names
+        self.states: dict[str, Any] = {}
+        given = dict(states or {})
+        for name in given:
+            if name not in module.states:
+                raise KeyError(f"the text has no state {name}; it has {', '.join(module.states) or 'none'}")
+        for name, info in module.states.items():
+            value = given.get(name)
+            if value is None and bound is not None and name in bound.states:
+                value = bound.states[name]._data
+            if value is not None:
+                self.states[name] = array(value, info.type, f"state {name}").copy()
+
+    # ------------------------------------------------------------------------------------------- running
+    def run(self, *arrays: Any) -> tuple[Any, ...]:
+        """The results of the entry for these arguments, as arrays; versions of states are left in `states`.
+
+        What the function returns though no program computes it, arguments and constants, is no result of the entry.
+        Of passes only those run that a program cannot do without: what the text says is computed as it stands there.
+        Arguments are arrays, Tensors or numbers of the right dtype and shape; those that the function took from outside
+        are filled in where the text knows them.  TypeError for too many or too few and for another dtype, ValueError
+        for another shape, OverflowError for a number that the dtype cannot hold, LookupError for a constant, state or
+        host function that is not given, TooLittleMemoryError for what there is no memory for.
+        """
+        given = self.arguments(*arrays)
+        captured = [fetch()._data for fetch in self._captures]
+        module, run = self._program()
+        types = [x.type for x in module.entry.args[len(module.entry.args) - len(module.inputs) :]]
+        inputs = [array(self.states[n], t, f"state {n}").copy() for n, t in zip(module.inputs, types, strict=True)]
+        try:
+            found = run(*given, *[np.array(x) for x in captured], *inputs)
+        except (MemoryError, ValueError) as error:
+            told = explained(error, module, run)
+            if told is None:
+                raise
+            raise told from None
+        count = len(found) - len(module.outputs)
+        self.states.update({n: np.array(x) for n, x in zip(module.outputs, found[count:], strict=True)})
+        return tuple([np.array(x) if isinstance(x, np.ndarray | np.generic) else x for x in found[:count]])
+
+    def arguments(self, *arrays: Any) -> list[Any]:
+        """The arguments as `run` converts them; raises what `run` raises."""
+        self._check_bound()
+        if len(arrays) != len(self.inputs):
+            wanted = ", ".join([f"{name}: {type!r}" for name, type in self.inputs]) or "none"
+            raise TypeError(f"{len(self.inputs)} arrays are wanted ({wanted}), {len(arrays)} are given")
+        given = [argument(x, t, name) for x, (name, t) in zip(arrays, self.inputs, strict=True)]
+        check_open_sizes(given, self.inputs)
+        return given
+
+    def _program(self) -> tuple[Module, Callable[..., tuple[Any, ...]]]:
+        if self._made is None:
+            lowered = optimise(replace(self._module, optimize=0)).opt
+            self._made = lowered, build(lowered)
+        return self._made
+
+    def _check_bound(self) -> None:
+        constants = [name for name, x in self._module.constants.items() if isinstance(x, Unbound)]
+        callables = [name for name, x in self._module.callables.items() if isinstance(x, Unbound)]
+        states = [name for name in self._module.states if name not in self.states]
+        kinds = {"constants": constants, "callables": callables, "states": states}
+        missing = [f"{kind}={_listed(names)}" for kind, names in kinds.items() if names]
+        if missing:
+            raise LookupError(
+                f"the text has names only of what parse_ir must be given: {', '.join(missing)}; what `artifact.ir` "
+                "returns knows them (`.constants`, `.callables`, `.states`)"
+            )
+
+    # ------------------------------------------------------------------------------------------- looking
+    def ir(self, stage: str = "opt") -> IRText:
+        """The text again ("front": as it was read), or what the passes make of it: "adjoint", "opt", "plan", "code".
+
+        >>> text = "func @f(%x: f32[2]) -> (f32[2]) { %y: f32[2] = neg %x ; %z: f32[2] = neg %y ; return %z }"
+        >>> print(parse_ir(text).ir("opt"), end="")
+        func @f(%x: f32[2]) -> (f32[2]) {
+          return %x
+        }
+        """
+        if stage not in ("front", "adjoint", "opt", "plan", "code"):
+            raise ValueError(f"stage must be front, adjoint, opt, plan or code, not {stage!r}")
+        if stage == "front":
+            module, text = self._module, print_module(self._module)
+        else:
+            stages = self._optimised()
+            module = stages.adjoint if stage == "adjoint" else stages.opt
+            if stage == "code":
+                text = build(module).source
+            else:
+                text = dump(planned(module), "plan_memory") if stage == "plan" else print_module(module)
+        states = {name: Tensor(x) for name, x in self.states.items()}
+        return IRText(text, stage, module.entry.name, Bindings(module, states, self._captures))
+
+    def _optimised(self) -> Stages:
+        if self._stages is None:
+            self._stages = optimise(self._module)
+        return self._stages
+
+    def __repr__(self) -> str:
+        inputs = ", ".join([f"{name}: {type!r}" for name, type in self.inputs])
+        return f"<program {self._module.entry.name}({inputs})>"
+
+
+def _check_calls(module: Module, places: Mapping[Op, int], text: str) -> None:
+    """ParseError at a recursive call, direct or indirect."""
+    graph = {function.name: callees(function) for function in module}
+    try:
+        TopologicalSorter(graph).prepare()
+    except CycleError as error:
+        callee, caller = error.args[1][:2]  # each name of the cycle is called by the one behind it
+        at = min(places[op] for op in ops_of(module.functions[caller].body) if callee_of(op) == callee)
+        raise ParseError(f"@{callee} calls itself: write the recursion as a loop", text, at) from None
+
+
+def _listed(names: Sequence[str], most: int = 3) -> str:
+    """A dict display with these keys; of many the first."""
+    shown = [f"{name!r}: ..." for name in names[:most]]
+    more = [f"and {len(names) - most} more"] if len(names) > most else []
+    return f"{{{', '.join([*shown, *more])}}}"
+
+
+def _name(x: Value, i: int) -> str:
+    return f"%{x.name}" if x.name else f"argument {i}"

@@ -1,4 +1,4 @@
-"""How fast the kernels are that NumPy, LAPACK and SciPy run for both backends: measured by one op of each class.
+"""Speeds of the kernels of NumPy, LAPACK and SciPy, measured by one representative op of each class.
 
 The ops of a class differ from the measured one, and sizes from its size, so what is estimated so is right within a
 factor of about four.  Of kernels without a class only the amount of arithmetic is known: their estimates are lower
@@ -34,7 +34,7 @@ _CLASSES: dict[str, frozenset[str]] = {
     }),
 }  # fmt: skip
 _CLASS_OF = {name: measured for measured, names in _CLASSES.items() for name in names}
-#: Those that only go over memory once.
+#: Classes that stream over memory once.
 _PASSES = dict.fromkeys(("check_solved", "check_exponent", "chance_weights"), "")
 #: Classes whose time grows with the elements; that of the others grows with the operations.
 _BY_ELEMENT = frozenset({"lgamma"})
@@ -57,14 +57,14 @@ def measured_kernels(dtype: Any, least: Callable[[Callable[[], Any]], float]) ->
 
 
 def _per_cube(name: str) -> float:
-    """The operations of an op on a matrix in cubes of its size."""
+    """Operations divided by the cube of the matrix size."""
     with Builder(Block([tensor(float32, (96, 96))])) as builder:
         builder.emit(REGISTRY[name], tuple(builder.block.args), REGISTRY[name].attrs_of({}))
     return flops_of(builder.block.ops[-1]) / 96**3
 
 
 def kernel_seconds(op: Op, speeds: Mapping[str, float]) -> float | None:
-    """What the kernel of an op takes; None for one of no class."""
+    """Seconds of an op's kernel; None if it has no class."""
     measured = _CLASS_OF.get(op.defn.name)
     if measured is None or measured not in speeds:
         return None
@@ -75,6 +75,6 @@ def kernel_seconds(op: Op, speeds: Mapping[str, float]) -> float | None:
 
 
 def times_unknown(piece: Piece) -> list[str]:
-    """Of a piece of a native program: what Python runs in it and is of no class."""
+    """The ops of a piece that Python runs and whose speed is not known."""
     names = [op.defn.name for op in piece.ops]
     return [name for name in names if name == "host_call" or (piece.calls and name not in _CLASS_OF | _PASSES)]

@@ -1,4 +1,4 @@
-"""What belongs to what: lines of the user's source, ops at every stage, lines and kernels of the generated code.
+"""Cross-references between the user's lines, the ops of every stage, and lines and kernels of generated code.
 
 Ops carry the place they come from, and generated code names such places in its comments; here both are put together,
 by the user's line and by what a transformation made of it (its *part*: nothing, "adjoint", "recomputed").
@@ -10,7 +10,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 from weakref import WeakKeyDictionary
 
 from .. import escape
@@ -19,9 +19,7 @@ from ..ir.text import FunctionPrinter, global_name
 from ..ir.walk import ops_of
 from ..locks import remembered
 from ..source import Loc, line_of
-
-if TYPE_CHECKING:
-    from .artifact import Artifact
+from .compiled_call import CompiledCall
 
 __all__ = [
     "STAGES_OF_OPS",
@@ -63,7 +61,7 @@ class Place(NamedTuple):
 
 
 class Part(NamedTuple):
-    """What was made of a line: its ops themselves (`name` is empty), or those that a transformation made of them."""
+    """A line's own ops (`name` is empty), or those that a transformation derived from them ("adjoint")."""
 
     place: Place
     name: str = ""
@@ -105,7 +103,7 @@ class OpLine:
 
 @dataclass(frozen=True)
 class CodeLine:
-    """A line of the generated code, and what it computes a part of."""
+    """A line of generated code, and the parts that it belongs to."""
 
     line: int
     parts: tuple[Part, ...]
@@ -113,7 +111,7 @@ class CodeLine:
 
 @dataclass(frozen=True)
 class Kernel:
-    """A function of the generated code: its lines, and what it computes; `is_loop`: of the kind that others call."""
+    """A function of generated code: its lines and parts; `is_loop`: a kernel, which the driver calls."""
 
     name: str
     span: Span
@@ -147,18 +145,18 @@ class Links:
         return sorted({place.file for place in self.places}, key=lambda file: (-counts[file], file))
 
 
-_known: WeakKeyDictionary[Artifact, Links] = WeakKeyDictionary()
+_known: WeakKeyDictionary[CompiledCall, Links] = WeakKeyDictionary()
 
 
-def links_of(artifact: Artifact) -> Links:
-    """What belongs to what in a compiled call."""
-    found = _known.get(artifact)
+def links_of(call: CompiledCall) -> Links:
+    """The cross-references of a compiled call."""
+    found = _known.get(call)
     if found is None:
-        texts = {stage: artifact.ir(stage) for stage in (*STAGES_OF_OPS, "code")}
-        modules = {stage: artifact._module(stage) for stage in STAGES_OF_OPS}
+        texts = {stage: call.ir(stage) for stage in (*STAGES_OF_OPS, "code")}
+        modules = {stage: call.module(stage) for stage in STAGES_OF_OPS}
         ops = {stage: tuple(_ops(module, texts[stage])) for stage, module in modules.items()}
         code = _Code(texts["code"], modules["opt"])
-        found = _known[artifact] = Links(texts, ops, tuple(code.lines), tuple(code.kernels))
+        found = _known[call] = Links(texts, ops, tuple(code.lines), tuple(code.kernels))
     return found
 
 
@@ -214,12 +212,12 @@ def located(module: Module, text: str) -> Iterator[tuple[int, Op, tuple[str, ...
 
 
 def text_head(function: Function) -> str:
-    """How the line of a text begins that a function begins on."""
+    """The start of a function's first line in a text."""
     return f"func {global_name(function.name)}("
 
 
 def _following(lines: list[str], at: int, start: str) -> int:
-    """The next line that starts so."""
+    """The next line with this start."""
     while not lines[at].lstrip().startswith(start):
         at += 1
     return at
@@ -235,7 +233,7 @@ _DEF = re.compile(r"^(?:def|ascend program) (\w+)\(")
 
 
 class _Code:
-    """Goes through generated code; `lines` and `kernels` are what was found.
+    """Parses the comments of generated code into `lines` and `kernels`.
 
     Comments name a file without its folder: where two files of one name have ops on lines of the same number, what is
     computed there belongs to both.
@@ -255,7 +253,7 @@ class _Code:
             self._commented(lines)
 
     def _enter(self, op: Op) -> None:
-        """Where an op comes from, as comments with and without the column name it; numbers are in the code anywhere."""
+        """Registers an op under the places that comments may name it by; scalar constants may stand anywhere."""
         loc = op.loc
         if loc is None:
             return

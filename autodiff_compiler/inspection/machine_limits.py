@@ -1,4 +1,4 @@
-"""What this machine can do with one thread at most: measured once, in less than a second, and kept on disk.
+"""Peak speeds of one thread on this machine (roofline), measured once in less than a second and cached on disk.
 
 Estimates of time (`cost`) are made of these figures.  They are measured where they are first asked for; busy
 processors give lower ones, so ``python -m autodiff_compiler env --measure`` measures again.
@@ -23,6 +23,7 @@ import numpy as np
 
 from ..backends.native import cache
 from ..backends.native.machine import machine, versions, why_not
+from ..compiler.pipeline import named_backend
 from ..dtypes import float32, float64
 from ..ir.build import Builder
 from ..ir.core import Block, Function, Module
@@ -35,7 +36,7 @@ from .kernel_speeds import measured_kernels
 __all__ = ["MachineLimits", "known_limits", "machine_limits"]
 
 _DTYPES = {"f32": float32, "f64": float64}
-#: Bytes of three arrays together for which the bandwidth is measured.
+#: Working sets, in bytes, at which bandwidth is measured.
 _SIZES = (24 << 10, 96 << 10, 384 << 10, 1536 << 10, 6 << 20, 24 << 20, 96 << 20)
 _PRODUCTS = (64, 256)
 #: Functions that are no ufuncs of NumPy's, by the names of their ops.
@@ -67,7 +68,7 @@ class MachineLimits:
     kernels: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
 
     def bandwidth_of(self, nbytes: int) -> float:
-        """Bytes per second where so many bytes are in use together."""
+        """Bytes per second for a working set of so many bytes."""
         sizes = [size for size, _ in self.bandwidth]
         i = bisect_left(sizes, nbytes)
         if i in (0, len(sizes)):
@@ -157,7 +158,7 @@ def _write(key: str, limits: MachineLimits) -> None:
 
 # ------------------------------------------------------------------------------------------------ measured
 def _least(run: Callable[[], Any], least: int = 3, seconds: float = 0.006) -> float:
-    """Seconds of the fastest of some rounds: what the machine can do when nobody else is at it."""
+    """Seconds of the fastest of several rounds: the one that other processes disturbed least."""
     best, end, n = float("inf"), perf_counter() + seconds, 0
     while n < least or perf_counter() < end:
         start = perf_counter()
@@ -167,12 +168,12 @@ def _least(run: Callable[[], Any], least: int = 3, seconds: float = 0.006) -> fl
 
 
 def _of_native() -> MachineLimits:
-    from ..backends.native import probes
+    from ..backends.native import probes  # needs llvmlite, which is optional
 
     operations = {}
     for name in _DTYPES:
         run, each = probes.multiply_adds(name)
-        run(20_000)  # the clock needs some time to rise
+        run(20_000)  # the core needs some time to reach its clock rate
         operations[name] = 50_000 * each / _least(lambda run=run: run(50_000))  # type: ignore[misc]
     chain, triad = probes.chain(), probes.triad()
 
@@ -243,7 +244,7 @@ def _bandwidths(rounds: Callable[[int], tuple[Callable[[Any, Any, Any], None], i
 
 
 def _fresh() -> float:
-    """Seconds that a byte costs more in memory which the system has just handed out."""
+    """Extra seconds per byte of memory that the system has just mapped (page faults)."""
     size = 34 << 20  # larger than what allocators keep
     used = np.ones(size, np.uint8)
     new = _least(lambda: np.empty(size, np.uint8).fill(1), seconds=0.1)
@@ -265,8 +266,6 @@ def _products(backend: str) -> dict[str, float]:
 
 
 def _program(module: Module, backend: str) -> Any:
-    from ..compiler.pipeline import named_backend
-
     return named_backend(backend).compile(module)
 
 

@@ -1,11 +1,11 @@
-"""What programs were measured to take, by kernel, by op and by line of the user's, beside what the machine allows.
+"""Measured time by kernel, op and line of the user's, compared with the limits of the machine.
 
-A kernel that computes several ops is measured as a whole: they get the shares of it that the model of cost estimates.
+A kernel of several ops is measured as a whole and shared among them as the cost model estimates.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from ..backends.base import Piece
@@ -14,11 +14,11 @@ from ..blas import LARGE_PRODUCT, threads
 from ..ir.core import Op
 from ..primitives.flops import flops_of
 from ..source import Loc, line_of
-from .apart import told_apart
+from .distinctions import distinctions
 from .estimate import Model, model_of
 from .figures import duration
 from .machine_limits import machine_limits
-from .tabular import listed, shortened
+from .tabular import Cells, listed, shortened
 from .user_lines import ELSEWHERE, HANDED_OUT, LEAVING, NOWHERE, UserLine, named, user_line
 
 __all__ = ["LEFT", "Row", "Tally", "notes_of", "seconds_of", "slowest_first", "table_of"]
@@ -83,8 +83,8 @@ class Row:
 
 @dataclass
 class _Part:
-    """What an op is of a kernel: how often it ran, and of all these runs estimated seconds, as its share, and what it
-    computes and moves.  None: what is no op hands out results."""
+    """An op's part of a kernel: its runs, and for all of them the estimated seconds, which are its share, operations
+    and bytes.  An `op` of None copies results out."""
 
     op: Op | None
     runs: int
@@ -114,8 +114,7 @@ class _Part:
 
 @dataclass
 class Tally:
-    """Adds up measured times: rows by what they are about (kernels by `id` of their span), and seconds that the clock
-    itself took."""
+    """Adds up span tables to rows: by kernel (`id` of its span), op and line; and the overhead of reading the clock."""
 
     kernels: dict[object, Row] = field(default_factory=dict)
     ops: dict[object, Row] = field(default_factory=dict)
@@ -132,7 +131,7 @@ class Tally:
         return sum(row.seconds for row in self.kernels.values())
 
     def add(self, program: str, times: Times, table: Table) -> None:
-        """What a program took: the `table` of its spans."""
+        """Adds a program's span `table`."""
         model, _, _ = model_of(machine_limits(times.backend), times.arena)
         self.reading += (float(table[:, 1].sum()) + float(table[:, 0].sum()) * times.beside) * 1e-9
         self.reading -= sum(seconds_of(span, times, table) for span in times.all_spans())
@@ -140,7 +139,7 @@ class Tally:
             self._span(span, (), program, times, table, model)
 
     def add_eager(self, op: str, loc: Loc | None, calls: int, seconds: float) -> None:
-        """A kernel that eager mode has called so often at one place."""
+        """Adds the calls of an eager kernel at one place."""
         place = user_line(loc)
         kernel = self.kernels.setdefault(("eager", op), Row(f"{op} (eager)", program="eager", ops=(op,)))
         of_op = self.ops.setdefault(("eager", op, place), Row(op, *place, program="eager", ops=(op,)))
@@ -155,7 +154,7 @@ class Tally:
             self._line(around).cumulative += seconds
 
     def finish(self, total: float) -> None:
-        """Nothing more is added; shares are of `total` seconds."""
+        """Computes shares (of `total` seconds), limits and distinctions; nothing is added afterwards."""
         for (_, place, _), runs in self._ran.items():
             self._line(place).calls += runs
         self._ran.clear()
@@ -172,14 +171,14 @@ class Tally:
                 alike.setdefault((row.name.rpartition(": ")[2], row.place, row.program), []).append(row)
             for same in alike.values():
                 if len(same) > 1:
-                    for row, text in zip(same, told_apart([self._made_by.get(id(row)) for row in same]), strict=True):
+                    for row, text in zip(same, distinctions([self._made_by.get(id(row)) for row in same]), strict=True):
                         row.detail = text
 
     # ------------------------------------------------------------------------------------------- spans
     def _span(
         self, span: Span, around: tuple[Op, ...], program: str, times: Times, table: Table, model: Model
     ) -> float:
-        """Adds a span that lies in blocks of the ops `around`; the seconds of it with all that is in it."""
+        """Adds a span inside the blocks of the ops `around`; returns its cumulative seconds."""
         runs, seconds = span.runs(table), seconds_of(span, times, table)
         owners = around if span.control is None else (*around, span.control)
         inner = sum(self._span(s, owners, program, times, table, model) for block in span.blocks for s in block)
@@ -252,14 +251,14 @@ class Tally:
 
 
 def seconds_of(span: Span, times: Times, table: Table) -> float:
-    """What a span took, without the spans in it, and without reading the clock."""
+    """A span's own seconds: without inner spans and clock readings."""
     rows = [span.number, *[entry for entry in span.entries if entry is not None]]
     readings = int(sum(table[i, 0] for i in rows))
     return max(0.0, float(sum(table[i, 1] for i in rows)) - readings * times.reading) * 1e-9
 
 
 def slowest_first(rows: Iterable[Row]) -> list[Row]:
-    """The rows by what they took themselves, then by what they took with what they call."""
+    """Rows by own seconds, then by cumulative ones."""
     return sorted(rows, key=lambda row: (-row.seconds, -row.cumulative))
 
 
@@ -273,7 +272,7 @@ def _joined(a: tuple[str, ...], b: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _of_main_line(parts: list[_Part]) -> _Part:
-    """The main part of the line that most of a kernel is of; of its adjoint where that is more than the line itself."""
+    """The largest part of the line with most of a kernel's work; the adjoint's where it outweighs the line's own."""
     if not any(part.weight for part in parts):
         return parts[_main(parts)]
     lines: dict[tuple[str, int], dict[str, float]] = {}
@@ -288,7 +287,7 @@ def _of_main_line(parts: list[_Part]) -> _Part:
 
 
 def _shares(parts: list[_Part], seconds: float) -> list[float]:
-    """What of a span's seconds each part gets: as estimated; Python of the user's all that the others do not take."""
+    """The share of a span that each part gets: by estimate; host calls get what the estimates leave."""
     weights = [part.weight for part in parts]
     python = [part.op is not None and runs_python(part.op) for part in parts]
     if any(python):
@@ -303,12 +302,12 @@ def _shares(parts: list[_Part], seconds: float) -> list[float]:
 
 
 def _main(parts: list[_Part]) -> int:
-    """The part that most of a kernel is; of those that are equal control flow, then the last."""
+    """The heaviest part of a kernel; among equals control flow, then the last."""
     return max(range(len(parts)), key=lambda i: (parts[i].weight, parts[i].control, i))
 
 
 def _parts(piece: Piece, model: Model, runs: int) -> Iterator[_Part]:
-    """The ops of a piece that ran so often; of a call with those of the function."""
+    """The parts of a piece that ran so often; those of callees included."""
     if not runs:
         return
     estimates = model(alone(piece))
@@ -342,7 +341,7 @@ def _chain(loc: Loc | None) -> tuple[UserLine, ...]:
 
 
 # ------------------------------------------------------------------------------------------------ tables
-#: What is said below a table in which something is faster than the limit.
+#: The note below a table in which something is faster than the limit.
 _ABOVE = ">100 %: limits are measured on large operands; what stays in caches can be faster"
 #: Columns that begin at the left edge.
 LEFT = frozenset({"line", "source", "kernel", "op", "bound", "ops"})
@@ -353,13 +352,13 @@ _SLOW, _COUNTS = 0.2, 0.05
 
 
 def notes_of(rows: Iterable[Row]) -> list[str]:
-    """What is to be said below a table of these rows."""
+    """The notes below a table of these rows."""
     shown = list(rows)
     return [*([_ABOVE] if any(map(_is_above, shown)) else []), *_of_products(shown)]
 
 
 def _of_products(rows: Iterable[Row]) -> Iterator[str]:
-    """What to try where products are far below what the machine allows: large ones, for which BLAS may wake threads."""
+    """Advice where large products, for which BLAS wakes threads, run far below the limit."""
     large = (r for r in rows if "matmul" in r.ops and r.calls and r.flops >= LARGE_PRODUCT * r.calls)
     slow = [r for r in large if r.of_limit is not None and r.of_limit < _SLOW and r.share >= _COUNTS]
     if slow and (n := threads()) > 1:
@@ -375,13 +374,19 @@ def _is_above(row: Row) -> bool:
     return row.of_limit is not None and round(100 * row.of_limit) > 100
 
 
-def table_of(rows: Iterable[Row], kind: str) -> tuple[list[str], list[list[str]]]:
-    """The head and the cells of a table of rows by "kernel", "op" or "line"."""
+def table_of(
+    rows: Sequence[Row], kind: str, outside: Sequence[Row] = (), most: int | None = None, all_rows: str = ""
+) -> Cells:
+    """A table of rows by "kernel", "op" or "line": of the first `most`, and of those about what lies `outside`.
+
+    `all_rows`: how the user gets those that are left out.
+    """
+    shown = rows[:most]
     names = ["line", "source"] if kind == "line" else [kind, "line"]
     head = [*names, "calls", "time", "share", "cumulative", "GFLOP/s", "GB/s", "of limit", "bound"]
     head += ["ops"] if kind == "line" else []
     cells = []
-    for x in rows:
+    for x in (*shown, *outside):
         name = " ".join(filter(None, (listed(x.name.split(", "), 44), x.detail)))
         place = f"{x.place or ELSEWHERE} and {len(x.others)} more" if x.others else x.place
         first = [x.place, shortened(x.text or x.name, 44)] if kind == "line" else [name, place]
@@ -391,4 +396,6 @@ def table_of(rows: Iterable[Row], kind: str) -> tuple[list[str], list[list[str]]
         times = [*own, duration(x.cumulative)]
         row = [*first, str(x.calls) if x.calls else "", *times, *rates, limit, x.bound if limit else ""]
         cells.append([*row, shortened(", ".join(x.ops), 40)] if kind == "line" else row)
-    return head, cells
+    if left := len(rows) - len(shown):
+        cells.insert(len(shown), [f"({left} more: {all_rows})", *[""] * (len(head) - 1)])
+    return Cells(head, cells)

@@ -1,4 +1,4 @@
-"""A value of the IR: the op that makes it, the user's line behind it, and of an adjoint: what it is the adjoint of."""
+"""Provenance of a value of the IR: its op, the user's line, and for a cotangent the primal value."""
 
 from __future__ import annotations
 
@@ -6,28 +6,25 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 from ..errors import did_you_mean
 from ..ir.core import Block, Function, Value
 from ..ir.remarks import times
 from ..ir.text import FunctionPrinter
 from ..source import Loc
+from .compiled_call import CompiledCall
 from .links import STAGES_OF_OPS, Place, chain_of, links_of, located, part_of, text_head
 from .results import purposes
 from .where import shown
 
-if TYPE_CHECKING:
-    from .artifact import Artifact
-
 __all__ = ["Origin", "ValueAt", "origin"]
 
-#: How many names are given where there is none of this kind.
+#: The number of names given as examples for a misspelt one.
 _EXAMPLES = 8
-#: Where a value is looked for.
+#: The order in which stages are searched.
 _ORDER = ("adjoint", "opt", "plan", "front")
-#: How values are called that a derivative makes of another one, which is the group, and what they are; `d2_` is of a
-#: derivative.  Copies have a number behind two underscores.
+#: Name patterns of values that differentiation derives from another one (the group), with the relation; `d2_` is of
+#: second order.  Copies have a number behind two underscores.
 _MADE = (
     (r"%d\d*_(\w+?)_part\d+", "a share of the adjoint of"),
     (r"%d\d*_(\w+?)_so_far", "what is added up so far of the adjoint of"),
@@ -93,8 +90,8 @@ def _line(places: tuple[Place, ...]) -> str:
     return f"{places[0]}  {places[0].text}" if places else ""
 
 
-def origin(artifact: Artifact, value: str, stage: str | None = None) -> Origin:
-    """Where a value comes from that has this name in the text of a stage.
+def origin(call: CompiledCall, value: str, stage: str | None = None) -> Origin:
+    """The origin of the value with this name in the text of a stage.
 
     Without a stage it is looked for in adjoint, opt, plan and front, in this order.  ValueError if the name or the
     stage does not exist, TypeError for what is no name.
@@ -106,9 +103,9 @@ def origin(artifact: Artifact, value: str, stage: str | None = None) -> Origin:
     name = f"%{value.strip().removeprefix('%')}"
     known: dict[str, None] = {}
     for where in (stage,) if stage else _ORDER:
-        for function, x, printed in _values(artifact, where):
+        for function, x, printed in _values(call, where):
             if printed == name:
-                return _about(artifact, where, function, x, name)
+                return _about(call, where, function, x, name)
             known[printed] = None
     hint = did_you_mean(name, known) or _examples(known)
     raise ValueError(f"no value is called {name}{f' at stage {stage}' if stage else ''}{f': {hint}' if hint else ''}")
@@ -120,17 +117,17 @@ def _examples(known: Iterable[str]) -> str:
     return f"there are {', '.join(names[:_EXAMPLES])}{' and others' if len(names) > _EXAMPLES else ''}" if names else ""
 
 
-def _values(artifact: Artifact, stage: str) -> Iterator[tuple[Function, Value, str]]:
+def _values(call: CompiledCall, stage: str) -> Iterator[tuple[Function, Value, str]]:
     """The values of a stage as its text names them."""
-    for function in artifact._module(stage):
+    for function in call.module(stage):
         printer = FunctionPrinter(places=False)
         printer.function(function)
         for x, name in printer.names.items():
             yield function, x, name
 
 
-def _about(artifact: Artifact, stage: str, function: Function, x: Value, name: str) -> Origin:
-    links, loc = links_of(artifact), _loc(function, x)
+def _about(call: CompiledCall, stage: str, function: Function, x: Value, name: str) -> Origin:
+    links, loc = links_of(call), _loc(function, x)
     maker = x.op
     text = ""
     if maker is None:
@@ -142,12 +139,12 @@ def _about(artifact: Artifact, stage: str, function: Function, x: Value, name: s
     if maker is None:
         line = next(i for i, t in enumerate(lines, 1) if t.startswith(text_head(function)))
     else:
-        line = next(at for at, op, _ in located(artifact._module(stage), links.texts[stage]) if op is maker)
+        line = next(at for at, op, _ in located(call.module(stage), links.texts[stage]) if op is maker)
     found = Origin(
         name, stage, line, text or shown(lines[line - 1]), part_of(loc), chain_of(loc),
-        purpose=_purpose(artifact, stage, function, x),
+        purpose=_purpose(call, stage, function, x),
     )  # fmt: skip
-    relation, of = _relation(artifact, name)
+    relation, of = _relation(call, name)
     if of is None:
         return found
     uses: tuple[Place, ...] = ()
@@ -156,9 +153,9 @@ def _about(artifact: Artifact, stage: str, function: Function, x: Value, name: s
     return replace(found, relation=relation, of=of, uses=uses)
 
 
-def _purpose(artifact: Artifact, stage: str, function: Function, x: Value) -> str:
-    """What a result of the program is for if it is not only returned."""
-    lowered, module = artifact._compiled.lowered, artifact._module(stage)
+def _purpose(call: CompiledCall, stage: str, function: Function, x: Value) -> str:
+    """The purpose of a result that is not only returned."""
+    lowered, module = call.compiled.lowered, call.module(stage)
     if function is not module.entry or x not in function.outs:
         return ""
     printer = FunctionPrinter(places=False)
@@ -168,16 +165,16 @@ def _purpose(artifact: Artifact, stage: str, function: Function, x: Value) -> st
 
 
 def _loc(function: Function, x: Value) -> Loc | None:
-    """The place of what makes a value, or owns the block that it is an argument of."""
+    """The place of the op that defines a value, or owns the block that it is an argument of."""
     owner = x.owner.parent if isinstance(x.owner, Block) else x.owner
     return function.loc if owner is None else owner.loc
 
 
-def _relation(artifact: Artifact, name: str) -> tuple[str, ValueAt | None]:
-    """What a value made for a derivative is, and of which value of the function."""
+def _relation(call: CompiledCall, name: str) -> tuple[str, ValueAt | None]:
+    """How a derived value relates to a primal one, and to which."""
     known: dict[str, ValueAt] = {}
     for stage in ("adjoint", "front"):
-        for function, x, printed in _values(artifact, stage):
+        for function, x, printed in _values(call, stage):
             known[printed] = ValueAt(printed, chain_of(_loc(function, x)))
             if printed == name and stage == "front":  # the user's own
                 return "", None

@@ -1,4 +1,4 @@
-"""Which conditions and ends of a function are known from the text of its file: what constants rule out."""
+"""Reachability by constant folding: which conditions and branches the text of a file decides."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _FOLDED = (len, range, bool, int, float, str, abs)
 
 
 def truth(node: Any, scopes: Scopes, attributes: Attributes, far: int = 0) -> bool | None:
-    """Whether a condition holds each time it is computed; None where the file does not tell.
+    """The constant truth of a condition; None where the file does not decide it.
 
     `attributes` has what is known of those of objects.
     """
@@ -127,7 +127,7 @@ def _computed(compute: Callable[..., Any] | None, *operands: Any) -> Any:
 
 
 def ends(statement: Any, holds: Callable[[Any], bool | None]) -> bool:
-    """Whether what comes after a statement, in the same list of statements, is never reached.
+    """Whether the statements after this one, in the same block, are unreachable.
 
     `holds` is `truth` at this place.
     """
@@ -148,7 +148,7 @@ def ends(statement: Any, holds: Callable[[Any], bool | None]) -> bool:
 
 
 def ruled_out(node: Any, holds: Callable[[Any], bool | None]) -> list[Any]:
-    """The parts of a node that are never computed; `holds` is `truth` at this place."""
+    """The dead parts of a node; `holds` is `truth` at this place."""
     match node:
         case gast.If(test=test, body=body, orelse=orelse) | gast.IfExp(test=test, body=body, orelse=orelse):
             held = holds(test)

@@ -1,5 +1,4 @@
-"""What names and calls of a function tell without running it: unknown names, calls that compiled code cannot make,
-changes of containers and objects from outside."""
+"""Static refusals in a function: unknown names, unsupported calls, mutation of containers and objects from outside."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a program's results are for, where they are not just what the function returns, in the order of its `return`.
+"""Purposes of a program's results that are not simply returned in order: state updates, writes, choices.
 
 A function may return an argument as it is, or something that was known while compiling: no program computes that.  And
 a program may have results that the function does not return: what attributes and elements of arguments become, and
@@ -25,7 +25,7 @@ _LINE = re.compile(r"(?m)^// result (\d+) \(%\w+\): (.*)$")
 
 
 def purposes(lowered: Lowered, arguments: Sequence[str]) -> dict[int, str]:
-    """By the number of a result what it is for, if that is not only to be returned.
+    """The purpose of each result that is not only returned, by its number.
 
     `arguments`: what the entry's arguments are called.
     """
@@ -44,12 +44,12 @@ def purposes(lowered: Lowered, arguments: Sequence[str]) -> dict[int, str]:
 
 
 def purposes_in(text: str) -> dict[int, str]:
-    """The same as the header of a dump says it."""
+    """The same, parsed from the header of a dump."""
     return {int(number): said for number, said in _LINE.findall(text)}
 
 
 def returned(lowered: Lowered, arguments: Sequence[str]) -> str | None:
-    """What the function returns, if some of it is no result of the program."""
+    """The returned structure as text, if part of it is no result of the program."""
     leaves = [*_leaves(lowered.result)]
     if lowered.result is None or all(isinstance(x, Out) for x in leaves):
         return None
@@ -59,7 +59,7 @@ def returned(lowered: Lowered, arguments: Sequence[str]) -> str | None:
 def _add(
     template: Any, what: str, arguments: Sequence[str], found: dict[int, list[str]], becomes: str | None = None
 ) -> None:
-    """Notes what the results in a structure are for, which is `what`."""
+    """Notes `what` as the purpose of the results in a structure."""
     if isinstance(template, Chosen):
         before: list[str] = []
         for index, one in template.ways:

@@ -1,4 +1,4 @@
-"""What the names of a file stand for, as far as its text tells: imports, functions, classes, fresh containers."""
+"""Scopes of a file: what its names are bound to, as far as the text tells."""
 
 from __future__ import annotations
 

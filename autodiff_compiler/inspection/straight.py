@@ -1,5 +1,5 @@
-"""What happens in a function whenever it runs, in the statements before its first branch or loop: what Python raises
-there for constants and unbound names, and calls of the function itself."""
+"""Errors that every run of a function raises: in its straight-line prefix, for constants, unbound names and endless
+recursion."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def always_raised(tree: SourceTree, scopes: Scopes) -> tuple[list[CompileError],
 
 
 def _computed(statement: Any) -> list[Any]:
-    """The expressions that are computed first in a statement, in this order."""
+    """The expressions that a statement evaluates unconditionally, in order."""
     match statement:
         case gast.AnnAssign(target=target, value=value):
             inner = [] if isinstance(target, gast.Name) else [target]
@@ -72,7 +72,7 @@ def _computed(statement: Any) -> list[Any]:
 
 
 def _for_sure(node: Any) -> Iterator[Any]:
-    """The expressions in one that are computed whenever it is, in this order, and the `:=` that are so perhaps."""
+    """The subexpressions that are always evaluated, in order, and the `:=` that may be."""
     perhaps: list[Any] = []
     match node:
         case gast.Lambda():

@@ -1,12 +1,13 @@
-"""Tables as text and as HTML."""
+"""Tables as text and as HTML, and what is shown as a headline, tables and notes."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from typing import NamedTuple
 
 from .. import escape
 
-__all__ = ["html_table", "listed", "shortened", "text_table"]
+__all__ = ["Cells", "Tables", "html_table", "listed", "shortened", "text_table"]
 
 
 def text_table(head: Sequence[str], rows: Sequence[Sequence[str]], left: Collection[str]) -> str:
@@ -40,6 +41,43 @@ def html_table(head: Sequence[str], rows: Sequence[Sequence[str]], left: Collect
 
     body = "".join(cells("td", row) for row in rows)
     return f"<table><thead>{cells('th', head)}</thead><tbody>{body}</tbody></table>"
+
+
+class Cells(NamedTuple):
+    """The cells of a table: the names of its columns, and its rows."""
+
+    head: list[str]
+    rows: list[list[str]]
+
+
+class Tables:
+    """A headline, tables and notes: `str` gives them as text, a notebook shows them as HTML.
+
+    A subclass says what they are; the columns in `_left` begin at the left edge.
+    """
+
+    _left: Collection[str] = frozenset()
+
+    def _headline(self) -> str:
+        raise NotImplementedError
+
+    def _tables(self, *, everything: bool = False) -> list[Cells]:
+        """The tables; with `everything` also those for which a text has no room."""
+        raise NotImplementedError
+
+    def _notes(self) -> list[str]:
+        raise NotImplementedError
+
+    def __str__(self) -> str:
+        tables = [text_table(*table, self._left) for table in self._tables()]
+        return "\n\n".join([self._headline(), *tables, *self._notes()]) + "\n"
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        tables = [html_table(*table, self._left) for table in self._tables(everything=True)]
+        headline, *notes = [f"<p>{escape.markup(text)}</p>" for text in (self._headline(), *self._notes())]
+        return "".join([headline, *tables, *notes])
 
 
 def shortened(text: str, most: int) -> str:

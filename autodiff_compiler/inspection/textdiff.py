@@ -1,29 +1,29 @@
-"""The difference of two texts of IR, in which values that only got other numbers are the same."""
+"""Diff of two texts of IR up to renumbering of values."""
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from difflib import SequenceMatcher
-from typing import Any
+from types import MappingProxyType
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from .. import escape
-from .irtext import IRText
 
-__all__ = ["difference"]
+__all__ = ["Text", "difference"]
 
 _STRING = r'"(?:[^"\\]|\\.)*"'
-#: A line as what it says, where it comes from, and what is remarked about it.
+#: A line of IR: op, place, remark.
 _LINE = re.compile(
     rf"(?P<body>(?:{_STRING}|[^\"])*?)"
     rf"(?P<place>\s+@ (?:{_STRING}|[\w.<>+-]+):\d+:\d+(?:(?!\s+//)(?:{_STRING}|[^\"]))*)?"
     r"(?P<note>\s*//.*)?"
 )
-#: The same of generated code, whose comments say nothing but where it comes from, and what Python does there.
+#: A line of generated code, whose comments give only its place or name Python that runs there.
 _CODE = re.compile(
     r"""(?P<body>(?:"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|[^"';#]|(?<!\s)[;#]|^\s*; Python runs: .*)*?)"""
     r"""(?P<place>(?:^|\s)\s*(?!; Python runs: )[;#].*)?(?P<note>$)"""
@@ -38,7 +38,7 @@ _NAME = re.compile(rf"{_QUOTED}|(?P<name>%\w+)")
 _FUNCTION = re.compile(r"(?m)^func @([\w.<>-]+)")
 _SYMBOL = re.compile(rf"{_QUOTED}|@(?P<name>[\w.<>-]+)")
 _ANSI = {"-": "\x1b[31m", "+": "\x1b[32m", "@": "\x1b[36m"}
-#: Lines up to which every match is looked at, also of lines that come often.
+#: The number of lines up to which frequent lines are matched, too.
 _THOROUGH = 3000
 
 
@@ -61,10 +61,19 @@ class _Line:
         return f"{self.body}{'  ' + self.place if self.place else ''}{'  ' + self.note if self.note else ''}"
 
 
-def difference(before: str, after: str, context: int, colour: bool) -> IRText:
+class Text(NamedTuple):
+    """A text to be compared: its stage, what the diff calls it, and the large constants that it names."""
+
+    text: str
+    stage: str = ""
+    title: str = "text"
+    constants: Mapping[str, Any] = MappingProxyType({})
+
+
+def difference(before: Text, after: Text, context: int, colour: bool) -> str:
     """The changes as a unified diff; see `IRText.diff`."""
-    notes = getattr(before, "stage", "") == getattr(after, "stage", "")
-    functions = [_FUNCTION.findall(text) for text in (before, after)]
+    notes = before.stage == after.stage
+    functions = [_FUNCTION.findall(x.text) for x in (before, after)]
     if len(functions[0]) != len(functions[1]):  # it is not known which is which: they are told apart by their names
         functions = [[], []]
     a, b = _lines(before, notes, functions[0]), _lines(after, notes, functions[1])
@@ -78,16 +87,16 @@ def difference(before: str, after: str, context: int, colour: bool) -> IRText:
                 same[i] = j
     same = _again(a, b, same, names)
     edits = list(_edits(len(a), len(b), same))
-    out = [*_hunks(a, b, edits, names, max(0, context)), *_constants(before, after)]
+    out = [*_hunks(a, b, edits, names, max(0, context)), *_constants(before.constants, after.constants)]
     if out:
-        out = [f"--- {_title(before)}", f"+++ {_title(after)}", *out]
+        out = [f"--- {before.title}", f"+++ {after.title}", *out]
     if colour:
         out = [f"{_ANSI[line[0]]}{line}\x1b[0m" if line[:1] in _ANSI else line for line in out]
-    return IRText("\n".join(out), "diff", f"{_title(before)} and {_title(after)}")
+    return "\n".join(out)
 
 
 def _again(a: list[_Line], b: list[_Line], same: dict[int, int], names: _Names) -> dict[int, int]:
-    """More lines that are the same, found between those that are, now that the names are known."""
+    """A second matching between the first matches, now that renamings are known."""
     found, i, j = dict(same), 0, 0
     for p, q in [*same.items(), (len(a), len(b))]:
         old, new = ([names.translated(x, x.words) for x in a[i:p]], [x.words for x in b[j:q]])
@@ -99,13 +108,8 @@ def _again(a: list[_Line], b: list[_Line], same: dict[int, int], names: _Names) 
     return dict(sorted(found.items()))
 
 
-def _title(text: str) -> str:
-    return f"{text.stage} of {text.of}" if isinstance(text, IRText) and text.stage else "text"
-
-
-def _constants(before: str, after: str) -> Iterator[str]:
-    """Where constants of one name and type, of which the text has a summary only, hold other numbers."""
-    old, new = (x.constants if isinstance(x, IRText) else {} for x in (before, after))
+def _constants(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[str]:
+    """Constants of equal name and type, of which the text has a summary only, whose elements differ."""
     for name in [name for name in old if name in new]:
         a, b = old[name], new[name]
         if (a.dtype, a.shape) != (b.dtype, b.shape):  # the text says so
@@ -124,11 +128,12 @@ def _bits(array: Any) -> Any:
     return np.frombuffer(array.tobytes(), np.uint8).reshape(*array.shape, array.itemsize)
 
 
-def _lines(text: str, notes: bool, functions: list[str]) -> list[_Line]:
+def _lines(compared: Text, notes: bool, functions: list[str]) -> list[_Line]:
     """The lines that are compared; the names of `functions` do not count."""
     positions = {name: f"@#{i}" for i, name in enumerate(functions)}
+    text = compared.text
     places = _places_in_remarks(text)
-    form = _CODE if getattr(text, "stage", "") == "code" else _LINE
+    form = _CODE if compared.stage == "code" else _LINE
     found, function = [], 0
     for line in _WRAPPED.sub(" ", text).splitlines():
         match = form.fullmatch(line)
@@ -144,7 +149,7 @@ def _lines(text: str, notes: bool, functions: list[str]) -> list[_Line]:
 
 
 def _places_in_remarks(text: str) -> re.Pattern[str]:
-    """What lists the user's lines in remarks: ``net.py:7, net.py:9 (twice) and 3 more lines``."""
+    """A pattern for lists of the user's lines in remarks: ``net.py:7, net.py:9 (twice) and 3 more lines``."""
     quoted = {escape.ascii_line(json.loads(name)) for name in _QUOTED_FILE.findall(text)}
     files = "|".join([*map(re.escape, sorted(quoted, key=len, reverse=True)), _FILE])
     place = rf"(?:{files}):\d+(?: recomputed)?(?: \(twice\)| \(\d+ times\))?"
@@ -163,14 +168,14 @@ def _names_in(words: str) -> list[str]:
 
 
 class _Names:
-    """What the values of one text are called in the other, by pairs of functions."""
+    """Renamings of values between the texts, by pairs of functions."""
 
     def __init__(self) -> None:
         self.new: dict[tuple[int, int], dict[str, str]] = {}
         self.old: dict[tuple[int, int], dict[str, str]] = {}
 
     def agree(self, a: _Line, b: _Line) -> bool:
-        """Whether two lines are the same but for names; what they call the values that come first here is noted."""
+        """Whether two lines are equal up to a consistent renaming; new names are recorded."""
         pair = a.function, b.function
         new, old = self.new.setdefault(pair, {}), self.old.setdefault(pair, {})
         pairs = list(zip(_names_in(a.words), _names_in(b.words), strict=True))
@@ -183,7 +188,7 @@ class _Names:
         return True
 
     def translated(self, line: _Line, text: str) -> str:
-        """A text of a line in the names of the new text; what means something else there gets a prime."""
+        """A line in the names of the new text; a name with another meaning there gets a prime."""
         found = [names for (function, _), names in self.new.items() if function == line.function and names]
         names = max(found, key=len, default={})
         taken = set(names.values())

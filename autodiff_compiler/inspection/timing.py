@@ -1,4 +1,4 @@
-"""What a compiled program takes when it runs: in all, and by line, kernel and op."""
+"""Measured time of runs of one program: in all, and by line, kernel and op."""
 
 from __future__ import annotations
 
@@ -7,32 +7,29 @@ from collections.abc import Iterator
 from contextlib import nullcontext
 from dataclasses import dataclass
 from time import perf_counter_ns
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from .. import escape
 from ..compiler.pipeline import timed
 from ..config import context
 from ..runtime.commits import noting
+from .compiled_call import CompiledCall
 from .cost import CALL_ITSELF
-from .figures import duration
+from .figures import duration, quartiles
 from .measured import LEFT, Row, Tally, notes_of, slowest_first, table_of
-from .tabular import html_table, text_table
-
-if TYPE_CHECKING:
-    from .artifact import Artifact
+from .tabular import Cells, Tables, text_table
 
 __all__ = ["Timing", "timing"]
 
 #: How many rows of a table are shown.
 _SHOWN = 20
-#: How far the rows may be above the median of the runs without a word.
+#: The ratio of the sum of rows to the median above which a note says so.
 _APART = 1.02
 
 
-@dataclass(frozen=True)
-class Timing:
+@dataclass(frozen=True, repr=False)
+class Timing(Tables):
     """Measured times of a program, in seconds.
 
     `runs`: of each run of the program that calls use.  `lines`, `kernels` and `ops`: what these take in one run, the
@@ -48,6 +45,7 @@ class Timing:
     kernels: tuple[Row, ...]
     ops: tuple[Row, ...]
     outside: float
+    _left = LEFT
 
     @property
     def median(self) -> float:
@@ -56,29 +54,12 @@ class Timing:
     @property
     def spread(self) -> float:
         """The range of the middle half of the runs."""
-        low, high = np.percentile(self.runs, (25, 75))
-        return float(high - low)
+        low, high = quartiles(self.runs)
+        return high - low
 
     def table(self, by: str = "line") -> str:
         """A table as text, by "line", "kernel" or "op"; ValueError for something else."""
-        return text_table(*self._cells(by), LEFT)
-
-    def __str__(self) -> str:
-        rows = [self._headline(), "", self.table("line"), "", self.table("kernel")]
-        notes = self._notes()
-        return "\n".join([*rows, *(["", *notes] if notes else [])]) + "\n"
-
-    __repr__ = __str__
-
-    def _repr_html_(self) -> str:
-        tables = [html_table(*self._cells(by), LEFT) for by in ("line", "kernel")]
-        return "".join(
-            [
-                f"<p>{escape.markup(self._headline())}</p>",
-                *tables,
-                *[f"<p>{escape.markup(note)}</p>" for note in self._notes()],
-            ]
-        )
+        return text_table(*self._table(by), LEFT)
 
     def _notes(self) -> list[str]:
         notes = notes_of([*self.lines[:_SHOWN], *self.kernels[:_SHOWN]])
@@ -91,49 +72,49 @@ class Timing:
         a_run = f"{duration(self.median)} a run (median of {len(self.runs)})"
         return f"{self.name} on {self.backend}: {a_run}, spread {duration(self.spread)}"
 
-    def _cells(self, by: str) -> tuple[list[str], list[list[str]]]:
+    def _tables(self, *, everything: bool = False) -> list[Cells]:
+        return [self._table(by) for by in ("line", "kernel")]
+
+    def _table(self, by: str) -> Cells:
         rows = {"line": self.lines, "kernel": self.kernels, "op": self.ops}
         if by not in rows:
             raise ValueError(f"a table is by line, kernel or op, not by {by!r}")
         *measured, rest = rows[by]
-        head, cells = table_of([*measured[:_SHOWN], rest], by)
-        if len(measured) > _SHOWN:
-            cells.insert(_SHOWN, [f"({len(measured) - _SHOWN} more: `{by}s` has all)", *[""] * (len(head) - 1)])
-        return head, cells
+        return table_of(measured, by, [rest], _SHOWN, f"`{by}s` has all")
 
 
-def timing(artifact: Artifact, n: int) -> Timing:
+def timing(call: CompiledCall, n: int) -> Timing:
     """See `Artifact.timing`."""
     if n < 1:
         raise ValueError(f"n must be positive, but is {n}")
     if context.device_target != "CPU":
         raise RuntimeError(f"programs are timed on the CPU only, not on {context.device_target}")
-    compiled = artifact._compiled
+    compiled = call.compiled
     program = compiled.program
     measuring = timed(program.stages.opt, program.in_place)
     times = measuring.times
     assert times is not None
-    given = [_drawn(x._data, i) if i in artifact._types_only else x._data for i, x in enumerate(artifact._leaves)]
+    given = [_drawn(x._data, i) if i in call.types_only else x._data for i, x in enumerate(call.leaves)]
     given += [c.fetch()._data for c in compiled.lowered.captures]
     given += [state._data for state in compiled.states_read]
     with noting(compiled.lowered.module.states) if program.commits else nullcontext():
         runs = [seconds for seconds, _ in _runs(program.executable, given, n)]
         fastest = sorted(_runs(measuring, given, n), key=lambda run: run[0])[: (n + 1) // 2]
     tally = Tally()
-    tally.add(artifact._name, times, sum(table for _, table in fastest))
+    tally.add(call.name, times, sum(table for _, table in fastest))
     n = len(fastest)
     inside = tally.seconds / n
     outside = max(0.0, statistics.median(runs) - inside)
     tally.finish(n * (inside + outside))
     rest = Row(CALL_ITSELF, seconds=outside, cumulative=outside, share=outside / (inside + outside))
     lines, kernels, ops = ((*_each(found.values(), n), rest) for found in (tally.lines, tally.kernels, tally.ops))
-    return Timing(artifact._name, times.backend, tuple(runs), lines, kernels, ops, outside)
+    return Timing(call.name, times.backend, tuple(runs), lines, kernels, ops, outside)
 
 
 def _runs(executable: Any, given: list[Any], n: int) -> Iterator[tuple[float, Any]]:
-    """Seconds of `n` runs, and what spans took, after one that is not counted.
+    """Seconds and span table of each of `n` runs, after a warm-up.
 
-    Each run gets arrays of its own for those that it writes over.
+    Arguments that the program overwrites are copied for each run.
     """
     times = executable.times
     for i in range(n + 1):
@@ -148,14 +129,14 @@ def _runs(executable: Any, given: list[Any], n: int) -> Iterator[tuple[float, An
 
 
 def _drawn(array: Any, seed: int) -> Any:
-    """The elements of an argument of which only the type is known."""
+    """Random elements for an argument that is given as a type."""
     if array.dtype.kind in "biu":
         return np.zeros(array.shape, array.dtype)
     return np.random.default_rng(seed).random(array.shape).astype(array.dtype)
 
 
 def _each(rows: Any, n: int) -> tuple[Row, ...]:
-    """Rows of `n` runs as rows of one, the slowest first."""
+    """Averages rows over `n` runs, the slowest first."""
     for row in rows:
         row.calls, row.flops, row.bytes = round(row.calls / n), row.flops // n, row.bytes // n
         row.seconds, row.cumulative, row.limit = row.seconds / n, row.cumulative / n, row.limit / n

@@ -1,4 +1,4 @@
-"""The lines of the user's that costs and measured times are summed up by."""
+"""User lines: the key by which costs and measured times are summed up."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ UserLine: TypeAlias = tuple[str, int, str]
 NOWHERE: UserLine = ("", 0, "")
 #: What is said of ops that belong to no line of the user's.
 ELSEWHERE = "outside of your lines"
-#: What copies results to where they leave a program, after its last op.
+#: The copying of results out of a program, after its last op.
 HANDED_OUT = "results handed out"
 #: The place of that in tables by line.
 LEAVING: UserLine = ("", 0, HANDED_OUT)

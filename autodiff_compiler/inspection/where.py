@@ -6,15 +6,12 @@ import os
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
-from typing import TYPE_CHECKING
 
 from .. import escape
+from .compiled_call import CompiledCall
+from .cost import Cost
 from .figures import duration
 from .links import STAGES_OF_OPS, Links, OpLine, Place, Span, links_of
-
-if TYPE_CHECKING:
-    from .artifact import Artifact
-    from .cost import Cost
 
 __all__ = ["CodeSpan", "Estimate", "Where", "place_of", "shown", "where"]
 
@@ -106,19 +103,19 @@ def _listed(names: Sequence[str], most: int = 4) -> str:
     return ", ".join(names)
 
 
-def where(artifact: Artifact, line: str | int) -> Where:
+def where(call: CompiledCall, line: str | int) -> Where:
     """What became of a line, named as "file:line" or by its number; ValueError if it is not, or has no ops."""
-    links = links_of(artifact)
+    links = links_of(call)
     place = place_of(links, line)
     own = {s: tuple(_as_of(ops, lambda places: place in places[:1])) for s, ops in links.ops.items()}
     called = {s: tuple(_as_of(ops, lambda places: place in places[1:])) for s, ops in links.ops.items()}
     inside = {op.places[0] for ops in (*own.values(), *called.values()) for op in ops}
-    cost = artifact.cost()
+    cost = call.cost()
     return Where(place, own, called, tuple(_code(links, inside)), estimates(cost, place), cost.seconds, links)
 
 
 def _as_of(ops: Iterable[OpLine], wanted: Callable[[tuple[Place, ...]], bool]) -> Iterator[OpLine]:
-    """The ops that belong to a wanted place, each as it belongs to the first of these."""
+    """The ops attributed to a wanted place, each with that attribution first."""
     for op in ops:
         found = next((at for at in op.all if wanted(at.places)), None)
         if found is not None:
@@ -141,7 +138,7 @@ def _code(links: Links, places: Collection[Place]) -> Iterator[CodeSpan]:
 
 
 def estimates(cost: Cost, place: Place) -> tuple[Estimate, ...]:
-    """What the estimate says of a line: forward part first, whatever takes longer on this machine."""
+    """The estimates for a line, the forward part first."""
     lines = sorted((x for x in cost.lines if (x.file, x.line) == place and x.seconds), key=lambda x: x.part)
     return tuple(Estimate(x.part, x.seconds or 0.0, x.share) for x in lines)
 

@@ -14,25 +14,25 @@ from typing import IO, Any
 
 import numpy as np
 
-from .. import escape, progress
+from .. import progress
 from ..backends.native.cache import bypassed
 from ..compiler.shown import set_content
 from ..config import PYNATIVE_MODE, context, disable_jit
 from ..errors import kind_of
-from ..inspection.figures import duration, size, times
-from ..inspection.tabular import html_table, text_table
+from ..inspection.figures import duration, quartiles, size, times
+from ..inspection.tabular import Cells, Tables
 from ..runtime.tensor import Tensor
 from ..runtime.trees import leaves
 from ..transforms.grad import value_and_grad
 from ..transforms.jit import JitFunction, jit
-from .plot import plot
+from .plot import Bar, plot
 from .terminal import show
 
 __all__ = ["Benchmark", "Measured", "NoGradient", "benchmark"]
 
 #: The modes: "graph" is compiled for the backend in use, the last two for these.
 _MODES = ("eager", "graph", "native", "numpy")
-#: The relative difference of results that is none, by the bytes of a number.
+#: The relative tolerance of results, by the bytes of a number.
 _CLOSE = {2: 3e-2, 4: 1e-3, 8: 1e-8, 16: 1e-8}
 #: Seconds that a batch of calls takes at least; rounds at least and at most.
 _BATCH, _ROUNDS = 2e-3, (5, 200)
@@ -66,8 +66,7 @@ class Measured:
     @property
     def quartiles(self) -> tuple[float, float]:
         """Between these lies the middle half of the rounds."""
-        low, high = np.percentile(self.rounds, (25, 75))
-        return float(low), float(high)
+        return quartiles(self.rounds)
 
     @property
     def spread(self) -> float:
@@ -75,12 +74,13 @@ class Measured:
         return high - low
 
 
-@dataclass(frozen=True)
-class Benchmark:
+@dataclass(frozen=True, repr=False)
+class Benchmark(Tables):
     """The measured modes of a function; `print` shows a table, a notebook likewise, `plot` draws it."""
 
     name: str
     rows: tuple[Measured, ...]
+    _left = _LEFT
 
     def speedup(self, mode: str, what: str = "call") -> float:
         """How many times as fast a mode was as the first of the modes; KeyError for what was not measured."""
@@ -103,30 +103,28 @@ class Benchmark:
 
         ValueError for another kind of file, ImportError (with advice) for a PNG without matplotlib.
         """
-        plot(self, path)
-
-    def __str__(self) -> str:
-        return "\n\n".join([self.name, text_table(*self._cells(), _LEFT), *self._notes()]) + "\n"
-
-    __repr__ = __str__
+        bars = []
+        for row in self.rows:
+            label = f"{duration(row.median)}  ({times(self.speedup(row.mode, row.what))})"
+            bars.append(Bar(row.what, row.mode, row.median, *row.quartiles, label))
+        plot(self.name, bars, path)
 
     def show(self, file: IO[str] | None = None) -> None:
         """Prints the table, in colours where `rich` is installed and the terminal has them (not with NO_COLOR)."""
-        show(self.name, [("mode", *self._cells())], self._notes(), _LEFT, file)
+        show(self, file)
 
-    def _repr_html_(self) -> str:
-        notes = "".join([f"<p>{escape.markup(note)}</p>" for note in self._notes()])
-        return f"<p>{escape.markup(self.name)}</p>{html_table(*self._cells(), _LEFT)}{notes}"
+    def _headline(self) -> str:
+        return self.name
 
     def _notes(self) -> list[str]:
-        """What is to be known of rows that are not to be relied on."""
+        """A note about rows whose times vary too much."""
         unsteady = [f"{row.what} ({row.mode})" for row in self.rows if row.spread > _STEADY * row.median]
         if not unsteady:
             return []
         much = "by more than half of their median: other work on the machine, or too few rounds (more seconds help)"
         return [f"unsteady: the rounds of {', '.join(unsteady)} differ {much}"]
 
-    def _cells(self) -> tuple[list[str], list[list[str]]]:
+    def _tables(self, *, everything: bool = False) -> list[Cells]:
         head = ["what", "mode", "median", "spread", "speed-up", "compile", "memory"]
         cells = []
         for row in self.rows:
@@ -134,7 +132,7 @@ class Benchmark:
             memory = "" if row.memory is None else size(row.memory)
             faster = times(self.speedup(row.mode, row.what))
             cells.append([row.what, row.mode, duration(row.median), duration(row.spread), faster, compiling, memory])
-        return head, cells
+        return [Cells(head, cells)]
 
 
 def benchmark(
@@ -227,7 +225,7 @@ class _Mode:
 
     @contextmanager
     def on(self) -> Iterator[None]:
-        """Within it calls are what the mode says."""
+        """Sets the mode."""
         if self.name != "eager":
             yield
             return
@@ -245,13 +243,13 @@ class _Mode:
             return self.run(*args)
 
     def compiled(self, args: tuple[Any, ...], kept: _Kept) -> None:
-        """Compiles it; what the program reads or writes besides its arguments is kept."""
+        """Compiles it; adds to the snapshot what the program reads or writes besides its arguments."""
         if self.name == "eager":
             return
         with bypassed():
             _load("" if self.name == "graph" else self.name)
             began = perf_counter()
-            lowered = self.run.lower(*args)._compiled.lowered
+            lowered = self.run.lower(*args)._call.compiled.lowered
             self.compile = perf_counter() - began
         for name, state in lowered.states.items():
             if isinstance(state, Tensor):
@@ -278,7 +276,7 @@ class _Mode:
         """The mean of so many calls."""
         run = self.run
         with self.on():
-            run(*args)  # calls find their short way again
+            run(*args)  # warm up the fast path
             began = perf_counter()
             for _ in range(calls):
                 run(*args)
@@ -286,7 +284,7 @@ class _Mode:
 
 
 class _Kept:
-    """What calls may change, and what it was before: the bytes of Tensors, attributes, lists, dicts and sets."""
+    """A snapshot of everything calls may change: Tensors, attributes, lists, dicts and sets."""
 
     def __init__(self, args: tuple[Any, ...]) -> None:
         self._tensors: dict[int, tuple[str, Tensor, Any]] = {}
@@ -310,7 +308,7 @@ class _Kept:
         self._containers.setdefault(id(owner), (owner, owner.copy()))
 
     def now(self) -> list[tuple[str, Any]]:
-        """What it is now, by names for the user."""
+        """The present values, by names for the user."""
         found = [(name, np.array(x._data)) for name, x, _ in self._tensors.values()]
         for owner, name, _ in self._attributes.values():
             value, what = getattr(owner, name, None), f"attribute {type(owner).__name__}.{name}"
@@ -368,7 +366,7 @@ def _nothing(x: Any) -> Any:
 def _rounds(what: str, modes: list[_Mode], args: tuple[Any, ...], seconds: float) -> None:
     calls = {}
     for mode in modes:
-        for _ in range(10):  # so that short ways are open
+        for _ in range(10):  # so that the fast path is ready
             once = mode.round(args, 1)
             if once > 0.1 * seconds:
                 break

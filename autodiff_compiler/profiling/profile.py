@@ -8,7 +8,6 @@ from time import perf_counter_ns
 from types import TracebackType
 from typing import IO, Any
 
-from .. import escape
 from ..backends.timed import Table, Times
 from ..compiler import recorder
 from ..compiler.recorder import Calls, Event, Recording
@@ -17,7 +16,7 @@ from ..eager.timed import timing
 from ..errors import kind_of
 from ..inspection.figures import duration
 from ..inspection.measured import LEFT, Row, Tally, notes_of, slowest_first, table_of
-from ..inspection.tabular import html_table, text_table
+from ..inspection.tabular import Cells, Tables, text_table
 from ..source import Loc
 from ..transforms.compiled_form import HasCompiledForm
 from ..transforms.jit import JitFunction
@@ -61,7 +60,7 @@ def profile(fn: Any = None) -> Profile:
     return Profile(fn)
 
 
-class Profile:
+class Profile(Tables):
     """What was measured; `print` shows it as tables, a notebook likewise, `show` in colours.
 
     `seconds` is the time of the calls, or of the block (see `profile`), without that of compiling, `compile_seconds`;
@@ -69,6 +68,8 @@ class Profile:
     The first ones of each program take longer, up to the last that compiles something: what these take around programs
     has a row of its own, and the mean of a call is that of the others.
     """
+
+    _left = LEFT
 
     def __init__(self, fn: Any = None) -> None:
         self._function = _compiled_form(fn)
@@ -78,7 +79,7 @@ class Profile:
         self._recording: Recording | None = None
         self._stack = ExitStack()
         self._began = self._ended = self._between = 0
-        self._tables: list[tuple[str, Times, Table]] = []
+        self._measured: list[tuple[str, Times, Table]] = []
         self._eager: list[tuple[Loc | None, Event]] = []
         self._eager_ops: dict[tuple[str, Loc | None], tuple[int, int]] = {}
         self._eager_noting = 0
@@ -98,7 +99,7 @@ class Profile:
             )
         if self._recording is not None:
             raise RuntimeError("a profile measures one block: make another one")
-        with ExitStack() as stack:  # which undoes what was done if something fails
+        with ExitStack() as stack:  # undoes the first steps if a later one fails
             self._recording = recorder.start(None if self._whole else self._counts)
             stack.callback(recorder.stop)
             stack.callback(context.measure, False)
@@ -121,7 +122,7 @@ class Profile:
             found.programs = {key: ran for key, ran in found.programs.items() if key in mine}
             found.outermost = {key: called for key, called in found.outermost.items() if key in mine}
             found.events = [event for event in found.events if event.owner in mine]
-        self._tables = found.tables()
+        self._measured = found.tables()
         self.compile_seconds = found.compiling * 1e-9
         self._all = sum((called.all for called in found.outermost.values()), Calls())
         self._first = sum((called.first for called in found.outermost.values()), Calls())
@@ -140,7 +141,7 @@ class Profile:
         return {id(self._function._history), *[id(getattr(x, "times", None)) for x in executables]}
 
     def _counts(self, owner: object) -> bool:
-        """Whether calls of this function, or runs of this program, count."""
+        """Whether calls of this function, or runs of this program, are profiled."""
         assert self._function is not None
         mine = self._mine() if owner is not self._function._history else None
         return mine is None or id(owner) in mine
@@ -175,7 +176,7 @@ class Profile:
         if found is None or not self._ended:
             raise RuntimeError("the profile has measured nothing yet: leave its `with` block first")
         tally = Tally()
-        for name, times, table in self._tables:
+        for name, times, table in self._measured:
             tally.add(name, times, table)
         inside = tally.seconds
         for (op, loc), (count, total) in self._eager_ops.items():
@@ -223,25 +224,18 @@ class Profile:
 
     def table(self, by: str = "line", limit: int = _SHOWN) -> str:
         """A table as text, of at most so many rows and those about what lies outside of kernels."""
-        return text_table(*self._cells(by, limit), LEFT)
+        return text_table(*self._table(by, limit), LEFT)
 
     def __str__(self) -> str:
         if self._recording is None or not self._ended:
             return f"<{'running ' if self._recording is not None else ''}profile of {self._name}>"
-        tables = [self.table(kind) for kind in _IN_TEXT] if self._ran else []
-        return "\n\n".join([self._headline(), *tables, *self._notes()]) + "\n"
+        return super().__str__()
 
     __repr__ = __str__
 
     def show(self, file: IO[str] | None = None) -> None:
         """Prints the tables, in colours where `rich` is installed and the terminal has them (not with NO_COLOR)."""
-        tables = [(kind, *self._cells(kind, _SHOWN)) for kind in _IN_TEXT] if self._ran else []
-        show(self._headline(), tables, self._notes(), LEFT, file)
-
-    def _repr_html_(self) -> str:
-        tables = [html_table(*self._cells(kind, _SHOWN), LEFT) for kind in _KINDS] if self._ran else []
-        notes = [f"<p>{escape.markup(note)}</p>" for note in self._notes()]
-        return "".join([f"<p>{escape.markup(self._headline())}</p>", *tables, *notes])
+        show(self, file)
 
     def trace(self, path: str) -> None:
         """Writes a trace for Perfetto or chrome://tracing.
@@ -256,14 +250,14 @@ class Profile:
         programs = list(found.programs.values())
         write_trace(path, self._name, self._began, found.events, programs, self._eager, self._kernels)
 
-    def _cells(self, by: str, limit: int) -> tuple[list[str], list[list[str]]]:
+    def _tables(self, *, everything: bool = False) -> list[Cells]:
+        return [self._table(kind, _SHOWN) for kind in (_KINDS if everything else _IN_TEXT)] if self._ran else []
+
+    def _table(self, by: str, limit: int) -> Cells:
         rows = self.by(by)
         inside = [row for row in rows if row.name not in _OUTSIDE]
-        left = len(inside) - limit
-        head, cells = table_of([*inside[:limit], *[row for row in rows if row.name in _OUTSIDE]], by)
-        if left > 0:
-            cells.insert(limit, [f'({left} more: `table("{by}", {len(inside)})`)', *[""] * (len(head) - 1)])
-        return head, cells
+        outside = [row for row in rows if row.name in _OUTSIDE]
+        return table_of(inside, by, outside, limit, f'`table("{by}", {len(inside)})`')
 
     def _headline(self) -> str:
         if not self._ran:

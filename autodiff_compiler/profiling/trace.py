@@ -61,7 +61,7 @@ def write_trace(
 
 
 def _laid_out(spans: Sequence[Span], times: Times, table: Table, began: float) -> Iterator[tuple[Span, float, float]]:
-    """Spans one after the other, those in blocks of others at the start of these: each with its begin and seconds."""
+    """A layout of spans on a time axis, inner spans at the start of outer ones: each with its begin and seconds."""
     for span in spans:
         if not span.runs(table):
             continue

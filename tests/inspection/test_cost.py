@@ -11,7 +11,7 @@ import pytest
 import autodiff_compiler as ms
 from autodiff_compiler import Tensor, ops
 from autodiff_compiler.backends.native.machine import why_not
-from autodiff_compiler.inspection import machine_limits
+from autodiff_compiler.inspection import compiled_call, machine_limits
 from autodiff_compiler.inspection.cost import Cost
 from autodiff_compiler.primitives.flops import FUNCTIONS
 
@@ -30,7 +30,7 @@ def limits(backend: str) -> machine_limits.MachineLimits:
 
 @pytest.fixture(autouse=True)
 def _known_machine(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(machine_limits, "machine_limits", limits)
+    monkeypatch.setattr(compiled_call, "machine_limits", limits)
 
 
 def cost(f: Callable[..., Any], *shapes: Any, backend: str = "native", trips: int = 1) -> Cost:

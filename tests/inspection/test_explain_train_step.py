@@ -64,7 +64,7 @@ def test_the_parameters_of_an_optimizer_are_counted_not_listed(artifact):
     text = " ".join(artifact.explain().split())
     assert "ParameterTuple((" not in text
     assert "a Parameter object, a Parameter object" not in text
-    (guard,) = [g for g in watched([artifact._compiled]) if g.what == "Adam.parameters"]
+    (guard,) = [g for g in watched([artifact._call.compiled]) if g.what == "Adam.parameters"]
     assert guard.seen == f"a ParameterTuple of {len(NET.trainable_params())} Parameter objects"
 
 
@@ -79,7 +79,7 @@ def test_the_head_of_a_method_names_its_class():
 def test_states_are_counted_and_repeated_ones_said_once(artifact, sections):
     parameters = [*NET.trainable_params()]
     nbytes = sum(p.asnumpy().nbytes for p in parameters)
-    states = artifact._compiled.program.stages.opt.inputs
+    states = artifact._call.compiled.program.stages.opt.inputs
     lines = sections["States"]
     assert lines[0].startswith(f"{len(states)} in all, ")
     assert len(lines) < len(states) / 3
@@ -104,7 +104,7 @@ def test_few_states_are_listed_with_their_names():
 def test_many_guards_are_summed_up_by_kind(artifact, sections):
     from autodiff_compiler.compiler.history import watched
 
-    guards = watched([artifact._compiled])
+    guards = watched([artifact._call.compiled])
     text = "\n".join(sections["Valid"])
     assert text.startswith(f"{len(guards)} in all")
     assert len(sections["Valid"]) < 40 < len(guards)

@@ -121,7 +121,7 @@ def test_memory_counts_stacks_in_stacks(fn, backend):
 
 
 def test_the_report_counts_stacks_in_stacks():
-    found = [x.nbytes for x in lives_of(lowered(two_loops, "numpy")._module("plan")) if x.kind == "residuals"]
+    found = [x.nbytes for x in lives_of(lowered(two_loops, "numpy")._call.module("plan")) if x.kind == "residuals"]
     assert max(found) == 12 * 9 * ROW
 
 

@@ -148,7 +148,7 @@ def test_code_of_a_layer_belongs_to_the_line_that_calls_it(backend):
     """Both layers run the same lines of the library: their products have code of their own."""
     model = TwoLayers()
     artifact = jit(ms.value_and_grad(model, None, model.trainable_params()), backend=backend).lower(some(2, 4))
-    lines, links = artifact.code().splitlines(), links_of(artifact)
+    lines, links = artifact.code().splitlines(), links_of(artifact._call)
     first, second = (Place(FILE, line_of(f"self.{name}(x)")) for name in ("first", "second"))
     wanted = {Part(first): 1, Part(second): 1, Part(first, "adjoint"): 1, Part(second, "adjoint"): 2}  # none by x
     if backend == "numpy":
@@ -271,7 +271,7 @@ def test_links_of_programs_of_all_kinds(name):
     """Each op that a text shows is linked, on its line and in order; code and kernels name only lines with ops."""
     program = PROGRAMS[name]()
     artifact = program.fn.lower(*program.args)
-    links = links_of(artifact)
+    links = links_of(artifact._call)
     for stage in STAGES_OF_OPS:
         shown = [i for i, line in enumerate(artifact.ir(stage).splitlines(), 1) if re.match(r"\s+%\w+: .* = ", line)]
         linked = [op.line for op in links.ops[stage]]

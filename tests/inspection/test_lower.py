@@ -119,5 +119,5 @@ def test_a_text_of_a_random_program_draws_what_the_function_draws():
 def test_looking_at_what_was_compiled_for_a_call_compiles_nothing():
     f, x = ms.jit(lambda x: x * 2), Tensor([1.0])
     f(x)
-    assert f.lower(x)._compiled is f.lower(TensorSpec("f32[1]"))._compiled
+    assert f.lower(x)._call.compiled is f.lower(TensorSpec("f32[1]"))._call.compiled
     assert f.cache_info()["compiles"] == 1

@@ -89,7 +89,7 @@ def artifact(request):
 
 
 def graph(artifact, stage="opt"):
-    return graph_of(artifact._module(stage), artifact.ir(stage), "")
+    return graph_of(artifact._call.module(stage), artifact.ir(stage), "")
 
 
 def nodes_of(svg):
@@ -100,7 +100,7 @@ def nodes_of(svg):
 def test_every_op_is_a_node_but_for_numbers(artifact):
     for stage in STAGES:
         shown = Counter(n.op for n in graph(artifact, stage).nodes if n.kind == "op")
-        ops_ = [op for f in artifact._module(stage) for op in ops_of(f.body) if not op.blocks]
+        ops_ = [op for f in artifact._call.module(stage) for op in ops_of(f.body) if not op.blocks]
         plain = [
             op for op in ops_ if op.defn.name != "undef" and not (op.results and op.results[0].constant is not None)
         ]

@@ -136,7 +136,7 @@ def test_comments_of_the_derivative_name_the_lines():
 
 
 def test_the_report_links_an_op_to_each_line():
-    data = report_data(gradient(tiny))
+    data = report_data(gradient(tiny)._call)
     for stage in STAGES_OF_OPS:
         by_line: dict[int, set[int]] = {}
         for line, _, _, place, *_ in [

@@ -16,7 +16,7 @@ def rank(v):
 
 
 def names(fn, *args):
-    return [op.defn.name for op in ms.jit(fn).lower(*args)._compiled.program.stages.opt.entry.body.ops]
+    return [op.defn.name for op in ms.jit(fn).lower(*args)._call.compiled.program.stages.opt.entry.body.ops]
 
 
 def test_the_order_is_dropped_where_it_is_not_read():

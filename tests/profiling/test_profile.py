@@ -117,7 +117,7 @@ def test_results_and_programs_are_what_they_were(backend):
     assert f.cache_info()["compiles"] == 2
     f(x, w)
     assert f.cache_info()["compiles"] == 2
-    assert f.lower(x, w)._compiled.program.executable.times is None
+    assert f.lower(x, w)._call.compiled.program.executable.times is None
 
 
 def test_many_calls_take_the_short_way(backend):

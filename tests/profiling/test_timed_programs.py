@@ -65,7 +65,7 @@ PROGRAMS = (product, kept_loop, of_numbers, nested, growing, sorted_by_python, n
 def lowered(program):
     x = ms.Tensor(np.random.default_rng(0).standard_normal((24, 24)).astype(np.float32))
     derivative = ms.jit(ms.value_and_grad(program))
-    return derivative.lower(x)._compiled.program.stages.opt, x.asnumpy()
+    return derivative.lower(x)._call.compiled.program.stages.opt, x.asnumpy()
 
 
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda f: f.__name__)

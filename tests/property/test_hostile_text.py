@@ -151,7 +151,7 @@ def looked_at(text: str, backend: str) -> tuple[np.ndarray, dict[str, Any]]:
     shapes = {stage: STRUCTURES["ir"](str(artifact.ir(stage))) for stage in ("front", "adjoint", "opt", "plan")}
     shapes |= {"code": STRUCTURES[code](str(artifact.ir("code"))), "source": STRUCTURES["calls"](source)[1:]}
     shapes |= {fmt: STRUCTURES[fmt](artifact.graph("opt", fmt)) for fmt in ("svg", "dot", "mermaid")}
-    shapes |= {"page": STRUCTURES["html"](page(artifact)), "compact": STRUCTURES["html"](compact(artifact))}
+    shapes |= {"page": STRUCTURES["html"](page(artifact._call)), "compact": STRUCTURES["html"](compact(artifact._call))}
     return found, shapes
 
 

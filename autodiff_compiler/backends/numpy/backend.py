@@ -26,7 +26,7 @@ from ..stacks import Stacks
 from ..target import Target
 from ..timed import Times
 from . import control, effects  # noqa: F401  (they enter how they lower ops)
-from .laps import Laps
+from .instrumentation import Timer
 from .lower import LOWERINGS, UNDEF, Lowering, Stretched
 from .module_code import ModuleCode
 from .nest import nest_small
@@ -61,7 +61,7 @@ class NumpyProgram:
         callables: dict[str, Any],
         overwrites: Sequence[int] = (),
         *,
-        laps: Laps | None = None,
+        timer: Timer | None = None,
         times: Times | None = None,
     ) -> None:
         self.times = times
@@ -76,8 +76,8 @@ class NumpyProgram:
         weakref.finalize(self, _gone.append, self.filename)
         self.namespace: dict[str, Any] = {"__name__": entry, "__file__": self.filename}
         self.namespace |= {"CONSTANTS": arrays, "CALLABLES": callables, "BLOCKS": BLOCKS, "PRODUCTS": products}
-        if laps is not None:
-            self.namespace |= {"CLOCK": laps.began, "LAP": laps.lap, "RUNS": laps.counts}
+        if timer is not None:
+            self.namespace |= {"CLOCK": timer.began, "LAP": timer.lap, "RUNS": timer.counts}
         exec(compile(source, self.filename, "exec", dont_inherit=True), self.namespace)
         self.run = self.namespace[entry]
 
@@ -143,12 +143,12 @@ class NumpyBackend:
         code.overwritten = [written.args[i] for i in arguments]
         times = None
         if timed:
-            code.laps = Laps(module)
-            code.laps.write(written)
-            times = code.laps.times(peak(module.entry.body))
+            code.timer = Timer(module)
+            code.timer.write(written)
+            times = code.timer.times(peak(module.entry.body))
         source = module_text(code, module)
         name = names[module.entry.name]
-        return NumpyProgram(source, name, code.arrays, module.callables, arguments, laps=code.laps, times=times)
+        return NumpyProgram(source, name, code.arrays, module.callables, arguments, timer=code.timer, times=times)
 
     def _returns(self, low: Lowering, outs: list[Value], states: Mapping[Var, Var]) -> None:
         """The results; those of the entry are arrays that belong to the caller alone, or states written in place."""

@@ -1,7 +1,7 @@
-"""From structured ops to real `if`, `while` and `for` statements.
+"""Lowers structured ops to `if`, `while` and `for` statements.
 
-A carry is one variable that the body assigns again.  Values collected per trip are stored as soon as they exist: with a
-known trip count into an array of exactly that length, else into arrays that grow by an eighth where they lie.
+A loop carry is one variable that the body reassigns.  Values collected per trip are stored as soon as they exist: with
+a known trip count into an array of exactly that length, else into arrays that grow in place by an eighth.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from .formula import Splat
 from .lower import LOWERINGS, UNDEF, Lowering, Operand, Pack
 from .program import Branch, Exit, Loop, Node, Step
 from .runtime import Ragged
-from .syntax import Var, assign, attribute, call, load, none, number, store, subscript, tuple_expr, variables
+from .syntax import Var, assign, attribute, call, constant, load, none, number, store, subscript, tuple_expr, variables
 
 __all__: list[str] = []
 
-#: Ops that keep mentioning their operand after their own place: they are written where they are consumed.
+#: Ops that are inlined into their consumers, so that their operands stay live until there.
 _LATE = {"broadcast_to", "tuple_make"}
-#: Bytes of the first room of a growing sequence.
+#: The initial capacity of a growing sequence, in bytes.
 _FIRST_ROOM = 1 << 16
 
 
@@ -55,7 +55,7 @@ def _want(low: Lowering, block: Block, pairs: Iterable[tuple[Value, Var]]) -> No
 
 # ------------------------------------------------------------------------------------------------ carries
 class _Carries:
-    """The variables that go from trip to trip."""
+    """Loop carries."""
 
     def __init__(
         self, low: Lowering, inits: Sequence[Value], body: Block, args: Sequence[Value], results: Sequence[Value]
@@ -69,7 +69,7 @@ class _Carries:
             mine = isinstance(operand, Var) and operand.whole and not operand.foreign and len(low.uses[init]) == 1
             if isinstance(operand, Var) and not mine and self._overwritten(arg):
                 # One copy before the loop, so that every trip can write into it.
-                order = ast.Constant(value="C", kind=None)
+                order = constant("C")
                 low.run(assign(store(var), call("np.array", low.expr(operand), order=order)))
             else:
                 low.copy(var, operand)
@@ -78,7 +78,7 @@ class _Carries:
         self.args = list(args)
 
     def _overwritten(self, arg: Value) -> bool:
-        """Whether an op that can write into its operand takes the carry."""
+        """Whether an op that may overwrite its operand takes the carry."""
         users = (user for user, i in self.low.uses.get(arg, ()) if isinstance(user, Op))
         return any(u.defn.inplace and u.operands[u.defn.operand_names.index(u.defn.inplace)] is arg for u in users)
 
@@ -96,7 +96,7 @@ class _Carries:
                 low.wanted[value] = var
 
     def _over(self, user: Op | Block, position: dict[Op, int], end: int) -> bool:
-        """Whether a use of the carry lies before the end, and is no use that is written later."""
+        """Whether a use of the carry comes before the position `end`, and is not inlined later."""
         if isinstance(user, Block):
             if user is self.body:
                 return True  # collected at the start of the trip; `want` excludes the next carries
@@ -189,7 +189,7 @@ class _Store:
         self._store(tree, into, index, undefined)
 
     def _direction(self) -> list[ast.expr]:
-        return [ast.Constant(value=True, kind=None)] if self.backwards else []
+        return [constant(True)] if self.backwards else []
 
     def _store(self, tree: ast.expr, into: Operand, index: Var, undefined: bool) -> None:
         low = self.low
@@ -210,7 +210,7 @@ class _Store:
             low.block.extend(body)
 
     def close(self, trips: ast.expr) -> None:
-        """After the loop: what was not needed is given back."""
+        """After the loop: trims unused capacity."""
         for var, elem in self.parts:
             if isinstance(elem, Seq):
                 self.low.run(ast.Expr(value=call(attribute(load(var), "trim"), trips)))
@@ -236,11 +236,11 @@ def _resized(low: Lowering, var: Var, trips: ast.expr, elem: Type) -> ast.stmt:
     """``array.resize(..., refcheck=False)``: extends it where it lies if it can; nobody has seen the array yet."""
     assert isinstance(elem, TensorType)
     resize = attribute(load(var), "resize")
-    return ast.Expr(value=call(resize, _dims(low, trips, elem), refcheck=ast.Constant(value=False, kind=None)))
+    return ast.Expr(value=call(resize, _dims(low, trips, elem), refcheck=constant(False)))
 
 
 def _first_room(types: Iterable[Type]) -> int:
-    """How many trips growing arrays have room for at first: fewer where elements are large; 0 if there are none."""
+    """The initial capacity of growing sequences, in trips: fewer where elements are large; 0 without sequences."""
     room, stack = 0, list(types)
     while stack:
         elem = stack.pop()
@@ -373,11 +373,11 @@ def _loop_test(low: Lowering, cond: Block) -> ast.expr:
             return step.node.value
     low.block.extend(before)
     low.block.append(Exit(low.value(value), low.loc))
-    return ast.Constant(value=True, kind=None)
+    return constant(True)
 
 
 def _grow(low: Lowering, stores: list[_Store], trips: Var, room: Var, first: int) -> None:
-    """All growing arrays of a loop have room for as many trips; they get an eighth more when it is used up."""
+    """Grows all sequences of a loop, which have equal capacity, by an eighth when it is used up."""
     with low.into([]) as body:
         eighth = ast.BinOp(left=load(room), op=ast.FloorDiv(), right=number(8))
         more = ast.BinOp(left=eighth, op=ast.Add(), right=number(first))

@@ -1,10 +1,9 @@
-"""From ops that do something besides computing to statements: output, exceptions, host functions, calls."""
+"""Lowers ops with effects: `print`, exceptions, host calls, calls of functions."""
 
 from __future__ import annotations
 
 import ast
-import sys
-from typing import Any
+import functools
 
 from ...errors import InternalCompilerError
 from ...ir.core import Op, Value
@@ -12,15 +11,16 @@ from ...ir.types import TensorType
 from ...runtime.commits import Commit
 from ...runtime.host import checked_results
 from ...runtime.text import tensor_repr
+from .kernels import print_call
 from .lower import LOWERINGS, Lowering
 from .program import Branch, Node
-from .syntax import Var, assign, attribute, call, dotted, load, store, subscript, tuple_expr
+from .syntax import Var, assign, attribute, call, constant, load, store, subscript, tuple_expr
 
 __all__: list[str] = []
 
 
 def array(low: Lowering, value: Value) -> ast.expr:
-    """The value for someone outside: an ndarray even without dimensions."""
+    """The value for host code: an ndarray even without dimensions."""
     tree = low.value(value)
     operand = low.env[value]
     if isinstance(operand, Var):
@@ -30,32 +30,14 @@ def array(low: Lowering, value: Value) -> ast.expr:
 
 def host(low: Lowering, name: str) -> ast.expr:
     low.code.uses_callables = True
-    return subscript(load("CALLABLES"), ast.Constant(value=name.removeprefix("@"), kind=None))
+    return subscript(load("CALLABLES"), constant(name.removeprefix("@")))
 
 
 def print_(low: Lowering, op: Op) -> None:
-    trees = [_part(low, op, p) for p in op.attr("parts")]
-    defaults = {"sep": " ", "end": "\n", "flush": False}
-    extra = {k: constant(op.attr(k)) for k, default in defaults.items() if op.attr(k) != default}
-    if op.attr("stream") != "stdout":
-        low.support.module("sys", sys)
-        extra["file"] = dotted(f"sys.{op.attr('stream')}")
-    low.run(ast.Expr(value=call("print", *trees, **extra)))
+    low.run(ast.Expr(value=print_call(op, low.support, functools.partial(_printed_value, low))))
 
 
-def constant(value: Any) -> ast.expr:
-    return ast.Constant(value=value, kind=None)
-
-
-def _part(low: Lowering, op: Op, part: Any) -> ast.expr:
-    """A part of a print as an expression."""
-    if isinstance(part, str):
-        return constant(part)
-    if isinstance(part, tuple | list):
-        form, *arguments = part
-        return call("str.format", constant(form), *(_part(low, op, a) for a in arguments))
-    value, ways = op.operands[part], op.attr("ways")
-    way = ways[part] if ways else "str"
+def _printed_value(low: Lowering, value: Value, way: str) -> ast.expr:
     if way == "number":
         return call(attribute(low.value(value), "item"))
     if way == "array":
@@ -102,7 +84,7 @@ def host_call(low: Lowering, op: Op) -> None:
             raise InternalCompilerError(f"a host function returns arrays, not {r.type}", loc=op.loc)
         shape, dtype = tuple_expr(low.dims(r.type.shape)), call("np.dtype", low.dtype(r.type.dtype))
         promised.append(tuple_expr([shape, dtype]))
-    name = ast.Constant(value=op.attr("fn").removeprefix("@"), kind=None)
+    name = constant(op.attr("fn").removeprefix("@"))
     checked = call(low.support.include(checked_results), name, made, tuple_expr(promised))
     low.run(assign(tuple_expr((store(v) for v in targets), stored=True), checked))
 

@@ -7,7 +7,7 @@ element of the operands' dtypes, so the dtype of each intermediate value is know
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -16,9 +16,9 @@ from ...dtypes import DType, from_numpy
 from ...errors import InternalCompilerError
 from ...ir.core import Op
 from ...ir.types import Shape
-from .syntax import call, dotted, dtype_expr, number
+from .syntax import call, dtype_expr, number
 
-__all__ = ["Applied", "Leaf", "Splat", "expression", "may_raise", "trace_formula"]
+__all__ = ["Applied", "Leaf", "Splat", "argument_trees", "may_raise", "operator_tree", "trace_formula"]
 
 
 class Splat:
@@ -130,9 +130,9 @@ class _Kernels:
 _K = _Kernels()
 
 
-def trace_formula(op: Op, leaves: list[Leaf], attrs: dict[str, Any]) -> Any:
-    """What the formula of `op` computes from the leaves: a node, or a Python number."""
-    formula = op.defn.scalar
+def trace_formula(op: Op, leaves: list[Leaf], attrs: dict[str, Any], formula: Callable[..., Any] | None = None) -> Any:
+    """The formula of `op`, or the one given for it, applied to the leaves: a node, or a Python number."""
+    formula = formula or op.defn.scalar
     assert formula is not None
     try:
         return formula(_K, *leaves, **attrs)
@@ -143,6 +143,7 @@ def trace_formula(op: Op, leaves: list[Leaf], attrs: dict[str, Any]) -> Any:
 #: Functions that an operator spells shorter; on 0-d values the operator is also ten times as fast.
 _BINARY: dict[str, type[ast.operator]] = {
     "add": ast.Add, "subtract": ast.Sub, "multiply": ast.Mult, "divide": ast.Div, "true_divide": ast.Div,
+    "floor_divide": ast.FloorDiv, "remainder": ast.Mod, "power": ast.Pow,
 }  # fmt: skip
 _COMPARE: dict[str, type[ast.cmpop]] = {
     "less": ast.Lt, "less_equal": ast.LtE, "greater": ast.Gt, "greater_equal": ast.GtE, "equal": ast.Eq,
@@ -150,16 +151,39 @@ _COMPARE: dict[str, type[ast.cmpop]] = {
 }  # fmt: skip
 
 
-def expression(node: Applied, args: list[ast.expr], *, operator: bool) -> ast.expr:
-    """The call with its arguments, as an operator where one does the same and `operator` allows it."""
-    fn = node.fn
-    if operator and fn in _BINARY:
+def operator_tree(fn: str, args: Sequence[ast.expr]) -> ast.expr | None:
+    """The operator that does the same as a NumPy function, if there is one."""
+    if fn in _BINARY:
         return ast.BinOp(left=args[0], op=_BINARY[fn](), right=args[1])
-    if operator and fn in _COMPARE:
+    if fn in _COMPARE:
         return ast.Compare(left=args[0], ops=[_COMPARE[fn]()], comparators=[args[1]])
-    if operator and fn == "negative":
+    if fn == "negative":
         return ast.UnaryOp(op=ast.USub(), operand=args[0])
-    return ast.Call(func=dotted(f"np.{fn}"), args=args, keywords=[])
+    return None
+
+
+def argument_trees(
+    node: Applied,
+    trees: Mapping[Applied, ast.expr],
+    operand: Callable[[int], ast.expr],
+    spelt: Callable[..., ast.expr] = number,
+) -> list[ast.expr]:
+    """The arguments of a call: the calls inside it by `trees`, operands by their index, numbers as they are `spelt`.
+
+    A splat is a Python number where NumPy then computes in the very same dtype, else a number of its dtype.
+    """
+    weak, found = weak_numbers(node), []
+    for i, a in enumerate(node.args):
+        if isinstance(a, Applied):
+            found.append(trees[a])
+        elif not isinstance(a, Leaf):
+            found.append(spelt(a))
+        elif a.splat is None:
+            found.append(operand(a.index))
+        else:
+            one = spelt(a.splat.value, a.splat.dtype)
+            found.append(one if i in weak else call(dtype_expr(a.splat.dtype), one))
+    return found
 
 
 def may_raise(node: Applied) -> bool:

@@ -11,8 +11,10 @@ import builtins
 import dis
 import functools
 import inspect
+import re
+import sys
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,14 +22,30 @@ import numpy as np
 
 from ...dtypes import DType, from_numpy
 from ...errors import CompileError, InternalCompilerError
-from ...ir.core import Op
+from ...ir.core import Op, Value
 from ...ir.primitive import Ints
 from ...ir.types import TensorType
 from ...no_memory import is_refusal
 from .kernel_source import source_of
-from .syntax import call, dotted, dtype_expr, literal, load, none, printed, subscript, tuple_expr
+from .syntax import (
+    attribute,
+    call,
+    constant,
+    dotted,
+    dtype_expr,
+    literal,
+    load,
+    none,
+    number,
+    printed,
+    subscript,
+    tuple_expr,
+)
 
-__all__ = ["Support", "attributes", "kernel_expression", "overwriting_kernel", "result_call", "starts_from_copy"]
+__all__ = [
+    "Support", "attributes", "index_of", "kernel_expression", "overwriting_kernel", "print_call", "result_call",
+    "slice_parts", "starts_from_copy", "whole", "widened",
+]  # fmt: skip
 
 #: Nodes that `astunparse` prints right and that bind no names.
 _PLAIN = (
@@ -88,7 +106,7 @@ _ERROR = """class {name}({base}):
 
 
 class Support:
-    """What a generated module needs besides its own functions: imports, and functions of ours printed into it."""
+    """Imports of a generated module, and functions of this package that are printed into it."""
 
     def __init__(self) -> None:
         self.imports: dict[str, str] = {"np": "import numpy as np"}
@@ -148,6 +166,22 @@ class Support:
         if dtype.name == "bfloat16":
             self.imports.setdefault("ml_dtypes", "import ml_dtypes")
 
+    def dtypes(self, op: Op) -> None:
+        """Imports what the dtypes of an op need."""
+        for x in (*op.operands, *op.results):
+            if isinstance(x.type, TensorType):
+                self.dtype(x.type.dtype)
+
+    def mentioned(self, texts: Iterable[str], sources: Mapping[str, str] | None = None) -> dict[str, str]:
+        """Those of the sources that the texts mention, directly or through each other, in the order of the module."""
+        sources = self.sources if sources is None else sources
+        found, waiting = set[str](), list(texts)
+        while waiting:
+            for name in set(re.findall(r"\w+", waiting.pop())) & sources.keys() - found:
+                found.add(name)
+                waiting.append(sources[name])
+        return {name: source for name, source in sources.items() if name in found}
+
     def expression_of(self, name: str, value: Any) -> ast.expr | None:
         """A global of a kernel as an expression of the module."""
         if getattr(builtins, name, None) is value:
@@ -195,38 +229,41 @@ def _without_decorators(text: str) -> str:
 
 
 # ------------------------------------------------------------------------------------------------ indexing
-class ExtSlice(ast.expr):
-    """Indices with slices among them, by the name `astunparse` knows them by; it would print a tuple as x[(:, 0)]."""
+def whole(part: ast.expr) -> bool:
+    """Whether an index takes a whole dimension."""
+    return isinstance(part, ast.Slice) and part.lower is part.upper is part.step is None
 
-    _fields = ("dims",)
 
-
-def _index(parts: list[ast.expr]) -> ast.expr:
-    """The parts without the whole dimensions at the end."""
-    while len(parts) > 1 and isinstance(last := parts[-1], ast.Slice) and not (last.lower or last.upper or last.step):
+def index_of(parts: list[ast.expr]) -> ast.expr:
+    """The index of these parts, without the whole dimensions at the end."""
+    while len(parts) > 1 and whole(parts[-1]):
         parts.pop()
     if not parts:
         return ast.Constant(...)  # an index of () makes a scalar of an array without dimensions
-    return ExtSlice(dims=parts) if len(parts) > 1 else parts[0]  # type: ignore[call-arg]
+    return tuple_expr(parts) if len(parts) > 1 else parts[0]
 
 
-def _number(n: int | None) -> ast.expr | None:
-    return None if n is None else literal(n)
-
-
-def _slices(ndim: int, axes: Ints, starts: Ints, stops: Ints, steps: Ints) -> ast.expr:
-    """The index of the op `slice`."""
+def slice_parts(
+    ndim: int, axes: Ints, starts: Ints, stops: Ints, steps: Ints, shape: Sequence[Any] = ()
+) -> list[ast.expr]:
+    """The index of the op `slice`, a part for each dimension; with a `shape`, without ends that are its own."""
     parts: list[ast.expr] = [ast.Slice(lower=None, upper=None, step=None) for _ in range(ndim)]
     for axis, start, stop, step in zip(axes, starts, stops, steps, strict=True):
-        lower, upper = start or (None if step > 0 else 0), stop if stop >= 0 else None
-        parts[axis] = ast.Slice(lower=_number(lower), upper=_number(upper), step=None if step == 1 else _number(step))
-    return _index(parts)
+        first, last = (0 if step > 0 else shape[axis] - 1, shape[axis]) if shape else (0 if step > 0 else None, None)
+        lower = None if start == first else number(start)
+        upper = None if stop < 0 or (last is not None and step > 0 and stop >= last) else number(stop)
+        parts[axis] = ast.Slice(lower=lower, upper=upper, step=None if step == 1 else number(step))
+    return parts
+
+
+def _slices(ndim: int, **ranges: Ints) -> ast.expr:
+    return index_of(slice_parts(ndim, **ranges))
 
 
 def _new_dimensions(ndim: int, axes: Ints) -> ast.expr:
     """The index of the op `expand_dims`."""
     rest = range(-ndim - len(axes), 0)
-    return _index([none() if i in axes else ast.Slice(lower=None, upper=None, step=None) for i in rest])
+    return index_of([none() if i in axes else ast.Slice(lower=None, upper=None, step=None) for i in rest])
 
 
 #: Ops that are an index, by the function that makes it.
@@ -260,6 +297,18 @@ def kernel_expression(op: Op, operands: list[ast.expr], support: Support) -> tup
         for tree, x in zip(operands, op.operands, strict=True)
     ]
     return call(name, *operands, **_written(op, attrs)), False
+
+
+def widened(op: Op, operands: list[ast.expr]) -> tuple[list[ast.expr], DType | None]:
+    """The operands of a kernel that computes 16-bit floats in float32, and the dtype of its results (None: its own)."""
+    narrow = op.operands[0].dtype if op.defn.widen and op.operands else None
+    if narrow is None or not narrow.is_float or narrow.bits != 16:
+        return operands, None
+    wide = [
+        call(attribute(tree, "astype"), dotted("np.float32")) if x.dtype is narrow else tree
+        for tree, x in zip(operands, op.operands, strict=True)
+    ]
+    return wide, narrow
 
 
 def overwriting_kernel(op: Op, support: Support) -> str | None:
@@ -306,10 +355,6 @@ class _Inliner:
             test = self.visit(node.test)
             if isinstance(test, ast.Constant):
                 return self.visit(node.body if test.value else node.orelse)
-        if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Tuple):
-            # `astunparse` would print x[(:, 0)]
-            elems = [_spelt_slice(e) if isinstance(e, ast.Slice) else e for e in node.slice.elts]
-            node = ast.Subscript(value=node.value, slice=ast.Tuple(elts=elems, ctx=ast.Load()), ctx=node.ctx)
         fields: dict[str, Any] = {}
         for field in node._fields:
             value = getattr(node, field, None)
@@ -355,10 +400,31 @@ class _Inliner:
         return literal(value)
 
 
-def _spelt_slice(node: ast.Slice) -> ast.expr:
-    none = ast.Constant(value=None, kind=None)
-    parts = [node.lower or none, node.upper or none]
-    return call("slice", *parts, *([node.step] if node.step else []))
+def print_call(op: Op, support: Support, shown: Callable[[Value, str], ast.expr], *, methods: bool = False) -> ast.Call:
+    """``print(...)`` as the op `print` has it; `shown` gives an operand for the way in which it is printed.
+
+    With `methods` a form is written ``"...".format(x)``, else ``str.format("...", x)``.
+    """
+    ways = op.attr("ways")
+
+    def part(what: Any) -> ast.expr:
+        if isinstance(what, str):
+            return constant(what)
+        if isinstance(what, tuple | list):
+            form, *arguments = what
+            trees = [*map(part, arguments)]
+            if methods:
+                return call(attribute(constant(form), "format"), *trees)
+            return call("str.format", constant(form), *trees)
+        return shown(op.operands[what], ways[what] if ways else "str")
+
+    parts = [part(what) for what in op.attr("parts")]
+    defaults = {"sep": " ", "end": "\n", "flush": False}
+    extra: dict[str, ast.expr] = {k: constant(op.attr(k)) for k, default in defaults.items() if op.attr(k) != default}
+    if op.attr("stream") != "stdout":
+        support.module("sys", sys)
+        extra["file"] = dotted(f"sys.{op.attr('stream')}")
+    return call("print", *parts, **extra)
 
 
 def result_call(tree: ast.expr) -> str | None:

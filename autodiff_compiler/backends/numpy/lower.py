@@ -1,7 +1,7 @@
-"""From the ops of a function to the statements of a Python function: straight-line code.
+"""Lowers ops to statements of a Python function: straight-line code.
 
-Every value gets a variable, but for three kinds that consumers absorb: constants whose elements are one number are
-written as that number, `broadcast_to` is left to NumPy's own broadcasting, and tuples are taken apart.
+Every value gets a variable, except three kinds that are absorbed into their consumers: splat constants become numbers,
+`broadcast_to` is left to NumPy's broadcasting, and tuples are taken apart.
 """
 
 from __future__ import annotations
@@ -23,15 +23,15 @@ from ...runtime.commits import sees_state
 from ...source import Loc
 from . import formula as fm
 from .formula import Applied, Leaf, Splat
-from .kernels import attributes, kernel_expression, overwriting_kernel, result_call, starts_from_copy
+from .kernels import attributes, kernel_expression, overwriting_kernel, result_call, starts_from_copy, widened
 from .module_code import ModuleCode
 from .program import FunctionCode, Node, Step
 from .runtime import add_sequences, narrowed_results
-from .syntax import Var, assign, attribute, call, dotted, dtype_expr, load, none, number, store, subscript, tuple_expr
+from .syntax import Var, assign, attribute, call, constant, dtype_expr, load, none, number, store, subscript, tuple_expr
 
 __all__ = ["LOWERINGS", "UNDEF", "Lowering", "Operand", "Pack", "Stretched"]
 
-#: NumPy functions besides ufuncs that take `out=` and then compute the very same bits.
+#: NumPy functions besides ufuncs that give the same bits with `out=`.
 _TAKES_OUT = {"sum", "max", "min", "amax", "amin", "prod", "mean", "any", "all", "concatenate", "stack", "cumsum"}
 
 
@@ -59,8 +59,12 @@ _KEEPS_ORDER = {"reshape", "squeeze", "expand_dims", "stop_gradient"}
 _ASSIGNED = {"scatter_update": 2, "slice_update": 1}
 
 
-#: What makes the first result of an op along an axis where nobody reads the second.
+#: Functions for ops of two results whose second result is dead.
 _FIRST_ALONE = {"cummax": "np.maximum.accumulate", "cummin": "np.minimum.accumulate"}
+
+
+#: Functions that are called though an operator does the same.
+_CALLED = {"floor_divide", "remainder", "power"}
 
 
 class Stretched:
@@ -99,12 +103,12 @@ class Lowering:
         self.env: dict[Value, Operand] = {}
         self.uses = uses(function)
         self.wanted: dict[Value, Var] = {}
-        #: What must happen as soon as a value exists: it is stored in the sequences of its loop.
+        #: Callbacks for when a value exists: it is stored in the sequences of its loop.
         self.pushes: dict[Value, list[Callable[[], None]]] = {}
         self.out = FunctionCode(code.names[function.name], [], function.loc, is_entry)
         self.block: list[Node] = self.out.body
         self.loc: Loc | None = function.loc
-        #: What is to be noted if the next op that an exception can leave is left by one.
+        #: Commits to be noted if the next op that can raise does.
         self.commits: list[Op] = []
         #: Calls of other functions: callee, variables of the results, operands.
         self.calls: list[tuple[str, list[Var], list[Operand]]] = []
@@ -133,7 +137,7 @@ class Lowering:
         return var
 
     def copy(self, var: Var, operand: Operand) -> None:
-        """``var = operand``: both may share bytes from now on."""
+        """``var = operand``: the two may alias from now on."""
         self.show(var, operand)
         tree = self.expr(operand)
         self.share(var, operand)
@@ -149,7 +153,7 @@ class Lowering:
                 var.lose_order()
 
     def share(self, var: Var, operand: Operand) -> None:
-        """Notes that the variable may hold the operand's bytes."""
+        """Notes that the variable may alias the operand."""
         if isinstance(operand, Var):
             var.share(operand)
         elif isinstance(operand, Stretched):
@@ -201,7 +205,7 @@ class Lowering:
         return dtype_expr(dtype)
 
     def materialised(self, value: Value, operand: Absorbed) -> None:
-        """Keeps an absorbed value absorbed unless somebody needs an array: then it gets a variable."""
+        """Keeps a value absorbed if all its users absorb it; otherwise gives it a variable."""
         self.env[value] = operand
         wanted = self.wanted.get(value) is not None
         if isinstance(operand, _Undef) or (isinstance(operand, Splat) and operand.shape == () and not wanted):
@@ -211,7 +215,7 @@ class Lowering:
         var = self.target(value)
         self.copy(var, operand)
         if isinstance(operand, Stretched):
-            var.set_foreign()  # its elements share bytes with each other
+            var.set_foreign()  # its elements alias each other
 
     def _absorbs(self, op: Op, at: int) -> bool:
         name = op.defn.name
@@ -235,7 +239,7 @@ class Lowering:
         self._flush_commits()
 
     def _noting(self, op: Op) -> None:
-        """An op that an exception may leave: what `commits` say is noted if one does, and costs nothing else."""
+        """Lowers an op that may raise inside a `try` that notes the pending commits; it costs nothing otherwise."""
         if op.blocks or op.defn.name in ("call", "raise", "assert") or self._sees_state(op):
             self._flush_commits()
         commits, made = list(self.commits), list[Node]()
@@ -266,7 +270,7 @@ class Lowering:
 
     def _commit(self, op: Op) -> ast.expr:
         self.code.uses_callables = True
-        name = ast.Constant(value=op.attr("fn").removeprefix("@"), kind=None)
+        name = constant(op.attr("fn").removeprefix("@"))
         return call(subscript(load("CALLABLES"), name), *(self.value(v) for v in op.operands))
 
     def lower(self, op: Op) -> None:
@@ -284,7 +288,7 @@ class Lowering:
             )
 
     def link(self) -> None:
-        """Notes, once the callees are planned, which results of calls may share bytes with what."""
+        """Notes the aliases of call results, once the callees are planned."""
         for callee, targets, operands in self.calls:
             groups = self.code.results.get(callee, [None] * len(targets))  # of a recursive call nothing is known
             for var, group in zip(targets, groups, strict=True):
@@ -348,7 +352,9 @@ class Lowering:
             if node is not root:
                 var = Var(tensor(node.dtype, node.shape), None)
             large = var.nbytes >= self.code.reuse_bytes
-            tree = fm.expression(node, self._arguments(node, trees, operands), operator=not (large and node.is_ufunc))
+            args = fm.argument_trees(node, trees, lambda at: self._source(operands[at]))
+            shorter = None if node.fn in _CALLED or (large and node.is_ufunc) else fm.operator_tree(node.fn, args)
+            tree = shorter or call(f"np.{node.fn}", *args)
             if node is not root and node.uses == 1 and not large:
                 trees[node] = tree
                 continue
@@ -358,21 +364,10 @@ class Lowering:
             step.safe = not fm.may_raise(node)
             trees[node] = load(var)
 
-    def _arguments(self, node: Applied, trees: dict[Applied, ast.expr], operands: list[Operand]) -> list[ast.expr]:
-        weak = fm.weak_numbers(node)
-        out = []
-        for i, a in enumerate(node.args):
-            if isinstance(a, Applied):
-                out.append(trees[a])
-            elif isinstance(a, Leaf):
-                operand = operands[a.index]
-                if isinstance(operand, Splat):
-                    out.append(number(operand.value, operand.dtype) if i in weak else operand.typed())
-                else:
-                    out.append(load(operand.source if isinstance(operand, Stretched) else operand))  # type: ignore[arg-type]
-            else:
-                out.append(number(a))
-        return out
+    @staticmethod
+    def _source(operand: Operand) -> ast.expr:
+        """What NumPy broadcasts by itself."""
+        return load(operand.source if isinstance(operand, Stretched) else operand)  # type: ignore[arg-type]
 
     # ------------------------------------------------------------------------------------------- kernels
     def kernel(self, op: Op) -> None:
@@ -385,18 +380,8 @@ class Lowering:
         assigned = operands[_ASSIGNED[name]] if name in _ASSIGNED else None
         if isinstance(assigned, Splat):
             trees[_ASSIGNED[name]] = assigned.typed()
-        for v in (*op.operands, *op.results):
-            if isinstance(v.type, TensorType):
-                self.support.dtype(v.type.dtype)
-        narrow = op.operands[0].dtype if op.defn.widen and op.operands else None
-        if narrow is not None and narrow.is_float and narrow.bits == 16:
-            f32 = dotted("np.float32")
-            trees = [
-                call(attribute(t, "astype"), f32) if x.dtype is narrow else t
-                for t, x in zip(trees, op.operands, strict=True)
-            ]
-        else:
-            narrow = None
+        self.support.dtypes(op)
+        trees, narrow = widened(op, trees)
         if name in _FIRST_ALONE and not self.uses.get(op.results[1]):
             var = self.target(op.results[0], name)
             self.order(var, operands)
@@ -491,12 +476,12 @@ class Lowering:
             return
         var = self.target(op.results[0])
         self.share(var, operand)
-        self.run(assign(store(var), subscript(load(operand), ast.Constant(value=index, kind=None))))
+        self.run(assign(store(var), subscript(load(operand), constant(index))))
 
     def seq_len(self, op: Op) -> None:
         tree, type = self.value(op.operands[0]), op.operands[0].type
         while isinstance(type, Seq) and isinstance(type.elem, TupleType) and type.elem.elems:
-            tree, type = subscript(tree, ast.Constant(value=0, kind=None)), seq(type.elem.elems[0])
+            tree, type = subscript(tree, constant(0)), seq(type.elem.elems[0])
         var = self.target(op.results[0])
         length: ast.expr = call("len", tree)
         if op.operands[0] in self.code.undefined:  # an undefined sequence is empty: its zero cotangent has a length

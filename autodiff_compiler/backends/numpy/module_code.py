@@ -10,10 +10,10 @@ import numpy as np
 from ...dtypes import from_numpy
 from ...ir.core import Module, Value
 from ...ir.types import Type
+from .instrumentation import Timer
 from .kernels import Support
-from .laps import Laps
 from .program import FunctionCode
-from .syntax import Var, attribute, call, dtype_expr, literal, load, subscript
+from .syntax import Var, attribute, call, constant, dtype_expr, literal, load, subscript
 
 __all__ = ["ModuleCode"]
 
@@ -32,12 +32,11 @@ class ModuleCode:
         self.arrays: dict[str, Any] = {}
         self.constants: dict[str, tuple[Var, ast.expr]] = {}
         self.uses_callables = self.uses_scratch = self.uses_products = False
-        #: what reads the clock between its statements, if somebody asks what they take
-        self.laps: Laps | None = None
+        #: the instrumentation, if the program is timed
+        self.timer: Timer | None = None
         #: The arguments of the entry that it writes results over.
         self.overwritten: list[Var] = []
-        #: Per finished function, per result: None where its bytes may belong to someone else, else a number that
-        #: results with common bytes have in common.
+        #: Per finished function, per result: its alias set as a number; None where it may alias anything.
         self.results: dict[str, list[int | None]] = {}
         #: Per function, the operands of each call of it.
         self.sites: dict[str, list[list[Any]]] = {}
@@ -59,6 +58,6 @@ class ModuleCode:
             assert text is not None
             return call(attribute(call("np.array", text, dtype), "reshape"), literal(array.shape) or text)
         self.arrays[name] = array
-        stored = subscript(load("CONSTANTS"), ast.Constant(value=name, kind=None))
+        stored = subscript(load("CONSTANTS"), constant(name))
         # The .npz format knows no bfloat16: it holds the bits.
         return call(attribute(stored, "view"), dtype) if array.dtype.name == "bfloat16" else stored

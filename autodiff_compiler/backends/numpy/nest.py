@@ -1,4 +1,4 @@
-"""Small unnamed results are written where they are used: the statement then reads like the user's line.
+"""Inlines small unnamed results into their only use, so that a statement reads like the user's line.
 
 Only elementwise results move, within one block and one line of the program, and only past statements that leave what
 they are made of as it was.  For large arrays the plan needs statements of their own, with buffers to reuse.

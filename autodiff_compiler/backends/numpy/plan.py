@@ -1,6 +1,6 @@
-"""The buffer plan: large results are written over arrays that nobody needs any more, and large arrays are let go early.
+"""The buffer plan: large results reuse the buffers of dead arrays, and large arrays are freed early.
 
-Variables that may share bytes form sets (`Var.share`).  A call may write its result over the bytes of a dead variable
+Variables that may alias form sets (`Var.share`).  A call may write its result into the buffer of a dead variable
 if no live variable is in its set, nor in the result's.  The result then joins the set, so sets grow while decisions are
 made; therefore all decisions are checked again with the final sets, and those that do not hold are taken back.
 
@@ -83,7 +83,7 @@ def _merge_names(step: Step) -> None:
 
 # ------------------------------------------------------------------------------------------------ liveness
 class Liveness:
-    """Which variables each statement is the last to need: one backward sweep that fills in `dies`."""
+    """Liveness: one backward sweep that fills in `dies`, the last uses."""
 
     def __init__(self) -> None:
         self._summaries: dict[int, tuple[set[Var], set[Var]]] = {}
@@ -163,7 +163,7 @@ def sorted_vars(variables: Iterable[Var]) -> list[Var]:
 
 # ------------------------------------------------------------------------------------------------ reuse
 class _Walk:
-    """A forward sweep that knows what is live: it chooses donors, or takes back those that do not hold."""
+    """A forward sweep with liveness: chooses donors, or takes back those that alias something live."""
 
     def __init__(
         self,

@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 import builtins
 import keyword
-import re
 from collections.abc import Iterable
 
 from ... import escape
@@ -54,7 +53,7 @@ def module_text(code: ModuleCode, module: Module) -> str:
         var.name = constants.name(var.hint or var.fallback)
         reserved.add(var.name)
     functions = ["\n" + "\n".join(_Writer(function, reserved).lines) for function in code.functions]
-    sources = _mentioned(code, functions)
+    sources = [*code.support.mentioned(functions).values()]
     parts = [_header(code, module)]
     if sources:
         parts.append("from __future__ import annotations")  # those of printed functions need not exist here
@@ -67,19 +66,6 @@ def module_text(code: ModuleCode, module: Module) -> str:
     if code.constants:
         parts.append("\n".join(f"{var} = {printed(tree)}" for var, tree in code.constants.values()))
     return "\n\n".join([*parts, *functions]) + "\n"
-
-
-def _mentioned(code: ModuleCode, functions: list[str]) -> list[str]:
-    """The sources of what the functions mention, directly or through each other; the plan made some superfluous."""
-    found: set[str] = set()
-    texts = list(functions)
-    while texts:
-        words = set(re.findall(r"\w+", texts.pop()))
-        for name, source in code.support.sources.items():
-            if name in words and name not in found:
-                found.add(name)
-                texts.append(source)
-    return [source for name, source in code.support.sources.items() if name in found]
 
 
 def _spelt(module: Module) -> dict[str, str]:
@@ -137,10 +123,10 @@ def _bound_outside(code: ModuleCode, module: Module) -> str:
             'if "PRODUCTS" not in globals():  # so many operations by BLAS: here with as many threads as it likes',
             "    from contextlib import nullcontext as PRODUCTS",
         ]
-    if code.laps is not None:
+    if code.timer is not None:
         lines += [
             'if "LAP" not in globals():  # what measures the parts of the program',
-            f"    CLOCK, LAP, RUNS = int, lambda number, before: 0, [0] * {len(code.laps.counts)}",
+            f"    CLOCK, LAP, RUNS = int, lambda number, before: 0, [0] * {len(code.timer.counts)}",
         ]
     return "\n".join(lines)
 

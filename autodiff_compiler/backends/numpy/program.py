@@ -1,4 +1,4 @@
-"""A generated function before it is text: statements, branches and loops over variables.
+"""A generated function as statements, branches and loops, before it is text.
 
 The lowering makes it, the plan adds `out=` and `del`, the printer writes it.
 """

@@ -1,4 +1,4 @@
-"""Scratch memory: large results that a call keeps to itself lie in one block that calls hand on to the next ones.
+"""Scratch memory: buffers of large temporaries, placed in one block that later calls reuse.
 
 Fresh memory is the dearest part of an elementwise op on large arrays: the system zeroes each page when it is first
 written, and takes it back when it is freed.  Blocks are shared by all programs of a process; a call that is left by an

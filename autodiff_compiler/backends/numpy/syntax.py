@@ -7,6 +7,7 @@ name is decided last, when all variables of a function are known.
 from __future__ import annotations
 
 import ast
+import io
 import itertools
 from collections.abc import Iterable, Iterator
 from typing import Any
@@ -18,8 +19,8 @@ from ...dtypes import DType, from_numpy
 from ...ir.types import TensorType, Type
 
 __all__ = [
-    "Var", "assign", "attribute", "call", "dotted", "dtype_expr", "literal", "load", "none", "number", "printed",
-    "store", "subscript", "tuple_expr", "variables",
+    "Var", "assign", "attribute", "call", "constant", "dotted", "dtype_expr", "literal", "load", "none", "number",
+    "printed", "store", "subscript", "tuple_expr", "variables",
 ]  # fmt: skip
 
 
@@ -27,7 +28,7 @@ _numbers = itertools.count()
 
 
 class Var:
-    """One variable of a generated function: the type of what it holds, and which others may share its bytes.
+    """A variable of a generated function: its type, and the set of variables that it may alias.
 
     `foreign` (kept at the root of the set of sharers): bytes that are not ours to overwrite, as those of arguments.
     `states` (likewise): the arguments in the set that are states, which their next versions alone may overwrite.
@@ -64,7 +65,7 @@ class Var:
         self.nbytes = size_of(type)
 
     def root(self) -> Var:
-        """The representative of all variables that may share bytes with this one."""
+        """The representative of the alias set."""
         here = self
         while here._root is not None:
             if here._root._root is not None:
@@ -88,7 +89,7 @@ class Var:
         self.root()._states |= {self}
 
     def share(self, other: Var) -> None:
-        """From now on the two may hold the same bytes."""
+        """From now on the two may alias."""
         a, b = self.root(), other.root()
         if a is not b:
             b._root = a
@@ -214,8 +215,12 @@ def dtype_expr(dtype: DType) -> ast.expr:
     return dotted("np.bool_" if dtype.is_bool else f"np.{dtype.name}")
 
 
+def constant(value: Any) -> ast.Constant:
+    return ast.Constant(value=value, kind=None)
+
+
 def none() -> ast.Constant:
-    return ast.Constant(value=None, kind=None)
+    return constant(None)
 
 
 def number(value: bool | int | float, dtype: DType | None = None) -> ast.expr:
@@ -231,17 +236,17 @@ def number(value: bool | int | float, dtype: DType | None = None) -> ast.expr:
             return dotted("np.nan")
         if value in (np.inf, -np.inf):
             return dotted("np.inf") if value > 0 else ast.UnaryOp(op=ast.USub(), operand=dotted("np.inf"))
-    return ast.Constant(value=value, kind=None)
+    return constant(value)
 
 
 def literal(value: Any) -> ast.expr | None:
     """An attribute's value as an expression; None where it cannot be written down."""
     if value is None or value is Ellipsis:
-        return ast.Constant(value=value, kind=None)
+        return constant(value)
     if isinstance(value, bool | int | float):
         return number(value)
     if isinstance(value, str):
-        return ast.Constant(value=value, kind=None)
+        return constant(value)
     if isinstance(value, np.dtype):
         return call("np.dtype", dtype_expr(from_numpy(value)))
     if isinstance(value, np.generic):
@@ -275,9 +280,27 @@ def variables(node: ast.AST) -> Iterator[tuple[Var, bool]]:
                     stack.extend(v for v in reversed(value) if isinstance(v, ast.AST))
 
 
+class _Unparser(astunparse.Unparser):  # type: ignore[misc]
+    """Prints ``x[:, 0]``, where `astunparse` prints the tuple as one of Python 3.8: ``x[(:, 0)]``."""
+
+    def _Subscript(self, tree: ast.Subscript) -> None:
+        parts = tree.slice.elts if isinstance(tree.slice, ast.Tuple) else []
+        if len(parts) < 2:
+            super()._Subscript(tree)
+            return
+        self.dispatch(tree.value)
+        self.write("[")
+        for i, part in enumerate(parts):
+            self.write(", " if i else "")
+            self.dispatch(part)
+        self.write("]")
+
+
 def printed(node: ast.AST) -> str:
     """The text of one statement or expression, without the parentheses `astunparse` puts around everything."""
-    text: str = astunparse.unparse(node).strip()
+    file = io.StringIO()
+    _Unparser(node, file=file)
+    text = file.getvalue().strip()
     start = text.find(" = (") + 3 if isinstance(node, ast.Assign) else 0
     if start == 2 or text[start : start + 1] != "(" or text[-1] != ")":
         return text

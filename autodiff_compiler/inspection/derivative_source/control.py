@@ -1,4 +1,4 @@
-"""From structured ops to `if`, `for` and `while`; what the backward loop reads of each trip is kept in a list."""
+"""Structured ops as `if`, `for` and `while`; residuals of a loop are appended to lists."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def _is_truth(tree: ast.expr, value: bool) -> bool:
 
 
 def negated(tree: ast.expr, times: int = 1) -> ast.expr:
-    """The negation of what is only asked whether it is true; twice: the same, with ``not`` as Python has it."""
+    """The negation of a condition; `times` 2: the condition itself, with `np.logical_not` spelt ``not``."""
     inner = tree.args[0] if isinstance(tree, ast.Call) and ast.unparse(tree.func) == "np.logical_not" else None
     if times == 2:
         return tree if inner is None else ast.UnaryOp(op=ast.Not(), operand=negated(inner, 2))
@@ -69,7 +69,7 @@ def _arm(low: Lowering, block: Block, results: list[Var], op: Op) -> None:
 
 # ------------------------------------------------------------------------------------------------ carries
 class _Carries:
-    """The variables that go from trip to trip; one whose values nobody reads is left out."""
+    """Loop carries; one that nobody reads is left out."""
 
     def __init__(self, low: Lowering, inits: Sequence[Value], args: Sequence[Value], results: Sequence[Value]) -> None:
         self.low, self.vars = low, []
@@ -113,7 +113,7 @@ def _lists(low: Lowering, results: Sequence[Value]) -> list[Var | None]:
 
 
 def _collect(low: Lowering, lists: Sequence[Var | None], values: Sequence[Value], body: Block) -> None:
-    """Keeps what is there when a trip begins, and the rest as soon as the trip has computed it."""
+    """Appends to the lists: values that exist at the start of a trip at once, the others once they are computed."""
     for var, value in zip(lists, values, strict=True):
         if var is None:
             continue
@@ -250,7 +250,7 @@ def _is_trip_count(user: Op | Block, at: int) -> bool:
 
 
 def _is_counted(low: Lowering, op: Op) -> bool:
-    """Whether somebody asks how many trips there were, and not only which elements they left."""
+    """Whether the trip count is read, other than as the length of a loop over the collected elements."""
     users = low.uses.get(op.results[0], ())
     return any(not (_is_trip_count(user, at) and walks_elements(low, user)) for user, at in users)  # type: ignore[arg-type]
 

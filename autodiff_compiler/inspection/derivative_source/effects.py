@@ -1,13 +1,13 @@
-"""Printing and exceptions, as Python has them; functions of the user's that run as they are cannot be written."""
+"""`print` and `raise` as Python statements; host calls are refused."""
 
 from __future__ import annotations
 
 import ast
-import sys
+import functools
 from collections.abc import Sequence
-from typing import Any
 
-from ...backends.numpy.syntax import attribute, call, dotted
+from ...backends.numpy.kernels import print_call
+from ...backends.numpy.syntax import attribute, call
 from ...ir.core import Op, Value
 from ...runtime.commits import Commit
 from .lowering import SPECIAL, Lowering, Writes, unsupported
@@ -17,38 +17,25 @@ __all__: list[str] = []
 
 
 def _print(low: Lowering, op: Op) -> None:
-    parts = [_part(low, op, p) for p in op.attr("parts")]
-    defaults = {"sep": " ", "end": "\n", "flush": False}
-    extra: dict[str, Any] = {
-        k: ast.Constant(value=op.attr(k)) for k, default in defaults.items() if op.attr(k) != default
-    }
-    if op.attr("stream") != "stdout":
-        low.support.module("sys", sys)
-        extra["file"] = dotted(f"sys.{op.attr('stream')}")
-    low.body.append(Do(ast.Expr(value=call("print", *parts, **extra)), low.loc))
+    made = print_call(op, low.support, functools.partial(_printed_value, low), methods=True)
+    low.body.append(Do(ast.Expr(value=made), low.loc))
 
 
-def _part(low: Lowering, op: Op, part: Any) -> ast.expr:
-    if isinstance(part, str):
-        return ast.Constant(value=part)
-    if isinstance(part, tuple | list):
-        form, *arguments = part
-        return call(attribute(ast.Constant(value=form), "format"), *(_part(low, op, a) for a in arguments))
-    way = op.attr("ways")[part] if op.attr("ways") else "str"
-    tree = low.tree(op.operands[part])
+def _printed_value(low: Lowering, value: Value, way: str) -> ast.expr:
+    tree = low.tree(value)
     if way == "number":
         return call(attribute(tree, "item"))
     return call("repr", tree) if way == "repr" else tree
 
 
 def _fail(low: Lowering, op: Op, operands: Sequence[Value]) -> None:
-    """Makes the exception of these operands, writes what must be written, and raises it."""
+    """Writes back what an exception must leave written, and raises it."""
     made = low.module.callables.get(op.attr("exception").removeprefix("@"))
     text = getattr(made, "text", None)
     if text is None:
         raise unsupported(op, "its exception is made by a function")
     error: ast.expr = _Shown(low, operands).visit(ast.parse(text, mode="eval").body)
-    if operands and (low.writes or low.lasting):  # its text shows what was there before
+    if operands and (low.writes or low.lasting):  # its message shows the values before the write-back
         var = Var(None, "error")
         low.body.append(Assign([var], error, low.loc))
         error = tree_of(var)
@@ -90,7 +77,7 @@ def _assert(low: Lowering, op: Op) -> None:
 
 
 def _note(low: Lowering, op: Op, commit: Commit) -> None:
-    """Remembers what is to be written if the next op raises an exception, or any later one."""
+    """Notes the write-back for an exception in the next op, or in any later one."""
     targets = low.noted(commit)
     noted: Writes = [(None, op)] if targets is None else [(t, low.tree(op.operands[n])) for t, n in targets]
     if commit.lasting:

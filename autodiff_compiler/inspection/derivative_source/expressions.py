@@ -1,7 +1,7 @@
 """One op as a NumPy expression, written as a person would write it.
 
-What an op computes is known already: from its formula (`Primitive.scalar`) or its kernel (`Primitive.numpy`).  The
-tables here hold only where a reader expects other words for the same: `a @ b`, `x.sum(axis=0)`, `x.T`.
+Ops are written from their formula (`Primitive.scalar`) or kernel (`Primitive.numpy`), as in the NumPy backend.  The
+tables here override where NumPy has an idiom: `a @ b`, `x.sum(axis=0)`, `x.T`.
 """
 
 from __future__ import annotations
@@ -9,13 +9,12 @@ from __future__ import annotations
 import ast
 import inspect
 import re
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 
-from ...backends.numpy.formula import Applied, Leaf, Splat, trace_formula, weak_numbers
-from ...backends.numpy.kernels import Support, attributes, kernel_expression
+from ...backends.numpy.formula import Applied, Leaf, Splat, argument_trees, operator_tree, trace_formula
+from ...backends.numpy.kernels import Support, attributes, index_of, kernel_expression, slice_parts, whole
 from ...backends.numpy.syntax import attribute, call, dtype_expr, literal, number, subscript, tuple_expr
 from ...dtypes import DType
 from ...ir.core import Op
@@ -30,30 +29,22 @@ __all__ = [
 #: Formulas of ops whose kernels are made for speed.
 FORMULAS: dict[str, Any] = {"kept": lambda k, mask, x: k.where(mask, x, 0)}
 
-#: Ops by the expression that says the same in fewer words, over the names of operands and attributes.
+#: Idioms, over the names of operands and attributes.
 EXPRESSIONS = {"matmul": "a @ b", "stop_gradient": "x", "solve": "np.linalg.solve(a, b)", "inverse": "np.linalg.inv(x)"}
 
-#: Reductions, by the method that does the same.
+#: Reductions as methods.
 REDUCTIONS = {"sum": "sum", "max": "max", "min": "min", "prod": "prod", "all": "all", "any": "any"}
 
 #: Ops that are printed as a short function instead of their kernel: those of `readable`, by their names there.
 READABLE = {name.rstrip("_"): getattr(readable, name) for name in readable.__all__}
 
-#: NumPy functions that have an operator.
-_BINARY: dict[str, type[ast.operator]] = {
-    "add": ast.Add, "subtract": ast.Sub, "multiply": ast.Mult, "divide": ast.Div, "true_divide": ast.Div,
-    "floor_divide": ast.FloorDiv, "remainder": ast.Mod, "power": ast.Pow,
-}  # fmt: skip
+#: NumPy functions that have an operator between bools.
 _LOGIC: dict[str, type[ast.operator]] = {"logical_and": ast.BitAnd, "logical_or": ast.BitOr, "logical_xor": ast.BitXor}
-_COMPARE: dict[str, type[ast.cmpop]] = {
-    "less": ast.Lt, "less_equal": ast.LtE, "greater": ast.Gt, "greater_equal": ast.GtE, "equal": ast.Eq,
-    "not_equal": ast.NotEq,
-}  # fmt: skip
 _SPELT = {"absolute": "abs", "true_divide": "divide"}
 
 
 def length(tree: ast.expr) -> int:
-    """How long an expression is, in characters, but for the marks of variables without names."""
+    """The characters of an expression, without the numbers of unnamed variables."""
     return len(re.sub(r"@\d+", "", ast.unparse(tree)))
 
 
@@ -76,7 +67,11 @@ def splat_tree(value: Any, type: TensorType, like: ast.expr | None = None) -> as
 
 def plain_number(value: Any, dtype: DType) -> ast.expr:
     """A Python number that becomes `value` in that dtype."""
-    return _short(number(value, dtype if dtype.is_float else None))
+    return _spelt(value, dtype)
+
+
+def _spelt(value: Any, dtype: DType | None = None) -> ast.expr:
+    return _short(number(value, dtype))
 
 
 def _short(tree: ast.expr) -> ast.expr:
@@ -104,9 +99,7 @@ class Written:
 def formula_of(op: Op, operands: list[Written], name_part: Any) -> tuple[ast.expr, tuple[Any, ...]]:
     """The expression of an elementwise op, and its shape; `name_part` gives a part that is used twice a variable."""
     leaves = [Leaf(i, x.dtype, w.shape, w.splat) for i, (x, w) in enumerate(zip(op.operands, operands, strict=True))]
-    formula = FORMULAS.get(op.defn.name, op.defn.scalar)
-    asked: Any = SimpleNamespace(defn=SimpleNamespace(scalar=formula, name=op.defn.name), loc=op.loc)
-    root = trace_formula(asked, leaves, attributes(op))
+    root = trace_formula(op, leaves, attributes(op), FORMULAS.get(op.defn.name))
     if isinstance(root, Leaf):
         tree = operands[root.index].tree
         assert tree is not None
@@ -120,30 +113,15 @@ def _applied(
 ) -> ast.expr:
     if node in trees:
         return trees[node]
-    weak = weak_numbers(node)
-    args: list[ast.expr] = []
-    for i, a in enumerate(node.args):
+    for a in node.args:
         if isinstance(a, Applied):
-            args.append(_applied(a, root, operands, trees, name_part))
-        elif isinstance(a, Leaf):
-            args.append(_leaf(a, operands[a.index], i in weak))
-        else:
-            args.append(_short(number(a)))
+            _applied(a, root, operands, trees, name_part)
+    args = argument_trees(node, trees, lambda at: operands[at].tree, _spelt)  # type: ignore[arg-type,return-value]
     tree = _operation(node, args)
     if node is not root and node.uses > 1:
         tree = name_part(tree)
     trees[node] = tree
     return tree
-
-
-def _leaf(leaf: Leaf, operand: Written, weak: bool) -> ast.expr:
-    if operand.splat is None:
-        assert operand.tree is not None
-        return operand.tree
-    if not weak:
-        splat = operand.splat
-        return call(dtype_expr(splat.dtype), _short(number(splat.value, splat.dtype)))
-    return plain_number(operand.splat.value, operand.splat.dtype)
 
 
 def _operation(node: Applied, args: list[ast.expr]) -> ast.expr:
@@ -154,14 +132,10 @@ def _operation(node: Applied, args: list[ast.expr]) -> ast.expr:
         return _times(*args)
     if fn == "add" and 0 in (numbers := [_number_of(a) for a in args]):
         return args[1 - numbers.index(0)]
-    if fn in _BINARY:
-        return ast.BinOp(left=args[0], op=_BINARY[fn](), right=args[1])
+    if (shorter := operator_tree(fn, args)) is not None:
+        return shorter
     if fn in _LOGIC and all(isinstance(a, Applied | Leaf) and a.sample.dtype.kind == "b" for a in node.args):
         return ast.BinOp(left=args[0], op=_LOGIC[fn](), right=args[1])
-    if fn in _COMPARE:
-        return ast.Compare(left=args[0], ops=[_COMPARE[fn]()], comparators=[args[1]])
-    if fn == "negative":
-        return ast.UnaryOp(op=ast.USub(), operand=args[0])
     if fn == "where" and isinstance(args[1], ast.Call) and _is_number(args[1].args[:1], 1) and _is_number(args[2:], 0):
         return call(attribute(args[0], "astype"), args[1].func)  # the mask as zeros and ones
     return call(f"np.{_SPELT.get(fn, fn)}", *args)
@@ -176,7 +150,7 @@ def _same(a: ast.expr, b: ast.expr) -> bool:
 
 
 def _times(a: ast.expr, b: ast.expr) -> ast.expr:
-    """The product; of two factors the first of which is a power of two, one (that changes no bit)."""
+    """The product; nested constant factors are folded if one is a power of two, which changes no bit."""
     if isinstance(b, ast.BinOp) and isinstance(b.op, ast.Mult):
         first, second = _number_of(a), _number_of(b.left)
         if first is not None and second is not None and np.frexp(abs(first))[0] == 0.5:
@@ -209,7 +183,7 @@ def kernel_tree(op: Op, operands: list[ast.expr], support: Support) -> ast.expr:
     if name in EXPRESSIONS:
         return _filled(EXPRESSIONS[name], op, operands)
     tree, _ = kernel_expression(op, operands, support)
-    return tidy(tree)
+    return tree
 
 
 def _filled(template: str, op: Op, operands: list[ast.expr]) -> ast.expr:
@@ -282,53 +256,16 @@ def single_axes(op: Op) -> set[int]:
 
 def slice_index(op: Op, *, elements: bool = False) -> ast.expr:
     """The index of the part that `slice` takes and `slice_update` changes; of one `elements` without their axes."""
-    single = single_axes(op) if elements else set()
-    parts: list[ast.expr] = [ast.Slice() for _ in range(op.operands[0].ndim)]
-    for axis, start, stop, step in zip(*(op.attr(n) for n in ("axes", "starts", "stops", "steps")), strict=True):
-        if axis in single:
+    ranges: dict[str, Any] = {name: op.attr(name) for name in ("axes", "starts", "stops", "steps")}
+    parts = slice_parts(op.operands[0].ndim, **ranges, shape=op.operands[0].shape)
+    for axis, start in zip(ranges["axes"], ranges["starts"], strict=True):
+        if elements and axis in single_axes(op):
             parts[axis] = number(start)
-            continue
-        size = op.operands[0].shape[axis]
-        lower = None if start == (0 if step > 0 else size - 1) else number(start)
-        upper = None if stop < 0 or (step > 0 and stop >= size) else number(stop)
-        parts[axis] = ast.Slice(lower=lower, upper=upper, step=None if step == 1 else number(step))
-    while len(parts) > 1 and _is_whole(parts[-1]):
-        parts.pop()
-    return parts[0] if len(parts) == 1 else ast.Tuple(elts=parts, ctx=ast.Load())
-
-
-def _is_whole(part: ast.expr) -> bool:
-    return isinstance(part, ast.Slice) and part.lower is part.upper is part.step is None
+    return index_of(parts)
 
 
 def as_argument(index: ast.expr) -> ast.expr:
     """An index as the argument of a function, which knows no colons."""
     if isinstance(index, ast.Tuple):
         return tuple_expr([as_argument(part) for part in index.elts])
-    return call("slice", ast.Constant(value=None)) if _is_whole(index) else index
-
-
-# ------------------------------------------------------------------------------------------------ tidying
-class _Tidy(ast.NodeTransformer):
-    """What the NumPy backend spells for its own printer, as Python's `ast` has it."""
-
-    def generic_visit(self, node: ast.AST) -> ast.AST:
-        node = super().generic_visit(node)
-        if type(node).__name__ == "ExtSlice":
-            return ast.Tuple(elts=node.dims, ctx=ast.Load())  # type: ignore[attr-defined]
-        if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Tuple):
-            node.slice.elts = [_as_slice(e) for e in node.slice.elts]
-        return node
-
-
-def _as_slice(tree: ast.expr) -> ast.expr:
-    if isinstance(tree, ast.Call) and isinstance(tree.func, ast.Name) and tree.func.id == "slice":
-        parts = [None if isinstance(a, ast.Constant) and a.value is None else a for a in tree.args]
-        return ast.Slice(*[*parts, None, None][:3])
-    return tree
-
-
-def tidy(tree: ast.expr) -> ast.expr:
-    """A tree of the NumPy backend's as one that `ast.unparse` prints."""
-    tidied: ast.expr = _Tidy().visit(tree)
-    return tidied
+    return call("slice", ast.Constant(value=None)) if whole(index) else index

@@ -1,4 +1,4 @@
-"""The names that the user gave to values, read off the names in the IR.
+"""Name hints: the user's names of values, recovered from the unique names in the IR.
 
 There every value has a name of its own: `y_1` is what the user calls `y` the second time, `d_y_1` its cotangent,
 `d_y_1_part2` a share of that, `was_y` what `y` was in a trip of a loop.  Here they may share a name again.
@@ -22,7 +22,7 @@ _VERSION = re.compile(r"_+\d+\Z", re.ASCII)
 
 
 class Hints:
-    """Knows which names stand in the user's files, and so which numbers behind names are the compiler's."""
+    """Recovers names: a numeric suffix is the compiler's unless the name occurs in the user's files."""
 
     def __init__(self, module: Module) -> None:
         self._gradients = {f"d_{spelt(a.name or '')}" for a in module.entry.args}

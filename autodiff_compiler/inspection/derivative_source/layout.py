@@ -1,4 +1,4 @@
-"""The text of a written function: indentation, comments with the user's lines, lines of at most 100 columns."""
+"""The text of a written function: indented, wrapped at 100 columns, with the user's lines as comments."""
 
 from __future__ import annotations
 

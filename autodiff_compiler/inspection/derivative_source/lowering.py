@@ -1,4 +1,4 @@
-"""From the ops of one function to statements: what is used once and short stays part of the statement that uses it."""
+"""Lowers one function to readable statements: short values that are used once are inlined."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any, TypeAlias
 
 from ...backends.numpy.formula import Splat
-from ...backends.numpy.kernels import Support
+from ...backends.numpy.kernels import Support, widened
 from ...backends.numpy.syntax import attribute, call, dtype_expr, literal, number, subscript, tuple_expr
 from ...errors import CompileError, UnsupportedCallError
 from ...ir.core import Block, Function, Module, Op, Value
@@ -24,12 +24,12 @@ from .statements import Assign, Do, Statement, Try, Var, tree_of
 
 __all__ = ["SPECIAL", "Lowering", "Writes"]
 
-#: Targets and the values they get; of what is out of sight only the op that noted it.
+#: A write-back: targets and values; for a target that cannot be named, the op that noted it.
 Writes: TypeAlias = list[tuple[ast.expr | None, ast.expr | Op]]
 
-#: Parts of statements are at most so long, in characters; longer ones get variables.
+#: The longest expression that is inlined, in characters.
 _LONGEST_PART = 44
-#: What is written wherever it is used: views, which cost nothing.
+#: Views, which are inlined at every use: they cost nothing.
 _EVERYWHERE = {"transpose", "expand_dims", "broadcast_to", "stop_gradient", "tuple_make", "tuple_get"}
 
 
@@ -51,10 +51,10 @@ class Lowering:
         self.trees: dict[Value, ast.expr] = dict(zip(function.args, arguments, strict=True))
         self.body: list[Statement] = []
         self.loc: Loc | None = function.loc
-        #: what is to happen as soon as a value exists: it is kept for the backward pass
+        #: callbacks for when a value exists: it is appended to the residuals
         self.pushes: dict[Value, list[Callable[[], None]]] = {}
         self._places: dict[Value, int] = {}
-        #: arrays that were made to be updated, and so are nobody else's
+        #: fresh arrays that updates may write to in place
         self._updated: dict[Value, Var] = {}
         #: the names that several values have
         self._often: set[str | None] | None = None
@@ -64,10 +64,10 @@ class Lowering:
         self.functions: dict[str, str] = {}
         #: functions that may return an operand
         self.handing_on: set[str] = set()
-        #: what must be written before an exception leaves the next op, and before one leaves any that follows
+        #: the write-back before an exception leaves the next op, and before one leaves any later op
         self.writes: Writes = []
         self.lasting: Writes = []
-        #: which targets a note is about, with the numbers of the operands they get; None: it cannot be said here
+        #: the targets of a note, with the numbers of the operands they get; None: they cannot be named
         self.noted: Callable[[Commit], list[tuple[ast.expr, int]] | None] = lambda commit: None
         #: where those writes stand in the text: a list of statements, the first and the number of them
         self.leavings: list[tuple[list[Statement], int, int]] = []
@@ -174,9 +174,9 @@ class Lowering:
             self.body = outer
 
     def places(self, value: Value) -> int:
-        """In how many places an expression would stand that is written where the value is used.
+        """In how many places the value's expression would stand if it were inlined.
 
-        In a block around which the value is defined, it would stand twice: a loop would compute it again.
+        A use in an inner block counts twice: a loop would compute it again.
         """
         known = self._places.get(value)
         if known is None:
@@ -350,23 +350,13 @@ class Lowering:
 
     def kernel(self, op: Op) -> None:
         operands = [self.tree(x) for x in op.operands]
-        types = [v.type for v in (*op.operands, *op.results)]
-        for t in types:
-            if isinstance(t, TensorType):
-                self.support.dtype(t.dtype)
-        narrow = op.operands[0].dtype if op.defn.widen and op.operands else None
-        wide = narrow is not None and narrow.is_float and narrow.bits == 16
-        if wide:
-            f32 = attribute(tree_of("np"), "float32")
-            operands = [
-                call(attribute(t, "astype"), f32) if x.dtype is narrow else t
-                for t, x in zip(operands, op.operands, strict=True)
-            ]
+        self.support.dtypes(op)
+        operands, narrow = widened(op, operands)
         tree = kernel_tree(op, operands, self.support)
         if op.defn.view is not None and isinstance(tree, ast.Call) and isinstance(tree.func, ast.Name):
             self.handing_on.add(tree.func.id)
         if not op.defn.multiple:
-            if wide:
+            if narrow is not None:
                 tree = call(attribute(tree, "astype"), dtype_expr(op.results[0].dtype))
             self.define(op.results[0], tree)
             return
@@ -374,7 +364,7 @@ class Lowering:
         self.body.append(Assign(made, tree, self.loc))
         for r, var in zip(op.results, made, strict=True):
             name = tree_of(var)
-            if wide and r.type.dtype is not None and r.dtype.is_float:  # type: ignore[attr-defined]
+            if narrow is not None and r.type.dtype is not None and r.dtype.is_float:  # type: ignore[attr-defined]
                 name = call(attribute(name, "astype"), dtype_expr(r.dtype))
             self.trees[r] = name
 
@@ -393,7 +383,7 @@ class Lowering:
         self.trees[op.results[0]] = ast.Constant(value=None)
 
     def broadcast_to(self, op: Op) -> None:
-        """Left to those that use it: most broadcast by themselves."""
+        """Elided where all users broadcast by themselves."""
         if self.places(op.results[0]) and not self._all_broadcast(op.results[0]):
             self.define(op.results[0], self.tree(op.results[0]))
 

@@ -1,4 +1,4 @@
-"""Which memory the values of a written function share: what is returned is to be nobody else's, and writable."""
+"""Alias analysis of a written function: results must be fresh, writable arrays."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _READ_ONLY = "memory that cannot be written"
 
 
 class Memory:
-    """Knows by whom the memory of an expression was made; `handing_on` are functions that may return an operand."""
+    """May-alias sets of expressions; `handing_on` are functions that may return an operand."""
 
     def __init__(self, body: list[Statement], handing_on: Iterable[str] = ()) -> None:
         self._views = {*_VIEWS, *handing_on}
@@ -53,11 +53,11 @@ class Memory:
                 self._together[t] = targets[0]
 
     def of(self, tree: ast.expr) -> set[str]:
-        """The variables that hold the memory of what the expression gives; none if it is new."""
+        """The variables that the expression may alias; none if it is fresh."""
         return self._of(tree, set())
 
     def is_own(self, made: set[str]) -> bool:
-        """Whether all that memory was made by the function."""
+        """Whether all of it was allocated by the function."""
         return made <= self._assigned.keys()
 
     def is_truth(self, tree: ast.expr) -> bool:

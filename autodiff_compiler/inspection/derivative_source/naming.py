@@ -1,4 +1,4 @@
-"""Names of variables: the user's, one for all values that follow each other under it.
+"""Names of variables: the user's, shared by all values that the user calls so.
 
 A compiled program has a new value for each assignment.  Here variables become one again where the values never live at
 the same time: first those that are only copied (what a loop carries, what branches yield), then those that the user
@@ -33,7 +33,7 @@ def _read(tree: object) -> set[Var]:
 
 
 class _Lives:
-    """Which variables hold values that are still needed, where others are assigned."""
+    """Liveness, and the interference of variables: which are live where others are assigned."""
 
     def __init__(self, body: list[Statement]) -> None:
         self.conflicts: dict[Var, set[Var]] = {}
@@ -60,7 +60,7 @@ class _Lives:
                 self._collect(s.body)
 
     def defined(self, targets: list[Var], live: set[Var], copied: Var | None = None) -> None:
-        """Notes that the targets are assigned where these are alive."""
+        """Notes an assignment to the targets where these are live."""
         for t in targets:
             known = self.conflicts.setdefault(t, set())
             everything = t in self._copied
@@ -70,7 +70,7 @@ class _Lives:
                     self.conflicts.setdefault(v, set()).add(t)
 
     def before(self, body: list[Statement], live: set[Var], after_loop: set[Var]) -> set[Var]:
-        """What is alive before the statements, given what is after them and after the loop around them."""
+        """The variables live before the statements, given those live after them and after the loop around them."""
         live = set(live)
         for s in reversed(body):
             if isinstance(s, Assign):
@@ -103,7 +103,7 @@ class _Lives:
 
 
 class _Classes:
-    """Sets of variables that become one."""
+    """Coalesced variables: union-find."""
 
     def __init__(self, lives: _Lives) -> None:
         self._conflicts = lives.conflicts
@@ -121,7 +121,7 @@ class _Classes:
         return next((v for v in self._all(root) if v.fixed), None) or next((v for v in self._all(root) if v.hint), root)
 
     def _apart(self, a: Var, b: Var) -> bool:
-        """Whether members of the two are needed at the same time."""
+        """Whether members of the two interfere."""
         few, many = sorted((self._all(a), self._all(b)), key=len)
         return any(not self._conflicts.get(v, set()).isdisjoint(many) for v in few)
 

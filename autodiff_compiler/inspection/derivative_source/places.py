@@ -1,4 +1,4 @@
-"""Parts of arrays, and the sequences that loops leave: indices, slices, updates, stacks."""
+"""Indexing and sequences: slices, gathers, scatters, stacks."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def _to_seq(low: Lowering, op: Op) -> None:
 
 
 # ------------------------------------------------------------------------------------------------ places of arrays
-#: Ops whose NumPy forms check the places that they are given, and count negative ones from the end.
+#: Ops whose NumPy forms check bounds and accept negative indices.
 _CHECK_THEMSELVES = {"gather", "scatter_add", "scatter_update"}
 
 

@@ -1,4 +1,4 @@
-"""A compiled function as the text of a Python module: what it takes, what it computes, what it returns and updates."""
+"""A compiled function as the text of a Python module: arguments, statements, results and state updates."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from ...ir.undefined import undefined_values
 from ...ir.walk import ops_of
 from ...runtime.commits import Commit
 from . import control, effects, places  # noqa: F401  (they enter how they write ops)
-from .apart import Results, together, writes_arguments
+from .aliasing import Results, simultaneous, writes_arguments
 from .hints import Hints, spelt
 from .layout import WIDTH, Layout, docstring, quoted, wrapped
 from .lowering import Lowering
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Ends", "python_of", "python_of_module"]
 
-#: Arrays of at most so many elements are written into the text.
+#: The largest constant, in elements, that is written into the text.
 _SMALL = 64
 _TAKEN = {*keyword.kwlist, *dir(builtins), "np", "scipy", "ml_dtypes", "math", "sys"} - {"_"}
 
@@ -136,7 +136,8 @@ class _Text:
         named = self._helpers(unnamed)
         functions = [self._written(f, named) for f in unnamed]
         helpers = {named[name]: _renamed(text, named) for name, text in self.support.sources.items()}
-        sources = [_tidied(text) for text in _mentioned(helpers, [x for lines in functions for x in lines])]
+        used = self.support.mentioned([x for lines in functions for x in lines], helpers)
+        sources = [_tidied(text.strip("\n")) for text in used.values()]
         annotated = any(re.search(r"def .*\) ->|def .*\w: ", text) for text in sources)
         parts = [self._header()]
         parts += ["from __future__ import annotations"] if annotated else []
@@ -230,9 +231,9 @@ class _Text:
         ]
         memory = Memory([*reading, *low.body], self.handing_on)
         for body, start, count in low.leavings:
-            body[start : start + count] = together(body[start : start + count], memory, set())
+            body[start : start + count] = simultaneous(body[start : start + count], memory, set())
         given: set[str] = set()
-        updates = together(self._updates(low, entry, states), memory, given)
+        updates = simultaneous(self._updates(low, entry, states), memory, given)
         results = Results(low, memory, given, writes_arguments(updates))
         returned = self._returned(self.ends.result, results.tree, trees)
         low.body[:0] = [a for a in reading if self._is_read(low, a.targets[0], updates, returned)]  # type: ignore[union-attr]
@@ -470,14 +471,3 @@ def _renamed(text: str, names: dict[str, str]) -> str:
             row, start = token.start
             lines[row - 1] = lines[row - 1][:start] + names[token.string] + lines[row - 1][token.end[1] :]
     return "".join(lines)
-
-
-def _mentioned(sources: dict[str, str], lines: list[str]) -> list[str]:
-    """The sources of the functions that the lines mention, directly or through each other, in their order."""
-    found: set[str] = set()
-    texts = list(lines)
-    while texts:
-        for word in set(re.findall(r"\w+", texts.pop())) & sources.keys() - found:
-            found.add(word)
-            texts.append(sources[word])
-    return [text.strip("\n") for name, text in sources.items() if name in found]

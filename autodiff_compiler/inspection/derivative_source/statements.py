@@ -1,4 +1,4 @@
-"""The statements of a written program, and the variables in them, before these have names.
+"""Statements of a written program; variables have no names yet.
 
 Expressions are plain `ast` trees.  A variable stands in them as an `ast.Name` whose `id` is the `Var`, so that a tree
 can be printed, to see how long it is, before names are given.

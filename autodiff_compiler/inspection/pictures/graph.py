@@ -63,7 +63,7 @@ Item: TypeAlias = Node | Group
 
 @dataclass(frozen=True)
 class Edge:
-    """A value on its way; a `residual` is one of the forward pass that the backward pass needs."""
+    """A use of a value; a `residual` edge leads from the forward to the backward pass."""
 
     source: Node
     target: Node

@@ -1,4 +1,4 @@
-"""Where everything stands: layers inside every group, groups inside each other, the backward pass beside the forward.
+"""Layered graph layout: layers inside nested groups, the backward pass beside the forward pass.
 
 The ops of a block are in an order in which each comes after those it depends on; so are groups that follow each other.
 A layer holds what depends on nothing in it.  In a function the forward pass runs down, the backward pass up again
@@ -182,7 +182,7 @@ class _Layout:
 
 
 def _runs(children: Sequence[Item], edges: list[tuple[Item, Item]]) -> list[tuple[bool, list[Item]]]:
-    """What stands in a column: whether it is of the backward pass, and its items.
+    """The columns: whether each is of the backward pass, and its items.
 
     Values from outside stand with the first that reads them, results with what makes them.
     """

@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 from ...whole_files import write_text
+from ..compiled_call import CompiledCall
 from ..links import STAGES_OF_OPS
 from .dot import dot_text
 from .graph import Graph, by_line, graph_of
 from .mermaid import mermaid_text
 from .svg import svg_text
-
-if TYPE_CHECKING:
-    from ..artifact import Artifact
 
 __all__ = ["FORMATS", "Picture", "picture"]
 
@@ -41,7 +38,7 @@ class Picture(str):
         return str(self) if self.fmt == "svg" else None
 
 
-def picture(artifact: Artifact, stage: str, fmt: str, by: str | None) -> Picture:
+def picture(call: CompiledCall, stage: str, fmt: str, by: str | None) -> Picture:
     """A stage as a picture whose nodes are ops or, `by` line, lines of the user's; see `Artifact.graph`."""
     if stage not in STAGES_OF_OPS:
         raise ValueError(f"stage must be one of {', '.join(STAGES_OF_OPS)}, not {stage!r}")
@@ -49,7 +46,7 @@ def picture(artifact: Artifact, stage: str, fmt: str, by: str | None) -> Picture
         raise ValueError(f"fmt must be one of {', '.join(FORMATS)}, not {fmt!r}")
     if by not in ("op", "line", None):
         raise ValueError(f"by must be 'op', 'line' or None, not {by!r}")
-    graph = graph_of(artifact._module(stage), artifact.ir(stage), f"stage {stage} of {artifact.of}")
+    graph = graph_of(call.module(stage), call.ir(stage), f"stage {stage} of {call.of}")
     if by == "line" or (by is None and len(graph.nodes) > _READABLE):
         graph = by_line(graph)
     return Picture(FORMATS[fmt](graph), fmt)

@@ -7,18 +7,18 @@ import re
 from collections.abc import Iterable, Iterator
 from importlib import resources
 from itertools import groupby
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ... import escape
 from ...ir.text import FunctionPrinter
 from ...source import line_of
+from ..compiled_call import CompiledCall
+from ..cost import Cost
+from ..decisions import explained
 from ..links import STAGES_OF_OPS, CodeLine, Kernel, Links, OpLine, Part, Place, links_of
+from ..pictures import picture
+from ..timing import Timing
 from .memory import KINDS, lives_of
-
-if TYPE_CHECKING:
-    from ..artifact import Artifact
-    from ..cost import Cost
-    from ..timing import Timing
 
 __all__ = ["compact", "page", "report_data"]
 
@@ -27,11 +27,11 @@ _MOST_LINES, _AROUND = 4000, 40
 _SLOT = re.compile(r"\{\{(\w+)\}\}")
 
 
-def page(artifact: Artifact, timing: Timing | None = None) -> str:
+def page(call: CompiledCall, timing: Timing | None = None) -> str:
     """The report as text; `timing` is what `Artifact.timing` measured, shown beside the estimates."""
-    data = report_data(artifact, timing)
+    data = report_data(call, timing)
     parts = {
-        "title": escape.markup(artifact.of),
+        "title": escape.markup(call.of),
         "style": _file("report.css"),
         "script": _file("report.js") + _file("charts.js"),
         # No tag can begin inside: a source may contain "</script>".
@@ -40,24 +40,24 @@ def page(artifact: Artifact, timing: Timing | None = None) -> str:
     return _SLOT.sub(lambda slot: parts[slot[1]], _file("report.html"))
 
 
-def compact(artifact: Artifact) -> str:
+def compact(call: CompiledCall) -> str:
     """A few lines of HTML for a notebook: the stages to be opened one by one, and what each line costs."""
     stages = ("source", *STAGES_OF_OPS, "code")
-    pages = {stage: artifact.ir(stage)._repr_html_() for stage in stages}
+    pages = {stage: call.ir(stage)._repr_html_() for stage in stages}
     texts = [f"<details><summary>{escape.markup(stage)}</summary>{pages[stage]}</details>" for stage in stages]
-    return f"<p><b>{escape.markup(artifact.of)}</b></p>{''.join(texts)}{artifact.cost()._repr_html_()}"
+    return f"<p><b>{escape.markup(call.of)}</b></p>{''.join(texts)}{call.cost()._repr_html_()}"
 
 
 def _file(name: str) -> str:
     return resources.files(__package__).joinpath(name).read_text(encoding="utf-8")
 
 
-def report_data(artifact: Artifact, timing: Timing | None = None) -> dict[str, Any]:
+def report_data(call: CompiledCall, timing: Timing | None = None) -> dict[str, Any]:
     """All that the page shows, as JSON has it: lines count from 1, places are given by their number in `places`."""
-    links = links_of(artifact)
+    links = links_of(call)
     places = sorted(links.places)
     number = {place: i for i, place in enumerate(places)}
-    cost = artifact.cost()
+    cost = call.cost()
     return {
         "backend": cost.backend,
         "files": [_source(links, file) for file in links.files],
@@ -69,9 +69,9 @@ def report_data(artifact: Artifact, timing: Timing | None = None) -> dict[str, A
         "measured": list(_measured(timing, number)),
         # in all: with the call itself, which belongs to no line
         "seconds": {"estimated": cost.seconds, "measured": None if timing is None else timing.median},
-        "memory": _memory(artifact, links),
-        "graph": artifact.graph("opt", "svg"),
-        "notes": artifact.explain(),
+        "memory": _memory(call, links),
+        "graph": picture(call, "opt", "svg", None),
+        "notes": explained(call),
     }
 
 
@@ -140,12 +140,12 @@ def _measured(timing: Timing | None, number: dict[Place, int]) -> Iterator[list[
             yield [number[place], x.part, x.seconds]
 
 
-def _memory(artifact: Artifact, links: Links) -> dict[str, Any]:
+def _memory(call: CompiledCall, links: Links) -> dict[str, Any]:
     """The values of the entry that have bytes, each with the ops between which it needs them."""
-    module = artifact._module("plan")
+    module = call.module("plan")
     printer = FunctionPrinter(places=False)
     printer.function(module.entry)
     lives = [
         [printer.names[x.value], KINDS.index(x.kind), x.nbytes, x.first, x.last] for x in lives_of(module) if x.nbytes
     ]
-    return {"kinds": KINDS, "lives": lives, "needs": str(artifact.memory())}
+    return {"kinds": KINDS, "lives": lives, "needs": str(call.memory())}

@@ -1,4 +1,4 @@
-"""How many bytes are alive at each op of a planned function, and which values they belong to."""
+"""Live ranges of a planned function: how many bytes are live at each op, and of which values."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Life:
 
 
 class _Reach:
-    """How far the bytes of values reach: `last` says it by op, views count as what they show."""
+    """Last uses of values by op number; views count as the value that they show."""
 
     def __init__(self, function: Function) -> None:
         self.plan = memory_plan(function)

@@ -37,7 +37,7 @@ def executable() -> Call:
     import autodiff_compiler as ms
 
     artifact = ms.jit(function("numpy")).lower(*put("numpy", given()))
-    return Call(artifact._compiled.program.executable.run, *given())
+    return Call(artifact._call.compiled.program.executable.run, *given())
 
 
 def compiled() -> Call:

@@ -18,7 +18,7 @@ def f64(*shape):
 
 
 def optimised(f, *xs):
-    return ms.jit(f).lower(*map(ms.Tensor, xs))._compiled.program.stages.opt
+    return ms.jit(f).lower(*map(ms.Tensor, xs))._call.compiled.program.stages.opt
 
 
 def both(module):

@@ -28,7 +28,7 @@ class Plain:
 
 
 def executable():
-    program = ms.jit(lambda x, y: ops.tanh(x * y)).lower(A, B)._compiled.program.executable
+    program = ms.jit(lambda x, y: ops.tanh(x * y)).lower(A, B)._call.compiled.program.executable
     return program.run, (A._data, B._data), ()
 
 

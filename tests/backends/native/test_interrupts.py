@@ -109,7 +109,7 @@ def run(w, n):
     return p.sum()
 w = ms.Tensor(np.full((40, 40), 1 / 40))
 lowered = run.lower(w, ms.Tensor(10**15))
-assert type(lowered._compiled.program.executable).__name__ == "NativeProgram"
+assert type(lowered._call.compiled.program.executable).__name__ == "NativeProgram"
 for _ in range(2):
     try:
         print("ready", flush=True)

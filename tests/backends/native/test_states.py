@@ -295,7 +295,7 @@ def test_states_are_as_eager_code_leaves_them(f):
 
 def program_of(f: Any) -> Any:
     states = States()
-    return ms.jit(lambda x: f(states, x)).lower(Tensor(np.array(1.0)))._compiled.program
+    return ms.jit(lambda x: f(states, x)).lower(Tensor(np.array(1.0)))._call.compiled.program
 
 
 def lowered(program: Any) -> Lowering:
@@ -339,7 +339,7 @@ def one_of_each(s: States, x: Any) -> Any:
 def test_all_states_have_their_next_versions_when_python_runs_again(f):
     """A signal may end the call right then."""
     graph, eager = States(), States()
-    run = ms.jit(lambda x: f(graph, x)).lower(Tensor(np.array(1.0)))._compiled
+    run = ms.jit(lambda x: f(graph, x)).lower(Tensor(np.array(1.0)))._call.compiled
     inputs = [np.array(1.0), *[getattr(graph, name).asnumpy() for name in run.program.form.inputs]]
     run.program.executable(*inputs)
     f(eager, Tensor(np.array(1.0)))

@@ -229,7 +229,7 @@ def test_the_first_trip_of_a_kept_loop_counts_where_it_is_unrolled() -> None:
 
 def test_without_looking_for_it_no_turns_are_noted() -> None:
     def places(fn: Any) -> list[Any]:
-        return [op.loc for op in fn.lower(f32(1, 2))._module("front").entry.body.ops]
+        return [op.loc for op in fn.lower(f32(1, 2))._call.module("front").entry.body.ops]
 
     assert not any(loc.turn for loc in places(ms.jit(two_less)))
     assert any(loc.turn for loc in places(ms.jit(two_less, check_nonfinite=True)))

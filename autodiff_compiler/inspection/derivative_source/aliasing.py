@@ -1,4 +1,4 @@
-"""What a written function returns and writes, each in memory of its own, and nothing written before it is read."""
+"""Aliasing: results and writes of a written function share no memory, and nothing is written before it is read."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from .lowering import Lowering
 from .memory import Memory
 from .statements import Assign, Do, Statement, Var, reads, tree_of
 
-__all__ = ["Results", "apart", "together", "writes_arguments"]
+__all__ = ["Results", "simultaneous", "unaliased", "writes_arguments"]
 
 
-def apart(tree: ast.expr, memory: Memory, given: set[str], scalar: bool = False) -> ast.expr:
-    """The expression, or a copy if others have its memory: the caller, or one of those `given` away already."""
+def unaliased(tree: ast.expr, memory: Memory, given: set[str], scalar: bool = False) -> ast.expr:
+    """The expression, or a copy if it aliases an argument or a result in `given`."""
     if scalar and isinstance(tree, ast.Subscript) and not isinstance(getattr(tree.slice, "value", None), str):
         return tree  # an element is no view
     made = memory.of(tree)
@@ -42,8 +42,8 @@ def writes_arguments(updates: list[Statement]) -> bool:
     return any(_overwrites(_store(u)[0]) for u in updates)
 
 
-def together(updates: list[Statement], memory: Memory, given: set[str]) -> list[Statement]:
-    """The writes as statements of which none reads what one before it has written."""
+def simultaneous(updates: list[Statement], memory: Memory, given: set[str]) -> list[Statement]:
+    """The writes as if all happened at once: none reads what another has written."""
     pairs: list[tuple[ast.expr, ast.expr]] = []
     clash, written = False, set[str]()
     for target, value in map(_store, updates):
@@ -52,9 +52,9 @@ def together(updates: list[Statement], memory: Memory, given: set[str]) -> list[
             written |= memory.of(target)
             pairs.append((target, value))
         else:
-            pairs.append((target, apart(value, memory, given)))
+            pairs.append((target, unaliased(value, memory, given)))
     if clash:
-        values = [v if not _overwrites(t) else apart(v, memory, set()) for t, v in pairs]
+        values = [v if not _overwrites(t) else unaliased(v, memory, set()) for t, v in pairs]
         targets = ast.Tuple(elts=[t for t, _ in pairs], ctx=ast.Store())
         node = ast.Assign(targets=[targets], value=ast.Tuple(elts=values, ctx=ast.Load()), lineno=0)
         return [Do(node, updates[0].loc)]
@@ -62,18 +62,18 @@ def together(updates: list[Statement], memory: Memory, given: set[str]) -> list[
 
 
 class Results:
-    """The results of the entry: each in memory of its own; `before` writes to arguments, as values."""
+    """The results of the entry without aliases; with `before` they are computed before arguments are written."""
 
     def __init__(self, low: Lowering, memory: Memory, given: set[str], before: bool) -> None:
         self._low, self._memory, self._given, self._before = low, memory, given, before
         self._trees: dict[int, ast.expr] = {}
 
     def tree(self, index: int) -> ast.expr:
-        """The result of that number as an expression; two numbers are two arrays, even of one value."""
+        """The result of that number; two numbers never alias, even for one value."""
         if index not in self._trees:
             value: Value = self._low.function.outs[index]
             scalar = isinstance(value.type, TensorType) and value.type.shape == ()
-            tree = apart(self._low.tree(value), self._memory, self._given, scalar)
+            tree = unaliased(self._low.tree(value), self._memory, self._given, scalar)
             if self._before and not isinstance(tree, ast.Name | ast.Constant):
                 var = Var(self._low.hint(value), "result")
                 self._low.body.append(Assign([var], tree))

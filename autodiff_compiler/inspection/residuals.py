@@ -1,4 +1,4 @@
-"""What derivatives need of the program again: values that are kept for them, or computed again."""
+"""Residuals: the values of the forward pass that the derivative reads, and those that it computes again."""
 
 from __future__ import annotations
 
@@ -9,36 +9,35 @@ from ..ir.naming import definitions
 from ..ir.walk import ops_of
 from ..passes.memory import shown_by
 
-__all__ = ["Kept", "kept_for_adjoint"]
+__all__ = ["Residuals", "residuals_of"]
 
 
 @dataclass(frozen=True)
-class Kept:
-    """Of a function: `readers` has the values that its derivatives read later, each with the ops that do; `again` has
-    what they compute a second time.
-    """
+class Residuals:
+    """Of a function: `readers` has each residual with the ops of the derivative that read it, `recomputed` the values
+    that the derivative computes a second time."""
 
     readers: dict[Value, list[Op]]
-    again: list[Value]
+    recomputed: list[Value]
 
 
-def kept_for_adjoint(function: Function) -> Kept:
-    """What is kept and computed again in a function.
+def residuals_of(function: Function) -> Residuals:
+    """The residuals of a function.
 
-    Views count as what they show, which has the bytes; arguments and constants are at hand anyway, and do not count.
+    A view counts as the value that it shows, which has the bytes; arguments and constants are no residuals.
     """
     readers: dict[Value, list[Op]] = {}
-    again: list[Value] = []
+    recomputed: list[Value] = []
     for op in ops_of(function.body):
         if not _of_derivative(op) or op.defn.name == "const":
             continue
         if op.loc is not None and op.loc.tag == "recomputed":
-            again += op.results
+            recomputed += op.results
         for x in dict.fromkeys(shown_by(x) for x in op.operands):
             made = x.op
             if made is not None and made.defn.name != "const" and not _of_derivative(made):
                 readers.setdefault(x, []).append(op)
-    return Kept({x: readers[x] for x in definitions(function) if x in readers}, again)
+    return Residuals({x: readers[x] for x in definitions(function) if x in readers}, recomputed)
 
 
 def _of_derivative(op: Op) -> bool:

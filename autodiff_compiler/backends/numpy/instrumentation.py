@@ -1,7 +1,7 @@
-"""Readings of the clock between the statements of a program, for those who ask what each takes.
+"""Instrumentation: clock readings between the statements of a program.
 
-They are written when everything else about the program is decided, so that it stays the program that it is.  One
-reading ends a statement and begins the next, as in machine code (see `native.laps`).
+They are inserted last, so that the program is otherwise unchanged.  One reading ends a span and begins the next, as in
+machine code (see `native.laps`).
 """
 
 from __future__ import annotations
@@ -18,15 +18,15 @@ from ..base import Piece
 from ..op_by_op import piece_of
 from ..timed import Counted, Span, Table, Times, Waiting, alone, counted, may_leave, runs_python, spent
 from .program import Branch, Exit, FunctionCode, Loop, Node, Step
-from .syntax import Var, assign, call, load, number, store
+from .syntax import Var, assign, call, constant, load, number, store
 
-__all__ = ["Laps"]
+__all__ = ["Timer"]
 
 _READINGS, _TRIES = 2000, 7
 
 
-class Laps:
-    """The readings of a program: what it calls, the table, and what lies between them.
+class Timer:
+    """The instrumentation of a program: the functions it calls, the table and the spans.
 
     Row 0 is what follows the last op: results that are handed out.
     """
@@ -84,24 +84,24 @@ class _Block(NamedTuple):
     """A block that was written: of an inner one `entry` is the row of what was done before its first span."""
 
     spans: tuple[Span, ...]
-    #: pieces that are part of none of them
+    #: pieces in no span yet
     waiting: tuple[Counted, ...]
     entry: int | None
 
 
 class _Writer:
-    """Writes readings into a block."""
+    """Inserts readings into a block."""
 
-    def __init__(self, laps: Laps, *, inner: bool) -> None:
-        self.laps, self.inner = laps, inner
+    def __init__(self, timer: Timer, *, inner: bool) -> None:
+        self.timer, self.inner = timer, inner
         self.made: list[Node] = []
         self.spans: list[Span] = []
         self.waiting: Waiting = []
-        #: whose reading is not written yet: what frees arrays is part of it
+        #: a span whose reading is not inserted yet: statements that free arrays belong to it
         self.ended: Span | None = None
-        #: where that part of the block begins all of which runs equally often, and the spans before it
+        #: the start of the current part of the block that always runs as a whole, and the number of spans before it
         self.start = self.before = 0
-        #: how many of those that wait were done before the block could last be left without an exception
+        #: how many waiting pieces precede the last exit of the block
         self.left = 0
 
     def written(self, body: list[Node]) -> _Block:
@@ -116,9 +116,9 @@ class _Writer:
             self._count()
         else:
             self._end_waiting()  # else their time would be that of handing out results
-        entry = self.laps.new() if self.spans and self.inner else None
+        entry = self.timer.new() if self.spans and self.inner else None
         if entry is not None:
-            self.made.insert(0, self.laps.reading(entry))
+            self.made.insert(0, self.timer.reading(entry))
         body[:] = self.made
         return _Block(tuple(self.spans), counted(self.waiting, 0), entry)
 
@@ -164,48 +164,48 @@ class _Writer:
         entries: tuple[int | None, ...] = (),
     ) -> None:
         """What waits ends here."""
-        number = self.laps.new()
+        number = self.timer.new()
         self.ended = Span(number, counted(self.waiting, number), "", control, blocks, entries, begun)
         self.spans.append(self.ended)
         self.waiting, self.left = [], 0
 
     def _end_waiting(self) -> None:
-        """A reading ends the pieces that wait."""
+        """Ends the waiting pieces with a reading."""
         if self.waiting:
             self._span(next((row for _, row in self.waiting[self.left :]), None))
             self._read()
 
     def _read(self) -> None:
         assert self.ended is not None
-        self.made.append(self.laps.reading(self.ended.number))
+        self.made.append(self.timer.reading(self.ended.number))
         self.ended = None
 
     def _count(self) -> None:
-        """Here the block may end: rows for the pieces that wait."""
+        """An exit of the block: gives the waiting pieces rows that count them."""
         if all(row is not None for _, row in self.waiting):
             return
         if len(self.spans) > self.before:
             row = self.spans[-1].number
         else:
-            row = self.laps.new()
+            row = self.timer.new()
             place = ast.Subscript(value=load("RUNS"), slice=number(row), ctx=ast.Store())
             self.made.insert(self.start, Step(ast.AugAssign(target=place, op=ast.Add(), value=number(1)), None))
         self.waiting = list(counted(self.waiting, row))
 
     def _blocks(self, node: Node, piece: Piece) -> list[_Block]:
         if isinstance(node, Branch):
-            return [_Writer(self.laps, inner=True).written(arm) for arm in node.arms]
+            return [_Writer(self.timer, inner=True).written(arm) for arm in node.arms]
         assert isinstance(node, Loop)
         if node.index is None and not isinstance(node.test, ast.Constant):  # a condition that runs once more
             exit = Exit(node.test, node.loc)
             exit.ops = tuple(op for inner in piece.blocks[0] for op in inner.ops)
             node.body.insert(0, exit)
-            node.test = ast.Constant(value=True, kind=None)
-        return [_Writer(self.laps, inner=True).written(node.body)]
+            node.test = constant(True)
+        return [_Writer(self.timer, inner=True).written(node.body)]
 
     def _pieces(self, node: Node) -> Waiting:
         """What a node computes; statements around loops are part of these, those of other branches of their op."""
-        return [(piece_of(self.laps.module, op), None) for op in dict.fromkeys(node.ops) if _is_of(node, op)]
+        return [(piece_of(self.timer.module, op), None) for op in dict.fromkeys(node.ops) if _is_of(node, op)]
 
 
 def _is_of(node: Node, op: Op) -> bool:
@@ -216,13 +216,13 @@ def _is_of(node: Node, op: Op) -> bool:
 
 @cache
 def _nanoseconds() -> tuple[float, float]:
-    """What a reading adds to the time of what it ends, and what of it is part of nothing."""
+    """The overhead of a reading inside the span that it ends, and outside of all spans."""
     found = []
     for _ in range(_TRIES):
-        laps = Laps(Module())
-        lap, clock = laps.lap, laps.began()
+        timer = Timer(Module())
+        lap, clock = timer.lap, timer.began()
         start = clock
         for _ in range(_READINGS):
             clock = lap(0, clock)
-        found.append((laps.nanoseconds[0] / _READINGS, (clock - start - laps.nanoseconds[0]) / _READINGS))
+        found.append((timer.nanoseconds[0] / _READINGS, (clock - start - timer.nanoseconds[0]) / _READINGS))
     return min(found)

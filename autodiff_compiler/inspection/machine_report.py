@@ -1,4 +1,4 @@
-"""What can be said of machine code here: whether it can be made, for which processor, and where it is kept."""
+"""This machine, for `autodiff-compiler env`: whether there is machine code, and how fast programs run."""
 
 from __future__ import annotations
 
@@ -9,13 +9,14 @@ from ..backends.native.callpath.choose import unknown_layouts, why_plain
 from ..backends.native.machine import machine, versions, why_not
 from ..config import context
 from ..environment import environment_set
+from .machine_limits import known_limits, machine_limits
 
-__all__ = ["environment", "settings"]
+__all__ = ["limits", "native", "settings"]
 
 _TELLING = ("avx2", "fma", "f16c", "avx512f", "avx512bf16", "avx512fp16", "neon", "fullfp16", "sve")
 
 
-def environment() -> dict[str, Any]:
+def native() -> dict[str, Any]:
     """Whether programs become machine code, or why the NumPy backend runs them; the processor, and the cache."""
     reason = why_not()
     if reason is not None:
@@ -51,3 +52,12 @@ def settings() -> dict[str, Any]:
     elif chosen == "native" and reason is not None:
         chosen = f"native, which cannot be used: {reason}"
     return {"backend": chosen, "variables": environment_set()}
+
+
+def limits(*, measure: bool = False) -> dict[str, str]:
+    """The speed of one thread in the code of the best backend there is; `measure` takes a second."""
+    backend = "numpy" if why_not() is not None else "native"
+    found = machine_limits(backend, measure=True) if measure else known_limits(backend)
+    if found is None:
+        return {"state": "not measured yet; `env --measure`, or the first artifact.cost(), does it"}
+    return {"backend": backend, **found.summary()}

@@ -1,4 +1,4 @@
-"""What tells ops apart that stand on one line and have one name, as those of equal blocks of a network have."""
+"""Distinctions between ops of one name on one line, as equal layers of a network have them."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ from collections.abc import Sequence
 from ..ir.core import Op, Value
 from ..ir.types import TensorType
 
-__all__ = ["told_apart"]
+__all__ = ["distinctions"]
 
-#: How many values are looked at on the way back to a named argument.
+#: The limit of the search from an op back to a named argument.
 _FOLLOWED = 200
 _ARRANGING = frozenset({"transpose", "reshape", "expand_dims", "squeeze", "broadcast_to"})
 
 
-def told_apart(ops: Sequence[Op | None]) -> list[str]:
-    """For each of several ops that look the same a text that is its own: the type of its result and the Parameter or
-    argument that it comes from, as far as they differ in these, and a number where that is not enough.
+def distinctions(ops: Sequence[Op | None]) -> list[str]:
+    """A distinct text for each of several ops that look the same: the type of the result and the Parameter or argument
+    that it derives from, as far as these differ; a number where they do not.
     """
     parts = [_if_different(["" if op is None else found(op) for op in ops]) for found in (_type, _origin)]
     texts = [" ".join(filter(None, both)) for both in zip(*parts, strict=True)]
@@ -53,7 +53,7 @@ def _origin(op: Op) -> str:
 
 
 def _arranged(x: Value) -> Value:
-    """The value whose elements `x` has in another arrangement."""
+    """The value of which `x` is a rearrangement: reshaped, transposed, broadcast."""
     while x.op is not None and x.op.defn.name in _ARRANGING:
         x = x.op.operands[0]
     return x

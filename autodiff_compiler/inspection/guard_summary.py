@@ -1,4 +1,4 @@
-"""Long lists of what a compiled call depends on and holds, summed up: guards by kind, states by what is repeated."""
+"""Guards and states of a compiled call in a few lines: guards by kind, states by the pattern of their names."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ..ir.core import Module
 from ..primitives.flops import bytes_of_type
 from .figures import size
 
-__all__ = ["guards_by_kind", "names_stand", "states_told"]
+__all__ = ["guards_by_kind", "names_guard", "state_summary"]
 
 #: How many of a kind are named.
 _NAMED = 10
@@ -35,7 +35,7 @@ def guards_by_kind(guards: Sequence[Watched]) -> Iterator[str]:
     lookups = []
     for guard in guards:
         if guard.what == LookupGuard.what:
-            lookups.append(names_stand(guard))
+            lookups.append(names_guard(guard))
             continue
         found = (kind for kind, what, seen in _KINDS if re.match(what, guard.what) and re.match(seen, guard.seen))
         kind = next(found, _VALUES)
@@ -48,8 +48,8 @@ def guards_by_kind(guards: Sequence[Watched]) -> Iterator[str]:
     yield from lookups
 
 
-def names_stand(guard: Watched) -> str:
-    """A guard that has a list of names, not a value."""
+def names_guard(guard: Watched) -> str:
+    """A guard of a list of names, in words."""
     names = _listed(guard.seen.split(", "))
     return f"these names in classes, modules and builtins still stand for what they did: {names}"
 
@@ -71,8 +71,8 @@ def _listed(names: Sequence[str]) -> str:
 
 
 # ---------------------------------------------------------------------------------------------------- states
-def states_told(module: Module) -> Iterator[str]:
-    """The states of a program: all together, then those that differ in numbers of their names only as one."""
+def state_summary(module: Module) -> Iterator[str]:
+    """The states of a program: their total, then one line for all whose names differ in numbers only."""
     written = set(module.outputs)
     used = {name: "read and written" if name in written else "read" for name in module.inputs}
     if len(used) > 1:
@@ -91,7 +91,7 @@ def states_told(module: Module) -> Iterator[str]:
 
 
 def _of_parameters(names: Sequence[str]) -> Iterator[tuple[list[str], str]]:
-    """The names; apart those that an optimizer keeps for Parameters, as ``adam_m.`` with the name of one."""
+    """Names of states; those that an optimizer keeps per Parameter (``adam_m.`` and its name) in groups."""
     known, beside = set(names), dict[str, list[str]]()
     for name in names:
         head, _, rest = name.partition(".")

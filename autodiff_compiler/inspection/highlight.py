@@ -1,0 +1,64 @@
+"""Texts of IR as HTML: keywords, values, types and places in colours, differences line by line."""
+
+from __future__ import annotations
+
+import re
+
+from .. import escape
+
+__all__ = ["difference_html", "ir_html", "plain_html"]
+
+#: Colours that can be read on white and on black; where a notebook has its own for code, those.
+_COLOURS = {
+    "comment": "var(--jp-mirror-editor-comment-color, #7a7a7a)",
+    "place": "var(--jp-mirror-editor-comment-color, #7a7a7a)",
+    "adjoint": "#c2600c",
+    "value": "var(--jp-mirror-editor-variable-color, #2f7fd0)",
+    "symbol": "#8a63d2",
+    "type": "#1d8a6b",
+    "string": "var(--jp-mirror-editor-string-color, #c2463a)",
+    "op": "font-weight:bold",
+    "minus": "#d1433a",
+    "plus": "#238a3e",
+    "hunk": "#8a63d2",
+}
+_TOKEN = re.compile(
+    r"""(?P<comment>//[^\n]*)
+      | (?P<place>@[ ](?:"[^"\n]*"|[\w.<>+-]+):\d+:\d+(?:(?![ ]+//)[^\n])*)
+      | (?P<string>"(?:[^"\\\n]|\\.)*")
+      | (?P<adjoint>%d\d*_\w+) | (?P<value>%\w+) | (?P<symbol>@[\w.<>-]+)
+      | (?P<type>\b(?:bool|[uif]\d+|bf16)\[[^\]\n]*\]|\bseq<)
+      | (?P<op>(?<==[ ])[a-z]\w*|\b(?:func|return|yield|body|cond|then|else|state|constant|callable)\b)""",
+    re.VERBOSE,
+)
+_DIFF_LINES = {"-": "minus", "+": "plus", "@": "hunk"}
+
+
+def ir_html(text: str) -> str:
+    """A text of IR, its tokens in colours."""
+    parts, end = [], 0
+    for found in _TOKEN.finditer(text):
+        parts += [escape.markup(text[end : found.start()]), _span(found.lastgroup or "", found[0])]
+        end = found.end()
+    return _page("".join(parts) + escape.markup(text[end:]))
+
+
+def difference_html(text: str) -> str:
+    """A unified diff: lines that are gone, new, or the head of a hunk."""
+    return _page("\n".join([_span(_DIFF_LINES.get(line[:1], ""), line) for line in text.split("\n")]))
+
+
+def plain_html(text: str) -> str:
+    """A text without colours."""
+    return _page(escape.markup(text))
+
+
+def _span(kind: str, text: str) -> str:
+    if not kind:
+        return escape.markup(text)
+    style = _COLOURS[kind]
+    return f'<span style="{style if ":" in style else "color:" + style}">{escape.markup(text)}</span>'
+
+
+def _page(inner: str) -> str:
+    return f'<pre style="line-height:1.35;overflow-x:auto;background:transparent;color:inherit">{inner}</pre>'
