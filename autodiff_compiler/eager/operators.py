@@ -6,6 +6,7 @@ to do then, so the kernel is called at once.  Everything else takes the public f
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -16,7 +17,7 @@ from ..dtypes import promote, promote_scalar
 from ..errors import DTypeError, ShapeError
 from ..ir.core import Value
 from ..ir.primitive import METHODS, OPERATORS, PROPERTIES, REGISTRY, call
-from ..primitives.family import cast
+from ..primitives.family import cast, floating_of
 from ..primitives.in_place import IN_PLACE, fitting
 from ..primitives.subscript import assigned, setitem
 from ..runtime.device_array import is_of_device, nobody_else_sees
@@ -31,40 +32,30 @@ __all__ = ["add_in_place", "add_method", "assign", "assignable", "use_fast_ways"
 
 _FLOATS = frozenset(map(np.dtype, ("float16", "float32", "float64")))
 _NUMBERS = _FLOATS | frozenset(np.dtype(f"{kind}{bits}") for kind in ("int", "uint") for bits in (8, 16, 32, 64))
-#: Operators without promotion for operands of one dtype: primitive and the dtypes it takes as they are.
-_FAST = {
-    "__add__": ("add", _NUMBERS),
-    "__sub__": ("sub", _NUMBERS),
-    "__mul__": ("mul", _NUMBERS),
-    "__truediv__": ("div", _FLOATS),
-    "__lt__": ("less", _NUMBERS),
-    "__le__": ("less_equal", _NUMBERS),
-    "__gt__": ("greater", _NUMBERS),
-    "__ge__": ("greater_equal", _NUMBERS),
-    "__eq__": ("equal", _NUMBERS),
-    "__ne__": ("not_equal", _NUMBERS),
-}
-_FAST_REFLECTED = {"__radd__": "add", "__rsub__": "sub", "__rmul__": "mul", "__rtruediv__": "div"}
-#: Functions of one operand that keep a float dtype.
+_COMPARISONS = ("lt", "le", "gt", "ge", "eq", "ne")
+_BINARY_SLOTS = frozenset(f"__{name}__" for name in (*OPERATORS, *_COMPARISONS))
+_REFLECTED_SLOTS = frozenset(f"__r{name}__" for name in OPERATORS)
+
+
+def _promoting(slots: frozenset[str]) -> dict[str, tuple[str, frozenset[Any]]]:
+    """The operators that only promote before they call one ufunc: primitive and the dtypes it takes as they are."""
+    return {
+        slot: (defn.name, _FLOATS if floating_of(defn) else _NUMBERS)
+        for defn in REGISTRY.values()
+        for slot in slots.intersection(defn.methods)
+        if defn.ufunc is not None and not defn.widen and floating_of(defn) is not None
+    }
+
+
+#: Operators without promotion for operands of one dtype, and for a number on the left.
+_FAST, _FAST_REFLECTED = _promoting(_BINARY_SLOTS), _promoting(_REFLECTED_SLOTS)
+#: Methods that apply a formula to one operand and keep a float dtype.
 _FAST_UNARY = {
-    "__neg__": "neg",
-    "__abs__": "abs",
-    "exp": "exp",
-    "log": "log",
-    "sqrt": "sqrt",
-    "tanh": "tanh",
-    "sin": "sin",
-    "cos": "cos",
-    "sigmoid": "sigmoid",
-    "relu": "relu",
-}
-_BINARY_SLOTS = frozenset(f"__{r}{name}__" for r in ("", "r") for name in OPERATORS) | {
-    "__lt__",
-    "__le__",
-    "__gt__",
-    "__ge__",
-    "__eq__",
-    "__ne__",
+    name: defn.name
+    for defn in REGISTRY.values()
+    if defn.scalar is not None and len(defn.operand_names) == 1 and floating_of(defn) is not None
+    for name in defn.methods
+    if METHODS.get(name) is getattr(call, defn.name)
 }
 _OPERANDS = (Tensor, bool, int, float, np.ndarray, np.generic, Value)
 
@@ -151,7 +142,7 @@ def _fast_unary(name: str, general: Callable[..., Any]) -> Callable[..., Any]:
             return general(x)
         return _new_result(plan, out, (x,), (a,), state.active)
 
-    return method
+    return functools.update_wrapper(method, general)
 
 
 def _fast_matmul(general: Callable[..., Any]) -> Callable[..., Any]:
@@ -394,14 +385,13 @@ def use_fast_ways(fast: bool) -> None:
 def _method(name: str, public: Callable[..., Any]) -> Callable[..., Any]:
     if name == "__getitem__":
         return _fast_getitem(public)
-    if name not in _BINARY_SLOTS:
+    if name not in _BINARY_SLOTS | _REFLECTED_SLOTS:
         return _fast_unary(_FAST_UNARY[name], public) if name in _FAST_UNARY else public
     general = _general(public)
     if name in _FAST:
         return _fast_binary(*_FAST[name], general)
     if name in _FAST_REFLECTED:
-        primitive = _FAST_REFLECTED[name]
-        return _fast_reflected(primitive, _FLOATS if primitive == "div" else _NUMBERS, general)
+        return _fast_reflected(*_FAST_REFLECTED[name], general)
     return _fast_matmul(general) if name == "__matmul__" else general
 
 

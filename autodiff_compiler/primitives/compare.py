@@ -16,6 +16,7 @@ from .family import (
     int_range,
     is_tensor,
     promoted,
+    promoting,
     require_dtype,
     zeros_like,
 )
@@ -33,8 +34,7 @@ def _comparing(name):
             y, x = _within(y, x)
         return compare(x, y)
 
-    public.__name__ = public.__qualname__ = name
-    return public
+    return promoting(public, name)
 
 
 def _within(x, number):

@@ -28,6 +28,7 @@ from .family import (
     float_unary,
     floating,
     is_tensor,
+    keeping,
     like,
     number_binary,
     number_unary,
@@ -48,7 +49,7 @@ class Add(Primitive):
     aclnn = lambda c, x, y: c.op("Add", x, y, 1, c.out)
     cost = 1
     call = broadcasting("add")
-    methods = ("__add__", "__radd__", "add")
+    methods = ("__add__", "__radd__", "add", "add_")
 
     def vjp(c, g, x, y):
         return g, g
@@ -66,7 +67,7 @@ class Sub(Primitive):
     aclnn = lambda c, x, y: c.op("Sub", x, y, 1, c.out)
     cost = 1
     call = broadcasting("sub", bools=False)
-    methods = ("__sub__", "__rsub__", "sub", "subtract")
+    methods = ("__sub__", "__rsub__", "sub", "subtract", "sub_")
 
     def vjp(c, g, x, y):
         return g, (-g if c.needs.y else None)
@@ -83,7 +84,7 @@ class Mul(Primitive):
     aclnn = "Mul"
     cost = 1
     call = broadcasting("mul")
-    methods = ("__mul__", "__rmul__", "mul", "multiply")
+    methods = ("__mul__", "__rmul__", "mul", "multiply", "mul_")
 
     def vjp(c, g, x, y):
         return (g * y if c.needs.x else None), (g * x if c.needs.y else None)
@@ -99,7 +100,7 @@ class Div(Primitive):
     scalar = lambda k, x, y: k.divide(x, y)
     aclnn = "Div"
     call = broadcasting("div", floating=True)
-    methods = ("__truediv__", "__rtruediv__", "div", "divide", "true_divide")
+    methods = ("__truediv__", "__rtruediv__", "div", "divide", "true_divide", "div_")
 
     def vjp(c, g, x, y):
         q = g / y
@@ -117,8 +118,8 @@ class Neg(Primitive):
     scalar = lambda k, x: k.negative(x)
     aclnn = lambda c, x: c.op("Sub", c.number(0, x), x, 1, c.out) if x.dtype.is_int else c.op("Neg", x, c.out)
     cost = 1
-    call = lambda x: F.neg(*promoted(x))
-    methods = ("__neg__", "neg", "negative")
+    call = keeping("neg")
+    methods = ("__neg__", "neg", "negative", "neg_")
 
     def vjp(c, g, x):
         return -g
@@ -132,9 +133,10 @@ class Floordiv(Primitive):
 
     infer = number_binary
     scalar = lambda k, x, y: k.floor_divide(x, y)
+    flops = 5
     aclnn = lambda c, x, y: c.floored(x, y)
     call = broadcasting("floordiv", bools=False)
-    methods = ("__floordiv__", "__rfloordiv__", "floor_divide")
+    methods = ("__floordiv__", "__rfloordiv__", "floor_divide", "floor_divide_")
 
     def vjp(c, g, x, y):
         return None, None
@@ -148,9 +150,10 @@ class Mod(Primitive):
 
     infer = number_binary
     scalar = lambda k, x, y: k.remainder(x, y)
+    flops = 5
     aclnn = lambda c, x, y: c.modulo(x, y)
     call = broadcasting("mod", bools=False)
-    methods = ("__mod__", "__rmod__", "remainder")
+    methods = ("__mod__", "__rmod__", "remainder", "remainder_")
 
     def vjp(c, g, x, y):
         return g, (-(g * F.floordiv(x, y)) if c.needs.y else None)
@@ -168,9 +171,11 @@ class Exp(Primitive):
 
     infer = float_unary
     scalar = lambda k, x: k.exp(x)
+    flops = 20
     aclnn = "Exp"
     call = floating("exp")
-    methods = ("exp",)
+    methods = ("exp", "exp_")
+    python = math.exp
 
     def vjp(c, g, x):
         return g * c.out
@@ -184,9 +189,11 @@ class Log(Primitive):
 
     infer = float_unary
     scalar = lambda k, x: k.log(x)
+    flops = 30
     aclnn = "Log"
     call = floating("log")
-    methods = ("log",)
+    methods = ("log", "log_")
+    python = math.log
 
     def vjp(c, g, x):
         return g / x
@@ -203,7 +210,8 @@ class Sqrt(Primitive):
     scalar = lambda k, x: k.sqrt(x)
     aclnn = "Sqrt"
     call = floating("sqrt")
-    methods = ("sqrt",)
+    methods = ("sqrt", "sqrt_")
+    python = math.sqrt
 
     def vjp(c, g, x):
         return g / (c.out * 2)
@@ -218,9 +226,12 @@ class Tanh(Primitive):
 
     infer = float_unary
     scalar = lambda k, x: k.tanh(x)
+    flops = 25
     aclnn = "Tanh"
     call = floating("tanh")
-    methods = ("tanh",)
+    methods = ("tanh", "tanh_")
+    python = math.tanh
+    total = True
 
     def vjp(c, g, x):
         return g * (1 - c.out * c.out)
@@ -236,7 +247,7 @@ class Sigmoid(Primitive):
     scalar = lambda k, x: k.reciprocal(k.add(k.exp(k.negative(x)), 1))
     aclnn = "Sigmoid"
     call = floating("sigmoid")
-    methods = ("sigmoid",)
+    methods = ("sigmoid", "sigmoid_")
 
     def vjp(c, g, x):
         return g * (c.out * (1 - c.out))
@@ -251,9 +262,11 @@ class Sin(Primitive):
 
     infer = float_unary
     scalar = lambda k, x: k.sin(x)
+    flops = 20
     aclnn = "Sin"
     call = floating("sin")
-    methods = ("sin",)
+    methods = ("sin", "sin_")
+    python = math.sin
 
     def vjp(c, g, x):
         return g * F.cos(x)
@@ -267,9 +280,11 @@ class Cos(Primitive):
 
     infer = float_unary
     scalar = lambda k, x: k.cos(x)
+    flops = 20
     aclnn = "Cos"
     call = floating("cos")
-    methods = ("cos",)
+    methods = ("cos", "cos_")
+    python = math.cos
 
     def vjp(c, g, x):
         return -(g * F.sin(x))
@@ -285,8 +300,10 @@ class Abs(Primitive):
     scalar = lambda k, x: k.absolute(x)
     aclnn = "Abs"
     cost = 1
-    call = lambda x: F.abs(*promoted(x))
-    methods = ("__abs__", "abs", "absolute")
+    call = keeping("abs")
+    methods = ("__abs__", "abs", "absolute", "abs_")
+    python = math.fabs
+    total = True
 
     def vjp(c, g, x):
         return g * F.sign(x)
@@ -305,8 +322,8 @@ class Sign(Primitive):
     scalar = lambda k, x: k.sign(x)
     aclnn = lambda c, x: c.small("Sign", x)
     cost = 1
-    call = lambda x: F.sign(*promoted(x))
-    methods = ("sign", "sgn")
+    call = keeping("sign")
+    methods = ("sign", "sgn", "sign_")
 
     def vjp(c, g, x):
         return None
@@ -325,8 +342,8 @@ class Relu(Primitive):
     scalar = lambda k, x: k.maximum(x, 0)
     aclnn = lambda c, x: c.greater(x, c.number(0, x), c.out)  # what `Relu` makes of nan is not documented
     cost = 1
-    call = lambda x: F.relu(*promoted(x))
-    methods = ("relu",)
+    call = keeping("relu")
+    methods = ("relu", "relu_")
 
     def vjp(c, g, x):
         return where_else_0(F.greater(c.out, 0), g)  # so that nobody needs x any more

@@ -12,7 +12,7 @@ import numpy as np
 from ..dtypes import DType, bool_, default_of_python, float32, float64, from_numpy, int64, promote, promote_scalar
 from ..errors import DTypeError, ShapeError, StaticValueError, shown_as
 from ..ir.core import Unknown, UnknownValueError, Value
-from ..ir.primitive import F, call, trace
+from ..ir.primitive import F, Primitive, call, trace
 from ..ir.types import Dim, Shape, TensorType, TupleType, Type, same_dim, same_shape, tensor
 
 __all__ = [
@@ -33,9 +33,11 @@ __all__ = [
     "float_binary",
     "float_unary",
     "floating",
+    "floating_of",
     "in_dtype",
     "int_range",
     "is_tensor",
+    "keeping",
     "like",
     "naming_parameter",
     "normal_axes",
@@ -46,6 +48,7 @@ __all__ = [
     "number_unary",
     "promoted",
     "promoted_dtype",
+    "promoting",
     "require",
     "require_dtype",
     "rows",
@@ -476,8 +479,7 @@ def broadcasting(name: str, *, floating: bool = False, bools: bool = True) -> Ca
             require_dtype(not refused, f"{name} is not defined for bools", hint="cast one of them to a number first")
         return getattr(F, name)(x, y)
 
-    public.__name__ = public.__qualname__ = name
-    return public
+    return promoting(public, name, floating)
 
 
 def stretching(name: str) -> Callable[..., Any]:
@@ -498,8 +500,28 @@ def floating(name: str) -> Callable[..., Any]:
     def public(x: Any) -> Any:
         return getattr(F, name)(*promoted(x, floating=True))
 
+    return promoting(public, name, floating=True)
+
+
+def keeping(name: str) -> Callable[..., Any]:
+    """The user-facing form of a function of one operand that keeps its dtype."""
+
+    def public(x: Any) -> Any:
+        return getattr(F, name)(*promoted(x))
+
+    return promoting(public, name, floating=False)
+
+
+def promoting(public: Any, name: str, floating: bool = False) -> Callable[..., Any]:
+    """The user-facing form that only promotes: eager operators skip it where there is nothing to promote."""
     public.__name__ = public.__qualname__ = name
-    return public
+    public.floating = floating
+    return public  # type: ignore[no-any-return]
+
+
+def floating_of(defn: type[Primitive]) -> bool | None:
+    """Whether the user-facing form of a primitive promotes to floats; None if it does more than promote."""
+    return getattr(defn.call, "floating", None)
 
 
 def zeros_of(type: Type) -> Any:

@@ -40,9 +40,11 @@ class Pow(Primitive):
 
     infer = number_binary
     scalar = lambda k, x, y: k.power(x, y)
+    flops = 60
     aclnn = "PowTensorTensor"
     call = _pow
-    methods = ("__pow__", "__rpow__", "pow")
+    methods = ("__pow__", "__rpow__", "pow", "pow_")
+    python = math.pow
 
     def vjp(c, g, x, y):
         return (_pow_by_base(g, x, y) if c.needs.x else None), (_pow_by_exponent(c, g, x, y) if c.needs.y else None)

@@ -21,6 +21,7 @@ from .family import (
     number_binary,
     promoted,
     promoted_dtype,
+    promoting,
     require_dtype,
     static_int,
     where_else_0,
@@ -36,8 +37,7 @@ def _whole(name):
         (x,) = promoted(x)
         return x if x.dtype.is_int else getattr(F, name)(x)
 
-    public.__name__ = public.__qualname__ = name
-    return public
+    return promoting(public, name)
 
 
 def _between(rng):
@@ -54,7 +54,7 @@ class Floor(Primitive):
     aclnn = "Floor"
     cost = 1
     call = _whole("floor")
-    methods = ("floor",)
+    methods = ("floor", "floor_")
 
     def vjp(c, g, x):
         return None
@@ -71,7 +71,7 @@ class Ceil(Primitive):
     aclnn = "Ceil"
     cost = 1
     call = _whole("ceil")
-    methods = ("ceil",)
+    methods = ("ceil", "ceil_")
 
     def vjp(c, g, x):
         return None
@@ -122,7 +122,7 @@ class Round(Primitive):
     aclnn = "Round"
     cost = 1
     call = _round
-    methods = ("round",)
+    methods = ("round", "round_")
 
     def vjp(c, g, x):
         return None
@@ -143,9 +143,11 @@ class Fmod(Primitive):
 
     infer = number_binary
     scalar = lambda k, x, y: k.fmod(x, y)
+    flops = 5
     aclnn = lambda c, x, y: c.truncated(x, y)
     call = broadcasting("fmod", bools=False)
     methods = ("fmod",)
+    python = math.fmod
 
     def vjp(c, g, x, y):
         # (x - out) / y is whole up to rounding, where trunc(x / y) may be one off.
@@ -249,7 +251,7 @@ class Clamp(Primitive):
 
     widen = True
     call = _clamp
-    methods = ("clamp", "clip")
+    methods = ("clamp", "clip", "clamp_")
 
     def decomposed(c, x):
         x = F.maximum(x, c.low) if c.low > -math.inf else x

@@ -46,6 +46,8 @@ class Erf(Primitive):
     widen = True
     call = floating("erf")
     methods = ("erf",)
+    python = math.erf
+    total = True
 
     def vjp(c, g, x):
         return g * (F.exp(-(x * x)) * _TWO_OVER_ROOT_PI)
@@ -71,6 +73,8 @@ class Erfc(Primitive):
     widen = True
     call = floating("erfc")
     methods = ("erfc",)
+    python = math.erfc
+    total = True
 
     def vjp(c, g, x):
         return -(g * (F.exp(-(x * x)) * _TWO_OVER_ROOT_PI))
@@ -95,7 +99,7 @@ class Erfinv(Primitive):
 
     widen = True
     call = floating("erfinv")
-    methods = ("erfinv",)
+    methods = ("erfinv", "erfinv_")
 
     def vjp(c, g, x):
         return g * (F.exp(c.out * c.out) / _TWO_OVER_ROOT_PI)
@@ -120,6 +124,7 @@ class Lgamma(Primitive):
     widen = True
     call = floating("lgamma")
     methods = ("lgamma",)
+    python = math.lgamma
 
     def vjp(c, g, x):
         return g * F.digamma(x)
@@ -267,6 +272,7 @@ class Softplus(Primitive):
 
     infer = float_unary
     scalar = lambda k, x: k.logaddexp(x, 0)
+    flops = 60
     call = _softplus
     methods = ("softplus",)
     decomposed = lambda c, x: F.maximum(x, 0) + F.log1p(F.exp(-F.abs(x)))

@@ -21,9 +21,11 @@ class Expm1(Primitive):
 
     infer = float_unary
     scalar = lambda k, x: k.expm1(x)
+    flops = 25
     aclnn = "Expm1"
     call = floating("expm1")
     methods = ("expm1",)
+    python = math.expm1
 
     def vjp(c, g, x):
         return g * F.exp(x)  # out + 1 would cancel for large negative x
@@ -37,9 +39,11 @@ class Exp2(Primitive):
 
     infer = float_unary
     scalar = lambda k, x: k.exp2(x)
+    flops = 20
     aclnn = "Exp2"
     call = floating("exp2")
     methods = ("exp2",)
+    python = math.exp2
 
     def vjp(c, g, x):
         return g * (c.out * _LN2)
@@ -53,9 +57,11 @@ class Log1p(Primitive):
 
     infer = float_unary
     scalar = lambda k, x: k.log1p(x)
+    flops = 35
     aclnn = "Log1p"
     call = floating("log1p")
     methods = ("log1p",)
+    python = math.log1p
 
     def vjp(c, g, x):
         return g / (x + 1)
@@ -69,9 +75,11 @@ class Log2(Primitive):
 
     infer = float_unary
     scalar = lambda k, x: k.log2(x)
+    flops = 30
     aclnn = "Log2"
     call = floating("log2")
     methods = ("log2",)
+    python = math.log2
 
     def vjp(c, g, x):
         return g / (x * _LN2)
@@ -85,9 +93,11 @@ class Log10(Primitive):
 
     infer = float_unary
     scalar = lambda k, x: k.log10(x)
+    flops = 30
     aclnn = "Log10"
     call = floating("log10")
     methods = ("log10",)
+    python = math.log10
 
     def vjp(c, g, x):
         return g / (x * _LN10)
@@ -101,6 +111,7 @@ class Logaddexp(Primitive):
 
     infer = float_binary
     scalar = lambda k, x, y: k.logaddexp(x, y)
+    flops = 60
 
     def decomposed(c, x, y):
         far = F.select(F.equal(x, y), 0, -F.abs(x - y))  # equal infinities are no nan apart
@@ -164,7 +175,7 @@ class Rsqrt(Primitive):
     scalar = lambda k, x: k.reciprocal(k.sqrt(x))
     aclnn = "Rsqrt"
     call = floating("rsqrt")
-    methods = ("rsqrt",)
+    methods = ("rsqrt", "rsqrt_")
 
     def vjp(c, g, x):
         return g * (c.out / (x * -2))
@@ -178,8 +189,11 @@ class Cbrt(Primitive):
 
     infer = float_unary
     scalar = lambda k, x: k.cbrt(x)
+    flops = 25
     call = floating("cbrt")
     methods = ("cbrt",)
+    python = math.cbrt
+    total = True
 
     def decomposed(c, x):
         root = F.pow(F.abs(x), 1 / 3)
@@ -201,8 +215,10 @@ class Hypot(Primitive):
 
     infer = float_binary
     scalar = lambda k, x, y: k.hypot(x, y)
+    flops = 5
     call = broadcasting("hypot", floating=True)
     methods = ("hypot",)
+    python = math.hypot
 
     def decomposed(c, x, y):
         x, y = F.abs(x), F.abs(y)
@@ -228,9 +244,11 @@ class Tan(Primitive):
 
     infer = float_unary
     scalar = lambda k, x: k.tan(x)
+    flops = 30
     aclnn = "Tan"
     call = floating("tan")
     methods = ("tan",)
+    python = math.tan
 
     def vjp(c, g, x):
         return g * (c.out * c.out + 1)
@@ -244,9 +262,11 @@ class Asin(Primitive):
 
     infer = float_unary
     scalar = lambda k, x: k.arcsin(x)
+    flops = 25
     aclnn = "Asin"
     call = floating("asin")
     methods = ("asin", "arcsin")
+    python = math.asin
 
     def vjp(c, g, x):
         return g * F.rsqrt((1 - x) * (1 + x))  # 1 - x*x would cancel near 1
@@ -261,9 +281,11 @@ class Acos(Primitive):
 
     infer = float_unary
     scalar = lambda k, x: k.arccos(x)
+    flops = 25
     aclnn = "Acos"
     call = floating("acos")
     methods = ("acos", "arccos")
+    python = math.acos
 
     def vjp(c, g, x):
         return -(g * F.rsqrt((1 - x) * (1 + x)))
@@ -278,9 +300,12 @@ class Atan(Primitive):
 
     infer = float_unary
     scalar = lambda k, x: k.arctan(x)
+    flops = 25
     aclnn = "Atan"
     call = floating("atan")
     methods = ("atan", "arctan")
+    python = math.atan
+    total = True
 
     def vjp(c, g, x):
         return g / (x * x + 1)
@@ -295,9 +320,12 @@ class Atan2(Primitive):
 
     infer = float_binary
     scalar = lambda k, x, y: k.arctan2(x, y)
+    flops = 30
     aclnn = "Atan2"
     call = broadcasting("atan2", floating=True)
     methods = ("atan2", "arctan2")
+    python = math.atan2
+    total = True
 
     def vjp(c, g, x, y):
         length = F.hypot(x, y)  # x*x + y*y would overflow
@@ -318,9 +346,11 @@ class Sinh(Primitive):
 
     infer = float_unary
     scalar = lambda k, x: k.sinh(x)
+    flops = 30
     aclnn = "Sinh"
     call = floating("sinh")
     methods = ("sinh",)
+    python = math.sinh
 
     def vjp(c, g, x):
         return g * F.cosh(x)
@@ -334,9 +364,11 @@ class Cosh(Primitive):
 
     infer = float_unary
     scalar = lambda k, x: k.cosh(x)
+    flops = 30
     aclnn = "Cosh"
     call = floating("cosh")
     methods = ("cosh",)
+    python = math.cosh
 
     def vjp(c, g, x):
         return g * F.sinh(x)
@@ -350,8 +382,11 @@ class Asinh(Primitive):
 
     infer = float_unary
     scalar = lambda k, x: k.arcsinh(x)
+    flops = 40
     call = floating("asinh")
     methods = ("asinh", "arcsinh")
+    python = math.asinh
+    total = True
 
     def decomposed(c, x):
         size = F.abs(x)
@@ -372,8 +407,10 @@ class Acosh(Primitive):
 
     infer = float_unary
     scalar = lambda k, x: k.arccosh(x)
+    flops = 40
     call = floating("acosh")
     methods = ("acosh", "arccosh")
+    python = math.acosh
 
     def decomposed(c, x):
         above = x - 1
@@ -393,8 +430,10 @@ class Atanh(Primitive):
 
     infer = float_unary
     scalar = lambda k, x: k.arctanh(x)
+    flops = 40
     call = floating("atanh")
     methods = ("atanh", "arctanh")
+    python = math.atanh
     decomposed = lambda c, x: (F.log1p(x) - F.log1p(-x)) * 0.5
 
     def vjp(c, g, x):
