@@ -1,0 +1,50 @@
+"""Functions of `ops` that only apply a primitive, under MindSpore's names of the operands."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ..ir.primitive import call
+
+__all__ = ["binary", "unary"]
+
+_Function = Callable[..., Any]
+
+
+def unary(name: str, operand: str = "input") -> _Function:
+    """The function of one operand, "input", "x" or "input_x", that applies the primitive `name`."""
+    public = getattr(call, name)
+
+    def of_input(input: Any) -> Any:
+        return public(input)
+
+    def of_x(x: Any) -> Any:
+        return public(x)
+
+    def of_input_x(input_x: Any) -> Any:
+        return public(input_x)
+
+    return _named({"input": of_input, "x": of_x, "input_x": of_input_x}[operand], name)
+
+
+def binary(name: str, operand: str = "input") -> _Function:
+    """The function of two operands that applies the primitive `name` to their common dtype and shape.
+
+    They are called `input` and `other`, or `x` and `y`.
+    """
+    public = getattr(call, name)
+
+    def of_input(input: Any, other: Any) -> Any:
+        return public(input, other)
+
+    def of_x(x: Any, y: Any) -> Any:
+        return public(x, y)
+
+    return _named({"input": of_input, "x": of_x}[operand], name)
+
+
+def _named(function: _Function, name: str) -> _Function:
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = getattr(call, name).__doc__
+    return function
