@@ -12,7 +12,7 @@ import autodiff_compiler as ms
 from autodiff_compiler import Parameter, Tensor, nn, ops
 from autodiff_compiler.backends.ascend.device import current
 from autodiff_compiler.backends.ascend.emit import Buffer, Ref
-from autodiff_compiler.backends.ascend.program import Run
+from autodiff_compiler.backends.ascend.steps import Run
 from autodiff_compiler.errors import InternalCompilerError
 from autodiff_compiler.primitives import flops
 from tests.ascend.on_device import MODES, array, ascend

@@ -10,7 +10,7 @@ from typing import Any
 
 from .emit import Buffer, Call, Ref
 from .memory import padded
-from .program import Bind, Branch, Host, Key, Loop, Segment, keys_of
+from .steps import Bind, Branch, Host, Key, Loop, Segment, keys_of
 
 __all__ = ["lay_out"]
 
