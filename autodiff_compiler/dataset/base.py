@@ -1,4 +1,4 @@
-"""Datasets: named columns, rows that are computed one by one, and the methods that make one dataset of another."""
+"""`Dataset`: named columns, lazily computed rows, and the methods that make pipelines."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rows put together to batches."""
+"""Stages of pipelines that batch rows."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is done to the rows of datasets on their way, one row at a time."""
+"""Stages of pipelines that work row by row: map, filter, shuffle, repeat, take, skip, zip, concat, project, rename."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Operators and methods of eager Tensors: the fast ways, and attaching what the primitives publish.
+"""Operators and methods of eager Tensors: attached from what the primitives publish, with fast paths around promotion.
 
 Most operators meet two Tensors of one dtype, or a Tensor and a Python number of no higher kind.  Promotion has nothing
-to do then, so the kernel is called at once.  Everything else takes the public function of the primitive.
+to do then, so the fast path calls the kernel at once.  Everything else takes the public function of the primitive.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from ..runtime.tensor import Tensor, wrap
 from .execute import CONVERSIONS, FAST_KERNELS, Plan, alias, plan_of
 from .tape import place, quietly, thread, tracked
 
-__all__ = ["add_in_place", "add_method", "assign", "assignable", "use_fast_ways"]
+__all__ = ["add_in_place", "add_method", "assign", "assignable", "use_fast_paths"]
 
 _FLOATS = frozenset(map(np.dtype, ("float16", "float32", "float64")))
 _NUMBERS = _FLOATS | frozenset(np.dtype(f"{kind}{bits}") for kind in ("int", "uint") for bits in (8, 16, 32, 64))
@@ -38,7 +38,7 @@ _REFLECTED_SLOTS = frozenset(f"__r{name}__" for name in OPERATORS)
 
 
 def _promoting(slots: frozenset[str]) -> dict[str, tuple[str, frozenset[Any]]]:
-    """The operators that only promote before they call one ufunc: primitive and the dtypes it takes as they are."""
+    """The operators that only promote and call one ufunc: the primitive, and the dtypes it takes without promotion."""
     return {
         slot: (defn.name, _FLOATS if floating_of(defn) else _NUMBERS)
         for defn in REGISTRY.values()
@@ -47,9 +47,9 @@ def _promoting(slots: frozenset[str]) -> dict[str, tuple[str, frozenset[Any]]]:
     }
 
 
-#: Operators without promotion for operands of one dtype, and for a number on the left.
+#: Fast paths of operators: for operands of one dtype, and for a number on the left.
 _FAST, _FAST_REFLECTED = _promoting(_BINARY_SLOTS), _promoting(_REFLECTED_SLOTS)
-#: Methods that apply a formula to one operand and keep a float dtype.
+#: Fast paths of methods: those that apply a formula to one operand of a float dtype.
 _FAST_UNARY = {
     name: defn.name
     for defn in REGISTRY.values()
@@ -61,7 +61,7 @@ _OPERANDS = (Tensor, bool, int, float, np.ndarray, np.generic, Value)
 
 
 def _general(public: Callable[..., Any]) -> Callable[..., Any]:
-    """An operator through the public function; Python tries the other operand's class where it is none of ours."""
+    """An operator by the public function; NotImplemented for operands of other classes, which Python asks then."""
 
     def operator(x: Tensor, y: Any) -> Any:
         return public(x, y) if isinstance(y, _OPERANDS) else NotImplemented
@@ -176,9 +176,9 @@ _TAKEN = "bBhHiIlq"
 
 
 def _fast_getitem(general: Callable[..., Any]) -> Callable[..., Any]:
-    """Basic indexing off the tapes is NumPy's own: the result shows the same bytes, which are copied before a write.
+    """Fast path of indexing off the tapes: basic indexing is a view of NumPy's, copied before a write to either.
 
-    Indexing by one Tensor of integers copies, by `take`: it reads each position once.
+    Indexing by one Tensor of integers copies by `take`, which reads each position once.
     """
 
     def get_item(x: Tensor, index: Any) -> Tensor:
@@ -286,7 +286,7 @@ CONVERSIONS[_write] = lambda target, index, array: (array, target.dtype)
 
 
 def _raw_index(index: Any) -> tuple[Any, ...] | None:
-    """An index as NumPy takes it; None if it needs a closer look."""
+    """An index as NumPy takes it; None if it needs the general path."""
     items = []
     for item in index if isinstance(index, tuple) else (index,):
         if isinstance(item, Tensor):
@@ -372,8 +372,8 @@ def _attach_in_place() -> None:
         setattr(Parameter, f"__i{name}__", _in_place(getattr(Tensor, f"__{name}__")))
 
 
-def use_fast_ways(fast: bool) -> None:
-    """Gives Tensors the operators that call NumPy at once, or those that let the runner of primitives decide."""
+def use_fast_paths(fast: bool) -> None:
+    """Gives Tensors the fast paths, or the operators that leave the choice of a kernel to the runner of primitives."""
     for name, public in METHODS.items():
         if name in _FAST or name in _FAST_REFLECTED or name == "__matmul__":
             setattr(Tensor, name, _method(name, public) if fast else _general(public))

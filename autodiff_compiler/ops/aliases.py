@@ -1,4 +1,4 @@
-"""MindSpore's other names of operations, and what asks or converts a Python value rather than compute."""
+"""MindSpore's aliases of functions, and functions that query or convert Python values."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Operators as objects, made of tables: a name, the constants of the constructor, and what a call computes."""
+"""The classes of operators: each made of a name and a function from constructor arguments to what a call computes."""
 
 from __future__ import annotations
 

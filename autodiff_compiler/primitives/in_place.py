@@ -1,6 +1,6 @@
 """Tensor methods that change the Tensor, by the pure functions that compute its new value: ``x.add_(y)`` by ``x + y``.
 
-`IN_PLACE` is the only list of them: eager and compiled code make their methods of it.
+`IN_PLACE` has all of them: eager and compiled code make their methods of it.
 """
 
 from __future__ import annotations

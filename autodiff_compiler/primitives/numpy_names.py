@@ -1,4 +1,4 @@
-"""NumPy's functions in terms of ours: one table, for Tensors in eager mode and in compiled code.
+"""NumPy's functions in terms of ours, for Tensors in eager mode and in compiled code.
 
 `counterpart` gives the function that stands for a NumPy function: it has NumPy's parameters as far as we have what they
 mean, and none of the others, so a call it cannot take fails to bind.

@@ -219,6 +219,7 @@ class Hypot(Primitive):
     call = broadcasting("hypot", floating=True)
     methods = ("hypot",)
     python = math.hypot
+    total = True
 
     def decomposed(c, x, y):
         x, y = F.abs(x), F.abs(y)

@@ -1,4 +1,4 @@
-"""Where buffers lie: what one segment alone knows shares its arena, everything else lives until its last use.
+"""The buffer plan: buffers of one segment alone share its arena, all others live until their last use.
 
 Operators of a segment run in order, so a buffer's place is free again after the last operator that mentions it.
 """

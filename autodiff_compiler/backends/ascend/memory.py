@@ -1,4 +1,4 @@
-"""Memory that CANN gave and that is used again and again: of a device, and page-locked memory of the host."""
+"""A caching allocator over CANN's: for memory of a device, and for page-locked memory of the host."""
 
 from __future__ import annotations
 

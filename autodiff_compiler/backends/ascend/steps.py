@@ -1,4 +1,4 @@
-"""What a program is made of, its steps, and one run of it: where its values lie."""
+"""The steps that a program is made of, and `Run`: one execution, with the block of every value."""
 
 from __future__ import annotations
 
