@@ -222,6 +222,7 @@ class Primitive:
     samples: ClassVar[Callable[..., Any] | None] = None
     aclnn: ClassVar[str | Callable[..., Any] | None] = None
     decomposed: ClassVar[Callable[..., Any] | None] = None
+    #: Operands, attributes and a part of the message for what the type rule refuses; a shared rule may bring its own.
     errors: ClassVar[list[Any]] = []
     #: Values at kinks and ties: (operands, attributes, cotangents for a cotangent of ones).
     ties: ClassVar[list[Any]] = []
@@ -243,6 +244,7 @@ class Primitive:
             return
         cls.name = cls.__dict__.get("name") or re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", cls.__name__.rstrip("_")).lower()
         cls._read_schema()
+        cls.errors = cls.errors or getattr(cls.infer, "errors", [])
         if "call" in cls.__dict__:
             cls.call = staticmethod(_called(cls.__dict__["call"].__func__, cls.name, cls.__doc__))
         if cls.internal:

@@ -26,7 +26,7 @@ from .family import (
     static_int,
     where_else_0,
 )
-from .samples import B2, D2, F2, F3, I2, real
+from .samples import D2, F2, F3, I2, real
 
 
 # ------------------------------------------------------------------------------------------------ whole numbers
@@ -60,7 +60,6 @@ class Floor(Primitive):
         return None
 
     samples = _between
-    errors = [((I2,), {}, "not defined for int32")]
 
 
 class Ceil(Primitive):
@@ -77,7 +76,6 @@ class Ceil(Primitive):
         return None
 
     samples = _between
-    errors = [((I2,), {}, "not defined for int32")]
 
 
 class Trunc(Primitive):
@@ -94,7 +92,6 @@ class Trunc(Primitive):
         return None
 
     samples = _between
-    errors = [((I2,), {}, "not defined for int32")]
 
 
 def _round(x, decimals=0):
@@ -128,7 +125,6 @@ class Round(Primitive):
         return None
 
     samples = _between
-    errors = [((I2,), {}, "not defined for int32")]
 
 
 @composite("frac")
@@ -161,7 +157,6 @@ class Fmod(Primitive):
         yield (whole + part) * y, y
         yield -(whole + part) * y, y
 
-    errors = [((F2, D2), {}, "dtypes differ"), ((F2, F3), {}, "shapes differ"), ((B2, B2), {}, "not defined for bool")]
 
 
 # ------------------------------------------------------------------------------------------------ bounds
